@@ -1,0 +1,50 @@
+import { contract, type Contract } from '../contract/index.ts'
+import { paramsOf, type Output, type Route, type Sent } from '../contract/route.ts'
+import { sendJson, type CallOptions, type Connection } from './http.ts'
+import { download, upload, type Download, type Upload } from './transfer.ts'
+
+export { ApiFailure, Unreachable } from './failures.ts'
+export type { CallOptions, Connection } from './http.ts'
+export type { Download, Upload } from './transfer.ts'
+
+type Input<R extends Route> = R['transfer'] extends 'upload' ? Sent<R> & { file: Upload } : Sent<R>
+type Result<R extends Route> = R['transfer'] extends 'raw' ? Download : Output<R>
+type Call<R extends Route> = {} extends Input<R>
+  ? (input?: Input<R>, options?: CallOptions) => Promise<Result<R>>
+  : (input: Input<R>, options?: CallOptions) => Promise<Result<R>>
+type Calls<Rows> = { [Name in keyof Rows]: Rows[Name] extends Route ? Call<Rows[Name]> : never }
+
+/** Every route of the contract as a typed function, by resource. */
+export type Client = { [Resource in keyof Contract]: Calls<Contract[Resource]> }
+
+/** Makes the typed functions for one server: `client.cards.move({ projectId, cardId, columnId })`. */
+export function createClient(connection: Connection): Client {
+  const client: Record<string, Record<string, unknown>> = {}
+  for (const [resource, rows] of Object.entries(contract)) {
+    client[resource] = {}
+    for (const [name, route] of Object.entries(rows)) client[resource][name] = (input: Record<string, unknown> = {}, options?: CallOptions) => call(connection, route, input, options)
+  }
+  return client as unknown as Client
+}
+
+function call(connection: Connection, route: Route, input: Record<string, unknown>, options?: CallOptions): Promise<unknown> {
+  const { path, rest } = fill(route, input)
+  if (route.transfer === 'raw') return download(connection, path, options)
+  if (route.transfer === 'upload') return upload(connection, path, rest.file as Upload, options)
+  const sendsBody = route.input !== undefined && route.method !== 'GET' && route.method !== 'DELETE'
+  return sendJson(connection, route.method, path, sendsBody ? rest : undefined, options)
+}
+
+/** Puts the input's fields where they belong: path, then query or body. */
+function fill(route: Route, input: Record<string, unknown>): { path: string; rest: Record<string, unknown> } {
+  const rest = { ...input }
+  let path: string = route.path
+  for (const name of paramsOf(route.path)) {
+    path = path.replace(`{${name}}`, encodeURIComponent(String(rest[name])))
+    delete rest[name]
+  }
+  if (route.method !== 'GET' && route.method !== 'DELETE') return { path, rest }
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(rest)) if (value !== undefined && value !== null) query.set(name, String(value))
+  return { path: query.size > 0 ? `${path}?${query}` : path, rest: {} }
+}

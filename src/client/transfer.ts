@@ -1,0 +1,64 @@
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { Readable } from 'node:stream'
+import { ApiFailure, Unreachable } from './failures.ts'
+import { headersOf, type CallOptions, type Connection } from './http.ts'
+
+/** A file that is coming from the server. */
+export interface Download { filename: string | undefined; contentType: string; size: number | undefined; body: Readable }
+/** A file that goes to the server: a path on this machine, told of its progress in bytes. */
+export interface Upload { path: string; filename?: string; onProgress?: (sentBytes: number, totalBytes: number) => void }
+
+/**
+ * Asks for a file and hands over its stream.
+ * @throws ApiFailure | Unreachable
+ */
+export async function download(connection: Connection, path: string, options?: CallOptions): Promise<Download> {
+  const { statusCode, headers, body } = await ask(connection, path, { method: 'GET', headers: headersOf(connection, undefined, options), signal: options?.signal })
+  if (statusCode >= 400) throw new ApiFailure(statusCode, await body.json().catch(() => undefined), headers)
+  const filename = /filename\*=UTF-8''([^;]+)/.exec(String(headers['content-disposition']))?.[1]
+  return {
+    filename: filename && decodeURIComponent(filename),
+    contentType: String(headers['content-type']), size: headers['content-length'] ? Number(headers['content-length']) : undefined, body,
+  }
+}
+
+/**
+ * Streams a file as the field `file` of a multipart body, without holding it in memory.
+ * @throws ApiFailure | Unreachable, or the file system's error.
+ */
+export async function upload(connection: Connection, path: string, file: Upload, options?: CallOptions): Promise<unknown> {
+  const { size } = await stat(file.path)
+  const boundary = `board-${crypto.randomUUID()}`
+  const name = (file.filename ?? basename(file.path)).replace(/["\r\n]/g, encodeURIComponent)
+  const head = `--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="${name}"\r\ncontent-type: application/octet-stream\r\n\r\n`
+  const tail = `\r\n--${boundary}--\r\n`
+  const { statusCode, headers, body } = await ask(connection, path, {
+    method: 'POST', signal: options?.signal, body: Readable.from(parts(head, file, size, tail)),
+    headers: { ...headersOf(connection, undefined, options), 'content-type': `multipart/form-data; boundary=${boundary}`, 'content-length': String(Buffer.byteLength(head) + size + tail.length) },
+  })
+  const answer = await body.json().catch(() => undefined)
+  if (statusCode >= 400) throw new ApiFailure(statusCode, answer, headers)
+  return (answer as { data: unknown }).data
+}
+
+async function* parts(head: string, file: Upload, size: number, tail: string): AsyncGenerator<Buffer> {
+  yield Buffer.from(head)
+  let sent = 0
+  for await (const chunk of createReadStream(file.path) as AsyncIterable<Buffer>) {
+    yield chunk
+    file.onProgress?.(sent += chunk.length, size)
+  }
+  yield Buffer.from(tail)
+}
+
+async function ask(connection: Connection, path: string, options: Parameters<typeof import('undici').request>[1]) {
+  const { request } = await import('undici')
+  const url = connection.url.replace(/\/$/, '') + path
+  try {
+    return await request(url, options)
+  } catch (error) {
+    throw new Unreachable(new URL(url).origin, error)
+  }
+}

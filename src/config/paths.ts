@@ -1,0 +1,16 @@
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+
+/** The folder that holds the database, attachments and `daemon.json`: BOARD_DATA_DIR, else the platform's place for data. */
+export function dataFolder(env: NodeJS.ProcessEnv = process.env): string {
+  if (env.BOARD_DATA_DIR) return env.BOARD_DATA_DIR
+  if (process.platform === 'darwin') return join(homedir(), 'Library', 'Application Support', 'board')
+  if (process.platform === 'win32') return join(env.LOCALAPPDATA ?? join(homedir(), 'AppData', 'Local'), 'board')
+  return join(env.XDG_DATA_HOME || join(homedir(), '.local', 'share'), 'board')
+}
+
+/** The file in which a running daemon leaves its URL, pid and local token. */
+export const runtimeFile = (dataDir: string): string => join(dataDir, 'daemon.json')
+
+/** What `daemon.json` holds. It is 0600: the token acts as super_admin. */
+export interface Runtime { url: string; pid: number; token: string; version: string; startedAt: string }

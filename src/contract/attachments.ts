@@ -1,0 +1,12 @@
+import * as v from 'valibot'
+import { Count, Id, Time } from './fields.ts'
+import { del, get, member, post, viewer } from './route.ts'
+
+export const Attachment = v.object({ id: Id, cardId: Id, filename: v.string(), contentType: v.string(), size: Count, sha256: v.string(), createdAt: Time })
+
+export const attachments = {
+  list: get('/api/projects/{projectId}/cards/{cardId}/attachments', { who: viewer('cards.read'), summary: 'List a card\'s attachments', output: v.array(Attachment) }),
+  create: post('/api/projects/{projectId}/cards/{cardId}/attachments', { who: member('cards.update'), summary: 'Attach a file: multipart/form-data, field file', transfer: 'upload', output: Attachment, status: 201, emits: ['attachment.created'] }),
+  download: get('/api/attachments/{attachmentId}', { who: viewer('cards.read', 'attachmentId'), summary: 'Download an attachment', transfer: 'raw' }),
+  delete: del('/api/attachments/{attachmentId}', { who: member('cards.update', 'attachmentId'), summary: 'Delete an attachment', emits: ['attachment.deleted'] }),
+}

@@ -1,0 +1,83 @@
+/** Every error code, its HTTP status and its message where the thrower gives none (DECISIONS "Error codes and statuses"). */
+export const errors = {
+  VALIDATION_FAILED: [400, 'The request is not valid.'],
+  INVALID_JSON: [400, 'The body is not valid JSON.'],
+  INVALID_ID: [400, 'An id must be a positive integer.'],
+  INVALID_ORDER: [400, 'ids must hold every id of the list exactly once.'],
+  INVALID_PIPELINE: [400, 'A pipeline step must name an active column of the card\'s board, each at most once.'],
+  PATH_NOT_ABSOLUTE: [400, 'path must be absolute.'],
+  PATH_NOT_FOUND: [400, 'path must be an existing folder.'],
+  SETUP_CODE_REQUIRED: [403, 'setupCode must be the code that the server printed at its start.'],
+  UNAUTHENTICATED: [401, 'Sign in first: send Authorization: Bearer <token>.'],
+  INVALID_CREDENTIALS: [401, 'The email or the password is wrong.'],
+  TOKEN_EXPIRED: [401, 'The token has expired.'],
+  FORBIDDEN: [403, 'You may not do this.'],
+  INSUFFICIENT_PERMISSIONS: [403, 'The API key lacks the permission.'],
+  HOST_NOT_ALLOWED: [403, 'This server does not answer to that Host.'],
+  ORIGIN_NOT_ALLOWED: [403, 'This server does not answer pages of that Origin.'],
+  PATH_OUTSIDE_ROOTS: [403, 'path must be below one of the server\'s project roots.'],
+  REGISTRATION_DISABLED: [403, 'Registration is switched off.'],
+  NOT_FOUND: [404, 'There is no such route.'],
+  PROJECT_NOT_FOUND: [404, 'There is no such project.'],
+  BOARD_NOT_FOUND: [404, 'There is no such board.'],
+  COLUMN_NOT_FOUND: [404, 'There is no such column.'],
+  CARD_NOT_FOUND: [404, 'There is no such card.'],
+  ATTACHMENT_NOT_FOUND: [404, 'There is no such attachment.'],
+  TEMPLATE_NOT_FOUND: [404, 'There is no such board template.'],
+  KEY_NOT_FOUND: [404, 'There is no such API key.'],
+  ORGANIZATION_NOT_FOUND: [404, 'There is no such organization.'],
+  PANEL_STATE_NOT_FOUND: [404, 'There is no such panel state.'],
+  METHOD_NOT_ALLOWED: [405, 'This path does not answer that method.'],
+  REQUEST_TIMEOUT: [408, 'The request took too long to arrive.'],
+  CONFLICT: [409, 'The request conflicts with the present state.'],
+  SETUP_ALREADY_DONE: [409, 'The first user exists already.'],
+  EMAIL_TAKEN: [409, 'That email address has an account already.'],
+  ORGANIZATION_HAS_PROJECTS: [409, 'The organization still has projects.'],
+  COLUMN_NOT_EMPTY: [409, 'The column still holds cards; clear it first.'],
+  LAST_BOARD: [409, 'The last board of a project cannot be deleted.'],
+  WORKTREE_DIRTY: [409, 'The worktree holds work that nothing else holds; force deletes it after saving a patch.'],
+  AGENT_NOT_RUNNING: [409, 'No agent is running on the card.'],
+  CARD_NOT_DEFERRED: [409, 'The card is not deferred.'],
+  COLUMN_NOT_ON_DEFAULT_BOARD: [409, 'columnId must be a column of the project\'s default board.'],
+  COLUMN_IN_OTHER_PROJECT: [409, 'The column belongs to another project.'],
+  IDEMPOTENCY_KEY_REUSED: [409, 'That Idempotency-Key was used with another request.'],
+  SERVER_ALREADY_RUNNING: [409, 'Another server holds this data folder.'],
+  NOT_A_GIT_REPOSITORY: [409, 'The project\'s folder is not a Git repository.'],
+  VERSION_CONFLICT: [412, 'The card has changed since that version.'],
+  BODY_TOO_LARGE: [413, 'The body is too large.'],
+  UNSUPPORTED_MEDIA_TYPE: [415, 'The body must be application/json.'],
+  RATE_LIMITED: [429, 'Too many requests; try again later.'],
+  INTERNAL: [500, 'Something went wrong.'],
+  DATABASE_BUSY: [503, 'The database is busy; try again.'],
+  DISK_FULL: [503, 'The disk is full; nothing was changed.'],
+  SHUTTING_DOWN: [503, 'The server is shutting down.'],
+} as const satisfies Record<string, readonly [number, string]>
+
+export type ErrorCode = keyof typeof errors
+
+/** One thing that is wrong with an input: where (`labels.0`), and the rule. */
+export interface Detail { path: string; message: string }
+
+/** A failure that the caller is told of: code, status, message, and which fields are wrong. */
+export class Problem extends Error {
+  readonly code: ErrorCode
+  readonly details?: readonly Detail[]
+  /** Whole seconds after which trying again makes sense. */
+  readonly retryAfterSecs?: number
+
+  constructor(code: ErrorCode, message?: string, options: { details?: readonly Detail[]; retryAfterSecs?: number; cause?: unknown } = {}) {
+    super(message ?? errors[code][1], options.cause === undefined ? undefined : { cause: options.cause })
+    this.name = 'Problem'
+    this.code = code
+    this.details = options.details
+    this.retryAfterSecs = options.retryAfterSecs ?? (errors[code][0] === 503 ? 1 : undefined)
+  }
+
+  get status(): number { return errors[this.code][0] }
+
+  /** The error envelope's `error` member (specification "Errors"). */
+  toJSON() { return { code: this.code, message: this.message, ...(this.details && { details: this.details }) } }
+}
+
+/** A VALIDATION_FAILED for one field. */
+export const invalid = (path: string, message: string): Problem => new Problem('VALIDATION_FAILED', `${path} ${message}`, { details: [{ path, message }] })

@@ -1,0 +1,18 @@
+import { attachments } from './attachments.ts'
+import { auth } from './auth.ts'
+import { boards } from './boards.ts'
+import { cards } from './cards.ts'
+import { columns } from './columns.ts'
+import { external } from './external.ts'
+import { keys } from './keys.ts'
+import { organizations } from './organizations.ts'
+import { panelStates } from './panelStates.ts'
+import { projects } from './projects.ts'
+import { server } from './server.ts'
+import { settings } from './settings.ts'
+import { templates } from './templates.ts'
+import { users } from './users.ts'
+
+/** The API as data: every route of the server, by resource. */
+export const contract = { server, auth, users, keys, organizations, projects, boards, columns, templates, cards, attachments, panelStates, settings, external }
+export type Contract = typeof contract

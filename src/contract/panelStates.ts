@@ -1,0 +1,12 @@
+import * as v from 'valibot'
+import { JsonObject } from './fields.ts'
+import { del, get, put, viewer } from './route.ts'
+
+/** A layout for each card, keyed by the card's id: what a client wants to find again. */
+const PanelStates = v.record(v.string(), v.unknown())
+
+export const panelStates = {
+  get: get('/api/projects/{projectId}/panel-states', { who: viewer(), summary: 'Read the caller\'s layouts of a project\'s cards', output: PanelStates }),
+  set: put('/api/projects/{projectId}/panel-states', { who: viewer(), summary: 'Replace the layouts of the cards that the body names', input: JsonObject, output: PanelStates }),
+  delete: del('/api/projects/{projectId}/panel-states/{cardId}', { who: viewer(), summary: 'Forget a card\'s layout' }),
+}

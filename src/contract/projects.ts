@@ -1,0 +1,28 @@
+import * as v from 'valibot'
+import { Count, Id, Name, Order, Ref, text, Time, ColumnType } from './fields.ts'
+import { del, get, manager, member, patch, post, user, viewer } from './route.ts'
+
+export const Project = v.object({
+  id: Id, name: Name, path: v.string(), organizationId: v.nullable(Id), ownerId: v.nullable(Id), role: v.picklist(['admin', 'member', 'viewer']),
+  unreadCount: Count, lastOpenedAt: v.nullable(Time), createdAt: Time, updatedAt: Time,
+})
+export const Stats = v.object({
+  total: Count, byStatus: v.record(v.string(), Count), byColumn: v.array(v.object({ columnId: Id, name: v.string(), columnType: ColumnType, count: Count })),
+  tokens: v.object({ total: Count, sessions: Count }),
+})
+const Path = text(1, 4096)
+const CreateProject = v.strictObject({ name: Name, path: Path, organizationId: v.optional(v.nullable(Ref), null) })
+const UpdateProject = v.strictObject({ name: v.optional(Name), path: v.optional(Path), organizationId: v.optional(v.nullable(Ref)) })
+
+export const projects = {
+  create: post('/api/projects', { who: user, summary: 'Create a project with its default board', input: CreateProject, output: Project, status: 201, emits: ['project.created'] }),
+  list: get('/api/projects', { who: user, summary: 'List the projects that the caller may see', input: v.strictObject({ organizationId: v.optional(Ref) }), output: v.array(Project) }),
+  reorder: patch('/api/projects/reorder', { who: user, summary: 'Put the caller\'s projects in order', input: Order, output: v.array(Project) }),
+  get: get('/api/projects/{id}', { who: viewer('projects.read', 'id'), summary: 'Read a project', output: Project }),
+  update: patch('/api/projects/{id}', { who: manager(undefined, 'id'), summary: 'Change a project', input: UpdateProject, output: Project, emits: ['project.updated'] }),
+  delete: del('/api/projects/{id}', { who: manager(undefined, 'id'), summary: 'Delete a project with its boards, columns and cards; its folder stays', emits: ['project.deleted'] }),
+  opened: patch('/api/projects/{id}/last-opened', { who: viewer('projects.read', 'id'), summary: 'Note that the caller opened the project' }),
+  markAllRead: post('/api/projects/{id}/mark-all-read', { who: member('cards.update', 'id'), summary: 'Mark all cards of a project as read', emits: ['card.viewed'] }),
+  stats: get('/api/projects/{id}/stats', { who: viewer('cards.read', 'id'), summary: 'Count a project\'s cards', output: Stats }),
+  files: get('/api/projects/{projectId}/files', { who: viewer('projects.read'), summary: 'List the files that Git tracks', output: v.array(v.string()) }),
+}

@@ -1,0 +1,83 @@
+import type { GenericSchema, InferInput, InferOutput } from 'valibot'
+import type { EventType } from './events.ts'
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+/** What an API key may be allowed to do. The first six are the specification's ("Authentication"). */
+export const externalPermissions = ['cards.read', 'cards.create', 'pipelines.trigger', 'cards.move', 'agents.cancel', 'agents.archive'] as const
+/** Permissions for project-scoped client routes, one family a resource. */
+export const clientPermissions = ['projects.read', 'boards.read', 'boards.write', 'cards.update', 'cards.delete'] as const
+export const permissions = [...externalPermissions, ...clientPermissions] as const
+export type Permission = (typeof permissions)[number]
+
+export type ProjectRole = 'viewer' | 'member' | 'admin'
+
+/** The input field that leads to the project whose access rules hold. */
+export type Through = 'projectId' | 'id' | 'cardId' | 'flatCard' | 'attachmentId'
+
+/** Who may call a route. It is enforced for every row in one place, never in a handler. */
+export type Who =
+  | { kind: 'public' | 'user' | 'admin' | 'super' }
+  | { kind: 'member'; role: ProjectRole; permission?: Permission; through: Through }
+  | { kind: 'key'; permissions: readonly Permission[] }
+
+export const anyone: Who = { kind: 'public' }
+export const user: Who = { kind: 'user' }
+export const admin: Who = { kind: 'admin' }
+export const superAdmin: Who = { kind: 'super' }
+
+/** Anybody who may see the project. */
+export const viewer = (permission?: Permission, through: Through = 'projectId'): Who => ({ kind: 'member', role: 'viewer', permission, through })
+/** Anybody who may work in the project. */
+export const member = (permission?: Permission, through: Through = 'projectId'): Who => ({ kind: 'member', role: 'member', permission, through })
+/** Anybody who may manage the project: its owner, its admins, its organization's admins. */
+export const manager = (permission?: Permission, through: Through = 'projectId'): Who => ({ kind: 'member', role: 'admin', permission, through })
+/** An API key with one of these permissions, on the external routes. */
+export const key = (...allowed: Permission[]): Who => ({ kind: 'key', permissions: allowed })
+
+export interface Spec {
+  who: Who
+  summary: string
+  /** Query (GET, DELETE) or body (POST, PUT, PATCH), without the path's parameters. */
+  input?: GenericSchema
+  /** What `data` holds. A row without output answers 204. */
+  output?: GenericSchema
+  /** Query fields of a route that also has a body. */
+  query?: readonly string[]
+  status?: 200 | 201 | 202
+  emits?: readonly EventType[]
+  /** 'raw': the handler answers a Response of its own. 'upload': the handler reads a multipart body itself. */
+  transfer?: 'raw' | 'upload'
+}
+
+export type Route<P extends string = string, S extends Spec = Spec> = S & { method: Method; path: P; status: number }
+
+const declare = (method: Method) => <const P extends string, const S extends Spec>(path: P, spec: S): Route<P, S> =>
+  ({ ...spec, method, path, status: spec.status ?? (spec.output || spec.transfer ? 200 : 204) })
+
+export const get = declare('GET')
+export const post = declare('POST')
+export const put = declare('PUT')
+export const patch = declare('PATCH')
+export const del = declare('DELETE')
+
+/** Path parameters that are text. Every other parameter is the id of a row. */
+export const textParams = ['filename', 'email'] as const
+type TextParam = (typeof textParams)[number]
+
+type ParamNames<P extends string> = P extends `${string}{${infer Name}}${infer Rest}` ? Name | ParamNames<Rest> : never
+type SentParams<P extends string> = { [K in ParamNames<P>]: K extends TextParam ? string : string | number }
+type ReceivedParams<P extends string> = { [K in ParamNames<P>]: K extends TextParam ? string : number }
+type Part<S, Empty> = S extends GenericSchema ? S : Empty
+
+/** What a client passes: path parameters and the input's fields in one object. */
+export type Sent<R extends Route> = SentParams<R['path']> & (Part<R['input'], never> extends never ? unknown : InferInput<NonNullable<R['input']>>)
+/** What a handler gets: the same object after validation. Ids are integers. */
+export type Received<R extends Route> = ReceivedParams<R['path']> & (Part<R['input'], never> extends never ? unknown : InferOutput<NonNullable<R['input']>>)
+/** What the route answers in `data`. */
+export type Output<R extends Route> = R['transfer'] extends 'raw' ? Response : Part<R['output'], never> extends never ? void : InferOutput<NonNullable<R['output']>>
+
+/** The names of a path's parameters, in order. */
+export const paramsOf = (path: string): string[] => [...path.matchAll(/\{(\w+)\}/g)].map(match => match[1]!)
+/** External routes take and return integer ids, internal ones decimal strings. */
+export const isExternal = (path: string): boolean => path.startsWith('/api/external/')

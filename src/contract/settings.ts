@@ -1,0 +1,28 @@
+import * as v from 'valibot'
+import { text } from './fields.ts'
+import { get, put, user } from './route.ts'
+
+const UserSettingsFields = {
+  theme: v.picklist(['system', 'light', 'dark'], 'must be system, light or dark'), highContrast: v.boolean(), sidebarExpanded: v.boolean(),
+  agentReasoning: v.boolean(), statusLine: v.boolean(), hiddenToolTypes: v.pipe(v.array(text(1, 100)), v.maxLength(100)),
+}
+export const UserSettings = v.object(UserSettingsFields)
+export const defaultUserSettings: v.InferOutput<typeof UserSettings> = { theme: 'system', highContrast: false, sidebarExpanded: true, agentReasoning: true, statusLine: true, hiddenToolTypes: [] }
+
+/** Every action of the terminal board and the keys that do it. */
+export const defaultShortcuts = {
+  left: 'h,left', down: 'j,down', up: 'k,up', right: 'l,right', top: 'g g', bottom: 'G', moveLeft: 'H', moveRight: 'L', select: 'v', filter: '/', jump: ':', open: 'enter', back: 'escape',
+  add: 'n', edit: 'e', run: 'r', cancel: 'x', approve: 'a', undo: 'u', help: '?', quit: 'q',
+} as const
+export type ShortcutAction = keyof typeof defaultShortcuts
+const actions = Object.keys(defaultShortcuts) as ShortcutAction[]
+const KeyNames = text(1, 100)
+export const Shortcuts = v.object(Object.fromEntries(actions.map(action => [action, KeyNames])) as Record<ShortcutAction, typeof KeyNames>)
+const SetShortcuts = v.strictObject(Object.fromEntries(actions.map(action => [action, v.optional(KeyNames)])) as Record<ShortcutAction, v.OptionalSchema<typeof KeyNames, undefined>>)
+
+export const settings = {
+  getUser: get('/api/user/settings', { who: user, summary: 'Read the caller\'s settings', output: UserSettings }),
+  setUser: put('/api/user/settings', { who: user, summary: 'Change some of the caller\'s settings', input: v.partial(v.strictObject(UserSettingsFields)), output: UserSettings }),
+  getShortcuts: get('/api/settings/keyboard-shortcuts', { who: user, summary: 'Read the caller\'s keyboard shortcuts', output: Shortcuts }),
+  setShortcuts: put('/api/settings/keyboard-shortcuts', { who: user, summary: 'Change some of the caller\'s keyboard shortcuts', input: SetShortcuts, output: Shortcuts }),
+}
