@@ -13,7 +13,7 @@ export type Permission = (typeof permissions)[number]
 export type ProjectRole = 'viewer' | 'member' | 'admin'
 
 /** The input field that leads to the project whose access rules hold. */
-export type Through = 'projectId' | 'id' | 'cardId' | 'flatCard' | 'attachmentId'
+export type Through = 'projectId' | 'id' | 'flatCard' | 'attachmentId'
 
 /** Who may call a route. It is enforced for every row in one place, never in a handler. */
 export type Who =
@@ -35,6 +35,8 @@ export const manager = (permission?: Permission, through: Through = 'projectId')
 /** An API key with one of these permissions, on the external routes. */
 export const key = (...allowed: Permission[]): Who => ({ kind: 'key', permissions: allowed })
 
+type Status = 200 | 201 | 202 | 204
+
 export interface Spec {
   who: Who
   summary: string
@@ -44,13 +46,13 @@ export interface Spec {
   output?: GenericSchema
   /** Query fields of a route that also has a body. */
   query?: readonly string[]
-  status?: 200 | 201 | 202
+  status?: Status
   emits?: readonly EventType[]
   /** 'raw': the handler answers a Response of its own. 'upload': the handler reads a multipart body itself. */
   transfer?: 'raw' | 'upload'
 }
 
-export type Route<P extends string = string, S extends Spec = Spec> = S & { method: Method; path: P; status: number }
+export type Route<P extends string = string, S extends Spec = Spec> = S & { method: Method; path: P; status: Status }
 
 const declare = (method: Method) => <const P extends string, const S extends Spec>(path: P, spec: S): Route<P, S> =>
   ({ ...spec, method, path, status: spec.status ?? (spec.output || spec.transfer ? 200 : 204) })

@@ -1,0 +1,81 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ApiFailure } from '../src/client/failures.ts'
+import type { Context } from './context.ts'
+import { describe } from './errors.ts'
+import { exitOf, Failure, usage } from './exit.ts'
+import type { Column } from './output.ts'
+
+export interface BulkOptions {
+  /** What was done, in the past tense: `archived`. It stands behind each id. */
+  verb: string
+  /** What is being done, for the progress bar: `Archiving`. */
+  label?: string
+}
+
+interface Done { id: string; result: string; error: string | null }
+
+const columns: Column<Done>[] = [
+  { name: 'id', style: 'id', value: done => done.id }, { name: 'result', value: done => done.result }, { name: 'error', hidden: true, value: done => done.error },
+]
+
+/**
+ * The ids of a command that takes `<ids...>`: as typed, or for `-` the first word of each line of stdin.
+ * @throws Failure (usage) when stdin is a terminal.
+ */
+export async function readIds(ids: readonly string[]): Promise<string[]> {
+  if (!ids.includes('-')) return [...new Set(ids)]
+  if (process.stdin.isTTY) throw usage('- reads ids from a pipe, and stdin is a terminal', { hint: 'for example: board cards list -q | board cards archive -' })
+  process.stdin.setEncoding('utf8')
+  let text = ''
+  for await (const chunk of process.stdin) text += chunk
+  const piped = text.split('\n').map(line => line.trim().split(/\s/)[0]!).filter(Boolean)
+  return [...new Set(ids.flatMap(id => id === '-' ? piped : [id]))]
+}
+
+/**
+ * Does the same to many ids (`-` reads them from stdin), in order. It goes on after a failure and prints one line for each id:
+ * what was done on stdout, what failed on stderr. When the server asks for patience (429, 503), it waits as long as it was told.
+ * @throws Failure (failure) at the end when any failed; with one id only, that id's own error.
+ */
+export async function bulk(context: Context, ids: readonly string[], action: (id: string) => Promise<unknown>, { verb, label = 'Working' }: BulkOptions): Promise<void> {
+  const { out } = context
+  const wanted = await readIds(ids)
+  const progress = out.progress(label, wanted.length)
+  const results: Done[] = []
+  for (const id of wanted) {
+    try {
+      await patiently(() => action(id))
+      results.push({ id, result: verb, error: null })
+      if (!out.json) await out.row(results.at(-1)!, columns)
+    } catch (error) {
+      if (isHopeless(error) || (wanted.length === 1 && !out.json)) throw error
+      results.push({ id, result: 'failed', error: describe(error).message })
+      progress.done()
+      if (!out.json) process.stderr.write(`board: ${id}: ${describe(error).message}\n`)
+    }
+    progress.step()
+  }
+  progress.done()
+  if (out.json) await out.list(results, columns)
+  const failed = results.filter(({ error }) => error !== null).length
+  if (failed > 0) throw new Failure('failure', `${failed} of ${results.length} failed`)
+}
+
+/** Nothing more can work: the server is away, or the sign-in does not hold. */
+const isHopeless = (error: unknown): boolean => (error instanceof Error && error.name === 'Unreachable') || (error as ApiFailure).status === 401 || exitOf(error) === 'interrupted'
+
+/** Tries again after the time that the server asks for. Gives up after 10 minutes of waiting. */
+export async function patiently<T>(action: () => Promise<T>): Promise<T> {
+  let waitedSecs = 0
+  for (;;) {
+    try {
+      return await action()
+    } catch (error) {
+      const secs = (error as ApiFailure).retryAfterSecs
+      const asked = (error as ApiFailure).status === 429 || (error as ApiFailure).status === 503
+      if (!asked || secs === undefined || waitedSecs + secs > 600) throw error
+      waitedSecs += secs
+      await sleep(secs * 1000)
+    }
+  }
+}

@@ -1,0 +1,67 @@
+import type { Command } from 'commander'
+import { createClient, type Client, type Connection } from '../src/client/index.ts'
+import { sendJson } from '../src/client/http.ts'
+import { discover, type Discovery } from './discovery.ts'
+import { Failure } from './exit.ts'
+import { globalsOf, type Globals } from './globals.ts'
+import { openOut } from './openOut.ts'
+import type { Out } from './output.ts'
+import { findProject } from './resolve.ts'
+import { harmless } from './text.ts'
+
+/** What a command that talks to a server works with. */
+export interface Context {
+  client: Client
+  connection: Connection
+  /** The token is an API key (`svc_ak_`): use the external routes. */
+  external: boolean
+  out: Out
+  globals: Globals
+  discovery: Discovery
+  /** False: ask nothing (`--no-input`, or no terminal). */
+  mayAsk: boolean
+  /**
+   * The current project: `-P`, BOARD_PROJECT, the profile, or the one whose path contains the working folder.
+   * @throws Failure (usage) if there is none, (not found) if the server does not know it.
+   */
+  project(): Promise<{ id: string; name: string }>
+}
+
+/**
+ * Finds the server and makes everything that a command needs. No request but the check of a local daemon is made.
+ * @throws Failure (unreachable) when there is no server.
+ */
+export async function openContext(command: Command): Promise<Context> {
+  const globals = globalsOf(command)
+  const { out, mayAsk, settings } = openOut(globals)
+  const discovery = discover(globals, process.env, settings)
+  if (!discovery.url) throw noServer()
+  const timeoutSecs = globals.timeout ?? Number(settings.config?.timeout ?? 30)
+  const connection: Connection = { url: discovery.url.value, token: discovery.token?.value, timeoutMs: timeoutSecs * 1000, ...(globals.debug && { onRequest: debugLine }) }
+  if (discovery.local) await checkLocal(connection)
+  const client = createClient(connection)
+  const external = connection.token?.startsWith('svc_ak_') === true
+  let project: Promise<{ id: string; name: string }> | undefined
+  const context: Context = {
+    client, connection, external, out, globals, discovery, mayAsk,
+    project: () => project ??= findProject(context),
+  }
+  return context
+}
+
+const noServer = (cause?: unknown): Failure => new Failure('unreachable', 'no server; run: board serve', { see: 'board help environment', cause })
+
+/** Makes sure that the daemon of daemon.json still answers before its token is sent anywhere. */
+async function checkLocal(connection: Connection): Promise<void> {
+  try {
+    const health = await sendJson({ ...connection, token: undefined, timeoutMs: 2000 }, 'GET', '/api/health') as { status?: string } | undefined
+    if (health?.status === 'ok') return
+  } catch (error) {
+    throw noServer(error)
+  }
+  throw noServer()
+}
+
+const debugLine: NonNullable<Connection['onRequest']> = ({ method, path, status, tookMs, requestId }) => {
+  process.stderr.write(`debug: ${method} ${harmless(path.replace(/([?&]token=)[^&]*/g, '$1***'))} ${status} ${tookMs.toFixed(1)} ms${requestId ? ` ${harmless(requestId)}` : ''}\n`)
+}

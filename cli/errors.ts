@@ -1,0 +1,39 @@
+import type { ApiFailure } from '../src/client/failures.ts'
+import { exitOf, exits, type Exit, type Failure } from './exit.ts'
+import { harmless } from './text.ts'
+
+export interface Description { exit: Exit; message: string; hint?: string; see?: string }
+
+/** Anything thrown, as up to three short lines. */
+export function describe(error: unknown): Description {
+  const exit = exitOf(error)
+  if (!(error instanceof Error)) return { exit, message: String(error) }
+  if (error.name === 'Failure') return { exit, message: error.message, hint: (error as Failure).hint, see: (error as Failure).see }
+  if (error.name === 'ApiFailure') return { exit, ...describeApi(error as ApiFailure) }
+  if (error.name === 'Unreachable') return { exit, message: sentence(error.message), see: 'board auth status' }
+  const code = (error as NodeJS.ErrnoException).code
+  return { exit, message: error.message || String(code ?? error.name) }
+}
+
+/** Prints the three lines on stderr and sets the exit code. `--debug` prints the stack too. */
+export function report(error: unknown, debug: boolean): void {
+  const { exit, message, hint, see } = describe(error)
+  process.exitCode = exits[exit]
+  const lines = [`board: ${harmless(message)}`, ...(hint ? [harmless(hint)] : []), ...(see ? [see.includes(':') ? harmless(see) : `see: ${harmless(see)}`] : [])]
+  process.stderr.write(`${lines.join('\n')}\n`)
+  if (debug && error instanceof Error && error.stack) process.stderr.write(`${harmless(error.stack, true)}\n`)
+}
+
+function describeApi(error: ApiFailure): Omit<Description, 'exit'> {
+  const message = sentence(error.message)
+  if (error.code === 'VALIDATION_FAILED') return { message: error.details.length > 0 ? error.details.map(({ path, message }) => `${path} ${message}`).join('; ') : message }
+  if (error.status === 401) return { message, hint: 'sign in with: board auth login', see: 'board auth status' }
+  if (error.status === 403) return { message, see: 'board whoami' }
+  if (error.status === 429 && error.retryAfterSecs) return { message, hint: `try again in ${error.retryAfterSecs} s` }
+  if (error.status === 503) return { message, hint: 'try again' }
+  if (error.status >= 500) return { message, hint: error.requestId && !error.message.includes(error.requestId) ? `request id: ${error.requestId}` : undefined }
+  return { message }
+}
+
+/** A sentence of the API as a short line: no capital, no full stop. */
+const sentence = (text: string): string => text.replace(/^[A-Z](?=[a-z])/, first => first.toLowerCase()).replace(/\.$/, '')

@@ -1,0 +1,129 @@
+import { usage } from './exit.ts'
+import { Progress } from './progress.ts'
+import { cellText, drawRecord, drawTable, drawTabs } from './table.ts'
+import { paint, type Colour, type Terminal } from './terminal.ts'
+import { harmless, harmlessJson, nearest } from './text.ts'
+
+export type Cell = string | number | boolean | null | undefined | readonly unknown[] | object
+/** How a terminal shows a value. `title` and `text` may be cut to the width, `time` is an ISO time shown relatively, `status` is coloured by its value. */
+export type Style = 'plain' | 'id' | 'title' | 'text' | 'time' | 'status' | 'dim'
+
+/** One field of a row. From it follow the table's column, the TSV's field and the name that `--json` takes. */
+export interface Column<Row> {
+  /** The API's name of the field, for `--json`. */
+  name: string
+  /** The table's head. Usually the name in capitals. */
+  header?: string
+  value: (row: Row) => Cell
+  align?: 'left' | 'right'
+  style?: Style
+  /** Only `--json` shows it. */
+  hidden?: boolean
+}
+
+export interface OutOptions { terminal: Terminal; json?: string | true; jq?: string; quiet?: boolean; pager?: string; write?: (text: string) => void; talk?: (text: string) => void }
+
+/** Where a command's results go: data to stdout in the form that was asked for, talk to stderr. */
+export class Out {
+  readonly terminal: Terminal
+  /** The results are JSON: `--json` or `--jq` was given. */
+  readonly json: boolean
+  readonly quiet: boolean
+  readonly #options: OutOptions
+  readonly #fields: string[] | undefined
+  readonly #write: (text: string) => void
+  readonly #talk: (text: string) => void
+  #filter: ((input: unknown) => unknown[]) | undefined
+
+  constructor(options: OutOptions) {
+    this.#options = options
+    this.terminal = options.terminal
+    this.json = options.json !== undefined || options.jq !== undefined
+    this.quiet = options.quiet === true
+    this.#fields = typeof options.json === 'string' ? options.json.split(',').map(name => name.trim()).filter(Boolean) : undefined
+    this.#write = options.write ?? (text => { process.stdout.write(text) })
+    this.#talk = options.talk ?? (text => { process.stderr.write(text) })
+  }
+
+  /** Prints a list: a table on a terminal, tab-separated lines in a pipe, ids with `--quiet`, an array with `--json`. */
+  async list<Row>(rows: readonly Row[], columns: readonly Column<Row>[], options: { empty?: string } = {}): Promise<void> {
+    if (this.json) return this.value(this.#fields ? rows.map(row => this.#pick(row, columns)) : this.#checked(rows, columns))
+    if (this.quiet) return this.ids(rows.map(row => idOf(row, columns)))
+    const shown = columns.filter(column => !column.hidden)
+    if (rows.length === 0) return this.terminal.stdout && options.empty ? this.done(options.empty) : undefined
+    this.#write(this.terminal.stdout ? drawTable(rows, shown, this.terminal) : drawTabs(rows, shown))
+  }
+
+  /** Prints one record: named lines, or an object with `--json`. `body` is long text below the lines. */
+  async record<Row>(row: Row, fields: readonly Column<Row>[], options: { body?: string } = {}): Promise<void> {
+    if (this.json) return this.value(this.#fields ? this.#pick(row, fields) : row)
+    if (this.quiet) return this.ids([idOf(row, fields)])
+    const shown = fields.filter(field => !field.hidden)
+    const head = this.terminal.stdout ? drawRecord(row, shown, this.terminal) : shown.map(field => `${field.name}\t${cellText(field.value(row))}\n`).join('')
+    if (!options.body) return void this.#write(head)
+    await this.text(`${head}${this.terminal.stdout ? '\n' : '--\n'}${harmless(options.body, true).replace(/\n?$/, '\n')}`)
+  }
+
+  /** Prints one row of a list that never ends: a line of JSON, or tab-separated fields. */
+  async row<Row>(row: Row, columns: readonly Column<Row>[]): Promise<void> {
+    if (this.json) return this.value(this.#fields ? this.#pick(row, columns) : row, true)
+    this.#write(this.quiet ? `${idOf(row, columns)}\n` : drawTabs([row], columns.filter(column => !column.hidden)))
+  }
+
+  /** Prints any value as JSON, through `--jq` if it was given. */
+  async value(value: unknown, oneLine = false): Promise<void> {
+    const indent = this.terminal.stdout && !oneLine ? 2 : undefined
+    if (this.#options.jq === undefined) return this.#write(`${harmlessJson(value, indent)}\n`)
+    this.#filter ??= await (await import('./jq.ts')).compile(this.#options.jq)
+    for (const result of this.#filter(value)) {
+      this.#write(typeof result === 'string' ? `${this.terminal.stdout ? harmless(result, true) : result}\n` : `${harmlessJson(result, indent)}\n`)
+    }
+  }
+
+  /** Prints ids, one a line. */
+  ids(ids: readonly (string | number)[]): void { if (ids.length > 0) this.#write(`${ids.join('\n')}\n`) }
+
+  /** Prints one line of data as it is, made harmless on a terminal. */
+  line(text: string): void { this.#write(`${this.terminal.stdout ? harmless(text) : text}\n`) }
+
+  /** Prints long text that is harmless already, through the pager where it does not fit the terminal. */
+  async text(text: string): Promise<void> {
+    if (!this.terminal.stdout || text.split('\n').length <= this.terminal.height) return this.#write(text)
+    const { page } = await import('./pager.ts')
+    await page(text, this.#options.pager, rest => this.#write(rest))
+  }
+
+  /** Says what was done, on stderr. `--quiet` says nothing. */
+  done(message: string): void { if (!this.quiet) this.#talk(`${harmless(message)}\n`) }
+
+  /** Says on stderr what the person should know although the command goes on. */
+  warn(message: string): void { this.#talk(`${paint('warning:', 'yellow', this.terminal.stderrColour)} ${harmless(message)}\n`) }
+
+  /** Puts a text in a colour if stdout takes colour. */
+  paint(text: string, colour: Colour): string { return paint(text, colour, this.terminal.colour) }
+
+  /** Shows on stderr how far something is, on a terminal only and not before half a second has passed. */
+  progress(label: string, total?: number): Progress { return new Progress(label, total, this.terminal.stderr && !this.quiet && !this.json, this.#talk) }
+
+  #pick<Row>(row: Row, columns: readonly Column<Row>[]): Record<string, unknown> {
+    this.#checked([row], columns)
+    return Object.fromEntries(this.#fields!.map(name => {
+      const column = columns.find(each => each.name === name)
+      return [name, (column ? column.value(row) : (row as Record<string, unknown>)[name]) ?? null]
+    }))
+  }
+
+  /** @throws Failure that names the known fields. */
+  #checked<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): readonly Row[] {
+    const known = [...new Set([...columns.map(column => column.name), ...Object.keys((rows[0] as object | undefined) ?? {})])]
+    const unknown = this.#fields?.find(name => !known.includes(name))
+    if (unknown === undefined) return rows
+    const meant = nearest(unknown, known)
+    throw usage(`unknown field: ${unknown}`, { hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : undefined, see: `known fields: ${known.join(', ')}` })
+  }
+}
+
+function idOf<Row>(row: Row, columns: readonly Column<Row>[]): string {
+  const column = columns.find(each => each.name === 'id') ?? columns[0]!
+  return cellText(column.value(row))
+}

@@ -1,0 +1,86 @@
+import { realpathSync } from 'node:fs'
+import { sep } from 'node:path'
+import type { Context } from './context.ts'
+import { Failure, usage } from './exit.ts'
+import { nearest } from './text.ts'
+
+/** Anything that has an id and a name. */
+export interface Named { id: string; name: string }
+
+/**
+ * The one of `items` that a person means: by id, else by name, else by name in any case.
+ * @throws Failure (not found) with what was probably meant, or (usage) when several have that name.
+ */
+export function pickNamed<T extends Named>(kind: string, items: readonly T[], wanted: string, see: string): T {
+  const byId = items.find(item => item.id === wanted)
+  if (byId) return byId
+  const exact = items.filter(item => item.name === wanted)
+  const same = exact.length > 0 ? exact : items.filter(item => item.name.toLowerCase() === wanted.toLowerCase())
+  if (same.length === 1) return same[0]!
+  if (same.length > 1) throw usage(`several ${kind}s are named "${wanted}"`, { hint: `name it by its id: ${same.map(item => item.id).join(', ')}`, see })
+  const meant = nearest(wanted, items.map(item => item.name))
+  throw new Failure('notFound', `there is no ${kind} "${wanted}"`, { hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : undefined, see })
+}
+
+/** The current project (see Context.project). */
+export async function findProject(context: Context): Promise<Named> {
+  const wanted = context.discovery.project
+  if (wanted) return resolveProject(context, wanted.value)
+  if (context.external) throw noProject('an API key works in the project that you name: -P ID')
+  const here = workingFolder()
+  const around = (await context.client.projects.list())
+    .filter(({ path }) => here === path || here.startsWith(path.endsWith(sep) ? path : path + sep))
+    .sort((a, b) => b.path.length - a.path.length)
+  if (around[0]) return { id: around[0].id, name: around[0].name }
+  throw noProject('name one with -P, or run: board projects use <project>')
+}
+
+/** A project by name or id. An API key sees no list of projects, so it names one by its id. */
+export async function resolveProject(context: Context, wanted: string): Promise<Named> {
+  if (context.external) {
+    if (isId(wanted)) return { id: wanted, name: `project ${wanted}` }
+    throw usage(`an API key names its project by its id, not "${wanted}"`, { hint: 'for example: -P 1', see: 'board help environment' })
+  }
+  const { id, name } = pickNamed('project', await context.client.projects.list(), wanted, 'board projects list')
+  return { id, name }
+}
+
+/** A board of a project by name or id. */
+export async function resolveBoard(context: Context, projectId: string, wanted: string): Promise<Named> {
+  return pickNamed('board', await boardsOf(context, projectId), wanted, 'board boards list')
+}
+
+/** A column of a project by name or id. Where boards have columns of the same name, `boardId` tells which is meant. */
+export async function resolveColumn(context: Context, projectId: string, wanted: string, boardId?: string): Promise<Named & { boardId: string; columnType: string }> {
+  return pickNamed('column', await columnsOf(context, projectId, boardId), wanted, 'board columns list')
+}
+
+export async function resolveTemplate(context: Context, wanted: string): Promise<Named> {
+  return pickNamed('template', await context.client.templates.list(), wanted, 'board templates list')
+}
+
+export async function resolveKey(context: Context, wanted: string): Promise<Named> {
+  return pickNamed('key', await context.client.keys.list(), wanted, 'board keys list')
+}
+
+/** A project's boards through whichever routes the token may call. */
+export async function boardsOf(context: Context, projectId: string): Promise<Named[]> {
+  if (!context.external) return context.client.boards.list({ projectId })
+  return (await context.client.external.boards({ projectId })).map(({ id, name }) => ({ id: String(id), name }))
+}
+
+/** A project's columns through whichever routes the token may call. */
+export async function columnsOf(context: Context, projectId: string, boardId?: string): Promise<(Named & { boardId: string; columnType: string })[]> {
+  if (!context.external) return context.client.columns.list({ projectId, boardId })
+  return (await context.client.external.boards({ projectId }))
+    .filter(board => boardId === undefined || String(board.id) === boardId)
+    .flatMap(board => board.columns.map(({ id, name, columnType }) => ({ id: String(id), name, columnType, boardId: String(board.id) })))
+}
+
+export const isId = (text: string): boolean => /^[1-9]\d{0,15}$/.test(text)
+
+const noProject = (hint: string): Failure => usage('which project?', { hint, see: 'board projects list' })
+
+function workingFolder(): string {
+  try { return realpathSync(process.cwd()) } catch { return process.cwd() }
+}

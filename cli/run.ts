@@ -1,0 +1,58 @@
+import { CommanderError, type Command } from 'commander'
+import { report } from './errors.ts'
+import { usage, type Failure } from './exit.ts'
+import { nearest } from './text.ts'
+
+/** Parses the arguments, runs the command that they name, and leaves its exit code in process.exitCode. */
+export async function run(program: Command, argv: string[]): Promise<void> {
+  endQuietlyWhenNobodyReads()
+  try {
+    await program.parseAsync(settleJson(argv), { from: 'user' })
+  } catch (error) {
+    if (error instanceof CommanderError && error.exitCode === 0) return
+    report(error instanceof CommanderError ? await explain(program, argv, error) : error, argv.includes('--debug'))
+  }
+}
+
+/**
+ * `--json` takes its fields from the next word only if that can be a list of names: in `board cards view --json 12` the 12 is
+ * the card. A `--json` without fields moves to the end, where nothing can be taken for its value.
+ */
+export function settleJson(argv: readonly string[]): string[] {
+  const end = argv.includes('--') ? argv.indexOf('--') : argv.length
+  const words = argv.slice(0, end)
+  const bare = words.flatMap((word, at) => word === '--json' && !isFields(words[at + 1]) ? [at] : [])
+  return [...words.filter((_, at) => !bare.includes(at)), ...(bare.length > 0 ? ['--json'] : []), ...argv.slice(end)]
+}
+
+const isFields = (word: string | undefined): boolean => word !== undefined && /^[A-Za-z][\w.]*(,[A-Za-z][\w.]*)*$/.test(word)
+
+/** A reader that has seen enough (`| head`) is no error. */
+function endQuietlyWhenNobodyReads(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+  })
+  process.stderr.on('error', () => { /* Nobody can be told. */ })
+}
+
+/** Commander's error as one of ours, with the command that it is about. */
+async function explain(program: Command, argv: readonly string[], error: CommanderError): Promise<Failure> {
+  const at = commandAt(program, argv)
+  const see = `board ${[...pathOf(at), '--help'].join(' ')}`
+  const message = error.message.replace(/^error: /, '').split('\n')[0]!.replace(/\.$/, '')
+  const unknown = /^unknown (command|option) '(.*)'$/.exec(message)
+  if (error.code === 'commander.help') return usage(`which command? ${at.commands.map(command => command.name()).join(', ')}`, { see })
+  if (!unknown) return usage(message, { see })
+  const candidates = unknown[1] === 'command' ? at.commands.flatMap(command => [command.name(), ...command.aliases()]) : optionsAt(at)
+  const meant = nearest(unknown[2]!.split('=')[0]!, candidates)
+  return usage(message, { hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : undefined, see })
+}
+
+function commandAt(command: Command, argv: readonly string[]): Command {
+  const next = argv.findIndex(word => command.commands.some(each => each.name() === word || each.aliases().includes(word)))
+  if (next < 0) return command
+  return commandAt(command.commands.find(each => each.name() === argv[next] || each.aliases().includes(argv[next]!))!, argv.slice(next + 1))
+}
+
+const pathOf = (command: Command): string[] => command.parent ? [...pathOf(command.parent), command.name()] : []
+const optionsAt = (command: Command | null): string[] => command ? [...command.options.flatMap(option => option.long ? [option.long] : []), ...optionsAt(command.parent)] : []

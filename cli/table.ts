@@ -1,0 +1,78 @@
+import type { Column, Style } from './output.ts'
+import { paint, type Colour, type Terminal } from './terminal.ts'
+import { fit, harmless, relativeTime, widthOf } from './text.ts'
+
+/** One value as one line of harmless text. */
+export function cellText(value: unknown): string {
+  if (value === null || value === undefined) return ''
+  if (typeof value === 'string') return harmless(value)
+  if (Array.isArray(value)) return value.map(cellText).join(', ')
+  return typeof value === 'object' ? harmless(JSON.stringify(value)) : String(value)
+}
+
+/** Lines of tab-separated fields, without a head. */
+export const drawTabs = <Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string =>
+  rows.map(row => `${columns.map(column => cellText(column.value(row))).join('\t')}\n`).join('')
+
+/** An aligned table with a head, cut to the terminal's width. */
+export function drawTable<Row>(rows: readonly Row[], columns: readonly Column<Row>[], terminal: Terminal): string {
+  const cells = rows.map(row => columns.map(column => shownText(column.value(row), column.style)))
+  const heads = columns.map(column => column.header ?? column.name.toUpperCase())
+  const widths = shrink(heads.map((head, at) => cells.reduce((widest, row) => Math.max(widest, widthOf(row[at]!)), widthOf(head))), columns, terminal.width)
+  const drawn = (texts: string[], style: (text: string, at: number) => string) => texts
+    .map((text, at) => pad(text, widths[at]!, columns[at]!.align, at === texts.length - 1, cut => style(cut, at))).join('  ').trimEnd()
+  const lines = [drawn(heads, text => paint(text, 'dim', terminal.colour)), ...cells.map(row => drawn(row, (text, at) => paint(text, colourOf(columns[at]!.style, row[at]!), terminal.colour)))]
+  return `${lines.join('\n')}\n`
+}
+
+/** Named lines, one a field. */
+export function drawRecord<Row>(row: Row, fields: readonly Column<Row>[], terminal: Terminal): string {
+  const widest = fields.reduce((width, field) => Math.max(width, widthOf(labelOf(field))), 0)
+  return fields.map(field => {
+    const text = shownText(field.value(row), field.style)
+    return `${paint(`${labelOf(field)}:`.padEnd(widest + 2), 'dim', terminal.colour)}${paint(text, colourOf(field.style, text), terminal.colour)}`.trimEnd() + '\n'
+  }).join('')
+}
+
+const labelOf = <Row>(field: Column<Row>): string => {
+  const head = field.header ?? field.name.replace(/([a-z])([A-Z])/g, '$1 $2')
+  return head.charAt(0).toUpperCase() + head.slice(1).toLowerCase()
+}
+
+function shownText(value: unknown, style: Style | undefined): string {
+  if (style === 'time' && typeof value === 'string') return relativeTime(value)
+  return typeof value === 'boolean' ? (value ? 'yes' : 'no') : cellText(value)
+}
+
+function pad(text: string, width: number, align: 'left' | 'right' | undefined, last: boolean, style: (text: string) => string): string {
+  const cut = fit(text, width)
+  const space = ' '.repeat(Math.max(0, width - widthOf(cut)))
+  if (align === 'right') return space + style(cut)
+  return style(cut) + (last ? '' : space)
+}
+
+/** Takes from the widest columns that may be cut until the table fits, but leaves each at least 12 cells. */
+function shrink<Row>(widths: number[], columns: readonly Column<Row>[], available: number): number[] {
+  const result = [...widths]
+  let over = result.reduce((sum, width) => sum + width, 2 * (result.length - 1)) - available
+  while (over > 0) {
+    const widest = result.reduce((best, width, at) => mayBeCut(columns[at]!) && width > 12 && (best < 0 || width > result[best]!) ? at : best, -1)
+    if (widest < 0) return result
+    result[widest]! -= 1
+    over -= 1
+  }
+  return result
+}
+
+const mayBeCut = <Row>({ style }: Column<Row>): boolean => style === 'title' || style === 'text'
+
+const statusColours: Record<string, Colour> = {
+  running: 'cyan', queued: 'blue', waiting: 'yellow', completed: 'green', ok: 'green', failed: 'red', error: 'red', interrupted: 'red', cancelled: 'magenta',
+}
+
+function colourOf(style: Style | undefined, text: string): Colour | undefined {
+  if (style === 'title') return 'bold'
+  if (style === 'id') return 'cyan'
+  if (style === 'status') return statusColours[text]
+  return style === 'time' || style === 'dim' ? 'dim' : undefined
+}

@@ -1,0 +1,29 @@
+/** What the person sees: whether stdout is a terminal, its width, and whether it takes colour. */
+export interface Terminal { stdout: boolean; stderr: boolean; stdin: boolean; width: number; height: number; colour: boolean; stderrColour: boolean }
+
+/** Looks at the streams and the environment: BOARD_FORCE_TTY, NO_COLOR, FORCE_COLOR, TERM=dumb, COLUMNS. */
+export function lookAtTerminal(wantsColour: boolean, env: NodeJS.ProcessEnv = process.env): Terminal {
+  const forced = isOn(env.BOARD_FORCE_TTY)
+  const stdout = forced || process.stdout.isTTY === true
+  const stderr = forced || process.stderr.isTTY === true
+  const width = Number(env.COLUMNS) || (/^\d{2,}$/.test(env.BOARD_FORCE_TTY ?? '') ? Number(env.BOARD_FORCE_TTY) : 0) || process.stdout.columns || 80
+  return {
+    stdout, stderr, stdin: process.stdin.isTTY === true, width, height: process.stdout.rows || 24,
+    colour: wantsColour && takesColour(stdout, env), stderrColour: wantsColour && takesColour(stderr, env),
+  }
+}
+
+function takesColour(terminal: boolean, env: NodeJS.ProcessEnv): boolean {
+  if (env.FORCE_COLOR !== undefined) return isOn(env.FORCE_COLOR)
+  if (env.NO_COLOR) return false
+  return terminal && env.TERM !== 'dumb'
+}
+
+const isOn = (value: string | undefined): boolean => value !== undefined && value !== '' && value !== '0' && value !== 'false'
+
+const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, blue: 34, magenta: 35, cyan: 36 } as const
+export type Colour = keyof typeof codes
+
+/** Puts a text in a colour, where colour is wanted. */
+export const paint = (text: string, colour: Colour | undefined, wanted: boolean): string =>
+  wanted && colour && text !== '' ? `\u001b[${codes[colour]}m${text}\u001b[0m` : text

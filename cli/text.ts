@@ -1,0 +1,94 @@
+/**
+ * Makes text from the server harmless for a terminal: control characters become visible symbols, and what turns the
+ * direction of writing is replaced. `lines` keeps line breaks and tabs.
+ */
+export function harmless(text: string, lines = false): string {
+  if (!dangerous.test(text)) return text
+  return text.replace(/\r\n/g, '\n').replace(everyDangerous, character => lines && (character === '\n' || character === '\t') ? character : visible(character))
+}
+
+const dangerous = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/
+const everyDangerous = new RegExp(dangerous.source, 'g')
+
+function visible(character: string): string {
+  const code = character.charCodeAt(0)
+  if (code === 9 || code === 10 || code === 13 || code === 0x2028 || code === 0x2029) return ' '
+  if (code < 32) return String.fromCharCode(0x2400 + code)
+  return code === 0x7f ? '\u2421' : '\ufffd'
+}
+
+/** JSON of which no character can steer a terminal. It still parses to the same value. */
+export function harmlessJson(value: unknown, indent?: number): string {
+  return (JSON.stringify(value, null, indent) ?? 'null')
+    .replace(/[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
+
+/** How many cells of a terminal a text takes. */
+export function widthOf(text: string): number {
+  if (/^[\x20-\x7e]*$/.test(text)) return text.length
+  let width = 0
+  for (const { segment } of segments(text)) width += widthOfSegment(segment)
+  return width
+}
+
+/** Cuts a text to a width in cells, with an ellipsis where something is left out. */
+export function fit(text: string, width: number): string {
+  if (widthOf(text) <= width) return text
+  let taken = ''
+  let used = 0
+  for (const { segment } of segments(text)) {
+    used += widthOfSegment(segment)
+    if (used > width - 1) break
+    taken += segment
+  }
+  return width > 0 ? `${taken}…` : ''
+}
+
+let segmenter: Intl.Segmenter | undefined
+const segments = (text: string) => (segmenter ??= new Intl.Segmenter()).segment(text)
+
+const wide = /^(?:\p{Emoji_Presentation}|.*\ufe0f|[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|[\u{20000}-\u{3fffd}])/u
+const zero = /^[\p{Mn}\p{Me}\p{Cf}]+$/u
+
+const widthOfSegment = (segment: string): number => zero.test(segment) ? 0 : wide.test(segment) ? 2 : 1
+
+/** `3m ago`, `2d ago`, `in 5h`; a date where that is further away than a month. */
+export function relativeTime(iso: string, nowMs = Date.now()): string {
+  const thenMs = Date.parse(iso)
+  if (Number.isNaN(thenMs)) return harmless(iso)
+  const secs = Math.round(Math.abs(nowMs - thenMs) / 1000)
+  const span = secs < 60 ? `${secs}s` : secs < 3600 ? `${Math.floor(secs / 60)}m` : secs < 86_400 ? `${Math.floor(secs / 3600)}h` : `${Math.floor(secs / 86_400)}d`
+  if (secs > 30 * 86_400) return iso.slice(0, 10)
+  return thenMs > nowMs ? `in ${span}` : secs < 5 ? 'now' : `${span} ago`
+}
+
+/** The candidates that a misspelt word probably meant, nearest first. */
+export function nearest(word: string, candidates: readonly string[], most = 3): string[] {
+  const wanted = word.toLowerCase()
+  const limit = Math.max(1, Math.floor(wanted.length * 0.4))
+  return candidates
+    .map(candidate => ({ candidate, away: candidate.toLowerCase().startsWith(wanted) && wanted.length > 1 ? 0.5 : distance(wanted, candidate.toLowerCase(), limit) }))
+    .filter(({ away }) => away <= limit)
+    .sort((a, b) => a.away - b.away)
+    .slice(0, most)
+    .map(({ candidate }) => candidate)
+}
+
+/** Edit distance with neighbours swapped counted as one. Anything above `limit` may be returned as more than it is. */
+function distance(a: string, b: string, limit: number): number {
+  if (Math.abs(a.length - b.length) > limit) return limit + 1
+  let before: number[] = []
+  let last = Array.from({ length: b.length + 1 }, (_, at) => at)
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1] === b[j - 1]
+      let least = Math.min(last[j]! + 1, row[j - 1]! + 1, last[j - 1]! + (same ? 0 : 1))
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) least = Math.min(least, before[j - 2]! + 1)
+      row.push(least)
+    }
+    before = last
+    last = row
+  }
+  return last[b.length]!
+}

@@ -1,0 +1,32 @@
+import type { Command } from 'commander'
+
+/** What a command file exports: it fills the command that the tree has made for its noun. */
+export interface CommandFile { register(command: Command): void }
+
+/** A noun (or a verb of its own) at the top of the tree. */
+export interface Noun {
+  name: string
+  /** The singular. */
+  alias?: string
+  summary: string
+  /** Under which head of the help it stands. */
+  group: Group
+  /** What stands behind the name in the help; `<command>` for a noun with verbs. */
+  load: () => Promise<CommandFile>
+}
+
+export const groups = ['Work on the board', 'Set up projects', 'Sign in', 'Run a server', 'Automate'] as const
+export type Group = (typeof groups)[number]
+
+/** Every noun of the tree. To add one, write cli/commands/<noun>.ts that exports `register(command)`, and a row here. */
+export const nouns: readonly Noun[] = [
+  { name: 'status', summary: 'Show the server, who you are, and the project at a glance', group: 'Work on the board', load: () => import('./commands/status.ts') },
+  { name: 'auth', summary: 'Sign in and out', group: 'Sign in', load: () => import('./commands/auth.ts') },
+  { name: 'whoami', summary: 'Show who you are', group: 'Sign in', load: () => import('./commands/whoami.ts') },
+  { name: 'profile', alias: 'profiles', summary: 'Keep several servers apart', group: 'Sign in', load: () => import('./commands/profile.ts') },
+  { name: 'settings', alias: 'setting', summary: 'Read and change your settings on the server', group: 'Set up projects', load: () => import('./commands/settings.ts') },
+  { name: 'config', summary: 'Read and change the settings of this command line', group: 'Set up projects', load: () => import('./commands/config.ts') },
+  { name: 'events', alias: 'event', summary: 'Follow what happens, live', group: 'Automate', load: () => import('./commands/events.ts') },
+  { name: 'api', summary: 'Call any route of the API', group: 'Automate', load: () => import('./commands/api.ts') },
+  { name: 'version', summary: 'Show the version of this program and of the server', group: 'Run a server', load: () => import('./commands/version.ts') },
+]
