@@ -1,0 +1,35 @@
+import { InvalidArgumentError } from 'commander'
+
+/** Parsers for the values of options and arguments. They throw what commander turns into a usage error. */
+
+/** A whole number of at least 1. */
+export function count(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('must be a whole number of at least 1.')
+  return Number(text)
+}
+
+/** A zero-based place in a column. */
+export function place(text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('must be a whole number of at least 0.')
+  return Number(text)
+}
+
+const unitSecs: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400 }
+
+/** A length of time as whole seconds: `90`, `90s`, `15m`, `2h`, `7d`. */
+export function durationSecs(text: string): number {
+  const [, digits, unit] = /^(\d{1,9})([smhd]?)$/.exec(text) ?? []
+  if (digits === undefined) throw new InvalidArgumentError('must be a length of time like 90s, 15m, 2h or 7d.')
+  return Number(digits) * unitSecs[unit || 's']!
+}
+
+/** When something ends: a date or time in ISO 8601, or so many days from now (`30d`, `30`). */
+export function expiry(text: string): { expiresAt: string } | { expiresInDays: number } {
+  const days = /^(\d{1,4})d?$/.exec(text)
+  if (days) return { expiresInDays: Number(days[1]) }
+  if (/^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(Date.parse(text))) return { expiresAt: new Date(text).toISOString() }
+  throw new InvalidArgumentError('must be a number of days like 30d, or a date like 2030-01-31.')
+}
+
+/** Collects an option that may be given several times. */
+export const several = (text: string, before: readonly string[] | undefined): string[] => [...before ?? [], text]
