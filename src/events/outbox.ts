@@ -1,0 +1,94 @@
+import type { EventData, EventType } from '../contract/events.ts'
+import type { Database, Transaction } from '../store/database.ts'
+import { deleteOldestEvents, insertEvent, readEvents, readLastSeq, readOldestSeq, readProjectEvents, type StoredEvent } from '../store/events.ts'
+
+export type { StoredEvent } from '../store/events.ts'
+
+const pageSize = 500
+const keptMs = 7 * 24 * 60 * 60 * 1000
+const keptEvents = 100_000
+const mostPrunedAtOnce = 5000
+const retryMs = 250
+
+/** Every event of one database, in order. */
+export interface Outbox {
+  /** Hands over every event that is committed from now on, once, in order of seq. Returns the function that ends it. */
+  subscribe(listener: (events: StoredEvent[]) => void): () => void
+  /** At most `limit` events of a project after the seq `since`, oldest first. */
+  replay(projectId: number, since: number, limit: number): Promise<StoredEvent[]>
+  /** The newest event's seq; 0 before the first event. */
+  lastSeq(): Promise<number>
+  /** The oldest kept event's seq. Who has seen less than the one before it has missed events for good. */
+  oldestSeq(): Promise<number>
+  /** Deletes a bounded number of events that need not be kept (DECISIONS "Events"), and tells how many. 0 means done. */
+  prune(tx: Transaction): Promise<number>
+  close(): void
+}
+
+/** Writes an event in the transaction of the change that it tells of. It is published after the commit. */
+export async function append<T extends EventType>(tx: Transaction, type: T, projectId: number | null, data: EventData<T>): Promise<void> {
+  await insertEvent(tx, type, projectId, JSON.stringify(data))
+  tx.afterCommit(wakeTails)
+}
+
+/** A commit does not say which database it was made in: every tail of this process looks whether there is news in its own. */
+const tails = new Set<() => void>()
+const wakeTails = () => { for (const wake of tails) wake() }
+
+/** The outbox of a database. It reads new events only while somebody listens. */
+export function createOutbox(db: Database): Outbox {
+  const listeners = new Set<(events: StoredEvent[]) => void>()
+  let tail: { stop(): void } | undefined
+  const unsubscribe = (listener: (events: StoredEvent[]) => void) => {
+    if (!listeners.delete(listener) || listeners.size > 0) return
+    tail?.stop()
+    tail = undefined
+  }
+  return {
+    subscribe: listener => {
+      listeners.add(listener)
+      tail ??= startTail(db, events => { for (const each of [...listeners]) each(events) })
+      return () => unsubscribe(listener)
+    },
+    replay: (projectId, since, limit) => readProjectEvents(db, projectId, since, limit),
+    lastSeq: () => readLastSeq(db),
+    oldestSeq: () => readOldestSeq(db),
+    prune: tx => deleteOldestEvents(tx, new Date(Date.parse(tx.now) - keptMs).toISOString(), keptEvents, mostPrunedAtOnce),
+    close: () => { for (const listener of [...listeners]) unsubscribe(listener) },
+  }
+}
+
+/** Publishes what is committed after this call, page by page. A failed read is tried again: an event is late then, never lost. */
+function startTail(db: Database, publish: (events: StoredEvent[]) => void): { stop(): void } {
+  const start = readLastSeq(db).catch(() => undefined)
+  let seq: number | undefined
+  let running = true
+  let reading = false
+  let news = false
+  let retry: NodeJS.Timeout | undefined
+
+  const readNews = async () => {
+    reading = true
+    try {
+      seq ??= await start ?? await readLastSeq(db)
+      while (running && news) {
+        news = false
+        const page = await readEvents(db, seq, pageSize)
+        if (!running || page.length === 0) continue
+        seq = page.at(-1)!.seq
+        news ||= page.length === pageSize
+        publish(page)
+      }
+    } catch {
+      if (running) retry = setTimeout(wake, retryMs)
+    }
+    reading = false
+  }
+  const wake = () => {
+    news = true
+    if (!reading) void readNews()
+  }
+
+  tails.add(wake)
+  return { stop: () => { running = false; tails.delete(wake); clearTimeout(retry) } }
+}

@@ -1,0 +1,39 @@
+import type { EventType } from '../contract/events.ts'
+import type { Reader, Transaction } from './database.ts'
+
+/** A committed event. `data` stays the JSON text that it was stored as. */
+export interface StoredEvent { seq: number; projectId: number | null; type: EventType; data: string; at: string }
+
+const columns = 'seq, project_id AS projectId, type, data, at'
+
+export const insertEvent = async (tx: Transaction, type: EventType, projectId: number | null, data: string): Promise<void> => {
+  await tx.run('INSERT INTO events (project_id, type, data, at) VALUES (?, ?, ?, ?)', [projectId, type, data, tx.now])
+}
+
+/** Events after `seq`, oldest first. */
+export const readEvents = (db: Reader, seq: number, limit: number): Promise<StoredEvent[]> =>
+  db.all(`SELECT ${columns} FROM events WHERE seq > ? ORDER BY seq LIMIT ?`, [seq, limit])
+
+/** Events of one project after `seq`, oldest first. */
+export const readProjectEvents = (db: Reader, projectId: number, seq: number, limit: number): Promise<StoredEvent[]> =>
+  db.all(`SELECT ${columns} FROM events WHERE project_id = ? AND seq > ? ORDER BY seq LIMIT ?`, [projectId, seq, limit])
+
+/** The newest event's seq; 0 before the first event. */
+export const readLastSeq = async (db: Reader): Promise<number> =>
+  (await db.get<{ seq: number | null }>('SELECT max(seq) AS seq FROM events'))?.seq ?? 0
+
+/** The oldest kept event's seq, or the one that the first event will get. */
+export const readOldestSeq = async (db: Reader): Promise<number> =>
+  (await db.get<{ seq: number | null }>('SELECT min(seq) AS seq FROM events'))?.seq ?? 1
+
+/**
+ * Deletes the oldest events that were written before a time, at most `limit` of them, and never one of the newest `keep`.
+ * What stays is a run of seqs without a hole.
+ */
+export async function deleteOldestEvents(tx: Transaction, before: string, keep: number, limit: number): Promise<number> {
+  const oldest = await readOldestSeq(tx)
+  const young = await tx.get<{ seq: number }>('SELECT seq FROM events WHERE at >= ? ORDER BY seq LIMIT 1', [before])
+  const end = Math.min(oldest + limit, young?.seq ?? Infinity, await readLastSeq(tx) - keep + 1)
+  if (end <= oldest) return 0
+  return (await tx.run('DELETE FROM events WHERE seq < ?', [end])).changes
+}
