@@ -13,7 +13,7 @@ export interface Connection {
 }
 
 export interface CallOptions { ifMatch?: string; idempotencyKey?: string; signal?: AbortSignal; headers?: Record<string, string> }
-export interface Answer { status: number; headers: IncomingHttpHeaders; body: string }
+export interface Answer { status: number; headers: IncomingHttpHeaders; bytes: Buffer }
 
 /**
  * One request with node:http, which costs a short-lived process less than fetch or undici do.
@@ -31,7 +31,7 @@ export async function send(connection: Connection, method: string, path: string,
 /** Sends a request and takes the answer apart: `data`, or an ApiFailure. */
 export async function sendJson(connection: Connection, method: string, path: string, input?: unknown, options?: CallOptions): Promise<unknown> {
   const answer = await send(connection, method, path, input === undefined ? undefined : JSON.stringify(input), options)
-  const body = answer.body === '' ? undefined : parse(answer.body)
+  const body = answer.bytes.length === 0 ? undefined : parse(answer.bytes.toString())
   if (answer.status >= 400) throw new ApiFailure(answer.status, body, answer.headers)
   return (body as { data?: unknown } | undefined)?.data
 }
@@ -54,7 +54,7 @@ function exchange(request: typeof requestHttp, url: URL, options: RequestOptions
       const chunks: Buffer[] = []
       incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
       incoming.on('error', fail)
-      incoming.on('end', () => resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, body: Buffer.concat(chunks).toString() }))
+      incoming.on('end', () => resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, bytes: Buffer.concat(chunks) }))
     })
     outgoing.on('timeout', () => outgoing.destroy(Object.assign(new Error('timed out'), { code: 'ETIMEDOUT' })))
     outgoing.on('error', fail)

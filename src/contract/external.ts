@@ -8,8 +8,9 @@ export const ExternalItem = v.object({
   status: CardStatus, statusReason: v.nullable(v.string()), position: Position, unread: v.boolean(), gitBranch: v.nullable(v.string()), useWorktree: v.boolean(), deferred: v.boolean(),
   lastAgentAction: LastAction, createdAt: Time, updatedAt: Time, startedAt: v.nullable(Time), endedAt: v.nullable(Time), version: CardItem.entries.version,
 })
+/** A card whole. `position` is null while the card is archived. */
 export const ExternalCard = v.object({
-  ...ExternalItem.entries, locks: v.array(Lock),
+  ...ExternalItem.entries, position: v.nullable(Position), locks: v.array(Lock),
   sessions: v.array(v.object({ id: IntegerId, agent: v.string(), status: CardStatus, startedAt: Time, endedAt: v.nullable(Time), summary: v.nullable(v.string()) })),
 })
 export const ExternalBoard = v.object({

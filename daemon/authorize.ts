@@ -1,0 +1,47 @@
+import { Problem, type ErrorCode } from '../src/contract/errors.ts'
+import type { ProjectRole, Route, Who } from '../src/contract/route.ts'
+import { requireRole } from '../src/domain/access.ts'
+import { isAdmin, type Caller } from '../src/identity/caller.ts'
+import { projectOfAttachment } from '../src/store/attachments.ts'
+import { projectOfCard } from '../src/store/cards.ts'
+import type { Reader } from '../src/store/database.ts'
+
+type Params = Record<string, unknown>
+
+/**
+ * Enforces a row's `who`, for every route in this one place, and tells the caller's role in the project.
+ * What the caller may not see is answered exactly like what does not exist.
+ */
+export async function authorize(db: Reader, route: Route, caller: Caller, input: Params): Promise<ProjectRole> {
+  const { who } = route
+  if (who.kind === 'key') return requireKey(db, who, caller, input)
+  if (who.kind === 'member') return requireMember(db, who, caller, input)
+  if (caller.kind === 'key') throw new Problem('INSUFFICIENT_PERMISSIONS', 'This route is not open to API keys.')
+  if (who.kind === 'super' && caller.role !== 'super_admin') throw new Problem('FORBIDDEN')
+  if (who.kind === 'admin' && !isAdmin(caller)) throw new Problem('FORBIDDEN')
+  return 'viewer'
+}
+
+function requireKey(db: Reader, who: Who & { kind: 'key' }, caller: Caller, input: Params): Promise<ProjectRole> {
+  if (!caller.key) throw new Problem('UNAUTHENTICATED', 'External routes need an API key: send Authorization: Bearer svc_ak_...')
+  if (!who.permissions.some(permission => caller.key!.permissions.includes(permission)))
+    throw new Problem('INSUFFICIENT_PERMISSIONS', `The API key lacks the permission ${who.permissions.join(' or ')}.`)
+  return requireRole(db, caller, input.projectId as number, who.permissions.includes('cards.read') ? 'viewer' : 'member', () => new Problem('PROJECT_NOT_FOUND'))
+}
+
+async function requireMember(db: Reader, who: Who & { kind: 'member' }, caller: Caller, input: Params): Promise<ProjectRole> {
+  if (caller.key && !(who.permission && caller.key.permissions.includes(who.permission)))
+    throw new Problem('INSUFFICIENT_PERMISSIONS', who.permission ? `The API key lacks the permission ${who.permission}.` : 'This route is not open to API keys.')
+  const { find, code } = paths[who.through]
+  const projectId = await find(db, input)
+  if (projectId === undefined) throw new Problem(code)
+  return requireRole(db, caller, projectId, who.role, () => new Problem(code))
+}
+
+/** How an input leads to its project, and what is said when it leads nowhere. */
+const paths: Record<(Who & { kind: 'member' })['through'], { find: (db: Reader, input: Params) => number | undefined | Promise<number | undefined>; code: ErrorCode }> = {
+  projectId: { find: (_, input) => input.projectId as number, code: 'PROJECT_NOT_FOUND' },
+  id: { find: (_, input) => input.id as number, code: 'PROJECT_NOT_FOUND' },
+  flatCard: { find: (db, input) => projectOfCard(db, input.id as number), code: 'CARD_NOT_FOUND' },
+  attachmentId: { find: (db, input) => projectOfAttachment(db, input.attachmentId as number), code: 'ATTACHMENT_NOT_FOUND' },
+}

@@ -1,0 +1,35 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Output, ProjectRole, Received, Route } from '../src/contract/route.ts'
+import type { Caller } from '../src/identity/caller.ts'
+import type { Transaction } from '../src/store/database.ts'
+
+/** What a handler knows of the request beside its input. */
+export interface Call {
+  /** Who calls. On a public route this is nobody. */
+  caller: Caller
+  /** The caller's role in the project that the route is about. */
+  role: ProjectRole
+  /** The peer's address, and whether it is on this machine. */
+  address: string
+  isLoopback: boolean
+  ifMatch: string | undefined
+  request: IncomingMessage
+  response: ServerResponse
+  /** Aborted when the client goes away. */
+  signal: AbortSignal
+  /**
+   * Runs a write and presents its result. An `Idempotency-Key` is recorded with the answer in the same
+   * transaction, so that the same request never happens twice.
+   */
+  write<T, O>(work: (tx: Transaction) => Promise<T>, present: (result: T) => O): Promise<O>
+}
+
+/** A handler's answer that is JSON already, made by the database. */
+export class Json {
+  readonly text: string
+  constructor(text: string) { this.text = text }
+}
+
+/** A handler for each row of a resource: a missing one is a type error in the resource's file. */
+export type Handlers<Rows> = { [Name in keyof Rows]: Rows[Name] extends Route ? (input: Received<Rows[Name]>, call: Call) => Promise<Output<Rows[Name]> | Json> : never }
+export type AnyHandler = (input: never, call: Call) => Promise<unknown>

@@ -1,0 +1,69 @@
+import * as v from 'valibot'
+import { Problem, type Detail, type ErrorCode } from '../src/contract/errors.ts'
+import { isExternal, paramsOf, textParams, type Route } from '../src/contract/route.ts'
+
+/** What an internal route answers when a path names a row that cannot exist. */
+const missing: Record<string, ErrorCode> = {
+  projectId: 'PROJECT_NOT_FOUND', boardId: 'BOARD_NOT_FOUND', columnId: 'COLUMN_NOT_FOUND', cardId: 'CARD_NOT_FOUND', attachmentId: 'ATTACHMENT_NOT_FOUND',
+  '/api/projects/{id}': 'PROJECT_NOT_FOUND', '/api/cards/{id}': 'CARD_NOT_FOUND', '/api/board-templates/{id}': 'TEMPLATE_NOT_FOUND', '/api/keys/{id}': 'KEY_NOT_FOUND', '/api/organizations/{id}': 'ORGANIZATION_NOT_FOUND',
+}
+
+/** Makes the function that takes a path's raw parameters: rows' ids become integers, the rest decoded text. */
+export function paramReader(route: Route): (raw: Record<string, string>) => Record<string, string | number> {
+  const names = paramsOf(route.path)
+  const external = isExternal(route.path)
+  const notFound = (name: string) => missing[name] ?? missing[route.path.slice(0, route.path.indexOf('}') + 1)] ?? 'NOT_FOUND'
+  return raw => {
+    const params: Record<string, string | number> = {}
+    for (const name of names) {
+      if ((textParams as readonly string[]).includes(name)) params[name] = decode(raw[name]!)
+      else params[name] = parseId(raw[name]!) ?? refuse(external ? 'INVALID_ID' : notFound(name))
+    }
+    return params
+  }
+}
+
+/**
+ * Reads a query string; each name may stand once.
+ * @throws Problem VALIDATION_FAILED
+ */
+export function readQuery(url: string): Record<string, string> {
+  const at = url.indexOf('?')
+  if (at < 0) return {}
+  const entries = [...new URLSearchParams(url.slice(at + 1))]
+  const query = Object.fromEntries(entries)
+  if (Object.keys(query).length !== entries.length) throw new Problem('VALIDATION_FAILED', 'A query parameter stands more than once.')
+  return query
+}
+
+/**
+ * Checks a value against a schema and returns what the schema makes of it.
+ * @throws Problem VALIDATION_FAILED, naming each field and its rule, and never its value
+ */
+export function validate(schema: v.GenericSchema, value: unknown): unknown {
+  const result = v.safeParse(schema, value, { abortPipeEarly: true })
+  if (result.success) return result.output
+  const details = result.issues.slice(0, 20).map(toDetail)
+  throw new Problem('VALIDATION_FAILED', details.map(({ path, message }) => `${path || 'body'} ${message}`).join('; ').slice(0, 2000), { details })
+}
+
+function toDetail(issue: v.BaseIssue<unknown>): Detail {
+  const path = (issue.path ?? []).map(item => String(item.key)).join('.').slice(0, 200)
+  if (issue.kind === 'schema' && issue.type === 'strict_object') return { path, message: issue.expected === 'never' ? 'is not a known field' : issue.expected === 'Object' ? 'must be an object' : 'is required' }
+  if (issue.kind === 'schema' && issue.message.startsWith('Invalid type')) return { path, message: `must be ${described[issue.type] ?? issue.type}` }
+  return { path, message: issue.message.startsWith('Invalid') ? `is not valid: expected ${issue.expected}` : issue.message }
+}
+
+const described: Record<string, string> = { string: 'text', number: 'a number', boolean: 'true or false', array: 'a list', object: 'an object', record: 'an object', literal: 'another value' }
+
+function parseId(text: string): number | undefined {
+  if (!/^[1-9]\d{0,15}$/.test(text)) return undefined
+  const id = Number(text)
+  return Number.isSafeInteger(id) ? id : undefined
+}
+
+function decode(text: string): string {
+  try { return decodeURIComponent(text) } catch { return refuse('NOT_FOUND') }
+}
+
+function refuse(code: ErrorCode): never { throw new Problem(code) }

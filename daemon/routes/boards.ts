@@ -1,0 +1,14 @@
+import type { App } from '../../src/app.ts'
+import type { Contract } from '../../src/contract/index.ts'
+import * as boards from '../../src/domain/boards.ts'
+import { listBoards } from '../../src/store/boards.ts'
+import { board } from '../../src/views/boards.ts'
+import type { Handlers } from '../handlers.ts'
+
+export const boardsRoutes = (app: App): Handlers<Contract['boards']> => ({
+  list: async ({ projectId }) => (await listBoards(app.db, projectId)).map(board),
+  create: ({ projectId, ...input }, call) => call.write(tx => boards.create(tx, projectId, input), board),
+  reorder: ({ projectId, ids }, call) => call.write(tx => boards.reorder(tx, projectId, ids), rows => rows.map(board)),
+  update: ({ projectId, boardId, ...change }, call) => call.write(tx => boards.update(tx, projectId, boardId, change), board),
+  delete: ({ projectId, boardId }, call) => call.write(tx => boards.remove(tx, projectId, boardId), () => undefined),
+})

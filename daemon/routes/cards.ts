@@ -1,0 +1,56 @@
+import type { App } from '../../src/app.ts'
+import { invalid } from '../../src/contract/errors.ts'
+import type { Contract } from '../../src/contract/index.ts'
+import * as cards from '../../src/domain/cards.ts'
+import { readPipeline, setPipeline } from '../../src/domain/pipeline.ts'
+import * as projects from '../../src/domain/projects.ts'
+import * as worktrees from '../../src/domain/worktrees.ts'
+import { currentBranch } from '../../src/git/repository.ts'
+import { listCards, projectOfCard, readCards, type CardFilter, type CardRow } from '../../src/store/cards.ts'
+import { orderedIds } from '../../src/store/order.ts'
+import { cardDetail, cardItem, hasActiveAgent, pipeline } from '../../src/views/cards.ts'
+import type { Call, Handlers } from '../handlers.ts'
+
+export const cardsRoutes = (app: App): Handlers<Contract['cards']> => ({
+  list: async input => (await (input.offset === undefined ? listCards(app.db, input) : listColumn(app, input, input.offset))).map(cardItem),
+  get: async ref => cardDetail(await cards.find(app.db, ref)),
+  update: ({ projectId, cardId, ...change }, call) => call.write(tx => cards.update(tx, { projectId, cardId, ...seen(call) }, change), cardDetail),
+  delete: async ({ force, ...ref }, call) => {
+    await worktrees.requireNothingLost(await cards.find(app.db, ref), force, app.config.dataDir)
+    return call.write(tx => cards.remove(tx, ref), nothing)
+  },
+  restore: (ref, call) => call.write(tx => cards.restore(tx, ref), cardDetail),
+  view: (ref, call) => call.write(tx => cards.view(tx, ref), nothing),
+  move: ({ projectId, cardId, ...to }, call) => call.write(tx => cards.move(tx, { projectId, cardId, ...seen(call) }, to), cardDetail),
+  archive: (ref, call) => call.write(tx => cards.archive(tx, ref), cardDetail),
+  unarchive: (ref, call) => call.write(tx => cards.unarchive(tx, ref), cardDetail),
+  complete: (ref, call) => call.write(tx => cards.complete(tx, ref), nothing),
+  activate: (ref, call) => call.write(tx => cards.activate(tx, ref), nothing),
+  setAutoMode: ({ enabled, ...ref }, call) => call.write(tx => cards.update(tx, ref, { autoMode: enabled }), cardDetail),
+  getPipeline: async ref => pipeline(await readPipeline(app.db, await cards.find(app.db, ref))),
+  setPipeline: ({ steps, ...ref }, call) => call.write(tx => setPipeline(tx, ref, steps), pipeline),
+  attachWorktree: async ({ path, ...ref }, call) => {
+    const real = await worktrees.requireWorktree(path, (await projects.find(app.db, ref.projectId)).path)
+    const branch = await currentBranch(real)
+    return call.write(tx => worktrees.attach(tx, ref, real, branch), cardDetail)
+  },
+  detachWorktree: (ref, call) => call.write(tx => worktrees.detach(tx, ref), nothing),
+  create: (input, call) => call.write(tx => cards.create(tx, { ...input, caller: call.caller }), cardDetail),
+  getFlat: async ({ id }) => cardDetail(await findFlat(app, id)),
+  status: async ({ id }) => {
+    const card = await findFlat(app, id)
+    return { id: String(card.id), title: card.title, columnName: card.columnName, hasActiveAgent: hasActiveAgent(card), status: card.status, statusReason: card.statusReason }
+  },
+})
+
+const nothing = () => undefined
+const seen = (call: Call) => ({ ifMatch: call.ifMatch, caller: call.caller })
+
+/** One column in order, from a place on. */
+async function listColumn(app: App, filter: CardFilter, offset: number): Promise<CardRow[]> {
+  if (filter.columnId === undefined) throw invalid('offset', 'goes with columnId only')
+  const { id } = await cards.columnOfProject(app.db, filter, filter.columnId)
+  return readCards(app.db, await orderedIds(app.db, id, offset, filter.limit))
+}
+
+const findFlat = async (app: App, cardId: number) => cards.find(app.db, { projectId: await projectOfCard(app.db, cardId) ?? 0, cardId })

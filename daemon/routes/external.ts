@@ -1,0 +1,34 @@
+import type { App } from '../../src/app.ts'
+import { Problem } from '../../src/contract/errors.ts'
+import type { Contract } from '../../src/contract/index.ts'
+import * as cards from '../../src/domain/cards.ts'
+import { listBoards } from '../../src/store/boards.ts'
+import { countCards, listExternalJson } from '../../src/store/cards.ts'
+import { listProjectColumns } from '../../src/store/columns.ts'
+import { externalBoards } from '../../src/views/boards.ts'
+import { externalCard, hasActiveAgent } from '../../src/views/cards.ts'
+import { externalStats } from '../../src/views/projects.ts'
+import { Json, type Handlers } from '../handlers.ts'
+
+export const externalRoutes = (app: App): Handlers<Contract['external']> => ({
+  boards: async ({ projectId }) => externalBoards(await listBoards(app.db, projectId), await listProjectColumns(app.db, projectId)),
+  list: async filter => {
+    const { items, nextCursor } = await listExternalJson(app.db, filter)
+    return new Json(`{"items":${items},"nextCursor":${nextCursor}}`)
+  },
+  create: (input, call) => call.write(tx => cards.create(tx, { ...input, caller: call.caller }, true), externalCard),
+  get: async ref => externalCard(await cards.findKanban(app.db, ref)),
+  stats: async ({ projectId }) => externalStats(await countCards(app.db, projectId)),
+  move: ({ targetColumnId, position, ...ref }, call) => call.write(async tx => {
+    await cards.findKanban(tx, ref)
+    return cards.move(tx, { ...ref, ifMatch: call.ifMatch, caller: call.caller }, { columnId: targetColumnId, position }, true)
+  }, externalCard),
+  archive: (ref, call) => call.write(async tx => {
+    await cards.findKanban(tx, ref)
+    await cards.archive(tx, ref)
+  }, () => ({ ok: true as const })),
+  cancelAgent: async ref => {
+    if (!hasActiveAgent(await cards.findKanban(app.db, ref))) throw new Problem('AGENT_NOT_RUNNING')
+    return { ok: true }
+  },
+})

@@ -1,0 +1,23 @@
+import type { App } from '../../src/app.ts'
+import type { Contract } from '../../src/contract/index.ts'
+import type { Handlers } from '../handlers.ts'
+import { attachmentsRoutes } from './attachments.ts'
+import { authRoutes } from './auth.ts'
+import { boardsRoutes } from './boards.ts'
+import { cardsRoutes } from './cards.ts'
+import { columnsRoutes } from './columns.ts'
+import { externalRoutes } from './external.ts'
+import { keysRoutes } from './keys.ts'
+import { organizationsRoutes } from './organizations.ts'
+import { panelStatesRoutes } from './panelStates.ts'
+import { projectsRoutes } from './projects.ts'
+import { serverRoutes } from './server.ts'
+import { settingsRoutes } from './settings.ts'
+import { templatesRoutes } from './templates.ts'
+import { usersRoutes } from './users.ts'
+
+/** A handler for each row of the contract. */
+export const handlers = (app: App): { [Resource in keyof Contract]: Handlers<Contract[Resource]> } => ({
+  server: serverRoutes(app), auth: authRoutes(app), users: usersRoutes(app), keys: keysRoutes(app), organizations: organizationsRoutes(app), projects: projectsRoutes(app), boards: boardsRoutes(app),
+  columns: columnsRoutes(app), templates: templatesRoutes(app), cards: cardsRoutes(app), attachments: attachmentsRoutes(app), panelStates: panelStatesRoutes(app), settings: settingsRoutes(app), external: externalRoutes(app),
+})

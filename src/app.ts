@@ -1,0 +1,41 @@
+import { chmodSync, mkdirSync } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
+import { join } from 'node:path'
+import type { ServerConfig } from './config/server.ts'
+import { createOutbox, type Outbox } from './events/outbox.ts'
+import { createIdentity, type Identity } from './identity/identity.ts'
+import { openDatabase, type Database } from './store/database.ts'
+import { migrate } from './store/migrate.ts'
+import { peerReader, type Peer } from './config/peer.ts'
+
+/** The board, wired: what handlers are given. */
+export interface App {
+  config: ServerConfig
+  db: Database
+  outbox: Outbox
+  identity: Identity
+  /** Where attachments are kept. */
+  attachmentsDir: string
+  peerOf(request: IncomingMessage): Peer
+  close(): Promise<void>
+}
+
+/** Opens the data folder, brings the database up to date and wires every part to those it needs. */
+export async function createApp(config: ServerConfig): Promise<App> {
+  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
+  chmodSync(config.dataDir, 0o700)
+  const attachmentsDir = join(config.dataDir, 'attachments')
+  mkdirSync(attachmentsDir, { recursive: true, mode: 0o700 })
+  const db = openDatabase({ path: join(config.dataDir, 'board.db'), clock: config.clock })
+  await migrate(db)
+  const outbox = createOutbox(db)
+  const identity = await createIdentity(config, db)
+  return {
+    config, db, outbox, identity, attachmentsDir, peerOf: peerReader(config),
+    close: async () => {
+      outbox.close()
+      identity.close()
+      await db.close()
+    },
+  }
+}

@@ -1,0 +1,30 @@
+/** How a server runs. Paths are absolute. */
+export interface ServerConfig {
+  host: string
+  /** 0 picks a free one. */
+  port: number
+  dataDir: string
+  /** The origin (and path) by which people reach a server that stands behind a proxy. */
+  publicUrl?: string
+  /** Host names that requests may carry beside loopback names, `host` and `publicUrl`'s. */
+  allowHosts: readonly string[]
+  /** Whether `X-Forwarded-For` names the peer. */
+  trustProxy: boolean
+  /** The one-time code for the first user from beyond this machine. Made up when needed and not given. */
+  setupCode?: string
+  /** Folders below which a plain user may create projects while the server listens beyond loopback. */
+  projectRoots: readonly string[]
+  maxAttachmentBytes: number
+  /** Requests a minute and API key on external routes (specification "Limits"). */
+  externalRequestsPerMinute: number
+  logLevel: 'error' | 'warn' | 'info'
+  clock: () => Date
+}
+
+export const serverDefaults = {
+  host: '127.0.0.1', port: 4400, allowHosts: [], trustProxy: false, projectRoots: [], maxAttachmentBytes: 50 * 1024 * 1024,
+  externalRequestsPerMinute: 100, logLevel: 'warn', clock: () => new Date(),
+} satisfies Partial<ServerConfig>
+
+/** Whether a name or address means this machine only. */
+export const isLoopbackHost = (host: string): boolean => host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host) || host.endsWith('.localhost')

@@ -1,0 +1,35 @@
+import { Problem } from '../contract/errors.ts'
+import type { ProjectRole } from '../contract/route.ts'
+import { isAdmin, type Caller } from '../identity/caller.ts'
+import type { Reader } from '../store/database.ts'
+import { readGrant } from '../store/projects.ts'
+
+const rank: Record<ProjectRole, number> = { viewer: 1, member: 2, admin: 3 }
+
+/**
+ * The caller's role in a project, or undefined when the project does not exist or the caller may not see it
+ * (DECISIONS "Who may call"). An API key reaches the projects of its scope only.
+ */
+export async function projectRole(db: Reader, caller: Caller, projectId: number): Promise<ProjectRole | undefined> {
+  const grant = await readGrant(db, caller.userId, projectId)
+  if (!grant || !withinScope(caller, projectId, grant.organizationId)) return undefined
+  if (isAdmin(caller) || grant.ownerId === caller.userId || grant.organizationRole === 'admin') return 'admin'
+  const roles = [grant.projectRole, grant.organizationRole].filter((role): role is ProjectRole => role !== null)
+  return roles.sort((a, b) => rank[b] - rank[a])[0]
+}
+
+/**
+ * Lets a caller with at least `needed` pass.
+ * @throws Problem `notFound` when the caller may not even see the project, FORBIDDEN when the role is too small.
+ */
+export async function requireRole(db: Reader, caller: Caller, projectId: number, needed: ProjectRole, notFound: () => Problem): Promise<ProjectRole> {
+  const role = await projectRole(db, caller, projectId)
+  if (!role) throw notFound()
+  if (rank[role] < rank[needed]) throw new Problem('FORBIDDEN', `This needs the project role ${needed}.`)
+  return role
+}
+
+function withinScope({ key }: Caller, projectId: number, organizationId: number | null): boolean {
+  if (!key || key.scope === 'server') return true
+  return key.scope === 'project' ? key.projectId === projectId : key.organizationId === organizationId && organizationId !== null
+}

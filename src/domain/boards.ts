@@ -1,0 +1,54 @@
+import { Problem } from '../contract/errors.ts'
+import { append } from '../events/outbox.ts'
+import { deleteBoard, insertBoard, listBoards, readBoard, renameBoard, setBoardPosition, type BoardRow } from '../store/boards.ts'
+import { insertColumn } from '../store/columns.ts'
+import type { Reader, Transaction } from '../store/database.ts'
+import { board as boardView } from '../views/boards.ts'
+import { requireWholeOrder } from './order.ts'
+import { templateForBoard } from './templates.ts'
+
+/** @throws Problem BOARD_NOT_FOUND */
+export async function find(db: Reader, projectId: number, boardId: number): Promise<BoardRow> {
+  const board = await readBoard(db, projectId, boardId)
+  if (!board) throw new Problem('BOARD_NOT_FOUND')
+  return board
+}
+
+/** Creates a board with the columns of a template; without one, of the built-in "Kanban". @throws Problem TEMPLATE_NOT_FOUND */
+export async function create(tx: Transaction, projectId: number, { name, templateId }: { name: string; templateId?: number }): Promise<BoardRow> {
+  const template = await templateForBoard(tx, templateId)
+  const boardId = await insertBoard(tx, projectId, name)
+  for (const column of template.columns) await insertColumn(tx, { ...column, boardId, projectId })
+  return announce(tx, 'board.created', projectId, boardId)
+}
+
+/** Renames a board. @throws Problem BOARD_NOT_FOUND */
+export async function update(tx: Transaction, projectId: number, boardId: number, { name }: { name?: string }): Promise<BoardRow> {
+  const board = await find(tx, projectId, boardId)
+  if (name === undefined || name === board.name) return board
+  await renameBoard(tx, boardId, name)
+  return announce(tx, 'board.updated', projectId, boardId)
+}
+
+/** Deletes a board with its columns and cards. @throws Problem BOARD_NOT_FOUND, LAST_BOARD */
+export async function remove(tx: Transaction, projectId: number, boardId: number): Promise<void> {
+  const board = await find(tx, projectId, boardId)
+  if ((await listBoards(tx, projectId)).length === 1) throw new Problem('LAST_BOARD')
+  await deleteBoard(tx, board)
+  await append(tx, 'board.deleted', projectId, { id: String(boardId) })
+}
+
+/** Puts a project's boards in order. The first is the default board. @throws Problem INVALID_ORDER */
+export async function reorder(tx: Transaction, projectId: number, ids: readonly number[]): Promise<BoardRow[]> {
+  requireWholeOrder(ids, await listBoards(tx, projectId))
+  for (const [position, id] of ids.entries()) await setBoardPosition(tx, id, position)
+  const boards = await listBoards(tx, projectId)
+  await append(tx, 'board.reordered', projectId, boards.map(boardView))
+  return boards
+}
+
+async function announce(tx: Transaction, type: 'board.created' | 'board.updated', projectId: number, boardId: number): Promise<BoardRow> {
+  const board = await find(tx, projectId, boardId)
+  await append(tx, type, projectId, boardView(board))
+  return board
+}

@@ -1,0 +1,192 @@
+import { Problem } from '../contract/errors.ts'
+import { append } from '../events/outbox.ts'
+import { insertCard, markRead, markSomeRead, readCard, readDeletedCard, updateCard, type CardChange, type CardRow } from '../store/cards.ts'
+import { readDefaultBoard } from '../store/boards.ts'
+import { listColumns, readColumn, readFirstColumn, type ColumnRow } from '../store/columns.ts'
+import type { Reader, Transaction } from '../store/database.ts'
+import * as order from '../store/order.ts'
+import type { Caller } from '../identity/caller.ts'
+import { cardDetail } from '../views/cards.ts'
+import { projectRole } from './access.ts'
+import { initialPipeline } from './pipeline.ts'
+
+/** Which card, the version that the caller believes it has (`If-Match`), and who the caller is. */
+export interface CardRef { projectId: number; cardId: number; ifMatch?: string; caller?: Caller }
+export interface NewCard {
+  projectId: number; caller?: Caller; title: string; prompt: string; columnId?: number; labels?: readonly string[]; groupId?: string | null
+  useWorktree: boolean; deferred?: boolean; autoMode?: boolean
+}
+
+/** @throws Problem CARD_NOT_FOUND */
+export async function find(db: Reader, { projectId, cardId }: CardRef): Promise<CardRow> {
+  return await readCard(db, projectId, cardId) ?? refuse('CARD_NOT_FOUND')
+}
+
+/** A card as external routes know it. @throws Problem CARD_NOT_FOUND, also for a card of another kind */
+export async function findKanban(db: Reader, ref: CardRef): Promise<CardRow> {
+  const card = await find(db, ref)
+  return card.kind === 'kanban' ? card : refuse('CARD_NOT_FOUND')
+}
+
+/**
+ * Creates a card at the end of a column: the given one, or the first of the project's default board.
+ * In an active column its agent would start, unless the card is deferred.
+ * @throws Problem COLUMN_NOT_FOUND, COLUMN_IN_OTHER_PROJECT, and COLUMN_NOT_ON_DEFAULT_BOARD when `automation` made the card
+ */
+export async function create(tx: Transaction, card: NewCard, automation = false): Promise<CardRow> {
+  const column = await columnForNewCard(tx, card, automation)
+  const deferred = card.deferred ?? automation
+  const id = await insertCard(tx, {
+    ...card, deferred, boardId: column.boardId, columnId: column.id, labels: JSON.stringify(card.labels ?? []), groupId: card.groupId ?? null, unread: automation,
+    autoMode: card.autoMode ?? false, pipeline: JSON.stringify(initialPipeline(await listColumns(tx, column.boardId))),
+    archivedAt: column.columnType === 'archive' ? tx.now : null, lastAgentAction: column.columnType === 'active' && !deferred ? noAgent(tx) : null,
+  })
+  await order.insertCard(tx, column.id, id)
+  return announce(tx, 'card.created', { projectId: card.projectId, cardId: id })
+}
+
+/** Changes a card's fields. @throws Problem CARD_NOT_FOUND, VERSION_CONFLICT */
+export async function update(tx: Transaction, ref: CardRef, change: { title?: string; prompt?: string; labels?: readonly string[]; groupId?: string | null; useWorktree?: boolean; autoMode?: boolean }): Promise<CardRow> {
+  const card = await findVersion(tx, ref)
+  const { labels, ...plain } = change
+  const given: { -readonly [Field in keyof CardChange]: CardChange[Field] } = Object.fromEntries(Object.entries(plain).filter(([, value]) => value !== undefined))
+  if (labels) given.labels = JSON.stringify(labels)
+  if (Object.keys(given).length === 0) return card
+  await updateCard(tx, card.id, given)
+  return announce(tx, 'card.updated', ref)
+}
+
+/**
+ * Moves a card to a zero-based place of a column of its project; without a place, to the end.
+ * A move into an archive column archives the card, a move out of one brings it back.
+ * @throws Problem CARD_NOT_FOUND, COLUMN_NOT_FOUND, COLUMN_IN_OTHER_PROJECT, VERSION_CONFLICT
+ */
+export async function move(tx: Transaction, ref: CardRef, to: { columnId: number; position?: number }, automation = false): Promise<CardRow> {
+  const card = await findVersion(tx, ref)
+  const column = await columnOfProject(tx, ref, to.columnId)
+  if (column.id === card.columnId && to.position !== undefined && to.position === card.position) return card
+  const entersActive = column.columnType === 'active' && column.id !== card.columnId
+  await place(tx, card, column, to.position, entersActive ? (automation ? { deferred: true } : { deferred: false, lastAgentAction: noAgent(tx) }) : {})
+  const moved = await find(tx, ref)
+  const from = { columnId: String(card.columnId), position: card.position }
+  await append(tx, 'card.moved', ref.projectId, { ...cardDetail(moved), from, to: { columnId: String(moved.columnId), position: moved.position } })
+  return moved
+}
+
+/** Moves a card to its board's first done column. @throws Problem CARD_NOT_FOUND, COLUMN_NOT_FOUND when the board has none */
+export async function complete(tx: Transaction, ref: CardRef): Promise<CardRow> {
+  const card = await find(tx, ref)
+  const done = await readFirstColumn(tx, card.boardId, 'done') ?? refuse('COLUMN_NOT_FOUND', 'The board has no done column.')
+  if (card.columnId !== done.id) await move(tx, ref, { columnId: done.id })
+  return announce(tx, 'card.completed', ref)
+}
+
+/** Starts what automation left aside. @throws Problem CARD_NOT_FOUND, CARD_NOT_DEFERRED */
+export async function activate(tx: Transaction, ref: CardRef): Promise<CardRow> {
+  const card = await find(tx, ref)
+  if (card.deferred === 0) throw new Problem('CARD_NOT_DEFERRED')
+  await updateCard(tx, card.id, { deferred: false, ...(card.columnType === 'active' && { lastAgentAction: noAgent(tx) }) })
+  return announce(tx, 'card.updated', ref)
+}
+
+/** Takes a card off its column's order and out of lists and counts. An archived card stays as it is. @throws Problem CARD_NOT_FOUND */
+export async function archive(tx: Transaction, ref: CardRef): Promise<CardRow> {
+  const card = await find(tx, ref)
+  if (card.archivedAt !== null) return card
+  await order.removeCard(tx, card)
+  await updateCard(tx, card.id, { archivedAt: tx.now })
+  return announce(tx, 'card.archived', ref)
+}
+
+/** Brings an archived card back to the end of its column; out of an archive column to the board's first other one. @throws Problem CARD_NOT_FOUND */
+export async function unarchive(tx: Transaction, ref: CardRef): Promise<CardRow> {
+  const card = await find(tx, ref)
+  if (card.archivedAt === null) return card
+  const column = card.columnType === 'archive' ? await firstOpenColumn(tx, card.boardId) : await columnOfProject(tx, ref, card.columnId)
+  await place(tx, card, column)
+  return announce(tx, 'card.unarchived', ref)
+}
+
+/** Hides a card everywhere; `restore` brings it back within 30 days. The caller has checked its worktree. @throws Problem CARD_NOT_FOUND */
+export async function remove(tx: Transaction, ref: CardRef): Promise<void> {
+  const card = await find(tx, ref)
+  await order.removeCard(tx, card)
+  await updateCard(tx, card.id, { deletedAt: tx.now })
+  await append(tx, 'card.deleted', ref.projectId, { id: String(card.id), columnId: String(card.columnId) })
+}
+
+/** Brings a deleted card back to the end of its column. @throws Problem CARD_NOT_FOUND */
+export async function restore(tx: Transaction, ref: CardRef): Promise<CardRow> {
+  const card = await readDeletedCard(tx, ref.projectId, ref.cardId) ?? refuse('CARD_NOT_FOUND')
+  if (card.archivedAt === null || card.columnType === 'archive') await order.insertCard(tx, card.columnId, card.id)
+  await updateCard(tx, card.id, { deletedAt: null })
+  return announce(tx, 'card.restored', ref)
+}
+
+/** Marks a card as read. @throws Problem CARD_NOT_FOUND */
+export async function view(tx: Transaction, ref: CardRef): Promise<void> {
+  const card = await find(tx, ref)
+  if (await markRead(tx, card.id)) await append(tx, 'card.viewed', ref.projectId, { id: String(card.id) })
+}
+
+/** Marks at most 500 of a project's cards as read and tells whether there may be more. */
+export async function viewSome(tx: Transaction, projectId: number): Promise<boolean> {
+  const ids = await markSomeRead(tx, projectId, 500)
+  for (const id of ids) await append(tx, 'card.viewed', projectId, { id: String(id) })
+  return ids.length === 500
+}
+
+/** Deletes at most 200 cards of a column and tells whether there may be more. @throws Problem COLUMN_NOT_FOUND */
+export async function removeSome(tx: Transaction, projectId: number, columnId: number): Promise<boolean> {
+  await columnOfProject(tx, { projectId }, columnId)
+  const ids = await order.orderedIds(tx, columnId, 0, 200)
+  for (const cardId of ids) await remove(tx, { projectId, cardId })
+  return ids.length === 200
+}
+
+async function place(tx: Transaction, card: CardRow, column: ColumnRow, position?: number, change: CardChange = {}): Promise<void> {
+  await order.removeCard(tx, card)
+  await order.insertCard(tx, column.id, card.id, position)
+  const archivedAt = column.columnType === 'archive' ? card.archivedAt ?? tx.now : null
+  await updateCard(tx, card.id, { columnId: column.id, boardId: column.boardId, archivedAt, ...change })
+}
+
+async function announce(tx: Transaction, type: 'card.created' | 'card.updated' | 'card.completed' | 'card.archived' | 'card.unarchived' | 'card.restored', ref: CardRef): Promise<CardRow> {
+  const card = await find(tx, ref)
+  await append(tx, type, ref.projectId, cardDetail(card))
+  return card
+}
+
+async function findVersion(tx: Transaction, ref: CardRef): Promise<CardRow> {
+  const card = await find(tx, ref)
+  if (ref.ifMatch !== undefined && ref.ifMatch !== '*' && ref.ifMatch.replace(/^W\//, '') !== `"${card.version}"`) throw new Problem('VERSION_CONFLICT', `The card has version ${card.version} now.`)
+  return card
+}
+
+async function columnForNewCard(tx: Transaction, card: NewCard, automation: boolean): Promise<ColumnRow> {
+  const board = await readDefaultBoard(tx, card.projectId) ?? refuse('BOARD_NOT_FOUND')
+  if (card.columnId === undefined) return await readFirstColumn(tx, board.id) ?? refuse('COLUMN_NOT_FOUND', 'The default board has no columns.')
+  const column = await columnOfProject(tx, card, card.columnId)
+  if (automation && column.boardId !== board.id) throw new Problem('COLUMN_NOT_ON_DEFAULT_BOARD')
+  return column
+}
+
+/**
+ * A column of another project is told apart only to a caller who may see that project; to others it does not exist.
+ * @throws Problem COLUMN_NOT_FOUND, COLUMN_IN_OTHER_PROJECT
+ */
+export async function columnOfProject(db: Reader, { projectId, caller }: { projectId: number; caller?: Caller }, columnId: number): Promise<ColumnRow> {
+  const column = await readColumn(db, columnId) ?? refuse('COLUMN_NOT_FOUND')
+  if (column.projectId === projectId) return column
+  throw new Problem(caller && await projectRole(db, caller, column.projectId) ? 'COLUMN_IN_OTHER_PROJECT' : 'COLUMN_NOT_FOUND')
+}
+
+async function firstOpenColumn(tx: Transaction, boardId: number): Promise<ColumnRow> {
+  const board = await listColumns(tx, boardId)
+  return board.find(({ columnType }) => columnType !== 'archive') ?? refuse('COLUMN_NOT_FOUND', 'The board has no column but archive columns.')
+}
+
+/** What a card says when it enters active execution and no agent is configured. */
+const noAgent = (tx: Transaction): string => JSON.stringify({ type: 'not_started', at: tx.now, detail: 'No agent is configured for this card.' })
+
+function refuse(code: ConstructorParameters<typeof Problem>[0], message?: string): never { throw new Problem(code, message) }

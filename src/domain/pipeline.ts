@@ -1,0 +1,35 @@
+import { Problem } from '../contract/errors.ts'
+import { append } from '../events/outbox.ts'
+import { updateCard, type CardRow } from '../store/cards.ts'
+import { listColumns, type ColumnRow } from '../store/columns.ts'
+import type { Reader, Transaction } from '../store/database.ts'
+import { cardDetail, type Step } from '../views/cards.ts'
+import { find, type CardRef } from './cards.ts'
+
+interface StoredStep { columnId: number; prompt: string; approval: 'auto' | 'manual' }
+
+/** A new card's pipeline: the board's active columns in order (DECISIONS "Pipeline, auto mode, approvals"). */
+export const initialPipeline = (columns: readonly ColumnRow[]): StoredStep[] =>
+  columns.filter(({ columnType }) => columnType === 'active').map(({ id }) => ({ columnId: id, prompt: '', approval: 'auto' }))
+
+/** A card's steps whose columns still stand on its board. A step without a prompt of its own has its column's. */
+export async function readPipeline(db: Reader, card: CardRow): Promise<Step[]> {
+  const columns = new Map((await listColumns(db, card.boardId)).map(column => [column.id, column]))
+  return (JSON.parse(card.pipeline) as StoredStep[]).flatMap(step => {
+    const column = columns.get(step.columnId)
+    return column ? [{ ...step, columnName: column.name, prompt: step.prompt || column.prompt }] : []
+  })
+}
+
+/** Replaces a card's steps. @throws Problem CARD_NOT_FOUND, INVALID_PIPELINE */
+export async function setPipeline(tx: Transaction, ref: CardRef, steps: ReadonlyArray<{ columnId: number; prompt?: string; approval: 'auto' | 'manual' }>): Promise<Step[]> {
+  const card = await find(tx, ref)
+  const active = new Map((await listColumns(tx, card.boardId)).filter(({ columnType }) => columnType === 'active').map(column => [column.id, column]))
+  const wrong = steps.findIndex(({ columnId }, at) => !active.has(columnId) || steps.findIndex(other => other.columnId === columnId) !== at)
+  if (wrong >= 0) throw new Problem('INVALID_PIPELINE', undefined, { details: [{ path: `steps.${wrong}.columnId`, message: 'must be an active column of the card\'s board, named once' }] })
+  const stored = steps.map(({ columnId, prompt, approval }): StoredStep => ({ columnId, prompt: prompt === active.get(columnId)!.prompt ? '' : prompt ?? '', approval }))
+  await updateCard(tx, card.id, { pipeline: JSON.stringify(stored) })
+  const changed = await find(tx, ref)
+  await append(tx, 'card.updated', ref.projectId, cardDetail(changed))
+  return readPipeline(tx, changed)
+}

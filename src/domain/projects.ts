@@ -1,0 +1,96 @@
+import { realpath, stat } from 'node:fs/promises'
+import { isAbsolute, relative, resolve } from 'node:path'
+import { isLoopbackHost, type ServerConfig } from '../config/server.ts'
+import { Problem } from '../contract/errors.ts'
+import { append } from '../events/outbox.ts'
+import { isAdmin, type Caller } from '../identity/caller.ts'
+import type { Reader, Transaction } from '../store/database.ts'
+import { readOrganization } from '../store/organizations.ts'
+import { deleteProject, insertProject, listProjects, readProject, readVisibleProject, setProjectPosition, updateProject, type ProjectRow, type VisibleProject } from '../store/projects.ts'
+import { projectNews } from '../views/projects.ts'
+import * as boards from './boards.ts'
+import { requireWholeOrder } from './order.ts'
+
+/** @throws Problem PROJECT_NOT_FOUND */
+export async function find(db: Reader, id: number): Promise<ProjectRow> {
+  return await readProject(db, id) ?? refuse('PROJECT_NOT_FOUND')
+}
+
+/** @throws Problem PROJECT_NOT_FOUND */
+export async function findVisible(db: Reader, caller: Caller, id: number): Promise<VisibleProject> {
+  return await readVisibleProject(db, caller.userId, id) ?? refuse('PROJECT_NOT_FOUND')
+}
+
+/** The projects that the caller may see, in the caller's own order. */
+export const list = (db: Reader, caller: Caller, organizationId?: number): Promise<VisibleProject[]> => listProjects(db, caller.userId, isAdmin(caller), organizationId)
+
+/** Creates a project with its default board. The caller has checked the path. @throws Problem ORGANIZATION_NOT_FOUND */
+export async function create(tx: Transaction, caller: Caller, project: { name: string; path: string; organizationId: number | null }): Promise<VisibleProject> {
+  await requireOrganization(tx, caller, project.organizationId)
+  const id = await insertProject(tx, { ...project, ownerId: caller.userId })
+  await append(tx, 'project.created', id, projectNews(await find(tx, id)))
+  await boards.create(tx, id, { name: 'Board' })
+  return findVisible(tx, caller, id)
+}
+
+/** Changes a project. The caller has checked a new path. @throws Problem PROJECT_NOT_FOUND, ORGANIZATION_NOT_FOUND */
+export async function update(tx: Transaction, caller: Caller, id: number, change: { name?: string; path?: string; organizationId?: number | null }): Promise<VisibleProject> {
+  const project = await find(tx, id)
+  if (change.organizationId !== undefined) await requireOrganization(tx, caller, change.organizationId)
+  if (Object.values(change).some(value => value !== undefined)) {
+    await updateProject(tx, id, { name: change.name ?? project.name, path: change.path ?? project.path, organizationId: change.organizationId === undefined ? project.organizationId : change.organizationId })
+    await append(tx, 'project.updated', id, projectNews(await find(tx, id)))
+  }
+  return findVisible(tx, caller, id)
+}
+
+/** Deletes a project with everything in it; its folder stays. @throws Problem PROJECT_NOT_FOUND */
+export async function remove(tx: Transaction, id: number): Promise<void> {
+  await find(tx, id)
+  await deleteProject(tx, id)
+  await append(tx, 'project.deleted', id, { id: String(id) })
+}
+
+/** Puts the projects that the caller may see in the caller's own order. @throws Problem INVALID_ORDER */
+export async function reorder(tx: Transaction, caller: Caller, ids: readonly number[]): Promise<VisibleProject[]> {
+  requireWholeOrder(ids, await list(tx, caller))
+  for (const [position, id] of ids.entries()) await setProjectPosition(tx, caller.userId, id, position)
+  return list(tx, caller)
+}
+
+/**
+ * Checks a project's folder: absolute, existing, and where the caller may have one (DECISIONS "Who may call").
+ * Returns the path as it is stored, without `..` and trailing slashes.
+ * @throws Problem PATH_NOT_ABSOLUTE, PATH_NOT_FOUND, PATH_OUTSIDE_ROOTS
+ */
+export async function requireFolder(config: ServerConfig, caller: Caller, path: string): Promise<string> {
+  if (!isAbsolute(path)) throw new Problem('PATH_NOT_ABSOLUTE')
+  const folder = resolve(path)
+  if (!isAdmin(caller) && !isLoopbackHost(config.host) && !await isBelowRoots(config.projectRoots, folder)) throw new Problem('PATH_OUTSIDE_ROOTS')
+  const found = await stat(folder).catch(() => undefined)
+  if (!found?.isDirectory()) throw new Problem('PATH_NOT_FOUND')
+  return folder
+}
+
+async function isBelowRoots(roots: readonly string[], folder: string): Promise<boolean> {
+  const real = await realpath(folder).catch(() => undefined)
+  if (real === undefined) return false
+  for (const root of roots) {
+    const realRoot = await realpath(root).catch(() => undefined)
+    if (realRoot !== undefined && isWithin(realRoot, real)) return true
+  }
+  return false
+}
+
+const isWithin = (root: string, path: string) => {
+  const way = relative(root, path)
+  return way === '' || (!way.startsWith('..') && !isAbsolute(way))
+}
+
+async function requireOrganization(tx: Transaction, caller: Caller, organizationId: number | null): Promise<void> {
+  if (organizationId === null) return
+  const organization = await readOrganization(tx, caller.userId, organizationId)
+  if (!organization || (organization.role === null && !isAdmin(caller))) throw new Problem('ORGANIZATION_NOT_FOUND')
+}
+
+function refuse(code: 'PROJECT_NOT_FOUND'): never { throw new Problem(code) }

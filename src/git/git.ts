@@ -1,0 +1,91 @@
+import { execa } from 'execa'
+
+export interface GitOptions {
+  /** Written to standard input. */
+  input?: string | Buffer
+  /** Values that belong to the run, such as GIT_DIR. Nothing else that starts with GIT_ is inherited. */
+  env?: Record<string, string>
+  timeoutMs?: number
+  /** How many bytes of output are kept. */
+  maxBytes?: number
+  /** A file that gets the output instead. It is appended to. */
+  appendTo?: string
+}
+
+export interface GitResult { exitCode: number; stdout: Buffer; stderr: string }
+
+/** Git did not run to its end: it is missing, took too long, or said more than it may. `reason` tells which. */
+export class GitFailed extends Error {
+  readonly reason: 'missing' | 'timeout' | 'output' | 'failed'
+  constructor(reason: GitFailed['reason'], message: string, cause?: unknown) {
+    super(message, { cause })
+    this.name = 'GitFailed'
+    this.reason = reason
+  }
+}
+
+const usualTimeoutMs = 20_000
+const usualMaxBytes = 16 * 1024 * 1024
+const mostAtOnce = 8
+
+/** What a repository's configuration could start, switched off; transports too, for a missing object would fetch one. */
+const harmless = [
+  'core.hooksPath=/dev/null', 'core.fsmonitor=false', 'core.untrackedCache=false', 'core.pager=cat', 'core.alternateRefsCommand=', 'core.sshCommand=false', 'core.quotePath=false',
+  'protocol.allow=never', 'protocol.ext.allow=never', 'credential.helper=', 'diff.external=', 'gc.auto=0', 'maintenance.auto=false', 'submodule.recurse=false', 'safe.bareRepository=explicit',
+].flatMap(setting => ['-c', setting])
+
+/**
+ * Runs git in a folder, without a shell, a terminal, locks, hooks, monitors or transports, and with none of the server's secrets.
+ * Every exit code is an answer.
+ * @throws GitFailed
+ */
+export async function git(cwd: string, args: readonly string[], options: GitOptions = {}): Promise<GitResult> {
+  await takeSlot()
+  try {
+    const result = await execa('git', ['--no-pager', ...harmless, ...args], {
+      cwd, env: environment(options.env), extendEnv: false, reject: false, encoding: 'buffer', stripFinalNewline: false, cleanup: true,
+      timeout: options.timeoutMs ?? usualTimeoutMs, forceKillAfterDelay: 2000, maxBuffer: options.maxBytes ?? usualMaxBytes,
+      ...(options.input === undefined ? { stdin: 'ignore' as const } : { input: options.input }),
+      ...(options.appendTo !== undefined && { stdout: { file: options.appendTo, append: true } }),
+    })
+    const stderr = Buffer.from(result.stderr ?? []).toString().slice(0, 4000)
+    if (result.timedOut) throw new GitFailed('timeout', 'Git took too long.', result)
+    if (result.isMaxBuffer) throw new GitFailed('output', 'Git said more than is kept.', result)
+    if (result.exitCode === undefined) throw new GitFailed(result.code === 'ENOENT' ? 'missing' : 'failed', 'Git could not be started.', result)
+    return { exitCode: result.exitCode, stdout: Buffer.from(result.stdout ?? []), stderr }
+  } finally {
+    freeSlot()
+  }
+}
+
+/**
+ * Like `git`, but an exit code other than 0 is a failure.
+ * @throws GitFailed
+ */
+export async function gitOutput(cwd: string, args: readonly string[], options?: GitOptions): Promise<Buffer> {
+  const { exitCode, stdout, stderr } = await git(cwd, args, options)
+  if (exitCode !== 0) throw new GitFailed('failed', `git ${args[0]} ended with ${exitCode}: ${stderr.trim()}`)
+  return stdout
+}
+
+/** The texts of a NUL-separated list. */
+export const nulSeparated = (output: Buffer): string[] => output.toString().split('\0').slice(0, -1)
+
+function environment(extra: Record<string, string> = {}): Record<string, string> {
+  const inherited = Object.entries(process.env).filter(([name, value]) => value !== undefined && !/^(GIT|BOARD)_/i.test(name)) as Array<[string, string]>
+  return { ...Object.fromEntries(inherited), LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0', GIT_OPTIONAL_LOCKS: '0', GIT_ALLOW_PROTOCOL: 'none', GIT_NO_LAZY_FETCH: '1', GIT_ASKPASS: 'false', SSH_ASKPASS: 'false', ...extra }
+}
+
+let running = 0
+const waiting: Array<() => void> = []
+
+async function takeSlot(): Promise<void> {
+  if (running >= mostAtOnce) await new Promise<void>(resolve => waiting.push(resolve))
+  else running++
+}
+
+function freeSlot(): void {
+  const next = waiting.shift()
+  if (next) next()
+  else running--
+}

@@ -1,0 +1,102 @@
+import { constants } from 'node:fs'
+import { chmod, mkdir, mkdtemp, open, readdir, realpath, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { git, gitOutput, nulSeparated, type GitOptions } from './git.ts'
+import { findRepository, type Repository } from './repository.ts'
+
+/**
+ * A worktree seen through a Git folder of the board's own making, which borrows the repository's objects and a copy of the
+ * worktree's index. The repository's configuration has no part in it: filters, external diffs, monitors and hooks that
+ * somebody planted are names without a meaning here.
+ */
+export interface Quarantine {
+  topLevel: string
+  /** The commit that is checked out, or undefined before the first one. */
+  head: string | undefined
+  /** Every branch, remote branch and tag, and the object that it names. */
+  refs: ReadonlyArray<{ name: string; id: string }>
+  run(args: readonly string[], options?: GitOptions): Promise<Buffer>
+  close(): Promise<void>
+}
+
+const mostIndexBytes = 512 * 1024 * 1024
+const mostExcludeBytes = 1024 * 1024
+/** How files are compared. None of it can start a program. */
+const copiedSettings = /^(core\.(autocrlf|eol|safecrlf|filemode|symlinks|ignorecase|precomposeunicode|protecthfs|protectntfs|checkstat|trustctime|bigfilethreshold)|extensions\.objectformat)$/
+
+/**
+ * Opens a worktree in quarantine. `folder` is where the Git folder of its own is made.
+ * A folder that is no worktree (any more) is seen as one with no commits, in which every file is new.
+ * @throws GitFailed, or the file system's error
+ */
+export async function openQuarantine(worktreePath: string, folder: string): Promise<Quarantine> {
+  const topLevel = await realpath(worktreePath)
+  const found = await findRepository(topLevel)
+  const repository = found?.topLevel === topLevel ? found : undefined
+  const settings = repository ? await readSettings(topLevel) : []
+  const gitDir = await makeGitDir(folder, repository, settings)
+  const env = { GIT_DIR: gitDir, GIT_WORK_TREE: topLevel, GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null', GIT_ATTR_NOSYSTEM: '1', GIT_NO_REPLACE_OBJECTS: '1' }
+  const personal = repository ? await readPersonal(topLevel) : []
+  const overrides = [...settings.filter(([name]) => name.startsWith('core.')), ...personal].flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  return {
+    topLevel,
+    head: repository && await readHead(topLevel),
+    refs: repository ? await readRefs(topLevel) : [],
+    run: (args, options) => gitOutput(topLevel, [...overrides, '-c', 'core.attributesFile=/dev/null', ...args], { ...options, env }),
+    close: () => rm(gitDir, { recursive: true, force: true }),
+  }
+}
+
+type Settings = Array<[name: string, value: string]>
+
+async function readSettings(topLevel: string): Promise<Settings> {
+  const { stdout } = await git(topLevel, ['config', '--null', '--get-regexp', '^(core|extensions)\\.'])
+  const settings = nulSeparated(stdout).map(entry => [entry.slice(0, entry.indexOf('\n')).toLowerCase(), entry.slice(entry.indexOf('\n') + 1)] as [string, string])
+  return settings.filter(([name, value]) => copiedSettings.test(name) && /^[a-z0-9]{1,20}$/i.test(value))
+}
+
+/** The ignore list that the account's own configuration names. */
+async function readPersonal(topLevel: string): Promise<Settings> {
+  const { exitCode, stdout } = await git(topLevel, ['config', '--global', '--type=path', '--get', 'core.excludesFile'])
+  return exitCode === 0 ? [['core.excludesFile', stdout.toString().trimEnd()]] : []
+}
+
+async function readHead(topLevel: string): Promise<string | undefined> {
+  const { exitCode, stdout } = await git(topLevel, ['rev-parse', '--verify', '--quiet', 'HEAD'])
+  return exitCode === 0 ? stdout.toString().trim() : undefined
+}
+
+async function readRefs(topLevel: string): Promise<Quarantine['refs']> {
+  const output = await gitOutput(topLevel, ['for-each-ref', '--format=%(objectname) %(refname)', 'refs/heads', 'refs/remotes', 'refs/tags'], { maxBytes: 64 * 1024 * 1024 })
+  return output.toString().split('\n').slice(0, -1).map(line => ({ id: line.slice(0, line.indexOf(' ')), name: line.slice(line.indexOf(' ') + 1) }))
+}
+
+async function makeGitDir(folder: string, repository: Repository | undefined, settings: Settings): Promise<string> {
+  const gitDir = await mkdtemp(join(folder, 'board-git-'))
+  await chmod(gitDir, 0o700)
+  for (const part of ['objects/info', 'refs', 'info']) await mkdir(join(gitDir, part), { recursive: true })
+  const format = settings.filter(([name, value]) => name === 'extensions.objectformat' && /^sha(1|256)$/.test(value)).at(-1)?.[1]
+  await writeFile(join(gitDir, 'HEAD'), 'ref: refs/heads/board-quarantine\n')
+  await writeFile(join(gitDir, 'config'), `[core]\n\trepositoryformatversion = ${format ? 1 : 0}\n\tbare = false\n${format ? `[extensions]\n\tobjectformat = ${format}\n` : ''}`)
+  if (!repository) return gitDir
+  await writeFile(join(gitDir, 'objects/info/alternates'), `${join(repository.commonDir, 'objects')}\n`)
+  const shared = (await readdir(repository.gitDir)).filter(name => name.startsWith('sharedindex.'))
+  for (const name of ['index', ...shared]) await copyPlain(join(repository.gitDir, name), join(gitDir, name), mostIndexBytes)
+  await copyPlain(join(repository.commonDir, 'shallow'), join(gitDir, 'shallow'), mostIndexBytes)
+  await copyPlain(join(repository.commonDir, 'info/exclude'), join(gitDir, 'info/exclude'), mostExcludeBytes)
+  return gitDir
+}
+
+/** Copies a plain file that may be missing. A link, pipe or device in its place is left alone. */
+async function copyPlain(from: string, to: string, mostBytes: number): Promise<void> {
+  const file = await open(from, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => undefined)
+  if (!file) return
+  try {
+    const { size } = await file.stat().then(stats => stats.isFile() ? stats : { size: -1 })
+    if (size < 0) return
+    if (size > mostBytes) throw new Error(`A file of the repository has ${size} bytes; at most ${mostBytes} are read.`)
+    await writeFile(to, file.createReadStream({ autoClose: false, start: 0, end: Math.max(0, size - 1) }), { mode: 0o600 })
+  } finally {
+    await file.close()
+  }
+}

@@ -1,0 +1,71 @@
+import { Problem } from '../contract/errors.ts'
+import type { Permission } from '../contract/route.ts'
+import { check, hashToken } from '../ids/token.ts'
+import { findKeyWithOwner } from '../store/keys.ts'
+import { findSignIn } from '../store/signInTokens.ts'
+import { readFirstSuperAdmin } from '../store/users.ts'
+import { localOperator, type Caller } from './caller.ts'
+import type { Realm } from './identity.ts'
+
+const dayMs = 86_400_000
+/** How long a sign-in lasts after its last use, to the day. */
+export const signInMs = 30 * dayMs
+const keyUseMs = 60_000
+
+/** The operator's account as callers see it. */
+const operator = { userId: localOperator, role: 'super_admin', email: '', displayName: 'Local operator' } as const
+
+/**
+ * Tells who sends a request by its `Authorization` header, with one look-up.
+ * @throws Problem UNAUTHENTICATED, TOKEN_EXPIRED
+ */
+export function authenticate(realm: Realm, authorization: string | undefined): Promise<Caller> {
+  if (authorization === undefined) return refuse()
+  if (!/^Bearer /i.test(authorization)) return refuse('Send Authorization: Bearer <token>.')
+  return authenticateToken(realm, authorization.slice('Bearer '.length).trim())
+}
+
+/**
+ * Tells whose token it is.
+ * @throws Problem UNAUTHENTICATED, TOKEN_EXPIRED
+ */
+export function authenticateToken(realm: Realm, token: string): Promise<Caller> {
+  switch (check(token)) {
+    case 'svc_st_': return signedIn(realm, hashToken(token))
+    case 'svc_ak_': return keyHolder(realm, hashToken(token))
+    case 'svc_lt_': return local(realm, hashToken(token))
+    default: return refuse('The token is not valid.')
+  }
+}
+
+async function signedIn({ db, config, identity }: Realm, tokenHash: string): Promise<Caller> {
+  const row = await findSignIn(db, tokenHash)
+  if (!row) return refuse('The token is not valid.')
+  const leftMs = Date.parse(row.expiresAt) - config.clock().getTime()
+  if (leftMs <= 0) throw new Problem('TOKEN_EXPIRED')
+  if (leftMs < signInMs - dayMs) identity.touches.extend(tokenHash, new Date(config.clock().getTime() + signInMs).toISOString())
+  return { kind: 'user', userId: row.userId, role: row.role, email: row.email, displayName: row.displayName, tokenHash }
+}
+
+async function keyHolder({ db, config, identity }: Realm, tokenHash: string): Promise<Caller> {
+  const row = await findKeyWithOwner(db, tokenHash)
+  if (!row) return refuse('The API key is not valid.')
+  const now = config.clock()
+  if (Date.parse(row.expiresAt) <= now.getTime()) throw new Problem('TOKEN_EXPIRED', 'The API key has expired.')
+  const owner = row.role === null ? ownerBeforeUsers(row.userId, row.hasUsers) : { userId: row.userId, role: row.role, email: row.email!, displayName: row.displayName! }
+  if (!owner) return refuse('The API key is not valid.')
+  if (row.lastUsedAt === null || now.getTime() - Date.parse(row.lastUsedAt) >= keyUseMs) identity.touches.keyUsed(row.id, now.toISOString())
+  const key = { id: row.id, permissions: JSON.parse(row.permissions) as Permission[], scope: row.scope, organizationId: row.organizationId, projectId: row.projectId }
+  return { kind: 'key', ...owner, tokenHash, key }
+}
+
+const ownerBeforeUsers = (userId: number, hasUsers: number) => userId === localOperator && !hasUsers ? operator : undefined
+
+async function local({ db, identity }: Realm, tokenHash: string): Promise<Caller> {
+  if (tokenHash !== identity.localTokenHash) return refuse('The local token is not valid; the server that it belonged to has stopped.')
+  const user = await readFirstSuperAdmin(db)
+  if (!user) return { kind: 'local', ...operator, tokenHash }
+  return { kind: 'local', userId: user.id, role: user.role, email: user.email, displayName: user.displayName, tokenHash }
+}
+
+const refuse = (message?: string): Promise<never> => Promise.reject(new Problem('UNAUTHENTICATED', message))

@@ -1,0 +1,21 @@
+import type { UserRole } from '../contract/fields.ts'
+import type { Permission } from '../contract/route.ts'
+
+/** The account before the first user exists: whoever holds the local token. What it owns passes to the first user. */
+export const localOperator = 0
+
+/** Who sends a request, as its token tells. */
+export interface Caller {
+  kind: 'user' | 'local' | 'key'
+  /** The account whose rights hold; `localOperator` before the first user exists. */
+  userId: number
+  role: UserRole
+  email: string
+  displayName: string
+  /** SHA-256 of the token, hexadecimal. */
+  tokenHash: string
+  /** What an API key is limited to, beside its owner's rights. */
+  key?: { id: number; permissions: readonly Permission[]; scope: 'server' | 'organization' | 'project'; organizationId: number | null; projectId: number | null }
+}
+
+export const isAdmin = (caller: Caller): boolean => caller.role === 'super_admin' || caller.role === 'admin'

@@ -1,0 +1,60 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { isLoopbackHost, type ServerConfig } from '../config/server.ts'
+import type { Peer } from '../config/peer.ts'
+import { hashToken, mint } from '../ids/token.ts'
+import type { Database } from '../store/database.ts'
+import { hasUsers } from '../store/users.ts'
+import { createHashQueue, type HashQueue } from './passwords.ts'
+import { createRevocations, type Ended } from './revocations.ts'
+import { createThrottle, type Throttle } from './throttle.ts'
+import { createTouches, type Touches } from './touches.ts'
+
+/** What the server knows about who may come in, beside what the database holds. */
+export interface Identity {
+  /** The token of whoever may read `daemon.json`: new at each start, kept nowhere else. */
+  localToken: string
+  localTokenHash: string
+  /** The one-time code for the first user, while one is needed: the server is reached from beyond this machine and has no users. */
+  setupCode(): string | undefined
+  /** Whether a setup from this peer must bring the code. */
+  needsSetupCode(peer: Pick<Peer, 'isLoopback'>): boolean
+  isSetupCode(text: string | undefined): boolean
+  endSetup(): void
+  throttle: Throttle
+  hashInTurn: HashQueue
+  touches: Touches
+  /** Calls the listener with each token, account or key that ends. Returns the function that stops it. */
+  onRevoked(listener: (ended: Ended) => void): () => void
+  announce(ended: Ended): void
+  close(): void
+}
+
+/** What signing in and out needs of the board. */
+export interface Realm { config: ServerConfig; db: Database; identity: Identity }
+
+export async function createIdentity(config: ServerConfig, db: Database): Promise<Identity> {
+  const localToken = mint('svc_lt_')
+  const revocations = createRevocations(db, config.clock)
+  const touches = createTouches(db)
+  let setupCode = isLocalOnly(config) || await hasUsers(db) ? undefined : config.setupCode ?? newSetupCode()
+  return {
+    localToken, localTokenHash: hashToken(localToken),
+    setupCode: () => setupCode,
+    needsSetupCode: peer => setupCode !== undefined && !(peer.isLoopback && knowsItsPeers(config)),
+    isSetupCode: text => setupCode !== undefined && text !== undefined && isSame(text, setupCode),
+    endSetup: () => { setupCode = undefined },
+    throttle: createThrottle(), hashInTurn: createHashQueue(), touches,
+    onRevoked: revocations.onEnded, announce: revocations.announce,
+    close: () => { revocations.close(); touches.close() },
+  }
+}
+
+/** Whether only this machine can reach the server: it listens on loopback and no proxy stands before it. */
+export const isLocalOnly = (config: ServerConfig): boolean => isLoopbackHost(config.host) && !config.trustProxy && knowsItsPeers(config)
+
+/** Behind a proxy that is not trusted to name them, all peers look like this machine. */
+const knowsItsPeers = ({ publicUrl, trustProxy }: ServerConfig) => trustProxy || publicUrl === undefined || isLoopbackHost(new URL(publicUrl).hostname)
+
+const newSetupCode = () => randomBytes(8).toString('hex').match(/.{4}/g)!.join('-')
+
+const isSame = (a: string, b: string) => timingSafeEqual(Buffer.from(hashToken(a)), Buffer.from(hashToken(b)))

@@ -1,0 +1,49 @@
+import type { Options } from '@node-rs/argon2'
+import { availableParallelism } from 'node:os'
+import { Problem } from '../contract/errors.ts'
+
+/** argon2id as OWASP's password storage cheat sheet has it; the package's default algorithm is argon2id. */
+const cost: Options = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
+/** The hash of a password that nobody has: an account that does not exist takes as long to refuse as one that does. */
+const nobodysHash = '$argon2id$v=19$m=19456,t=2,p=1$aSDCGsrAkV43RWInCJ+/xA$5lWI5UcrLkkIK7vWEeUf89mxjBnSo8a284eQedqmY2U'
+const mostWaiting = 1000
+
+/** Hashes a password off the main thread, in the PHC string format. */
+export async function hashPassword(password: string): Promise<string> {
+  const argon2 = await import('@node-rs/argon2')
+  return argon2.hash(password, cost)
+}
+
+/** Whether the password is the one that was hashed. Without a hash the answer is no, after the same time. */
+export async function verifyPassword(passwordHash: string | null | undefined, password: string): Promise<boolean> {
+  const argon2 = await import('@node-rs/argon2')
+  const matches = await argon2.verify(passwordHash ?? nobodysHash, password)
+  return matches && typeof passwordHash === 'string'
+}
+
+/** Runs work that hashes, a little at once and the rest in turn. */
+export type HashQueue = <T>(work: () => Promise<T>) => Promise<T>
+
+/**
+ * One hash takes 19 MiB and a core for tens of milliseconds. A burst of sign-ins waits its turn here, so that it takes
+ * neither memory nor the cores and pool threads that everything else needs.
+ */
+export function createHashQueue(mostAtOnce = Math.min(3, Math.max(1, availableParallelism() - 1))): HashQueue {
+  const waiting: Array<() => void> = []
+  let running = 0
+  const leave = () => {
+    const next = waiting.shift()
+    if (next) next()
+    else running--
+  }
+  return async work => {
+    if (running < mostAtOnce) running++
+    else if (waiting.length >= mostWaiting) throw new Problem('RATE_LIMITED', 'Too many sign-ins at once; try again later.', { retryAfterSecs: 5 })
+    else await new Promise<void>(resolve => waiting.push(resolve))
+    try {
+      return await work()
+    } finally {
+      leave()
+    }
+  }
+}

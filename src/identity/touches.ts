@@ -1,0 +1,40 @@
+import type { Database } from '../store/database.ts'
+import { setKeyLastUsed } from '../store/keys.ts'
+import { extendSignInToken } from '../store/signInTokens.ts'
+
+/** What requests leave behind: when a key was last used, and that a sign-in token lives on. Written together, after the answers. */
+export interface Touches {
+  keyUsed(keyId: number, at: string): void
+  extend(tokenHash: string, expiresAt: string): void
+  close(): void
+}
+
+const gatherMs = 100
+
+export function createTouches(db: Database): Touches {
+  let keys = new Map<number, string>()
+  let tokens = new Map<string, string>()
+  let timer: NodeJS.Timeout | undefined
+
+  const write = () => {
+    timer = undefined
+    const [usedKeys, extendedTokens] = [keys, tokens]
+    keys = new Map()
+    tokens = new Map()
+    db.transaction(async tx => {
+      for (const [keyId, at] of usedKeys) await setKeyLastUsed(tx, keyId, at)
+      for (const [tokenHash, expiresAt] of extendedTokens) await extendSignInToken(tx, tokenHash, expiresAt)
+    }).catch(() => { /* The token's next request brings the same news again. */ })
+  }
+  const soon = () => { timer ??= setTimeout(write, gatherMs).unref() }
+
+  return {
+    keyUsed: (keyId, at) => { keys.set(keyId, at); soon() },
+    extend: (tokenHash, expiresAt) => { tokens.set(tokenHash, expiresAt); soon() },
+    close: () => {
+      if (!timer) return
+      clearTimeout(timer)
+      write()
+    },
+  }
+}

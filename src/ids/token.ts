@@ -1,0 +1,40 @@
+import { hash, randomBytes } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+
+/** What a token is for: API key, sign-in, agent, the local token of a running server. */
+export const tokenPrefixes = ['svc_ak_', 'svc_st_', 'svc_at_', 'svc_lt_'] as const
+export type TokenPrefix = (typeof tokenPrefixes)[number]
+
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const randomLength = 27
+const checksumLength = 6
+const prefixLength = 7
+const tokenLength = prefixLength + randomLength + checksumLength
+const base62 = /^[0-9A-Za-z]+$/
+
+/** Makes a token: the prefix, 160 random bits and a CRC-32 of both, in base62. Every token has 40 characters. */
+export function mint(prefix: TokenPrefix): string {
+  const body = prefix + encode(BigInt(`0x${randomBytes(20).toString('hex')}`), randomLength)
+  return body + checksumOf(body)
+}
+
+/** The kind of a well-formed token; undefined when its form or its checksum is wrong, so that a typo costs no look-up. */
+export function check(text: string): TokenPrefix | undefined {
+  if (text.length !== tokenLength || !base62.test(text.slice(prefixLength))) return undefined
+  const body = text.slice(0, -checksumLength)
+  return checksumOf(body) === text.slice(-checksumLength) ? tokenPrefixes.find(prefix => body.startsWith(prefix)) : undefined
+}
+
+/** SHA-256 of a token in hexadecimal: all that is stored of it. Its 160 random bits need no salt and no slow hash. */
+export const hashToken = (token: string): string => hash('sha256', token, 'hex')
+
+/** The characters of a token that are shown to tell it from others. */
+export const lastFour = (token: string): string => token.slice(-4)
+
+const checksumOf = (body: string) => encode(crc32(body), checksumLength)
+
+function encode(value: bigint | number, length: number): string {
+  let text = ''
+  for (let rest = BigInt(value); rest > 0n; rest /= 62n) text = alphabet[Number(rest % 62n)] + text
+  return text.padStart(length, '0')
+}

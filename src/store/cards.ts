@@ -1,0 +1,102 @@
+import type { CardKind, CardStatus, ColumnType } from '../contract/fields.ts'
+import type { Reader, Transaction } from './database.ts'
+import { placeJoins, placeSql } from './order.ts'
+
+/** A card with the names that its views need. Booleans are 0 and 1, `labels`, `pipeline` and `lastAgentAction` JSON text. */
+export interface CardRow {
+  id: number; projectId: number; boardId: number; columnId: number; chunkId: number | null; columnName: string; columnType: ColumnType; position: number | null
+  kind: CardKind; groupId: string | null; title: string; prompt: string; labels: string; pipeline: string; status: CardStatus; statusReason: string | null
+  unread: number; deferred: number; autoMode: number; useWorktree: number; gitBranch: string | null; worktreePath: string | null; worktreeManaged: number; lastAgentAction: string | null
+  createdAt: string; updatedAt: string; startedAt: string | null; endedAt: string | null; archivedAt: string | null; deletedAt: string | null; version: number
+}
+export interface CardFilter { projectId: number; boardId?: number; columnId?: number; status?: CardStatus; label?: string; search?: string; archived?: boolean; limit: number; cursor?: number }
+
+const fields = `c.id, c.project_id AS projectId, c.board_id AS boardId, c.column_id AS columnId, c.chunk_id AS chunkId, l.name AS columnName, l.column_type AS columnType, ${placeSql} AS position,
+  c.kind, c.group_id AS groupId, c.title, c.prompt, c.labels, c.pipeline, c.status, c.status_reason AS statusReason, c.unread, c.deferred, c.auto_mode AS autoMode, c.use_worktree AS useWorktree,
+  c.git_branch AS gitBranch, c.worktree_path AS worktreePath, c.worktree_managed AS worktreeManaged, c.last_agent_action AS lastAgentAction,
+  c.created_at AS createdAt, c.updated_at AS updatedAt, c.started_at AS startedAt, c.ended_at AS endedAt, c.archived_at AS archivedAt, c.deleted_at AS deletedAt, c.version`
+const from = `FROM cards c JOIN columns l ON l.id = c.column_id ${placeJoins}`
+/** What external routes list and count. */
+const listed = `c.deleted_at IS NULL AND c.archived_at IS NULL AND c.kind = 'kanban'`
+
+export const readCard = (db: Reader, projectId: number, id: number): Promise<CardRow | undefined> => db.get(`SELECT ${fields} ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NULL`, [id, projectId])
+export const readDeletedCard = (db: Reader, projectId: number, id: number): Promise<CardRow | undefined> => db.get(`SELECT ${fields} ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NOT NULL`, [id, projectId])
+export const projectOfCard = async (db: Reader, id: number): Promise<number | undefined> => (await db.get<{ projectId: number }>('SELECT project_id AS projectId FROM cards WHERE id = ? AND deleted_at IS NULL', [id]))?.projectId
+
+export async function insertCard(tx: Transaction, card: Pick<CardRow, 'projectId' | 'boardId' | 'columnId' | 'title' | 'prompt' | 'labels' | 'pipeline' | 'groupId' | 'archivedAt' | 'lastAgentAction'> & { deferred: boolean; autoMode: boolean; useWorktree: boolean; unread: boolean }): Promise<number> {
+  const { lastId } = await tx.run(
+    `INSERT INTO cards (project_id, board_id, column_id, title, prompt, labels, pipeline, group_id, deferred, auto_mode, use_worktree, unread, archived_at, last_agent_action, created_at, updated_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    [card.projectId, card.boardId, card.columnId, card.title, card.prompt, card.labels, card.pipeline, card.groupId, card.deferred, card.autoMode, card.useWorktree, card.unread, card.archivedAt, card.lastAgentAction, tx.now, tx.now])
+  return lastId
+}
+
+/** Database columns that a change of a card may name. */
+const changeable = {
+  columnId: 'column_id', boardId: 'board_id', groupId: 'group_id', title: 'title', prompt: 'prompt', labels: 'labels', pipeline: 'pipeline', unread: 'unread', deferred: 'deferred', autoMode: 'auto_mode',
+  useWorktree: 'use_worktree', gitBranch: 'git_branch', worktreePath: 'worktree_path', worktreeManaged: 'worktree_managed', lastAgentAction: 'last_agent_action', archivedAt: 'archived_at', deletedAt: 'deleted_at',
+} as const
+export type CardChange = { [Field in keyof typeof changeable]?: string | number | boolean | null }
+
+/** Changes fields of a card; it becomes a new version. */
+export async function updateCard(tx: Transaction, id: number, change: CardChange): Promise<void> {
+  const names = Object.keys(change) as Array<keyof CardChange>
+  const assignments = names.map(name => `${changeable[name]} = ?`).join(', ')
+  await tx.run(`UPDATE cards SET ${assignments}${names.length > 0 ? ', ' : ''}updated_at = ?, version = version + 1 WHERE id = ?`, [...names.map(name => change[name]), tx.now, id])
+}
+
+/** Reading is no change: version and time stay. Tells whether the card was unread. */
+export const markRead = async (tx: Transaction, id: number): Promise<boolean> => (await tx.run('UPDATE cards SET unread = 0 WHERE id = ? AND unread = 1', [id])).changes > 0
+/** Marks at most `limit` of a project's unread cards as read and tells their ids. */
+export async function markSomeRead(tx: Transaction, projectId: number, limit: number): Promise<number[]> {
+  const unread = await tx.all<{ id: number }>('SELECT id FROM cards WHERE project_id = ? AND unread = 1 AND deleted_at IS NULL ORDER BY id LIMIT ?', [projectId, limit])
+  for (const { id } of unread) await markRead(tx, id)
+  return unread.map(({ id }) => id)
+}
+
+/** Cards by id after the cursor. */
+export function listCards(db: Reader, filter: CardFilter): Promise<CardRow[]> {
+  const { where, args } = conditions(filter, filter.archived ? 'c.archived_at IS NOT NULL AND c.deleted_at IS NULL' : `c.archived_at IS NULL AND c.deleted_at IS NULL AND c.kind = 'kanban'`)
+  return db.all(`SELECT ${fields} ${from} WHERE ${where} ORDER BY c.id LIMIT ?`, [...args, filter.limit])
+}
+
+/** The cards with these ids, in the order of the ids. */
+export const readCards = (db: Reader, ids: readonly number[]): Promise<CardRow[]> => db.all(
+  `SELECT ${fields} FROM json_each(?) j JOIN cards c ON c.id = j.value JOIN columns l ON l.id = c.column_id ${placeJoins} WHERE c.deleted_at IS NULL ORDER BY j.key`, [JSON.stringify(ids)])
+
+/** A page of listed cards by id as JSON text, in the external view, made by the database: a third of the cost of objects. */
+export async function listExternalJson(db: Reader, filter: CardFilter): Promise<{ items: string; nextCursor: number | null }> {
+  const { where, args } = conditions(filter, listed)
+  const page = (await db.get<{ items: string; lastId: number | null; count: number }>(
+    `SELECT json_group_array(json(item)) AS items, max(id) AS lastId, count(*) AS count FROM (SELECT c.id, ${externalItem} AS item ${from} WHERE ${where} ORDER BY c.id LIMIT ?)`, [...args, filter.limit]))!
+  if (page.count < filter.limit) return { items: page.items, nextCursor: null }
+  const later = await db.get(`SELECT 1 FROM cards c WHERE ${where} LIMIT 1`, [...conditions({ ...filter, cursor: page.lastId! }, listed).args])
+  return { items: page.items, nextCursor: later ? page.lastId : null }
+}
+
+const flag = (column: string) => `json(iif(${column}, 'true', 'false'))`
+const externalItem = `json_object('id', c.id, 'projectId', c.project_id, 'boardId', c.board_id, 'columnId', c.column_id, 'groupId', c.group_id, 'title', c.title, 'prompt', c.prompt, 'labels', json(c.labels),
+  'status', c.status, 'statusReason', c.status_reason, 'position', ${placeSql}, 'unread', ${flag('c.unread')}, 'gitBranch', c.git_branch, 'useWorktree', ${flag('c.use_worktree')}, 'deferred', ${flag('c.deferred')},
+  'lastAgentAction', json(c.last_agent_action), 'createdAt', c.created_at, 'updatedAt', c.updated_at, 'startedAt', c.started_at, 'endedAt', c.ended_at, 'version', c.version)`
+
+function conditions(filter: CardFilter, visible: string): { where: string; args: Array<string | number> } {
+  const parts: Array<[string, string | number | undefined]> = [
+    ['c.project_id = ?', filter.projectId], ['c.column_id = ?', filter.columnId], ['c.board_id = ?', filter.boardId], ['c.status = ?', filter.status],
+    ['instr(c.labels, ?) > 0', filter.label], [`c.title LIKE ? ESCAPE '\\'`, filter.search && `%${filter.search.replace(/[\\%_]/g, '\\$&')}%`], ['c.id > ?', filter.cursor ?? 0],
+  ]
+  const used = parts.filter((part): part is [string, string | number] => part[1] !== undefined)
+  return { where: [visible, ...used.map(([sql]) => sql)].join(' AND '), args: used.map(([, arg]) => arg) }
+}
+
+export interface Counts { columnId: number; name: string; columnType: ColumnType; status: CardStatus | null; total: number | null }
+/** How many listed cards each column of a project has, by status; a row without status for a column without cards. */
+export const countCards = (db: Reader, projectId: number): Promise<Counts[]> => db.all(
+  `SELECT l.id AS columnId, l.name, l.column_type AS columnType, n.status, n.total FROM columns l JOIN boards b ON b.id = l.board_id
+   LEFT JOIN card_counts n ON n.project_id = l.project_id AND n.column_id = l.id AND n.total > 0 WHERE l.project_id = ? ORDER BY b.position, l.position, n.status`, [projectId])
+
+/** Removes cards for good that were deleted before the time, at most `limit` of them, and tells what they leave behind. */
+export async function purgeCards(tx: Transaction, before: string, limit: number): Promise<Array<{ id: number; worktreePath: string | null; worktreeManaged: number }>> {
+  const cards = await tx.all<{ id: number; worktreePath: string | null; worktreeManaged: number }>('SELECT id, worktree_path AS worktreePath, worktree_managed AS worktreeManaged FROM cards WHERE deleted_at < ? LIMIT ?', [before, limit])
+  for (const { id } of cards) await tx.run('DELETE FROM cards WHERE id = ?', [id])
+  return cards
+}

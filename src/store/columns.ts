@@ -1,0 +1,36 @@
+import type { ColumnType } from '../contract/fields.ts'
+import type { Reader, Transaction } from './database.ts'
+
+export interface ColumnRow { id: number; name: string; columnType: ColumnType; position: number; boardId: number; projectId: number; prompt: string; cardCount: number }
+
+const fields = `c.id, c.name, c.column_type AS columnType, c.position, c.board_id AS boardId, c.project_id AS projectId, c.prompt,
+  coalesce((SELECT start + length FROM chunk_starts WHERE column_id = c.id ORDER BY start DESC LIMIT 1), 0) AS cardCount`
+
+export const readColumn = (db: Reader, id: number): Promise<ColumnRow | undefined> => db.get(`SELECT ${fields} FROM columns c WHERE c.id = ?`, [id])
+export const listColumns = (db: Reader, boardId: number): Promise<ColumnRow[]> => db.all(`SELECT ${fields} FROM columns c WHERE c.board_id = ? ORDER BY c.position`, [boardId])
+/** The columns of all boards of a project, board after board. */
+export const listProjectColumns = (db: Reader, projectId: number): Promise<ColumnRow[]> => db.all(
+  `SELECT ${fields} FROM columns c JOIN boards b ON b.id = c.board_id WHERE c.project_id = ? ORDER BY b.position, c.position`, [projectId])
+/** The board's first column of a type, or its first at all. */
+export const readFirstColumn = (db: Reader, boardId: number, columnType?: ColumnType): Promise<ColumnRow | undefined> => db.get(
+  `SELECT ${fields} FROM columns c WHERE c.board_id = ?1 AND (?2 IS NULL OR c.column_type = ?2) ORDER BY c.position LIMIT 1`, [boardId, columnType])
+
+export const insertColumn = async (tx: Transaction, column: { boardId: number; projectId: number; name: string; columnType: ColumnType; prompt: string }): Promise<number> => (await tx.run(
+  'INSERT INTO columns (board_id, project_id, name, column_type, prompt, position) SELECT ?1, ?2, ?3, ?4, ?5, coalesce(max(position) + 1, 0) FROM columns WHERE board_id = ?1',
+  [column.boardId, column.projectId, column.name, column.columnType, column.prompt])).lastId
+
+export const updateColumn = async (tx: Transaction, id: number, { name, prompt }: { name: string; prompt: string }): Promise<void> => { await tx.run('UPDATE columns SET name = ?, prompt = ? WHERE id = ?', [name, prompt, id]) }
+export const setColumnPosition = async (tx: Transaction, id: number, position: number): Promise<void> => { await tx.run('UPDATE columns SET position = ? WHERE id = ?', [position, id]) }
+
+/** Deletes a column that holds no cards; the columns behind it close up. */
+export async function deleteColumn(tx: Transaction, column: ColumnRow): Promise<void> {
+  await tx.run('DELETE FROM columns WHERE id = ?', [column.id])
+  await tx.run('UPDATE columns SET position = position - 1 WHERE board_id = ? AND position > ?', [column.boardId, column.position])
+}
+
+/** Whether archived or deleted cards, which are in no column's order, still name the column as theirs. */
+export const hasCardsOutOfOrder = async (db: Reader, id: number): Promise<boolean> => await db.get('SELECT 1 FROM cards WHERE column_id = ? AND chunk_id IS NULL LIMIT 1', [id]) !== undefined
+/** Gives those cards another column of the project. */
+export const adoptCardsOutOfOrder = async (tx: Transaction, fromId: number, to: ColumnRow): Promise<void> => {
+  await tx.run('UPDATE cards SET column_id = ?, board_id = ? WHERE column_id = ? AND chunk_id IS NULL', [to.id, to.boardId, fromId])
+}

@@ -1,0 +1,46 @@
+import { Problem } from '../contract/errors.ts'
+import { openEmbedded } from './embedded.ts'
+
+/** What a parameter may be. Booleans become 0 and 1, undefined becomes NULL. */
+export type Value = string | number | boolean | null | undefined
+
+export interface Reader {
+  /** The first row, or undefined. */
+  get<T>(sql: string, args?: readonly Value[]): Promise<T | undefined>
+  all<T>(sql: string, args?: readonly Value[]): Promise<T[]>
+}
+
+/** One open write transaction. Nothing but the database may be awaited inside it: every other writer waits. */
+export interface Transaction extends Reader {
+  /** The transaction's time, ISO 8601. */
+  readonly now: string
+  run(sql: string, args?: readonly Value[]): Promise<{ changes: number; lastId: number }>
+  /** Runs `effect` once the transaction is on disk, and never if it fails. */
+  afterCommit(effect: () => void): void
+}
+
+export interface Database extends Reader {
+  /**
+   * Runs `work` alone and commits it, synced to disk, before the promise resolves. What `work` throws undoes it.
+   * @throws Problem DATABASE_BUSY, DISK_FULL, SHUTTING_DOWN
+   */
+  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
+  close(): Promise<void>
+}
+
+export interface DatabaseOptions { path: string; clock: () => Date }
+
+/** Opens the database that the configuration names. The only place that chooses an engine. */
+export const openDatabase = (options: DatabaseOptions): Database => openEmbedded(options)
+
+/** A row with the same unique value exists already. */
+export class UniqueViolation extends Error {}
+
+/** Turns an engine's failure into the board's own, once for all callers. */
+export function translate(error: unknown): unknown {
+  const { code, message } = error as { code?: string; message?: string }
+  if (code === 'SQLITE_CONSTRAINT_UNIQUE' || code === 'SQLITE_CONSTRAINT_PRIMARYKEY') return new UniqueViolation(message)
+  if (code?.startsWith('SQLITE_BUSY') || code?.startsWith('SQLITE_LOCKED')) return new Problem('DATABASE_BUSY', undefined, { cause: error })
+  if (code === 'SQLITE_FULL' || (code?.startsWith('SQLITE_IOERR') && /disk full|No space/i.test(message ?? ''))) return new Problem('DISK_FULL', undefined, { cause: error, retryAfterSecs: 30 })
+  return error
+}

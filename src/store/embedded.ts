@@ -1,0 +1,142 @@
+import LibsqlDatabase from 'libsql'
+import { chmodSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Problem } from '../contract/errors.ts'
+import { translate, type Database, type DatabaseOptions, type Reader, type Transaction, type Value } from './database.ts'
+
+const mostJobsACommit = 128
+const busyWaitMs = 200
+
+interface Job { work: (tx: Transaction) => Promise<unknown>; resolve: (result: unknown) => void; reject: (error: unknown) => void }
+type Outcome = { job: Job; result: unknown; effects: Array<() => void> } | { job: Job; error: unknown }
+
+/**
+ * One libSQL file: a connection that only reads, and one that only writes, behind one queue.
+ * Jobs that wait at the same time share a commit, and so a sync to disk; each is undone alone when it fails.
+ */
+export function openEmbedded({ path, clock }: DatabaseOptions): Database {
+  let writer = openConnection(path)
+  chmodSync(path, 0o600)
+  const reader = openConnection(path)
+  reader.exec('PRAGMA query_only = ON')
+  const queue: Job[] = []
+  let draining: Promise<void> | undefined
+  let closing = false
+
+  const drain = async () => {
+    await new Promise(setImmediate)
+    while (queue.length > 0) await commitTogether(queue.splice(0, mostJobsACommit))
+    draining = undefined
+  }
+
+  const commitTogether = async (jobs: Job[]) => {
+    const outcomes: Outcome[] = []
+    try {
+      await begin()
+      for (const job of jobs) outcomes.push(await attempt(writer, job, clock))
+      writer.exec('COMMIT')
+    } catch (error) {
+      reopenWriter()
+      for (const job of jobs) job.reject(translate(error))
+      return
+    }
+    for (const outcome of outcomes) settle(outcome)
+  }
+
+  const begin = async () => {
+    const giveUpAt = performance.now() + busyWaitMs
+    for (;;) {
+      try {
+        return writer.exec('BEGIN IMMEDIATE')
+      } catch (error) {
+        if (!String((error as { code?: string }).code).startsWith('SQLITE_BUSY') || performance.now() > giveUpAt) throw error
+        await delay(10)
+      }
+    }
+  }
+
+  // A connection on which a statement was refused may acknowledge later writes without committing them.
+  const reopenWriter = () => {
+    try { writer.exec('ROLLBACK') } catch { /* no transaction was open */ }
+    writer.close()
+    writer = openConnection(path)
+  }
+
+  return {
+    get: reader.get,
+    all: reader.all,
+    transaction: <T>(work: (tx: Transaction) => Promise<T>) => new Promise<T>((resolve, reject) => {
+      if (closing) return reject(new Problem('SHUTTING_DOWN'))
+      queue.push({ work, resolve: resolve as (result: unknown) => void, reject })
+      draining ??= drain()
+    }),
+    close: async () => {
+      closing = true
+      await draining
+      reader.close()
+      writer.exec('PRAGMA optimize')
+      writer.close()
+    },
+  }
+}
+
+interface Connection extends Reader {
+  run(sql: string, args?: readonly Value[]): Promise<{ changes: number; lastId: number }>
+  exec(sql: string): void
+  close(): void
+}
+
+function openConnection(path: string): Connection {
+  const database = new LibsqlDatabase(path)
+  database.exec('PRAGMA journal_mode = WAL')
+  database.exec('PRAGMA synchronous = FULL')
+  database.exec('PRAGMA foreign_keys = ON')
+  database.exec('PRAGMA cache_size = -16000')
+  database.exec('PRAGMA temp_store = MEMORY')
+  const statements = new Map<string, LibsqlDatabase.Statement>()
+  const prepare = (sql: string) => {
+    let statement = statements.get(sql)
+    if (!statement) statements.set(sql, statement = database.prepare(sql))
+    return statement
+  }
+  return {
+    get: async <T>(sql: string, args: readonly Value[] = []) => prepare(sql).get(bind(args)) as T | undefined,
+    all: async <T>(sql: string, args: readonly Value[] = []) => prepare(sql).all(bind(args)) as T[],
+    run: async (sql, args = []) => {
+      const { changes, lastInsertRowid } = prepare(sql).run(bind(args))
+      return { changes, lastId: Number(lastInsertRowid) }
+    },
+    exec: sql => { database.exec(sql) },
+    close: () => { database.close() },
+  }
+}
+
+/** The engine aborts the process on a boolean or an object. */
+const bind = (args: readonly Value[]) => args.map(arg => {
+  if (typeof arg === 'boolean') return arg ? 1 : 0
+  if (arg === undefined) return null
+  if (arg !== null && typeof arg === 'object') throw new TypeError('A parameter must be text, a number, a boolean or null.')
+  return arg
+})
+
+async function attempt(writer: Connection, job: Job, clock: () => Date): Promise<Outcome> {
+  const effects: Array<() => void> = []
+  writer.exec('SAVEPOINT job')
+  try {
+    const result = await job.work({ get: writer.get, all: writer.all, run: writer.run, now: clock().toISOString(), afterCommit: effect => effects.push(effect) })
+    writer.exec('RELEASE job')
+    return { job, result, effects }
+  } catch (error) {
+    const reason = translate(error)
+    if (reason instanceof Problem && reason.status === 503) throw error
+    writer.exec('ROLLBACK TO job')
+    writer.exec('RELEASE job')
+    return { job, error: reason }
+  }
+}
+
+function settle(outcome: Outcome): void {
+  if ('error' in outcome) return outcome.job.reject(outcome.error)
+  for (const effect of outcome.effects) effect()
+  outcome.job.resolve(outcome.result)
+}

@@ -1,0 +1,29 @@
+import type { Database } from './database.ts'
+import initial from './migrations/0001-initial.ts'
+
+/** Every migration in order. A migration that has been released is never changed. */
+const migrations = [initial]
+
+/** The version that this program's migrations lead to. */
+export const schemaVersion = migrations.length
+
+/**
+ * Brings the schema up to this program's version, each migration in a transaction of its own.
+ * @throws Error when the database was made by a newer program.
+ */
+export async function migrate(database: Database): Promise<void> {
+  const present = await presentVersion(database)
+  if (present > schemaVersion) throw new Error(`This database has schema version ${present}; this program knows versions up to ${schemaVersion}. Run a newer board.`)
+  for (let version = present; version < schemaVersion; version++) {
+    await database.transaction(async tx => {
+      for (const statement of statementsOf(migrations[version]!)) await tx.run(statement)
+      await tx.run(`PRAGMA user_version = ${version + 1}`)
+    })
+  }
+}
+
+const presentVersion = async (database: Database) => (await database.get<{ user_version: number }>('PRAGMA user_version'))?.user_version ?? 0
+
+/** A statement ends with a semicolon at a line's end, unless the next line goes on with a trigger's body. */
+const statementsOf = (sql: string): string[] =>
+  sql.replace(/^--.*\n/gm, '').split(/;[ \t]*\n(?! {2}|END)/).map(statement => statement.trim()).filter(statement => statement !== '')

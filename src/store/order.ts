@@ -1,0 +1,97 @@
+import type { Reader, Transaction } from './database.ts'
+
+/**
+ * The order of a column's cards. A column is a list of chunks of at most `mostIds` cards; a chunk knows the place of its
+ * first card. Reading a place costs one chunk, changing the order costs one chunk and a number for each later chunk,
+ * however many cards there are. Places are dense by construction: no holes, no ties.
+ */
+const mostIds = 256
+const fewIds = 64
+const width = 9
+
+/** SQL for a card's place, for a query that joins `cards c`, `column_chunks k` and `chunk_starts s` on c.chunk_id; NULL outside the order. */
+export const placeSql = `(s.start + (instr(k.ids, printf(',%08x', c.id)) - 1) / ${width})`
+/** The joins that `placeSql` needs. */
+export const placeJoins = 'LEFT JOIN column_chunks k ON k.id = c.chunk_id LEFT JOIN chunk_starts s ON s.chunk_id = c.chunk_id'
+
+interface Chunk { chunkId: number; start: number; length: number; ids: string }
+type Ordered = { id: number; columnId: number; chunkId: number | null }
+
+/** Puts a card into a column: at the zero-based place, or at the end when the place is past it or not given. */
+export async function insertCard(tx: Transaction, columnId: number, cardId: number, position = Number.MAX_SAFE_INTEGER): Promise<void> {
+  const chunk = await chunkAt(tx, columnId, position)
+  if (!chunk) return startChunk(tx, columnId, [encode(cardId)], 0)
+  const place = Math.min(position - chunk.start, chunk.length)
+  await shiftLater(tx, columnId, chunk.start, 1)
+  if (chunk.length === mostIds && place === mostIds) return startChunk(tx, columnId, [encode(cardId)], chunk.start + mostIds)
+  const ids = chunk.ids.slice(0, place * width) + encode(cardId) + chunk.ids.slice(place * width)
+  await tx.run('UPDATE cards SET chunk_id = ? WHERE id = ?', [chunk.chunkId, cardId])
+  if (chunk.length < mostIds) return rewrite(tx, chunk.chunkId, ids)
+  const half = Math.ceil((chunk.length + 1) / 2) * width
+  await rewrite(tx, chunk.chunkId, ids.slice(0, half))
+  await startChunk(tx, columnId, split(ids.slice(half)), chunk.start + half / width)
+}
+
+/** Takes a card out of its column's order; the places behind it close up. */
+export async function removeCard(tx: Transaction, card: Ordered): Promise<void> {
+  if (card.chunkId === null) return
+  const chunk = await tx.get<Chunk>('SELECT s.chunk_id AS chunkId, s.start, s.length, k.ids FROM chunk_starts s JOIN column_chunks k ON k.id = s.chunk_id WHERE s.chunk_id = ?', [card.chunkId])
+  if (!chunk) throw new Error(`Card ${card.id} names chunk ${card.chunkId}, which is not there.`)
+  const ids = chunk.ids.replace(encode(card.id), '')
+  await tx.run('UPDATE cards SET chunk_id = NULL WHERE id = ?', [card.id])
+  await shiftLater(tx, card.columnId, chunk.start, -1)
+  if (ids === '') return dropChunk(tx, chunk.chunkId)
+  await rewrite(tx, chunk.chunkId, ids)
+  if (ids.length < fewIds * width) await joinNext(tx, card.columnId, { ...chunk, ids, length: chunk.length - 1 })
+}
+
+/** How many cards a column's order holds. */
+export async function countOrdered(db: Reader, columnId: number): Promise<number> {
+  const last = await db.get<{ end: number }>('SELECT start + length AS "end" FROM chunk_starts WHERE column_id = ? ORDER BY start DESC LIMIT 1', [columnId])
+  return last?.end ?? 0
+}
+
+/** The ids of a column's cards in order, `limit` of them from the place `offset`. */
+export async function orderedIds(db: Reader, columnId: number, offset: number, limit: number): Promise<number[]> {
+  const chunks = await db.all<{ start: number; ids: string }>(
+    `SELECT s.start, k.ids FROM chunk_starts s JOIN column_chunks k ON k.id = s.chunk_id
+     WHERE s.column_id = ? AND s.start < ? AND s.start + s.length > ? ORDER BY s.start`, [columnId, offset + limit, offset])
+  const skipped = chunks[0] ? Math.max(0, offset - chunks[0].start) : 0
+  return chunks.flatMap(chunk => split(chunk.ids)).slice(skipped, skipped + limit).map(text => Number.parseInt(text.slice(1), 16))
+}
+
+const encode = (cardId: number) => `,${cardId.toString(16).padStart(width - 1, '0')}`
+const split = (ids: string) => ids.match(/,[0-9a-f]{8}/g) ?? []
+
+const chunkAt = (tx: Transaction, columnId: number, position: number) => tx.get<Chunk>(
+  `SELECT s.chunk_id AS chunkId, s.start, s.length, k.ids FROM chunk_starts s JOIN column_chunks k ON k.id = s.chunk_id
+   WHERE s.column_id = ? AND s.start <= ? ORDER BY s.start DESC LIMIT 1`, [columnId, position])
+
+const shiftLater = (tx: Transaction, columnId: number, start: number, by: 1 | -1) =>
+  tx.run('UPDATE chunk_starts SET start = start + ? WHERE column_id = ? AND start > ?', [by, columnId, start])
+
+async function rewrite(tx: Transaction, chunkId: number, ids: string): Promise<void> {
+  await tx.run('UPDATE column_chunks SET ids = ? WHERE id = ?', [ids, chunkId])
+  await tx.run('UPDATE chunk_starts SET length = ? WHERE chunk_id = ?', [ids.length / width, chunkId])
+}
+
+async function startChunk(tx: Transaction, columnId: number, ids: string[], start: number): Promise<void> {
+  const { lastId } = await tx.run('INSERT INTO column_chunks (column_id, ids) VALUES (?, ?)', [columnId, ids.join('')])
+  await tx.run('INSERT INTO chunk_starts (chunk_id, column_id, start, length) VALUES (?, ?, ?, ?)', [lastId, columnId, start, ids.length])
+  await assign(tx, lastId, ids)
+}
+
+const assign = async (tx: Transaction, chunkId: number, ids: string[]) => {
+  for (const text of ids) await tx.run('UPDATE cards SET chunk_id = ? WHERE id = ?', [chunkId, Number.parseInt(text.slice(1), 16)])
+}
+
+const dropChunk = async (tx: Transaction, chunkId: number) => { await tx.run('DELETE FROM column_chunks WHERE id = ?', [chunkId]) }
+
+/** Keeps chunks from growing many and small: two neighbours that fit into half a chunk become one. */
+async function joinNext(tx: Transaction, columnId: number, chunk: Chunk): Promise<void> {
+  const next = await chunkAt(tx, columnId, chunk.start + chunk.length)
+  if (!next || next.chunkId === chunk.chunkId || next.length + chunk.length > mostIds / 2) return
+  await assign(tx, chunk.chunkId, split(next.ids))
+  await rewrite(tx, chunk.chunkId, chunk.ids + next.ids)
+  await dropChunk(tx, next.chunkId)
+}

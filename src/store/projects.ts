@@ -1,0 +1,50 @@
+import type { Reader, Transaction } from './database.ts'
+
+export interface ProjectRow {
+  id: number; name: string; path: string; organizationId: number | null; ownerId: number; createdAt: string; updatedAt: string
+}
+/** A project as one account sees it. */
+export interface VisibleProject extends ProjectRow { projectRole: string | null; organizationRole: string | null; lastOpenedAt: string | null; unreadCount: number }
+export interface Grant { ownerId: number; organizationId: number | null; projectRole: 'admin' | 'member' | 'viewer' | null; organizationRole: 'admin' | 'member' | null }
+
+const fields = 'p.id, p.name, p.path, p.organization_id AS organizationId, p.owner_id AS ownerId, p.created_at AS createdAt, p.updated_at AS updatedAt'
+const memberships = `LEFT JOIN project_members m ON m.project_id = p.id AND m.user_id = ?1
+  LEFT JOIN organization_members o ON o.organization_id = p.organization_id AND o.user_id = ?1`
+const visibleFields = `${fields}, m.role AS projectRole, o.role AS organizationRole, w.last_opened_at AS lastOpenedAt,
+  (SELECT coalesce(sum(unread), 0) FROM card_counts WHERE project_id = p.id) AS unreadCount`
+
+/** What ties an account to a project, whether or not it lets it in. */
+export const readGrant = (db: Reader, userId: number, projectId: number): Promise<Grant | undefined> => db.get(
+  `SELECT p.owner_id AS ownerId, p.organization_id AS organizationId, m.role AS projectRole, o.role AS organizationRole FROM projects p ${memberships} WHERE p.id = ?2`, [userId, projectId])
+
+export const readProject = (db: Reader, id: number): Promise<ProjectRow | undefined> => db.get(`SELECT ${fields} FROM projects p WHERE p.id = ?`, [id])
+
+export const readVisibleProject = (db: Reader, userId: number, id: number): Promise<VisibleProject | undefined> => db.get(
+  `SELECT ${visibleFields} FROM projects p ${memberships} LEFT JOIN project_visits w ON w.project_id = p.id AND w.user_id = ?1 WHERE p.id = ?2`, [userId, id])
+
+/** The projects of an account in its own order, or all of them, optionally of one organization. */
+export const listProjects = (db: Reader, userId: number, seesAll: boolean, organizationId?: number): Promise<VisibleProject[]> => db.all(
+  `SELECT ${visibleFields} FROM projects p ${memberships} LEFT JOIN project_visits w ON w.project_id = p.id AND w.user_id = ?1
+   WHERE (?2 OR p.owner_id = ?1 OR m.role IS NOT NULL OR o.role IS NOT NULL) AND (?3 IS NULL OR p.organization_id = ?3)
+   ORDER BY w.position IS NULL, w.position, p.id`, [userId, seesAll, organizationId])
+
+export const insertProject = async (tx: Transaction, project: { name: string; path: string; organizationId: number | null; ownerId: number }): Promise<number> =>
+  (await tx.run('INSERT INTO projects (name, path, organization_id, owner_id, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)', [project.name, project.path, project.organizationId, project.ownerId, tx.now, tx.now])).lastId
+
+export const updateProject = async (tx: Transaction, id: number, project: { name: string; path: string; organizationId: number | null }): Promise<void> => {
+  await tx.run('UPDATE projects SET name = ?, path = ?, organization_id = ?, updated_at = ? WHERE id = ?', [project.name, project.path, project.organizationId, tx.now, id])
+}
+
+/** Deletes a project; its boards, columns, cards and their records go with it. */
+export const deleteProject = async (tx: Transaction, id: number): Promise<void> => {
+  await tx.run('DELETE FROM card_counts WHERE project_id = ?', [id])
+  await tx.run('DELETE FROM projects WHERE id = ?', [id])
+}
+
+export const setProjectPosition = async (tx: Transaction, userId: number, projectId: number, position: number): Promise<void> => {
+  await tx.run('INSERT INTO project_visits (user_id, project_id, position) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET position = excluded.position', [userId, projectId, position])
+}
+
+export const noteProjectOpened = async (tx: Transaction, userId: number, projectId: number): Promise<void> => {
+  await tx.run('INSERT INTO project_visits (user_id, project_id, last_opened_at) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET last_opened_at = excluded.last_opened_at', [userId, projectId, tx.now])
+}

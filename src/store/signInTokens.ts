@@ -1,0 +1,24 @@
+import type { UserRole } from '../contract/fields.ts'
+import type { Reader, Transaction } from './database.ts'
+
+export interface SignInRow { userId: number; email: string; displayName: string; role: UserRole; expiresAt: string }
+
+export const findSignIn = (db: Reader, hash: string): Promise<SignInRow | undefined> => db.get(
+  'SELECT t.user_id AS userId, t.expires_at AS expiresAt, u.email, u.display_name AS displayName, u.role FROM sign_in_tokens t JOIN users u ON u.id = t.user_id WHERE t.hash = ?', [hash])
+
+/** Stores a token for an account that still has this password's hash, and tells whether it has. */
+export const insertSignInToken = async (tx: Transaction, token: { hash: string; userId: number; passwordHash: string; expiresAt: string }): Promise<boolean> =>
+  (await tx.run('INSERT INTO sign_in_tokens (hash, user_id, created_at, expires_at) SELECT ?, id, ?, ? FROM users WHERE id = ? AND password_hash = ?',
+    [token.hash, tx.now, token.expiresAt, token.userId, token.passwordHash])).changes === 1
+
+export const extendSignInToken = async (tx: Transaction, hash: string, expiresAt: string): Promise<void> => {
+  await tx.run('UPDATE sign_in_tokens SET expires_at = ? WHERE hash = ?', [expiresAt, hash])
+}
+
+export const deleteSignInToken = async (tx: Transaction, hash: string): Promise<void> => { await tx.run('DELETE FROM sign_in_tokens WHERE hash = ?', [hash]) }
+
+/** Forgets tokens that expired before the time. */
+export const forgetSignInTokens = async (tx: Transaction, before: string): Promise<void> => { await tx.run('DELETE FROM sign_in_tokens WHERE expires_at < ?', [before]) }
+
+export const listSignInTokensThatExpired = (db: Reader, after: string, until: string): Promise<Array<{ hash: string }>> =>
+  db.all('SELECT hash FROM sign_in_tokens WHERE expires_at > ? AND expires_at <= ?', [after, until])

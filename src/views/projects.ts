@@ -1,0 +1,39 @@
+import type { InferOutput } from 'valibot'
+import type { EventData } from '../contract/events.ts'
+import type { ExternalStats } from '../contract/external.ts'
+import type { Project, Stats } from '../contract/projects.ts'
+import type { ProjectRole } from '../contract/route.ts'
+import { localOperator } from '../identity/caller.ts'
+import type { Counts } from '../store/cards.ts'
+import type { ProjectRow, VisibleProject } from '../store/projects.ts'
+
+const idOrNull = (id: number | null) => id === null ? null : String(id)
+
+/** A project as everybody who may see it gets it in an event. */
+export const projectNews = (row: ProjectRow): EventData<'project.created'> => ({
+  id: String(row.id), name: row.name, path: row.path, organizationId: idOrNull(row.organizationId), ownerId: row.ownerId === localOperator ? null : String(row.ownerId), createdAt: row.createdAt, updatedAt: row.updatedAt,
+})
+
+/** A project as one caller sees it. */
+export const project = (row: VisibleProject, role: ProjectRole): InferOutput<typeof Project> => ({ ...projectNews(row), role, unreadCount: row.unreadCount, lastOpenedAt: row.lastOpenedAt })
+
+/** Totals of listed cards by status and by column. No agent has used tokens yet: there are no sessions to sum. */
+export function externalStats(counts: readonly Counts[]): InferOutput<typeof ExternalStats> {
+  const byStatus: Record<string, number> = {}
+  const byColumn = new Map<number, { columnId: number; name: string; columnType: Counts['columnType']; count: number }>()
+  let all = 0
+  for (const { columnId, name, columnType, status, total } of counts) {
+    const entry = byColumn.get(columnId) ?? { columnId, name, columnType, count: 0 }
+    byColumn.set(columnId, entry)
+    if (status === null || total === null) continue
+    entry.count += total
+    byStatus[status] = (byStatus[status] ?? 0) + total
+    all += total
+  }
+  return { total: all, byStatus, byColumn: [...byColumn.values()], tokens: { total: 0, sessions: 0 } }
+}
+
+export const stats = (counts: readonly Counts[]): InferOutput<typeof Stats> => {
+  const external = externalStats(counts)
+  return { ...external, byColumn: external.byColumn.map(each => ({ ...each, columnId: String(each.columnId) })) }
+}
