@@ -1,0 +1,42 @@
+import { resolve } from 'node:path'
+import { dataFolder } from '../src/config/paths.ts'
+import { isLoopbackHost, serverDefaults, type ServerConfig } from '../src/config/server.ts'
+import { createLog } from './log.ts'
+import { startServer, type RunningServer } from './serve.ts'
+
+/** What `board serve` takes from flags and environment; the rest has defaults. Paths may be relative. */
+export type ServeOptions = Partial<Omit<ServerConfig, 'clock' | 'externalRequestsPerMinute'>>
+
+/**
+ * Runs a server in the foreground until SIGTERM or SIGINT. Resolves once it answers; the process ends after the drain.
+ * @throws Problem SERVER_ALREADY_RUNNING, or the error of listening
+ */
+export async function runServe(options: ServeOptions, onTerminal: boolean): Promise<void> {
+  const config = configOf(options)
+  const server = await startServer(config, createLog(config.logLevel))
+  process.stdout.write(`Listening on ${server.url}\n`)
+  if (onTerminal) process.stderr.write(nextSteps(server, await server.app.identity.hasUsers()))
+  const setupCode = server.app.identity.setupCode()
+  if (setupCode) process.stderr.write(`The first user needs this one-time setup code: ${setupCode}\n`)
+  stopOnSignals(server)
+}
+
+function configOf(options: ServeOptions): ServerConfig {
+  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as ServeOptions
+  return { ...serverDefaults, ...given, dataDir: resolve(given.dataDir ?? dataFolder()), projectRoots: (given.projectRoots ?? []).map(root => resolve(root)) }
+}
+
+function stopOnSignals(server: RunningServer): void {
+  let asked = false
+  const onSignal = (signal: NodeJS.Signals) => {
+    if (asked) process.exit(signal === 'SIGINT' ? 130 : 143)
+    asked = true
+    void server.stop().then(() => process.exit(0), () => process.exit(1))
+  }
+  process.on('SIGTERM', onSignal).on('SIGINT', onSignal).on('SIGHUP', onSignal)
+}
+
+function nextSteps(server: RunningServer, hasUsers: boolean): string {
+  const first = hasUsers || !isLoopbackHost(server.app.config.host) ? '' : '  board auth setup --email you@example.org   make this server yours (optional here)\n'
+  return `\nIn a second terminal:\n  board projects create my-app --path .       make a project of a folder\n  board cards add "My first card"             and a card on its board\n  board cards list\n${first}\nAPI: ${server.url}/api/docs   Stop with Ctrl+C.\n`
+}

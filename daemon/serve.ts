@@ -1,0 +1,106 @@
+import { toNodeHandler } from 'h3/node'
+import { listen } from 'listhen'
+import { rmSync, writeFileSync, renameSync, readFileSync, mkdirSync } from 'node:fs'
+import type { Server as HttpServer } from 'node:http'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { createApp, type App } from '../src/app.ts'
+import { runtimeFile, type Runtime } from '../src/config/paths.ts'
+import { isLoopbackHost, type ServerConfig } from '../src/config/server.ts'
+import { version } from '../src/config/version.ts'
+import { Problem } from '../src/contract/errors.ts'
+import { takeLock } from '../src/store/lock.ts'
+import { createHttp } from './http.ts'
+import type { Log } from './log.ts'
+import { createSocket } from './socket.ts'
+import { startTimetable } from './timetable.ts'
+
+const drainMs = 10_000
+
+export interface RunningServer {
+  /** Where it answers on this machine. */
+  url: string
+  app: App
+  /** Takes no new work, lets what runs finish within 10 s, and lets go of the data folder. */
+  stop(): Promise<void>
+}
+
+/**
+ * Starts a server on its data folder and leaves `daemon.json` there.
+ * @throws Problem SERVER_ALREADY_RUNNING, or the error of listening (EADDRINUSE, ...)
+ */
+export async function startServer(config: ServerConfig, log: Log): Promise<RunningServer> {
+  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
+  const unlock = takeLock(join(config.dataDir, 'board.lock'))
+  if (!unlock) throw new Problem('SERVER_ALREADY_RUNNING', `Another server holds ${config.dataDir}${holder(config.dataDir)}.`)
+  let app: App | undefined
+  try {
+    app = await createApp(config)
+    return await serveApp(app, log, unlock)
+  } catch (error) {
+    await app?.close()
+    unlock()
+    throw error
+  }
+}
+
+async function serveApp(app: App, log: Log, unlock: () => void): Promise<RunningServer> {
+  const { config } = app
+  const socket = createSocket(app, log)
+  const listener = await listen(toNodeHandler(createHttp(app, log)), {
+    hostname: config.host, port: { port: config.port, random: config.port === 0, ports: [], portRange: [], alternativePortRange: [] }, public: !isLoopbackHost(config.host),
+    showURL: false, qr: false, autoClose: false, isProd: true, isTest: false, open: false, clipboard: false, ws: false,
+  })
+  const server = listener.server as HttpServer
+  server.headersTimeout = 10_000
+  server.requestTimeout = 600_000
+  server.keepAliveTimeout = 65_000
+  server.on('upgrade', socket.handleUpgrade)
+  const { port } = server.address() as { port: number }
+  const url = `http://${reachable(config.host)}:${port}`
+  const timetable = startTimetable(app, log)
+  leaveRuntime(config, { url, pid: process.pid, token: app.identity.localToken, version, startedAt: new Date().toISOString() })
+  const stop = async () => {
+    rmSync(runtimeFile(config.dataDir), { force: true })
+    const closed = new Promise(resolve => server.close(resolve))
+    await Promise.all([timetable.stop(), socket.close()])
+    await drain(server, closed)
+    await app.close()
+    unlock()
+  }
+  let stopping: Promise<void> | undefined
+  return { url, app, stop: () => stopping ??= stop() }
+}
+
+/** Closes idle connections as they become idle, and what is left after the time. */
+async function drain(server: HttpServer, closed: Promise<unknown>): Promise<void> {
+  const forceAt = Date.now() + drainMs
+  let open = true
+  void closed.then(() => { open = false })
+  while (open && Date.now() < forceAt) {
+    server.closeIdleConnections()
+    await Promise.race([closed, delay(50)])
+  }
+  server.closeAllConnections()
+  await closed
+}
+
+/** Where clients on this machine reach a server that listens on this host. */
+const reachable = (host: string) => host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
+
+/** The file appears whole: written beside, then renamed. */
+function leaveRuntime(config: ServerConfig, runtime: Runtime): void {
+  const file = runtimeFile(config.dataDir)
+  rmSync(`${file}.new`, { force: true })
+  writeFileSync(`${file}.new`, `${JSON.stringify(runtime)}\n`, { mode: 0o600, flag: 'wx' })
+  renameSync(`${file}.new`, file)
+}
+
+function holder(dataDir: string): string {
+  try {
+    const { pid, url } = JSON.parse(readFileSync(runtimeFile(dataDir), 'utf8')) as Runtime
+    return ` (process ${pid}, ${url})`
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,73 @@
+import { mkdtempSync, rmSync, mkdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createClient, type Client } from '../src/client/index.ts'
+import { serverDefaults, type ServerConfig } from '../src/config/server.ts'
+import { createLog } from '../daemon/log.ts'
+import { startServer, type RunningServer } from '../daemon/serve.ts'
+
+/** A real server on a data folder and a port of its own. */
+export interface TestBoard {
+  url: string
+  dataDir: string
+  /** The local token: acts as super_admin. */
+  token: string
+  /** The typed client of the local operator. */
+  client: Client
+  server: RunningServer
+  /** The typed client of another token, or of nobody. */
+  as(token?: string): Client
+  /** One plain request, answered with status, headers and parsed body. */
+  request(method: string, path: string, options?: RequestOptions): Promise<Reply>
+  /** An empty folder that goes with the server. */
+  folder(name: string): string
+  close(): Promise<void>
+}
+export interface RequestOptions { token?: string | null; body?: unknown; raw?: string | Uint8Array; headers?: Record<string, string> }
+export interface Reply { status: number; headers: Headers; text: string; body: any }
+
+/** Starts a server in this process. `config` overrides its defaults. */
+export async function startBoard(config: Partial<ServerConfig> = {}): Promise<TestBoard> {
+  const root = mkdtempSync(join(tmpdir(), 'board-test-'))
+  const dataDir = config.dataDir ?? join(root, 'data')
+  const server = await startServer({ ...serverDefaults, port: 0, logLevel: 'error', ...config, dataDir }, createLog(config.logLevel ?? 'error'))
+  const token = server.app.identity.localToken
+  return {
+    url: server.url, dataDir, token, server, client: createClient({ url: server.url, token }),
+    as: other => createClient({ url: server.url, token: other }),
+    request: (method, path, options) => request(server.url, method, path, { token, ...options }),
+    folder: name => {
+      const folder = join(root, name)
+      mkdirSync(folder, { recursive: true })
+      return folder
+    },
+    close: async () => {
+      await server.stop()
+      rmSync(root, { recursive: true, force: true })
+    },
+  }
+}
+
+async function request(url: string, method: string, path: string, { token, body, raw, headers = {} }: RequestOptions): Promise<Reply> {
+  const reply = await fetch(url + path, {
+    method, redirect: 'manual', body: raw ?? (body === undefined ? undefined : JSON.stringify(body)),
+    headers: { ...(token && { authorization: `Bearer ${token}` }), ...((body !== undefined || raw !== undefined) && { 'content-type': 'application/json' }), ...headers },
+  })
+  const text = await reply.text()
+  return { status: reply.status, headers: reply.headers, text, body: parse(text) }
+}
+
+const parse = (text: string): any => {
+  try { return JSON.parse(text) } catch { return undefined }
+}
+
+/** Waits until `condition` gives something true, looking every few milliseconds; fails after `timeoutMs` and says what was awaited. */
+export async function eventually<T>(what: string, condition: () => T | Promise<T>, timeoutMs = 5000): Promise<NonNullable<T>> {
+  const giveUpAt = Date.now() + timeoutMs
+  for (;;) {
+    const result = await condition()
+    if (result) return result
+    if (Date.now() > giveUpAt) throw new Error(`Waited ${timeoutMs} ms in vain for ${what}`)
+    await new Promise(resolve => setTimeout(resolve, 5))
+  }
+}
