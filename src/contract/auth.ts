@@ -2,7 +2,8 @@ import * as v from 'valibot'
 import { Email, Id, Name, text, UserRole } from './fields.ts'
 import { anyone, get, post, user } from './route.ts'
 
-export const Me = v.object({ id: Id, email: v.string(), displayName: v.string(), role: UserRole })
+/** The local operator, before the first user exists, has the id "0". */
+export const Me = v.object({ id: v.union([Id, v.literal('0')]), email: v.string(), displayName: v.string(), role: UserRole })
 export const SignedIn = v.object({ token: v.string(), user: Me })
 /** 8 to 1,024 characters; it is hashed as it is, without normalization. */
 export const Password = text(8, 1024)

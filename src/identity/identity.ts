@@ -14,6 +14,7 @@ export interface Identity {
   /** The token of whoever may read `daemon.json`: new at each start, kept nowhere else. */
   localToken: string
   localTokenHash: string
+  hasUsers(): Promise<boolean>
   /** The one-time code for the first user, while one is needed: the server is reached from beyond this machine and has no users. */
   setupCode(): string | undefined
   /** Whether a setup from this peer must bring the code. */
@@ -39,6 +40,7 @@ export async function createIdentity(config: ServerConfig, db: Database): Promis
   let setupCode = isLocalOnly(config) || await hasUsers(db) ? undefined : config.setupCode ?? newSetupCode()
   return {
     localToken, localTokenHash: hashToken(localToken),
+    hasUsers: () => hasUsers(db),
     setupCode: () => setupCode,
     needsSetupCode: peer => setupCode !== undefined && !(peer.isLoopback && knowsItsPeers(config)),
     isSetupCode: text => setupCode !== undefined && text !== undefined && isSame(text, setupCode),

@@ -1,0 +1,22 @@
+import type { App } from '../../src/app.ts'
+import type { Contract } from '../../src/contract/index.ts'
+import { authStatus, login, logout, register, setup } from '../../src/identity/accounts.ts'
+import { hashToken } from '../../src/ids/token.ts'
+import { me, signedIn } from '../../src/views/users.ts'
+import type { Call, Handlers } from '../handlers.ts'
+
+/** Answers that hold a token go past `call.write`: an Idempotency-Key would store them in clear. */
+export const authRoutes = (app: App): Handlers<Contract['auth']> => ({
+  status: () => authStatus(app),
+  setup: async (input, call) => signedIn(await setup(app, input, call, holdsLocalToken(app, call))),
+  login: async (input, call) => signedIn(await login(app, input, call)),
+  register: async (input, call) => signedIn(await register(app, input, call)),
+  logout: (_, call) => call.write(tx => logout(app, tx, call.caller), () => undefined),
+  me: async (_, call) => me(call.caller),
+})
+
+/** Setup is open to everybody, so nobody has looked at the token yet. */
+const holdsLocalToken = ({ identity }: App, { request }: Call) => {
+  const [, token] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? []
+  return token !== undefined && hashToken(token) === identity.localTokenHash
+}

@@ -1,0 +1,112 @@
+import type { Peer } from '../config/peer.ts'
+import { Problem } from '../contract/errors.ts'
+import { hashToken, mint } from '../ids/token.ts'
+import type { Reader, Transaction } from '../store/database.ts'
+import { readServerSetting } from '../store/serverSettings.ts'
+import { deleteSignInToken, forgetSignInTokens, insertSignInToken } from '../store/signInTokens.ts'
+import { findUserByEmail, hasUsers, insertUser, passOn, searchUsers, type UserRow } from '../store/users.ts'
+import { signInMs } from './authenticate.ts'
+import { localOperator, type Caller } from './caller.ts'
+import { isLocalOnly, type Realm } from './identity.ts'
+import { hashPassword, verifyPassword } from './passwords.ts'
+
+/** Somebody who has just signed in; `token` is shown this once. */
+export interface SignedInUser { token: string; user: UserRow }
+interface Credentials { email: string; password: string }
+type SignUp = Credentials & { displayName?: string }
+
+/** How one signs in here (specification "Settings"). There is no other way than with an account yet. */
+export const authStatus = async ({ db }: Realm): Promise<{ authEnabled: boolean; oidcEnabled: boolean; hasUsers: boolean }> =>
+  ({ authEnabled: true, oidcEnabled: false, hasUsers: await hasUsers(db) })
+
+/**
+ * Creates the first user, a super_admin, who takes over what the local operator owns (specification "Authentication").
+ * A peer that is not on this machine must bring the setup code; whoever holds the local token need not.
+ * @throws Problem SETUP_ALREADY_DONE, SETUP_CODE_REQUIRED, RATE_LIMITED
+ */
+export async function setup(realm: Realm, input: SignUp & { setupCode?: string }, peer: Peer, holdsLocalToken: boolean): Promise<SignedInUser> {
+  const { db, identity } = realm
+  const passwordHash = await identity.hashInTurn(async () => {
+    if (await hasUsers(db)) throw new Problem('SETUP_ALREADY_DONE')
+    await identity.throttle.check(peer.address, input.email)
+    if (!holdsLocalToken && identity.needsSetupCode(peer) && !identity.isSetupCode(input.setupCode)) {
+      await identity.throttle.countFailure(peer.address, input.email)
+      throw new Problem('SETUP_CODE_REQUIRED')
+    }
+    return hashPassword(input.password)
+  })
+  return db.transaction(async tx => {
+    if (await hasUsers(tx)) throw new Problem('SETUP_ALREADY_DONE')
+    const user = await insertUser(tx, { ...profileOf(input), role: 'super_admin', passwordHash })
+    await passOn(tx, localOperator, user.id)
+    tx.afterCommit(() => identity.endSetup())
+    return signIn(tx, user, passwordHash)
+  })
+}
+
+/**
+ * Signs in with email and password. An account that does not exist is refused like a wrong password, after the same time.
+ * @throws Problem INVALID_CREDENTIALS, RATE_LIMITED
+ */
+export async function login({ db, identity }: Realm, { email, password }: Credentials, peer: Peer): Promise<SignedInUser> {
+  const { passwordHash, ...user } = await identity.hashInTurn(async () => {
+    await identity.throttle.check(peer.address, email)
+    const found = await findUserByEmail(db, email)
+    if (await verifyPassword(found?.passwordHash, password)) return { id: found!.id, email: found!.email, displayName: found!.displayName, role: found!.role, passwordHash: found!.passwordHash! }
+    await identity.throttle.countFailure(peer.address, email)
+    throw new Problem('INVALID_CREDENTIALS')
+  })
+  return db.transaction(tx => signIn(tx, user, passwordHash))
+}
+
+/**
+ * Creates an account with the role user.
+ * @throws Problem REGISTRATION_DISABLED, EMAIL_TAKEN, RATE_LIMITED
+ */
+export async function register(realm: Realm, input: SignUp, peer: Peer): Promise<SignedInUser> {
+  const { db, identity } = realm
+  await requireRegistration(realm)
+  const passwordHash = await identity.hashInTurn(async () => {
+    await identity.throttle.check(peer.address, input.email)
+    if (!await findUserByEmail(db, input.email)) return hashPassword(input.password)
+    await identity.throttle.countFailure(peer.address, input.email)
+    throw new Problem('EMAIL_TAKEN')
+  })
+  return db.transaction(async tx => {
+    if (await findUserByEmail(tx, input.email)) throw new Problem('EMAIL_TAKEN')
+    return signIn(tx, await insertUser(tx, { ...profileOf(input), role: 'user', passwordHash }), passwordHash)
+  })
+}
+
+/**
+ * Ends the token that the caller came with.
+ * @throws Problem CONFLICT for the local token, which lives as long as the server
+ */
+export async function logout({ identity }: Realm, tx: Transaction, caller: Caller): Promise<void> {
+  if (caller.kind !== 'user') throw new Problem('CONFLICT', 'The local token cannot be ended; it ends when the server stops.')
+  await deleteSignInToken(tx, caller.tokenHash)
+  tx.afterCommit(() => identity.announce({ tokenHash: caller.tokenHash }))
+}
+
+const mostFound = 20
+
+/** At most 20 accounts whose name or email holds the text. */
+export const findUsers = (db: Reader, text: string): Promise<UserRow[]> => searchUsers(db, text, mostFound)
+
+async function signIn(tx: Transaction, user: UserRow, passwordHash: string): Promise<SignedInUser> {
+  const token = mint('svc_st_')
+  const now = Date.parse(tx.now)
+  await forgetSignInTokens(tx, new Date(now - signInMs).toISOString())
+  const isStored = await insertSignInToken(tx, { hash: hashToken(token), userId: user.id, passwordHash, expiresAt: new Date(now + signInMs).toISOString() })
+  if (!isStored) throw new Problem('INVALID_CREDENTIALS')
+  return { token, user }
+}
+
+/** The first account is made by setup: it must be a super_admin. */
+async function requireRegistration({ db, config }: Realm): Promise<void> {
+  if (!await hasUsers(db)) throw new Problem('REGISTRATION_DISABLED', 'Create the first user with POST /api/auth/setup.')
+  const stored = JSON.parse(await readServerSetting(db, 'auth') ?? '{}') as { registrationEnabled?: boolean }
+  if (!(stored.registrationEnabled ?? isLocalOnly(config))) throw new Problem('REGISTRATION_DISABLED')
+}
+
+const profileOf = ({ email, displayName }: SignUp) => ({ email, displayName: displayName ?? email.slice(0, email.lastIndexOf('@')) })

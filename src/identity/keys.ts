@@ -1,0 +1,85 @@
+import { invalid, Problem } from '../contract/errors.ts'
+import type { Permission } from '../contract/route.ts'
+import { projectRole } from '../domain/access.ts'
+import { hashToken, lastFour, mint } from '../ids/token.ts'
+import type { Reader, Transaction } from '../store/database.ts'
+import { deleteKey, insertKey, listKeys, readKey, seesOrganization, setKeyExpiry, type KeyRow, type KeyScope, type NewKeyRow } from '../store/keys.ts'
+import { readFirstSuperAdmin } from '../store/users.ts'
+import { isAdmin, localOperator, type Caller } from './caller.ts'
+import type { Identity } from './identity.ts'
+
+const dayMs = 86_400_000
+const usualDays = 90
+const mostDays = 366
+
+/** A key that has just been made; `token` is shown this once. */
+export interface MintedKey { row: KeyRow; token: string }
+export interface KeyRequest {
+  name: string; scope: KeyScope; organizationId?: number; projectId?: number; permissions: readonly Permission[]; expiresAt?: string; expiresInDays?: number
+}
+
+/**
+ * Creates an API key of the caller's (DECISIONS "API keys").
+ * @throws Problem PROJECT_NOT_FOUND, ORGANIZATION_NOT_FOUND, VALIDATION_FAILED
+ */
+export async function createKey(tx: Transaction, caller: Caller, request: KeyRequest): Promise<MintedKey> {
+  await requireScope(tx, caller, request)
+  return mintKey(tx, {
+    userId: await ownerOf(tx, caller), name: request.name, scope: request.scope, organizationId: request.organizationId ?? null, projectId: request.projectId ?? null,
+    permissions: JSON.stringify([...new Set(request.permissions)]), expiresAt: expiryOf(request, Date.parse(tx.now)),
+  })
+}
+
+/** The caller's keys, oldest first. */
+export const keysOf = (db: Reader, caller: Caller): Promise<KeyRow[]> => listKeys(db, caller.userId)
+
+/** @throws Problem KEY_NOT_FOUND, also for the keys of others */
+export async function getKey(db: Reader, caller: Caller, id: number): Promise<KeyRow> {
+  const row = await readKey(db, caller.userId, id)
+  if (!row) throw new Problem('KEY_NOT_FOUND')
+  return row
+}
+
+/**
+ * Makes a key that may do the same until the same time; the old one goes on for `graceSecs`, and never beyond its own time.
+ * @throws Problem KEY_NOT_FOUND, CONFLICT when the key has expired
+ */
+export async function rotateKey(identity: Identity, tx: Transaction, caller: Caller, id: number, graceSecs: number): Promise<MintedKey> {
+  const old = await getKey(tx, caller, id)
+  if (old.expiresAt <= tx.now) throw new Problem('CONFLICT', 'The key has expired; create a new one.')
+  const graceEndsAt = new Date(Date.parse(tx.now) + graceSecs * 1000).toISOString()
+  if (graceEndsAt < old.expiresAt) await setKeyExpiry(tx, id, graceEndsAt)
+  if (graceSecs === 0) tx.afterCommit(() => identity.announce({ keyId: id }))
+  const { userId, name, scope, organizationId, projectId, permissions, expiresAt } = old
+  return mintKey(tx, { userId, name, scope, organizationId, projectId, permissions, expiresAt })
+}
+
+/**
+ * Ends a key at once and forgets it.
+ * @throws Problem KEY_NOT_FOUND
+ */
+export async function revokeKey(identity: Identity, tx: Transaction, caller: Caller, id: number): Promise<void> {
+  if (!await deleteKey(tx, caller.userId, id)) throw new Problem('KEY_NOT_FOUND')
+  tx.afterCommit(() => identity.announce({ keyId: id }))
+}
+
+async function requireScope(db: Reader, caller: Caller, { projectId, organizationId }: KeyRequest): Promise<void> {
+  if (projectId !== undefined && !await projectRole(db, caller, projectId)) throw new Problem('PROJECT_NOT_FOUND')
+  if (organizationId !== undefined && !await seesOrganization(db, caller.userId, isAdmin(caller), organizationId)) throw new Problem('ORGANIZATION_NOT_FOUND')
+}
+
+/** The first user may have been made since the request came in: then nothing is the operator's any more. */
+const ownerOf = async (tx: Transaction, caller: Caller) => caller.userId === localOperator ? (await readFirstSuperAdmin(tx))?.id ?? localOperator : caller.userId
+
+function expiryOf({ expiresAt, expiresInDays = usualDays }: KeyRequest, nowMs: number): string {
+  const expiryMs = expiresAt === undefined ? nowMs + expiresInDays * dayMs : Date.parse(expiresAt)
+  if (!Number.isFinite(expiryMs)) throw invalid('expiresAt', 'must be an ISO 8601 time')
+  if (expiryMs <= nowMs) throw invalid('expiresAt', 'must be in the future')
+  if (expiryMs > nowMs + mostDays * dayMs) throw invalid('expiresAt', `must be within ${mostDays} days`)
+  return new Date(expiryMs).toISOString()
+}
+
+async function mintKey(tx: Transaction, key: Omit<NewKeyRow, 'hash' | 'lastFour'>): Promise<MintedKey> {
+  const token = mint('svc_ak_')
+  return { token, row: await insertKey(tx, { ...key, hash: hashToken(token), lastFour: lastFour(token) }) }
+}
