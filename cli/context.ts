@@ -49,6 +49,14 @@ export async function openContext(command: Command): Promise<Context> {
   return context
 }
 
+/**
+ * Stops a command that an API key can't do.
+ * @throws Failure (denied)
+ */
+export function requireUser(context: Context, what: string): void {
+  if (context.external) throw new Failure('denied', `${what} needs a signed-in user, and the token is an API key`, { hint: 'sign in with: board auth login', see: 'board auth status' })
+}
+
 const noServer = (cause?: unknown): Failure => new Failure('unreachable', 'no server; run: board serve', { see: 'board help environment', cause })
 
 /** Makes sure that the daemon of daemon.json still answers before its token is sent anywhere. */

@@ -4,7 +4,6 @@ import { cellText, drawRecord, drawTable, drawTabs } from './table.ts'
 import { paint, type Colour, type Terminal } from './terminal.ts'
 import { harmless, harmlessJson, nearest } from './text.ts'
 
-export type Cell = string | number | boolean | null | undefined | readonly unknown[] | object
 /** How a terminal shows a value. `title` and `text` may be cut to the width, `time` is an ISO time shown relatively, `status` is coloured by its value. */
 export type Style = 'plain' | 'id' | 'title' | 'text' | 'time' | 'status' | 'dim'
 
@@ -14,7 +13,7 @@ export interface Column<Row> {
   name: string
   /** The table's head. Usually the name in capitals. */
   header?: string
-  value: (row: Row) => Cell
+  value: (row: Row) => unknown
   align?: 'left' | 'right'
   style?: Style
   /** Only `--json` shows it. */

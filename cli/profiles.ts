@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { Failure } from './exit.ts'
@@ -64,6 +64,7 @@ export function readSettings(): Settings {
 /** Changes the conf file in one step, mode 0600. */
 export async function changeSettings(change: (settings: Settings) => Settings): Promise<void> {
   const { default: Conf } = await import('conf')
+  mkdirSync(configFolder(), { recursive: true, mode: 0o700 })
   const file = new Conf<Record<string, unknown>>({ cwd: configFolder(), configName: 'config', configFileMode: 0o600, accessPropertiesByDotNotation: false })
   file.store = { ...change(file.store as Settings) }
 }

@@ -50,9 +50,21 @@ export async function resolveBoard(context: Context, projectId: string, wanted: 
   return pickNamed('board', await boardsOf(context, projectId), wanted, 'board boards list')
 }
 
-/** A column of a project by name or id. Where boards have columns of the same name, `boardId` tells which is meant. */
+/** A column of a project by name or id. Where several boards have a column of that name, the default board's is meant. */
 export async function resolveColumn(context: Context, projectId: string, wanted: string, boardId?: string): Promise<Named & { boardId: string; columnType: string }> {
-  return pickNamed('column', await columnsOf(context, projectId, boardId), wanted, 'board columns list')
+  const columns = await columnsOf(context, projectId, boardId)
+  const same = columns.filter(({ name }) => name.toLowerCase() === wanted.toLowerCase())
+  const onDefault = same.length > 1 ? await onDefaultBoard(context, projectId, same) : []
+  return pickNamed('column', onDefault.length > 0 && !columns.some(({ id }) => id === wanted) ? onDefault : columns, wanted, 'board columns list')
+}
+
+async function onDefaultBoard<T extends { boardId: string }>(context: Context, projectId: string, columns: T[]): Promise<T[]> {
+  const [first] = await boardsOf(context, projectId)
+  return columns.filter(({ boardId }) => boardId === first?.id)
+}
+
+export async function resolveOrganization(context: Context, wanted: string): Promise<Named> {
+  return pickNamed('organization', await context.client.organizations.list(), wanted, 'board orgs list')
 }
 
 export async function resolveTemplate(context: Context, wanted: string): Promise<Named> {

@@ -7,6 +7,7 @@ import { nearest } from './text.ts'
 export async function run(program: Command, argv: string[]): Promise<void> {
   endQuietlyWhenNobodyReads()
   try {
+    if (argv.length === 0) return program.outputHelp()
     await program.parseAsync(settleJson(argv), { from: 'user' })
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return

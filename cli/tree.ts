@@ -21,6 +21,12 @@ export type Group = (typeof groups)[number]
 /** Every noun of the tree. To add one, write cli/commands/<noun>.ts that exports `register(command)`, and a row here. */
 export const nouns: readonly Noun[] = [
   { name: 'status', summary: 'Show the server, who you are, and the project at a glance', group: 'Work on the board', load: () => import('./commands/status.ts') },
+  { name: 'cards', alias: 'card', summary: 'List, add, change, move and run cards', group: 'Work on the board', load: () => import('./commands/cards.ts') },
+  { name: 'projects', alias: 'project', summary: 'Manage projects, and choose the current one', group: 'Set up projects', load: () => import('./commands/projects.ts') },
+  { name: 'boards', alias: 'board', summary: 'Manage a project\'s boards', group: 'Set up projects', load: () => import('./commands/boards.ts') },
+  { name: 'columns', alias: 'column', summary: 'Manage a board\'s columns', group: 'Set up projects', load: () => import('./commands/columns.ts') },
+  { name: 'templates', alias: 'template', summary: 'Manage the templates of boards', group: 'Set up projects', load: () => import('./commands/templates.ts') },
+  { name: 'orgs', alias: 'org', summary: 'Manage organizations', group: 'Set up projects', load: () => import('./commands/orgs.ts') },
   { name: 'auth', summary: 'Sign in and out', group: 'Sign in', load: () => import('./commands/auth.ts') },
   { name: 'whoami', summary: 'Show who you are', group: 'Sign in', load: () => import('./commands/whoami.ts') },
   { name: 'profile', alias: 'profiles', summary: 'Keep several servers apart', group: 'Sign in', load: () => import('./commands/profile.ts') },
@@ -28,5 +34,6 @@ export const nouns: readonly Noun[] = [
   { name: 'config', summary: 'Read and change the settings of this command line', group: 'Set up projects', load: () => import('./commands/config.ts') },
   { name: 'events', alias: 'event', summary: 'Follow what happens, live', group: 'Automate', load: () => import('./commands/events.ts') },
   { name: 'api', summary: 'Call any route of the API', group: 'Automate', load: () => import('./commands/api.ts') },
+  { name: 'keys', alias: 'key', summary: 'Manage API keys for programs', group: 'Automate', load: () => import('./commands/keys.ts') },
   { name: 'version', summary: 'Show the version of this program and of the server', group: 'Run a server', load: () => import('./commands/version.ts') },
 ]

@@ -1,3 +1,143 @@
 import type { Command } from 'commander'
+import { ApiFailure } from '../../src/client/failures.ts'
+import { send, type Answer } from '../../src/client/http.ts'
+import { contract } from '../../src/contract/index.ts'
+import type { Route } from '../../src/contract/route.ts'
+import { openContext, type Context } from '../context.ts'
+import { usage } from '../exit.ts'
+import { example } from '../help.ts'
+import { readText } from '../prompt.ts'
+import { harmless } from '../text.ts'
+import { collect } from './settings.ts'
 
-export function register(_command: Command): void { /* filled next */ }
+interface Options { method?: string; rawField: string[]; field: string[]; header: string[]; input?: string; paginate?: boolean; include?: boolean; silent?: boolean }
+interface Call { method: string; path: string; body: string | undefined; headers: Record<string, string> }
+
+export function register(command: Command): void {
+  example(command.argument('<path>', 'a path such as /api/projects; {projectId} becomes the current project')
+    .description('Call any route of the API. It prints the answer\'s data; the document of all routes is at /api/openapi.json.')
+    .option('-X, --method <method>', 'GET, or POST when fields are given')
+    .option('-f, --raw-field <key=value>', 'a text field of the body, or of the query with GET (repeat it)', collect, [])
+    .option('-F, --field <key=value>', 'the same, where true, false, null and numbers are themselves and @file is a file\'s text', collect, [])
+    .option('-H, --header <name: value>', 'a header (repeat it)', collect, [])
+    .option('--input <file>', 'the body from a file, - for stdin')
+    .option('--paginate', 'fetch all pages and print them as one list')
+    .option('-i, --include', 'print the status, the headers and the body as they came')
+    .option('--silent', 'print nothing'),
+  'board api /api/projects', 'board api /api/cards -f projectId=1 -f title="Fix the login"', 'board api /api/projects/{projectId}/stats --jq .total', 'board api /api/external/projects/1/cards --paginate')
+    .action((path: string, options: Options) => api(command, path, options))
+}
+
+async function api(command: Command, path: string, options: Options): Promise<void> {
+  const context = await openContext(command)
+  const call = await prepare(context, path, options)
+  const answer = await exchange(context, call)
+  const parsed = parse(answer)
+  if (options.include && !options.silent) printHead(context, answer)
+  if (answer.status >= 400) {
+    if (options.include && !options.silent) printBody(answer)
+    throw new ApiFailure(answer.status, parsed, answer.headers)
+  }
+  const isData = parsed !== null && typeof parsed === 'object' && Object.hasOwn(parsed, 'data')
+  const data = options.paginate && isData ? await allPages(context, call, (parsed as { data: unknown }).data) : isData ? (parsed as { data: unknown }).data : parsed
+  if (options.silent || answer.bytes.length === 0) return
+  if ((options.include && !options.paginate) || parsed === undefined) return printBody(answer)
+  await context.out.value(data)
+}
+
+async function prepare(context: Context, path: string, options: Options): Promise<Call> {
+  const fields = Object.fromEntries([...options.rawField.map(text => pair(text, '-f')), ...await Promise.all(options.field.map(typed))])
+  const hasFields = Object.keys(fields).length > 0
+  if (options.input !== undefined && hasFields) throw usage('--input and fields exclude each other')
+  const method = (options.method ?? (hasFields || options.input !== undefined ? 'POST' : 'GET')).toUpperCase()
+  if (!/^[A-Z]+$/.test(method)) throw usage(`not a method: ${method}`)
+  const target = await pathOf(context, path)
+  const inQuery = hasFields && (method === 'GET' || method === 'DELETE')
+  const body = options.input !== undefined ? await readText(options.input, '--input') : hasFields && !inQuery ? JSON.stringify(fields) : undefined
+  return { method, path: inQuery ? withQuery(target, fields) : target, body, headers: Object.fromEntries(options.header.map(header)) }
+}
+
+/** The path below the server's address. The token goes nowhere else, so a whole URL is refused unless it is that server's. */
+async function pathOf(context: Context, path: string): Promise<string> {
+  const { url } = context.connection
+  const local = path.startsWith(`${url}/`) ? path.slice(url.length) : path
+  if (/^[a-z][a-z0-9+.-]*:/i.test(local) || local.startsWith('//')) throw usage(`that is another server than ${url}`, { hint: 'give the path only, and --url for another server' })
+  const rooted = local.startsWith('/') ? local : local.startsWith('api/') ? `/${local}` : `/api/${local}`
+  return rooted.includes('{projectId}') ? rooted.replaceAll('{projectId}', (await context.project()).id) : rooted
+}
+
+function withQuery(path: string, fields: Record<string, unknown>): string {
+  const query = new URLSearchParams(Object.entries(fields).map(([key, value]): [string, string] => [key, String(value)]))
+  return `${path}${path.includes('?') ? '&' : '?'}${query}`
+}
+
+function pair(text: string, flag: string): [string, string] {
+  const at = text.indexOf('=')
+  if (at < 1) throw usage(`${flag} wants key=value, not "${text}"`)
+  return [text.slice(0, at), text.slice(at + 1)]
+}
+
+async function typed(text: string): Promise<[string, unknown]> {
+  const [key, value] = pair(text, '-F')
+  if (value.startsWith('@')) return [key, await readText(value.slice(1), '-F')]
+  return [key, /^(true|false|null|-?\d{1,15}(\.\d+)?)$/.test(value) ? JSON.parse(value) : value]
+}
+
+function header(text: string): [string, string] {
+  const at = text.indexOf(':')
+  if (at < 1 || /[\r\n]/.test(text)) throw usage('-H wants "name: value"')
+  return [text.slice(0, at).trim().toLowerCase(), text.slice(at + 1).trim()]
+}
+
+async function exchange(context: Context, { method, path, body, headers }: Call): Promise<Answer> {
+  return send(context.connection, method, path, body, { headers })
+}
+
+/** Follows nextCursor, or for a list of a route that takes a cursor the last id, until there is no more. */
+async function allPages(context: Context, call: Call, first: unknown): Promise<unknown> {
+  const takesCursor = routeOf(call)?.input !== undefined && Object.hasOwn((routeOf(call)!.input as { entries?: object }).entries ?? {}, 'cursor')
+  const items: unknown[] = []
+  let page = first
+  for (;;) {
+    const list = Array.isArray(page) ? page : (page as { items?: unknown[] } | null)?.items
+    if (!Array.isArray(list)) return first
+    items.push(...list)
+    const last = list.at(-1) as { id?: string | number } | undefined
+    const next = Array.isArray(page) ? (takesCursor ? last?.id : undefined) : (page as { nextCursor?: string | number | null }).nextCursor
+    if (next === undefined || next === null) return items
+    const answer = await exchange(context, { ...call, path: at(call.path, next) })
+    if (answer.status >= 400) throw new ApiFailure(answer.status, parse(answer), answer.headers)
+    page = (parse(answer) as { data: unknown }).data
+  }
+}
+
+function at(path: string, cursor: string | number): string {
+  const url = new URL(path, 'http://board')
+  url.searchParams.set('cursor', String(cursor))
+  return url.pathname + url.search
+}
+
+function routeOf({ method, path }: Call): Route | undefined {
+  const parts = path.split('?')[0]!.split('/')
+  const fits = (route: Route) => {
+    const wanted = route.path.split('/')
+    return route.method === method && wanted.length === parts.length && wanted.every((part, index) => part.startsWith('{') || part === parts[index])
+  }
+  return Object.values(contract).flatMap(rows => Object.values(rows) as Route[]).find(fits)
+}
+
+function parse({ bytes, headers }: Answer): unknown {
+  if (!/\bjson\b/.test(String(headers['content-type']))) return undefined
+  try { return JSON.parse(bytes.toString()) } catch { return undefined }
+}
+
+function printHead({ out }: Context, { status, headers }: Answer): void {
+  out.line(`HTTP ${status}`)
+  for (const [name, value] of Object.entries(headers)) out.line(`${name}: ${String(value)}`)
+  process.stdout.write('\n')
+}
+
+/** Writes the body as it came; on a terminal, so that it can't steer it. */
+function printBody({ bytes }: Answer): void {
+  process.stdout.write(process.stdout.isTTY ? harmless(bytes.toString(), true).replace(/\n?$/, '\n') : bytes)
+}

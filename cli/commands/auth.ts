@@ -1,3 +1,30 @@
 import type { Command } from 'commander'
+import { example } from '../help.ts'
+import { login, logout, register as signUp, setup } from './auth-sign.ts'
+import { status, token } from './auth-show.ts'
 
-export function register(_command: Command): void { /* filled next */ }
+export interface SignOptions { email?: string; name?: string; passwordStdin?: boolean; withToken?: boolean }
+
+export function register(command: Command): void {
+  const verb = (name: string, summary: string) => command.command(name).summary(summary).description(`${summary}.`)
+  const passwordStdin = ['--password-stdin', 'read the password from stdin'] as const
+
+  example(verb('setup', 'Create the first user of a server, a super_admin, and sign in').option('--email <email>', 'your email address').option('--name <name>', 'your name')
+    .option(...passwordStdin), 'board auth setup', 'board auth setup --email ada@example.com --password-stdin < password.txt')
+    .addHelpText('after', '\nA server that listens beyond loopback wants the code that it printed at its start: from BOARD_SETUP_CODE, or it is asked for.')
+    .action((options: SignOptions) => setup(command, options))
+
+  example(verb('login', 'Sign in').option('--email <email>', 'your email address').option(...passwordStdin).option('--with-token', 'read a token or an API key from stdin'),
+    'board auth login --url https://board.example.com', 'board auth login --profile ci --with-token < key.txt')
+    .action((options: SignOptions) => login(command, options))
+
+  example(verb('register', 'Create an account and sign in').option('--email <email>', 'your email address').option('--name <name>', 'your name').option(...passwordStdin),
+    'board auth register --email ada@example.com').action((options: SignOptions) => signUp(command, options))
+
+  example(verb('logout', 'End the token of the profile and forget it'), 'board auth logout', 'board auth logout --profile work').action(() => logout(command))
+
+  example(verb('status', 'Show the server, who you are there, and where each value came from').option('--exit-status', 'exit 4 when not signed in'),
+    'board auth status', 'board auth status --exit-status -q && echo signed in').action((options: { exitStatus?: boolean }) => status(command, options))
+
+  example(verb('token', 'Print the token that would be sent'), 'curl -H "Authorization: Bearer $(board auth token)" "$BOARD_URL/api/projects"').action(() => token(command))
+}

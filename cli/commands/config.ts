@@ -1,3 +1,44 @@
 import type { Command } from 'commander'
+import { usage } from '../exit.ts'
+import { globalsOf } from '../globals.ts'
+import { example } from '../help.ts'
+import { openOut } from '../openOut.ts'
+import { changeSettings, configFile, configKeys, type ConfigKey } from '../profiles.ts'
+import { nearest } from '../text.ts'
 
-export function register(_command: Command): void { /* filled next */ }
+export function register(command: Command): void {
+  command.addHelpText('after', `\nKeys:\n${Object.entries(configKeys).map(([key, meaning]) => `  ${key.padEnd(9)}${meaning}`).join('\n')}`)
+  example(command.command('get [key]').summary('Show a setting, or all').description('Show a setting of this command line, or all of them.'), 'board config get pager').action((key?: string) => get(command, key))
+  example(command.command('set <key> <value>').summary('Change a setting').description('Change a setting of this command line. An empty value unsets it.'),
+    'board config set editor "code --wait"', 'board config set pager ""').action((key: string, value: string) => set(command, key, value))
+  example(command.command('path').summary('Show where the conf file is').description('Show where the conf file is.'), 'cat "$(board config path)"').action(() => openOut(globalsOf(command)).out.line(configFile()))
+}
+
+async function get(command: Command, key: string | undefined): Promise<void> {
+  const { out, settings } = openOut(globalsOf(command))
+  const config: Partial<Record<string, string>> = settings.config ?? {}
+  if (key === undefined) {
+    const rows = Object.keys(configKeys).map(name => ({ key: name, value: config[name] ?? null }))
+    return out.list(rows, [{ name: 'key', value: row => row.key }, { name: 'value', value: row => row.value }])
+  }
+  known(key)
+  if (out.json) return out.value(config[key] ?? null)
+  if (config[key] !== undefined) out.line(config[key])
+}
+
+async function set(command: Command, key: string, value: string): Promise<void> {
+  known(key)
+  if ((key === 'prompt' || key === 'color') && !['on', 'off', ''].includes(value)) throw usage(`${key} is on or off, not "${value}"`)
+  if (key === 'timeout' && !/^\d{0,6}$/.test(value)) throw usage(`timeout is a number of seconds, not "${value}"`)
+  await changeSettings(settings => {
+    const { [key]: _old, ...rest } = settings.config ?? {}
+    return { ...settings, config: value === '' ? rest : { ...rest, [key]: value } }
+  })
+  openOut(globalsOf(command)).out.done(value === '' ? `Unset ${key}.` : `Set ${key}.`)
+}
+
+function known(key: string): asserts key is ConfigKey {
+  if (Object.hasOwn(configKeys, key)) return
+  const meant = nearest(key, Object.keys(configKeys))
+  throw usage(`there is no setting "${key}"`, { hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : `known: ${Object.keys(configKeys).join(', ')}`, see: 'board config --help' })
+}

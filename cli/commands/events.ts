@@ -1,3 +1,80 @@
 import type { Command } from 'commander'
+import { Live, type LiveMessage } from '../../src/client/socket.ts'
+import { events } from '../../src/contract/events.ts'
+import { openContext, requireUser, type Context } from '../context.ts'
+import { usage } from '../exit.ts'
+import { example } from '../help.ts'
+import type { Column } from '../output.ts'
+import { nearest } from '../text.ts'
+import { runForEvent } from '../runForEvent.ts'
+import { collect } from './settings.ts'
 
-export function register(_command: Command): void { /* filled next */ }
+interface Options { type: string[]; since?: string; exec?: string }
+
+const titleOf = ({ data }: LiveMessage): string => {
+  const { id, title, name } = (data ?? {}) as { id?: string; title?: string; name?: string }
+  return [id, title ?? name].filter(Boolean).join(' ')
+}
+const columns: Column<LiveMessage>[] = [
+  { name: 'seq', style: 'id', value: message => message.seq }, { name: 'at', style: 'time', value: message => message.at }, { name: 'type', style: 'title', value: message => message.type },
+  { name: 'about', value: titleOf }, { name: 'projectId', hidden: true, value: message => message.projectId }, { name: 'data', hidden: true, value: message => message.data },
+]
+
+export function register(command: Command): void {
+  example(command.description('Follow what happens in the project, until it is interrupted. In a pipe, each event is a line of JSON.')
+    .option('--type <types>', 'only these, with commas or *: card.*,board.created (repeat it)', collect, [])
+    .option('--since <seq>', 'first everything after this event')
+    .option('--exec <command>', 'run a shell command for each event, which it gets as JSON on stdin and as BOARD_EVENT_TYPE, BOARD_EVENT_SEQ, BOARD_CARD_ID'),
+  'board events --type card.moved', 'board events --json --jq .data.title', 'board events --type card.completed --exec \'notify-send "$BOARD_EVENT_TYPE" "card $BOARD_CARD_ID"\'')
+    .action((options: Options) => follow(command, options))
+}
+
+async function follow(command: Command, options: Options): Promise<void> {
+  const wanted = filterOf(options.type)
+  const since = options.since === undefined ? undefined : seqOf(options.since)
+  const context = await openContext(command)
+  requireUser(context, 'events')
+  const { id, name } = await context.project()
+  const told = teller(context, options.exec)
+  const live = new Live(context.connection, { onEvent: message => { if (message.type === 'resync' || wanted(message.type)) told.tell(message) }, onState: state => {
+    if (state.name === 'waiting') context.out.done('The connection broke; connecting again ...')
+  } })
+  live.subscribe(id, since)
+  if (context.out.terminal.stdout) context.out.done(`Following project ${name}. Ctrl-C ends it.`)
+  process.stdout.on('error', () => live.close())
+  told.failed.catch(() => live.close())
+  await Promise.race([live.done, told.failed])
+  await told.end()
+}
+
+/** Tells of events one after the other, so that neither lines nor commands get mixed. */
+function teller(context: Context, exec: string | undefined): { tell: (message: LiveMessage) => void; failed: Promise<never>; end: () => Promise<void> } {
+  const { out } = context
+  let fail: (error: unknown) => void = () => { /* set at once */ }
+  const failed = new Promise<never>((_, reject) => { fail = reject })
+  let last = Promise.resolve()
+  const tellOne = async (message: LiveMessage) => {
+    if (message.type === 'resync') out.warn('the server no longer has everything since then: some events are missing')
+    if (exec !== undefined) return runForEvent(exec, message, context.connection.url, out)
+    if (out.json || out.quiet || out.terminal.stdout) return out.row(message, columns)
+    return out.value(message, true)
+  }
+  return { failed, end: () => last, tell: message => { last = last.then(() => tellOne(message)).catch(fail) } }
+}
+
+function filterOf(types: readonly string[]): (type: string) => boolean {
+  const wanted = types.flatMap(each => each.split(',')).map(each => each.trim()).filter(Boolean)
+  const known = Object.keys(events)
+  const fits = (pattern: string, type: string) => pattern === type || pattern === '*' || (pattern.endsWith('.*') && type.startsWith(pattern.slice(0, -1)))
+  const unknown = wanted.find(pattern => !known.some(type => fits(pattern, type)))
+  if (unknown !== undefined) {
+    const meant = nearest(unknown, known)
+    throw usage(`there is no event type "${unknown}"`, { hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : `known: ${known.join(', ')}`, see: 'board events --help' })
+  }
+  return type => wanted.length === 0 || wanted.some(pattern => fits(pattern, type))
+}
+
+function seqOf(text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw usage(`--since wants the seq of an event, not "${text}"`)
+  return Number(text)
+}

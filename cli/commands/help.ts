@@ -1,15 +1,27 @@
 import type { Command } from 'commander'
-import { load } from '../program.ts'
 import { Failure } from '../exit.ts'
+import { globalsOf } from '../globals.ts'
+import { openOut } from '../openOut.ts'
+import { load } from '../program.ts'
+import { nearest } from '../text.ts'
+import { topics } from '../topics.ts'
 
 /** Prints the help of the command or topic that the words name. */
 export async function showHelp(program: Command, words: readonly string[]): Promise<void> {
+  const topic = words.length === 1 && Object.hasOwn(topics, words[0]!) ? topics[words[0]!] : undefined
+  if (topic) return openOut(globalsOf(program)).out.text(topic.text())
   let command = program
   for (const word of words) {
     const next = command.commands.find(each => each.name() === word || each.aliases().includes(word))
-    if (!next) throw new Failure('usage', `there is no command or topic "${words.join(' ')}"`, { see: 'board help' })
+    if (!next) throw unknown(command, word)
     await load(next)
     command = next
   }
   command.outputHelp()
+}
+
+function unknown(command: Command, word: string): Failure {
+  const known = [...command.commands.map(each => each.name()), ...(command.parent ? [] : Object.keys(topics))]
+  const meant = nearest(word, known)
+  return new Failure('usage', `there is no command${command.parent ? '' : ' or topic'} "${word}"`, { hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : undefined, see: 'board help' })
 }

@@ -1,3 +1,67 @@
 import type { Command } from 'commander'
+import { originOf } from '../discovery.ts'
+import { Failure, usage } from '../exit.ts'
+import { globalsOf } from '../globals.ts'
+import { example } from '../help.ts'
+import { openOut } from '../openOut.ts'
+import type { Column } from '../output.ts'
+import { changeProfile, changeSettings, isProfileName, readSettings } from '../profiles.ts'
+import { confirm } from '../prompt.ts'
+import { nearest } from '../text.ts'
 
-export function register(_command: Command): void { /* filled next */ }
+interface Row { name: string; current: boolean; url: string | null; project: string | null; email: string | null; signedIn: boolean }
+
+const columns: Column<Row>[] = [
+  { name: 'name', style: 'id', value: row => row.name }, { name: 'current', value: row => row.current }, { name: 'url', value: row => row.url },
+  { name: 'project', style: 'title', value: row => row.project }, { name: 'email', header: 'SIGNED IN AS', value: row => row.email }, { name: 'signedIn', hidden: true, value: row => row.signedIn },
+]
+
+export function register(command: Command): void {
+  example(command.command('list').summary('List profiles').description('List the profiles of the conf file.'), 'board profile list').action(() => list(command))
+  example(command.command('use <name>').summary('Use a profile from now on').description('Use a profile from now on.'), 'board profile use work').action((name: string) => use(command, name))
+  example(command.command('set <name>').summary('Make or change a profile').description('Make a profile, or change its server (--url) or its project (--project).'),
+    'board profile set work --url https://board.example.com --project api').action((name: string) => set(command, name))
+  example(command.command('delete <name>').summary('Delete a profile and its token').description('Delete a profile and the token in it. The token stays valid: log out first to end it.')
+    .option('--yes', 'do not ask'), 'board profile delete work --yes').action((name: string, options: { yes?: boolean }) => remove(command, name, options))
+}
+
+async function list(command: Command): Promise<void> {
+  const { out, settings } = openOut(globalsOf(command))
+  const rows = Object.entries(settings.profiles ?? {}).map(([name, profile]): Row => ({
+    name, current: name === settings.current, url: profile.url ?? null, project: profile.project ?? null, email: profile.email ?? null, signedIn: profile.token !== undefined,
+  }))
+  await out.list(rows, columns, { empty: 'There are no profiles. board auth login makes one.' })
+}
+
+async function use(command: Command, name: string): Promise<void> {
+  known(name)
+  await changeSettings(settings => ({ ...settings, current: name }))
+  openOut(globalsOf(command)).out.done(`Using profile ${name}.`)
+}
+
+async function set(command: Command, name: string): Promise<void> {
+  const { url, project } = globalsOf(command)
+  if (!isProfileName(name)) throw usage(`"${name}" cannot be the name of a profile`, { hint: 'use letters, digits, dots, dashes' })
+  if (url === undefined && project === undefined) throw usage('nothing to set', { hint: 'give --url or --project', see: 'board profile set --help' })
+  if (url !== undefined && !originOf(url)?.startsWith('http')) throw usage(`--url is not an http or https address: ${url}`, { hint: 'it looks like https://board.example.com' })
+  await changeProfile(name, { ...(url !== undefined && { url }), ...(project !== undefined && { project }) }, readSettings().current === undefined)
+  openOut(globalsOf(command)).out.done(`Set profile ${name}.`)
+}
+
+async function remove(command: Command, name: string, { yes }: { yes?: boolean }): Promise<void> {
+  const { out, mayAsk } = openOut(globalsOf(command))
+  known(name)
+  await confirm({ mayAsk }, `Delete profile ${name} and its token?`, yes)
+  await changeSettings(({ profiles, current, ...rest }) => {
+    const { [name]: _gone, ...left } = profiles ?? {}
+    return { ...rest, profiles: left, ...(current !== undefined && current !== name && { current }) }
+  })
+  out.done(`Deleted profile ${name}.`)
+}
+
+function known(name: string): void {
+  const names = Object.keys(readSettings().profiles ?? {})
+  if (names.includes(name)) return
+  const meant = nearest(name, names)
+  throw new Failure('notFound', `there is no profile "${name}"`, { hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : undefined, see: 'board profile list' })
+}

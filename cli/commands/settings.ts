@@ -1,3 +1,76 @@
 import type { Command } from 'commander'
+import { openContext, requireUser, type Context } from '../context.ts'
+import { usage } from '../exit.ts'
+import { example } from '../help.ts'
+import { readText } from '../prompt.ts'
+import { nearest } from '../text.ts'
 
-export function register(_command: Command): void { /* filled next */ }
+type Values = Record<string, unknown>
+interface Group { about: string; get(context: Context): Promise<Values>; set(context: Context, values: Values): Promise<Values> }
+
+/** The groups of settings that the server keeps. */
+const groups: Record<string, Group> = {
+  user: { about: 'Your own settings', get: ({ client }) => client.settings.getUser(), set: ({ client }, values) => client.settings.setUser(values) },
+  shortcuts: { about: 'The keys of the terminal board', get: ({ client }) => client.settings.getShortcuts(), set: ({ client }, values) => client.settings.setShortcuts(values) },
+}
+
+export function register(command: Command): void {
+  command.addHelpText('after', `\nGroups:\n${Object.entries(groups).map(([name, { about }]) => `  ${name.padEnd(12)}${about}`).join('\n')}`)
+  example(command.command('get [group]').summary('Show settings').description('Show the settings of a group, or of all groups.'), 'board settings get user', 'board settings get shortcuts --json quit')
+    .action((name?: string) => get(command, name))
+  example(command.command('set <group>').summary('Change settings').description('Change some settings of a group. What is not named stays.')
+    .option('-f, --field <key=value>', 'a setting; true, false, numbers and JSON are understood (repeat it for more)', collect, [])
+    .option('-F, --file <file>', 'a JSON object of settings, - for stdin'),
+  'board settings set user -f theme=dark -f highContrast=true', 'board settings set shortcuts -f quit=q')
+    .action((name: string, options: { field: string[]; file?: string }) => set(command, name, options))
+}
+
+async function get(command: Command, name: string | undefined): Promise<void> {
+  const wanted = name === undefined ? Object.keys(groups) : [known(name)]
+  const context = await openContext(command)
+  requireUser(context, 'settings')
+  const values = await Promise.all(wanted.map(async each => [each, await groups[each]!.get(context)] as const))
+  if (name !== undefined) return print(context, values[0]![1])
+  if (context.out.json) return context.out.value(Object.fromEntries(values))
+  for (const [group, row] of values) await print(context, Object.fromEntries(Object.entries(row).map(([key, value]) => [`${group}.${key}`, value])))
+}
+
+async function set(command: Command, name: string, { field, file }: { field: string[]; file?: string }): Promise<void> {
+  const group = groups[known(name)]!
+  if (field.length === 0 && file === undefined) throw usage('nothing to set', { hint: 'give -f key=value or -F file', see: 'board settings set --help' })
+  const values = { ...(file !== undefined && parseFile(await readText(file, '-F'))), ...Object.fromEntries(field.map(text => parseField(text, name === 'shortcuts'))) }
+  const context = await openContext(command)
+  requireUser(context, 'settings')
+  const changed = await group.set(context, values)
+  if (context.out.json) return print(context, changed)
+  context.out.done(`Changed ${Object.keys(values).join(', ')}.`)
+}
+
+const print = (context: Context, row: Values): Promise<void> =>
+  context.out.record(row, Object.keys(row).map(key => ({ name: key, header: key, value: each => each[key] as string | boolean | string[] })))
+
+function known(name: string): string {
+  if (Object.hasOwn(groups, name)) return name
+  const names = Object.keys(groups)
+  const meant = nearest(name, names)
+  throw usage(`there is no group "${name}"`, { hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : `known: ${names.join(', ')}`, see: 'board settings --help' })
+}
+
+export const collect = (value: string, before: string[]): string[] => [...before, value]
+
+function parseField(text: string, plain: boolean): [string, unknown] {
+  const at = text.indexOf('=')
+  if (at < 1) throw usage(`-f wants key=value, not "${text}"`)
+  const value = text.slice(at + 1)
+  return [text.slice(0, at), plain ? value : parseJson(value) ?? value]
+}
+
+function parseFile(text: string): Values {
+  const value = parseJson(text)
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) throw usage('-F wants a JSON object')
+  return value as Values
+}
+
+function parseJson(text: string): unknown {
+  try { return JSON.parse(text) } catch { return undefined }
+}

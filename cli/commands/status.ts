@@ -1,3 +1,81 @@
 import type { Command } from 'commander'
+import { ApiFailure } from '../../src/client/failures.ts'
+import { openContext, type Context } from '../context.ts'
+import { Failure } from '../exit.ts'
+import { example } from '../help.ts'
+import type { Column } from '../output.ts'
 
-export function register(_command: Command): void { /* filled next */ }
+interface Count { columnId: string; name: string; columnType: string; count: number }
+interface Stats { total: number; byStatus: Record<string, number | undefined>; byColumn: Count[] }
+interface Status {
+  server: { url: string; status: string; version: string }
+  user: { email: string; displayName: string; role: string } | null
+  project: { id: string; name: string } | null
+  total: number | null; byStatus: Record<string, number | undefined> | null; byColumn: Count[] | null
+}
+
+const fields: Column<Status>[] = [
+  { name: 'server', value: ({ server }) => `${server.url} (${server.version})` },
+  { name: 'user', value: ({ user }) => user ? `${user.displayName} <${user.email}>, ${user.role}` : null },
+  { name: 'project', style: 'title', value: ({ project }) => project && `${project.name} (${project.id})` },
+  { name: 'total', header: 'Cards', value: ({ total, byStatus }) => total === null ? null : `${total}${countsOf(byStatus)}` },
+]
+const columns: Column<Count>[] = [
+  { name: 'columnId', header: 'ID', style: 'id', value: count => count.columnId }, { name: 'name', header: 'COLUMN', style: 'title', value: count => count.name },
+  { name: 'columnType', header: 'TYPE', style: 'dim', value: count => count.columnType }, { name: 'count', header: 'CARDS', align: 'right', value: count => count.count },
+]
+/** Statuses that want a person. */
+const troubles = ['failed', 'interrupted', 'waiting'] as const
+
+export function register(command: Command): void {
+  example(command.option('--exit-status', 'exit 1 when a card failed, was interrupted, or waits for you'), 'board status', 'board status -P api --exit-status -q || mail -s board ada@example.com')
+    .action((options: { exitStatus?: boolean }) => status(command, options))
+}
+
+async function status(command: Command, { exitStatus }: { exitStatus?: boolean }): Promise<void> {
+  const context = await openContext(command)
+  const health = await context.client.server.health()
+  const [user, project] = await Promise.all([context.external ? null : context.client.auth.me(), projectOf(context)])
+  const stats = project && await statsOf(context, project.id)
+  const row: Status = {
+    server: { url: context.connection.url, ...health }, user, project, total: stats?.total ?? null, byStatus: stats?.byStatus ?? null, byColumn: stats?.byColumn ?? null,
+  }
+  await print(context, row)
+  const troubled = troubles.filter(name => (stats?.byStatus[name] ?? 0) > 0)
+  if (exitStatus && troubled.length > 0) throw new Failure('failure', `cards need you:${countsOf(stats!.byStatus, troubled).replace(/^: /, ' ')}`, { see: `board cards list --status ${troubled[0]}` })
+}
+
+async function print({ out }: Context, row: Status): Promise<void> {
+  if (out.quiet && !out.json) return
+  if (out.json) return out.record(row, (['server', 'user', 'project', 'total', 'byStatus', 'byColumn'] as const).map(name => ({ name, value: each => each[name] })))
+  await out.record(row, row.project ? fields : fields.slice(0, 2))
+  if (!row.byColumn) return out.done('No project is chosen: name one with -P.')
+  if (out.terminal.stdout) process.stdout.write('\n')
+  await out.list(row.byColumn, columns)
+}
+
+/** The current project, or none where nobody chose one: the server's part of the answer is worth having without it. */
+async function projectOf(context: Context): Promise<{ id: string; name: string } | null> {
+  try {
+    return await context.project()
+  } catch (error) {
+    if (error instanceof Failure && error.exit === 'usage' && !context.discovery.project) return null
+    throw error
+  }
+}
+
+async function statsOf(context: Context, id: string): Promise<Stats> {
+  if (!context.external) return context.client.projects.stats({ id })
+  try {
+    const stats = await context.client.external.stats({ projectId: id })
+    return { ...stats, byColumn: stats.byColumn.map(count => ({ ...count, columnId: String(count.columnId) })) }
+  } catch (error) {
+    if (error instanceof ApiFailure && error.status === 403) throw new Failure('denied', 'the API key lacks the permission cards.read', { cause: error })
+    throw error
+  }
+}
+
+function countsOf(byStatus: Record<string, number | undefined> | null, only?: readonly string[]): string {
+  const parts = Object.entries(byStatus ?? {}).filter(([name, count]) => count && (!only || only.includes(name))).map(([name, count]) => `${count} ${name}`)
+  return parts.length > 0 ? `: ${parts.join(', ')}` : ''
+}

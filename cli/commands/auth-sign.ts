@@ -1,0 +1,96 @@
+import type { Command } from 'commander'
+import { ApiFailure } from '../../src/client/failures.ts'
+import { send } from '../../src/client/http.ts'
+import { createClient, type Connection } from '../../src/client/index.ts'
+import { openContext, type Context } from '../context.ts'
+import { originOf } from '../discovery.ts'
+import { Failure, usage } from '../exit.ts'
+import { changeProfile, isProfileName, readSettings } from '../profiles.ts'
+import { ask, askSecret, readStdin } from '../prompt.ts'
+import type { SignOptions } from './auth.ts'
+
+interface SignedIn { token: string; user?: { email: string; role: string } }
+
+/** Creates the first user. Asks for what is missing, and for the setup code only where the server wants one. */
+export async function setup(command: Command, options: SignOptions): Promise<void> {
+  const context = await openAnonymous(command)
+  const email = options.email ?? await ask(context, 'Email', '--email')
+  const person = { email, displayName: options.name, password: await newPassword(context, options) }
+  const code = process.env.BOARD_SETUP_CODE || undefined
+  const signedIn = await context.client.auth.setup({ ...person, setupCode: code }).catch(async error => {
+    if (!(error instanceof ApiFailure) || error.code !== 'SETUP_CODE_REQUIRED' || code !== undefined) throw error
+    return context.client.auth.setup({ ...person, setupCode: await ask(context, 'Setup code (the server printed it at its start)', 'BOARD_SETUP_CODE') })
+  })
+  await keep(context, signedIn)
+}
+
+/** Creates an account where the server lets anybody do so. */
+export async function register(command: Command, options: SignOptions): Promise<void> {
+  const context = await openAnonymous(command)
+  const email = options.email ?? await ask(context, 'Email', '--email')
+  await keep(context, await context.client.auth.register({ email, displayName: options.name, password: await newPassword(context, options) }))
+}
+
+/** Signs in with a password, or keeps a token that somebody made. */
+export async function login(command: Command, options: SignOptions): Promise<void> {
+  const context = await openAnonymous(command)
+  if (options.withToken) return keep(context, await checked(context.connection, await readStdin('--with-token')))
+  const email = options.email ?? await ask(context, 'Email', '--email')
+  const password = options.passwordStdin ? await readStdin('--password-stdin') : await askSecret(context, 'Password', '--password-stdin')
+  await keep(context, await context.client.auth.login({ email, password }))
+}
+
+/** Ends the profile's token on the server, and forgets it here even if the server is away. */
+export async function logout(command: Command): Promise<void> {
+  const context = await openContext(command)
+  const name = profileName(context)
+  const profile = readSettings().profiles?.[name]
+  if (!profile?.token || profile.tokenOrigin !== originOf(context.connection.url)) {
+    throw new Failure('denied', `profile ${name} is not signed in to ${context.connection.url}`, { see: 'board auth status' })
+  }
+  if (!profile.token.startsWith('svc_ak_')) {
+    await createClient({ ...context.connection, token: profile.token }).auth.logout().catch(error => {
+      if (!(error instanceof ApiFailure && error.status === 401)) context.out.warn(`the server was not told: ${(error as Error).message}`)
+    })
+  }
+  await changeProfile(name, { token: undefined, tokenOrigin: undefined, email: undefined })
+  context.out.done(`Signed out of ${context.connection.url}.`)
+}
+
+/** A context that sends no token: whoever signs in has none that counts. */
+async function openAnonymous(command: Command): Promise<Context> {
+  const context = await openContext(command)
+  const connection = { ...context.connection, token: undefined }
+  profileName(context)
+  return { ...context, connection, client: createClient(connection) }
+}
+
+async function newPassword(context: Context, options: SignOptions): Promise<string> {
+  if (options.passwordStdin) return readStdin('--password-stdin')
+  const password = await askSecret(context, 'Password (at least 8 characters)', '--password-stdin')
+  if (password !== await askSecret(context, 'The same again', '--password-stdin')) throw usage('the two passwords differ')
+  return password
+}
+
+/** Makes sure that the server takes the token. An API key can't ask who it is, so it asks for anything. */
+async function checked(connection: Connection, token: string): Promise<SignedIn> {
+  if (!/^svc_(ak|st)_\S+$/.test(token)) throw usage('that is not a token', { hint: 'it starts with svc_ak_ or svc_st_' })
+  if (!token.startsWith('svc_ak_')) return { token, user: await createClient({ ...connection, token }).auth.me() }
+  const { status } = await send({ ...connection, token }, 'GET', '/api/external/projects/1/boards')
+  if (status === 401) throw new Failure('denied', 'the server does not take that key', { hint: 'it may be revoked or expired' })
+  return { token }
+}
+
+/** Puts the token into the profile, bound to the server's origin. The address of the local daemon is not kept: it finds itself. */
+async function keep(context: Context, { token, user }: SignedIn): Promise<void> {
+  const { url } = context.connection
+  const name = profileName(context)
+  await changeProfile(name, { token, tokenOrigin: originOf(url), email: user?.email, ...(!context.discovery.local && { url }) }, context.globals.profile === undefined || readSettings().current === undefined)
+  context.out.done(`Signed in to ${url}${user ? ` as ${user.email} (${user.role})` : ' with an API key'}.`)
+}
+
+function profileName(context: Context): string {
+  const name = context.discovery.profile?.value ?? 'default'
+  if (!isProfileName(name)) throw usage(`"${name}" cannot be the name of a profile`, { hint: 'use letters, digits, dots, dashes' })
+  return name
+}

@@ -1,0 +1,168 @@
+import type { WebSocket } from 'undici'
+import { errors, type ErrorCode } from '../contract/errors.ts'
+import type { ClientMessage, EventMessage } from '../contract/events.ts'
+import { ApiFailure, Unreachable } from './failures.ts'
+import type { Connection } from './http.ts'
+
+/** An event, or the server's word that it no longer has everything since the asked-for seq. */
+export type LiveMessage = EventMessage | { type: 'resync'; data: unknown; seq: number; projectId: string | null; at: string }
+export type LiveState = { name: 'connecting' } | { name: 'open' } | { name: 'waiting'; retryInMs: number } | { name: 'closed' }
+
+export interface LiveOptions {
+  onEvent: (message: LiveMessage) => void
+  onState?: (state: LiveState) => void
+  /** After how much silence the server is asked whether it is there. */
+  pingAfterMs?: number
+  /** How long it may take to answer. */
+  pongWithinMs?: number
+}
+
+type Incoming = LiveMessage | { type: 'subscribed'; data?: { projectId?: string | number; seq?: number }; projectId?: string; seq?: number } | { type: 'pong' } | { type: 'error'; data?: { code?: string; message?: string }; code?: string; message?: string }
+
+const firstRetryMs = 250
+const longestRetryMs = 10_000
+/** Close codes after which trying again can't help (DECISIONS "Events"). */
+const tokenEnded = 4001
+
+/**
+ * The live events of a server. It connects again by itself after a break and asks for what it missed, so that every event of
+ * a subscription is told exactly once and in order.
+ */
+export class Live {
+  /** Settles at the end: resolves after `close()`, rejects with ApiFailure when the server refuses, with Unreachable when the first connection fails. */
+  readonly done: Promise<void>
+  readonly #connection: Connection
+  readonly #options: LiveOptions
+  /** Project id -> the last seq that was told, or undefined until the server has said where it is. */
+  readonly #subscriptions = new Map<string, number | undefined>()
+  #socket: WebSocket | undefined
+  #timer: NodeJS.Timeout | undefined
+  #retryMs = firstRetryMs
+  #wasOpen = false
+  #closed = false
+  #settle: { resolve: () => void; reject: (error: Error) => void }
+
+  constructor(connection: Connection, options: LiveOptions) {
+    this.#connection = connection
+    this.#options = options
+    const { promise, resolve, reject } = withResolvers()
+    this.#settle = { resolve, reject }
+    this.done = promise
+    void this.#connect()
+  }
+
+  /** Asks for a project's events: from now on, or everything after `since`. */
+  subscribe(projectId: string, since?: number): void {
+    this.#subscriptions.set(projectId, since)
+    this.#send({ type: 'subscribe', payload: { projectId, since } })
+  }
+
+  unsubscribe(projectId: string): void {
+    this.#subscriptions.delete(projectId)
+    this.#send({ type: 'unsubscribe', payload: { projectId } })
+  }
+
+  close(): void { this.#end() }
+
+  async #connect(): Promise<void> {
+    this.#options.onState?.({ name: 'connecting' })
+    const { WebSocket } = await import('undici')
+    if (this.#closed) return
+    const socket = new WebSocket(`${this.#connection.url.replace(/^http/, 'ws').replace(/\/$/, '')}/api/ws`, { headers: this.#connection.token ? { authorization: `Bearer ${this.#connection.token}` } : {} })
+    this.#socket = socket
+    const current = (act: () => void) => () => { if (this.#socket === socket) act() }
+    socket.addEventListener('open', current(() => this.#opened()))
+    socket.addEventListener('message', event => { if (this.#socket === socket) this.#received(event.data) })
+    socket.addEventListener('error', event => { if (this.#socket === socket && !this.#wasOpen) this.#end(new Unreachable(new URL(this.#connection.url).origin, event.error ?? new Error('no WebSocket'))) })
+    socket.addEventListener('close', event => { if (this.#socket === socket) this.#broken(event.code) })
+    this.#watch(socket, this.#connection.timeoutMs || 30_000)
+  }
+
+  #opened(): void {
+    this.#wasOpen = true
+    this.#options.onState?.({ name: 'open' })
+    for (const [projectId, since] of this.#subscriptions) this.#send({ type: 'subscribe', payload: { projectId, since } })
+    this.#listen()
+  }
+
+  #received(data: unknown): void {
+    const message = parse(data)
+    this.#listen()
+    if (!message || message.type === 'pong') return
+    if (message.type === 'subscribed') return this.#subscribed(String(message.projectId ?? message.data?.projectId), message.seq ?? message.data?.seq)
+    if (message.type === 'error') return this.#refused(message.data?.code ?? message.code, message.data?.message ?? message.message)
+    if (message.projectId !== null) {
+      const last = this.#subscriptions.get(message.projectId)
+      if (message.type !== 'resync' && last !== undefined && message.seq <= last) return
+      if (this.#subscriptions.has(message.projectId)) this.#subscriptions.set(message.projectId, message.seq)
+    }
+    this.#options.onEvent(message)
+  }
+
+  #subscribed(projectId: string, seq: number | undefined): void {
+    this.#retryMs = firstRetryMs
+    if (this.#subscriptions.has(projectId) && this.#subscriptions.get(projectId) === undefined) this.#subscriptions.set(projectId, seq)
+  }
+
+  #refused(code: string | undefined, message: string | undefined): void {
+    const status = code !== undefined && Object.hasOwn(errors, code) ? errors[code as ErrorCode][0] : 400
+    if (status === 429 || status === 503) return this.#socket?.close()
+    this.#end(new ApiFailure(status, { error: { code, message } }, {}))
+  }
+
+  #broken(code: number): void {
+    clearTimeout(this.#timer)
+    if (code === tokenEnded) return this.#end(new ApiFailure(401, { error: { code: 'UNAUTHENTICATED', message: errors.UNAUTHENTICATED[1] } }, {}))
+    if (!this.#wasOpen) return this.#end(new Unreachable(new URL(this.#connection.url).origin, new Error(`closed with ${code}`)))
+    this.#socket = undefined
+    const retryInMs = this.#retryMs * (0.5 + Math.random() / 2)
+    this.#retryMs = Math.min(longestRetryMs, this.#retryMs * 2)
+    this.#options.onState?.({ name: 'waiting', retryInMs })
+    this.#timer = setTimeout(() => { void this.#connect() }, retryInMs)
+  }
+
+  /** Starts the silence anew: after `pingAfterMs` of it comes a ping, and without an answer to that a new connection. */
+  #listen(): void {
+    const socket = this.#socket
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => {
+      this.#send({ type: 'ping' })
+      if (socket) this.#watch(socket, this.#options.pongWithinMs ?? 10_000)
+    }, this.#options.pingAfterMs ?? 20_000)
+  }
+
+  /** Gives a socket up that says nothing. A dead peer never closes, so its close is not waited for. */
+  #watch(socket: WebSocket, withinMs: number): void {
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => {
+      if (this.#socket !== socket) return
+      this.#broken(1006)
+      socket.close()
+    }, withinMs)
+  }
+
+  #send(message: ClientMessage): void {
+    if (this.#socket?.readyState === 1) this.#socket.send(JSON.stringify(message))
+  }
+
+  #end(error?: Error): void {
+    if (this.#closed) return
+    this.#closed = true
+    clearTimeout(this.#timer)
+    this.#socket?.close()
+    this.#socket = undefined
+    this.#options.onState?.({ name: 'closed' })
+    if (error) this.#settle.reject(error)
+    else this.#settle.resolve()
+  }
+}
+
+function parse(data: unknown): Incoming | undefined {
+  try { return JSON.parse(String(data)) as Incoming } catch { return undefined }
+}
+
+function withResolvers(): { promise: Promise<void>; resolve: () => void; reject: (error: Error) => void } {
+  let settle: { resolve: () => void; reject: (error: Error) => void } | undefined
+  const promise = new Promise<void>((resolve, reject) => { settle = { resolve, reject } })
+  return { promise, ...settle! }
+}
