@@ -50,7 +50,7 @@ export function exitOfStatus(status: number): Exit {
 export function exitOf(error: unknown): Exit {
   if (error instanceof Failure) return error.exit
   if (!(error instanceof Error)) return 'failure'
-  if (error.name === 'ApiFailure') return exitOfStatus((error as ApiFailure).status)
+  if (error.name === 'ApiFailure' || error.name === 'Problem') return exitOfStatus((error as ApiFailure).status)
   if (error.name === 'Unreachable') return 'unreachable'
   return error.name === 'AbortError' ? 'interrupted' : 'failure'
 }

@@ -35,5 +35,6 @@ export const nouns: readonly Noun[] = [
   { name: 'events', alias: 'event', summary: 'Follow what happens, live', group: 'Automate', load: () => import('./commands/events.ts') },
   { name: 'api', summary: 'Call any route of the API', group: 'Automate', load: () => import('./commands/api.ts') },
   { name: 'keys', alias: 'key', summary: 'Manage API keys for programs', group: 'Automate', load: () => import('./commands/keys.ts') },
-  { name: 'version', summary: 'Show the version of this program and of the server', group: 'Run a server', load: () => import('./commands/version.ts') },
+  { name: 'serve', summary: 'Run a server', group: 'Run a server', load: () => import('./commands/serve.ts') },
+  { name: 'version', summary: 'Show the version of this program and of Node', group: 'Run a server', load: () => import('./commands/version.ts') },
 ]

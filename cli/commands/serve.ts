@@ -1,0 +1,61 @@
+import { InvalidArgumentError, Option, type Command } from 'commander'
+import { delimiter } from 'node:path'
+import type { ServeOptions } from '../../daemon/main.ts'
+import { Failure } from '../exit.ts'
+import { globalsOf } from '../globals.ts'
+import { example } from '../help.ts'
+import { openOut } from '../openOut.ts'
+
+interface Flags {
+  host?: string; port?: number; dataDir?: string; publicUrl?: string; allowHost?: string[]; trustProxy?: boolean; setupCode?: string; projectRoot?: string[]
+  maxAttachment?: number; logLevel?: 'error' | 'warn' | 'info'
+}
+
+export function register(command: Command): void {
+  const option = (flags: string, text: string, variable: string) => new Option(flags, text).env(variable)
+  command.description('Run a server in the foreground, until it gets SIGTERM or SIGINT. It then lets what runs finish.')
+    .addOption(option('--host <host>', 'the address to listen on (default: 127.0.0.1)', 'BOARD_HOST'))
+    .addOption(option('--port <port>', 'the port to listen on; 0 picks one (default: 4400)', 'BOARD_PORT').argParser(portOf))
+    .addOption(option('--data-dir <folder>', 'where the database and the attachments are', 'BOARD_DATA_DIR'))
+    .addOption(option('--public-url <url>', 'the address by which people reach it behind a proxy', 'BOARD_PUBLIC_URL').argParser(addressOf))
+    .addOption(option('--allow-host <name>', 'another host name that it answers to (repeat it)', 'BOARD_ALLOW_HOST').argParser(listOf(',')))
+    .addOption(option('--trust-proxy', 'believe the address in X-Forwarded-For', 'BOARD_TRUST_PROXY'))
+    .addOption(option('--setup-code <code>', 'what the first user must know beyond this machine; better by its variable', 'BOARD_SETUP_CODE'))
+    .addOption(option('--project-root <folder>', 'where plain users may make projects beyond this machine (repeat it)', 'BOARD_PROJECT_ROOT').argParser(listOf(delimiter)))
+    .addOption(option('--max-attachment <size>', 'the largest attachment: 50M, 1G (default: 50M)', 'BOARD_MAX_ATTACHMENT').argParser(bytesOf))
+    .addOption(option('--log-level <level>', 'error, warn or info (default: warn)', 'BOARD_LOG_LEVEL').choices(['error', 'warn', 'info']))
+  example(command, 'board serve', 'board serve --port 0 --data-dir ./data', 'board serve --host 0.0.0.0 --public-url https://board.example.com').action((flags: Flags) => serve(command, flags))
+}
+
+async function serve(command: Command, flags: Flags): Promise<void> {
+  const { allowHost, projectRoot, maxAttachment, ...rest } = flags
+  const options: ServeOptions = { ...rest, allowHosts: allowHost, projectRoots: projectRoot, maxAttachmentBytes: maxAttachment }
+  const { out } = openOut(globalsOf(command))
+  const { runServe } = await import('../../daemon/main.ts')
+  await runServe(options, out.terminal.stdout).catch(error => { throw explained(error, flags) })
+}
+
+function explained(error: NodeJS.ErrnoException, { host = '127.0.0.1', port = 4400 }: Flags): unknown {
+  if (error.code === 'EADDRINUSE') return new Failure('conflict', `port ${port} is in use already`, { hint: 'give another --port, or --port 0 for a free one', cause: error })
+  if (error.code === 'EACCES' && error.syscall === 'listen') return new Failure('denied', `port ${port} may not be listened on`, { hint: 'give a --port above 1023', cause: error })
+  if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND') return new Failure('usage', `${host} is no address of this machine`, { hint: 'give another --host', cause: error })
+  return error
+}
+
+function portOf(text: string): number {
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) throw new InvalidArgumentError('it must be a number from 0 to 65535.')
+  return Number(text)
+}
+
+function addressOf(text: string): string {
+  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol)) throw new InvalidArgumentError('it must be an http or https address.')
+  return text
+}
+
+function bytesOf(text: string): number {
+  const match = /^(\d{1,12})\s*([kmg]?)i?b?$/i.exec(text)
+  if (!match) throw new InvalidArgumentError('it must be a size such as 50M.')
+  return Number(match[1]) * { '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 }[match[2]!.toLowerCase() as '' | 'k' | 'm' | 'g']
+}
+
+const listOf = (separator: string) => (text: string, before: string[] | undefined): string[] => [...before ?? [], ...text.split(separator).map(part => part.trim()).filter(Boolean)]
