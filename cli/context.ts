@@ -57,6 +57,16 @@ export function requireUser(context: Context, what: string): void {
   if (context.external) throw new Failure('denied', `${what} needs a signed-in user, and the token is an API key`, { hint: 'sign in with: board auth login', see: 'board auth status' })
 }
 
+/**
+ * The context of a command that an API key can't do.
+ * @throws Failure (denied)
+ */
+export async function openUserContext(command: Command): Promise<Context> {
+  const context = await openContext(command)
+  requireUser(context, `${command.parent?.name()} ${command.name()}`)
+  return context
+}
+
 const noServer = (cause?: unknown): Failure => new Failure('unreachable', 'no server; run: board serve', { see: 'board help environment', cause })
 
 /** Makes sure that the daemon of daemon.json still answers before its token is sent anywhere. */

@@ -1,0 +1,122 @@
+import type { ApiFailure, Client } from '../src/client/index.ts'
+import type { Contract } from '../src/contract/index.ts'
+import type { CardStatus } from '../src/contract/fields.ts'
+import type { Output } from '../src/contract/route.ts'
+import { patiently } from './bulk.ts'
+import type { Context } from './context.ts'
+import { columnsOf } from './resolve.ts'
+
+type Item = Output<Contract['cards']['list']>[number]
+type Detail = Output<Contract['cards']['get']>
+type ExternalItem = Awaited<ReturnType<Client['external']['list']>>['items'][number]
+type ExternalDetail = Output<Contract['external']['get']>
+type ExternalCard = Omit<ExternalItem, 'position'> & Pick<ExternalDetail, 'position'> & Partial<Pick<ExternalDetail, 'sessions'>>
+
+/** A card as every command shows it, whichever routes it came by. What external routes leave out is missing. */
+export type Card = Pick<Item, keyof Item & keyof ExternalItem> & Partial<Detail>
+
+export interface CardFilter { boardId?: string; columnId?: string; status?: CardStatus; label?: string; search?: string; archived?: boolean }
+export interface CardPage { cards: Card[]; more: boolean }
+/** Where a card is, as the routes name it. */
+export interface CardPlace { projectId: string; cardId: string }
+
+/**
+ * Lists at most `limit` cards: those of one column in their order, else by id. Where more than the column is asked for, or by an
+ * API key, a column's cards come by id too, and those that came are then put in order.
+ */
+export async function listCards(context: Context, projectId: string, filter: CardFilter, limit: number, onPage?: (count: number) => void): Promise<CardPage> {
+  const cards: Card[] = []
+  const source = isExternalFilter(context, filter) ? externalPages : internalPages
+  for await (const page of source(context, projectId, filter, limit + 1)) {
+    cards.push(...page)
+    onPage?.(cards.length)
+    if (cards.length > limit) break
+  }
+  const kept = cards.slice(0, limit)
+  if (filter.columnId !== undefined) kept.sort((a, b) => (a.position ?? 0) - (b.position ?? 0))
+  return { cards: kept, more: cards.length > limit }
+}
+
+export async function getCard({ client, external }: Context, { projectId, cardId }: CardPlace): Promise<Card> {
+  return external ? fromExternal(await client.external.get({ projectId, cardId })) : client.cards.get({ projectId, cardId })
+}
+
+export interface NewCard { title: string; prompt?: string; column?: { id: string }; labels: string[]; useWorktree: boolean }
+
+/** Creates a card whose agent waits. The external route knows no labels. */
+export async function createCard({ client, external }: Context, projectId: string, { title, prompt, column, labels, useWorktree }: NewCard, idempotencyKey?: string): Promise<Card> {
+  if (external && labels.length === 0) return fromExternal(await client.external.create({ projectId, title, prompt, columnId: column && Number(column.id), useWorktree }, { idempotencyKey }))
+  return client.cards.create({ projectId, title, prompt, columnId: column?.id, labels, useWorktree, deferred: true }, { idempotencyKey })
+}
+
+/** Moves a card to a place in a column, by default to its end. An API key does not start the column's agent. */
+export async function moveCard({ client, external }: Context, { projectId, cardId }: CardPlace, columnId: string, position?: number): Promise<Card> {
+  if (!external) return client.cards.move({ projectId, cardId, columnId, position })
+  return fromExternal(await client.external.move({ projectId, cardId, targetColumnId: Number(columnId), position: position ?? Number.MAX_SAFE_INTEGER }))
+}
+
+export async function archiveCard({ client, external }: Context, { projectId, cardId }: CardPlace): Promise<void> {
+  await (external ? client.external.archive({ projectId, cardId }) : client.cards.archive({ projectId, cardId }))
+}
+
+/**
+ * Does something to a card in its project: in the one that `-P` names, else in the current one if the card is there, else in the
+ * one that the card is in.
+ */
+export async function inItsProject<T>(context: Context, cardId: string, action: (place: CardPlace) => Promise<T>): Promise<T> {
+  const inProject = async () => action({ projectId: (await context.project()).id, cardId })
+  if (context.external || context.globals.project !== undefined) return inProject()
+  if (context.discovery.project) {
+    try {
+      return await inProject()
+    } catch (error) {
+      if ((error as ApiFailure).code !== 'CARD_NOT_FOUND') throw error
+    }
+  }
+  const { projectId } = await context.client.cards.getFlat({ id: cardId })
+  return action({ projectId, cardId })
+}
+
+/** Adds the names of the columns to cards that came without. */
+export async function withColumnNames(context: Context, projectId: string, cards: Card[]): Promise<Card[]> {
+  if (cards.every(card => card.columnName !== undefined)) return cards
+  const columns = new Map((await columnsOf(context, projectId)).map(column => [column.id, column]))
+  return cards.map(card => ({ ...card, columnName: columns.get(card.columnId)?.name, columnType: columns.get(card.columnId)?.columnType as Card['columnType'] }))
+}
+
+/** External lists know neither boards nor search; a key that may read cards may use the internal list for those. */
+const isExternalFilter = ({ external }: Context, { boardId, search, archived }: CardFilter): boolean => external && boardId === undefined && search === undefined && !archived
+
+/** The route pages one column by places (`offset`) when nothing else is asked for, and all else by ids (`cursor`). */
+async function* internalPages({ client }: Context, projectId: string, filter: CardFilter, wanted: number): AsyncGenerator<Card[]> {
+  const limit = Math.min(1000, wanted)
+  const { columnId, ...others } = filter
+  const inPlaces = columnId !== undefined && Object.values(others).every(value => value === undefined)
+  for (let offset = 0, cursor = '0'; ;) {
+    const page = await patiently(() => client.cards.list({ projectId, ...filter, ...(inPlaces ? { offset } : { cursor }), limit }))
+    yield page
+    if (page.length < limit) return
+    offset += page.length
+    cursor = page.at(-1)!.id
+  }
+}
+
+async function* externalPages({ client }: Context, projectId: string, { columnId, status, label }: CardFilter, wanted: number): AsyncGenerator<Card[]> {
+  const limit = Math.min(100, wanted)
+  let cursor: number | undefined
+  do {
+    const { items, nextCursor } = await patiently(() => client.external.list({ projectId, columnId, status, label, limit, cursor }))
+    yield items.map(fromExternal)
+    cursor = nextCursor ?? undefined
+  } while (cursor !== undefined)
+}
+
+/** An external card in the internal view: ids are text. */
+function fromExternal({ id, projectId, boardId, columnId, ...rest }: ExternalCard): Card {
+  const { sessions, ...fields } = rest
+  return {
+    ...fields, id: String(id), projectId: String(projectId), boardId: String(boardId), columnId: String(columnId),
+    hasActiveAgent: fields.status === 'queued' || fields.status === 'running' || fields.status === 'waiting',
+    ...(sessions && { sessions: sessions.map(session => ({ ...session, id: String(session.id) })) }),
+  }
+}

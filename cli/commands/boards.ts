@@ -1,0 +1,73 @@
+import type { Command } from 'commander'
+import type { Contract } from '../../src/contract/index.ts'
+import type { Output } from '../../src/contract/route.ts'
+import { openContext } from '../context.ts'
+import { example } from '../help.ts'
+import { reordered } from '../order.ts'
+import type { Column } from '../output.ts'
+import { confirm } from '../prompt.ts'
+import { boardsOf, resolveBoard, resolveTemplate, type Named } from '../resolve.ts'
+
+type Board = Output<Contract['boards']['update']>
+
+const columns: Column<Named & Partial<Board>>[] = [
+  { name: 'id', style: 'id', align: 'right', value: board => board.id }, { name: 'name', style: 'title', value: board => board.name },
+]
+
+export function register(boards: Command): void {
+  const list = boards.command('list').summary('List boards').description('List a project\'s boards in order. The first is the default board.')
+    .action(async () => {
+      const context = await openContext(list)
+      await context.out.list(await boardsOf(context, (await context.project()).id), columns)
+    })
+  example(list, 'board boards list', 'board boards list -P web -q')
+
+  const create = boards.command('create <name>').summary('Create a board').description('Create a board with a template\'s columns.')
+    .option('--template <template>', 'the board template, by name or id (default: Kanban)')
+    .action(async (name: string, { template }: { template?: string }) => {
+      const context = await openContext(create)
+      const { id: projectId } = await context.project()
+      const templateId = template === undefined ? undefined : (await resolveTemplate(context, template)).id
+      const board = await context.client.boards.create({ projectId, name, templateId })
+      context.out.done(`Created board ${board.id}.`)
+      await context.out.record(board, columns)
+    })
+  example(create, 'board boards create Release', 'board boards create Agents --template "Plan, build, review"')
+
+  const rename = boards.command('rename <board> <name>').summary('Rename a board').description('Rename a board.')
+    .action(async (wanted: string, name: string) => {
+      const context = await openContext(rename)
+      const { id: projectId } = await context.project()
+      const { id: boardId } = await resolveBoard(context, projectId, wanted)
+      await context.client.boards.update({ projectId, boardId, name })
+      context.out.done(`Renamed board ${boardId}.`)
+    })
+  example(rename, 'board boards rename Release "Release 2"')
+  registerDelete(boards)
+  registerReorder(boards)
+}
+
+function registerDelete(boards: Command): void {
+  const command = boards.command('delete <board>').summary('Delete a board').description('Delete a board with its columns and cards.')
+    .option('-y, --yes', 'do not ask')
+    .action(async (wanted: string, { yes }: { yes?: boolean }) => {
+      const context = await openContext(command)
+      const { id: projectId } = await context.project()
+      const { id: boardId, name } = await resolveBoard(context, projectId, wanted)
+      await confirm(context, `Delete board ${boardId} "${name}" with its columns and cards?`, yes)
+      await context.client.boards.delete({ projectId, boardId })
+      context.out.done(`Deleted board ${boardId}.`)
+    })
+  example(command, 'board boards delete Release')
+}
+
+function registerReorder(boards: Command): void {
+  const command = boards.command('reorder <boards...>').summary('Put boards in order').description('Put a project\'s boards in order: those that are named first, then the others as they stand.')
+    .action(async (wanted: string[]) => {
+      const context = await openContext(command)
+      const { id: projectId } = await context.project()
+      const ids = reordered('board', await boardsOf(context, projectId), wanted, 'board boards list')
+      await context.out.list(await context.client.boards.reorder({ projectId, ids }), columns)
+    })
+  example(command, 'board boards reorder Release')
+}

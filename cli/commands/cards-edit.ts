@@ -1,0 +1,73 @@
+import { Option, type Command } from 'commander'
+import { several } from '../arguments.ts'
+import { bulk, readIds } from '../bulk.ts'
+import { getCard, inItsProject, type Card, type CardPlace } from '../cardRoutes.ts'
+import { openContext, type Context } from '../context.ts'
+import { edit } from '../editor.ts'
+import { Failure, usage } from '../exit.ts'
+import { example } from '../help.ts'
+import { addPromptOptions, promptOf, type PromptOptions } from '../promptOption.ts'
+
+interface EditOptions extends PromptOptions { title?: string; addLabel?: string[]; removeLabel?: string[]; editor?: boolean }
+interface Change { title?: string; prompt?: string; labels?: string[] }
+
+export function registerEdit(cards: Command): void {
+  const command = addPromptOptions(cards.command('edit <cards...>').summary('Change cards').description('Change cards. - reads ids from stdin.'))
+    .option('-t, --title <title>', 'the new title')
+    .option('--add-label <label>', 'a label to add; may be given several times', several)
+    .option('--remove-label <label>', 'a label to take away; may be given several times', several)
+    .addOption(new Option('-e, --editor', 'change title and prompt in your editor').conflicts(['title', 'prompt', 'promptFile']))
+    .action(async (ids: string[], options: EditOptions) => edited(await openContext(command), ids, options))
+  example(command, 'board cards edit 12 --title "Fix the login form" --add-label urgent', 'board cards edit 12 --editor', 'board cards list --label bug -q | board cards edit - --add-label triaged')
+}
+
+async function edited(context: Context, ids: string[], options: EditOptions): Promise<void> {
+  const changes = options.title ?? options.prompt ?? options.promptFile ?? options.addLabel ?? options.removeLabel
+  if (options.editor) return editInEditor(context, ids)
+  if (changes === undefined) throw usage('what should change?', { hint: 'give --title, --prompt, --prompt-file, --add-label, --remove-label or --editor', see: 'board cards edit --help' })
+  if (options.promptFile === '-' && ids.includes('-')) throw usage('stdin can hold the prompt or the ids, not both')
+  const prompt = await promptOf(options)
+  await bulk(context, ids, id => inItsProject(context, id, place => change(context, place, { ...options, prompt })), { verb: 'edited', label: 'Editing' })
+}
+
+/** Changes a card. Labels go from those that the card has: when somebody changes it meanwhile, it is read again. */
+async function change(context: Context, place: CardPlace, { title, prompt, addLabel = [], removeLabel = [] }: EditOptions): Promise<void> {
+  const fields: Change = { title, prompt }
+  if (addLabel.length === 0 && removeLabel.length === 0) return update(context, place, fields)
+  for (let attempt = 1; ; attempt++) {
+    const card = await getCard(context, place)
+    const labels = [...new Set([...card.labels, ...addLabel])].filter(label => !removeLabel.includes(label))
+    try {
+      return await update(context, place, { ...fields, labels }, card)
+    } catch (error) {
+      if (attempt === 5 || (error as { code?: string }).code !== 'VERSION_CONFLICT') throw error
+    }
+  }
+}
+
+/** With `read`, the card must still be as it was then. */
+async function update(context: Context, place: CardPlace, change: Change, read?: Card): Promise<void> {
+  await context.client.cards.update({ ...place, ...change }, read && { ifMatch: `"${read.version}"` })
+}
+
+async function editInEditor(context: Context, ids: string[]): Promise<void> {
+  const [id, ...others] = await readIds(ids)
+  if (id === undefined || others.length > 0) throw usage('--editor edits one card')
+  if (!context.mayAsk) throw usage('--editor needs a terminal', { hint: 'give --title, --prompt or --prompt-file' })
+  await inItsProject(context, id, async place => {
+    const card = await getCard(context, place)
+    const before = `${card.title}\n\n${card.prompt ?? ''}`
+    await edit(before, `card-${id}.md`, async after => {
+      if (after === before) return context.out.done('Nothing was changed.')
+      await update(context, place, parse(after), card)
+      context.out.done(`Edited card ${id}.`)
+    })
+  })
+}
+
+/** The first line is the title; what follows it and an empty line is the prompt. */
+function parse(text: string): Change {
+  const [, title = '', prompt = ''] = /^(.*)(?:\r?\n)*([\s\S]*)$/.exec(text) ?? []
+  if (title.trim() === '') throw new Failure('usage', 'the first line must be the title')
+  return { title: title.trim(), prompt }
+}

@@ -1,0 +1,52 @@
+import { Option, type Command } from 'commander'
+import { CardStatus } from '../../src/contract/fields.ts'
+import { count } from '../arguments.ts'
+import { cardColumns } from '../cardColumns.ts'
+import { listCards, withColumnNames, type CardFilter, type CardPage } from '../cardRoutes.ts'
+import { openContext, type Context } from '../context.ts'
+import { usage } from '../exit.ts'
+import { example } from '../help.ts'
+import { resolveColumn } from '../resolve.ts'
+
+interface ListOptions { column?: string; status?: CardStatus; label?: string; search?: string; archived?: boolean; limit: number; all?: boolean; watch?: boolean }
+
+export function registerList(cards: Command): void {
+  const list = cards.command('list').summary('List cards').description('List cards: one column\'s in their order, or a project\'s by id.')
+    .option('-c, --column <column>', 'only this column, by name or id')
+    .addOption(new Option('-s, --status <status>', 'only cards of this status').choices(CardStatus.options))
+    .option('-l, --label <label>', 'only cards whose labels contain this text')
+    .option('--search <text>', 'only cards whose title contains this text')
+    .option('--archived', 'only archived cards')
+    .addOption(new Option('--limit <number>', 'how many at most').argParser(count).default(100))
+    .addOption(new Option('--all', 'every card').conflicts('limit'))
+    .option('-w, --watch', 'show the list and keep it up to date, until q or Ctrl-C')
+    .action(async (options: ListOptions) => listed(await openContext(list), options))
+  example(list, 'board cards list -c review', 'board cards list --status failed --json id,title', 'board cards list -c done --all -q | board cards archive -')
+}
+
+async function listed(context: Context, options: ListOptions): Promise<void> {
+  const project = await context.project()
+  const filter: CardFilter = {
+    columnId: options.column === undefined ? undefined : (await resolveColumn(context, project.id, options.column)).id,
+    status: options.status, label: options.label, search: options.search, archived: options.archived,
+  }
+  const limit = options.all ? Infinity : options.limit
+  if (options.watch) return watch(context, project, filter, limit)
+  const progress = context.out.progress('Listing')
+  const page = await load(context, project.id, filter, limit, count => progress.to(count))
+  progress.done()
+  await context.out.list(page.cards, cardColumns, { empty: 'No cards.' })
+  if (page.more) context.out.warn(`there are more cards; these are the first ${page.cards.length}. --all lists every card`)
+}
+
+/** Lists with the columns' names where they are shown. */
+async function load(context: Context, projectId: string, filter: CardFilter, limit: number, onPage?: (count: number) => void): Promise<CardPage> {
+  const page = await listCards(context, projectId, filter, limit, onPage)
+  return context.out.quiet ? page : { ...page, cards: await withColumnNames(context, projectId, page.cards) }
+}
+
+async function watch(context: Context, project: { id: string; name: string }, filter: CardFilter, limit: number): Promise<void> {
+  if (!context.out.terminal.stdout || context.out.json) throw usage('--watch draws on a terminal', { hint: 'to follow changes in a script: board events', see: 'board events --help' })
+  const { watchCards } = await import('../watch.ts')
+  await watchCards(context, project, () => load(context, project.id, filter, limit))
+}

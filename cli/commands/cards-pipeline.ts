@@ -1,0 +1,66 @@
+import { Argument, Option, type Command } from 'commander'
+import { resolve as absolute } from 'node:path'
+import { getCard, inItsProject, type CardPlace } from '../cardRoutes.ts'
+import { openContext, type Context } from '../context.ts'
+import { usage } from '../exit.ts'
+import { example } from '../help.ts'
+import type { Column } from '../output.ts'
+import { readJson } from '../readJson.ts'
+import { pickNamed, columnsOf } from '../resolve.ts'
+
+interface Step { columnId: string; columnName?: string; prompt?: string; approval?: 'auto' | 'manual' }
+
+const stepColumns: Column<Step>[] = [
+  { name: 'columnId', header: 'COLUMN ID', style: 'id', value: step => step.columnId }, { name: 'columnName', header: 'COLUMN', value: step => step.columnName },
+  { name: 'approval', value: step => step.approval }, { name: 'prompt', style: 'text', value: step => step.prompt },
+]
+
+export function registerPipeline(cards: Command): void {
+  const pipeline = cards.command('pipeline <card>').summary('Show or change a card\'s pipeline').description('Show or change the active columns that a card passes, with a prompt each.')
+    .option('--set <file>', 'the steps as JSON, or - for stdin: [{"column": "Review", "prompt": "...", "approval": "manual"}]')
+    .action(async (id: string, { set }: { set?: string }) => {
+      const context = await openContext(pipeline)
+      const { steps } = await inItsProject(context, id, async place => set === undefined ? context.client.cards.getPipeline(place) : setSteps(context, place, await readJson(set, '--set')))
+      await context.out.list(steps, stepColumns, { empty: 'No steps.' })
+    })
+  example(pipeline, 'board cards pipeline 12', 'board cards pipeline 12 --json > steps.json', 'board cards pipeline 13 --set steps.json')
+
+  const auto = cards.command('auto <card>').summary('Switch auto mode on or off').description('Switch auto mode on or off: with it a card passes its pipeline by itself.')
+    .addArgument(new Argument('<switch>', 'on or off').choices(['on', 'off']))
+    .action(async (id: string, wanted: string) => {
+      const context = await openContext(auto)
+      await inItsProject(context, id, place => context.client.cards.setAutoMode({ ...place, enabled: wanted === 'on' }))
+      context.out.done(`Auto mode of card ${id} is ${wanted}.`)
+    })
+  example(auto, 'board cards auto 12 on')
+  registerWorktree(cards)
+}
+
+async function setSteps(context: Context, place: CardPlace, input: unknown) {
+  const steps = Array.isArray(input) ? input as unknown[] : (input as { steps?: unknown } | null)?.steps
+  if (!Array.isArray(steps)) throw usage('--set wants a list of steps', { hint: 'for example: [{"column": "Review"}]', see: 'board cards pipeline --help' })
+  const { boardId } = await getCard(context, place)
+  const columns = await columnsOf(context, place.projectId, boardId)
+  return context.client.cards.setPipeline({ ...place, steps: steps.map((step: Step & { column?: string }) => {
+    const { column, ...rest } = step
+    return column === undefined ? rest : { ...rest, columnId: pickNamed('column', columns, String(column), 'board columns list').id }
+  }) })
+}
+
+function registerWorktree(cards: Command): void {
+  const worktree = cards.command('worktree <card>').summary('Show, attach or detach a card\'s worktree').description('Show a card\'s branch and worktree, or attach a worktree of your own.')
+    .addOption(new Option('--attach <folder>', 'a worktree of the project\'s repository, on the server').conflicts('detach'))
+    .option('--detach', 'detach the attached worktree; its folder stays')
+    .action(async (id: string, { attach, detach }: { attach?: string; detach?: boolean }) => {
+      const context = await openContext(worktree)
+      const card = await inItsProject(context, id, async place => {
+        if (detach) await context.client.cards.detachWorktree(place)
+        return attach === undefined ? getCard(context, place) : context.client.cards.attachWorktree({ ...place, path: absolute(attach) })
+      })
+      await context.out.record(card, [
+        { name: 'id', style: 'id', value: ({ id }) => id }, { name: 'useWorktree', value: ({ useWorktree }) => useWorktree },
+        { name: 'gitBranch', value: ({ gitBranch }) => gitBranch }, { name: 'worktreePath', header: 'Worktree', value: ({ worktreePath }) => worktreePath },
+      ])
+    })
+  example(worktree, 'board cards worktree 12', 'board cards worktree 12 --attach ../my-fix', 'board cards worktree 12 --detach')
+}

@@ -1,0 +1,39 @@
+import type { Command } from 'commander'
+import { bulk } from '../bulk.ts'
+import { cardFields } from '../cardColumns.ts'
+import { getCard, inItsProject, withColumnNames, type Card } from '../cardRoutes.ts'
+import { openContext, type Context } from '../context.ts'
+import { example } from '../help.ts'
+import { harmless } from '../text.ts'
+
+export function registerView(cards: Command): void {
+  const view = cards.command('view <card>').summary('Show a card').description('Show a card with its prompt.')
+    .option('--prompt', 'print the prompt only')
+    .action(async (id: string, { prompt }: { prompt?: boolean }) => viewed(await openContext(view), id, prompt))
+  example(view, 'board cards view 12', 'board cards view 12 --prompt > task.md', 'board cards view 12 --json status,gitBranch')
+  const read = cards.command('read <cards...>').summary('Mark cards as read').description('Mark cards as read. - reads ids from stdin.')
+    .action(async (ids: string[]) => {
+      const context = await openContext(read)
+      await bulk(context, ids, id => inItsProject(context, id, place => context.client.cards.view(place)), { verb: 'read', label: 'Marking as read' })
+    })
+  example(read, 'board cards read 12 13')
+}
+
+async function viewed(context: Context, id: string, promptOnly: boolean | undefined): Promise<void> {
+  const card = await namedCard(context, id)
+  if (promptOnly) return printPrompt(context, card.prompt ?? '')
+  const known = cardFields.filter(({ name, value }) => name === 'labels' || (value(card) ?? null) !== null)
+  await context.out.record(card, context.out.json ? cardFields : known, { body: card.prompt })
+}
+
+/** The prompt as it is, ready to be given to `--prompt-file -`. */
+async function printPrompt({ out }: Context, prompt: string): Promise<void> {
+  if (out.json) return out.value(prompt)
+  await out.text((out.terminal.stdout ? harmless(prompt, true) : prompt).replace(/\n?$/, '\n'))
+}
+
+/** A card with the name of its column. */
+async function namedCard(context: Context, id: string): Promise<Card> {
+  const card = await inItsProject(context, id, place => getCard(context, place))
+  return (await withColumnNames(context, card.projectId, [card]))[0]!
+}

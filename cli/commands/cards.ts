@@ -1,0 +1,20 @@
+import type { Command } from 'commander'
+import { registerAdd } from './cards-add.ts'
+import { registerAttachments } from './cards-attachments.ts'
+import { registerEdit } from './cards-edit.ts'
+import { registerLifecycle } from './cards-lifecycle.ts'
+import { registerList } from './cards-list.ts'
+import { registerMove } from './cards-move.ts'
+import { registerPipeline } from './cards-pipeline.ts'
+import { registerView } from './cards-view.ts'
+
+export function register(command: Command): void {
+  registerList(command)
+  registerView(command)
+  registerAdd(command)
+  registerEdit(command)
+  registerMove(command)
+  registerLifecycle(command)
+  registerPipeline(command)
+  registerAttachments(command)
+}

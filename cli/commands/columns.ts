@@ -1,0 +1,115 @@
+import { Option, type Command } from 'commander'
+import type { Contract } from '../../src/contract/index.ts'
+import { ColumnType } from '../../src/contract/fields.ts'
+import type { Output } from '../../src/contract/route.ts'
+import { openContext, type Context } from '../context.ts'
+import { usage } from '../exit.ts'
+import { example } from '../help.ts'
+import { reordered } from '../order.ts'
+import type { Column } from '../output.ts'
+import { confirm } from '../prompt.ts'
+import { addPromptOptions, promptOf, type PromptOptions } from '../promptOption.ts'
+import { boardsOf, columnsOf, resolveBoard, resolveColumn } from '../resolve.ts'
+
+type BoardColumn = Output<Contract['columns']['update']>
+/** What an API key sees of a column has neither its prompt nor its count. */
+type Listed = Pick<BoardColumn, 'id' | 'name' | 'boardId'> & Partial<Omit<BoardColumn, 'columnType'>> & { columnType: string }
+
+const columnFields: Column<Listed>[] = [
+  { name: 'id', style: 'id', align: 'right', value: column => column.id }, { name: 'name', style: 'title', value: column => column.name },
+  { name: 'columnType', header: 'TYPE', value: column => column.columnType }, { name: 'cardCount', header: 'CARDS', align: 'right', value: column => column.cardCount },
+  { name: 'boardId', header: 'BOARD', align: 'right', value: column => column.boardId }, { name: 'prompt', style: 'text', value: column => column.prompt },
+]
+
+interface CreateOptions extends PromptOptions { type: ColumnType; board?: string }
+interface EditOptions extends PromptOptions { name?: string }
+
+export function register(columns: Command): void {
+  const list = columns.command('list').summary('List columns').description('List a project\'s columns in order, of one board or of all.')
+    .option('--board <board>', 'only this board\'s, by name or id')
+    .action(async ({ board }: { board?: string }) => {
+      const context = await openContext(list)
+      const { id: projectId } = await context.project()
+      const boardId = board === undefined ? undefined : (await resolveBoard(context, projectId, board)).id
+      await context.out.list<Listed>(await columnsOf(context, projectId, boardId), columnFields, { empty: 'No columns.' })
+    })
+  example(list, 'board columns list', 'board columns list --board Release --json id,name')
+  registerCreate(columns)
+  registerEdit(columns)
+  registerDelete(columns)
+  registerReorder(columns)
+}
+
+function registerCreate(columns: Command): void {
+  const create = addPromptOptions(columns.command('create <name>').summary('Create a column').description('Create a column at the end of a board. An active column runs the agents of its cards, with its prompt before theirs.'))
+    .addOption(new Option('--type <type>', 'what the column is for').choices(ColumnType.options).makeOptionMandatory())
+    .option('--board <board>', 'the board, by name or id (default: the default board)')
+    .action(async (name: string, options: CreateOptions) => {
+      const context = await openContext(create)
+      const { id: projectId } = await context.project()
+      const boardId = options.board === undefined ? (await boardsOf(context, projectId))[0]!.id : (await resolveBoard(context, projectId, options.board)).id
+      const column = await context.client.columns.create({ projectId, boardId, name, columnType: options.type, prompt: await promptOf(options) })
+      context.out.done(`Created column ${column.id}.`)
+      await context.out.record<Listed>(column, columnFields.slice(0, 3))
+    })
+  example(create, 'board columns create Review --type active --prompt "Review the branch."', 'board columns create Shipped --type done --board Release')
+}
+
+function registerEdit(columns: Command): void {
+  const edit = addPromptOptions(columns.command('edit <column>').summary('Change a column').description('Change a column\'s name or prompt.'))
+    .option('--name <name>', 'the new name')
+    .action(async (wanted: string, options: EditOptions) => {
+      const prompt = await promptOf(options)
+      if (options.name === undefined && prompt === undefined) throw usage('what should change?', { hint: 'give --name, --prompt or --prompt-file', see: 'board columns edit --help' })
+      const context = await openContext(edit)
+      const { projectId, column } = await columnOf(context, wanted)
+      await context.client.columns.update({ projectId, columnId: column.id, name: options.name, prompt })
+      context.out.done(`Edited column ${column.id}.`)
+    })
+  example(edit, 'board columns edit Review --prompt-file review.md', 'board columns edit "In Progress" --name Build')
+}
+
+/** The column that is named, in the current project. */
+async function columnOf(context: Context, wanted: string) {
+  const { id: projectId } = await context.project()
+  return { projectId, column: await resolveColumn(context, projectId, wanted) }
+}
+
+function registerDelete(columns: Command): void {
+  const command = columns.command('delete <column>').summary('Delete an empty column').description('Delete a column that holds no cards.')
+    .option('-y, --yes', 'do not ask')
+    .action(async (wanted: string, { yes }: { yes?: boolean }) => {
+      const context = await openContext(command)
+      const { projectId, column } = await columnOf(context, wanted)
+      await confirm(context, `Delete column ${column.id} "${column.name}"?`, yes)
+      await context.client.columns.delete({ projectId, columnId: column.id })
+      context.out.done(`Deleted column ${column.id}.`)
+    })
+  example(command, 'board columns delete Review')
+
+  const clear = columns.command('clear <column>').summary('Delete all cards of a column').description('Delete all cards of a column. They can be restored for 30 days.')
+    .option('-y, --yes', 'do not ask')
+    .option('--dry-run', 'only say what would be deleted')
+    .action(async (wanted: string, options: { yes?: boolean; dryRun?: boolean }) => {
+      const context = await openContext(clear)
+      const { projectId, column } = await columnOf(context, wanted)
+      const { cardCount } = column as Listed
+      const what = `${cardCount ?? 'all'} card${cardCount === 1 ? '' : 's'} of column ${column.id} "${column.name}"`
+      if (options.dryRun) return context.out.line(`would delete ${what}`)
+      await confirm(context, `Delete ${what}?`, options.yes)
+      await context.client.columns.clear({ projectId, columnId: column.id })
+      context.out.done(`Deleted ${what}.`)
+    })
+  example(clear, 'board columns clear Done', 'board columns clear Done --dry-run')
+}
+
+function registerReorder(columns: Command): void {
+  const command = columns.command('reorder <columns...>').summary('Put a board\'s columns in order').description('Put a board\'s columns in order: those that are named first, then the others as they stand.')
+    .action(async (wanted: string[]) => {
+      const context = await openContext(command)
+      const { projectId, column } = await columnOf(context, wanted[0]!)
+      const ids = reordered('column', await columnsOf(context, projectId, column.boardId), wanted, 'board columns list')
+      await context.out.list<Listed>(await context.client.columns.reorder({ projectId, ids }), columnFields)
+    })
+  example(command, 'board columns reorder Review Done')
+}

@@ -1,0 +1,64 @@
+import type { Command } from 'commander'
+import type { Contract } from '../../src/contract/index.ts'
+import type { Output } from '../../src/contract/route.ts'
+import { openUserContext } from '../context.ts'
+import { example } from '../help.ts'
+import type { Column } from '../output.ts'
+import { confirm } from '../prompt.ts'
+import { resolveOrganization } from '../resolve.ts'
+
+type Organization = Output<Contract['organizations']['get']>
+
+const columns: Column<Organization>[] = [
+  { name: 'id', style: 'id', align: 'right', value: organization => organization.id }, { name: 'name', style: 'title', value: organization => organization.name },
+  { name: 'role', header: 'YOUR ROLE', value: organization => organization.role }, { name: 'createdAt', header: 'CREATED', style: 'time', value: organization => organization.createdAt },
+]
+
+export function register(orgs: Command): void {
+  const list = orgs.command('list').summary('List your organizations').description('List the organizations that you belong to.')
+    .action(async () => {
+      const context = await openUserContext(list)
+      await context.out.list(await context.client.organizations.list(), columns, { empty: 'No organizations.' })
+    })
+  example(list, 'board orgs list')
+
+  const view = orgs.command('view <organization>').summary('Show an organization').description('Show an organization.')
+    .action(async (wanted: string) => {
+      const context = await openUserContext(view)
+      const { id } = await resolveOrganization(context, wanted)
+      await context.out.record(await context.client.organizations.get({ id }), columns)
+    })
+  example(view, 'board orgs view acme')
+
+  const create = orgs.command('create <name>').summary('Create an organization').description('Create an organization. You become its admin.')
+    .action(async (name: string) => {
+      const context = await openUserContext(create)
+      const organization = await context.client.organizations.create({ name })
+      context.out.done(`Created organization ${organization.id}.`)
+      await context.out.record(organization, columns.slice(0, 2))
+    })
+  example(create, 'board orgs create acme')
+
+  const rename = orgs.command('rename <organization> <name>').summary('Rename an organization').description('Rename an organization.')
+    .action(async (wanted: string, name: string) => {
+      const context = await openUserContext(rename)
+      const { id } = await resolveOrganization(context, wanted)
+      await context.client.organizations.update({ id, name })
+      context.out.done(`Renamed organization ${id}.`)
+    })
+  example(rename, 'board orgs rename acme "Acme Ltd"')
+  registerDelete(orgs)
+}
+
+function registerDelete(orgs: Command): void {
+  const command = orgs.command('delete <organization>').summary('Delete an organization').description('Delete an organization that has no projects.')
+    .option('-y, --yes', 'do not ask')
+    .action(async (wanted: string, { yes }: { yes?: boolean }) => {
+      const context = await openUserContext(command)
+      const { id, name } = await resolveOrganization(context, wanted)
+      await confirm(context, `Delete organization ${id} "${name}"?`, yes)
+      await context.client.organizations.delete({ id })
+      context.out.done(`Deleted organization ${id}.`)
+    })
+  example(command, 'board orgs delete acme')
+}

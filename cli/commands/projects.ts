@@ -1,0 +1,149 @@
+import type { Command } from 'commander'
+import { resolve as absolute } from 'node:path'
+import type { Contract } from '../../src/contract/index.ts'
+import type { Output } from '../../src/contract/route.ts'
+import { openContext, openUserContext, type Context } from '../context.ts'
+import { example } from '../help.ts'
+import { reordered } from '../order.ts'
+import type { Column } from '../output.ts'
+import { changeProfile } from '../profiles.ts'
+import { confirmByName } from '../prompt.ts'
+import { resolveOrganization, resolveProject, type Named } from '../resolve.ts'
+
+type Project = Output<Contract['projects']['get']>
+type Stats = Output<Contract['projects']['stats']>
+
+const columns: Column<Project>[] = [
+  { name: 'id', style: 'id', align: 'right', value: project => project.id }, { name: 'name', style: 'title', value: project => project.name },
+  { name: 'path', style: 'text', value: project => project.path }, { name: 'unreadCount', header: 'UNREAD', align: 'right', value: project => project.unreadCount },
+  { name: 'lastOpenedAt', header: 'OPENED', style: 'time', value: project => project.lastOpenedAt },
+]
+const fields: Column<Project>[] = [
+  ...columns, { name: 'role', header: 'Your role', value: project => project.role }, { name: 'organizationId', header: 'Organization', value: project => project.organizationId },
+  { name: 'createdAt', header: 'Created', style: 'time', value: project => project.createdAt }, { name: 'updatedAt', header: 'Updated', style: 'time', value: project => project.updatedAt },
+]
+
+export function register(projects: Command): void {
+  const list = projects.command('list').summary('List projects').description('List the projects that you may see, in your order.')
+    .option('--org <organization>', 'only this organization\'s, by name or id')
+    .action(async ({ org }: { org?: string }) => {
+      const context = await openUserContext(list)
+      const organizationId = org === undefined ? undefined : (await resolveOrganization(context, org)).id
+      await context.out.list(await context.client.projects.list({ organizationId }), columns, { empty: 'No projects. Make one: board projects create <name>' })
+    })
+  example(list, 'board projects list', 'board projects list --org acme --json id,name')
+
+  const view = projects.command('view [project]').summary('Show a project').description('Show a project, by default the current one.')
+    .action(async (wanted?: string) => {
+      const context = await openContext(view)
+      await context.out.record(await context.client.projects.get({ id: (await projectOf(context, wanted)).id }), fields)
+    })
+  example(view, 'board projects view', 'board projects view web --json path')
+
+  registerCreate(projects)
+  registerDelete(projects)
+  registerOrder(projects)
+  registerContents(projects)
+}
+
+/** The project that is named, else the current one. */
+const projectOf = (context: Context, wanted: string | undefined): Promise<Named> => wanted === undefined ? context.project() : resolveProject(context, wanted)
+
+function registerCreate(projects: Command): void {
+  const create = projects.command('create <name>').summary('Create a project').description('Create a project of a folder, with its first board.')
+    .option('--path <folder>', 'the folder, on the server', '.')
+    .option('--org <organization>', 'the organization that it belongs to, by name or id')
+    .action(async (name: string, { path, org }: { path: string; org?: string }) => {
+      const context = await openUserContext(create)
+      const organizationId = org === undefined ? undefined : (await resolveOrganization(context, org)).id
+      const project = await context.client.projects.create({ name, path: absolute(path), organizationId })
+      context.out.done(`Created project ${project.id}. Add a card: board cards add <title>`)
+      await context.out.record(project, columns.slice(0, 3))
+    })
+  example(create, 'board projects create web', 'board projects create api --path ~/src/api --org acme')
+}
+
+function registerDelete(projects: Command): void {
+  const command = projects.command('delete <project>').summary('Delete a project').description('Delete a project with its boards, columns and cards. Its folder stays.')
+    .option('-y, --yes', 'do not ask')
+    .option('--dry-run', 'only say what would be deleted')
+    .action(async (wanted: string, { yes, dryRun }: { yes?: boolean; dryRun?: boolean }) => {
+      const context = await openContext(command)
+      const { id, name } = await resolveProject(context, wanted)
+      const { total } = await context.client.projects.stats({ id })
+      const what = `project ${id} "${name}" with ${total} card${total === 1 ? '' : 's'}`
+      if (dryRun) return context.out.line(`would delete ${what}`)
+      await confirmByName(context, `This deletes ${what}.`, name, yes)
+      await context.client.projects.delete({ id })
+      context.out.done(`Deleted ${what}.`)
+    })
+  example(command, 'board projects delete web', 'board projects delete web --dry-run')
+}
+
+function registerOrder(projects: Command): void {
+  const reorder = projects.command('reorder <projects...>').summary('Put your projects in order').description('Put your projects in order: those that are named first, then the others as they stand.')
+    .action(async (wanted: string[]) => {
+      const context = await openUserContext(reorder)
+      const ids = reordered('project', await context.client.projects.list(), wanted, 'board projects list')
+      await context.out.list(await context.client.projects.reorder({ ids }), columns)
+    })
+  example(reorder, 'board projects reorder web api')
+
+  const use = projects.command('use <project>').summary('Make a project the current one').description('Make a project the current one of the profile in use.')
+    .action(async (wanted: string) => {
+      const context = await openContext(use)
+      const { id, name } = await resolveProject(context, wanted)
+      if (!context.external) await context.client.projects.opened({ id })
+      const profile = context.discovery.profile?.value ?? 'default'
+      await changeProfile(profile, { project: id }, true)
+      context.out.done(`Project ${id} "${name}" is the current one (profile ${profile}).`)
+    })
+  example(use, 'board projects use web')
+}
+
+interface Tally { group: string; id: string | null; name: string; count: number }
+const tallies: Column<Tally>[] = [
+  { name: 'group', style: 'dim', value: tally => tally.group }, { name: 'id', style: 'id', align: 'right', value: tally => tally.id },
+  { name: 'name', style: 'title', value: tally => tally.name }, { name: 'count', align: 'right', value: tally => tally.count },
+]
+
+function registerContents(projects: Command): void {
+  const stats = projects.command('stats [project]').summary('Count a project\'s cards').description('Count a project\'s cards by status and by column, and the tokens of its agents.')
+    .action(async (wanted?: string) => {
+      const context = await openContext(stats)
+      const counted = await countCards(context, (await projectOf(context, wanted)).id)
+      await (context.out.json ? context.out.record(counted, []) : context.out.list(talliesOf(counted), tallies))
+    })
+  example(stats, 'board projects stats', 'board projects stats web --jq .byStatus.failed')
+
+  const read = projects.command('read [project]').summary('Mark all cards of a project as read').description('Mark all cards of a project as read.')
+    .action(async (wanted?: string) => {
+      const context = await openContext(read)
+      const { id, name } = await projectOf(context, wanted)
+      await context.client.projects.markAllRead({ id })
+      context.out.done(`All cards of project ${id} "${name}" are read.`)
+    })
+  example(read, 'board projects read web')
+
+  const files = projects.command('files [project]').summary('List the files that Git tracks').description('List the files that Git tracks in a project\'s folder.')
+    .action(async (wanted?: string) => {
+      const context = await openContext(files)
+      const paths = await context.client.projects.files({ projectId: (await projectOf(context, wanted)).id })
+      if (context.out.json) return context.out.value(paths)
+      for (const path of paths) context.out.line(path)
+    })
+  example(files, 'board projects files', 'board projects files web | grep test')
+}
+
+async function countCards({ client, external }: Context, id: string): Promise<Stats> {
+  if (!external) return client.projects.stats({ id })
+  const stats = await client.external.stats({ projectId: id })
+  return { ...stats, byColumn: stats.byColumn.map(column => ({ ...column, columnId: String(column.columnId) })) }
+}
+
+const talliesOf = ({ total, byStatus, byColumn, tokens }: Stats): Tally[] => [
+  { group: 'cards', id: null, name: 'total', count: total },
+  ...Object.entries(byStatus).map(([name, count]) => ({ group: 'status', id: null, name, count })),
+  ...byColumn.map(({ columnId, name, count }) => ({ group: 'column', id: columnId, name, count })),
+  { group: 'tokens', id: null, name: 'total', count: tokens.total },
+]

@@ -1,0 +1,47 @@
+import { createWriteStream } from 'node:fs'
+import { link, rename, rm, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { Transform } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { Download } from '../src/client/index.ts'
+import { Failure } from './exit.ts'
+import type { Out } from './output.ts'
+
+/**
+ * Saves a file that comes from the server, whole or not at all, and prints its path.
+ * @param output a file, which may exist; a folder; `-` for stdout; or nothing for the server's name of it, here
+ * @param fallback the name of a file that the server gives none
+ * @throws Failure (conflict) when a file of the server's name exists.
+ */
+export async function saveDownload(out: Out, download: Download, output: string | undefined, fallback: string): Promise<void> {
+  const progress = out.progress('Downloading', download.size)
+  let got = 0
+  const counted = new Transform({ transform(chunk: Buffer, _encoding, pass) { progress.to(got += chunk.length); pass(null, chunk) } })
+  if (output === '-') return pipeline(download.body, counted, process.stdout, { end: false }).finally(() => progress.done())
+  const { path, mayReplace } = await target(output, safeName(download.filename) ?? fallback)
+  const part = join(dirname(path), `.board-${process.pid}.part`)
+  try {
+    await pipeline(download.body, counted, createWriteStream(part, { flags: 'wx' }))
+    await (mayReplace ? rename(part, path) : link(part, path))
+  } catch (error) {
+    download.body.destroy()
+    throw (error as NodeJS.ErrnoException).code === 'EEXIST' ? new Failure('conflict', `${path} exists`, { hint: `to replace it: -o ${path}` }) : error
+  } finally {
+    progress.done()
+    await rm(part, { force: true })
+  }
+  if (out.json) await out.value({ path, size: got })
+  else out.line(path)
+}
+
+async function target(output: string | undefined, name: string): Promise<{ path: string; mayReplace: boolean }> {
+  if (output === undefined) return { path: name, mayReplace: false }
+  const isFolder = (await stat(output).catch(() => undefined))?.isDirectory()
+  return isFolder ? { path: join(output, name), mayReplace: false } : { path: output, mayReplace: true }
+}
+
+/** The server's name of a file without any folder, and visible. */
+function safeName(filename: string | undefined): string | undefined {
+  const name = filename?.split(/[/\\]/).at(-1)?.replace(/[\u0000-\u001f\u007f-\u009f]/g, '_').replace(/^\.+/, '')
+  return name || undefined
+}
