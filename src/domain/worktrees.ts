@@ -2,7 +2,8 @@ import { mkdir, realpath, stat } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 import { Problem } from '../contract/errors.ts'
 import { append } from '../events/outbox.ts'
-import { belongsTo, isClean, savePatch } from '../git/worktrees.ts'
+import { savePatch } from '../git/patch.ts'
+import { belongsTo, isClean } from '../git/worktrees.ts'
 import { updateCard, type CardRow } from '../store/cards.ts'
 import type { Transaction } from '../store/database.ts'
 import { cardDetail } from '../views/cards.ts'
@@ -15,11 +16,11 @@ import { find, type CardRef } from './cards.ts'
  */
 export async function requireNothingLost(card: CardRow, force: boolean, dataDir: string): Promise<void> {
   const path = card.worktreePath
-  if (path === null || await stat(path).catch(() => undefined) === undefined || await isClean(path)) return
+  if (path === null || await stat(path).catch(() => undefined) === undefined || await isClean(path, card.gitBranch)) return
   if (!force) throw new Problem('WORKTREE_DIRTY')
   const patches = join(dataDir, 'patches')
   await mkdir(patches, { recursive: true, mode: 0o700 })
-  await savePatch(path, join(patches, `card-${card.id}-${Date.now()}.patch`))
+  await savePatch(path, card.gitBranch, join(patches, `card-${card.id}-${Date.now()}.patch`))
 }
 
 /**

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
-import { chmod, mkdir, mkdtemp, open, readdir, realpath, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, open, readdir, realpath, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { git, gitOutput, nulSeparated, type GitOptions } from './git.ts'
+import { git, GitFailed, gitOutput, nulSeparated, type GitOptions } from './git.ts'
 import { findRepository, type Repository } from './repository.ts'
 
 /**
@@ -10,6 +10,8 @@ import { findRepository, type Repository } from './repository.ts'
  * somebody planted are names without a meaning here.
  */
 export interface Quarantine {
+  /** The Git folder of the board's own making. */
+  gitDir: string
   topLevel: string
   /** The commit that is checked out, or undefined before the first one. */
   head: string | undefined
@@ -20,7 +22,7 @@ export interface Quarantine {
 }
 
 const mostIndexBytes = 512 * 1024 * 1024
-const mostExcludeBytes = 1024 * 1024
+const mostListBytes = 1024 * 1024
 /** How files are compared. None of it can start a program. */
 const copiedSettings = /^(core\.(autocrlf|eol|safecrlf|filemode|symlinks|ignorecase|precomposeunicode|protecthfs|protectntfs|checkstat|trustctime|bigfilethreshold)|extensions\.objectformat)$/
 
@@ -38,12 +40,15 @@ export async function openQuarantine(worktreePath: string, folder: string): Prom
   const env = { GIT_DIR: gitDir, GIT_WORK_TREE: topLevel, GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null', GIT_ATTR_NOSYSTEM: '1', GIT_NO_REPLACE_OBJECTS: '1' }
   const personal = repository ? await readPersonal(topLevel) : []
   const overrides = [...settings.filter(([name]) => name.startsWith('core.')), ...personal].flatMap(([name, value]) => ['-c', `${name}=${value}`])
-  return {
-    topLevel,
-    head: repository && await readHead(topLevel),
-    refs: repository ? await readRefs(topLevel) : [],
-    run: (args, options) => gitOutput(topLevel, [...overrides, '-c', 'core.attributesFile=/dev/null', ...args], { ...options, env }),
-    close: () => rm(gitDir, { recursive: true, force: true }),
+  const run: Quarantine['run'] = (args, options) => gitOutput(topLevel, [...overrides, '-c', 'core.attributesFile=/dev/null', ...args], { ...options, env })
+  const close = () => rm(gitDir, { recursive: true, force: true })
+  try {
+    const head = repository && await readHead(topLevel)
+    const isThere = head !== undefined && await run(['cat-file', '-e', `${head}^{commit}`]).then(() => true, () => false)
+    return { gitDir, topLevel, head: isThere ? head : undefined, refs: repository ? await readRefs(topLevel) : [], run, close }
+  } catch (error) {
+    await close()
+    throw error
   }
 }
 
@@ -73,18 +78,27 @@ async function readRefs(topLevel: string): Promise<Quarantine['refs']> {
 
 async function makeGitDir(folder: string, repository: Repository | undefined, settings: Settings): Promise<string> {
   const gitDir = await mkdtemp(join(folder, 'board-git-'))
-  await chmod(gitDir, 0o700)
+  try {
+    await chmod(gitDir, 0o700)
+    await fillGitDir(gitDir, repository, settings)
+    return gitDir
+  } catch (error) {
+    await rm(gitDir, { recursive: true, force: true })
+    throw error
+  }
+}
+
+async function fillGitDir(gitDir: string, repository: Repository | undefined, settings: Settings): Promise<void> {
   for (const part of ['objects/info', 'refs', 'info']) await mkdir(join(gitDir, part), { recursive: true })
   const format = settings.filter(([name, value]) => name === 'extensions.objectformat' && /^sha(1|256)$/.test(value)).at(-1)?.[1]
   await writeFile(join(gitDir, 'HEAD'), 'ref: refs/heads/board-quarantine\n')
   await writeFile(join(gitDir, 'config'), `[core]\n\trepositoryformatversion = ${format ? 1 : 0}\n\tbare = false\n${format ? `[extensions]\n\tobjectformat = ${format}\n` : ''}`)
-  if (!repository) return gitDir
+  if (!repository) return
   await writeFile(join(gitDir, 'objects/info/alternates'), `${join(repository.commonDir, 'objects')}\n`)
   const shared = (await readdir(repository.gitDir)).filter(name => name.startsWith('sharedindex.'))
   for (const name of ['index', ...shared]) await copyPlain(join(repository.gitDir, name), join(gitDir, name), mostIndexBytes)
   await copyPlain(join(repository.commonDir, 'shallow'), join(gitDir, 'shallow'), mostIndexBytes)
-  await copyPlain(join(repository.commonDir, 'info/exclude'), join(gitDir, 'info/exclude'), mostExcludeBytes)
-  return gitDir
+  for (const name of ['info/exclude', 'info/attributes']) await copyPlain(join(repository.commonDir, name), join(gitDir, name), mostListBytes)
 }
 
 /** Copies a plain file that may be missing. A link, pipe or device in its place is left alone. */
@@ -92,10 +106,12 @@ async function copyPlain(from: string, to: string, mostBytes: number): Promise<v
   const file = await open(from, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => undefined)
   if (!file) return
   try {
-    const { size } = await file.stat().then(stats => stats.isFile() ? stats : { size: -1 })
-    if (size < 0) return
-    if (size > mostBytes) throw new Error(`A file of the repository has ${size} bytes; at most ${mostBytes} are read.`)
-    await writeFile(to, file.createReadStream({ autoClose: false, start: 0, end: Math.max(0, size - 1) }), { mode: 0o600 })
+    const stats = await file.stat()
+    if (!stats.isFile()) return
+    if (stats.size > mostBytes) throw new GitFailed('output', `A file of the repository has ${stats.size} bytes; at most ${mostBytes} are read.`)
+    await writeFile(to, stats.size === 0 ? '' : file.createReadStream({ autoClose: false, start: 0, end: stats.size - 1 }), { mode: 0o600 })
+    // Git compares the index's own time with the files' to tell which of them must be read again.
+    await utimes(to, Math.floor(stats.atimeMs / 1000), Math.floor(stats.mtimeMs / 1000))
   } finally {
     await file.close()
   }

@@ -17,6 +17,13 @@ export async function findRepository(path: string): Promise<Repository | undefin
   return { topLevel: topLevel!, gitDir: gitDir!, commonDir: commonDir! }
 }
 
+/** The branch that a working tree is on; null when it is on none. */
+export async function currentBranch(path: string): Promise<string | null> {
+  const { exitCode, stdout } = await git(path, ['symbolic-ref', '--quiet', 'HEAD'])
+  const name = stdout.toString().trim()
+  return exitCode === 0 && name.startsWith('refs/heads/') ? name.slice('refs/heads/'.length) : null
+}
+
 /**
  * The paths of the files below a folder that Git tracks, relative to it.
  * @throws Problem NOT_A_GIT_REPOSITORY; CONFLICT when they are too many to list

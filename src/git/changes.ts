@@ -1,0 +1,71 @@
+import { lstat, realpath } from 'node:fs/promises'
+import { join } from 'node:path'
+import { GitFailed, nulSeparated } from './git.ts'
+import type { Quarantine } from './quarantine.ts'
+
+const listTimeoutMs = 60_000
+const mostListBytes = 256 * 1024 * 1024
+
+/** What goes with a worktree: the commits that it and the card's branch name, and all others, which stay. */
+export interface Commits { going: string[]; staying: string[] }
+
+/**
+ * Tells the commits that go from those that stay. Of a repository inside of a worktree (`branch` undefined) all branches
+ * go with the folder, and only what its remotes hold stays.
+ */
+export function commitsOf({ head, refs }: Quarantine, branch: string | null | undefined): Commits {
+  const goes = (name: string) => branch === undefined ? !name.startsWith('refs/remotes/') : name === `refs/heads/${branch}`
+  const going = [head, ...refs.filter(({ name }) => goes(name)).map(({ id }) => id)].filter(id => id !== undefined)
+  return { going: [...new Set(going)], staying: [...new Set(refs.filter(({ name }) => !goes(name)).map(({ id }) => id))] }
+}
+
+/** Whether a commit would be lost. */
+export async function losesCommits(quarantine: Quarantine, branch: string | null | undefined): Promise<boolean> {
+  const { going, staying } = commitsOf(quarantine, branch)
+  if (going.length === 0) return false
+  const revisions = [...going, ...staying.map(id => `^${id}`)].join('\n')
+  return (await quarantine.run(['rev-list', '--max-count=1', '--ignore-missing', '--stdin'], { input: `${revisions}\n`, timeoutMs: listTimeoutMs })).length > 0
+}
+
+/** Whether the index or the files differ from the commit, by untracked files too. Too many differences to list are some. */
+export async function isChanged(quarantine: Quarantine): Promise<boolean> {
+  try {
+    const staged = quarantine.head === undefined ? ['ls-files', '-z'] : ['diff-index', '-z', '--cached', '--name-only', '--ignore-submodules=none', quarantine.head]
+    if ((await quarantine.run(staged, { timeoutMs: listTimeoutMs })).length > 0) return true
+    return (await listChanged(quarantine)).length > 0
+  } catch (error) {
+    if (error instanceof GitFailed && error.reason === 'output') return true
+    throw error
+  }
+}
+
+/** The paths of changed, deleted, unmerged and untracked files; one that ends in a slash is an untracked repository. */
+export async function changedPaths(quarantine: Quarantine): Promise<string[]> {
+  const unmerged = await quarantine.run(['diff-files', '-z', '--name-only', '--diff-filter=U', '--ignore-submodules=all'], { timeoutMs: listTimeoutMs, maxBytes: mostListBytes })
+  return [...new Set([...nulSeparated(unmerged), ...nulSeparated(await listChanged(quarantine, mostListBytes))])]
+}
+
+const listChanged = (quarantine: Quarantine, maxBytes?: number) =>
+  quarantine.run(['ls-files', '-z', '--modified', '--deleted', '--others', '--exclude-standard', '--deduplicate'], { timeoutMs: listTimeoutMs, maxBytes })
+
+/** The folders of repositories that the index names (submodules) or that lie there untracked, without those behind a link. */
+export async function nestedRepositories(quarantine: Quarantine): Promise<string[]> {
+  const entries = nulSeparated(await quarantine.run(['ls-files', '-z', '--stage'], { timeoutMs: listTimeoutMs, maxBytes: mostListBytes }))
+  const submodules = entries.filter(entry => entry.startsWith('160000 ')).map(entry => entry.slice(entry.indexOf('\t') + 1))
+  const untracked = nulSeparated(await listChanged(quarantine, mostListBytes)).filter(path => path.endsWith('/')).map(path => path.slice(0, -1))
+  const folders = await Promise.all([...new Set([...submodules, ...untracked])].map(async path => await isOwnFolder(quarantine, path) ? path : undefined))
+  return folders.filter(path => path !== undefined)
+}
+
+async function isOwnFolder(quarantine: Quarantine, path: string): Promise<boolean> {
+  const folder = join(quarantine.topLevel, path)
+  return await kindOf(folder) === 'folder' && await realpath(folder) === folder
+}
+
+/** What stands at a path, links not followed. */
+export async function kindOf(path: string): Promise<'nothing' | 'file' | 'link' | 'folder' | 'other'> {
+  const stats = await lstat(path).catch(() => undefined)
+  if (!stats) return 'nothing'
+  if (stats.isDirectory()) return 'folder'
+  return stats.isFile() ? 'file' : stats.isSymbolicLink() ? 'link' : 'other'
+}

@@ -1,0 +1,87 @@
+import { appendFile, open, rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { Problem } from '../contract/errors.ts'
+import { changedPaths, commitsOf, kindOf, nestedRepositories } from './changes.ts'
+import { GitFailed } from './git.ts'
+import { openQuarantine, type Quarantine } from './quarantine.ts'
+
+const timeoutMs = 10 * 60_000
+const mostLevels = 16
+
+/**
+ * Writes to the new file `file` (0600, synced) a patch of what would be lost with a worktree: each commit that only
+ * `branch` or no branch holds, then the uncommitted and untracked changes, as one mailbox for `git am` or `git apply`, and
+ * the same for repositories inside of the worktree. Says whether there was anything to lose; without it there is no file.
+ * @throws Problem WORKTREE_DIRTY, DISK_FULL: the patch could not be made, there is no file and nothing may be deleted
+ */
+export async function savePatch(worktreePath: string, branch: string | null, file: string): Promise<boolean> {
+  if (await kindOf(worktreePath) === 'nothing') return false
+  await (await open(file, 'wx', 0o600)).close()
+  try {
+    if (await kindOf(worktreePath) !== 'folder') throw new GitFailed('failed', 'The worktree is not a folder.')
+    await appendAll(worktreePath, branch, file, '', 0)
+    const size = await syncToDisk(file)
+    if (size === 0) await rm(file)
+    return size > 0
+  } catch (error) {
+    await rm(file, { force: true })
+    throw toProblem(error)
+  }
+}
+
+function toProblem(error: unknown): unknown {
+  if ((error as NodeJS.ErrnoException).code === 'ENOSPC') return new Problem('DISK_FULL', undefined, { cause: error })
+  return error instanceof GitFailed ? new Problem('WORKTREE_DIRTY', 'A patch of the worktree could not be saved, so nothing was deleted.', { cause: error }) : error
+}
+
+async function syncToDisk(file: string): Promise<number> {
+  const patch = await open(file, 'r+')
+  try {
+    await patch.sync()
+    return (await patch.stat()).size
+  } finally {
+    await patch.close()
+  }
+}
+
+async function appendAll(path: string, branch: string | null | undefined, file: string, prefix: string, level: number): Promise<void> {
+  if (level > mostLevels) throw new GitFailed('failed', 'Repositories are nested too deep.')
+  const quarantine = await openQuarantine(path, dirname(file))
+  try {
+    const nested = await nestedRepositories(quarantine)
+    await appendCommits(quarantine, branch, file, prefix)
+    await appendChanges(quarantine, nested, file, prefix)
+    for (const folder of nested) await appendAll(join(quarantine.topLevel, folder), undefined, file, `${prefix}${folder}/`, level + 1)
+  } finally {
+    await quarantine.close()
+  }
+}
+
+/** Everything of the files, and nothing that a program of the repository's would make of them. */
+const plainDiff = (prefix: string) => ['--patch', '--binary', '--full-index', '--no-ext-diff', '--no-textconv', '--no-renames', '--no-color', '--ignore-submodules=none', `--src-prefix=a/${prefix}`, `--dst-prefix=b/${prefix}`]
+
+/** Follows the line of first parents, in which each patch, a merge's too, applies to the one before it. */
+async function appendCommits(quarantine: Quarantine, branch: string | null | undefined, file: string, prefix: string): Promise<void> {
+  const { going, staying } = commitsOf(quarantine, branch)
+  for (const [index, tip] of going.entries()) {
+    const revisions = [tip, ...[...staying, ...going.slice(0, index)].map(id => `^${id}`)].join('\n')
+    await quarantine.run(['log', '--reverse', '--first-parent', '--diff-merges=first-parent', '--no-mailmap', '--pretty=mboxrd', ...plainDiff(prefix), '--ignore-missing', '--stdin'], { input: `${revisions}\n`, appendTo: file, timeoutMs })
+  }
+}
+
+async function appendChanges(quarantine: Quarantine, nested: readonly string[], file: string, prefix: string): Promise<void> {
+  const paths = (await changedPaths(quarantine)).filter(path => !path.endsWith('/') && !nested.includes(path))
+  const kinds = await Promise.all(paths.map(path => kindOf(join(quarantine.topLevel, path))))
+  const input = paths.filter((_, index) => kinds[index] !== 'other').map(path => `${path}\0`).join('')
+  // The patch holds the bytes of the files as they are.
+  await writeFile(join(quarantine.gitDir, 'info/attributes'), '* -text -ident -filter -working-tree-encoding\n')
+  await quarantine.run(['update-index', '--add', '--remove', '--replace', '-z', '--stdin'], { input, timeoutMs })
+  const before = quarantine.head === undefined ? await treeOf(quarantine, ['hash-object', '-w', '-t', 'tree', '--stdin']) : await treeOf(quarantine, ['rev-parse', `${quarantine.head}^{tree}`])
+  const after = await treeOf(quarantine, ['write-tree'])
+  if (before === after) return
+  await appendFile(file, `From ${'0'.repeat(40)} Mon Sep 17 00:00:00 2001\nFrom: board <board@localhost>\nDate: ${new Date().toUTCString()}\nSubject: [PATCH] Uncommitted changes${prefix && ` in ${JSON.stringify(prefix)}`}\n\n`)
+  await quarantine.run(['diff-tree', '-r', ...plainDiff(prefix), before, after], { appendTo: file, timeoutMs })
+  await appendFile(file, '\n')
+}
+
+const treeOf = async (quarantine: Quarantine, args: readonly string[]) => (await quarantine.run(args, { input: '' })).toString().trim()
