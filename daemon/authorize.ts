@@ -1,7 +1,7 @@
 import { Problem, type ErrorCode } from '../src/contract/errors.ts'
 import type { ProjectRole, Route, Who } from '../src/contract/route.ts'
 import { requireRole } from '../src/domain/access.ts'
-import { isAdmin, type Caller } from '../src/identity/caller.ts'
+import { isAdmin, type Caller } from '../src/domain/caller.ts'
 import { projectOfAttachment } from '../src/store/attachments.ts'
 import { projectOfCard } from '../src/store/cards.ts'
 import type { Reader } from '../src/store/database.ts'

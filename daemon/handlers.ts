@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Output, ProjectRole, Received, Route } from '../src/contract/route.ts'
-import type { Caller } from '../src/identity/caller.ts'
+import type { Caller } from '../src/domain/caller.ts'
 import type { Transaction } from '../src/store/database.ts'
 
 /** What a handler knows of the request beside its input. */

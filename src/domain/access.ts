@@ -1,6 +1,6 @@
 import { Problem } from '../contract/errors.ts'
 import type { ProjectRole } from '../contract/route.ts'
-import { isAdmin, type Caller } from '../identity/caller.ts'
+import { isAdmin, type Caller } from './caller.ts'
 import type { Reader } from '../store/database.ts'
 import { readGrant } from '../store/projects.ts'
 

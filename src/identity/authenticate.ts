@@ -3,8 +3,8 @@ import type { Permission } from '../contract/route.ts'
 import { check, hashToken } from '../ids/token.ts'
 import { findKeyWithOwner } from '../store/keys.ts'
 import { findSignIn } from '../store/signInTokens.ts'
-import { readFirstSuperAdmin } from '../store/users.ts'
-import { localOperator, type Caller } from './caller.ts'
+import { localOperator, readFirstSuperAdmin } from '../store/users.ts'
+import type { Caller } from '../domain/caller.ts'
 import type { Realm } from './identity.ts'
 
 const dayMs = 86_400_000

@@ -4,8 +4,8 @@ import { projectRole } from '../domain/access.ts'
 import { hashToken, lastFour, mint } from '../ids/token.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import { deleteKey, insertKey, listKeys, readKey, seesOrganization, setKeyExpiry, type KeyRow, type KeyScope, type NewKeyRow } from '../store/keys.ts'
-import { readFirstSuperAdmin } from '../store/users.ts'
-import { isAdmin, localOperator, type Caller } from './caller.ts'
+import { localOperator, readFirstSuperAdmin } from '../store/users.ts'
+import { isAdmin, type Caller } from '../domain/caller.ts'
 import type { Identity } from './identity.ts'
 
 const dayMs = 86_400_000

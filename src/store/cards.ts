@@ -64,14 +64,15 @@ export function listCards(db: Reader, filter: CardFilter): Promise<CardRow[]> {
 export const readCards = (db: Reader, ids: readonly number[]): Promise<CardRow[]> => db.all(
   `SELECT ${fields} FROM json_each(?) j JOIN cards c ON c.id = j.value JOIN columns l ON l.id = c.column_id ${placeJoins} WHERE c.deleted_at IS NULL ORDER BY j.key`, [JSON.stringify(ids)])
 
-/** A page of listed cards by id as JSON text, in the external view, made by the database: a third of the cost of objects. */
+/** A page of listed cards by id as JSON text, in the external view, made by the database: a third of the cost of objects, and group_concat of objects half of json_group_array. */
 export async function listExternalJson(db: Reader, filter: CardFilter): Promise<{ items: string; nextCursor: number | null }> {
   const { where, args } = conditions(filter, listed)
-  const page = (await db.get<{ items: string; lastId: number | null; count: number }>(
-    `SELECT json_group_array(json(item)) AS items, max(id) AS lastId, count(*) AS count FROM (SELECT c.id, ${externalItem} AS item ${from} WHERE ${where} ORDER BY c.id LIMIT ?)`, [...args, filter.limit]))!
-  if (page.count < filter.limit) return { items: page.items, nextCursor: null }
+  const page = (await db.get<{ items: string | null; lastId: number | null; count: number }>(
+    `SELECT group_concat(item) AS items, max(id) AS lastId, count(*) AS count FROM (SELECT c.id, ${externalItem} AS item ${from} WHERE ${where} ORDER BY c.id LIMIT ?)`, [...args, filter.limit]))!
+  const items = `[${page.items ?? ''}]`
+  if (page.count < filter.limit) return { items, nextCursor: null }
   const later = await db.get(`SELECT 1 FROM cards c WHERE ${where} LIMIT 1`, [...conditions({ ...filter, cursor: page.lastId! }, listed).args])
-  return { items: page.items, nextCursor: later ? page.lastId : null }
+  return { items, nextCursor: later ? page.lastId : null }
 }
 
 const flag = (column: string) => `json(iif(${column}, 'true', 'false'))`

@@ -1,6 +1,9 @@
 import type { UserRole } from '../contract/fields.ts'
 import type { Reader, Transaction } from './database.ts'
 
+/** The account before the first user exists: whoever holds the local token. What it owns passes to the first user. */
+export const localOperator = 0
+
 export interface UserRow { id: number; email: string; displayName: string; role: UserRole }
 
 const fields = 'id, email, display_name AS displayName, role'

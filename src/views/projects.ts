@@ -3,9 +3,9 @@ import type { EventData } from '../contract/events.ts'
 import type { ExternalStats } from '../contract/external.ts'
 import type { Project, Stats } from '../contract/projects.ts'
 import type { ProjectRole } from '../contract/route.ts'
-import { localOperator } from '../identity/caller.ts'
 import type { Counts } from '../store/cards.ts'
 import type { ProjectRow, VisibleProject } from '../store/projects.ts'
+import { localOperator } from '../store/users.ts'
 
 const idOrNull = (id: number | null) => id === null ? null : String(id)
 

@@ -1,7 +1,7 @@
 import type { InferOutput } from 'valibot'
 import type { Me, SignedIn } from '../contract/auth.ts'
 import type { SignedInUser } from '../identity/accounts.ts'
-import type { Caller } from '../identity/caller.ts'
+import type { Caller } from '../domain/caller.ts'
 import type { UserRow } from '../store/users.ts'
 
 type Account = InferOutput<typeof Me>

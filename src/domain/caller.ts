@@ -1,9 +1,6 @@
 import type { UserRole } from '../contract/fields.ts'
 import type { Permission } from '../contract/route.ts'
 
-/** The account before the first user exists: whoever holds the local token. What it owns passes to the first user. */
-export const localOperator = 0
-
 /** Who sends a request, as its token tells. */
 export interface Caller {
   kind: 'user' | 'local' | 'key'

@@ -1,0 +1,68 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), '..')
+
+/** The floor of each folder. Imports go down or stay on the floor. */
+const floors: Record<string, number> = {
+  'src/contract': 1, 'src/config': 1, 'src/ids': 1,
+  'src/client': 2, 'src/store': 2, 'src/events': 2, 'src/git': 2, 'src/views': 2,
+  'src/domain': 3, 'src/identity': 3, 'cli': 3,
+  'src': 5, 'daemon': 6,
+}
+/** The command line is a client: it may know the contract, the client and the configuration. `serve` hands over to the daemon. */
+const cliMayImport = ['cli', 'src/contract', 'src/client', 'src/config']
+const cliExceptions = ['cli/commands/serve.ts -> daemon/main.ts']
+
+interface Import { from: string; to: string; line: string }
+const sources = ['src', 'cli', 'daemon'].flatMap(folder => readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map(file => join(folder, file))).filter(file => /\.tsx?$/.test(file))
+const imports: Import[] = sources.flatMap(file => [...readFileSync(join(root, file), 'utf8').matchAll(/(?:^|\n)\s*(?:import|export)[^'"\n]*?from '(\.[^']+)'|import\('(\.[^']+)'\)/g)]
+  .map(([line, stated, lazy]) => ({ from: file, to: relative(root, resolve(root, dirname(file), stated ?? lazy!)), line: line.trim() })))
+
+const room = (file: string) => Object.keys(floors).filter(folder => file.startsWith(`${folder}/`)).sort((a, b) => b.length - a.length)[0]
+/** Files a room above wires by type only: the application is described where it is wired. */
+const typeOnly = ({ line }: Import) => line.startsWith('import type') || /^import \{ (type \w+(, )?)+ \}/.test(line)
+
+test('every source file stands in a room that has a floor', () => {
+  expect(sources.filter(file => room(file) === undefined)).toEqual([])
+})
+
+test('imports go down, never up', () => {
+  const up = imports.filter(each => !each.from.startsWith('cli/') && room(each.to) !== undefined && floors[room(each.to)!]! > floors[room(each.from)!]! && !(each.to === 'src/app.ts' && typeOnly(each)))
+  expect(up.map(({ from, to }) => `${from} -> ${to}`)).toEqual([])
+})
+
+test('the command line imports the contract, the client and the configuration only', () => {
+  const foreign = imports.filter(({ from, to }) => from.startsWith('cli/') && !to.startsWith('package.json') && !cliMayImport.some(folder => to.startsWith(`${folder}/`))).map(({ from, to }) => `${from} -> ${to}`)
+  expect(foreign).toEqual(cliExceptions)
+})
+
+test('the contract imports nothing but itself and valibot', () => {
+  const packages = sources.filter(file => file.startsWith('src/contract/')).flatMap(file => [...readFileSync(join(root, file), 'utf8').matchAll(/from '([^.'][^']*)'/g)].map(match => match[1]))
+  expect([...new Set(packages)]).toEqual(['valibot'])
+  expect(imports.filter(({ from, to }) => from.startsWith('src/contract/') && !to.startsWith('src/contract/'))).toEqual([])
+})
+
+test('no rooms on one floor import each other in a circle', () => {
+  const arrows = new Map<string, Set<string>>()
+  for (const each of imports) {
+    const [from, to] = [room(each.from), room(each.to)]
+    if (from && to && from !== to && !(each.to === 'src/app.ts')) arrows.set(from, (arrows.get(from) ?? new Set()).add(to))
+  }
+  expect([...arrows.keys()].filter(start => reaches(arrows, start, start))).toEqual([])
+})
+
+test('only the store knows SQL', () => {
+  const sql = /\b(SELECT .+ FROM|INSERT INTO|UPDATE \w+ SET|DELETE FROM|PRAGMA)\b/
+  expect(sources.filter(file => !file.startsWith('src/store/') && sql.test(readFileSync(join(root, file), 'utf8')))).toEqual([])
+})
+
+function reaches(arrows: Map<string, Set<string>>, from: string, goal: string, seen = new Set<string>()): boolean {
+  for (const next of arrows.get(from) ?? []) {
+    if (next === goal) return true
+    if (!seen.has(next) && (seen.add(next), reaches(arrows, next, goal, seen))) return true
+  }
+  return false
+}

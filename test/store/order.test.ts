@@ -1,0 +1,75 @@
+import fc from 'fast-check'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openDatabase, type Database } from '../../src/store/database.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import { countOrdered, insertCard, orderedIds, placeJoins, placeSql, removeCard } from '../../src/store/order.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'board-order-'))
+let db: Database
+
+beforeAll(async () => {
+  db = openDatabase({ path: join(folder, 'board.db'), clock: () => new Date() })
+  await migrate(db)
+  await db.transaction(async tx => {
+    await tx.run(`INSERT INTO projects VALUES (1, 'p', '/', 0, NULL, '', '')`)
+    await tx.run(`INSERT INTO boards VALUES (1, 1, 'b', 0, '')`)
+    for (const id of [1, 2]) await tx.run(`INSERT INTO columns VALUES (?, 1, 1, 'c', 'backlog', '', ?)`, [id, id])
+  })
+})
+afterAll(async () => {
+  await db.close()
+  rmSync(folder, { recursive: true })
+})
+
+interface Model { columns: Map<number, number[]>; next: number }
+const step = fc.record({ kind: fc.constantFrom('add', 'add', 'move', 'move', 'remove'), which: fc.nat(), column: fc.constantFrom(1, 2), at: fc.oneof(fc.constant(0), fc.nat({ max: 700 }), fc.constant(undefined)) })
+type Step = { kind: string; which: number; column: number; at: number | undefined }
+
+test('a column keeps the order of a plain list through any inserts, moves and removals', { timeout: 120_000 }, async () => {
+  const model: Model = { columns: new Map([[1, []], [2, []]]), next: 1 }
+  await db.transaction(async tx => {
+    for (let id = 0; id < 600; id++) await add(model, 1, undefined)
+    async function add(of: Model, column: number, at: number | undefined) {
+      const { lastId } = await tx.run(`INSERT INTO cards (project_id, board_id, column_id, title, prompt, created_at, updated_at) VALUES (1, 1, ?, 't', '', '', '')`, [column])
+      await insertCard(tx, column, lastId, at)
+      of.columns.get(column)!.splice(at ?? Number.MAX_SAFE_INTEGER, 0, lastId)
+    }
+  })
+  await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 120 }), async steps => {
+    for (const each of steps) await apply(model, each)
+    for (const column of [1, 2]) await expectSame(column, model.columns.get(column)!)
+  }), { numRuns: 40 })
+})
+
+async function apply(model: Model, { kind, which, column, at }: Step): Promise<void> {
+  const all = [...model.columns.values()].flat()
+  await db.transaction(async tx => {
+    if (kind === 'add' || all.length === 0) {
+      const { lastId } = await tx.run(`INSERT INTO cards (project_id, board_id, column_id, title, prompt, created_at, updated_at) VALUES (1, 1, ?, 't', '', '', '')`, [column])
+      await insertCard(tx, column, lastId, at)
+      model.columns.get(column)!.splice(at ?? Number.MAX_SAFE_INTEGER, 0, lastId)
+      return
+    }
+    const id = all[which % all.length]!
+    const from = [...model.columns].find(([, ids]) => ids.includes(id))![0]
+    const card = (await tx.get<{ chunkId: number }>('SELECT chunk_id AS chunkId FROM cards WHERE id = ?', [id]))!
+    await removeCard(tx, { id, columnId: from, chunkId: card.chunkId })
+    model.columns.get(from)!.splice(model.columns.get(from)!.indexOf(id), 1)
+    if (kind === 'remove') return void await tx.run('DELETE FROM cards WHERE id = ?', [id])
+    await tx.run('UPDATE cards SET column_id = ? WHERE id = ?', [column, id])
+    await insertCard(tx, column, id, at)
+    model.columns.get(column)!.splice(at ?? Number.MAX_SAFE_INTEGER, 0, id)
+  })
+}
+
+async function expectSame(column: number, ids: number[]): Promise<void> {
+  expect(await countOrdered(db, column)).toBe(ids.length)
+  expect(await orderedIds(db, column, 0, 1_000_000)).toEqual(ids)
+  const window = Math.floor(ids.length / 3)
+  expect(await orderedIds(db, column, window, 50)).toEqual(ids.slice(window, window + 50))
+  const places = await db.all<{ id: number; place: number }>(`SELECT c.id, ${placeSql} AS place FROM cards c ${placeJoins} WHERE c.column_id = ? ORDER BY place`, [column])
+  expect(places.map(({ id, place }) => [id, place])).toEqual(ids.map((id, place) => [id, place]))
+}
