@@ -4,7 +4,7 @@ import { deleteOldestEvents, insertEvent, readEvents, readLastSeq, readOldestSeq
 
 export type { StoredEvent } from '../store/events.ts'
 
-const pageSize = 500
+const pageSize = 100
 const keptMs = 7 * 24 * 60 * 60 * 1000
 const keptEvents = 100_000
 const mostPrunedAtOnce = 5000
@@ -76,8 +76,10 @@ function startTail(db: Database, publish: (events: StoredEvent[]) => void): { st
         const page = await readEvents(db, seq, pageSize)
         if (!running || page.length === 0) continue
         seq = page.at(-1)!.seq
-        news ||= page.length === pageSize
         publish(page)
+        if (page.length < pageSize) continue
+        news = true
+        await new Promise(setImmediate)
       }
     } catch {
       if (running) retry = setTimeout(wake, retryMs)

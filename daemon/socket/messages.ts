@@ -1,0 +1,51 @@
+import { Problem } from '../../src/contract/errors.ts'
+import { ClientMessage } from '../../src/contract/events.ts'
+import { projectRole } from '../../src/domain/access.ts'
+import type { Caller } from '../../src/domain/caller.ts'
+import type { Reader } from '../../src/store/database.ts'
+import { validate } from '../input.ts'
+import type { Connection } from './connection.ts'
+import type { Feed } from './feed.ts'
+import { errorFrame, pongFrame } from './frame.ts'
+
+/**
+ * Does what a client's message says and answers it; what is wrong with the message is an answer too.
+ * @param raw text, or bytes when the message was binary
+ */
+export async function handleMessage(db: Reader, connection: Connection, feed: Feed, raw: unknown): Promise<void> {
+  let projectId: number | undefined
+  try {
+    const message = parse(raw)
+    if (message.type === 'ping') return connection.send(pongFrame)
+    projectId = Number(message.payload.projectId)
+    if (message.type === 'unsubscribe') return feed.unsubscribe(projectId)
+    await requireSight(db, connection.caller, projectId)
+    if (feed.projects().length >= mostProjects && !feed.projects().includes(projectId)) throw new Problem('VALIDATION_FAILED', `A socket may follow at most ${mostProjects} projects.`)
+    await feed.subscribe(projectId, message.payload.since)
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    connection.send(errorFrame(error, projectId))
+  }
+}
+
+const mostProjects = 500
+
+function parse(raw: unknown): ClientMessage {
+  if (typeof raw !== 'string') throw new Problem('VALIDATION_FAILED', 'A message must be text.')
+  let value: unknown
+  try {
+    value = JSON.parse(raw)
+  } catch (error) {
+    throw new Problem('INVALID_JSON', 'The message is not valid JSON.', { cause: error })
+  }
+  return validate(ClientMessage, value) as ClientMessage
+}
+
+/**
+ * Lets a caller pass who may see a project's cards.
+ * @throws Problem INSUFFICIENT_PERMISSIONS, PROJECT_NOT_FOUND
+ */
+export async function requireSight(db: Reader, caller: Caller, projectId: number): Promise<void> {
+  if (caller.key && !caller.key.permissions.includes('cards.read')) throw new Problem('INSUFFICIENT_PERMISSIONS', 'The API key lacks the permission cards.read.')
+  if (!await projectRole(db, caller, projectId)) throw new Problem('PROJECT_NOT_FOUND')
+}

@@ -1,0 +1,67 @@
+import { Problem } from '../../src/contract/errors.ts'
+import type { Caller } from '../../src/domain/caller.ts'
+import type { Reader } from '../../src/store/database.ts'
+import type { Log } from '../log.ts'
+import { closeCodes, type Connection } from './connection.ts'
+import type { Feed } from './feed.ts'
+import { errorFrame } from './frame.ts'
+import { requireSight } from './messages.ts'
+
+const roundMs = 500
+
+/** Looks twice a second whether open sockets may stay open and follow what they follow. */
+export interface Watch {
+  /** Looks at once as well. */
+  look(): void
+  stop(): void
+}
+
+export function startWatch(db: Reader, feeds: ReadonlyMap<Connection, Feed>, log: Log): Watch {
+  let looking = false
+  let again = false
+  const look = async () => {
+    again = looking
+    if (looking || feeds.size === 0) return
+    looking = true
+    do {
+      again = false
+      const round = createRound(db)
+      for (const [connection, feed] of [...feeds]) await round(connection, feed).catch((error: unknown) => log('warn', 'A socket could not be checked.', { cause: String(error) }))
+    } while (again)
+    looking = false
+  }
+  const timer = setInterval(() => void look(), roundMs).unref()
+  return { look: () => void look(), stop: () => clearInterval(timer) }
+}
+
+/** One look at all sockets. A token, and an account in a project, is looked up once however many sockets it has. */
+function createRound(db: Reader): (connection: Connection, feed: Feed) => Promise<void> {
+  const callers = new Map<string, Promise<Caller>>()
+  const sights = new Map<string, Promise<void>>()
+  const once = <T>(known: Map<string, Promise<T>>, key: string, find: () => Promise<T>) => {
+    if (!known.has(key)) known.set(key, find())
+    return known.get(key)!
+  }
+  return async (connection, feed) => {
+    if (connection.isStalled(feed.owedBytes())) connection.end(closeCodes.tooMuch, 'More than 1 MiB waits to be read.')
+    const renewal = await outcomeOf(once(callers, connection.caller.tokenHash, connection.renew))
+    if (renewal instanceof Problem) return connection.end(closeCodes.unauthenticated, renewal.message)
+    const caller = connection.caller = renewal
+    for (const projectId of feed.projects()) {
+      const refusal = await outcomeOf(once(sights, `${caller.userId} ${caller.key?.id} ${projectId}`, () => requireSight(db, caller, projectId)))
+      if (!refusal) continue
+      feed.unsubscribe(projectId)
+      connection.send(errorFrame(refusal, projectId))
+    }
+  }
+}
+
+/** A promise's result, or the Problem for which the client is to blame. */
+async function outcomeOf<T>(promise: Promise<T>): Promise<T | Problem> {
+  try {
+    return await promise
+  } catch (error) {
+    if (error instanceof Problem && error.status < 500) return error
+    throw error
+  }
+}

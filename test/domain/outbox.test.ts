@@ -1,0 +1,111 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { append, createOutbox, type Outbox, type StoredEvent } from '../../src/events/outbox.ts'
+import { openDatabase, type Database, type Transaction } from '../../src/store/database.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import { eventually } from '../helper.ts'
+
+let folder: string
+let now: Date
+let db: Database
+let outbox: Outbox
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'board-outbox-'))
+  now = new Date('2026-05-01T12:00:00.000Z')
+  db = openDatabase({ path: join(folder, 'board.db'), clock: () => now })
+  await migrate(db)
+  outbox = createOutbox(db)
+})
+afterEach(async () => {
+  outbox.close()
+  await db.close()
+  rmSync(folder, { recursive: true })
+})
+
+const view = (tx: Transaction, projectId: number, id: number) => append(tx, 'card.viewed', projectId, { id: String(id) })
+const seqs = (events: StoredEvent[]) => events.map(event => event.seq)
+const upTo = (last: number, first = 1) => Array.from({ length: last - first + 1 }, (_, index) => first + index)
+
+test('every committed event is published once, in order and without a hole, whatever fails between them', async () => {
+  const heard: StoredEvent[] = []
+  outbox.subscribe(events => heard.push(...events))
+  const writes = upTo(300).map(id => db.transaction(async tx => {
+    await view(tx, id % 3, id)
+    if (id % 5 === 0) throw new Error('undone')
+    if (id % 7 === 0) await view(tx, 9, id)
+  }))
+  const outcomes = await Promise.allSettled(writes)
+  const committed = outcomes.filter(outcome => outcome.status === 'fulfilled').length
+  expect(committed).toBe(240)
+  const last = await outbox.lastSeq()
+  await eventually('the last event', () => heard.at(-1)?.seq === last)
+  expect(seqs(heard)).toEqual(upTo(last))
+  expect(heard[0]).toEqual({ seq: 1, projectId: 1, type: 'card.viewed', data: '{"id":"1"}', at: '2026-05-01T12:00:00.000Z' })
+})
+
+test('a listener hears what is committed after it began, and nothing after it ended', async () => {
+  await db.transaction(tx => view(tx, 1, 1))
+  const early: StoredEvent[] = []
+  const late: StoredEvent[] = []
+  const end = outbox.subscribe(events => early.push(...events))
+  await db.transaction(tx => view(tx, 1, 2))
+  await eventually('the second event', () => early.length === 1)
+  outbox.subscribe(events => late.push(...events))
+  end()
+  await db.transaction(tx => view(tx, 1, 3))
+  await eventually('the third event', () => late.length === 1)
+  expect([seqs(early), seqs(late)]).toEqual([[2], [3]])
+})
+
+test('a burst larger than a page reaches every listener whole', async () => {
+  const heard: number[][] = [[], []]
+  for (const list of heard) outbox.subscribe(events => list.push(...seqs(events)))
+  await db.transaction(async tx => { for (const id of upTo(1234)) await view(tx, 1, id) })
+  await eventually('the last event', () => heard.every(list => list.length === 1234))
+  expect(heard).toEqual([upTo(1234), upTo(1234)])
+})
+
+test('events of another database in this process are not heard', async () => {
+  const other = openDatabase({ path: join(folder, 'other.db'), clock: () => now })
+  await migrate(other)
+  const heard: StoredEvent[] = []
+  outbox.subscribe(events => heard.push(...events))
+  await other.transaction(tx => view(tx, 1, 1))
+  await db.transaction(tx => view(tx, 2, 2))
+  await eventually('the own event', () => heard.length > 0)
+  expect(heard.map(event => event.projectId)).toEqual([2])
+  await other.close()
+})
+
+test('replay answers one project\'s events after a seq, oldest first, a page at a time', async () => {
+  await db.transaction(async tx => { for (const id of upTo(20)) await view(tx, id % 2, id) })
+  expect(seqs(await outbox.replay(1, 4, 3))).toEqual([5, 7, 9])
+  expect(seqs(await outbox.replay(1, 15, 100))).toEqual([17, 19])
+  expect(await outbox.replay(1, 20, 100)).toEqual([])
+  expect(await outbox.replay(7, 0, 100)).toEqual([])
+})
+
+test('events are kept for 7 days and 100,000 events at least, and pruned in bounded pieces from the oldest on', async () => {
+  const prune = async () => {
+    const pieces: number[] = []
+    for (let piece = -1; piece !== 0;) pieces.push(piece = await db.transaction(tx => outbox.prune(tx)))
+    return pieces
+  }
+  await db.transaction(async tx => { for (const id of upTo(103_000)) await view(tx, 1, id) })
+  expect(await prune()).toEqual([0])
+  now = new Date('2026-05-08T11:59:59.000Z')
+  await db.transaction(async tx => { for (const id of upTo(4_000)) await view(tx, 1, id) })
+  expect(await prune()).toEqual([0])
+  now = new Date('2026-05-08T12:00:01.000Z')
+  expect(await prune()).toEqual([5000, 2000, 0])
+  expect([await outbox.oldestSeq(), await outbox.lastSeq()]).toEqual([7001, 107_000])
+  await db.transaction(tx => view(tx, 1, 1))
+  expect(await outbox.lastSeq()).toBe(107_001)
+})
+
+test('an empty database has no last seq and would begin with 1', async () => {
+  expect([await outbox.lastSeq(), await outbox.oldestSeq()]).toEqual([0, 1])
+})
