@@ -1,6 +1,6 @@
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { Command, InvalidArgumentError } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
-import { fillHelp } from './help.ts'
+import { fillHelp, formatHelp } from './help.ts'
 import { groups, nouns, type Noun } from './tree.ts'
 
 /**
@@ -9,9 +9,9 @@ import { groups, nouns, type Noun } from './tree.ts'
  */
 export function createProgram(): Command {
   const program = new Command('board').description('A project board that runs coding agents, and its command line.')
-    .version(manifest.version, '-V, --version', 'Print the version.').helpCommand(false).exitOverride()
+    .version(manifest.version, '-V, --version', 'print the version').helpCommand(false).exitOverride()
     .configureOutput({ writeErr: () => { /* errors.ts tells of errors */ }, outputError: () => { /* the same */ } })
-    .configureHelp({ showGlobalOptions: true, sortSubcommands: false })
+    .configureHelp({ showGlobalOptions: true, formatHelp })
     .hook('preSubcommand', (_program, command) => load(command))
   addGlobals(program)
   for (const group of groups) for (const noun of nouns) if (noun.group === group) addNoun(program, noun)
@@ -37,23 +37,23 @@ export async function load(command: Command): Promise<void> {
 }
 
 function addNoun(program: Command, { name, alias, summary, group }: Noun): void {
-  const command = program.command(name).summary(summary).description(`${summary}.`).helpGroup(`${group}:`)
+  const command = program.command(name).summary(summary).description(`${summary}.`).helpGroup(group).helpCommand(false)
   if (alias) command.alias(alias)
 }
 
 function addGlobals(program: Command): void {
   program
-    .addOption(new Option('--url <url>', 'the server').helpGroup('Global options:'))
-    .addOption(new Option('--token-file <file>', 'a file that holds the token').helpGroup('Global options:'))
-    .addOption(new Option('--profile <name>', 'the profile to use').helpGroup('Global options:'))
-    .addOption(new Option('-P, --project <project>', 'the project, by name or id').helpGroup('Global options:'))
-    .addOption(new Option('--json [fields]', 'print JSON: everything, or the named fields (id,title)').helpGroup('Output options:'))
-    .addOption(new Option('--jq <expression>', 'filter the JSON').helpGroup('Output options:'))
-    .addOption(new Option('-q, --quiet', 'print ids only, and no talk').helpGroup('Output options:'))
-    .addOption(new Option('--no-color', 'print no colour').helpGroup('Output options:'))
-    .addOption(new Option('--no-input', 'never ask').helpGroup('Global options:'))
-    .addOption(new Option('--timeout <seconds>', 'how long an answer may take').argParser(seconds).helpGroup('Global options:'))
-    .addOption(new Option('--debug', 'print each request on stderr').helpGroup('Global options:'))
+    .option('--url <url>', 'the server')
+    .option('--token-file <file>', 'a file that holds the token, - for stdin')
+    .option('--profile <name>', 'the profile to use')
+    .option('-P, --project <project>', 'the project, by name or id')
+    .option('--json [fields]', 'print JSON: everything, or the named fields (id,title)')
+    .option('--jq <expression>', 'filter the JSON')
+    .option('-q, --quiet', 'print ids only, and no talk')
+    .option('--no-color', 'print no colour')
+    .option('--no-input', 'never ask')
+    .option('--timeout <seconds>', 'how long an answer may take', seconds)
+    .option('--debug', 'print each request on stderr')
     .helpOption('-h, --help', 'show help')
 }
 

@@ -3,23 +3,23 @@ import { ApiFailure } from '../../src/client/failures.ts'
 import { send, type Answer } from '../../src/client/http.ts'
 import { contract } from '../../src/contract/index.ts'
 import type { Route } from '../../src/contract/route.ts'
+import { several } from '../arguments.ts'
 import { openContext, type Context } from '../context.ts'
 import { usage } from '../exit.ts'
 import { example } from '../help.ts'
 import { readText } from '../prompt.ts'
 import { harmless } from '../text.ts'
-import { collect } from './settings.ts'
 
-interface Options { method?: string; rawField: string[]; field: string[]; header: string[]; input?: string; paginate?: boolean; include?: boolean; silent?: boolean }
+interface Options { method?: string; rawField?: string[]; field?: string[]; header?: string[]; input?: string; paginate?: boolean; include?: boolean; silent?: boolean }
 interface Call { method: string; path: string; body: string | undefined; headers: Record<string, string> }
 
 export function register(command: Command): void {
   example(command.argument('<path>', 'a path such as /api/projects; {projectId} becomes the current project')
     .description('Call any route of the API. It prints the answer\'s data; the document of all routes is at /api/openapi.json.')
     .option('-X, --method <method>', 'GET, or POST when fields are given')
-    .option('-f, --raw-field <key=value>', 'a text field of the body, or of the query with GET (repeat it)', collect, [])
-    .option('-F, --field <key=value>', 'the same, where true, false, null and numbers are themselves and @file is a file\'s text', collect, [])
-    .option('-H, --header <name: value>', 'a header (repeat it)', collect, [])
+    .option('-f, --raw-field <key=value>', 'a text field of the body, or of the query with GET (repeat it)', several)
+    .option('-F, --field <key=value>', 'the same, where true, false, null and numbers are themselves and @file is a file\'s text', several)
+    .option('-H, --header <name: value>', 'a header (repeat it)', several)
     .option('--input <file>', 'the body from a file, - for stdin')
     .option('--paginate', 'fetch all pages and print them as one list')
     .option('-i, --include', 'print the status, the headers and the body as they came')
@@ -46,7 +46,7 @@ async function api(command: Command, path: string, options: Options): Promise<vo
 }
 
 async function prepare(context: Context, path: string, options: Options): Promise<Call> {
-  const fields = Object.fromEntries([...options.rawField.map(text => pair(text, '-f')), ...await Promise.all(options.field.map(typed))])
+  const fields = Object.fromEntries([...(options.rawField ?? []).map(text => pair(text, '-f')), ...await Promise.all((options.field ?? []).map(typed))])
   const hasFields = Object.keys(fields).length > 0
   if (options.input !== undefined && hasFields) throw usage('--input and fields exclude each other')
   const method = (options.method ?? (hasFields || options.input !== undefined ? 'POST' : 'GET')).toUpperCase()
@@ -54,7 +54,7 @@ async function prepare(context: Context, path: string, options: Options): Promis
   const target = await pathOf(context, path)
   const inQuery = hasFields && (method === 'GET' || method === 'DELETE')
   const body = options.input !== undefined ? await readText(options.input, '--input') : hasFields && !inQuery ? JSON.stringify(fields) : undefined
-  return { method, path: inQuery ? withQuery(target, fields) : target, body, headers: Object.fromEntries(options.header.map(header)) }
+  return { method, path: inQuery ? withQuery(target, fields) : target, body, headers: Object.fromEntries((options.header ?? []).map(header)) }
 }
 
 /** The path below the server's address. The token goes nowhere else, so a whole URL is refused unless it is that server's. */

@@ -1,15 +1,15 @@
 import type { Command } from 'commander'
 import { Live, type LiveMessage } from '../../src/client/socket.ts'
 import { events } from '../../src/contract/events.ts'
-import { openContext, requireUser, type Context } from '../context.ts'
+import { several } from '../arguments.ts'
+import { openContext, type Context } from '../context.ts'
 import { usage } from '../exit.ts'
 import { example } from '../help.ts'
 import type { Column } from '../output.ts'
 import { nearest } from '../text.ts'
 import { runForEvent } from '../runForEvent.ts'
-import { collect } from './settings.ts'
 
-interface Options { type: string[]; since?: string; exec?: string }
+interface Options { type?: string[]; since?: string; exec?: string }
 
 const titleOf = ({ data }: LiveMessage): string => {
   const { id, title, name } = (data ?? {}) as { id?: string; title?: string; name?: string }
@@ -22,7 +22,7 @@ const columns: Column<LiveMessage>[] = [
 
 export function register(command: Command): void {
   example(command.description('Follow what happens in the project, until it is interrupted. In a pipe, each event is a line of JSON.')
-    .option('--type <types>', 'only these, with commas or *: card.*,board.created (repeat it)', collect, [])
+    .option('--type <types>', 'only these, with commas or *: card.*,board.created (repeat it)', several)
     .option('--since <seq>', 'first everything after this event')
     .option('--exec <command>', 'run a shell command for each event, which it gets as JSON on stdin and as BOARD_EVENT_TYPE, BOARD_EVENT_SEQ, BOARD_CARD_ID'),
   'board events --type card.moved', 'board events --json --jq .data.title', 'board events --type card.completed --exec \'notify-send "$BOARD_EVENT_TYPE" "card $BOARD_CARD_ID"\'')
@@ -30,10 +30,9 @@ export function register(command: Command): void {
 }
 
 async function follow(command: Command, options: Options): Promise<void> {
-  const wanted = filterOf(options.type)
+  const wanted = filterOf(options.type ?? [])
   const since = options.since === undefined ? undefined : seqOf(options.since)
   const context = await openContext(command)
-  requireUser(context, 'events')
   const { id, name } = await context.project()
   const told = teller(context, options.exec)
   const live = new Live(context.connection, { onEvent: message => { if (message.type === 'resync' || wanted(message.type)) told.tell(message) }, onState: state => {

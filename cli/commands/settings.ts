@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { several } from '../arguments.ts'
 import { openContext, requireUser, type Context } from '../context.ts'
 import { usage } from '../exit.ts'
 import { example } from '../help.ts'
@@ -19,10 +20,10 @@ export function register(command: Command): void {
   example(command.command('get [group]').summary('Show settings').description('Show the settings of a group, or of all groups.'), 'board settings get user', 'board settings get shortcuts --json quit')
     .action((name?: string) => get(command, name))
   example(command.command('set <group>').summary('Change settings').description('Change some settings of a group. What is not named stays.')
-    .option('-f, --field <key=value>', 'a setting; true, false, numbers and JSON are understood (repeat it for more)', collect, [])
+    .option('-f, --field <key=value>', 'a setting; true, false, numbers and JSON are understood (repeat it for more)', several)
     .option('-F, --file <file>', 'a JSON object of settings, - for stdin'),
   'board settings set user -f theme=dark -f highContrast=true', 'board settings set shortcuts -f quit=q')
-    .action((name: string, options: { field: string[]; file?: string }) => set(command, name, options))
+    .action((name: string, options: { field?: string[]; file?: string }) => set(command, name, options))
 }
 
 async function get(command: Command, name: string | undefined): Promise<void> {
@@ -35,7 +36,7 @@ async function get(command: Command, name: string | undefined): Promise<void> {
   for (const [group, row] of values) await print(context, Object.fromEntries(Object.entries(row).map(([key, value]) => [`${group}.${key}`, value])))
 }
 
-async function set(command: Command, name: string, { field, file }: { field: string[]; file?: string }): Promise<void> {
+async function set(command: Command, name: string, { field = [], file }: { field?: string[]; file?: string }): Promise<void> {
   const group = groups[known(name)]!
   if (field.length === 0 && file === undefined) throw usage('nothing to set', { hint: 'give -f key=value or -F file', see: 'board settings set --help' })
   const values = { ...(file !== undefined && parseFile(await readText(file, '-F'))), ...Object.fromEntries(field.map(text => parseField(text, name === 'shortcuts'))) }
@@ -55,8 +56,6 @@ function known(name: string): string {
   const meant = nearest(name, names)
   throw usage(`there is no group "${name}"`, { hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : `known: ${names.join(', ')}`, see: 'board settings --help' })
 }
-
-export const collect = (value: string, before: string[]): string[] => [...before, value]
 
 function parseField(text: string, plain: boolean): [string, unknown] {
   const at = text.indexOf('=')

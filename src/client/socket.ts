@@ -17,7 +17,7 @@ export interface LiveOptions {
   pongWithinMs?: number
 }
 
-type Incoming = LiveMessage | { type: 'subscribed'; data?: { projectId?: string | number; seq?: number }; projectId?: string; seq?: number } | { type: 'pong' } | { type: 'error'; data?: { code?: string; message?: string }; code?: string; message?: string }
+type Incoming = LiveMessage | { type: 'subscribed'; data: { projectId: string; seq: number } } | { type: 'error'; data: { code: string; message: string } } | { type: 'pong' }
 
 const firstRetryMs = 250
 const longestRetryMs = 10_000
@@ -89,8 +89,8 @@ export class Live {
     const message = parse(data)
     this.#listen()
     if (!message || message.type === 'pong') return
-    if (message.type === 'subscribed') return this.#subscribed(String(message.projectId ?? message.data?.projectId), message.seq ?? message.data?.seq)
-    if (message.type === 'error') return this.#refused(message.data?.code ?? message.code, message.data?.message ?? message.message)
+    if (message.type === 'subscribed') return this.#subscribed(message.data)
+    if (message.type === 'error') return this.#refused(message.data)
     if (message.projectId !== null) {
       const last = this.#subscriptions.get(message.projectId)
       if (message.type !== 'resync' && last !== undefined && message.seq <= last) return
@@ -99,15 +99,15 @@ export class Live {
     this.#options.onEvent(message)
   }
 
-  #subscribed(projectId: string, seq: number | undefined): void {
+  #subscribed({ projectId, seq }: { projectId: string; seq: number }): void {
     this.#retryMs = firstRetryMs
-    if (this.#subscriptions.has(projectId) && this.#subscriptions.get(projectId) === undefined) this.#subscriptions.set(projectId, seq)
+    if (this.#subscriptions.has(projectId)) this.#subscriptions.set(projectId, Math.max(seq, this.#subscriptions.get(projectId) ?? 0))
   }
 
-  #refused(code: string | undefined, message: string | undefined): void {
-    const status = code !== undefined && Object.hasOwn(errors, code) ? errors[code as ErrorCode][0] : 400
+  #refused(error: { code: string; message: string }): void {
+    const status = Object.hasOwn(errors, error.code) ? errors[error.code as ErrorCode][0] : 400
     if (status === 429 || status === 503) return this.#socket?.close()
-    this.#end(new ApiFailure(status, { error: { code, message } }, {}))
+    this.#end(new ApiFailure(status, { error }, {}))
   }
 
   #broken(code: number): void {
