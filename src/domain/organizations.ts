@@ -1,5 +1,5 @@
 import { Problem } from '../contract/errors.ts'
-import { isAdmin, type Caller } from '../identity/caller.ts'
+import { isAdmin, type Caller } from './caller.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import { deleteOrganization, hasProjects, insertOrganization, insertOrganizationMember, readOrganization, renameOrganization, type OrganizationRow } from '../store/organizations.ts'
 

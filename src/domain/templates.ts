@@ -1,6 +1,6 @@
 import { Problem } from '../contract/errors.ts'
 import type { ColumnType } from '../contract/fields.ts'
-import type { Caller } from '../identity/caller.ts'
+import type { Caller } from './caller.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import { deleteTemplate, insertTemplate, readDefaultTemplate, readTemplate, updateTemplate, type TemplateRow } from '../store/templates.ts'
 

@@ -1,0 +1,11 @@
+import type { App } from '../../src/app.ts'
+import type { Contract } from '../../src/contract/index.ts'
+import { changeShortcuts, changeUserSettings, readShortcuts, readUserSettings } from '../../src/domain/settings.ts'
+import type { Handlers } from '../handlers.ts'
+
+export const settingsRoutes = (app: App): Handlers<Contract['settings']> => ({
+  getUser: (_, call) => readUserSettings(app.db, call.caller.userId),
+  setUser: (change, call) => call.write(tx => changeUserSettings(tx, call.caller.userId, change), settings => settings),
+  getShortcuts: (_, call) => readShortcuts(app.db, call.caller.userId),
+  setShortcuts: (change, call) => call.write(tx => changeShortcuts(tx, call.caller.userId, change), shortcuts => shortcuts),
+})
