@@ -16,6 +16,8 @@ import { createSocket } from './socket.ts'
 import { startTimetable } from './timetable.ts'
 
 const drainMs = 10_000
+/** Without this the listener would try ports that nobody asked for. Its types want pairs where its code takes nothing. */
+const noOtherPorts = { ports: [], portRange: [] as unknown as [number, number], alternativePortRange: [] as unknown as [number, number] }
 
 export interface RunningServer {
   /** Where it answers on this machine. */
@@ -48,7 +50,7 @@ async function serveApp(app: App, log: Log, unlock: () => void): Promise<Running
   const { config } = app
   const socket = createSocket(app, log)
   const listener = await listen(toNodeHandler(createHttp(app, log)), {
-    hostname: config.host, port: { port: config.port, random: config.port === 0, ports: [], portRange: [], alternativePortRange: [] }, public: !isLoopbackHost(config.host),
+    hostname: config.host, port: { port: config.port, random: config.port === 0, ...noOtherPorts }, public: !isLoopbackHost(config.host),
     showURL: false, qr: false, autoClose: false, isProd: true, isTest: false, open: false, clipboard: false, ws: false,
   })
   const server = listener.server as HttpServer

@@ -36,7 +36,7 @@ test('imports go down, never up', () => {
 
 test('the command line imports the contract, the client and the configuration only', () => {
   const foreign = imports.filter(({ from, to }) => from.startsWith('cli/') && !to.startsWith('package.json') && !cliMayImport.some(folder => to.startsWith(`${folder}/`))).map(({ from, to }) => `${from} -> ${to}`)
-  expect(foreign).toEqual(cliExceptions)
+  expect([...new Set(foreign)]).toEqual(cliExceptions)
 })
 
 test('the contract imports nothing but itself and valibot', () => {

@@ -1,7 +1,6 @@
 import type { InferOutput } from 'valibot'
 import type { Key, NewKey } from '../contract/keys.ts'
 import type { Permission } from '../contract/route.ts'
-import type { MintedKey } from '../identity/keys.ts'
 import type { KeyRow } from '../store/keys.ts'
 
 const idOrNull = (id: number | null) => id === null ? null : String(id)
@@ -13,4 +12,4 @@ export const key = (row: KeyRow): InferOutput<typeof Key> => ({
 })
 
 /** A key with its secret, for the one answer that shows it. */
-export const newKey = ({ row, token }: MintedKey): InferOutput<typeof NewKey> => ({ ...key(row), key: token })
+export const newKey = ({ row, token }: { row: KeyRow; token: string }): InferOutput<typeof NewKey> => ({ ...key(row), key: token })
