@@ -2,7 +2,7 @@ import type { App } from '../../src/app.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { authStatus, login, logout, register, setup } from '../../src/identity/accounts.ts'
 import { hashToken } from '../../src/ids/token.ts'
-import { me, signedIn } from '../../src/views/users.ts'
+import { signedIn, user } from '../../src/views/users.ts'
 import type { Call, Handlers } from '../handlers.ts'
 
 /** Answers that hold a token go past `call.write`: an Idempotency-Key would store them in clear. */
@@ -12,7 +12,7 @@ export const authRoutes = (app: App): Handlers<Contract['auth']> => ({
   login: async (input, call) => signedIn(await login(app, input, call)),
   register: async (input, call) => signedIn(await register(app, input, call)),
   logout: (_, call) => call.write(tx => logout(app, tx, call.caller), () => undefined),
-  me: async (_, call) => me(call.caller),
+  me: async (_, { caller }) => user({ ...caller, id: caller.userId }),
 })
 
 /** Setup is open to everybody, so nobody has looked at the token yet. */

@@ -3,7 +3,7 @@ import { Problem } from '../contract/errors.ts'
 import { hashToken, mint } from '../ids/token.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import { readServerSetting } from '../store/serverSettings.ts'
-import { deleteSignInToken, forgetSignInTokens, insertSignInToken } from '../store/signInTokens.ts'
+import { deleteSignInToken, insertSignInToken } from '../store/signInTokens.ts'
 import { findUserByEmail, hasUsers, insertUser, localOperator, passOn, searchUsers, type UserRow } from '../store/users.ts'
 import { signInMs } from './authenticate.ts'
 import type { Caller } from '../domain/caller.ts'
@@ -95,9 +95,7 @@ export const findUsers = (db: Reader, text: string): Promise<UserRow[]> => searc
 
 async function signIn(tx: Transaction, user: UserRow, passwordHash: string): Promise<SignedInUser> {
   const token = mint('svc_st_')
-  const now = Date.parse(tx.now)
-  await forgetSignInTokens(tx, new Date(now - signInMs).toISOString())
-  const isStored = await insertSignInToken(tx, { hash: hashToken(token), userId: user.id, passwordHash, expiresAt: new Date(now + signInMs).toISOString() })
+  const isStored = await insertSignInToken(tx, { hash: hashToken(token), userId: user.id, passwordHash, expiresAt: new Date(Date.parse(tx.now) + signInMs).toISOString() })
   if (!isStored) throw new Problem('INVALID_CREDENTIALS')
   return { token, user }
 }

@@ -22,14 +22,7 @@ const operator = { userId: localOperator, role: 'super_admin', email: '', displa
 export function authenticate(realm: Realm, authorization: string | undefined): Promise<Caller> {
   if (authorization === undefined) return refuse()
   if (!/^Bearer /i.test(authorization)) return refuse('Send Authorization: Bearer <token>.')
-  return authenticateToken(realm, authorization.slice('Bearer '.length).trim())
-}
-
-/**
- * Tells whose token it is.
- * @throws Problem UNAUTHENTICATED, TOKEN_EXPIRED
- */
-export function authenticateToken(realm: Realm, token: string): Promise<Caller> {
+  const token = authorization.slice('Bearer '.length).trim()
   switch (check(token)) {
     case 'svc_st_': return signedIn(realm, hashToken(token))
     case 'svc_ak_': return keyHolder(realm, hashToken(token))

@@ -5,12 +5,12 @@ import { hashToken, mint } from '../ids/token.ts'
 import type { Database } from '../store/database.ts'
 import { hasUsers } from '../store/users.ts'
 import { createHashQueue, type HashQueue } from './passwords.ts'
-import { createRevocations, type Ended } from './revocations.ts'
+import { createRevocations, type Revocations } from './revocations.ts'
 import { createThrottle, type Throttle } from './throttle.ts'
 import { createTouches, type Touches } from './touches.ts'
 
 /** What the server knows about who may come in, beside what the database holds. */
-export interface Identity {
+export interface Identity extends Revocations {
   /** The token of whoever may read `daemon.json`: new at each start, kept nowhere else. */
   localToken: string
   localTokenHash: string
@@ -24,9 +24,6 @@ export interface Identity {
   throttle: Throttle
   hashInTurn: HashQueue
   touches: Touches
-  /** Calls the listener with each token, account or key that ends. Returns the function that stops it. */
-  onRevoked(listener: (ended: Ended) => void): () => void
-  announce(ended: Ended): void
   close(): void
 }
 
@@ -35,19 +32,17 @@ export interface Realm { config: ServerConfig; db: Database; identity: Identity 
 
 export async function createIdentity(config: ServerConfig, db: Database): Promise<Identity> {
   const localToken = mint('svc_lt_')
-  const revocations = createRevocations(db, config.clock)
   const touches = createTouches(db)
   let setupCode = isLocalOnly(config) || await hasUsers(db) ? undefined : config.setupCode ?? newSetupCode()
   return {
-    localToken, localTokenHash: hashToken(localToken),
+    ...createRevocations(), localToken, localTokenHash: hashToken(localToken),
     hasUsers: () => hasUsers(db),
     setupCode: () => setupCode,
     needsSetupCode: peer => setupCode !== undefined && !(peer.isLoopback && knowsItsPeers(config)),
     isSetupCode: text => setupCode !== undefined && text !== undefined && isSame(text, setupCode),
     endSetup: () => { setupCode = undefined },
     throttle: createThrottle(), hashInTurn: createHashQueue(), touches,
-    onRevoked: revocations.onEnded, announce: revocations.announce,
-    close: () => { revocations.close(); touches.close() },
+    close: () => touches.close(),
   }
 }
 

@@ -41,6 +41,3 @@ export const deleteKey = async (tx: Transaction, userId: number, id: number): Pr
 /** Whether an organization exists and the account is in it, or sees all of them. */
 export const seesOrganization = async (db: Reader, userId: number, seesAll: boolean, organizationId: number): Promise<boolean> => await db.get(
   'SELECT 1 FROM organizations o WHERE o.id = ?1 AND (?2 OR EXISTS (SELECT 1 FROM organization_members m WHERE m.organization_id = o.id AND m.user_id = ?3))', [organizationId, seesAll, userId]) !== undefined
-
-export const listKeysThatExpired = (db: Reader, after: string, until: string): Promise<Array<{ id: number }>> =>
-  db.all('SELECT id FROM api_keys WHERE expires_at > ? AND expires_at <= ?', [after, until])

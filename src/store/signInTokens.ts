@@ -19,6 +19,3 @@ export const deleteSignInToken = async (tx: Transaction, hash: string): Promise<
 
 /** Forgets tokens that expired before the time. */
 export const forgetSignInTokens = async (tx: Transaction, before: string): Promise<void> => { await tx.run('DELETE FROM sign_in_tokens WHERE expires_at < ?', [before]) }
-
-export const listSignInTokensThatExpired = (db: Reader, after: string, until: string): Promise<Array<{ hash: string }>> =>
-  db.all('SELECT hash FROM sign_in_tokens WHERE expires_at > ? AND expires_at <= ?', [after, until])

@@ -39,7 +39,6 @@ CREATE TABLE api_keys (
   permissions TEXT NOT NULL, last_four TEXT NOT NULL, created_at TEXT NOT NULL, expires_at TEXT NOT NULL, last_used_at TEXT
 );
 CREATE INDEX api_keys_by_user ON api_keys(user_id, id);
-CREATE INDEX api_keys_by_expiry ON api_keys(expires_at);
 CREATE INDEX api_keys_by_project ON api_keys(project_id);
 CREATE INDEX api_keys_by_organization ON api_keys(organization_id);
 
