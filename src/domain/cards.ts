@@ -1,6 +1,6 @@
 import { Problem } from '../contract/errors.ts'
 import { append } from '../events/outbox.ts'
-import { insertCard, markRead, markSomeRead, readCard, readDeletedCard, updateCard, type CardChange, type CardRow } from '../store/cards.ts'
+import { insertCard, markRead, markSomeRead, purgeCards, readCard, readDeletedCard, updateCard, type CardChange, type CardRow } from '../store/cards.ts'
 import { readDefaultBoard } from '../store/boards.ts'
 import { listColumns, readColumn, readFirstColumn, type ColumnRow } from '../store/columns.ts'
 import type { Reader, Transaction } from '../store/database.ts'
@@ -9,6 +9,8 @@ import type { Caller } from './caller.ts'
 import { cardDetail } from '../views/cards.ts'
 import { projectRole } from './access.ts'
 import { initialPipeline } from './pipeline.ts'
+
+const restorableMs = 30 * 86_400_000
 
 /** Which card, the version that the caller believes it has (`If-Match`), and who the caller is. */
 export interface CardRef { projectId: number; cardId: number; ifMatch?: string; caller?: Caller }
@@ -143,6 +145,9 @@ export async function removeSome(tx: Transaction, projectId: number, columnId: n
   for (const cardId of ids) await remove(tx, { projectId, cardId })
   return ids.length === 200
 }
+
+/** Removes some of the cards for good that were deleted over 30 days ago, and tells how many. */
+export const purge = (tx: Transaction): Promise<number> => purgeCards(tx, new Date(Date.parse(tx.now) - restorableMs).toISOString(), 100)
 
 async function place(tx: Transaction, card: CardRow, column: ColumnRow, position?: number, change: CardChange = {}): Promise<void> {
   await order.removeCard(tx, card)

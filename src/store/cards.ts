@@ -95,9 +95,6 @@ export const countCards = (db: Reader, projectId: number): Promise<Counts[]> => 
   `SELECT l.id AS columnId, l.name, l.column_type AS columnType, n.status, n.total FROM columns l JOIN boards b ON b.id = l.board_id
    LEFT JOIN card_counts n ON n.project_id = l.project_id AND n.column_id = l.id AND n.total > 0 WHERE l.project_id = ? ORDER BY b.position, l.position, n.status`, [projectId])
 
-/** Removes cards for good that were deleted before the time, at most `limit` of them, and tells what they leave behind. */
-export async function purgeCards(tx: Transaction, before: string, limit: number): Promise<Array<{ id: number; worktreePath: string | null; worktreeManaged: number }>> {
-  const cards = await tx.all<{ id: number; worktreePath: string | null; worktreeManaged: number }>('SELECT id, worktree_path AS worktreePath, worktree_managed AS worktreeManaged FROM cards WHERE deleted_at < ? LIMIT ?', [before, limit])
-  for (const { id } of cards) await tx.run('DELETE FROM cards WHERE id = ?', [id])
-  return cards
-}
+/** Removes at most `limit` cards for good that were deleted before the time, with their attachments' rows, and tells how many. */
+export const purgeCards = async (tx: Transaction, before: string, limit: number): Promise<number> =>
+  (await tx.run('DELETE FROM cards WHERE id IN (SELECT id FROM cards WHERE deleted_at < ? LIMIT ?)', [before, limit])).changes
