@@ -16,4 +16,7 @@
 import { createProgram } from './program.ts'
 import { run } from './run.ts'
 
-await run(createProgram(), process.argv.slice(2))
+const argv = process.argv.slice(2)
+// The shells' completion asks by `board __complete -- <words>`.
+if (argv[0] === '__complete') await (await import('./completion.ts')).printCompletion(argv.slice(2))
+else await run(createProgram(), argv)

@@ -1,0 +1,41 @@
+import { Argument, type Command } from 'commander'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { globalsOf } from '../globals.ts'
+import { example } from '../help.ts'
+import { openOut } from '../openOut.ts'
+
+interface Shell {
+  /** The file in completions/. */
+  file: string
+  /** Where the shell looks for the completions of one person. */
+  place: () => string
+  /** What there is to do once it is there. */
+  next: (place: string) => string
+}
+
+const dataHome = () => process.env.XDG_DATA_HOME || join(homedir(), '.local', 'share')
+const shells: Record<string, Shell> = {
+  bash: { file: 'board.bash', place: () => join(dataHome(), 'bash-completion', 'completions', 'board'), next: () => 'New shells with the package bash-completion find it. Without that package, add to ~/.bashrc: source <(board completion bash)' },
+  zsh: { file: '_board', place: () => join(dataHome(), 'zsh', 'site-functions', '_board'), next: place => `Add to ~/.zshrc, before compinit: fpath=(${dirname(place)} $fpath)` },
+  fish: { file: 'board.fish', place: () => join(process.env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'fish', 'completions', 'board.fish'), next: () => 'New shells find it.' },
+}
+
+export function register(command: Command): void {
+  command.description('Print the completion of a shell, or put it where the shell looks for it.')
+    .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(shells)))
+    .option('--install', 'put it in your own folder of completions')
+    .action((name: string, { install }: { install?: boolean }) => {
+      const { out } = openOut(globalsOf(command))
+      const { file, place, next } = shells[name]!
+      const text = readFileSync(new URL(`../../completions/${file}`, import.meta.url), 'utf8')
+      if (!install) return out.text(text)
+      const path = place()
+      mkdirSync(dirname(path), { recursive: true })
+      writeFileSync(path, text)
+      out.line(path)
+      out.done(next(path))
+    })
+  example(command, 'board completion fish --install', 'source <(board completion bash)', 'board completion zsh > ~/.zsh/completions/_board')
+}

@@ -1,0 +1,48 @@
+import type { Command } from 'commander'
+import type { Candidate } from './completion.ts'
+import { openContext, type Context } from './context.ts'
+import { readSettings } from './profiles.ts'
+import { boardsOf, columnsOf, type Named } from './resolve.ts'
+
+type Source = (context: Context) => Promise<Candidate[]>
+
+/** How long one answer of the server may take. */
+const answerSecs = 0.15
+const mostCards = 200
+
+/** What a placeholder of the help (`<column>`) stands for, by its name without the plural's s. */
+const sources: Record<string, Source> = {
+  project: async ({ client, external }) => external ? [] : named(await client.projects.list(), project => project.path),
+  board: async context => named(await boardsOf(context, (await context.project()).id)),
+  column: async context => named(await columnsOf(context, (await context.project()).id), column => column.columnType),
+  card: async context => cardsOf(context),
+  template: async ({ client }) => named(await client.templates.list()),
+  key: async ({ client }) => named(await client.keys.list(), key => key.scope),
+  organization: async ({ client }) => named(await client.organizations.list()),
+}
+
+/**
+ * The values of this moment for a placeholder; none where it stands for free text.
+ * @throws whatever keeps the server from answering
+ */
+export async function liveValues(program: Command, placeholder: string): Promise<Candidate[]> {
+  const name = placeholder.replace(/s$/, '')
+  if (name === 'profile') return Object.entries(readSettings().profiles ?? {}).map(([value, { url }]) => ({ value, about: url }))
+  const source = Object.hasOwn(sources, name) ? sources[name] : undefined
+  if (!source) return []
+  program.setOptionValue('timeout', answerSecs)
+  return source(await openContext(program))
+}
+
+/** By name where the name is a plain word and nobody else's; else by id, with the name as its description. */
+function named<T extends Named>(items: readonly T[], about: (item: T) => string | undefined = () => undefined): Candidate[] {
+  const isPlain = ({ name }: Named) => /^[A-Za-z][A-Za-z0-9._-]*$/.test(name) && items.filter(other => other.name.toLowerCase() === name.toLowerCase()).length === 1
+  return items.map(item => isPlain(item) ? { value: item.name, about: about(item) } : { value: item.id, about: item.name })
+}
+
+/** The project's first cards, by id. */
+async function cardsOf(context: Context): Promise<Candidate[]> {
+  const { id: projectId } = await context.project()
+  const cards = context.external ? (await context.client.external.list({ projectId, limit: 100 })).items : await context.client.cards.list({ projectId, limit: mostCards })
+  return cards.map(({ id, title }) => ({ value: String(id), about: title }))
+}
