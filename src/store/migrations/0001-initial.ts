@@ -61,7 +61,7 @@ CREATE TABLE column_chunks (
 CREATE TABLE chunk_starts (
   chunk_id INTEGER PRIMARY KEY REFERENCES column_chunks(id) ON DELETE CASCADE, column_id INTEGER NOT NULL, start INTEGER NOT NULL, length INTEGER NOT NULL
 );
-CREATE INDEX chunk_starts_by_column ON chunk_starts(column_id, start, length);
+CREATE INDEX chunk_starts_by_column ON chunk_starts(column_id);
 CREATE INDEX column_chunks_by_column ON column_chunks(column_id);
 
 CREATE TABLE cards (
