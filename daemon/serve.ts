@@ -23,6 +23,8 @@ export interface RunningServer {
   /** Where it answers on this machine. */
   url: string
   app: App
+  /** How many clients listen for live events. */
+  sockets(): number
   /** Takes no new work, lets what runs finish within 10 s, and lets go of the data folder. */
   stop(): Promise<void>
 }
@@ -71,7 +73,7 @@ async function serveApp(app: App, log: Log, unlock: () => void): Promise<Running
     unlock()
   }
   let stopping: Promise<void> | undefined
-  return { url, app, stop: () => stopping ??= stop() }
+  return { url, app, sockets: socket.count, stop: () => stopping ??= stop() }
 }
 
 /** Closes idle connections as they become idle, and what is left after the time. */

@@ -1,0 +1,132 @@
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { eventually, startBoard, type TestBoard } from '../helper.ts'
+import { follow, openRaw, openSocket, type LiveSocket } from '../liveSocket.ts'
+
+let board: TestBoard
+const sockets: LiveSocket[] = []
+const opened = <T extends LiveSocket>(socket: T) => { sockets.push(socket); return socket }
+
+beforeAll(async () => { board = await startBoard() })
+afterEach(() => { for (const socket of sockets.splice(0)) socket.close() })
+afterAll(() => board.close())
+
+const newProject = async (name = 'Live') => (await board.client.projects.create({ name, path: board.folder(name) })).id
+const open = async () => opened(await openSocket(board.url, board.token))
+
+/** Makes events of 64 KiB each. */
+async function makeNews(projectId: string, count: number): Promise<void> {
+  const card = await board.client.cards.create({ projectId, title: 'large' })
+  for (let index = 0; index < count; index++) await board.client.cards.update({ projectId, cardId: card.id, prompt: `${index}:`.padEnd(65_536, 'x') })
+}
+
+test.each([
+  ['broken JSON', '{"type":', 'INVALID_JSON'],
+  ['an empty message', '', 'INVALID_JSON'],
+  ['a list', '[]', 'VALIDATION_FAILED'],
+  ['null', 'null', 'VALIDATION_FAILED'],
+  ['an unknown type', '{"type":"publish","payload":{}}', 'VALIDATION_FAILED'],
+  ['no payload', '{"type":"subscribe"}', 'VALIDATION_FAILED'],
+  ['an unknown field', '{"type":"subscribe","payload":{"projectId":"1","all":true}}', 'VALIDATION_FAILED'],
+  ['a project that is no id', '{"type":"subscribe","payload":{"projectId":"1; DROP TABLE events"}}', 'VALIDATION_FAILED'],
+  ['a since that is no number', '{"type":"subscribe","payload":{"projectId":"1","since":"0"}}', 'VALIDATION_FAILED'],
+  ['deep nesting', '['.repeat(30_000), 'INVALID_JSON'],
+])('%s is answered with an error, and the socket stays open', async (_, text, code) => {
+  const live = await open()
+  live.send(text)
+  expect((await live.message('error')).data).toEqual({ code, message: expect.any(String) })
+  live.send({ type: 'ping' })
+  await live.message('pong')
+})
+
+test('a binary message is answered with an error', async () => {
+  const live = await open()
+  live.send(new TextEncoder().encode('{"type":"ping"}'))
+  expect((await live.message('error')).data).toEqual({ code: 'VALIDATION_FAILED', message: 'A message must be text.' })
+})
+
+test('a message over 64 KiB closes the socket with 1009, one of 64 KiB is read', async () => {
+  const live = await open()
+  live.send(JSON.stringify({ type: 'ping', payload: '' }).padEnd(65_536, ' '))
+  await live.message('pong')
+  live.send(JSON.stringify({ type: 'ping', payload: '' }).padEnd(65_537, ' '))
+  expect((await live.untilClosed()).code).toBe(1009)
+  await eventually('the server to forget the socket', () => board.server.sockets() === 0)
+})
+
+test('text that is not UTF-8 and frames that break the protocol close the socket and nothing else', async () => {
+  const witness = await open()
+  for (const bytes of [[0x81, 0x82, 0, 0, 0, 0, 0xff, 0xfe], [0x81, 0x02, 0x7b, 0x7d], [0xf1, 0x80, 0, 0, 0, 0], [0x83, 0x80, 0, 0, 0, 0]]) {
+    const raw = await openRaw(board.url, `/api/ws?token=${board.token}`)
+    raw.socket.write(Buffer.from(bytes))
+    await eventually('the end of the connection', () => raw.socket.destroyed)
+  }
+  witness.send({ type: 'ping' })
+  await witness.message('pong')
+})
+
+test('a flood of messages or pings is closed with 4008', async () => {
+  const live = await open()
+  for (let index = 0; index < 101; index++) live.send({ type: 'ping' })
+  expect((await live.untilClosed()).code).toBe(4008)
+  const raw = await openRaw(board.url, `/api/ws?token=${board.token}`)
+  for (let index = 0; index < 101; index++) raw.frame('', 9)
+  await eventually('the close frame', () => raw.received().includes(Buffer.from([0x0f, 0xa8])))
+  raw.socket.destroy()
+})
+
+test('a client that stops reading is closed with 4008 and costs little, while another gets every event', async () => {
+  const projectId = await newProject()
+  const healthy = opened(await follow(board.url, board.token, projectId))
+  const stalled = await openRaw(board.url, `/api/ws?token=${board.token}`)
+  stalled.frame(JSON.stringify({ type: 'subscribe', payload: { projectId } }))
+  await eventually('the subscription', () => stalled.received().includes('subscribed'))
+  stalled.socket.pause()
+  const before = board.server.sockets()
+  await makeNews(projectId, 200)
+  await healthy.message('card.updated', message => message.data.prompt.startsWith('199:'))
+  expect(healthy.seqs()).toHaveLength(201)
+  await eventually('the end of the stalled socket', () => board.server.sockets() < before, 10_000)
+  stalled.socket.resume()
+  await eventually('the end of the connection', () => stalled.socket.destroyed)
+  expect(stalled.received().length).toBeLessThan(10 * 1024 * 1024)
+  expect(healthy.closed).toBeUndefined()
+})
+
+test('a client that reads slowly gets every event in order, once', async () => {
+  const projectId = await newProject()
+  const slow = await openRaw(board.url, `/api/ws?token=${board.token}`)
+  slow.frame(JSON.stringify({ type: 'subscribe', payload: { projectId } }))
+  await eventually('the subscription', () => slow.received().includes('subscribed'))
+  slow.socket.pause()
+  await makeNews(projectId, 150)
+  slow.socket.resume()
+  await eventually('the last event', () => slow.received().subarray(-70_000).includes('"149:x'))
+  const news = slow.received().toString('latin1').match(/"prompt":"\d+:x/g)!.map(text => Number(text.match(/\d+/)))
+  expect(news).toEqual(Array.from({ length: 150 }, (_, index) => index))
+  slow.socket.destroy()
+})
+
+test('a long replay to a client that does not read stays small on the server', async () => {
+  const projectId = await newProject()
+  await makeNews(projectId, 200)
+  const stalled = await openRaw(board.url, `/api/ws?token=${board.token}`)
+  stalled.socket.pause()
+  global.gc?.()
+  const before = process.memoryUsage().arrayBuffers
+  stalled.frame(JSON.stringify({ type: 'subscribe', payload: { projectId, since: 0 } }))
+  const live = opened(await follow(board.url, board.token, projectId, 0))
+  expect(live.messages.filter(message => message.type === 'card.updated')).toHaveLength(200)
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(8 * 1024 * 1024)
+  stalled.socket.destroy()
+})
+
+test('when the server stops, sockets are closed with 1001, and one that does not answer is dropped after two seconds', async () => {
+  const stopping = await startBoard()
+  const live = await openSocket(stopping.url, stopping.token)
+  const deaf = await openRaw(stopping.url, `/api/ws?token=${stopping.token}`)
+  const began = performance.now()
+  await stopping.close()
+  expect(performance.now() - began).toBeLessThan(4000)
+  expect((await live.untilClosed()).code).toBe(1001)
+  await eventually('the end of the deaf connection', () => deaf.socket.destroyed)
+})
