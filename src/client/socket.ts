@@ -66,7 +66,7 @@ export class Live {
 
   async #connect(): Promise<void> {
     this.#options.onState?.({ name: 'connecting' })
-    const { WebSocket } = await import('undici')
+    const { WebSocket } = await import('./undici.ts')
     if (this.#closed) return
     const socket = new WebSocket(`${this.#connection.url.replace(/^http/, 'ws').replace(/\/$/, '')}/api/ws`, { headers: this.#connection.token ? { authorization: `Bearer ${this.#connection.token}` } : {} })
     this.#socket = socket

@@ -54,7 +54,7 @@ async function* parts(head: string, file: Upload, size: number, tail: string): A
 }
 
 async function ask(connection: Connection, path: string, options: Parameters<typeof import('undici').request>[1]) {
-  const { request } = await import('undici')
+  const { request } = await import('./undici.ts')
   const url = connection.url.replace(/\/$/, '') + path
   try {
     return await request(url, options)
