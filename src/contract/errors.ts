@@ -46,6 +46,7 @@ export const errors = {
   VERSION_CONFLICT: [412, 'The card has changed since that version.'],
   BODY_TOO_LARGE: [413, 'The body is too large.'],
   UNSUPPORTED_MEDIA_TYPE: [415, 'The body must be application/json.'],
+  RANGE_NOT_SATISFIABLE: [416, 'The file has no such range of bytes.'],
   RATE_LIMITED: [429, 'Too many requests; try again later.'],
   INTERNAL: [500, 'Something went wrong.'],
   DATABASE_BUSY: [503, 'The database is busy; try again.'],

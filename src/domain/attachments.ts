@@ -1,0 +1,44 @@
+import { Problem } from '../contract/errors.ts'
+import { append } from '../events/outbox.ts'
+import { countAttachments, deleteAttachment, insertAttachment, listAttachments, readAttachment, type AttachmentRow } from '../store/attachments.ts'
+import type { Reader, Transaction } from '../store/database.ts'
+import { attachment as view } from '../views/attachments.ts'
+import { removeFile, type SavedFile } from './attachmentFiles.ts'
+import * as cards from './cards.ts'
+import type { CardRef } from './cards.ts'
+
+const mostACard = 1000
+
+/** @throws Problem ATTACHMENT_NOT_FOUND */
+export async function find(db: Reader, id: number): Promise<AttachmentRow> {
+  const attachment = await readAttachment(db, id)
+  if (!attachment) throw new Problem('ATTACHMENT_NOT_FOUND')
+  return attachment
+}
+
+/** A card's attachments, oldest first. @throws Problem CARD_NOT_FOUND */
+export async function list(db: Reader, ref: CardRef): Promise<AttachmentRow[]> {
+  return listAttachments(db, (await cards.find(db, ref)).id)
+}
+
+/** @throws Problem CARD_NOT_FOUND, CONFLICT when the card has 1,000 attachments */
+export async function requireRoom(db: Reader, ref: CardRef): Promise<void> {
+  const card = await cards.find(db, ref)
+  if (await countAttachments(db, card.id) >= mostACard) throw new Problem('CONFLICT', `A card may have at most ${mostACard} attachments.`)
+}
+
+/** Attaches a file that is on disk. @throws Problem CARD_NOT_FOUND, CONFLICT */
+export async function add(tx: Transaction, ref: CardRef, file: SavedFile): Promise<AttachmentRow> {
+  await requireRoom(tx, ref)
+  const attachment = await find(tx, await insertAttachment(tx, { ...file, cardId: ref.cardId }))
+  await append(tx, 'attachment.created', ref.projectId, view(attachment))
+  return attachment
+}
+
+/** Deletes an attachment, and its file in `folder` after the commit. @throws Problem ATTACHMENT_NOT_FOUND */
+export async function remove(tx: Transaction, id: number, folder: string): Promise<void> {
+  const attachment = await find(tx, id)
+  await deleteAttachment(tx, id)
+  await append(tx, 'attachment.deleted', attachment.projectId, { id: String(id), cardId: String(attachment.cardId) })
+  tx.afterCommit(() => void removeFile(folder, attachment.storedAs))
+}
