@@ -115,7 +115,7 @@ async function* externalPages({ client }: Context, projectId: string, { columnId
 function fromExternal({ id, projectId, boardId, columnId, ...rest }: ExternalCard): Card {
   const { sessions, ...fields } = rest
   return {
-    ...fields, id: String(id), projectId: String(projectId), boardId: String(boardId), columnId: String(columnId),
+    id: String(id), projectId: String(projectId), boardId: String(boardId), columnId: String(columnId), ...fields,
     hasActiveAgent: fields.status === 'queued' || fields.status === 'running' || fields.status === 'waiting',
     ...(sessions && { sessions: sessions.map(session => ({ ...session, id: String(session.id) })) }),
   }

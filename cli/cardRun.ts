@@ -4,11 +4,20 @@ import { Failure } from './exit.ts'
 import { columnsOf } from './resolve.ts'
 
 /**
- * Starts a card's agent: a card in an active column is activated, any other moves into the first active column of its board.
+ * Has a card's agent started: a card in an active column is activated, any other moves into the first active column of its board.
+ * Warns when the server says that there is no agent to start.
  * @throws Failure (conflict) when its board has no active column; ApiFailure CARD_NOT_DEFERRED when the agent was started before.
  */
-export async function runCard(context: Context, place: CardPlace, card?: Card): Promise<void> {
-  const { boardId, columnId } = card ?? await getCard(context, place)
+export async function runCard(context: Context, place: CardPlace): Promise<Card> {
+  await activate(context, place)
+  const card = await getCard(context, place)
+  const { lastAgentAction } = card
+  if (lastAgentAction?.type === 'not_started') context.out.warn(`card ${card.id}: ${lastAgentAction.detail ?? 'its agent was not started'}`)
+  return card
+}
+
+async function activate(context: Context, place: CardPlace): Promise<void> {
+  const { boardId, columnId } = await getCard(context, place)
   const columns = await columnsOf(context, place.projectId, boardId)
   const active = columns.filter(({ columnType }) => columnType === 'active')
   if (active.some(({ id }) => id === columnId)) return context.client.cards.activate(place)

@@ -41,8 +41,8 @@ async function complete(program: Command, words: readonly string[]): Promise<Com
   const { command, given, pending } = line
   if (pending) return matching(await valuesOf(program, pending, line), word)
   if (word.startsWith('-') && !given.includes('--')) return completeOption(program, line, word)
-  const below = command.createHelp().visibleCommands(command)
-  if (given.length === 0 && below.length > 0) return matching(below.map(each => ({ value: each.name(), about: each.summary() })), word)
+  const below = commandsOf(command)
+  if (given.length === 0 && below.length > 0) return matching(below, word)
   const argument = argumentAt(command, given.length)
   return argument ? matching(await valuesOf(program, argument, line), word, given) : []
 }
@@ -98,20 +98,29 @@ function optionsOf(command: Command): Option[] {
   return [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)]
 }
 
+const commandsOf = (command: Command): Candidate[] => command.createHelp().visibleCommands(command).map(each => ({ value: each.name(), about: each.summary() }))
+
 function argumentAt({ registeredArguments }: Command, at: number): Argument | undefined {
   const last = registeredArguments.at(-1)
   return registeredArguments[at] ?? (last?.variadic ? last : undefined)
 }
 
 /** What an option or argument takes: its choices, else what its placeholder names (`<column>`). */
-async function valuesOf(program: Command, taker: Option | Argument, { command }: Line): Promise<Completion> {
+async function valuesOf(program: Command, taker: Option | Argument, { command, given }: Line): Promise<Completion> {
   if (taker.argChoices) return taker.argChoices.map(value => ({ value }))
   const placeholder = 'flags' in taker ? /[<[]([\w-]+)/.exec(taker.flags)?.[1] ?? '' : taker.name()
   if (/^files?$/.test(placeholder)) return 'files'
   if (placeholder === 'folder') return 'folders'
-  if (placeholder === 'topic') return command.parent!.commands.map(each => ({ value: each.name(), about: each.summary() }))
+  if (command.name() === 'help') return helpTopics(program, given)
   const { liveValues } = await import('./completionValues.ts')
   return liveValues(program, placeholder)
+}
+
+/** The commands below those that are named; at the top the topics too. */
+async function helpTopics(program: Command, names: readonly string[]): Promise<Candidate[]> {
+  const line = await read(program, names)
+  const { topics } = await import('./topics.ts')
+  return [...line ? commandsOf(line.command) : [], ...names.length === 0 ? Object.entries(topics).map(([value, { summary }]) => ({ value, about: summary })) : []]
 }
 
 /** Those that begin with the word, in any case, and are not there already. */

@@ -14,8 +14,8 @@ const mostCards = 200
 const sources: Record<string, Source> = {
   project: async ({ client, external }) => external ? [] : named(await client.projects.list(), project => project.path),
   board: async context => named(await boardsOf(context, (await context.project()).id)),
-  column: async context => named(await columnsOf(context, (await context.project()).id), column => column.columnType),
-  card: async context => cardsOf(context),
+  column: columnCandidates,
+  card: cardCandidates,
   template: async ({ client }) => named(await client.templates.list()),
   key: async ({ client }) => named(await client.keys.list(), key => key.scope),
   organization: async ({ client }) => named(await client.organizations.list()),
@@ -34,14 +34,22 @@ export async function liveValues(program: Command, placeholder: string): Promise
   return source(await openContext(program))
 }
 
-/** By name where the name is a plain word and nobody else's; else by id, with the name as its description. */
-function named<T extends Named>(items: readonly T[], about: (item: T) => string | undefined = () => undefined): Candidate[] {
-  const isPlain = ({ name }: Named) => /^[A-Za-z][A-Za-z0-9._-]*$/.test(name) && items.filter(other => other.name.toLowerCase() === name.toLowerCase()).length === 1
+/** By name where the name is a plain word and means this one; else by id, with the name as its description. */
+function named<T extends Named>(items: readonly T[], about: (item: T) => string | undefined = () => undefined, rivals: (item: T) => readonly T[] = () => items): Candidate[] {
+  const isPlain = (item: T) => /^[A-Za-z][A-Za-z0-9._-]*$/.test(item.name) && rivals(item).filter(({ name }) => name.toLowerCase() === item.name.toLowerCase()).length === 1
   return items.map(item => isPlain(item) ? { value: item.name, about: about(item) } : { value: item.id, about: item.name })
 }
 
+/** A name on the default board means the column there, whatever other boards have. */
+async function columnCandidates(context: Context): Promise<Candidate[]> {
+  const { id: projectId } = await context.project()
+  const [[first], columns] = await Promise.all([boardsOf(context, projectId), columnsOf(context, projectId)])
+  const onDefault = columns.filter(({ boardId }) => boardId === first?.id)
+  return named(columns, ({ columnType }) => columnType, column => onDefault.includes(column) ? onDefault : columns)
+}
+
 /** The project's first cards, by id. */
-async function cardsOf(context: Context): Promise<Candidate[]> {
+async function cardCandidates(context: Context): Promise<Candidate[]> {
   const { id: projectId } = await context.project()
   const cards = context.external ? (await context.client.external.list({ projectId, limit: 100 })).items : await context.client.cards.list({ projectId, limit: mostCards })
   return cards.map(({ id, title }) => ({ value: String(id), about: title }))

@@ -48,8 +48,9 @@ export function exitOfStatus(status: number): Exit {
 
 /** The exit code of anything that was thrown. */
 export function exitOf(error: unknown): Exit {
-  if (error instanceof Failure) return error.exit
   if (!(error instanceof Error)) return 'failure'
+  // By name, for a part that is loaded on demand has its own copy of the class.
+  if (error.name === 'Failure') return (error as Failure).exit
   if (error.name === 'ApiFailure' || error.name === 'Problem') return exitOfStatus((error as ApiFailure).status)
   if (error.name === 'Unreachable') return 'unreachable'
   return error.name === 'AbortError' ? 'interrupted' : 'failure'

@@ -16,7 +16,10 @@
 import { createProgram } from './program.ts'
 import { run } from './run.ts'
 
-const argv = process.argv.slice(2)
-// The shells' completion asks by `board __complete -- <words>`.
-if (argv[0] === '__complete') await (await import('./completion.ts')).printCompletion(argv.slice(2))
-else await run(createProgram(), argv)
+void main(process.argv.slice(2))
+
+async function main(argv: string[]): Promise<void> {
+  // The shells' completion asks by `board __complete -- <words>`.
+  if (argv[0] === '__complete') return (await import('./completion.ts')).printCompletion(argv.slice(2))
+  await run(createProgram(), argv)
+}

@@ -45,7 +45,7 @@ function addGlobals(program: Command): void {
   program
     .option('--url <url>', 'the server')
     .option('--token-file <file>', 'a file that holds the token, - for stdin')
-    .option('--profile <name>', 'the profile to use')
+    .option('--profile <profile>', 'the profile to use')
     .option('-P, --project <project>', 'the project, by name or id')
     .option('--json [fields]', 'print JSON: everything, or the named fields (id,title)')
     .option('--jq <expression>', 'filter the JSON')

@@ -32,9 +32,8 @@ async function added(context: Context, title: string, options: AddOptions): Prom
     return print(context, before)
   }
   const card = await createCard(context, projectId, { title, prompt, column, labels: options.label ?? [], useWorktree: options.worktree }, options.idempotencyKey)
-  if (options.run) await runCard(context, { projectId, cardId: card.id }, card)
-  context.out.done(options.run ? `Added card ${card.id} and started its agent.` : `Added card ${card.id}.`)
-  await print(context, card)
+  context.out.done(`Added card ${card.id}.`)
+  await print(context, options.run ? await runCard(context, { projectId, cardId: card.id }) : card)
 }
 
 /** The card of exactly this title in the column, by default the one that new cards go to. */

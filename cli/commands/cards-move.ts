@@ -23,7 +23,7 @@ export function registerMove(cards: Command): void {
   const run = cards.command('run <cards...>').summary('Start the agents of cards').description('Start the agents of cards: a deferred card in an active column is activated, any other moves to its board\'s first active column. - reads ids from stdin.')
     .action(async (ids: string[]) => {
       const context = await openContext(run)
-      await bulk(context, ids, id => inItsProject(context, id, place => runCard(context, place)), { verb: 'started', label: 'Starting' })
+      await bulk(context, ids, id => inItsProject(context, id, place => runCard(context, place)), { verb: 'activated', label: 'Activating' })
     })
   example(run, 'board cards run 12', 'board cards list -c backlog --label nightly -q | board cards run -')
 }

@@ -3,6 +3,7 @@ import type { Contract } from '../../src/contract/index.ts'
 import { permissions, type Output, type Permission } from '../../src/contract/route.ts'
 import { durationSecs, expiry } from '../arguments.ts'
 import { openUserContext, type Context } from '../context.ts'
+import { usage } from '../exit.ts'
 import { example } from '../help.ts'
 import type { Column } from '../output.ts'
 import { confirm } from '../prompt.ts'
@@ -55,6 +56,7 @@ function registerCreate(keys: Command): void {
 
 async function scopeOf(context: Context, { scope, org }: CreateOptions) {
   if (org !== undefined) return { scope: 'organization' as const, organizationId: (await resolveOrganization(context, org)).id }
+  if (scope === 'organization') throw usage('which organization?', { hint: 'give --org', see: 'board orgs list' })
   return { scope, ...(scope === 'project' && { projectId: (await context.project()).id }) }
 }
 

@@ -18,10 +18,10 @@ const columns: Column<Row>[] = [
 
 export function register(command: Command): void {
   example(command.command('list').summary('List profiles').description('List the profiles of the conf file.'), 'board profile list').action(() => list(command))
-  example(command.command('use <name>').summary('Use a profile from now on').description('Use a profile from now on.'), 'board profile use work').action((name: string) => use(command, name))
-  example(command.command('set <name>').summary('Make or change a profile').description('Make a profile, or change its server (--url) or its project (--project).'),
+  example(command.command('use <profile>').summary('Use a profile from now on').description('Use a profile from now on.'), 'board profile use work').action((name: string) => use(command, name))
+  example(command.command('set <profile>').summary('Make or change a profile').description('Make a profile, or change its server (--url) or its project (--project).'),
     'board profile set work --url https://board.example.com --project api').action((name: string) => set(command, name))
-  example(command.command('delete <name>').summary('Delete a profile and its token').description('Delete a profile and the token in it. The token stays valid: log out first to end it.')
+  example(command.command('delete <profile>').summary('Delete a profile and its token').description('Delete a profile and the token in it. The token stays valid: log out first to end it.')
     .option('--yes', 'do not ask'), 'board profile delete work --yes').action((name: string, options: { yes?: boolean }) => remove(command, name, options))
 }
 

@@ -1,0 +1,50 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+
+export interface Ran { code: number | null; stdout: string; stderr: string }
+export interface RunOptions { input?: string; env?: Record<string, string>; cwd?: string }
+
+/** The built program as somebody with an empty home runs it. */
+export interface CommandLine {
+  /** The home, with room for files. */
+  home: string
+  env: Record<string, string>
+  /** Runs `board` with these arguments. Without `input`, stdin is empty. */
+  board(args: readonly string[], options?: RunOptions): Promise<Ran>
+  /** Runs `board` and gives its stdout; fails with its stderr unless it ends with 0. */
+  ok(args: readonly string[], options?: RunOptions): Promise<string>
+  /** The same, with `--json`, parsed. */
+  json<T = any>(args: readonly string[], options?: RunOptions): Promise<T>
+  close(): void
+}
+
+const program = resolve(import.meta.dirname, '..', 'bin', 'board.js')
+
+/** @param env what the environment says beside PATH and a home: BOARD_URL, BOARD_TOKEN, BOARD_FORCE_TTY */
+export function commandLine(env: Record<string, string> = {}): CommandLine {
+  const home = mkdtempSync(join(tmpdir(), 'board-home-'))
+  const whole = { PATH: process.env.PATH ?? '', HOME: home, XDG_CONFIG_HOME: join(home, '.config'), XDG_DATA_HOME: join(home, '.local', 'share'), TERM: 'xterm', LC_ALL: 'C.UTF-8', ...env }
+  const board = (args: readonly string[], options: RunOptions = {}) => run(process.execPath, [program, ...args], { cwd: home, ...options, env: { ...whole, ...options.env } })
+  const ok = async (args: readonly string[], options?: RunOptions) => {
+    const { code, stdout, stderr } = await board(args, options)
+    if (code !== 0) throw new Error(`board ${args.join(' ')} ended with ${code}: ${stderr}`)
+    return stdout
+  }
+  return { home, env: whole, board, ok, json: async (args, options) => JSON.parse(await ok([...args, '--json'], options)), close: () => rmSync(home, { recursive: true, force: true }) }
+}
+
+/** Runs a program to its end. */
+export function run(file: string, args: readonly string[], { input = '', env, cwd }: RunOptions = {}): Promise<Ran> {
+  return new Promise((done, fail) => {
+    const child = spawn(file, args, { env, cwd, stdio: 'pipe' })
+    const ran = { stdout: '', stderr: '' }
+    child.stdout.setEncoding('utf8').on('data', (text: string) => { ran.stdout += text })
+    child.stderr.setEncoding('utf8').on('data', (text: string) => { ran.stderr += text })
+    child.stdin.on('error', () => { /* It ended without reading. */ })
+    child.stdin.end(input)
+    child.on('error', fail)
+    child.on('close', code => done({ code, ...ran }))
+  })
+}
