@@ -1,16 +1,31 @@
 #!/usr/bin/env node
-import { existsSync } from 'node:fs'
-import module from 'node:module'
+'use strict'
+const { existsSync, readFileSync } = require('node:fs')
+const { dirname, join } = require('node:path')
 
-const main = new URL('../dist/main.js', import.meta.url)
+const root = join(__dirname, '..')
+const main = join(root, 'dist', 'cli', 'main.cjs')
 const [major, minor] = process.versions.node.split('.').map(Number)
-const wrong = major < 20 || (major === 20 && minor < 19) ? `board needs Node 20.19 or later, and this is ${process.version}`
-  : !existsSync(main) || !existsSync(new URL('../node_modules', import.meta.url)) ? 'board is not built yet; run: npm ci' : ''
 
-if (wrong) {
-  process.stderr.write(`${wrong}\n`)
+if (major < 20 || (major === 20 && minor < 19)) refuse(`board needs Node 20.19 or later, and this is ${process.version}`)
+else if (!existsSync(main) || !existsSync(join(root, 'node_modules'))) refuse('board is not built yet; run: npm ci')
+else if (process.argv.length === 3 && /^(-V|--version)$/.test(process.argv[2])) process.stdout.write(`${require('../package.json').version}\n`)
+else module.exports = run()
+
+function refuse(reason) {
+  process.stderr.write(`${reason}\n`)
   process.exitCode = 1
-} else {
+}
+
+/** Runs the built program with V8's cache of it, which the build leaves beside it; V8 ignores one that another Node made. */
+function run() {
+  const { Script, constants } = require('node:vm')
+  const module = require('node:module')
   module.enableCompileCache?.()
-  await import(main)
+  const cache = `${main}.cache`
+  const script = new Script(module.wrap(readFileSync(main, 'utf8')), {
+    filename: main, cachedData: existsSync(cache) ? readFileSync(cache) : undefined, importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
+  })
+  script.runInThisContext()({}, module.createRequire(main), {}, main, dirname(main))
+  return script
 }
