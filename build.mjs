@@ -1,6 +1,6 @@
 import { build } from 'esbuild'
 import { spawnSync } from 'node:child_process'
-import { readdirSync, rmSync } from 'node:fs'
+import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 
@@ -60,7 +60,7 @@ const main = 'dist/cli/main.cjs'
 const startedAtMs = performance.now()
 const built = await Promise.all([
   build({
-    ...shared, entryPoints: ['cli/main.ts'], outfile: main, format: 'cjs', plugins: [loadedOnDemand, withoutChildProcess, await contractAsRows()],
+    ...shared, entryPoints: ['cli/main.ts'], outfile: main, write: false, format: 'cjs', plugins: [loadedOnDemand, withoutChildProcess, await contractAsRows()],
     define: { ...shared.define, 'import.meta.url': 'boardUrl' }, banner: { js: "const boardUrl=require('node:url').pathToFileURL(__filename).href;" },
   }),
   build({
@@ -69,6 +69,9 @@ const built = await Promise.all([
     banner: { js: "import{createRequire as boardRequire}from'node:module';const require=boardRequire(import.meta.url);" },
   }),
 ])
+
+// bin/board.js gives the program a function instead of import().
+writeFileSync(main, built[0].outputFiles[0].text.replace(/\bimport\((?="[\w./:-]+"\))/g, 'boardImport('))
 
 // V8's cache holds what has been compiled so far, so it is taken from a process that has run a command.
 const warmUp = `const script = require('./bin/board.js'); process.on('exit', () => require('fs').writeFileSync('${main}.cache', script.createCachedData()))`

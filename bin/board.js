@@ -2,6 +2,7 @@
 'use strict'
 const { existsSync, readFileSync } = require('node:fs')
 const { dirname, join } = require('node:path')
+const { pathToFileURL } = require('node:url')
 
 const root = join(__dirname, '..')
 const main = join(root, 'dist', 'cli', 'main.cjs')
@@ -19,13 +20,14 @@ function refuse(reason) {
 
 /** Runs the built program with V8's cache of it, which the build leaves beside it; V8 ignores one that another Node made. */
 function run() {
-  const { Script, constants } = require('node:vm')
+  const { Script } = require('node:vm')
   const module = require('node:module')
   module.enableCompileCache?.()
   const cache = `${main}.cache`
-  const script = new Script(module.wrap(readFileSync(main, 'utf8')), {
-    filename: main, cachedData: existsSync(cache) ? readFileSync(cache) : undefined, importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
-  })
-  script.runInThisContext()({}, module.createRequire(main), {}, main, dirname(main))
+  const source = `(function (exports, require, module, __filename, __dirname, boardImport) {${readFileSync(main, 'utf8')}\n})`
+  const script = new Script(source, { filename: main, cachedData: existsSync(cache) ? readFileSync(cache) : undefined })
+  // In a script that comes from the cache, import() does not work: this one stands in for it.
+  const boardImport = name => import(name.startsWith('.') ? pathToFileURL(join(dirname(main), name)) : name)
+  script.runInThisContext()({}, module.createRequire(main), {}, main, dirname(main), boardImport)
   return script
 }
