@@ -1,5 +1,9 @@
-import type { Reader } from './database.ts'
+import type { Reader, Transaction } from './database.ts'
 
 /** A group of the server's settings as JSON text; undefined before anybody has changed it. */
 export const readServerSetting = async (db: Reader, name: string): Promise<string | undefined> =>
   (await db.get<{ value: string }>('SELECT value FROM server_settings WHERE name = ?', [name]))?.value
+
+export const writeServerSetting = async (tx: Transaction, name: string, value: string): Promise<void> => {
+  await tx.run('INSERT INTO server_settings (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value', [name, value])
+}

@@ -1,0 +1,38 @@
+import type { App } from '../../src/app.ts'
+import { version } from '../../src/config/version.ts'
+import { Problem } from '../../src/contract/errors.ts'
+import type { Contract } from '../../src/contract/index.ts'
+import { writeServerSetting } from '../../src/store/serverSettings.ts'
+import type { Handlers } from '../handlers.ts'
+import { homePage } from '../homePage.ts'
+
+const leastMsBetweenWrites = 1000
+
+export const serverRoutes = (app: App): Handlers<Contract['server']> => {
+  const provesWrite = writeProof(app)
+  return {
+    health: async () => ({ status: 'ok', version }),
+    ready: async () => {
+      await provesWrite()
+      return { status: 'ok' }
+    },
+    home: async (_, { request }) => homePage(app.config.publicUrl ?? `http://${request.headers.host}`),
+    openapi: async () => Response.json((await import('../openapi.ts')).openApiDocument()),
+    docs: async () => {
+      const [{ docsPage }, { openApiDocument }] = await Promise.all([import('../docsPage.ts'), import('../openapi.ts')])
+      return docsPage(openApiDocument())
+    },
+    socket: async () => { throw new Problem('NOT_FOUND', 'This path answers requests that upgrade to a WebSocket.') },
+  }
+}
+
+/** Makes the function that really writes to the database. Who asks within a second of a write is told how that one went. */
+function writeProof({ db }: App): () => Promise<void> {
+  let last: Promise<void> | undefined
+  let writtenAt = -Infinity
+  return () => {
+    if (last && performance.now() - writtenAt < leastMsBetweenWrites) return last
+    writtenAt = performance.now()
+    return last = db.transaction(tx => writeServerSetting(tx, 'ready', JSON.stringify(tx.now)))
+  }
+}
