@@ -41,6 +41,8 @@ export function readQuery(url: string): Record<string, string> {
  * @throws Problem VALIDATION_FAILED, naming each field and its rule, and never its value
  */
 export function validate(schema: v.GenericSchema, value: unknown): unknown {
+  // An object schema takes a list for an object without fields.
+  if (Array.isArray(value)) throw new Problem('VALIDATION_FAILED', 'body must be an object', { details: [{ path: '', message: 'must be an object' }] })
   const result = v.safeParse(schema, value, { abortPipeEarly: true })
   if (result.success) return result.output
   const details = result.issues.slice(0, 20).map(toDetail)

@@ -1,0 +1,239 @@
+import * as v from 'valibot'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { errors, type ErrorCode } from '../src/contract/errors.ts'
+import { events, type EventType } from '../src/contract/events.ts'
+import { externalPermissions, isExternal, paramsOf, permissions, textParams, type Permission, type ProjectRole, type Route } from '../src/contract/route.ts'
+import { handlers } from '../daemon/routes/index.ts'
+import { exampleOf, requestOf, rows, sendsBody, tokenFor, type Row } from './examples.ts'
+import { startBoard, type Reply, type TestBoard } from './helper.ts'
+import { follow } from './liveSocket.ts'
+import { seed, type Seed } from './seed.ts'
+
+const ada = { email: 'ada@example.org', password: 'correct horse' }
+/** Rows that a board without agents, or a plain request, cannot answer with success. */
+const refusals: Record<string, ErrorCode> = { 'external.cancelAgent': 'AGENT_NOT_RUNNING', 'server.socket': 'NOT_FOUND' }
+
+let board: TestBoard
+const ranks = ['viewer', 'member', 'admin'] as const
+const people = {} as Record<ProjectRole, { id: string; token: string }>
+const started: TestBoard[] = []
+const start = async () => {
+  const fresh = await startBoard({ externalRequestsPerMinute: Infinity })
+  started.push(fresh)
+  return fresh
+}
+
+beforeAll(async () => {
+  board = await start()
+  await board.as().auth.setup(ada)
+  for (const role of ranks) {
+    const { user, token } = await board.as().auth.register({ email: `${role}@example.org`, password: 'a long password' })
+    people[role] = { id: user.id, token }
+  }
+})
+afterAll(async () => { for (const each of started) await each.close() })
+
+const send = (row: Row, input: Record<string, unknown>, token: string | null, on = board): Promise<Reply> => {
+  const { path, options } = requestOf(row.route, input)
+  return on.request(row.route.method, path, { token, ...options })
+}
+
+function expectCommonHeaders({ headers }: Reply): void {
+  expect(headers.get('x-request-id')).toMatch(/^[\w-]{3,}$/)
+  expect(headers.get('x-content-type-options')).toBe('nosniff')
+}
+
+/** A failure in its envelope: a code of the table with its status, and a message that tells nothing of the server. */
+function expectFailure(reply: Reply, ...codes: ErrorCode[]): void {
+  expectCommonHeaders(reply)
+  expect(reply.headers.get('content-type')).toBe('application/json; charset=utf-8')
+  expect(Object.keys(reply.body), reply.text).toEqual(['error'])
+  const { code, message, details = [], ...more } = reply.body.error
+  expect(more).toEqual({})
+  expect(errors).toHaveProperty(code)
+  expect(reply.status, reply.text).toBe(errors[code as ErrorCode][0])
+  expect(reply.status).toBeLessThan(500)
+  expect(message).toMatch(/\S/)
+  expect(reply.text).not.toMatch(/\bat \w+.*:\d+|SQLITE|SELECT |\/src\/|node_modules/)
+  for (const detail of details) expect(detail).toEqual({ path: expect.any(String), message: expect.stringMatching(/\S/) })
+  if (reply.status === 401) expect(reply.headers.get('www-authenticate')).toBe('Bearer')
+  if (codes.length > 0) expect(codes, reply.text).toContain(code)
+}
+
+/** A success in its envelope, and nothing in it that the contract does not declare. */
+function expectSuccess({ route }: Row, reply: Reply): void {
+  expect(reply.status, reply.text).toBe(route.status)
+  expectCommonHeaders(reply)
+  if (route.transfer === 'raw') return expect(reply.headers.get('content-type')).toMatch(/^\w+\/[\w.+-]+/)
+  if (!route.output) return expect(reply.text).toBe('')
+  expect(reply.headers.get('content-type')).toBe('application/json; charset=utf-8')
+  expect(Object.keys(reply.body)).toEqual(['data'])
+  expect(v.parse(route.output, reply.body.data)).toEqual(reply.body.data)
+  if (typeof reply.body.data.version === 'number' && route.path !== '/api/health') expect(reply.headers.get('etag')).toBe(`"${reply.body.data.version}"`)
+}
+
+describe('the table', () => {
+  const fields = ({ input }: Route): string[] => input && 'entries' in input ? Object.keys(input.entries as object) : []
+
+  it('names each method and path once, and each path as the specification writes it', () => {
+    const lines = rows.map(({ route }) => `${route.method} ${route.path}`)
+    expect(lines.filter((line, at) => lines.indexOf(line) !== at)).toEqual([])
+    expect(rows.filter(({ route }) => !/^\/(api(\/([a-z.-]+|\{\w+\}))+)?$/.test(route.path))).toEqual([])
+  })
+
+  it('has a handler for each row, and no handler without a row', () => {
+    const present = Object.entries(handlers(board.server.app)).flatMap(([resource, all]) => Object.entries(all).map(([name, handler]) => [`${resource}.${name}`, typeof handler]))
+    expect(present.sort()).toEqual(rows.map(({ name }) => [name, 'function']).sort())
+  })
+
+  it('declares every parameter of a path: ids of rows, or text', () => {
+    for (const { name, route } of rows) {
+      const params = paramsOf(route.path)
+      expect(new Set(params).size, name).toBe(params.length)
+      expect(params.filter(param => !/^(id|[a-z]+Id)$/.test(param) && !(textParams as readonly string[]).includes(param)), name).toEqual([])
+      expect(params.filter(param => fields(route).includes(param)), name).toEqual([])
+      if (route.who.kind === 'member') expect([...params, ...fields(route)], name).toContain(route.who.through === 'flatCard' ? 'id' : route.who.through)
+    }
+  })
+
+  it('says of each row in a sentence what it does, and gives it a fitting status', () => {
+    expect(rows.filter(({ route }) => !/^[A-Z].*[^.]$/.test(route.summary)).map(({ name }) => name)).toEqual([])
+    expect(rows.filter(({ route }) => (route.status === 204) === (route.output !== undefined || route.transfer !== undefined)).map(({ name }) => name)).toEqual([])
+    expect(rows.filter(({ route }) => route.method === 'DELETE' && route.status !== 204).map(({ name }) => name)).toEqual([])
+    expect(rows.filter(({ name, route }) => /\.(create|register|setup)$/.test(name) && route.status !== 201).map(({ name }) => name)).toEqual([])
+  })
+
+  it('opens external routes to API keys alone, with the specification\'s permissions', () => {
+    expect(rows.filter(({ route }) => isExternal(route.path) !== (route.who.kind === 'key')).map(({ name }) => name)).toEqual([])
+    const named = rows.flatMap(({ route }) => route.who.kind === 'key' ? route.who.permissions : [])
+    expect([...new Set(named)].sort()).toEqual([...externalPermissions].sort())
+  })
+
+  it('gives each error code a status of the 4xx or 5xx and a sentence', () => {
+    for (const [code, [status, message]] of Object.entries(errors)) expect([code, status, message]).toEqual([expect.stringMatching(/^[A-Z_]+$/), expect.toSatisfy((it: number) => it >= 400 && it < 600), expect.stringMatching(/^\w.*\.$/)])
+  })
+
+  it('tells by events of each type that it declares', () => {
+    const told = new Set(rows.flatMap(({ route }) => route.emits ?? []))
+    expect([...told].sort()).toEqual(Object.keys(events).sort())
+  })
+})
+
+describe.each(rows)('$name', row => {
+  const { name, route } = row
+
+  it('answers its example as the contract says, and tells of it', async () => {
+    const on = name === 'auth.setup' ? await start() : board
+    const fresh = await seedFor(row, on)
+    const input = exampleOf(row, fresh)
+    if (name === 'projects.reorder') input.ids = (await on.client.projects.list()).map(({ id }) => id)
+    const live = await follow(on.url, on.token, fresh.projectId)
+    const reply = await send(row, input, name === 'auth.logout' ? (await on.as().auth.login(ada)).token : tokenFor(row, fresh), on)
+    if (refusals[name]) expectFailure(reply, refusals[name])
+    else expectSuccess(row, reply)
+    const listener = name === 'projects.create' ? await follow(on.url, on.token, reply.body.data.id, 0) : live
+    for (const type of route.emits ?? []) await expectEvent(listener.message(type), type)
+    listener.close()
+    live.close()
+  })
+
+  if (route.who.kind !== 'public') it('asks for a token', async () => {
+    const input = exampleOf(row, await sharedSeed())
+    for (const token of [null, 'svc_st_nonsense', `${board.token.slice(0, -1)}${board.token.endsWith('a') ? 'b' : 'a'}`]) expectFailure(await send(row, input, token), 'UNAUTHENTICATED')
+    if (route.who.kind === 'key') expectFailure(await send(row, input, board.token), 'UNAUTHENTICATED')
+  })
+
+  if (route.who.kind !== 'public') it('is open to an API key with the permission that it names, and to no other', async () => {
+    const allowed: readonly Permission[] = route.who.kind === 'key' ? route.who.permissions : route.who.kind === 'member' && route.who.permission ? [route.who.permission] : []
+    const others = permissions.filter(permission => !allowed.includes(permission))
+    expectFailure(await send(row, exampleOf(row, await sharedSeed()), await newKey(await sharedSeed(), others)), 'INSUFFICIENT_PERMISSIONS')
+    for (const permission of allowed) {
+      const fresh = await seedFor(row)
+      const reply = await send(row, exampleOf(row, fresh), await newKey(fresh, [permission]))
+      if (refusals[name]) expectFailure(reply, refusals[name])
+      else expectSuccess(row, reply)
+    }
+  })
+
+  if (route.who.kind === 'member') it('is open to the project role that it names, and to no lower one', async () => {
+    if (route.who.kind !== 'member') return
+    for (const lower of ranks.slice(0, ranks.indexOf(route.who.role))) expectFailure(await send(row, exampleOf(row, await sharedSeed()), people[lower].token), 'FORBIDDEN')
+    const fresh = await seedFor(row)
+    const reply = await send(row, exampleOf(row, fresh), people[route.who.role].token)
+    // A layout belongs to whoever made it.
+    if (name === 'panelStates.delete') expectFailure(reply, 'PANEL_STATE_NOT_FOUND')
+    else expectSuccess(row, reply)
+  })
+
+  it('refuses nothing and nonsense in the error envelope', async () => {
+    const fresh = await seedFor(row)
+    const params = paramsOf(route.path)
+    const { path } = requestOf(route, exampleOf(row, fresh))
+    const token = tokenFor(row, fresh)
+    for (const param of params) for (const id of ['0', '-1', '01', 'x', '1.5', '1e3', '99999999999999999999', ' 1', '%00', '1%2f2']) {
+      const wrong = route.path.replace(/\{(\w+)\}/g, (_, each: string) => each === param ? id : encodeURIComponent(String(exampleOf(row, fresh)[each])))
+      const reply = await board.request(route.method, wrong, { token, ...(sendsBody(route) && route.input && { body: {} }) })
+      if (isExternal(route.path)) expectFailure(reply, 'INVALID_ID')
+      else expect([reply.status, expectFailure(reply)], wrong).toEqual([404, undefined])
+    }
+    const bare = path.split('?')[0]!
+    const replies = [await board.request(route.method, bare, { token }), await board.request(route.method, `${bare}?nonsense=1&limit=x`, { token })]
+    if (sendsBody(route)) for (const raw of ['"nonsense"', '[]', 'null', '42', '{"nonsense":true}', '{']) replies.push(await board.request(route.method, bare, { token, raw }))
+    for (const reply of replies) if (reply.status >= 300) expectFailure(reply)
+    else expectCommonHeaders(reply)
+    const refused = sendsBody(route) && route.input ? replies.slice(2) : []
+    expect(refused.filter(({ status, body }) => status !== 400 || !['VALIDATION_FAILED', 'INVALID_JSON'].includes(body.error.code))).toEqual([])
+  })
+})
+
+describe('a path', () => {
+  it('answers 405 with Allow to a method that it does not have', async () => {
+    const { projectId } = await sharedSeed()
+    for (const path of new Set(rows.map(({ route }) => route.path))) {
+      const allowed = rows.filter(({ route }) => route.path === path).map(({ route }) => route.method as string)
+      for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND'].filter(each => !allowed.includes(each))) {
+        const reply = await board.request(method, path.replace(/\{\w+\}/g, projectId), { raw: ['GET', 'DELETE'].includes(method) ? undefined : '{' })
+        expectFailure(reply, 'METHOD_NOT_ALLOWED')
+        expect(reply.headers.get('allow')?.split(', ')).toEqual(expect.arrayContaining(allowed))
+      }
+    }
+  })
+
+  it('answers 404 in the envelope when the contract does not have it', async () => {
+    for (const path of ['/nothing', '/api', '/api/', '/api/nothing', '//api/health', '/api//health', '/API/health', '/api/health/x', '/api/external/projects', '/api/%70rojectz', '/api/projects/1/cards/1/nothing', '/api/../etc/passwd', '/.env', '/__proto__', '/api/constructor'])
+      for (const method of ['GET', 'POST', 'DELETE']) expectFailure(await board.request(method, path), 'NOT_FOUND')
+  })
+
+  it('answers HEAD like GET, without the body', async () => {
+    for (const row of rows.filter(({ name, route }) => route.method === 'GET' && route.transfer !== 'raw' && name !== 'server.socket')) {
+      const { path } = requestOf(row.route, exampleOf(row, await sharedSeed()))
+      const reply = await board.request('HEAD', path, { token: tokenFor(row, await sharedSeed()) })
+      expect([row.name, reply.status, reply.text]).toEqual([row.name, 200, ''])
+      expectCommonHeaders(reply)
+    }
+  })
+})
+
+let shared: Promise<Seed> | undefined
+/** For requests that change nothing. */
+const sharedSeed = (): Promise<Seed> => shared ??= newSeed(board)
+const seedFor = async ({ name, route }: Row, on = board): Promise<Seed> => {
+  if (on === board && (route.method === 'GET' || paramsOf(route.path).length === 0)) return sharedSeed()
+  const fresh = await newSeed(on)
+  if (name === 'cards.detachWorktree') await on.client.cards.attachWorktree({ projectId: fresh.projectId, cardId: fresh.cardId, path: fresh.worktree })
+  return fresh
+}
+
+/** A project that a viewer, a member and an admin belong to. */
+async function newSeed(on: TestBoard): Promise<Seed> {
+  const fresh = await seed(on)
+  await on.server.app.db.transaction(async tx => { for (const role of ranks) await tx.run('INSERT INTO project_members VALUES (?, ?, ?, ?)', [Number(fresh.projectId), Number(people[role].id), role, tx.now]) })
+  return fresh
+}
+
+const newKey = async ({ projectId }: Seed, allowed: readonly Permission[]): Promise<string> => (await board.client.keys.create({ name: 'Some', scope: 'project', projectId, permissions: [...allowed] })).key
+
+async function expectEvent(message: Promise<{ data: unknown }>, type: EventType): Promise<void> {
+  const { data } = await message
+  expect(v.parse(events[type], data)).toEqual(data)
+}

@@ -1,0 +1,75 @@
+import { contract, type Contract } from '../src/contract/index.ts'
+import { paramsOf, type Route, type Sent } from '../src/contract/route.ts'
+import type { RequestOptions } from './helper.ts'
+import { fileBody, type Seed } from './seed.ts'
+
+export interface Row { name: string; route: Route }
+
+/** Every row of the contract, in its order: `cards.move`. */
+export const rows: Row[] = Object.entries(contract).flatMap(([resource, routes]) => Object.entries(routes).map(([name, route]): Row => ({ name: `${resource}.${name}`, route })))
+
+type Examples = { [Resource in keyof Contract]: { [Name in keyof Contract[Resource]]: Contract[Resource][Name] extends Route ? Sent<Contract[Resource][Name]> : never } }
+
+/** An input that each row answers with success on fresh seeds. A new row without one is a type error here. */
+export const examples = (seed: Seed): Examples => {
+  const { projectId, boardId, otherBoardId, columnId, activeColumnId, doneColumnId, emptyColumnId, cardId, archivedCardId, deletedCardId, attachmentId, keyId, templateId, organizationId } = seed
+  const card = { projectId, cardId }
+  return {
+    server: { health: {}, ready: {}, home: {}, openapi: {}, docs: {}, socket: {} },
+    auth: {
+      status: {}, setup: { email: 'ada@example.org', password: 'correct horse', displayName: 'Ada' }, login: { email: 'ada@example.org', password: 'correct horse' },
+      register: { email: 'bob@example.org', password: 'battery staple' }, logout: {}, me: {},
+    },
+    users: { search: { q: 'a' } },
+    keys: { list: {}, create: { name: 'Cron', scope: 'project', projectId, permissions: ['cards.read'], expiresInDays: 1 }, get: { id: keyId }, revoke: { id: keyId }, rotate: { id: keyId, graceSecs: 60 } },
+    organizations: { create: { name: 'Club' }, list: {}, get: { id: organizationId }, update: { id: organizationId, name: 'Team' }, delete: { id: organizationId } },
+    projects: {
+      create: { name: 'New', path: seed.path, organizationId }, list: { organizationId }, reorder: { ids: [projectId] }, get: { id: projectId }, update: { id: projectId, name: 'Renamed', path: seed.path }, delete: { id: projectId },
+      opened: { id: projectId }, markAllRead: { id: projectId }, stats: { id: projectId }, files: { projectId },
+    },
+    boards: { list: { projectId }, create: { projectId, name: 'Third', templateId }, reorder: { projectId, ids: [otherBoardId, boardId] }, update: { projectId, boardId, name: 'First' }, delete: { projectId, boardId } },
+    columns: {
+      list: { projectId, boardId }, create: { projectId, boardId, name: 'Review', columnType: 'active', prompt: 'Review it' }, reorder: { projectId, ids: [emptyColumnId, doneColumnId, columnId, activeColumnId] },
+      update: { projectId, columnId, name: 'Ideas', prompt: '' }, delete: { projectId, columnId: emptyColumnId }, clear: { projectId, columnId },
+    },
+    templates: { list: {}, create: { name: 'Mine', columns: [{ name: 'A', columnType: 'backlog', prompt: 'p' }] }, update: { id: templateId, name: 'Ours' }, delete: { id: templateId } },
+    cards: {
+      list: { projectId, boardId, columnId, status: 'idle', label: 'x', search: 'y', archived: 'false', limit: 10, cursor: 0 }, get: card, update: { ...card, title: 'Changed', prompt: 'p', labels: ['a', 'b'], groupId: 'g', useWorktree: false },
+      delete: { ...card, force: 'true' }, restore: { projectId, cardId: deletedCardId }, view: card, move: { ...card, columnId: activeColumnId, position: 0 }, archive: card, unarchive: { projectId, cardId: archivedCardId },
+      complete: card, activate: card, setAutoMode: { ...card, enabled: true }, getPipeline: card, setPipeline: { ...card, steps: [{ columnId: activeColumnId, columnName: 'In Progress', prompt: 'Do it well', approval: 'manual' }] },
+      attachWorktree: { ...card, path: seed.worktree }, detachWorktree: card,
+      create: { projectId, title: 'Made', prompt: 'p', columnId, labels: ['a'], groupId: 'g', useWorktree: false, deferred: true, autoMode: true }, getFlat: { id: cardId }, status: { id: cardId },
+    },
+    attachments: { list: card, create: card, download: { attachmentId }, delete: { attachmentId } },
+    panelStates: { get: { projectId }, set: { projectId, [cardId]: { width: 300 } }, delete: card },
+    settings: {
+      getUser: {}, setUser: { theme: 'dark', highContrast: true, sidebarExpanded: false, agentReasoning: false, statusLine: false, hiddenToolTypes: ['read'] }, getShortcuts: {}, setShortcuts: { help: '?,f1' },
+    },
+    external: {
+      boards: { projectId }, list: { projectId, columnId: Number(columnId), status: 'idle', label: 'x', limit: 10, cursor: 0 }, create: { projectId, title: 'Made outside', prompt: 'p', columnId: Number(columnId), useWorktree: false }, get: card, stats: { projectId },
+      move: { ...card, targetColumnId: Number(activeColumnId), position: 0 }, archive: card, cancelAgent: card,
+    },
+  }
+}
+
+/** The example of a row by its name. */
+export const exampleOf = (row: Row, seed: Seed): Record<string, unknown> => {
+  const [resource, name] = row.name.split('.') as [string, string]
+  return (examples(seed) as unknown as Record<string, Record<string, Record<string, unknown>>>)[resource]![name]!
+}
+
+/** Whoever the row is open to: the API key on external routes, else the account. */
+export const tokenFor = ({ route }: Row, seed: Seed): string => route.who.kind === 'key' ? seed.apiKey : seed.token
+
+export const sendsBody = ({ method }: Route): boolean => method !== 'GET' && method !== 'DELETE'
+
+/** Puts an input's fields where they belong on the wire: path, then query or body. */
+export function requestOf(route: Route, input: Record<string, unknown>): { path: string; options: RequestOptions } {
+  const names = paramsOf(route.path)
+  const path = route.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(input[name])))
+  const rest = Object.fromEntries(Object.entries(input).filter(([name]) => !names.includes(name)))
+  if (route.transfer === 'upload') return { path, options: fileBody() }
+  if (sendsBody(route)) return { path, options: route.input ? { body: rest } : {} }
+  const query = new URLSearchParams(Object.entries(rest).map(([name, value]): [string, string] => [name, String(value)]))
+  return { path: query.size > 0 ? `${path}?${query}` : path, options: {} }
+}

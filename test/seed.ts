@@ -1,0 +1,87 @@
+import { execFileSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { permissions } from '../src/contract/route.ts'
+import type { Reply, TestBoard } from './helper.ts'
+
+/** One of everything that routes name by id, and who may use it. `cardId` is unread and deferred, `columnId` holds it. */
+export interface Seed {
+  token: string
+  /** An API key of the project with every permission. */
+  apiKey: string
+  /** The project's Git repository, and another worktree of it. */
+  path: string
+  worktree: string
+  projectId: string
+  boardId: string
+  otherBoardId: string
+  columnId: string
+  activeColumnId: string
+  doneColumnId: string
+  emptyColumnId: string
+  cardId: string
+  archivedCardId: string
+  deletedCardId: string
+  attachmentId: string
+  keyId: string
+  templateId: string
+  organizationId: string
+}
+
+const repositories = new WeakMap<TestBoard, { path: string; worktree: string }>()
+
+/** Makes a new project with everything in it, which belongs to whoever has the token. */
+export async function seed(board: TestBoard, token = board.token): Promise<Seed> {
+  const client = board.as(token)
+  const { path, worktree } = repositoryOf(board)
+  const [{ id: projectId }, { id: templateId }, { id: organizationId }] = await Promise.all([
+    client.projects.create({ name: 'Seeded', path }), client.templates.create({ name: 'Two', columns: [{ name: 'A', columnType: 'backlog' }, { name: 'B', columnType: 'done' }] }), client.organizations.create({ name: 'Crew' }),
+  ])
+  const columns = await client.columns.list({ projectId })
+  const [columnId, activeColumnId, doneColumnId] = columns.map(({ id }) => id) as [string, string, string]
+  const { boardId } = columns[0]!
+  const [{ id: otherBoardId }, { id: keyId, key: apiKey }] = await Promise.all([
+    client.boards.create({ projectId, name: 'Other' }), client.keys.create({ name: 'Seeded', scope: 'project', projectId, permissions: [...permissions] }),
+  ])
+  const created = await board.request('POST', `/api/external/projects/${projectId}/cards`, { token: apiKey, body: { title: 'Seeded card', prompt: 'Do it' } })
+  const cardId = String(created.body.data.id)
+  const [{ id: emptyColumnId }, archived, deleted, attachment] = await Promise.all([
+    client.columns.create({ projectId, boardId, name: 'Empty', columnType: 'archive' }),
+    client.cards.create({ projectId, title: 'Archived' }), client.cards.create({ projectId, title: 'Deleted' }),
+    attach(board, { token, projectId, cardId }),
+  ])
+  await Promise.all([
+    client.cards.archive({ projectId, cardId: archived.id }), client.cards.delete({ projectId, cardId: deleted.id }), client.panelStates.set({ projectId, [cardId]: { open: true } }),
+  ])
+  return {
+    token, apiKey, path, worktree, projectId, boardId, otherBoardId, columnId, activeColumnId, doneColumnId, emptyColumnId, cardId,
+    archivedCardId: archived.id, deletedCardId: deleted.id, attachmentId: attachment.body.data.id, keyId, templateId, organizationId,
+  }
+}
+
+/** A multipart body with one file, as browsers send it. */
+export const fileBody = (filename = 'notes.txt', text = 'hello\n') => ({
+  raw: `--seed-boundary\r\nContent-Disposition: form-data; name="file"; filename="${filename}"\r\nContent-Type: text/plain\r\n\r\n${text}\r\n--seed-boundary--\r\n`,
+  headers: { 'content-type': 'multipart/form-data; boundary=seed-boundary' },
+})
+
+async function attach(board: TestBoard, { token, projectId, cardId }: Pick<Seed, 'token' | 'projectId' | 'cardId'>): Promise<Reply> {
+  const reply = await board.request('POST', `/api/projects/${projectId}/cards/${cardId}/attachments`, { token, ...fileBody() })
+  if (reply.status !== 201) throw new Error(`The attachment was answered with ${reply.status}: ${reply.text}`)
+  return reply
+}
+
+function repositoryOf(board: TestBoard): { path: string; worktree: string } {
+  const known = repositories.get(board)
+  if (known) return known
+  const path = board.folder('repository')
+  const worktree = join(path, '..', 'worktree')
+  const git = (...args: string[]) => execFileSync('git', ['-C', path, '-c', 'user.name=Test', '-c', 'user.email=test@example.org', '-c', 'commit.gpgsign=false', ...args], { stdio: 'ignore' })
+  git('init', '-b', 'main')
+  writeFileSync(join(path, 'README'), 'A repository.\n')
+  git('add', 'README')
+  git('commit', '-m', 'Begin')
+  git('worktree', 'add', '-b', 'own', worktree)
+  repositories.set(board, { path, worktree })
+  return { path, worktree }
+}
