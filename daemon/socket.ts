@@ -40,7 +40,7 @@ export function createSocket(app: App, log: Log): Socket {
     const admission = peer.context.admission as Admission
     if (closing) return void closePeer(peer, closeCodes.goingAway, 'The server is shutting down.')
     if ('refusal' in admission) return void closePeer(peer, closeCodes.unauthenticated, admission.refusal)
-    const connection = openConnection(peer, admission.caller, admission.renew)
+    const connection = openConnection(peer, admission.caller, admission.renew, log)
     connections.set(peer, connection)
     feeds.set(connection, createFeed(connection, app.outbox, fanOut, now, log))
   }

@@ -1,5 +1,6 @@
 import type { Peer } from 'crossws'
 import type { Caller } from '../../src/domain/caller.ts'
+import type { Log } from '../log.ts'
 import type { Frame } from './frame.ts'
 
 /** Nothing is added to this many bytes that wait to be sent: who reads slowly is sent what it misses when it has read them. */
@@ -39,7 +40,7 @@ export interface Connection {
   onClose(): void
 }
 
-export function openConnection(peer: Peer, caller: Caller, renew: () => Promise<Caller>): Connection {
+export function openConnection(peer: Peer, caller: Caller, renew: () => Promise<Caller>, log: Log): Connection {
   let ended = false
   let congestedSince: number | undefined
   let waiting: Array<() => void> = []
@@ -70,6 +71,7 @@ export function openConnection(peer: Peer, caller: Caller, renew: () => Promise<
       if (ended) return
       ended = true
       release()
+      log('info', 'A socket is closed.', { code, reason, userId: connection.caller.userId })
       closeTimer = closePeer(peer, code, reason)
     },
     onDrain: release,

@@ -10,7 +10,8 @@ export interface Follower {
 
 /** Hands each new event to those who follow its project. */
 export interface FanOut {
-  join(follower: Follower): void
+  /** Hands the follower each event from now on, and perhaps some before that came after the seq `after`. */
+  join(follower: Follower, after: number): void
   leave(follower: Follower): void
 }
 
@@ -30,11 +31,11 @@ export function createFanOut(outbox: Outbox, onProjectChanged: () => void): FanO
   }
 
   return {
-    join: follower => {
+    join: (follower, after) => {
       const following = followers.get(follower.projectId)
       if (following) following.add(follower)
       else followers.set(follower.projectId, new Set([follower]))
-      stopListening ??= outbox.subscribe(publish)
+      stopListening ??= outbox.subscribe(publish, after)
     },
     leave: follower => {
       const following = followers.get(follower.projectId)

@@ -68,7 +68,7 @@ export function createFeed(connection: Connection, outbox: Outbox, fanOut: FanOu
       if (since !== undefined && since > last) connection.send(resyncFrame(projectId, last, now()))
       const cursor = start(projectId, Math.min(since ?? last, last))
       cursors.set(projectId, cursor)
-      fanOut.join(cursor)
+      fanOut.join(cursor, last)
       catchUp()
     },
     unsubscribe: projectId => {
@@ -113,19 +113,15 @@ function createCatchUp(connection: Connection, outbox: Outbox, cursors: Map<numb
     }
     if (page.length === pageSize) return new Promise(setImmediate)
     cursor.seq = Math.max(cursor.seq, last)
-    if (cursor.newest <= cursor.seq) goLive(cursor)
+    if (cursor.announce) connection.send(subscribedFrame(cursor.projectId, cursor.seq))
+    cursor.announce = false
+    if (cursor.newest <= cursor.seq) Object.assign(cursor, { behind: false, owedBytes: 0 })
   }
 
   /** Events that the client has not seen were deleted. */
   const skipTo = (cursor: Cursor, seq: number) => {
     cursor.seq = seq
     connection.send(resyncFrame(cursor.projectId, seq, now()))
-  }
-
-  const goLive = (cursor: Cursor) => {
-    Object.assign(cursor, { behind: false, owedBytes: 0 })
-    if (cursor.announce) connection.send(subscribedFrame(cursor.projectId, cursor.seq))
-    cursor.announce = false
   }
 
   return () => { if (!running) void run() }

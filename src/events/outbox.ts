@@ -12,8 +12,8 @@ const retryMs = 250
 
 /** Every event of one database, in order. */
 export interface Outbox {
-  /** Hands over every event that is committed from now on, once, in order of seq. Returns the function that ends it. */
-  subscribe(listener: (events: StoredEvent[]) => void): () => void
+  /** Hands over every event after the seq `after`, or each that is committed from now on: once, in order of seq. Returns the function that ends it. */
+  subscribe(listener: (events: StoredEvent[]) => void, after?: number): () => void
   /** At most `limit` events of a project after the seq `since`, oldest first. */
   replay(projectId: number, since: number, limit: number): Promise<StoredEvent[]>
   /** The newest event's seq; 0 before the first event. */
@@ -37,31 +37,28 @@ const wakeTails = () => { for (const wake of tails) wake() }
 
 /** The outbox of a database. It reads new events only while somebody listens. */
 export function createOutbox(db: Database): Outbox {
-  const listeners = new Set<(events: StoredEvent[]) => void>()
-  let tail: { stop(): void } | undefined
-  const unsubscribe = (listener: (events: StoredEvent[]) => void) => {
-    if (!listeners.delete(listener) || listeners.size > 0) return
-    tail?.stop()
-    tail = undefined
-  }
+  const subscriptions = new Set<() => void>()
   return {
-    subscribe: listener => {
-      listeners.add(listener)
-      tail ??= startTail(db, events => { for (const each of [...listeners]) each(events) })
-      return () => unsubscribe(listener)
+    subscribe: (listener, after) => {
+      const stop = startTail(db, listener, after)
+      subscriptions.add(stop)
+      return () => {
+        subscriptions.delete(stop)
+        stop()
+      }
     },
     replay: (projectId, since, limit) => readProjectEvents(db, projectId, since, limit),
     lastSeq: () => readLastSeq(db),
     oldestSeq: () => readOldestSeq(db),
     prune: tx => deleteOldestEvents(tx, new Date(Date.parse(tx.now) - keptMs).toISOString(), keptEvents, mostPrunedAtOnce),
-    close: () => { for (const listener of [...listeners]) unsubscribe(listener) },
+    close: () => { for (const stop of subscriptions) stop() },
   }
 }
 
-/** Publishes what is committed after this call, page by page. A failed read is tried again: an event is late then, never lost. */
-function startTail(db: Database, publish: (events: StoredEvent[]) => void): { stop(): void } {
-  const start = readLastSeq(db).catch(() => undefined)
-  let seq: number | undefined
+/** Publishes page by page. A failed read is tried again: an event is late then, never lost. */
+function startTail(db: Database, publish: (events: StoredEvent[]) => void, after?: number): () => void {
+  const start = after === undefined ? readLastSeq(db).catch(() => undefined) : undefined
+  let seq = after
   let running = true
   let reading = false
   let news = false
@@ -92,5 +89,10 @@ function startTail(db: Database, publish: (events: StoredEvent[]) => void): { st
   }
 
   tails.add(wake)
-  return { stop: () => { running = false; tails.delete(wake); clearTimeout(retry) } }
+  if (after !== undefined) wake()
+  return () => {
+    running = false
+    tails.delete(wake)
+    clearTimeout(retry)
+  }
 }

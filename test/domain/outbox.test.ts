@@ -60,6 +60,15 @@ test('a listener hears what is committed after it began, and nothing after it en
   expect([seqs(early), seqs(late)]).toEqual([[2], [3]])
 })
 
+test('a listener that names a seq hears everything after it, though it was committed before', async () => {
+  await db.transaction(async tx => { for (const id of upTo(250)) await view(tx, 1, id) })
+  const heard: number[] = []
+  outbox.subscribe(events => heard.push(...seqs(events)), 7)
+  await db.transaction(tx => view(tx, 1, 251))
+  await eventually('the last event', () => heard.includes(251))
+  expect(heard).toEqual(upTo(251, 8))
+})
+
 test('a burst larger than a page reaches every listener whole', async () => {
   const heard: number[][] = [[], []]
   for (const list of heard) outbox.subscribe(events => list.push(...seqs(events)))

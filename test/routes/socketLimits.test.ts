@@ -1,12 +1,16 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { eventually, startBoard, type TestBoard } from '../helper.ts'
-import { follow, openRaw, openSocket, type LiveSocket } from '../liveSocket.ts'
+import { follow, openRaw, openSocket, type LiveSocket, type RawSocket } from '../liveSocket.ts'
 
 let board: TestBoard
 const sockets: LiveSocket[] = []
 const opened = <T extends LiveSocket>(socket: T) => { sockets.push(socket); return socket }
 
-beforeAll(async () => { board = await startBoard() })
+const logged = vi.spyOn(process.stderr, 'write')
+const closeFrame4008 = Buffer.from([0x0f, 0xa8])
+
+beforeAll(async () => { board = await startBoard({ logLevel: 'info' }) })
+beforeEach(() => { logged.mockClear() })
 afterEach(() => { for (const socket of sockets.splice(0)) socket.close() })
 afterAll(() => board.close())
 
@@ -17,6 +21,15 @@ const open = async () => opened(await openSocket(board.url, board.token))
 async function makeNews(projectId: string, count: number): Promise<void> {
   const card = await board.client.cards.create({ projectId, title: 'large' })
   for (let index = 0; index < count; index++) await board.client.cards.update({ projectId, cardId: card.id, prompt: `${index}:`.padEnd(65_536, 'x') })
+}
+
+/** A client that follows a project and reads no more. */
+async function stall(projectId: string): Promise<RawSocket> {
+  const raw = await openRaw(board.url, `/api/ws?token=${board.token}`)
+  raw.frame(JSON.stringify({ type: 'subscribe', payload: { projectId } }))
+  await eventually('the subscription', () => raw.received().includes('subscribed'))
+  raw.socket.pause()
+  return raw
 }
 
 test.each([
@@ -70,34 +83,31 @@ test('a flood of messages or pings is closed with 4008', async () => {
   expect((await live.untilClosed()).code).toBe(4008)
   const raw = await openRaw(board.url, `/api/ws?token=${board.token}`)
   for (let index = 0; index < 101; index++) raw.frame('', 9)
-  await eventually('the close frame', () => raw.received().includes(Buffer.from([0x0f, 0xa8])))
+  await eventually('the close frame', () => raw.received().includes(closeFrame4008))
   raw.socket.destroy()
 })
 
-test('a client that stops reading is closed with 4008 and costs little, while another gets every event', async () => {
+test('a client that stops reading is closed with 4008, and dropped if it does not take that, while another gets every event', async () => {
   const projectId = await newProject()
   const healthy = opened(await follow(board.url, board.token, projectId))
-  const stalled = await openRaw(board.url, `/api/ws?token=${board.token}`)
-  stalled.frame(JSON.stringify({ type: 'subscribe', payload: { projectId } }))
-  await eventually('the subscription', () => stalled.received().includes('subscribed'))
-  stalled.socket.pause()
+  const [resuming, dead] = [await stall(projectId), await stall(projectId)]
   const before = board.server.sockets()
   await makeNews(projectId, 200)
   await healthy.message('card.updated', message => message.data.prompt.startsWith('199:'))
   expect(healthy.seqs()).toHaveLength(201)
-  await eventually('the end of the stalled socket', () => board.server.sockets() < before, 10_000)
-  stalled.socket.resume()
-  await eventually('the end of the connection', () => stalled.socket.destroyed)
-  expect(stalled.received().length).toBeLessThan(10 * 1024 * 1024)
+  await eventually('the closes', () => logged.mock.calls.filter(([line]) => String(line).includes('4008')).length === 2)
+  resuming.socket.resume()
+  await eventually('the close frame', () => resuming.received().includes(closeFrame4008))
+  await eventually('the end of both', () => board.server.sockets() === before - 2)
+  dead.socket.resume()
+  await eventually('the end of the connection', () => dead.socket.destroyed)
+  expect(dead.received().length).toBeLessThan(10 * 1024 * 1024)
   expect(healthy.closed).toBeUndefined()
 })
 
 test('a client that reads slowly gets every event in order, once', async () => {
   const projectId = await newProject()
-  const slow = await openRaw(board.url, `/api/ws?token=${board.token}`)
-  slow.frame(JSON.stringify({ type: 'subscribe', payload: { projectId } }))
-  await eventually('the subscription', () => slow.received().includes('subscribed'))
-  slow.socket.pause()
+  const slow = await stall(projectId)
   await makeNews(projectId, 150)
   slow.socket.resume()
   await eventually('the last event', () => slow.received().subarray(-70_000).includes('"149:x'))
@@ -106,18 +116,19 @@ test('a client that reads slowly gets every event in order, once', async () => {
   slow.socket.destroy()
 })
 
-test('a long replay to a client that does not read stays small on the server', async () => {
+test('replays to clients that do not read stay small on the server', async () => {
   const projectId = await newProject()
   await makeNews(projectId, 200)
-  const stalled = await openRaw(board.url, `/api/ws?token=${board.token}`)
-  stalled.socket.pause()
-  global.gc?.()
+  const stalled = await Promise.all(Array.from({ length: 8 }, () => openRaw(board.url, `/api/ws?token=${board.token}`)))
   const before = process.memoryUsage().arrayBuffers
-  stalled.frame(JSON.stringify({ type: 'subscribe', payload: { projectId, since: 0 } }))
+  for (const raw of stalled) {
+    raw.socket.pause()
+    raw.frame(JSON.stringify({ type: 'subscribe', payload: { projectId, since: 0 } }))
+  }
   const live = opened(await follow(board.url, board.token, projectId, 0))
   expect(live.messages.filter(message => message.type === 'card.updated')).toHaveLength(200)
-  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(8 * 1024 * 1024)
-  stalled.socket.destroy()
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(30 * 1024 * 1024)
+  for (const raw of stalled) raw.socket.destroy()
 })
 
 test('when the server stops, sockets are closed with 1001, and one that does not answer is dropped after two seconds', async () => {
