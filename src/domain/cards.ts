@@ -164,7 +164,8 @@ async function announce(tx: Transaction, type: 'card.created' | 'card.updated' |
 
 async function findVersion(tx: Transaction, ref: CardRef): Promise<CardRow> {
   const card = await find(tx, ref)
-  if (ref.ifMatch !== undefined && ref.ifMatch !== '*' && ref.ifMatch.replace(/^W\//, '') !== `"${card.version}"`) throw new Problem('VERSION_CONFLICT', `The card has version ${card.version} now.`)
+  const seen = ref.ifMatch?.split(',').map(tag => tag.trim().replace(/^W\//, ''))
+  if (seen && !seen.includes('*') && !seen.includes(`"${card.version}"`)) throw new Problem('VERSION_CONFLICT', `The card has version ${card.version} now.`)
   return card
 }
 
