@@ -123,16 +123,19 @@ describe('using a key', () => {
   })
 
   it('notes when it was last used, at most once a minute', async () => {
-    const { key, id } = await newKey()
-    const lastUsedAt = async () => (await board.as(own).keys.get({ id })).lastUsedAt
+    const [watched, other] = [await newKey(), await newKey()]
+    const lastUsedAt = async ({ id }: { id: string }) => (await board.as(own).keys.get({ id })).lastUsedAt
     const usedAt = new Date(now).toISOString()
-    await stats(key)
-    await eventually('the first use', async () => await lastUsedAt() === usedAt)
-    now += 59_000
-    await stats(key)
-    now += 2000
-    await stats(key)
-    await eventually('the use a minute later', async () => await lastUsedAt() === new Date(now).toISOString())
+    await stats(watched.key)
+    await eventually('the first use', async () => await lastUsedAt(watched) === usedAt)
+    now += 59_999
+    await stats(watched.key)
+    await stats(other.key)
+    await eventually('the use of the other key, which is written after', () => lastUsedAt(other))
+    expect(await lastUsedAt(watched)).toBe(usedAt)
+    now += 1
+    await stats(watched.key)
+    await eventually('the use a minute later', async () => await lastUsedAt(watched) === new Date(now).toISOString())
   })
 })
 
