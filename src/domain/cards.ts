@@ -8,7 +8,7 @@ import * as order from '../store/order.ts'
 import type { Caller } from './caller.ts'
 import { cardDetail } from '../views/cards.ts'
 import { projectRole } from './access.ts'
-import { initialPipeline } from './pipeline.ts'
+import { initialSteps } from './steps.ts'
 
 const restorableMs = 30 * 86_400_000
 
@@ -40,7 +40,7 @@ export async function create(tx: Transaction, card: NewCard, automation = false)
   const deferred = card.deferred ?? automation
   const id = await insertCard(tx, {
     ...card, deferred, boardId: column.boardId, columnId: column.id, labels: JSON.stringify(card.labels ?? []), groupId: card.groupId ?? null, unread: automation,
-    autoMode: card.autoMode ?? false, pipeline: JSON.stringify(initialPipeline(await listColumns(tx, column.boardId))),
+    autoMode: card.autoMode ?? false, pipeline: JSON.stringify(initialSteps(await listColumns(tx, column.boardId))),
     archivedAt: column.columnType === 'archive' ? tx.now : null, lastAgentAction: column.columnType === 'active' && !deferred ? noAgent(tx) : null,
   })
   await order.insertCard(tx, column.id, id)
