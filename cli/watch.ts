@@ -2,7 +2,7 @@ import { render } from 'ink'
 import { createElement } from 'react'
 import { Live } from '../src/client/socket.ts'
 import type { CardPage } from './cardRoutes.ts'
-import { requireUser, type Context } from './context.ts'
+import type { Context } from './context.ts'
 import { exitOf } from './exit.ts'
 import { CardList, type CardListProps } from './screens/CardList.tsx'
 
@@ -11,10 +11,9 @@ const ageEveryMs = 10_000
 /**
  * Shows a list of cards and keeps it up to date until the person quits.
  * @param load reads the list; it is called again after every event of the project
- * @throws Failure (denied) for an API key, which gets no events.
+ * @throws ApiFailure | Unreachable when the server refuses to tell of changes.
  */
 export async function watchCards(context: Context, project: { id: string; name: string }, load: () => Promise<CardPage>): Promise<void> {
-  requireUser(context, 'cards list --watch')
   const state: Omit<CardListProps, 'terminal'> = { title: project.name, live: true, ...await load() }
   const screen = render(createElement(CardList, propsOf(context, state)))
   const draw = (news: Partial<CardListProps>) => screen.rerender(createElement(CardList, propsOf(context, Object.assign(state, news))))
