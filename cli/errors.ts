@@ -1,5 +1,6 @@
 import type { ApiFailure } from '../src/client/failures.ts'
 import { exitOf, exits, type Exit, type Failure } from './exit.ts'
+import { talk } from './streams.ts'
 import { harmless } from './text.ts'
 
 export interface Description { exit: Exit; message: string; hint?: string; see?: string }
@@ -21,8 +22,8 @@ export function report(error: unknown, debug: boolean): void {
   const { exit, message, hint, see } = describe(error)
   process.exitCode = exits[exit]
   const lines = [`board: ${harmless(message)}`, ...(hint ? [harmless(hint)] : []), ...(see ? [see.includes(':') ? harmless(see) : `see: ${harmless(see)}`] : [])]
-  process.stderr.write(`${lines.join('\n')}\n`)
-  if (debug && error instanceof Error && error.stack) process.stderr.write(`${harmless(error.stack, true)}\n`)
+  talk(`${lines.join('\n')}\n`)
+  if (debug && error instanceof Error && error.stack) talk(`${harmless(error.stack, true)}\n`)
 }
 
 function describeApi(error: ApiFailure): Omit<Description, 'exit'> {

@@ -1,5 +1,6 @@
 import { usage } from './exit.ts'
 import { Progress } from './progress.ts'
+import { talk, write } from './streams.ts'
 import { cellText, drawRecord, drawTable, drawTabs } from './table.ts'
 import { paint, type Colour, type Terminal } from './terminal.ts'
 import { harmless, harmlessJson, nearest } from './text.ts'
@@ -40,8 +41,8 @@ export class Out {
     this.json = options.json !== undefined || options.jq !== undefined
     this.quiet = options.quiet === true
     this.#fields = typeof options.json === 'string' ? options.json.split(',').map(name => name.trim()).filter(Boolean) : undefined
-    this.#write = options.write ?? (text => { process.stdout.write(text) })
-    this.#talk = options.talk ?? (text => { process.stderr.write(text) })
+    this.#write = options.write ?? write
+    this.#talk = options.talk ?? talk
   }
 
   /** Prints a list: a table on a terminal, tab-separated lines in a pipe, ids with `--quiet`, an array with `--json`. */

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { Failure, usage } from './exit.ts'
+import { isTerminal } from './streams.ts'
 import { harmless } from './text.ts'
 
 /** What decides whether anybody can be asked. A Context is one. */
@@ -57,7 +58,7 @@ export async function askSecret({ mayAsk }: Asker, question: string, flag: strin
 
 /** Everything that stdin holds, without the line break at its end: how secrets and ids come in. */
 export async function readStdin(flag: string): Promise<string> {
-  if (process.stdin.isTTY) throw usage(`${flag} reads stdin, and stdin is a terminal`, { hint: `for example: ${flag} < file` })
+  if (isTerminal(0)) throw usage(`${flag} reads stdin, and stdin is a terminal`, { hint: `for example: ${flag} < file` })
   process.stdin.setEncoding('utf8')
   let text = ''
   for await (const chunk of process.stdin) text += chunk
