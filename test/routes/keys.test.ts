@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { permissions } from '../../src/contract/route.ts'
-import { eventually, startBoard, type TestBoard } from '../helper.ts'
+import { eventually, startBoard, type Reply, type TestBoard } from '../helper.ts'
 
 const dayMs = 86_400_000
 let board: TestBoard
@@ -30,7 +30,7 @@ const newKey = async (body: Body = {}, token = own): Promise<{ id: string; key: 
   expect(reply.status, reply.text).toBe(201)
   return reply.body.data
 }
-const codeOf = ({ status, body }: { status: number; body: any }) => [status, body?.error?.code]
+const codeOf = ({ status, body }: Reply) => [status, body?.error?.code]
 const stats = (key: string, projectId = ownProject) => board.request('GET', `/api/external/projects/${projectId}/stats`, { token: key })
 const addCard = (key: string, projectId = ownProject) => board.request('POST', `/api/external/projects/${projectId}/cards`, { token: key, body: { title: 'A card' } })
 
