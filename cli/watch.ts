@@ -6,7 +6,8 @@ import type { Context } from './context.ts'
 import { exitOf } from './exit.ts'
 import { CardList, type CardListProps } from './screens/CardList.tsx'
 
-const ageEveryMs = 10_000
+/** Ages grow, and what changed before the server knew that somebody watches is found too. */
+const readAgainMs = 10_000
 
 /**
  * Shows a list of cards and keeps it up to date until the person quits.
@@ -28,14 +29,14 @@ export async function watchCards(context: Context, project: { id: string; name: 
     },
   })
   live.subscribe(project.id)
-  const aging = setInterval(() => draw({}), ageEveryMs)
+  const timer = setInterval(refreshed.again, readAgainMs)
   const resized = () => draw({})
   process.stdout.on('resize', resized)
   try {
     await Promise.race([screen.waitUntilExit(), live.done, refreshed.failed])
   } finally {
     process.stdout.off('resize', resized)
-    clearInterval(aging)
+    clearInterval(timer)
     live.close()
     screen.unmount()
   }

@@ -82,9 +82,9 @@ async function fillWithHostileNames(): Promise<void> {
 const has = async (shell: string): Promise<boolean> => (await run(shell, ['--version'], { env: cli.env }).catch(() => ({ code: 1 }))).code === 0
 
 /** What a shell offers for each command line. */
-async function offered(shell: string, commandLines: readonly string[]): Promise<string[][]> {
+async function offered(shell: string, commandLines: readonly string[], env: Record<string, string> = {}): Promise<string[][]> {
   const { args, script } = drivers[shell]!
-  const { stdout, stderr } = await run(shell, [...args, script], { input: commandLines.map(line => `${line.replaceAll(' ', '\x1f')}\n`).join(''), env: cli.env, cwd: folder })
+  const { stdout, stderr } = await run(shell, [...args, script], { input: commandLines.map(line => `${line.replaceAll(' ', '\x1f')}\n`).join(''), env: { ...cli.env, BOARD_COMPLETION_TIMEOUT_MS: '10000', ...env }, cwd: folder })
   expect(stderr).toBe('')
   return stdout.split('>>>\n').slice(1).map(part => part.split('\n').filter(Boolean))
 }
@@ -102,7 +102,7 @@ describe.each(Object.keys(drivers))('in %s', shell => {
     if (!await has(shell)) { console.warn(`SKIPPED: ${shell} is not installed here`); return context.skip(`${shell} is not installed`) }
     const commands = await tree()
     const found = await offered(shell, [...commands.keys()])
-    ;[...commands].forEach(([line, names], at) => expect([...found[at]!].sort(), line).toEqual([...names].sort()))
+    expect([...commands.keys()].map((line, at) => [line, found[at]!.toSorted()])).toEqual([...commands].map(([line, names]) => [line, names.toSorted()]))
   }, 60_000)
 
   test('candidates are plain words, whatever cards, columns, projects, keys and templates are called, and nothing of a name runs', async context => {
@@ -110,10 +110,9 @@ describe.each(Object.keys(drivers))('in %s', shell => {
     const typed = hostile.slice(0, 8).filter(each => !each.includes('\n')).map(each => `board cards list -c ${each.replaceAll('MARK', mark).replaceAll(' ', '')}`)
     const found = await offered(shell, [...Object.values(lines), ...(shell === 'fish' ? [] : typed)])
     expect(existsSync(mark)).toBe(false)
-    for (const [at, line] of Object.values(lines).entries()) {
-      expect(found[at]!.length, line).toBeGreaterThanOrEqual(hostile.length)
-      expect(found[at]!.filter(candidate => !plain.test(candidate)), line).toEqual([])
-    }
+    const live = found.slice(0, Object.keys(lines).length)
+    expect(live.map(candidates => candidates.length >= hostile.length)).toEqual(live.map(() => true))
+    expect(live.flat().filter(candidate => !plain.test(candidate))).toEqual([])
     expect(found[2]).toContain('plain-project')
   }, 60_000)
 
@@ -127,8 +126,16 @@ describe.each(Object.keys(drivers))('in %s', shell => {
   }, 60_000)
 })
 
+test('bash shows the names beside the ids where it only lists, and nowhere else', async context => {
+  if (!await has('bash')) { console.warn('SKIPPED: bash is not installed here'); return context.skip('bash is not installed') }
+  const [[listed], [completed]] = await Promise.all([offered('bash', ['board cards list -c '], { COMP_TYPE: '63' }), offered('bash', ['board cards list -c '], { COMP_TYPE: '9' })])
+  expect(listed).toContain('2  (In Progress)')
+  expect(completed).toContain('2')
+  expect(existsSync(mark)).toBe(false)
+}, 60_000)
+
 describe('the program', () => {
-  const ask = (words: string[], env?: Record<string, string>) => cli.board(['__complete', '--', ...words], { env })
+  const ask = (words: string[], env: Record<string, string> = { BOARD_COMPLETION_TIMEOUT_MS: '10000' }) => cli.board(['__complete', '--', ...words], { env })
 
   test('describes ids by their names, made harmless', async () => {
     const { stdout } = await ask(['cards', 'view', ''])
@@ -162,8 +169,9 @@ describe('the program', () => {
     const hanging = createServer(socket => { sockets.add(socket) }).listen(0, '127.0.0.1')
     await new Promise(done => { hanging.once('listening', done) })
     const { port } = hanging.address() as AddressInfo
-    expect(await quickest(() => ask(['cards', 'view', '']))).toBeLessThan(300)
-    expect(await quickest(() => ask(['cards', 'view', ''], { BOARD_URL: `http://127.0.0.1:${port}` }))).toBeLessThan(500)
+    const bareMs = await quickest(() => run(process.execPath, ['-e', '0'], { env: cli.env }))
+    expect(await quickest(() => ask(['cards', 'view', ''], {}))).toBeLessThan(Math.max(300, 6 * bareMs))
+    expect(await quickest(() => ask(['cards', 'view', ''], { BOARD_URL: `http://127.0.0.1:${port}` }))).toBeLessThan(Math.max(500, 10 * bareMs))
     for (const socket of sockets) socket.destroy()
     hanging.close()
   })

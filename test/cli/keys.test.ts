@@ -33,9 +33,9 @@ test('a key is printed once, for the project that is meant, and for 90 days unle
   const { key, ...made } = await owner.json(['keys', 'create', 'ci', '--permission', 'cards.read'])
   expect(key).toMatch(/^svc_ak_/)
   expect(made).toMatchObject({ scope: 'project', projectId, permissions: ['cards.read'] })
-  expect(Math.round((Date.parse(made.expiresAt) - Date.now()) / 86_400_000)).toBe(90)
+  expect(Math.round((Date.parse(made.expiresAt!) - Date.now()) / 86_400_000)).toBe(90)
   const short = await owner.json(['keys', 'create', 'short', '--permission', 'cards.read', '--scope', 'server', '--expires', '2d'])
-  expect(Math.round((Date.parse(short.expiresAt) - Date.now()) / 86_400_000)).toBe(2)
+  expect(Math.round((Date.parse(short.expiresAt!) - Date.now()) / 86_400_000)).toBe(2)
   const listed = await owner.ok(['keys', 'list', '--json'])
   expect(listed).not.toContain(key)
   expect(JSON.parse(await owner.ok(['keys', 'list', '--scope', 'server', '--json', 'name']))).toEqual([{ name: 'short' }])
@@ -67,7 +67,7 @@ test('with an API key the commands print the same as with a sign-in', async () =
   const key = await holder('cards.read', 'cards.create', 'cards.move', 'agents.archive')
   const id = (await key.ok(['cards', 'add', 'By key', '--prompt', 'Do it', '-q'])).trim()
   for (const args of [['cards', 'list'], ['cards', 'list', '-c', 'backlog'], ['cards', 'list', '-c', 'backlog', '-q'], ['boards', 'list'], ['projects', 'stats', projectId], ['cards', 'view', id, '--prompt']]) {
-    expect(await key.ok(args), args.join(' ')).toBe(await owner.ok(args))
+    expect([args, await key.ok(args)]).toEqual([args, await owner.ok(args)])
   }
   const [seen, whole] = await Promise.all([key.json(['cards', 'view', id]), owner.json(['cards', 'view', id])])
   expect(whole).toMatchObject(seen)
