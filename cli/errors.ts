@@ -29,6 +29,7 @@ export function report(error: unknown, debug: boolean): void {
 function describeApi(error: ApiFailure): Omit<Description, 'exit'> {
   const message = sentence(error.message)
   if (error.code === 'VALIDATION_FAILED') return { message: error.details.length > 0 ? error.details.map(detail => `${detail.path} ${detail.message}`).join('; ') : message }
+  if (error.code === 'INVALID_CREDENTIALS') return { message }
   if (error.status === 401) return { message, hint: 'sign in with: board auth login', see: 'board auth status' }
   if (error.status === 403) return { message, see: 'board whoami' }
   if (error.status === 429 && error.retryAfterSecs) return { message, hint: `try again in ${error.retryAfterSecs} s` }

@@ -17,7 +17,7 @@ interface Status {
 
 const fields: Column<Status>[] = [
   { name: 'server', value: ({ server }) => `${server.url} (${server.version})` },
-  { name: 'user', value: ({ user }) => user ? `${user.displayName} <${user.email}>, ${user.role}` : null },
+  { name: 'user', value: ({ user }) => user ? `${user.displayName}${user.email && ` <${user.email}>`}, ${user.role}` : null },
   { name: 'project', style: 'title', value: ({ project }) => project && `${project.name} (${project.id})` },
   { name: 'total', header: 'Cards', value: ({ total, byStatus }) => total === null ? null : `${total}${countsOf(byStatus)}` },
 ]
