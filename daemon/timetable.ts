@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { App } from '../src/app.ts'
+import { sweepAttachments } from '../src/domain/attachmentFiles.ts'
 import { purge as purgeDeletedCards } from '../src/domain/cards.ts'
 import type { Transaction } from '../src/store/database.ts'
 import { forgetAnswers } from '../src/store/idempotentAnswers.ts'
@@ -23,6 +24,7 @@ export const jobs = (app: App): Job[] => [
   { name: 'forget idempotent answers after a day', everySecs: hourSecs, run: () => app.db.transaction(tx => forgetAnswers(tx, ago(tx, daySecs))) },
   { name: 'forget sign-in tokens a day after their end', everySecs: hourSecs, run: () => app.db.transaction(tx => forgetSignInTokens(tx, ago(tx, daySecs))) },
   { name: 'remove cards that were deleted over 30 days ago', everySecs: hourSecs, run: signal => repeat(signal, () => app.db.transaction(purgeDeletedCards)) },
+  { name: 'delete attachment files without a row', everySecs: hourSecs, run: async () => { await sweepAttachments(app) } },
 ]
 
 /** Runs every job now, and again so many seconds after it has ended: none overlaps itself, and none stops another. */
