@@ -48,9 +48,11 @@ const seen = (call: Call) => ({ ifMatch: call.ifMatch, caller: call.caller })
 
 /** One column in order, from a place on. */
 async function listColumn(app: App, filter: CardFilter, offset: number): Promise<CardRow[]> {
-  if (filter.columnId === undefined) throw invalid('offset', 'goes with columnId only')
-  const { id } = await cards.columnOfProject(app.db, filter, filter.columnId)
-  return readCards(app.db, await orderedIds(app.db, id, offset, filter.limit))
+  const { projectId, columnId, limit, ...others } = filter
+  const beside = Object.entries(others).find(([name, value]) => name !== 'offset' && value !== undefined && value !== false)
+  if (columnId === undefined || beside) throw invalid('offset', `goes with columnId and limit only${beside ? `, not with ${beside[0]}` : ''}`)
+  const { id } = await cards.columnOfProject(app.db, { projectId }, columnId)
+  return readCards(app.db, await orderedIds(app.db, id, offset, limit))
 }
 
 const findFlat = async (app: App, cardId: number) => cards.find(app.db, { projectId: await projectOfCard(app.db, cardId) ?? 0, cardId })

@@ -7,13 +7,13 @@ export const Lock = v.object({ kind: v.string(), holder: v.string(), acquiredAt:
 
 /** A card as lists show it. */
 export const CardItem = v.object({
-  id: Id, projectId: Id, boardId: Id, columnId: Id, groupId: v.nullable(v.string()), title: Title, labels: Labels, kind: CardKind,
+  id: Id, projectId: Id, boardId: Id, columnId: Id, columnName: v.string(), groupId: v.nullable(v.string()), title: Title, labels: Labels, kind: CardKind,
   status: CardStatus, statusReason: v.nullable(v.string()), position: v.nullable(Position), unread: v.boolean(), deferred: v.boolean(),
   autoMode: v.boolean(), hasActiveAgent: v.boolean(), archivedAt: v.nullable(Time), createdAt: Time, updatedAt: Time, version: Count,
 })
 /** A card whole. Without the server's path of a worktree the board made: that stays with the server. */
 export const CardDetail = v.object({
-  ...CardItem.entries, columnName: v.string(), columnType: ColumnType, prompt: Prompt, useWorktree: v.boolean(), gitBranch: v.nullable(v.string()),
+  ...CardItem.entries, columnType: ColumnType, prompt: Prompt, useWorktree: v.boolean(), gitBranch: v.nullable(v.string()),
   worktreePath: v.nullable(v.string()), lastAgentAction: LastAction, startedAt: v.nullable(Time), endedAt: v.nullable(Time),
   locks: v.array(Lock), sessions: v.array(v.object({ id: Id, agent: v.string(), status: CardStatus, startedAt: Time, endedAt: v.nullable(Time), summary: v.nullable(v.string()) })),
 })

@@ -7,6 +7,7 @@ import { isAdmin, type Caller } from './caller.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import { readOrganization } from '../store/organizations.ts'
 import { deleteProject, insertProject, listProjects, readProject, readVisibleProject, setProjectPosition, updateProject, type ProjectRow, type VisibleProject } from '../store/projects.ts'
+import { ownerFor } from '../store/users.ts'
 import { projectNews } from '../views/projects.ts'
 import * as boards from './boards.ts'
 import { requireWholeOrder } from './order.ts'
@@ -27,7 +28,7 @@ export const list = (db: Reader, caller: Caller, organizationId?: number): Promi
 /** Creates a project with its default board. The caller has checked the path. @throws Problem ORGANIZATION_NOT_FOUND */
 export async function create(tx: Transaction, caller: Caller, project: { name: string; path: string; organizationId: number | null }): Promise<VisibleProject> {
   await requireOrganization(tx, caller, project.organizationId)
-  const id = await insertProject(tx, { ...project, ownerId: caller.userId })
+  const id = await insertProject(tx, { ...project, ownerId: await ownerFor(tx, caller.userId) })
   await append(tx, 'project.created', id, projectNews(await find(tx, id)))
   await boards.create(tx, id, { name: 'Board' })
   return findVisible(tx, caller, id)

@@ -4,7 +4,7 @@ import { projectRole } from '../domain/access.ts'
 import { hashToken, lastFour, mint } from '../ids/token.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import { deleteKey, insertKey, listKeys, readKey, seesOrganization, setKeyExpiry, type KeyRow, type KeyScope, type NewKeyRow } from '../store/keys.ts'
-import { localOperator, readFirstSuperAdmin } from '../store/users.ts'
+import { ownerFor } from '../store/users.ts'
 import { isAdmin, type Caller } from '../domain/caller.ts'
 import type { Identity } from './identity.ts'
 
@@ -25,7 +25,7 @@ export interface KeyRequest {
 export async function createKey(tx: Transaction, caller: Caller, request: KeyRequest): Promise<MintedKey> {
   await requireScope(tx, caller, request)
   return mintKey(tx, {
-    userId: await ownerOf(tx, caller), name: request.name, scope: request.scope, organizationId: request.organizationId ?? null, projectId: request.projectId ?? null,
+    userId: await ownerFor(tx, caller.userId), name: request.name, scope: request.scope, organizationId: request.organizationId ?? null, projectId: request.projectId ?? null,
     permissions: JSON.stringify([...new Set(request.permissions)]), expiresAt: expiryOf(request, Date.parse(tx.now)),
   })
 }
@@ -67,9 +67,6 @@ async function requireScope(db: Reader, caller: Caller, { projectId, organizatio
   if (projectId !== undefined && !await projectRole(db, caller, projectId)) throw new Problem('PROJECT_NOT_FOUND')
   if (organizationId !== undefined && !await seesOrganization(db, caller.userId, isAdmin(caller), organizationId)) throw new Problem('ORGANIZATION_NOT_FOUND')
 }
-
-/** The first user may have been made since the request came in: then nothing is the operator's any more. */
-const ownerOf = async (tx: Transaction, caller: Caller) => caller.userId === localOperator ? (await readFirstSuperAdmin(tx))?.id ?? localOperator : caller.userId
 
 function expiryOf({ expiresAt, expiresInDays = usualDays }: KeyRequest, nowMs: number): string {
   const expiryMs = expiresAt === undefined ? nowMs + expiresInDays * dayMs : Date.parse(expiresAt)

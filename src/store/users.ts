@@ -12,6 +12,9 @@ export const hasUsers = async (db: Reader): Promise<boolean> => await db.get('SE
 
 export const readFirstSuperAdmin = (db: Reader): Promise<UserRow | undefined> => db.get(`SELECT ${fields} FROM users WHERE role = 'super_admin' ORDER BY id LIMIT 1`)
 
+/** Whose something is that an account makes: the first user may have taken over from the local operator since the request came in. */
+export const ownerFor = async (tx: Transaction, userId: number): Promise<number> => userId === localOperator ? (await readFirstSuperAdmin(tx))?.id ?? localOperator : userId
+
 /** The account with an email, upper or lower case, and its password's hash: null when it signs in elsewhere. */
 export const findUserByEmail = (db: Reader, email: string): Promise<(UserRow & { passwordHash: string | null }) | undefined> =>
   db.get(`SELECT ${fields}, password_hash AS passwordHash FROM users WHERE email = ?`, [email])

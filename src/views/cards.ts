@@ -11,14 +11,14 @@ export const hasActiveAgent = (card: Pick<CardRow, 'status'>): boolean => active
 
 /** A card as internal lists show it. */
 export const cardItem = (card: CardRow): InferOutput<typeof CardItem> => ({
-  id: String(card.id), projectId: String(card.projectId), boardId: String(card.boardId), columnId: String(card.columnId), groupId: card.groupId, title: card.title, labels: JSON.parse(card.labels), kind: card.kind,
+  id: String(card.id), projectId: String(card.projectId), boardId: String(card.boardId), columnId: String(card.columnId), columnName: card.columnName, groupId: card.groupId, title: card.title, labels: JSON.parse(card.labels), kind: card.kind,
   status: card.status, statusReason: card.statusReason, position: card.position, unread: card.unread === 1, deferred: card.deferred === 1, autoMode: card.autoMode === 1,
   hasActiveAgent: hasActiveAgent(card), archivedAt: card.archivedAt, createdAt: card.createdAt, updatedAt: card.updatedAt, version: card.version,
 })
 
 /** A card whole, for internal routes and events. The path of a worktree that the board made stays with the server. */
 export const cardDetail = (card: CardRow): InferOutput<typeof CardDetail> => ({
-  ...cardItem(card), columnName: card.columnName, columnType: card.columnType, prompt: card.prompt, useWorktree: card.useWorktree === 1, gitBranch: card.gitBranch,
+  ...cardItem(card), columnType: card.columnType, prompt: card.prompt, useWorktree: card.useWorktree === 1, gitBranch: card.gitBranch,
   worktreePath: card.worktreeManaged === 1 ? null : card.worktreePath, lastAgentAction: parseNullable(card.lastAgentAction), startedAt: card.startedAt, endedAt: card.endedAt, locks: [], sessions: [],
 })
 
