@@ -155,4 +155,8 @@ function success(route: Route): Operation['responses'] {
   return { [route.status]: { description: route.status === 201 ? 'Created' : 'Success', content: { 'application/json': { schema: { type: 'object', required: ['data'], properties: { data } } } } } }
 }
 
-function withoutDialect({ $schema: _, $defs: __, ...schema }: Schema): Schema { return schema }
+function withoutDialect(schema: Schema): Schema {
+  delete schema.$schema
+  delete schema.$defs
+  return schema
+}

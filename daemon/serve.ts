@@ -3,7 +3,6 @@ import { listen } from 'listhen'
 import { rmSync, writeFileSync, renameSync, readFileSync, mkdirSync } from 'node:fs'
 import type { Server as HttpServer } from 'node:http'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { createApp, type App } from '../src/app.ts'
 import { runtimeFile, type Runtime } from '../src/config/paths.ts'
 import { isLoopbackHost, type ServerConfig } from '../src/config/server.ts'
@@ -78,15 +77,12 @@ async function serveApp(app: App, log: Log, unlock: () => void): Promise<Running
 
 /** Closes idle connections as they become idle, and what is left after the time. */
 async function drain(server: HttpServer, closed: Promise<unknown>): Promise<void> {
-  const forceAt = Date.now() + drainMs
-  let open = true
-  void closed.then(() => { open = false })
-  while (open && Date.now() < forceAt) {
-    server.closeIdleConnections()
-    await Promise.race([closed, delay(50)])
-  }
-  server.closeAllConnections()
+  const idle = setInterval(() => server.closeIdleConnections(), 50)
+  const force = setTimeout(() => server.closeAllConnections(), drainMs)
+  server.closeIdleConnections()
   await closed
+  clearInterval(idle)
+  clearTimeout(force)
 }
 
 /** Where clients on this machine reach a server that listens on this host. */

@@ -15,7 +15,7 @@ type Outcome = { job: Job; result: unknown; effects: Array<() => void> } | { job
  * Jobs that wait at the same time share a commit, and so a sync to disk; each is undone alone when it fails.
  */
 export function openEmbedded({ path, clock }: DatabaseOptions): Database {
-  let writer = openConnection(path)
+  const writer = openWriter(path, clock)
   chmodSync(path, 0o600)
   const reader = openConnection(path)
   reader.exec('PRAGMA query_only = ON')
@@ -25,43 +25,9 @@ export function openEmbedded({ path, clock }: DatabaseOptions): Database {
 
   const drain = async () => {
     await new Promise(setImmediate)
-    while (queue.length > 0) await commitTogether(queue.splice(0, mostJobsACommit))
+    while (queue.length > 0) await writer.commitTogether(queue.splice(0, mostJobsACommit))
     draining = undefined
   }
-
-  const commitTogether = async (jobs: Job[]) => {
-    const outcomes: Outcome[] = []
-    try {
-      await begin()
-      for (const job of jobs) outcomes.push(await attempt(writer, job, clock))
-      writer.exec('COMMIT')
-    } catch (error) {
-      reopenWriter()
-      for (const job of jobs) job.reject(translate(error))
-      return
-    }
-    for (const outcome of outcomes) settle(outcome)
-  }
-
-  const begin = async () => {
-    const giveUpAt = performance.now() + busyWaitMs
-    for (;;) {
-      try {
-        return writer.exec('BEGIN IMMEDIATE')
-      } catch (error) {
-        if (!String((error as { code?: string }).code).startsWith('SQLITE_BUSY') || performance.now() > giveUpAt) throw error
-        await delay(10)
-      }
-    }
-  }
-
-  // A connection on which a statement was refused may acknowledge later writes without committing them.
-  const reopenWriter = () => {
-    try { writer.exec('ROLLBACK') } catch { /* no transaction was open */ }
-    writer.close()
-    writer = openConnection(path)
-  }
-
   return {
     get: reader.get,
     all: reader.all,
@@ -74,9 +40,50 @@ export function openEmbedded({ path, clock }: DatabaseOptions): Database {
       closing = true
       await draining
       reader.close()
-      writer.exec('PRAGMA optimize')
       writer.close()
     },
+  }
+}
+
+function openWriter(path: string, clock: () => Date): { commitTogether(jobs: Job[]): Promise<void>; close(): void } {
+  let connection = openConnection(path)
+  // A connection on which a statement was refused may acknowledge later writes without committing them.
+  const reopen = () => {
+    try { connection.exec('ROLLBACK') } catch { /* no transaction was open */ }
+    connection.close()
+    connection = openConnection(path)
+  }
+  return {
+    commitTogether: async jobs => {
+      const outcomes: Outcome[] = []
+      try {
+        await begin(connection)
+        for (const job of jobs) outcomes.push(await attempt(connection, job, clock))
+        connection.exec('COMMIT')
+      } catch (error) {
+        reopen()
+        for (const job of jobs) job.reject(translate(error))
+        return
+      }
+      for (const outcome of outcomes) settle(outcome)
+    },
+    close: () => {
+      connection.exec('PRAGMA optimize')
+      connection.close()
+    },
+  }
+}
+
+/** Waits a while for another process that holds the file. */
+async function begin(connection: Connection): Promise<void> {
+  const giveUpAt = performance.now() + busyWaitMs
+  for (;;) {
+    try {
+      return connection.exec('BEGIN IMMEDIATE')
+    } catch (error) {
+      if (!String((error as { code?: string }).code).startsWith('SQLITE_BUSY') || performance.now() > giveUpAt) throw error
+      await delay(10)
+    }
   }
 }
 
