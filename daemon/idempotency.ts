@@ -11,7 +11,7 @@ import { Json, type Call } from './handlers.ts'
 export interface Claim { replay?: Json; write: Call['write'] }
 
 /**
- * Looks a key up (DECISIONS "Cards": 24 hours, same key and body, same answer).
+ * Looks a key up (24 hours, same key and body, same answer).
  * @throws Problem IDEMPOTENCY_KEY_REUSED when the key came with another request
  */
 export async function claimOf(app: App, route: Route, caller: Caller, key: string, input: unknown): Promise<Claim> {

@@ -23,7 +23,7 @@ const holdsLocalToken = ({ identity }: App, { request }: Call) => {
   return token !== undefined && hashToken(token) === identity.localTokenHash
 }
 
-/** Writes the `RateLimit` headers where too many failures are refused (DECISIONS "Error codes and statuses"). */
+/** Writes the `RateLimit` headers where too many failures are refused. */
 async function tellLimit<T>({ response }: Call, work: Promise<T>): Promise<T> {
   try {
     return await work

@@ -15,7 +15,7 @@ const mostReasonBytes = 120
 // Text frames from bytes that are encoded once for all sockets; crossws would send bytes as binary.
 const asText = { binary: false, compress: false }
 
-/** What the server closes sockets with (specification "Events", DECISIONS "Events"). */
+/** What the server closes sockets with (specification "Events"). */
 export const closeCodes = { goingAway: 1001, failed: 1011, unauthenticated: 4001, tooMuch: 4008 } as const
 export type CloseCode = (typeof closeCodes)[keyof typeof closeCodes]
 

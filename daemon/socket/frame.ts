@@ -4,7 +4,7 @@ import type { StoredEvent } from '../../src/events/outbox.ts'
 /** A message to a client, ready to be sent to any number of sockets. */
 export type Frame = Buffer
 
-/** An event as clients get it (DECISIONS "Events"). Its data is JSON text already. */
+/** An event as clients get it. Its data is JSON text already. */
 export const eventFrame = ({ type, data, seq, projectId, at }: StoredEvent): Frame =>
   Buffer.from(`{"type":"${type}","data":${data},"seq":${seq},"projectId":${projectId === null ? 'null' : `"${projectId}"`},"at":"${at}"}`)
 

@@ -21,7 +21,7 @@ type Incoming = LiveMessage | { type: 'subscribed'; data: { projectId: string; s
 
 const firstRetryMs = 250
 const longestRetryMs = 10_000
-/** Close codes after which trying again can't help (DECISIONS "Events"). */
+/** Close codes after which trying again can't help. */
 const tokenEnded = 4001
 
 /**

@@ -1,4 +1,4 @@
-/** Every error code, its HTTP status and its message where the thrower gives none (DECISIONS "Error codes and statuses"). */
+/** Every error code, its HTTP status and its message where the thrower gives none. */
 export const errors = {
   VALIDATION_FAILED: [400, 'The request is not valid.'],
   INVALID_JSON: [400, 'The body is not valid JSON.'],

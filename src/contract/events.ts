@@ -10,7 +10,7 @@ const Place = v.object({ columnId: Id, position: v.nullable(Position) })
 /** A project's record as everybody who may see it gets it. */
 const ProjectNews = v.object({ id: Id, name: v.string(), path: v.string(), organizationId: v.nullable(Id), ownerId: v.nullable(Id), createdAt: Time, updatedAt: Time })
 
-/** Event type -> the schema of its `data` (DECISIONS "Events"). */
+/** Event type -> the schema of its `data`. */
 export const events = {
   'project.created': ProjectNews, 'project.updated': ProjectNews, 'project.deleted': Gone,
   'board.created': Board, 'board.updated': Board, 'board.deleted': Gone, 'board.reordered': v.array(Board),

@@ -60,7 +60,7 @@ export async function reorder(tx: Transaction, caller: Caller, ids: readonly num
 }
 
 /**
- * Checks a project's folder: absolute, existing, and where the caller may have one (DECISIONS "Who may call").
+ * Checks a project's folder: absolute, existing, and where the caller may have one.
  * Returns the path as it is stored, without `..` and trailing slashes.
  * @throws Problem PATH_NOT_ABSOLUTE, PATH_NOT_FOUND, PATH_OUTSIDE_ROOTS
  */

@@ -10,7 +10,7 @@ import { cardDetail } from '../views/cards.ts'
 import { find, type CardRef } from './cards.ts'
 
 /**
- * Sees to it that deleting a card loses no work in its worktree (DECISIONS "Cards"): without `force` a worktree with
+ * Sees to it that deleting a card loses no work in its worktree: without `force` a worktree with
  * uncommitted changes or commits of its own is refused, with it they are saved as a patch in the data folder first.
  * @throws Problem WORKTREE_DIRTY
  */

@@ -20,7 +20,7 @@ export interface Outbox {
   lastSeq(): Promise<number>
   /** The oldest kept event's seq. Who has seen less than the one before it has missed events for good. */
   oldestSeq(): Promise<number>
-  /** Deletes a bounded number of events that need not be kept (DECISIONS "Events"), and tells how many. 0 means done. */
+  /** Deletes a bounded number of events that need not be kept, and tells how many. 0 means done. */
   prune(tx: Transaction): Promise<number>
   close(): void
 }

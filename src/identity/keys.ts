@@ -19,7 +19,7 @@ export interface KeyRequest {
 }
 
 /**
- * Creates an API key of the caller's (DECISIONS "API keys").
+ * Creates an API key of the caller's.
  * @throws Problem PROJECT_NOT_FOUND, ORGANIZATION_NOT_FOUND, VALIDATION_FAILED
  */
 export async function createKey(tx: Transaction, caller: Caller, request: KeyRequest): Promise<MintedKey> {

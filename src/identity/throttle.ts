@@ -5,7 +5,7 @@ import { Problem } from '../contract/errors.ts'
 
 export const mostFailuresAMinute = 10
 
-/** Slows down guessing (DECISIONS "Who may call"): so many failures a minute for an address and for an email. */
+/** Slows down guessing: so many failures a minute for an address and for an email. */
 export interface Throttle {
   /** @throws Problem RATE_LIMITED when the address or the email has failed too often */
   check(address: string, email: string): Promise<void>
