@@ -7,8 +7,8 @@ import { readGrant } from '../store/projects.ts'
 const rank: Record<ProjectRole, number> = { viewer: 1, member: 2, admin: 3 }
 
 /**
- * The caller's role in a project, or undefined when the project does not exist or the caller may not see it
- *. An API key reaches the projects of its scope only.
+ * The caller's role in a project, or undefined when the project does not exist or the caller may not see it.
+ * An API key reaches the projects of its scope only.
  */
 export async function projectRole(db: Reader, caller: Caller, projectId: number): Promise<ProjectRole | undefined> {
   const grant = await readGrant(db, caller.userId, projectId)
