@@ -47,7 +47,7 @@ export class Out {
 
   /** Prints a list: a table on a terminal, tab-separated lines in a pipe, ids with `--quiet`, an array with `--json`. */
   async list<Row>(rows: readonly Row[], columns: readonly Column<Row>[], options: { empty?: string } = {}): Promise<void> {
-    if (this.json) return this.value(this.#fields ? rows.map(row => this.#pick(row, columns)) : this.#checked(rows, columns))
+    if (this.json) return this.value(this.#checked(rows, columns).map(row => this.#fields ? this.#pick(row, columns) : row))
     if (this.quiet) return this.ids(rows.map(row => idOf(row, columns)))
     const shown = columns.filter(column => !column.hidden)
     if (rows.length === 0) return this.terminal.stdout && options.empty ? this.done(options.empty) : undefined
@@ -56,7 +56,7 @@ export class Out {
 
   /** Prints one record: named lines, or an object with `--json`. `body` is long text below the lines. */
   async record<Row>(row: Row, fields: readonly Column<Row>[], options: { body?: string } = {}): Promise<void> {
-    if (this.json) return this.value(this.#fields ? this.#pick(row, fields) : row)
+    if (this.json) return this.value(this.#checked([row], fields).map(each => this.#fields ? this.#pick(each, fields) : each)[0])
     if (this.quiet) return this.ids([idOf(row, fields)])
     const shown = fields.filter(field => !field.hidden)
     const head = this.terminal.stdout ? drawRecord(row, shown, this.terminal) : shown.map(field => `${field.name}\t${cellText(field.value(row))}\n`).join('')
@@ -66,7 +66,7 @@ export class Out {
 
   /** Prints one row of a list that goes on: a line of JSON, or its fields. */
   async row<Row>(row: Row, columns: readonly Column<Row>[]): Promise<void> {
-    if (this.json) return this.value(this.#fields ? this.#pick(row, columns) : row, true)
+    if (this.json) return this.value(this.#checked([row], columns).map(each => this.#fields ? this.#pick(each, columns) : each)[0], true)
     const shown = columns.filter(column => !column.hidden)
     this.#write(this.quiet ? `${idOf(row, columns)}\n` : this.terminal.stdout ? drawLine(row, shown, this.terminal) : drawTabs([row], shown))
   }
@@ -107,7 +107,6 @@ export class Out {
   progress(label: string, total?: number): Progress { return new Progress(label, total, this.terminal.stderr && !this.quiet && !this.json, this.#talk) }
 
   #pick<Row>(row: Row, columns: readonly Column<Row>[]): Record<string, unknown> {
-    this.#checked([row], columns)
     return Object.fromEntries(this.#fields!.map(name => {
       const column = columns.find(each => each.name === name)
       return [name, (column ? column.value(row) : (row as Record<string, unknown>)[name]) ?? null]

@@ -30,7 +30,7 @@ const loaded = new WeakSet<Command>()
 
 /** Loads what is below one noun, once. */
 export async function load(command: Command): Promise<void> {
-  const noun = nouns.find(({ name }) => name === command.name())
+  const noun = command.parent?.parent === null ? nouns.find(({ name }) => name === command.name()) : undefined
   if (!noun || loaded.has(command)) return
   loaded.add(command)
   const file = await noun.load()

@@ -47,9 +47,10 @@ export async function confirmByName(asker: Asker, question: string, name: string
 export async function askSecret({ mayAsk }: Asker, question: string, flag: string): Promise<string> {
   if (!mayAsk) throw unanswered(question, flag)
   const { stdin, stderr } = process
-  stderr.write(`${question}: `)
+  // First the silence, then the question: what is typed at once must not be shown either.
   stdin.setRawMode(true)
   stdin.setEncoding('utf8')
+  stderr.write(`${question}: `)
   try {
     return await typedSecret()
   } finally {

@@ -14,6 +14,7 @@ interface SignedIn { token: string; user?: { email: string; role: string } }
 /** Creates the first user. Asks for what is missing, and for the setup code only where the server wants one. */
 export async function setup(command: Command, options: SignOptions): Promise<void> {
   const context = await openAnonymous(command)
+  if ((await context.client.auth.status()).hasUsers) throw new Failure('conflict', 'the first user exists already', { hint: 'sign in with: board auth login, or make an account with: board auth register' })
   const email = options.email ?? await ask(context, 'Email', '--email')
   const person = { email, displayName: options.name, password: await newPassword(context, options) }
   const code = process.env.BOARD_SETUP_CODE || undefined

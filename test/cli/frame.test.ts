@@ -1,0 +1,210 @@
+import { spawn } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { settleJson } from '../../cli/run.ts'
+import { commandLine, run, type CommandLine } from '../commandLine.ts'
+import { startBoard, type TestBoard } from '../helper.ts'
+
+const program = resolve(import.meta.dirname, '..', '..', 'bin', 'board.js')
+const hostile = 'evil \u001b[31mred\u001b]0;title\u0007 \u202eright \u009b2J tab\there\nsecond line'
+
+let server: TestBoard
+let cli: CommandLine
+let projectId: string
+
+beforeAll(async () => {
+  server = await startBoard()
+  cli = commandLine({ BOARD_URL: server.url, BOARD_TOKEN: server.token, BOARD_PROJECT: 'web' })
+  projectId = (await server.client.projects.create({ name: 'web', path: server.folder('web') })).id
+  for (const title of ['first', 'second', hostile, '漢字 👍🏽 wide']) await server.client.cards.create({ projectId, title, deferred: true })
+})
+afterAll(async () => {
+  cli.close()
+  await server.close()
+})
+
+describe('in a pipe', () => {
+  test('a list is one line a row with tabs, no head, no colour, whole texts and ISO times', async () => {
+    const lines = (await cli.ok(['cards', 'list'], { env: { COLUMNS: '20' } })).trimEnd().split('\n')
+    expect(lines).toHaveLength(4)
+    expect(lines[0]!.split('\t').slice(0, 2)).toEqual(['1', 'first'])
+    expect(lines[0]!.split('\t').at(-1)).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
+    expect(lines.every(line => line.split('\t').length === lines[0]!.split('\t').length)).toBe(true)
+  })
+
+  test('FORCE_COLOR colours it, and FORCE_COLOR=0 does not', async () => {
+    const coloured = await cli.ok(['projects', 'list'], { env: { FORCE_COLOR: '1', BOARD_FORCE_TTY: '1' } })
+    expect(coloured).toContain('\u001b[')
+    expect(await cli.ok(['projects', 'list'], { env: { FORCE_COLOR: '0', BOARD_FORCE_TTY: '1' } })).not.toContain('\u001b[')
+  })
+
+  test('a reader that has seen enough ends it quietly', async () => {
+    const { code, stdout, stderr } = await run('/bin/bash', ['-c', `set -o pipefail; for i in 1 2 3; do node ${program} cards list --json | head -c 5; done`], { env: cli.env })
+    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '[{"id[{"id[{"id', stderr: '' })
+  })
+
+  test('a disk that is full is told of', async () => {
+    const { code, stderr } = await run('/bin/sh', ['-c', `node ${program} cards list > /dev/full`], { env: cli.env })
+    expect({ code, stderr }).toEqual({ code: 1, stderr: 'board: stdout cannot be written: ENOSPC\n' })
+  })
+})
+
+describe('on a terminal', () => {
+  test('a list is a table with a head that fits the width, with relative times', async () => {
+    const lines = (await cli.ok(['cards', 'list'], { env: { BOARD_FORCE_TTY: '60', NO_COLOR: '1' } })).trimEnd().split('\n')
+    expect(lines[0]).toMatch(/^ID +TITLE +COLUMN/)
+    expect(lines[1]).toMatch(/first .*(now|ago)$/)
+    expect(Math.max(...lines.map(line => [...line].length))).toBeLessThanOrEqual(60)
+  })
+
+  test('it is coloured, but not with NO_COLOR, --no-color or TERM=dumb', async () => {
+    const shown = async (env: Record<string, string>, ...flags: string[]) => cli.ok(['cards', 'list', ...flags], { env: { BOARD_FORCE_TTY: '1', ...env } })
+    expect(await shown({})).toContain('\u001b[1mfirst')
+    expect(await shown({ NO_COLOR: '1' })).not.toContain('\u001b')
+    expect(await shown({ TERM: 'dumb' })).not.toContain('\u001b')
+    expect(await shown({}, '--no-color')).not.toContain('\u001b')
+  })
+
+  test('what a title holds can neither steer it nor break a row', async () => {
+    for (const args of [['cards', 'list'], ['cards', 'view', '3'], ['cards', 'list', '--json'], ['cards', 'list', '--jq', '.[].title']]) {
+      const shown = await cli.ok(args, { env: { BOARD_FORCE_TTY: '200', NO_COLOR: '1' } })
+      expect(shown).toContain('evil')
+      expect(shown).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202e]/)
+    }
+    expect((await cli.ok(['cards', 'list'], { env: { BOARD_FORCE_TTY: '200' } })).trimEnd().split('\n')).toHaveLength(5)
+    expect(JSON.parse(await cli.ok(['cards', 'view', '3', '--json'], { env: { BOARD_FORCE_TTY: '1' } })).title).toBe(hostile)
+  })
+
+  test('long text goes through PAGER, and what PAGER shows is the text', async () => {
+    const shown = await cli.ok(['help', 'environment'], { env: { BOARD_FORCE_TTY: '1', PAGER: 'sed s/^/paged:/' } })
+    expect(shown).toMatch(/^paged:Which server/)
+    expect(await cli.ok(['help', 'environment'], { env: { BOARD_FORCE_TTY: '1', PAGER: 'no-such-pager' } })).toMatch(/^Which server/)
+    expect(await cli.ok(['help', 'environment'], { env: { PAGER: 'sed s/^/paged:/' } })).toMatch(/^Which server/)
+  })
+})
+
+describe('JSON', () => {
+  test('--json is the data itself, an empty list is []', async () => {
+    expect((await cli.json<{ id: string }[]>(['cards', 'list'])).map(({ id }) => id)).toEqual(['1', '2', '3', '4'])
+    expect(await cli.ok(['cards', 'list', '--status', 'failed', '--json'])).toBe('[]\n')
+  })
+
+  test('--json picks fields, and names the known ones when one is unknown', async () => {
+    expect(await cli.ok(['cards', 'view', '1', '--json', 'id,title'])).toBe('{"id":"1","title":"first"}\n')
+    const { code, stdout, stderr } = await cli.board(['cards', 'list', '--json', 'id,titel'])
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr.split('\n').slice(0, 2)).toEqual(['board: unknown field: titel', 'did you mean: title'])
+    expect(stderr).toMatch(/known fields: id, title, /)
+    expect((await cli.board(['cards', 'list', '--status', 'failed', '--json', 'titel'])).code).toBe(2)
+  })
+
+  test('--json takes no id for its fields', async () => {
+    expect(JSON.parse(await cli.ok(['cards', 'view', '--json', '2'])).title).toBe('second')
+    expect(settleJson(['--json', 'cards', 'list'])).toEqual(['--json', 'cards', 'list'])
+    expect(settleJson(['cards', 'list', '--json', '-q'])).toEqual(['cards', 'list', '-q', '--json'])
+    expect(settleJson(['cards', 'add', '--', '--json'])).toEqual(['cards', 'add', '--', '--json'])
+  })
+
+  test('--jq is jq: texts come without quotes, errors as one line', async () => {
+    expect(await cli.ok(['cards', 'list', '--jq', 'map(select(.id | tonumber < 3)) | .[].title'])).toBe('first\nsecond\n')
+    expect(await cli.ok(['cards', 'list', '--jq', 'group_by(.columnId) | map({n: length})'])).toBe('[{"n":4}]\n')
+    expect(await cli.board(['cards', 'list', '--jq', '.[|'])).toMatchObject({ code: 2, stdout: '' })
+    expect(await cli.board(['cards', 'list', '--jq', '.[0] + 1'])).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/^board: --jq: .*cannot be added\nsee: board help formatting\n$/) })
+  })
+
+  test('-q prints ids and says nothing else', async () => {
+    expect(await cli.board(['cards', 'list', '-q'])).toEqual({ code: 0, stdout: '1\n2\n3\n4\n', stderr: '' })
+    const { stdout, stderr } = await cli.board(['projects', 'create', 'quiet', '--path', server.folder('quiet'), '-q'])
+    expect({ stdout, stderr }).toEqual({ stdout: expect.stringMatching(/^\d+\n$/), stderr: '' })
+  })
+})
+
+describe('a mistake', () => {
+  test.each([
+    [['crads'], ["board: unknown command 'crads'", 'did you mean: cards, card', 'see: board --help']],
+    [['cards', 'lst'], ["board: unknown command 'lst'", 'did you mean: list', 'see: board cards --help']],
+    [['cards', 'list', '--stauts', 'idle'], ["board: unknown option '--stauts'", 'did you mean: --status', 'see: board cards list --help']],
+    [['cards', 'view', '1', '2'], ["board: too many arguments for 'view'. Expected 1 argument but got 2", 'see: board cards view --help']],
+    [['profile', 'use'], ["board: missing required argument 'profile'", 'see: board profile use --help']],
+    [['cards', 'list', '-P', 'wbe'], ['board: there is no project "wbe"', 'did you mean: web', 'see: board projects list']],
+    [['help', 'environmet'], ['board: there is no command or topic "environmet"', 'did you mean: environment', 'see: board help']],
+  ])('%j is told in at most three lines', async (args, lines) => {
+    const { code, stdout, stderr } = await cli.board(args)
+    expect({ code: code === 3 ? 2 : code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toBe(`${lines.join('\n')}\n`)
+  })
+
+  test('exit codes tell what kind it is', async () => {
+    const codeOf = async (...args: string[]) => (await cli.board(args)).code
+    expect(await codeOf('cards', 'view', '99')).toBe(3)
+    expect(await codeOf('boards', 'delete', 'Board', '--yes')).toBe(5)
+    expect(await codeOf('api', '/api/cards', '-f', 'title=x')).toBe(2)
+    expect(await codeOf('whoami', '--url', 'http://127.0.0.1:1')).toBe(7)
+  })
+
+  test('nothing asks where nobody can answer: it exits 2 and names the flag', async () => {
+    for (const args of [['projects', 'delete', 'web'], ['profile', 'delete', 'x'], ['auth', 'login'], ['auth', 'register', '--email', 'a@b.c']]) {
+      await cli.board(['profile', 'set', 'x', '--url', 'http://127.0.0.1:1'])
+      const { code, stdout, stderr } = await cli.board(args)
+      expect({ args, code, stdout }).toEqual({ args, code: 2, stdout: '' })
+      expect(stderr).toMatch(/^board: nobody can be asked: .*\ngive --(yes|email|password-stdin)\n$/)
+    }
+    await cli.ok(['profile', 'delete', 'x', '--yes'])
+  })
+})
+
+describe('help', () => {
+  test('every command has an example', async () => {
+    const nouns = [...(await cli.ok(['--help'])).matchAll(/^ {2}([a-z]+) .*/gm)].map(match => match[1]!).filter(noun => noun !== 'help' && noun !== 'board')
+    expect(nouns.length).toBeGreaterThan(12)
+    for (const noun of nouns) {
+      const help = await cli.ok([noun, '--help'])
+      const verbs = /^Commands:\n((?: .*\n)+)/m.exec(help)?.[1]?.match(/^ {2}[a-z-]+/gm)?.map(verb => verb.trim()) ?? []
+      for (const words of verbs.length > 0 ? verbs.map(verb => [noun, verb]) : [[noun]]) expect(await cli.ok(['help', ...words]), words.join(' ')).toContain('\nExamples:\n  ')
+    }
+  }, 60_000)
+
+  test('the topics are there', async () => {
+    expect(await cli.ok(['help', 'exit-codes'])).toMatch(/^ +7 .*No server/m)
+    for (const topic of ['environment', 'formatting', 'scripting']) expect(await cli.ok(['help', topic])).toContain('BOARD_'.slice(0, topic === 'formatting' ? 0 : 6))
+  })
+})
+
+describe('the program', () => {
+  test('it says in one line what to type when it is not built', async () => {
+    const folder = server.folder('copy')
+    await run('/bin/cp', ['-r', resolve(program, '..'), folder])
+    expect(await run(process.execPath, [`${folder}/bin/board.js`, '--version'])).toEqual({ code: 1, stdout: '', stderr: 'board is not built yet; run: npm ci\n' })
+  })
+
+  test('it runs with an empty environment and no home', async () => {
+    expect(await run(process.execPath, [program, 'cards', 'list', '-q', '-P', 'web', '--url', server.url], { env: { BOARD_TOKEN: server.token } })).toEqual({ code: 0, stdout: '1\n2\n3\n4\n', stderr: '' })
+    expect((await run(process.execPath, [program, '--version'], { env: {} })).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
+  })
+
+  test('it runs without the cache of the build, and with one that is broken', async () => {
+    const root = resolve(program, '..', '..')
+    const copy = server.folder('cacheless')
+    for (const entry of readdirSync(root).filter(name => ['bin', 'dist', 'package.json', 'completions'].includes(name))) await run('/bin/cp', ['-r', resolve(root, entry), copy])
+    await run('/bin/ln', ['-s', resolve(root, 'node_modules'), `${copy}/node_modules`])
+    for (const damage of [`rm ${copy}/dist/cli/main.cjs.cache`, `head -c 5000 /dev/zero > ${copy}/dist/cli/main.cjs.cache`]) {
+      await run('/bin/sh', ['-c', damage])
+      expect((await run(process.execPath, [`${copy}/bin/board.js`, 'cards', 'list', '-q'], { env: cli.env })).stdout).toBe('1\n2\n3\n4\n')
+    }
+  })
+
+  test('--debug tells of each request on stderr and never of a token', async () => {
+    const { stdout, stderr } = await cli.board(['cards', 'list', '-q', '--debug'])
+    expect(stdout).toBe('1\n2\n3\n4\n')
+    expect(stderr).toMatch(/^debug: GET \/api\/projects 200 [\d.]+ ms \S+$/m)
+    expect(stderr).not.toContain(server.token)
+  })
+
+  test('Ctrl-C ends what follows by its signal', async () => {
+    const child = spawn(process.execPath, [program, 'events'], { env: { ...cli.env, BOARD_FORCE_TTY: '1' } })
+    await new Promise(heard => child.stderr.once('data', heard))
+    child.kill('SIGINT')
+    expect(await new Promise(ended => child.on('close', (_code, signal) => ended(signal)))).toBe('SIGINT')
+  })
+})
