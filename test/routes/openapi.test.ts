@@ -1,5 +1,5 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { Document } from '../../daemon/openapi.ts'
 import { errors } from '../../src/contract/errors.ts'
 import { startBoard, type TestBoard } from '../helper.ts'
@@ -32,8 +32,8 @@ test('every row of the contract is an operation with its parameters, and no two 
 
 test('every reference leads somewhere, and the error table is in the envelope', () => {
   const references = JSON.stringify(document).match(/"#\/components\/[^"]+"/g)!.map(text => JSON.parse(text) as string)
-  for (const reference of new Set(references)) expect(reference.slice(2).split('/').reduce((at: any, key) => at?.[key], document), reference).toBeDefined()
-  expect((document.components.schemas.Failure as any).properties.error.properties.code.enum).toEqual(Object.keys(errors))
+  for (const reference of new Set(references)) expect(reference.slice(2).split('/').reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], document), reference).toBeDefined()
+  expect(document.components.schemas.Failure).toMatchObject({ properties: { error: { properties: { code: { enum: Object.keys(errors) } } } } })
 })
 
 test('it says who may call, with which permission of a key', () => {
@@ -75,13 +75,15 @@ test('the home page names the address by which it was asked for', async () => {
 test('health and readiness answer without a sign-in, and readiness has really written', async () => {
   expect((await board.request('GET', '/api/health', { token: null })).body).toEqual({ data: { status: 'ok', version: expect.stringMatching(/^\d+\.\d+\.\d+/) } })
   const before = await writtenAt()
-  const askedAt = performance.now()
   expect((await board.request('GET', '/api/ready', { token: null })).body).toEqual({ data: { status: 'ok' } })
   const first = await writtenAt()
   expect(first).not.toBe(before)
-  await Promise.all(Array.from({ length: 20 }, () => board.request('GET', '/api/ready', { token: null })))
   // Writes are at least a second apart.
-  if (performance.now() - askedAt < 1000) expect(await writtenAt()).toBe(first)
+  await vi.waitFor(async () => {
+    const [seen, askedAt] = [await writtenAt(), performance.now()]
+    await Promise.all(Array.from({ length: 5 }, () => board.request('GET', '/api/ready', { token: null })))
+    expect([performance.now() - askedAt < 500, await writtenAt()]).toEqual([true, seen])
+  }, { timeout: 10_000 })
 })
 
 test('the socket\'s path without an upgrade is answered like a route that is not there', async () => {

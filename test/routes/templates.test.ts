@@ -62,7 +62,7 @@ test('a board without a template gets the columns of Kanban, and an unknown temp
 
 test.each<[unknown, string]>([
   [{ columns: [] }, 'name'], [{ name: 'X' }, 'columns'], [{ name: 'X', columns: [{ name: 'A' }] }, 'columns.0.columnType'], [{ name: 'X', columns: [{ name: 'A', columnType: 'other' }] }, 'columns.0.columnType'],
-  [{ name: 'X', columns: [{ name: '', columnType: 'done' }] }, 'columns.0.name'], [{ name: 'X', columns: [{ name: 'A', columnType: 'done', extra: 1 }] }, 'columns.0.extra'], [{ name: 'X', columns: Array(51).fill({ name: 'A', columnType: 'done' }) }, 'columns'],
+  [{ name: 'X', columns: [{ name: '', columnType: 'done' }] }, 'columns.0.name'], [{ name: 'X', columns: [{ name: 'A', columnType: 'done', extra: 1 }] }, 'columns.0.extra'], [{ name: 'X', columns: Array.from({ length: 51 }, () => ({ name: 'A', columnType: 'done' })) }, 'columns'],
 ])('%j is refused and names %s', async (body, path) => {
   const reply = await board.request('POST', '/api/board-templates', { token: tokens.own, body })
   expect([reply.status, reply.body.error.code, reply.body.error.details[0].path]).toEqual([400, 'VALIDATION_FAILED', path])
