@@ -21,7 +21,8 @@ export interface Server { app: App; log: Log; keyLimit: KeyLimit }
 
 /** Makes the h3 application: one route for each row of the contract, 405 for other methods of its path, 404 for the rest. */
 export function createHttp(app: App, log: Log): H3 {
-  const h3 = new H3({ silent: true })
+  // A path whose escapes are broken is answered like any other that leads nowhere.
+  const h3 = new H3({ silent: true, allowMalformedURL: true })
   const server: Server = { app, log, keyLimit: createKeyLimit(app.config.externalRequestsPerMinute) }
   const all = handlers(app) as unknown as Record<string, Record<string, AnyHandler>>
   const methods = new Map<string, string[]>()
