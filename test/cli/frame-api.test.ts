@@ -136,7 +136,7 @@ describe('events', () => {
     const args = ['events', '-P', id, '--since', '0', '--jq', '.data.title // .type', '--url', first.url]
     const signedIn = start(args, { BOARD_TOKEN: token })
     const asDaemon = start(args, { BOARD_TOKEN: first.token })
-    await eventually('the first events', () => signedIn.lines().includes('board.created') && asDaemon.lines().includes('board.created'))
+    for (const follow of [signedIn, asDaemon]) await eventually('the first events', () => follow.lines().includes('board.created')).catch(error => { throw new Error(`${error.message}: ${follow.lines().join()} ${follow.stderr()} ${follow.code()}`) })
     await first.server.stop()
     const second = await startBoard({ port, dataDir: first.dataDir })
     const titles = ['while away', 'then']
@@ -157,8 +157,8 @@ describe('events', () => {
 
 const lastSeq = async (): Promise<number> => {
   const follow = start(['events', '--since', '0'])
-  await newCard('marker')
-  const line = await eventually('the marker', () => follow.lines().findLast(text => text.includes('"title":"marker"')))
+  const { id } = await newCard('marker')
+  const line = await eventually('the marker', () => follow.lines().find(text => text.includes(`{"type":"card.created","data":{"id":"${id}"`)))
   const stopped = new Promise(ended => follow.child.once('close', ended))
   follow.child.kill('SIGKILL')
   await stopped
@@ -173,5 +173,5 @@ function start(args: string[], env: Record<string, string> = {}) {
   child.stdout.setEncoding('utf8').on('data', (text: string) => { told.stdout += text })
   child.stderr.setEncoding('utf8').on('data', (text: string) => { told.stderr += text })
   child.on('close', code => { told.code = code })
-  return { child, lines: () => told.stdout.split('\n').filter(Boolean), stderr: () => told.stderr, code: () => told.code }
+  return { child, lines: () => told.stdout.split('\n').slice(0, -1), stderr: () => told.stderr, code: () => told.code }
 }
