@@ -100,7 +100,7 @@ function attacks(row: Row, from: Seed): fc.Arbitrary<Attack> {
   if (sendsBody(route) && route.input) {
     kinds.push(fc.tuple(oddNames, oddJson).map(([field, text]) => ({ ...base, body: withMember(rest, field, text), ...(isNamed && !names.includes(field) && !(field in Object.prototype) && { field, isUnknown: true }) })))
     if (names.length > 0) for (let weight = 0; weight < 4; weight++) kinds.push(fc.tuple(fc.constantFrom(...names), fc.option(oddJson, { nil: undefined, freq: 8 })).map(([field, text]) => ({ ...base, body: withMember(rest, field, text), field: isNamed ? field : undefined })))
-  } else if (names.length > 0) kinds.push(fc.tuple(fc.constantFrom(...names), oddJson).map(([field, text]) => ({ ...base, path: `${bare}?${encodeURIComponent(field)}=${encodeURIComponent(text.slice(0, 4000).toWellFormed())}`, field })))
+  } else if (names.length > 0) kinds.push(fc.tuple(fc.constantFrom(...names), oddJson).map(([field, text]) => ({ ...base, path: `${bare}?${encodeURIComponent(field)}=${encodeURIComponent(text.slice(0, 1000).toWellFormed())}`, field })))
   return fc.oneof(...kinds)
 }
 
