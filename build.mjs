@@ -10,17 +10,20 @@ import { dirname, join, relative } from 'node:path'
 // longer to load, the more files the longer). What few commands need stands beside it, loaded on demand: name -> source.
 const onDemand = { serve: 'daemon/main.ts', watch: 'cli/watch.ts', conf: 'conf', undici: 'src/client/undici.ts' }
 // What stays outside of the bundles has native parts, or finds files beside itself.
-const external = ['libsql', '@libsql/*', '@node-rs/argon2', 'listhen', 'jq-wasm']
+const external = ['libsql', '@libsql/*', '@node-rs/argon2', 'jq-wasm']
 const shared = {
   bundle: true, platform: 'node', target: 'node20.19', jsx: 'automatic', external, define: { 'process.env.NODE_ENV': '"production"' },
   minifySyntax: true, minifyWhitespace: true, legalComments: 'none', logLevel: 'warning', metafile: true,
 }
 
-/** Ink asks for its developer tools by a conditional import that never happens in production. */
-const withoutDevtools = {
-  name: 'without-devtools',
+/**
+ * What is imported and never used: ink's developer tools, and what the listener has for certificates of its own making,
+ * tunnels and the clipboard, which takes a sixth of the server's start to load.
+ */
+const withoutUnused = {
+  name: 'without-unused',
   setup(bundler) {
-    bundler.onResolve({ filter: /^react-devtools-core$/ }, ({ path }) => ({ path, namespace: 'nothing' }))
+    bundler.onResolve({ filter: /^(react-devtools-core|node-forge|untun|tinyclip|jiti)$/ }, ({ path }) => ({ path, namespace: 'nothing' }))
     bundler.onLoad({ filter: /.*/, namespace: 'nothing' }, () => ({ contents: 'export default {}' }))
   },
 }
@@ -75,7 +78,7 @@ const built = await Promise.all([
     define: { ...shared.define, 'import.meta.url': 'boardUrl' }, banner: { js: "const boardUrl=require('node:url').pathToFileURL(__filename).href;" },
   }),
   build({
-    ...shared, entryPoints: onDemand, outdir: dirname(main), chunkNames: 'chunks/[name]-[hash]', splitting: true, format: 'esm', plugins: [withoutDevtools],
+    ...shared, entryPoints: onDemand, outdir: dirname(main), chunkNames: 'chunks/[name]-[hash]', splitting: true, format: 'esm', plugins: [withoutUnused],
     // CommonJS packages in the bundle call require, which a module does not have.
     banner: { js: "import{createRequire as boardRequire}from'node:module';const require=boardRequire(import.meta.url);" },
   }),

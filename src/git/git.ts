@@ -1,5 +1,3 @@
-import { execa } from 'execa'
-
 export interface GitOptions {
   /** Written to standard input. */
   input?: string | Buffer
@@ -42,6 +40,8 @@ const harmless = [
 export async function git(cwd: string, args: readonly string[], options: GitOptions = {}): Promise<GitResult> {
   await takeSlot()
   try {
+    // Loaded when it is first needed: a server that starts has no use for it yet.
+    const { execa } = await import('execa')
     const result = await execa('git', ['--no-pager', ...harmless, ...args], {
       cwd, env: environment(options.env), extendEnv: false, reject: false, encoding: 'buffer', stripFinalNewline: false, cleanup: true,
       timeout: options.timeoutMs ?? usualTimeoutMs, forceKillAfterDelay: 2000, maxBuffer: options.maxBytes ?? usualMaxBytes,
