@@ -68,7 +68,9 @@ type Fail = (error: Error) => void
 function parse(request: IncomingMessage, parser: BusboyInstance, idleMs: number, onFile: (stream: BusboyFileStream, filename: string | undefined, fail: Fail) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     let file: BusboyFileStream | undefined
+    let failed = false
     const fail: Fail = error => {
+      failed = true
       clearTimeout(idle)
       request.unpipe(parser)
       file?.destroy(error)
@@ -77,7 +79,9 @@ function parse(request: IncomingMessage, parser: BusboyInstance, idleMs: number,
     const idle = setTimeout(() => fail(request.complete ? broken() : new Problem('REQUEST_TIMEOUT')), idleMs)
     parser.on('file', (name, stream, filename) => {
       file = stream.on('error', fail)
-      if (name === 'file') onFile(stream, filename, fail)
+      // The chunk that made the body fail may hold a file too.
+      if (failed) file.destroy()
+      else if (name === 'file') onFile(stream, filename, fail)
       else fail(invalid(String(name).slice(0, 100), 'is not a known field; the file goes into file'))
     })
     parser.on('field', name => fail(name === 'file' ? invalid('file', 'must be a file') : invalid(String(name).slice(0, 100), 'is not a known field')))

@@ -1,3 +1,4 @@
+import { array, assert, asyncProperty, constantFrom, nat, oneof, tuple } from 'fast-check'
 import { createHash, randomBytes } from 'node:crypto'
 import { readdirSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { createServer, request as requestHttp, type ClientRequest } from 'node:http'
@@ -82,6 +83,7 @@ test('a body that is not one file in the field file is refused, says why, and le
   expect(refusal(await uploads.send(Buffer.concat([file, part('file', 'b.txt', 'y'), end])))).toEqual([400, 'VALIDATION_FAILED', 'file'])
   expect(refusal(await uploads.send(Buffer.concat([part('upload', 'a.txt', 'x'), end])))).toEqual([400, 'VALIDATION_FAILED', 'upload'])
   expect(refusal(await uploads.send(Buffer.concat([file, part('note', undefined, 'y'), end])))).toEqual([400, 'VALIDATION_FAILED', 'note'])
+  expect(refusal(await uploads.send(Buffer.concat([part('note', undefined, 'y'), file, end])))).toEqual([400, 'VALIDATION_FAILED', 'note'])
   expect(refusal(await uploads.send(file))).toEqual([400, 'VALIDATION_FAILED', undefined])
   expect(refusal(await uploads.send(file.subarray(0, 30)))).toEqual([400, 'VALIDATION_FAILED', undefined])
   expect(refusal(await uploads.send(Buffer.from('no parts at all')))).toEqual([400, 'VALIDATION_FAILED', undefined])
@@ -93,6 +95,19 @@ test('a body that is not one file in the field file is refused, says why, and le
   expect(refusal(await uploads.send(Buffer.concat([Buffer.from(`--xyz\r\n${'X-Long: y\r\n'.repeat(5000)}`), file.subarray('--xyz\r\n'.length), end])))).toEqual([400, 'VALIDATION_FAILED', 'file'])
   expect(uploads.filesOnDisk()).toEqual(before)
   expect(await uploads.board.client.attachments.list(uploads.card())).toEqual([])
+})
+
+test('a body that was cut, swollen or bent anywhere is taken or refused at once', async () => {
+  await uploads.freshCard()
+  const whole = Buffer.concat([part('note', undefined, 'x'), part('file', 'a.txt', 'hello world'), part('file', 'b.txt', 'y'), end])
+  const place = nat({ max: whole.length })
+  const piece = constantFrom('--xyz', '\r\n', '--', '\r\n\r\n', 'Content-Disposition: form-data; name="file"; filename="q"', '\0', '"', '\n', '--xyz--', 'x'.repeat(20_000))
+  const bend = oneof(place.map(at => (body: Buffer) => body.subarray(0, at)), tuple(place, nat({ max: 40 })).map(([at, length]) => (body: Buffer) => Buffer.concat([body.subarray(0, at), body.subarray(at + length)])),
+    tuple(place, piece).map(([at, text]) => (body: Buffer) => Buffer.concat([body.subarray(0, at), Buffer.from(text), body.subarray(at)])))
+  await assert(asyncProperty(array(bend, { minLength: 1, maxLength: 4 }), async bends => {
+    const { status } = await uploads.send(bends.reduce((body, each) => each(body), whole))
+    expect([201, 400]).toContain(status)
+  }), { numRuns: 300, timeout: 5000 })
 })
 
 test('a file may be as large as allowed and not a byte larger, told beforehand or not', async () => {
