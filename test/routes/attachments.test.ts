@@ -105,7 +105,7 @@ test('a body that was cut, swollen or bent anywhere is taken or refused at once'
   const bend = oneof(place.map(at => (body: Buffer) => body.subarray(0, at)), tuple(place, nat({ max: 40 })).map(([at, length]) => (body: Buffer) => Buffer.concat([body.subarray(0, at), body.subarray(at + length)])),
     tuple(place, piece).map(([at, text]) => (body: Buffer) => Buffer.concat([body.subarray(0, at), Buffer.from(text), body.subarray(at)])))
   await assert(asyncProperty(array(bend, { minLength: 1, maxLength: 4 }), async bends => {
-    const { status } = await uploads.send(bends.reduce((body, each) => each(body), whole))
+    const { status } = await uploads.send(bends.reduce<Buffer>((body, each) => each(body), whole))
     expect([201, 400]).toContain(status)
   }), { numRuns: 300, timeout: 5000 })
 })
