@@ -1,7 +1,7 @@
 import { H3, type H3Event } from 'h3'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { contract } from '../src/contract/index.ts'
-import { Problem } from '../src/contract/errors.ts'
+import { invalid, Problem } from '../src/contract/errors.ts'
 import { isExternal, paramsOf, type Route } from '../src/contract/route.ts'
 import type { App } from '../src/app.ts'
 import { authenticate } from '../src/identity/authenticate.ts'
@@ -74,6 +74,8 @@ async function readInput(server: Server, route: Route, req: IncomingMessage, par
   const query = readQuery(req.url ?? '')
   if (!route.input) return { input: params }
   const fields = validate(route.input, sendsBody ? body : query) as Record<string, unknown>
+  const taken = Object.keys(params).find(name => Object.hasOwn(fields, name))
+  if (taken) throw invalid(taken, 'stands in the path already')
   const input = { ...fields, ...params }
   const key = req.headers['idempotency-key']
   if (route.status !== 201 || key === undefined) return { input }
