@@ -116,17 +116,16 @@ async function write(client: Client, ledger: Ledger, onAcknowledged: () => void)
   }
 }
 
+/** A whole list that comes in pages of 1,000; `next` tells where the next page begins. */
+async function pages<T>(read: (from: number) => Promise<T[]>, next: (items: T[]) => number): Promise<T[]> {
+  const items: T[] = []
+  for (let from = 0, page: T[] | undefined; page?.length !== 0; from = next(items)) items.push(...page = await read(from))
+  return items
+}
+
 async function allCards(client: Client): Promise<Map<string, State>> {
-  const cards = new Map<string, State>()
-  for (const archived of [false, true]) {
-    for (let cursor = 0, page = 1000; page === 1000;) {
-      const items = await client.cards.list({ projectId, archived, cursor })
-      for (const { id, title, columnId, archivedAt, version } of items) cards.set(id, { title, columnId, archived: archivedAt !== null, deleted: false, version })
-      page = items.length
-      cursor = Number(items.at(-1)?.id ?? 0)
-    }
-  }
-  return cards
+  const lists = await Promise.all([false, true].map(archived => pages(cursor => client.cards.list({ projectId, archived, cursor }), items => Number(items.at(-1)?.id ?? 0))))
+  return new Map(lists.flat().map(({ id, title, columnId, archivedAt, version }) => [id, { title, columnId, archived: archivedAt !== null, deleted: false, version }]))
 }
 
 /** Holds the server to every acknowledged write. Of one without an answer it may have all or nothing. */
@@ -143,7 +142,7 @@ async function expectKept({ client }: Running, ledgers: Ledger[]): Promise<void>
   }
   expect([...cards.keys()].sort()).toEqual(entries.filter(({ state }) => !state.deleted).map(({ id }) => id).sort())
   for (const columnId of columns) {
-    const items = await client.cards.list({ projectId, columnId, offset: 0 })
+    const items = await pages(at => client.cards.list({ projectId, columnId, offset: at }), items => items.length)
     expect(items.map(({ position }) => position)).toEqual(items.map((_, at) => at))
     expect(new Set(items.map(({ id }) => id))).toEqual(new Set([...cards].filter(([, card]) => card.columnId === columnId && !card.archived).map(([id]) => id)))
   }
