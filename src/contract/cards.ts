@@ -28,7 +28,7 @@ const UpdateCard = v.strictObject({ title: v.optional(Title), prompt: v.optional
 const MoveCard = v.strictObject({ columnId: Ref, position: v.optional(Position) })
 const DeleteCard = v.strictObject({ force: v.optional(queryBoolean, false) })
 const SetPipeline = v.strictObject({ steps: v.pipe(v.array(v.strictObject({
-  columnId: Ref, columnName: v.optional(v.string()), prompt: v.optional(Prompt), approval: v.optional(v.picklist(['auto', 'manual'], 'must be auto or manual'), 'auto'),
+  columnId: Ref, columnName: v.optional(Name), prompt: v.optional(Prompt), approval: v.optional(v.picklist(['auto', 'manual'], 'must be auto or manual'), 'auto'),
 })), v.maxLength(100)) })
 const AttachWorktree = v.strictObject({ path: text(1, 4096) })
 const CreateCard = v.strictObject({

@@ -74,6 +74,37 @@ describe('a body', () => {
   })
 })
 
+/** Every place of a text in a value: the keys that lead to it, and the value with another text there. */
+function* texts(value: unknown, replace: (text: string) => string, path: string[] = []): Generator<{ path: string; changed: unknown }> {
+  if (typeof value === 'string') yield { path: path.join('.'), changed: replace(value) }
+  if (value === null || typeof value !== 'object') return
+  for (const [key, child] of Object.entries(value)) for (const { path: found, changed } of texts(child, replace, [...path, key])) {
+    yield { path: found, changed: Array.isArray(value) ? value.map((each, at) => String(at) === key ? changed : each) : { ...value, [key]: changed } }
+  }
+}
+
+describe('a text', () => {
+  const named = withBody.filter(({ route }) => route.input && 'entries' in route.input)
+  const placesOf = (row: Row, replace: (text: string) => string) => [...texts(requestOf(row.route, exampleOf(row, from)).options.body, replace)]
+
+  it.each(named)('of $name with NUL or a lone surrogate is refused by its name', async row => {
+    for (const odd of ['\0', '\ud800', 'x\udc00']) for (const { path, changed } of placesOf(row, text => text + odd)) {
+      const { status, body } = await send(row, JSON.stringify(changed))
+      expect([status, body.error.code, body.error.details.map((detail: { path: string }) => detail.path)], path).toEqual([400, 'VALIDATION_FAILED', [path]])
+    }
+  })
+
+  it('in a query too', async () => {
+    for (const row of rows.filter(({ route }) => !sendsBody(route) && route.input)) {
+      const { path } = requestOf(row.route, exampleOf(row, from))
+      for (const [name] of new URLSearchParams(path.split('?')[1])) {
+        const reply = await board.request(row.route.method, `${path.split('?')[0]}?${name}=%00`, { token: tokenFor(row, from) })
+        expect([reply.status, reply.body.error.details.map((detail: { path: string }) => detail.path)], `${row.name} ${name}`).toEqual([400, [name]])
+      }
+    }
+  })
+})
+
 describe('a value', () => {
   it('that is no number or boolean never reaches the database as one', async () => {
     for (const value of [true, false, 'true', 1, 0, [], {}, null]) {
