@@ -15,7 +15,7 @@ const CreateProject = v.strictObject({ name: Name, path: Path, organizationId: v
 const UpdateProject = v.strictObject({ name: v.optional(Name), path: v.optional(Path), organizationId: v.optional(v.nullable(Ref)) })
 
 export const projects = {
-  create: post('/api/projects', { who: user, summary: 'Create a project with its default board', input: CreateProject, output: Project, status: 201, emits: ['project.created'] }),
+  create: post('/api/projects', { who: user, summary: 'Create a project with its default board', input: CreateProject, output: Project, status: 201, emits: ['project.created', 'board.created'] }),
   list: get('/api/projects', { who: user, summary: 'List the projects that the caller may see', input: v.strictObject({ organizationId: v.optional(Ref) }), output: v.array(Project) }),
   reorder: patch('/api/projects/reorder', { who: user, summary: 'Put the caller\'s projects in order', input: Order, output: v.array(Project) }),
   get: get('/api/projects/{id}', { who: viewer('projects.read', 'id'), summary: 'Read a project', output: Project }),
