@@ -10,6 +10,8 @@
  * and an action. The file is imported when its noun is invoked, or for help and completion. An action gets its context by
  * `const context = await openContext(command)`, prints through `context.out`, and throws: cli/errors.ts makes the three lines
  * and the exit code. Every verb has an example: `example(command, 'board cards list -c review')` of cli/help.ts.
+ * What only few commands need and takes long to load (ink, undici, conf, the server) is imported by `import()` and named in
+ * build.mjs, which then keeps it out of the one file that every command loads.
  * The global options (cli/program.ts) are taken anywhere on the line, so a verb that needs one of those names reads
  * `context.globals` and declares nothing.
  */

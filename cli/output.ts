@@ -10,7 +10,7 @@ export type Style = 'plain' | 'id' | 'title' | 'text' | 'time' | 'status' | 'dim
 
 /** One field of a row. From it follow the table's column, the TSV's field and the name that `--json` takes. */
 export interface Column<Row> {
-  /** The API's name of the field, for `--json`. */
+  /** The API's name of the field. `--json` takes it, and gives what the row itself has under that name, if it has. */
   name: string
   /** The table's head. Usually the name in capitals. */
   header?: string
@@ -107,10 +107,8 @@ export class Out {
   progress(label: string, total?: number): Progress { return new Progress(label, total, this.terminal.stderr && !this.quiet && !this.json, this.#talk) }
 
   #pick<Row>(row: Row, columns: readonly Column<Row>[]): Record<string, unknown> {
-    return Object.fromEntries(this.#fields!.map(name => {
-      const column = columns.find(each => each.name === name)
-      return [name, (column ? column.value(row) : (row as Record<string, unknown>)[name]) ?? null]
-    }))
+    const own = row as Record<string, unknown>
+    return Object.fromEntries(this.#fields!.map(name => [name, (Object.hasOwn(own, name) ? own[name] : columns.find(column => column.name === name)?.value(row)) ?? null]))
   }
 
   /** @throws Failure that names the known fields. */

@@ -14,7 +14,6 @@ export function stdout(): typeof process.stdout {
   if (!watched) {
     watched = true
     process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-      gone = true
       if (error.code === 'EPIPE') return
       process.exitCode = 1
       talk(`board: stdout cannot be written: ${error.code}\n`)
@@ -23,11 +22,7 @@ export function stdout(): typeof process.stdout {
   return process.stdout
 }
 
-/** Whether nobody reads stdout any more: what only prints can stop. */
-export const isReaderGone = (): boolean => gone
-
 let watched = false
-let gone = false
 let watchedTalk = false
 
 function stderr(): typeof process.stderr {

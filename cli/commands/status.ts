@@ -48,7 +48,7 @@ async function status(command: Command, { exitStatus }: { exitStatus?: boolean }
 
 async function print({ out }: Context, row: Status): Promise<void> {
   if (out.quiet && !out.json) return
-  if (out.json) return out.record(row, (['server', 'user', 'project', 'total', 'byStatus', 'byColumn'] as const).map(name => ({ name, value: each => each[name] })))
+  if (out.json) return out.record(row, fields)
   await out.record(row, row.project ? fields : fields.slice(0, 2))
   if (!row.byColumn) return out.done('No project is chosen: name one with -P.')
   if (out.terminal.stdout) write('\n')

@@ -1,0 +1,65 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
+import { join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { commandLine, type CommandLine } from '../commandLine.ts'
+import { eventually } from '../helper.ts'
+
+let cli: CommandLine
+const servers: ChildProcess[] = []
+
+beforeAll(() => { cli = commandLine() })
+afterAll(() => {
+  for (const server of servers) server.kill('SIGKILL')
+  cli.close()
+})
+
+/** Runs `board serve` and gives its first line. */
+async function serve(args: string[], env: Record<string, string> = {}): Promise<{ child: ChildProcess; line: string; talk: () => string }> {
+  const child = spawn(process.execPath, [resolve(import.meta.dirname, '..', '..', 'bin', 'board.js'), 'serve', ...args], { env: { ...cli.env, ...env } })
+  servers.push(child)
+  let talk = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => { talk += text })
+  const [line] = await once(createInterface({ input: child.stdout }), 'line') as [string]
+  return { child, line, talk: () => talk }
+}
+
+test('board serve says where it listens in one line, is found by other commands, and ends with 0 on SIGTERM', async () => {
+  const { child, line, talk } = await serve(['--port', '0'])
+  expect(line).toMatch(/^Listening on http:\/\/127\.0\.0\.1:\d+$/)
+  expect(await cli.ok(['whoami', '-q'])).toBe('0\n')
+  expect(await cli.board(['serve', '--port', '0'])).toMatchObject({ code: 5, stdout: '', stderr: expect.stringMatching(/^board: another server holds .* \(process \d+, http:\S+\)\n$/) })
+  const ended = once(child, 'exit')
+  child.kill('SIGTERM')
+  expect(await ended).toEqual([0, null])
+  expect(talk()).toBe('')
+  expect((await cli.board(['whoami'])).code).toBe(7)
+})
+
+test('its options are environment variables too, and a flag goes before them', async () => {
+  const { child, line } = await serve(['--data-dir', join(cli.home, 'flag')], { BOARD_PORT: '0', BOARD_DATA_DIR: join(cli.home, 'env') })
+  expect(await cli.ok(['auth', 'status', '--json', 'url'], { env: { BOARD_DATA_DIR: join(cli.home, 'flag') } })).toBe(`{"url":"${line.replace('Listening on ', '')}"}\n`)
+  child.kill('SIGTERM')
+  await once(child, 'exit')
+})
+
+test('on a terminal it says what to type next', async () => {
+  const { child, talk } = await serve(['--port', '0', '--data-dir', join(cli.home, 'tty')], { BOARD_FORCE_TTY: '1' })
+  await eventually('what to type next', () => talk().includes('Ctrl+C'))
+  child.kill('SIGTERM')
+  await once(child, 'close')
+  expect(talk()).toMatch(/board projects create .*\n.*board cards add/)
+})
+
+test('a port in use is exit 5, a value that is none exit 2, each in short lines', async () => {
+  const taken = createServer()
+  await new Promise<void>(listening => taken.listen(0, '127.0.0.1', listening))
+  const { port } = taken.address() as AddressInfo
+  expect(await cli.board(['serve', '--port', String(port)])).toEqual({ code: 5, stdout: '', stderr: `board: port ${port} is in use already\ngive another --port, or --port 0 for a free one\n` })
+  taken.close()
+  for (const [args, env] of [[['--port', '99999']], [['--max-attachment', '5X']], [['--public-url', 'ftp://x']], [[], { BOARD_LOG_LEVEL: 'loud' }], [[], { BOARD_PORT: 'http' }]] as [string[], Record<string, string>?][]) {
+    expect(await cli.board(['serve', ...args], { env })).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(/^board: .* is invalid\. .*\nsee: board serve --help\n$/) })
+  }
+})
