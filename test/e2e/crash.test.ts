@@ -1,9 +1,10 @@
 import LibsqlDatabase from 'libsql'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import { afterAll, expect, it } from 'vitest'
 import { createClient, Unreachable, type Client } from '../../src/client/index.ts'
 import { eventually } from '../helper.ts'
@@ -60,21 +61,23 @@ const random = numbers(seed)
 
 /** What a card must be like after every change of it that was acknowledged. */
 interface State { title: string; columnId: string; archived: boolean; deleted: boolean; version: number }
-/** A card of one writer, and the change whose answer has not come. */
-interface Entry { id: string; state: State; pending?: State }
+/** A card of one writer, the change whose answer has not come, and the ids of its attachments. */
+interface Entry { id: string; state: State; pending?: State; attachments: string[] }
 /** The writer's create whose answer has not come. */
 interface Ledger { entries: Entry[]; creating?: { title: string; key: string } }
 
 let projectId: string
 let columns: string[]
 let titles = 0
+const attached = join(root, 'attached')
+writeFileSync(attached, 'An attachment. '.repeat(3000))
 const newTitle = () => `card ${++titles}`
 
 async function create(client: Client, ledger: Ledger): Promise<void> {
   ledger.creating ??= { title: newTitle(), key: crypto.randomUUID() }
   const { title, key } = ledger.creating
   const card = await client.cards.create({ projectId, title, columnId: columns[0] }, { idempotencyKey: key })
-  ledger.entries.push({ id: card.id, state: { title, columnId: card.columnId, archived: false, deleted: false, version: 1 } })
+  ledger.entries.push({ id: card.id, state: { title, columnId: card.columnId, archived: false, deleted: false, version: 1 }, attachments: [] })
   ledger.creating = undefined
 }
 
@@ -108,6 +111,7 @@ async function write(client: Client, ledger: Ledger, onAcknowledged: () => void)
     for (;;) {
       const entry = ledger.entries[random(ledger.entries.length || 1)]
       if (!entry || entry.state.deleted || random(3) === 0) await create(client, ledger)
+      else if (random(12) === 0) entry.attachments.push((await client.attachments.create({ projectId, cardId: entry.id, file: { path: attached } })).id)
       else await change(client, entry)
       onAcknowledged()
     }
@@ -141,10 +145,21 @@ async function expectKept({ client }: Running, ledgers: Ledger[]): Promise<void>
     Object.assign(entry, { state: present, pending: undefined })
   }
   expect([...cards.keys()].sort()).toEqual(entries.filter(({ state }) => !state.deleted).map(({ id }) => id).sort())
+  await expectAttached(client, entries)
   for (const columnId of columns) {
     const items = await pages(at => client.cards.list({ projectId, columnId, offset: at }), items => items.length)
     expect(items.map(({ position }) => position)).toEqual(items.map((_, at) => at))
     expect(new Set(items.map(({ id }) => id))).toEqual(new Set([...cards].filter(([, card]) => card.columnId === columnId && !card.archived).map(([id]) => id)))
+  }
+}
+
+/** Every attachment is listed, and one of each card's has all its bytes. */
+async function expectAttached(client: Client, entries: Entry[]): Promise<void> {
+  for (const { id: cardId, attachments } of entries.filter(({ state, attachments }) => !state.deleted && attachments.length > 0)) {
+    const listed = new Map((await client.attachments.list({ projectId, cardId })).map(({ id, size }) => [id, size]))
+    expect(attachments.map(id => listed.get(id))).toEqual(attachments.map(() => 45_000))
+    const { body } = await client.attachments.download({ attachmentId: attachments.at(-1)! })
+    expect((await buffer(body)).equals(readFileSync(attached))).toBe(true)
   }
 }
 
