@@ -14,11 +14,11 @@ export type ServeOptions = Partial<Omit<ServerConfig, 'clock' | 'externalRequest
 export async function runServe(options: ServeOptions, onTerminal: boolean): Promise<void> {
   const config = configOf(options)
   const server = await startServer(config, createLog(config.logLevel))
+  stopOnSignals(server)
   process.stdout.write(`Listening on ${server.url}\n`)
   if (onTerminal) process.stderr.write(nextSteps(server, await server.app.identity.hasUsers()))
   const setupCode = server.app.identity.setupCode()
   if (setupCode) process.stderr.write(`The first user needs this one-time setup code: ${setupCode}\n`)
-  stopOnSignals(server)
 }
 
 function configOf(options: ServeOptions): ServerConfig {

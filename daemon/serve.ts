@@ -1,9 +1,10 @@
 import { toNodeHandler } from 'h3/node'
 import { listen } from 'listhen'
-import { rmSync, writeFileSync, renameSync, readFileSync, mkdirSync } from 'node:fs'
+import { rmSync, writeFileSync, renameSync, readFileSync } from 'node:fs'
 import type { Server as HttpServer } from 'node:http'
 import { join } from 'node:path'
 import { createApp, type App } from '../src/app.ts'
+import { makePrivateFolder } from '../src/config/folders.ts'
 import { runtimeFile, type Runtime } from '../src/config/paths.ts'
 import { isLoopbackHost, type ServerConfig } from '../src/config/server.ts'
 import { version } from '../src/config/version.ts'
@@ -33,7 +34,7 @@ export interface RunningServer {
  * @throws Problem SERVER_ALREADY_RUNNING, or the error of listening (EADDRINUSE, ...)
  */
 export async function startServer(config: ServerConfig, log: Log): Promise<RunningServer> {
-  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
+  makePrivateFolder(config.dataDir)
   const unlock = takeLock(join(config.dataDir, 'board.lock'))
   if (!unlock) throw new Problem('SERVER_ALREADY_RUNNING', `Another server holds ${config.dataDir}${holder(config.dataDir)}.`)
   let app: App | undefined

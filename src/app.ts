@@ -1,6 +1,6 @@
-import { chmodSync, mkdirSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
+import { makePrivateFolder } from './config/folders.ts'
 import type { ServerConfig } from './config/server.ts'
 import { createOutbox, type Outbox } from './events/outbox.ts'
 import { createIdentity, type Identity } from './identity/identity.ts'
@@ -22,10 +22,8 @@ export interface App {
 
 /** Opens the data folder, brings the database up to date and wires every part to those it needs. */
 export async function createApp(config: ServerConfig): Promise<App> {
-  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
-  chmodSync(config.dataDir, 0o700)
   const attachmentsDir = join(config.dataDir, 'attachments')
-  mkdirSync(attachmentsDir, { recursive: true, mode: 0o700 })
+  makePrivateFolder(attachmentsDir)
   const db = openDatabase({ path: join(config.dataDir, 'board.db'), clock: config.clock })
   await migrate(db)
   const outbox = createOutbox(db)
