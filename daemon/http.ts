@@ -10,7 +10,7 @@ import { commonHeaders, present, presentFailure, toProblem, type Headers } from 
 import { authorize } from './authorize.ts'
 import { readJson } from './body.ts'
 import { guard } from './guard.ts'
-import type { AnyHandler, Call } from './handlers.ts'
+import { Json, type AnyHandler, type Call } from './handlers.ts'
 import { claimOf, type Claim } from './idempotency.ts'
 import { paramReader, readQuery, validate } from './input.ts'
 import type { Log } from './log.ts'
@@ -58,9 +58,10 @@ function answerer(server: Server, route: Route, handler: AnyHandler) {
       if (route.who.kind !== 'public' && projectInPath) call.role = await authorize(server.app.db, route, caller, params)
       const { input, claim } = await readInput(server, route, req, params, caller)
       if (!projectInPath) call.role = await authorize(server.app.db, route, caller, input)
-      if (claim?.replay) return present(claim.replay, route.status, headers)
       if (claim) call.write = claim.write
-      return present(await handler(input as never, call), route.status, headers)
+      const result = claim?.replay ?? await handler(input as never, call)
+      // The answer that was given then, with its ETag.
+      return present(claim && result instanceof Json ? JSON.parse(result.text) : result, route.status, headers)
     } catch (error) {
       return fail(server, error, requestId, headers, req)
     }

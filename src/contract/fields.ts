@@ -15,7 +15,7 @@ const wholeNumber = (min: number, max: number) => v.pipe(
   v.minValue(min, `must be at least ${min}`),
   v.maxValue(max, `must be at most ${max}`),
 )
-const decimal = v.pipe(v.string(), v.regex(/^-?\d{1,16}$/, 'must be a whole number'), v.transform(Number))
+const decimal = v.pipe(v.string(), v.regex(/^-?\d{1,100}$/, 'must be a whole number'), v.transform(text => Math.min(Number(text), Number.MAX_SAFE_INTEGER)))
 
 /** A whole number in a JSON body. */
 export const integer = wholeNumber
