@@ -14,6 +14,7 @@ export const aims: readonly Aim[] = [
   floorOf('get a card', 'get', 2.5),
   floorOf('create a card', 'create', 3),
   floorOf(`list 50 of ${big}`, `list ${big}`, 1.2),
+  cpu(`list 50 of ${big} ÷ a bare server that makes objects`, `list ${big}/board`, `list ${big}/objects`, 0.7),
   cpu(`list 50 of ${big} ÷ of 100`, `list ${big}/board`, 'list 100/board', 1.2),
   cpu('move to the top of 10,000 ÷ of 100', 'move 10,000/board', 'move 100/board', 1.5),
   { title: 'errors of 32 concurrent writers', of: 'writers 32/errors', atMost: 0 },

@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs'
+import { availableParallelism, loadavg } from 'node:os'
 import { join } from 'node:path'
 import { judge } from './aims.ts'
 import { startChild } from './child.ts'
@@ -20,6 +21,7 @@ export async function runBench(bench: Bench): Promise<void> {
   if (!options) return
   const startedAt = performance.now()
   const tell = (text: string) => process.stderr.write(`${Math.round((performance.now() - startedAt) / 1000)} s: ${text}\n`)
+  const [busy] = loadavg() as [number]
   tell('seeding')
   const seeded = await seedBoard(bench.folder, listSizes)
   const works = worksOf(seeded)
@@ -41,6 +43,7 @@ export async function runBench(bench: Bench): Promise<void> {
     }
   })
   report(figures, works, options)
+  if (busy > availableParallelism() / 4) console.log(`Other programs were busy before this run (load ${busy.toFixed(1)} on ${availableParallelism()} processors): its figures are higher than those of a quiet machine, and lie further apart.`)
 }
 
 function optionsOf(argv: readonly string[]): Options | undefined {

@@ -21,7 +21,7 @@ export interface Options {
 export const usage = `Usage: npm run bench -- [--quick] [--only get,list,move,create,writers,commands,start] [--json FILE] [--compare FILE] [--profile FOLDER]`
 
 const thorough = { rounds: 5, loadMs: 900, singleMs: 250, warmUpMs: 800, writersMs: 4000, processRuns: 21, startRuns: 7 }
-const quick = { rounds: 3, loadMs: 350, singleMs: 120, warmUpMs: 400, writersMs: 1500, processRuns: 9, startRuns: 3 }
+const quick = { rounds: 3, loadMs: 250, singleMs: 80, warmUpMs: 300, writersMs: 1200, processRuns: 9, startRuns: 3 }
 
 /** @throws TypeError for an unknown flag */
 export function readOptions(argv: readonly string[]): Options {

@@ -53,7 +53,7 @@ const aimsText = (aims: readonly Judged[]) => aims.length === 0 ? '' : table(aim
 /** This run beside an earlier one. @throws Error when the file is no report */
 export function comparison(figures: Figures, file: string): string {
   const before = JSON.parse(readFileSync(file, 'utf8')) as Report
-  const rows = [...figures].filter(([name]) => before.figures[name] && !/p99$|errors$/.test(name)).map(([name, values]) => {
+  const rows = [...figures].filter(([name]) => before.figures[name] && !/p50$|p99$|errors$|\/raw\//.test(name)).map(([name, values]) => {
     const then = before.figures[name]!.median
     return [name, digits(then), digits(median(values)), times(median(values) / then)]
   })
