@@ -27,6 +27,7 @@ export const cardFields: Column<Card>[] = [
   { name: 'useWorktree', value: card => card.useWorktree },
   { name: 'gitBranch', value: card => card.gitBranch },
   { name: 'worktreePath', header: 'Worktree', value: card => card.worktreePath },
+  { name: 'lastAgentAction', header: 'Last action', value: card => card.lastAgentAction && (card.lastAgentAction.detail ?? card.lastAgentAction.type) },
   { name: 'createdAt', header: 'Created', style: 'time', value: card => card.createdAt },
   { name: 'updatedAt', header: 'Updated', style: 'time', value: card => card.updatedAt },
   { name: 'archivedAt', header: 'Archived', style: 'time', value: card => card.archivedAt },

@@ -41,6 +41,7 @@ export function drawRecord<Row>(row: Row, fields: readonly Column<Row>[], termin
 }
 
 const labelOf = <Row>(field: Column<Row>): string => {
+  if (field.header !== undefined && /[a-z]/.test(field.header)) return field.header
   const head = field.header ?? field.name.replace(/([a-z])([A-Z])/g, '$1 $2')
   return head.charAt(0).toUpperCase() + head.slice(1).toLowerCase()
 }
