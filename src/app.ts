@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { ServerConfig } from './config/server.ts'
 import { createOutbox, type Outbox } from './events/outbox.ts'
 import { createIdentity, type Identity } from './identity/identity.ts'
+import { createSeal, type Seal } from './identity/seal.ts'
 import { openDatabase, type Database } from './store/database.ts'
 import { migrate } from './store/migrate.ts'
 import { peerReader, type Peer } from './config/peer.ts'
@@ -14,6 +15,7 @@ export interface App {
   db: Database
   outbox: Outbox
   identity: Identity
+  seal: Seal
   /** Where attachments are kept. */
   attachmentsDir: string
   peerOf(request: IncomingMessage): Peer
@@ -24,6 +26,7 @@ export interface App {
 export async function createApp(config: ServerConfig): Promise<App> {
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
   chmodSync(config.dataDir, 0o700)
+  const seal = createSeal(config)
   const attachmentsDir = join(config.dataDir, 'attachments')
   mkdirSync(attachmentsDir, { recursive: true, mode: 0o700 })
   const db = openDatabase({ path: join(config.dataDir, 'board.db'), clock: config.clock })
@@ -31,7 +34,7 @@ export async function createApp(config: ServerConfig): Promise<App> {
   const outbox = createOutbox(db)
   const identity = await createIdentity(config, db)
   return {
-    config, db, outbox, identity, attachmentsDir, peerOf: peerReader(config),
+    config, db, outbox, identity, seal, attachmentsDir, peerOf: peerReader(config),
     close: async () => {
       outbox.close()
       identity.close()

@@ -12,6 +12,8 @@ export interface ServerConfig {
   trustProxy: boolean
   /** The one-time code for the first user from beyond this machine. Made up when needed and not given. */
   setupCode?: string
+  /** The key that seals secrets in the database: 32 bytes in base64 or hexadecimal. Without it the data folder holds one. */
+  secretKey?: string
   /** Folders below which a plain user may create projects while the server listens beyond loopback. */
   projectRoots: readonly string[]
   maxAttachmentBytes: number
