@@ -1,6 +1,8 @@
 import { build } from 'esbuild'
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 
@@ -34,25 +36,34 @@ const loadedOnDemand = {
   },
 }
 
-/** Commander loads child_process for something that is not used here. */
-const withoutChildProcess = {
-  name: 'without-child-process',
+/** Parts of Node that few commands use are loaded when something of them is first used, not when it is imported. */
+const lazyBuiltins = {
+  name: 'lazy-builtins',
   setup(bundler) {
-    bundler.onResolve({ filter: /^node:child_process$/ }, ({ path, importer }) => /[\\/]commander[\\/]/.test(importer) ? { path, namespace: 'lazy' } : undefined)
-    bundler.onLoad({ filter: /.*/, namespace: 'lazy' }, () => ({ contents: 'module.exports = {}' }))
+    bundler.onResolve({ filter: /^node:(child_process|readline|(fs|stream|timers)\/promises)$/ }, ({ path, namespace }) => namespace === 'lazy' ? { path, external: true } : { path, namespace: 'lazy' })
+    bundler.onLoad({ filter: /.*/, namespace: 'lazy' }, async ({ path }) => {
+      const names = Object.keys(await import(path)).filter(name => name !== 'default')
+      return { contents: `module.exports = { ${names.map(name => `get ${name}() { return require('${path}').${name} }`).join(', ')} }` }
+    })
   },
 }
 
-/** A client needs the contract's methods and paths, not the schemas, which take milliseconds to make. */
-const contractAsRows = async () => {
-  const { outputFiles } = await build({ ...shared, entryPoints: ['src/contract/index.ts'], format: 'esm', write: false })
-  const { contract } = await import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString('base64')}`)
-  const slim = ({ method, path, status, transfer, input }) => ({ method, path, status, transfer, ...(input && { input: { entries: Object.fromEntries(Object.keys(input.entries ?? {}).map(key => [key, {}])) } }) })
-  const rows = Object.fromEntries(Object.entries(contract).map(([resource, routes]) => [resource, Object.fromEntries(Object.entries(routes).map(([name, route]) => [name, slim(route)]))]))
-  return {
-    name: 'contract-as-rows',
-    setup(bundler) { bundler.onLoad({ filter: /[\\/]src[\\/]contract[\\/]index\.ts$/ }, () => ({ contents: `export const contract = ${JSON.stringify(rows)}` })) },
-  }
+/**
+ * A client reads the contract's paths, names and choices and validates nothing, so its schemas need not be made, which takes
+ * milliseconds: each keeps only its entries and options.
+ */
+const withoutValidation = {
+  name: 'without-validation',
+  setup(bundler) {
+    bundler.onResolve({ filter: /^valibot$/ }, ({ path }) => ({ path, namespace: 'outlines' }))
+    bundler.onLoad({ filter: /.*/, namespace: 'outlines' }, async () => {
+      const names = Object.entries(await import('valibot')).filter(([name, value]) => typeof value === 'function' && /^[a-z]\w*$/.test(name)).map(([name]) => name)
+      const kinds = { pipe: 'first => first', forward: 'first => first', picklist: 'options => ({ options })' }
+      const validating = /^(safe)?pars(e|er)(Async)?$|^(is|assert)$/
+      const outline = name => Object.hasOwn(kinds, name) ? kinds[name] : (validating.test(name) ? '() => { throw new Error("A client validates nothing.") }' : 'entries => ({ entries })')
+      return { contents: names.map(name => `const ${name}_ = ${outline(name)}; export { ${name}_ as ${name} }`).join('\n') }
+    })
+  },
 }
 
 // As deep in the tree as the commands' sources are, for what they find beside them.
@@ -60,7 +71,7 @@ const main = 'dist/cli/main.cjs'
 const startedAtMs = performance.now()
 const built = await Promise.all([
   build({
-    ...shared, entryPoints: ['cli/main.ts'], outfile: main, write: false, format: 'cjs', plugins: [loadedOnDemand, withoutChildProcess, await contractAsRows()],
+    ...shared, entryPoints: ['cli/main.ts'], outfile: main, write: false, format: 'cjs', plugins: [loadedOnDemand, lazyBuiltins, withoutValidation],
     define: { ...shared.define, 'import.meta.url': 'boardUrl' }, banner: { js: "const boardUrl=require('node:url').pathToFileURL(__filename).href;" },
   }),
   build({
@@ -73,9 +84,15 @@ const built = await Promise.all([
 // bin/board.js gives the program a function instead of import().
 writeFileSync(main, built[0].outputFiles[0].text.replace(/\bimport\((?="[\w./:-]+"\))/g, 'boardImport('))
 
-// V8's cache holds what has been compiled so far, so it is taken from a process that has run a command.
-const warmUp = `const script = require('./bin/board.js'); process.on('exit', () => require('fs').writeFileSync('${main}.cache', script.createCachedData()))`
-spawnSync(process.execPath, ['-e', warmUp, 'board', 'projects', 'list', '--url', 'http://127.0.0.1:1'], { stdio: 'ignore', env: { HOME: join(tmpdir(), 'no-such-folder') } })
+// V8's cache holds what has been compiled so far, so it is taken from a process that has listed cards, here those of a server
+// whose every list has one row.
+const row = { id: '1', name: 'name', title: 'title', path: '/', status: 'idle', columnId: '1', labels: [], updatedAt: new Date(0).toISOString() }
+const server = createServer((_request, response) => response.setHeader('content-type', 'application/json').end(JSON.stringify({ data: [row] })))
+await once(server.listen(0, '127.0.0.1'), 'listening')
+const takeCache = `const script = require('./bin/board.js'); process.on('exit', () => require('fs').writeFileSync('${main}.cache', script.createCachedData()))`
+const child = spawn(process.execPath, ['-e', takeCache, 'board', 'cards', 'list', '-P', '1', '--url', `http://127.0.0.1:${server.address().port}`], { stdio: 'ignore', env: { HOME: join(tmpdir(), 'no-such-folder') } })
+await once(child, 'exit')
+server.close()
 
 // What an older build left is removed last, so that a program that runs meanwhile finds its parts.
 const written = new Set([...built.flatMap(({ metafile }) => Object.keys(metafile.outputs)), `${main}.cache`].map(path => join(path)))

@@ -4,6 +4,7 @@ import type { Context } from './context.ts'
 import { describe } from './errors.ts'
 import { exitOf, Failure, usage } from './exit.ts'
 import type { Column } from './output.ts'
+import { isTerminal, talk } from './streams.ts'
 
 export interface BulkOptions {
   /** What was done, in the past tense: `archived`. It stands behind each id. */
@@ -24,7 +25,7 @@ const columns: Column<Done>[] = [
  */
 export async function readIds(ids: readonly string[]): Promise<string[]> {
   if (!ids.includes('-')) return [...new Set(ids)]
-  if (process.stdin.isTTY) throw usage('- reads ids from a pipe, and stdin is a terminal', { hint: 'for example: board cards list -q | board cards archive -' })
+  if (isTerminal(0)) throw usage('- reads ids from a pipe, and stdin is a terminal', { hint: 'for example: board cards list -q | board cards archive -' })
   process.stdin.setEncoding('utf8')
   let text = ''
   for await (const chunk of process.stdin) text += chunk
@@ -51,7 +52,7 @@ export async function bulk(context: Context, ids: readonly string[], action: (id
       if (isHopeless(error) || (wanted.length === 1 && !out.json)) throw error
       results.push({ id, result: 'failed', error: describe(error).message })
       progress.done()
-      if (!out.json) process.stderr.write(`board: ${id}: ${describe(error).message}\n`)
+      if (!out.json) talk(`board: ${id}: ${describe(error).message}\n`)
     }
     progress.step()
   }

@@ -78,11 +78,14 @@ export async function inItsProject<T>(context: Context, cardId: string, action: 
 }
 
 /** Adds the names of the columns to cards that came without. */
-export async function withColumnNames(context: Context, projectId: string, cards: Card[]): Promise<Card[]> {
-  if (cards.every(card => card.columnName !== undefined)) return cards
-  const columns = new Map((await columnsOf(context, projectId)).map(column => [column.id, column]))
-  return cards.map(card => ({ ...card, columnName: columns.get(card.columnId)?.name, columnType: columns.get(card.columnId)?.columnType as Card['columnType'] }))
+export async function withColumnNames(context: Context, projectId: string, coming: Card[] | Promise<Card[]>): Promise<Card[]> {
+  const [cards, columns] = await Promise.all([coming, columnsOf(context, projectId)])
+  const byId = new Map(columns.map(column => [column.id, column]))
+  return cards.map(card => ({ ...card, columnName: byId.get(card.columnId)?.name, columnType: byId.get(card.columnId)?.columnType as Card['columnType'] }))
 }
+
+/** The card with the name of its column, which only internal routes tell by themselves. */
+export const withColumnName = async (context: Context, card: Card): Promise<Card> => card.columnName === undefined ? (await withColumnNames(context, card.projectId, [card]))[0]! : card
 
 /** External lists know neither boards nor search; a key that may read cards may use the internal list for those. */
 const isExternalFilter = ({ external }: Context, { boardId, search, archived }: CardFilter): boolean => external && boardId === undefined && search === undefined && !archived

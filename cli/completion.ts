@@ -18,8 +18,8 @@ interface Line {
   pending?: Option
 }
 
-/** The shells wait for the answer, so whatever is not there by then is left out. */
-const deadlineMs = 270
+/** The shells wait for the answer, so whatever is not there by then is left out. Far servers may need more. */
+const deadlineMs = Number(process.env.BOARD_COMPLETION_TIMEOUT_MS) || 270
 
 /**
  * Prints what may stand at the cursor, one a line with its description behind a tab; `:files` or `:folders` leaves it to the
@@ -113,7 +113,7 @@ async function valuesOf(program: Command, taker: Option | Argument, { command, g
   if (placeholder === 'folder') return 'folders'
   if (command.name() === 'help') return helpTopics(program, given)
   const { liveValues } = await import('./completionValues.ts')
-  return liveValues(program, placeholder)
+  return liveValues(program, placeholder, deadlineMs)
 }
 
 /** The commands below those that are named; at the top the topics too. */

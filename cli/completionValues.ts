@@ -6,8 +6,6 @@ import { boardsOf, columnsOf, type Named } from './resolve.ts'
 
 type Source = (context: Context) => Promise<Candidate[]>
 
-/** How long one answer of the server may take. */
-const answerSecs = 0.15
 const mostCards = 200
 
 /** What a placeholder of the help (`<column>`) stands for, by its name without the plural's s. */
@@ -25,12 +23,12 @@ const sources: Record<string, Source> = {
  * The values of this moment for a placeholder; none where it stands for free text.
  * @throws whatever keeps the server from answering
  */
-export async function liveValues(program: Command, placeholder: string): Promise<Candidate[]> {
+export async function liveValues(program: Command, placeholder: string, withinMs: number): Promise<Candidate[]> {
   const name = placeholder.replace(/s$/, '')
   if (name === 'profile') return Object.entries(readSettings().profiles ?? {}).map(([value, { url }]) => ({ value, about: url }))
   const source = Object.hasOwn(sources, name) ? sources[name] : undefined
   if (!source) return []
-  program.setOptionValue('timeout', answerSecs)
+  program.setOptionValue('timeout', withinMs / 1000)
   return source(await openContext(program))
 }
 

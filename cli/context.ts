@@ -7,6 +7,7 @@ import { globalsOf, type Globals } from './globals.ts'
 import { openOut } from './openOut.ts'
 import type { Out } from './output.ts'
 import { findProject } from './resolve.ts'
+import { talk } from './streams.ts'
 import { harmless } from './text.ts'
 
 /** What a command that talks to a server works with. */
@@ -81,5 +82,5 @@ async function checkLocal(connection: Connection): Promise<void> {
 }
 
 const debugLine: NonNullable<Connection['onRequest']> = ({ method, path, status, tookMs, requestId }) => {
-  process.stderr.write(`debug: ${method} ${harmless(path.replace(/([?&]token=)[^&]*/g, '$1***'))} ${status} ${tookMs.toFixed(1)} ms${requestId ? ` ${harmless(requestId)}` : ''}\n`)
+  talk(`debug: ${method} ${harmless(path.replace(/([?&]token=)[^&]*/g, '$1***'))} ${status} ${tookMs.toFixed(1)} ms${requestId ? ` ${harmless(requestId)}` : ''}\n`)
 }

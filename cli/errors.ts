@@ -1,5 +1,6 @@
 import type { ApiFailure } from '../src/client/failures.ts'
 import { exitOf, exits, type Exit, type Failure } from './exit.ts'
+import { talk } from './streams.ts'
 import { harmless } from './text.ts'
 
 export interface Description { exit: Exit; message: string; hint?: string; see?: string }
@@ -21,13 +22,14 @@ export function report(error: unknown, debug: boolean): void {
   const { exit, message, hint, see } = describe(error)
   process.exitCode = exits[exit]
   const lines = [`board: ${harmless(message)}`, ...(hint ? [harmless(hint)] : []), ...(see ? [see.includes(':') ? harmless(see) : `see: ${harmless(see)}`] : [])]
-  process.stderr.write(`${lines.join('\n')}\n`)
-  if (debug && error instanceof Error && error.stack) process.stderr.write(`${harmless(error.stack, true)}\n`)
+  talk(`${lines.join('\n')}\n`)
+  if (debug && error instanceof Error && error.stack) talk(`${harmless(error.stack, true)}\n`)
 }
 
 function describeApi(error: ApiFailure): Omit<Description, 'exit'> {
   const message = sentence(error.message)
   if (error.code === 'VALIDATION_FAILED') return { message: error.details.length > 0 ? error.details.map(detail => `${detail.path} ${detail.message}`).join('; ') : message }
+  if (error.code === 'INVALID_CREDENTIALS') return { message }
   if (error.status === 401) return { message, hint: 'sign in with: board auth login', see: 'board auth status' }
   if (error.status === 403) return { message, see: 'board whoami' }
   if (error.status === 429 && error.retryAfterSecs) return { message, hint: `try again in ${error.retryAfterSecs} s` }

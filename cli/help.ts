@@ -29,7 +29,7 @@ export function formatHelp(command: Command, helper: Help): string {
   const groups = [...new Set(commands.map(each => each.helpGroup()))]
   const optionRows = (options: Option[]): [string, string][] => options.map(each => [helper.optionTerm(each), helper.optionDescription(each)])
   return [
-    `Usage: board ${[...pathOf(command), ...commands.length > 0 ? ['<command>'] : [], ...helper.visibleArguments(command).map(each => argumentOf(each.name(), each.required, each.variadic)), '[options]'].join(' ')}`,
+    `Usage: board ${[...pathOf(command), ...commands.length > 0 ? ['<command>'] : [], ...command.registeredArguments.map(each => argumentOf(each.name(), each.required, each.variadic)), '[options]'].join(' ')}`,
     ...(command.aliases().length > 0 ? [`Alias: ${command.aliases().join(', ')}`] : []),
     '', helper.boxWrap(helper.commandDescription(command), helper.helpWidth ?? 80),
     ...groups.flatMap(group => lines(group || 'Commands', commands.filter(each => each.helpGroup() === group).map(each => [termOf(each), helper.subcommandDescription(each)]))),

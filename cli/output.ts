@@ -1,6 +1,7 @@
 import { usage } from './exit.ts'
 import { Progress } from './progress.ts'
-import { cellText, drawRecord, drawTable, drawTabs } from './table.ts'
+import { talk, write } from './streams.ts'
+import { cellText, drawLine, drawRecord, drawTable, drawTabs } from './table.ts'
 import { paint, type Colour, type Terminal } from './terminal.ts'
 import { harmless, harmlessJson, nearest } from './text.ts'
 
@@ -40,8 +41,8 @@ export class Out {
     this.json = options.json !== undefined || options.jq !== undefined
     this.quiet = options.quiet === true
     this.#fields = typeof options.json === 'string' ? options.json.split(',').map(name => name.trim()).filter(Boolean) : undefined
-    this.#write = options.write ?? (text => { process.stdout.write(text) })
-    this.#talk = options.talk ?? (text => { process.stderr.write(text) })
+    this.#write = options.write ?? write
+    this.#talk = options.talk ?? talk
   }
 
   /** Prints a list: a table on a terminal, tab-separated lines in a pipe, ids with `--quiet`, an array with `--json`. */
@@ -63,10 +64,11 @@ export class Out {
     await this.text(`${head}${this.terminal.stdout ? '\n' : '--\n'}${harmless(options.body, true).replace(/\n?$/, '\n')}`)
   }
 
-  /** Prints one row of a list that never ends: a line of JSON, or tab-separated fields. */
+  /** Prints one row of a list that goes on: a line of JSON, or its fields. */
   async row<Row>(row: Row, columns: readonly Column<Row>[]): Promise<void> {
     if (this.json) return this.value(this.#fields ? this.#pick(row, columns) : row, true)
-    this.#write(this.quiet ? `${idOf(row, columns)}\n` : drawTabs([row], columns.filter(column => !column.hidden)))
+    const shown = columns.filter(column => !column.hidden)
+    this.#write(this.quiet ? `${idOf(row, columns)}\n` : this.terminal.stdout ? drawLine(row, shown, this.terminal) : drawTabs([row], shown))
   }
 
   /** Prints any value as JSON, through `--jq` if it was given. */

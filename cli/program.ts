@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
 import { fillHelp, formatHelp } from './help.ts'
+import { write } from './streams.ts'
 import { groups, nouns, type Noun } from './tree.ts'
 
 /**
@@ -10,7 +11,7 @@ import { groups, nouns, type Noun } from './tree.ts'
 export function createProgram(): Command {
   const program = new Command('board').description('A project board that runs coding agents, and its command line.')
     .version(manifest.version, '-V, --version', 'print the version').helpCommand(false).exitOverride()
-    .configureOutput({ writeErr: () => { /* errors.ts tells of errors */ }, outputError: () => { /* the same */ } })
+    .configureOutput({ writeOut: write, writeErr: () => { /* errors.ts tells of errors */ }, outputError: () => { /* the same */ } })
     .configureHelp({ showGlobalOptions: true, formatHelp })
     .hook('preSubcommand', (_program, command) => load(command))
   addGlobals(program)

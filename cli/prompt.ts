@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { Failure, usage } from './exit.ts'
+import { isTerminal, talk } from './streams.ts'
 import { harmless } from './text.ts'
 
 /** What decides whether anybody can be asked. A Context is one. */
@@ -14,15 +15,18 @@ export interface Asker { mayAsk: boolean }
 export async function ask({ mayAsk }: Asker, question: string, flag: string): Promise<string> {
   if (!mayAsk) throw unanswered(question, flag)
   const lines = createInterface({ input: process.stdin, output: process.stderr })
-  try {
-    return await new Promise<string>((resolve, reject) => {
-      lines.on('SIGINT', () => reject(interrupted()))
-      lines.on('close', () => reject(interrupted()))
-      lines.question(`${harmless(question)}: `, answer => resolve(answer.trim()))
+  return new Promise<string>((resolve, reject) => {
+    const leave = () => {
+      talk('\n')
+      reject(interrupted())
+    }
+    // Ctrl-C closes it; Ctrl-D, which ends the input, does so by itself.
+    lines.on('SIGINT', () => lines.close()).on('close', leave)
+    lines.question(`${harmless(question)}: `, answer => {
+      lines.off('close', leave).close()
+      resolve(answer.trim())
     })
-  } finally {
-    lines.close()
-  }
+  })
 }
 
 /** Asks yes or no; anything but yes is no. `yes` is what `--yes` was given as. */
@@ -57,7 +61,7 @@ export async function askSecret({ mayAsk }: Asker, question: string, flag: strin
 
 /** Everything that stdin holds, without the line break at its end: how secrets and ids come in. */
 export async function readStdin(flag: string): Promise<string> {
-  if (process.stdin.isTTY) throw usage(`${flag} reads stdin, and stdin is a terminal`, { hint: `for example: ${flag} < file` })
+  if (isTerminal(0)) throw usage(`${flag} reads stdin, and stdin is a terminal`, { hint: `for example: ${flag} < file` })
   process.stdin.setEncoding('utf8')
   let text = ''
   for await (const chunk of process.stdin) text += chunk

@@ -5,7 +5,6 @@ import { nearest } from './text.ts'
 
 /** Parses the arguments, runs the command that they name, and leaves its exit code in process.exitCode. */
 export async function run(program: Command, argv: string[]): Promise<void> {
-  endQuietlyWhenNobodyReads()
   try {
     if (argv.length === 0) return program.outputHelp()
     await program.parseAsync(settleJson(argv), { from: 'user' })
@@ -27,14 +26,6 @@ export function settleJson(argv: readonly string[]): string[] {
 }
 
 const isFields = (word: string | undefined): boolean => word !== undefined && /^[A-Za-z][\w.]*(,[A-Za-z][\w.]*)*$/.test(word)
-
-/** A reader that has seen enough (`| head`) is no error. */
-function endQuietlyWhenNobodyReads(): void {
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error
-  })
-  process.stderr.on('error', () => { /* Nobody can be told. */ })
-}
 
 /** Commander's error as one of ours, with the command that it is about. */
 async function explain(program: Command, argv: readonly string[], error: CommanderError): Promise<Failure> {

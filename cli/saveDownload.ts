@@ -25,13 +25,18 @@ export async function saveDownload(out: Out, download: Download, output: string 
     await (mayReplace ? rename(part, path) : link(part, path))
   } catch (error) {
     download.body.destroy()
-    throw (error as NodeJS.ErrnoException).code === 'EEXIST' ? new Failure('conflict', `${path} exists`, { hint: `to replace it: -o ${path}` }) : error
+    throw explained(error as NodeJS.ErrnoException, path)
   } finally {
     progress.done()
     await rm(part, { force: true })
   }
   if (out.json) await out.value({ path, size: got })
   else out.line(path)
+}
+
+function explained(error: NodeJS.ErrnoException, path: string): Error {
+  if (error.code === 'EEXIST') return new Failure('conflict', `${path} exists`, { hint: `to replace it: -o ${path}` })
+  return error.code === 'ENOENT' ? new Failure('usage', `${dirname(path)} is not a folder`) : error
 }
 
 async function target(output: string | undefined, name: string): Promise<{ path: string; mayReplace: boolean }> {

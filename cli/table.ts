@@ -14,6 +14,12 @@ export function cellText(value: unknown): string {
 export const drawTabs = <Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string =>
   rows.map(row => `${columns.map(column => cellText(column.value(row))).join('\t')}\n`).join('')
 
+/** One row of a list that goes on: its fields side by side, times as the clock shows them. */
+export const drawLine = <Row>(row: Row, columns: readonly Column<Row>[], terminal: Terminal): string => `${columns.map(({ value, style }) => {
+  const text = style === 'time' ? clock(value(row)) : shownText(value(row), style)
+  return paint(text, colourOf(style, text), terminal.colour)
+}).join('  ').trimEnd()}\n`
+
 /** An aligned table with a head, cut to the terminal's width. */
 export function drawTable<Row>(rows: readonly Row[], columns: readonly Column<Row>[], terminal: Terminal): string {
   const cells = rows.map(row => columns.map(column => shownText(column.value(row), column.style)))
@@ -43,6 +49,8 @@ function shownText(value: unknown, style: Style | undefined): string {
   if (style === 'time' && typeof value === 'string') return relativeTime(value)
   return typeof value === 'boolean' ? (value ? 'yes' : 'no') : cellText(value)
 }
+
+const clock = (value: unknown): string => typeof value === 'string' ? new Date(value).toTimeString().slice(0, 8) : cellText(value)
 
 function pad(text: string, width: number, align: 'left' | 'right' | undefined, last: boolean, style: (text: string) => string): string {
   const cut = fit(text, width)

@@ -1,14 +1,17 @@
+import { isTerminal } from './streams.ts'
+
 /** What the person sees: whether stdout is a terminal, its width, and whether it takes colour. */
 export interface Terminal { stdout: boolean; stderr: boolean; stdin: boolean; width: number; height: number; colour: boolean; stderrColour: boolean }
 
 /** Looks at the streams and the environment: BOARD_FORCE_TTY, NO_COLOR, FORCE_COLOR, TERM=dumb, COLUMNS. */
 export function lookAtTerminal(wantsColour: boolean, env: NodeJS.ProcessEnv = process.env): Terminal {
   const forced = isOn(env.BOARD_FORCE_TTY)
-  const stdout = forced || process.stdout.isTTY === true
-  const stderr = forced || process.stderr.isTTY === true
-  const width = Number(env.COLUMNS) || (/^\d{2,}$/.test(env.BOARD_FORCE_TTY ?? '') ? Number(env.BOARD_FORCE_TTY) : 0) || process.stdout.columns || 80
+  const stdout = forced || isTerminal(1)
+  const stderr = forced || isTerminal(2)
+  const { columns, rows } = isTerminal(1) ? process.stdout : {}
+  const width = Number(env.COLUMNS) || (/^\d{2,}$/.test(env.BOARD_FORCE_TTY ?? '') ? Number(env.BOARD_FORCE_TTY) : 0) || columns || 80
   return {
-    stdout, stderr, stdin: process.stdin.isTTY === true, width, height: process.stdout.rows || 24,
+    stdout, stderr, stdin: isTerminal(0), width, height: rows || 24,
     colour: wantsColour && takesColour(stdout, env), stderrColour: wantsColour && takesColour(stderr, env),
   }
 }

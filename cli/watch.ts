@@ -2,19 +2,19 @@ import { render } from 'ink'
 import { createElement } from 'react'
 import { Live } from '../src/client/socket.ts'
 import type { CardPage } from './cardRoutes.ts'
-import { requireUser, type Context } from './context.ts'
+import type { Context } from './context.ts'
 import { exitOf } from './exit.ts'
 import { CardList, type CardListProps } from './screens/CardList.tsx'
 
-const ageEveryMs = 10_000
+/** Ages grow, and what changed before the server knew that somebody watches is found too. */
+const readAgainMs = 10_000
 
 /**
  * Shows a list of cards and keeps it up to date until the person quits.
  * @param load reads the list; it is called again after every event of the project
- * @throws Failure (denied) for an API key, which gets no events.
+ * @throws ApiFailure | Unreachable when the server refuses to tell of changes.
  */
 export async function watchCards(context: Context, project: { id: string; name: string }, load: () => Promise<CardPage>): Promise<void> {
-  requireUser(context, 'cards list --watch')
   const state: Omit<CardListProps, 'terminal'> = { title: project.name, live: true, ...await load() }
   const screen = render(createElement(CardList, propsOf(context, state)))
   const draw = (news: Partial<CardListProps>) => screen.rerender(createElement(CardList, propsOf(context, Object.assign(state, news))))
@@ -29,14 +29,14 @@ export async function watchCards(context: Context, project: { id: string; name: 
     },
   })
   live.subscribe(project.id)
-  const aging = setInterval(() => draw({}), ageEveryMs)
+  const timer = setInterval(refreshed.again, readAgainMs)
   const resized = () => draw({})
   process.stdout.on('resize', resized)
   try {
     await Promise.race([screen.waitUntilExit(), live.done, refreshed.failed])
   } finally {
     process.stdout.off('resize', resized)
-    clearInterval(aging)
+    clearInterval(timer)
     live.close()
     screen.unmount()
   }

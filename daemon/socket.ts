@@ -1,17 +1,17 @@
-import nodeAdapter from 'crossws/adapters/node'
+import nodeAdapter, { type NodeAdapter } from 'crossws/adapters/node'
 import type { Peer } from 'crossws'
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { App } from '../src/app.ts'
 import { Problem } from '../src/contract/errors.ts'
+import type { Caller } from '../src/domain/caller.ts'
 import type { Ended } from '../src/identity/revocations.ts'
 import type { Log } from './log.ts'
 import { admit, refuse, type Admission } from './socket/admission.ts'
-import { closeCodes, closePeer, openConnection, type Connection } from './socket/connection.ts'
+import { declineUpgrade } from './socket/declineUpgrade.ts'
 import { createFanOut } from './socket/fanOut.ts'
-import { createFeed, type Feed } from './socket/feed.ts'
-import { handleMessage } from './socket/messages.ts'
+import { Sessions } from './socket/sessions.ts'
 import { startWatch } from './socket/watch.ts'
 
 const mostMessageBytes = 64 * 1024
@@ -20,7 +20,7 @@ const goodbyeMs = 2000
 
 /** The live events of one server: `GET /api/ws` (specification "Events"). */
 export interface Socket {
-  /** Takes a request of the node server's 'upgrade' event, and always answers it. */
+  /** Takes a request of the node server's 'upgrade' event, and always answers it: with a socket, or as if no upgrade had been asked for. */
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
   /** Closes every socket with 1001, and after two seconds those that have not gone. Later ones are refused. */
   close(): Promise<void>
@@ -29,69 +29,24 @@ export interface Socket {
 }
 
 export function createSocket(app: App, log: Log): Socket {
-  const connections = new Map<Peer, Connection>()
-  const feeds = new Map<Connection, Feed>()
-  const watch = startWatch(app.db, feeds, log)
-  const fanOut = createFanOut(app.outbox, watch.look)
-  const now = () => app.config.clock().toISOString()
+  const fanOut = createFanOut(app.outbox, () => watch.look())
+  const sessions = new Sessions(app.db, { outbox: app.outbox, fanOut, now: () => app.config.clock().toISOString(), log })
+  const watch = startWatch(app.db, sessions, log)
+  const stopHearing = app.identity.onRevoked(ended => sessions.endOf(caller => isOf(caller, ended)))
+  const adapter = createAdapter(sessions)
   let closing = false
 
-  const open = (peer: Peer) => {
-    const admission = peer.context.admission as Admission
-    if (closing) return void closePeer(peer, closeCodes.goingAway, 'The server is shutting down.')
-    if ('refusal' in admission) return void closePeer(peer, closeCodes.unauthenticated, admission.refusal)
-    const connection = openConnection(peer, admission.caller, admission.renew, log)
-    connections.set(peer, connection)
-    feeds.set(connection, createFeed(connection, app.outbox, fanOut, now, log))
+  const upgrade = async (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    const admission = closing ? undefined : await admit(app, request)
+    if (!admission || closing) throw new Problem('SHUTTING_DOWN')
+    await adapter.handleUpgrade(request, socket, head, Object.assign(new Request('http://board/api/ws'), { context: { admission } }))
   }
-  const turns = new WeakMap<Connection, Promise<void>>()
-  const message = (peer: Peer, { rawData }: { rawData: unknown }) => {
-    const connection = connections.get(peer)
-    if (!connection?.countMessage()) return
-    const turn = (turns.get(connection) ?? Promise.resolve()).then(() => handleMessage(app.db, connection, feeds.get(connection)!, rawData))
-    turns.set(connection, turn.catch((error: unknown) => fail(peer, error)))
-  }
-  const close = (peer: Peer) => {
-    const connection = connections.get(peer)
-    if (!connection) return
-    connection.onClose()
-    feeds.get(connection)!.close()
-    feeds.delete(connection)
-    connections.delete(peer)
-  }
-  const fail = (peer: Peer, error: unknown) => {
-    log('error', 'A socket failed.', { cause: error instanceof Error ? error.stack : String(error) })
-    connections.get(peer)?.end(closeCodes.failed, 'Something went wrong.')
-  }
-  /** A hook that throws would end the process. */
-  const safely = <Rest extends unknown[]>(hook: (peer: Peer, ...rest: Rest) => void) => (peer: Peer, ...rest: Rest) => {
-    try { hook(peer, ...rest) } catch (error) { fail(peer, error) }
-  }
-
-  const adapter = nodeAdapter({
-    getNamespace: () => 'board', idleTimeout: heartbeatSecs,
-    serverOptions: { maxPayload: mostMessageBytes, perMessageDeflate: false, clientTracking: false },
-    hooks: {
-      open: safely(open), message: safely(message), close: safely(close),
-      drain: safely(peer => connections.get(peer)?.onDrain()),
-      ping: safely(peer => { connections.get(peer)?.countMessage() }),
-      // The protocol was broken, or a message was too large: a close code is on its way, and no more is read.
-      error: safely(peer => { connections.get(peer)?.end(closeCodes.failed, '') }),
-    },
-  })
-  const stopHearing = app.identity.onRevoked(ended => {
-    for (const connection of connections.values()) if (isEnded(connection, ended)) connection.end(closeCodes.unauthenticated, 'The token has ended.')
-  })
 
   return {
     handleUpgrade: (request, socket, head) => {
+      if (request.headers.upgrade?.toLowerCase() !== 'websocket') return declineUpgrade(request, socket, head)
       socket.on('error', () => { /* The client is gone; 'close' follows. */ })
-      const upgrade = async () => {
-        if (closing) throw new Problem('SHUTTING_DOWN')
-        const admission = await admit(app, request)
-        await adapter.handleUpgrade(request, socket, head, Object.assign(new Request('http://board/api/ws'), { context: { admission } }))
-      }
-      upgrade().catch((error: unknown) => {
+      upgrade(request, socket, head).catch((error: unknown) => {
         if (!(error instanceof Problem)) log('error', 'A socket could not be opened.', { cause: error instanceof Error ? error.stack : String(error) })
         refuse(socket, error instanceof Problem ? error : new Problem('INTERNAL'))
       })
@@ -100,16 +55,35 @@ export function createSocket(app: App, log: Log): Socket {
       closing = true
       stopHearing()
       watch.stop()
-      for (const connection of connections.values()) connection.end(closeCodes.goingAway, 'The server is shutting down.')
-      for (const giveUpAt = performance.now() + goodbyeMs; connections.size > 0 && performance.now() < giveUpAt;) await delay(20)
+      sessions.endAll()
+      for (const giveUpAt = performance.now() + goodbyeMs; sessions.size > 0 && performance.now() < giveUpAt;) await delay(20)
       adapter.closeAll(undefined, undefined, true)
       await adapter.close()
     },
-    count: () => connections.size,
+    count: () => sessions.size,
   }
 }
 
-const isEnded = ({ caller }: Connection, ended: Ended) => {
+function createAdapter(sessions: Sessions): NodeAdapter {
+  /** A hook that throws would end the process. */
+  const safely = <Rest extends unknown[]>(hook: (peer: Peer, ...rest: Rest) => void) => (peer: Peer, ...rest: Rest) => {
+    try { hook(peer, ...rest) } catch (error) { sessions.fail(peer, error) }
+  }
+  return nodeAdapter({
+    getNamespace: () => 'board', idleTimeout: heartbeatSecs,
+    serverOptions: { maxPayload: mostMessageBytes, perMessageDeflate: false, clientTracking: false },
+    hooks: {
+      open: safely(peer => sessions.open(peer, peer.context.admission as Admission)),
+      message: safely((peer, message) => sessions.receive(peer, message.rawData)),
+      ping: safely(peer => sessions.ping(peer)),
+      drain: safely(peer => sessions.drain(peer)),
+      error: safely(peer => sessions.drop(peer)),
+      close: safely(peer => sessions.close(peer)),
+    },
+  })
+}
+
+const isOf = (caller: Caller, ended: Ended) => {
   if ('tokenHash' in ended) return caller.tokenHash === ended.tokenHash
   return 'keyId' in ended ? caller.key?.id === ended.keyId : caller.userId === ended.userId
 }

@@ -26,7 +26,7 @@ export const jobs = (app: App): Job[] => [
 ]
 
 /** Runs every job now, and again so many seconds after it has ended: none overlaps itself, and none stops another. */
-export function startTimetable(app: App, log: Log): { stop(): Promise<void> } {
+export function startTimetable(app: App, log: Log, timetable = jobs(app)): { stop(): Promise<void> } {
   const stopping = new AbortController()
   const { signal } = stopping
   const keep = async ({ name, everySecs, run }: Job) => {
@@ -35,7 +35,7 @@ export function startTimetable(app: App, log: Log): { stop(): Promise<void> } {
       await delay(everySecs * 1000, undefined, { signal, ref: false }).catch(() => { /* The server stops. */ })
     }
   }
-  const running = jobs(app).map(keep)
+  const running = timetable.map(keep)
   return {
     stop: async () => {
       stopping.abort()

@@ -16,7 +16,7 @@ export interface CommandLine {
   /** Runs `board` and gives its stdout; fails with its stderr unless it ends with 0. */
   ok(args: readonly string[], options?: RunOptions): Promise<string>
   /** The same, with `--json`, parsed. */
-  json<T = any>(args: readonly string[], options?: RunOptions): Promise<T>
+  json<T = Record<string, string>>(args: readonly string[], options?: RunOptions): Promise<T>
   close(): void
 }
 

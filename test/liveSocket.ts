@@ -3,14 +3,17 @@ import { connect, type Socket } from 'node:net'
 import { WebSocket } from 'undici'
 import { eventually } from './helper.ts'
 
+// oxlint-disable-next-line typescript/no-explicit-any -- tests look into whatever the server sends
+export type Message = any
+
 /** A real client of `/api/ws` that keeps everything it was sent. */
 export interface LiveSocket {
-  messages: any[]
+  messages: Message[]
   /** The close code and reason, once it is closed. */
   closed: { code: number; reason: string } | undefined
   send(message: unknown): void
   /** The first message of the type so far or soon, optionally the first that fits. */
-  message(type: string, fits?: (message: any) => boolean): Promise<any>
+  message(type: string, fits?: (message: Message) => boolean): Promise<Message>
   /** The seqs of all events so far. */
   seqs(): number[]
   untilClosed(timeoutMs?: number): Promise<{ code: number; reason: string }>
@@ -51,7 +54,7 @@ export interface RawSocket {
   frame(payload: string, opcode?: number): void
 }
 
-/** Sends an upgrade request as it is given, and waits for the head of the answer. */
+/** Sends an upgrade request as it is given, and waits for the head of the answer, or for the end without one. */
 export async function openRaw(url: string, path: string, headers: Record<string, string> = {}): Promise<RawSocket> {
   const { hostname, port, host } = new URL(url)
   const socket = connect(Number(port), hostname)
@@ -59,7 +62,7 @@ export async function openRaw(url: string, path: string, headers: Record<string,
   socket.on('data', chunk => chunks.push(chunk)).on('error', () => { /* The server may drop it. */ })
   const all = { Host: host, Connection: 'Upgrade', Upgrade: 'websocket', 'Sec-WebSocket-Version': '13', 'Sec-WebSocket-Key': randomBytes(16).toString('base64'), ...headers }
   socket.write(`GET ${path} HTTP/1.1\r\n${Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`)
-  await eventually('the answer\'s head', () => Buffer.concat(chunks).includes('\r\n\r\n'))
+  await eventually('the answer\'s head', () => socket.destroyed || Buffer.concat(chunks).includes('\r\n\r\n'))
   return { socket, received: () => Buffer.concat(chunks), frame: (payload, opcode = 1) => socket.write(maskedFrame(Buffer.from(payload), opcode)) }
 }
 

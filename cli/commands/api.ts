@@ -8,6 +8,7 @@ import { openContext, type Context } from '../context.ts'
 import { usage } from '../exit.ts'
 import { example } from '../help.ts'
 import { readText } from '../prompt.ts'
+import { write } from '../streams.ts'
 import { harmless } from '../text.ts'
 
 interface Options { method?: string; rawField?: string[]; field?: string[]; header?: string[]; input?: string; paginate?: boolean; include?: boolean; silent?: boolean }
@@ -35,13 +36,13 @@ async function api(command: Command, path: string, options: Options): Promise<vo
   const parsed = parse(answer)
   if (options.include && !options.silent) printHead(context, answer)
   if (answer.status >= 400) {
-    if (options.include && !options.silent) printBody(answer)
+    if (options.include && !options.silent) printBody(context, answer)
     throw new ApiFailure(answer.status, parsed, answer.headers)
   }
   const isData = parsed !== null && typeof parsed === 'object' && Object.hasOwn(parsed, 'data')
   const data = options.paginate && isData ? await allPages(context, call, (parsed as { data: unknown }).data) : isData ? (parsed as { data: unknown }).data : parsed
   if (options.silent || answer.bytes.length === 0) return
-  if ((options.include && !options.paginate) || parsed === undefined) return printBody(answer)
+  if ((options.include && !options.paginate) || parsed === undefined) return printBody(context, answer)
   await context.out.value(data)
 }
 
@@ -134,10 +135,10 @@ function parse({ bytes, headers }: Answer): unknown {
 function printHead({ out }: Context, { status, headers }: Answer): void {
   out.line(`HTTP ${status}`)
   for (const [name, value] of Object.entries(headers)) out.line(`${name}: ${String(value)}`)
-  process.stdout.write('\n')
+  write('\n')
 }
 
 /** Writes the body as it came; on a terminal, so that it can't steer it. */
-function printBody({ bytes }: Answer): void {
-  process.stdout.write(process.stdout.isTTY ? harmless(bytes.toString(), true).replace(/\n?$/, '\n') : bytes)
+function printBody({ out }: Context, { bytes }: Answer): void {
+  write(out.terminal.stdout ? harmless(bytes.toString(), true).replace(/\n?$/, '\n') : bytes)
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { several } from '../arguments.ts'
 import { cardBrief } from '../cardColumns.ts'
-import { createCard, listCards, withColumnNames, type Card } from '../cardRoutes.ts'
+import { createCard, listCards, withColumnName, type Card } from '../cardRoutes.ts'
 import { runCard } from '../cardRun.ts'
 import { openContext, type Context } from '../context.ts'
 import { example } from '../help.ts'
@@ -48,7 +48,4 @@ async function firstColumn(context: Context, projectId: string): Promise<string 
   return (await columnsOf(context, projectId, boards[0]?.id))[0]?.id
 }
 
-async function print(context: Context, card: Card): Promise<void> {
-  const named = context.out.quiet ? card : (await withColumnNames(context, card.projectId, [card]))[0]!
-  await context.out.record(named, cardBrief)
-}
+const print = async (context: Context, card: Card): Promise<void> => context.out.record(context.out.quiet ? card : await withColumnName(context, card), cardBrief)

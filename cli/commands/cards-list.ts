@@ -3,7 +3,7 @@ import { CardStatus } from '../../src/contract/fields.ts'
 import { count } from '../arguments.ts'
 import { cardColumns } from '../cardColumns.ts'
 import { listCards, withColumnNames, type CardFilter, type CardPage } from '../cardRoutes.ts'
-import { openContext, type Context } from '../context.ts'
+import { openContext, requireUser, type Context } from '../context.ts'
 import { usage } from '../exit.ts'
 import { example } from '../help.ts'
 import { resolveColumn } from '../resolve.ts'
@@ -41,12 +41,15 @@ async function listed(context: Context, options: ListOptions): Promise<void> {
 
 /** Lists with the columns' names where they are shown. */
 async function load(context: Context, projectId: string, filter: CardFilter, limit: number, onPage?: (count: number) => void): Promise<CardPage> {
-  const page = await listCards(context, projectId, filter, limit, onPage)
-  return context.out.quiet ? page : { ...page, cards: await withColumnNames(context, projectId, page.cards) }
+  const listing = listCards(context, projectId, filter, limit, onPage)
+  if (context.out.quiet) return listing
+  const cards = await withColumnNames(context, projectId, listing.then(page => page.cards))
+  return { ...await listing, cards }
 }
 
 async function watch(context: Context, project: { id: string; name: string }, filter: CardFilter, limit: number): Promise<void> {
   if (!context.out.terminal.stdout || context.out.json) throw usage('--watch draws on a terminal', { hint: 'to follow changes in a script: board events', see: 'board events --help' })
+  requireUser(context, 'cards list --watch')
   const { watchCards } = await import('../watch.ts')
   await watchCards(context, project, () => load(context, project.id, filter, limit))
 }

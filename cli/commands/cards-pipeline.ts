@@ -26,7 +26,7 @@ export function registerPipeline(cards: Command): void {
   example(pipeline, 'board cards pipeline 12', 'board cards pipeline 12 --json > steps.json', 'board cards pipeline 13 --set steps.json')
 
   const auto = cards.command('auto <card>').summary('Switch auto mode on or off').description('Switch auto mode on or off: with it a card passes its pipeline by itself.')
-    .addArgument(new Argument('<switch>', 'on or off').choices(['on', 'off']))
+    .addArgument(new Argument('<on|off>', 'on or off').choices(['on', 'off']))
     .action(async (id: string, wanted: string) => {
       const context = await openContext(auto)
       await inItsProject(context, id, place => context.client.cards.setAutoMode({ ...place, enabled: wanted === 'on' }))

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { bulk } from '../bulk.ts'
 import { cardFields } from '../cardColumns.ts'
-import { getCard, inItsProject, withColumnNames, type Card } from '../cardRoutes.ts'
+import { getCard, inItsProject, withColumnName } from '../cardRoutes.ts'
 import { openContext, type Context } from '../context.ts'
 import { example } from '../help.ts'
 import { harmless } from '../text.ts'
@@ -20,7 +20,7 @@ export function registerView(cards: Command): void {
 }
 
 async function viewed(context: Context, id: string, promptOnly: boolean | undefined): Promise<void> {
-  const card = await namedCard(context, id)
+  const card = await withColumnName(context, await inItsProject(context, id, place => getCard(context, place)))
   if (promptOnly) return printPrompt(context, card.prompt ?? '')
   const known = cardFields.filter(({ name, value }) => name === 'labels' || (value(card) ?? null) !== null)
   await context.out.record(card, context.out.json ? cardFields : known, { body: card.prompt })
@@ -30,10 +30,4 @@ async function viewed(context: Context, id: string, promptOnly: boolean | undefi
 async function printPrompt({ out }: Context, prompt: string): Promise<void> {
   if (out.json) return out.value(prompt)
   await out.text((out.terminal.stdout ? harmless(prompt, true) : prompt).replace(/\n?$/, '\n'))
-}
-
-/** A card with the name of its column. */
-async function namedCard(context: Context, id: string): Promise<Card> {
-  const card = await inItsProject(context, id, place => getCard(context, place))
-  return (await withColumnNames(context, card.projectId, [card]))[0]!
 }

@@ -1,5 +1,5 @@
 import { Argument, type Command } from 'commander'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { globalsOf } from '../globals.ts'
@@ -22,6 +22,9 @@ const shells: Record<string, Shell> = {
   fish: { file: 'board.fish', place: () => join(process.env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'fish', 'completions', 'board.fish'), next: () => 'New shells find it.' },
 }
 
+/** The folder above bin/board.js, wherever it is installed. */
+const packageFolder = () => dirname(dirname(realpathSync(process.argv[1]!)))
+
 export function register(command: Command): void {
   command.description('Print the completion of a shell, or put it where the shell looks for it.')
     .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(shells)))
@@ -29,7 +32,7 @@ export function register(command: Command): void {
     .action((name: string, { install }: { install?: boolean }) => {
       const { out } = openOut(globalsOf(command))
       const { file, place, next } = shells[name]!
-      const text = readFileSync(new URL(`../../completions/${file}`, import.meta.url), 'utf8')
+      const text = readFileSync(join(packageFolder(), 'completions', file), 'utf8')
       if (!install) return out.text(text)
       const path = place()
       mkdirSync(dirname(path), { recursive: true })

@@ -6,6 +6,7 @@ import { openContext, type Context } from '../context.ts'
 import { usage } from '../exit.ts'
 import { example } from '../help.ts'
 import type { Column } from '../output.ts'
+import { stdout } from '../streams.ts'
 import { nearest } from '../text.ts'
 import { runForEvent } from '../runForEvent.ts'
 
@@ -40,7 +41,7 @@ async function follow(command: Command, options: Options): Promise<void> {
   } })
   live.subscribe(id, since)
   if (context.out.terminal.stdout) context.out.done(`Following project ${name}. Ctrl-C ends it.`)
-  process.stdout.on('error', () => live.close())
+  stdout().on('error', () => live.close())
   told.failed.catch(() => live.close())
   await Promise.race([live.done, told.failed])
   await told.end()

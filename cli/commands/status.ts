@@ -4,6 +4,7 @@ import { openContext, type Context } from '../context.ts'
 import { Failure } from '../exit.ts'
 import { example } from '../help.ts'
 import type { Column } from '../output.ts'
+import { write } from '../streams.ts'
 
 interface Count { columnId: string; name: string; columnType: string; count: number }
 interface Stats { total: number; byStatus: Record<string, number | undefined>; byColumn: Count[] }
@@ -16,7 +17,7 @@ interface Status {
 
 const fields: Column<Status>[] = [
   { name: 'server', value: ({ server }) => `${server.url} (${server.version})` },
-  { name: 'user', value: ({ user }) => user ? `${user.displayName} <${user.email}>, ${user.role}` : null },
+  { name: 'user', value: ({ user }) => user ? `${user.displayName}${user.email && ` <${user.email}>`}, ${user.role}` : null },
   { name: 'project', style: 'title', value: ({ project }) => project && `${project.name} (${project.id})` },
   { name: 'total', header: 'Cards', value: ({ total, byStatus }) => total === null ? null : `${total}${countsOf(byStatus)}` },
 ]
@@ -50,7 +51,7 @@ async function print({ out }: Context, row: Status): Promise<void> {
   if (out.json) return out.record(row, (['server', 'user', 'project', 'total', 'byStatus', 'byColumn'] as const).map(name => ({ name, value: each => each[name] })))
   await out.record(row, row.project ? fields : fields.slice(0, 2))
   if (!row.byColumn) return out.done('No project is chosen: name one with -P.')
-  if (out.terminal.stdout) process.stdout.write('\n')
+  if (out.terminal.stdout) write('\n')
   await out.list(row.byColumn, columns)
 }
 

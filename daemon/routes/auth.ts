@@ -1,6 +1,8 @@
 import type { App } from '../../src/app.ts'
+import { Problem } from '../../src/contract/errors.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { authStatus, login, logout, register, setup } from '../../src/identity/accounts.ts'
+import { mostFailuresAMinute } from '../../src/identity/throttle.ts'
 import { hashToken } from '../../src/ids/token.ts'
 import { signedIn, user } from '../../src/views/users.ts'
 import type { Call, Handlers } from '../handlers.ts'
@@ -8,9 +10,9 @@ import type { Call, Handlers } from '../handlers.ts'
 /** Answers that hold a token go past `call.write`: an Idempotency-Key would store them in clear. */
 export const authRoutes = (app: App): Handlers<Contract['auth']> => ({
   status: () => authStatus(app),
-  setup: async (input, call) => signedIn(await setup(app, input, call, holdsLocalToken(app, call))),
-  login: async (input, call) => signedIn(await login(app, input, call)),
-  register: async (input, call) => signedIn(await register(app, input, call)),
+  setup: async (input, call) => signedIn(await tellLimit(call, setup(app, input, call, holdsLocalToken(app, call)))),
+  login: async (input, call) => signedIn(await tellLimit(call, login(app, input, call))),
+  register: async (input, call) => signedIn(await tellLimit(call, register(app, input, call))),
   logout: (_, call) => call.write(tx => logout(app, tx, call.caller), () => undefined),
   me: async (_, { caller }) => user({ ...caller, id: caller.userId }),
 })
@@ -19,4 +21,17 @@ export const authRoutes = (app: App): Handlers<Contract['auth']> => ({
 const holdsLocalToken = ({ identity }: App, { request }: Call) => {
   const [, token] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? []
   return token !== undefined && hashToken(token) === identity.localTokenHash
+}
+
+/** Writes the `RateLimit` headers where too many failures are refused (DECISIONS "Error codes and statuses"). */
+async function tellLimit<T>({ response }: Call, work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    if (error instanceof Problem && error.code === 'RATE_LIMITED') {
+      response.setHeader('ratelimit-policy', `"failures";q=${mostFailuresAMinute};w=60`)
+      response.setHeader('ratelimit', `"failures";r=0;t=${Math.max(1, Math.ceil(error.retryAfterSecs ?? 1))}`)
+    }
+    throw error
+  }
 }

@@ -6,14 +6,14 @@ import { authenticate } from '../../src/identity/authenticate.ts'
 import type { Caller } from '../../src/domain/caller.ts'
 import { guard } from '../guard.ts'
 
+/** Who opens a socket. */
+export interface Admitted {
+  caller: Caller
+  /** Tells anew whose token it is. @throws Problem UNAUTHENTICATED, TOKEN_EXPIRED once it has ended */
+  renew(): Promise<Caller>
+}
 /** Who opens a socket, or why it is closed with 4001 as soon as it is open. */
-export type Admission =
-  | {
-    caller: Caller
-    /** Tells anew whose token it is. @throws Problem UNAUTHENTICATED, TOKEN_EXPIRED once it has ended */
-    renew(): Promise<Caller>
-  }
-  | { refusal: string }
+export type Admission = Admitted | { refusal: string }
 
 const path = '/api/ws'
 

@@ -1,6 +1,7 @@
 import type { Peer } from 'crossws'
 import type { Caller } from '../../src/domain/caller.ts'
 import type { Log } from '../log.ts'
+import type { Admitted } from './admission.ts'
 import type { Frame } from './frame.ts'
 
 /** Nothing is added to this many bytes that wait to be sent: who reads slowly is sent what it misses when it has read them. */
@@ -14,74 +15,80 @@ const mostReasonBytes = 120
 // Text frames from bytes that are encoded once for all sockets; crossws would send bytes as binary.
 const asText = { binary: false, compress: false }
 
-/** What a close code means (specification "Events", DECISIONS "Events"). */
+/** What the server closes sockets with (specification "Events", DECISIONS "Events"). */
 export const closeCodes = { goingAway: 1001, failed: 1011, unauthenticated: 4001, tooMuch: 4008 } as const
-type CloseCode = (typeof closeCodes)[keyof typeof closeCodes]
+export type CloseCode = (typeof closeCodes)[keyof typeof closeCodes]
 
-/** One open socket. */
-export interface Connection {
+/** One open socket: what is sent through it, how fast its client takes that, and its end. */
+export class Connection {
   caller: Caller
+  /** Tells anew whose token it is. @throws Problem UNAUTHENTICATED, TOKEN_EXPIRED once it has ended */
   readonly renew: () => Promise<Caller>
-  send(frame: Frame): void
-  /** Whether so much waits to be sent that nothing should be added before `drained`. */
-  isCongested(): boolean
-  /** Resolves when everything was sent, or the socket has ended. */
-  drained(): Promise<void>
-  /** Whether the client takes nothing any more although more than 1 MiB waits for it, `owedBytes` of that still in the database. */
-  isStalled(owedBytes: number): boolean
-  /** Counts a message or ping of the client's, and ends the connection when there are too many. Tells whether it may be answered. */
-  countMessage(): boolean
-  /** Closes the socket, and drops it when the client does not take that. */
-  end(code: CloseCode, reason: string): void
-  readonly ended: boolean
-  /** To be called when the socket has sent what waited. */
-  onDrain(): void
-  /** To be called when the socket is closed. */
-  onClose(): void
-}
+  readonly #peer: Peer
+  readonly #log: Log
+  #ended = false
+  #congestedSince: number | undefined
+  #waiting: Array<() => void> = []
+  #messages = { since: 0, count: 0 }
+  #closeTimer: NodeJS.Timeout | undefined
 
-export function openConnection(peer: Peer, caller: Caller, renew: () => Promise<Caller>, log: Log): Connection {
-  let ended = false
-  let congestedSince: number | undefined
-  let waiting: Array<() => void> = []
-  let messages = { since: 0, count: 0 }
-  let closeTimer: NodeJS.Timeout | undefined
-  const isCongested = () => peer.bufferedAmount > congestedBytes
-  const release = () => {
-    congestedSince = undefined
-    for (const resolve of waiting.splice(0)) resolve()
+  constructor(peer: Peer, { caller, renew }: Admitted, log: Log) {
+    this.#peer = peer
+    this.#log = log
+    this.caller = caller
+    this.renew = renew
   }
-  const connection: Connection = {
-    caller, renew, isCongested,
-    get ended() { return ended },
-    send: frame => {
-      if (ended) return
-      peer.send(frame, asText)
-      if (isCongested()) congestedSince ??= performance.now()
-    },
-    drained: () => ended || !isCongested() ? Promise.resolve() : new Promise(resolve => waiting.push(resolve)),
-    isStalled: owedBytes => congestedSince !== undefined && performance.now() - congestedSince > stalledMs && peer.bufferedAmount + owedBytes > mostPiledUpBytes,
-    countMessage: () => {
-      const now = performance.now()
-      if (now - messages.since > messageWindowMs) messages = { since: now, count: 0 }
-      if (++messages.count > mostMessages) connection.end(closeCodes.tooMuch, `At most ${mostMessages} messages in ${messageWindowMs / 1000} seconds.`)
-      return !ended
-    },
-    end: (code, reason) => {
-      if (ended) return
-      ended = true
-      release()
-      log('info', 'A socket is closed.', { code, reason, userId: connection.caller.userId })
-      closeTimer = closePeer(peer, code, reason)
-    },
-    onDrain: release,
-    onClose: () => {
-      ended = true
-      release()
-      clearTimeout(closeTimer)
-    },
+
+  get ended(): boolean { return this.#ended }
+
+  send(frame: Frame): void {
+    if (this.#ended) return
+    this.#peer.send(frame, asText)
+    if (this.isCongested) this.#congestedSince ??= performance.now()
   }
-  return connection
+
+  /** Whether so much waits to be sent that nothing should be added before `drained`. */
+  get isCongested(): boolean { return this.#peer.bufferedAmount > congestedBytes }
+
+  /** Resolves when everything was sent, or the socket has ended. */
+  drained(): Promise<void> {
+    return this.#ended || !this.isCongested ? Promise.resolve() : new Promise(resolve => { this.#waiting.push(resolve) })
+  }
+
+  /** Whether the client takes nothing any more although more than 1 MiB waits for it, `owedBytes` of that still in the database. */
+  isStalled(owedBytes: number): boolean {
+    return this.#congestedSince !== undefined && performance.now() - this.#congestedSince > stalledMs && this.#peer.bufferedAmount + owedBytes > mostPiledUpBytes
+  }
+
+  /** Counts a message or ping of the client's, and closes the socket when there are too many. Tells whether it may be answered. */
+  countMessage(): boolean {
+    const now = performance.now()
+    if (now - this.#messages.since > messageWindowMs) this.#messages = { since: now, count: 0 }
+    if (++this.#messages.count > mostMessages) this.end(closeCodes.tooMuch, `At most ${mostMessages} messages in ${messageWindowMs / 1000} seconds.`)
+    return !this.#ended
+  }
+
+  /** Closes the socket, and drops it when the client does not take that. */
+  end(code: CloseCode, reason: string): void {
+    if (this.#ended) return
+    this.#ended = true
+    this.onDrain()
+    this.#log('info', 'A socket is closed.', { code, reason, userId: this.caller.userId })
+    this.#closeTimer = closePeer(this.#peer, code, reason)
+  }
+
+  /** To be called when everything was sent. */
+  onDrain(): void {
+    this.#congestedSince = undefined
+    for (const resolve of this.#waiting.splice(0)) resolve()
+  }
+
+  /** To be called when the socket is closed. */
+  onClose(): void {
+    this.#ended = true
+    this.onDrain()
+    clearTimeout(this.#closeTimer)
+  }
 }
 
 /** Asks a client to close, and drops the connection when it has not done so after some seconds. */

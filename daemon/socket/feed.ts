@@ -1,10 +1,13 @@
-import type { Outbox } from '../../src/events/outbox.ts'
+import type { Outbox, StoredEvent } from '../../src/events/outbox.ts'
 import type { Log } from '../log.ts'
 import { closeCodes, type Connection } from './connection.ts'
 import type { FanOut, Follower } from './fanOut.ts'
-import { eventFrame, resyncFrame, subscribedFrame } from './frame.ts'
+import { eventFrame, resyncFrame, subscribedFrame, type Frame } from './frame.ts'
 
 const pageSize = 32
+
+/** Where feeds come from. */
+export interface Source { outbox: Outbox; fanOut: FanOut; now: () => string; log: Log }
 
 /** How far one socket has got in one project. */
 interface Cursor extends Follower {
@@ -19,110 +22,108 @@ interface Cursor extends Follower {
   announce: boolean
 }
 
-/** The projects that one socket follows. */
-export interface Feed {
-  /** Sends every event of the project after `since`, or after now, and goes on with new ones: none twice, none left out. */
-  subscribe(projectId: number, since?: number): Promise<void>
-  unsubscribe(projectId: number): void
-  projects(): number[]
+/** The projects that one socket follows. It gets each of their events, in order, none twice and none left out. */
+export class Feed {
+  readonly #connection: Connection
+  readonly #source: Source
+  readonly #cursors = new Map<number, Cursor>()
+  #catchingUp = false
+
+  constructor(connection: Connection, source: Source) {
+    this.#connection = connection
+    this.#source = source
+  }
+
+  /** Sends every event of the project after the seq `since`, or after now, then tells that it is followed. */
+  async subscribe(projectId: number, since?: number): Promise<void> {
+    const present = this.#cursors.get(projectId)
+    if (present && since === undefined) return this.#fallBehind(Object.assign(present, { announce: true }))
+    this.unsubscribe(projectId)
+    const { outbox, fanOut, now } = this.#source
+    const last = await outbox.lastSeq()
+    if (this.#connection.ended) return
+    if (since !== undefined && since > last) this.#connection.send(resyncFrame(projectId, last, now()))
+    const cursor: Cursor = { projectId, seq: Math.min(since ?? last, last), behind: true, newest: 0, owedBytes: 0, announce: true, offer: (event, frame) => this.#take(cursor, event, frame) }
+    this.#cursors.set(projectId, cursor)
+    fanOut.join(cursor, last)
+    this.#fallBehind(cursor)
+  }
+
+  unsubscribe(projectId: number): void {
+    const cursor = this.#cursors.get(projectId)
+    if (!cursor) return
+    this.#source.fanOut.leave(cursor)
+    this.#cursors.delete(projectId)
+  }
+
+  get projects(): number[] { return [...this.#cursors.keys()] }
+
   /** How many bytes of new events the client has not been sent because it reads slowly. */
-  owedBytes(): number
-  close(): void
-}
-
-export function createFeed(connection: Connection, outbox: Outbox, fanOut: FanOut, now: () => string, log: Log): Feed {
-  const cursors = new Map<number, Cursor>()
-  const catchUp = createCatchUp(connection, outbox, cursors, now, log)
-
-  const drop = (cursor: Cursor) => {
-    fanOut.leave(cursor)
-    cursors.delete(cursor.projectId)
+  get owedBytes(): number {
+    let total = 0
+    for (const cursor of this.#cursors.values()) total += cursor.owedBytes
+    return total
   }
-  const start = (projectId: number, seq: number): Cursor => {
-    const cursor: Cursor = {
-      projectId, seq, behind: true, newest: 0, owedBytes: 0, announce: true,
-      offer: (event, frame) => {
-        if (cursor.behind || connection.isCongested()) {
-          Object.assign(cursor, { behind: true, newest: event.seq, owedBytes: cursor.owedBytes + event.data.length })
-          return catchUp()
-        }
-        if (event.seq <= cursor.seq) return
-        connection.send(frame())
-        cursor.seq = event.seq
-      },
+
+  close(): void { for (const projectId of this.projects) this.unsubscribe(projectId) }
+
+  #take(cursor: Cursor, event: StoredEvent, frame: () => Frame): void {
+    if (cursor.behind || this.#connection.isCongested) {
+      cursor.newest = event.seq
+      cursor.owedBytes += event.data.length
+      return this.#fallBehind(cursor)
     }
-    return cursor
+    if (event.seq <= cursor.seq) return
+    this.#connection.send(frame())
+    cursor.seq = event.seq
   }
 
-  return {
-    subscribe: async (projectId, since) => {
-      const present = cursors.get(projectId)
-      if (present && since === undefined) {
-        present.announce = true
-        present.behind = true
-        return catchUp()
-      }
-      if (present) drop(present)
-      const last = await outbox.lastSeq()
-      if (connection.ended) return
-      if (since !== undefined && since > last) connection.send(resyncFrame(projectId, last, now()))
-      const cursor = start(projectId, Math.min(since ?? last, last))
-      cursors.set(projectId, cursor)
-      fanOut.join(cursor, last)
-      catchUp()
-    },
-    unsubscribe: projectId => {
-      const cursor = cursors.get(projectId)
-      if (cursor) drop(cursor)
-    },
-    projects: () => [...cursors.keys()],
-    owedBytes: () => [...cursors.values()].reduce((total, cursor) => total + cursor.owedBytes, 0),
-    close: () => { for (const cursor of [...cursors.values()]) drop(cursor) },
+  #fallBehind(cursor: Cursor): void {
+    cursor.behind = true
+    if (!this.#catchingUp) void this.#catchUp()
   }
-}
 
-/** Makes the function that sends cursors what they are behind by, a page at a time, never more than the socket takes. */
-function createCatchUp(connection: Connection, outbox: Outbox, cursors: Map<number, Cursor>, now: () => string, log: Log): () => void {
-  let running = false
-  const isFollowed = (cursor: Cursor) => !connection.ended && cursors.get(cursor.projectId) === cursor
-
-  const run = async () => {
-    running = true
+  /** Sends what is missing, page by page, and never more than the socket takes. */
+  async #catchUp(): Promise<void> {
+    this.#catchingUp = true
     try {
-      for (let behind = listBehind(); behind.length > 0; behind = listBehind()) for (const cursor of behind) await advance(cursor)
+      for (let behind = this.#behind(); behind.length > 0; behind = this.#behind()) for (const cursor of behind) await this.#advance(cursor)
     } catch (error) {
-      log('error', 'Events could not be read for a socket.', { cause: String(error) })
-      connection.end(closeCodes.failed, 'The server could not read its events.')
+      this.#source.log('error', 'Events could not be read for a socket.', { cause: String(error) })
+      this.#connection.end(closeCodes.failed, 'The server could not read its events.')
     }
-    running = false
+    this.#catchingUp = false
   }
-  const listBehind = () => connection.ended ? [] : [...cursors.values()].filter(cursor => cursor.behind)
 
-  const advance = async (cursor: Cursor) => {
-    await connection.drained()
+  #behind(): Cursor[] { return this.#connection.ended ? [] : [...this.#cursors.values()].filter(cursor => cursor.behind) }
+
+  async #advance(cursor: Cursor): Promise<void> {
+    const { outbox, now } = this.#source
+    await this.#connection.drained()
     const last = await outbox.lastSeq()
     const page = await outbox.replay(cursor.projectId, cursor.seq, pageSize)
-    const oldest = await outbox.oldestSeq()
-    if (!isFollowed(cursor)) return
-    if (cursor.seq < oldest - 1) return skipTo(cursor, last)
-    for (const event of page) {
-      await connection.drained()
-      if (!isFollowed(cursor)) return
-      connection.send(eventFrame(event))
+    const hasLost = cursor.seq < await outbox.oldestSeq() - 1
+    for (const event of hasLost ? [] : page) {
+      await this.#connection.drained()
+      if (!this.#isFollowed(cursor)) return
+      this.#connection.send(eventFrame(event))
       cursor.seq = event.seq
     }
-    if (page.length === pageSize) return new Promise(setImmediate)
-    cursor.seq = Math.max(cursor.seq, last)
-    if (cursor.announce) connection.send(subscribedFrame(cursor.projectId, cursor.seq))
+    if (!this.#isFollowed(cursor)) return
+    if (hasLost) this.#connection.send(resyncFrame(cursor.projectId, last, now()))
+    else if (page.length === pageSize) return new Promise(setImmediate)
+    this.#arrive(cursor, last)
+  }
+
+  #isFollowed(cursor: Cursor): boolean { return !this.#connection.ended && this.#cursors.get(cursor.projectId) === cursor }
+
+  /** Everything up to `seq` was sent; what came since then is read next. */
+  #arrive(cursor: Cursor, seq: number): void {
+    cursor.seq = Math.max(cursor.seq, seq)
+    if (cursor.announce) this.#connection.send(subscribedFrame(cursor.projectId, cursor.seq))
     cursor.announce = false
-    if (cursor.newest <= cursor.seq) Object.assign(cursor, { behind: false, owedBytes: 0 })
+    if (cursor.newest > cursor.seq) return
+    cursor.behind = false
+    cursor.owedBytes = 0
   }
-
-  /** Events that the client has not seen were deleted. */
-  const skipTo = (cursor: Cursor, seq: number) => {
-    cursor.seq = seq
-    connection.send(resyncFrame(cursor.projectId, seq, now()))
-  }
-
-  return () => { if (!running) void run() }
 }

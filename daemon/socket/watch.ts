@@ -2,10 +2,10 @@ import { Problem } from '../../src/contract/errors.ts'
 import type { Caller } from '../../src/domain/caller.ts'
 import type { Reader } from '../../src/store/database.ts'
 import type { Log } from '../log.ts'
-import { closeCodes, type Connection } from './connection.ts'
-import type { Feed } from './feed.ts'
+import { closeCodes } from './connection.ts'
 import { errorFrame } from './frame.ts'
 import { requireSight } from './messages.ts'
+import type { Session, Sessions } from './sessions.ts'
 
 const roundMs = 500
 
@@ -16,17 +16,17 @@ export interface Watch {
   stop(): void
 }
 
-export function startWatch(db: Reader, feeds: ReadonlyMap<Connection, Feed>, log: Log): Watch {
+export function startWatch(db: Reader, sessions: Sessions, log: Log): Watch {
   let looking = false
   let again = false
   const look = async () => {
     again = looking
-    if (looking || feeds.size === 0) return
+    if (looking || sessions.size === 0) return
     looking = true
     do {
       again = false
       const round = createRound(db)
-      for (const [connection, feed] of [...feeds]) await round(connection, feed).catch((error: unknown) => log('warn', 'A socket could not be checked.', { cause: String(error) }))
+      for (const session of sessions) await round(session).catch((error: unknown) => log('warn', 'A socket could not be checked.', { cause: String(error) }))
     } while (again)
     looking = false
   }
@@ -35,19 +35,19 @@ export function startWatch(db: Reader, feeds: ReadonlyMap<Connection, Feed>, log
 }
 
 /** One look at all sockets. A token, and an account in a project, is looked up once however many sockets it has. */
-function createRound(db: Reader): (connection: Connection, feed: Feed) => Promise<void> {
+function createRound(db: Reader): (session: Session) => Promise<void> {
   const callers = new Map<string, Promise<Caller>>()
   const sights = new Map<string, Promise<void>>()
   const once = <T>(known: Map<string, Promise<T>>, key: string, find: () => Promise<T>) => {
     if (!known.has(key)) known.set(key, find())
     return known.get(key)!
   }
-  return async (connection, feed) => {
-    if (connection.isStalled(feed.owedBytes())) connection.end(closeCodes.tooMuch, 'More than 1 MiB waits to be read.')
+  return async ({ connection, feed }) => {
+    if (connection.isStalled(feed.owedBytes)) connection.end(closeCodes.tooMuch, 'More than 1 MiB waits to be read.')
     const renewal = await outcomeOf(once(callers, connection.caller.tokenHash, connection.renew))
     if (renewal instanceof Problem) return connection.end(closeCodes.unauthenticated, renewal.message)
     const caller = connection.caller = renewal
-    for (const projectId of feed.projects()) {
+    for (const projectId of feed.projects) {
       const refusal = await outcomeOf(once(sights, `${caller.userId} ${caller.key?.id} ${projectId}`, () => requireSight(db, caller, projectId)))
       if (!refusal) continue
       feed.unsubscribe(projectId)

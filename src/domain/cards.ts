@@ -8,7 +8,7 @@ import * as order from '../store/order.ts'
 import type { Caller } from './caller.ts'
 import { cardDetail } from '../views/cards.ts'
 import { projectRole } from './access.ts'
-import { initialPipeline } from './pipeline.ts'
+import { initialSteps } from './steps.ts'
 
 const restorableMs = 30 * 86_400_000
 
@@ -40,7 +40,7 @@ export async function create(tx: Transaction, card: NewCard, automation = false)
   const deferred = card.deferred ?? automation
   const id = await insertCard(tx, {
     ...card, deferred, boardId: column.boardId, columnId: column.id, labels: JSON.stringify(card.labels ?? []), groupId: card.groupId ?? null, unread: automation,
-    autoMode: card.autoMode ?? false, pipeline: JSON.stringify(initialPipeline(await listColumns(tx, column.boardId))),
+    autoMode: card.autoMode ?? false, pipeline: JSON.stringify(initialSteps(await listColumns(tx, column.boardId))),
     archivedAt: column.columnType === 'archive' ? tx.now : null, lastAgentAction: column.columnType === 'active' && !deferred ? noAgent(tx) : null,
   })
   await order.insertCard(tx, column.id, id)
@@ -164,7 +164,8 @@ async function announce(tx: Transaction, type: 'card.created' | 'card.updated' |
 
 async function findVersion(tx: Transaction, ref: CardRef): Promise<CardRow> {
   const card = await find(tx, ref)
-  if (ref.ifMatch !== undefined && ref.ifMatch !== '*' && ref.ifMatch.replace(/^W\//, '') !== `"${card.version}"`) throw new Problem('VERSION_CONFLICT', `The card has version ${card.version} now.`)
+  const seen = ref.ifMatch?.split(',').map(tag => tag.trim().replace(/^W\//, ''))
+  if (seen && !seen.includes('*') && !seen.includes(`"${card.version}"`)) throw new Problem('VERSION_CONFLICT', `The card has version ${card.version} now.`)
   return card
 }
 

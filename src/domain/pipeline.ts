@@ -1,16 +1,11 @@
 import { Problem } from '../contract/errors.ts'
 import { append } from '../events/outbox.ts'
 import { updateCard, type CardRow } from '../store/cards.ts'
-import { listColumns, type ColumnRow } from '../store/columns.ts'
+import { listColumns } from '../store/columns.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import { cardDetail, type Step } from '../views/cards.ts'
 import { find, type CardRef } from './cards.ts'
-
-interface StoredStep { columnId: number; prompt: string; approval: 'auto' | 'manual' }
-
-/** A new card's pipeline: the board's active columns in order (DECISIONS "Pipeline, auto mode, approvals"). */
-export const initialPipeline = (columns: readonly ColumnRow[]): StoredStep[] =>
-  columns.filter(({ columnType }) => columnType === 'active').map(({ id }) => ({ columnId: id, prompt: '', approval: 'auto' }))
+import type { StoredStep } from './steps.ts'
 
 /** A card's steps whose columns still stand on its board. A step without a prompt of its own has its column's. */
 export async function readPipeline(db: Reader, card: CardRow): Promise<Step[]> {

@@ -59,7 +59,7 @@ export function createOutbox(db: Database): Outbox {
 function startTail(db: Database, publish: (events: StoredEvent[]) => void, after?: number): () => void {
   const start = after === undefined ? readLastSeq(db).catch(() => undefined) : undefined
   let seq = after
-  let running = true
+  const stopped = new AbortController()
   let reading = false
   let news = false
   let retry: NodeJS.Timeout | undefined
@@ -68,10 +68,10 @@ function startTail(db: Database, publish: (events: StoredEvent[]) => void, after
     reading = true
     try {
       seq ??= await start ?? await readLastSeq(db)
-      while (running && news) {
+      while (!stopped.signal.aborted && news) {
         news = false
         const page = await readEvents(db, seq, pageSize)
-        if (!running || page.length === 0) continue
+        if (stopped.signal.aborted || page.length === 0) continue
         seq = page.at(-1)!.seq
         publish(page)
         if (page.length < pageSize) continue
@@ -79,7 +79,7 @@ function startTail(db: Database, publish: (events: StoredEvent[]) => void, after
         await new Promise(setImmediate)
       }
     } catch {
-      if (running) retry = setTimeout(wake, retryMs)
+      if (!stopped.signal.aborted) retry = setTimeout(wake, retryMs)
     }
     reading = false
   }
@@ -91,7 +91,7 @@ function startTail(db: Database, publish: (events: StoredEvent[]) => void, after
   tails.add(wake)
   if (after !== undefined) wake()
   return () => {
-    running = false
+    stopped.abort()
     tails.delete(wake)
     clearTimeout(retry)
   }

@@ -1,5 +1,5 @@
 import { lstat, realpath } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { GitFailed, nulSeparated } from './git.ts'
 import type { Quarantine } from './quarantine.ts'
 
@@ -57,13 +57,18 @@ export async function nestedRepositories(quarantine: Quarantine): Promise<string
   return folders.filter(path => path !== undefined)
 }
 
-async function isOwnFolder(quarantine: Quarantine, path: string): Promise<boolean> {
-  const folder = join(quarantine.topLevel, path)
-  return await kindOf(folder) === 'folder' && await realpath(folder) === folder
+const isOwnFolder = async ({ topLevel }: Quarantine, path: string) => await kindWithin(topLevel, path) === 'folder'
+
+/** What stands at a path of a worktree. Behind a link there is nothing: that is another place. */
+export async function kindWithin(topLevel: string, path: string): Promise<Kind> {
+  const parent = dirname(join(topLevel, path))
+  return await realpath(parent).catch(() => undefined) === parent ? kindOf(join(topLevel, path)) : 'nothing'
 }
 
+export type Kind = 'nothing' | 'file' | 'link' | 'folder' | 'other'
+
 /** What stands at a path, links not followed. */
-export async function kindOf(path: string): Promise<'nothing' | 'file' | 'link' | 'folder' | 'other'> {
+export async function kindOf(path: string): Promise<Kind> {
   const stats = await lstat(path).catch(() => undefined)
   if (!stats) return 'nothing'
   if (stats.isDirectory()) return 'folder'

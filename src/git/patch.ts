@@ -1,7 +1,7 @@
 import { appendFile, open, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Problem } from '../contract/errors.ts'
-import { changedPaths, commitsOf, kindOf, nestedRepositories } from './changes.ts'
+import { changedPaths, commitsOf, kindOf, kindWithin, nestedRepositories, type Kind } from './changes.ts'
 import { GitFailed } from './git.ts'
 import { openQuarantine, type Quarantine } from './quarantine.ts'
 
@@ -70,16 +70,28 @@ async function appendCommits(quarantine: Quarantine, branch: string | null | und
 }
 
 async function appendChanges(quarantine: Quarantine, nested: readonly string[], file: string, prefix: string): Promise<void> {
-  const paths = (await changedPaths(quarantine)).filter(path => !path.endsWith('/') && !nested.includes(path))
-  const kinds = await Promise.all(paths.map(path => kindOf(join(quarantine.topLevel, path))))
-  const input = paths.filter((_, index) => kinds[index] !== 'other').map(path => `${path}\0`).join('')
-  // The patch holds the bytes of the files as they are.
-  await writeFile(join(quarantine.gitDir, 'info/attributes'), '* -text -ident -filter -working-tree-encoding\n')
-  await quarantine.run(['update-index', '--add', '--remove', '--replace', '-z', '--stdin'], { input, timeoutMs })
   const before = quarantine.head === undefined ? await treeOf(quarantine, ['hash-object', '-w', '-t', 'tree', '--stdin']) : await treeOf(quarantine, ['rev-parse', `${quarantine.head}^{tree}`])
+  // An index with conflicts has no tree; the files hold what there is.
+  const staged = await treeOf(quarantine, ['write-tree']).catch(() => before)
+  await indexFiles(quarantine, nested)
   const after = await treeOf(quarantine, ['write-tree'])
+  if (staged !== after) await appendDiff(quarantine, before, staged, 'Staged changes', file, prefix)
+  await appendDiff(quarantine, staged === after ? before : staged, after, 'Uncommitted changes', file, prefix)
+}
+
+/** Brings the quarantine's index up to what lies in the worktree, with the bytes of the files as they are. */
+async function indexFiles(quarantine: Quarantine, nested: readonly string[]): Promise<void> {
+  const paths = (await changedPaths(quarantine)).filter(path => !path.endsWith('/') && !nested.includes(path))
+  const kinds = await Promise.all(paths.map(path => kindWithin(quarantine.topLevel, path)))
+  const list = (...wanted: Kind[]) => paths.filter((_, index) => wanted.includes(kinds[index]!)).map(path => `${path}\0`).join('')
+  await writeFile(join(quarantine.gitDir, 'info/attributes'), '* -text -ident -filter -working-tree-encoding\n')
+  await quarantine.run(['update-index', '--force-remove', '-z', '--stdin'], { input: list('nothing', 'folder'), timeoutMs })
+  await quarantine.run(['update-index', '--add', '--replace', '-z', '--stdin'], { input: list('file', 'link'), timeoutMs })
+}
+
+async function appendDiff(quarantine: Quarantine, before: string, after: string, subject: string, file: string, prefix: string): Promise<void> {
   if (before === after) return
-  await appendFile(file, `From ${'0'.repeat(40)} Mon Sep 17 00:00:00 2001\nFrom: board <board@localhost>\nDate: ${new Date().toUTCString()}\nSubject: [PATCH] Uncommitted changes${prefix && ` in ${JSON.stringify(prefix)}`}\n\n`)
+  await appendFile(file, `From ${'0'.repeat(40)} Mon Sep 17 00:00:00 2001\nFrom: board <board@localhost>\nDate: ${new Date().toUTCString()}\nSubject: [PATCH] ${subject}${prefix && ` in ${JSON.stringify(prefix)}`}\n\n`)
   await quarantine.run(['diff-tree', '-r', ...plainDiff(prefix), before, after], { appendTo: file, timeoutMs })
   await appendFile(file, '\n')
 }

@@ -1,7 +1,7 @@
 import { Problem } from '../contract/errors.ts'
 import type { Permission } from '../contract/route.ts'
 import { check, hashToken } from '../ids/token.ts'
-import { findKeyWithOwner } from '../store/keys.ts'
+import { findKeyHolder } from '../store/keys.ts'
 import { findSignIn } from '../store/signInTokens.ts'
 import { localOperator, readFirstSuperAdmin } from '../store/users.ts'
 import type { Caller } from '../domain/caller.ts'
@@ -41,7 +41,7 @@ async function signedIn({ db, config, identity }: Realm, tokenHash: string): Pro
 }
 
 async function keyHolder({ db, config, identity }: Realm, tokenHash: string): Promise<Caller> {
-  const row = await findKeyWithOwner(db, tokenHash)
+  const row = await findKeyHolder(db, tokenHash)
   if (!row) return refuse('The API key is not valid.')
   const now = config.clock()
   if (Date.parse(row.expiresAt) <= now.getTime()) throw new Problem('TOKEN_EXPIRED', 'The API key has expired.')

@@ -14,14 +14,14 @@ export interface Throttle {
 }
 
 /**
- * Addresses and emails are told apart by 16 bits of a keyed hash. That bounds what strangers can make the server remember,
+ * Addresses and emails are told apart by 20 bits of a keyed hash. That bounds what strangers can make the server remember,
  * and the key, new at each start, keeps them from choosing whom they share a count with.
  */
 export function createThrottle(): Throttle {
   const failures = new RateLimiterMemory({ points: mostFailuresAMinute, duration: 60 })
   const secret = randomBytes(32)
   const keysOf = (address: string, email: string) => [`address ${networkOf(address)}`, `email ${email.toLowerCase()}`]
-    .map(text => text.slice(0, 1) + createHmac('sha256', secret).update(text).digest('hex').slice(0, 4))
+    .map(text => text.slice(0, 1) + createHmac('sha256', secret).update(text).digest('hex').slice(0, 5))
   const refuse = (counts: Array<RateLimiterRes | null>, most: number) => {
     const over = counts.filter(count => count !== null && count.consumedPoints > most && count.msBeforeNext > 0) as RateLimiterRes[]
     if (over.length > 0) throw new Problem('RATE_LIMITED', 'Too many failures; try again later.', { retryAfterSecs: Math.max(...over.map(count => count.msBeforeNext)) / 1000 })

@@ -7,14 +7,16 @@ export interface KeyRow {
   id: number; userId: number; name: string; scope: KeyScope; organizationId: number | null; projectId: number | null
   permissions: string; lastFour: string; createdAt: string; expiresAt: string; lastUsedAt: string | null
 }
-/** A key with the account that owns it. The account's fields are null when it is not there (any more). */
-export interface KeyWithOwner extends KeyRow { role: UserRole | null; email: string | null; displayName: string | null; hasUsers: number }
+/** What a request needs to know of a key and the account that owns it. The account's fields are null when it is not there (any more). */
+export interface KeyHolder extends Pick<KeyRow, 'id' | 'userId' | 'scope' | 'organizationId' | 'projectId' | 'permissions' | 'expiresAt' | 'lastUsedAt'> {
+  role: UserRole | null; email: string | null; displayName: string | null; hasUsers: number
+}
 
 const fields = `k.id, k.user_id AS userId, k.name, k.scope, k.organization_id AS organizationId, k.project_id AS projectId,
   k.permissions, k.last_four AS lastFour, k.created_at AS createdAt, k.expires_at AS expiresAt, k.last_used_at AS lastUsedAt`
 
-export const findKeyWithOwner = (db: Reader, hash: string): Promise<KeyWithOwner | undefined> => db.get(
-  `SELECT ${fields}, u.role, u.email, u.display_name AS displayName, u.id IS NOT NULL OR EXISTS (SELECT 1 FROM users) AS hasUsers
+export const findKeyHolder = (db: Reader, hash: string): Promise<KeyHolder | undefined> => db.get(
+  `SELECT k.id, k.user_id AS userId, k.scope, k.organization_id AS organizationId, k.project_id AS projectId, k.permissions, k.expires_at AS expiresAt, k.last_used_at AS lastUsedAt, u.role, u.email, u.display_name AS displayName, u.id IS NOT NULL OR EXISTS (SELECT 1 FROM users) AS hasUsers
    FROM api_keys k LEFT JOIN users u ON u.id = k.user_id WHERE k.hash = ?`, [hash])
 
 export const listKeys = (db: Reader, userId: number): Promise<KeyRow[]> => db.all(`SELECT ${fields} FROM api_keys k WHERE k.user_id = ? ORDER BY k.id`, [userId])

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { eventually, startBoard, type RequestOptions, type TestBoard } from '../helper.ts'
+import { eventually, startBoard, type Reply, type RequestOptions, type TestBoard } from '../helper.ts'
 
 const dayMs = 86_400_000
 const ada = { email: 'ada@example.org', password: 'correct horse 1', displayName: 'Ada' }
@@ -16,7 +16,7 @@ const start = async (config?: Parameters<typeof startBoard>[0]) => {
 afterAll(async () => { for (const board of boards) await board.close() })
 
 const post = (board: TestBoard, path: string, body: unknown, options: RequestOptions = {}) => board.request('POST', `/api/auth/${path}`, { token: null, body, ...options })
-const codeOf = ({ status, body }: { status: number; body: any }) => [status, body?.error?.code]
+const codeOf = ({ status, body }: Reply) => [status, body?.error?.code]
 
 describe('a fresh server', () => {
   let board: TestBoard
@@ -70,7 +70,7 @@ describe('setup', () => {
     const replies = await Promise.all(Array.from({ length: 30 }, (_, i) => post(board, 'setup', { ...ada, email: `ada${i}@example.org` })))
     const won = replies.filter(reply => reply.status === 201)
     expect(won).toHaveLength(1)
-    expect(replies.filter(reply => reply.status !== 201).map(codeOf)).toEqual(Array(29).fill([409, 'SETUP_ALREADY_DONE']))
+    expect(replies.filter(reply => reply.status !== 201).map(codeOf)).toEqual(Array.from({ length: 29 }, () => [409, 'SETUP_ALREADY_DONE']))
     const { token, user } = won[0]!.body.data
     expect(user).toEqual({ id: '1', email: expect.stringMatching(/^ada\d+@example.org$/), displayName: 'Ada', role: 'super_admin' })
     expect(await board.as(token).auth.me()).toEqual(user)
@@ -162,7 +162,7 @@ describe('with users', () => {
   it('gives an email to one account only, in upper or lower case, also when many ask at once', async () => {
     expect(codeOf(await from(newPeer(), 'register', { ...bob, email: 'BOB@example.org' }))).toEqual([409, 'EMAIL_TAKEN'])
     const replies = await Promise.all(Array.from({ length: 5 }, () => from(newPeer(), 'register', { ...bob, email: 'eve@example.org' })))
-    expect(replies.map(reply => reply.status).sort()).toEqual([201, 409, 409, 409, 409])
+    expect(replies.map(reply => reply.status === 201 ? 'registered' : reply.body.error.code).sort()).toEqual(['EMAIL_TAKEN', 'EMAIL_TAKEN', 'EMAIL_TAKEN', 'EMAIL_TAKEN', 'registered'])
   })
 
   it('signs in with the right password, whatever the case of the email', async () => {
@@ -181,7 +181,7 @@ describe('with users', () => {
   })
 
   it('ends a token at logout, and no other one', async () => {
-    const { token } = (await from(newPeer(), 'login', ada)).body.data ?? (await from(newPeer(), 'login', { email: ada.email, password: ada.password })).body.data
+    const { token } = (await from(newPeer(), 'login', { email: ada.email, password: ada.password })).body.data
     expect((await board.request('POST', '/api/auth/logout', { token })).status).toBe(204)
     expect(codeOf(await board.request('GET', '/api/auth/me', { token }))).toEqual([401, 'UNAUTHENTICATED'])
     expect((await board.as(adaToken).auth.me()).email).toBe(ada.email)
@@ -209,51 +209,6 @@ describe('with users', () => {
     now += 30 * dayMs
     expect(codeOf(await board.request('GET', '/api/auth/me', { token }))).toEqual([401, 'TOKEN_EXPIRED'])
   })
-
-  it('slows down after ten failures of an address in a minute, and says for how long', async () => {
-    const peer = newPeer()
-    for (let i = 0; i < 10; i++) expect(codeOf(await from(peer, 'login', { email: `a${i}@example.org`, password: 'wrong' }))).toEqual([401, 'INVALID_CREDENTIALS'])
-    const refused = await from(peer, 'login', { email: bob.email, password: bob.password })
-    expect(codeOf(refused)).toEqual([429, 'RATE_LIMITED'])
-    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
-    expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(60)
-    expect((await from(newPeer(), 'login', { email: bob.email, password: bob.password })).status).toBe(200)
-  })
-
-  it('slows down after ten failures for an email, wherever they come from and however it is written', async () => {
-    for (let i = 0; i < 10; i++) expect(codeOf(await from(newPeer(), 'login', { email: i % 2 ? 'carl@example.org' : 'CARL@example.org', password: 'wrong' }))).toEqual([401, 'INVALID_CREDENTIALS'])
-    expect(codeOf(await from(newPeer(), 'login', { email: 'carl@example.org', password: 'wrong' }))).toEqual([429, 'RATE_LIMITED'])
-  })
-
-  it('counts the addresses of one IPv6 network as one', async () => {
-    for (let i = 0; i < 10; i++) await from({ 'x-forwarded-for': `2001:db8:1:2:${i}::${i}` }, 'login', { email: `b${i}@example.org`, password: 'wrong' })
-    expect(codeOf(await from({ 'x-forwarded-for': '2001:db8:1:2:ffff::1' }, 'login', { email: bob.email, password: bob.password }))).toEqual([429, 'RATE_LIMITED'])
-    expect((await from({ 'x-forwarded-for': '2001:db8:1:3::1' }, 'login', { email: bob.email, password: bob.password })).status).toBe(200)
-  })
-
-  it('lets no more than ten guesses and those under way through when they come at once', async () => {
-    const peer = newPeer()
-    const replies = await Promise.all(Array.from({ length: 40 }, (_, i) => from(peer, 'login', { email: `c${i}@example.org`, password: 'wrong' })))
-    expect(replies.filter(reply => reply.status === 401)).toHaveLength(10)
-    expect(replies.filter(reply => reply.status === 429)).toHaveLength(30)
-  })
-
-  it('does not count successes', async () => {
-    const peer = newPeer()
-    for (let i = 0; i < 12; i++) expect((await from(peer, 'login', { email: bob.email, password: bob.password })).status).toBe(200)
-  })
-
-  it('answers others while a burst of sign-ins waits its turn, and serves the burst', async () => {
-    let isDone = false
-    const burst = Promise.all(Array.from({ length: 60 }, () => from(newPeer(), 'login', { email: bob.email, password: bob.password }))).finally(() => { isDone = true })
-    let answers = 0
-    while (!isDone && answers < 10) {
-      expect((await board.request('GET', '/api/health')).status).toBe(200)
-      answers++
-    }
-    expect(isDone).toBe(false)
-    expect((await burst).map(reply => reply.status)).toEqual(Array(60).fill(200))
-  }, 60_000)
 
   it('keeps no password and no token in the data folder in clear', async () => {
     const { token } = (await post(board, 'register', { email: 'gus@example.org', password: 'very secret 99' }, { headers: { 'idempotency-key': 'k1' } })).body.data

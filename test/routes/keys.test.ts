@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { permissions } from '../../src/contract/route.ts'
-import { eventually, startBoard, type TestBoard } from '../helper.ts'
+import { eventually, startBoard, type Reply, type TestBoard } from '../helper.ts'
 
 const dayMs = 86_400_000
 let board: TestBoard
@@ -30,7 +30,7 @@ const newKey = async (body: Body = {}, token = own): Promise<{ id: string; key: 
   expect(reply.status, reply.text).toBe(201)
   return reply.body.data
 }
-const codeOf = ({ status, body }: { status: number; body: any }) => [status, body?.error?.code]
+const codeOf = ({ status, body }: Reply) => [status, body?.error?.code]
 const stats = (key: string, projectId = ownProject) => board.request('GET', `/api/external/projects/${projectId}/stats`, { token: key })
 const addCard = (key: string, projectId = ownProject) => board.request('POST', `/api/external/projects/${projectId}/cards`, { token: key, body: { title: 'A card' } })
 
@@ -123,16 +123,19 @@ describe('using a key', () => {
   })
 
   it('notes when it was last used, at most once a minute', async () => {
-    const { key, id } = await newKey()
-    const lastUsedAt = async () => (await board.as(own).keys.get({ id })).lastUsedAt
+    const [watched, other] = [await newKey(), await newKey()]
+    const lastUsedAt = async ({ id }: { id: string }) => (await board.as(own).keys.get({ id })).lastUsedAt
     const usedAt = new Date(now).toISOString()
-    await stats(key)
-    await eventually('the first use', async () => await lastUsedAt() === usedAt)
-    now += 59_000
-    await stats(key)
-    now += 2000
-    await stats(key)
-    await eventually('the use a minute later', async () => await lastUsedAt() === new Date(now).toISOString())
+    await stats(watched.key)
+    await eventually('the first use', async () => await lastUsedAt(watched) === usedAt)
+    now += 59_999
+    await stats(watched.key)
+    await stats(other.key)
+    await eventually('the use of the other key, which is written after', () => lastUsedAt(other))
+    expect(await lastUsedAt(watched)).toBe(usedAt)
+    now += 1
+    await stats(watched.key)
+    await eventually('the use a minute later', async () => await lastUsedAt(watched) === new Date(now).toISOString())
   })
 })
 

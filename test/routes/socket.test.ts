@@ -39,7 +39,7 @@ test('a ping is answered with a pong', async () => {
 test('the token may come in the Authorization header too', async () => {
   const live = opened(await openSocket(board.url, board.token, { authorization: `Bearer ${board.token}` }))
   live.send({ type: 'ping' })
-  await live.message('pong')
+  expect(await live.message('pong')).toBeDefined()
 })
 
 test('a subscriber is told each change of its project with type, data, seq, project and time', async () => {

@@ -7,7 +7,7 @@ let board: TestBoard
 let ahead = 0
 const sockets: LiveSocket[] = []
 const opened = <T extends LiveSocket>(socket: T) => { sockets.push(socket); return socket }
-const logged = vi.spyOn(process.stderr, 'write')
+const logged = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
 const withinASecond = 1000
 
 beforeAll(async () => {

@@ -6,7 +6,7 @@ let board: TestBoard
 const sockets: LiveSocket[] = []
 const opened = <T extends LiveSocket>(socket: T) => { sockets.push(socket); return socket }
 
-const logged = vi.spyOn(process.stderr, 'write')
+const logged = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
 const closeFrame4008 = Buffer.from([0x0f, 0xa8])
 
 beforeAll(async () => { board = await startBoard({ logLevel: 'info' }) })
@@ -74,7 +74,7 @@ test('text that is not UTF-8 and frames that break the protocol close the socket
     await eventually('the end of the connection', () => raw.socket.destroyed)
   }
   witness.send({ type: 'ping' })
-  await witness.message('pong')
+  expect(await witness.message('pong')).toBeDefined()
 })
 
 test('a flood of messages or pings is closed with 4008', async () => {
@@ -129,6 +129,21 @@ test('replays to clients that do not read stay small on the server', async () =>
   expect(live.messages.filter(message => message.type === 'card.updated')).toHaveLength(200)
   expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(30 * 1024 * 1024)
   for (const raw of stalled) raw.socket.destroy()
+})
+
+test('a request that offers another protocol is answered like any other, body and all', async () => {
+  const path = board.folder('h2c')
+  const body = JSON.stringify({ name: 'Offered', path })
+  const raw = await openRaw(board.url, '/api/health', { Connection: 'Upgrade, HTTP2-Settings', Upgrade: 'h2c', 'HTTP2-Settings': 'AAMAAABkAAQCAAAAAAIAAAAA' })
+  await eventually('the first answer', () => raw.received().includes('HTTP/1.1 200'))
+  raw.socket.write(`POST /api/projects HTTP/1.1\r\nHost: ${new URL(board.url).host}\r\nConnection: close, Upgrade\r\nUpgrade: h2c\r\nAuthorization: Bearer ${board.token}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`)
+  raw.socket.write(body.slice(0, 5))
+  setImmediate(() => raw.socket.write(body.slice(5)))
+  await eventually('the end of the connection', () => raw.socket.destroyed)
+  expect(raw.received().toString()).toMatch(/HTTP\/1\.1 201[^]*"name":"Offered"/)
+  const tooMany = Object.fromEntries(Array.from({ length: 1200 }, (_, index) => [`X${index}`, '']))
+  const refused = await openRaw(board.url, '/api/health', { Upgrade: 'h2c', ...tooMany })
+  expect(refused.received()).toHaveLength(0)
 })
 
 test('when the server stops, sockets are closed with 1001, and one that does not answer is dropped after two seconds', async () => {

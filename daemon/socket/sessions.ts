@@ -1,0 +1,78 @@
+import type { Peer } from 'crossws'
+import type { Caller } from '../../src/domain/caller.ts'
+import type { Reader } from '../../src/store/database.ts'
+import type { Log } from '../log.ts'
+import type { Admission } from './admission.ts'
+import { closeCodes, closePeer, Connection } from './connection.ts'
+import { Feed, type Source } from './feed.ts'
+import { handleMessage } from './messages.ts'
+
+const goodbye = 'The server is shutting down.'
+
+/** One client: its socket, what it follows, and what of its messages is done. */
+export interface Session { connection: Connection; feed: Feed; done: Promise<void> }
+
+/** The clients of one server. */
+export class Sessions implements Iterable<Session> {
+  readonly #byPeer = new Map<Peer, Session>()
+  readonly #db: Reader
+  readonly #source: Source
+  readonly #log: Log
+  #closing = false
+
+  constructor(db: Reader, source: Source) {
+    this.#db = db
+    this.#source = source
+    this.#log = source.log
+  }
+
+  get size(): number { return this.#byPeer.size }
+
+  [Symbol.iterator](): MapIterator<Session> { return this.#byPeer.values() }
+
+  open(peer: Peer, admission: Admission): void {
+    if (this.#closing) return void closePeer(peer, closeCodes.goingAway, goodbye)
+    if ('refusal' in admission) return void closePeer(peer, closeCodes.unauthenticated, admission.refusal)
+    const connection = new Connection(peer, admission, this.#log)
+    this.#byPeer.set(peer, { connection, feed: new Feed(connection, this.#source), done: Promise.resolve() })
+  }
+
+  /** Handles a client's message after those that came before it. */
+  receive(peer: Peer, raw: unknown): void {
+    const session = this.#byPeer.get(peer)
+    if (!session?.connection.countMessage()) return
+    session.done = session.done.then(() => handleMessage(this.#db, session, raw)).catch((error: unknown) => this.fail(peer, error))
+  }
+
+  ping(peer: Peer): void { this.#byPeer.get(peer)?.connection.countMessage() }
+
+  drain(peer: Peer): void { this.#byPeer.get(peer)?.connection.onDrain() }
+
+  close(peer: Peer): void {
+    const session = this.#byPeer.get(peer)
+    if (!session) return
+    session.connection.onClose()
+    session.feed.close()
+    this.#byPeer.delete(peer)
+  }
+
+  /** Closes a socket for which something went wrong on this side. */
+  fail(peer: Peer, error: unknown): void {
+    this.#log('error', 'A socket failed.', { cause: error instanceof Error ? error.stack : String(error) })
+    this.drop(peer)
+  }
+
+  /** Sees to the end of a socket that has failed: a close code may be on its way, but nothing more is read. */
+  drop(peer: Peer): void { this.#byPeer.get(peer)?.connection.end(closeCodes.failed, 'Something went wrong.') }
+
+  /** Closes the sockets of callers whose token has ended. */
+  endOf(hasEnded: (caller: Caller) => boolean): void {
+    for (const { connection } of this) if (hasEnded(connection.caller)) connection.end(closeCodes.unauthenticated, 'The token has ended.')
+  }
+
+  /** Closes all sockets, and each that still opens. */
+  endAll(): void {
+    this.#closing = true
+    for (const { connection } of this) connection.end(closeCodes.goingAway, goodbye)
+  }
+}

@@ -1,0 +1,72 @@
+import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { request } from 'node:http'
+import { createInterface } from 'node:readline'
+import { setTimeout as delay } from 'node:timers/promises'
+import { note, type Figures } from './figures.ts'
+
+const rawServer = `require('http').createServer((q,s)=>s.end('ok')).listen(0,'127.0.0.1',function(){console.log('Listening on http://127.0.0.1:'+this.address().port)})`
+const idleMs = 1500
+
+/** Where the program stands, the data folder that it uses, and the project whose cards are listed. */
+export interface Program { board: string; dataDir: string; projectId: number }
+
+/** Node reads extra certificates at each start, and a profile of somebody's own would lead to another server. */
+function environment({ dataDir, projectId }: Program): NodeJS.ProcessEnv {
+  const { NODE_EXTRA_CA_CERTS: _certificates, NODE_OPTIONS: _options, ...inherited } = process.env
+  const own = Object.fromEntries(Object.entries(inherited).filter(([name]) => !name.startsWith('BOARD_')))
+  return { ...own, BOARD_DATA_DIR: dataDir, BOARD_PROJECT: String(projectId), XDG_CONFIG_HOME: dataDir, NO_COLOR: '1' }
+}
+
+/** Times whole processes in turn and notes `node`, `version` and `cards` in ms. A server runs on the data folder. */
+export function measureCommands(program: Program, runs: number, figures: Figures): void {
+  const env = environment(program)
+  const commands = { node: ['-e', '0'], version: [program.board, '--version'], cards: [program.board, 'cards', 'list'] }
+  const run = (args: readonly string[]) => {
+    const startedAt = performance.now()
+    const { status, stderr } = spawnSync(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
+    const tookMs = performance.now() - startedAt
+    if (status !== 0) throw new Error(`${args.join(' ')} ended with ${String(status)}: ${String(stderr)}`)
+    return tookMs
+  }
+  for (const args of Object.values(commands)) run(args)
+  for (let turn = 0; turn < runs; turn++) for (const [name, args] of Object.entries(commands)) note(figures, `commands/${name}`, run(args))
+}
+
+/** Starts `board serve` and a raw server in turn; notes `start/board` and `start/raw` to the first answer in ms, and the board's idle memory in MB. */
+export async function measureStarts(program: Program, runs: number, figures: Figures): Promise<void> {
+  const env = environment(program)
+  for (let turn = 0; turn <= runs; turn++) {
+    for (const [name, args] of [['raw', ['-e', rawServer]], ['board', [program.board, 'serve', '--port', '0']]] as const) {
+      const startedAt = performance.now()
+      const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] })
+      await firstAnswer(child)
+      if (turn > 0) note(figures, `start/${name}`, performance.now() - startedAt)
+      if (turn === runs && name === 'board') {
+        await delay(idleMs)
+        note(figures, 'memory/idle', residentMegabytes(child.pid!))
+      }
+      child.kill('SIGTERM')
+      await once(child, 'exit')
+    }
+  }
+}
+
+async function firstAnswer(child: ChildProcess): Promise<void> {
+  for await (const line of createInterface({ input: child.stdout! })) {
+    const url = /^Listening on (http:\S+)$/.exec(line)?.[1]
+    if (!url) continue
+    const [response] = await once(request(`${url}/api/health`).end(), 'response')
+    response.resume()
+    return
+  }
+  throw new Error('A server ended before it listened.')
+}
+
+/** Resident memory of a process, shared pages included. */
+function residentMegabytes(pid: number): number {
+  const status = `/proc/${pid}/status`
+  const kibibytes = existsSync(status) ? /VmRSS:\s*(\d+)/.exec(readFileSync(status, 'utf8'))![1] : execFileSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' })
+  return Number(kibibytes) / 1024
+}

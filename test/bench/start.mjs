@@ -1,0 +1,21 @@
+import { build } from 'esbuild'
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+// Node 20 runs no TypeScript, and the server under test shall run as it is shipped: bundled, and told that this is production.
+const here = import.meta.dirname
+const root = resolve(here, '../..')
+const folder = mkdtempSync(join(tmpdir(), 'board-bench-'))
+process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130))
+
+symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction')
+await build({
+  entryPoints: ['main', 'server', 'floor'].map(name => join(here, `${name}.ts`)), outdir: folder, outExtension: { '.js': '.mjs' }, bundle: true, format: 'esm', platform: 'node', target: 'node20.19',
+  external: ['libsql', '@libsql/*', '@node-rs/argon2', 'listhen', 'jq-wasm'], define: { 'process.env.NODE_ENV': '"production"' }, logLevel: 'warning',
+  banner: { js: "import{createRequire as boardRequire}from'node:module';const require=boardRequire(import.meta.url);" },
+})
+const { runBench } = await import(pathToFileURL(join(folder, 'main.mjs')).href)
+await runBench({ folder, board: join(root, 'bin', 'board.js'), argv: process.argv.slice(2) })

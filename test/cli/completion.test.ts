@@ -1,0 +1,200 @@
+import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { join, resolve } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createProgram, loadAll } from '../../cli/program.ts'
+import { commandLine, run, type CommandLine } from '../commandLine.ts'
+import { startBoard, type TestBoard } from '../helper.ts'
+
+const root = resolve(import.meta.dirname, '..', '..')
+const plain = /^[A-Za-z0-9][A-Za-z0-9._-]*$/
+
+/** Names that would do harm in a shell that evaluates them. `MARK` becomes a file that must never be there. */
+const hostile = [
+  '$(touch MARK)', '`touch MARK`', ';touch MARK', '| touch MARK', '&& touch MARK #', '"; touch MARK; "', "'; touch MARK; '", 'a\ntouch MARK\n', 'tab\tbed', '  spaces  ', '--yes', '-rf', '*', '~',
+  '$HOME', '%F{red}%n', '\\n\\t', 'x:y:z', '>MARK', '\u001b[31mred', '\u202eright', ':files', '!!', '{a,b}', '=ls',
+]
+
+/** A program of each shell that reads command lines, one a line, words parted by \x1f, and prints the candidates of each below `>>>`. */
+const drivers: Record<string, { args: string[]; script: string }> = {
+  bash: {
+    args: ['--norc', '--noprofile', '-c'],
+    script: `source "$FILES/board.bash"
+      while IFS= read -r line; do
+        IFS=$'\\x1f' read -r -a COMP_WORDS <<< "$line"; [[ $line == *$'\\x1f' ]] && COMP_WORDS+=('')
+        COMP_CWORD=$(( \${#COMP_WORDS[@]} - 1 )); COMPREPLY=(); _board
+        echo '>>>'; (( \${#COMPREPLY[@]} )) && printf '%s\\n' "\${COMPREPLY[@]}"
+      done; true`,
+  },
+  zsh: {
+    args: ['-f', '-c'],
+    script: `compdef() { }; compset() { return 1 }; _files() { print -r -- ":files" }
+      compadd() { print -rl -- "\${(@P)argv[-1]}" }
+      source "$FILES/_board"
+      while IFS= read -r line; do
+        words=("\${(@ps:\\x1f:)line}"); CURRENT=$#words
+        echo '>>>'; _board
+      done; true`,
+  },
+  fish: {
+    args: ['--no-config', '-c'],
+    script: `source "$FILES/board.fish"
+      while read -l line
+        echo '>>>'
+        complete -C (string replace -a \\x1f ' ' -- $line) | string replace -r '\\t.*' ''
+      end`,
+  },
+}
+
+let server: TestBoard
+let cli: CommandLine
+let mark: string
+let folder: string
+const lines = { columns: 'board cards list -c ', cards: 'board cards view ', projects: 'board projects view ', keys: 'board keys revoke ', templates: 'board boards create x --template ' }
+
+beforeAll(async () => {
+  server = await startBoard()
+  folder = server.folder('work')
+  const bin = server.folder('bin')
+  symlinkSync(join(root, 'bin', 'board.js'), join(bin, 'board'))
+  cli = commandLine({ BOARD_URL: server.url, BOARD_TOKEN: server.token, BOARD_PROJECT: '1', FILES: join(root, 'completions'), PATH: `${bin}:${process.env.PATH}` })
+  mark = join(folder, 'MARK')
+  await fillWithHostileNames()
+}, 60_000)
+afterAll(async () => {
+  cli.close()
+  await server.close()
+})
+
+async function fillWithHostileNames(): Promise<void> {
+  const { client } = server
+  const { id: projectId } = await client.projects.create({ name: 'plain-project', path: folder })
+  const boardId = (await client.boards.list({ projectId }))[0]!.id
+  for (const name of hostile.map(each => each.replaceAll('MARK', mark))) {
+    await client.projects.create({ name, path: folder })
+    await client.columns.create({ projectId, boardId, name, columnType: 'done' })
+    await client.cards.create({ projectId, title: name })
+    await client.keys.create({ name, scope: 'project', projectId, permissions: ['cards.read'] })
+    await client.templates.create({ name, columns: [] })
+  }
+}
+
+const has = async (shell: string): Promise<boolean> => (await run(shell, ['--version'], { env: cli.env }).catch(() => ({ code: 1 }))).code === 0
+
+/** What a shell offers for each command line. */
+async function offered(shell: string, commandLines: readonly string[], env: Record<string, string> = {}): Promise<string[][]> {
+  const { args, script } = drivers[shell]!
+  const { stdout, stderr } = await run(shell, [...args, script], { input: commandLines.map(line => `${line.replaceAll(' ', '\x1f')}\n`).join(''), env: { ...cli.env, BOARD_COMPLETION_TIMEOUT_MS: '10000', ...env }, cwd: folder })
+  expect(stderr).toBe('')
+  return stdout.split('>>>\n').slice(1).map(part => part.split('\n').filter(Boolean))
+}
+
+/** Every command with commands below it, as a command line, and the names of those. */
+async function tree(): Promise<Map<string, string[]>> {
+  const program = await loadAll(createProgram())
+  const all = new Map([['board ', program.commands.map(each => each.name())]])
+  for (const noun of program.commands) if (noun.commands.length > 0) all.set(`board ${noun.name()} `, noun.commands.map(each => each.name()))
+  return all
+}
+
+describe.each(Object.keys(drivers))('in %s', shell => {
+  test('the files offer exactly the commands of the program', async context => {
+    if (!await has(shell)) { console.warn(`SKIPPED: ${shell} is not installed here`); return context.skip(`${shell} is not installed`) }
+    const commands = await tree()
+    const found = await offered(shell, [...commands.keys()])
+    expect([...commands.keys()].map((line, at) => [line, found[at]!.toSorted()])).toEqual([...commands].map(([line, names]) => [line, names.toSorted()]))
+  }, 60_000)
+
+  test('candidates are plain words, whatever cards, columns, projects, keys and templates are called, and nothing of a name runs', async context => {
+    if (!await has(shell)) { console.warn(`SKIPPED: ${shell} is not installed here`); return context.skip(`${shell} is not installed`) }
+    const typed = hostile.slice(0, 8).filter(each => !each.includes('\n')).map(each => `board cards list -c ${each.replaceAll('MARK', mark).replaceAll(' ', '')}`)
+    const found = await offered(shell, [...Object.values(lines), ...(shell === 'fish' ? [] : typed)])
+    expect(existsSync(mark)).toBe(false)
+    const live = found.slice(0, Object.keys(lines).length)
+    expect(live.map(candidates => candidates.length >= hostile.length)).toEqual(live.map(() => true))
+    expect(live.flat().filter(candidate => !plain.test(candidate))).toEqual([])
+    expect(found[2]).toContain('plain-project')
+  }, 60_000)
+
+  test('values of options complete behind a space and behind =', async context => {
+    if (!await has(shell)) { console.warn(`SKIPPED: ${shell} is not installed here`); return context.skip(`${shell} is not installed`) }
+    const [spaced, joined, status, option] = await offered(shell, ['board cards list --column Bac', 'board cards list --column=Bac', 'board cards list -s run', 'board cards list --sea'])
+    expect(spaced).toEqual(['Backlog'])
+    expect(joined!.map(each => each.replace('--column=', ''))).toEqual(['Backlog'])
+    expect(status).toEqual(['running'])
+    expect(option).toEqual(['--search'])
+  }, 60_000)
+})
+
+test('bash shows the names beside the ids where it only lists, and nowhere else', async context => {
+  if (!await has('bash')) { console.warn('SKIPPED: bash is not installed here'); return context.skip('bash is not installed') }
+  const [[listed], [completed]] = await Promise.all([offered('bash', ['board cards list -c '], { COMP_TYPE: '63' }), offered('bash', ['board cards list -c '], { COMP_TYPE: '9' })])
+  expect(listed).toContain('2  (In Progress)')
+  expect(completed).toContain('2')
+  expect(existsSync(mark)).toBe(false)
+}, 60_000)
+
+describe('the program', () => {
+  const ask = (words: string[], env: Record<string, string> = { BOARD_COMPLETION_TIMEOUT_MS: '10000' }) => cli.board(['__complete', '--', ...words], { env })
+
+  test('describes ids by their names, made harmless', async () => {
+    const { stdout } = await ask(['cards', 'view', ''])
+    expect(stdout).toMatch(/^\d+\t\$\(touch .*\)$/m)
+    expect(stdout).not.toMatch(/[\u001b\u202e]/)
+    for (const line of stdout.trimEnd().split('\n')) expect(line).toMatch(/^\d+\t[^\t]*$/)
+  })
+
+  test('leaves files and folders to the shell', async () => {
+    expect((await ask(['cards', 'add', 'x', '--prompt-file', ''])).stdout).toBe(':files\n')
+    expect((await ask(['projects', 'create', 'x', '--path', ''])).stdout).toBe(':folders\n')
+  })
+
+  test('offers no card twice, and looks in the project that -P names', async () => {
+    const ids = (await ask(['cards', 'archive', ''])).stdout.split('\n').map(line => line.split('\t')[0])
+    const rest = (await ask(['cards', 'archive', ids[0]!, ''])).stdout.split('\n').map(line => line.split('\t')[0])
+    expect(rest).toEqual(ids.slice(1))
+    expect((await ask(['-P', '2', 'cards', 'view', ''])).stdout).toBe('')
+  })
+
+  test('is silent without a server, without a sign-in, and for words that mean nothing', async () => {
+    const silent = { code: 0, stdout: '', stderr: '' }
+    expect(await ask(['cards', 'view', ''], { BOARD_URL: 'http://127.0.0.1:1' })).toEqual(silent)
+    expect(await ask(['cards', 'view', ''], { BOARD_TOKEN: 'svc_st_wrong' })).toEqual(silent)
+    expect(await ask(['no', 'such', ''])).toEqual(silent)
+    expect(await ask(['--url', 'not an address', 'cards', 'view', ''])).toEqual(silent)
+  })
+
+  test('answers within 300 ms, and does not wait for a server that hangs', async () => {
+    const sockets = new Set<Socket>()
+    const hanging = createServer(socket => { sockets.add(socket) }).listen(0, '127.0.0.1')
+    await new Promise(done => { hanging.once('listening', done) })
+    const { port } = hanging.address() as AddressInfo
+    const bareMs = await quickest(() => run(process.execPath, ['-e', '0'], { env: cli.env }))
+    expect(await quickest(() => ask(['cards', 'view', ''], {}))).toBeLessThan(Math.max(300, 6 * bareMs))
+    expect(await quickest(() => ask(['cards', 'view', ''], { BOARD_URL: `http://127.0.0.1:${port}` }))).toBeLessThan(Math.max(500, 10 * bareMs))
+    for (const socket of sockets) socket.destroy()
+    hanging.close()
+  })
+})
+
+/** The shortest of five times, in ms: the others tell of what else this machine does. */
+async function quickest(action: () => Promise<unknown>): Promise<number> {
+  let bestMs = Infinity
+  for (let round = 0; round < 5; round++) {
+    const startedAtMs = performance.now()
+    await action()
+    bestMs = Math.min(bestMs, performance.now() - startedAtMs)
+  }
+  return bestMs
+}
+
+test('board completion prints the files, and --install puts them in their places', async () => {
+  for (const [shell, file, place] of [['bash', 'board.bash', '.local/share/bash-completion/completions/board'], ['zsh', '_board', '.local/share/zsh/site-functions/_board'], ['fish', 'board.fish', '.config/fish/completions/board.fish']] as const) {
+    const text = readFileSync(join(root, 'completions', file), 'utf8')
+    expect(await cli.ok(['completion', shell])).toBe(text)
+    mkdirSync(join(cli.home, '.config'), { recursive: true })
+    expect(await cli.ok(['completion', shell, '--install'])).toBe(`${join(cli.home, place)}\n`)
+    expect(readFileSync(join(cli.home, place), 'utf8')).toBe(text)
+  }
+  expect((await cli.board(['completion', 'tcsh'])).code).toBe(2)
+})

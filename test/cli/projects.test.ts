@@ -1,0 +1,116 @@
+import { execFileSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { commandLine, type CommandLine } from '../commandLine.ts'
+import { startBoard, type TestBoard } from '../helper.ts'
+
+let server: TestBoard
+let cli: CommandLine
+let folder: string
+
+beforeAll(async () => {
+  server = await startBoard()
+  cli = commandLine({ BOARD_URL: server.url, BOARD_TOKEN: server.token })
+  folder = server.folder('web')
+  execFileSync('git', ['init', '-q', folder])
+  writeFileSync(join(folder, 'read me.txt'), 'x')
+  execFileSync('git', ['-C', folder, 'add', '.'])
+})
+afterAll(async () => {
+  cli.close()
+  await server.close()
+})
+
+test('a project is made of the working folder, found from inside it, and becomes the current one by use', async () => {
+  const id = (await cli.ok(['projects', 'create', 'web', '-q'], { cwd: folder })).trim()
+  const [view, files, nowhere] = await Promise.all([
+    cli.json(['projects', 'view'], { cwd: folder }), cli.ok(['projects', 'files'], { cwd: folder }), cli.board(['projects', 'view']),
+  ])
+  expect(view).toMatchObject({ id, name: 'web', path: folder })
+  expect(files).toBe('read me.txt\n')
+  expect({ code: nowhere.code, hint: nowhere.stderr.includes('board projects use') }).toEqual({ code: 2, hint: true })
+  await cli.ok(['projects', 'use', 'WEB'])
+  expect(await cli.ok(['projects', 'view', '-q'])).toBe(`${id}\n`)
+})
+
+test('reorder puts the named projects first and leaves the others as they stand', async () => {
+  for (const name of ['a', 'b', 'c']) await server.client.projects.create({ name, path: folder })
+  const before = (await server.client.projects.list()).map(({ name }) => name)
+  await cli.ok(['projects', 'reorder', 'c', 'a'])
+  const after = (await server.client.projects.list()).map(({ name }) => name)
+  expect(after).toEqual(['c', 'a', ...before.filter(name => name !== 'c' && name !== 'a')])
+})
+
+test('deleting a project wants its name typed or --yes, and --dry-run only tells', async () => {
+  const { id } = await server.client.projects.create({ name: 'short-lived', path: folder })
+  expect(await cli.ok(['projects', 'delete', 'short-lived', '--dry-run'])).toBe(`would delete project ${id} "short-lived" with 0 cards\n`)
+  expect((await cli.board(['projects', 'delete', 'short-lived'])).code).toBe(2)
+  await cli.ok(['projects', 'delete', 'short-lived', '--yes'])
+  expect((await cli.board(['projects', 'view', 'short-lived'])).code).toBe(3)
+})
+
+test('stats are lines in a pipe and the whole record with --json', async () => {
+  const { id } = await server.client.projects.create({ name: 'counted', path: folder })
+  await server.client.cards.create({ projectId: id, title: 'One' })
+  const [lines, record] = await Promise.all([cli.ok(['projects', 'stats', 'counted']), cli.json(['projects', 'stats', 'counted'])])
+  expect(lines.split('\n')[0]).toBe('cards\t\ttotal\t1')
+  expect(record).toMatchObject({ total: 1, byStatus: { idle: 1 } })
+})
+
+test('boards and columns are made, renamed, put in order, emptied and deleted by name', async () => {
+  const { id: projectId } = await server.client.projects.create({ name: 'shaped', path: folder })
+  const board = (args: string[]) => cli.ok([...args, '-P', 'shaped'])
+  await board(['boards', 'create', 'Release', '--template', 'plan, build, review'])
+  await board(['boards', 'rename', 'Release', 'Train'])
+  await board(['columns', 'create', 'Ship it', '--type', 'active', '--board', 'Train', '--prompt', 'Ship.'])
+  await board(['columns', 'edit', 'ship it', '--name', 'Ship', '--prompt', ''])
+  await board(['columns', 'reorder', 'Ship', 'Done'].map(name => name === 'Done' ? 'done' : name))
+  const boardId = (await server.client.boards.list({ projectId })).find(({ name }) => name === 'Train')!.id
+  const columns = await server.client.columns.list({ projectId, boardId })
+  expect(columns.map(({ name }) => name)).toEqual(['Ship', 'Done', 'Backlog', 'Plan', 'Build', 'Review', 'Archive'])
+  expect(columns[0]).toMatchObject({ columnType: 'active', prompt: '' })
+  await server.client.cards.create({ projectId, title: 'Cargo', columnId: columns[0]!.id, deferred: true })
+  expect((await cli.board(['columns', 'delete', 'Ship', '--yes', '-P', 'shaped'])).code).toBe(5)
+  expect(await board(['columns', 'clear', 'Ship', '--dry-run'])).toContain('1 card of column')
+  await board(['columns', 'clear', 'Ship', '--yes'])
+  await board(['columns', 'delete', 'Ship', '--yes'])
+  await board(['boards', 'reorder', 'Train'])
+  expect(await board(['boards', 'list'])).toMatch(/^\d+\tTrain\n\d+\tBoard\n$/)
+  await board(['boards', 'delete', 'Train', '--yes'])
+  const last = await cli.board(['boards', 'delete', 'Board', '--yes', '-P', 'shaped'])
+  expect({ code: last.code, said: last.stderr.includes('last board') }).toEqual({ code: 5, said: true })
+})
+
+test('a column needs a type, and what is missing is named', async () => {
+  const { code, stderr } = await cli.board(['columns', 'create', 'X', '-P', 'web'])
+  expect(code).toBe(2)
+  expect(stderr).toContain('--type')
+})
+
+test('templates come from options or from JSON, and built-in ones stay', async () => {
+  const columns = [{ name: 'To do: now', columnType: 'backlog' }, { name: 'Doing', columnType: 'active', prompt: 'Do.' }]
+  await cli.ok(['templates', 'create', 'Mine', '--column', 'To do: now:backlog', '--column', 'Done:done'])
+  await cli.ok(['templates', 'edit', 'mine', '-F', '-', '--name', 'Ours'], { input: JSON.stringify(columns) })
+  expect((await server.client.templates.list()).find(({ name }) => name === 'Ours')?.columns).toMatchObject(columns)
+  expect((await cli.board(['templates', 'delete', 'Kanban', '--yes'])).code).toBe(4)
+  await cli.ok(['templates', 'delete', 'Ours', '--yes'])
+  expect((await cli.board(['templates', 'create', 'Bad', '--column', 'Doing:activ'])).code).toBe(2)
+})
+
+test('organizations hold projects and go only when they hold none', async () => {
+  await cli.ok(['orgs', 'create', 'acme'])
+  await cli.ok(['projects', 'create', 'owned', '--path', folder, '--org', 'acme'])
+  expect(await cli.ok(['projects', 'list', '--org', 'ACME', '--json', 'name'])).toBe('[{"name":"owned"}]\n')
+  expect((await cli.board(['orgs', 'delete', 'acme', '--yes'])).code).toBe(5)
+  await cli.ok(['projects', 'delete', 'owned', '--yes'])
+  await cli.ok(['orgs', 'rename', 'acme', 'Acme Ltd'])
+  expect(await cli.json(['orgs', 'view', 'acme ltd'])).toMatchObject({ name: 'Acme Ltd', role: 'admin' })
+  await cli.ok(['orgs', 'delete', 'Acme Ltd', '--yes'])
+})
+
+test('no server ends with 7, no sign-in with 4', async () => {
+  const [away, unknown] = await Promise.all([cli.board(['projects', 'list'], { env: { BOARD_URL: 'http://127.0.0.1:1' } }), cli.board(['projects', 'list'], { env: { BOARD_TOKEN: 'svc_st_wrong' } })])
+  expect(away.code).toBe(7)
+  expect({ code: unknown.code, said: unknown.stderr.includes('board auth login') }).toEqual({ code: 4, said: true })
+})

@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { jobs, startTimetable } from '../../daemon/timetable.ts'
+import { eventually, startBoard, type TestBoard } from '../helper.ts'
+
+let board: TestBoard
+let ahead = 0
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
+
+beforeAll(async () => { board = await startBoard({ clock: () => new Date(Date.now() + ahead) }) })
+afterAll(() => board.close())
+
+const runAll = async () => { for (const job of jobs(board.server.app)) await job.run(new AbortController().signal) }
+
+test('an idempotent answer is given again for a day, and forgotten then', async () => {
+  const { id: projectId } = await board.client.projects.create({ name: 'Project', path: board.folder('project') })
+  const create = async () => (await board.request('POST', '/api/cards', { body: { projectId, title: 'once' }, headers: { 'idempotency-key': 'k' } })).body.data.id
+  const first = await create()
+  ahead += dayMs - hourMs
+  await runAll()
+  expect(await create()).toBe(first)
+  ahead += 2 * hourMs
+  await runAll()
+  expect(await create()).not.toBe(first)
+})
+
+test('a sign-in token is kept a day longer than it holds', async () => {
+  const { token } = await board.client.auth.setup({ email: 'root@example.com', password: 'correct horse' })
+  const answer = async () => (await board.request('GET', '/api/auth/me', { token })).body.error.code
+  ahead += 30 * dayMs + hourMs
+  await runAll()
+  expect(await answer()).toBe('TOKEN_EXPIRED')
+  ahead += dayMs
+  await runAll()
+  expect(await answer()).toBe('UNAUTHENTICATED')
+})
+
+test('a job that fails is logged and run again, and stops no other; none overlaps itself, and stopping waits for it', async () => {
+  const log: string[] = []
+  let [failures, rounds, atOnce, most] = [0, 0, 0, 0]
+  const slow = async () => {
+    most = Math.max(most, ++atOnce)
+    await new Promise(resolve => { setTimeout(resolve, 20) })
+    atOnce--
+    rounds++
+  }
+  const timetable = startTimetable(board.server.app, (level, message, fields) => { log.push(`${level} ${message} ${fields?.cause}`) }, [
+    { name: 'fail', everySecs: 0.001, run: async () => { failures++; throw new Error('out of luck') } },
+    { name: 'be slow', everySecs: 0.001, run: slow },
+  ])
+  await eventually('some rounds', () => failures > 3 && rounds > 3)
+  await timetable.stop()
+  expect([atOnce, most]).toEqual([0, 1])
+  expect(log[0]).toMatch(/^error A periodic job failed: fail\. Error: out of luck/)
+})

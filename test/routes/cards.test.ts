@@ -1,0 +1,233 @@
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { startBoard, type TestBoard } from '../helper.ts'
+
+let board: TestBoard
+let projectId: string
+let backlog: string
+let active: string
+let done: string
+let archive: string
+
+beforeAll(async () => { board = await startBoard() })
+afterAll(() => board.close())
+beforeEach(async () => {
+  projectId = (await board.client.projects.create({ name: 'Cards', path: board.dataDir })).id
+  const columns = await board.client.columns.list({ projectId })
+  ;[backlog, active, done] = columns.map(({ id }) => id) as [string, string, string]
+  archive = (await board.client.columns.create({ projectId, boardId: columns[0]!.boardId, name: 'Archive', columnType: 'archive' })).id
+})
+
+type Fields = Partial<Parameters<TestBoard['client']['cards']['create']>[0]>
+const create = (title: string, fields: Fields = {}) => board.client.cards.create({ projectId, title, ...fields })
+const createAll = async (...titles: string[]) => { for (const title of titles) ids[title] = (await create(title)).id }
+const ids: Record<string, string> = {}
+const card = (title: string) => ({ projectId, cardId: ids[title]! })
+const move = (title: string, columnId: string, position?: number) => board.client.cards.move({ ...card(title), columnId, position })
+const firstColumn = async (boardId: string) => (await board.client.columns.list({ projectId, boardId }))[0]!.id
+const fails = (promise: Promise<unknown>, status: number, code: string) => expect(promise).rejects.toMatchObject({ status, code })
+const request = (method: string, path: string, body?: unknown, headers?: Record<string, string>) => board.request(method, `/api/projects/${projectId}/cards${path}`, { body, headers })
+
+/** The titles of a column in order; places must be dense and the column's count right. */
+async function order(columnId: string): Promise<string> {
+  const items = await board.client.cards.list({ projectId, columnId, offset: 0 })
+  expect(items.map(({ position }) => position)).toEqual(items.map((_, at) => at))
+  expect((await board.client.columns.list({ projectId })).find(({ id }) => id === columnId)!.cardCount).toBe(items.length)
+  return items.map(({ title }) => title).join('')
+}
+
+describe('creating', () => {
+  it('puts a card at the end of the default board\'s first column, with the usual settings', async () => {
+    await create('first')
+    const { id, createdAt, updatedAt, boardId, ...rest } = await create('second')
+    expect(rest).toEqual({
+      projectId, columnId: backlog, columnName: 'Backlog', columnType: 'backlog', groupId: null, title: 'second', prompt: '', labels: [], kind: 'kanban', status: 'idle', statusReason: null, position: 1, unread: false,
+      deferred: false, autoMode: false, hasActiveAgent: false, useWorktree: true, gitBranch: null, worktreePath: null, lastAgentAction: null, archivedAt: null, startedAt: null, endedAt: null, locks: [], sessions: [], version: 1,
+    })
+    expect([typeof id, updatedAt, typeof boardId]).toEqual(['string', createdAt, 'string'])
+  })
+
+  it('takes ids as text or numbers, and a column of any board of the project', async () => {
+    const other = await board.client.boards.create({ projectId, name: 'Other' })
+    const columnId = await firstColumn(other.id)
+    const made = await board.request('POST', '/api/cards', { body: { projectId: Number(projectId), title: 't', columnId: Number(columnId) } })
+    expect([made.status, made.body.data.boardId, made.body.data.columnId, made.headers.get('etag')]).toEqual([201, other.id, columnId, '"1"'])
+  })
+
+  it('says in an active column that no agent is configured, unless the card is deferred', async () => {
+    expect((await create('a', { columnId: active })).lastAgentAction).toEqual({ type: 'not_started', at: expect.any(String), detail: 'No agent is configured for this card.' })
+    expect((await create('b', { columnId: active, deferred: true })).lastAgentAction).toBeNull()
+  })
+
+  it('archives a card that is made in an archive column', async () => {
+    expect((await create('a', { columnId: archive })).archivedAt).not.toBeNull()
+    expect((await board.client.cards.list({ projectId })).length).toBe(0)
+  })
+
+  it('bounds titles, prompts and labels', async () => {
+    for (const fields of [{ title: '' }, { title: 'x'.repeat(501) }, { prompt: 'ä'.repeat(32_769) }, { labels: Array.from({ length: 51 }, String) }, { labels: [''] }, { labels: ['x'.repeat(101)] }])
+      await fails(create('x', fields), 400, 'VALIDATION_FAILED')
+    expect((await create('x'.repeat(500), { prompt: 'ä'.repeat(32_768), labels: Array.from({ length: 50 }, () => 'y'.repeat(100)) })).labels).toHaveLength(50)
+  })
+})
+
+describe('moving', () => {
+  beforeEach(() => createAll('a', 'b', 'c', 'd'))
+
+  it('puts a card at a zero-based place of a column', async () => {
+    await move('d', backlog, 0)
+    expect(await order(backlog)).toBe('dabc')
+    await move('d', backlog, 2)
+    expect(await order(backlog)).toBe('abdc')
+    await move('a', active, 0)
+    expect((await move('c', active, 0)).position).toBe(0)
+    expect([await order(backlog), await order(active)]).toEqual(['bd', 'ca'])
+  })
+
+  it('means the end by a place past it, or by none', async () => {
+    expect((await move('a', backlog, 99)).position).toBe(3)
+    expect((await move('b', backlog)).position).toBe(3)
+    expect((await move('c', active, Number.MAX_SAFE_INTEGER)).position).toBe(0)
+    expect([await order(backlog), await order(active)]).toEqual(['dab', 'c'])
+  })
+
+  it('refuses a place that is negative or no whole number', async () => {
+    for (const position of [-1, 0.5, '0', null, true, 2 ** 53]) {
+      const reply = await request('PATCH', `/${ids.a}/move`, { columnId: active, position })
+      expect([reply.status, reply.body.error.code, reply.body.error.details[0].path]).toEqual([400, 'VALIDATION_FAILED', 'position'])
+    }
+    expect(await order(backlog)).toBe('abcd')
+  })
+
+  it('to where the card stands already is no change', async () => {
+    expect((await move('b', backlog, 1)).version).toBe(1)
+    expect((await move('b', backlog, 2)).version).toBe(2)
+  })
+
+  it('into an archive column archives, and out of it brings back', async () => {
+    const archived = await move('a', archive, 0)
+    expect([archived.archivedAt === null, archived.columnId]).toEqual([false, archive])
+    expect((await board.client.cards.list({ projectId })).map(({ title }) => title)).toEqual(['b', 'c', 'd'])
+    expect((await move('a', backlog, 1)).archivedAt).toBeNull()
+    expect(await order(backlog)).toBe('bacd')
+  })
+
+  it('goes to another board, but not to another project or to nowhere', async () => {
+    const other = await board.client.projects.create({ name: 'Other', path: board.dataDir })
+    const foreign = (await board.client.columns.list({ projectId: other.id }))[0]!.id
+    await fails(move('a', foreign), 409, 'COLUMN_IN_OTHER_PROJECT')
+    await fails(move('a', '999999'), 404, 'COLUMN_NOT_FOUND')
+    const { id: boardId } = await board.client.boards.create({ projectId, name: 'Second' })
+    const columnId = await firstColumn(boardId)
+    expect(await move('a', columnId)).toMatchObject({ boardId, columnId, position: 0 })
+  })
+})
+
+describe('archiving, deleting and completing', () => {
+  beforeEach(() => createAll('a', 'b', 'c'))
+
+  it('archive takes a card out of lists and places, and unarchive puts it at the end', async () => {
+    const archived = await board.client.cards.archive(card('a'))
+    expect([archived.position, archived.columnId, archived.archivedAt]).toEqual([null, backlog, expect.any(String)])
+    expect((await board.client.cards.archive(card('a'))).version).toBe(archived.version)
+    expect(await order(backlog)).toBe('bc')
+    expect((await board.client.cards.list({ projectId, archived: true })).map(({ title }) => title)).toEqual(['a'])
+    expect(await board.client.cards.unarchive(card('a'))).toMatchObject({ position: 2, archivedAt: null })
+    expect(await order(backlog)).toBe('bca')
+  })
+
+  it('unarchive out of an archive column goes to the board\'s first other column', async () => {
+    await move('a', archive)
+    expect(await board.client.cards.unarchive(card('a'))).toMatchObject({ columnId: backlog, position: 2, archivedAt: null })
+  })
+
+  it('delete hides a card everywhere, and restore puts it at the end', async () => {
+    await board.client.cards.delete(card('a'))
+    expect(await order(backlog)).toBe('bc')
+    for (const call of [board.client.cards.get, board.client.cards.view, board.client.cards.delete, board.client.cards.archive, board.client.cards.getPipeline, board.client.attachments.list]) await fails(call(card('a')), 404, 'CARD_NOT_FOUND')
+    for (const call of [board.client.cards.getFlat, board.client.cards.status]) await fails(call({ id: ids.a! }), 404, 'CARD_NOT_FOUND')
+    await fails(move('a', active), 404, 'CARD_NOT_FOUND')
+    expect(await board.client.cards.list({ projectId, archived: true })).toEqual([])
+    expect(await board.client.cards.restore(card('a'))).toMatchObject({ position: 2 })
+    expect(await order(backlog)).toBe('bca')
+    await fails(board.client.cards.restore(card('a')), 404, 'CARD_NOT_FOUND')
+  })
+
+  it('a card that was archived is archived still when it is restored', async () => {
+    await board.client.cards.archive(card('a'))
+    await board.client.cards.delete(card('a'))
+    expect(await board.client.cards.restore(card('a'))).toMatchObject({ position: null, archivedAt: expect.any(String) })
+    expect(await order(backlog)).toBe('bc')
+  })
+
+  it('delete keeps work in a worktree unless it is forced to, and then saves a patch', async () => {
+    const git = (folder: string, ...args: string[]) => execFileSync('git', ['-C', folder, '-c', 'user.name=T', '-c', 'user.email=t@example.org', ...args], { stdio: 'ignore' })
+    const path = board.folder('dirty')
+    const worktree = join(path, '..', 'dirty-worktree')
+    git(path, 'init')
+    git(path, 'commit', '--allow-empty', '-m', 'Begin')
+    git(path, 'worktree', 'add', '-b', 'work', worktree)
+    await board.client.projects.update({ id: projectId, path })
+    expect(await board.client.cards.attachWorktree({ ...card('a'), path: worktree })).toMatchObject({ worktreePath: worktree, gitBranch: 'work' })
+    writeFileSync(join(worktree, 'unsaved.txt'), 'precious\n')
+    await fails(board.client.cards.delete(card('a')), 409, 'WORKTREE_DIRTY')
+    await board.client.cards.delete({ ...card('a'), force: true })
+    const patches = join(board.dataDir, 'patches')
+    expect(readdirSync(patches).map(name => readFileSync(join(patches, name), 'utf8')).join('')).toContain('precious')
+  })
+
+  it('complete moves a card to the board\'s first done column, whose absence is 404', async () => {
+    const reply = await request('POST', `/${ids.b}/complete`)
+    expect([reply.status, reply.text]).toEqual([204, ''])
+    expect([await order(backlog), await order(done)]).toEqual(['ac', 'b'])
+    await board.client.columns.clear({ projectId, columnId: done })
+    await board.client.columns.delete({ projectId, columnId: done })
+    await fails(board.client.cards.complete(card('a')), 404, 'COLUMN_NOT_FOUND')
+  })
+
+  it('activate starts what was deferred, once', async () => {
+    const { id: cardId } = await create('d', { columnId: active, deferred: true })
+    await board.client.cards.activate({ projectId, cardId })
+    expect(await board.client.cards.get({ projectId, cardId })).toMatchObject({ deferred: false, lastAgentAction: { type: 'not_started' } })
+    await fails(board.client.cards.activate({ projectId, cardId }), 409, 'CARD_NOT_DEFERRED')
+  })
+})
+
+describe('changing', () => {
+  beforeEach(() => createAll('a'))
+
+  it('changes the fields that are given and no others; nothing given is no new version', async () => {
+    expect(await board.client.cards.update({ ...card('a'), title: 'A', labels: ['x'], groupId: 'g' })).toMatchObject({ title: 'A', labels: ['x'], groupId: 'g', prompt: '', version: 2 })
+    expect(await board.client.cards.update({ ...card('a'), prompt: 'p', useWorktree: false, groupId: null })).toMatchObject({ title: 'A', labels: ['x'], groupId: null, prompt: 'p', useWorktree: false, version: 3 })
+    expect((await board.client.cards.update(card('a'))).version).toBe(3)
+  })
+
+  it('switches auto mode by a boolean only', async () => {
+    expect((await board.client.cards.setAutoMode({ ...card('a'), enabled: true })).autoMode).toBe(true)
+    for (const enabled of ['true', 1, null]) expect((await request('PATCH', `/${ids.a}/auto-mode`, { enabled })).status).toBe(400)
+  })
+
+  it('has a pipeline: the board\'s active columns at first, with their prompts', async () => {
+    await board.client.columns.update({ projectId, columnId: active, prompt: 'Work' })
+    expect(await board.client.cards.getPipeline(card('a'))).toEqual({ steps: [{ columnId: active, columnName: 'In Progress', prompt: 'Work', approval: 'auto' }] })
+    const { boardId } = await board.client.cards.get(card('a'))
+    const { id: review } = await board.client.columns.create({ projectId, boardId, name: 'Review', columnType: 'active' })
+    const steps = [{ columnId: review, prompt: 'Look', approval: 'manual' as const }, { columnId: active }]
+    expect(await board.client.cards.setPipeline({ ...card('a'), steps })).toEqual({ steps: [{ columnId: review, columnName: 'Review', prompt: 'Look', approval: 'manual' }, { columnId: active, columnName: 'In Progress', prompt: 'Work', approval: 'auto' }] })
+    await board.client.columns.delete({ projectId, columnId: review })
+    expect((await board.client.cards.getPipeline(card('a'))).steps.map(({ columnId }) => columnId)).toEqual([active])
+    for (const wrong of [[backlog], [active, active], [review], ['999999']]) await fails(board.client.cards.setPipeline({ ...card('a'), steps: wrong.map(columnId => ({ columnId })) }), 400, 'INVALID_PIPELINE')
+    expect((await board.client.cards.setPipeline({ ...card('a'), steps: [] })).steps).toEqual([])
+  })
+
+  it('marks as read: a visit is no new version', async () => {
+    const { key } = await board.client.keys.create({ name: 'k', scope: 'project', projectId, permissions: ['cards.create'] })
+    const made = await board.request('POST', `/api/external/projects/${projectId}/cards`, { token: key, body: { title: 'new' } })
+    const cardId = String(made.body.data.id)
+    expect((await board.client.cards.get({ projectId, cardId })).unread).toBe(true)
+    await board.client.cards.view({ projectId, cardId })
+    expect(await board.client.cards.get({ projectId, cardId })).toMatchObject({ unread: false, version: 1 })
+  })
+})

@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { startBoard, type TestBoard } from '../helper.ts'
+import { follow } from '../liveSocket.ts'
+
+let board: TestBoard
+let projectId: string
+let boardId: string
+let backlog: string
+let active: string
+let done: string
+beforeAll(async () => { board = await startBoard() })
+afterAll(() => board.close())
+beforeEach(async () => {
+  projectId = (await board.client.projects.create({ name: 'Columns', path: board.dataDir })).id
+  boardId = (await board.client.boards.list({ projectId }))[0]!.id
+  ;[backlog, active, done] = (await board.client.columns.list({ projectId })).map(({ id }) => id) as [string, string, string]
+})
+
+const fails = (promise: Promise<unknown>, status: number, code: string) => expect(promise).rejects.toMatchObject({ status, code })
+const names = async (of = boardId) => {
+  const columns = await board.client.columns.list({ projectId, boardId: of })
+  expect(columns.map(({ position }) => position)).toEqual(columns.map((_, at) => at))
+  return columns.map(({ name }) => name).join()
+}
+const card = async (title: string, columnId = backlog) => ({ projectId, cardId: (await board.client.cards.create({ projectId, title, columnId })).id })
+
+describe('a column', () => {
+  it('is put at the end of a board of the project', async () => {
+    expect(await board.client.columns.create({ projectId, boardId, name: 'Review', columnType: 'active', prompt: 'p' })).toEqual({ id: expect.any(String), name: 'Review', columnType: 'active', position: 3, boardId, prompt: 'p', cardCount: 0 })
+    const other = await board.client.projects.create({ name: 'Other', path: board.dataDir })
+    const foreign = (await board.client.boards.list({ projectId: other.id }))[0]!.id
+    for (const wrong of [foreign, '999999']) await fails(board.client.columns.create({ projectId, boardId: wrong, name: 'x', columnType: 'done' }), 404, 'BOARD_NOT_FOUND')
+    await fails(board.client.columns.create({ projectId, boardId, name: 'x', columnType: 'somewhere' as 'done' }), 400, 'VALIDATION_FAILED')
+  })
+
+  it('is listed with its board, or with all boards one after the other', async () => {
+    const { id: second } = await board.client.boards.create({ projectId, name: 'Second' })
+    await board.client.boards.reorder({ projectId, ids: [second, boardId] })
+    expect((await board.client.columns.list({ projectId })).map(column => column.boardId)).toEqual([second, second, second, boardId, boardId, boardId])
+    expect(await names(second)).toBe('Backlog,In Progress,Done')
+    await fails(board.client.columns.list({ projectId, boardId: '999999' }), 404, 'BOARD_NOT_FOUND')
+  })
+
+  it('can get another name and prompt', async () => {
+    expect(await board.client.columns.update({ projectId, columnId: active, name: 'Doing' })).toMatchObject({ name: 'Doing', prompt: '', columnType: 'active' })
+    expect(await board.client.columns.update({ projectId, columnId: active, prompt: 'Do it' })).toMatchObject({ name: 'Doing', prompt: 'Do it' })
+    expect(await board.client.columns.update({ projectId, columnId: active, prompt: '' })).toMatchObject({ name: 'Doing', prompt: '' })
+    expect((await board.request('PATCH', `/api/projects/${projectId}/columns/${active}`, { body: { columnType: 'done' } })).status).toBe(400)
+  })
+
+  it('is not deleted while it holds cards, and closes up the ones behind it when it is', async () => {
+    const ref = await card('a')
+    await fails(board.client.columns.delete({ projectId, columnId: backlog }), 409, 'COLUMN_NOT_EMPTY')
+    await board.client.cards.move({ ...ref, columnId: done })
+    expect((await board.request('DELETE', `/api/projects/${projectId}/columns/${backlog}`)).status).toBe(204)
+    expect(await names()).toBe('In Progress,Done')
+    await fails(board.client.columns.delete({ projectId, columnId: backlog }), 404, 'COLUMN_NOT_FOUND')
+  })
+
+  it('leaves its archived and deleted cards to another column when it goes', async () => {
+    const [archived, deleted] = [await card('archived', active), await card('deleted', active)]
+    await board.client.cards.archive(archived)
+    await board.client.cards.delete(deleted)
+    await board.client.columns.delete({ projectId, columnId: active })
+    expect(await board.client.cards.get(archived)).toMatchObject({ columnId: backlog, position: null })
+    expect(await board.client.cards.unarchive(archived)).toMatchObject({ columnId: backlog, position: 0 })
+    expect(await board.client.cards.restore(deleted)).toMatchObject({ columnId: backlog, position: 1 })
+  })
+
+  it('stays while its archived cards would have no other column to go to', async () => {
+    const archived = await card('archived')
+    await board.client.cards.archive(archived)
+    for (const columnId of [active, done]) await board.client.columns.delete({ projectId, columnId })
+    await fails(board.client.columns.delete({ projectId, columnId: backlog }), 409, 'COLUMN_NOT_EMPTY')
+    expect((await board.client.cards.get(archived)).columnId).toBe(backlog)
+  })
+
+  it('may be the last one of a board', async () => {
+    for (const columnId of [backlog, active, done]) await board.client.columns.delete({ projectId, columnId })
+    expect(await names()).toBe('')
+    await fails(board.client.cards.create({ projectId, title: 'nowhere' }), 404, 'COLUMN_NOT_FOUND')
+  })
+})
+
+describe('clean-all', () => {
+  it('deletes all cards of a column, however many, and of no other; each can be restored', async () => {
+    const titles = Array.from({ length: 450 }, (_, i) => `card ${i}`)
+    for (let i = 0; i < 450; i += 50) await Promise.all(titles.slice(i, i + 50).map(title => card(title)))
+    const kept = await card('kept', active)
+    const one = (await board.client.cards.list({ projectId, columnId: backlog, limit: 1 }))[0]!
+    const live = await follow(board.url, board.token, projectId)
+    expect((await board.request('POST', `/api/projects/${projectId}/columns/${backlog}/clean-all`)).status).toBe(204)
+    expect((await board.client.cards.list({ projectId })).map(({ id }) => id)).toEqual([kept.cardId])
+    expect((await board.client.columns.list({ projectId })).map(({ cardCount }) => cardCount)).toEqual([0, 1, 0])
+    expect((await board.client.projects.stats({ id: projectId })).total).toBe(1)
+    await live.message('card.deleted', ({ data }) => data.id === one.id)
+    expect(new Set(live.messages.filter(({ type }) => type === 'card.deleted').map(({ data }) => data.id)).size).toBe(450)
+    live.close()
+    expect(await board.client.cards.restore({ projectId, cardId: one.id })).toMatchObject({ columnId: backlog, position: 0 })
+    await board.client.columns.clear({ projectId, columnId: backlog })
+    await board.client.columns.delete({ projectId, columnId: backlog })
+  })
+
+  it('answers 404 for a column of another project', async () => {
+    const other = await board.client.projects.create({ name: 'Other', path: board.dataDir })
+    await fails(board.client.columns.clear({ projectId: other.id, columnId: backlog }), 404, 'COLUMN_NOT_FOUND')
+  })
+})
+
+describe('the order of columns', () => {
+  it('is what reorder says', async () => {
+    expect((await board.client.columns.reorder({ projectId, ids: [done, backlog, active] })).map(({ id, position }) => [id, position])).toEqual([[done, 0], [backlog, 1], [active, 2]])
+    expect(await names()).toBe('Done,Backlog,In Progress')
+    expect((await board.client.cards.create({ projectId, title: 't' })).columnId).toBe(done)
+  })
+
+  it('takes all ids of one board exactly once', async () => {
+    const { id: second } = await board.client.boards.create({ projectId, name: 'Second' })
+    const there = (await board.client.columns.list({ projectId, boardId: second })).map(({ id }) => id)
+    const other = await board.client.projects.create({ name: 'Other', path: board.dataDir })
+    const foreign = (await board.client.columns.list({ projectId: other.id }))[0]!.id
+    for (const ids of [[], [backlog], [backlog, active, active], [backlog, active, done, done], [backlog, active, there[0]!], [backlog, active, done, ...there], [backlog, active, '999999'], [backlog, active, foreign]])
+      expect((await board.request('PATCH', `/api/projects/${projectId}/columns/reorder`, { body: { ids } })).status, ids.join()).toBe(400)
+    for (const ids of [[foreign], ['999999']]) await fails(board.client.columns.reorder({ projectId, ids }), 404, 'COLUMN_NOT_FOUND')
+    expect(await names()).toBe('Backlog,In Progress,Done')
+  })
+})

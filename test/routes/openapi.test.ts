@@ -1,0 +1,91 @@
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Document } from '../../daemon/openapi.ts'
+import { errors } from '../../src/contract/errors.ts'
+import { startBoard, type TestBoard } from '../helper.ts'
+import { rows } from '../examples.ts'
+
+let board: TestBoard
+let document: Document
+beforeAll(async () => {
+  board = await startBoard()
+  document = (await board.request('GET', '/api/openapi.json', { token: null })).body
+})
+afterAll(() => board.close())
+
+test('the document is valid OpenAPI 3.1', async () => {
+  const result = await new Validator().validate(structuredClone(document) as object)
+  expect(result).toMatchObject({ valid: true })
+  expect(document.openapi).toBe('3.1.1')
+})
+
+test('every row of the contract is an operation with its parameters, and no two share a name', () => {
+  for (const { route } of rows) {
+    const operation = document.paths[route.path]?.[route.method.toLowerCase()]
+    expect(operation, `${route.method} ${route.path}`).toBeDefined()
+    expect(operation!.parameters.filter(each => each.in === 'path').map(each => `{${each.name}}`)).toEqual(route.path.match(/\{\w+\}/g) ?? [])
+    expect(operation!.responses).toHaveProperty('500')
+  }
+  const names = Object.values(document.paths).flatMap(Object.values).map(operation => operation.operationId)
+  expect(new Set(names).size).toBe(names.length)
+})
+
+test('every reference leads somewhere, and the error table is in the envelope', () => {
+  const references = JSON.stringify(document).match(/"#\/components\/[^"]+"/g)!.map(text => JSON.parse(text) as string)
+  for (const reference of new Set(references)) expect(reference.slice(2).split('/').reduce((at: any, key) => at?.[key], document), reference).toBeDefined()
+  expect((document.components.schemas.Failure as any).properties.error.properties.code.enum).toEqual(Object.keys(errors))
+})
+
+test('it says who may call, with which permission of a key', () => {
+  expect(document.paths['/api/health']!.get!.security).toEqual([])
+  expect(document.paths['/api/projects']!.get!.security).toEqual([{ signIn: [] }])
+  expect(document.paths['/api/projects/{projectId}/cards']!.get!.security).toEqual([{ signIn: [] }, { apiKey: ['cards.read'] }])
+  expect(document.paths['/api/external/projects/{projectId}/cards']!.post!.security).toEqual([{ apiKey: ['cards.create'] }, { apiKey: ['pipelines.trigger'] }])
+})
+
+test('query parameters are plain numbers and booleans, and the upload is a multipart body', () => {
+  const list = document.paths['/api/projects/{projectId}/cards']!.get!
+  expect(list.parameters.find(each => each.name === 'limit')).toMatchObject({ in: 'query', required: false, schema: { type: 'integer', default: 1000 } })
+  expect(list.parameters.find(each => each.name === 'archived')).toMatchObject({ schema: { type: 'boolean', default: false } })
+  const upload = document.paths['/api/projects/{projectId}/cards/{cardId}/attachments']!.post!
+  expect(Object.keys(upload.requestBody!.content)).toEqual(['multipart/form-data'])
+  expect(document.paths['/api/external/projects/{projectId}/cards/{cardId}']!.get!.parameters[0]).toMatchObject({ schema: { type: 'integer' } })
+})
+
+test('the pages need no network, run nothing and escape what they show', async () => {
+  for (const path of ['/', '/api/docs']) {
+    const page = await board.request('GET', path, { token: null })
+    expect(page.status).toBe(200)
+    expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8')
+    expect(page.headers.get('content-security-policy')).toMatch(/^default-src 'none'; style-src 'sha256-[^']+'; /)
+    expect(page.text).not.toMatch(/<script|<link|src=|https?:\/\/(?!127\.0\.0\.1|localhost)/)
+  }
+  const docs = (await board.request('GET', '/api/docs', { token: null })).text
+  for (const { route } of rows) expect(docs).toContain(`<code>${route.path}</code>`)
+  expect(docs).toContain('a card&#39;s attachments')
+})
+
+test('the home page names the address by which it was asked for', async () => {
+  const { host, port } = new URL(board.url)
+  expect((await board.request('GET', '/', { token: null })).text).toContain(`board --url http://${host} auth login`)
+  expect((await board.request('HEAD', '/', { token: null })).text).toBe('')
+  expect(port).not.toBe('4400')
+})
+
+test('health and readiness answer without a sign-in, and readiness has really written', async () => {
+  expect((await board.request('GET', '/api/health', { token: null })).body).toEqual({ data: { status: 'ok', version: expect.stringMatching(/^\d+\.\d+\.\d+/) } })
+  const before = await writtenAt()
+  const askedAt = performance.now()
+  expect((await board.request('GET', '/api/ready', { token: null })).body).toEqual({ data: { status: 'ok' } })
+  const first = await writtenAt()
+  expect(first).not.toBe(before)
+  await Promise.all(Array.from({ length: 20 }, () => board.request('GET', '/api/ready', { token: null })))
+  // Writes are at least a second apart.
+  if (performance.now() - askedAt < 1000) expect(await writtenAt()).toBe(first)
+})
+
+test('the socket\'s path without an upgrade is answered like a route that is not there', async () => {
+  expect(await board.request('GET', '/api/ws', { token: null })).toMatchObject({ status: 404, body: { error: { code: 'NOT_FOUND' } } })
+})
+
+const writtenAt = async () => (await board.server.app.db.get<{ value: string }>('SELECT value FROM server_settings WHERE name = ?', ['ready']))?.value
