@@ -5,7 +5,7 @@ import { isExternal, paramsOf, textParams, type Route } from '../src/contract/ro
 /** What an internal route answers when a path names a row that cannot exist. */
 const missing: Record<string, ErrorCode> = {
   projectId: 'PROJECT_NOT_FOUND', boardId: 'BOARD_NOT_FOUND', columnId: 'COLUMN_NOT_FOUND', cardId: 'CARD_NOT_FOUND', attachmentId: 'ATTACHMENT_NOT_FOUND',
-  '/api/projects/{id}': 'PROJECT_NOT_FOUND', '/api/cards/{id}': 'CARD_NOT_FOUND', '/api/board-templates/{id}': 'TEMPLATE_NOT_FOUND', '/api/keys/{id}': 'KEY_NOT_FOUND', '/api/organizations/{id}': 'ORGANIZATION_NOT_FOUND',
+  '/api/projects/{id}': 'PROJECT_NOT_FOUND', '/api/cards/{id}': 'CARD_NOT_FOUND', '/api/board-templates/{id}': 'TEMPLATE_NOT_FOUND', '/api/keys/{id}': 'KEY_NOT_FOUND', '/api/organizations/{id}': 'ORGANIZATION_NOT_FOUND', '/api/credentials/{id}': 'CREDENTIAL_NOT_FOUND',
 }
 
 /** Makes the function that takes a path's raw parameters: rows' ids become integers, the rest decoded text. */

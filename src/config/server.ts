@@ -1,3 +1,5 @@
+import type { OauthClients } from './oauthClients.ts'
+
 /** How a server runs. Paths are absolute. */
 export interface ServerConfig {
   host: string
@@ -14,6 +16,8 @@ export interface ServerConfig {
   setupCode?: string
   /** The key that seals secrets in the database: 32 bytes in base64 or hexadecimal. Without it the data folder holds one. */
   secretKey?: string
+  /** The OAuth clients with which device authorizations start, by provider. */
+  oauthClients: OauthClients
   /** Folders below which a plain user may create projects while the server listens beyond loopback. */
   projectRoots: readonly string[]
   maxAttachmentBytes: number
@@ -24,7 +28,7 @@ export interface ServerConfig {
 }
 
 export const serverDefaults = {
-  host: '127.0.0.1', port: 4400, allowHosts: [], trustProxy: false, projectRoots: [], maxAttachmentBytes: 50 * 1024 * 1024,
+  host: '127.0.0.1', port: 4400, allowHosts: [], trustProxy: false, oauthClients: {}, projectRoots: [], maxAttachmentBytes: 50 * 1024 * 1024,
   externalRequestsPerMinute: 100, logLevel: 'warn', clock: () => new Date(),
 } satisfies Partial<ServerConfig>
 

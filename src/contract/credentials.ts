@@ -3,7 +3,11 @@ import { Count, Id, Name, Ref, text, Time } from './fields.ts'
 import { del, get, member, manager, patch, post, put, user } from './route.ts'
 
 export const CredentialProvider = v.picklist(['anthropic', 'openai', 'google', 'openrouter', 'github', 'custom'], 'must be anthropic, openai, google, openrouter, github or custom')
-const BaseUrl = v.pipe(text(1, 2000), v.url('must be a URL'), v.check(value => /^https?:$/.test(new URL(value).protocol), 'must be an http or https URL'))
+export type CredentialProvider = v.InferOutput<typeof CredentialProvider>
+const BaseUrl = v.pipe(
+  text(1, 2000), v.url('must be a URL'), v.check(value => /^https?:$/.test(new URL(value).protocol), 'must be an http or https URL'),
+  v.check(value => { const { username, password, search, hash } = new URL(value); return username + password + search + hash === '' }, 'must hold no user name, password, query or fragment'),
+)
 const ApiKey = v.pipe(text(1, 10_000), v.regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces'))
 
 export const Credential = v.object({ id: Id, name: Name, provider: CredentialProvider, baseUrl: v.nullable(v.string()), kind: v.picklist(['api_key', 'oauth']), createdAt: Time, updatedAt: Time })

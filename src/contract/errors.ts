@@ -61,6 +61,7 @@ export const errors = {
   INTERNAL: [500, 'Something went wrong.'],
   DATABASE_BUSY: [503, 'The database is busy; try again.'],
   DISK_FULL: [503, 'The disk is full; nothing was changed.'],
+  PROVIDER_UNAVAILABLE: [503, 'The provider could not be reached; try again later.'],
   SHUTTING_DOWN: [503, 'The server is shutting down.'],
 } as const satisfies Record<string, readonly [number, string]>
 

@@ -25,7 +25,7 @@ export async function insertUser(tx: Transaction, user: { email: string; display
   return { id: lastId, email: user.email, displayName: user.displayName, role: user.role }
 }
 
-const owned = ['organization_members', 'project_members', 'project_visits', 'api_keys', 'board_templates', 'panel_states', 'user_settings']
+const owned = ['organization_members', 'project_members', 'project_visits', 'api_keys', 'credentials', 'board_templates', 'panel_states', 'user_settings']
 
 /** Gives everything that one account owns to another one, which owns nothing yet. */
 export async function passOn(tx: Transaction, from: number, to: number): Promise<void> {
