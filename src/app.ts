@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import type { ServerConfig } from './config/server.ts'
 import { createOutbox, type Outbox } from './events/outbox.ts'
+import { createDeviceGrants, type DeviceGrants } from './identity/deviceGrants.ts'
 import { createIdentity, type Identity } from './identity/identity.ts'
 import { createSeal, type Seal } from './identity/seal.ts'
 import { openDatabase, type Database } from './store/database.ts'
@@ -16,6 +17,7 @@ export interface App {
   outbox: Outbox
   identity: Identity
   seal: Seal
+  deviceGrants: DeviceGrants
   /** Where attachments are kept. */
   attachmentsDir: string
   peerOf(request: IncomingMessage): Peer
@@ -33,11 +35,13 @@ export async function createApp(config: ServerConfig): Promise<App> {
   await migrate(db)
   const outbox = createOutbox(db)
   const identity = await createIdentity(config, db)
+  const deviceGrants = createDeviceGrants({ config, db, seal })
   return {
-    config, db, outbox, identity, seal, attachmentsDir, peerOf: peerReader(config),
+    config, db, outbox, identity, seal, deviceGrants, attachmentsDir, peerOf: peerReader(config),
     close: async () => {
       outbox.close()
       identity.close()
+      await deviceGrants.close()
       await db.close()
     },
   }

@@ -6,6 +6,7 @@ import { authRoutes } from './auth.ts'
 import { boardsRoutes } from './boards.ts'
 import { cardsRoutes } from './cards.ts'
 import { columnsRoutes } from './columns.ts'
+import { credentialsRoutes } from './credentials.ts'
 import { externalRoutes } from './external.ts'
 import { keysRoutes } from './keys.ts'
 import { organizationsRoutes } from './organizations.ts'
@@ -19,5 +20,5 @@ import { usersRoutes } from './users.ts'
 /** A handler for each row of the contract. */
 export const handlers = (app: App): { [Resource in keyof Contract]: Handlers<Contract[Resource]> } => ({
   server: serverRoutes(app), auth: authRoutes(app), users: usersRoutes(app), keys: keysRoutes(app), organizations: organizationsRoutes(app), projects: projectsRoutes(app), boards: boardsRoutes(app),
-  columns: columnsRoutes(app), templates: templatesRoutes(app), cards: cardsRoutes(app), attachments: attachmentsRoutes(app), panelStates: panelStatesRoutes(app), settings: settingsRoutes(app), external: externalRoutes(app),
+  columns: columnsRoutes(app), templates: templatesRoutes(app), cards: cardsRoutes(app), attachments: attachmentsRoutes(app), panelStates: panelStatesRoutes(app), settings: settingsRoutes(app), credentials: credentialsRoutes(app), external: externalRoutes(app),
 })
