@@ -33,7 +33,8 @@ export async function remove(tx: Transaction, caller: Caller, id: number): Promi
 /** @throws Problem CREDENTIAL_NOT_FOUND */
 export async function usage(db: Reader, caller: Caller, id: number): Promise<Usage> {
   await find(db, caller, id)
-  return { ...await sumUsage(db, id), byDay: await listUsage(db, id, mostUsageDays) }
+  const { sessions, inputTokens, outputTokens, costUsd } = await sumUsage(db, id)
+  return { sessions, inputTokens, outputTokens, costUsd, byDay: await listUsage(db, id, mostUsageDays) }
 }
 
 /** Has a project's agents use one of the caller's credentials, or none. @throws Problem PROJECT_NOT_FOUND, CREDENTIAL_NOT_FOUND */

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { clientVariable, type OauthClient } from '../config/oauthClients.ts'
 import type { ServerConfig } from '../config/server.ts'
@@ -8,7 +9,7 @@ import { find } from '../domain/credentials.ts'
 import { countPendingAuthorizations, insertCredential, readCredential, setAuthorization, type CredentialRow } from '../store/credentials.ts'
 import type { Database, Reader } from '../store/database.ts'
 import { secretPlace } from './credentials.ts'
-import { pollDeviceCode, refresh, requestDeviceCode, type PollResult, type Tokens, type TokenSource } from './oauth.ts'
+import { pollDeviceCode, refresh, requestDeviceCode, requireDeviceAuthorization, type PollResult, type Tokens, type TokenSource } from './oauth.ts'
 import type { Secret } from './providers.ts'
 import type { Seal } from './seal.ts'
 
@@ -43,6 +44,8 @@ export function createDeviceGrants(parts: Parts): DeviceGrants {
   const polls = new Map<number, Promise<void>>()
   const refreshes = new Map<number, Promise<Tokens>>()
   const closing = new AbortController()
+  // Every poll listens.
+  setMaxListeners(0, closing.signal)
 
   const follow = (id: number, deviceCode: string) => {
     // A poll that fails goes on when somebody asks for the status.
@@ -78,6 +81,7 @@ export function createDeviceGrants(parts: Parts): DeviceGrants {
 }
 
 async function begin({ config, db, seal }: Parts, caller: Caller, request: DeviceRequest): Promise<StartedGrant & { deviceCode: string }> {
+  requireDeviceAuthorization(request.provider)
   const { client, isServersClient } = clientFor(config, request)
   await requireRoom(db, caller, config.clock().toISOString())
   const { source, deviceCode, userCode, verificationUri, expiresInSecs, intervalSecs } = await requestDeviceCode(request.provider, request.baseUrl, client)

@@ -23,9 +23,14 @@ interface Endpoints { issuer: string; token_endpoint: string; device_authorizati
 /** openid-client is loaded when somebody first authorizes. */
 const load = () => import('openid-client')
 
+/** @throws Problem VALIDATION_FAILED for a provider that keeps API keys only */
+export function requireDeviceAuthorization(provider: CredentialProvider): void {
+  if (provider !== 'github' && provider !== 'google' && provider !== 'custom') throw invalid('provider', `${provider} has no device authorization; keep an API key instead`)
+}
+
 /**
- * Asks a provider for a device code.
- * @throws Problem VALIDATION_FAILED where the provider has no device authorization or refuses the client, PROVIDER_UNAVAILABLE
+ * Asks a provider that has device authorization for a device code.
+ * @throws Problem VALIDATION_FAILED where the server at `baseUrl` has none, or refuses the client; PROVIDER_UNAVAILABLE
  */
 export async function requestDeviceCode(provider: CredentialProvider, baseUrl: string | undefined, client: OauthClient): Promise<DeviceCode> {
   const { scope, ...server } = await endpointsOf(provider, baseUrl, client.clientId)
@@ -74,8 +79,7 @@ async function endpointsOf(provider: CredentialProvider, baseUrl: string | undef
     const origin = new URL(baseUrl ?? 'https://oauth2.googleapis.com').origin
     return { issuer: baseUrl === undefined ? 'https://accounts.google.com' : origin, token_endpoint: `${origin}/token`, device_authorization_endpoint: `${origin}/device/code`, scope: 'openid email' }
   }
-  if (provider === 'custom') return discover(baseUrl, clientId)
-  throw invalid('provider', `${provider} has no device authorization; keep an API key instead`)
+  return discover(baseUrl, clientId)
 }
 
 async function discover(baseUrl: string | undefined, clientId: string): Promise<Endpoints> {
