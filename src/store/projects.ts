@@ -35,6 +35,10 @@ export const updateProject = async (tx: Transaction, id: number, project: { name
   await tx.run('UPDATE projects SET name = ?, path = ?, organization_id = ?, updated_at = ? WHERE id = ?', [project.name, project.path, project.organizationId, tx.now, id])
 }
 
+export const listOwnedProjects = async (db: Reader, ownerId: number): Promise<number[]> => (await db.all<{ id: number }>('SELECT id FROM projects WHERE owner_id = ? ORDER BY id', [ownerId])).map(({ id }) => id)
+export const countOwnedProjects = async (db: Reader, ownerId: number): Promise<number> => (await db.get<{ total: number }>('SELECT count(*) AS total FROM projects WHERE owner_id = ?', [ownerId]))!.total
+export const setProjectOwner = async (tx: Transaction, id: number, ownerId: number): Promise<void> => { await tx.run('UPDATE projects SET owner_id = ?, updated_at = ? WHERE id = ?', [ownerId, tx.now, id]) }
+
 /** Changes which credential a project's agents use. */
 export const setProjectCredential = async (tx: Transaction, id: number, credentialId: number | null): Promise<void> => { await tx.run('UPDATE projects SET credential_id = ?, updated_at = ? WHERE id = ?', [credentialId, tx.now, id]) }
 
