@@ -9,6 +9,7 @@ import { runtimeFile, type Runtime } from '../src/config/paths.ts'
 import { isLoopbackHost, type ServerConfig } from '../src/config/server.ts'
 import { version } from '../src/config/version.ts'
 import { Problem } from '../src/contract/errors.ts'
+import { isOpen, requireClosedDoor } from '../src/identity/authSettings.ts'
 import { takeLock } from '../src/store/lock.ts'
 import { createHttp } from './http.ts'
 import type { Log } from './log.ts'
@@ -31,7 +32,7 @@ export interface RunningServer {
 
 /**
  * Starts a server on its data folder and leaves `daemon.json` there.
- * @throws Problem SERVER_ALREADY_RUNNING, or the error of listening (EADDRINUSE, ...)
+ * @throws Problem SERVER_ALREADY_RUNNING, CONFLICT when authentication is off but others could reach it, or the error of listening (EADDRINUSE, ...)
  */
 export async function startServer(config: ServerConfig, log: Log): Promise<RunningServer> {
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
@@ -40,6 +41,8 @@ export async function startServer(config: ServerConfig, log: Log): Promise<Runni
   let app: App | undefined
   try {
     app = await createApp(config)
+    await requireClosedDoor(app)
+    if (await isOpen(app)) log('warn', 'Authentication is switched off: everybody on this machine acts as super_admin.')
     return await serveApp(app, log, unlock)
   } catch (error) {
     await app?.close()
