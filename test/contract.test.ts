@@ -11,7 +11,7 @@ import { seed, type Seed } from './seed.ts'
 
 const ada = { email: 'ada@example.org', password: 'correct horse' }
 /** Rows that a board without agents, or a plain request, cannot answer with success. */
-const refusals: Record<string, ErrorCode> = { 'external.cancelAgent': 'AGENT_NOT_RUNNING', 'server.socket': 'NOT_FOUND' }
+const refusals: Record<string, ErrorCode> = { 'external.cancelAgent': 'AGENT_NOT_RUNNING', 'server.socket': 'NOT_FOUND', 'credentials.initOauth': 'VALIDATION_FAILED' }
 
 let board: TestBoard
 const ranks = ['viewer', 'member', 'admin'] as const

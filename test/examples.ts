@@ -12,7 +12,7 @@ type Examples = { [Resource in keyof Contract]: { [Name in keyof Contract[Resour
 
 /** An input that each row answers with success on fresh seeds. A new row without one is a type error here. */
 export const examples = (seed: Seed): Examples => {
-  const { projectId, boardId, otherBoardId, columnId, activeColumnId, doneColumnId, emptyColumnId, cardId, archivedCardId, deletedCardId, attachmentId, keyId, templateId, organizationId } = seed
+  const { projectId, boardId, otherBoardId, columnId, activeColumnId, doneColumnId, emptyColumnId, cardId, archivedCardId, deletedCardId, attachmentId, keyId, templateId, organizationId, credentialId, grantId } = seed
   const card = { projectId, cardId }
   return {
     server: { health: {}, ready: {}, home: {}, openapi: {}, docs: {}, socket: {} },
@@ -44,6 +44,11 @@ export const examples = (seed: Seed): Examples => {
     panelStates: { get: { projectId }, set: { projectId, [cardId]: { width: 300 } }, delete: card },
     settings: {
       getUser: {}, setUser: { theme: 'dark', highContrast: true, sidebarExpanded: false, agentReasoning: false, statusLine: false, hiddenToolTypes: ['read'] }, getShortcuts: {}, setShortcuts: { help: '?,f1' },
+    },
+    credentials: {
+      list: {}, create: { name: 'Mine', provider: 'openai', apiKey: 'sk-example-0123456789', baseUrl: 'https://example.org' }, get: { id: credentialId }, update: { id: credentialId, name: 'Ours', apiKey: 'sk-other-0123456789', baseUrl: 'https://example.org' },
+      delete: { id: credentialId }, verify: { id: credentialId }, usage: { id: credentialId }, initOauth: { provider: 'github', name: 'Mine' }, oauthStatus: { id: grantId },
+      choose: { projectId, credentialId: null }, chooseForCard: { ...card, credentialId: null },
     },
     external: {
       boards: { projectId }, list: { projectId, columnId: Number(columnId), status: 'idle', label: 'x', limit: 10, cursor: 0 }, create: { projectId, title: 'Made outside', prompt: 'p', columnId: Number(columnId), useWorktree: false }, get: card, stats: { projectId },

@@ -200,7 +200,7 @@ describe('the seal', () => {
   it('refuses text that is damaged in any part', async () => {
     const { id } = await add()
     const parts = (await sealedOf(id)).split('.')
-    const damaged = [...parts.map((part, at) => parts.map((each, index) => index === at ? each.replace(/^./, first => first === 'A' ? 'B' : 'A') : each).join('.')), parts.slice(0, 4).join('.'), '', '1', 'x.y.z', parts.map((part, at) => at === 3 ? part.slice(0, 6) : part).join('.')]
+    const damaged = [...parts.map((_, at) => parts.map((each, index) => index === at ? each.replace(/^./, first => first === 'A' ? 'B' : 'A') : each).join('.')), parts.slice(0, 4).join('.'), '', '1', 'x.y.z', parts.map((part, at) => at === 3 ? part.slice(0, 6) : part).join('.')]
     for (const text of damaged) {
       await setSealed(id, text)
       expect(codeOf(await request('POST', `/api/credentials/${id}/verify`)), text).toEqual([409, 'SEALED_WITH_OTHER_KEY'])
