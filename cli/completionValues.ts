@@ -16,6 +16,7 @@ const sources: Record<string, Source> = {
   card: cardCandidates,
   template: async ({ client }) => named(await client.templates.list()),
   key: async ({ client }) => named(await client.keys.list(), key => key.scope),
+  credential: async ({ client }) => named(await client.credentials.list(), credential => credential.provider),
   organization: async ({ client }) => named(await client.organizations.list()),
 }
 

@@ -75,6 +75,13 @@ export async function resolveKey(context: Context, wanted: string): Promise<Name
   return pickNamed('key', await context.client.keys.list(), wanted, 'board keys list')
 }
 
+export async function resolveCredential(context: Context, wanted: string): Promise<Named> {
+  return pickNamed('credential', await context.client.credentials.list(), wanted, 'board credentials list')
+}
+
+/** The id of one of the caller's credentials to be used, or null for `none`. */
+export const chosenCredential = async (context: Context, wanted: string): Promise<string | null> => wanted === 'none' ? null : (await resolveCredential(context, wanted)).id
+
 /** A project's boards through whichever routes the token may call. */
 export async function boardsOf(context: Context, projectId: string): Promise<Named[]> {
   if (!context.external) return context.client.boards.list({ projectId })

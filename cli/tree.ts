@@ -27,6 +27,7 @@ export const nouns: readonly Noun[] = [
   { name: 'columns', alias: 'column', summary: 'Manage a board\'s columns', group: 'Set up projects', load: () => import('./commands/columns.ts') },
   { name: 'templates', alias: 'template', summary: 'Manage the templates of boards', group: 'Set up projects', load: () => import('./commands/templates.ts') },
   { name: 'orgs', alias: 'org', summary: 'Manage organizations', group: 'Set up projects', load: () => import('./commands/orgs.ts') },
+  { name: 'credentials', alias: 'credential', summary: 'Keep what agents need to call their providers', group: 'Set up projects', load: () => import('./commands/credentials.ts') },
   { name: 'auth', summary: 'Sign in and out', group: 'Sign in', load: () => import('./commands/auth.ts') },
   { name: 'whoami', summary: 'Show who you are', group: 'Sign in', load: () => import('./commands/whoami.ts') },
   { name: 'profile', alias: 'profiles', summary: 'Keep several servers apart', group: 'Sign in', load: () => import('./commands/profile.ts') },
