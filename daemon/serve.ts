@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createApp, type App } from '../src/app.ts'
 import { runtimeFile, type Runtime } from '../src/config/paths.ts'
-import { isLoopbackHost, type ServerConfig } from '../src/config/server.ts'
+import { isLoopbackHost, reachable, type ServerConfig } from '../src/config/server.ts'
 import { version } from '../src/config/version.ts'
 import { Problem } from '../src/contract/errors.ts'
 import { isOpen, requireClosedDoor } from '../src/identity/authSettings.ts'
@@ -91,9 +91,6 @@ async function drain(server: HttpServer, closed: Promise<unknown>): Promise<void
   server.closeAllConnections()
   await closed
 }
-
-/** Where clients on this machine reach a server that listens on this host. */
-const reachable = (host: string) => host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
 
 /** The file appears whole: written beside, then renamed. */
 function leaveRuntime(config: ServerConfig, runtime: Runtime): void {

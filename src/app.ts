@@ -5,6 +5,7 @@ import type { ServerConfig } from './config/server.ts'
 import { createOutbox, type Outbox } from './events/outbox.ts'
 import { createDeviceGrants, type DeviceGrants } from './identity/deviceGrants.ts'
 import { createIdentity, type Identity } from './identity/identity.ts'
+import { createOidc, type Oidc } from './identity/oidc.ts'
 import { createSeal, type Seal } from './identity/seal.ts'
 import { openDatabase, type Database } from './store/database.ts'
 import { migrate } from './store/migrate.ts'
@@ -18,6 +19,7 @@ export interface App {
   identity: Identity
   seal: Seal
   deviceGrants: DeviceGrants
+  oidc: Oidc
   /** Where attachments are kept. */
   attachmentsDir: string
   peerOf(request: IncomingMessage): Peer
@@ -36,8 +38,9 @@ export async function createApp(config: ServerConfig): Promise<App> {
   const outbox = createOutbox(db)
   const identity = await createIdentity(config, db)
   const deviceGrants = createDeviceGrants({ config, db, seal })
+  const oidc = createOidc({ config, db, identity, seal })
   return {
-    config, db, outbox, identity, seal, deviceGrants, attachmentsDir, peerOf: peerReader(config),
+    config, db, outbox, identity, seal, deviceGrants, oidc, attachmentsDir, peerOf: peerReader(config),
     close: async () => {
       outbox.close()
       identity.close()

@@ -10,6 +10,7 @@ import { credentialsRoutes } from './credentials.ts'
 import { externalRoutes } from './external.ts'
 import { keysRoutes } from './keys.ts'
 import { membersRoutes } from './members.ts'
+import { oidcRoutes } from './oidc.ts'
 import { organizationsRoutes } from './organizations.ts'
 import { panelStatesRoutes } from './panelStates.ts'
 import { projectsRoutes } from './projects.ts'
@@ -21,5 +22,5 @@ import { usersRoutes } from './users.ts'
 /** A handler for each row of the contract. */
 export const handlers = (app: App): { [Resource in keyof Contract]: Handlers<Contract[Resource]> } => ({
   server: serverRoutes(app), auth: authRoutes(app), users: usersRoutes(app), keys: keysRoutes(app), organizations: organizationsRoutes(app), members: membersRoutes(app), projects: projectsRoutes(app), boards: boardsRoutes(app),
-  columns: columnsRoutes(app), templates: templatesRoutes(app), cards: cardsRoutes(app), attachments: attachmentsRoutes(app), panelStates: panelStatesRoutes(app), settings: settingsRoutes(app), credentials: credentialsRoutes(app), external: externalRoutes(app),
+  columns: columnsRoutes(app), templates: templatesRoutes(app), cards: cardsRoutes(app), attachments: attachmentsRoutes(app), panelStates: panelStatesRoutes(app), settings: settingsRoutes(app), oidc: oidcRoutes(app), credentials: credentialsRoutes(app), external: externalRoutes(app),
 })

@@ -32,5 +32,8 @@ export const serverDefaults = {
   externalRequestsPerMinute: 100, logLevel: 'warn', clock: () => new Date(),
 } satisfies Partial<ServerConfig>
 
+/** Where clients on this machine reach a server that listens on this host. */
+export const reachable = (host: string): string => host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
+
 /** Whether a name or address means this machine only. */
 export const isLoopbackHost = (host: string): boolean => host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host) || host.endsWith('.localhost')

@@ -2,6 +2,7 @@ import type { Peer } from '../config/peer.ts'
 import { Problem } from '../contract/errors.ts'
 import { hashToken, mint } from '../ids/token.ts'
 import type { Reader, Transaction } from '../store/database.ts'
+import { markSelfRegistered } from '../store/oidc.ts'
 import { deleteSignInToken, insertSignInToken } from '../store/signInTokens.ts'
 import { findUserByEmail, hasUsers, insertUser, localOperator, passOn, searchUsers, type UserRow } from '../store/users.ts'
 import { signInMs } from './authenticate.ts'
@@ -9,6 +10,7 @@ import { readAuthSettings } from './authSettings.ts'
 import type { Caller } from '../domain/caller.ts'
 import { takeInvitations } from '../domain/members.ts'
 import type { Realm } from './identity.ts'
+import { isOidcConfigured } from './oidcSettings.ts'
 import { hashPassword, verifyPassword } from './passwords.ts'
 
 /** Somebody who has just signed in; `token` is shown this once. */
@@ -16,9 +18,9 @@ export interface SignedInUser { token: string; user: UserRow }
 interface Credentials { email: string; password: string }
 type SignUp = Credentials & { displayName?: string }
 
-/** How one signs in here (specification "Settings"). There is no other way than with an account yet. */
+/** How one signs in here (specification "Settings"). */
 export const authStatus = async (realm: Realm): Promise<{ authEnabled: boolean; oidcEnabled: boolean; hasUsers: boolean }> =>
-  ({ authEnabled: (await readAuthSettings(realm)).enabled, oidcEnabled: false, hasUsers: await hasUsers(realm.db) })
+  ({ authEnabled: (await readAuthSettings(realm)).enabled, oidcEnabled: await isOidcConfigured(realm.db), hasUsers: await hasUsers(realm.db) })
 
 /**
  * Creates the first user, a super_admin, who takes over what the local operator owns (specification "Authentication").
@@ -78,6 +80,7 @@ export async function register(realm: Realm, input: SignUp, peer: Peer): Promise
     await requireRegistration({ ...realm, db: tx })
     if (await findUserByEmail(tx, input.email)) throw new Problem('EMAIL_TAKEN')
     const user = await insertUser(tx, { ...profileOf(input), role: 'user', passwordHash })
+    await markSelfRegistered(tx, user.id)
     await takeInvitations(tx, user)
     return signIn(tx, user, passwordHash)
   })

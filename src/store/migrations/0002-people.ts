@@ -2,6 +2,7 @@
 export default /* sql */ `
 ALTER TABLE users ADD COLUMN oidc_issuer TEXT;
 ALTER TABLE users ADD COLUMN oidc_subject TEXT;
+ALTER TABLE users ADD COLUMN self_registered INTEGER NOT NULL DEFAULT 0;
 CREATE UNIQUE INDEX users_by_oidc ON users(oidc_issuer, oidc_subject) WHERE oidc_subject IS NOT NULL;
 
 CREATE TABLE invitations (
