@@ -23,8 +23,8 @@ const columns: Column<Credential>[] = [
   { name: 'provider', value: credential => credential.provider }, { name: 'kind', value: credential => credential.kind },
   { name: 'baseUrl', header: 'BASE URL', style: 'text', value: credential => credential.baseUrl }, { name: 'createdAt', header: 'CREATED', style: 'time', value: credential => credential.createdAt },
 ]
-const fields: Column<Masked>[] = [
-  ...columns, { name: 'apiKey', header: 'API key', value: credential => credential.apiKey }, { name: 'updatedAt', header: 'Updated', style: 'time', value: credential => credential.updatedAt },
+const fields: Column<Masked & { authorization: string | null }>[] = [
+  ...columns, { name: 'apiKey', header: 'API key', value: credential => credential.apiKey }, { name: 'authorization', value: credential => credential.authorization }, { name: 'updatedAt', header: 'Updated', style: 'time', value: credential => credential.updatedAt },
 ]
 const days: Column<Day>[] = [
   { name: 'day', value: day => day.day }, { name: 'sessions', align: 'right', value: day => day.sessions }, { name: 'inputTokens', header: 'INPUT TOKENS', align: 'right', value: day => day.inputTokens },
@@ -42,7 +42,9 @@ export function register(credentials: Command): void {
   const view = credentials.command('view <credential>').summary('Show a credential').description('Show a credential, with no more of its API key than the last four characters.')
     .action(async (wanted: string) => {
       const context = await openUserContext(view)
-      await context.out.record(await context.client.credentials.get({ id: (await resolveCredential(context, wanted)).id }), fields)
+      const credential = await context.client.credentials.get({ id: (await resolveCredential(context, wanted)).id })
+      const authorization = credential.kind === 'oauth' ? (await context.client.credentials.oauthStatus({ id: credential.id })).status : null
+      await context.out.record({ ...credential, authorization }, fields)
     })
   example(view, 'board credentials view work')
   registerAdd(credentials)

@@ -27,11 +27,11 @@ interface Key { bytes: Buffer; fingerprint: string }
 /**
  * AES-256-GCM under BOARD_SECRET_KEY, or else under `secret.key` in the data folder, which is made when it is first needed.
  * Sealed text is `version.fingerprint.nonce.tag.ciphertext`, and the first two are authenticated with the place.
- * @throws Problem SEALED_WITH_OTHER_KEY when BOARD_SECRET_KEY is no key
+ * @throws Problem VALIDATION_FAILED when BOARD_SECRET_KEY is no key
  */
 export function createSeal({ secretKey, dataDir }: Pick<ServerConfig, 'secretKey' | 'dataDir'>): Seal {
-  let key = secretKey === undefined ? undefined : toKey(secretKey, `BOARD_SECRET_KEY must be ${wanted}.`)
-  const useKey = () => key ??= toKey(readOrMakeKeyFile(join(dataDir, keyFile)), `${keyFile} in the data folder is damaged: it must hold ${wanted}.`)
+  let key = secretKey === undefined ? undefined : toKey(secretKey) ?? refuse('VALIDATION_FAILED', `BOARD_SECRET_KEY must be ${wanted}.`)
+  const useKey = () => key ??= toKey(readOrMakeKeyFile(join(dataDir, keyFile))) ?? refuse('SEALED_WITH_OTHER_KEY', `${keyFile} in the server's data folder is damaged: it must hold ${wanted}.`)
   return {
     seal: (place, secret) => seal(useKey(), place, secret),
     open: (place, sealed) => open(useKey(), place, sealed),
@@ -60,10 +60,10 @@ function open({ bytes, fingerprint }: Key, place: string, sealed: string): strin
 
 const boundData = (fingerprint: string, place: string) => Buffer.from(`${version}.${fingerprint}.${place}`)
 
-/** The fingerprint tells keys apart and says nothing about them. */
-function toKey(text: string, complaint: string): Key {
+/** A key from its text, with a fingerprint that tells keys apart and says nothing about them. */
+function toKey(text: string): Key | undefined {
   const bytes = /^[0-9a-f]{64}$/i.test(text) ? Buffer.from(text, 'hex') : /^[\w+/-]{43}=?$/.test(text) ? Buffer.from(text, 'base64') : undefined
-  if (bytes?.length !== keyBytes) throw new Problem('SEALED_WITH_OTHER_KEY', complaint)
+  if (bytes?.length !== keyBytes) return undefined
   return { bytes, fingerprint: Buffer.from(hkdfSync('sha256', bytes, '', 'board key fingerprint', 6)).toString('base64url') }
 }
 
@@ -93,3 +93,5 @@ function makeKeyFile(path: string): string {
   try { fsyncSync(folder) } finally { closeSync(folder) }
   return text
 }
+
+function refuse(code: 'VALIDATION_FAILED' | 'SEALED_WITH_OTHER_KEY', message: string): never { throw new Problem(code, message) }

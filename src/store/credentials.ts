@@ -41,9 +41,6 @@ export const countPendingAuthorizations = async (db: Reader, userId: number, now
 /** Deletes a credential; projects, cards and organizations that used it have none then. */
 export const deleteCredential = async (tx: Transaction, id: number): Promise<void> => { await tx.run('DELETE FROM credentials WHERE id = ?', [id]) }
 
-/** Deletes every credential of an account. */
-export const deleteCredentialsOf = async (tx: Transaction, userId: number): Promise<void> => { await tx.run('DELETE FROM credentials WHERE user_id = ?', [userId]) }
-
 export const setOrganizationCredential = async (tx: Transaction, organizationId: number, credentialId: number | null): Promise<void> => {
   await tx.run('UPDATE organizations SET default_credential_id = ? WHERE id = ?', [credentialId, organizationId])
 }
