@@ -28,9 +28,9 @@ export async function loadAll(program: Command): Promise<Command> {
 
 const loaded = new WeakSet<Command>()
 
-/** Loads what is below one noun, once. */
+/** Loads what is below one noun, once. A verb may be called like a noun (`settings auth`). */
 export async function load(command: Command): Promise<void> {
-  const noun = nouns.find(({ name }) => name === command.name())
+  const noun = command.parent?.parent ? undefined : nouns.find(({ name }) => name === command.name())
   if (!noun || loaded.has(command)) return
   loaded.add(command)
   const file = await noun.load()

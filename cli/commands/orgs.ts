@@ -6,6 +6,7 @@ import { example } from '../help.ts'
 import type { Column } from '../output.ts'
 import { confirm } from '../prompt.ts'
 import { chosenCredential, resolveOrganization } from '../resolve.ts'
+import { registerMember } from './orgs-member.ts'
 
 type Organization = Output<Contract['organizations']['get']>
 
@@ -49,6 +50,7 @@ export function register(orgs: Command): void {
   example(rename, 'board orgs rename acme "Acme Ltd"')
   registerDelete(orgs)
   registerCredential(orgs)
+  registerMember(orgs)
 }
 
 function registerDelete(orgs: Command): void {

@@ -9,6 +9,7 @@ import type { Column } from '../output.ts'
 import { changeProfile } from '../profiles.ts'
 import { confirmByName } from '../prompt.ts'
 import { chosenCredential, resolveOrganization, resolveProject, type Named } from '../resolve.ts'
+import { registerMember } from './projects-member.ts'
 
 type Project = Output<Contract['projects']['get']>
 type Stats = Output<Contract['projects']['stats']>
@@ -45,6 +46,7 @@ export function register(projects: Command): void {
   registerOrder(projects)
   registerContents(projects)
   registerCredential(projects)
+  registerMember(projects)
 }
 
 /** The project that is named, else the current one. */
