@@ -2,11 +2,12 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Client } from '../../src/client/index.ts'
 import { takeInvitations } from '../../src/domain/members.ts'
 import { atOnce } from '../atOnce.ts'
-import { startBoard, type Reply, type TestBoard } from '../helper.ts'
+import { eventually, startBoard, type Reply, type TestBoard } from '../helper.ts'
 import { follow, type LiveSocket } from '../liveSocket.ts'
 
 interface Person { id: string; email: string; token: string; client: Client }
 
+const withinASecond = 1000
 let board: TestBoard
 let root: Person
 let owner: Person
@@ -88,7 +89,8 @@ describe('members', () => {
     await owner.client.members.remove({ projectId: id, userId: one.id })
     expect(codeOf(await request('GET', `/api/projects/${id}`, one))).toEqual([404, 'PROJECT_NOT_FOUND'])
     expect(codeOf(await board.request('GET', `/api/external/projects/${id}/stats`, { token: key }))).toEqual([404, 'PROJECT_NOT_FOUND'])
-    expect((await live.message('error')).data).toMatchObject({ code: 'PROJECT_NOT_FOUND', projectId: id })
+    const refusal = await eventually('the end of the subscription', () => live.messages.find(({ type }) => type === 'error'), withinASecond)
+    expect(refusal.data).toMatchObject({ code: 'PROJECT_NOT_FOUND', projectId: id })
     await owner.client.cards.create({ projectId: id, title: 'unheard' })
     live.send({ type: 'ping' })
     await live.message('pong')

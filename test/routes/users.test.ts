@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Client } from '../../src/client/index.ts'
 import { atOnce } from '../atOnce.ts'
-import { startBoard, type Reply, type TestBoard } from '../helper.ts'
+import { eventually, startBoard, type Reply, type TestBoard } from '../helper.ts'
 import { follow, openSocket, type LiveSocket } from '../liveSocket.ts'
 
 type Role = 'super_admin' | 'admin' | 'user'
@@ -137,7 +137,7 @@ describe('a role change', () => {
     await root.users.update({ id: admin.id, role: 'user' })
     expect(codeOf(await users('GET', '', admin.token))).toEqual([403, 'FORBIDDEN'])
     expect(codeOf(await request('GET', `/api/projects/${projectId}`, admin.token))).toEqual([404, 'PROJECT_NOT_FOUND'])
-    const refusal = await live.message('error')
+    const refusal = await eventually('the end of the subscription', () => live.messages.find(({ type }) => type === 'error'), withinASecond)
     expect(refusal.data).toMatchObject({ code: 'PROJECT_NOT_FOUND', projectId })
     await root.cards.create({ projectId, title: 'unheard' })
     live.send({ type: 'ping' })
