@@ -41,7 +41,7 @@ export async function requestDeviceCode(provider: CredentialProvider, baseUrl: s
   if (!/^https?:\/\//i.test(code.verification_uri) || !URL.canParse(code.verification_uri)) throw invalid('provider', `${provider} named no page on which to authorize`)
   return {
     source, deviceCode: code.device_code, userCode: code.user_code.slice(0, 100), verificationUri: new URL(code.verification_uri).href,
-    expiresInSecs: Math.min(longestSecs, code.expires_in), intervalSecs: Math.max(leastIntervalSecs, code.interval ?? usualIntervalSecs),
+    expiresInSecs: Math.min(longestSecs, code.expires_in), intervalSecs: Math.min(longestSecs, Math.max(leastIntervalSecs, code.interval ?? usualIntervalSecs)),
   }
 }
 

@@ -30,6 +30,7 @@ const begun = async (body: Record<string, unknown> = {}, on = board): Promise<st
 }
 const statusOf = async (id: string, on = board): Promise<string> => (await on.client.credentials.oauthStatus({ id })).status
 const becomes = (id: string, status: string, on = board) => eventually(`the status ${status}`, async () => await statusOf(id, on) === status, 10_000)
+const intervalOf = async (id: string) => JSON.parse((await board.server.app.db.get<{ oauth: string }>('SELECT oauth FROM credentials WHERE id = ?', [Number(id)]))!.oauth).intervalSecs
 const codeOf = ({ status, body }: Reply) => [status, body?.error?.code]
 const onDisk = (dataDir = board.dataDir) => readdirSync(dataDir, { withFileTypes: true }).filter(entry => entry.isFile()).map(entry => readFileSync(join(dataDir, entry.name), 'latin1')).join('\n')
 
@@ -61,16 +62,25 @@ describe('a device authorization', () => {
   })
 
   it('keeps to a slower pace when the provider asks for it, and after a failure', async () => {
-    const intervalOf = async (id: string) => JSON.parse((await board.server.app.db.get<{ oauth: string }>('SELECT oauth FROM credentials WHERE id = ?', [Number(id)]))!.oauth).intervalSecs
     provider.outcome = 'slow_down'
     const [slowed, failed] = [await begun(), await begun({ provider: 'github', baseUrl: provider.url })]
     provider.on('/login/oauth/access_token', (_, response) => { response.writeHead(502).end() })
     for (const id of [slowed, failed]) {
-      expect(await intervalOf(id)).toBe(1)
       await eventually('a slower pace', async () => await intervalOf(id) === 6)
       expect(await statusOf(id)).toBe('pending')
       await board.client.credentials.delete({ id })
     }
+  })
+
+  it('takes no pace that is too fast, or too slow for a timer', async () => {
+    for (const interval of [0.001, 1e12]) {
+      provider.on('/device', (_, response) => json(response, 200, { device_code: 'd', user_code: 'u', verification_uri: provider.url, expires_in: 1e12, interval }))
+      const { body: { data } } = await start()
+      expect(await intervalOf(data.credentialId)).toBe(interval < 1 ? 1 : 3600)
+      expect(data.expiresAt).toBe(new Date(now + 3_600_000).toISOString())
+      await board.client.credentials.delete({ id: data.credentialId })
+    }
+    expect(provider.asked('/token')).toEqual([])
   })
 
   it.each([['access_denied', 'failed'], ['invalid_grant', 'failed'], ['expired_token', 'expired']])('ends when the provider answers %s', async (error, status) => {
