@@ -6,6 +6,7 @@ import { example } from '../help.ts'
 import { readText } from '../prompt.ts'
 import { nearest } from '../text.ts'
 import { registerAuth } from './settings-auth.ts'
+import { registerOidc } from './settings-oidc.ts'
 
 type Values = Record<string, unknown>
 interface Group { about: string; get(context: Context): Promise<Values>; set(context: Context, values: Values): Promise<Values> }
@@ -26,6 +27,7 @@ export function register(command: Command): void {
   'board settings set user -f theme=dark -f highContrast=true', 'board settings set shortcuts -f quit=q')
     .action((name: string, options: { field?: string[]; file?: string }) => set(command, name, options))
   registerAuth(command)
+  registerOidc(command)
 }
 
 async function get(command: Command, name: string | undefined): Promise<void> {
