@@ -149,6 +149,11 @@ function responses(resource: string, route: Route): Operation['responses'] {
 const rawAnswers: Record<string, Operation['responses']> = {
   '/': { 200: { description: 'A page', content: { 'text/html': { schema: { type: 'string' } } } } }, '/api/docs': { 200: { description: 'A page', content: { 'text/html': { schema: { type: 'string' } } } } },
   '/api/openapi.json': { 200: { description: 'The document', content: { 'application/json': { schema: { type: 'object' } } } } }, '/api/ws': { 101: { description: 'The WebSocket is open' }, 404: { $ref: '#/components/responses/Failure404' } },
+  '/api/oidc/login': { 302: { description: 'A redirect to the identity provider' }, 403: { $ref: '#/components/responses/Failure403' }, 409: { $ref: '#/components/responses/Failure409' } },
+  '/api/oidc/callback': {
+    200: { description: 'A page that says who is signed in', content: { 'text/html': { schema: { type: 'string' } } } }, 302: { description: 'A redirect to the program that waits for the one-time code' },
+    403: { $ref: '#/components/responses/Failure403' }, 409: { $ref: '#/components/responses/Failure409' },
+  },
 }
 const bytes: Answer = { description: 'The file', content: { 'application/octet-stream': { schema: {} } } }
 

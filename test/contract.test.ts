@@ -11,7 +11,10 @@ import { seed, type Seed } from './seed.ts'
 
 const ada = { email: 'ada@example.org', password: 'correct horse' }
 /** Rows that a board without agents, or a plain request, cannot answer with success. */
-const refusals: Record<string, ErrorCode> = { 'external.cancelAgent': 'AGENT_NOT_RUNNING', 'server.socket': 'NOT_FOUND', 'credentials.initOauth': 'VALIDATION_FAILED' }
+const refusals: Record<string, ErrorCode> = {
+  'external.cancelAgent': 'AGENT_NOT_RUNNING', 'server.socket': 'NOT_FOUND', 'credentials.initOauth': 'VALIDATION_FAILED',
+  'oidc.test': 'OIDC_NOT_CONFIGURED', 'oidc.login': 'OIDC_NOT_CONFIGURED', 'oidc.callback': 'OIDC_SIGN_IN_UNKNOWN', 'oidc.exchange': 'INVALID_CREDENTIALS',
+}
 
 let board: TestBoard
 const ranks = ['viewer', 'member', 'admin'] as const

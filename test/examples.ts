@@ -34,6 +34,10 @@ export const examples = (seed: Seed): Examples => {
       list: { id: projectId }, add: { id: projectId, email: strangerEmail, role: 'viewer' }, update: { projectId, userId: memberId, role: 'admin' }, remove: { projectId, userId: memberId },
       removeInvitation: { projectId, email: invitedEmail },
     },
+    oidc: {
+      get: {}, set: { issuerUrl: 'http://127.0.0.1:9', clientId: 'board', clientSecret: 'a client secret' }, delete: {}, test: {}, login: { loopback: 'http://127.0.0.1:9/x', challenge: 'c'.repeat(43) }, callback: { code: 'c', state: 's' },
+      exchange: { code: 'c', verifier: 'v'.repeat(43) },
+    },
     projects: {
       create: { name: 'New', path: seed.path, organizationId }, list: { organizationId }, reorder: { ids: [projectId] }, get: { id: projectId }, update: { id: projectId, name: 'Renamed', path: seed.path }, delete: { id: projectId },
       opened: { id: projectId }, markAllRead: { id: projectId }, stats: { id: projectId }, files: { projectId },

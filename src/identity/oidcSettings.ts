@@ -36,11 +36,8 @@ export async function setOidcSettings(seal: Seal, tx: Transaction, { issuerUrl, 
   return settings
 }
 
-/** @throws Problem OIDC_NOT_CONFIGURED */
-export async function deleteOidcSettings(tx: Transaction): Promise<void> {
-  await requireOidcSettings(tx)
-  await deleteServerSetting(tx, group)
-}
+/** Whoever has signed in stays signed in. */
+export const deleteOidcSettings = (tx: Transaction): Promise<void> => deleteServerSetting(tx, group)
 
 /** @throws Problem SEALED_WITH_OTHER_KEY */
 export const openClientSecret = (seal: Seal, settings: OidcSettings): string => seal.open(secretPlace(settings), settings.sealedSecret)
