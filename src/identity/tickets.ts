@@ -5,7 +5,6 @@ export interface Tickets<T> {
   keep(secret: string, value: T): void
   /** What was kept under the secret, unless it was taken or its time is over. */
   take(secret: string): T | undefined
-  clear(): void
 }
 
 /** @param most of more than these the oldest are forgotten, which bounds what strangers can make the server remember */
@@ -29,6 +28,5 @@ export function createTickets<T>({ most, lifeMs, clock }: { most: number; lifeMs
       kept.delete(key)
       return ticket && ticket.endsAt > clock().getTime() ? ticket.value : undefined
     },
-    clear: () => kept.clear(),
   }
 }

@@ -54,7 +54,7 @@ test('a browser is opened, and what it brings back is kept in the profile', asyn
   const { token } = JSON.parse(readFileSync(file, 'utf8')).profiles.default
   expect(token).toMatch(/^svc_st_/)
   expect([ran.stderr, url, shown.url, shown.body].join()).not.toContain('svc_')
-  await expect(fetch(shown.url)).rejects.toThrow()
+  await expect(fetch(shown.url)).rejects.toThrow('fetch failed')
   await person.ok(['auth', 'logout'])
   expect((await person.board(['whoami'])).code).toBe(4)
 })

@@ -131,6 +131,23 @@ describe('an account that exists', () => {
     expect((await sso.tokenOf('carol')).user.id).toBe(user.id)
   })
 
+  it('is linked anew when the server takes another provider', async () => {
+    people.set('fred', { email: 'fred@example.org', email_verified: true })
+    const { user } = await sso.tokenOf('fred')
+    const next = await startIdentityProvider(`${board.url}/api/oidc/callback`)
+    try {
+      await sso.configure({ issuerUrl: next.issuer, clientId: next.clientId, clientSecret: next.clientSecret })
+      next.people.set('fred', { email: 'nobody@example.org', email_verified: true })
+      expect((await sso.tokenOf('fred')).user.id).not.toBe(user.id)
+      next.people.set('frederick', { email: 'fred@example.org', email_verified: true })
+      expect((await sso.tokenOf('frederick')).user.id).toBe(user.id)
+    } finally {
+      await next.close()
+      await sso.configure()
+    }
+    expect((await sso.tokenOf('fred')).user.id).toBe(user.id)
+  })
+
   it('that somebody registered with another\'s address passes to whoever the address belongs to', async () => {
     const squatter = await board.client.auth.register({ email: 'dora@example.org', password: 'battery staple 2' })
     const { key } = await board.as(squatter.token).keys.create({ name: 'kept', scope: 'server', permissions: ['cards.read'] })
