@@ -7,7 +7,7 @@ import { askOutside } from './outside.ts'
 const timeoutSecs = 10
 const scope = 'openid email profile'
 
-/** What an answer of the provider must fit. The verifier and the nonce never reach the browser. */
+/** What an answer of the provider must fit. The verifier is told to nobody but the provider. */
 export interface Binding { state: string; nonce: string; verifier: string }
 /** What a provider says of somebody. `isVerified` is true only where it says that the address was shown to be theirs. */
 export interface Claims { issuer: string; subject: string; email: string | undefined; isVerified: boolean; displayName: string | undefined }
