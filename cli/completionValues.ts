@@ -16,6 +16,8 @@ const sources: Record<string, Source> = {
   card: cardCandidates,
   template: async ({ client }) => named(await client.templates.list()),
   key: async ({ client }) => named(await client.keys.list(), key => key.scope),
+  credential: async ({ client }) => named(await client.credentials.list(), credential => credential.provider),
+  user: async ({ client }) => (await client.users.list({ limit: 100 })).users.map(({ id, email }) => ({ value: id, about: email })),
   organization: async ({ client }) => named(await client.organizations.list()),
 }
 

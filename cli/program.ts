@@ -28,7 +28,7 @@ export async function loadAll(program: Command): Promise<Command> {
 
 const loaded = new WeakSet<Command>()
 
-/** Loads what is below one noun, once. */
+/** Loads what is below one noun, once. A verb may be called like a noun (`settings auth`). */
 export async function load(command: Command): Promise<void> {
   const noun = command.parent?.parent === null ? nouns.find(({ name }) => name === command.name()) : undefined
   if (!noun || loaded.has(command)) return

@@ -63,8 +63,11 @@ async function onDefaultBoard<T extends { boardId: string }>(context: Context, p
   return columns.filter(({ boardId }) => boardId === first?.id)
 }
 
+/** An organization of the caller's by name or id. The id of another one is left to the server, which lets administrators manage it. */
 export async function resolveOrganization(context: Context, wanted: string): Promise<Named> {
-  return pickNamed('organization', await context.client.organizations.list(), wanted, 'board orgs list')
+  const own = await context.client.organizations.list()
+  if (isId(wanted) && !own.some(({ id, name }) => id === wanted || name === wanted)) return { id: wanted, name: `organization ${wanted}` }
+  return pickNamed('organization', own, wanted, 'board orgs list')
 }
 
 export async function resolveTemplate(context: Context, wanted: string): Promise<Named> {
@@ -73,6 +76,32 @@ export async function resolveTemplate(context: Context, wanted: string): Promise
 
 export async function resolveKey(context: Context, wanted: string): Promise<Named> {
   return pickNamed('key', await context.client.keys.list(), wanted, 'board keys list')
+}
+
+export async function resolveCredential(context: Context, wanted: string): Promise<Named> {
+  return pickNamed('credential', await context.client.credentials.list(), wanted, 'board credentials list')
+}
+
+/** The id of one of the caller's credentials to be used, or null for `none`. */
+export const chosenCredential = async (context: Context, wanted: string): Promise<string | null> => wanted === 'none' ? null : (await resolveCredential(context, wanted)).id
+
+/** An account by its address or id, for administrators. `name` says both where both are known. */
+export async function resolveUser(context: Context, wanted: string): Promise<Named> {
+  if (isId(wanted)) return { id: wanted, name: wanted }
+  const { users } = await context.client.users.list({ search: wanted, limit: 100 })
+  const { id, email } = pickPerson('user', users.map(user => ({ ...user, userId: user.id })), wanted, 'board users list')
+  return { id, name: `${id} (${email})` }
+}
+
+/**
+ * The one of `people` whose address, in any case, or id a person means.
+ * @throws Failure (not found) with what was probably meant
+ */
+export function pickPerson<T extends { email: string; userId: string | null }>(kind: string, people: readonly T[], wanted: string, see: string): T {
+  const person = people.find(({ email, userId }) => userId === wanted || email.toLowerCase() === wanted.toLowerCase())
+  if (person) return person
+  const meant = nearest(wanted, people.map(({ email }) => email))
+  throw new Failure('notFound', `there is no ${kind} "${wanted}"`, { hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : undefined, see })
 }
 
 /** A project's boards through whichever routes the token may call. */

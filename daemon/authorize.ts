@@ -1,6 +1,6 @@
 import { Problem, type ErrorCode } from '../src/contract/errors.ts'
 import type { ProjectRole, Route, Who } from '../src/contract/route.ts'
-import { requireRole } from '../src/domain/access.ts'
+import { organizationRole, requireRole } from '../src/domain/access.ts'
 import { isAdmin, type Caller } from '../src/domain/caller.ts'
 import { projectOfAttachment } from '../src/store/attachments.ts'
 import { projectOfCard } from '../src/store/cards.ts'
@@ -9,7 +9,7 @@ import type { Reader } from '../src/store/database.ts'
 type Params = Record<string, unknown>
 
 /**
- * Enforces a row's `who`, for every route in this one place, and tells the caller's role in the project.
+ * Enforces a row's `who`, for every route in this one place, and tells the caller's role in the project or organization.
  * What the caller may not see is answered exactly like what does not exist.
  */
 export async function authorize(db: Reader, route: Route, caller: Caller, input: Params): Promise<ProjectRole> {
@@ -17,6 +17,7 @@ export async function authorize(db: Reader, route: Route, caller: Caller, input:
   if (who.kind === 'key') return requireKey(db, who, caller, input)
   if (who.kind === 'member') return requireMember(db, who, caller, input)
   if (caller.kind === 'key') throw new Problem('INSUFFICIENT_PERMISSIONS', 'This route is not open to API keys.')
+  if (who.kind === 'organization') return requireOrganizationRole(db, who, caller, input)
   if (who.kind === 'super' && caller.role !== 'super_admin') throw new Problem('FORBIDDEN')
   if (who.kind === 'admin' && !isAdmin(caller)) throw new Problem('FORBIDDEN')
   return 'viewer'
@@ -36,6 +37,13 @@ async function requireMember(db: Reader, who: Who & { kind: 'member' }, caller: 
   const projectId = await find(db, input)
   if (projectId === undefined) throw new Problem(code)
   return requireRole(db, caller, projectId, who.role, () => new Problem(code))
+}
+
+async function requireOrganizationRole(db: Reader, who: Who & { kind: 'organization' }, caller: Caller, input: Params): Promise<ProjectRole> {
+  const role = await organizationRole(db, caller, input[who.through] as number)
+  if (!role) throw new Problem('ORGANIZATION_NOT_FOUND')
+  if (who.role === 'admin' && role !== 'admin') throw new Problem('FORBIDDEN', 'This needs the organization role admin.')
+  return role
 }
 
 /** How an input leads to its project, and what is said when it leads nowhere. */

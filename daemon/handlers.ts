@@ -7,7 +7,7 @@ import type { Transaction } from '../src/store/database.ts'
 export interface Call {
   /** Who calls. On a public route this is nobody. */
   caller: Caller
-  /** The caller's role in the project that the route is about. */
+  /** The caller's role in the project or organization that the route is about. */
   role: ProjectRole
   /** The peer's address, and whether it is on this machine. */
   address: string

@@ -1,5 +1,6 @@
 import { H3, type H3Event } from 'h3'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Peer } from '../src/config/peer.ts'
 import { contract } from '../src/contract/index.ts'
 import { invalid, Problem } from '../src/contract/errors.ts'
 import { isExternal, paramsOf, type Route } from '../src/contract/route.ts'
@@ -51,10 +52,11 @@ function answerer(server: Server, route: Route, handler: AnyHandler) {
     const headers = commonHeaders(requestId)
     try {
       guard(server.app, req)
-      const caller = route.who.kind === 'public' ? nobody : await authenticate(server.app, req.headers.authorization)
+      const peer = server.app.peerOf(req)
+      const caller = route.who.kind === 'public' ? nobody : await authenticate(server.app, req.headers.authorization, peer)
       if (caller.key && isExternal(route.path)) await server.keyLimit(caller.key.id, headers)
       const params = readParams((event.context.params ?? {}) as Record<string, string>)
-      const call = newCall(server, req, res, caller)
+      const call = newCall(server, req, res, caller, peer)
       if (route.who.kind !== 'public' && projectInPath) call.role = await authorize(server.app.db, route, caller, params)
       const { input, claim } = await readInput(server, route, req, params, caller)
       if (!projectInPath) call.role = await authorize(server.app.db, route, caller, input)
@@ -83,8 +85,7 @@ async function readInput(server: Server, route: Route, req: IncomingMessage, par
   return { input, claim: await claimOf(server.app, route, caller, String(key), input) }
 }
 
-function newCall({ app }: Server, request: IncomingMessage, response: ServerResponse, caller: Caller): Call {
-  const { address, isLoopback } = app.peerOf(request)
+function newCall({ app }: Server, request: IncomingMessage, response: ServerResponse, caller: Caller, { address, isLoopback }: Peer): Call {
   let aborted: AbortController | undefined
   return {
     caller, role: 'viewer', request, response, address, isLoopback, ifMatch: request.headers['if-match'],

@@ -4,8 +4,9 @@ import { isExternal, paramsOf, textParams, type Route } from '../src/contract/ro
 
 /** What an internal route answers when a path names a row that cannot exist. */
 const missing: Record<string, ErrorCode> = {
-  projectId: 'PROJECT_NOT_FOUND', boardId: 'BOARD_NOT_FOUND', columnId: 'COLUMN_NOT_FOUND', cardId: 'CARD_NOT_FOUND', attachmentId: 'ATTACHMENT_NOT_FOUND',
-  '/api/projects/{id}': 'PROJECT_NOT_FOUND', '/api/cards/{id}': 'CARD_NOT_FOUND', '/api/board-templates/{id}': 'TEMPLATE_NOT_FOUND', '/api/keys/{id}': 'KEY_NOT_FOUND', '/api/organizations/{id}': 'ORGANIZATION_NOT_FOUND',
+  projectId: 'PROJECT_NOT_FOUND', boardId: 'BOARD_NOT_FOUND', columnId: 'COLUMN_NOT_FOUND', cardId: 'CARD_NOT_FOUND', attachmentId: 'ATTACHMENT_NOT_FOUND', orgId: 'ORGANIZATION_NOT_FOUND', userId: 'MEMBER_NOT_FOUND', email: 'INVITATION_NOT_FOUND',
+  '/api/projects/{id}': 'PROJECT_NOT_FOUND', '/api/cards/{id}': 'CARD_NOT_FOUND', '/api/board-templates/{id}': 'TEMPLATE_NOT_FOUND', '/api/keys/{id}': 'KEY_NOT_FOUND',
+  '/api/organizations/{id}': 'ORGANIZATION_NOT_FOUND', '/api/admin/users/{id}': 'USER_NOT_FOUND', '/api/credentials/{id}': 'CREDENTIAL_NOT_FOUND',
 }
 
 /** Makes the function that takes a path's raw parameters: rows' ids become integers, the rest decoded text. */
@@ -16,7 +17,7 @@ export function paramReader(route: Route): (raw: Record<string, string>) => Reco
   return raw => {
     const params: Record<string, string | number> = {}
     for (const name of names) {
-      if ((textParams as readonly string[]).includes(name)) params[name] = decode(raw[name]!)
+      if ((textParams as readonly string[]).includes(name)) params[name] = decode(raw[name]!) ?? refuse(notFound(name))
       else params[name] = parseId(raw[name]!) ?? refuse(external ? 'INVALID_ID' : notFound(name))
     }
     return params
@@ -64,8 +65,14 @@ function parseId(text: string): number | undefined {
   return Number.isSafeInteger(id) ? id : undefined
 }
 
-function decode(text: string): string {
-  try { return decodeURIComponent(text) } catch { return refuse('NOT_FOUND') }
+/** The store would cut a text with NUL there. */
+function decode(text: string): string | undefined {
+  try {
+    const decoded = decodeURIComponent(text)
+    return decoded.includes('\0') ? undefined : decoded
+  } catch {
+    return undefined
+  }
 }
 
 function refuse(code: ErrorCode): never { throw new Problem(code) }

@@ -1,11 +1,12 @@
 import { resolve } from 'node:path'
+import { oauthClients } from '../src/config/oauthClients.ts'
 import { dataFolder } from '../src/config/paths.ts'
 import { isLoopbackHost, serverDefaults, type ServerConfig } from '../src/config/server.ts'
 import { createLog } from './log.ts'
 import { startServer, type RunningServer } from './serve.ts'
 
 /** What `board serve` takes from flags and environment; the rest has defaults. Paths may be relative. */
-export type ServeOptions = Partial<Omit<ServerConfig, 'clock' | 'externalRequestsPerMinute'>>
+export type ServeOptions = Partial<Omit<ServerConfig, 'clock' | 'externalRequestsPerMinute' | 'secretKey' | 'oauthClients'>>
 
 /**
  * Runs a server in the foreground until SIGTERM or SIGINT. Resolves once it answers; the process ends after the drain.
@@ -23,7 +24,10 @@ export async function runServe(options: ServeOptions, onTerminal: boolean): Prom
 
 function configOf(options: ServeOptions): ServerConfig {
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as ServeOptions
-  return { ...serverDefaults, ...given, dataDir: resolve(given.dataDir ?? dataFolder()), projectRoots: (given.projectRoots ?? []).map(root => resolve(root)) }
+  return {
+    ...serverDefaults, ...given, dataDir: resolve(given.dataDir ?? dataFolder()), projectRoots: (given.projectRoots ?? []).map(root => resolve(root)),
+    secretKey: process.env.BOARD_SECRET_KEY || undefined, oauthClients: oauthClients(process.env),
+  }
 }
 
 function stopOnSignals(server: RunningServer): void {

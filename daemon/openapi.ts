@@ -86,7 +86,11 @@ function operation(resource: string, name: string, route: Route): Operation {
   }
 }
 
-const describe = ({ who, emits }: Route) => [who.kind === 'member' ? `Needs the project role ${who.role} or more.` : whoTexts[who.kind], ...(emits ? [`Emits ${emits.join(', ')}.`] : [])].join(' ')
+const describe = ({ who, emits }: Route) => [whoText(who), ...(emits ? [`Emits ${emits.join(', ')}.`] : [])].join(' ')
+function whoText(who: Who): string {
+  if (who.kind === 'member') return `Needs the project role ${who.role} or more.`
+  return who.kind === 'organization' ? `Needs the organization role ${who.role}${who.role === 'member' ? ' or more' : ''}.` : whoTexts[who.kind]
+}
 const whoTexts = { public: 'Open to everybody.', user: 'Needs a sign-in.', admin: 'Needs the role admin or super_admin.', super: 'Needs the role super_admin.', key: 'Needs an API key with one of the permissions.' }
 
 function security(who: Who): Operation['security'] {
@@ -97,7 +101,7 @@ function security(who: Who): Operation['security'] {
 
 /** Routes that a version guards, and that an Idempotency-Key guards. */
 const honoursIfMatch = (resource: string, route: Route) => route.method === 'PATCH' && route.path.includes('{cardId}') && !route.path.endsWith('/auto-mode') && (resource === 'cards' || resource === 'external')
-const honoursIdempotencyKey = (resource: string, route: Route) => route.status === 201 && resource !== 'auth' && resource !== 'keys'
+const honoursIdempotencyKey = (resource: string, route: Route) => route.status === 201 && !['auth', 'keys', 'users'].includes(resource)
 
 function parameters(resource: string, route: Route): Parameter[] {
   const path = paramsOf(route.path).map((name): Parameter => ({ name, in: 'path', required: true, schema: paramSchema(route, name) }))
@@ -145,6 +149,11 @@ function responses(resource: string, route: Route): Operation['responses'] {
 const rawAnswers: Record<string, Operation['responses']> = {
   '/': { 200: { description: 'A page', content: { 'text/html': { schema: { type: 'string' } } } } }, '/api/docs': { 200: { description: 'A page', content: { 'text/html': { schema: { type: 'string' } } } } },
   '/api/openapi.json': { 200: { description: 'The document', content: { 'application/json': { schema: { type: 'object' } } } } }, '/api/ws': { 101: { description: 'The WebSocket is open' }, 404: { $ref: '#/components/responses/Failure404' } },
+  '/api/oidc/login': { 302: { description: 'A redirect to the identity provider' }, 403: { $ref: '#/components/responses/Failure403' }, 409: { $ref: '#/components/responses/Failure409' } },
+  '/api/oidc/callback': {
+    200: { description: 'A page that says who is signed in', content: { 'text/html': { schema: { type: 'string' } } } }, 302: { description: 'A redirect to the program that waits for the one-time code' },
+    403: { $ref: '#/components/responses/Failure403' }, 409: { $ref: '#/components/responses/Failure409' },
+  },
 }
 const bytes: Answer = { description: 'The file', content: { 'application/octet-stream': { schema: {} } } }
 

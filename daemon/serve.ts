@@ -6,9 +6,10 @@ import { join } from 'node:path'
 import { createApp, type App } from '../src/app.ts'
 import { makePrivateFolder } from '../src/config/folders.ts'
 import { runtimeFile, type Runtime } from '../src/config/paths.ts'
-import { isLoopbackHost, type ServerConfig } from '../src/config/server.ts'
+import { isLoopbackHost, reachable, type ServerConfig } from '../src/config/server.ts'
 import { version } from '../src/config/version.ts'
 import { Problem } from '../src/contract/errors.ts'
+import { isOpen, requireClosedDoor } from '../src/identity/authSettings.ts'
 import { takeLock } from '../src/store/lock.ts'
 import { createHttp } from './http.ts'
 import type { Log } from './log.ts'
@@ -31,7 +32,7 @@ export interface RunningServer {
 
 /**
  * Starts a server on its data folder and leaves `daemon.json` there.
- * @throws Problem SERVER_ALREADY_RUNNING, or the error of listening (EADDRINUSE, ...)
+ * @throws Problem SERVER_ALREADY_RUNNING, CONFLICT when authentication is off but others could reach it, or the error of listening (EADDRINUSE, ...)
  */
 export async function startServer(config: ServerConfig, log: Log): Promise<RunningServer> {
   makePrivateFolder(config.dataDir)
@@ -40,6 +41,8 @@ export async function startServer(config: ServerConfig, log: Log): Promise<Runni
   let app: App | undefined
   try {
     app = await createApp(config)
+    await requireClosedDoor(app)
+    if (await isOpen(app)) log('warn', 'Authentication is switched off: everybody on this machine acts as super_admin.')
     return await serveApp(app, log, unlock)
   } catch (error) {
     await app?.close()
@@ -85,9 +88,6 @@ async function drain(server: HttpServer, closed: Promise<unknown>): Promise<void
   clearInterval(idle)
   clearTimeout(force)
 }
-
-/** Where clients on this machine reach a server that listens on this host. */
-const reachable = (host: string) => host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
 
 /** The file appears whole: written beside, then renamed. */
 function leaveRuntime(config: ServerConfig, runtime: Runtime): void {

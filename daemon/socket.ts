@@ -85,5 +85,6 @@ function createAdapter(sessions: Sessions): NodeAdapter {
 
 const isOf = (caller: Caller, ended: Ended) => {
   if ('tokenHash' in ended) return caller.tokenHash === ended.tokenHash
-  return 'keyId' in ended ? caller.key?.id === ended.keyId : caller.userId === ended.userId
+  if ('keyId' in ended) return caller.key?.id === ended.keyId
+  return 'userId' in ended ? caller.userId === ended.userId : caller.kind === 'user' && caller.userId === ended.signInsOf
 }

@@ -3,7 +3,10 @@ import { join } from 'node:path'
 import { makePrivateFolder } from './config/folders.ts'
 import type { ServerConfig } from './config/server.ts'
 import { createOutbox, type Outbox } from './events/outbox.ts'
+import { createDeviceGrants, type DeviceGrants } from './identity/deviceGrants.ts'
 import { createIdentity, type Identity } from './identity/identity.ts'
+import { createOidc, type Oidc } from './identity/oidc.ts'
+import { createSeal, type Seal } from './identity/seal.ts'
 import { openDatabase, type Database } from './store/database.ts'
 import { migrate } from './store/migrate.ts'
 import { peerReader, type Peer } from './config/peer.ts'
@@ -14,6 +17,9 @@ export interface App {
   db: Database
   outbox: Outbox
   identity: Identity
+  seal: Seal
+  deviceGrants: DeviceGrants
+  oidc: Oidc
   /** Where attachments are kept. */
   attachmentsDir: string
   peerOf(request: IncomingMessage): Peer
@@ -22,17 +28,22 @@ export interface App {
 
 /** Opens the data folder, brings the database up to date and wires every part to those it needs. */
 export async function createApp(config: ServerConfig): Promise<App> {
+  makePrivateFolder(config.dataDir)
+  const seal = createSeal(config)
   const attachmentsDir = join(config.dataDir, 'attachments')
   makePrivateFolder(attachmentsDir)
   const db = openDatabase({ path: join(config.dataDir, 'board.db'), clock: config.clock })
   await migrate(db)
   const outbox = createOutbox(db)
   const identity = await createIdentity(config, db)
+  const deviceGrants = createDeviceGrants({ config, db, seal })
+  const oidc = createOidc({ config, db, identity, seal })
   return {
-    config, db, outbox, identity, attachmentsDir, peerOf: peerReader(config),
+    config, db, outbox, identity, seal, deviceGrants, oidc, attachmentsDir, peerOf: peerReader(config),
     close: async () => {
       outbox.close()
       identity.close()
+      await deviceGrants.close()
       await db.close()
     },
   }

@@ -12,17 +12,32 @@ type Examples = { [Resource in keyof Contract]: { [Name in keyof Contract[Resour
 
 /** An input that each row answers with success on fresh seeds. A new row without one is a type error here. */
 export const examples = (seed: Seed): Examples => {
-  const { projectId, boardId, otherBoardId, columnId, activeColumnId, doneColumnId, emptyColumnId, cardId, archivedCardId, deletedCardId, attachmentId, keyId, templateId, organizationId } = seed
+  const { projectId, boardId, otherBoardId, columnId, activeColumnId, doneColumnId, emptyColumnId, cardId, archivedCardId, deletedCardId, attachmentId, keyId, templateId, organizationId, credentialId, grantId, memberId, strangerEmail, invitedEmail } = seed
   const card = { projectId, cardId }
   return {
     server: { health: {}, ready: {}, home: {}, openapi: {}, docs: {}, socket: {} },
     auth: {
       status: {}, setup: { email: 'ada@example.org', password: 'correct horse', displayName: 'Ada' }, login: { email: 'ada@example.org', password: 'correct horse' },
-      register: { email: 'bob@example.org', password: 'battery staple' }, logout: {}, me: {},
+      register: { email: 'bob@example.org', password: 'battery staple' }, logout: {}, getSettings: {}, setSettings: { enabled: true, registrationEnabled: true }, me: {},
     },
-    users: { search: { q: 'a' } },
+    users: {
+      search: { q: 'a' }, list: { search: 'a', offset: 0, limit: 10 }, create: { email: 'made@example.org', name: 'Made', role: 'admin' }, update: { id: memberId, name: 'Changed', role: 'admin' }, delete: { id: memberId },
+      resetPassword: { id: memberId }, checkDelete: { id: memberId },
+    },
     keys: { list: {}, create: { name: 'Cron', scope: 'project', projectId, permissions: ['cards.read'], expiresInDays: 1 }, get: { id: keyId }, revoke: { id: keyId }, rotate: { id: keyId, graceSecs: 60 } },
-    organizations: { create: { name: 'Club' }, list: {}, get: { id: organizationId }, update: { id: organizationId, name: 'Team' }, delete: { id: organizationId } },
+    organizations: {
+      create: { name: 'Club' }, list: {}, get: { id: organizationId }, update: { id: organizationId, name: 'Team' }, delete: { id: organizationId }, listMembers: { id: organizationId },
+      addMember: { id: organizationId, email: strangerEmail, role: 'admin' }, updateMember: { id: organizationId, userId: memberId, role: 'admin' }, removeMember: { id: organizationId, userId: memberId },
+      setCredential: { orgId: organizationId, credentialId },
+    },
+    members: {
+      list: { id: projectId }, add: { id: projectId, email: strangerEmail, role: 'viewer' }, update: { projectId, userId: memberId, role: 'admin' }, remove: { projectId, userId: memberId },
+      removeInvitation: { projectId, email: invitedEmail },
+    },
+    oidc: {
+      get: {}, set: { issuerUrl: 'http://127.0.0.1:9', clientId: 'board', clientSecret: 'a client secret' }, delete: {}, test: {}, login: { loopback: 'http://127.0.0.1:9/x', challenge: 'c'.repeat(43) }, callback: { code: 'c', state: 's' },
+      exchange: { code: 'c', verifier: 'v'.repeat(43) },
+    },
     projects: {
       create: { name: 'New', path: seed.path, organizationId }, list: { organizationId }, reorder: { ids: [projectId] }, get: { id: projectId }, update: { id: projectId, name: 'Renamed', path: seed.path }, delete: { id: projectId },
       opened: { id: projectId }, markAllRead: { id: projectId }, stats: { id: projectId }, files: { projectId },
@@ -44,6 +59,11 @@ export const examples = (seed: Seed): Examples => {
     panelStates: { get: { projectId }, set: { projectId, [cardId]: { width: 300 } }, delete: card },
     settings: {
       getUser: {}, setUser: { theme: 'dark', highContrast: true, sidebarExpanded: false, agentReasoning: false, statusLine: false, hiddenToolTypes: ['read'] }, getShortcuts: {}, setShortcuts: { help: '?,f1' },
+    },
+    credentials: {
+      list: {}, create: { name: 'Mine', provider: 'openai', apiKey: 'sk-example-0123456789', baseUrl: 'https://example.org' }, get: { id: credentialId }, update: { id: credentialId, name: 'Ours', apiKey: 'sk-other-0123456789', baseUrl: 'https://example.org' },
+      delete: { id: credentialId }, verify: { id: credentialId }, usage: { id: credentialId }, initOauth: { provider: 'github', name: 'Mine' }, oauthStatus: { id: grantId },
+      choose: { projectId, credentialId: null }, chooseForCard: { ...card, credentialId: null },
     },
     external: {
       boards: { projectId }, list: { projectId, columnId: Number(columnId), status: 'idle', label: 'x', limit: 10, cursor: 0 }, create: { projectId, title: 'Made outside', prompt: 'p', columnId: Number(columnId), useWorktree: false }, get: card, stats: { projectId },

@@ -2,6 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { permissions } from '../src/contract/route.ts'
+import { insertCredential, setAuthorization } from '../src/store/credentials.ts'
+import { insertUser } from '../src/store/users.ts'
 import type { Reply, TestBoard } from './helper.ts'
 
 /** One of everything that routes name by id, and who may use it. `cardId` is unread and deferred, `columnId` holds it. */
@@ -26,6 +28,14 @@ export interface Seed {
   keyId: string
   templateId: string
   organizationId: string
+  credentialId: string
+  /** A credential whose device authorization has expired. */
+  grantId: string
+  /** An account that belongs to the project and to the organization; empty on a board without users. */
+  memberId: string
+  /** The address of an account that belongs to neither, and one without an account that is invited to the project. */
+  strangerEmail: string
+  invitedEmail: string
 }
 
 const repositories = new WeakMap<TestBoard, { path: string; worktree: string }>()
@@ -40,8 +50,10 @@ export async function seed(board: TestBoard, token = board.token): Promise<Seed>
   const columns = await client.columns.list({ projectId })
   const [columnId, activeColumnId, doneColumnId] = columns.map(({ id }) => id) as [string, string, string]
   const { boardId } = columns[0]!
-  const [{ id: otherBoardId }, { id: keyId, key: apiKey }] = await Promise.all([
+  const [{ id: otherBoardId }, { id: keyId, key: apiKey }, { id: credentialId }, grantId, people] = await Promise.all([
     client.boards.create({ projectId, name: 'Other' }), client.keys.create({ name: 'Seeded', scope: 'project', projectId, permissions: [...permissions] }),
+    client.credentials.create({ name: 'Seeded', provider: 'custom', baseUrl: 'http://127.0.0.1:1', apiKey: 'sk-seeded-0123456789' }), expiredGrant(board, Number((await client.auth.me()).id)),
+    seedPeople(board, token, projectId, organizationId),
   ])
   const created = await board.request('POST', `/api/external/projects/${projectId}/cards`, { token: apiKey, body: { title: 'Seeded card', prompt: 'Do it' } })
   const cardId = String(created.body.data.id)
@@ -55,7 +67,7 @@ export async function seed(board: TestBoard, token = board.token): Promise<Seed>
   ])
   return {
     token, apiKey, path, worktree, projectId, boardId, otherBoardId, columnId, activeColumnId, doneColumnId, emptyColumnId, cardId,
-    archivedCardId: archived.id, deletedCardId: deleted.id, attachmentId: attachment.body.data.id, keyId, templateId, organizationId,
+    archivedCardId: archived.id, deletedCardId: deleted.id, attachmentId: attachment.body.data.id, keyId, templateId, organizationId, credentialId, grantId, ...people,
   }
 }
 
@@ -63,6 +75,24 @@ export async function seed(board: TestBoard, token = board.token): Promise<Seed>
 export const fileBody = (filename = 'notes.txt', text = 'hello\n') => ({
   raw: `--seed-boundary\r\nContent-Disposition: form-data; name="file"; filename="${filename}"\r\nContent-Type: text/plain\r\n\r\n${text}\r\n--seed-boundary--\r\n`,
   headers: { 'content-type': 'multipart/form-data; boundary=seed-boundary' },
+})
+
+async function seedPeople(board: TestBoard, token: string, projectId: string, organizationId: string): Promise<Pick<Seed, 'memberId' | 'strangerEmail' | 'invitedEmail'>> {
+  const client = board.as(token)
+  const [memberEmail, strangerEmail, invitedEmail] = ['member', 'stranger', 'invited'].map(name => `${name}-${projectId}@example.net`) as [string, string, string]
+  if (!await board.server.app.identity.hasUsers()) return { memberId: '', strangerEmail, invitedEmail }
+  const { id } = await board.server.app.db.transaction(async tx => {
+    await insertUser(tx, { email: strangerEmail, displayName: 'Stranger', role: 'user', passwordHash: '' })
+    return insertUser(tx, { email: memberEmail, displayName: 'Member', role: 'user', passwordHash: '' })
+  })
+  await Promise.all([client.members.add({ id: projectId, email: memberEmail }), client.members.add({ id: projectId, email: invitedEmail }), client.organizations.addMember({ id: organizationId, email: memberEmail })])
+  return { memberId: String(id), strangerEmail, invitedEmail }
+}
+
+const expiredGrant = (board: TestBoard, userId: number): Promise<string> => board.server.app.db.transaction(async tx => {
+  const id = await insertCredential(tx, { userId, name: 'Expired', provider: 'github', kind: 'oauth', baseUrl: null })
+  await setAuthorization(tx, id, { oauth: JSON.stringify({ status: 'expired' }), sealed: null })
+  return String(id)
 })
 
 async function attach(board: TestBoard, { token, projectId, cardId }: Pick<Seed, 'token' | 'projectId' | 'cardId'>): Promise<Reply> {

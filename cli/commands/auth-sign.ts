@@ -9,7 +9,7 @@ import { changeProfile, isProfileName, readSettings } from '../profiles.ts'
 import { ask, askSecret, readStdin } from '../prompt.ts'
 import type { SignOptions } from './auth.ts'
 
-interface SignedIn { token: string; user?: { email: string; role: string } }
+export interface SignedIn { token: string; user?: { email: string; role: string } }
 
 /** Creates the first user. Asks for what is missing, and for the setup code only where the server wants one. */
 export async function setup(command: Command, options: SignOptions): Promise<void> {
@@ -59,7 +59,7 @@ export async function logout(command: Command): Promise<void> {
 }
 
 /** A context that sends no token: whoever signs in has none that counts. */
-async function openAnonymous(command: Command): Promise<Context> {
+export async function openAnonymous(command: Command): Promise<Context> {
   const context = await openContext(command)
   const connection = { ...context.connection, token: undefined }
   profileName(context)
@@ -83,7 +83,7 @@ async function checked(connection: Connection, token: string): Promise<SignedIn>
 }
 
 /** Puts the token into the profile, bound to the server's origin. The address of the local daemon is not kept: it finds itself. */
-async function keep(context: Context, { token, user }: SignedIn): Promise<void> {
+export async function keep(context: Context, { token, user }: SignedIn): Promise<void> {
   const { url } = context.connection
   const name = profileName(context)
   await changeProfile(name, { token, tokenOrigin: originOf(url), email: user?.email, ...(!context.discovery.local && { url }) }, context.globals.profile === undefined || readSettings().current === undefined)

@@ -1,4 +1,5 @@
-import type { Command } from 'commander'
+import { Option, type Command } from 'commander'
+import { usage } from '../exit.ts'
 import { example } from '../help.ts'
 import { login, logout, register as signUp, setup } from './auth-sign.ts'
 import { status, token } from './auth-show.ts'
@@ -14,9 +15,13 @@ export function register(command: Command): void {
     .addHelpText('after', '\nA server that listens beyond loopback wants the code that it printed at its start: from BOARD_SETUP_CODE, or it is asked for.')
     .action((options: SignOptions) => setup(command, options))
 
-  example(verb('login', 'Sign in').option('--email <email>', 'your email address').option(...passwordStdin).option('--with-token', 'read a token or an API key from stdin'),
-    'board auth login --url https://board.example.com', 'board auth login --profile ci --with-token < key.txt')
-    .action((options: SignOptions) => login(command, options))
+  example(verb('login', 'Sign in').option('--email <email>', 'your email address').option(...passwordStdin).option('--with-token', 'read a token or an API key from stdin')
+    .addOption(new Option('--oidc', 'sign in with your browser, through the server\'s identity provider').conflicts(['email', 'passwordStdin', 'withToken'])).option('--no-browser', 'with --oidc: print the address only'),
+    'board auth login --url https://board.example.com', 'board auth login --oidc', 'board auth login --profile ci --with-token < key.txt')
+    .action(async (options: SignOptions & { oidc?: boolean; browser: boolean }) => {
+      if (!options.oidc && !options.browser) throw usage('--no-browser goes with --oidc')
+      await (options.oidc ? (await import('./auth-oidc.ts')).loginOidc(command, options.browser) : login(command, options))
+    })
 
   example(verb('register', 'Create an account and sign in').option('--email <email>', 'your email address').option('--name <name>', 'your name').option(...passwordStdin),
     'board auth register --email ada@example.com').action((options: SignOptions) => signUp(command, options))

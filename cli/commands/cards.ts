@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { registerAdd } from './cards-add.ts'
 import { registerAttachments } from './cards-attachments.ts'
+import { registerCredential } from './cards-credential.ts'
 import { registerEdit } from './cards-edit.ts'
 import { registerLifecycle } from './cards-lifecycle.ts'
 import { registerList } from './cards-list.ts'
@@ -17,4 +18,5 @@ export function register(command: Command): void {
   registerLifecycle(command)
   registerPipeline(command)
   registerAttachments(command)
+  registerCredential(command)
 }

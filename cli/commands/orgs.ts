@@ -5,7 +5,8 @@ import { openUserContext } from '../context.ts'
 import { example } from '../help.ts'
 import type { Column } from '../output.ts'
 import { confirm } from '../prompt.ts'
-import { resolveOrganization } from '../resolve.ts'
+import { chosenCredential, resolveOrganization } from '../resolve.ts'
+import { registerMember } from './orgs-member.ts'
 
 type Organization = Output<Contract['organizations']['get']>
 
@@ -48,6 +49,8 @@ export function register(orgs: Command): void {
     })
   example(rename, 'board orgs rename acme "Acme Ltd"')
   registerDelete(orgs)
+  registerCredential(orgs)
+  registerMember(orgs)
 }
 
 function registerDelete(orgs: Command): void {
@@ -61,4 +64,15 @@ function registerDelete(orgs: Command): void {
       context.out.done(`Deleted organization ${id}.`)
     })
   example(command, 'board orgs delete acme')
+}
+
+function registerCredential(orgs: Command): void {
+  const credential = orgs.command('credential <organization> <credential>').summary('Choose an organization\'s default credential').description('Choose which of your credentials an organization\'s projects use where they have none of their own; none takes it away.')
+    .action(async (wanted: string, wantedCredential: string) => {
+      const context = await openUserContext(credential)
+      const { id } = await resolveOrganization(context, wanted)
+      const { defaultCredentialId } = await context.client.organizations.setCredential({ orgId: id, credentialId: await chosenCredential(context, wantedCredential) })
+      context.out.done(defaultCredentialId === null ? `Organization ${id} has no default credential now.` : `Organization ${id} uses credential ${defaultCredentialId}.`)
+    })
+  example(credential, 'board orgs credential acme work', 'board orgs credential acme none')
 }

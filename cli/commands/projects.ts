@@ -8,7 +8,8 @@ import { reordered } from '../order.ts'
 import type { Column } from '../output.ts'
 import { changeProfile } from '../profiles.ts'
 import { confirmByName } from '../prompt.ts'
-import { resolveOrganization, resolveProject, type Named } from '../resolve.ts'
+import { chosenCredential, resolveOrganization, resolveProject, type Named } from '../resolve.ts'
+import { registerMember } from './projects-member.ts'
 
 type Project = Output<Contract['projects']['get']>
 type Stats = Output<Contract['projects']['stats']>
@@ -19,7 +20,7 @@ const columns: Column<Project>[] = [
   { name: 'lastOpenedAt', header: 'OPENED', style: 'time', value: project => project.lastOpenedAt },
 ]
 const fields: Column<Project>[] = [
-  ...columns, { name: 'role', header: 'Your role', value: project => project.role }, { name: 'organizationId', header: 'Organization', value: project => project.organizationId },
+  ...columns, { name: 'credentialId', header: 'Credential', value: project => project.credentialId }, { name: 'role', header: 'Your role', value: project => project.role }, { name: 'organizationId', header: 'Organization', value: project => project.organizationId },
   { name: 'createdAt', header: 'Created', style: 'time', value: project => project.createdAt }, { name: 'updatedAt', header: 'Updated', style: 'time', value: project => project.updatedAt },
 ]
 
@@ -44,6 +45,8 @@ export function register(projects: Command): void {
   registerDelete(projects)
   registerOrder(projects)
   registerContents(projects)
+  registerCredential(projects)
+  registerMember(projects)
 }
 
 /** The project that is named, else the current one. */
@@ -99,6 +102,17 @@ function registerOrder(projects: Command): void {
       context.out.done(`Project ${id} "${name}" is the current one (profile ${profile}).`)
     })
   example(use, 'board projects use web')
+}
+
+function registerCredential(projects: Command): void {
+  const credential = projects.command('credential <credential>').summary('Choose the credential of a project\'s agents').description('Choose which of your credentials the current project\'s agents use; none takes it away.')
+    .action(async (wanted: string) => {
+      const context = await openUserContext(credential)
+      const { id, name } = await context.project()
+      const { credentialId } = await context.client.credentials.choose({ projectId: id, credentialId: await chosenCredential(context, wanted) })
+      context.out.done(credentialId === null ? `Project ${id} "${name}" has no credential of its own now.` : `Project ${id} "${name}" uses credential ${credentialId}.`)
+    })
+  example(credential, 'board projects credential work', 'board projects credential none -P web')
 }
 
 interface Tally { group: string; id: string | null; name: string; count: number }

@@ -24,6 +24,12 @@ export function register(command: Command): void {
     .addOption(option('--project-root <folder>', 'where plain users may make projects beyond this machine (repeat it)', 'BOARD_PROJECT_ROOT').argParser(listOf(delimiter)))
     .addOption(option('--max-attachment <size>', 'the largest attachment: 50M, 1G (default: 50M)', 'BOARD_MAX_ATTACHMENT').argParser(bytesOf))
     .addOption(option('--log-level <level>', 'error, warn or info (default: warn)', 'BOARD_LOG_LEVEL').choices(['error', 'warn', 'info']))
+  command.addHelpText('after', `
+Only the environment holds secrets:
+  BOARD_SECRET_KEY                     seals secrets in the database: 32 bytes in base64 or hexadecimal,
+                                       as made by openssl rand -base64 32 (default: secret.key in the data folder)
+  BOARD_OAUTH_<PROVIDER>_CLIENT_ID     the OAuth client of github, google or custom for board credentials add --oauth;
+                                       ..._CLIENT_SECRET and ..._SCOPE where the provider wants them`)
   example(command, 'board serve', 'board serve --port 0 --data-dir ./data', 'board serve --host 0.0.0.0 --public-url https://board.example.com').action((flags: Flags) => serve(command, flags))
 }
 

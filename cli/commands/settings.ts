@@ -5,6 +5,8 @@ import { usage } from '../exit.ts'
 import { example } from '../help.ts'
 import { readText } from '../prompt.ts'
 import { nearest } from '../text.ts'
+import { registerAuth } from './settings-auth.ts'
+import { registerOidc } from './settings-oidc.ts'
 
 type Values = Record<string, unknown>
 interface Group { about: string; get(context: Context): Promise<Values>; set(context: Context, values: Values): Promise<Values> }
@@ -24,6 +26,8 @@ export function register(command: Command): void {
     .option('-F, --file <file>', 'a JSON object of settings, - for stdin'),
   'board settings set user -f theme=dark -f highContrast=true', 'board settings set shortcuts -f quit=q')
     .action((name: string, options: { field?: string[]; file?: string }) => set(command, name, options))
+  registerAuth(command)
+  registerOidc(command)
 }
 
 async function get(command: Command, name: string | undefined): Promise<void> {

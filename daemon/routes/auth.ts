@@ -2,6 +2,7 @@ import type { App } from '../../src/app.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { authStatus, login, logout, register, setup } from '../../src/identity/accounts.ts'
+import { changeAuthSettings, readAuthSettings } from '../../src/identity/authSettings.ts'
 import { mostFailuresAMinute } from '../../src/identity/throttle.ts'
 import { hashToken } from '../../src/ids/token.ts'
 import { signedIn, user } from '../../src/views/users.ts'
@@ -14,6 +15,8 @@ export const authRoutes = (app: App): Handlers<Contract['auth']> => ({
   login: async (input, call) => signedIn(await tellLimit(call, login(app, input, call))),
   register: async (input, call) => signedIn(await tellLimit(call, register(app, input, call))),
   logout: (_, call) => call.write(tx => logout(app, tx, call.caller), () => undefined),
+  getSettings: () => readAuthSettings(app),
+  setSettings: (change, call) => call.write(tx => changeAuthSettings(app, tx, change), settings => settings),
   me: async (_, { caller }) => user({ ...caller, id: caller.userId }),
 })
 

@@ -1,8 +1,9 @@
 import type { App } from '../../src/app.ts'
 import type { Contract } from '../../src/contract/index.ts'
+import { chooseForOrganization } from '../../src/domain/credentials.ts'
 import * as organizations from '../../src/domain/organizations.ts'
-import { listOrganizations } from '../../src/store/organizations.ts'
-import { organization } from '../../src/views/organizations.ts'
+import { listOrganizationMembers, listOrganizations } from '../../src/store/organizations.ts'
+import { organization, organizationMember } from '../../src/views/organizations.ts'
 import type { Handlers } from '../handlers.ts'
 
 export const organizationsRoutes = (app: App): Handlers<Contract['organizations']> => ({
@@ -10,5 +11,15 @@ export const organizationsRoutes = (app: App): Handlers<Contract['organizations'
   list: async (_, call) => (await listOrganizations(app.db, call.caller.userId)).map(organization),
   get: async ({ id }, call) => organization(await organizations.find(app.db, call.caller, id)),
   update: ({ id, ...change }, call) => call.write(tx => organizations.update(tx, call.caller, id, change), organization),
-  delete: ({ id }, call) => call.write(tx => organizations.remove(tx, call.caller, id), () => undefined),
+  delete: ({ id }, call) => call.write(tx => organizations.remove(tx, id), nothing),
+  listMembers: async ({ id }) => (await listOrganizationMembers(app.db, id)).map(organizationMember),
+  addMember: ({ id, ...member }, call) => call.write(tx => organizations.addMember(tx, call.caller, id, member), organizationMember),
+  updateMember: ({ role, ...ref }, call) => call.write(tx => organizations.updateMember(tx, ref, role), organizationMember),
+  removeMember: (ref, call) => call.write(tx => organizations.removeMember(tx, call.caller, call.role === 'admin', ref), nothing),
+  setCredential: ({ orgId, credentialId }, call) => call.write(async tx => {
+    await chooseForOrganization(tx, call.caller, orgId, credentialId)
+    return organizations.find(tx, call.caller, orgId)
+  }, organization),
 })
+
+const nothing = () => undefined

@@ -1,9 +1,23 @@
 import type { App } from '../../src/app.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { findUsers } from '../../src/identity/accounts.ts'
-import { foundUser } from '../../src/views/users.ts'
+import * as users from '../../src/identity/users.ts'
+import { adminUser, foundUser } from '../../src/views/users.ts'
 import type { Handlers } from '../handlers.ts'
 
+/** Answers that hold a password go past `call.write`: an Idempotency-Key would store them in clear. */
 export const usersRoutes = (app: App): Handlers<Contract['users']> => ({
   search: async ({ q }) => (await findUsers(app.db, q)).map(foundUser),
+  list: async page => {
+    const { users: rows, total } = await users.list(app.db, page)
+    return { users: rows.map(adminUser), total }
+  },
+  create: async (input, { caller }) => {
+    const { user, generatedPassword } = await users.create(app, caller, input)
+    return { user: adminUser(user), generatedPassword }
+  },
+  update: ({ id, ...change }, { caller, write }) => write(tx => users.update(tx, caller, id, change), adminUser),
+  delete: ({ id }, { caller, write }) => write(tx => users.remove(app.identity, tx, caller, id), () => undefined),
+  resetPassword: async ({ id }, { caller }) => ({ generatedPassword: await users.resetPassword(app, caller, id) }),
+  checkDelete: async ({ id }) => ({ ownedProjectsCount: await users.countOwned(app.db, id) }),
 })

@@ -28,7 +28,8 @@ export async function admit(app: App, request: IncomingMessage): Promise<Admissi
   guard(app, request)
   const token = new URLSearchParams(query).get('token')
   const authorization = token === null ? request.headers.authorization : `Bearer ${token}`
-  const renew = () => authenticate(app, authorization)
+  const peer = app.peerOf(request)
+  const renew = () => authenticate(app, authorization, peer)
   try {
     return { caller: await renew(), renew }
   } catch (error) {

@@ -1,3 +1,5 @@
+import type { OauthClients } from './oauthClients.ts'
+
 /** How a server runs. Paths are absolute. */
 export interface ServerConfig {
   host: string
@@ -12,6 +14,10 @@ export interface ServerConfig {
   trustProxy: boolean
   /** The one-time code for the first user from beyond this machine. Made up when needed and not given. */
   setupCode?: string
+  /** The key that seals secrets in the database: 32 bytes in base64 or hexadecimal. Without it the data folder holds one. */
+  secretKey?: string
+  /** The OAuth clients with which device authorizations start, by provider. */
+  oauthClients: OauthClients
   /** Folders below which a plain user may create projects while the server listens beyond loopback. */
   projectRoots: readonly string[]
   maxAttachmentBytes: number
@@ -22,9 +28,12 @@ export interface ServerConfig {
 }
 
 export const serverDefaults = {
-  host: '127.0.0.1', port: 4400, allowHosts: [], trustProxy: false, projectRoots: [], maxAttachmentBytes: 50 * 1024 * 1024,
+  host: '127.0.0.1', port: 4400, allowHosts: [], trustProxy: false, oauthClients: {}, projectRoots: [], maxAttachmentBytes: 50 * 1024 * 1024,
   externalRequestsPerMinute: 100, logLevel: 'warn', clock: () => new Date(),
 } satisfies Partial<ServerConfig>
+
+/** Where clients on this machine reach a server that listens on this host. */
+export const reachable = (host: string): string => host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
 
 /** Whether a name or address means this machine only. */
 export const isLoopbackHost = (host: string): boolean => host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host) || host.endsWith('.localhost')

@@ -3,8 +3,11 @@ import { auth } from './auth.ts'
 import { boards } from './boards.ts'
 import { cards } from './cards.ts'
 import { columns } from './columns.ts'
+import { credentials } from './credentials.ts'
 import { external } from './external.ts'
 import { keys } from './keys.ts'
+import { members } from './members.ts'
+import { oidc } from './oidc.ts'
 import { organizations } from './organizations.ts'
 import { panelStates } from './panelStates.ts'
 import { projects } from './projects.ts'
@@ -14,5 +17,5 @@ import { templates } from './templates.ts'
 import { users } from './users.ts'
 
 /** The API as data: every route of the server, by resource. */
-export const contract = { server, auth, users, keys, organizations, projects, boards, columns, templates, cards, attachments, panelStates, settings, external }
+export const contract = { server, auth, users, keys, organizations, members, oidc, credentials, projects, boards, columns, templates, cards, attachments, panelStates, settings, external }
 export type Contract = typeof contract

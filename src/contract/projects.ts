@@ -3,7 +3,7 @@ import { Count, Id, Name, Order, Ref, text, Time, ColumnType } from './fields.ts
 import { del, get, manager, member, patch, post, user, viewer } from './route.ts'
 
 export const Project = v.object({
-  id: Id, name: Name, path: v.string(), organizationId: v.nullable(Id), ownerId: v.nullable(Id), role: v.picklist(['admin', 'member', 'viewer']),
+  id: Id, name: Name, path: v.string(), organizationId: v.nullable(Id), ownerId: v.nullable(Id), credentialId: v.nullable(Id), role: v.picklist(['admin', 'member', 'viewer']),
   unreadCount: Count, lastOpenedAt: v.nullable(Time), createdAt: Time, updatedAt: Time,
 })
 export const Stats = v.object({

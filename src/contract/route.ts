@@ -19,6 +19,7 @@ export type Through = 'projectId' | 'id' | 'flatCard' | 'attachmentId'
 export type Who =
   | { kind: 'public' | 'user' | 'admin' | 'super' }
   | { kind: 'member'; role: ProjectRole; permission?: Permission; through: Through }
+  | { kind: 'organization'; role: 'member' | 'admin'; through: 'id' | 'orgId' }
   | { kind: 'key'; permissions: readonly Permission[] }
 
 export const anyone: Who = { kind: 'public' }
@@ -32,6 +33,10 @@ export const viewer = (permission?: Permission, through: Through = 'projectId'):
 export const member = (permission?: Permission, through: Through = 'projectId'): Who => ({ kind: 'member', role: 'member', permission, through })
 /** Anybody who may manage the project: its owner, its admins, its organization's admins. */
 export const manager = (permission?: Permission, through: Through = 'projectId'): Who => ({ kind: 'member', role: 'admin', permission, through })
+/** Anybody in the organization that the path's parameter names, and server administrators. */
+export const organizationMember = (through: 'id' | 'orgId'): Who => ({ kind: 'organization', role: 'member', through })
+/** An admin of the organization, and server administrators. */
+export const organizationAdmin = (through: 'id' | 'orgId'): Who => ({ kind: 'organization', role: 'admin', through })
 /** An API key with one of these permissions, on the external routes. */
 export const key = (...allowed: Permission[]): Who => ({ kind: 'key', permissions: allowed })
 

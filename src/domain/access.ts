@@ -2,6 +2,7 @@ import { Problem } from '../contract/errors.ts'
 import type { ProjectRole } from '../contract/route.ts'
 import { isAdmin, type Caller } from './caller.ts'
 import type { Reader } from '../store/database.ts'
+import { readOrganization } from '../store/organizations.ts'
 import { readGrant } from '../store/projects.ts'
 
 const rank: Record<ProjectRole, number> = { viewer: 1, member: 2, admin: 3 }
@@ -27,6 +28,12 @@ export async function requireRole(db: Reader, caller: Caller, projectId: number,
   if (!role) throw notFound()
   if (rank[role] < rank[needed]) throw new Problem('FORBIDDEN', `This needs the project role ${needed}.`)
   return role
+}
+
+/** The caller's role in an organization, or undefined when it does not exist or the caller does not belong to it. Administrators of the server manage all of them. */
+export async function organizationRole(db: Reader, caller: Caller, organizationId: number): Promise<'admin' | 'member' | undefined> {
+  const organization = await readOrganization(db, caller.userId, organizationId)
+  return organization && isAdmin(caller) ? 'admin' : organization?.role ?? undefined
 }
 
 function withinScope({ key }: Caller, projectId: number, organizationId: number | null): boolean {

@@ -9,10 +9,11 @@ export interface Caller {
   role: UserRole
   email: string
   displayName: string
-  /** SHA-256 of the token, hexadecimal. */
+  /** SHA-256 of the token, hexadecimal; empty for somebody who needs none because authentication is off. */
   tokenHash: string
   /** What an API key is limited to, beside its owner's rights. */
   key?: { id: number; permissions: readonly Permission[]; scope: 'server' | 'organization' | 'project'; organizationId: number | null; projectId: number | null }
 }
 
-export const isAdmin = (caller: Caller): boolean => caller.role === 'super_admin' || caller.role === 'admin'
+/** Whether somebody administers the server. */
+export const isAdmin = ({ role }: Pick<Caller, 'role'>): boolean => role === 'super_admin' || role === 'admin'

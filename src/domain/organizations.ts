@@ -1,39 +1,81 @@
 import { Problem } from '../contract/errors.ts'
-import { isAdmin, type Caller } from './caller.ts'
+import type { Caller } from './caller.ts'
 import type { Reader, Transaction } from '../store/database.ts'
-import { deleteOrganization, hasProjects, insertOrganization, insertOrganizationMember, readOrganization, renameOrganization, type OrganizationRow } from '../store/organizations.ts'
+import {
+  deleteOrganization, deleteOrganizationMember, hasOtherOrganizationAdmin, hasProjects, insertOrganization, organizationsManagedAlone, readOrganization, readOrganizationMember, renameOrganization, setOrganizationRole,
+  type OrganizationMemberRow, type OrganizationRow,
+} from '../store/organizations.ts'
+import { findUserByEmail, ownerFor } from '../store/users.ts'
 
-/** An organization that the caller belongs to; administrators of the server see all of them. @throws Problem ORGANIZATION_NOT_FOUND */
+type Role = OrganizationMemberRow['role']
+export interface OrganizationMemberRef { id: number; userId: number }
+
+/** An organization as the caller sees it. @throws Problem ORGANIZATION_NOT_FOUND */
 export async function find(db: Reader, caller: Caller, id: number): Promise<OrganizationRow> {
   const organization = await readOrganization(db, caller.userId, id)
-  if (!organization || (organization.role === null && !isAdmin(caller))) throw new Problem('ORGANIZATION_NOT_FOUND')
+  if (!organization) throw new Problem('ORGANIZATION_NOT_FOUND')
   return organization
 }
 
 /** Creates an organization. Its creator becomes its admin. */
 export async function create(tx: Transaction, caller: Caller, name: string): Promise<OrganizationRow> {
   const id = await insertOrganization(tx, name)
-  await insertOrganizationMember(tx, id, caller.userId, 'admin')
-  return find(tx, caller, id)
+  const userId = await ownerFor(tx, caller.userId)
+  await setOrganizationRole(tx, id, userId, 'admin')
+  return find(tx, { ...caller, userId }, id)
 }
 
-/** @throws Problem ORGANIZATION_NOT_FOUND, FORBIDDEN */
+/** @throws Problem ORGANIZATION_NOT_FOUND */
 export async function update(tx: Transaction, caller: Caller, id: number, { name }: { name?: string }): Promise<OrganizationRow> {
-  await findManaged(tx, caller, id)
   if (name !== undefined) await renameOrganization(tx, id, name)
   return find(tx, caller, id)
 }
 
-/** @throws Problem ORGANIZATION_NOT_FOUND, FORBIDDEN, ORGANIZATION_HAS_PROJECTS */
-export async function remove(tx: Transaction, caller: Caller, id: number): Promise<void> {
-  await findManaged(tx, caller, id)
+/** @throws Problem ORGANIZATION_HAS_PROJECTS */
+export async function remove(tx: Transaction, id: number): Promise<void> {
   if (await hasProjects(tx, id)) throw new Problem('ORGANIZATION_HAS_PROJECTS')
   await deleteOrganization(tx, id)
 }
 
-/** An organization that the caller may change. @throws Problem ORGANIZATION_NOT_FOUND, FORBIDDEN */
-async function findManaged(db: Reader, caller: Caller, id: number): Promise<OrganizationRow> {
-  const organization = await find(db, caller, id)
-  if (organization.role !== 'admin' && !isAdmin(caller)) throw new Problem('FORBIDDEN', 'This needs the organization role admin.')
-  return organization
+/** Adds somebody who has an account. @throws Problem ORGANIZATION_NOT_FOUND, USER_NOT_FOUND, CONFLICT */
+export async function addMember(tx: Transaction, caller: Caller, id: number, { email, role }: { email: string; role: Role }): Promise<OrganizationMemberRow> {
+  await find(tx, caller, id)
+  const user = await findUserByEmail(tx, email)
+  if (!user) throw new Problem('USER_NOT_FOUND', `There is no user with the address ${email}.`)
+  if (await readOrganizationMember(tx, id, user.id)) throw new Problem('CONFLICT', `${user.email} is a member already.`)
+  await setOrganizationRole(tx, id, user.id, role)
+  return findMember(tx, { id, userId: user.id })
+}
+
+/** @throws Problem MEMBER_NOT_FOUND, LAST_ORGANIZATION_ADMIN */
+export async function updateMember(tx: Transaction, ref: OrganizationMemberRef, role: Role): Promise<OrganizationMemberRow> {
+  const member = await findMember(tx, ref)
+  if (role !== 'admin') await requireOtherAdmin(tx, ref, member)
+  await setOrganizationRole(tx, ref.id, ref.userId, role)
+  return { ...member, role }
+}
+
+/**
+ * Ends a membership: one's own, or as an admin anybody's.
+ * @throws Problem FORBIDDEN, MEMBER_NOT_FOUND, LAST_ORGANIZATION_ADMIN
+ */
+export async function removeMember(tx: Transaction, caller: Caller, isManager: boolean, ref: OrganizationMemberRef): Promise<void> {
+  if (!isManager && ref.userId !== caller.userId) throw new Problem('FORBIDDEN', 'Only an admin of the organization may remove others.')
+  await requireOtherAdmin(tx, ref, await findMember(tx, ref))
+  await deleteOrganizationMember(tx, ref.id, ref.userId)
+}
+
+/** Makes one account an admin of every organization that has no admin but the other one. */
+export async function passOn(tx: Transaction, from: number, to: number): Promise<void> {
+  for (const id of await organizationsManagedAlone(tx, from)) await setOrganizationRole(tx, id, to, 'admin')
+}
+
+async function findMember(db: Reader, { id, userId }: OrganizationMemberRef): Promise<OrganizationMemberRow> {
+  const member = await readOrganizationMember(db, id, userId)
+  if (!member) throw new Problem('MEMBER_NOT_FOUND')
+  return member
+}
+
+async function requireOtherAdmin(tx: Transaction, { id, userId }: OrganizationMemberRef, { role }: OrganizationMemberRow): Promise<void> {
+  if (role === 'admin' && !await hasOtherOrganizationAdmin(tx, id, userId)) throw new Problem('LAST_ORGANIZATION_ADMIN')
 }

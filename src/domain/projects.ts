@@ -5,8 +5,9 @@ import { Problem } from '../contract/errors.ts'
 import { append } from '../events/outbox.ts'
 import { isAdmin, type Caller } from './caller.ts'
 import type { Reader, Transaction } from '../store/database.ts'
+import { deleteMember } from '../store/members.ts'
 import { readOrganization } from '../store/organizations.ts'
-import { deleteProject, insertProject, listProjects, readProject, readVisibleProject, setProjectPosition, updateProject, type ProjectRow, type VisibleProject } from '../store/projects.ts'
+import { deleteProject, insertProject, listOwnedProjects, listProjects, readProject, readVisibleProject, setProjectOwner, setProjectPosition, updateProject, type ProjectRow, type VisibleProject } from '../store/projects.ts'
 import { ownerFor } from '../store/users.ts'
 import { projectNews } from '../views/projects.ts'
 import * as boards from './boards.ts'
@@ -50,6 +51,15 @@ export async function remove(tx: Transaction, id: number): Promise<void> {
   await find(tx, id)
   await deleteProject(tx, id)
   await append(tx, 'project.deleted', id, { id: String(id) })
+}
+
+/** Gives every project that one account owns to another one, which needs no membership there any more. */
+export async function passOn(tx: Transaction, from: number, to: number): Promise<void> {
+  for (const id of await listOwnedProjects(tx, from)) {
+    await setProjectOwner(tx, id, to)
+    await deleteMember(tx, id, to)
+    await append(tx, 'project.updated', id, projectNews(await find(tx, id)))
+  }
 }
 
 /** Puts the projects that the caller may see in the caller's own order. @throws Problem INVALID_ORDER */

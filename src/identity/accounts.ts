@@ -2,12 +2,15 @@ import type { Peer } from '../config/peer.ts'
 import { Problem } from '../contract/errors.ts'
 import { hashToken, mint } from '../ids/token.ts'
 import type { Reader, Transaction } from '../store/database.ts'
-import { readServerSetting } from '../store/serverSettings.ts'
+import { markSelfRegistered } from '../store/oidc.ts'
 import { deleteSignInToken, insertSignInToken } from '../store/signInTokens.ts'
 import { findUserByEmail, hasUsers, insertUser, localOperator, passOn, searchUsers, type UserRow } from '../store/users.ts'
 import { signInMs } from './authenticate.ts'
+import { readAuthSettings } from './authSettings.ts'
 import type { Caller } from '../domain/caller.ts'
-import { isLocalOnly, type Realm } from './identity.ts'
+import { takeInvitations } from '../domain/members.ts'
+import type { Realm } from './identity.ts'
+import { isOidcConfigured } from './oidcSettings.ts'
 import { hashPassword, verifyPassword } from './passwords.ts'
 
 /** Somebody who has just signed in; `token` is shown this once. */
@@ -15,9 +18,9 @@ export interface SignedInUser { token: string; user: UserRow }
 interface Credentials { email: string; password: string }
 type SignUp = Credentials & { displayName?: string }
 
-/** How one signs in here (specification "Settings"). There is no other way than with an account yet. */
-export const authStatus = async ({ db }: Realm): Promise<{ authEnabled: boolean; oidcEnabled: boolean; hasUsers: boolean }> =>
-  ({ authEnabled: true, oidcEnabled: false, hasUsers: await hasUsers(db) })
+/** How one signs in here (specification "Settings"). */
+export const authStatus = async (realm: Realm): Promise<{ authEnabled: boolean; oidcEnabled: boolean; hasUsers: boolean }> =>
+  ({ authEnabled: (await readAuthSettings(realm)).enabled, oidcEnabled: await isOidcConfigured(realm.db), hasUsers: await hasUsers(realm.db) })
 
 /**
  * Creates the first user, a super_admin, who takes over what the local operator owns (specification "Authentication").
@@ -39,6 +42,7 @@ export async function setup(realm: Realm, input: SignUp & { setupCode?: string }
     if (await hasUsers(tx)) throw new Problem('SETUP_ALREADY_DONE')
     const user = await insertUser(tx, { ...profileOf(input), role: 'super_admin', passwordHash })
     await passOn(tx, localOperator, user.id)
+    await takeInvitations(tx, user)
     tx.afterCommit(() => identity.endSetup())
     return signIn(tx, user, passwordHash)
   })
@@ -60,7 +64,7 @@ export async function login({ db, identity }: Realm, { email, password }: Creden
 }
 
 /**
- * Creates an account with the role user.
+ * Creates an account with the role user, which gets the memberships that its address was invited to.
  * @throws Problem REGISTRATION_DISABLED, EMAIL_TAKEN, RATE_LIMITED
  */
 export async function register(realm: Realm, input: SignUp, peer: Peer): Promise<SignedInUser> {
@@ -73,8 +77,12 @@ export async function register(realm: Realm, input: SignUp, peer: Peer): Promise
     throw new Problem('EMAIL_TAKEN')
   })
   return db.transaction(async tx => {
+    await requireRegistration({ ...realm, db: tx })
     if (await findUserByEmail(tx, input.email)) throw new Problem('EMAIL_TAKEN')
-    return signIn(tx, await insertUser(tx, { ...profileOf(input), role: 'user', passwordHash }), passwordHash)
+    const user = await insertUser(tx, { ...profileOf(input), role: 'user', passwordHash })
+    await markSelfRegistered(tx, user.id)
+    await takeInvitations(tx, user)
+    return signIn(tx, user, passwordHash)
   })
 }
 
@@ -83,6 +91,7 @@ export async function register(realm: Realm, input: SignUp, peer: Peer): Promise
  * @throws Problem CONFLICT for the local token, which lives as long as the server
  */
 export async function logout({ identity }: Realm, tx: Transaction, caller: Caller): Promise<void> {
+  if (caller.tokenHash === '') throw new Problem('CONFLICT', 'The request carries no token to end.')
   if (caller.kind !== 'user') throw new Problem('CONFLICT', 'The local token cannot be ended; it ends when the server stops.')
   await deleteSignInToken(tx, caller.tokenHash)
   tx.afterCommit(() => identity.announce({ tokenHash: caller.tokenHash }))
@@ -101,10 +110,9 @@ async function signIn(tx: Transaction, user: UserRow, passwordHash: string): Pro
 }
 
 /** The first account is made by setup: it must be a super_admin. */
-async function requireRegistration({ db, config }: Realm): Promise<void> {
-  if (!await hasUsers(db)) throw new Problem('REGISTRATION_DISABLED', 'Create the first user with POST /api/auth/setup.')
-  const stored = JSON.parse(await readServerSetting(db, 'auth') ?? '{}') as { registrationEnabled?: boolean }
-  if (!(stored.registrationEnabled ?? isLocalOnly(config))) throw new Problem('REGISTRATION_DISABLED')
+async function requireRegistration(place: Pick<Realm, 'config'> & { db: Reader }): Promise<void> {
+  if (!await hasUsers(place.db)) throw new Problem('REGISTRATION_DISABLED', 'Create the first user with POST /api/auth/setup.')
+  if (!(await readAuthSettings(place)).registrationEnabled) throw new Problem('REGISTRATION_DISABLED')
 }
 
 const profileOf = ({ email, displayName }: SignUp) => ({ email, displayName: displayName ?? email.slice(0, email.lastIndexOf('@')) })

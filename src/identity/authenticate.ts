@@ -1,9 +1,12 @@
+import type { Peer } from '../config/peer.ts'
 import { Problem } from '../contract/errors.ts'
 import type { Permission } from '../contract/route.ts'
 import { check, hashToken } from '../ids/token.ts'
 import { findKeyHolder } from '../store/keys.ts'
 import { findSignIn } from '../store/signInTokens.ts'
 import { localOperator, readFirstSuperAdmin } from '../store/users.ts'
+import type { Reader } from '../store/database.ts'
+import { isOpen } from './authSettings.ts'
 import type { Caller } from '../domain/caller.ts'
 import type { Realm } from './identity.ts'
 
@@ -16,11 +19,12 @@ const keyUseMs = 60_000
 const operator = { userId: localOperator, role: 'super_admin', email: '', displayName: 'Local operator' } as const
 
 /**
- * Tells who sends a request by its `Authorization` header, with one look-up.
+ * Tells who sends a request by its `Authorization` header, with one look-up. Without one it is nobody, unless authentication is
+ * switched off and the peer is on this machine.
  * @throws Problem UNAUTHENTICATED, TOKEN_EXPIRED
  */
-export function authenticate(realm: Realm, authorization: string | undefined): Promise<Caller> {
-  if (authorization === undefined) return refuse()
+export function authenticate(realm: Realm, authorization: string | undefined, peer: Pick<Peer, 'isLoopback'>): Promise<Caller> {
+  if (authorization === undefined) return peer.isLoopback ? neighbour(realm) : refuse()
   if (!/^Bearer /i.test(authorization)) return refuse('Send Authorization: Bearer <token>.')
   const token = authorization.slice('Bearer '.length).trim()
   switch (check(token)) {
@@ -56,6 +60,14 @@ const ownerBeforeUsers = (userId: number, hasUsers: number) => userId === localO
 
 async function local({ db, identity }: Realm, tokenHash: string): Promise<Caller> {
   if (tokenHash !== identity.localTokenHash) return refuse('The local token is not valid; the server that it belonged to has stopped.')
+  return operate(db, tokenHash)
+}
+
+/** Somebody on this machine who brings no token. */
+const neighbour = async (realm: Realm): Promise<Caller> => await isOpen(realm) ? operate(realm.db, '') : refuse()
+
+/** The local operator, or the first super_admin once there is one. */
+async function operate(db: Reader, tokenHash: string): Promise<Caller> {
   const user = await readFirstSuperAdmin(db)
   if (!user) return { kind: 'local', ...operator, tokenHash }
   return { kind: 'local', userId: user.id, role: user.role, email: user.email, displayName: user.displayName, tokenHash }

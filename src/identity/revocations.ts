@@ -1,5 +1,5 @@
-/** What no longer holds: one token (by its hash), every token of an account, or an API key. */
-export type Ended = { tokenHash: string } | { userId: number } | { keyId: number }
+/** What no longer holds: one token (by its hash), every token of an account, every sign-in of an account, or an API key. */
+export type Ended = { tokenHash: string } | { userId: number } | { signInsOf: number } | { keyId: number }
 
 /** Tells whoever keeps something open for a caller that the caller's token was ended. Expiry is not told: it is seen by looking again. */
 export interface Revocations {

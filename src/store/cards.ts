@@ -33,7 +33,7 @@ export async function insertCard(tx: Transaction, card: Pick<CardRow, 'projectId
 
 /** Database columns that a change of a card may name. */
 const changeable = {
-  columnId: 'column_id', boardId: 'board_id', groupId: 'group_id', title: 'title', prompt: 'prompt', labels: 'labels', pipeline: 'pipeline', unread: 'unread', deferred: 'deferred', autoMode: 'auto_mode',
+  columnId: 'column_id', boardId: 'board_id', credentialId: 'credential_id', groupId: 'group_id', title: 'title', prompt: 'prompt', labels: 'labels', pipeline: 'pipeline', unread: 'unread', deferred: 'deferred', autoMode: 'auto_mode',
   useWorktree: 'use_worktree', gitBranch: 'git_branch', worktreePath: 'worktree_path', worktreeManaged: 'worktree_managed', lastAgentAction: 'last_agent_action', archivedAt: 'archived_at', deletedAt: 'deleted_at',
 } as const
 export type CardChange = { [Field in keyof typeof changeable]?: string | number | boolean | null }

@@ -1,8 +1,9 @@
 import type { Database } from './database.ts'
 import initial from './migrations/0001-initial.ts'
+import people from './migrations/0002-people.ts'
 
 /** Every migration in order. A migration that has been released is never changed. */
-const migrations = [initial]
+const migrations = [initial, people]
 
 /** The version that this program's migrations lead to. */
 export const schemaVersion = migrations.length

@@ -1,13 +1,13 @@
 import type { Reader, Transaction } from './database.ts'
 
 export interface ProjectRow {
-  id: number; name: string; path: string; organizationId: number | null; ownerId: number; createdAt: string; updatedAt: string
+  id: number; name: string; path: string; organizationId: number | null; ownerId: number; credentialId: number | null; createdAt: string; updatedAt: string
 }
 /** A project as one account sees it. */
 export interface VisibleProject extends ProjectRow { projectRole: string | null; organizationRole: string | null; lastOpenedAt: string | null; unreadCount: number }
 export interface Grant { ownerId: number; organizationId: number | null; projectRole: 'admin' | 'member' | 'viewer' | null; organizationRole: 'admin' | 'member' | null }
 
-const fields = 'p.id, p.name, p.path, p.organization_id AS organizationId, p.owner_id AS ownerId, p.created_at AS createdAt, p.updated_at AS updatedAt'
+const fields = 'p.id, p.name, p.path, p.organization_id AS organizationId, p.owner_id AS ownerId, p.credential_id AS credentialId, p.created_at AS createdAt, p.updated_at AS updatedAt'
 const memberships = `LEFT JOIN project_members m ON m.project_id = p.id AND m.user_id = ?1
   LEFT JOIN organization_members o ON o.organization_id = p.organization_id AND o.user_id = ?1`
 const visibleFields = `${fields}, m.role AS projectRole, o.role AS organizationRole, w.last_opened_at AS lastOpenedAt,
@@ -34,6 +34,13 @@ export const insertProject = async (tx: Transaction, project: { name: string; pa
 export const updateProject = async (tx: Transaction, id: number, project: { name: string; path: string; organizationId: number | null }): Promise<void> => {
   await tx.run('UPDATE projects SET name = ?, path = ?, organization_id = ?, updated_at = ? WHERE id = ?', [project.name, project.path, project.organizationId, tx.now, id])
 }
+
+export const listOwnedProjects = async (db: Reader, ownerId: number): Promise<number[]> => (await db.all<{ id: number }>('SELECT id FROM projects WHERE owner_id = ? ORDER BY id', [ownerId])).map(({ id }) => id)
+export const countOwnedProjects = async (db: Reader, ownerId: number): Promise<number> => (await db.get<{ total: number }>('SELECT count(*) AS total FROM projects WHERE owner_id = ?', [ownerId]))!.total
+export const setProjectOwner = async (tx: Transaction, id: number, ownerId: number): Promise<void> => { await tx.run('UPDATE projects SET owner_id = ?, updated_at = ? WHERE id = ?', [ownerId, tx.now, id]) }
+
+/** Changes which credential a project's agents use. */
+export const setProjectCredential = async (tx: Transaction, id: number, credentialId: number | null): Promise<void> => { await tx.run('UPDATE projects SET credential_id = ?, updated_at = ? WHERE id = ?', [credentialId, tx.now, id]) }
 
 /** Deletes a project; its boards, columns, cards and their records go with it. */
 export const deleteProject = async (tx: Transaction, id: number): Promise<void> => {

@@ -17,5 +17,8 @@ export const extendSignInToken = async (tx: Transaction, hash: string, expiresAt
 
 export const deleteSignInToken = async (tx: Transaction, hash: string): Promise<void> => { await tx.run('DELETE FROM sign_in_tokens WHERE hash = ?', [hash]) }
 
+/** Ends every sign-in of an account. */
+export const deleteSignInTokensOf = async (tx: Transaction, userId: number): Promise<void> => { await tx.run('DELETE FROM sign_in_tokens WHERE user_id = ?', [userId]) }
+
 /** Forgets tokens that expired before the time. */
 export const forgetSignInTokens = async (tx: Transaction, before: string): Promise<void> => { await tx.run('DELETE FROM sign_in_tokens WHERE expires_at < ?', [before]) }

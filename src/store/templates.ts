@@ -17,4 +17,6 @@ export const insertTemplate = async (tx: Transaction, userId: number, template: 
 export const updateTemplate = async (tx: Transaction, id: number, template: Pick<TemplateRow, 'name' | 'columns'>): Promise<void> => {
   await tx.run('UPDATE board_templates SET name = ?, columns = ? WHERE id = ?', [template.name, template.columns, id])
 }
+/** Gives an account's templates to another account. */
+export const passOnTemplates = async (tx: Transaction, from: number, to: number): Promise<void> => { await tx.run('UPDATE board_templates SET user_id = ? WHERE user_id = ?', [to, from]) }
 export const deleteTemplate = async (tx: Transaction, id: number): Promise<void> => { await tx.run('DELETE FROM board_templates WHERE id = ?', [id]) }

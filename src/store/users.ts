@@ -5,8 +5,11 @@ import type { Reader, Transaction } from './database.ts'
 export const localOperator = 0
 
 export interface UserRow { id: number; email: string; displayName: string; role: UserRole }
+/** An account as administrators see it. */
+export interface AccountRow extends UserRow { authProvider: 'local' | 'oidc'; avatarUrl: string | null; createdAt: string }
 
 const fields = 'id, email, display_name AS displayName, role'
+const accountFields = `${fields}, auth_provider AS authProvider, avatar_url AS avatarUrl, created_at AS createdAt`
 
 export const hasUsers = async (db: Reader): Promise<boolean> => await db.get('SELECT 1 FROM users LIMIT 1') !== undefined
 
@@ -19,19 +22,42 @@ export const ownerFor = async (tx: Transaction, userId: number): Promise<number>
 export const findUserByEmail = (db: Reader, email: string): Promise<(UserRow & { passwordHash: string | null }) | undefined> =>
   db.get(`SELECT ${fields}, password_hash AS passwordHash FROM users WHERE email = ?`, [email])
 
+const holdsText = `(email LIKE ?1 ESCAPE '\\' OR display_name LIKE ?1 ESCAPE '\\')`
+const patternOf = (text: string) => `%${text.replace(/[\\%_]/g, '\\$&')}%`
+
 /** Accounts whose name or email holds the text, by name. */
 export const searchUsers = (db: Reader, text: string, limit: number): Promise<UserRow[]> =>
-  db.all(`SELECT ${fields} FROM users WHERE email LIKE ?1 ESCAPE '\\' OR display_name LIKE ?1 ESCAPE '\\' ORDER BY display_name COLLATE NOCASE, id LIMIT ?2`, [`%${text.replace(/[\\%_]/g, '\\$&')}%`, limit])
+  db.all(`SELECT ${fields} FROM users WHERE ${holdsText} ORDER BY display_name COLLATE NOCASE, id LIMIT ?2`, [patternOf(text), limit])
+
+/** A page of all accounts, or of those whose name or email holds the text, in the order in which they were made. */
+export const listAccounts = (db: Reader, { search = '', offset, limit }: { search?: string; offset: number; limit: number }): Promise<AccountRow[]> =>
+  db.all(`SELECT ${accountFields} FROM users WHERE ${holdsText} ORDER BY id LIMIT ?2 OFFSET ?3`, [patternOf(search), limit, offset])
+export const countAccounts = async (db: Reader, search = ''): Promise<number> => (await db.get<{ total: number }>(`SELECT count(*) AS total FROM users WHERE ${holdsText}`, [patternOf(search)]))!.total
+
+export const readAccount = (db: Reader, id: number): Promise<AccountRow | undefined> => db.get(`SELECT ${accountFields} FROM users WHERE id = ?`, [id])
+/** Whether there is a super_admin beside this account. */
+export const hasOtherSuperAdmin = async (db: Reader, id: number): Promise<boolean> => await db.get(`SELECT 1 FROM users WHERE role = 'super_admin' AND id <> ? LIMIT 1`, [id]) !== undefined
 
 export async function insertUser(tx: Transaction, user: { email: string; displayName: string; role: UserRole; passwordHash: string }): Promise<UserRow> {
   const { lastId } = await tx.run('INSERT INTO users (email, display_name, role, password_hash, created_at) VALUES (?, ?, ?, ?, ?)', [user.email, user.displayName, user.role, user.passwordHash, tx.now])
   return { id: lastId, email: user.email, displayName: user.displayName, role: user.role }
 }
 
-const owned = ['organization_members', 'project_members', 'project_visits', 'api_keys', 'board_templates', 'panel_states', 'user_settings']
+export const updateUser = async (tx: Transaction, id: number, { displayName, role }: Pick<UserRow, 'displayName' | 'role'>): Promise<void> => {
+  await tx.run('UPDATE users SET display_name = ?, role = ? WHERE id = ?', [displayName, role, id])
+}
+export const setPasswordHash = async (tx: Transaction, id: number, passwordHash: string): Promise<void> => { await tx.run('UPDATE users SET password_hash = ? WHERE id = ?', [passwordHash, id]) }
+
+const owned = ['organization_members', 'project_members', 'project_visits', 'api_keys', 'credentials', 'board_templates', 'panel_states', 'user_settings']
 
 /** Gives everything that one account owns to another one, which owns nothing yet. */
 export async function passOn(tx: Transaction, from: number, to: number): Promise<void> {
   await tx.run('UPDATE projects SET owner_id = ? WHERE owner_id = ?', [to, from])
   for (const table of owned) await tx.run(`UPDATE ${table} SET user_id = ? WHERE user_id = ?`, [to, from])
+}
+
+/** Deletes an account with its sign-ins and everything that is its own; what others use of it was passed on before. */
+export async function deleteUser(tx: Transaction, id: number): Promise<void> {
+  for (const table of owned) await tx.run(`DELETE FROM ${table} WHERE user_id = ?`, [id])
+  await tx.run('DELETE FROM users WHERE id = ?', [id])
 }

@@ -1,6 +1,9 @@
 import type { InferOutput } from 'valibot'
-import type { Organization } from '../contract/organizations.ts'
-import type { OrganizationRow } from '../store/organizations.ts'
+import type { Organization, OrganizationMember } from '../contract/organizations.ts'
+import type { OrganizationMemberRow, OrganizationRow } from '../store/organizations.ts'
 
-/** An administrator of the server manages also what he or she does not belong to. */
-export const organization = (row: OrganizationRow): InferOutput<typeof Organization> => ({ id: String(row.id), name: row.name, role: row.role ?? 'admin', createdAt: row.createdAt })
+/** An organization as one account sees it. An administrator of the server manages also those that he or she has no role in. */
+export const organization = ({ id, name, role, defaultCredentialId, createdAt }: OrganizationRow): InferOutput<typeof Organization> =>
+  ({ id: String(id), name, role, defaultCredentialId: defaultCredentialId === null ? null : String(defaultCredentialId), createdAt })
+
+export const organizationMember = ({ userId, email, displayName, role }: OrganizationMemberRow): InferOutput<typeof OrganizationMember> => ({ userId: String(userId), email, displayName, role })

@@ -1,6 +1,7 @@
 import type { InferOutput } from 'valibot'
 import type { Me, SignedIn } from '../contract/auth.ts'
-import type { UserRow } from '../store/users.ts'
+import type { AdminUser } from '../contract/users.ts'
+import type { AccountRow, UserRow } from '../store/users.ts'
 
 type Account = InferOutput<typeof Me>
 
@@ -8,6 +9,10 @@ type Account = InferOutput<typeof Me>
 export const user = ({ id, email, displayName, role }: UserRow): Account => ({ id: String(id), email, displayName, role })
 
 export const signedIn = ({ token, user: row }: { token: string; user: UserRow }): InferOutput<typeof SignedIn> => ({ token, user: user(row) })
+
+/** An account as administrators see it. */
+export const adminUser = ({ id, email, displayName, role, authProvider, avatarUrl, createdAt }: AccountRow): InferOutput<typeof AdminUser> =>
+  ({ id: String(id), email, name: displayName, role, authProvider, avatarUrl, isSuperAdmin: role === 'super_admin', createdAt })
 
 /** An account as other people find it. */
 export const foundUser = ({ id, email, displayName }: UserRow): Omit<Account, 'role'> => ({ id: String(id), email, displayName })

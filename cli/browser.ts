@@ -1,0 +1,26 @@
+import { spawn } from 'node:child_process'
+
+/**
+ * Opens a page in the person's browser: with the command in BROWSER (`%s` in it stands for the URL), else with the platform's.
+ * Tells whether something could be started. The URL is an argument that others on the machine can see.
+ */
+export function openBrowser(url: string, env: NodeJS.ProcessEnv = process.env): Promise<boolean> {
+  const [file, ...args] = opener(url, env)
+  if (file === undefined) return Promise.resolve(false)
+  return new Promise(resolve => {
+    const child = spawn(file, args, { stdio: 'ignore', detached: true, env })
+    child.once('error', () => resolve(false)).once('spawn', () => {
+      child.unref()
+      resolve(true)
+    })
+  })
+}
+
+function opener(url: string, env: NodeJS.ProcessEnv): string[] {
+  const words = (env.BROWSER ?? '').trim().split(/\s+/).filter(word => word !== '')
+  if (words.length > 0) return words.some(word => word.includes('%s')) ? words.map(word => word.replaceAll('%s', () => url)) : [...words, url]
+  if (process.platform === 'darwin') return ['open', url]
+  if (process.platform === 'win32') return ['rundll32', 'url.dll,FileProtocolHandler', url]
+  // Without a display only browsers for the terminal would be found, and the terminal is taken.
+  return env.DISPLAY || env.WAYLAND_DISPLAY ? ['xdg-open', url] : []
+}

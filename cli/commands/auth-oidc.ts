@@ -1,0 +1,63 @@
+import type { Command } from 'commander'
+import { createHash, randomBytes } from 'node:crypto'
+import { contract } from '../../src/contract/index.ts'
+import { openBrowser } from '../browser.ts'
+import type { Context } from '../context.ts'
+import { Failure, usage } from '../exit.ts'
+import { listenOnLoopback, type Loopback, type Visit } from '../loopback.ts'
+import { talk } from '../streams.ts'
+import { harmless } from '../text.ts'
+import { keep, openAnonymous, type SignedIn } from './auth-sign.ts'
+
+const usualWaitSecs = 300
+
+/**
+ * Signs in with a browser. What comes back to this machine is a one-time code that is worth nothing without the verifier, which
+ * never leaves the program but to the server.
+ */
+export async function loginOidc(command: Command, openIt: boolean): Promise<void> {
+  const context = await openAnonymous(command)
+  if (context.globals.input === false) throw usage('--oidc needs somebody at a browser', { hint: 'give --with-token' })
+  if (!(await context.client.auth.status()).oidcEnabled) throw new Failure('conflict', 'this server has no single sign-on', { hint: 'sign in with: board auth login', see: 'board settings oidc --help' })
+  const loopback = await listenOnLoopback()
+  try {
+    await keep(context, await signIn(context, loopback, openIt))
+  } finally {
+    loopback.close()
+  }
+}
+
+async function signIn(context: Context, loopback: Loopback, openIt: boolean): Promise<SignedIn> {
+  const verifier = randomBytes(32).toString('base64url')
+  const challenge = createHash('sha256').update(verifier).digest('base64url')
+  await show(`${context.connection.url}${contract.oidc.login.path}?${new URLSearchParams({ loopback: loopback.url, challenge })}`, openIt)
+  const { query, answer } = await inTime(loopback.visit, context.globals.timeout ?? usualWaitSecs)
+  try {
+    const signedIn = await exchange(context, query, verifier)
+    await answer('You are signed in', 'You can close this page and go back to the terminal.')
+    return signedIn
+  } catch (error) {
+    await answer('You are not signed in', 'The terminal says why. You can close this page.')
+    throw error
+  }
+}
+
+/** Prints the address always: the browser may be one that cannot be opened from here. */
+async function show(url: string, openIt: boolean): Promise<void> {
+  const isOpen = openIt && await openBrowser(url)
+  talk(`${isOpen ? 'Your browser opens to sign in. If it does not, open:' : 'To sign in, open in a browser on this machine:'}\n  ${harmless(url)}\n`)
+}
+
+async function exchange({ client }: Context, query: URLSearchParams, verifier: string): Promise<SignedIn> {
+  const code = query.get('code')
+  if (code !== null) return client.oidc.exchange({ code, verifier })
+  const message = (query.get('message') ?? 'the server refused the sign-in').slice(0, 500).replace(/\.$/, '')
+  throw new Failure(query.get('error') === 'PROVIDER_UNAVAILABLE' ? 'unreachable' : 'denied', message)
+}
+
+function inTime(visit: Promise<Visit>, secs: number): Promise<Visit> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Failure('timedOut', `nobody signed in within ${secs === usualWaitSecs ? '5 minutes' : `${secs} s`}`, { hint: 'start again with: board auth login --oidc' })), secs * 1000)
+    void visit.then(resolve).finally(() => clearTimeout(timer))
+  })
+}

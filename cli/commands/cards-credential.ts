@@ -1,0 +1,16 @@
+import type { Command } from 'commander'
+import { inItsProject } from '../cardRoutes.ts'
+import { openUserContext } from '../context.ts'
+import { example } from '../help.ts'
+import { chosenCredential } from '../resolve.ts'
+
+export function registerCredential(cards: Command): void {
+  const credential = cards.command('credential <card> <credential>').summary('Choose the credential of a card\'s agent').description('Choose which of your credentials a card\'s agent uses; with none it uses its project\'s.')
+    .action(async (id: string, wanted: string) => {
+      const context = await openUserContext(credential)
+      const chosen = await chosenCredential(context, wanted)
+      await inItsProject(context, id, place => context.client.credentials.chooseForCard({ ...place, credentialId: chosen }))
+      context.out.done(chosen === null ? `Card ${id} has no credential of its own now.` : `Card ${id} uses credential ${chosen}.`)
+    })
+  example(credential, 'board cards credential 12 work', 'board cards credential 12 none')
+}

@@ -1,0 +1,32 @@
+import { Argument, Option, type Command } from 'commander'
+import type { Contract } from '../../src/contract/index.ts'
+import type { Output } from '../../src/contract/route.ts'
+import { openUserContext } from '../context.ts'
+import { example } from '../help.ts'
+import type { Column } from '../output.ts'
+import { confirm } from '../prompt.ts'
+
+type AuthSettings = Output<Contract['auth']['getSettings']>
+type Switch = 'on' | 'off'
+
+const switches: Switch[] = ['on', 'off']
+const fields: Column<AuthSettings>[] = [
+  { name: 'enabled', header: 'Authentication', value: settings => settings.enabled }, { name: 'registrationEnabled', header: 'Registration', value: settings => settings.registrationEnabled },
+]
+
+/** The command that switches authentication and registration on and off. */
+export function registerAuth(settings: Command): void {
+  const auth = settings.command('auth').addArgument(new Argument('[state]', 'on or off; without it, the present state is shown').choices(switches))
+    .summary('Switch authentication on or off').description('Switch authentication on or off. Off, everybody on the server\'s machine acts as super_admin; a server that others can reach keeps it on.')
+    .addOption(new Option('--registration <state>', 'whether anybody may make an account').choices(switches))
+    .option('-y, --yes', 'do not ask')
+    .action(async (state: Switch | undefined, { registration, yes }: { registration?: Switch; yes?: boolean }) => {
+      const context = await openUserContext(auth)
+      if (state === 'off') await confirm(context, 'Switch authentication off? Everybody on the server\'s machine then acts as super_admin.', yes)
+      const { getSettings, setSettings } = context.client.auth
+      if (state === undefined && registration === undefined) return context.out.record(await getSettings(), fields)
+      const enabled = state === undefined ? (await getSettings()).enabled : state === 'on'
+      await context.out.record(await setSettings({ enabled, ...(registration && { registrationEnabled: registration === 'on' }) }), fields)
+    })
+  example(auth, 'board settings auth', 'board settings auth on --registration off', 'board settings auth off --yes')
+}

@@ -1,0 +1,28 @@
+import type { App } from '../../src/app.ts'
+import type { Contract } from '../../src/contract/index.ts'
+import * as credentials from '../../src/domain/credentials.ts'
+import { create, update } from '../../src/identity/credentials.ts'
+import { verify } from '../../src/identity/providers.ts'
+import { chosen, credential, maskedCredential } from '../../src/views/credentials.ts'
+import type { Handlers } from '../handlers.ts'
+
+export const credentialsRoutes = ({ db, seal, deviceGrants }: App): Handlers<Contract['credentials']> => ({
+  list: async (_, { caller }) => (await credentials.list(db, caller)).map(credential),
+  create: (input, { caller, write }) => write(tx => create(seal, tx, caller, input), credential),
+  get: async ({ id }, { caller }) => maskedCredential(await credentials.find(db, caller, id)),
+  update: ({ id, ...change }, { caller, write }) => write(tx => update(seal, tx, caller, id, change), credential),
+  delete: ({ id }, { caller, write }) => write(tx => credentials.remove(tx, caller, id), () => undefined),
+  verify: async ({ id }, { caller }) => {
+    const found = await credentials.find(db, caller, id)
+    return verify(found, await deviceGrants.secretOf(found))
+  },
+  usage: ({ id }, { caller }) => credentials.usage(db, caller, id),
+  initOauth: async (input, { caller }) => {
+    const { id, ...started } = await deviceGrants.start(caller, input)
+    return { credentialId: String(id), ...started }
+  },
+  oauthStatus: async ({ id }, { caller }) => ({ status: await deviceGrants.status(caller, id) }),
+  choose: ({ projectId, credentialId }, { caller, write }) => write(tx => credentials.choose(tx, caller, projectId, credentialId), () => chosen(projectId, credentialId)),
+  chooseForCard: ({ projectId, cardId, credentialId }, { caller, write }) =>
+    write(tx => credentials.chooseForCard(tx, caller, { projectId, cardId }, credentialId), () => chosen(cardId, credentialId)),
+})

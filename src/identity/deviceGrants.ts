@@ -1,0 +1,164 @@
+import { setMaxListeners } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
+import { clientVariable, type OauthClient } from '../config/oauthClients.ts'
+import type { ServerConfig } from '../config/server.ts'
+import type { CredentialProvider } from '../contract/credentials.ts'
+import { invalid, Problem } from '../contract/errors.ts'
+import type { Caller } from '../domain/caller.ts'
+import { find } from '../domain/credentials.ts'
+import { countPendingAuthorizations, insertCredential, readCredential, setAuthorization, type CredentialRow } from '../store/credentials.ts'
+import type { Database, Reader } from '../store/database.ts'
+import { secretPlace } from './credentials.ts'
+import { pollDeviceCode, refresh, requestDeviceCode, requireDeviceAuthorization, type PollResult, type Tokens, type TokenSource } from './oauth.ts'
+import type { Secret } from './providers.ts'
+import type { Seal } from './seal.ts'
+
+const mostPending = 10
+const slowerSecs = 5
+const refreshBeforeMs = 60_000
+
+export type DeviceStatus = 'pending' | 'complete' | 'failed' | 'expired'
+export interface DeviceRequest { provider: CredentialProvider; name?: string; baseUrl?: string; clientId?: string }
+export interface StartedGrant { id: number; userCode: string; verificationUri: string; expiresAt: string }
+
+/** What a credential's `oauth` holds as JSON. The device code is sealed, and forgotten once it has no use. */
+interface Authorization { status: DeviceStatus; source: TokenSource; isServersClient: boolean; deviceCode?: string; intervalSecs: number; expiresAt: string }
+
+/** Device authorizations (RFC 8628): they are asked after in the background, never faster than the provider allows. */
+export interface DeviceGrants {
+  /** @throws Problem VALIDATION_FAILED, PROVIDER_UNAVAILABLE, CONFLICT with ten that wait already */
+  start(caller: Caller, request: DeviceRequest): Promise<StartedGrant>
+  /** Goes on asking after an authorization from before a restart. @throws Problem CREDENTIAL_NOT_FOUND, CONFLICT for an API key, SEALED_WITH_OTHER_KEY */
+  status(caller: Caller, id: number): Promise<DeviceStatus>
+  /** The secret with which a credential's provider is called; old tokens are exchanged first. @throws Problem CONFLICT before there is one, SEALED_WITH_OTHER_KEY */
+  secretOf(credential: CredentialRow): Promise<Secret>
+  close(): Promise<void>
+}
+
+interface Parts { config: ServerConfig; db: Database; seal: Seal }
+const codePlace = (id: number) => `credentials/${id}/device-code`
+const authorizationOf = ({ oauth }: CredentialRow) => JSON.parse(oauth!) as Authorization
+
+export function createDeviceGrants(parts: Parts): DeviceGrants {
+  const { db, config, seal } = parts
+  const polls = new Map<number, Promise<void>>()
+  const refreshes = new Map<number, Promise<Tokens>>()
+  const closing = new AbortController()
+  // Every poll listens.
+  setMaxListeners(0, closing.signal)
+
+  const follow = (id: number, deviceCode: string) => {
+    // A poll that fails goes on when somebody asks for the status.
+    if (!polls.has(id) && !closing.signal.aborted) polls.set(id, poll(parts, id, deviceCode, closing.signal).catch(() => undefined).finally(() => polls.delete(id)))
+  }
+  return {
+    start: async (caller, request) => {
+      const { id, deviceCode, ...started } = await begin(parts, caller, request)
+      follow(id, deviceCode)
+      return { id, ...started }
+    },
+    status: async (caller, id) => {
+      const credential = await find(db, caller, id)
+      if (credential.kind !== 'oauth') throw new Problem('CONFLICT', 'The credential holds an API key, not an authorization.')
+      const { status, deviceCode, expiresAt } = authorizationOf(credential)
+      if (status !== 'pending') return status
+      if (expiresAt <= config.clock().toISOString()) return settle(parts, id, 'expired')
+      follow(id, seal.open(codePlace(id), deviceCode!))
+      return status
+    },
+    secretOf: async credential => {
+      if (credential.sealed === null) throw new Problem('CONFLICT', `The credential has no secret: its authorization is ${authorizationOf(credential).status}.`)
+      if (credential.kind === 'api_key') return { kind: 'api_key', token: seal.open(secretPlace(credential), credential.sealed) }
+      if (!isOld(tokensOf(seal, credential), config.clock())) return { kind: 'oauth', token: tokensOf(seal, credential).accessToken }
+      if (!refreshes.has(credential.id)) refreshes.set(credential.id, renew(parts, credential.id).finally(() => refreshes.delete(credential.id)))
+      return { kind: 'oauth', token: (await refreshes.get(credential.id)!).accessToken }
+    },
+    close: async () => {
+      closing.abort()
+      await Promise.all(polls.values())
+    },
+  }
+}
+
+async function begin({ config, db, seal }: Parts, caller: Caller, request: DeviceRequest): Promise<StartedGrant & { deviceCode: string }> {
+  requireDeviceAuthorization(request.provider)
+  const { client, isServersClient } = clientFor(config, request)
+  await requireRoom(db, caller, config.clock().toISOString())
+  const { source, deviceCode, userCode, verificationUri, expiresInSecs, intervalSecs } = await requestDeviceCode(request.provider, request.baseUrl, client)
+  return db.transaction(async tx => {
+    await requireRoom(tx, caller, tx.now)
+    const expiresAt = new Date(Date.parse(tx.now) + expiresInSecs * 1000).toISOString()
+    const id = await insertCredential(tx, { userId: caller.userId, name: request.name ?? request.provider, provider: request.provider, kind: 'oauth', baseUrl: request.baseUrl ?? null })
+    const authorization: Authorization = { status: 'pending', source, isServersClient, deviceCode: seal.seal(codePlace(id), deviceCode), intervalSecs, expiresAt }
+    await setAuthorization(tx, id, { oauth: JSON.stringify(authorization), sealed: null })
+    return { id, deviceCode, userCode, verificationUri, expiresAt }
+  })
+}
+
+async function requireRoom(db: Reader, { userId }: Caller, now: string): Promise<void> {
+  if (await countPendingAuthorizations(db, userId, now) >= mostPending) throw new Problem('CONFLICT', `At most ${mostPending} authorizations may wait at once.`)
+}
+
+/** The server's own client secret goes to the provider's usual address only: another one is the user's choice. */
+function clientFor({ oauthClients }: ServerConfig, { provider, baseUrl, clientId }: DeviceRequest): { client: OauthClient; isServersClient: boolean } {
+  const known = oauthClients[provider]
+  if (clientId !== undefined) return { client: { clientId, scope: known?.scope }, isServersClient: false }
+  if (!known) throw invalid('clientId', `is required: the server has no ${clientVariable(provider)}_CLIENT_ID`)
+  return baseUrl === undefined ? { client: known, isServersClient: true } : { client: { ...known, clientSecret: undefined }, isServersClient: false }
+}
+
+const clientSecretFor = ({ oauthClients }: ServerConfig, { provider }: CredentialRow, { isServersClient, source }: Authorization) =>
+  isServersClient && oauthClients[provider]?.clientId === source.clientId ? oauthClients[provider].clientSecret : undefined
+
+/** Waits and asks in turn until there is an outcome, the time is over, or the credential is gone. */
+async function poll(parts: Parts, id: number, deviceCode: string, signal: AbortSignal): Promise<void> {
+  const { config, db } = parts
+  for (;;) {
+    const waiting = await readPending(db, id)
+    if (!waiting) return
+    await delay(waiting.authorization.intervalSecs * 1000, undefined, { signal, ref: false })
+    const credential = await readPending(db, id)
+    if (!credential) return
+    const { authorization } = credential
+    const now = config.clock()
+    const isOver = authorization.expiresAt <= now.toISOString()
+    const result = isOver ? 'expired' : await pollDeviceCode({ source: authorization.source, clientSecret: clientSecretFor(config, credential.row, authorization), deviceCode, now, signal })
+    if (signal.aborted && typeof result === 'string') return
+    if (result !== 'pending') await settle(parts, id, result)
+  }
+}
+
+async function readPending(db: Database, id: number): Promise<{ row: CredentialRow; authorization: Authorization } | undefined> {
+  const row = await readCredential(db, id)
+  const authorization = row?.oauth ? authorizationOf(row) : undefined
+  return row && authorization?.status === 'pending' ? { row, authorization } : undefined
+}
+
+/** Writes an outcome, and what the provider said of its pace, unless there is an outcome already. Tells how the authorization stands. */
+const settle = ({ db, seal }: Parts, id: number, result: Exclude<PollResult, 'pending'>): Promise<DeviceStatus> => db.transaction(async tx => {
+  const row = await readCredential(tx, id)
+  if (!row) throw new Problem('CREDENTIAL_NOT_FOUND')
+  const { deviceCode, ...authorization } = authorizationOf(row)
+  if (authorization.status !== 'pending') return authorization.status
+  const status = typeof result === 'object' ? 'complete' : result === 'slow_down' ? 'pending' : result
+  const after: Authorization = result === 'slow_down' ? { ...authorization, deviceCode, intervalSecs: authorization.intervalSecs + slowerSecs } : { ...authorization, status }
+  const sealed = typeof result === 'object' ? seal.seal(secretPlace(row), JSON.stringify(result.tokens)) : null
+  await setAuthorization(tx, id, { oauth: JSON.stringify(after), sealed })
+  return status
+})
+
+const tokensOf = (seal: Seal, credential: CredentialRow) => JSON.parse(seal.open(secretPlace(credential), credential.sealed!)) as Tokens
+const isOld = ({ expiresAt, refreshToken }: Tokens, now: Date) => refreshToken !== undefined && expiresAt !== undefined && Date.parse(expiresAt) - now.getTime() < refreshBeforeMs
+
+/** Exchanges old tokens and keeps the new ones. Where the provider gives none, the old ones are all there is. */
+async function renew({ config, db, seal }: Parts, id: number): Promise<Tokens> {
+  const credential = await readCredential(db, id)
+  if (!credential?.sealed) throw new Problem('CREDENTIAL_NOT_FOUND')
+  const old = tokensOf(seal, credential)
+  if (!isOld(old, config.clock())) return old
+  const authorization = authorizationOf(credential)
+  const tokens = await refresh(authorization.source, clientSecretFor(config, credential, authorization), old.refreshToken!, config.clock())
+  if (!tokens) return old
+  await db.transaction(tx => setAuthorization(tx, id, { oauth: credential.oauth!, sealed: seal.seal(secretPlace(credential), JSON.stringify(tokens)) }))
+  return tokens
+}

@@ -1,0 +1,27 @@
+import { discover, type Provider } from './oidcProvider.ts'
+import { isSameSettings, openClientSecret, type OidcSettings } from './oidcSettings.ts'
+import type { Seal } from './seal.ts'
+
+const lifeMs = 3_600_000
+
+/** The metadata of the configured provider, kept for an hour. Those who ask at the same time share one answer; a failure is not kept. */
+export interface ProviderCache {
+  /** @throws Problem OIDC_REFUSED, PROVIDER_UNAVAILABLE, SEALED_WITH_OTHER_KEY */
+  of(settings: OidcSettings): Promise<Provider>
+  forget(): void
+}
+
+export function createProviderCache(seal: Seal, clock: () => Date): ProviderCache {
+  let known: { settings: OidcSettings; provider: Promise<Provider>; endsAt: number } | undefined
+  return {
+    of: settings => {
+      const nowMs = clock().getTime()
+      if (known && isSameSettings(known.settings, settings) && known.endsAt > nowMs) return known.provider
+      const provider = discover(settings, openClientSecret(seal, settings))
+      const mine = known = { settings, provider, endsAt: nowMs + lifeMs }
+      provider.catch(() => { if (known === mine) known = undefined })
+      return provider
+    },
+    forget: () => { known = undefined },
+  }
+}

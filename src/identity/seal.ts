@@ -1,0 +1,97 @@
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+import { closeSync, fsyncSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { ServerConfig } from '../config/server.ts'
+import { Problem } from '../contract/errors.ts'
+
+const version = '1'
+const keyBytes = 32
+const nonceBytes = 12
+const tagBytes = 16
+const keyFile = 'secret.key'
+const wanted = '32 bytes in base64 or hexadecimal, as made by: openssl rand -base64 32'
+
+/**
+ * Seals secrets for the database. `place` says where the sealed text is kept, for example
+ * `credentials/12/secret`: it is bound to that text, which opens nowhere else.
+ */
+export interface Seal {
+  /** Gives text of the base64url alphabet and dots. */
+  seal(place: string, secret: string): string
+  /** @throws Problem SEALED_WITH_OTHER_KEY, also when the text is damaged or belongs to another place */
+  open(place: string, sealed: string): string
+}
+
+interface Key { bytes: Buffer; fingerprint: string }
+
+/**
+ * AES-256-GCM under BOARD_SECRET_KEY, or else under `secret.key` in the data folder, which is made when it is first needed.
+ * Sealed text is `version.fingerprint.nonce.tag.ciphertext`, and the first two are authenticated with the place.
+ * @throws Problem VALIDATION_FAILED when BOARD_SECRET_KEY is no key
+ */
+export function createSeal({ secretKey, dataDir }: Pick<ServerConfig, 'secretKey' | 'dataDir'>): Seal {
+  let key = secretKey === undefined ? undefined : toKey(secretKey) ?? refuse('VALIDATION_FAILED', `BOARD_SECRET_KEY must be ${wanted}.`)
+  const useKey = () => key ??= toKey(readOrMakeKeyFile(join(dataDir, keyFile))) ?? refuse('SEALED_WITH_OTHER_KEY', `${keyFile} in the server's data folder is damaged: it must hold ${wanted}.`)
+  return {
+    seal: (place, secret) => seal(useKey(), place, secret),
+    open: (place, sealed) => open(useKey(), place, sealed),
+  }
+}
+
+function seal({ bytes, fingerprint }: Key, place: string, secret: string): string {
+  const nonce = randomBytes(nonceBytes)
+  const cipher = createCipheriv('aes-256-gcm', bytes, nonce, { authTagLength: tagBytes }).setAAD(boundData(fingerprint, place))
+  const ciphertext = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final()])
+  return [version, fingerprint, ...[nonce, cipher.getAuthTag(), ciphertext].map(part => part.toString('base64url'))].join('.')
+}
+
+function open({ bytes, fingerprint }: Key, place: string, sealed: string): string {
+  const [sealedVersion, sealedBy, ...parts] = sealed.split('.')
+  if (sealedVersion === version && sealedBy !== fingerprint) throw new Problem('SEALED_WITH_OTHER_KEY')
+  const [nonce, tag, ciphertext] = parts.map(part => Buffer.from(part, 'base64url'))
+  try {
+    if (sealedVersion !== version || parts.length !== 3) throw new Error('not sealed text')
+    const decipher = createDecipheriv('aes-256-gcm', bytes, nonce!, { authTagLength: tagBytes }).setAAD(boundData(fingerprint, place)).setAuthTag(tag!)
+    return Buffer.concat([decipher.update(ciphertext!), decipher.final()]).toString('utf8')
+  } catch {
+    throw new Problem('SEALED_WITH_OTHER_KEY', 'The sealed secret is damaged or was sealed for another place; enter the secret again.')
+  }
+}
+
+const boundData = (fingerprint: string, place: string) => Buffer.from(`${version}.${fingerprint}.${place}`)
+
+/** A key from its text, with a fingerprint that tells keys apart and says nothing about them. */
+function toKey(text: string): Key | undefined {
+  const bytes = /^[0-9a-f]{64}$/i.test(text) ? Buffer.from(text, 'hex') : /^[\w+/-]{43}=?$/.test(text) ? Buffer.from(text, 'base64') : undefined
+  if (bytes?.length !== keyBytes) return undefined
+  return { bytes, fingerprint: Buffer.from(hkdfSync('sha256', bytes, '', 'board key fingerprint', 6)).toString('base64url') }
+}
+
+function readOrMakeKeyFile(path: string): string {
+  try {
+    return readFileSync(path, 'utf8').trim()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    return makeKeyFile(path)
+  }
+}
+
+/** The key is on disk before anything is sealed with it. */
+function makeKeyFile(path: string): string {
+  const text = randomBytes(keyBytes).toString('base64')
+  const file = openSync(path, 'wx', 0o600)
+  try {
+    writeSync(file, `${text}\n`)
+    fsyncSync(file)
+  } catch (error) {
+    rmSync(path)
+    throw error
+  } finally {
+    closeSync(file)
+  }
+  const folder = openSync(dirname(path), 'r')
+  try { fsyncSync(folder) } finally { closeSync(folder) }
+  return text
+}
+
+function refuse(code: 'VALIDATION_FAILED' | 'SEALED_WITH_OTHER_KEY', message: string): never { throw new Problem(code, message) }

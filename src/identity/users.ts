@@ -1,0 +1,128 @@
+import { randomBytes } from 'node:crypto'
+import { Problem } from '../contract/errors.ts'
+import type { UserRole } from '../contract/fields.ts'
+import { isAdmin, type Caller } from '../domain/caller.ts'
+import { takeInvitations } from '../domain/members.ts'
+import * as organizations from '../domain/organizations.ts'
+import * as projects from '../domain/projects.ts'
+import type { Reader, Transaction } from '../store/database.ts'
+import { countOwnedProjects } from '../store/projects.ts'
+import { deleteSignInTokensOf } from '../store/signInTokens.ts'
+import { passOnTemplates } from '../store/templates.ts'
+import {
+  countAccounts, deleteUser, findUserByEmail, hasOtherSuperAdmin, hasUsers, insertUser, listAccounts, localOperator, readAccount, readFirstSuperAdmin, setPasswordHash, updateUser, type AccountRow,
+} from '../store/users.ts'
+import type { Identity, Realm } from './identity.ts'
+import { hashPassword } from './passwords.ts'
+
+/** An account that has just been made; the password is shown this once. */
+export interface NewAccount { user: AccountRow; generatedPassword: string }
+/** Whoever administers, as the database has it at this moment. */
+interface Actor { id: number; role: UserRole }
+
+/** A page of the accounts, and how many there are in all (specification "Admin users"). */
+export async function list(db: Reader, page: { search?: string; offset: number; limit: number }): Promise<{ users: AccountRow[]; total: number }> {
+  return { users: await listAccounts(db, page), total: await countAccounts(db, page.search) }
+}
+
+/**
+ * Creates an account with a generated password.
+ * @throws Problem FORBIDDEN, EMAIL_TAKEN, CONFLICT before the first user exists
+ */
+export async function create({ db, identity }: Realm, caller: Caller, { email, name, role }: { email: string; name: string; role: UserRole }): Promise<NewAccount> {
+  const generatedPassword = generatePassword()
+  const passwordHash = await identity.hashInTurn(() => hashPassword(generatedPassword))
+  const user = await db.transaction(async tx => {
+    if (!await hasUsers(tx)) throw new Problem('CONFLICT', 'Create the first user with POST /api/auth/setup.')
+    requireReach(await actorOf(tx, caller), role)
+    if (await findUserByEmail(tx, email)) throw new Problem('EMAIL_TAKEN')
+    const made = await insertUser(tx, { email, displayName: name, role, passwordHash })
+    await takeInvitations(tx, made)
+    return find(tx, made.id)
+  })
+  return { user, generatedPassword }
+}
+
+/** @throws Problem USER_NOT_FOUND, FORBIDDEN, LAST_SUPER_ADMIN */
+export async function update(tx: Transaction, caller: Caller, id: number, change: { name?: string; role?: UserRole }): Promise<AccountRow> {
+  const { user } = await findInReach(tx, caller, id, change.role)
+  const role = change.role ?? user.role
+  if (role !== 'super_admin') await requireOtherSuperAdmin(tx, user)
+  await updateUser(tx, id, { displayName: change.name ?? user.displayName, role })
+  return find(tx, id)
+}
+
+/**
+ * Deletes an account and ends everything that was signed in with it. Its projects, its templates and the organizations that only
+ * it managed pass to a super_admin: the caller, or else the first.
+ * @throws Problem USER_NOT_FOUND, FORBIDDEN, CANNOT_DELETE_SELF, LAST_SUPER_ADMIN
+ */
+export async function remove(identity: Identity, tx: Transaction, caller: Caller, id: number): Promise<void> {
+  const { user, actor } = await findInReach(tx, caller, id)
+  if (actor.id === id) throw new Problem('CANNOT_DELETE_SELF')
+  await requireOtherSuperAdmin(tx, user)
+  const heir = actor.role === 'super_admin' ? actor : (await readFirstSuperAdmin(tx))!
+  await projects.passOn(tx, id, heir.id)
+  await organizations.passOn(tx, id, heir.id)
+  await passOnTemplates(tx, id, heir.id)
+  await deleteUser(tx, id)
+  tx.afterCommit(() => identity.announce({ userId: id }))
+}
+
+/**
+ * Replaces an account's password by a generated one and ends its sign-ins; its API keys go on.
+ * @throws Problem USER_NOT_FOUND, FORBIDDEN, NOT_LOCAL_AUTH
+ */
+export async function resetPassword({ db, identity }: Realm, caller: Caller, id: number): Promise<string> {
+  const generatedPassword = generatePassword()
+  const passwordHash = await identity.hashInTurn(() => hashPassword(generatedPassword))
+  await db.transaction(async tx => {
+    const { user } = await findInReach(tx, caller, id)
+    if (user.authProvider !== 'local') throw new Problem('NOT_LOCAL_AUTH')
+    await setPasswordHash(tx, id, passwordHash)
+    await deleteSignInTokensOf(tx, id)
+    tx.afterCommit(() => identity.announce({ signInsOf: id }))
+  })
+  return generatedPassword
+}
+
+/** How many projects would pass on with an account. @throws Problem USER_NOT_FOUND */
+export async function countOwned(db: Reader, id: number): Promise<number> {
+  return countOwnedProjects(db, (await find(db, id)).id)
+}
+
+async function find(db: Reader, id: number): Promise<AccountRow> {
+  const user = await readAccount(db, id)
+  if (!user) throw new Problem('USER_NOT_FOUND')
+  return user
+}
+
+/** An account that the caller may change, also into one with that role. */
+async function findInReach(tx: Transaction, caller: Caller, id: number, newRole?: UserRole): Promise<{ user: AccountRow; actor: Actor }> {
+  const actor = await actorOf(tx, caller)
+  const user = await find(tx, id)
+  requireReach(actor, user.role, newRole)
+  return { user, actor }
+}
+
+/** Somebody may have deleted or demoted the caller since the request came in. */
+async function actorOf(tx: Transaction, caller: Caller): Promise<Actor> {
+  const actor = caller.userId === localOperator ? await readFirstSuperAdmin(tx) : await readAccount(tx, caller.userId)
+  if (!actor) throw new Problem('UNAUTHENTICATED', 'Your account is gone.')
+  if (!isAdmin(actor)) throw new Problem('FORBIDDEN')
+  return actor
+}
+
+function requireReach(actor: Actor, ...roles: Array<UserRole | undefined>): void {
+  if (actor.role !== 'super_admin' && roles.includes('super_admin')) throw new Problem('FORBIDDEN', 'Only a super_admin may create or change a super_admin.')
+}
+
+async function requireOtherSuperAdmin(tx: Transaction, { id, role }: AccountRow): Promise<void> {
+  if (role === 'super_admin' && !await hasOtherSuperAdmin(tx, id)) throw new Problem('LAST_SUPER_ADMIN')
+}
+
+/** Letters and digits that nobody takes for one another. There are 32, so that a byte's five low bits choose one evenly. */
+const alphabet = 'abcdefghijkmnpqrstuvwxyz23456789'
+
+/** 100 random bits in four groups that can be read out: `k7mqd-x2w9h-…`. */
+const generatePassword = (): string => Array.from(randomBytes(20), byte => alphabet[byte & 31]).join('').replace(/.{5}(?=.)/g, '$&-')

@@ -1,0 +1,195 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { Browser } from '../browser.ts'
+import { startBoard, type TestBoard } from '../helper.ts'
+import { startIdentityProvider, type IdentityProvider } from '../identityProvider.ts'
+import { codeOf, isCallback, startSingleSignOn, type SingleSignOn } from '../singleSignOn.ts'
+
+let sso: SingleSignOn
+let board: TestBoard
+let people: IdentityProvider['people']
+const logged: string[] = []
+const log = vi.spyOn(process.stderr, 'write')
+
+beforeAll(async () => {
+  log.mockImplementation(text => logged.push(String(text)) > 0)
+  sso = await startSingleSignOn({ logLevel: 'info' })
+  board = sso.board
+  people = sso.provider.people
+})
+afterAll(async () => {
+  await sso.close()
+  log.mockRestore()
+})
+
+const logIn = (email: string, password: string) => board.request('POST', '/api/auth/login', { token: null, body: { email, password } })
+const unverified = ['OIDC_REFUSED', 'The identity provider has not verified your email address.']
+
+describe('somebody who signs in', () => {
+  it('gets an account, and the same one the next time', async () => {
+    people.set('ada', { email: 'Ada@Example.org', email_verified: true, name: 'Ada \u0007Lovelace' })
+    const first = await sso.tokenOf('ada')
+    expect(first.user).toEqual({ id: expect.any(String), email: 'Ada@Example.org', displayName: 'Ada Lovelace', role: 'user' })
+    expect(await board.as(first.token).auth.me()).toEqual(first.user)
+    people.set('ada', { email: 'other@example.org', email_verified: false })
+    const second = await sso.tokenOf('ada')
+    expect(second.user).toEqual(first.user)
+    expect(second.token).not.toBe(first.token)
+    expect((await board.client.users.list({ search: 'ada@' })).users).toMatchObject([{ id: first.user.id, authProvider: 'oidc' }])
+  })
+
+  it('gets one account, also in two browsers at once', async () => {
+    people.set('twice', { email: 'twice@example.org', email_verified: true })
+    const both = await Promise.all([sso.tokenOf('twice'), sso.tokenOf('twice')])
+    expect(both[0].user.id).toBe(both[1].user.id)
+    expect((await board.client.users.list({ search: 'twice@' })).total).toBe(1)
+  })
+
+  it('has no password here', async () => {
+    people.set('eve', { email: 'eve@example.org', email_verified: true })
+    const { user } = await sso.tokenOf('eve')
+    expect(user.displayName).toBe('eve')
+    expect(codeOf(await logIn(user.email, 'correct horse 1'))).toEqual([401, 'INVALID_CREDENTIALS'])
+    expect(codeOf(await board.request('POST', `/api/admin/users/${user.id}/reset-password`))).toEqual([409, 'NOT_LOCAL_AUTH'])
+  })
+
+  it('needs no open registration', async () => {
+    await board.client.auth.setSettings({ enabled: true, registrationEnabled: false })
+    people.set('new', { email: 'new@example.org', email_verified: true })
+    expect((await sso.tokenOf('new')).user.role).toBe('user')
+    await board.client.auth.setSettings({ enabled: true, registrationEnabled: true })
+  })
+
+  it('takes the memberships that the verified address was invited to', async () => {
+    const { id } = await board.client.projects.create({ name: 'Invited', path: board.folder('invited') })
+    await board.client.members.add({ id, email: 'guest@example.org', role: 'viewer' })
+    people.set('guest', { email: 'guest@example.org', email_verified: false })
+    expect(await sso.refusalOf('guest')).toEqual(unverified)
+    people.set('guest', { email: 'guest@example.org', email_verified: true })
+    const { token } = await sso.tokenOf('guest')
+    expect(await board.as(token).projects.list()).toMatchObject([{ id }])
+  })
+
+  it('is told on a page in the browser when no program waits', async () => {
+    people.set('page', { email: 'page@example.org', email_verified: true })
+    const shown = await new Browser().signIn(`${board.url}/api/oidc/login`, 'page')
+    expect({ status: shown.status, path: new URL(shown.url).pathname }).toEqual({ status: 200, path: '/api/oidc/callback' })
+    expect(shown.body).toContain('page@example.org')
+    expect(shown.body).toContain(`board --url ${board.url} auth login --oidc`)
+    expect(shown.body).not.toMatch(/svc_|<script/)
+    expect(shown.headers.get('content-security-policy')).toMatch(/^default-src 'none'; style-src 'sha256-/)
+    expect(shown.setCookies).toEqual(['board_oidc=; Path=/api/oidc/callback; Max-Age=0; HttpOnly; SameSite=Lax'])
+  })
+
+  it('with an odd subject or address is refused', async () => {
+    people.set('odd', { email: 'no address', email_verified: true })
+    expect((await sso.refusalOf('odd'))[1]).toContain('not valid')
+    people.set('zoë', { email: 'zoe@example.org', email_verified: true })
+    expect((await sso.refusalOf('zoë'))[1]).toContain('in a way that is not allowed')
+  })
+
+  it('before the first user is told to make that one first', async () => {
+    const fresh = await startBoard()
+    const own = await startIdentityProvider(`${fresh.url}/api/oidc/callback`)
+    try {
+      await fresh.client.oidc.set({ issuerUrl: own.issuer, clientId: own.clientId, clientSecret: own.clientSecret })
+      own.people.set('first', { email: 'first@example.org', email_verified: true })
+      const shown = await new Browser().signIn(`${fresh.url}/api/oidc/login`, 'first')
+      expect({ status: shown.status, said: shown.body.includes('no users yet') }).toEqual({ status: 403, said: true })
+      expect((await fresh.client.auth.status()).hasUsers).toBe(false)
+    } finally {
+      await own.close()
+      await fresh.close()
+    }
+  })
+})
+
+describe('an account that exists', () => {
+  it('is linked by a verified address, and keeps its role and its password', async () => {
+    const { user, generatedPassword } = await board.client.users.create({ email: 'bob@example.org', name: 'Bob', role: 'admin' })
+    people.set('bob', { email: 'BOB@example.org', email_verified: true, name: 'Robert' })
+    expect((await sso.tokenOf('bob')).user).toEqual({ id: user.id, email: 'bob@example.org', displayName: 'Bob', role: 'admin' })
+    expect((await logIn('bob@example.org', generatedPassword)).status).toBe(200)
+  })
+
+  it('is not linked by an address that the provider has not verified', async () => {
+    for (const email_verified of [false, undefined, 'true']) {
+      people.set('mallory', { email: 'root@example.org', email_verified })
+      expect(await sso.refusalOf('mallory')).toEqual(unverified)
+    }
+    people.set('mallory', {})
+    expect(await sso.refusalOf('mallory')).toEqual(['OIDC_REFUSED', 'The identity provider does not tell your email address.'])
+  })
+
+  it('is not linked to a second subject', async () => {
+    people.set('carol', { email: 'carol@example.org', email_verified: true })
+    const { user } = await sso.tokenOf('carol')
+    people.set('carol-too', { email: 'carol@example.org', email_verified: true })
+    expect((await sso.refusalOf('carol-too'))[1]).toContain('belongs to somebody else at the identity provider')
+    expect((await sso.tokenOf('carol')).user.id).toBe(user.id)
+  })
+
+  it('is linked anew when the server takes another provider', async () => {
+    people.set('fred', { email: 'fred@example.org', email_verified: true })
+    const { user } = await sso.tokenOf('fred')
+    const next = await startIdentityProvider(`${board.url}/api/oidc/callback`)
+    try {
+      await sso.configure({ issuerUrl: next.issuer, clientId: next.clientId, clientSecret: next.clientSecret })
+      next.people.set('fred', { email: 'nobody@example.org', email_verified: true })
+      expect((await sso.tokenOf('fred')).user.id).not.toBe(user.id)
+      next.people.set('frederick', { email: 'fred@example.org', email_verified: true })
+      expect((await sso.tokenOf('frederick')).user.id).toBe(user.id)
+    } finally {
+      await next.close()
+      await sso.configure()
+    }
+    expect((await sso.tokenOf('fred')).user.id).toBe(user.id)
+  })
+
+  it('that somebody registered with another\'s address passes to whoever the address belongs to', async () => {
+    const squatter = await board.client.auth.register({ email: 'dora@example.org', password: 'battery staple 2' })
+    const { key } = await board.as(squatter.token).keys.create({ name: 'kept', scope: 'server', permissions: ['cards.read'] })
+    people.set('dora', { email: 'dora@example.org', email_verified: true })
+    const { token, user } = await sso.tokenOf('dora')
+    expect(user.id).toBe(squatter.user.id)
+    expect((await board.as(token).auth.me()).id).toBe(user.id)
+    for (const [path, old] of [['/api/auth/me', squatter.token], ['/api/external/projects/1/boards', key]] as const) expect(codeOf(await board.request('GET', path, { token: old }))).toEqual([401, 'UNAUTHENTICATED'])
+    expect(codeOf(await logIn('dora@example.org', 'battery staple 2'))).toEqual([401, 'INVALID_CREDENTIALS'])
+    expect((await sso.tokenOf('dora')).user.id).toBe(user.id)
+    expect((await board.as(token).auth.me()).id).toBe(user.id)
+  })
+})
+
+it('a provider that puts the address into the ID token, signs with ECDSA and takes the secret in the body is understood', async () => {
+  const key = { ...generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' }), use: 'sig', alg: 'ES256', kid: 'ec' }
+  const other = await startSingleSignOn({}, { conformIdTokenClaims: false, clientAuthMethods: ['client_secret_post'], clientDefaults: { token_endpoint_auth_method: 'client_secret_post', id_token_signed_response_alg: 'ES256' }, jwks: { keys: [key] } })
+  try {
+    other.provider.people.set('ada', { email: 'ada@example.org', email_verified: true })
+    expect((await other.tokenOf('ada')).user.email).toBe('ada@example.org')
+    expect(other.provider.asked).not.toContain('/me')
+  } finally {
+    await other.close()
+  }
+})
+
+it('neither secrets nor codes stand in the data folder or in the log', async () => {
+  people.set('canary', { email: 'canary@example.org', email_verified: true })
+  const { shown } = await sso.signInFor('canary', { stopAt: isCallback })
+  const { goTo, verifier } = await sso.signInFor('canary')
+  const code = goTo.searchParams.get('code')!
+  const { token } = await board.client.oidc.exchange({ code, verifier })
+  await sso.provider.down()
+  expect((await board.request('POST', '/api/oidc/test')).text).not.toContain(sso.provider.clientSecret)
+  await board.request('GET', new URL(shown.url).pathname + new URL(shown.url).search)
+  await sso.provider.up()
+  const secrets = [sso.provider.clientSecret, token, code, verifier, ...new URL(shown.url).searchParams.getAll('code'), ...new URL(shown.url).searchParams.getAll('state')]
+  const files = readdirSync(board.dataDir, { recursive: true, encoding: 'utf8' }).filter(file => statSync(join(board.dataDir, file)).isFile())
+  expect(files).toEqual(expect.arrayContaining(['board.db', 'secret.key']))
+  for (const secret of secrets) {
+    expect(secret.length).toBeGreaterThan(20)
+    for (const file of files) expect(readFileSync(join(board.dataDir, file)).includes(secret), file).toBe(false)
+    expect(logged.join('')).not.toContain(secret)
+  }
+})
