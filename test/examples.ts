@@ -62,7 +62,7 @@ export const examples = (seed: Seed): Examples => {
     },
     credentials: {
       list: {}, create: { name: 'Mine', provider: 'openai', apiKey: 'sk-example-0123456789', baseUrl: 'https://example.org' }, get: { id: credentialId }, update: { id: credentialId, name: 'Ours', apiKey: 'sk-other-0123456789', baseUrl: 'https://example.org' },
-      delete: { id: credentialId }, verify: { id: credentialId }, usage: { id: credentialId }, initOauth: { provider: 'github', name: 'Mine' }, oauthStatus: { id: grantId },
+      delete: { id: credentialId }, verify: { id: credentialId }, usage: { id: credentialId }, initOauth: { provider: 'custom', name: 'Mine', baseUrl: 'http://127.0.0.1:9', clientId: 'board' }, oauthStatus: { id: grantId },
       choose: { projectId, credentialId: null }, chooseForCard: { ...card, credentialId: null },
     },
     external: {

@@ -80,7 +80,7 @@ export const fileBody = (filename = 'notes.txt', text = 'hello\n') => ({
 async function seedPeople(board: TestBoard, token: string, projectId: string, organizationId: string): Promise<Pick<Seed, 'memberId' | 'strangerEmail' | 'invitedEmail'>> {
   const client = board.as(token)
   const [memberEmail, strangerEmail, invitedEmail] = ['member', 'stranger', 'invited'].map(name => `${name}-${projectId}@example.net`) as [string, string, string]
-  if (!await board.server.app.identity.hasUsers()) return { memberId: '', strangerEmail, invitedEmail }
+  if (!await board.server.app.identity.hasUsers()) return { memberId: '999999', strangerEmail, invitedEmail }
   const { id } = await board.server.app.db.transaction(async tx => {
     await insertUser(tx, { email: strangerEmail, displayName: 'Stranger', role: 'user', passwordHash: '' })
     return insertUser(tx, { email: memberEmail, displayName: 'Member', role: 'user', passwordHash: '' })

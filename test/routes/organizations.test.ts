@@ -27,7 +27,7 @@ const join = (organizationId: string, userId: string, role: 'admin' | 'member') 
 
 test('whoever makes an organization is its admin, renames it and deletes it', async () => {
   const made = await own.organizations.create({ name: 'Club' })
-  expect(made).toEqual({ id: expect.any(String), name: 'Club', role: 'admin', createdAt: expect.any(String) })
+  expect(made).toEqual({ id: expect.any(String), name: 'Club', role: 'admin', defaultCredentialId: null, createdAt: expect.any(String) })
   expect(await own.organizations.get({ id: made.id })).toEqual(made)
   expect(await own.organizations.list()).toEqual([made])
   expect(await own.organizations.update({ id: made.id, name: 'Team' })).toEqual({ ...made, name: 'Team' })

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openDatabase, type Database } from '../../src/store/database.ts'
+import { openDatabase, type Database, type Transaction } from '../../src/store/database.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { countOrdered, insertCard, orderedIds, placeJoins, placeSql, removeCard } from '../../src/store/order.ts'
 
@@ -14,7 +14,7 @@ beforeAll(async () => {
   db = openDatabase({ path: join(folder, 'board.db'), clock: () => new Date() })
   await migrate(db)
   await db.transaction(async tx => {
-    await tx.run(`INSERT INTO projects VALUES (1, 'p', '/', 0, NULL, '', '')`)
+    await tx.run(`INSERT INTO projects (id, name, path, owner_id, created_at, updated_at) VALUES (1, 'p', '/', 0, '', '')`)
     await tx.run(`INSERT INTO boards VALUES (1, 1, 'b', 0, '')`)
     for (const id of [1, 2]) await tx.run(`INSERT INTO columns VALUES (?, 1, 1, 'c', 'backlog', '', ?)`, [id, id])
   })
@@ -24,19 +24,14 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
-interface Model { columns: Map<number, number[]>; next: number }
+interface Model { columns: Map<number, number[]> }
 const step = fc.record({ kind: fc.constantFrom('add', 'add', 'move', 'move', 'remove'), which: fc.nat(), column: fc.constantFrom(1, 2), at: fc.oneof(fc.constant(0), fc.nat({ max: 700 }), fc.constant(undefined)) })
 type Step = { kind: string; which: number; column: number; at: number | undefined }
 
 test('a column keeps the order of a plain list through any inserts, moves and removals', { timeout: 120_000 }, async () => {
-  const model: Model = { columns: new Map([[1, []], [2, []]]), next: 1 }
+  const model: Model = { columns: new Map([[1, []], [2, []]]) }
   await db.transaction(async tx => {
-    for (let id = 0; id < 600; id++) await add(model, 1, undefined)
-    async function add(of: Model, column: number, at: number | undefined) {
-      const { lastId } = await tx.run(`INSERT INTO cards (project_id, board_id, column_id, title, prompt, created_at, updated_at) VALUES (1, 1, ?, 't', '', '', '')`, [column])
-      await insertCard(tx, column, lastId, at)
-      of.columns.get(column)!.splice(at ?? Number.MAX_SAFE_INTEGER, 0, lastId)
-    }
+    for (let id = 0; id < 600; id++) await add(tx, model, 1, undefined)
   })
   await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 120 }), async steps => {
     for (const each of steps) await apply(model, each)
@@ -48,9 +43,7 @@ async function apply(model: Model, { kind, which, column, at }: Step): Promise<v
   const all = [...model.columns.values()].flat()
   await db.transaction(async tx => {
     if (kind === 'add' || all.length === 0) {
-      const { lastId } = await tx.run(`INSERT INTO cards (project_id, board_id, column_id, title, prompt, created_at, updated_at) VALUES (1, 1, ?, 't', '', '', '')`, [column])
-      await insertCard(tx, column, lastId, at)
-      model.columns.get(column)!.splice(at ?? Number.MAX_SAFE_INTEGER, 0, lastId)
+      await add(tx, model, column, at)
       return
     }
     const id = all[which % all.length]!
@@ -63,6 +56,12 @@ async function apply(model: Model, { kind, which, column, at }: Step): Promise<v
     await insertCard(tx, column, id, at)
     model.columns.get(column)!.splice(at ?? Number.MAX_SAFE_INTEGER, 0, id)
   })
+}
+
+async function add(tx: Transaction, model: Model, column: number, at: number | undefined): Promise<void> {
+  const { lastId } = await tx.run(`INSERT INTO cards (project_id, board_id, column_id, title, prompt, created_at, updated_at) VALUES (1, 1, ?, 't', '', '', '')`, [column])
+  await insertCard(tx, column, lastId, at)
+  model.columns.get(column)!.splice(at ?? Number.MAX_SAFE_INTEGER, 0, lastId)
 }
 
 async function expectSame(column: number, ids: number[]): Promise<void> {
