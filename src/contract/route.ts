@@ -6,7 +6,7 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 /** What an API key may be allowed to do. The first six are the specification's ("Authentication"). */
 export const externalPermissions = ['cards.read', 'cards.create', 'pipelines.trigger', 'cards.move', 'agents.cancel', 'agents.archive'] as const
 /** Permissions for project-scoped client routes, one family a resource. */
-export const clientPermissions = ['projects.read', 'boards.read', 'boards.write', 'cards.update', 'cards.delete'] as const
+export const clientPermissions = ['projects.read', 'boards.read', 'boards.write', 'cards.update', 'cards.delete', 'agents.run', 'agents.read'] as const
 export const permissions = [...externalPermissions, ...clientPermissions] as const
 export type Permission = (typeof permissions)[number]
 
