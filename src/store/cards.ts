@@ -6,14 +6,14 @@ import { placeJoins, placeSql } from './order.ts'
 export interface CardRow {
   id: number; projectId: number; boardId: number; columnId: number; chunkId: number | null; columnName: string; columnType: ColumnType; position: number | null
   kind: CardKind; groupId: string | null; title: string; prompt: string; labels: string; pipeline: string; status: CardStatus; statusReason: string | null
-  unread: number; deferred: number; autoMode: number; useWorktree: number; gitBranch: string | null; worktreePath: string | null; worktreeManaged: number; lastAgentAction: string | null
+  unread: number; deferred: number; autoMode: number; useWorktree: number; gitBranch: string | null; worktreePath: string | null; worktreeManaged: number; baseCommit: string | null; lastAgentAction: string | null
   createdAt: string; updatedAt: string; startedAt: string | null; endedAt: string | null; archivedAt: string | null; deletedAt: string | null; version: number
 }
 export interface CardFilter { projectId: number; boardId?: number; columnId?: number; status?: CardStatus; label?: string; search?: string; archived?: boolean; limit: number; cursor?: number }
 
 const fields = `c.id, c.project_id AS projectId, c.board_id AS boardId, c.column_id AS columnId, c.chunk_id AS chunkId, l.name AS columnName, l.column_type AS columnType, ${placeSql} AS position,
   c.kind, c.group_id AS groupId, c.title, c.prompt, c.labels, c.pipeline, c.status, c.status_reason AS statusReason, c.unread, c.deferred, c.auto_mode AS autoMode, c.use_worktree AS useWorktree,
-  c.git_branch AS gitBranch, c.worktree_path AS worktreePath, c.worktree_managed AS worktreeManaged, c.last_agent_action AS lastAgentAction,
+  c.git_branch AS gitBranch, c.worktree_path AS worktreePath, c.worktree_managed AS worktreeManaged, c.base_commit AS baseCommit, c.last_agent_action AS lastAgentAction,
   c.created_at AS createdAt, c.updated_at AS updatedAt, c.started_at AS startedAt, c.ended_at AS endedAt, c.archived_at AS archivedAt, c.deleted_at AS deletedAt, c.version`
 const from = `FROM cards c JOIN columns l ON l.id = c.column_id ${placeJoins}`
 /** What external routes list and count. */
@@ -34,7 +34,7 @@ export async function insertCard(tx: Transaction, card: Pick<CardRow, 'projectId
 /** Database columns that a change of a card may name. */
 const changeable = {
   columnId: 'column_id', boardId: 'board_id', credentialId: 'credential_id', groupId: 'group_id', title: 'title', prompt: 'prompt', labels: 'labels', pipeline: 'pipeline', unread: 'unread', deferred: 'deferred', autoMode: 'auto_mode',
-  useWorktree: 'use_worktree', gitBranch: 'git_branch', worktreePath: 'worktree_path', worktreeManaged: 'worktree_managed', lastAgentAction: 'last_agent_action', archivedAt: 'archived_at', deletedAt: 'deleted_at',
+  useWorktree: 'use_worktree', gitBranch: 'git_branch', worktreePath: 'worktree_path', worktreeManaged: 'worktree_managed', baseCommit: 'base_commit', lastAgentAction: 'last_agent_action', archivedAt: 'archived_at', deletedAt: 'deleted_at',
 } as const
 export type CardChange = { [Field in keyof typeof changeable]?: string | number | boolean | null }
 

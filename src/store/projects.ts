@@ -2,12 +2,14 @@ import type { Reader, Transaction } from './database.ts'
 
 export interface ProjectRow {
   id: number; name: string; path: string; organizationId: number | null; ownerId: number; credentialId: number | null; createdAt: string; updatedAt: string
+  /** JSON text: which ignored files each new worktree gets a copy of, as patterns. */
+  copiedFiles: string
 }
 /** A project as one account sees it. */
 export interface VisibleProject extends ProjectRow { projectRole: string | null; organizationRole: string | null; lastOpenedAt: string | null; unreadCount: number }
 export interface Grant { ownerId: number; organizationId: number | null; projectRole: 'admin' | 'member' | 'viewer' | null; organizationRole: 'admin' | 'member' | null }
 
-const fields = 'p.id, p.name, p.path, p.organization_id AS organizationId, p.owner_id AS ownerId, p.credential_id AS credentialId, p.created_at AS createdAt, p.updated_at AS updatedAt'
+const fields = 'p.id, p.name, p.path, p.organization_id AS organizationId, p.owner_id AS ownerId, p.credential_id AS credentialId, p.copied_files AS copiedFiles, p.created_at AS createdAt, p.updated_at AS updatedAt'
 const memberships = `LEFT JOIN project_members m ON m.project_id = p.id AND m.user_id = ?1
   LEFT JOIN organization_members o ON o.organization_id = p.organization_id AND o.user_id = ?1`
 const visibleFields = `${fields}, m.role AS projectRole, o.role AS organizationRole, w.last_opened_at AS lastOpenedAt,
