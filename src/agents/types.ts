@@ -1,5 +1,6 @@
-import type { Readable, Writable } from 'node:stream'
+import type { Writable } from 'node:stream'
 import type { StatusReason } from '../contract/agents.ts'
+import type { Child, Exit } from '../process/spawn.ts'
 
 /** Why an agent did not do its work. */
 export type FailureReason = Extract<StatusReason, 'launch_failed' | 'usage_limit' | 'refused' | 'protocol_violation' | 'crashed' | 'timeout'>
@@ -15,13 +16,11 @@ export class AgentFailure extends Error {
   }
 }
 
-/** How an agent's process ended: by its own exit, or by a signal. `error` is why it could not be started at all. */
-export interface Exit { code: number | null; signal: NodeJS.Signals | null; error?: Error }
-/** A started process as the protocols need it. `stdin` takes no more once the process is gone, which is no error. */
-export interface AgentProcess { readonly pid: number | undefined; readonly stdin: Writable; readonly stdout: Readable; readonly stderr: Readable; readonly exited: Promise<Exit> }
+/** A started process as the protocols need it. */
+export type AgentProcess = Pick<Child<Writable>, 'stdin' | 'stdout' | 'stderr' | 'exited'>
 export interface AgentCommand { argv: readonly string[]; cwd: string; env: Readonly<Record<string, string>> }
-/** Starts the process tree of an agent. It belongs to who gives this function: only they stop it, also when the agent failed to open. */
-export type SpawnAgent = (command: AgentCommand) => AgentProcess | Promise<AgentProcess>
+/** Starts the process tree of an agent. It belongs to who gives this function: only they stop it, also when the agent failed to open. @throws LaunchFailed */
+export type SpawnAgent = (command: AgentCommand) => Promise<AgentProcess>
 
 /** Where an agent reaches the board's tools, with its own token. */
 export interface BoardTools { url: string; token: string }
@@ -42,8 +41,9 @@ export interface AgentLaunch {
   /** Whether the agent's usage of a turn counts the whole session so far. */
   usageIsCumulative: boolean
   tools: BoardTools | null
-  /** A session mode and a model of the agent's, chosen when the agent offers them. */
-  mode?: string | null
+  /** Session modes of the agent's, best first: the first one that it offers is chosen. */
+  modes?: readonly string[]
+  /** Chosen when the agent offers it. */
   model?: string | null
 }
 
@@ -59,7 +59,7 @@ export interface AgentListener {
   update(update: RawUpdate): void | Promise<void>
   /** Its tool call was told as an update before. Answer with `answerPermission`. */
   permission(request: PermissionRequest): void
-  /** The agent no longer wants the answer. */
+  /** The answer is no longer wanted: the agent said so, or its turn ended. */
   permissionWithdrawn(id: string): void
 }
 
@@ -90,6 +90,6 @@ export interface AgentLink {
   stderrTail(): string
   /** Ends the conversation and the agent's stdin. The process tree is the caller's to stop. */
   close(): void
-  /** Of the process that runs or ran last; with `command` and `terminal` of no use before a prompt. */
-  readonly exited: Promise<Exit>
+  /** The end of the agent's process; null with `command` and `terminal`, where each turn is a process. */
+  readonly exited: Promise<Exit> | null
 }
