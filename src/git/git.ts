@@ -10,6 +10,8 @@ export interface GitOptions {
   maxBytes?: number
   /** More output than that is cut off, and is no failure. */
   cutsOutput?: boolean
+  /** The exit codes that are no failure to `gitOutput`: 0 unless given. */
+  exitCodes?: readonly number[]
   /** A file that gets the output instead. It is appended to. */
   appendTo?: string
 }
@@ -62,12 +64,12 @@ export async function git(cwd: string, args: readonly string[], options: GitOpti
 }
 
 /**
- * Like `git`, but an exit code other than 0 is a failure.
+ * Like `git`, but an exit code other than 0 (or `exitCodes`) is a failure.
  * @throws GitFailed
  */
 export async function gitOutput(cwd: string, args: readonly string[], options?: GitOptions): Promise<Buffer> {
   const { exitCode, stdout, stderr } = await git(cwd, args, options)
-  if (exitCode !== 0) throw new GitFailed('failed', `git ${args[0]} ended with ${exitCode}: ${stderr.trim()}`)
+  if (!(options?.exitCodes ?? [0]).includes(exitCode)) throw new GitFailed('failed', `git ${args[0]} ended with ${exitCode}: ${stderr.trim()}`)
   return stdout
 }
 
