@@ -25,7 +25,7 @@ export const openCommand = (launch: AgentLaunch, listener: AgentListener, spawn:
 
 /** An agent that has no conversation but a process a turn. */
 export function openProcesses(launch: AgentLaunch, listener: AgentListener, spawn: SpawnAgent, turned: (prompt: string) => Turned): AgentLink {
-  const tail = createSafeTail(launch.secrets)
+  let tail = createSafeTail(launch.secrets)
   let turn: RunningTurn | null = null
   return {
     info: { name: null, version: null },
@@ -35,6 +35,7 @@ export function openProcesses(launch: AgentLaunch, listener: AgentListener, spaw
       if (turn) throw new Error('The agent is in the middle of a turn.')
       const mine: RunningTurn = { cancelled: false }
       turn = mine
+      tail = createSafeTail(launch.secrets)
       try {
         const { command, stdin, tellStderr } = turned(text.replaceAll('\0', ''))
         const child = mine.child = await spawn(command).catch(error => { throw notStarted(error) })
@@ -51,7 +52,7 @@ export function openProcesses(launch: AgentLaunch, listener: AgentListener, spaw
     async cancel() { if (turn) turn.cancelled = true },
     answerPermission: () => false,
     setMode: async () => {},
-    stderrTail: tail.text,
+    stderrTail: () => tail.text(),
     close: () => { turn?.child?.stdin.end() },
     exited: null,
   }

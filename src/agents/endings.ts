@@ -19,7 +19,7 @@ export interface Endings { explain(error: unknown, otherwise: FailureReason): Pr
 
 /** @param isGarbage whether all that came was nothing of the protocol */
 export function createEndings(child: AgentProcess, tail: SafeTail, secrets: readonly string[], isGarbage: () => boolean): Endings {
-  const safe = (failure: AgentFailure) => new AgentFailure(failure.reason, hideSecrets(failure.message, secrets))
+  const safe = (failure: AgentFailure) => new AgentFailure(failure.reason, hideSecrets(failure.message, secrets), failure.cause)
   async function whyGone(otherwise: FailureReason): Promise<AgentFailure> {
     const exit = await Promise.race([child.exited, delay(exitWithinMs, undefined, { ref: false })])
     if (!exit) return new AgentFailure('protocol_violation', 'The agent closed its output but went on running.')
