@@ -16,18 +16,35 @@ CREATE TABLE agent_sessions (
 );
 CREATE INDEX agent_sessions_by_card ON agent_sessions(card_id, id);
 CREATE INDEX agent_sessions_by_project ON agent_sessions(project_id, id);
-CREATE INDEX agent_sessions_open ON agent_sessions(status, id) WHERE ended_at IS NULL;
+CREATE INDEX agent_sessions_open ON agent_sessions(project_id, id) WHERE ended_at IS NULL;
 CREATE INDEX agent_sessions_by_credential ON agent_sessions(credential_id) WHERE credential_id IS NOT NULL;
 
--- The transcript, append-only: a piece of text, or what changed of a tool call. Pieces with the same number make one message.
-CREATE TABLE transcript_pieces (
-  id INTEGER PRIMARY KEY AUTOINCREMENT, session_id INTEGER NOT NULL REFERENCES agent_sessions(id) ON DELETE CASCADE, message INTEGER NOT NULL, role TEXT NOT NULL, data TEXT NOT NULL, at TEXT NOT NULL
+-- Tokens that a project's agents have used, and in how many sessions. What is purged stays counted: it was spent.
+CREATE TABLE project_tokens (project_id INTEGER PRIMARY KEY REFERENCES projects(id) ON DELETE CASCADE, total INTEGER NOT NULL, sessions INTEGER NOT NULL);
+CREATE TRIGGER agent_sessions_counted AFTER INSERT ON agent_sessions BEGIN
+  INSERT INTO project_tokens VALUES (new.project_id, new.input_tokens + new.output_tokens, 1) ON CONFLICT DO UPDATE SET total = total + excluded.total, sessions = sessions + 1;
+END;
+CREATE TRIGGER agent_sessions_tokens_counted AFTER UPDATE OF input_tokens, output_tokens ON agent_sessions BEGIN
+  UPDATE project_tokens SET total = total + new.input_tokens + new.output_tokens - old.input_tokens - old.output_tokens WHERE project_id = new.project_id;
+END;
+
+-- The transcript. Messages are numbered in the order in which they began; card_id is null in a pre-session, call_id the agent's name for a tool call.
+CREATE TABLE transcript_messages (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, session_id INTEGER NOT NULL REFERENCES agent_sessions(id) ON DELETE CASCADE, card_id INTEGER, role TEXT NOT NULL, call_id TEXT, at TEXT NOT NULL
 );
-CREATE INDEX transcript_pieces_by_message ON transcript_pieces(session_id, message, id);
+CREATE INDEX transcript_messages_by_session ON transcript_messages(session_id, id);
+CREATE INDEX transcript_messages_by_card ON transcript_messages(card_id, id);
+CREATE INDEX transcript_messages_by_card_time ON transcript_messages(card_id, at);
+CREATE INDEX transcript_messages_by_call ON transcript_messages(session_id, call_id, id) WHERE call_id IS NOT NULL;
+-- What a message is made of, append-only: JSON of a text that goes on, or of what changed of a tool call or a plan.
+CREATE TABLE transcript_pieces (
+  message_id INTEGER NOT NULL REFERENCES transcript_messages(id) ON DELETE CASCADE, number INTEGER NOT NULL, data TEXT NOT NULL, PRIMARY KEY (message_id, number)
+) WITHOUT ROWID;
 
 -- Messages for an agent in the middle of a turn, in the order in which they were sent.
-CREATE TABLE waiting_messages (id INTEGER PRIMARY KEY AUTOINCREMENT, session_id INTEGER NOT NULL REFERENCES agent_sessions(id) ON DELETE CASCADE, content TEXT NOT NULL, message INTEGER NOT NULL, created_at TEXT NOT NULL);
+CREATE TABLE waiting_messages (id INTEGER PRIMARY KEY AUTOINCREMENT, session_id INTEGER NOT NULL REFERENCES agent_sessions(id) ON DELETE CASCADE, content TEXT NOT NULL, message_id INTEGER NOT NULL REFERENCES transcript_messages(id) ON DELETE CASCADE, created_at TEXT NOT NULL);
 CREATE INDEX waiting_messages_by_session ON waiting_messages(session_id, id);
+CREATE INDEX waiting_messages_by_message ON waiting_messages(message_id);
 
 CREATE TABLE agent_tokens (
   id INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, card_id INTEGER NOT NULL REFERENCES cards(id) ON DELETE CASCADE, session_id INTEGER REFERENCES agent_sessions(id) ON DELETE CASCADE,

@@ -1,0 +1,26 @@
+import { hashToken, mint } from '../ids/token.ts'
+import { deleteAgentTokens, insertAgentToken } from '../store/agentTokens.ts'
+import type { Transaction } from '../store/database.ts'
+import type { Revocations } from './revocations.ts'
+
+/** No agent token lives longer (DECISIONS "Who may call"). */
+export const mostTokenSecs = 12 * 3600
+
+/** An agent token that has just been made; `token` is shown this once. */
+export interface MintedAgentToken { token: string; expiresAt: string }
+
+/**
+ * Makes a token of one card, and of one session of it unless a person asked for it: `userId` is who did.
+ * It ends with the card's active execution, after `ttlSecs`, and after 12 hours at the latest.
+ */
+export async function mintAgentToken(tx: Transaction, of: { cardId: number; sessionId?: number; userId?: number; ttlSecs: number }): Promise<MintedAgentToken> {
+  const token = mint('svc_at_')
+  const expiresAt = new Date(Date.parse(tx.now) + Math.min(of.ttlSecs, mostTokenSecs) * 1000).toISOString()
+  await insertAgentToken(tx, { hash: hashToken(token), cardId: of.cardId, sessionId: of.sessionId ?? null, userId: of.userId ?? null, expiresAt })
+  return { token, expiresAt }
+}
+
+/** Ends a card's agent tokens, or a session's, in the transaction of the change that ends active execution; their sockets are closed after the commit. */
+export async function revokeAgentTokens(revocations: Revocations, tx: Transaction, of: { cardId: number } | { sessionId: number }): Promise<void> {
+  for (const tokenHash of await deleteAgentTokens(tx, of)) tx.afterCommit(() => revocations.announce({ tokenHash }))
+}
