@@ -7,34 +7,42 @@ export interface CardRow {
   id: number; projectId: number; boardId: number; columnId: number; chunkId: number | null; columnName: string; columnType: ColumnType; position: number | null
   kind: CardKind; groupId: string | null; title: string; prompt: string; labels: string; pipeline: string; status: CardStatus; statusReason: string | null
   unread: number; deferred: number; autoMode: number; useWorktree: number; gitBranch: string | null; worktreePath: string | null; worktreeManaged: number; baseCommit: string | null; lastAgentAction: string | null
+  agent: string | null; command: string | null; credentialId: number | null
   createdAt: string; updatedAt: string; startedAt: string | null; endedAt: string | null; archivedAt: string | null; deletedAt: string | null; version: number
+  /** JSON text of a card that was read alone: its open sessions as locks, and its latest sessions. */
+  locks?: string; sessions?: string
 }
-export interface CardFilter { projectId: number; boardId?: number; columnId?: number; status?: CardStatus; label?: string; search?: string; archived?: boolean; limit: number; cursor?: number }
+export interface CardFilter { projectId: number; boardId?: number; columnId?: number; status?: CardStatus; label?: string; search?: string; archived?: boolean; kind?: CardKind; limit: number; cursor?: number }
 
 const fields = `c.id, c.project_id AS projectId, c.board_id AS boardId, c.column_id AS columnId, c.chunk_id AS chunkId, l.name AS columnName, l.column_type AS columnType, ${placeSql} AS position,
   c.kind, c.group_id AS groupId, c.title, c.prompt, c.labels, c.pipeline, c.status, c.status_reason AS statusReason, c.unread, c.deferred, c.auto_mode AS autoMode, c.use_worktree AS useWorktree,
-  c.git_branch AS gitBranch, c.worktree_path AS worktreePath, c.worktree_managed AS worktreeManaged, c.base_commit AS baseCommit, c.last_agent_action AS lastAgentAction,
+  c.git_branch AS gitBranch, c.worktree_path AS worktreePath, c.worktree_managed AS worktreeManaged, c.base_commit AS baseCommit, c.last_agent_action AS lastAgentAction, c.agent, c.command, c.credential_id AS credentialId,
   c.created_at AS createdAt, c.updated_at AS updatedAt, c.started_at AS startedAt, c.ended_at AS endedAt, c.archived_at AS archivedAt, c.deleted_at AS deletedAt, c.version`
+/** Oldest first. A session that waits for its turn has been asked for, not begun. */
+const sessionFields = `(SELECT json_group_array(json_object('kind', iif(purpose = 'pre', 'pre-session', 'agent'), 'holder', agent, 'acquiredAt', coalesce(started_at, created_at))) FROM agent_sessions WHERE card_id = c.id AND ended_at IS NULL) AS locks,
+  (SELECT json_group_array(json_object('id', id, 'agent', agent, 'status', status, 'startedAt', coalesce(started_at, created_at), 'endedAt', ended_at, 'summary', summary))
+    FROM (SELECT * FROM (SELECT * FROM agent_sessions WHERE card_id = c.id AND purpose <> 'pre' ORDER BY id DESC LIMIT 50) ORDER BY id)) AS sessions`
 const from = `FROM cards c JOIN columns l ON l.id = c.column_id ${placeJoins}`
 /** What external routes list and count. */
 const listed = `c.deleted_at IS NULL AND c.archived_at IS NULL AND c.kind = 'kanban'`
 
-export const readCard = (db: Reader, projectId: number, id: number): Promise<CardRow | undefined> => db.get(`SELECT ${fields} ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NULL`, [id, projectId])
-export const readDeletedCard = (db: Reader, projectId: number, id: number): Promise<CardRow | undefined> => db.get(`SELECT ${fields} ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NOT NULL`, [id, projectId])
+export const readCard = (db: Reader, projectId: number, id: number): Promise<CardRow | undefined> => db.get(`SELECT ${fields}, ${sessionFields} ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NULL`, [id, projectId])
+export const readDeletedCard = (db: Reader, projectId: number, id: number): Promise<CardRow | undefined> => db.get(`SELECT ${fields}, ${sessionFields} ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NOT NULL`, [id, projectId])
 export const projectOfCard = async (db: Reader, id: number): Promise<number | undefined> => (await db.get<{ projectId: number }>('SELECT project_id AS projectId FROM cards WHERE id = ? AND deleted_at IS NULL', [id]))?.projectId
 
-export async function insertCard(tx: Transaction, card: Pick<CardRow, 'projectId' | 'boardId' | 'columnId' | 'title' | 'prompt' | 'labels' | 'pipeline' | 'groupId' | 'archivedAt' | 'lastAgentAction'> & { deferred: boolean; autoMode: boolean; useWorktree: boolean; unread: boolean }): Promise<number> {
+export async function insertCard(tx: Transaction, card: Pick<CardRow, 'projectId' | 'boardId' | 'columnId' | 'title' | 'prompt' | 'labels' | 'pipeline' | 'groupId' | 'archivedAt' | 'lastAgentAction'> & Partial<Pick<CardRow, 'kind' | 'agent' | 'command'>> & { deferred: boolean; autoMode: boolean; useWorktree: boolean; unread: boolean }): Promise<number> {
   const { lastId } = await tx.run(
-    `INSERT INTO cards (project_id, board_id, column_id, title, prompt, labels, pipeline, group_id, deferred, auto_mode, use_worktree, unread, archived_at, last_agent_action, created_at, updated_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    [card.projectId, card.boardId, card.columnId, card.title, card.prompt, card.labels, card.pipeline, card.groupId, card.deferred, card.autoMode, card.useWorktree, card.unread, card.archivedAt, card.lastAgentAction, tx.now, tx.now])
+    `INSERT INTO cards (project_id, board_id, column_id, title, prompt, labels, pipeline, group_id, deferred, auto_mode, use_worktree, unread, archived_at, last_agent_action, kind, agent, command, created_at, updated_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    [card.projectId, card.boardId, card.columnId, card.title, card.prompt, card.labels, card.pipeline, card.groupId, card.deferred, card.autoMode, card.useWorktree, card.unread, card.archivedAt, card.lastAgentAction, card.kind ?? 'kanban', card.agent, card.command, tx.now, tx.now])
   return lastId
 }
 
 /** Database columns that a change of a card may name. */
 const changeable = {
   columnId: 'column_id', boardId: 'board_id', credentialId: 'credential_id', groupId: 'group_id', title: 'title', prompt: 'prompt', labels: 'labels', pipeline: 'pipeline', unread: 'unread', deferred: 'deferred', autoMode: 'auto_mode',
-  useWorktree: 'use_worktree', gitBranch: 'git_branch', worktreePath: 'worktree_path', worktreeManaged: 'worktree_managed', baseCommit: 'base_commit', lastAgentAction: 'last_agent_action', archivedAt: 'archived_at', deletedAt: 'deleted_at',
+  useWorktree: 'use_worktree', gitBranch: 'git_branch', worktreePath: 'worktree_path', worktreeManaged: 'worktree_managed', baseCommit: 'base_commit', lastAgentAction: 'last_agent_action', status: 'status', statusReason: 'status_reason', startedAt: 'started_at', endedAt: 'ended_at', archivedAt: 'archived_at', deletedAt: 'deleted_at',
+  agent: 'agent',
 } as const
 export type CardChange = { [Field in keyof typeof changeable]?: string | number | boolean | null }
 

@@ -15,7 +15,7 @@ export const projectNews = (row: ProjectRow): EventData<'project.created'> => ({
 })
 
 /** A project as one caller sees it. */
-export const project = (row: VisibleProject, role: ProjectRole): InferOutput<typeof Project> => ({ ...projectNews(row), credentialId: idOrNull(row.credentialId), role, unreadCount: row.unreadCount, lastOpenedAt: row.lastOpenedAt })
+export const project = (row: VisibleProject, role: ProjectRole): InferOutput<typeof Project> => ({ ...projectNews(row), credentialId: idOrNull(row.credentialId), agent: row.agent, copiedFiles: JSON.parse(row.copiedFiles), role, unreadCount: row.unreadCount, lastOpenedAt: row.lastOpenedAt })
 
 /** Totals of listed cards by status and by column. No agent has used tokens yet: there are no sessions to sum. */
 export function externalStats(counts: readonly Counts[]): InferOutput<typeof ExternalStats> {
