@@ -5,7 +5,7 @@ import { stat } from 'node:fs/promises'
 import type { Readable, Writable } from 'node:stream'
 import type { Database } from '../store/database.ts'
 import { deleteProcessRun, insertProcessRun, setProcessRunPid } from '../store/processRuns.ts'
-import { findMembers, type Tree } from './sweep.ts'
+import { isGone, type Tree } from './sweep.ts'
 import { bootId, marker, startOf } from './table.ts'
 
 export interface SpawnOptions {
@@ -67,7 +67,7 @@ export async function spawnTree(options: SpawnOptions, db: Database): Promise<Ch
     const child = { runId, pid, stdin: started.stdin, stdout: started.stdout!, stderr: started.stderr!, exited: exitOf(started), tree: treeOf(runId, pid), forget }
     // Without the pid the marker still leads to the tree.
     void db.transaction(tx => setProcessRunPid(tx, runId, pid, child.tree.seen.get(pid) ?? null)).catch(() => {})
-    void child.exited.then(async () => { if ((await findMembers([child.tree]))[0]!.length === 0) await forget() })
+    void child.exited.then(async () => { if (await isGone(child.tree)) await forget() })
     return child
   } catch (error) {
     await forget()

@@ -13,6 +13,8 @@ export interface StopOptions {
 const mostKillMs = 2000
 const firstLookMs = 10
 const mostLookMs = 80
+/** A process that forks and ends while the list is read hides its child from one look. */
+const wantedEmptyLooks = 2
 
 const stopping = new WeakMap<Child, Promise<boolean>>()
 
@@ -32,6 +34,8 @@ export function stopTree(child: Child, options: StopOptions = {}): Promise<boole
 
 async function stopOnce(child: Child, { graceMs = 1500, termMs = 1500 }: StopOptions): Promise<boolean> {
   if (child.stdin) {
+    // What has neither the marker nor its parents is known only by having been seen before.
+    await findMembers([child.tree])
     child.stdin.end()
     const given = new AbortController()
     await Promise.race([child.exited, delay(graceMs, undefined, { signal: given.signal }).catch(() => {})])
@@ -44,18 +48,22 @@ async function stopOnce(child: Child, { graceMs = 1500, termMs = 1500 }: StopOpt
 
 /** Sends TERM to all processes of the trees, after `termMs` KILL to those that are left, again and again, and tells how many withstood that. */
 export async function endTrees(trees: readonly Tree[], termMs: number): Promise<number> {
-  const found = (await findMembers(trees)).flat()
-  if (found.length === 0) return 0
-  signalAll('SIGTERM', found)
-  if (await lookUntilNone(trees, termMs) === 0) return 0
+  let hasTerm = false
+  const term = (members: ProcessEntry[]) => {
+    if (!hasTerm) signalAll('SIGTERM', members)
+    hasTerm = true
+  }
+  if (await lookUntilNone(trees, termMs, term) === 0) return 0
   return lookUntilNone(trees, mostKillMs, members => signalAll('SIGKILL', members))
 }
 
-async function lookUntilNone(trees: readonly Tree[], timeoutMs: number, each: (members: ProcessEntry[]) => void = () => {}): Promise<number> {
+async function lookUntilNone(trees: readonly Tree[], timeoutMs: number, each: (members: ProcessEntry[]) => void): Promise<number> {
   const giveUpAt = performance.now() + timeoutMs
-  for (let pauseMs = firstLookMs; ; pauseMs = Math.min(pauseMs * 2, mostLookMs)) {
+  for (let pauseMs = firstLookMs, emptyLooks = 0; ; pauseMs = Math.min(pauseMs * 2, mostLookMs)) {
     const members = (await findMembers(trees)).flat()
-    if (members.length === 0 || performance.now() > giveUpAt) return members.length
+    emptyLooks = members.length === 0 ? emptyLooks + 1 : 0
+    if (emptyLooks === wantedEmptyLooks || (members.length > 0 && performance.now() > giveUpAt)) return members.length
+    if (members.length === 0) continue
     each(members)
     await delay(pauseMs)
   }

@@ -8,6 +8,9 @@ export interface Tree { runId: string; leader: number | undefined; since: string
 
 const mostReadAtOnce = 32
 
+/** Whether nothing lives of a tree. A process that forks and ends while the list is read hides its child from one look, so it takes two. */
+export const isGone = async (tree: Tree): Promise<boolean> => (await findMembers([tree]))[0]!.length === 0 && (await findMembers([tree]))[0]!.length === 0
+
 /**
  * Finds what lives of each tree: processes that carry its marker (also in sessions of their own), those seen before, those
  * in the leader's session, and all their descendants, whatever became of their environment. Never this process or one

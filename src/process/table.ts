@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { setTimeout as delay } from 'node:timers/promises'
 
 /** A process of this machine. `startedAt` with the pid names it for good: clock ticks since the boot on Linux, a date elsewhere. */
 export interface ProcessEntry { pid: number; parentPid: number; groupId: number; sessionId: number; startedAt: string }
@@ -11,11 +12,15 @@ export const marker = 'BOARD_RUN_ID'
 const isLinux = process.platform === 'linux'
 const mostAtOnce = 200
 const environTimeoutMs = 1000
+const mostAttempts = 4
+const attemptPauseMs = 2
+/** The parent of the kernel's own threads, on Linux. */
+const kernelThreads = 2
 
 /** Which boot of the machine this is; null where that is not told. */
 export const bootId: string | null = isLinux ? read('/proc/sys/kernel/random/boot_id')?.trim() ?? null : null
 
-/** Every process that is not just waiting to be reaped. */
+/** Every process that is not just waiting to be reaped, without the kernel's. */
 export const listProcesses = (): Promise<ProcessEntry[]> => isLinux ? listProc() : listPs()
 
 async function listProc(): Promise<ProcessEntry[]> {
@@ -34,7 +39,7 @@ function entryOf(pid: number): ProcessEntry | undefined {
   const stat = read(`/proc/${pid}/stat`)
   if (stat === undefined) return undefined
   const [state, parentPid, groupId, sessionId, ...rest] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return state === 'Z' || state === 'X' ? undefined : { pid, parentPid: Number(parentPid), groupId: Number(groupId), sessionId: Number(sessionId), startedAt: rest[15]! }
+  return state === 'Z' || state === 'X' || Number(parentPid) === kernelThreads ? undefined : { pid, parentPid: Number(parentPid), groupId: Number(groupId), sessionId: Number(sessionId), startedAt: rest[15]! }
 }
 
 const listPs = () => new Promise<ProcessEntry[]>(resolve => {
@@ -49,13 +54,24 @@ const listPs = () => new Promise<ProcessEntry[]>(resolve => {
 /** When a process started; undefined when it is gone or this is not Linux. */
 export const startOf = (pid: number): string | undefined => isLinux ? entryOf(pid)?.startedAt : undefined
 
-/** The run that a process belongs to by its environment, if that may be read. Reading may wait on what the process does to its own memory, so it is given up after a second. */
+/** The run that a process belongs to by its environment, if that may be read. */
 export async function runOf(pid: number): Promise<string | undefined> {
   if (!isLinux) return undefined
-  const signal = AbortSignal.timeout(environTimeoutMs)
-  const late = new Promise<undefined>(resolve => signal.addEventListener('abort', () => resolve(undefined), { once: true }))
+  for (let attempt = 1; ; attempt++) {
+    const environ = await readEnviron(pid)
+    // For a moment of its exec a process has no environment.
+    if (environ !== '' || attempt === mostAttempts) return environ?.split('\0').find(variable => variable.startsWith(`${marker}=`))?.slice(marker.length + 1)
+    await delay(attemptPauseMs)
+  }
+}
+
+/** Reading may wait on what the process does to its own memory, so it is given up after a second. */
+async function readEnviron(pid: number): Promise<string | undefined> {
+  const done = new AbortController()
+  const late = delay(environTimeoutMs, undefined, { signal: done.signal }).catch(() => undefined)
   const environ = await Promise.race([readFile(`/proc/${pid}/environ`, { encoding: 'latin1' }).catch(() => undefined), late])
-  return environ?.split('\0').findLast(variable => variable.startsWith(`${marker}=`))?.slice(marker.length + 1)
+  done.abort()
+  return environ
 }
 
 /** Sends a signal to a process, or a whole group, unless the pid belongs to another one by now. */
