@@ -120,7 +120,7 @@ async function chooseFirst(launch: AgentLaunch, { request, conversation }: Conne
   const ask = ({ method, params }: { method: string; params: object }) => request(method, { sessionId: conversation.sessionId, ...params }, sessionMs)
   const mode = launch.modes?.find(id => modes.offered.some(each => each.id === id))
   if (mode !== undefined && mode !== modes.current) await ask(modes.request(mode))
-  const model = launch.model != null && models.offered.some(({ id }) => id === launch.model) ? launch.model : undefined
+  const model = models.offered.find(({ id }) => id === launch.model)?.id
   if (model !== undefined && model !== models.current) await ask(models.request(model))
   return { mode: mode ?? modes.current, model: model ?? models.current, modes: modes.offered, models: models.offered, choose: id => ask(modes.request(id)) }
 }

@@ -51,8 +51,8 @@ const isProgram = async (file: string) => (await stat(file).then(found => found.
 export const searchPath = (path: string): string => path.split(delimiter).filter(folder => isAbsolute(folder)).join(delimiter)
 
 function choose(entries: readonly CatalogueEntry[], { card, column, project, credential }: Wish): Chosen {
-  const named = card ?? column ?? project
-  if (named != null) {
+  const named = card ?? column ?? project ?? null
+  if (named !== null) {
     const entry = entries.find(({ provider }) => provider.id === named)
     if (!entry) return { missing: `There is no agent ${named}.` }
     return entry.installed ? { provider: entry.provider } : { missing: notInstalled(entry.provider) }

@@ -26,61 +26,67 @@ export interface Conversation {
 
 type Json = Record<string, unknown>
 
-export function createConversation(listener: AgentListener): Conversation {
-  let sessionId: string | null = null
-  let early: { sessionId: string; update: RawUpdate }[] = []
-  let earlyBytes = 0
-  let replaying = false
-  let begun = false
-  let stopped = false
-  let turn: Turn | null = null
+interface State { sessionId: string | null; replaying: boolean; begun: boolean; stopped: boolean; turn: Turn | null }
 
-  function keepForLater(of: string, update: RawUpdate, bytes: number): void {
-    early.push({ sessionId: of, update })
-    earlyBytes += bytes
-    if (early.length > mostEarlyUpdates || earlyBytes > mostEarlyBytes) throw new AgentFailure('protocol_violation', 'The agent said too much before its session was open.')
+export function createConversation(listener: AgentListener): Conversation {
+  const state: State = { sessionId: null, replaying: false, begun: false, stopped: false, turn: null }
+  return {
+    tap: createTap(state, listener),
+    get sessionId() { return state.sessionId },
+    get begun() { return state.begun },
+    get turn() { return state.turn },
+    set turn(turn) { state.turn = turn },
+    expect: sessionId => Object.assign(state, { sessionId, replaying: sessionId !== null }),
+    stop: () => { state.stopped = true },
   }
-  function deliver(update: RawUpdate): void | Promise<void> {
-    if (stopped || (replaying && pastKinds.has(update.sessionUpdate))) return
-    if (turn) remember(turn, update)
+}
+
+function createTap(state: State, listener: AgentListener): Conversation['tap'] {
+  const early = createEarlyUpdates()
+  const deliver = (update: RawUpdate): void | Promise<void> => {
+    if (state.stopped || (state.replaying && pastKinds.has(update.sessionUpdate))) return
+    if (state.turn) remember(state.turn, update)
     return listener.update(update)
   }
-  async function name(answer: unknown): Promise<void> {
-    const given = (answer as Json | null)?.sessionId
-    if (typeof given !== 'string' || given === '') return
-    sessionId = given
-    const mine = early.filter(each => each.sessionId === given)
-    early = []
-    for (const { update } of mine) await deliver(update)
+  const begin = async (sessionId: unknown) => {
+    if (typeof sessionId !== 'string' || sessionId === '') return
+    state.sessionId = sessionId
+    for (const update of early.take(sessionId)) await deliver(update)
   }
-
   return {
-    tap: {
-      update(of, update, bytes) {
-        begun = true
-        if (sessionId === null) return keepForLater(of, update, bytes)
-        return of === sessionId ? deliver(update) : undefined
-      },
-      request(method, params) {
-        begun = true
-        const toolCall = method === 'session/request_permission' && (params as Json | null)?.sessionId === sessionId && (params as Json).toolCall
-        if (toolCall && typeof (toolCall as Json).toolCallId === 'string') return deliver({ ...toolCall, sessionUpdate: 'tool_call_update' })
-      },
-      answer(method, result) {
-        begun = true
-        replaying = false
-        return method === 'session/new' ? name(result) : undefined
-      },
+    update(sessionId, update, bytes) {
+      state.begun = true
+      if (state.sessionId === null) return early.keep(sessionId, update, bytes)
+      return sessionId === state.sessionId ? deliver(update) : undefined
     },
-    get sessionId() { return sessionId },
-    get begun() { return begun },
-    get turn() { return turn },
-    set turn(next) { turn = next },
-    expect(of) {
-      sessionId = of
-      replaying = of !== null
+    request(method, params) {
+      state.begun = true
+      const toolCall = method === 'session/request_permission' && (params as Json | null)?.sessionId === state.sessionId && (params as Json).toolCall
+      return toolCall && typeof (toolCall as Json).toolCallId === 'string' ? deliver({ ...toolCall, sessionUpdate: 'tool_call_update' }) : undefined
     },
-    stop: () => { stopped = true },
+    answer(method, result) {
+      state.begun = true
+      state.replaying = false
+      return method === 'session/new' ? begin((result as Json | null)?.sessionId) : undefined
+    },
+  }
+}
+
+/** What is told before the answer that names the session. */
+function createEarlyUpdates() {
+  let kept: { sessionId: string; update: RawUpdate }[] = []
+  let keptBytes = 0
+  return {
+    keep(sessionId: string, update: RawUpdate, bytes: number): void {
+      kept.push({ sessionId, update })
+      keptBytes += bytes
+      if (kept.length > mostEarlyUpdates || keptBytes > mostEarlyBytes) throw new AgentFailure('protocol_violation', 'The agent said too much before its session was open.')
+    },
+    take(sessionId: string): RawUpdate[] {
+      const mine = kept.filter(each => each.sessionId === sessionId).map(({ update }) => update)
+      kept = []
+      return mine
+    },
   }
 }
 

@@ -47,7 +47,7 @@ export async function prepareLaunch(work: Work, env: NodeJS.ProcessEnv = process
       PATH: searchPath(env.PATH ?? ''), ...pick(env, common), ...aroundLoopback(pick(env, proxies)), ...pick(env, authorities), ...unattended, ...pick(env, [...account, ...provider?.pass ?? []]),
       ...provider?.env, HOME: folders.home ?? env.HOME ?? homedir(), TMPDIR: folders.tmp, TMP: folders.tmp, TEMP: folders.tmp, ...authorship(work), ...boardVariables(board), ...(credential && way?.env(credential)),
     },
-    secrets: [credential?.token, board.token].filter(secret => secret != null),
+    secrets: [credential?.token ?? [], board.token ?? []].flat(),
     authMethods: provider?.authMethods ?? [], usageIsCumulative: provider?.usageIsCumulative ?? false,
     tools: board.token && provider?.protocol === 'acp' ? { url: `${board.url.replace(/\/+$/, '')}/api/mcp`, token: board.token } : null,
     modes: provider?.modes[mode] ?? [], model: provider?.model ?? null,

@@ -41,6 +41,6 @@ export function createPermissions(listener: Pick<AgentListener, 'permission' | '
       close(id, optionId === null ? { outcome: 'cancelled' } : { outcome: 'selected', optionId })
       return true
     },
-    cancelAll: () => { for (const id of [...open.keys()]) { close(id, { outcome: 'cancelled' }); listener.permissionWithdrawn(id) } },
+    cancelAll: () => { for (const id of open.keys()) { close(id, { outcome: 'cancelled' }); listener.permissionWithdrawn(id) } },
   }
 }

@@ -24,7 +24,7 @@ export function usageOfTurn(response: unknown): TurnUsage | null {
 }
 
 /** The tokens of one call of the model, which some agents tell with a piece of their message instead. */
-export const usageOfUpdate = (update: RawUpdate): TurnUsage | null => readUsage(record(update._meta).usage)
+export const usageOfUpdate = ({ _meta }: RawUpdate): TurnUsage | null => readUsage(record(_meta).usage)
 
 export const addUsage = (a: TurnUsage | null, b: TurnUsage | null): TurnUsage | null =>
   a && b ? { inputTokens: a.inputTokens + b.inputTokens, outputTokens: a.outputTokens + b.outputTokens } : a ?? b
