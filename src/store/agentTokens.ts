@@ -1,14 +1,13 @@
+import type { UserRole } from '../contract/fields.ts'
 import type { Reader, Transaction } from './database.ts'
 
-/** An agent token and the card that it is for, as it stands now. The card's fields are null once it is gone. */
-export interface AgentTokenHolder {
-  id: number; cardId: number; sessionId: number | null; userId: number | null; expiresAt: string; projectId: number | null; deletedAt: string | null
-}
+/** An agent token, its card as it stands now, and the role of the account that asked for it: null when there is none (any more). */
+export interface AgentTokenHolder { cardId: number; projectId: number; deletedAt: string | null; sessionId: number | null; userId: number | null; userRole: UserRole | null; expiresAt: string }
 export interface NewAgentToken { hash: string; cardId: number; sessionId: number | null; userId: number | null; expiresAt: string }
 
 export const findAgentToken = (db: Reader, hash: string): Promise<AgentTokenHolder | undefined> => db.get(
-  `SELECT t.id, t.card_id AS cardId, t.session_id AS sessionId, t.user_id AS userId, t.expires_at AS expiresAt, c.project_id AS projectId, c.deleted_at AS deletedAt
-   FROM agent_tokens t LEFT JOIN cards c ON c.id = t.card_id WHERE t.hash = ?`, [hash])
+  `SELECT t.card_id AS cardId, c.project_id AS projectId, c.deleted_at AS deletedAt, t.session_id AS sessionId, t.user_id AS userId, u.role AS userRole, t.expires_at AS expiresAt
+   FROM agent_tokens t JOIN cards c ON c.id = t.card_id LEFT JOIN users u ON u.id = t.user_id WHERE t.hash = ?`, [hash])
 
 export const insertAgentToken = async (tx: Transaction, token: NewAgentToken): Promise<void> => {
   await tx.run('INSERT INTO agent_tokens (hash, card_id, session_id, user_id, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)', [token.hash, token.cardId, token.sessionId, token.userId, tx.now, token.expiresAt])
