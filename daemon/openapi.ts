@@ -104,7 +104,7 @@ function security(who: Who): Operation['security'] {
 
 /** Routes that a version guards, and that an Idempotency-Key guards. */
 const honoursIfMatch = (resource: string, route: Route) => route.method === 'PATCH' && route.path.includes('{cardId}') && !route.path.endsWith('/auto-mode') && (resource === 'cards' || resource === 'external')
-const honoursIdempotencyKey = (resource: string, route: Route) => route.status === 201 && !['auth', 'keys', 'users'].includes(resource)
+const honoursIdempotencyKey = (resource: string, route: Route) => route.status === 201 && !['agents', 'auth', 'keys', 'users'].includes(resource)
 
 function parameters(resource: string, route: Route): Parameter[] {
   const path = paramsOf(route.path).map((name): Parameter => ({ name, in: 'path', required: true, schema: paramSchema(route, name) }))

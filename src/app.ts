@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
+import { createCatalogue, type Catalogue } from './agents/catalogue.ts'
 import type { ServerConfig } from './config/server.ts'
 import { createOutbox, type Outbox } from './events/outbox.ts'
 import { createDeviceGrants, type DeviceGrants } from './identity/deviceGrants.ts'
@@ -20,6 +21,7 @@ export interface App {
   seal: Seal
   deviceGrants: DeviceGrants
   oidc: Oidc
+  catalogue: Catalogue
   /** Where attachments are kept. */
   attachmentsDir: string
   peerOf(request: IncomingMessage): Peer
@@ -40,7 +42,7 @@ export async function createApp(config: ServerConfig): Promise<App> {
   const deviceGrants = createDeviceGrants({ config, db, seal })
   const oidc = createOidc({ config, db, identity, seal })
   return {
-    config, db, outbox, identity, seal, deviceGrants, oidc, attachmentsDir, peerOf: peerReader(config),
+    config, db, outbox, identity, seal, deviceGrants, oidc, catalogue: createCatalogue(config.dataDir), attachmentsDir, peerOf: peerReader(config),
     close: async () => {
       outbox.close()
       identity.close()

@@ -5,6 +5,7 @@ import * as cards from '../../src/domain/cards.ts'
 import { listBoards } from '../../src/store/boards.ts'
 import { countCards, listExternalJson } from '../../src/store/cards.ts'
 import { listProjectColumns } from '../../src/store/columns.ts'
+import { readProjectTokens } from '../../src/store/sessions.ts'
 import { externalBoards } from '../../src/views/boards.ts'
 import { externalCard, hasActiveAgent } from '../../src/views/cards.ts'
 import { externalStats } from '../../src/views/projects.ts'
@@ -18,7 +19,7 @@ export const externalRoutes = (app: App): Handlers<Contract['external']> => ({
   },
   create: (input, call) => call.write(tx => cards.create(tx, { ...input, caller: call.caller }, true), externalCard),
   get: async ref => externalCard(await cards.findKanban(app.db, ref)),
-  stats: async ({ projectId }) => externalStats(await countCards(app.db, projectId)),
+  stats: async ({ projectId }) => externalStats(await countCards(app.db, projectId), await readProjectTokens(app.db, projectId)),
   move: ({ targetColumnId, position, ...ref }, call) => call.write(async tx => {
     await cards.findKanban(tx, ref)
     return cards.move(tx, { ...ref, ifMatch: call.ifMatch, caller: call.caller }, { columnId: targetColumnId, position }, true)

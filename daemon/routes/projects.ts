@@ -7,6 +7,7 @@ import { Problem } from '../../src/contract/errors.ts'
 import { trackedFiles } from '../../src/git/repository.ts'
 import { countCards } from '../../src/store/cards.ts'
 import { noteProjectOpened, type VisibleProject } from '../../src/store/projects.ts'
+import { readProjectTokens } from '../../src/store/sessions.ts'
 import { project as projectView, stats } from '../../src/views/projects.ts'
 import type { Call, Handlers } from '../handlers.ts'
 
@@ -27,7 +28,7 @@ export const projectsRoutes = (app: App): Handlers<Contract['projects']> => ({
   markAllRead: async ({ id }) => {
     while (await app.db.transaction(tx => cards.viewSome(tx, id))) { /* the next ones */ }
   },
-  stats: async ({ id }) => stats(await countCards(app.db, id)),
+  stats: async ({ id }) => stats(await countCards(app.db, id), await readProjectTokens(app.db, id)),
   files: async ({ projectId }) => trackedFiles((await projects.find(app.db, projectId)).path),
 })
 

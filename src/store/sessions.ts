@@ -64,8 +64,9 @@ export const listOpenSessions = (db: Reader, of: { cardId?: number; projectId?: 
   return db.all(`SELECT ${fields} FROM agent_sessions s INDEXED BY agent_sessions_open WHERE s.ended_at IS NULL ${where} ORDER BY s.id`, args)
 }
 
+export interface ActiveAgentRow { cardId: number; cardTitle: string; status: CardStatus; agent: string; startedAt: string | null }
 /** A project's cards with an active agent, the longest running first. */
-export const listActiveAgents = (db: Reader, projectId: number): Promise<Array<{ cardId: number; cardTitle: string; status: CardStatus; agent: string; startedAt: string | null }>> => db.all(
+export const listActiveAgents = (db: Reader, projectId: number): Promise<ActiveAgentRow[]> => db.all(
   `SELECT s.card_id AS cardId, c.title AS cardTitle, s.status, s.agent, s.started_at AS startedAt FROM agent_sessions s INDEXED BY agent_sessions_open JOIN cards c ON c.id = s.card_id AND c.deleted_at IS NULL
    WHERE s.ended_at IS NULL AND s.project_id = ? AND s.purpose <> 'pre' ORDER BY s.id`, [projectId])
 

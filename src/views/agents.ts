@@ -1,6 +1,7 @@
 import type { InferOutput } from 'valibot'
-import type { AgentSession, Message, Permission, SessionSummary, Tool, Usage } from '../contract/agents.ts'
-import type { SessionItem, SessionRow } from '../store/sessions.ts'
+import type { agents, AgentSession, Message, Permission, Provider, SessionSummary, SlashCommand, Tool, Usage } from '../contract/agents.ts'
+import type { Output } from '../contract/route.ts'
+import type { ActiveAgentRow, SessionItem, SessionRow } from '../store/sessions.ts'
 import type { MessageRow } from '../store/transcripts.ts'
 
 export type AgentSessionView = InferOutput<typeof AgentSession>
@@ -21,6 +22,15 @@ export const sessionSummary = (row: SessionItem): InferOutput<typeof SessionSumm
   sessionId: String(row.id), agent: row.agent, status: row.status, statusReason: row.statusReason, startedAt: row.startedAt, endedAt: row.endedAt, summary: row.summary,
   messages: row.messageCount, toolCalls: row.toolCount, filesChanged: row.filesChanged,
 })
+
+export const activeAgent = (row: ActiveAgentRow): Output<typeof agents.active>[number] => ({ ...row, cardId: String(row.cardId) })
+
+/** An agent that the board knows, without what its environment holds. */
+export const provider = ({ provider: { id, name, protocol, command, install, credentials }, installed }: {
+  provider: { id: string; name: string; protocol: 'acp' | 'command'; command: readonly string[]; install: string | null; credentials: object }; installed: boolean
+}): InferOutput<typeof Provider> => ({ id, name, protocol, command: [...command], installed, install, credentialProviders: Object.keys(credentials) })
+
+export const announcedCommands = ({ commands }: { commands: string }) => JSON.parse(commands) as Array<InferOutput<typeof SlashCommand>>
 
 /** What an open session waits for a person to decide; null when it waits for nothing. */
 export function permission(row: SessionRow): InferOutput<typeof Permission> | null {
