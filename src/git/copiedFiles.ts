@@ -31,9 +31,9 @@ export async function copyIgnored(from: string, to: string, patterns: readonly s
   }
 }
 
-/** A pattern of Git's own kind, with no magic but `*`, `?`, `[]` and `**`. One that leads out of the repository names nothing. */
+/** A pattern of Git's own kind, with no magic but `*`, `?`, `[]` and `**`. An empty one, and one that leads out of the repository, name nothing. */
 async function listIgnored(source: string, patterns: readonly string[]): Promise<string[]> {
-  const listed = await Promise.all(patterns.map(async pattern => {
+  const listed = await Promise.all(patterns.filter(pattern => pattern !== '').map(async pattern => {
     const { exitCode, stdout } = await git(source, ['ls-files', '-z', '--others', '--ignored', '--exclude-standard', '--', `:(glob)${pattern}`], { maxBytes: mostListBytes, cutsOutput: true })
     return exitCode === 0 ? nulSeparated(stdout) : []
   }))
