@@ -10,6 +10,6 @@ export async function identityOf(path: string): Promise<Record<string, string>> 
 /** A setting that holds more than the marks which Git strips from names. */
 async function read(path: string, setting: string): Promise<string | undefined> {
   const { exitCode, stdout } = await git(path, ['config', '--get', setting])
-  const value = stdout.toString().replace(/[<>\0\n]/g, '').trim()
+  const value = stdout.toString().replace(/[<>\s\0]+/g, ' ').trim()
   return exitCode === 0 && /[\p{L}\p{N}]/u.test(value) ? value : undefined
 }
