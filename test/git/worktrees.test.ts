@@ -180,7 +180,7 @@ test('ignored files that the project lists are copied in, and nothing else', asy
 test('copies never leave the worktree by a link that is committed, and never replace a committed file', async () => {
   const outside = join(projects.folder, `elsewhere-${count}`)
   mkdirSync(outside)
-  write(project.path, 'config/.env', 'secret\n')
+  for (const path of ['config/.env', 'config/deep/.env']) write(project.path, path, 'secret\n')
   write(project.path, 'tracked', 'ignored\n')
   commit(project.path, '.gitignore', '.env\ntracked\n')
   const card = await project.card()
@@ -193,7 +193,7 @@ test('copies never leave the worktree by a link that is committed, and never rep
   git(other, 'commit', '-q', '-m', 'Link')
   git(project.path, 'update-ref', 'refs/heads/main', 'other')
   git(project.path, 'read-tree', 'HEAD~1')
-  await project.set({ copiedFiles: ['config/.env', 'tracked'] })
+  await project.set({ copiedFiles: ['config', 'tracked'] })
   const { cwd } = await card.start()
   expect(readdirSync(outside)).toEqual([])
   expect(readFileSync(join(cwd, 'tracked'), 'utf8')).toBe('committed\n')
