@@ -152,6 +152,7 @@ function responses(resource: string, route: Route): Operation['responses'] {
 const rawAnswers: Record<string, Operation['responses']> = {
   '/': { 200: { description: 'A page', content: { 'text/html': { schema: { type: 'string' } } } } }, '/api/docs': { 200: { description: 'A page', content: { 'text/html': { schema: { type: 'string' } } } } },
   '/api/openapi.json': { 200: { description: 'The document', content: { 'application/json': { schema: { type: 'object' } } } } }, '/api/ws': { 101: { description: 'The WebSocket is open' }, 404: { $ref: '#/components/responses/Failure404' } },
+  '/api/mcp': { 200: { description: 'The answer', content: { 'application/json': { schema: { type: 'object' } } } }, 202: { description: 'The message needs no answer' } },
 }
 const bytes: Answer = { description: 'The file', content: { 'application/octet-stream': { schema: {} } } }
 

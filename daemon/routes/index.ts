@@ -9,6 +9,7 @@ import { columnsRoutes } from './columns.ts'
 import { credentialsRoutes } from './credentials.ts'
 import { externalRoutes } from './external.ts'
 import { keysRoutes } from './keys.ts'
+import { mcpRoutes } from './mcp.ts'
 import { membersRoutes } from './members.ts'
 import { oidcRoutes } from './oidc.ts'
 import { organizationsRoutes } from './organizations.ts'
@@ -22,5 +23,5 @@ import { usersRoutes } from './users.ts'
 /** A handler for each row of the contract. */
 export const handlers = (app: App): { [Resource in keyof Contract]: Handlers<Contract[Resource]> } => ({
   server: serverRoutes(app), auth: authRoutes(app), users: usersRoutes(app), keys: keysRoutes(app), organizations: organizationsRoutes(app), members: membersRoutes(app), projects: projectsRoutes(app), boards: boardsRoutes(app),
-  columns: columnsRoutes(app), templates: templatesRoutes(app), cards: cardsRoutes(app), attachments: attachmentsRoutes(app), panelStates: panelStatesRoutes(app), settings: settingsRoutes(app), oidc: oidcRoutes(app), credentials: credentialsRoutes(app), external: externalRoutes(app),
+  columns: columnsRoutes(app), templates: templatesRoutes(app), cards: cardsRoutes(app), attachments: attachmentsRoutes(app), panelStates: panelStatesRoutes(app), settings: settingsRoutes(app), oidc: oidcRoutes(app), credentials: credentialsRoutes(app), mcp: mcpRoutes(app), external: externalRoutes(app),
 })

@@ -8,6 +8,7 @@ import { columns } from './columns.ts'
 import { credentials } from './credentials.ts'
 import { external } from './external.ts'
 import { keys } from './keys.ts'
+import { mcp } from './mcp.ts'
 import { members } from './members.ts'
 import { oidc } from './oidc.ts'
 import { organizations } from './organizations.ts'
@@ -20,5 +21,5 @@ import { templates } from './templates.ts'
 import { users } from './users.ts'
 
 /** The API as data: every route of the server, by resource. */
-export const contract = { server, auth, users, keys, organizations, members, oidc, credentials, projects, boards, columns, templates, cards, attachments, panelStates, settings, agents, preSessions, assistant, external }
+export const contract = { server, auth, users, keys, organizations, members, oidc, credentials, projects, boards, columns, templates, cards, attachments, panelStates, settings, agents, preSessions, assistant, mcp, external }
 export type Contract = typeof contract
