@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { App } from '../src/app.ts'
 import { purge as purgeDeletedCards } from '../src/domain/cards.ts'
+import { removeDeleted as removeDeletedWorktrees } from '../src/domain/worktrees.ts'
 import { forgetAgentTokens } from '../src/store/agentTokens.ts'
 import type { Transaction } from '../src/store/database.ts'
 import { forgetAnswers } from '../src/store/idempotentAnswers.ts'
@@ -27,7 +28,11 @@ export const jobs = (app: App): Job[] => [
   { name: 'forget agent tokens a day after their end', everySecs: hourSecs, run: () => app.db.transaction(tx => forgetAgentTokens(tx, ago(tx, daySecs))) },
   { name: 'remove cards that were deleted over 30 days ago', everySecs: hourSecs, run: async signal => {
     await repeat(signal, () => app.db.transaction(tx => purgeMessages(tx, ago(tx, 30 * daySecs), 500)))
-    await repeat(signal, () => app.db.transaction(purgeDeletedCards))
+    try {
+      await removeDeletedWorktrees(app.db, new Date(app.config.clock().getTime() - 30 * daySecs * 1000).toISOString(), app.config.dataDir)
+    } finally {
+      await repeat(signal, () => app.db.transaction(purgeDeletedCards))
+    }
   } },
 ]
 

@@ -6,9 +6,9 @@ import { dropWorktree, makeWorktree, mergeBase, planWorktree, standingOf, type S
 import { savePatch } from '../git/patch.ts'
 import { currentBranch, headOf } from '../git/repository.ts'
 import { belongsTo, isClean } from '../git/worktrees.ts'
-import { readCard, updateCard, type CardChange, type CardRow } from '../store/cards.ts'
+import { listDeletedWithWorktree, readCard, updateCard, type CardChange, type CardRow } from '../store/cards.ts'
 import type { Database, Transaction } from '../store/database.ts'
-import type { ProjectRow } from '../store/projects.ts'
+import { readProject, type ProjectRow } from '../store/projects.ts'
 import { cardDetail } from '../views/cards.ts'
 import { find, type CardRef } from './cards.ts'
 
@@ -79,6 +79,20 @@ export async function removeWorktree(db: Database, card: CardRow, project: Pick<
   await requireNothingLost(card, force, dataDir)
   const hasBranch = await dropWorktree(project.path, card.worktreePath, card.gitBranch)
   await keep(db, card, { worktreePath: null, ...(!hasBranch && { worktreeManaged: 0, gitBranch: null, baseCommit: null }) })
+}
+
+/**
+ * Removes the worktrees of cards that were deleted before the time, each after saving a patch of what only it holds. One that
+ * cannot be removed keeps none of the others.
+ * @throws AggregateError with what failed
+ */
+export async function removeDeleted(db: Database, before: string, dataDir: string): Promise<void> {
+  const failures: unknown[] = []
+  for (const card of await listDeletedWithWorktree(db, before)) {
+    const project = await readProject(db, card.projectId)
+    if (project) await removeWorktree(db, card, project, true, dataDir).catch(error => failures.push(error))
+  }
+  if (failures.length > 0) throw new AggregateError(failures, `${failures.length} worktrees of deleted cards could not be removed.`)
 }
 
 /**

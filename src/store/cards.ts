@@ -12,7 +12,7 @@ export interface CardRow {
   /** JSON text of a card that was read alone: its open sessions as locks, and its latest sessions. */
   locks?: string; sessions?: string
 }
-export interface CardFilter { projectId: number; boardId?: number; columnId?: number; status?: CardStatus; label?: string; search?: string; archived?: boolean; kind?: CardKind; limit: number; cursor?: number }
+export interface CardFilter { projectId: number; boardId?: number; columnId?: number; status?: CardStatus; label?: string; search?: string; archived?: boolean; kind?: 'kanban' | 'terminal'; limit: number; cursor?: number }
 
 const fields = `c.id, c.project_id AS projectId, c.board_id AS boardId, c.column_id AS columnId, c.chunk_id AS chunkId, l.name AS columnName, l.column_type AS columnType, ${placeSql} AS position,
   c.kind, c.group_id AS groupId, c.title, c.prompt, c.labels, c.pipeline, c.status, c.status_reason AS statusReason, c.unread, c.deferred, c.auto_mode AS autoMode, c.use_worktree AS useWorktree,
@@ -28,6 +28,8 @@ const listed = `c.deleted_at IS NULL AND c.archived_at IS NULL AND c.kind = 'kan
 
 export const readCard = (db: Reader, projectId: number, id: number): Promise<CardRow | undefined> => db.get(`SELECT ${fields}, ${sessionFields} ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NULL`, [id, projectId])
 export const readDeletedCard = (db: Reader, projectId: number, id: number): Promise<CardRow | undefined> => db.get(`SELECT ${fields}, ${sessionFields} ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NOT NULL`, [id, projectId])
+/** The card of a project's assistant, once there is one. */
+export const readAssistantCard = (db: Reader, projectId: number): Promise<CardRow | undefined> => db.get(`SELECT ${fields}, ${sessionFields} ${from} WHERE c.project_id = ? AND c.kind = 'assistant' AND c.deleted_at IS NULL ORDER BY c.id LIMIT 1`, [projectId])
 export const projectOfCard = async (db: Reader, id: number): Promise<number | undefined> => (await db.get<{ projectId: number }>('SELECT project_id AS projectId FROM cards WHERE id = ? AND deleted_at IS NULL', [id]))?.projectId
 
 export async function insertCard(tx: Transaction, card: Pick<CardRow, 'projectId' | 'boardId' | 'columnId' | 'title' | 'prompt' | 'labels' | 'pipeline' | 'groupId' | 'archivedAt' | 'lastAgentAction'> & Partial<Pick<CardRow, 'kind' | 'agent' | 'command'>> & { deferred: boolean; autoMode: boolean; useWorktree: boolean; unread: boolean }): Promise<number> {
@@ -64,7 +66,8 @@ export async function markSomeRead(tx: Transaction, projectId: number, limit: nu
 
 /** Cards by id after the cursor. */
 export function listCards(db: Reader, filter: CardFilter): Promise<CardRow[]> {
-  const { where, args } = conditions(filter, filter.archived ? 'c.archived_at IS NOT NULL AND c.deleted_at IS NULL' : `c.archived_at IS NULL AND c.deleted_at IS NULL AND c.kind = 'kanban'`)
+  const kind = filter.kind === 'terminal' ? `c.kind = 'terminal'` : `c.kind = 'kanban'`
+  const { where, args } = conditions(filter, filter.archived ? 'c.archived_at IS NOT NULL AND c.deleted_at IS NULL' : `c.archived_at IS NULL AND c.deleted_at IS NULL AND ${kind}`)
   return db.all(`SELECT ${fields} ${from} WHERE ${where} ORDER BY c.id LIMIT ?`, [...args, filter.limit])
 }
 
@@ -103,6 +106,10 @@ export const countCards = (db: Reader, projectId: number): Promise<Counts[]> => 
   `SELECT l.id AS columnId, l.name, l.column_type AS columnType, n.status, n.total FROM columns l JOIN boards b ON b.id = l.board_id
    LEFT JOIN card_counts n ON n.project_id = l.project_id AND n.column_id = l.id AND n.total > 0 WHERE l.project_id = ? ORDER BY b.position, l.position, n.status`, [projectId])
 
-/** Removes at most `limit` cards for good that were deleted before the time, with their attachments' rows, and tells how many. */
+/** Cards that were deleted before the time and still have a managed worktree. */
+export const listDeletedWithWorktree = (db: Reader, before: string): Promise<CardRow[]> => db.all(
+  `SELECT ${fields} ${from} WHERE c.deleted_at < ? AND c.worktree_managed = 1 AND c.worktree_path IS NOT NULL ORDER BY c.id LIMIT 1000`, [before])
+
+/** Removes at most `limit` cards for good that were deleted before the time, with their attachments' rows, and tells how many. One with a managed worktree stays until that is gone. */
 export const purgeCards = async (tx: Transaction, before: string, limit: number): Promise<number> =>
-  (await tx.run('DELETE FROM cards WHERE id IN (SELECT id FROM cards WHERE deleted_at < ? LIMIT ?)', [before, limit])).changes
+  (await tx.run('DELETE FROM cards WHERE id IN (SELECT id FROM cards WHERE deleted_at < ? AND (worktree_managed = 0 OR worktree_path IS NULL) LIMIT ?)', [before, limit])).changes

@@ -6,6 +6,7 @@ import { ensureWorktree, removeWorktree, type Workplace } from '../../src/domain
 import { insertBoard } from '../../src/store/boards.ts'
 import { insertCard, readCard, updateCard, type CardChange, type CardRow } from '../../src/store/cards.ts'
 import { insertColumn } from '../../src/store/columns.ts'
+import type { Database } from '../../src/store/database.ts'
 import { insertProject, readProject } from '../../src/store/projects.ts'
 import { openStore } from '../process/trees.ts'
 
@@ -44,7 +45,7 @@ export interface TestCard {
 }
 
 /** Opens a store with the account's home in its folder, so that no Git configuration of this machine counts. */
-export async function openProjects(): Promise<{ folder: string; home: string; project(name: string, init?: string[]): Promise<TestProject>; close(): Promise<void> }> {
+export async function openProjects(): Promise<{ db: Database; folder: string; home: string; project(name: string, init?: string[]): Promise<TestProject>; close(): Promise<void> }> {
   const store = await openStore()
   const { db, folder, close } = store
   const home = join(folder, 'home')
@@ -84,5 +85,5 @@ export async function openProjects(): Promise<{ folder: string; home: string; pr
     }
     return { path, dataDir, card, set }
   }
-  return { folder, home, project, close }
+  return { db, folder, home, project, close }
 }

@@ -2,6 +2,8 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSy
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { slugOf } from '../../src/git/cardWorktrees.ts'
+import { removeDeleted } from '../../src/domain/worktrees.ts'
+import { listDeletedWithWorktree, purgeCards } from '../../src/store/cards.ts'
 import { commit, git, openProjects, write, type TestProject } from './cards.ts'
 
 let projects: Awaited<ReturnType<typeof openProjects>>
@@ -264,4 +266,21 @@ test('a worktree with folders that nothing may be deleted from goes too, and an 
   const attached = await project.card({ worktreePath: own, worktreeManaged: false, gitBranch: 'mine' })
   await attached.remove(true)
   expect(existsSync(join(own, 'README'))).toBe(true)
+})
+
+test('the worktree of a card that was deleted long ago goes with a patch, and the card after it; one that cannot go keeps its card', async () => {
+  const [card, stuck] = [await project.card(), await project.card()]
+  const { worktreePath } = await card.start()
+  write(worktreePath!, 'loose', 'loose\n')
+  await stuck.start()
+  for (const each of [card, stuck]) await each.set({ deletedAt: '2026-01-01T00:00:00.000Z' })
+  const { db } = projects
+  const path = (await listDeletedWithWorktree(db, '2026-02-01')).find(({ id }) => id === stuck.id)!.worktreePath!
+  rmSync(path, { recursive: true })
+  writeFileSync(path, 'no folder')
+  await expect(removeDeleted(db, '2026-02-01', project.dataDir)).rejects.toThrow(AggregateError)
+  expect(existsSync(worktreePath!)).toBe(false)
+  expect(readdirSync(join(project.dataDir, 'patches')).some(name => name.includes(`-${card.id}-`))).toBe(true)
+  expect(await db.transaction(tx => purgeCards(tx, '2026-02-01', 100))).toBe(1)
+  expect((await listDeletedWithWorktree(db, '2026-02-01')).map(({ id }) => id)).toEqual([stuck.id])
 })
