@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { createCatalogue, type Catalogue } from './agents/catalogue.ts'
+import { createSupervisor, recover, type Supervisor } from './agents/supervisor.ts'
 import type { ServerConfig } from './config/server.ts'
 import { createOutbox, type Outbox } from './events/outbox.ts'
 import { createDeviceGrants, type DeviceGrants } from './identity/deviceGrants.ts'
@@ -22,6 +23,8 @@ export interface App {
   deviceGrants: DeviceGrants
   oidc: Oidc
   catalogue: Catalogue
+  /** Runs the agents; what cards ask of it, too. */
+  supervisor: Supervisor
   /** Where attachments are kept. */
   attachmentsDir: string
   peerOf(request: IncomingMessage): Peer
@@ -41,9 +44,13 @@ export async function createApp(config: ServerConfig): Promise<App> {
   const identity = await createIdentity(config, db)
   const deviceGrants = createDeviceGrants({ config, db, seal })
   const oidc = createOidc({ config, db, identity, seal })
+  const catalogue = createCatalogue(config.dataDir)
+  const supervisor = createSupervisor({ config, db, catalogue, deviceGrants, revocations: identity })
+  await recover(db, supervisor)
   return {
-    config, db, outbox, identity, seal, deviceGrants, oidc, catalogue: createCatalogue(config.dataDir), attachmentsDir, peerOf: peerReader(config),
+    config, db, outbox, identity, seal, deviceGrants, oidc, catalogue, supervisor, attachmentsDir, peerOf: peerReader(config),
     close: async () => {
+      await supervisor.stop()
       outbox.close()
       identity.close()
       await deviceGrants.close()

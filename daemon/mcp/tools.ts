@@ -53,7 +53,7 @@ const createCard = defineTool({
   name: 'create_card', title: 'Create a card', readOnly: false,
   description: 'Create a card for other work, at the end of a column of the default board: the first one without columnId. No agent starts on it until a person starts it.',
   entries: { title: Title, prompt: v.optional(Prompt, ''), columnId: v.optional(Ref), labels: v.optional(Labels, []), useWorktree: v.optional(v.boolean(), true) },
-  run: async (app, { projectId }, input, caller) => json(brief(await app.db.transaction(tx => cards.create(tx, { ...input, projectId, caller }, true)))),
+  run: async (app, { projectId }, input, caller) => json(brief(await app.db.transaction(tx => cards.create(tx, app.supervisor, { ...input, projectId, caller }, true)))),
 })
 
 const attachFile = defineTool({

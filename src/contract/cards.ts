@@ -22,7 +22,7 @@ export const Pipeline = v.object({ steps: v.array(Step) })
 
 const ListCards = v.strictObject({
   boardId: v.optional(Ref), columnId: v.optional(Ref), status: v.optional(CardStatus), label: v.optional(text(1, 100)), search: v.optional(text(1, 200)),
-  archived: v.optional(queryBoolean, false), limit: limit(1000, 1000), cursor: v.optional(queryInteger(0)), offset: v.optional(queryInteger(0)),
+  archived: v.optional(queryBoolean, false), kind: v.optional(v.picklist(['kanban', 'terminal'], 'must be kanban or terminal')), limit: limit(1000, 1000), cursor: v.optional(queryInteger(0)), offset: v.optional(queryInteger(0)),
 })
 const UpdateCard = v.strictObject({ title: v.optional(Title), prompt: v.optional(Prompt), labels: v.optional(Labels), groupId: v.optional(v.nullable(Name)), useWorktree: v.optional(v.boolean()), agent: v.optional(v.nullable(AgentId)) })
 const MoveCard = v.strictObject({ columnId: Ref, position: v.optional(Position) })

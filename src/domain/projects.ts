@@ -11,6 +11,7 @@ import { deleteProject, insertProject, listOwnedProjects, listProjects, readProj
 import { projectNews } from '../views/projects.ts'
 import * as boards from './boards.ts'
 import { requireWholeOrder } from './order.ts'
+import type { Agents } from './sessions.ts'
 
 export interface ProjectChange { name?: string; path?: string; organizationId?: number | null; agent?: string | null; copiedFiles?: readonly string[] }
 
@@ -50,9 +51,10 @@ export async function update(tx: Transaction, caller: Caller, id: number, change
   return findVisible(tx, caller, id)
 }
 
-/** Deletes a project with everything in it; its folder stays. @throws Problem PROJECT_NOT_FOUND */
-export async function remove(tx: Transaction, id: number): Promise<void> {
+/** Deletes a project with everything in it and ends its agents; its folder stays. @throws Problem PROJECT_NOT_FOUND */
+export async function remove(tx: Transaction, agents: Agents, id: number): Promise<void> {
   await find(tx, id)
+  agents.look(tx)
   await deleteProject(tx, id)
   await append(tx, 'project.deleted', id, { id: String(id) })
 }

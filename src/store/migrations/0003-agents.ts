@@ -5,6 +5,8 @@ ALTER TABLE projects ADD COLUMN copied_files TEXT NOT NULL DEFAULT '[]';
 ALTER TABLE columns ADD COLUMN agent TEXT;
 ALTER TABLE cards ADD COLUMN agent TEXT;
 ALTER TABLE cards ADD COLUMN command TEXT;
+CREATE UNIQUE INDEX cards_assistant ON cards(project_id) WHERE kind = 'assistant' AND deleted_at IS NULL;
+CREATE INDEX cards_terminal ON cards(project_id, id) WHERE kind = 'terminal' AND deleted_at IS NULL AND archived_at IS NULL;
 
 -- One run of an agent on a card. purpose: work, pre (refining the prompt), assistant (the project's), terminal (a shell command).
 CREATE TABLE agent_sessions (
