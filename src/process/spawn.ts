@@ -6,7 +6,7 @@ import type { Readable, Writable } from 'node:stream'
 import type { Database } from '../store/database.ts'
 import { deleteProcessRun, insertProcessRun, setProcessRunPid } from '../store/processRuns.ts'
 import { isGone, type Tree } from './sweep.ts'
-import { bootId, marker, startOf } from './table.ts'
+import { bootId, listProcesses, marker, startOf } from './table.ts'
 
 export interface SpawnOptions {
   /** The program and its arguments. No shell is asked. */
@@ -65,8 +65,7 @@ export async function spawnTree(options: SpawnOptions, db: Database): Promise<Ch
     const started = await launch(options, runId)
     const pid = started.pid!
     const child = { runId, pid, stdin: started.stdin, stdout: started.stdout!, stderr: started.stderr!, exited: exitOf(started), tree: treeOf(runId, pid), forget }
-    // Without the pid the marker still leads to the tree.
-    void db.transaction(tx => setProcessRunPid(tx, runId, pid, child.tree.seen.get(pid) ?? null)).catch(() => {})
+    void noteProcess(db, child.tree, pid)
     void child.exited.then(async () => { if (await isGone(child.tree)) await forget() })
     return child
   } catch (error) {
@@ -101,6 +100,12 @@ async function toLaunchFailed(error: unknown, program: string, cwd: string): Pro
 function treeOf(runId: string, pid: number): Tree {
   const startedAt = startOf(pid)
   return { runId, leader: pid, since: startedAt, seen: new Map(startedAt === undefined ? [] : [[pid, startedAt]]) }
+}
+
+/** Keeps which process began the run. On Linux the marker leads to the tree without it, so a failure costs nothing there. */
+async function noteProcess(db: Database, { runId, since }: Tree, pid: number): Promise<void> {
+  const startedAt = since ?? (await listProcesses()).find(entry => entry.pid === pid)?.startedAt ?? null
+  await db.transaction(tx => setProcessRunPid(tx, runId, pid, startedAt)).catch(() => {})
 }
 
 const exitOf = (started: ChildProcess): Promise<Exit> => new Promise(resolve => {

@@ -1,5 +1,5 @@
-import { build } from 'esbuild'
-import { spawn, type ChildProcess } from 'node:child_process'
+import { build, type BuildOptions } from 'esbuild'
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { symlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -11,6 +11,9 @@ import { insertProcessRun, listProcessRuns, setProcessRunPid } from '../../src/s
 import { eventually } from '../helper.ts'
 import { isAlive, openStore, processesWith } from './trees.ts'
 
+const bundling: BuildOptions = {
+  entryPoints: ['test/fixtures/process/parent.ts', 'test/fixtures/process/successor.ts'], outExtension: { '.js': '.mjs' }, bundle: true, platform: 'node', format: 'esm', packages: 'external', logLevel: 'error',
+}
 let store: Awaited<ReturnType<typeof openStore>>
 let parent: string
 let successor: string
@@ -19,7 +22,7 @@ beforeAll(async () => {
   parent = join(store.folder, 'parent.mjs')
   symlinkSync(resolve('node_modules'), join(store.folder, 'node_modules'))
   successor = join(store.folder, 'successor.mjs')
-  await build({ entryPoints: ['test/fixtures/process/parent.ts', 'test/fixtures/process/successor.ts'], outdir: store.folder, outExtension: { '.js': '.mjs' }, bundle: true, platform: 'node', format: 'esm', packages: 'external', logLevel: 'error' })
+  await build({ ...bundling, outdir: store.folder })
 })
 afterAll(() => store.close())
 beforeEach(async () => { await endLeftovers(store.db) })
@@ -100,6 +103,21 @@ test('a server that an agent of the killed one started is not ended by its own s
   expect(await once(next, 'exit')).toEqual([0, null])
   expect(JSON.parse(await said)).toMatchObject({ runs: 1, remaining: 0 })
   expect(living([run!])).toEqual([])
+})
+
+test('off Linux, where no environment can be read, what a killed server leaves is known by its first process', async () => {
+  const [kept, other] = [parent, successor]
+  const folder = join(store.folder, 'off-linux')
+  await build({ ...bundling, outdir: folder, define: { 'process.platform': '"darwin"' } })
+  parent = join(folder, 'parent.mjs')
+  successor = join(folder, 'successor.mjs')
+  try {
+    const runs = await startAndKill(`trap "" TERM; setsid sh -c 'trap "" TERM; ${endless}' & ${endless}`)
+    expect(JSON.parse(execFileSync(process.execPath, [successor, join(store.folder, 'board.db')], { encoding: 'utf8' }))).toMatchObject({ runs: 1, remaining: 0 })
+    expect(living(runs)).toEqual([])
+  } finally {
+    [parent, successor] = [kept, other]
+  }
 })
 
 test('eight killed servers in a row leave nothing', { timeout: 60_000 }, async () => {

@@ -1,6 +1,7 @@
-import { spawn } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { build } from 'esbuild'
+import { execFileSync, spawn } from 'node:child_process'
+import { symlinkSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { spawnTree } from '../../src/process/spawn.ts'
@@ -83,6 +84,18 @@ test('processes of others live on: bystanders and those of another tree', async 
     bystander.kill('SIGKILL')
     await stopTree(other.child, quick)
   }
+})
+
+test('off Linux, where no environment can be read, the tree is found by its parents and its group', async () => {
+  const stopper = join(store.folder, 'stopper.mjs')
+  symlinkSync(resolve('node_modules'), join(store.folder, 'node_modules'))
+  await build({ entryPoints: ['test/fixtures/process/stopper.ts'], outfile: stopper, bundle: true, platform: 'node', format: 'esm', packages: 'external', logLevel: 'error', define: { 'process.platform': '"darwin"' } })
+  const script = `trap "" TERM; (${sleeper.replace('$TAG', 'orphan')} &); setsid ${sleeper.replace('$TAG', 'child')} & setsid ${sleeper.replace('$TAG', 'other')} & echo up; while :; do sleep 0.1; done`
+  const output = execFileSync(process.execPath, [stopper, join(store.folder, 'board.db'), store.folder, script], { encoding: 'utf8' })
+  const { runId, isGone } = JSON.parse(output) as { runId: string; isGone: boolean }
+  expect(isGone).toBe(true)
+  expect(processesWith(runId).filter(isAlive)).toEqual([])
+  expect(await listProcessRuns(store.db)).toEqual([])
 })
 
 test('fifty random trees leave nothing', { timeout: 60_000 }, async () => {
