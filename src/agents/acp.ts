@@ -2,7 +2,7 @@ import { version } from '../config/version.ts'
 import { readChoices } from './choices.ts'
 import { connect, type Connection } from './connection.ts'
 import { notStarted } from './endings.ts'
-import { checkStopReason, isAuthRequired } from './failures.ts'
+import { checkStopReason, isAuthRequired, notSignedIn } from './failures.ts'
 import { AgentFailure, type AgentCapabilities, type AgentLaunch, type AgentLink, type AgentListener, type SpawnAgent, type StartedSession, type TurnEnd, type TurnUsage } from './types.ts'
 import { addUsage, usageOfTurn, usageSince } from './usage.ts'
 
@@ -108,7 +108,7 @@ async function signedIn(launch: AgentLaunch, { request }: Connection, offered: r
   } catch (error) {
     if (!isAuthRequired(error)) throw error
     const methodId = launch.authMethods.find(method => offered.includes(method))
-    if (methodId === undefined) throw new AgentFailure('launch_failed', 'The agent is not signed in. Choose a credential for it, or sign in with the agent itself on the account that runs the server.')
+    if (methodId === undefined) throw new AgentFailure('launch_failed', notSignedIn)
     await request('authenticate', { methodId }, limitMs)
     return ask()
   }
@@ -141,7 +141,7 @@ function createPrompt({ usageIsCumulative }: AgentLaunch, { conversation, permis
       const usage = countUsage(usageOfTurn(answer)) ?? addUsage(turn.usage, null)
       return { stopReason: turn.cancelled ? 'cancelled' : checkStopReason(record(answer).stopReason, turn.usedTools ? '' : turn.text), usage }
     } catch (error) {
-      if (turn.cancelled && typeof (error as { code?: unknown })?.code === 'number') return { stopReason: 'cancelled', usage: turn.usage }
+      if (turn.cancelled) return { stopReason: 'cancelled', usage: turn.usage }
       throw await endings.explain(error, 'crashed')
     } finally {
       conversation.turn = null

@@ -1,9 +1,8 @@
 import { AgentFailure, type FailureReason } from './types.ts'
 
 const longestShown = 500
-/** JSON-RPC codes of the protocol. */
+/** The protocol's JSON-RPC code. */
 const authRequired = -32000
-const sessionUnknown = -32002
 
 /** What agents and the services behind them say when they cannot go on; the first line that fits decides. */
 const sayings: readonly [FailureReason, RegExp][] = [
@@ -46,16 +45,18 @@ export function checkStopReason(stopReason: unknown, lastMessage: string): 'end_
   return stopReason as 'end_turn' | 'cancelled'
 }
 
+export const notSignedIn = 'The agent is not signed in. Choose a credential for it, or sign in with the agent itself on the account that runs the server.'
+
 interface AgentError { code?: unknown; message?: unknown; data?: unknown }
 
 export const isAuthRequired = (error: unknown): boolean => (error as AgentError)?.code === authRequired
-export const isSessionUnknown = (error: unknown): boolean => (error as AgentError)?.code === sessionUnknown
 
 /** The failure that an agent's error answer means. `otherwise` is its reason when its words are of no known kind. */
 export function failureOf(error: AgentError, otherwise: FailureReason): AgentFailure {
   const message = typeof error.message === 'string' ? error.message : ''
   const data = error.data === undefined ? '' : typeof error.data === 'string' ? error.data : JSON.stringify(error.data)
-  const reason = isAuthRequired(error) ? 'launch_failed' : reasonIn(`${message}\n${data}`) ?? otherwise
+  if (isAuthRequired(error)) return new AgentFailure('launch_failed', `${notSignedIn} It says: ${shown(message)}`)
+  const reason = reasonIn(`${message}\n${data}`) ?? otherwise
   return new AgentFailure(reason, `The agent answered with an error: ${shown(message) || 'no message'}${data ? ` (${shown(data)})` : ''}`)
 }
 

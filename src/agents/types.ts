@@ -81,7 +81,10 @@ export interface AgentLink {
   start(resume?: string | null): Promise<StartedSession>
   /** Runs one turn; the next one only after it has ended. */
   prompt(text: string): Promise<TurnEnd>
-  /** Asks for the end of the turn; its promise tells when it has ended. Open permission requests are answered for the agent. Does nothing between turns. */
+  /**
+   * Asks for the end of the turn, which counts as cancelled from here on, however it ends: also by the end of the process, the only
+   * end of a plain command. Open permission requests are answered for the agent. Does nothing between turns.
+   */
   cancel(): Promise<void>
   /** Chooses an option, or none (null). False when the request is not open any more. */
   answerPermission(id: string, optionId: string | null): boolean

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { stopTree } from '../../src/process/stop.ts'
 import { eventually } from '../helper.ts'
 import { createRoom, failure, type AgentRoom } from './agent.ts'
 
@@ -88,6 +89,16 @@ describe('cancelling', () => {
       expect(await turn).toMatchObject({ stopReason: 'cancelled' })
       expect(room.heard.text()).toBe('I begin. I stop.')
     }
+  })
+
+  test('has no effect on an agent that hears nothing, whose turn ends with its process', async () => {
+    const link = await started('ignores-term')
+    const turn = link.prompt('go')
+    await eventually('a word', () => room.heard.text() !== '')
+    await link.cancel()
+    await stopTree(room.children.at(-1)!, { graceMs: 50, termMs: 50 })
+    expect(await turn).toEqual({ stopReason: 'cancelled', usage: null })
+    expect(await link.exited).toEqual({ code: null, signal: 'SIGKILL' })
   })
 
   test('answers an open permission request for the agent', async () => {
