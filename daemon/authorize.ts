@@ -14,6 +14,8 @@ type Params = Record<string, unknown>
  */
 export async function authorize(db: Reader, route: Route, caller: Caller, input: Params): Promise<ProjectRole> {
   const { who } = route
+  if (who.kind === 'agent') return requireAgent(caller, input)
+  if (caller.kind === 'agent' && who.kind !== 'agentOrUser') throw new Problem('FORBIDDEN', 'This route is not open to agent tokens.')
   if (who.kind === 'key') return requireKey(db, who, caller, input)
   if (who.kind === 'member') return requireMember(db, who, caller, input)
   if (caller.kind === 'key') throw new Problem('INSUFFICIENT_PERMISSIONS', 'This route is not open to API keys.')
@@ -21,6 +23,11 @@ export async function authorize(db: Reader, route: Route, caller: Caller, input:
   if (who.kind === 'super' && caller.role !== 'super_admin') throw new Problem('FORBIDDEN')
   if (who.kind === 'admin' && !isAdmin(caller)) throw new Problem('FORBIDDEN')
   return 'viewer'
+}
+
+function requireAgent({ agent }: Caller, { projectId, cardId }: Params): ProjectRole {
+  if (agent?.cardId !== cardId || agent?.projectId !== projectId) throw new Problem('AGENT_TOKEN_REQUIRED')
+  return 'member'
 }
 
 function requireKey(db: Reader, who: Who & { kind: 'key' }, caller: Caller, input: Params): Promise<ProjectRole> {

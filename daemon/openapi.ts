@@ -58,6 +58,7 @@ Routes below \`/api/external\` take and return integer ids, all others decimal s
 const securitySchemes = {
   signIn: { type: 'http', scheme: 'bearer', description: 'The token of POST /api/auth/login (svc_st_...), or the local token of a running server.' },
   apiKey: { type: 'http', scheme: 'bearer', description: 'An API key (svc_ak_...) with the named permission.' },
+  agentToken: { type: 'http', scheme: 'bearer', description: 'An agent token (svc_at_...) of one card.' },
 }
 
 const failure: Schema = {
@@ -91,17 +92,19 @@ function whoText(who: Who): string {
   if (who.kind === 'member') return `Needs the project role ${who.role} or more.`
   return who.kind === 'organization' ? `Needs the organization role ${who.role}${who.role === 'member' ? ' or more' : ''}.` : whoTexts[who.kind]
 }
-const whoTexts = { public: 'Open to everybody.', user: 'Needs a sign-in.', admin: 'Needs the role admin or super_admin.', super: 'Needs the role super_admin.', key: 'Needs an API key with one of the permissions.' }
+const whoTexts = { public: 'Open to everybody.', user: 'Needs a sign-in.', admin: 'Needs the role admin or super_admin.', super: 'Needs the role super_admin.', key: 'Needs an API key with one of the permissions.', agent: 'Needs an agent token of the card.', agentOrUser: 'Needs an agent token or a sign-in.' }
 
 function security(who: Who): Operation['security'] {
   if (who.kind === 'public') return []
   if (who.kind === 'key') return who.permissions.map(permission => ({ apiKey: [permission] }))
+  if (who.kind === 'agent') return [{ agentToken: [] }]
+  if (who.kind === 'agentOrUser') return [{ agentToken: [] }, { signIn: [] }]
   return [{ signIn: [] }, ...(who.kind === 'member' && who.permission ? [{ apiKey: [who.permission] }] : [])]
 }
 
 /** Routes that a version guards, and that an Idempotency-Key guards. */
 const honoursIfMatch = (resource: string, route: Route) => route.method === 'PATCH' && route.path.includes('{cardId}') && !route.path.endsWith('/auto-mode') && (resource === 'cards' || resource === 'external')
-const honoursIdempotencyKey = (resource: string, route: Route) => route.status === 201 && !['auth', 'keys', 'users'].includes(resource)
+const honoursIdempotencyKey = (resource: string, route: Route) => route.status === 201 && !['agents', 'auth', 'keys', 'users'].includes(resource)
 
 function parameters(resource: string, route: Route): Parameter[] {
   const path = paramsOf(route.path).map((name): Parameter => ({ name, in: 'path', required: true, schema: paramSchema(route, name) }))
@@ -154,6 +157,7 @@ const rawAnswers: Record<string, Operation['responses']> = {
     200: { description: 'A page that says who is signed in', content: { 'text/html': { schema: { type: 'string' } } } }, 302: { description: 'A redirect to the program that waits for the one-time code' },
     403: { $ref: '#/components/responses/Failure403' }, 409: { $ref: '#/components/responses/Failure409' },
   },
+  '/api/mcp': { 200: { description: 'The answer', content: { 'application/json': { schema: { type: 'object' } } } }, 202: { description: 'The message needs no answer' } },
 }
 const bytes: Answer = { description: 'The file', content: { 'application/octet-stream': { schema: {} } } }
 

@@ -2,9 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { App } from '../src/app.ts'
 import { sweepAttachments } from '../src/domain/attachmentFiles.ts'
 import { purge as purgeDeletedCards } from '../src/domain/cards.ts'
+import { removeDeleted as removeDeletedWorktrees } from '../src/domain/worktrees.ts'
+import { forgetAgentTokens } from '../src/store/agentTokens.ts'
 import type { Transaction } from '../src/store/database.ts'
 import { forgetAnswers } from '../src/store/idempotentAnswers.ts'
 import { forgetSignInTokens } from '../src/store/signInTokens.ts'
+import { purgeMessages } from '../src/store/transcripts.ts'
 import type { Log } from './log.ts'
 
 /** Something that the server does from time to time. */
@@ -23,7 +26,15 @@ export const jobs = (app: App): Job[] => [
   { name: 'delete events that need not be kept', everySecs: 600, run: signal => repeat(signal, () => app.db.transaction(tx => app.outbox.prune(tx))) },
   { name: 'forget idempotent answers after a day', everySecs: hourSecs, run: () => app.db.transaction(tx => forgetAnswers(tx, ago(tx, daySecs))) },
   { name: 'forget sign-in tokens a day after their end', everySecs: hourSecs, run: () => app.db.transaction(tx => forgetSignInTokens(tx, ago(tx, daySecs))) },
-  { name: 'remove cards that were deleted over 30 days ago', everySecs: hourSecs, run: signal => repeat(signal, () => app.db.transaction(purgeDeletedCards)) },
+  { name: 'forget agent tokens a day after their end', everySecs: hourSecs, run: () => app.db.transaction(tx => forgetAgentTokens(tx, ago(tx, daySecs))) },
+  { name: 'remove cards that were deleted over 30 days ago', everySecs: hourSecs, run: async signal => {
+    await repeat(signal, () => app.db.transaction(tx => purgeMessages(tx, ago(tx, 30 * daySecs), 500)))
+    try {
+      await removeDeletedWorktrees(app.db, new Date(app.config.clock().getTime() - 30 * daySecs * 1000).toISOString(), app.config.dataDir)
+    } finally {
+      await repeat(signal, () => app.db.transaction(purgeDeletedCards))
+    }
+  } },
   { name: 'delete attachment files without a row', everySecs: hourSecs, run: async () => { await sweepAttachments(app) } },
 ]
 

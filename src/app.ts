@@ -1,6 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { makePrivateFolder } from './config/folders.ts'
+import { createCatalogue, type Catalogue } from './agents/catalogue.ts'
+import { createSupervisor, recover, type Supervisor } from './agents/supervisor.ts'
 import type { ServerConfig } from './config/server.ts'
 import { createOutbox, type Outbox } from './events/outbox.ts'
 import { createDeviceGrants, type DeviceGrants } from './identity/deviceGrants.ts'
@@ -20,6 +22,9 @@ export interface App {
   seal: Seal
   deviceGrants: DeviceGrants
   oidc: Oidc
+  catalogue: Catalogue
+  /** Runs the agents; what cards ask of it, too. */
+  supervisor: Supervisor
   /** Where attachments are kept. */
   attachmentsDir: string
   peerOf(request: IncomingMessage): Peer
@@ -38,9 +43,13 @@ export async function createApp(config: ServerConfig): Promise<App> {
   const identity = await createIdentity(config, db)
   const deviceGrants = createDeviceGrants({ config, db, seal })
   const oidc = createOidc({ config, db, identity, seal })
+  const catalogue = createCatalogue(config.dataDir)
+  const supervisor = createSupervisor({ config, db, catalogue, deviceGrants, revocations: identity })
+  await recover(db, supervisor)
   return {
-    config, db, outbox, identity, seal, deviceGrants, oidc, attachmentsDir, peerOf: peerReader(config),
+    config, db, outbox, identity, seal, deviceGrants, oidc, catalogue, supervisor, attachmentsDir, peerOf: peerReader(config),
     close: async () => {
+      await supervisor.stop()
       outbox.close()
       identity.close()
       await deviceGrants.close()

@@ -8,7 +8,7 @@ import { openOut } from '../openOut.ts'
 
 interface Flags {
   host?: string; port?: number; dataDir?: string; publicUrl?: string; allowHost?: string[]; trustProxy?: boolean; setupCode?: string; projectRoot?: string[]
-  maxAttachment?: number; logLevel?: 'error' | 'warn' | 'info'
+  maxAttachment?: number; agentSlots?: number; logLevel?: 'error' | 'warn' | 'info'
 }
 
 export function register(command: Command): void {
@@ -23,6 +23,7 @@ export function register(command: Command): void {
     .addOption(option('--setup-code <code>', 'what the first user must know beyond this machine; better by its variable', 'BOARD_SETUP_CODE'))
     .addOption(option('--project-root <folder>', 'where plain users may make projects beyond this machine (repeat it)', 'BOARD_PROJECT_ROOT').argParser(listOf(delimiter)))
     .addOption(option('--max-attachment <size>', 'the largest attachment: 50M, 1G (default: 50M)', 'BOARD_MAX_ATTACHMENT').argParser(bytesOf))
+    .addOption(option('--agent-slots <number>', 'how many agents work at once (default: 2 a core)', 'BOARD_AGENT_SLOTS').argParser(slotsOf))
     .addOption(option('--log-level <level>', 'error, warn or info (default: warn)', 'BOARD_LOG_LEVEL').choices(['error', 'warn', 'info']))
   command.addHelpText('after', `
 Only the environment holds secrets:
@@ -52,6 +53,11 @@ function explained(error: NodeJS.ErrnoException, { host = '127.0.0.1', port = 44
 
 function portOf(text: string): number {
   if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) throw new InvalidArgumentError('it must be a number from 0 to 65535.')
+  return Number(text)
+}
+
+function slotsOf(text: string): number {
+  if (!/^[1-9]\d{0,3}$/.test(text)) throw new InvalidArgumentError('it must be a number from 1 to 9999.')
   return Number(text)
 }
 

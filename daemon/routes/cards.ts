@@ -7,6 +7,7 @@ import * as projects from '../../src/domain/projects.ts'
 import * as worktrees from '../../src/domain/worktrees.ts'
 import { currentBranch } from '../../src/git/repository.ts'
 import { listCards, projectOfCard, readCards, type CardFilter, type CardRow } from '../../src/store/cards.ts'
+import type { Transaction } from '../../src/store/database.ts'
 import { orderedIds } from '../../src/store/order.ts'
 import { cardDetail, cardItem, hasActiveAgent, pipeline } from '../../src/views/cards.ts'
 import type { Call, Handlers } from '../handlers.ts'
@@ -17,15 +18,15 @@ export const cardsRoutes = (app: App): Handlers<Contract['cards']> => ({
   update: ({ projectId, cardId, ...change }, call) => call.write(tx => cards.update(tx, { projectId, cardId, ...seen(call) }, change), cardDetail),
   delete: async ({ force, ...ref }, call) => {
     await worktrees.requireNothingLost(await cards.find(app.db, ref), force, app.config.dataDir)
-    return call.write(tx => cards.remove(tx, ref), nothing)
+    return call.write(tx => cards.remove(tx, app.supervisor, ref), nothing)
   },
   restore: (ref, call) => call.write(tx => cards.restore(tx, ref), cardDetail),
   view: (ref, call) => call.write(tx => cards.view(tx, ref), nothing),
-  move: ({ projectId, cardId, ...to }, call) => call.write(tx => cards.move(tx, { projectId, cardId, ...seen(call) }, to), cardDetail),
-  archive: (ref, call) => call.write(tx => cards.archive(tx, ref), cardDetail),
+  move: ({ projectId, cardId, ...to }, call) => write(app, call, tx => cards.move(tx, app.supervisor, { projectId, cardId, ...seen(call) }, to), cardDetail),
+  archive: (ref, call) => call.write(tx => cards.archive(tx, app.supervisor, ref), cardDetail),
   unarchive: (ref, call) => call.write(tx => cards.unarchive(tx, ref), cardDetail),
-  complete: (ref, call) => call.write(tx => cards.complete(tx, ref), nothing),
-  activate: (ref, call) => call.write(tx => cards.activate(tx, ref), nothing),
+  complete: (ref, call) => call.write(tx => cards.complete(tx, app.supervisor, ref), nothing),
+  activate: (ref, call) => write(app, call, tx => cards.activate(tx, app.supervisor, ref), nothing),
   setAutoMode: ({ enabled, ...ref }, call) => call.write(tx => cards.update(tx, ref, { autoMode: enabled }), cardDetail),
   getPipeline: async ref => pipeline(await readPipeline(app.db, await cards.find(app.db, ref))),
   setPipeline: ({ steps, ...ref }, call) => call.write(tx => setPipeline(tx, ref, steps), pipeline),
@@ -35,7 +36,7 @@ export const cardsRoutes = (app: App): Handlers<Contract['cards']> => ({
     return call.write(tx => worktrees.attach(tx, ref, real, branch), cardDetail)
   },
   detachWorktree: (ref, call) => call.write(tx => worktrees.detach(tx, ref), nothing),
-  create: (input, call) => call.write(tx => cards.create(tx, { ...input, caller: call.caller }), cardDetail),
+  create: (input, call) => write(app, call, tx => cards.create(tx, app.supervisor, { ...input, caller: call.caller }), cardDetail),
   getFlat: async ({ id }) => cardDetail(await findFlat(app, id)),
   status: async ({ id }) => {
     const card = await findFlat(app, id)
@@ -56,3 +57,9 @@ async function listColumn(app: App, filter: CardFilter, offset: number): Promise
 }
 
 const findFlat = async (app: App, cardId: number) => cards.find(app.db, { projectId: await projectOfCard(app.db, cardId) ?? 0, cardId })
+
+/** A write that may start an agent: which there are is looked at before. */
+async function write<T, O>({ supervisor }: App, call: Call, work: (tx: Transaction) => Promise<T>, present: (result: T) => O): Promise<O> {
+  await supervisor.refresh()
+  return call.write(work, present)
+}

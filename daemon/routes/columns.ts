@@ -12,6 +12,6 @@ export const columnsRoutes = (app: App): Handlers<Contract['columns']> => ({
   update: ({ projectId, columnId, ...change }, call) => call.write(tx => columns.update(tx, projectId, columnId, change), column),
   delete: ({ projectId, columnId }, call) => call.write(tx => columns.remove(tx, projectId, columnId), () => undefined),
   clear: async ({ projectId, columnId }) => {
-    while (await app.db.transaction(tx => cards.removeSome(tx, projectId, columnId))) { /* the next ones */ }
+    while (await app.db.transaction(tx => cards.removeSome(tx, app.supervisor, projectId, columnId))) { /* the next ones */ }
   },
 })

@@ -1,12 +1,13 @@
 import type { App } from '../../src/app.ts'
-import { Problem } from '../../src/contract/errors.ts'
+import { cancel } from '../../src/agents/steering.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import * as cards from '../../src/domain/cards.ts'
 import { listBoards } from '../../src/store/boards.ts'
 import { countCards, listExternalJson } from '../../src/store/cards.ts'
 import { listProjectColumns } from '../../src/store/columns.ts'
+import { readProjectTokens } from '../../src/store/sessions.ts'
 import { externalBoards } from '../../src/views/boards.ts'
-import { externalCard, hasActiveAgent } from '../../src/views/cards.ts'
+import { externalCard } from '../../src/views/cards.ts'
 import { externalStats } from '../../src/views/projects.ts'
 import { Json, type Handlers } from '../handlers.ts'
 
@@ -16,19 +17,19 @@ export const externalRoutes = (app: App): Handlers<Contract['external']> => ({
     const { items, nextCursor } = await listExternalJson(app.db, filter)
     return new Json(`{"items":${items},"nextCursor":${nextCursor}}`)
   },
-  create: (input, call) => call.write(tx => cards.create(tx, { ...input, caller: call.caller }, true), externalCard),
+  create: (input, call) => call.write(tx => cards.create(tx, app.supervisor, { ...input, caller: call.caller }, true), externalCard),
   get: async ref => externalCard(await cards.findKanban(app.db, ref)),
-  stats: async ({ projectId }) => externalStats(await countCards(app.db, projectId)),
+  stats: async ({ projectId }) => externalStats(await countCards(app.db, projectId), await readProjectTokens(app.db, projectId)),
   move: ({ targetColumnId, position, ...ref }, call) => call.write(async tx => {
     await cards.findKanban(tx, ref)
-    return cards.move(tx, { ...ref, ifMatch: call.ifMatch, caller: call.caller }, { columnId: targetColumnId, position }, true)
+    return cards.move(tx, app.supervisor, { ...ref, ifMatch: call.ifMatch, caller: call.caller }, { columnId: targetColumnId, position }, true)
   }, externalCard),
   archive: (ref, call) => call.write(async tx => {
     await cards.findKanban(tx, ref)
-    await cards.archive(tx, ref)
+    await cards.archive(tx, app.supervisor, ref)
   }, () => ({ ok: true as const })),
-  cancelAgent: async ref => {
-    if (!hasActiveAgent(await cards.findKanban(app.db, ref))) throw new Problem('AGENT_NOT_RUNNING')
-    return { ok: true }
-  },
+  cancelAgent: (ref, call) => call.write(async tx => {
+    await cards.findKanban(tx, ref)
+    await cancel(tx, app.supervisor, ref)
+  }, () => ({ ok: true as const })),
 })

@@ -1,6 +1,9 @@
 import type { App } from '../../src/app.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Handlers } from '../handlers.ts'
+import { agentReads } from './agents.ts'
+import { agentWrites } from './agentWrites.ts'
+import { assistantRoutes } from './assistant.ts'
 import { attachmentsRoutes } from './attachments.ts'
 import { authRoutes } from './auth.ts'
 import { boardsRoutes } from './boards.ts'
@@ -9,10 +12,12 @@ import { columnsRoutes } from './columns.ts'
 import { credentialsRoutes } from './credentials.ts'
 import { externalRoutes } from './external.ts'
 import { keysRoutes } from './keys.ts'
+import { mcpRoutes } from './mcp.ts'
 import { membersRoutes } from './members.ts'
 import { oidcRoutes } from './oidc.ts'
 import { organizationsRoutes } from './organizations.ts'
 import { panelStatesRoutes } from './panelStates.ts'
+import { preSessionsRoutes } from './preSessions.ts'
 import { projectsRoutes } from './projects.ts'
 import { serverRoutes } from './server.ts'
 import { settingsRoutes } from './settings.ts'
@@ -22,5 +27,6 @@ import { usersRoutes } from './users.ts'
 /** A handler for each row of the contract. */
 export const handlers = (app: App): { [Resource in keyof Contract]: Handlers<Contract[Resource]> } => ({
   server: serverRoutes(app), auth: authRoutes(app), users: usersRoutes(app), keys: keysRoutes(app), organizations: organizationsRoutes(app), members: membersRoutes(app), projects: projectsRoutes(app), boards: boardsRoutes(app),
-  columns: columnsRoutes(app), templates: templatesRoutes(app), cards: cardsRoutes(app), attachments: attachmentsRoutes(app), panelStates: panelStatesRoutes(app), settings: settingsRoutes(app), oidc: oidcRoutes(app), credentials: credentialsRoutes(app), external: externalRoutes(app),
+  columns: columnsRoutes(app), templates: templatesRoutes(app), cards: cardsRoutes(app), attachments: attachmentsRoutes(app), panelStates: panelStatesRoutes(app), settings: settingsRoutes(app), oidc: oidcRoutes(app), credentials: credentialsRoutes(app),
+  agents: { ...agentReads(app), ...agentWrites(app) }, preSessions: preSessionsRoutes(app), assistant: assistantRoutes(app), mcp: mcpRoutes(app), external: externalRoutes(app),
 })

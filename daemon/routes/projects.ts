@@ -7,6 +7,7 @@ import { Problem } from '../../src/contract/errors.ts'
 import { trackedFiles } from '../../src/git/repository.ts'
 import { countCards } from '../../src/store/cards.ts'
 import { noteProjectOpened, type VisibleProject } from '../../src/store/projects.ts'
+import { readProjectTokens } from '../../src/store/sessions.ts'
 import { project as projectView, stats } from '../../src/views/projects.ts'
 import type { Call, Handlers } from '../handlers.ts'
 
@@ -22,12 +23,12 @@ export const projectsRoutes = (app: App): Handlers<Contract['projects']> => ({
     const path = change.path === undefined ? undefined : await projects.requireFolder(app.config, call.caller, change.path)
     return call.write(tx => projects.update(tx, call.caller, id, { ...change, path }), row => projectView(row, call.role))
   },
-  delete: ({ id }, call) => call.write(tx => projects.remove(tx, id), nothing),
+  delete: ({ id }, call) => call.write(tx => projects.remove(tx, app.supervisor, id), nothing),
   opened: ({ id }, call) => call.write(tx => noteProjectOpened(tx, call.caller.userId, id), nothing),
   markAllRead: async ({ id }) => {
     while (await app.db.transaction(tx => cards.viewSome(tx, id))) { /* the next ones */ }
   },
-  stats: async ({ id }) => stats(await countCards(app.db, id)),
+  stats: async ({ id }) => stats(await countCards(app.db, id), await readProjectTokens(app.db, id)),
   files: async ({ projectId }) => trackedFiles((await projects.find(app.db, projectId)).path),
 })
 

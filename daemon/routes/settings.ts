@@ -1,6 +1,6 @@
 import type { App } from '../../src/app.ts'
 import type { Contract } from '../../src/contract/index.ts'
-import { changeShortcuts, changeUserSettings, readShortcuts, readUserSettings } from '../../src/domain/settings.ts'
+import { changeContextRelay, changeShortcuts, changeUserSettings, readContextRelay, readShortcuts, readUserSettings } from '../../src/domain/settings.ts'
 import type { Handlers } from '../handlers.ts'
 
 export const settingsRoutes = (app: App): Handlers<Contract['settings']> => ({
@@ -8,4 +8,6 @@ export const settingsRoutes = (app: App): Handlers<Contract['settings']> => ({
   setUser: (change, call) => call.write(tx => changeUserSettings(tx, call.caller.userId, change), settings => settings),
   getShortcuts: (_, call) => readShortcuts(app.db, call.caller.userId),
   setShortcuts: (change, call) => call.write(tx => changeShortcuts(tx, call.caller.userId, change), shortcuts => shortcuts),
+  getContextRelay: () => readContextRelay(app.db),
+  setContextRelay: (change, call) => call.write(tx => changeContextRelay(tx, change), relay => relay),
 })

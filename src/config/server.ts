@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import type { OauthClients } from './oauthClients.ts'
 
 /** How a server runs. Paths are absolute. */
@@ -21,6 +22,8 @@ export interface ServerConfig {
   /** Folders below which a plain user may create projects while the server listens beyond loopback. */
   projectRoots: readonly string[]
   maxAttachmentBytes: number
+  /** How many agents work at once; more wait in a queue. */
+  agentSlots: number
   /** Requests a minute and API key on external routes (specification "Limits"). */
   externalRequestsPerMinute: number
   logLevel: 'error' | 'warn' | 'info'
@@ -28,7 +31,7 @@ export interface ServerConfig {
 }
 
 export const serverDefaults = {
-  host: '127.0.0.1', port: 4400, allowHosts: [], trustProxy: false, oauthClients: {}, projectRoots: [], maxAttachmentBytes: 50 * 1024 * 1024,
+  host: '127.0.0.1', port: 4400, allowHosts: [], trustProxy: false, oauthClients: {}, projectRoots: [], maxAttachmentBytes: 50 * 1024 * 1024, agentSlots: 2 * availableParallelism(),
   externalRequestsPerMinute: 100, logLevel: 'warn', clock: () => new Date(),
 } satisfies Partial<ServerConfig>
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { CardKind, CardStatus, ColumnType, Count, Id, Labels, limit, Name, Position, Prompt, queryBoolean, queryInteger, Ref, text, Time, Title } from './fields.ts'
+import { AgentId, CardKind, CardStatus, ColumnType, Count, Id, Labels, limit, Name, Position, Prompt, queryBoolean, queryInteger, Ref, text, Time, Title } from './fields.ts'
 import { del, get, manager, member, patch, post, put, viewer } from './route.ts'
 
 export const LastAction = v.nullable(v.object({ type: v.string(), at: Time, detail: v.nullable(v.string()) }))
@@ -13,7 +13,7 @@ export const CardItem = v.object({
 })
 /** A card whole. Without the server's path of a worktree the board made: that stays with the server. */
 export const CardDetail = v.object({
-  ...CardItem.entries, columnType: ColumnType, prompt: Prompt, useWorktree: v.boolean(), gitBranch: v.nullable(v.string()),
+  ...CardItem.entries, columnType: ColumnType, prompt: Prompt, agent: v.nullable(v.string()), command: v.nullable(v.string()), useWorktree: v.boolean(), gitBranch: v.nullable(v.string()),
   worktreePath: v.nullable(v.string()), lastAgentAction: LastAction, startedAt: v.nullable(Time), endedAt: v.nullable(Time),
   locks: v.array(Lock), sessions: v.array(v.object({ id: Id, agent: v.string(), status: CardStatus, startedAt: Time, endedAt: v.nullable(Time), summary: v.nullable(v.string()) })),
 })
@@ -22,18 +22,20 @@ export const Pipeline = v.object({ steps: v.array(Step) })
 
 const ListCards = v.strictObject({
   boardId: v.optional(Ref), columnId: v.optional(Ref), status: v.optional(CardStatus), label: v.optional(text(1, 100)), search: v.optional(text(1, 200)),
-  archived: v.optional(queryBoolean, false), limit: limit(1000, 1000), cursor: v.optional(queryInteger(0)), offset: v.optional(queryInteger(0)),
+  archived: v.optional(queryBoolean, false), kind: v.optional(v.picklist(['kanban', 'terminal'], 'must be kanban or terminal')), limit: limit(1000, 1000), cursor: v.optional(queryInteger(0)), offset: v.optional(queryInteger(0)),
 })
-const UpdateCard = v.strictObject({ title: v.optional(Title), prompt: v.optional(Prompt), labels: v.optional(Labels), groupId: v.optional(v.nullable(Name)), useWorktree: v.optional(v.boolean()) })
+const UpdateCard = v.strictObject({ title: v.optional(Title), prompt: v.optional(Prompt), labels: v.optional(Labels), groupId: v.optional(v.nullable(Name)), useWorktree: v.optional(v.boolean()), agent: v.optional(v.nullable(AgentId)) })
 const MoveCard = v.strictObject({ columnId: Ref, position: v.optional(Position) })
 const DeleteCard = v.strictObject({ force: v.optional(queryBoolean, false) })
 const SetPipeline = v.strictObject({ steps: v.pipe(v.array(v.strictObject({
   columnId: Ref, columnName: v.optional(Name), prompt: v.optional(Prompt), approval: v.optional(v.picklist(['auto', 'manual'], 'must be auto or manual'), 'auto'),
 })), v.maxLength(100)) })
 const AttachWorktree = v.strictObject({ path: text(1, 4096) })
+const Command = v.pipe(text(1, 4096), v.check(value => value.trim() !== '', 'must not be blank'))
 const CreateCard = v.strictObject({
   projectId: Ref, title: Title, prompt: v.optional(Prompt, ''), columnId: v.optional(Ref), labels: v.optional(Labels, []), groupId: v.optional(v.nullable(Name), null),
-  useWorktree: v.optional(v.boolean(), true), deferred: v.optional(v.boolean(), false), autoMode: v.optional(v.boolean(), false),
+  useWorktree: v.optional(v.boolean(), true), deferred: v.optional(v.boolean(), false), autoMode: v.optional(v.boolean(), false), agent: v.optional(v.nullable(AgentId), null),
+  kind: v.optional(v.picklist(['kanban', 'terminal'], 'must be kanban or terminal'), 'kanban'), command: v.optional(Command),
 })
 
 export const cards = {

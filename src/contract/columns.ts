@@ -1,10 +1,10 @@
 import * as v from 'valibot'
-import { ColumnType, Count, Id, Name, Order, Position, Prompt, Ref } from './fields.ts'
+import { AgentId, ColumnType, Count, Id, Name, Order, Position, Prompt, Ref } from './fields.ts'
 import { del, get, member, patch, post, viewer } from './route.ts'
 
-export const Column = v.object({ id: Id, name: Name, columnType: ColumnType, position: Position, boardId: Id, prompt: v.string(), cardCount: Count })
-const CreateColumn = v.strictObject({ name: Name, columnType: ColumnType, boardId: Ref, prompt: v.optional(Prompt, '') })
-const UpdateColumn = v.strictObject({ name: v.optional(Name), prompt: v.optional(Prompt) })
+export const Column = v.object({ id: Id, name: Name, columnType: ColumnType, position: Position, boardId: Id, prompt: v.string(), agent: v.nullable(v.string()), cardCount: Count })
+const CreateColumn = v.strictObject({ name: Name, columnType: ColumnType, boardId: Ref, prompt: v.optional(Prompt, ''), agent: v.optional(v.nullable(AgentId), null) })
+const UpdateColumn = v.strictObject({ name: v.optional(Name), prompt: v.optional(Prompt), agent: v.optional(v.nullable(AgentId)) })
 
 export const columns = {
   list: get('/api/projects/{projectId}/columns', { who: viewer('boards.read'), summary: 'List columns in order, of one board or of all', input: v.strictObject({ boardId: v.optional(Ref) }), output: v.array(Column) }),

@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { AgentSession, Message, Permission } from './agents.ts'
 import { Attachment } from './attachments.ts'
 import { Board } from './boards.ts'
 import { CardDetail } from './cards.ts'
@@ -17,6 +18,7 @@ export const events = {
   'column.created': Column, 'column.updated': Column, 'column.deleted': v.object({ id: Id, boardId: Id }), 'column.reordered': v.array(Column),
   'card.created': CardDetail, 'card.updated': CardDetail, 'card.archived': CardDetail, 'card.unarchived': CardDetail, 'card.restored': CardDetail, 'card.completed': CardDetail,
   'card.moved': v.object({ ...CardDetail.entries, from: Place, to: Place }), 'card.deleted': v.object({ id: Id, columnId: Id }), 'card.viewed': Gone,
+  'agent.status': AgentSession, 'agent.message': Message, 'agent.tool': Message, 'agent.plan': Message, 'agent.permission': Permission, 'agent.usage': AgentSession,
   'attachment.created': Attachment, 'attachment.deleted': v.object({ id: Id, cardId: Id }),
 } as const
 export type EventType = keyof typeof events

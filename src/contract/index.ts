@@ -1,3 +1,5 @@
+import { agents } from './agents.ts'
+import { assistant } from './assistant.ts'
 import { attachments } from './attachments.ts'
 import { auth } from './auth.ts'
 import { boards } from './boards.ts'
@@ -6,10 +8,12 @@ import { columns } from './columns.ts'
 import { credentials } from './credentials.ts'
 import { external } from './external.ts'
 import { keys } from './keys.ts'
+import { mcp } from './mcp.ts'
 import { members } from './members.ts'
 import { oidc } from './oidc.ts'
 import { organizations } from './organizations.ts'
 import { panelStates } from './panelStates.ts'
+import { preSessions } from './preSessions.ts'
 import { projects } from './projects.ts'
 import { server } from './server.ts'
 import { settings } from './settings.ts'
@@ -17,5 +21,5 @@ import { templates } from './templates.ts'
 import { users } from './users.ts'
 
 /** The API as data: every route of the server, by resource. */
-export const contract = { server, auth, users, keys, organizations, members, oidc, credentials, projects, boards, columns, templates, cards, attachments, panelStates, settings, external }
+export const contract = { server, auth, users, keys, organizations, members, oidc, credentials, projects, boards, columns, templates, cards, attachments, panelStates, settings, agents, preSessions, assistant, mcp, external }
 export type Contract = typeof contract

@@ -1,9 +1,9 @@
 import * as v from 'valibot'
-import { Count, Id, Name, Order, Ref, text, Time, ColumnType } from './fields.ts'
+import { AgentId, Count, Id, Name, Order, Ref, text, Time, ColumnType } from './fields.ts'
 import { del, get, manager, member, patch, post, user, viewer } from './route.ts'
 
 export const Project = v.object({
-  id: Id, name: Name, path: v.string(), organizationId: v.nullable(Id), ownerId: v.nullable(Id), credentialId: v.nullable(Id), role: v.picklist(['admin', 'member', 'viewer']),
+  id: Id, name: Name, path: v.string(), organizationId: v.nullable(Id), ownerId: v.nullable(Id), credentialId: v.nullable(Id), agent: v.nullable(v.string()), copiedFiles: v.array(v.string()), role: v.picklist(['admin', 'member', 'viewer']),
   unreadCount: Count, lastOpenedAt: v.nullable(Time), createdAt: Time, updatedAt: Time,
 })
 export const Stats = v.object({
@@ -11,8 +11,10 @@ export const Stats = v.object({
   tokens: v.object({ total: Count, sessions: Count }),
 })
 const Path = text(1, 4096)
+/** Patterns of ignored files that each new worktree gets a copy of. */
+const CopiedFiles = v.pipe(v.array(text(1, 500)), v.maxLength(100))
 const CreateProject = v.strictObject({ name: Name, path: Path, organizationId: v.optional(v.nullable(Ref), null) })
-const UpdateProject = v.strictObject({ name: v.optional(Name), path: v.optional(Path), organizationId: v.optional(v.nullable(Ref)) })
+const UpdateProject = v.strictObject({ name: v.optional(Name), path: v.optional(Path), organizationId: v.optional(v.nullable(Ref)), agent: v.optional(v.nullable(AgentId)), copiedFiles: v.optional(CopiedFiles) })
 
 export const projects = {
   create: post('/api/projects', { who: user, summary: 'Create a project with its default board', input: CreateProject, output: Project, status: 201, emits: ['project.created', 'board.created'] }),

@@ -6,7 +6,7 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 /** What an API key may be allowed to do. The first six are the specification's ("Authentication"). */
 export const externalPermissions = ['cards.read', 'cards.create', 'pipelines.trigger', 'cards.move', 'agents.cancel', 'agents.archive'] as const
 /** Permissions for project-scoped client routes, one family a resource. */
-export const clientPermissions = ['projects.read', 'boards.read', 'boards.write', 'cards.update', 'cards.delete'] as const
+export const clientPermissions = ['projects.read', 'boards.read', 'boards.write', 'cards.update', 'cards.delete', 'agents.run', 'agents.read'] as const
 export const permissions = [...externalPermissions, ...clientPermissions] as const
 export type Permission = (typeof permissions)[number]
 
@@ -21,6 +21,8 @@ export type Who =
   | { kind: 'member'; role: ProjectRole; permission?: Permission; through: Through }
   | { kind: 'organization'; role: 'member' | 'admin'; through: 'id' | 'orgId' }
   | { kind: 'key'; permissions: readonly Permission[] }
+  | { kind: 'agent'; through: 'cardId' }
+  | { kind: 'agentOrUser' }
 
 export const anyone: Who = { kind: 'public' }
 export const user: Who = { kind: 'user' }
@@ -39,6 +41,11 @@ export const organizationMember = (through: 'id' | 'orgId'): Who => ({ kind: 'or
 export const organizationAdmin = (through: 'id' | 'orgId'): Who => ({ kind: 'organization', role: 'admin', through })
 /** An API key with one of these permissions, on the external routes. */
 export const key = (...allowed: Permission[]): Who => ({ kind: 'key', permissions: allowed })
+
+/** An agent token of the card that the path's parameter names, and nothing else. */
+export const agentOf = (through: 'cardId'): Who => ({ kind: 'agent', through })
+/** Any agent token, and anybody signed in; never an API key. */
+export const agentOrUser: Who = { kind: 'agentOrUser' }
 
 type Status = 200 | 201 | 202 | 204
 

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
-import { text } from './fields.ts'
-import { get, put, user } from './route.ts'
+import { integer, text } from './fields.ts'
+import { admin, get, put, user } from './route.ts'
 
 const UserSettingsFields = {
   theme: v.picklist(['system', 'light', 'dark'], 'must be system, light or dark'), highContrast: v.boolean(), sidebarExpanded: v.boolean(),
@@ -20,9 +20,16 @@ const KeyNames = text(1, 100)
 export const Shortcuts = v.object(Object.fromEntries(actions.map(action => [action, KeyNames])) as Record<ShortcutAction, typeof KeyNames>)
 const SetShortcuts = v.strictObject(Object.fromEntries(actions.map(action => [action, v.optional(KeyNames)])) as Record<ShortcutAction, v.OptionalSchema<typeof KeyNames, undefined>>)
 
+const ContextRelayFields = { enabled: v.boolean(), thresholdPercent: integer(1, 99), maxSummaryTokens: integer(100, 100_000) }
+/** When a session whose context fills up is handed over to a fresh one, and how long the handoff may be. */
+export const ContextRelay = v.object(ContextRelayFields)
+export const defaultContextRelay: v.InferOutput<typeof ContextRelay> = { enabled: true, thresholdPercent: 80, maxSummaryTokens: 4000 }
+
 export const settings = {
   getUser: get('/api/user/settings', { who: user, summary: 'Read the caller\'s settings', output: UserSettings }),
   setUser: put('/api/user/settings', { who: user, summary: 'Change some of the caller\'s settings', input: v.partial(v.strictObject(UserSettingsFields)), output: UserSettings }),
   getShortcuts: get('/api/settings/keyboard-shortcuts', { who: user, summary: 'Read the caller\'s keyboard shortcuts', output: Shortcuts }),
   setShortcuts: put('/api/settings/keyboard-shortcuts', { who: user, summary: 'Change some of the caller\'s keyboard shortcuts', input: SetShortcuts, output: Shortcuts }),
+  getContextRelay: get('/api/settings/context-relay', { who: user, summary: 'Read when agents hand over to a fresh session', output: ContextRelay }),
+  setContextRelay: put('/api/settings/context-relay', { who: admin, summary: 'Change when agents hand over to a fresh session', input: v.partial(v.strictObject(ContextRelayFields)), output: ContextRelay }),
 }

@@ -3,8 +3,8 @@ import type { Permission } from '../contract/route.ts'
 
 /** Who sends a request, as its token tells. */
 export interface Caller {
-  kind: 'user' | 'local' | 'key'
-  /** The account whose rights hold; `localOperator` before the first user exists. */
+  kind: 'user' | 'local' | 'key' | 'agent'
+  /** The account whose rights hold; `localOperator` before the first user exists, `noAccount` of an agent. */
   userId: number
   role: UserRole
   email: string
@@ -13,7 +13,12 @@ export interface Caller {
   tokenHash: string
   /** What an API key is limited to, beside its owner's rights. */
   key?: { id: number; permissions: readonly Permission[]; scope: 'server' | 'organization' | 'project'; organizationId: number | null; projectId: number | null }
+  /** What an agent token is for. It has no rights but those of its card. */
+  agent?: { projectId: number; cardId: number; sessionId: number | null }
 }
+
+/** The account of a caller without one: it owns nothing and belongs to nothing. */
+export const noAccount = -1
 
 /** Whether somebody administers the server. */
 export const isAdmin = ({ role }: Pick<Caller, 'role'>): boolean => role === 'super_admin' || role === 'admin'

@@ -1,4 +1,5 @@
-import { Problem } from '../contract/errors.ts'
+import { invalid, Problem } from '../contract/errors.ts'
+import type { CardKind } from '../contract/fields.ts'
 import { append } from '../events/outbox.ts'
 import { insertCard, markRead, markSomeRead, purgeCards, readCard, readDeletedCard, updateCard, type CardChange, type CardRow } from '../store/cards.ts'
 import { readDefaultBoard } from '../store/boards.ts'
@@ -6,8 +7,9 @@ import { listColumns, readColumn, readFirstColumn, type ColumnRow } from '../sto
 import type { Reader, Transaction } from '../store/database.ts'
 import * as order from '../store/order.ts'
 import type { Caller } from './caller.ts'
-import { cardDetail } from '../views/cards.ts'
+import { cardDetail, hasActiveAgent } from '../views/cards.ts'
 import { projectRole } from './access.ts'
+import { cancelled, endCard, start, type Agents, type Ending } from './sessions.ts'
 import { initialSteps } from './steps.ts'
 
 const restorableMs = 30 * 86_400_000
@@ -16,7 +18,7 @@ const restorableMs = 30 * 86_400_000
 export interface CardRef { projectId: number; cardId: number; ifMatch?: string; caller?: Caller }
 export interface NewCard {
   projectId: number; caller?: Caller; title: string; prompt: string; columnId?: number; labels?: readonly string[]; groupId?: string | null
-  useWorktree: boolean; deferred?: boolean; autoMode?: boolean
+  useWorktree: boolean; deferred?: boolean; autoMode?: boolean; agent?: string | null; kind?: CardKind; command?: string | null
 }
 
 /** @throws Problem CARD_NOT_FOUND */
@@ -32,23 +34,25 @@ export async function findKanban(db: Reader, ref: CardRef): Promise<CardRow> {
 
 /**
  * Creates a card at the end of a column: the given one, or the first of the project's default board.
- * In an active column its agent would start, unless the card is deferred.
- * @throws Problem COLUMN_NOT_FOUND, COLUMN_IN_OTHER_PROJECT, and COLUMN_NOT_ON_DEFAULT_BOARD when `automation` made the card
+ * In an active column its agent starts, unless the card is deferred.
+ * @throws Problem COLUMN_NOT_FOUND, COLUMN_IN_OTHER_PROJECT, VALIDATION_FAILED for a terminal card without a command, and COLUMN_NOT_ON_DEFAULT_BOARD when `automation` made the card
  */
-export async function create(tx: Transaction, card: NewCard, automation = false): Promise<CardRow> {
+export async function create(tx: Transaction, agents: Agents, card: NewCard, automation = false): Promise<CardRow> {
   const column = await columnForNewCard(tx, card, automation)
   const deferred = card.deferred ?? automation
+  if ((card.kind === 'terminal') !== (card.command !== undefined && card.command !== null)) throw invalid('command', card.kind === 'terminal' ? 'is required for a terminal card' : 'is for terminal cards only')
   const id = await insertCard(tx, {
     ...card, deferred, boardId: column.boardId, columnId: column.id, labels: JSON.stringify(card.labels ?? []), groupId: card.groupId ?? null, unread: automation,
     autoMode: card.autoMode ?? false, pipeline: JSON.stringify(initialSteps(await listColumns(tx, column.boardId))),
-    archivedAt: column.columnType === 'archive' ? tx.now : null, lastAgentAction: column.columnType === 'active' && !deferred ? noAgent(tx) : null,
+    archivedAt: column.columnType === 'archive' ? tx.now : null, lastAgentAction: null,
   })
-  await order.insertCard(tx, column.id, id)
-  return announce(tx, 'card.created', { projectId: card.projectId, cardId: id })
+  if (isOrdered(card)) await order.insertCard(tx, column.id, id)
+  const created = await announce(tx, 'card.created', { projectId: card.projectId, cardId: id })
+  return column.columnType === 'active' && !deferred ? started(tx, agents, created) : created
 }
 
 /** Changes a card's fields. @throws Problem CARD_NOT_FOUND, VERSION_CONFLICT */
-export async function update(tx: Transaction, ref: CardRef, change: { title?: string; prompt?: string; labels?: readonly string[]; groupId?: string | null; useWorktree?: boolean; autoMode?: boolean }): Promise<CardRow> {
+export async function update(tx: Transaction, ref: CardRef, change: { title?: string; prompt?: string; labels?: readonly string[]; groupId?: string | null; useWorktree?: boolean; autoMode?: boolean; agent?: string | null }): Promise<CardRow> {
   const card = await findVersion(tx, ref)
   const { labels, ...plain } = change
   const given: { -readonly [Field in keyof CardChange]: CardChange[Field] } = Object.fromEntries(Object.entries(plain).filter(([, value]) => value !== undefined))
@@ -60,41 +64,46 @@ export async function update(tx: Transaction, ref: CardRef, change: { title?: st
 
 /**
  * Moves a card to a zero-based place of a column of its project; without a place, to the end.
- * A move into an archive column archives the card, a move out of one brings it back.
+ * A move into an archive column archives the card, a move out of one brings it back. Leaving an active column ends the
+ * agent, entering one starts it, unless `automation` moves the card.
  * @throws Problem CARD_NOT_FOUND, COLUMN_NOT_FOUND, COLUMN_IN_OTHER_PROJECT, VERSION_CONFLICT
  */
-export async function move(tx: Transaction, ref: CardRef, to: { columnId: number; position?: number }, automation = false): Promise<CardRow> {
+export async function move(tx: Transaction, agents: Agents, ref: CardRef, to: { columnId: number; position?: number }, automation = false, ending: Ending = cancelled): Promise<CardRow> {
   const card = await findVersion(tx, ref)
   const column = await columnOfProject(tx, ref, to.columnId)
   if (column.id === card.columnId && to.position !== undefined && to.position === card.position) return card
   const entersActive = column.columnType === 'active' && column.id !== card.columnId
-  await place(tx, card, column, to.position, entersActive ? (automation ? { deferred: true } : { deferred: false, lastAgentAction: noAgent(tx) }) : {})
+  if (column.id !== card.columnId && (card.columnType === 'active' || entersActive || column.columnType === 'archive')) await endCard(tx, agents, card.id, ending, { all: column.columnType === 'archive' })
+  await place(tx, card, column, to.position, entersActive ? { deferred: automation } : {})
   const moved = await find(tx, ref)
   const from = { columnId: String(card.columnId), position: card.position }
   await append(tx, 'card.moved', ref.projectId, { ...cardDetail(moved), from, to: { columnId: String(moved.columnId), position: moved.position } })
-  return moved
+  return entersActive && !automation ? started(tx, agents, moved) : moved
 }
 
-/** Moves a card to its board's first done column. @throws Problem CARD_NOT_FOUND, COLUMN_NOT_FOUND when the board has none */
-export async function complete(tx: Transaction, ref: CardRef): Promise<CardRow> {
+/** Moves a card to its board's first done column and ends its session. @throws Problem CARD_NOT_FOUND, COLUMN_NOT_FOUND when the board has none */
+export async function complete(tx: Transaction, agents: Agents, ref: CardRef): Promise<CardRow> {
   const card = await find(tx, ref)
   const done = await readFirstColumn(tx, card.boardId, 'done') ?? refuse('COLUMN_NOT_FOUND', 'The board has no done column.')
-  if (card.columnId !== done.id) await move(tx, ref, { columnId: done.id })
+  await endCard(tx, agents, card.id, completedByHand)
+  if (card.columnId !== done.id) await move(tx, agents, ref, { columnId: done.id })
   return announce(tx, 'card.completed', ref)
 }
 
 /** Starts what automation left aside. @throws Problem CARD_NOT_FOUND, CARD_NOT_DEFERRED */
-export async function activate(tx: Transaction, ref: CardRef): Promise<CardRow> {
+export async function activate(tx: Transaction, agents: Agents, ref: CardRef): Promise<CardRow> {
   const card = await find(tx, ref)
   if (card.deferred === 0) throw new Problem('CARD_NOT_DEFERRED')
-  await updateCard(tx, card.id, { deferred: false, ...(card.columnType === 'active' && { lastAgentAction: noAgent(tx) }) })
-  return announce(tx, 'card.updated', ref)
+  await updateCard(tx, card.id, { deferred: false })
+  const activated = await announce(tx, 'card.updated', ref)
+  return card.columnType === 'active' && !hasActiveAgent(card) ? started(tx, agents, activated) : activated
 }
 
-/** Takes a card off its column's order and out of lists and counts. An archived card stays as it is. @throws Problem CARD_NOT_FOUND */
-export async function archive(tx: Transaction, ref: CardRef): Promise<CardRow> {
+/** Takes a card off its column's order and out of lists and counts, and ends its agent. An archived card stays as it is. @throws Problem CARD_NOT_FOUND */
+export async function archive(tx: Transaction, agents: Agents, ref: CardRef): Promise<CardRow> {
   const card = await find(tx, ref)
   if (card.archivedAt !== null) return card
+  await endCard(tx, agents, card.id, cancelled, { all: true })
   await order.removeCard(tx, card)
   await updateCard(tx, card.id, { archivedAt: tx.now })
   return announce(tx, 'card.archived', ref)
@@ -109,9 +118,10 @@ export async function unarchive(tx: Transaction, ref: CardRef): Promise<CardRow>
   return announce(tx, 'card.unarchived', ref)
 }
 
-/** Hides a card everywhere; `restore` brings it back within 30 days. The caller has checked its worktree. @throws Problem CARD_NOT_FOUND */
-export async function remove(tx: Transaction, ref: CardRef): Promise<void> {
+/** Hides a card everywhere and ends its agent; `restore` brings it back within 30 days. The caller has checked its worktree. @throws Problem CARD_NOT_FOUND */
+export async function remove(tx: Transaction, agents: Agents, ref: CardRef): Promise<void> {
   const card = await find(tx, ref)
+  await endCard(tx, agents, card.id, cancelled, { all: true })
   await order.removeCard(tx, card)
   await updateCard(tx, card.id, { deletedAt: tx.now })
   await append(tx, 'card.deleted', ref.projectId, { id: String(card.id), columnId: String(card.columnId) })
@@ -120,7 +130,7 @@ export async function remove(tx: Transaction, ref: CardRef): Promise<void> {
 /** Brings a deleted card back to the end of its column. @throws Problem CARD_NOT_FOUND */
 export async function restore(tx: Transaction, ref: CardRef): Promise<CardRow> {
   const card = await readDeletedCard(tx, ref.projectId, ref.cardId) ?? refuse('CARD_NOT_FOUND')
-  if (card.archivedAt === null || card.columnType === 'archive') await order.insertCard(tx, card.columnId, card.id)
+  if (isOrdered(card) && (card.archivedAt === null || card.columnType === 'archive')) await order.insertCard(tx, card.columnId, card.id)
   await updateCard(tx, card.id, { deletedAt: null })
   return announce(tx, 'card.restored', ref)
 }
@@ -139,10 +149,10 @@ export async function viewSome(tx: Transaction, projectId: number): Promise<bool
 }
 
 /** Deletes at most 200 cards of a column and tells whether there may be more. @throws Problem COLUMN_NOT_FOUND */
-export async function removeSome(tx: Transaction, projectId: number, columnId: number): Promise<boolean> {
+export async function removeSome(tx: Transaction, agents: Agents, projectId: number, columnId: number): Promise<boolean> {
   await columnOfProject(tx, { projectId }, columnId)
   const ids = await order.orderedIds(tx, columnId, 0, 200)
-  for (const cardId of ids) await remove(tx, { projectId, cardId })
+  for (const cardId of ids) await remove(tx, agents, { projectId, cardId })
   return ids.length === 200
 }
 
@@ -151,7 +161,7 @@ export const purge = (tx: Transaction): Promise<number> => purgeCards(tx, new Da
 
 async function place(tx: Transaction, card: CardRow, column: ColumnRow, position?: number, change: CardChange = {}): Promise<void> {
   await order.removeCard(tx, card)
-  await order.insertCard(tx, column.id, card.id, position)
+  if (isOrdered(card)) await order.insertCard(tx, column.id, card.id, position)
   const archivedAt = column.columnType === 'archive' ? card.archivedAt ?? tx.now : null
   await updateCard(tx, card.id, { columnId: column.id, boardId: column.boardId, archivedAt, ...change })
 }
@@ -192,7 +202,15 @@ async function firstOpenColumn(tx: Transaction, boardId: number): Promise<Column
   return board.find(({ columnType }) => columnType !== 'archive') ?? refuse('COLUMN_NOT_FOUND', 'The board has no column but archive columns.')
 }
 
-/** What a card says when it enters active execution and no agent is configured. */
-const noAgent = (tx: Transaction): string => JSON.stringify({ type: 'not_started', at: tx.now, detail: 'No agent is configured for this card.' })
+/** A card after its agent was asked for. */
+async function started(tx: Transaction, agents: Agents, card: CardRow): Promise<CardRow> {
+  await start(tx, agents, card)
+  return find(tx, { projectId: card.projectId, cardId: card.id })
+}
+
+const completedByHand: Ending = { status: 'completed', detail: 'Completed by hand.' }
+
+/** Only kanban cards have a place in their column. */
+const isOrdered = ({ kind = 'kanban' }: { kind?: CardKind }): boolean => kind === 'kanban'
 
 function refuse(code: ConstructorParameters<typeof Problem>[0], message?: string): never { throw new Problem(code, message) }

@@ -20,16 +20,16 @@ export async function list(db: Reader, projectId: number, boardId?: number): Pro
 }
 
 /** Creates a column at the end of a board. @throws Problem BOARD_NOT_FOUND */
-export async function create(tx: Transaction, projectId: number, column: { boardId: number; name: string; columnType: ColumnType; prompt: string }): Promise<ColumnRow> {
+export async function create(tx: Transaction, projectId: number, column: { boardId: number; name: string; columnType: ColumnType; prompt: string; agent?: string | null }): Promise<ColumnRow> {
   const board = await boards.find(tx, projectId, column.boardId)
   return announce(tx, 'column.created', projectId, await insertColumn(tx, { ...column, boardId: board.id, projectId }))
 }
 
-/** Changes a column's name or prompt. @throws Problem COLUMN_NOT_FOUND */
-export async function update(tx: Transaction, projectId: number, columnId: number, change: { name?: string; prompt?: string }): Promise<ColumnRow> {
+/** Changes a column's name, prompt or agent. @throws Problem COLUMN_NOT_FOUND */
+export async function update(tx: Transaction, projectId: number, columnId: number, change: { name?: string; prompt?: string; agent?: string | null }): Promise<ColumnRow> {
   const column = await find(tx, projectId, columnId)
-  if (change.name === undefined && change.prompt === undefined) return column
-  await updateColumn(tx, columnId, { name: change.name ?? column.name, prompt: change.prompt ?? column.prompt })
+  if (Object.values(change).every(value => value === undefined)) return column
+  await updateColumn(tx, columnId, { name: change.name ?? column.name, prompt: change.prompt ?? column.prompt, agent: change.agent === undefined ? column.agent : change.agent })
   return announce(tx, 'column.updated', projectId, columnId)
 }
 

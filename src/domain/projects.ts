@@ -12,6 +12,9 @@ import { ownerFor } from '../store/users.ts'
 import { projectNews } from '../views/projects.ts'
 import * as boards from './boards.ts'
 import { requireWholeOrder } from './order.ts'
+import type { Agents } from './sessions.ts'
+
+export interface ProjectChange { name?: string; path?: string; organizationId?: number | null; agent?: string | null; copiedFiles?: readonly string[] }
 
 /** @throws Problem PROJECT_NOT_FOUND */
 export async function find(db: Reader, id: number): Promise<ProjectRow> {
@@ -36,19 +39,23 @@ export async function create(tx: Transaction, caller: Caller, project: { name: s
 }
 
 /** Changes a project. The caller has checked a new path. @throws Problem PROJECT_NOT_FOUND, ORGANIZATION_NOT_FOUND */
-export async function update(tx: Transaction, caller: Caller, id: number, change: { name?: string; path?: string; organizationId?: number | null }): Promise<VisibleProject> {
+export async function update(tx: Transaction, caller: Caller, id: number, change: ProjectChange): Promise<VisibleProject> {
   const project = await find(tx, id)
   if (change.organizationId !== undefined) await requireOrganization(tx, caller, change.organizationId)
   if (Object.values(change).some(value => value !== undefined)) {
-    await updateProject(tx, id, { name: change.name ?? project.name, path: change.path ?? project.path, organizationId: change.organizationId === undefined ? project.organizationId : change.organizationId })
+    await updateProject(tx, id, {
+      name: change.name ?? project.name, path: change.path ?? project.path, organizationId: change.organizationId === undefined ? project.organizationId : change.organizationId,
+      agent: change.agent === undefined ? project.agent : change.agent, copiedFiles: change.copiedFiles ? JSON.stringify(change.copiedFiles) : project.copiedFiles,
+    })
     await append(tx, 'project.updated', id, projectNews(await find(tx, id)))
   }
   return findVisible(tx, caller, id)
 }
 
-/** Deletes a project with everything in it; its folder stays. @throws Problem PROJECT_NOT_FOUND */
-export async function remove(tx: Transaction, id: number): Promise<void> {
+/** Deletes a project with everything in it and ends its agents; its folder stays. @throws Problem PROJECT_NOT_FOUND */
+export async function remove(tx: Transaction, agents: Agents, id: number): Promise<void> {
   await find(tx, id)
+  agents.look(tx)
   await deleteProject(tx, id)
   await append(tx, 'project.deleted', id, { id: String(id) })
 }

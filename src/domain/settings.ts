@@ -1,10 +1,12 @@
 import type { InferOutput } from 'valibot'
 import { Problem, type Detail } from '../contract/errors.ts'
-import { defaultShortcuts, defaultUserSettings, type ShortcutAction, type UserSettings } from '../contract/settings.ts'
+import { defaultContextRelay, defaultShortcuts, defaultUserSettings, type ContextRelay, type ShortcutAction, type UserSettings } from '../contract/settings.ts'
 import type { Reader, Transaction } from '../store/database.ts'
+import { readServerSetting, writeServerSetting } from '../store/serverSettings.ts'
 import { readUserSetting, writeUserSetting } from '../store/settings.ts'
 
 type Settings = InferOutput<typeof UserSettings>
+type Relay = InferOutput<typeof ContextRelay>
 type ShortcutKeys = Record<ShortcutAction, string>
 
 /** An account's settings, the defaults where it has changed nothing. */
@@ -23,17 +25,27 @@ export async function changeShortcuts(tx: Transaction, userId: number, change: P
   return shortcuts
 }
 
+/** When the server's agents hand over to a fresh session. */
+export const readContextRelay = async (db: Reader): Promise<Relay> => ({ ...defaultContextRelay, ...JSON.parse(await readServerSetting(db, 'contextRelay') ?? '{}') as Partial<Relay> })
+
+export async function changeContextRelay(tx: Transaction, change: Partial<Relay>): Promise<Relay> {
+  const relay = { ...await readContextRelay(tx), ...given(change) }
+  await writeServerSetting(tx, 'contextRelay', JSON.stringify(relay))
+  return relay
+}
+
 async function read<T extends object>(db: Reader, userId: number, name: string, defaults: T): Promise<T> {
   const stored = JSON.parse(await readUserSetting(db, userId, name) ?? '{}') as Partial<T>
   return { ...defaults, ...stored }
 }
 
 async function merge<T extends object>(tx: Transaction, userId: number, name: string, defaults: T, change: Partial<T>): Promise<T> {
-  const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as Partial<T>
   const stored = JSON.parse(await readUserSetting(tx, userId, name) ?? '{}') as Partial<T>
-  await writeUserSetting(tx, userId, name, JSON.stringify({ ...stored, ...given }))
-  return { ...defaults, ...stored, ...given }
+  await writeUserSetting(tx, userId, name, JSON.stringify({ ...stored, ...given(change) }))
+  return { ...defaults, ...stored, ...given(change) }
 }
+
+const given = <T extends object>(change: Partial<T>) => Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as Partial<T>
 
 /** `a,b` means either key, `g g` one after the other. */
 function conflicts(shortcuts: ShortcutKeys): Detail[] {

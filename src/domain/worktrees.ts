@@ -2,12 +2,98 @@ import { mkdir, realpath, stat } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 import { Problem } from '../contract/errors.ts'
 import { append } from '../events/outbox.ts'
+import { dropWorktree, makeWorktree, mergeBase, planWorktree, standingOf, type Standing, type WorktreePlan } from '../git/cardWorktrees.ts'
 import { savePatch } from '../git/patch.ts'
+import { currentBranch, headOf } from '../git/repository.ts'
 import { belongsTo, isClean } from '../git/worktrees.ts'
-import { updateCard, type CardRow } from '../store/cards.ts'
-import type { Transaction } from '../store/database.ts'
+import { listDeletedWithWorktree, readCard, updateCard, type CardChange, type CardRow } from '../store/cards.ts'
+import type { Database, Transaction } from '../store/database.ts'
+import { readProject, type ProjectRow } from '../store/projects.ts'
 import { cardDetail } from '../views/cards.ts'
 import { find, type CardRef } from './cards.ts'
+
+/** Where a card's agent works. `branch` and `baseCommit` are null where there is none, and `worktreePath` where the project's own folder serves. */
+export interface Workplace { cwd: string; worktreePath: string | null; branch: string | null; baseCommit: string | null }
+type Project = Pick<ProjectRow, 'id' | 'path' | 'copiedFiles'>
+
+/**
+ * Sees to it that a card has a place to work in, and keeps on the card what it is: the attached worktree; else, if the card
+ * wants one, a managed one, made at its first start and made again from its branch when its folder is gone; else the
+ * project's folder. Whatever is planned is on record before it is made, so that a start cut short is taken up by the next.
+ * One call at a time for a card.
+ * @throws Problem CONFLICT (no commit yet, the branch is in use, the attached worktree is gone), DISK_FULL
+ */
+export async function ensureWorktree(db: Database, card: CardRow, project: Project, dataDir: string): Promise<Workplace> {
+  const standing = await standingOf(project.path)
+  if (!standing || card.useWorktree === 0) return settle(db, card, { cwd: project.path, worktreePath: null, branch: standing?.branch ?? null, baseCommit: card.baseCommit ?? standing?.commit ?? null })
+  if (card.worktreePath !== null && card.worktreeManaged === 0) return settle(db, card, await attachedPlace(card, project, standing))
+  const path = join(dataDir, 'worktrees', String(project.id), String(card.id))
+  const kept = card.worktreeManaged === 1 && card.gitBranch !== null ? { path, branch: card.gitBranch, baseCommit: card.baseCommit ?? standing.commit ?? '' } : undefined
+  const plan = kept ?? await planWorktree(project.path, path, card.id, card.title)
+  await keepPlan(db, card, plan)
+  const made = await makeWorktree(project.path, plan, JSON.parse(project.copiedFiles) as string[])
+  if (made.baseCommit !== plan.baseCommit) await keepPlan(db, card, made)
+  const cwd = join(path, standing.subfolder)
+  await mkdir(cwd, { recursive: true })
+  return { cwd, worktreePath: path, branch: made.branch, baseCommit: made.baseCommit }
+}
+
+async function attachedPlace(card: CardRow, project: Project, standing: Standing): Promise<Workplace> {
+  const path = await requireWorktree(card.worktreePath!, project.path).catch(error => { throw new Problem('CONFLICT', 'The attached worktree is not there any more. Detach it, or attach another one.', { cause: error }) })
+  const baseCommit = card.baseCommit ?? await partingOf(path, standing)
+  return { cwd: join(path, standing.subfolder), worktreePath: path, branch: await currentBranch(path), baseCommit }
+}
+
+/** The commit from which the work in an attached worktree counts: where it parted from what the project's folder is on. */
+export async function partingOf(worktreePath: string, { commit }: Standing): Promise<string | null> {
+  const head = await headOf(worktreePath)
+  return head === undefined || commit === null ? head ?? null : await mergeBase(worktreePath, head, commit) ?? head
+}
+
+async function settle(db: Database, card: CardRow, place: Workplace): Promise<Workplace> {
+  await keep(db, card, { baseCommit: place.baseCommit, ...(place.worktreePath !== null && { gitBranch: place.branch }) })
+  return place
+}
+
+const keepPlan = (db: Database, card: CardRow, { path, branch, baseCommit }: WorktreePlan) => keep(db, card, { worktreePath: path, worktreeManaged: 1, gitBranch: branch, baseCommit })
+
+async function keep(db: Database, card: CardRow, change: CardChange): Promise<void> {
+  const isNews = Object.entries(change).some(([field, value]) => card[field as keyof CardRow] !== value)
+  if (isNews) await db.transaction(tx => setWorktree(tx, card, change))
+}
+
+/** Keeps where a card's work is. A card that was deleted meanwhile takes it too, without an event. */
+async function setWorktree(tx: Transaction, { id, projectId }: CardRow, change: CardChange): Promise<void> {
+  await updateCard(tx, id, change)
+  const card = await readCard(tx, projectId, id)
+  if (card) await append(tx, 'card.updated', projectId, cardDetail(card))
+}
+
+/**
+ * Removes a card's managed worktree, with the check and the patch of `requireNothingLost`; its branch stays unless others
+ * hold all its commits. An attached one is left alone. No agent may be at work there.
+ * @throws Problem WORKTREE_DIRTY, CONFLICT, DISK_FULL
+ */
+export async function removeWorktree(db: Database, card: CardRow, project: Pick<ProjectRow, 'path'>, force: boolean, dataDir: string): Promise<void> {
+  if (card.worktreePath === null || card.worktreeManaged === 0) return
+  await requireNothingLost(card, force, dataDir)
+  const hasBranch = await dropWorktree(project.path, card.worktreePath, card.gitBranch)
+  await keep(db, card, { worktreePath: null, ...(!hasBranch && { worktreeManaged: 0, gitBranch: null, baseCommit: null }) })
+}
+
+/**
+ * Removes the worktrees of cards that were deleted before the time, each after saving a patch of what only it holds. One that
+ * cannot be removed keeps none of the others.
+ * @throws AggregateError with what failed
+ */
+export async function removeDeleted(db: Database, before: string, dataDir: string): Promise<void> {
+  const failures: unknown[] = []
+  for (const card of await listDeletedWithWorktree(db, before)) {
+    const project = await readProject(db, card.projectId)
+    if (project) await removeWorktree(db, card, project, true, dataDir).catch(error => failures.push(error))
+  }
+  if (failures.length > 0) throw new AggregateError(failures, `${failures.length} worktrees of deleted cards could not be removed.`)
+}
 
 /**
  * Sees to it that deleting a card loses no work in its worktree: without `force` a worktree with
@@ -38,16 +124,17 @@ export async function requireWorktree(path: string, projectPath: string): Promis
 /** Attaches a person's own worktree to a card. @throws Problem CARD_NOT_FOUND, CONFLICT when the card has one already */
 export async function attach(tx: Transaction, ref: CardRef, path: string, branch: string | null): Promise<CardRow> {
   const card = await find(tx, ref)
+  if (card.worktreeManaged === 1) throw new Problem('CONFLICT', 'The card has a worktree of the board\'s already.')
   if (card.worktreePath !== null && card.worktreePath !== path) throw new Problem('CONFLICT', 'The card has a worktree already; detach it first.')
-  await updateCard(tx, card.id, { worktreePath: path, worktreeManaged: false, gitBranch: branch })
+  await updateCard(tx, card.id, { worktreePath: path, worktreeManaged: false, gitBranch: branch, baseCommit: null })
   return announce(tx, ref)
 }
 
-/** Detaches a card's worktree; the folder stays as it is. @throws Problem CARD_NOT_FOUND, CONFLICT when it has none */
+/** Detaches a card's attached worktree; the folder stays as it is. @throws Problem CARD_NOT_FOUND, CONFLICT when it has none */
 export async function detach(tx: Transaction, ref: CardRef): Promise<CardRow> {
   const card = await find(tx, ref)
-  if (card.worktreePath === null) throw new Problem('CONFLICT', 'The card has no worktree.')
-  await updateCard(tx, card.id, { worktreePath: null, worktreeManaged: false, gitBranch: null })
+  if (card.worktreePath === null || card.worktreeManaged === 1) throw new Problem('CONFLICT', 'The card has no attached worktree.')
+  await updateCard(tx, card.id, { worktreePath: null, worktreeManaged: false, gitBranch: null, baseCommit: null })
   return announce(tx, ref)
 }
 

@@ -39,6 +39,13 @@ export async function isChanged(quarantine: Quarantine): Promise<boolean> {
   }
 }
 
+/** Whether the index or the tracked files differ from the commit. Untracked files do not count. */
+export async function isTrackedChanged(quarantine: Quarantine): Promise<boolean> {
+  const staged = quarantine.head === undefined ? [] : ['diff-index', '-z', '--cached', '--name-only', '--ignore-submodules=none', quarantine.head]
+  if (staged.length > 0 && (await quarantine.run(staged, { timeoutMs: listTimeoutMs, cutsOutput: true })).length > 0) return true
+  return (await quarantine.run(['ls-files', '-z', '--modified', '--deleted'], { timeoutMs: listTimeoutMs, cutsOutput: true })).length > 0
+}
+
 /** The paths of changed, deleted, unmerged and untracked files; one that ends in a slash is an untracked repository. */
 export async function changedPaths(quarantine: Quarantine): Promise<string[]> {
   const unmerged = await quarantine.run(['diff-files', '-z', '--name-only', '--diff-filter=U', '--ignore-submodules=all'], { timeoutMs: listTimeoutMs, maxBytes: mostListBytes })

@@ -6,11 +6,15 @@ export interface GitOptions {
   timeoutMs?: number
   /** How many bytes of output are kept. */
   maxBytes?: number
+  /** More output than that is cut off, and is no failure. */
+  cutsOutput?: boolean
+  /** The exit codes that are no failure to `gitOutput`: 0 unless given. */
+  exitCodes?: readonly number[]
   /** A file that gets the output instead. It is appended to. */
   appendTo?: string
 }
 
-export interface GitResult { exitCode: number; stdout: Buffer; stderr: string }
+export interface GitResult { exitCode: number; stdout: Buffer; stderr: string; isCut: boolean }
 
 /** Git did not run to its end: it is missing, took too long, or said more than it may. `reason` tells which. */
 export class GitFailed extends Error {
@@ -50,21 +54,22 @@ export async function git(cwd: string, args: readonly string[], options: GitOpti
     })
     const stderr = Buffer.from(result.stderr ?? []).toString().slice(0, 4000)
     if (result.timedOut) throw new GitFailed('timeout', 'Git took too long.', result)
+    if (result.isMaxBuffer && options.cutsOutput) return { exitCode: 0, stdout: Buffer.from(result.stdout ?? []), stderr, isCut: true }
     if (result.isMaxBuffer) throw new GitFailed('output', 'Git said more than is kept.', result)
     if (result.exitCode === undefined) throw new GitFailed(result.code === 'ENOENT' ? 'missing' : 'failed', 'Git could not be started.', result)
-    return { exitCode: result.exitCode, stdout: Buffer.from(result.stdout ?? []), stderr }
+    return { exitCode: result.exitCode, stdout: Buffer.from(result.stdout ?? []), stderr, isCut: false }
   } finally {
     freeSlot()
   }
 }
 
 /**
- * Like `git`, but an exit code other than 0 is a failure.
+ * Like `git`, but an exit code other than 0 (or `exitCodes`) is a failure.
  * @throws GitFailed
  */
 export async function gitOutput(cwd: string, args: readonly string[], options?: GitOptions): Promise<Buffer> {
   const { exitCode, stdout, stderr } = await git(cwd, args, options)
-  if (exitCode !== 0) throw new GitFailed('failed', `git ${args[0]} ended with ${exitCode}: ${stderr.trim()}`)
+  if (!(options?.exitCodes ?? [0]).includes(exitCode)) throw new GitFailed('failed', `git ${args[0]} ended with ${exitCode}: ${stderr.trim()}`)
   return stdout
 }
 

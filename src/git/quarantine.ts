@@ -40,7 +40,7 @@ export async function openQuarantine(worktreePath: string, folder: string): Prom
   const env = { GIT_DIR: gitDir, GIT_WORK_TREE: topLevel, GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null', GIT_ATTR_NOSYSTEM: '1', GIT_NO_REPLACE_OBJECTS: '1' }
   const personal = repository ? await readPersonal(topLevel) : []
   const overrides = [...settings.filter(([name]) => name.startsWith('core.')), ...personal].flatMap(([name, value]) => ['-c', `${name}=${value}`])
-  const run: Quarantine['run'] = (args, options) => gitOutput(topLevel, [...overrides, '-c', 'core.attributesFile=/dev/null', ...args], { ...options, env })
+  const run: Quarantine['run'] = (args, options) => gitOutput(topLevel, [...overrides, '-c', 'core.attributesFile=/dev/null', ...args], { ...options, env: { ...env, ...options?.env } })
   const close = () => rm(gitDir, { recursive: true, force: true })
   try {
     const head = repository && await readHead(topLevel)

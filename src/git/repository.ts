@@ -24,6 +24,12 @@ export async function currentBranch(path: string): Promise<string | null> {
   return exitCode === 0 && name.startsWith('refs/heads/') ? name.slice('refs/heads/'.length) : null
 }
 
+/** The commit that a working tree is on; undefined before the first one. */
+export async function headOf(path: string): Promise<string | undefined> {
+  const { exitCode, stdout } = await git(path, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'])
+  return exitCode === 0 ? stdout.toString().trim() : undefined
+}
+
 /**
  * The paths of the files below a folder that Git tracks, relative to it.
  * @throws Problem NOT_A_GIT_REPOSITORY; CONFLICT when they are too many to list

@@ -2,11 +2,12 @@ import { realpath } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isChanged, kindOf, losesCommits, nestedRepositories } from './changes.ts'
-import { git, GitFailed, nulSeparated } from './git.ts'
+import { git, GitFailed } from './git.ts'
 import { openQuarantine } from './quarantine.ts'
 import { findRepository } from './repository.ts'
 
 const mostLevels = 16
+const mostListBytes = 64 * 1024 * 1024
 
 /** Whether a folder is a worktree of the repository that another folder belongs to, as that repository itself knows it. */
 export async function belongsTo(worktreePath: string, projectPath: string): Promise<boolean> {
@@ -14,9 +15,18 @@ export async function belongsTo(worktreePath: string, projectPath: string): Prom
   if (worktree === undefined || project === undefined) return false
   const [found, wanted] = await Promise.all([findRepository(worktree), findRepository(project)])
   if (!found || !wanted || found.topLevel !== worktree || found.commonDir !== wanted.commonDir) return false
-  const { stdout } = await git(project, ['worktree', 'list', '--porcelain', '-z'])
-  const listed = nulSeparated(stdout).filter(line => line.startsWith('worktree ')).map(line => realpath(line.slice('worktree '.length)).catch(() => undefined))
+  const listed = (await listWorktrees(project)).map(({ path }) => realpath(path).catch(() => undefined))
   return (await Promise.all(listed)).includes(worktree)
+}
+
+/** The working trees of a repository as it lists them, missing ones too, and the branch that each is on. */
+export async function listWorktrees(path: string): Promise<Array<{ path: string; branch: string | null }>> {
+  const { stdout } = await git(path, ['worktree', 'list', '--porcelain', '-z'], { maxBytes: mostListBytes })
+  return stdout.toString().split('\0\0').filter(entry => entry.startsWith('worktree ')).map(entry => {
+    const lines = entry.split('\0')
+    const branch = lines.find(line => line.startsWith('branch refs/heads/'))?.slice('branch refs/heads/'.length)
+    return { path: lines[0]!.slice('worktree '.length), branch: branch ?? null }
+  })
 }
 
 /**

@@ -2,12 +2,14 @@ import type { Peer } from '../config/peer.ts'
 import { Problem } from '../contract/errors.ts'
 import type { Permission } from '../contract/route.ts'
 import { check, hashToken } from '../ids/token.ts'
+import { findAgentToken } from '../store/agentTokens.ts'
 import { findKeyHolder } from '../store/keys.ts'
 import { findSignIn } from '../store/signInTokens.ts'
 import { localOperator, readFirstSuperAdmin } from '../store/users.ts'
 import type { Reader } from '../store/database.ts'
 import { isOpen } from './authSettings.ts'
-import type { Caller } from '../domain/caller.ts'
+import { projectRole } from '../domain/access.ts'
+import { noAccount, type Caller } from '../domain/caller.ts'
 import type { Realm } from './identity.ts'
 
 const dayMs = 86_400_000
@@ -30,6 +32,7 @@ export function authenticate(realm: Realm, authorization: string | undefined, pe
   switch (check(token)) {
     case 'svc_st_': return signedIn(realm, hashToken(token))
     case 'svc_ak_': return keyHolder(realm, hashToken(token))
+    case 'svc_at_': return agent(realm, hashToken(token))
     case 'svc_lt_': return local(realm, hashToken(token))
     default: return refuse('The token is not valid.')
   }
@@ -57,6 +60,17 @@ async function keyHolder({ db, config, identity }: Realm, tokenHash: string): Pr
 }
 
 const ownerBeforeUsers = (userId: number, hasUsers: number) => userId === localOperator && !hasUsers ? operator : undefined
+
+/** A token that a person asked for ends with that person's part in the project. */
+async function agent({ db, config }: Realm, tokenHash: string): Promise<Caller> {
+  const row = await findAgentToken(db, tokenHash)
+  if (!row || row.deletedAt !== null) return refuse('The agent token is not valid.')
+  if (Date.parse(row.expiresAt) <= config.clock().getTime()) throw new Problem('TOKEN_EXPIRED', 'The agent token has expired.')
+  const caller: Caller = { kind: 'agent', userId: noAccount, role: 'user', email: '', displayName: 'Agent', tokenHash, agent: { projectId: row.projectId, cardId: row.cardId, sessionId: row.sessionId } }
+  if (row.userId === null || row.userId === localOperator) return caller
+  const role = row.userRole && await projectRole(db, { ...caller, userId: row.userId, role: row.userRole }, row.projectId)
+  return role && role !== 'viewer' ? caller : refuse('The agent token is not valid.')
+}
 
 async function local({ db, identity }: Realm, tokenHash: string): Promise<Caller> {
   if (tokenHash !== identity.localTokenHash) return refuse('The local token is not valid; the server that it belonged to has stopped.')

@@ -6,35 +6,45 @@ import { placeJoins, placeSql } from './order.ts'
 export interface CardRow {
   id: number; projectId: number; boardId: number; columnId: number; chunkId: number | null; columnName: string; columnType: ColumnType; position: number | null
   kind: CardKind; groupId: string | null; title: string; prompt: string; labels: string; pipeline: string; status: CardStatus; statusReason: string | null
-  unread: number; deferred: number; autoMode: number; useWorktree: number; gitBranch: string | null; worktreePath: string | null; worktreeManaged: number; lastAgentAction: string | null
+  unread: number; deferred: number; autoMode: number; useWorktree: number; gitBranch: string | null; worktreePath: string | null; worktreeManaged: number; baseCommit: string | null; lastAgentAction: string | null
+  agent: string | null; command: string | null; credentialId: number | null
   createdAt: string; updatedAt: string; startedAt: string | null; endedAt: string | null; archivedAt: string | null; deletedAt: string | null; version: number
+  /** JSON text of a card that was read alone: its open sessions as locks, and its latest sessions. */
+  locks?: string; sessions?: string
 }
-export interface CardFilter { projectId: number; boardId?: number; columnId?: number; status?: CardStatus; label?: string; search?: string; archived?: boolean; limit: number; cursor?: number }
+export interface CardFilter { projectId: number; boardId?: number; columnId?: number; status?: CardStatus; label?: string; search?: string; archived?: boolean; kind?: 'kanban' | 'terminal'; limit: number; cursor?: number }
 
 const fields = `c.id, c.project_id AS projectId, c.board_id AS boardId, c.column_id AS columnId, c.chunk_id AS chunkId, l.name AS columnName, l.column_type AS columnType, ${placeSql} AS position,
   c.kind, c.group_id AS groupId, c.title, c.prompt, c.labels, c.pipeline, c.status, c.status_reason AS statusReason, c.unread, c.deferred, c.auto_mode AS autoMode, c.use_worktree AS useWorktree,
-  c.git_branch AS gitBranch, c.worktree_path AS worktreePath, c.worktree_managed AS worktreeManaged, c.last_agent_action AS lastAgentAction,
+  c.git_branch AS gitBranch, c.worktree_path AS worktreePath, c.worktree_managed AS worktreeManaged, c.base_commit AS baseCommit, c.last_agent_action AS lastAgentAction, c.agent, c.command, c.credential_id AS credentialId,
   c.created_at AS createdAt, c.updated_at AS updatedAt, c.started_at AS startedAt, c.ended_at AS endedAt, c.archived_at AS archivedAt, c.deleted_at AS deletedAt, c.version`
+/** Oldest first. A session that waits for its turn has been asked for, not begun. */
+const sessionFields = `(SELECT json_group_array(json_object('kind', iif(purpose = 'pre', 'pre-session', 'agent'), 'holder', agent, 'acquiredAt', coalesce(started_at, created_at))) FROM agent_sessions WHERE card_id = c.id AND ended_at IS NULL) AS locks,
+  (SELECT json_group_array(json_object('id', id, 'agent', agent, 'status', status, 'startedAt', coalesce(started_at, created_at), 'endedAt', ended_at, 'summary', summary))
+    FROM (SELECT * FROM (SELECT * FROM agent_sessions WHERE card_id = c.id AND purpose <> 'pre' ORDER BY id DESC LIMIT 50) ORDER BY id)) AS sessions`
 const from = `FROM cards c JOIN columns l ON l.id = c.column_id ${placeJoins}`
 /** What external routes list and count. */
 const listed = `c.deleted_at IS NULL AND c.archived_at IS NULL AND c.kind = 'kanban'`
 
-export const readCard = (db: Reader, projectId: number, id: number): Promise<CardRow | undefined> => db.get(`SELECT ${fields} ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NULL`, [id, projectId])
-export const readDeletedCard = (db: Reader, projectId: number, id: number): Promise<CardRow | undefined> => db.get(`SELECT ${fields} ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NOT NULL`, [id, projectId])
+export const readCard = (db: Reader, projectId: number, id: number): Promise<CardRow | undefined> => db.get(`SELECT ${fields}, ${sessionFields} ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NULL`, [id, projectId])
+export const readDeletedCard = (db: Reader, projectId: number, id: number): Promise<CardRow | undefined> => db.get(`SELECT ${fields}, ${sessionFields} ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NOT NULL`, [id, projectId])
+/** The card of a project's assistant, once there is one. */
+export const readAssistantCard = (db: Reader, projectId: number): Promise<CardRow | undefined> => db.get(`SELECT ${fields}, ${sessionFields} ${from} WHERE c.project_id = ? AND c.kind = 'assistant' AND c.deleted_at IS NULL ORDER BY c.id LIMIT 1`, [projectId])
 export const projectOfCard = async (db: Reader, id: number): Promise<number | undefined> => (await db.get<{ projectId: number }>('SELECT project_id AS projectId FROM cards WHERE id = ? AND deleted_at IS NULL', [id]))?.projectId
 
-export async function insertCard(tx: Transaction, card: Pick<CardRow, 'projectId' | 'boardId' | 'columnId' | 'title' | 'prompt' | 'labels' | 'pipeline' | 'groupId' | 'archivedAt' | 'lastAgentAction'> & { deferred: boolean; autoMode: boolean; useWorktree: boolean; unread: boolean }): Promise<number> {
+export async function insertCard(tx: Transaction, card: Pick<CardRow, 'projectId' | 'boardId' | 'columnId' | 'title' | 'prompt' | 'labels' | 'pipeline' | 'groupId' | 'archivedAt' | 'lastAgentAction'> & Partial<Pick<CardRow, 'kind' | 'agent' | 'command'>> & { deferred: boolean; autoMode: boolean; useWorktree: boolean; unread: boolean }): Promise<number> {
   const { lastId } = await tx.run(
-    `INSERT INTO cards (project_id, board_id, column_id, title, prompt, labels, pipeline, group_id, deferred, auto_mode, use_worktree, unread, archived_at, last_agent_action, created_at, updated_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    [card.projectId, card.boardId, card.columnId, card.title, card.prompt, card.labels, card.pipeline, card.groupId, card.deferred, card.autoMode, card.useWorktree, card.unread, card.archivedAt, card.lastAgentAction, tx.now, tx.now])
+    `INSERT INTO cards (project_id, board_id, column_id, title, prompt, labels, pipeline, group_id, deferred, auto_mode, use_worktree, unread, archived_at, last_agent_action, kind, agent, command, created_at, updated_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    [card.projectId, card.boardId, card.columnId, card.title, card.prompt, card.labels, card.pipeline, card.groupId, card.deferred, card.autoMode, card.useWorktree, card.unread, card.archivedAt, card.lastAgentAction, card.kind ?? 'kanban', card.agent, card.command, tx.now, tx.now])
   return lastId
 }
 
 /** Database columns that a change of a card may name. */
 const changeable = {
   columnId: 'column_id', boardId: 'board_id', credentialId: 'credential_id', groupId: 'group_id', title: 'title', prompt: 'prompt', labels: 'labels', pipeline: 'pipeline', unread: 'unread', deferred: 'deferred', autoMode: 'auto_mode',
-  useWorktree: 'use_worktree', gitBranch: 'git_branch', worktreePath: 'worktree_path', worktreeManaged: 'worktree_managed', lastAgentAction: 'last_agent_action', archivedAt: 'archived_at', deletedAt: 'deleted_at',
+  useWorktree: 'use_worktree', gitBranch: 'git_branch', worktreePath: 'worktree_path', worktreeManaged: 'worktree_managed', baseCommit: 'base_commit', lastAgentAction: 'last_agent_action', status: 'status', statusReason: 'status_reason', startedAt: 'started_at', endedAt: 'ended_at', archivedAt: 'archived_at', deletedAt: 'deleted_at',
+  agent: 'agent',
 } as const
 export type CardChange = { [Field in keyof typeof changeable]?: string | number | boolean | null }
 
@@ -56,7 +66,8 @@ export async function markSomeRead(tx: Transaction, projectId: number, limit: nu
 
 /** Cards by id after the cursor. */
 export function listCards(db: Reader, filter: CardFilter): Promise<CardRow[]> {
-  const { where, args } = conditions(filter, filter.archived ? 'c.archived_at IS NOT NULL AND c.deleted_at IS NULL' : `c.archived_at IS NULL AND c.deleted_at IS NULL AND c.kind = 'kanban'`)
+  const kind = filter.kind === 'terminal' ? `c.kind = 'terminal'` : `c.kind = 'kanban'`
+  const { where, args } = conditions(filter, filter.archived ? 'c.archived_at IS NOT NULL AND c.deleted_at IS NULL' : `c.archived_at IS NULL AND c.deleted_at IS NULL AND ${kind}`)
   return db.all(`SELECT ${fields} ${from} WHERE ${where} ORDER BY c.id LIMIT ?`, [...args, filter.limit])
 }
 
@@ -94,6 +105,10 @@ export const countCards = (db: Reader, projectId: number): Promise<Counts[]> => 
   `SELECT l.id AS columnId, l.name, l.column_type AS columnType, n.status, n.total FROM columns l JOIN boards b ON b.id = l.board_id
    LEFT JOIN card_counts n ON n.project_id = l.project_id AND n.column_id = l.id AND n.total > 0 WHERE l.project_id = ? ORDER BY b.position, l.position, n.status`, [projectId])
 
-/** Removes at most `limit` cards for good that were deleted before the time, with their attachments' rows, and tells how many. */
+/** Cards that were deleted before the time and still have a managed worktree. */
+export const listDeletedWithWorktree = (db: Reader, before: string): Promise<CardRow[]> => db.all(
+  `SELECT ${fields} ${from} WHERE c.deleted_at < ? AND c.worktree_managed = 1 AND c.worktree_path IS NOT NULL ORDER BY c.id LIMIT 1000`, [before])
+
+/** Removes at most `limit` cards for good that were deleted before the time, with their attachments' rows, and tells how many. One with a managed worktree stays until that is gone. */
 export const purgeCards = async (tx: Transaction, before: string, limit: number): Promise<number> =>
-  (await tx.run('DELETE FROM cards WHERE id IN (SELECT id FROM cards WHERE deleted_at < ? LIMIT ?)', [before, limit])).changes
+  (await tx.run('DELETE FROM cards WHERE id IN (SELECT id FROM cards WHERE deleted_at < ? AND (worktree_managed = 0 OR worktree_path IS NULL) LIMIT ?)', [before, limit])).changes

@@ -1,9 +1,9 @@
 import type { ColumnType } from '../contract/fields.ts'
 import type { Reader, Transaction } from './database.ts'
 
-export interface ColumnRow { id: number; name: string; columnType: ColumnType; position: number; boardId: number; projectId: number; prompt: string; cardCount: number }
+export interface ColumnRow { id: number; name: string; columnType: ColumnType; position: number; boardId: number; projectId: number; prompt: string; agent: string | null; cardCount: number }
 
-const fields = `c.id, c.name, c.column_type AS columnType, c.position, c.board_id AS boardId, c.project_id AS projectId, c.prompt,
+const fields = `c.id, c.name, c.column_type AS columnType, c.position, c.board_id AS boardId, c.project_id AS projectId, c.prompt, c.agent,
   coalesce((SELECT start + length FROM chunk_starts WHERE column_id = c.id ORDER BY start DESC LIMIT 1), 0) AS cardCount`
 
 export const readColumn = (db: Reader, id: number): Promise<ColumnRow | undefined> => db.get(`SELECT ${fields} FROM columns c WHERE c.id = ?`, [id])
@@ -15,11 +15,11 @@ export const listProjectColumns = (db: Reader, projectId: number): Promise<Colum
 export const readFirstColumn = (db: Reader, boardId: number, columnType?: ColumnType): Promise<ColumnRow | undefined> => db.get(
   `SELECT ${fields} FROM columns c WHERE c.board_id = ?1 AND (?2 IS NULL OR c.column_type = ?2) ORDER BY c.position LIMIT 1`, [boardId, columnType])
 
-export const insertColumn = async (tx: Transaction, column: { boardId: number; projectId: number; name: string; columnType: ColumnType; prompt: string }): Promise<number> => (await tx.run(
-  'INSERT INTO columns (board_id, project_id, name, column_type, prompt, position) SELECT ?1, ?2, ?3, ?4, ?5, coalesce(max(position) + 1, 0) FROM columns WHERE board_id = ?1',
-  [column.boardId, column.projectId, column.name, column.columnType, column.prompt])).lastId
+export const insertColumn = async (tx: Transaction, column: { boardId: number; projectId: number; name: string; columnType: ColumnType; prompt: string; agent?: string | null }): Promise<number> => (await tx.run(
+  'INSERT INTO columns (board_id, project_id, name, column_type, prompt, agent, position) SELECT ?1, ?2, ?3, ?4, ?5, ?6, coalesce(max(position) + 1, 0) FROM columns WHERE board_id = ?1',
+  [column.boardId, column.projectId, column.name, column.columnType, column.prompt, column.agent])).lastId
 
-export const updateColumn = async (tx: Transaction, id: number, { name, prompt }: { name: string; prompt: string }): Promise<void> => { await tx.run('UPDATE columns SET name = ?, prompt = ? WHERE id = ?', [name, prompt, id]) }
+export const updateColumn = async (tx: Transaction, id: number, { name, prompt, agent }: Pick<ColumnRow, 'name' | 'prompt' | 'agent'>): Promise<void> => { await tx.run('UPDATE columns SET name = ?, prompt = ?, agent = ? WHERE id = ?', [name, prompt, agent, id]) }
 export const setColumnPosition = async (tx: Transaction, id: number, position: number): Promise<void> => { await tx.run('UPDATE columns SET position = ? WHERE id = ?', [position, id]) }
 
 /** Deletes a column that holds no cards; the columns behind it close up. */

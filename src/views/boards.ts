@@ -8,7 +8,7 @@ import type { ColumnRow } from '../store/columns.ts'
 export const board = (row: BoardRow): InferOutput<typeof Board> => ({ id: String(row.id), name: row.name, projectId: String(row.projectId), position: row.position, createdAt: row.createdAt })
 
 export const column = (row: ColumnRow): InferOutput<typeof Column> => ({
-  id: String(row.id), name: row.name, columnType: row.columnType, position: row.position, boardId: String(row.boardId), prompt: row.prompt, cardCount: row.cardCount,
+  id: String(row.id), name: row.name, columnType: row.columnType, position: row.position, boardId: String(row.boardId), prompt: row.prompt, agent: row.agent, cardCount: row.cardCount,
 })
 
 export const externalBoards = (boards: readonly BoardRow[], columns: readonly ColumnRow[]): Array<InferOutput<typeof ExternalBoard>> => boards.map(({ id, name }) => ({

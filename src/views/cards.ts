@@ -18,16 +18,21 @@ export const cardItem = (card: CardRow): InferOutput<typeof CardItem> => ({
 
 /** A card whole, for internal routes and events. The path of a worktree that the board made stays with the server. */
 export const cardDetail = (card: CardRow): InferOutput<typeof CardDetail> => ({
-  ...cardItem(card), columnType: card.columnType, prompt: card.prompt, useWorktree: card.useWorktree === 1, gitBranch: card.gitBranch,
-  worktreePath: card.worktreeManaged === 1 ? null : card.worktreePath, lastAgentAction: parseNullable(card.lastAgentAction), startedAt: card.startedAt, endedAt: card.endedAt, locks: [], sessions: [],
+  ...cardItem(card), columnType: card.columnType, prompt: card.prompt, agent: card.agent, command: card.command, useWorktree: card.useWorktree === 1, gitBranch: card.gitBranch,
+  worktreePath: card.worktreeManaged === 1 ? null : card.worktreePath, lastAgentAction: parseNullable(card.lastAgentAction), startedAt: card.startedAt, endedAt: card.endedAt,
+  locks: locksOf(card), sessions: sessionsOf(card).map(session => ({ ...session, id: String(session.id) })),
 })
 
 /** A card whole, for external routes: integer ids, and no path of the server's. */
 export const externalCard = (card: CardRow): InferOutput<typeof ExternalCard> => ({
   id: card.id, projectId: card.projectId, boardId: card.boardId, columnId: card.columnId, groupId: card.groupId, title: card.title, prompt: card.prompt, labels: JSON.parse(card.labels),
   status: card.status, statusReason: card.statusReason, position: card.position, unread: card.unread === 1, gitBranch: card.gitBranch, useWorktree: card.useWorktree === 1, deferred: card.deferred === 1,
-  lastAgentAction: parseNullable(card.lastAgentAction), createdAt: card.createdAt, updatedAt: card.updatedAt, startedAt: card.startedAt, endedAt: card.endedAt, version: card.version, locks: [], sessions: [],
+  lastAgentAction: parseNullable(card.lastAgentAction), createdAt: card.createdAt, updatedAt: card.updatedAt, startedAt: card.startedAt, endedAt: card.endedAt, version: card.version, locks: locksOf(card), sessions: sessionsOf(card),
 })
+
+type External = InferOutput<typeof ExternalCard>
+const locksOf = ({ locks = '[]' }: CardRow) => JSON.parse(locks) as External['locks']
+const sessionsOf = ({ sessions = '[]' }: CardRow) => JSON.parse(sessions) as External['sessions']
 
 export const pipeline = (steps: readonly Step[]): InferOutput<typeof Pipeline> => ({ steps: steps.map(step => ({ ...step, columnId: String(step.columnId) })) })
 

@@ -15,10 +15,10 @@ export const projectNews = (row: ProjectRow): EventData<'project.created'> => ({
 })
 
 /** A project as one caller sees it. */
-export const project = (row: VisibleProject, role: ProjectRole): InferOutput<typeof Project> => ({ ...projectNews(row), credentialId: idOrNull(row.credentialId), role, unreadCount: row.unreadCount, lastOpenedAt: row.lastOpenedAt })
+export const project = (row: VisibleProject, role: ProjectRole): InferOutput<typeof Project> => ({ ...projectNews(row), credentialId: idOrNull(row.credentialId), agent: row.agent, copiedFiles: JSON.parse(row.copiedFiles), role, unreadCount: row.unreadCount, lastOpenedAt: row.lastOpenedAt })
 
-/** Totals of listed cards by status and by column. No agent has used tokens yet: there are no sessions to sum. */
-export function externalStats(counts: readonly Counts[]): InferOutput<typeof ExternalStats> {
+/** Totals of listed cards by status and by column, and of the tokens that agents have used. */
+export function externalStats(counts: readonly Counts[], tokens: { total: number; sessions: number }): InferOutput<typeof ExternalStats> {
   const byStatus: Record<string, number> = {}
   const byColumn = new Map<number, { columnId: number; name: string; columnType: Counts['columnType']; count: number }>()
   let all = 0
@@ -30,10 +30,10 @@ export function externalStats(counts: readonly Counts[]): InferOutput<typeof Ext
     byStatus[status] = (byStatus[status] ?? 0) + total
     all += total
   }
-  return { total: all, byStatus, byColumn: [...byColumn.values()], tokens: { total: 0, sessions: 0 } }
+  return { total: all, byStatus, byColumn: [...byColumn.values()], tokens }
 }
 
-export const stats = (counts: readonly Counts[]): InferOutput<typeof Stats> => {
-  const external = externalStats(counts)
+export const stats = (counts: readonly Counts[], tokens: { total: number; sessions: number }): InferOutput<typeof Stats> => {
+  const external = externalStats(counts, tokens)
   return { ...external, byColumn: external.byColumn.map(each => ({ ...each, columnId: String(each.columnId) })) }
 }

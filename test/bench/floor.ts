@@ -52,7 +52,7 @@ const listOfObjects: Make = async ({ projectId }, sample) => {
 }
 
 const create: Make = async (job, sample) => {
-  const card = { ...job, title: placeholder('title'), prompt: placeholder('prompt'), labels: '[]', pipeline: '[]', groupId: null, archivedAt: null, lastAgentAction: null, deferred: true, autoMode: false, useWorktree: true, unread: true }
+  const card = { ...job, kind: 'kanban' as const, title: placeholder('title'), prompt: placeholder('prompt'), labels: '[]', pipeline: '[]', groupId: null, archivedAt: null, lastAgentAction: null, deferred: true, autoMode: false, useWorktree: true, unread: true }
   const { statement, bind } = prepare(await statementOf(tx => insertCard(tx, card)))
   const { data } = JSON.parse(sample.body) as { data: Record<string, unknown> }
   return (request, response) => readBody<{ title: string; prompt: string }>(request, ({ title, prompt }) => {

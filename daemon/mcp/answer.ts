@@ -1,0 +1,50 @@
+import { Server } from '@modelcontextprotocol/sdk/server/index.js'
+import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'
+import { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema, McpError, type CallToolResult } from '@modelcontextprotocol/sdk/types.js'
+import type { App } from '../../src/app.ts'
+import { version } from '../../src/config/version.ts'
+import { Problem } from '../../src/contract/errors.ts'
+import type { Caller } from '../../src/domain/caller.ts'
+import { tools } from './tools.ts'
+
+const forAgents = 'The board that you work for. Your card says what is to be done: read it with get_card. Say now and then what you do with report_progress. What you find beside your task goes into a card of its own, with create_card.'
+const forPeople = 'A project board: read its cards, add to them, attach files.'
+
+/**
+ * Answers one message of the Model Context Protocol by a server of its own, without a session: the token says it all.
+ * What goes wrong by the caller's doing is the answer of a tool, as models expect it; the rest is thrown.
+ */
+export async function answerMcp(app: App, caller: Caller, message: unknown, protocolVersion: string | undefined): Promise<Response> {
+  const failures: unknown[] = []
+  const server = new Server({ name: 'board', title: 'Board', version }, { capabilities: { tools: {} }, instructions: caller.agent ? forAgents : forPeople })
+  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [...tools.values()].map(tool => tool.describe(caller)) }))
+  server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
+    try {
+      return await callTool(app, caller, params.name, params.arguments ?? {})
+    } catch (error) {
+      if (!(error instanceof McpError)) failures.push(error)
+      throw error
+    }
+  })
+  const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true })
+  await server.connect(transport)
+  try {
+    const headers = { 'content-type': 'application/json', 'accept': 'application/json, text/event-stream', ...(protocolVersion !== undefined && { 'mcp-protocol-version': protocolVersion }) }
+    const response = await transport.handleRequest(new Request('http://board/api/mcp', { method: 'POST', headers }), { parsedBody: message })
+    if (failures.length > 0) throw failures[0]
+    return response
+  } finally {
+    await server.close()
+  }
+}
+
+async function callTool(app: App, caller: Caller, name: string, input: unknown): Promise<CallToolResult> {
+  const tool = tools.get(name)
+  if (!tool) throw new McpError(ErrorCode.InvalidParams, `There is no tool ${name.slice(0, 100)}.`)
+  try {
+    return { content: await tool.call(app, caller, input) }
+  } catch (error) {
+    if (!(error instanceof Problem) || error.status >= 500) throw error
+    return { isError: true, content: [{ type: 'text', text: JSON.stringify({ error }) }] }
+  }
+}

@@ -1,0 +1,22 @@
+import type { App } from '../../src/app.ts'
+import { messagesOf } from '../../src/agents/messages.ts'
+import * as preSessions from '../../src/agents/preSessions.ts'
+import type { Contract } from '../../src/contract/index.ts'
+import { cardDetail } from '../../src/views/cards.ts'
+import type { Handlers } from '../handlers.ts'
+
+const mostMessages = 1000
+
+export const preSessionsRoutes = ({ db, supervisor }: App): Handlers<Contract['preSessions']> => ({
+  start: async (ref, call) => {
+    await supervisor.refresh()
+    return call.write(tx => preSessions.start(tx, supervisor, ref), preSessions.preSessionView)
+  },
+  send: ({ content, ...ref }, call) => call.write(tx => preSessions.send(tx, supervisor, ref, content), message => message),
+  accept: (ref, call) => call.write(tx => preSessions.accept(tx, supervisor, ref), cardDetail),
+  cancel: (ref, call) => call.write(tx => preSessions.cancel(tx, supervisor, ref), () => undefined),
+  messages: async ref => {
+    const { id, cardId } = await preSessions.find(db, ref)
+    return messagesOf(db, { cardId, sessionId: id, limit: mostMessages })
+  },
+})

@@ -1,0 +1,46 @@
+import type { RequestPermissionOutcome, RequestPermissionResponse } from '@agentclientprotocol/sdk'
+import { shown } from './failures.ts'
+import type { AgentListener, PermissionOption } from './types.ts'
+
+const mostOpen = 50
+const mostOptions = 20
+const longestId = 1000
+
+type Answer = (outcome: RequestPermissionOutcome) => void
+
+/** The questions of one agent that wait for an answer. */
+export interface Permissions {
+  /** Puts a question to the listener and waits for the answer. One that nobody can answer is answered at once. */
+  ask(params: { toolCall: { toolCallId: string; title?: string | null; kind?: string | null }; options: readonly { optionId: string; name: string; kind: string }[] }, withdrawn: AbortSignal): Promise<RequestPermissionResponse>
+  answer(id: string, optionId: string | null): boolean
+  /** Answers every open question with none of its options. */
+  cancelAll(): void
+}
+
+export function createPermissions(listener: Pick<AgentListener, 'permission' | 'permissionWithdrawn'>, isTurn: () => boolean): Permissions {
+  const open = new Map<string, { options: readonly PermissionOption[]; answer: Answer }>()
+  let asked = 0
+  const close = (id: string, outcome: RequestPermissionOutcome) => {
+    const question = open.get(id)
+    open.delete(id)
+    question?.answer(outcome)
+  }
+  return {
+    async ask({ toolCall, options }, withdrawn) {
+      const choices = options.slice(0, mostOptions).filter(({ optionId }) => optionId.length <= longestId).map(({ optionId, name, kind }) => ({ id: optionId, name: shown(name) || optionId, kind }))
+      if (!isTurn() || choices.length === 0 || open.size >= mostOpen || withdrawn.aborted) return { outcome: { outcome: 'cancelled' } }
+      const id = String(++asked)
+      const answered = new Promise<RequestPermissionOutcome>(answer => open.set(id, { options: choices, answer }))
+      withdrawn.addEventListener('abort', () => { if (open.has(id)) { close(id, { outcome: 'cancelled' }); listener.permissionWithdrawn(id) } }, { once: true })
+      listener.permission({ id, toolCallId: toolCall.toolCallId, title: shown(toolCall.title ?? '') || 'The agent asks for permission.', kind: toolCall.kind ?? 'other', options: choices })
+      return { outcome: await answered }
+    },
+    answer(id, optionId) {
+      const question = open.get(id)
+      if (!question || (optionId !== null && !question.options.some(option => option.id === optionId))) return false
+      close(id, optionId === null ? { outcome: 'cancelled' } : { outcome: 'selected', optionId })
+      return true
+    },
+    cancelAll: () => { for (const id of open.keys()) { close(id, { outcome: 'cancelled' }); listener.permissionWithdrawn(id) } },
+  }
+}

@@ -1,0 +1,71 @@
+import type { ServerConfig } from '../config/server.ts'
+import { Problem } from '../contract/errors.ts'
+import { credentialFor } from '../domain/credentials.ts'
+import type { Agents } from '../domain/sessions.ts'
+import { ensureWorktree } from '../domain/worktrees.ts'
+import { mintAgentToken, mostTokenSecs } from '../identity/agentTokens.ts'
+import type { DeviceGrants } from '../identity/deviceGrants.ts'
+import { readCard, type CardRow } from '../store/cards.ts'
+import type { Database } from '../store/database.ts'
+import { readProject, type ProjectRow } from '../store/projects.ts'
+import { updateSession, type SessionRow } from '../store/sessions.ts'
+import type { Catalogue } from './catalogue.ts'
+import type { AgentCredential } from './credentials.ts'
+import { prepareLaunch } from './launch.ts'
+import type { AgentProvider } from './providers.ts'
+import { AgentFailure, type AgentLaunch } from './types.ts'
+
+export type Log = (level: 'error' | 'warn' | 'info', message: string, fields?: Record<string, unknown>) => void
+
+/** What running a session needs of the board. */
+export interface SessionParts {
+  config: ServerConfig
+  db: Database
+  agents: Agents
+  catalogue: Catalogue
+  deviceGrants: Pick<DeviceGrants, 'secretOf'>
+  /** Where agents reach this server. */
+  url: string
+  log: Log
+}
+
+/**
+ * Makes ready what a session needs: its place to work, its credential and its token.
+ * @throws AgentFailure launch_failed, Problem of the store
+ */
+export async function prepare(parts: SessionParts, session: SessionRow): Promise<AgentLaunch> {
+  const { db, config, url } = parts
+  const [card, project] = await Promise.all([readCard(db, session.projectId, session.cardId), readProject(db, session.projectId)])
+  if (!card || !project) throw new AgentFailure('launch_failed', 'The card is not there any more.')
+  const provider = session.purpose === 'terminal' ? null : await providerOf(parts, session.agent)
+  const [cwd, credential] = [await placeOf(parts, session, card, project), await credentialOf(parts, card, provider)]
+  const { token } = await db.transaction(async tx => {
+    await updateSession(tx, session.id, { credentialId: credential?.id ?? null })
+    return mintAgentToken(tx, { cardId: card.id, sessionId: session.id, ttlSecs: mostTokenSecs })
+  })
+  return prepareLaunch({ provider, credential, cwd, dataDir: config.dataDir, board: { url, token, projectId: project.id, cardId: card.id }, author: null, mode: session.purpose === 'pre' ? 'plan' : 'work' })
+}
+
+async function providerOf({ catalogue }: SessionParts, id: string): Promise<AgentProvider> {
+  const entries = await catalogue.list().catch((error: Error) => { throw new AgentFailure('launch_failed', error.message) })
+  const entry = entries.find(({ provider }) => provider.id === id)
+  if (!entry) throw new AgentFailure('launch_failed', `There is no agent ${id} any more.`)
+  return entry.provider
+}
+
+async function placeOf({ db, config }: SessionParts, session: SessionRow, card: CardRow, project: ProjectRow): Promise<string> {
+  const { cwd, branch, baseCommit } = await ensureWorktree(db, card, project, config.dataDir).catch(error => { throw explained(error) })
+  await db.transaction(tx => updateSession(tx, session.id, { cwd, branch, baseCommit }))
+  return cwd
+}
+
+/** Only a credential that the agent takes is opened. */
+async function credentialOf({ db, deviceGrants }: SessionParts, card: CardRow, provider: AgentProvider | null): Promise<AgentCredential | null> {
+  const row = provider ? await credentialFor(db, card) : undefined
+  if (!row || !provider?.credentials[row.provider]) return null
+  const { kind, token } = await deviceGrants.secretOf(row).catch(error => { throw explained(error) })
+  return { id: row.id, provider: row.provider, kind, token, baseUrl: row.baseUrl }
+}
+
+/** What a person can mend is told as it is. */
+const explained = (error: unknown): unknown => error instanceof Problem && error.status < 500 ? new AgentFailure('launch_failed', error.message, error) : error

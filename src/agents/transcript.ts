@@ -1,0 +1,68 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { Problem } from '../contract/errors.ts'
+import type { Database } from '../store/database.ts'
+import { Drafts } from './drafts.ts'
+import { readUpdate } from './fold.ts'
+import { writeBatch, type TranscriptSession } from './transcriptWriter.ts'
+import type { RawUpdate } from './types.ts'
+
+const gatherMs = 50
+const retryMs = 250
+/** With this much waiting, the agent is not read any further until it is written. */
+const mostWaiting = 256
+const mostWaitingLength = 512 * 1024
+
+/** Takes in what an agent says in one session and keeps it, gathered for about 50 ms, with an event for each message that is new or has changed. */
+export interface Transcript {
+  /** Takes an update in. A promise means that there is no room for more until it resolves. It rejects when nothing can be kept any more: the session is gone, or the server stops. */
+  take(update: RawUpdate): void | Promise<void>
+  /** Ends the messages that are being told, as at the end of a turn, and resolves when everything is kept. Rejects as `take` does. */
+  settle(): Promise<void>
+}
+
+/** Opens the transcript of a session that is in the database. `secrets` are left out of what is kept. */
+export function openTranscript(db: Database, session: TranscriptSession, secrets: readonly string[] = []): Transcript {
+  const drafts = new Drafts()
+  let failure: { error: unknown } | undefined
+  let writing: Promise<void> = Promise.resolve()
+  let timer: NodeJS.Timeout | undefined
+
+  /** Writes what is due, or everything, after what is being written. A full disk or a busy database is waited for. */
+  const write = (everything: boolean): Promise<void> => writing = writing.then(async () => {
+    const batch = failure || drafts.isEmpty ? undefined : drafts.take(performance.now(), everything)
+    while (batch && !failure) {
+      try {
+        return await writeBatch(db, session, batch, secrets)
+      } catch (error) {
+        if (isPassing(error)) await delay(retryMs)
+        else failure = { error }
+      }
+    }
+    if (failure) drafts.forget()
+  })
+  const finish = async () => {
+    await write(true)
+    if (failure) throw failure.error
+  }
+  const writeSoon = () => {
+    if (!drafts.isEmpty) timer ??= setTimeout(() => {
+      timer = undefined
+      void write(false).then(writeSoon)
+    }, gatherMs)
+  }
+
+  return {
+    take: update => {
+      if (failure) return Promise.reject(failure.error)
+      drafts.add(readUpdate(update))
+      writeSoon()
+      return drafts.waiting >= mostWaiting || drafts.waitingLength >= mostWaitingLength ? finish() : undefined
+    },
+    settle: () => {
+      drafts.endAll()
+      return finish()
+    },
+  }
+}
+
+const isPassing = (error: unknown) => error instanceof Problem && (error.code === 'DATABASE_BUSY' || error.code === 'DISK_FULL')

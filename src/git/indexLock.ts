@@ -1,0 +1,34 @@
+import { copyFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Problem } from '../contract/errors.ts'
+import { git, GitFailed } from './git.ts'
+import type { Quarantine } from './quarantine.ts'
+import type { Repository } from './repository.ts'
+
+/** A worktree's index, locked as Git locks it, so that nobody's Git changes it meanwhile. */
+export interface TakenIndex {
+  /** Puts the worktree on a new commit, with the quarantine's index, which must be that commit's. The files stay as they are. */
+  install(commit: string): Promise<void>
+  release(): Promise<void>
+}
+
+/** @throws Problem CONFLICT when Git is at work there */
+export async function takeIndex({ topLevel, gitDir }: Repository, quarantine: Quarantine): Promise<TakenIndex> {
+  const lock = join(gitDir, 'index.lock')
+  await writeFile(lock, '', { flag: 'wx' }).catch(error => { throw new Problem('CONFLICT', 'Git is at work in the card\'s worktree. Try again when it is done.', { cause: error }) })
+  let isHeld = true
+  const release = async () => {
+    if (isHeld) await rm(lock, { force: true })
+    isHeld = false
+  }
+  const install = async (commit: string) => {
+    // An index in two parts would point to a part that the quarantine takes away.
+    await quarantine.run(['update-index', '--no-split-index'])
+    await copyFile(join(quarantine.gitDir, 'index'), lock)
+    const { exitCode, stderr } = await git(topLevel, ['update-ref', '-m', 'commit: board', 'HEAD', commit, quarantine.head!])
+    if (exitCode !== 0) throw new GitFailed('failed', `git update-ref ended with ${exitCode}: ${stderr}`)
+    await rename(lock, join(gitDir, 'index'))
+    isHeld = false
+  }
+  return { install, release }
+}

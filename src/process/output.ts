@@ -1,0 +1,78 @@
+import type { Readable } from 'node:stream'
+
+/** The last of an output. */
+export interface Tail {
+  add(bytes: Buffer): void
+  /** At most the tail's size in bytes, in whole characters. */
+  text(): string
+}
+
+/** Keeps the last `mostBytes` of what is added. */
+export function createTail(mostBytes: number): Tail {
+  let chunks: Buffer[] = []
+  let size = 0
+  const compact = () => {
+    const kept = Buffer.concat(chunks).subarray(-mostBytes)
+    chunks = [Buffer.from(kept)]
+    size = kept.length
+  }
+  return {
+    add: bytes => {
+      chunks.push(Buffer.from(bytes.subarray(-mostBytes)))
+      size += Math.min(bytes.length, mostBytes)
+      if (size > 2 * mostBytes || chunks.length > 1000) compact()
+    },
+    text: () => {
+      compact()
+      return wholeCharacters(chunks[0]!)
+    },
+  }
+}
+
+/** Reads a stream to its end into its tail, so that its writer never waits. */
+export function tailOf(stream: Readable, mostBytes: number): Tail {
+  const tail = createTail(mostBytes)
+  stream.on('data', tail.add)
+  return tail
+}
+
+/** Without the rest of a character at the start, and the beginning of one at the end. Bytes that are no UTF-8 are replaced. */
+function wholeCharacters(bytes: Buffer): string {
+  let start = 0
+  while (start < 3 && start < bytes.length && (bytes[start]! & 0xc0) === 0x80) start++
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes.subarray(start), { stream: true })
+}
+
+/** A line without its end. `isCut` tells that it was longer than is kept. */
+export interface Line { text: string; isCut: boolean }
+
+/** The lines of a stream, as fast as they are taken. Of a longer line only the first `mostLineBytes` are kept. A last line may lack its end. */
+export async function* linesOf(stream: Readable, mostLineBytes: number): AsyncGenerator<Line> {
+  let kept: Buffer[] = []
+  let size = 0
+  let isCut = false
+  const keep = (bytes: Buffer) => {
+    const room = bytes.subarray(0, mostLineBytes - size)
+    isCut ||= room.length < bytes.length
+    if (room.length === 0) return
+    kept.push(Buffer.from(room))
+    size += room.length
+    if (kept.length > 1000) kept = [Buffer.concat(kept)]
+  }
+  const take = (): Line => {
+    const line = { text: wholeCharacters(Buffer.concat(kept)).replace(/\r$/, ''), isCut }
+    kept = []
+    size = 0
+    isCut = false
+    return line
+  }
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    let from = 0
+    for (let end = chunk.indexOf(10); end !== -1; from = end + 1, end = chunk.indexOf(10, from)) {
+      keep(chunk.subarray(from, end))
+      yield take()
+    }
+    keep(chunk.subarray(from))
+  }
+  if (size > 0 || isCut) yield take()
+}

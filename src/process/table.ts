@@ -1,0 +1,87 @@
+import { execFile } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { setTimeout as delay } from 'node:timers/promises'
+
+/** A process of this machine. `startedAt` with the pid names it for good: clock ticks since the boot on Linux, a date elsewhere. */
+export interface ProcessEntry { pid: number; parentPid: number; groupId: number; sessionId: number; startedAt: string }
+
+/** The variable that every started process and all that it starts carry. */
+export const marker = 'BOARD_RUN_ID'
+
+const isLinux = process.platform === 'linux'
+const mostAtOnce = 200
+const environTimeoutMs = 1000
+const mostAttempts = 4
+const attemptPauseMs = 2
+/** The parent of the kernel's own threads, on Linux. */
+const kernelThreads = 2
+
+/** Which boot of the machine this is; null where that is not told. */
+export const bootId: string | null = isLinux ? read('/proc/sys/kernel/random/boot_id')?.trim() ?? null : null
+
+/** Every process that is not just waiting to be reaped, without the kernel's. */
+export const listProcesses = (): Promise<ProcessEntry[]> => isLinux ? listProc() : listPs()
+
+async function listProc(): Promise<ProcessEntry[]> {
+  const pids = readdirSync('/proc').filter(name => /^\d+$/.test(name))
+  const entries: ProcessEntry[] = []
+  for (const [index, pid] of pids.entries()) {
+    if (index % mostAtOnce === mostAtOnce - 1) await new Promise(setImmediate)
+    const entry = entryOf(Number(pid))
+    if (entry) entries.push(entry)
+  }
+  return entries
+}
+
+/** One process by its pid, on Linux only. Its name may hold spaces and brackets. */
+function entryOf(pid: number): ProcessEntry | undefined {
+  const stat = read(`/proc/${pid}/stat`)
+  if (stat === undefined) return undefined
+  const [state, parentPid, groupId, sessionId, ...rest] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return state === 'Z' || state === 'X' || Number(parentPid) === kernelThreads ? undefined : { pid, parentPid: Number(parentPid), groupId: Number(groupId), sessionId: Number(sessionId), startedAt: rest[15]! }
+}
+
+const listPs = () => new Promise<ProcessEntry[]>(resolve => {
+  execFile('ps', ['-A', '-o', 'pid=,ppid=,pgid=,stat=,lstart='], { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024, env: { PATH: process.env.PATH, LC_ALL: 'C' } }, (error, output) => {
+    resolve(error ? [] : output.split('\n').flatMap(line => {
+      const [pid, parentPid, groupId, state, ...startedAt] = line.trim().split(/\s+/)
+      return !pid || state!.startsWith('Z') ? [] : [{ pid: Number(pid), parentPid: Number(parentPid), groupId: Number(groupId), sessionId: Number(groupId), startedAt: startedAt.join(' ') }]
+    }))
+  })
+})
+
+/** When a process started; undefined when it is gone or this is not Linux. */
+export const startOf = (pid: number): string | undefined => isLinux ? entryOf(pid)?.startedAt : undefined
+
+/** The run that a process belongs to by its environment, if that may be read. */
+export async function runOf(pid: number): Promise<string | undefined> {
+  if (!isLinux) return undefined
+  for (let attempt = 1; ; attempt++) {
+    const environ = await readEnviron(pid)
+    // For a moment of its exec a process has no environment.
+    if (environ !== '' || attempt === mostAttempts) return environ?.split('\0').find(variable => variable.startsWith(`${marker}=`))?.slice(marker.length + 1)
+    await delay(attemptPauseMs)
+  }
+}
+
+/** Reading may wait on what the process does to its own memory, so it is given up after a second. */
+async function readEnviron(pid: number): Promise<string | undefined> {
+  const done = new AbortController()
+  const late = delay(environTimeoutMs, undefined, { signal: done.signal }).catch(() => undefined)
+  const environ = await Promise.race([readFile(`/proc/${pid}/environ`, { encoding: 'latin1' }).catch(() => undefined), late])
+  done.abort()
+  return environ
+}
+
+/** Sends a signal to a process, or a whole group, unless the pid belongs to another one by now. */
+export function send(signal: NodeJS.Signals, { pid, startedAt }: ProcessEntry, toGroup = false): void {
+  if (isLinux && startOf(pid) !== startedAt) return
+  try {
+    process.kill(toGroup ? -pid : pid, signal)
+  } catch { /* it ended in between, or became somebody else's */ }
+}
+
+function read(path: string): string | undefined {
+  try { return readFileSync(path, 'latin1') } catch { return undefined }
+}

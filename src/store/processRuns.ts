@@ -1,0 +1,18 @@
+import type { Reader, Transaction } from './database.ts'
+
+/** A process tree that a server started. `pid` is 0 until its start is noted; `pidStartedAt` and `bootId` tell it from a later process with that pid. */
+export interface ProcessRunRow { runId: string; kind: string; pid: number; pidStartedAt: string | null; bootId: string | null; startedAt: string }
+
+/** Notes a run that is about to start. */
+export const insertProcessRun = async (tx: Transaction, run: { runId: string; kind: string; bootId: string | null }): Promise<void> => {
+  await tx.run('INSERT INTO process_runs (run_id, kind, pid, boot_id, started_at) VALUES (?, ?, 0, ?, ?)', [run.runId, run.kind, run.bootId, tx.now])
+}
+
+export const setProcessRunPid = async (tx: Transaction, runId: string, pid: number, pidStartedAt: string | null): Promise<void> => {
+  await tx.run('UPDATE process_runs SET pid = ?, pid_started_at = ? WHERE run_id = ?', [pid, pidStartedAt, runId])
+}
+
+export const deleteProcessRun = async (tx: Transaction, runId: string): Promise<void> => { await tx.run('DELETE FROM process_runs WHERE run_id = ?', [runId]) }
+
+export const listProcessRuns = (db: Reader): Promise<ProcessRunRow[]> => db.all(
+  'SELECT run_id AS runId, kind, pid, pid_started_at AS pidStartedAt, boot_id AS bootId, started_at AS startedAt FROM process_runs ORDER BY run_id')

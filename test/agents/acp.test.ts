@@ -1,0 +1,177 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { stopTree } from '../../src/process/stop.ts'
+import { eventually } from '../helper.ts'
+import { createRoom, failure, type AgentRoom } from './agent.ts'
+
+let room: AgentRoom
+beforeAll(async () => { room = await createRoom() })
+beforeEach(() => { room.keeping = () => {} })
+afterAll(() => room.close())
+
+const kinds = () => room.heard.updates.map(({ sessionUpdate }) => sessionUpdate)
+const started = async (...[name, env, launch, limits]: Parameters<AgentRoom['open']>) => {
+  const link = await room.open(name, env, launch, limits)
+  await link.start()
+  return link
+}
+
+describe('a turn', () => {
+  test('hands on every update raw and in order, those before the session\'s name and of unknown kinds too', async () => {
+    const link = await room.open('well-behaved')
+    expect(link.info).toEqual({ name: 'Fixture', version: '1.0.0' })
+    const session = await link.start()
+    expect(session).toMatchObject({ resumed: false, mode: 'default', modes: [{ id: 'default', name: 'Default' }, { id: 'plan', name: 'Plan' }, { id: 'acceptEdits', name: 'Accept edits' }] })
+    expect(await link.prompt('write it')).toEqual({ stopReason: 'end_turn', usage: { inputTokens: 100, outputTokens: 20 } })
+    expect(kinds()).toEqual(['available_commands_update', 'plan', 'agent_thought_chunk', 'tool_call', 'tool_call_update', 'of_a_kind_to_come', 'plan', 'usage_update', 'agent_message_chunk', 'agent_message_chunk'])
+    expect(room.heard.updates).toContainEqual({ sessionUpdate: 'of_a_kind_to_come', payload: 1 })
+    expect(room.heard.text()).toBe('I wrote hello.txt as asked.')
+    expect(readFileSync(join(room.cwd, 'hello.txt'), 'utf8')).toBe('hello from turn 1\n')
+    await link.prompt('again')
+    expect(readFileSync(join(room.cwd, 'hello.txt'), 'utf8')).toBe('hello from turn 2\n')
+    link.close()
+    expect(await link.exited).toEqual({ code: 0, signal: null })
+  })
+
+  test('counts what an agent adds up over the session by the turn', async () => {
+    const link = await started('well-behaved', {}, { usageIsCumulative: true })
+    expect((await link.prompt('one')).usage).toEqual({ inputTokens: 100, outputTokens: 20 })
+    expect((await link.prompt('two')).usage).toEqual({ inputTokens: 0, outputTokens: 0 })
+  })
+
+  test('starts in the first wanted mode that the agent offers', async () => {
+    const link = await room.open('well-behaved', {}, { modes: ['architect', 'acceptEdits', 'plan'] })
+    expect(await link.start()).toMatchObject({ mode: 'acceptEdits' })
+    expect(room.heard.updates).toContainEqual({ sessionUpdate: 'current_mode_update', currentModeId: 'acceptEdits' })
+    await link.setMode('plan')
+    expect(room.heard.updates.at(-1)).toEqual({ sessionUpdate: 'current_mode_update', currentModeId: 'plan' })
+  })
+
+  test('waits while an update is being kept, and loses none of a hundred thousand', async () => {
+    const link = await started('flood')
+    let keeping = 0
+    let most = 0
+    let seen = 0
+    room.heard.updates.push = () => ++seen
+    room.keeping = async () => {
+      most = Math.max(most, ++keeping)
+      if (seen % 1000 === 0) await new Promise(resolve => setImmediate(resolve))
+      keeping--
+    }
+    const before = process.memoryUsage().rss
+    expect(await link.prompt('go')).toMatchObject({ stopReason: 'end_turn' })
+    expect([seen, most]).toEqual([100_000, 1])
+    expect(process.memoryUsage().rss - before).toBeLessThan(150 * 1024 * 1024)
+  }, 60_000)
+})
+
+describe('cancelling', () => {
+  test('ends a turn that would go on for ever', async () => {
+    const link = await started('forever', { FIXTURE_EVERY_MS: '5' })
+    const turn = link.prompt('go')
+    await eventually('a word', () => room.heard.text().length > 100)
+    await link.cancel()
+    expect(await turn).toMatchObject({ stopReason: 'cancelled' })
+    const next = link.prompt('once more')
+    await eventually('more words', () => room.heard.text().split('(1)').length === 3)
+    await link.cancel()
+    expect(await next).toMatchObject({ stopReason: 'cancelled' })
+    await link.cancel()
+  })
+
+  test('waits for what an agent still has to say, and takes an error for the end', async () => {
+    for (const error of ['', '1']) {
+      const link = await started('slow-cancel', { FIXTURE_CANCEL_MS: '50', FIXTURE_CANCEL_ERROR: error })
+      const turn = link.prompt('go')
+      await eventually('a word', () => room.heard.text() !== '')
+      await link.cancel()
+      expect(await turn).toMatchObject({ stopReason: 'cancelled' })
+      expect(room.heard.text()).toBe('I begin. I stop.')
+    }
+  })
+
+  test('has no effect on an agent that hears nothing, whose turn ends with its process', async () => {
+    const link = await started('ignores-term')
+    const turn = link.prompt('go')
+    await eventually('a word', () => room.heard.text() !== '')
+    await link.cancel()
+    await stopTree(room.children.at(-1)!, { graceMs: 50, termMs: 50 })
+    expect(await turn).toEqual({ stopReason: 'cancelled', usage: null })
+    expect(await link.exited).toEqual({ code: null, signal: 'SIGKILL' })
+  })
+
+  test('answers an open permission request for the agent', async () => {
+    const link = await started('permission-first')
+    const turn = link.prompt('go')
+    await eventually('a question', () => room.heard.permissions[0])
+    await link.cancel()
+    expect(await turn).toMatchObject({ stopReason: 'cancelled' })
+    expect(room.heard.withdrawn).toEqual(['1'])
+    expect(link.answerPermission('1', 'yes')).toBe(false)
+  })
+})
+
+describe('a permission request', () => {
+  test('tells of its tool call first, and lets the agent go on as it was answered', async () => {
+    const link = await started('permission-first')
+    const turn = link.prompt('go')
+    const request = await eventually('a question', () => room.heard.permissions[0])
+    expect(request).toEqual({
+      id: '1', toolCallId: 'call-1', title: 'Write allowed.txt', kind: 'edit',
+      options: [{ id: 'yes', name: 'Allow', kind: 'allow_once' }, { id: 'always', name: 'Always allow', kind: 'allow_always' }, { id: 'no', name: 'Reject', kind: 'reject_once' }],
+    })
+    expect(room.heard.updates).toEqual([{ sessionUpdate: 'tool_call_update', toolCallId: 'call-1', title: 'Write allowed.txt', kind: 'edit', status: 'pending', rawInput: { path: 'allowed.txt' } }])
+    expect(existsSync(join(room.cwd, 'allowed.txt'))).toBe(false)
+    expect([link.answerPermission('1', 'maybe'), link.answerPermission('2', 'yes'), link.answerPermission('1', 'yes'), link.answerPermission('1', 'no')]).toEqual([false, false, true, false])
+    expect(await turn).toMatchObject({ stopReason: 'end_turn' })
+    expect(readFileSync(join(room.cwd, 'allowed.txt'), 'utf8')).toBe('allowed\n')
+  })
+
+  test('of a plan is of the kind switch_mode, and a refusal leads to the next message', async () => {
+    const link = await started('plan-approval')
+    const first = link.prompt('refactor it')
+    expect(await eventually('a question', () => room.heard.permissions[0])).toMatchObject({ title: 'Ready to code?', kind: 'switch_mode' })
+    link.answerPermission('1', 'plan')
+    await first
+    expect(existsSync(join(room.cwd, 'plan.txt'))).toBe(false)
+    const second = link.prompt('keep it smaller')
+    await eventually('a question', () => room.heard.permissions[1])
+    link.answerPermission('2', 'go')
+    await second
+    expect(existsSync(join(room.cwd, 'plan.txt'))).toBe(true)
+  })
+})
+
+describe('a session', () => {
+  test.each([['session/load', {}], ['session/resume', { FIXTURE_RESUME: '1' }]])('goes on by %s, and nothing of its past is told again', async (_, env) => {
+    const sessions = { FIXTURE_SESSIONS: room.cwd, ...env }
+    const first = await room.open('resumable', sessions)
+    expect(first.capabilities.resume).toBe(true)
+    const { sessionId } = await first.start()
+    await first.prompt('remember the milk')
+    first.close()
+    const second = await room.open('resumable', sessions)
+    expect(await second.start(sessionId)).toMatchObject({ sessionId, resumed: true })
+    expect(kinds().filter(kind => kind !== 'available_commands_update')).toEqual([])
+    await second.prompt('and now?')
+    expect(room.heard.text()).toBe('Noted. You said 2 things, the first was: remember the milk')
+  })
+
+  test('that the agent no longer knows is opened anew', async () => {
+    const link = await room.open('resumable', { FIXTURE_SESSIONS: room.cwd })
+    const { sessionId, resumed } = await link.start('gone')
+    expect([resumed, sessionId === 'gone']).toEqual([false, false])
+    await link.prompt('hello')
+    expect(room.heard.text()).toContain('You said 1 things')
+  })
+
+  test('signs in with the credential of its environment when the agent wants that, and else says what is missing', async () => {
+    const link = await started('wants-sign-in', { FIXTURE_KEY: 'k' }, { authMethods: ['other', 'api-key'] })
+    expect(await link.prompt('go')).toMatchObject({ stopReason: 'end_turn' })
+    const without = await failure(started('wants-sign-in'))
+    expect([without.reason, without.message]).toEqual(['launch_failed', expect.stringContaining('not signed in')])
+    const wrong = await failure(started('wants-sign-in', {}, { authMethods: ['api-key'] }))
+    expect([wrong.reason, wrong.message]).toEqual(['launch_failed', expect.stringContaining('API key')])
+  })
+})

@@ -1,0 +1,276 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { messagesOf } from '../../src/agents/messages.ts'
+import { openTranscript, type Transcript } from '../../src/agents/transcript.ts'
+import { addMessage, type TranscriptSession } from '../../src/agents/transcriptWriter.ts'
+import type { RawUpdate } from '../../src/agents/types.ts'
+import { Problem } from '../../src/contract/errors.ts'
+import { listAnnouncedCommands, readSession } from '../../src/store/sessions.ts'
+import type { MessageView } from '../../src/views/agents.ts'
+import { newCard, newSession, type TestCard } from '../agentRows.ts'
+import { eventually, startBoard, type TestBoard } from '../helper.ts'
+import { follow } from '../liveSocket.ts'
+
+let board: TestBoard
+let card: TestCard
+
+beforeAll(async () => {
+  let now = Date.now()
+  // No two messages begin at the same time.
+  board = await startBoard({ clock: () => new Date(now++) })
+  card = await newCard(board)
+})
+afterAll(() => board.close())
+
+const say = (text: string, role = 'agent_message_chunk'): RawUpdate => ({ sessionUpdate: role, content: { type: 'text', text } })
+const toolCall = (toolCallId: string, more: object = {}): RawUpdate => ({ sessionUpdate: 'tool_call', toolCallId, title: 'Run', kind: 'execute', status: 'pending', ...more })
+const toolUpdate = (toolCallId: string, more: object = {}): RawUpdate => ({ sessionUpdate: 'tool_call_update', toolCallId, ...more })
+
+async function open(secrets?: string[]): Promise<{ session: TranscriptSession; transcript: Transcript; tell(...updates: RawUpdate[]): Promise<MessageView[]> }> {
+  const session = await newSession(board, card)
+  const transcript = openTranscript(board.server.app.db, session, secrets)
+  return { session, transcript, tell: async (...updates) => {
+    for (const update of updates) await transcript.take(update)
+    await transcript.settle()
+    return messages(session)
+  } }
+}
+const messages = ({ id, cardId }: TranscriptSession, limit = 1000) => messagesOf(board.server.app.db, { cardId, sessionId: id, limit })
+const said = (all: MessageView[]) => all.map(({ role, content }) => [role, content])
+
+describe('what an agent says', () => {
+  it('is one message for each run of chunks of one role', async () => {
+    const { tell } = await open()
+    expect(said(await tell(say('Let me '), say('think.'), say('Hm', 'agent_thought_chunk'), say('.', 'agent_thought_chunk'), say('Done.'), say('Please', 'user_message_chunk'))))
+      .toEqual([['agent', 'Let me think.'], ['thought', 'Hm.'], ['agent', 'Done.'], ['user', 'Please']])
+    expect(said(await tell(say('Go', 'user_message_chunk'))).at(-1)).toEqual(['user', 'Go'])
+  })
+
+  it('begins anew where the agent names another message', async () => {
+    const { tell } = await open()
+    expect(said(await tell({ ...say('a'), messageId: '1' }, { ...say('b'), messageId: '1' }, { ...say('c'), messageId: '2' }))).toEqual([['agent', 'ab'], ['agent', 'c']])
+  })
+
+  it('keeps every character: NUL, and a pair of surrogates that was sent in halves', async () => {
+    const { transcript, session, tell } = await open()
+    await transcript.take(say('a\0b \ud83d'))
+    await eventually('the first half', async () => (await messages(session)).length)
+    expect(said(await tell(say('\ude00!')))).toEqual([['agent', 'a\0b \u{1f600}!']])
+    expect((await readSession(board.server.app.db, session.id))!.messageCount).toBe(1)
+  })
+
+  it('goes on in another message when one gets very long, and loses nothing', async () => {
+    const { tell } = await open()
+    const text = '0123456789 \u{1f600} '.repeat(15_000)
+    const all = await tell(say('x'), say(text), say('the end'))
+    expect(all.length).toBeGreaterThan(2)
+    expect(all.map(({ content }) => content).join('')).toBe(`x${text}the end`)
+    expect(Math.max(...all.map(({ content }) => content.length))).toBeLessThanOrEqual(65_536)
+  })
+
+  it('tells of images, links and files by a word', async () => {
+    const { tell } = await open()
+    const block = (content: object): RawUpdate => ({ sessionUpdate: 'agent_message_chunk', content })
+    const [message] = await tell(block({ type: 'image', mimeType: 'image/png', data: 'AAAA' }), block({ type: 'resource_link', name: 'it', uri: 'file:///it' }), block({ type: 'resource', resource: { uri: 'file:///x', text: 'inside' } }))
+    expect(message!.content).toBe('[image image/png][it](file:///it)inside')
+  })
+
+  it('hides the secrets of the launch', async () => {
+    const { tell } = await open(['sk-very-secret'])
+    const all = await tell(say('the key is sk-very-'), say('secret'), toolCall('1', { rawOutput: { env: 'KEY=sk-very-secret' } }))
+    expect(JSON.stringify(all)).not.toContain('very-secret')
+    expect(all[0]!.content).toBe('the key is ***')
+  })
+})
+
+describe('a tool call', () => {
+  it('is one message with all its updates', async () => {
+    const { tell, session } = await open()
+    const all = await tell(
+      say('Now.'), toolCall('c1', { rawInput: { command: 'ls' }, locations: [{ path: '/w/a.ts', line: 3 }, { path: '/w/b.ts' }] }), toolUpdate('c1', { status: 'in_progress' }), toolCall('c2', { title: 'Read', kind: 'read' }),
+      toolUpdate('c1', { status: 'completed', title: 'Run ls', content: [{ type: 'content', content: { type: 'text', text: 'a.ts' } }, { type: 'diff', path: '/w/a.ts', oldText: 'a', newText: 'b' }], rawOutput: { exitCode: 0 } }), say('Done.'))
+    expect(all.map(({ role }) => role)).toEqual(['agent', 'tool', 'tool', 'agent'])
+    expect(all[1]).toMatchObject({ content: 'a.ts', tool: { name: 'Run ls', kind: 'execute', status: 'completed', input: { command: 'ls' }, output: { exitCode: 0 }, locations: [{ path: '/w/a.ts', line: 3 }, { path: '/w/b.ts', line: null }] } })
+    expect(all[2]!.tool).toEqual({ name: 'Read', kind: 'read', status: 'pending', input: null, output: null, locations: [] })
+    expect(await readSession(board.server.app.db, session.id)).toMatchObject({ messageCount: 2, toolCount: 2 })
+  })
+
+  it('may be updated before it begins, as by a request for permission', async () => {
+    const { tell } = await open()
+    const all = await tell(toolUpdate('c1', { title: 'Write a file', kind: 'edit', status: 'pending' }), toolCall('c1', { title: 'Write x', kind: 'edit' }), toolUpdate('c1', { status: 'completed' }))
+    expect(all.map(({ tool }) => [tool!.name, tool!.status])).toEqual([['Write x', 'completed']])
+  })
+
+  it('is another one when its id is used again, and the same when it is only updated in a later turn', async () => {
+    const { tell } = await open()
+    await tell(toolCall('call_0', { title: 'First' }), toolUpdate('call_0', { status: 'completed' }))
+    await tell(toolCall('call_0', { title: 'Second' }))
+    const all = await tell(toolUpdate('call_0', { status: 'failed' }))
+    expect(all.map(({ tool }) => [tool!.name, tool!.status])).toEqual([['First', 'completed'], ['Second', 'failed']])
+  })
+
+  it('is cut where it shows too much', async () => {
+    const { tell } = await open()
+    let deep: unknown = 'x'
+    for (let level = 0; level < 1000; level++) deep = [deep]
+    const [first, second] = await tell(toolCall('1', { rawInput: { text: 'y'.repeat(1e6) }, rawOutput: 'z'.repeat(1e6) }), toolCall('2', { rawInput: deep }))
+    expect(JSON.stringify(first!).length).toBeLessThan(140_000)
+    expect(first!.tool!.output).toMatch(/z\n\[\d+ more characters were left out\]$/)
+    expect(second!.tool!.input).toBe('[nested too deeply to be kept]')
+  })
+})
+
+describe('what else an agent tells', () => {
+  it('is a plan, which each update replaces within a turn', async () => {
+    const { tell } = await open()
+    const plan = (...statuses: string[]): RawUpdate => ({ sessionUpdate: 'plan', entries: statuses.map((status, at) => ({ content: `Step ${at + 1}`, status, priority: 'high' })) })
+    expect(said(await tell(plan('pending', 'pending'), say('I start.'), plan('completed', 'in_progress')))).toEqual([['plan', '- [x] Step 1\n- [~] Step 2'], ['agent', 'I start.']])
+    expect(said(await tell(plan('pending')))).toHaveLength(3)
+  })
+
+  it('is its usage, which the session shows and an event tells', async () => {
+    const live = await follow(board.url, board.token, card.projectId)
+    const { session, transcript } = await open()
+    await transcript.take({ sessionUpdate: 'usage_update', used: 1200, size: 200_000, cost: { amount: 0.25, currency: 'USD' } })
+    await transcript.settle()
+    await transcript.take({ sessionUpdate: 'usage_update', used: Number.NaN, size: -1, cost: { amount: 'much', currency: 'USD' } })
+    await transcript.settle()
+    const { data } = await live.message('agent.usage', ({ data: { sessionId } }) => sessionId === String(session.id))
+    expect(data.usage).toEqual({ inputTokens: 0, outputTokens: 0, contextUsed: 1200, contextSize: 200_000, costUsd: 0.25 })
+    expect(await readSession(board.server.app.db, session.id)).toMatchObject({ contextUsed: 1200, contextSize: 200_000, costUsd: 0.25 })
+    live.close()
+  })
+
+  it('is its commands, its mode, and things that nobody has heard of', async () => {
+    const { session, tell } = await open()
+    const all = await tell(
+      { sessionUpdate: 'available_commands_update', availableCommands: [{ name: 'review', description: 'Review it' }, { name: ' ' }, 7] }, { sessionUpdate: 'current_mode_update', currentModeId: 'plan' },
+      { sessionUpdate: 'telepathy', thought: 'hello' }, { sessionUpdate: 'config_option_update' }, { sessionUpdate: 'session_info_update', title: 'x' })
+    expect(said(all)).toEqual([['system', 'Mode: plan\n{"sessionUpdate":"telepathy","thought":"hello"}\n']])
+    const [commands] = await listAnnouncedCommands(board.server.app.db, session.projectId)
+    expect(JSON.parse(commands!.commands)).toEqual([{ name: 'review', description: 'Review it' }])
+  })
+
+  it('is never believed: nonsense in any field neither throws nor is kept', async () => {
+    const { tell } = await open()
+    const nonsense = [null, 7, 'x', true, [], {}, [[]], [{ type: 'content' }], { text: 5, type: 9 }, '\ud800', { toJSON: 'x', __proto__: 'y' }]
+    const kinds = ['user_message_chunk', 'agent_message_chunk', 'tool_call', 'tool_call_update', 'plan', 'usage_update', 'available_commands_update', 'current_mode_update', 'other']
+    const fields = ['content', 'toolCallId', 'title', 'kind', 'status', 'rawInput', 'rawOutput', 'locations', 'entries', 'used', 'size', 'cost', 'availableCommands', 'currentModeId', 'messageId', 'name']
+    const updates = kinds.flatMap(sessionUpdate => fields.flatMap(field => nonsense.map(value => ({ sessionUpdate, [field]: value }) as RawUpdate)))
+    const all = await tell(...updates)
+    for (const { role, tool, content } of all) {
+      expect(content).toBeTypeOf('string')
+      if (role === 'tool') expect(['pending', 'in_progress', 'completed', 'failed']).toContain(tool!.status)
+    }
+  })
+})
+
+describe('events', () => {
+  it('tell every message as it is, once a batch, and the last of them as it is read', async () => {
+    const live = await follow(board.url, board.token, card.projectId)
+    const { session, tell } = await open()
+    const mine = () => live.messages.filter(({ type, data }) => /^agent\.(message|tool|plan)$/.test(type) && data.sessionId === String(session.id))
+    const all = await tell(...Array.from({ length: 50 }, (_, at) => say(`${at} `)), toolCall('1'), toolUpdate('1', { status: 'completed' }), say('end'))
+    await live.message('agent.message', ({ data }) => data.id === all.at(-1)!.id)
+    for (const message of all) expect(mine().filter(({ data }) => data.id === message.id).at(-1)!.data).toEqual(message)
+    expect(mine().map(({ type }) => type).filter(type => type === 'agent.tool')).toHaveLength(1)
+    expect(mine().length).toBeLessThan(8)
+    live.close()
+  })
+
+  it('tell of a person\'s message in the transaction that keeps it', async () => {
+    const { session } = await open()
+    const live = await follow(board.url, board.token, card.projectId)
+    const view = await board.server.app.db.transaction(tx => addMessage(tx, session, 'user', 'Go on'))
+    expect((await live.message('agent.message', ({ data }) => data.id === view.id)).data).toEqual(view)
+    expect(await messages(session)).toEqual([view])
+    live.close()
+  })
+})
+
+describe('reading', () => {
+  it('goes from a time or a message on, or back from one, oldest first', async () => {
+    const { session, transcript } = await open()
+    const db = board.server.app.db
+    for (const text of ['1', '2', '3', '4', '5']) {
+      await transcript.take(say(text))
+      await transcript.settle()
+    }
+    const all = await messages(session)
+    const read = async (query: object) => (await messagesOf(db, { cardId: session.cardId, sessionId: session.id, limit: 100, ...query })).map(({ content }) => content).join('')
+    expect(await read({})).toBe('12345')
+    expect(await read({ limit: 2 })).toBe('45')
+    expect(await read({ since: Number(all[1]!.id), limit: 2 })).toBe('34')
+    expect(await read({ since: 0, limit: 2 })).toBe('12')
+    expect(await read({ before: Number(all[3]!.id), limit: 2 })).toBe('23')
+    expect(await read({ since: Number(all[0]!.id), before: Number(all[3]!.id) })).toBe('23')
+    expect(await read({ since: all[2]!.at })).toBe('345')
+    expect(await read({ before: all[2]!.at })).toBe('12')
+    expect(await read({ since: '2999-01-01T00:00:00.000Z' })).toBe('')
+    expect(await read({ before: '2999-01-01T00:00:00.000Z' })).toBe('12345')
+    const whole = await messagesOf(db, { cardId: session.cardId, limit: 1000 })
+    expect(whole.slice(-5)).toEqual(all)
+  })
+})
+
+describe('a flood', () => {
+  it.each([
+    ['chunks', (at: number) => say(`${at} some more words\n`)],
+    ['a mix', (at: number) => at % 10 === 0 ? toolCall(`c${at}`, { rawInput: { at } }) : at % 10 === 1 ? toolUpdate(`c${at - 1}`, { status: 'completed' }) : say(`${at}\n`, at % 7 === 0 ? 'agent_thought_chunk' : 'agent_message_chunk')],
+  ])('of 100,000 updates, %s, is kept whole in little memory', async (name, update) => {
+    const { session, transcript } = await open()
+    const count = 100_000
+    let peak = 0
+    const start = process.memoryUsage().rss
+    const startedAt = performance.now()
+    for (let at = 0; at < count; at++) {
+      const full = transcript.take(update(at))
+      if (!full) continue
+      await full
+      peak = Math.max(peak, process.memoryUsage().rss)
+    }
+    await transcript.settle()
+    const rate = Math.round(count / (performance.now() - startedAt) * 1000)
+    console.log(`${name}: ${rate} updates a second, at most ${Math.round((peak - start) / 1e6)} MB more than before`)
+    const { messageCount, toolCount } = (await readSession(board.server.app.db, session.id))!
+    const kept = await everything(session)
+    expect(kept.length).toBe(messageCount + toolCount)
+    const expected = Array.from({ length: count }, (_, at) => update(at)).filter(({ sessionUpdate }) => sessionUpdate.endsWith('chunk')).map(({ content }) => (content as { text: string }).text).join('')
+    expect(kept.filter(({ role }) => role !== 'tool').map(({ content }) => content).join('')).toBe(expected)
+    expect(kept.filter(({ tool }) => tool).every(({ tool }) => tool!.status === 'completed')).toBe(true)
+    expect(peak - start).toBeLessThan(300e6)
+    expect(rate).toBeGreaterThan(5000)
+  }, 120_000)
+})
+
+async function everything(session: TranscriptSession): Promise<MessageView[]> {
+  const kept: MessageView[] = []
+  for (;;) {
+    const page = await messagesOf(board.server.app.db, { cardId: session.cardId, sessionId: session.id, since: Number(kept.at(-1)?.id ?? 0), limit: 1000 })
+    if (page.length === 0) return kept
+    kept.push(...page)
+  }
+}
+
+describe('when nothing can be written', () => {
+  it('a full disk or a busy database is waited for, and the agent with it', async () => {
+    const { db } = board.server.app
+    const session = await newSession(board, card)
+    let failures = 3
+    const transcript = openTranscript({ ...db, transaction: work => failures-- > 0 ? Promise.reject(new Problem('DISK_FULL')) : db.transaction(work) }, session)
+    await transcript.take(say('Kept '))
+    const full = transcript.take(say('x'.repeat(600_000)))
+    expect(full).toBeInstanceOf(Promise)
+    await full
+    expect((await messages(session)).map(({ content }) => content).join('')).toBe(`Kept ${'x'.repeat(600_000)}`)
+    expect(failures).toBeLessThan(0)
+  })
+
+  it('because the session is gone, the agent is told so', async () => {
+    const session = await newSession(board, card)
+    const transcript = openTranscript(board.server.app.db, session)
+    await board.server.app.db.transaction(tx => tx.run('DELETE FROM agent_sessions WHERE id = ?', [session.id]))
+    await transcript.take(say('Anybody?'))
+    await expect(transcript.settle()).rejects.toThrow()
+    await expect(transcript.take(say('Hello?'))).rejects.toThrow()
+  })
+})

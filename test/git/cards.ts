@@ -1,0 +1,89 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { diffOf, merge } from '../../src/domain/changes.ts'
+import { ensureWorktree, removeWorktree, type Workplace } from '../../src/domain/worktrees.ts'
+import { insertBoard } from '../../src/store/boards.ts'
+import { insertCard, readCard, updateCard, type CardChange, type CardRow } from '../../src/store/cards.ts'
+import { insertColumn } from '../../src/store/columns.ts'
+import type { Database } from '../../src/store/database.ts'
+import { insertProject, readProject } from '../../src/store/projects.ts'
+import { openStore } from '../process/trees.ts'
+
+const environment = { PATH: process.env.PATH, HOME: '/nonexistent', GIT_CONFIG_NOSYSTEM: '1', GIT_AUTHOR_NAME: 'T', GIT_AUTHOR_EMAIL: 't@example.org', GIT_COMMITTER_NAME: 'T', GIT_COMMITTER_EMAIL: 't@example.org' }
+/** Git as a person or an agent runs it: with hooks, filters and all. */
+export const git = (cwd: string, ...args: string[]): string => execFileSync('git', args, { cwd, env: environment, stdio: ['ignore', 'pipe', 'pipe'] }).toString().trim()
+
+export function write(folder: string, path: string, content: string | Buffer): void {
+  mkdirSync(dirname(join(folder, path)), { recursive: true })
+  writeFileSync(join(folder, path), content)
+}
+
+export function commit(cwd: string, path: string, content: string | Buffer, message = `Change ${path}`): string {
+  write(cwd, path, content)
+  git(cwd, 'add', '--', path)
+  git(cwd, 'commit', '-q', '-m', message)
+  return git(cwd, 'rev-parse', 'HEAD')
+}
+
+/** A project with a repository of its own, and cards that work in it. */
+export interface TestProject {
+  path: string
+  /** Where the board keeps its data, worktrees too. */
+  dataDir: string
+  card(change?: CardChange): Promise<TestCard>
+  set(change: { path?: string; copiedFiles?: string[] }): Promise<void>
+}
+export interface TestCard {
+  id: number
+  row(): Promise<CardRow>
+  set(change: CardChange): Promise<void>
+  start(): Promise<Workplace>
+  diff(): ReturnType<typeof diffOf>
+  merge(options?: { into?: string; squash?: boolean }): ReturnType<typeof merge>
+  remove(force?: boolean): Promise<void>
+}
+
+/** Opens a store with the account's home in its folder, so that no Git configuration of this machine counts. */
+export async function openProjects(): Promise<{ db: Database; folder: string; home: string; project(name: string, init?: string[]): Promise<TestProject>; close(): Promise<void> }> {
+  const store = await openStore()
+  const { db, folder, close } = store
+  const home = join(folder, 'home')
+  mkdirSync(home)
+  process.env.HOME = home
+  process.env.XDG_CONFIG_HOME = home
+  const dataDir = join(folder, 'data')
+
+  const project = async (name: string, init: string[] = ['-b', 'main']): Promise<TestProject> => {
+    const path = join(folder, name)
+    mkdirSync(path)
+    git(path, 'init', '-q', ...init)
+    commit(path, 'README', 'Read me.\n')
+    const { id, columnId, boardId } = await db.transaction(async tx => {
+      const id = await insertProject(tx, { name, path, organizationId: null, ownerId: 0 })
+      const boardId = await insertBoard(tx, id, 'Board')
+      return { id, boardId, columnId: await insertColumn(tx, { boardId, projectId: id, name: 'In Progress', columnType: 'active', prompt: '' }) }
+    })
+    const row = async () => (await readProject(db, id))!
+    const set = (change: { path?: string; copiedFiles?: string[] }) => db.transaction(async tx => {
+      await tx.run('UPDATE projects SET path = coalesce(?, path), copied_files = coalesce(?, copied_files) WHERE id = ?', [change.path, change.copiedFiles && JSON.stringify(change.copiedFiles), id])
+    })
+    const card = async (change: CardChange = {}): Promise<TestCard> => {
+      const cardId = await db.transaction(async tx => {
+        const made = await insertCard(tx, { projectId: id, boardId, columnId, title: 'Mend the door', prompt: '', labels: '[]', pipeline: '[]', groupId: null, archivedAt: null, lastAgentAction: null, deferred: false, autoMode: false, useWorktree: true, unread: false })
+        if (Object.keys(change).length > 0) await updateCard(tx, made, change)
+        return made
+      })
+      const cardRow = async () => (await readCard(db, id, cardId))!
+      return {
+        id: cardId, row: cardRow, set: more => db.transaction(tx => updateCard(tx, cardId, more)),
+        start: async () => ensureWorktree(db, await cardRow(), await row(), dataDir),
+        diff: async () => diffOf(await cardRow(), await row()),
+        merge: async options => merge(await cardRow(), await row(), { squash: false, ...options }),
+        remove: async (force = false) => removeWorktree(db, await cardRow(), await row(), force, dataDir),
+      }
+    }
+    return { path, dataDir, card, set }
+  }
+  return { db, folder, home, project, close }
+}

@@ -1,0 +1,286 @@
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { slugOf } from '../../src/git/cardWorktrees.ts'
+import { removeDeleted } from '../../src/domain/worktrees.ts'
+import { listDeletedWithWorktree, purgeCards } from '../../src/store/cards.ts'
+import { commit, git, openProjects, write, type TestProject } from './cards.ts'
+
+let projects: Awaited<ReturnType<typeof openProjects>>
+let project: TestProject
+let count = 0
+beforeAll(async () => { projects = await openProjects() })
+afterAll(() => projects.close())
+beforeEach(async () => { project = await projects.project(`project-${++count}`) })
+
+const conflict = (message: RegExp) => ({ code: 'CONFLICT', message: expect.stringMatching(message) })
+
+test('the first start makes a worktree below the data folder, from the commit that the project is on, and keeps all of it on the card', async () => {
+  commit(project.path, 'src/a', 'a\n')
+  const card = await project.card()
+  const place = await card.start()
+  const base = git(project.path, 'rev-parse', 'HEAD')
+  expect(place).toEqual({ cwd: place.worktreePath, worktreePath: join(project.dataDir, 'worktrees', String((await card.row()).projectId), String(card.id)), branch: `board/${card.id}-mend-the-door`, baseCommit: base })
+  expect(readFileSync(join(place.cwd, 'src/a'), 'utf8')).toBe('a\n')
+  expect(git(place.cwd, 'symbolic-ref', '--short', 'HEAD')).toBe(place.branch)
+  expect(await card.row()).toMatchObject({ worktreePath: place.worktreePath, worktreeManaged: 1, gitBranch: place.branch, baseCommit: base })
+  expect(statSync(join(project.dataDir, 'worktrees')).mode & 0o77).toBe(0)
+  expect(git(project.path, 'status', '--porcelain')).toBe('')
+  expect(git(project.path, 'symbolic-ref', '--short', 'HEAD')).toBe('main')
+})
+
+test('a later start finds the worktree as it was left, and the base commit stays', async () => {
+  const card = await project.card()
+  const first = await card.start()
+  write(first.cwd, 'loose', 'loose\n')
+  commit(project.path, 'later', 'later\n')
+  await card.set({ title: 'Another title' })
+  const { version } = await card.row()
+  expect(await card.start()).toEqual(first)
+  expect(readFileSync(join(first.cwd, 'loose'), 'utf8')).toBe('loose\n')
+  expect((await card.row()).version).toBe(version)
+})
+
+test.each<[string, (path: string, branch: string) => void]>([
+  ['was deleted', path => rmSync(path, { recursive: true })],
+  ['was emptied', path => { rmSync(path, { recursive: true }); mkdirSync(path) }],
+  ['was deleted and pruned', path => { rmSync(path, { recursive: true }); git(project.path, 'worktree', 'prune') }],
+  ['was deleted while locked', path => { git(project.path, 'worktree', 'lock', path); rmSync(path, { recursive: true }) }],
+  ['lost its tie to the repository', path => rmSync(join(path, '.git'))],
+  ['was replaced by a file', path => { rmSync(path, { recursive: true }); writeFileSync(path, 'x') }],
+  ['was replaced by a link', path => { rmSync(path, { recursive: true }); symlinkSync('/etc', path) }],
+  ['was cut short while it was made', path => { rmSync(path, { recursive: true }); mkdirSync(path); writeFileSync(join(path, 'half'), 'x'); writeFileSync(`${path}.unfinished`, '') }],
+])('a worktree that %s is made again from its branch', async (_, spoil) => {
+  const card = await project.card()
+  const first = await card.start()
+  const tip = commit(first.cwd, 'work', 'work\n')
+  spoil(first.worktreePath!, first.branch!)
+  expect(await card.start()).toEqual(first)
+  expect(git(first.cwd, 'rev-parse', 'HEAD')).toBe(tip)
+  expect(git(first.cwd, 'symbolic-ref', '--short', 'HEAD')).toBe(first.branch)
+  expect(git(first.cwd, 'status', '--porcelain')).toBe('')
+  expect(existsSync(`${first.worktreePath}.unfinished`)).toBe(false)
+})
+
+test('files in a folder that is no worktree any more are moved aside, not deleted', async () => {
+  const card = await project.card()
+  const { worktreePath } = await card.start()
+  write(worktreePath!, 'loose', 'loose\n')
+  rmSync(join(worktreePath!, '.git'))
+  await card.start()
+  const aside = readdirSync(join(worktreePath!, '..')).find(name => name.startsWith(`${card.id}.aside-`))!
+  expect(readFileSync(join(worktreePath!, '..', aside, 'loose'), 'utf8')).toBe('loose\n')
+})
+
+test('a worktree is tied again to a project that moved, and keeps what is not committed', async () => {
+  const card = await project.card()
+  const first = await card.start()
+  write(first.cwd, 'loose', 'loose\n')
+  renameSync(project.path, `${project.path}-moved`)
+  await project.set({ path: `${project.path}-moved` })
+  expect(await card.start()).toEqual(first)
+  expect(git(first.cwd, 'status', '--porcelain')).toBe('?? loose')
+})
+
+test('a card whose branch and worktree both were deleted starts again from its base commit', async () => {
+  const card = await project.card()
+  const first = await card.start()
+  git(project.path, 'worktree', 'remove', first.worktreePath!)
+  git(project.path, 'branch', '-D', first.branch!)
+  commit(project.path, 'later', 'later\n')
+  expect(await card.start()).toEqual(first)
+  expect(git(first.cwd, 'rev-parse', 'HEAD')).toBe(first.baseCommit)
+})
+
+test('a branch that is checked out elsewhere is told, and nothing is lost', async () => {
+  const card = await project.card()
+  const { worktreePath, branch } = await card.start()
+  rmSync(worktreePath!, { recursive: true })
+  git(project.path, 'worktree', 'prune')
+  git(project.path, 'checkout', '-q', branch!)
+  await expect(card.start()).rejects.toMatchObject(conflict(/checked out in another worktree/))
+  git(project.path, 'checkout', '-q', 'main')
+  expect((await card.start()).branch).toBe(branch)
+})
+
+test('a name that is taken, by a branch or by a branch in the way, gives way to another one', async () => {
+  const [one, other] = [await project.card(), await project.card()]
+  git(project.path, 'branch', `board/${one.id}-mend-the-door`)
+  expect((await one.start()).branch).toBe(`board/${one.id}-mend-the-door-2`)
+  rmSync((await one.row()).worktreePath!, { recursive: true })
+  git(project.path, 'worktree', 'prune')
+  git(project.path, 'branch', '-D', `board/${one.id}-mend-the-door`, `board/${one.id}-mend-the-door-2`)
+  git(project.path, 'branch', 'board')
+  expect((await other.start()).branch).toBe(`board-${other.id}-mend-the-door`)
+})
+
+test.each([
+  ['--output=/tmp/x', 'output-tmp-x'], ['🎉🎉', 'card'], ['', 'card'], ['../../etc/passwd', 'etc-passwd'], ['$(reboot); `id` && "x"', 'reboot-id-x'], ['Größe ändern', 'gro-e-andern'], ['a\n\0b.lock', 'a-b-lock'],
+  ['@{-1}', '1'], ['-'.repeat(80), 'card'], [`${'x'.repeat(39)} ${'y'.repeat(99)}`, 'x'.repeat(39)],
+])('the title %j becomes the plain name %s', async (title, slug) => {
+  expect(slugOf(title)).toBe(slug)
+  const card = await project.card({ title: title.replaceAll('\0', '') })
+  const { branch, cwd } = await card.start()
+  expect(git(cwd, 'symbolic-ref', '--short', 'HEAD')).toBe(branch)
+  expect(branch).toMatch(new RegExp(`^board/${card.id}-[a-z0-9-]+$`))
+})
+
+test('a project on no branch is a start like any other; one without a commit is not', async () => {
+  git(project.path, 'checkout', '-q', '--detach')
+  expect((await (await project.card()).start()).baseCommit).toBe(git(project.path, 'rev-parse', 'HEAD'))
+  git(project.path, 'checkout', '-q', '--orphan', 'fresh')
+  await expect((await project.card()).start()).rejects.toMatchObject(conflict(/no commit yet/))
+  expect((await (await project.card({ useWorktree: false })).start()).cwd).toBe(project.path)
+})
+
+test('a project in a subfolder of its repository works in the same subfolder of the worktree', async () => {
+  commit(project.path, 'packages/app/main', 'x\n')
+  await project.set({ path: join(project.path, 'packages/app') })
+  const { cwd, worktreePath } = await (await project.card()).start()
+  expect(cwd).toBe(join(worktreePath!, 'packages/app'))
+  expect(readdirSync(cwd)).toEqual(['main'])
+})
+
+test('without a worktree, and without a repository, a card works in the project\'s folder', async () => {
+  const card = await project.card({ useWorktree: false })
+  expect(await card.start()).toEqual({ cwd: project.path, worktreePath: null, branch: 'main', baseCommit: git(project.path, 'rev-parse', 'HEAD') })
+  expect(await card.row()).toMatchObject({ worktreePath: null, gitBranch: null, baseCommit: git(project.path, 'rev-parse', 'HEAD') })
+  rmSync(join(project.path, '.git'), { recursive: true })
+  expect(await (await project.card()).start()).toEqual({ cwd: project.path, worktreePath: null, branch: null, baseCommit: null })
+})
+
+test('an attached worktree is worked in as it is; its work counts from where it parted from the project', async () => {
+  const own = `${project.path}-own`
+  git(project.path, 'worktree', 'add', '-q', '-b', 'mine', own)
+  const parting = git(project.path, 'rev-parse', 'HEAD')
+  commit(own, 'mine', 'mine\n')
+  commit(project.path, 'later', 'later\n')
+  const card = await project.card({ worktreePath: own, worktreeManaged: false, gitBranch: 'mine' })
+  expect(await card.start()).toEqual({ cwd: own, worktreePath: own, branch: 'mine', baseCommit: parting })
+  rmSync(own, { recursive: true })
+  await expect(card.start()).rejects.toMatchObject(conflict(/attached worktree is not there/))
+})
+
+test('ignored files that the project lists are copied in, and nothing else', async () => {
+  commit(project.path, '.gitignore', '.env*\nlocal/\nlinked\nout\n*.big\n')
+  for (const path of ['.env', '.env.test', 'local/a', 'local/deep/b', 'app/.env', 'x.big']) write(project.path, path, `${path}\n`)
+  write(project.path, 'untracked', 'x')
+  write(projects.folder, `outside-${count}/secret`, 'secret')
+  chmodSync(join(project.path, '.env'), 0o600)
+  symlinkSync('.env', join(project.path, 'linked'))
+  symlinkSync(join(projects.folder, `outside-${count}`), join(project.path, 'out'))
+  symlinkSync(join(projects.folder, `outside-${count}/secret`), join(project.path, 'local/secret'))
+  await project.set({ copiedFiles: ['.env*', 'local', 'linked', 'out', 'out/secret', 'untracked', 'README', `../outside-${count}/secret`, '/etc/passwd', ':(top,exclude)x', '--output=x', '**/.env', ''] })
+  const { cwd } = await (await project.card()).start()
+  expect((readdirSync(cwd, { recursive: true }) as string[]).filter(path => !path.startsWith('.git/') && statSync(join(cwd, path)).isFile()).sort()).toEqual(['.env', '.env.test', '.git', '.gitignore', 'README', 'app/.env', 'linked', 'local/a', 'local/deep/b'].sort())
+  expect(readFileSync(join(cwd, 'linked'), 'utf8')).toBe('.env\n')
+  expect(realpathSync(join(cwd, 'linked'))).toBe(join(realpathSync(cwd), 'linked'))
+  expect(statSync(join(cwd, '.env')).mode & 0o777).toBe(0o600)
+  expect(git(cwd, 'status', '--porcelain')).toBe('')
+})
+
+test('copies never leave the worktree by a link that is committed, and never replace a committed file', async () => {
+  const outside = join(projects.folder, `elsewhere-${count}`)
+  mkdirSync(outside)
+  for (const path of ['config/.env', 'config/deep/.env']) write(project.path, path, 'secret\n')
+  write(project.path, 'tracked', 'ignored\n')
+  commit(project.path, '.gitignore', '.env\ntracked\n')
+  const card = await project.card()
+  // The commit has a link where the project's folder has a folder, and a file where it has another.
+  const other = `${project.path}-other`
+  git(project.path, 'worktree', 'add', '-q', '-b', 'other', other)
+  symlinkSync(outside, join(other, 'config'))
+  write(other, 'tracked', 'committed\n')
+  git(other, 'add', '-f', 'config', 'tracked')
+  git(other, 'commit', '-q', '-m', 'Link')
+  git(project.path, 'update-ref', 'refs/heads/main', 'other')
+  git(project.path, 'read-tree', 'HEAD~1')
+  await project.set({ copiedFiles: ['config', 'tracked'] })
+  const { cwd } = await card.start()
+  expect(readdirSync(outside)).toEqual([])
+  expect(readFileSync(join(cwd, 'tracked'), 'utf8')).toBe('committed\n')
+})
+
+test('making a worktree runs no hook and no monitor; the person\'s own filters serve', async () => {
+  const ran = join(projects.folder, `ran-${count}`)
+  const program = join(projects.folder, `program-${count}`)
+  writeFileSync(program, `#!/bin/sh\necho "$0 $*" >> '${ran}'\n`, { mode: 0o755 })
+  commit(project.path, '.gitattributes', 'hidden filter=rot\n')
+  commit(project.path, 'hidden', 'uryyb\n')
+  mkdirSync(join(project.path, '.git/hooks'), { recursive: true })
+  for (const hook of ['post-checkout', 'post-index-change', 'reference-transaction', 'post-commit', 'pre-commit']) symlinkSync(program, join(project.path, '.git/hooks', hook))
+  git(project.path, 'config', 'core.fsmonitor', program)
+  git(project.path, 'config', 'filter.rot.smudge', 'tr a-z n-za-m')
+  rmSync(ran, { force: true })
+  const { cwd } = await (await project.card()).start()
+  expect(existsSync(ran) ? readFileSync(ran, 'utf8') : 'nothing ran').toBe('nothing ran')
+  expect(readFileSync(join(cwd, 'hidden'), 'utf8')).toBe('hello\n')
+  // The bait is live: git itself takes it.
+  git(project.path, 'worktree', 'add', '-q', '--detach', `${project.path}-own`)
+  expect(existsSync(ran)).toBe(true)
+})
+
+test('twenty cards of one project start at once', async () => {
+  const cards = await Promise.all(Array.from({ length: 20 }, () => project.card()))
+  const places = await Promise.all(cards.map(card => card.start()))
+  expect(new Set(places.map(({ cwd }) => cwd)).size).toBe(20)
+  for (const { cwd, branch } of places) expect(git(cwd, 'symbolic-ref', '--short', 'HEAD')).toBe(branch)
+})
+
+test('a worktree goes only when nothing is lost; with force a patch is saved first; its branch stays unless another one holds its work', async () => {
+  const card = await project.card()
+  const { worktreePath, branch } = await card.start()
+  commit(worktreePath!, 'work', 'work\n')
+  await expect(card.remove()).rejects.toMatchObject({ code: 'WORKTREE_DIRTY' })
+  expect(existsSync(worktreePath!)).toBe(true)
+  await card.remove(true)
+  expect(existsSync(worktreePath!)).toBe(false)
+  expect(readdirSync(join(project.dataDir, 'patches')).some(name => name.includes(`-${card.id}-`))).toBe(true)
+  expect(git(project.path, 'worktree', 'list').split('\n').length).toBe(1)
+  expect(git(project.path, 'rev-parse', '--verify', branch!)).toMatch(/^[0-9a-f]{40}$/)
+  expect(await card.row()).toMatchObject({ worktreePath: null, gitBranch: branch })
+  expect((await card.start()).branch).toBe(branch)
+  expect(readFileSync(join(worktreePath!, 'work'), 'utf8')).toBe('work\n')
+
+  git(project.path, 'merge', '-q', '--no-edit', branch!)
+  await card.remove()
+  expect(() => git(project.path, 'rev-parse', '--verify', branch!)).toThrow()
+  expect(await card.row()).toMatchObject({ worktreePath: null, gitBranch: null, worktreeManaged: 0 })
+  await card.remove()
+  expect((await card.start()).baseCommit).toBe(git(project.path, 'rev-parse', 'HEAD'))
+})
+
+test('a worktree with folders that nothing may be deleted from goes too, and an attached one never does', async () => {
+  const card = await project.card()
+  const { worktreePath } = await card.start()
+  git(project.path, 'config', 'core.excludesFile', join(project.path, '.git/ignored'))
+  write(project.path, '.git/info/exclude', 'cache\n')
+  write(worktreePath!, 'cache/deep/file', 'x')
+  chmodSync(join(worktreePath!, 'cache/deep'), 0o500)
+  chmodSync(join(worktreePath!, 'cache'), 0o500)
+  await card.remove()
+  expect(existsSync(worktreePath!)).toBe(false)
+
+  const own = `${project.path}-own`
+  git(project.path, 'worktree', 'add', '-q', '-b', 'mine', own)
+  const attached = await project.card({ worktreePath: own, worktreeManaged: false, gitBranch: 'mine' })
+  await attached.remove(true)
+  expect(existsSync(join(own, 'README'))).toBe(true)
+})
+
+test('the worktree of a card that was deleted long ago goes with a patch, and the card after it; one that cannot go keeps its card', async () => {
+  const [card, stuck] = [await project.card(), await project.card()]
+  const { worktreePath } = await card.start()
+  write(worktreePath!, 'loose', 'loose\n')
+  await stuck.start()
+  for (const each of [card, stuck]) await each.set({ deletedAt: '2026-01-01T00:00:00.000Z' })
+  const { db } = projects
+  const path = (await listDeletedWithWorktree(db, '2026-02-01')).find(({ id }) => id === stuck.id)!.worktreePath!
+  rmSync(path, { recursive: true })
+  writeFileSync(path, 'no folder')
+  await expect(removeDeleted(db, '2026-02-01', project.dataDir)).rejects.toThrow(AggregateError)
+  expect(existsSync(worktreePath!)).toBe(false)
+  expect(readdirSync(join(project.dataDir, 'patches')).some(name => name.includes(`-${card.id}-`))).toBe(true)
+  expect(await db.transaction(tx => purgeCards(tx, '2026-02-01', 100))).toBe(1)
+  expect((await listDeletedWithWorktree(db, '2026-02-01')).map(({ id }) => id)).toEqual([stuck.id])
+})
