@@ -1,16 +1,20 @@
 import type { ColumnType } from '../contract/fields.ts'
 import type { Reader, Transaction } from './database.ts'
 
-export interface ColumnRow { id: number; name: string; columnType: ColumnType; position: number; boardId: number; projectId: number; prompt: string; agent: string | null; cardCount: number }
+export interface ColumnRow { id: number; name: string; columnType: ColumnType; position: number; boardId: number; projectId: number; prompt: string; agent: string | null }
+/** A column with the number of cards in its order. */
+export interface CountedColumn extends ColumnRow { cardCount: number }
 
-const fields = `c.id, c.name, c.column_type AS columnType, c.position, c.board_id AS boardId, c.project_id AS projectId, c.prompt, c.agent,
-  coalesce((SELECT start + length FROM chunk_starts WHERE column_id = c.id ORDER BY start DESC LIMIT 1), 0) AS cardCount`
+const fields = `c.id, c.name, c.column_type AS columnType, c.position, c.board_id AS boardId, c.project_id AS projectId, c.prompt, c.agent`
+const counted = `${fields}, coalesce((SELECT sum(length) FROM chunk_starts WHERE column_id = c.id), 0) AS cardCount`
 
 export const readColumn = (db: Reader, id: number): Promise<ColumnRow | undefined> => db.get(`SELECT ${fields} FROM columns c WHERE c.id = ?`, [id])
 export const listColumns = (db: Reader, boardId: number): Promise<ColumnRow[]> => db.all(`SELECT ${fields} FROM columns c WHERE c.board_id = ? ORDER BY c.position`, [boardId])
+export const readCountedColumn = (db: Reader, id: number): Promise<CountedColumn | undefined> => db.get(`SELECT ${counted} FROM columns c WHERE c.id = ?`, [id])
+export const listCountedColumns = (db: Reader, boardId: number): Promise<CountedColumn[]> => db.all(`SELECT ${counted} FROM columns c WHERE c.board_id = ? ORDER BY c.position`, [boardId])
 /** The columns of all boards of a project, board after board. */
-export const listProjectColumns = (db: Reader, projectId: number): Promise<ColumnRow[]> => db.all(
-  `SELECT ${fields} FROM columns c JOIN boards b ON b.id = c.board_id WHERE c.project_id = ? ORDER BY b.position, c.position`, [projectId])
+export const listProjectColumns = (db: Reader, projectId: number): Promise<CountedColumn[]> => db.all(
+  `SELECT ${counted} FROM columns c JOIN boards b ON b.id = c.board_id WHERE c.project_id = ? ORDER BY b.position, c.position`, [projectId])
 /** The board's first column of a type, or its first at all. */
 export const readFirstColumn = (db: Reader, boardId: number, columnType?: ColumnType): Promise<ColumnRow | undefined> => db.get(
   `SELECT ${fields} FROM columns c WHERE c.board_id = ?1 AND (?2 IS NULL OR c.column_type = ?2) ORDER BY c.position LIMIT 1`, [boardId, columnType])

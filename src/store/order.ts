@@ -23,7 +23,7 @@ export async function insertCard(tx: Transaction, columnId: number, cardId: numb
   const chunk = await chunkAt(tx, columnId, position)
   if (!chunk) return startChunk(tx, columnId, [encode(cardId)], 0)
   const place = Math.min(position - chunk.start, chunk.length)
-  await shiftLater(tx, columnId, chunk.start, 1)
+  if (position < Number.MAX_SAFE_INTEGER) await shiftLater(tx, columnId, chunk.start, 1)
   if (chunk.length === mostIds && place === mostIds) return startChunk(tx, columnId, [encode(cardId)], chunk.start + mostIds)
   const ids = chunk.ids.slice(0, place * width) + encode(cardId) + chunk.ids.slice(place * width)
   await tx.run('UPDATE cards SET chunk_id = ? WHERE id = ?', [chunk.chunkId, cardId])
@@ -48,8 +48,7 @@ export async function removeCard(tx: Transaction, card: Ordered): Promise<void> 
 
 /** How many cards a column's order holds. */
 export async function countOrdered(db: Reader, columnId: number): Promise<number> {
-  const last = await db.get<{ end: number }>('SELECT start + length AS "end" FROM chunk_starts WHERE column_id = ? ORDER BY start DESC LIMIT 1', [columnId])
-  return last?.end ?? 0
+  return (await db.get<{ count: number }>('SELECT coalesce(sum(length), 0) AS count FROM chunk_starts WHERE column_id = ?', [columnId]))!.count
 }
 
 /** The ids of a column's cards in order, `limit` of them from the place `offset`. */
@@ -64,9 +63,10 @@ export async function orderedIds(db: Reader, columnId: number, offset: number, l
 const encode = (cardId: number) => `,${cardId.toString(16).padStart(width - 1, '0')}`
 const split = (ids: string) => ids.match(/,[0-9a-f]{8}/g) ?? []
 
+/** The chunk that holds a place, or the last one. The starts are looked through alone, without the chunks' text. */
 const chunkAt = (tx: Transaction, columnId: number, position: number) => tx.get<Chunk>(
-  `SELECT s.chunk_id AS chunkId, s.start, s.length, k.ids FROM chunk_starts s JOIN column_chunks k ON k.id = s.chunk_id
-   WHERE s.column_id = ? AND s.start <= ? ORDER BY s.start DESC LIMIT 1`, [columnId, position])
+  `SELECT s.chunkId, s.start, s.length, k.ids FROM (SELECT chunk_id AS chunkId, max(start) AS start, length FROM chunk_starts WHERE column_id = ? AND start <= ?) s
+   JOIN column_chunks k ON k.id = s.chunkId`, [columnId, position])
 
 const shiftLater = (tx: Transaction, columnId: number, start: number, by: 1 | -1) =>
   tx.run('UPDATE chunk_starts SET start = start + ? WHERE column_id = ? AND start > ?', [by, columnId, start])

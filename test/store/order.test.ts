@@ -16,7 +16,7 @@ beforeAll(async () => {
   await db.transaction(async tx => {
     await tx.run(`INSERT INTO projects (id, name, path, owner_id, created_at, updated_at) VALUES (1, 'p', '/', 0, '', '')`)
     await tx.run(`INSERT INTO boards VALUES (1, 1, 'b', 0, '')`)
-    for (const id of [1, 2]) await tx.run(`INSERT INTO columns VALUES (?, 1, 1, 'c', 'backlog', '', ?)`, [id, id])
+    for (const id of [1, 2]) await tx.run(`INSERT INTO columns (id, board_id, project_id, name, column_type, position) VALUES (?, 1, 1, 'c', 'backlog', ?)`, [id, id])
   })
 })
 afterAll(async () => {
