@@ -1,4 +1,4 @@
-import { HTTPResponse } from 'h3'
+import { FastResponse } from 'srvx'
 import { errors, Problem } from '../src/contract/errors.ts'
 import { UniqueViolation } from '../src/store/database.ts'
 import { Json } from './handlers.ts'
@@ -9,27 +9,27 @@ export type Headers = Record<string, string>
 export const commonHeaders = (requestId: string): Headers => ({ 'x-request-id': requestId, 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' })
 
 /** A handler's result in its envelope: `{"data": ...}`, 204 without one, or a Response as it is. */
-export function present(result: unknown, status: number, headers: Headers): HTTPResponse | Response {
+export function present(result: unknown, status: number, headers: Headers): Response {
   if (result instanceof Response) {
     for (const [name, value] of Object.entries(headers)) if (!result.headers.has(name)) result.headers.set(name, value)
     return result
   }
-  if (result === undefined) return new HTTPResponse(null, { status: 204, headers })
+  if (result === undefined) return new FastResponse(null, { status: 204, headers })
   headers['content-type'] = 'application/json; charset=utf-8'
-  if (result instanceof Json) return new HTTPResponse(`{"data":${result.text}}`, { status, headers })
+  if (result instanceof Json) return new FastResponse(`{"data":${result.text}}`, { status, headers })
   const { version } = result as { version?: unknown }
   if (typeof version === 'number') headers.etag = `"${version}"`
-  return new HTTPResponse(`{"data":${JSON.stringify(result)}}`, { status, headers })
+  return new FastResponse(`{"data":${JSON.stringify(result)}}`, { status, headers })
 }
 
 /** A failure in its envelope (specification "Errors"). What is no Problem is a 500 that tells nothing but the request's id. */
-export function presentFailure(error: unknown, requestId: string, headers: Headers): HTTPResponse {
+export function presentFailure(error: unknown, requestId: string, headers: Headers): Response {
   const problem = toProblem(error, requestId)
   headers['content-type'] = 'application/json; charset=utf-8'
   if (problem.retryAfterSecs !== undefined) headers['retry-after'] = String(Math.max(1, Math.ceil(problem.retryAfterSecs)))
   if (problem.status === 401) headers['www-authenticate'] = 'Bearer'
   if (problem.status === 413 || problem.status === 408) headers.connection = 'close'
-  return new HTTPResponse(JSON.stringify({ error: problem }), { status: errors[problem.code][0], headers })
+  return new FastResponse(JSON.stringify({ error: problem }), { status: errors[problem.code][0], headers })
 }
 
 export function toProblem(error: unknown, requestId: string): Problem {
