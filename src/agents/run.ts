@@ -102,7 +102,11 @@ export const listener = (run: Run): AgentListener => ({
 /** Keeps on the session and the card what the agent waits for a person to decide, or that it goes on. */
 export function tellQuestions(run: Run): void {
   const { log } = run.parts
-  void run.inOrder(() => run.isStopping ? Promise.resolve() : insist(run, tx => writeQuestion(run, tx))).catch(error => log('error', 'What an agent waits for could not be kept.', { cause: String(error) }))
+  void run.inOrder(async () => {
+    // Who is told of a question finds the tool call that it is about in the transcript.
+    await run.transcript?.settle().catch(() => {})
+    if (!run.isStopping) await insist(run, tx => writeQuestion(run, tx))
+  }).catch(error => log('error', 'What an agent waits for could not be kept.', { cause: String(error) }))
 }
 
 async function writeQuestion(run: Run, tx: Transaction): Promise<void> {

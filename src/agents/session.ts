@@ -80,10 +80,12 @@ async function live(run: Run): Promise<void> {
 /** Starts the agent and opens its session. Returns what to tell it first. */
 async function open(run: Run): Promise<string> {
   const { parts: { db }, id } = run
-  const session = await insist(run, tx => run.isStopping ? Promise.resolve(undefined) : change(tx, id, { status: 'running' }, 'running'))
+  const { session, isFirst } = await insist(run, async tx => {
+    const before = run.isStopping ? undefined : await readSession(tx, id)
+    return { session: before && await change(tx, id, { status: 'running' }, 'running'), isFirst: before?.startedAt === null }
+  })
   if (!session) throw new Stopped()
   run.countedUsd = session.costUsd ?? 0
-  const isFirst = session.agentSessionId === null && session.messageCount === 0
   const launch = await prepare(run.parts, session)
   if (run.isStopping) throw new Stopped()
   run.transcript = openTranscript(db, transcriptOf(session), launch.secrets)
@@ -102,17 +104,19 @@ async function firstText(tx: Transaction, session: SessionRow, resumed: boolean,
   for (let each = await takeWaitingMessage(tx, session.id); each; each = await takeWaitingMessage(tx, session.id)) messages.push(each.content)
   if (session.purpose === 'terminal') return session.prompt
   if (resumed) return messages.join('\n\n') || goOnPrompt
-  if (isFirst || messages.length === 0) await addMessage(tx, transcriptOf(session), 'user', session.prompt)
+  if (isFirst) await addMessage(tx, transcriptOf(session), 'user', session.prompt)
   const prompt = isFirst ? session.prompt : await withRecap(tx, session.prompt, session)
   return [prompt, ...messages].join('\n\n')
 }
 
-async function turn(run: Run, text: string): Promise<void> {
+async function turn(run: Run, text: string, isLast = false): Promise<void> {
   if (run.isStopping) throw new Stopped()
   run.words.begin()
   const ended = run.link!.prompt(text)
   run.turn = ended.catch(() => {})
   const relaying = watchContext(run)
+  // The hand-over was asked for before the agent was ready.
+  if (run.wantsRelay && !isLast) void run.link!.cancel()
   try {
     const { stopReason, usage } = await ended
     await run.transcript!.settle()
@@ -190,7 +194,7 @@ async function finish({ parts: { agents } }: Run, tx: Transaction, row: SessionR
 async function relay(run: Run): Promise<undefined> {
   const { parts: { db, agents } } = run
   const settings = await readContextRelay(db)
-  await turn(run, handoffRequest(settings))
+  await turn(run, handoffRequest(settings), true)
   const handoff = run.words.text()
   await run.inOrder(() => insist(run, async tx => {
     const row = await ownRow(run, tx)
