@@ -18,7 +18,7 @@ import { prepare, type SessionParts } from './preparation.ts'
 import { refinedPrompt } from './refinedPrompt.ts'
 import { withRecap } from './recap.ts'
 import { handoffRequest, handOver } from './relay.ts'
-import { createRun, endProcesses, insist, listener, ownRow, spawner, Stopped, tellQuestions, type Run } from './run.ts'
+import { createRun, endProcesses, insist, listener, ownRow, spawner, Stopped, tellQuestions, wantRelay, type Run } from './run.ts'
 import { openTranscript } from './transcript.ts'
 import { addMessage, type TranscriptSession } from './transcriptWriter.ts'
 import { AgentFailure, type TurnUsage } from './types.ts'
@@ -110,11 +110,11 @@ async function firstText(tx: Transaction, session: SessionRow, resumed: boolean,
 }
 
 async function turn(run: Run, text: string, isLast = false): Promise<void> {
+  run.relaySettings = await readContextRelay(run.parts.db)
   if (run.isStopping) throw new Stopped()
   run.words.begin()
   const ended = run.link!.prompt(text)
   run.turn = ended.catch(() => {})
-  const relaying = watchContext(run)
   // The hand-over was asked for before the agent was ready.
   if (run.wantsRelay && !isLast) void run.link!.cancel()
   try {
@@ -124,7 +124,6 @@ async function turn(run: Run, text: string, isLast = false): Promise<void> {
     if (run.isStopping) throw new Stopped()
     if (stopReason === 'cancelled' && !run.wantsRelay && (await listWaitingMessages(run.parts.db, run.id)).length === 0) throw new Cancelled()
   } finally {
-    relaying()
     run.turn = undefined
     if (!run.link!.exited) await endProcesses(run)
   }
@@ -132,26 +131,6 @@ async function turn(run: Run, text: string, isLast = false): Promise<void> {
 
 /** The agent itself ended its turn as cancelled, though nobody here asked for it. */
 class Cancelled extends Error {}
-
-/** Hands over by itself when the context fills up in the middle of a turn. Returns the function that ends the watch. */
-function watchContext(run: Run): () => void {
-  let isOver = false
-  const look = async () => {
-    const settings = await readContextRelay(run.parts.db)
-    while (!isOver) {
-      if (run.context.isFull(settings)) return wantRelay(run)
-      await delay(500, undefined, { ref: false })
-    }
-  }
-  void look().catch(error => run.parts.log('error', 'A session\'s context could not be watched.', { cause: String(error) }))
-  return () => { isOver = true }
-}
-
-function wantRelay(run: Run): void {
-  if (run.wantsRelay) return
-  run.wantsRelay = true
-  void run.link?.cancel()
-}
 
 async function keepUsage(run: Run, usage: TurnUsage | null): Promise<void> {
   const { id } = run
