@@ -36,6 +36,7 @@ export const nouns: readonly Noun[] = [
   { name: 'events', alias: 'event', summary: 'Follow what happens, live', group: 'Automate', load: () => import('./commands/events.ts') },
   { name: 'api', summary: 'Call any route of the API', group: 'Automate', load: () => import('./commands/api.ts') },
   { name: 'keys', alias: 'key', summary: 'Manage API keys for programs', group: 'Automate', load: () => import('./commands/keys.ts') },
+  { name: 'mcp', summary: 'Give a program the board as tools (MCP)', group: 'Automate', load: () => import('./commands/mcp.ts') },
   { name: 'users', alias: 'user', summary: 'Manage the accounts of a server', group: 'Run a server', load: () => import('./commands/users.ts') },
   { name: 'serve', summary: 'Run a server', group: 'Run a server', load: () => import('./commands/serve.ts') },
   { name: 'completion', summary: 'Complete commands, columns and cards in your shell', group: 'Automate', load: () => import('./commands/completion.ts') },

@@ -1,5 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { InferOutput } from 'valibot'
 import { Problem } from '../contract/errors.ts'
+import type { ContextRelay } from '../contract/settings.ts'
 import { append } from '../events/outbox.ts'
 import { spawnTree, type Child } from '../process/spawn.ts'
 import { stopTree } from '../process/stop.ts'
@@ -35,6 +37,8 @@ export interface Run {
   /** The session's rows belong to somebody else from now on: it has been ended. */
   isStopping: boolean
   wantsRelay: boolean
+  /** When it hands over by itself. */
+  relaySettings?: InferOutput<typeof ContextRelay>
   /** What of the session's cost is on its credential's account already, in US dollars. */
   countedUsd: number
   /** Does one thing after the other, and after what was asked for before. */
@@ -87,6 +91,7 @@ export const listener = (run: Run): AgentListener => ({
   update: update => {
     run.words.hear(update)
     run.context.hear(update)
+    if (run.relaySettings && run.context.isFull(run.relaySettings)) wantRelay(run)
     return run.transcript!.take(update)
   },
   permission: request => {
@@ -99,10 +104,21 @@ export const listener = (run: Run): AgentListener => ({
   },
 })
 
+/** Has the session hand over: its present turn is cancelled. */
+export function wantRelay(run: Run): void {
+  if (run.wantsRelay) return
+  run.wantsRelay = true
+  void run.link?.cancel()
+}
+
 /** Keeps on the session and the card what the agent waits for a person to decide, or that it goes on. */
 export function tellQuestions(run: Run): void {
   const { log } = run.parts
-  void run.inOrder(() => run.isStopping ? Promise.resolve() : insist(run, tx => writeQuestion(run, tx))).catch(error => log('error', 'What an agent waits for could not be kept.', { cause: String(error) }))
+  void run.inOrder(async () => {
+    // Who is told of a question finds the tool call that it is about in the transcript.
+    await run.transcript?.settle().catch(() => {})
+    if (!run.isStopping) await insist(run, tx => writeQuestion(run, tx))
+  }).catch(error => log('error', 'What an agent waits for could not be kept.', { cause: String(error) }))
 }
 
 async function writeQuestion(run: Run, tx: Transaction): Promise<void> {

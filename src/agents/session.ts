@@ -18,7 +18,7 @@ import { prepare, type SessionParts } from './preparation.ts'
 import { refinedPrompt } from './refinedPrompt.ts'
 import { withRecap } from './recap.ts'
 import { handoffRequest, handOver } from './relay.ts'
-import { createRun, endProcesses, insist, listener, ownRow, spawner, Stopped, tellQuestions, type Run } from './run.ts'
+import { createRun, endProcesses, insist, listener, ownRow, spawner, Stopped, tellQuestions, wantRelay, type Run } from './run.ts'
 import { openTranscript } from './transcript.ts'
 import { addMessage, type TranscriptSession } from './transcriptWriter.ts'
 import { AgentFailure, type TurnUsage } from './types.ts'
@@ -80,10 +80,12 @@ async function live(run: Run): Promise<void> {
 /** Starts the agent and opens its session. Returns what to tell it first. */
 async function open(run: Run): Promise<string> {
   const { parts: { db }, id } = run
-  const session = await insist(run, tx => run.isStopping ? Promise.resolve(undefined) : change(tx, id, { status: 'running' }, 'running'))
+  const { session, isFirst } = await insist(run, async tx => {
+    const before = run.isStopping ? undefined : await readSession(tx, id)
+    return { session: before && await change(tx, id, { status: 'running' }, 'running'), isFirst: before?.startedAt === null }
+  })
   if (!session) throw new Stopped()
   run.countedUsd = session.costUsd ?? 0
-  const isFirst = session.agentSessionId === null && session.messageCount === 0
   const launch = await prepare(run.parts, session)
   if (run.isStopping) throw new Stopped()
   run.transcript = openTranscript(db, transcriptOf(session), launch.secrets)
@@ -102,17 +104,19 @@ async function firstText(tx: Transaction, session: SessionRow, resumed: boolean,
   for (let each = await takeWaitingMessage(tx, session.id); each; each = await takeWaitingMessage(tx, session.id)) messages.push(each.content)
   if (session.purpose === 'terminal') return session.prompt
   if (resumed) return messages.join('\n\n') || goOnPrompt
-  if (isFirst || messages.length === 0) await addMessage(tx, transcriptOf(session), 'user', session.prompt)
+  if (isFirst) await addMessage(tx, transcriptOf(session), 'user', session.prompt)
   const prompt = isFirst ? session.prompt : await withRecap(tx, session.prompt, session)
   return [prompt, ...messages].join('\n\n')
 }
 
-async function turn(run: Run, text: string): Promise<void> {
+async function turn(run: Run, text: string, isLast = false): Promise<void> {
+  run.relaySettings = await readContextRelay(run.parts.db)
   if (run.isStopping) throw new Stopped()
   run.words.begin()
   const ended = run.link!.prompt(text)
   run.turn = ended.catch(() => {})
-  const relaying = watchContext(run)
+  // The hand-over was asked for before the agent was ready.
+  if (run.wantsRelay && !isLast) void run.link!.cancel()
   try {
     const { stopReason, usage } = await ended
     await run.transcript!.settle()
@@ -120,7 +124,6 @@ async function turn(run: Run, text: string): Promise<void> {
     if (run.isStopping) throw new Stopped()
     if (stopReason === 'cancelled' && !run.wantsRelay && (await listWaitingMessages(run.parts.db, run.id)).length === 0) throw new Cancelled()
   } finally {
-    relaying()
     run.turn = undefined
     if (!run.link!.exited) await endProcesses(run)
   }
@@ -128,26 +131,6 @@ async function turn(run: Run, text: string): Promise<void> {
 
 /** The agent itself ended its turn as cancelled, though nobody here asked for it. */
 class Cancelled extends Error {}
-
-/** Hands over by itself when the context fills up in the middle of a turn. Returns the function that ends the watch. */
-function watchContext(run: Run): () => void {
-  let isOver = false
-  const look = async () => {
-    const settings = await readContextRelay(run.parts.db)
-    while (!isOver) {
-      if (run.context.isFull(settings)) return wantRelay(run)
-      await delay(500, undefined, { ref: false })
-    }
-  }
-  void look().catch(error => run.parts.log('error', 'A session\'s context could not be watched.', { cause: String(error) }))
-  return () => { isOver = true }
-}
-
-function wantRelay(run: Run): void {
-  if (run.wantsRelay) return
-  run.wantsRelay = true
-  void run.link?.cancel()
-}
 
 async function keepUsage(run: Run, usage: TurnUsage | null): Promise<void> {
   const { id } = run
@@ -190,7 +173,7 @@ async function finish({ parts: { agents } }: Run, tx: Transaction, row: SessionR
 async function relay(run: Run): Promise<undefined> {
   const { parts: { db, agents } } = run
   const settings = await readContextRelay(db)
-  await turn(run, handoffRequest(settings))
+  await turn(run, handoffRequest(settings), true)
   const handoff = run.words.text()
   await run.inOrder(() => insist(run, async tx => {
     const row = await ownRow(run, tx)

@@ -40,7 +40,7 @@ export async function findKanban(db: Reader, ref: CardRef): Promise<CardRow> {
 export async function create(tx: Transaction, agents: Agents, card: NewCard, automation = false): Promise<CardRow> {
   const column = await columnForNewCard(tx, card, automation)
   const deferred = card.deferred ?? automation
-  if ((card.kind === 'terminal') !== (card.command !== undefined && card.command !== null)) throw invalid('command', card.kind === 'terminal' ? 'is required for a terminal card' : 'is for terminal cards only')
+  if ((card.kind === 'terminal') !== (typeof card.command === 'string')) throw invalid('command', card.kind === 'terminal' ? 'is required for a terminal card' : 'is for terminal cards only')
   const id = await insertCard(tx, {
     ...card, deferred, boardId: column.boardId, columnId: column.id, labels: JSON.stringify(card.labels ?? []), groupId: card.groupId ?? null, unread: automation,
     autoMode: card.autoMode ?? false, pipeline: JSON.stringify(initialSteps(await listColumns(tx, column.boardId))),

@@ -1,9 +1,12 @@
 const tails = new Map<string, Promise<unknown>>()
 
 /** Runs the works on one thing after each other, however each ends. */
-export function inTurn<T>(thing: string, work: () => Promise<T>): Promise<T> {
+export async function inTurn<T>(thing: string, work: () => Promise<T>): Promise<T> {
   const result = (tails.get(thing) ?? Promise.resolve()).then(work, work)
-  const tail = result.catch(() => {}).then(() => { if (tails.get(thing) === tail) tails.delete(thing) })
-  tails.set(thing, tail)
-  return result
+  tails.set(thing, result)
+  try {
+    return await result
+  } finally {
+    if (tails.get(thing) === result) tails.delete(thing)
+  }
 }

@@ -66,7 +66,7 @@ export async function spawnTree(options: SpawnOptions, db: Database): Promise<Ch
     const pid = started.pid!
     const child = { runId, pid, stdin: started.stdin, stdout: started.stdout!, stderr: started.stderr!, exited: exitOf(started), tree: treeOf(runId, pid), forget }
     void noteProcess(db, child.tree, pid)
-    void child.exited.then(async () => { if (await isGone(child.tree)) await forget() })
+    void forgetAtEnd(child)
     return child
   } catch (error) {
     await forget()
@@ -88,18 +88,24 @@ async function launch({ command, cwd, env, stdin }: SpawnOptions, runId: string)
   }
 }
 
-async function toLaunchFailed(error: unknown, program: string, cwd: string): Promise<LaunchFailed> {
-  const { code } = error as NodeJS.ErrnoException
-  const hasFolder = await stat(cwd).then(found => found.isDirectory(), () => false)
-  if (!hasFolder) return new LaunchFailed('folder', 'The folder to work in does not exist.', error)
-  if (code === 'ENOENT') return new LaunchFailed('missing', `${program} was not found.`, error)
-  if (code === 'EACCES') return new LaunchFailed('forbidden', `${program} may not be run.`, error)
-  return new LaunchFailed('failed', `${program} could not be started${code === undefined ? '' : ` (${code})`}.`, error)
+async function toLaunchFailed(cause: unknown, program: string, cwd: string): Promise<LaunchFailed> {
+  const { code } = cause as NodeJS.ErrnoException
+  const folder = await stat(cwd).catch(() => undefined)
+  if (!folder?.isDirectory()) return new LaunchFailed('folder', 'The folder to work in does not exist.', cause)
+  if (code === 'ENOENT') return new LaunchFailed('missing', `${program} was not found.`, cause)
+  if (code === 'EACCES') return new LaunchFailed('forbidden', `${program} may not be run.`, cause)
+  return new LaunchFailed('failed', `${program} could not be started${code === undefined ? '' : ` (${code})`}.`, cause)
 }
 
 function treeOf(runId: string, pid: number): Tree {
   const startedAt = startOf(pid)
   return { runId, leader: pid, since: startedAt, seen: new Map(startedAt === undefined ? [] : [[pid, startedAt]]) }
+}
+
+/** Takes a run off the record whose first process ended without leaving anything. */
+async function forgetAtEnd({ exited, tree, forget }: Child): Promise<void> {
+  await exited
+  if (await isGone(tree)) await forget()
 }
 
 /** Keeps which process began the run. On Linux the marker leads to the tree without it, so a failure costs nothing there. */

@@ -24,26 +24,28 @@ const stopping = new WeakMap<Child, Promise<boolean>>()
  * Resolves to whether all are gone; what the kernel holds on to stays on record for the next start.
  */
 export function stopTree(child: Child, options: StopOptions = {}): Promise<boolean> {
-  const present = stopping.get(child)
-  if (present) return present
-  const stop = stopOnce(child, options)
+  const stop = stopping.get(child) ?? stopOnce(child, options)
   stopping.set(child, stop)
-  void stop.then(isGone => { if (!isGone) stopping.delete(child) }, () => stopping.delete(child))
   return stop
 }
 
 async function stopOnce(child: Child, { graceMs = 1500, termMs = 1500 }: StopOptions): Promise<boolean> {
-  if (child.stdin) {
-    // What has neither the marker nor its parents is known only by having been seen before.
-    await findMembers([child.tree])
-    child.stdin.end()
-    const given = new AbortController()
-    await Promise.race([child.exited, delay(graceMs, undefined, { signal: given.signal }).catch(() => {})])
-    given.abort()
+  let isGone = false
+  try {
+    if (child.stdin) {
+      // What has neither the marker nor its parents is known only by having been seen before.
+      await findMembers([child.tree])
+      child.stdin.end()
+      const given = new AbortController()
+      await Promise.race([child.exited, delay(graceMs, undefined, { signal: given.signal }).catch(() => {})])
+      given.abort()
+    }
+    isGone = await endTrees([child.tree], termMs) === 0
+    if (isGone) await child.forget()
+    return isGone
+  } finally {
+    if (!isGone) stopping.delete(child)
   }
-  const left = await endTrees([child.tree], termMs)
-  if (left === 0) await child.forget()
-  return left === 0
 }
 
 /** Sends TERM to all processes of the trees, after `termMs` KILL to those that are left, again and again, and tells how many withstood that. */

@@ -71,8 +71,10 @@ export const listActiveAgents = (db: Reader, projectId: number): Promise<ActiveA
    WHERE s.ended_at IS NULL AND s.project_id = ? AND s.purpose <> 'pre' ORDER BY s.id`, [projectId])
 
 /** What a project's agents have used so far. */
-export const readProjectTokens = async (db: Reader, projectId: number): Promise<{ total: number; sessions: number }> =>
-  await db.get<{ total: number; sessions: number }>('SELECT total, sessions FROM project_tokens WHERE project_id = ?', [projectId]) ?? { total: 0, sessions: 0 }
+export async function readProjectTokens(db: Reader, projectId: number): Promise<{ total: number; sessions: number }> {
+  const row = await db.get<{ total: number; sessions: number }>('SELECT total, sessions FROM project_tokens WHERE project_id = ?', [projectId])
+  return { total: row?.total ?? 0, sessions: row?.sessions ?? 0 }
+}
 
 /** Commands that an agent announced in a project, as JSON text. */
 export const writeAnnouncedCommands = async (tx: Transaction, projectId: number, agent: string, commands: string): Promise<void> => {

@@ -152,7 +152,7 @@ test('a worktree in a conflict of its own, or in which Git is at work, is not to
   rmSync(git(worktree, 'rev-parse', '--git-path', 'index.lock'))
   commit(project.path, 'README', 'Main.\n')
   commit(worktree, 'README', 'Card.\n')
-  expect(() => git(worktree, 'merge', 'main')).toThrow()
+  expect(() => git(worktree, 'merge', 'main')).toThrow(/Command failed/)
   const before = state()
   await expect(card.merge()).rejects.toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('conflicts of its own') })
   expect(state()).toBe(before)
@@ -216,7 +216,7 @@ test('hooks, merge drivers, external diffs and monitors that the agent planted d
   expect(readFileSync(join(project.path, 'src/one'), 'utf8')).toBe('zero\none\ntwo\n')
   expect(existsSync(ran) ? readFileSync(ran, 'utf8') : 'nothing ran').toBe('nothing ran')
   // The bait is live: git itself takes it.
-  expect(() => git(worktree, 'commit', '--allow-empty', '-q', '-m', 'x')).toThrow()
+  expect(() => git(worktree, 'commit', '--allow-empty', '-q', '-m', 'x')).toThrow(/Command failed/)
   expect(existsSync(ran)).toBe(true)
 })
 

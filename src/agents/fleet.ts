@@ -1,0 +1,96 @@
+import { end, type Agents, type Ending } from '../domain/sessions.ts'
+import type { Database, Transaction } from '../store/database.ts'
+import { listOpenSessions, readSession, type SessionRow } from '../store/sessions.ts'
+import type { Log, SessionParts } from './preparation.ts'
+import { createQueue } from './queue.ts'
+import { startSession, type LiveSession } from './session.ts'
+
+const retryMs = 1000
+const interrupted: Ending = { status: 'interrupted', statusReason: 'server_restart', detail: 'The server stopped while the agent was at work.' }
+const lost: Ending = { status: 'failed', statusReason: 'crashed', detail: 'The server lost the agent; its log tells more.' }
+
+/** The sessions whose agents run here, and those that wait for their turn. */
+export interface Fleet {
+  /** The session of this id, if its agent runs here. */
+  live(id: number): LiveSession | undefined
+  /** Looks which sessions are to be started, and which agents to be ended. */
+  wake(): void
+  /** Takes up work: agents reach the server at this address. */
+  start(url: string, log: Log): void
+  /** Ends every agent; what was open becomes interrupted. Takes at most 8 s. */
+  stop(): Promise<void>
+}
+
+type Parts = Omit<SessionParts, 'url' | 'log'>
+
+/** What the rows of sessions say is what it does: no row says that an agent runs for which none does, and the other way round. */
+export function createFleet(parts: Parts): Fleet {
+  const { db, agents, config } = parts
+  const running = new Map<number, LiveSession>()
+  const queue = createQueue(config.agentSlots)
+  const state = { at: undefined as { url: string; log: Log } | undefined, isStopping: false }
+  const look = async () => {
+    const open = await listOpenSessions(db)
+    const ids = new Set(open.map(({ id }) => id))
+    for (const session of running.values()) if (!ids.has(session.id)) void session.stop()
+    for (const { id, status } of open) if (status !== 'queued' && !running.has(id)) await db.transaction(tx => endLost(tx, agents, id, () => !running.has(id) && !state.isStopping))
+    queue.keep(open.filter(({ status }) => status === 'queued'))
+    if (!state.isStopping) for (const { id } of queue.next([...running.values()])) launch(open.find(row => row.id === id)!)
+  }
+  const launch = (row: SessionRow) => {
+    const session = startSession({ ...parts, ...state.at! }, row)
+    running.set(row.id, session)
+    void session.over.finally(() => {
+      running.delete(row.id)
+      wake()
+    })
+  }
+
+  const { wake, atRest } = whileNews(look, error => state.at!.log('error', 'Sessions could not be looked at.', { cause: error instanceof Error ? error.stack : String(error) }), () => state.at !== undefined && !state.isStopping)
+
+  return {
+    live: id => running.get(id), wake,
+    start: (url, log) => {
+      state.at = { url, log }
+      wake()
+    },
+    stop: async () => {
+      state.isStopping = true
+      await atRest()
+      await interruptAll(db, agents)
+      await Promise.all([...running.values()].map(session => session.stop()))
+    },
+  }
+}
+
+/** Looks once more for whatever wakes it while it looks, and again after a failure; never twice at the same time. */
+function whileNews(look: () => Promise<void>, onError: (error: unknown) => void, isAwake: () => boolean): { wake(): void; atRest(): Promise<void> } {
+  let isNews = false
+  let looking: Promise<void> | undefined
+  const lookOn = async () => {
+    while (isNews) {
+      isNews = false
+      await look().catch(error => {
+        onError(error)
+        setTimeout(wake, retryMs).unref()
+      })
+    }
+    looking = undefined
+  }
+  const wake = () => {
+    isNews = true
+    if (isAwake()) looking ??= lookOn()
+  }
+  return { wake, atRest: () => looking ?? Promise.resolve() }
+}
+
+/** Ends every open session as interrupted. */
+export const interruptAll = (db: Database, agents: Agents): Promise<void> => db.transaction(async tx => {
+  for (const { id } of await listOpenSessions(tx)) await end(tx, agents, id, interrupted, true)
+})
+
+/** Nothing runs for a session that says so: it must not say so any longer. */
+async function endLost(tx: Transaction, agents: Agents, id: number, isLost: () => boolean): Promise<void> {
+  const row = await readSession(tx, id)
+  if (row && row.status !== 'queued' && isLost()) await end(tx, agents, id, lost, true)
+}

@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually } from '../helper.ts'
+import { startAgentBoard, type AgentBoard } from './agentBoard.ts'
+
+let board: AgentBoard
+beforeAll(async () => {
+  board = await startAgentBoard({ 'resumable': { fixture: 'resumable' }, 'well': { fixture: 'well-behaved' }, 'slow': { fixture: 'permission-first' }, 'crash': { fixture: 'crash-in-turn' }, 'forever': { fixture: 'forever' } })
+}, 30_000)
+afterAll(() => board.close())
+
+const ref = (cardId: string) => ({ projectId: board.projectId, cardId })
+const said = async (cardId: string, role: string) => (await board.messages(cardId)).filter(message => message.role === role).map(({ content }) => content)
+
+test('a message to a session that has ended goes on with it where the agent can resume', async () => {
+  const { id } = await board.start('resumable', { prompt: 'First thing.' })
+  await board.untilStatus(id, 'completed')
+  expect(await board.client.agents.send({ ...ref(id), content: 'Second thing.' })).toMatchObject({ role: 'user', content: 'Second thing.' })
+  await board.until(id, 'the second answer', card => card.status === 'completed')
+  await eventually('the second answer', async () => (await said(id, 'agent')).length === 2)
+  expect((await said(id, 'agent'))[1]).toBe('Noted. You said 2 things, the first was: First thing.')
+  expect(await said(id, 'user')).toEqual(['First thing.', 'Second thing.'])
+  expect((await board.card(id)).sessions).toHaveLength(1)
+})
+
+test('a message to an agent that cannot resume begins a new session with it, and what the last one said', async () => {
+  const { id } = await board.start('well', { prompt: 'First thing.' })
+  await board.untilStatus(id, 'completed')
+  await board.client.agents.send({ ...ref(id), content: 'Second thing.' })
+  const card = await board.until(id, 'the second session', found => found.sessions.length === 2 && found.status === 'completed')
+  expect(card.sessions.map(({ status }) => status)).toEqual(['completed', 'completed'])
+  const { content } = (await board.client.agents.messages({ ...ref(id), sessionId: card.sessions[1]!.id })).find(({ role, content: text }) => role === 'user' && text.includes('First thing.'))!
+  expect(content).toMatch(/First thing\.[\s\S]*I wrote hello\.txt as asked\./)
+})
+
+test('a message during a turn waits for the turn\'s end', async () => {
+  const { id } = await board.start('slow')
+  await board.untilStatus(id, 'waiting')
+  expect(await board.client.agents.send({ ...ref(id), content: 'And then this.' })).toMatchObject({ role: 'user', content: 'And then this.' })
+  expect((await board.card(id)).status).toBe('waiting')
+  await board.client.agents.approvePlan({ ...ref(id), approved: true })
+  await eventually('the second question', async () => (await said(id, 'agent')).length === 1 && (await board.card(id)).status === 'waiting')
+  await board.client.agents.approvePlan({ ...ref(id), approved: false })
+  await board.untilStatus(id, 'completed')
+  expect(await said(id, 'agent')).toEqual(['Written.', 'Then I leave it.'])
+  expect((await board.card(id)).sessions).toHaveLength(1)
+})
+
+test('retry goes on with the latest session, and relaunch starts anew', async () => {
+  const { id } = await board.start('resumable', { prompt: 'First thing.' })
+  await board.untilStatus(id, 'completed')
+  await board.client.agents.retry(ref(id))
+  await eventually('the second answer', async () => (await said(id, 'agent')).length === 2)
+  await board.untilStatus(id, 'completed')
+  expect((await board.card(id)).sessions).toHaveLength(1)
+  await board.client.agents.relaunch(ref(id))
+  await board.until(id, 'the second session', card => card.sessions.length === 2 && card.status === 'completed')
+  expect((await said(id, 'agent')).at(-1)).toBe('Noted. You said 1 things, the first was: First thing.')
+})
+
+test('retry after a crash begins a new session where the agent cannot resume', async () => {
+  const { id } = await board.start('crash')
+  await board.untilStatus(id, 'failed')
+  await board.client.cards.update({ ...ref(id), agent: 'well' })
+  await board.client.agents.retry(ref(id))
+  expect((await board.until(id, 'the second session', card => card.status === 'completed')).sessions.map(({ agent, status }) => [agent, status])).toEqual([['crash', 'failed'], ['well', 'completed']])
+})
+
+test('what needs a card without a running agent is refused while one runs', async () => {
+  const { id } = await board.start('forever')
+  await board.untilStatus(id, 'running')
+  for (const refused of [board.client.agents.retry(ref(id)), board.client.agents.relaunch(ref(id)), board.client.agents.merge(ref(id))]) await expect(refused).rejects.toMatchObject({ code: 'AGENT_ALREADY_RUNNING' })
+  await board.client.agents.cancel(ref(id))
+  await board.client.cards.archive(ref(id))
+  await expect(board.client.agents.send({ ...ref(id), content: 'Hello?' })).rejects.toMatchObject({ code: 'CONFLICT' })
+  await expect(board.client.agents.retry(ref(id))).rejects.toMatchObject({ code: 'CONFLICT' })
+  await board.untilNoneRuns()
+})
+
+test('a summary is what the agent said last, or is asked of it while it is at work', async () => {
+  const { id } = await board.start('well')
+  await board.untilStatus(id, 'completed')
+  expect(await board.client.agents.summary(ref(id))).toEqual({ summary: 'I wrote hello.txt as asked.' })
+  const waiting = await board.start('slow')
+  await board.untilStatus(waiting.id, 'waiting')
+  const asked = board.client.agents.summary(ref(waiting.id))
+  await board.client.agents.approvePlan({ ...ref(waiting.id), approved: true })
+  await eventually('the question of the summary\'s turn', async () => (await said(waiting.id, 'agent')).length === 1 && (await board.card(waiting.id)).status === 'waiting')
+  await board.client.agents.approvePlan({ ...ref(waiting.id), approved: false })
+  expect(await asked).toEqual({ summary: 'Then I leave it.' })
+  const idle = await board.client.cards.create({ projectId: board.projectId, title: 'Idle' })
+  expect(await board.client.agents.summary(ref(idle.id))).toEqual({ summary: '' })
+})
+
+test('a message that follows a cancel at once reaches a fresh turn', async () => {
+  const { id } = await board.start('forever')
+  await board.untilStatus(id, 'running')
+  await board.client.agents.cancel(ref(id))
+  await board.client.cards.update({ ...ref(id), agent: 'well' })
+  await board.client.agents.send({ ...ref(id), content: 'Do something else.' })
+  const card = await board.untilStatus(id, 'completed')
+  expect(card.sessions.map(({ status }) => status)).toEqual(['cancelled', 'completed'])
+  await board.untilNoneRuns()
+})

@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually } from '../helper.ts'
+import { startAgentBoard, type AgentBoard } from './agentBoard.ts'
+
+let board: AgentBoard
+beforeAll(async () => {
+  board = await startAgentBoard({ planner: { fixture: 'refining' }, forever: { fixture: 'forever' } })
+}, 30_000)
+afterAll(() => board.close())
+
+const create = (agent: string, prompt = 'Mend the roof.') => board.client.cards.create({ projectId: board.projectId, title: 'Roof', prompt, agent })
+const messages = (sessionId: string) => board.client.preSessions.messages({ projectId: board.projectId, sessionId })
+const answers = (sessionId: string, count: number) => eventually(`${count} answers`, async () => (await messages(sessionId)).filter(({ role }) => role === 'agent').length === count)
+
+test('a prompt is refined in a talk with a planning agent, and accepted', async () => {
+  const card = await create('planner')
+  const { sessionId, ...started } = await board.client.preSessions.start({ projectId: board.projectId, cardId: card.id })
+  expect(started).toMatchObject({ cardId: card.id, status: 'running', prompt: null })
+  await answers(sessionId, 1)
+  expect(await board.card(card.id)).toMatchObject({ status: 'idle', sessions: [] })
+  expect(await board.client.preSessions.send({ projectId: board.projectId, sessionId, content: 'With tiles.' })).toMatchObject({ role: 'user', content: 'With tiles.' })
+  await answers(sessionId, 2)
+  await eventually('the end of the turn', async () => (await board.card(card.id)).locks.length === 0)
+  const accepted = await board.client.preSessions.accept({ projectId: board.projectId, sessionId })
+  expect(accepted.prompt).toBe('Mend the roof, round 2:\nWith tiles.')
+  expect(await board.messages(card.id)).toEqual([])
+  await expect(board.client.preSessions.send({ projectId: board.projectId, sessionId, content: 'More?' })).rejects.toMatchObject({ code: 'CONFLICT' })
+  await board.untilNoneRuns()
+})
+
+test('a pre-session that is cancelled leaves the card as it is', async () => {
+  const card = await create('forever')
+  const { sessionId } = await board.client.preSessions.start({ projectId: board.projectId, cardId: card.id })
+  await eventually('the planning agent', () => board.processes().length > 0)
+  expect((await board.card(card.id)).locks).toMatchObject([{ kind: 'pre-session', holder: 'forever' }])
+  await expect(board.client.preSessions.accept({ projectId: board.projectId, sessionId })).rejects.toMatchObject({ code: 'AGENT_ALREADY_RUNNING' })
+  await expect(board.client.preSessions.start({ projectId: board.projectId, cardId: card.id })).rejects.toMatchObject({ code: 'AGENT_ALREADY_RUNNING' })
+  await board.client.preSessions.cancel({ projectId: board.projectId, sessionId })
+  await board.untilNoneRuns()
+  expect(await board.card(card.id)).toMatchObject({ prompt: 'Mend the roof.', status: 'idle', locks: [] })
+})
+
+test('deleting a card ends its pre-session', async () => {
+  const card = await create('forever')
+  const { sessionId } = await board.client.preSessions.start({ projectId: board.projectId, cardId: card.id })
+  await eventually('the planning agent', () => board.processes().length > 0)
+  await board.client.cards.delete({ projectId: board.projectId, cardId: card.id, force: true })
+  await board.untilNoneRuns()
+  await expect(messages(sessionId)).rejects.toMatchObject({ code: 'PRE_SESSION_NOT_FOUND' })
+})
+
+test('a pre-session is not to be had of another project, nor of a work session', async () => {
+  const { id } = await board.start('planner')
+  const { sessions } = await board.untilStatus(id, 'completed')
+  await expect(messages(sessions[0]!.id)).rejects.toMatchObject({ code: 'PRE_SESSION_NOT_FOUND' })
+})

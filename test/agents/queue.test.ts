@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually } from '../helper.ts'
+import { startAgentBoard, type AgentBoard, type Card } from './agentBoard.ts'
+
+let board: AgentBoard
+beforeAll(async () => {
+  board = await startAgentBoard({ forever: { fixture: 'forever' }, well: { fixture: 'well-behaved' } }, { agentSlots: 2 })
+}, 30_000)
+afterAll(() => board.close())
+
+const cancel = (cardId: string) => board.client.agents.cancel({ projectId: board.projectId, cardId })
+const statuses = (cards: readonly Card[]) => Promise.all(cards.map(async ({ id }) => (await board.card(id)).status))
+
+test('no more agents work than there are slots, and those that wait start in the order in which they were asked for', async () => {
+  const cards: Card[] = []
+  for (let number = 0; number < 5; number++) cards.push(await board.start('forever'))
+  await eventually('two running agents', async () => (await statuses(cards)).filter(status => status === 'running').length === 2)
+  expect(await statuses(cards)).toEqual(['running', 'running', 'queued', 'queued', 'queued'])
+  await cancel(cards[3]!.id)
+  expect(await board.card(cards[3]!.id)).toMatchObject({ status: 'cancelled', startedAt: null })
+  await cancel(cards[0]!.id)
+  await board.untilStatus(cards[2]!.id, 'running')
+  expect(await statuses(cards)).toEqual(['cancelled', 'running', 'running', 'cancelled', 'queued'])
+  expect(await board.client.agents.active({ projectId: board.projectId })).toMatchObject([{ cardId: cards[1]!.id, status: 'running' }, { cardId: cards[2]!.id }, { cardId: cards[4]!.id, status: 'queued' }])
+  await cancel(cards[1]!.id)
+  await board.untilStatus(cards[4]!.id, 'running')
+  for (const at of [2, 4]) await cancel(cards[at]!.id)
+  await board.untilNoneRuns()
+})
+
+test('a session that is asked for again goes to the end of the queue', async () => {
+  const [first, second] = [await board.start('forever'), await board.start('forever')]
+  await eventually('two running agents', async () => (await statuses([first, second])).every(status => status === 'running'))
+  const [third, fourth] = [await board.start('forever'), await board.start('forever')]
+  await cancel(third.id)
+  await board.client.agents.relaunch({ projectId: board.projectId, cardId: third.id })
+  await cancel(first.id)
+  await board.untilStatus(fourth.id, 'running')
+  expect((await board.card(third.id)).status).toBe('queued')
+  for (const { id } of [second, third, fourth]) await cancel(id)
+  await board.untilNoneRuns()
+})
+
+test('many cards at once all come to their end', async () => {
+  const cards = await Promise.all(Array.from({ length: 8 }, () => board.start('well')))
+  for (const { id } of cards) await board.untilStatus(id, 'completed', 40_000)
+  await board.untilNoneRuns()
+}, 60_000)

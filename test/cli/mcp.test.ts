@@ -1,0 +1,86 @@
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { resolve } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { newCard } from '../agentRows.ts'
+import { commandLine, type CommandLine } from '../commandLine.ts'
+import { startBoard, type TestBoard } from '../helper.ts'
+
+let server: TestBoard
+let cli: CommandLine
+let projectId: string
+let agentToken: string
+const clients: Client[] = []
+
+beforeAll(async () => {
+  server = await startBoard()
+  cli = commandLine({ BOARD_URL: server.url, BOARD_TOKEN: server.token })
+  ;({ projectId } = await newCard(server, 'First'))
+  const active = (await server.client.columns.list({ projectId })).find(({ columnType }) => columnType === 'active')!
+  const { id: cardId } = await server.client.cards.create({ projectId, title: 'Mine', columnId: active.id, deferred: true })
+  agentToken = (await server.client.agents.token({ projectId, cardId })).token
+})
+afterAll(async () => {
+  for (const client of clients) await client.close()
+  cli.close()
+  await server.close()
+})
+
+async function connect(args: string[], env: Record<string, string> = {}): Promise<Client> {
+  const client = new Client({ name: 'test', version: '1.0.0' })
+  await client.connect(new StdioClientTransport({ command: process.execPath, args: [resolve(import.meta.dirname, '../../bin/board.js'), 'mcp', ...args], env: { ...cli.env, ...env }, cwd: cli.home, stderr: 'ignore' }))
+  clients.push(client)
+  return client
+}
+const use = async (client: Client, name: string, input: Record<string, unknown> = {}) => {
+  const { isError, content } = await client.callTool({ name, arguments: input }) as { isError?: boolean; content: Array<{ text: string }> }
+  const value = JSON.parse(content[0]!.text)
+  return isError ? value.error.code : value
+}
+
+test('a person\'s program works in the current project and may name another', async () => {
+  const client = await connect(['-P', 'First'])
+  const { tools } = await client.listTools()
+  expect(tools.map(({ inputSchema }) => inputSchema.required ?? []).flat()).not.toContain('projectId')
+  expect((await use(client, 'list_cards')).cards.map(({ title }: { title: string }) => title)).toEqual(['First', 'Mine'])
+  const other = await newCard(server, 'Second')
+  expect((await use(client, 'list_cards', { projectId: other.projectId })).cards.map(({ title }: { title: string }) => title)).toEqual(['Second'])
+  expect((await use(client, 'create_card', { title: 'Made over stdio' })).deferred).toBe(true)
+})
+
+test('without a current project each call names one', async () => {
+  const client = await connect([])
+  expect((await client.listTools()).tools.every(({ inputSchema }) => inputSchema.required?.includes('projectId'))).toBe(true)
+  expect(await use(client, 'list_cards')).toBe('VALIDATION_FAILED')
+  expect((await use(client, 'list_cards', { projectId })).cards.length).toBeGreaterThan(1)
+})
+
+test('with --read-only nothing can be changed', async () => {
+  const client = await connect(['--read-only', '-P', projectId])
+  expect((await client.listTools()).tools.map(({ name }) => name).sort()).toEqual(['get_card', 'list_cards', 'list_columns', 'read_attachment'])
+  expect((await use(client, 'list_cards')).cards.length).toBeGreaterThan(1)
+  await expect(client.callTool({ name: 'create_card', arguments: { title: 'No' } })).rejects.toThrow(/no tool create_card/)
+})
+
+test('an agent works on its card', async () => {
+  const client = await connect([], { BOARD_TOKEN: agentToken })
+  expect((await use(client, 'get_card')).title).toBe('Mine')
+})
+
+test('stdout holds the protocol only, one answer for each request, whatever comes in', async () => {
+  const input = ['rubbish', '[]', '', '{"jsonrpc":"2.0","method":"notifications/initialized"}', '{"jsonrpc":"2.0","id":1,"method":"ping"}', '{"id":2,"method":"ping"}', '{"jsonrpc":"2.0","id":"x","method":"nonsense"}'].join('\n')
+  const { code, stdout } = await cli.board(['mcp'], { input })
+  expect(code).toBe(0)
+  const answers = stdout.trimEnd().split('\n').map(line => JSON.parse(line))
+  expect(answers.map(({ id, error }) => [id, error?.code])).toEqual([[null, -32_700], [null, -32_700], [1, undefined], [2, -32_000], ['x', -32_601]])
+})
+
+test('a token that is refused, and a server that is away, are told in the answers', async () => {
+  const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
+  const refused = await cli.board(['mcp'], { input: ping, env: { BOARD_TOKEN: 'svc_st_nonsense', BOARD_PROJECT: '' } })
+  expect(JSON.parse(refused.stdout).error).toEqual({ code: -32_000, message: expect.stringContaining('not valid') })
+  const away = await cli.board(['mcp'], { input: ping, env: { BOARD_URL: 'http://127.0.0.1:1' } })
+  expect(JSON.parse(away.stdout).error).toEqual({ code: -32_000, message: expect.stringContaining('No answer') })
+  const { key } = await server.client.keys.create({ name: 'k', scope: 'server', permissions: ['cards.read'] })
+  expect((await cli.board(['mcp'], { input: ping, env: { BOARD_TOKEN: key } })).code).toBe(4)
+})

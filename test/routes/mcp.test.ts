@@ -1,0 +1,199 @@
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { newCard, type TestCard } from '../agentRows.ts'
+import { startBoard, type Reply, type TestBoard } from '../helper.ts'
+import { follow } from '../liveSocket.ts'
+
+interface Place extends TestCard { token: string; columns: Record<'backlog' | 'active' | 'done', string> }
+
+let board: TestBoard
+let card: Place
+const clients: Client[] = []
+
+beforeAll(async () => {
+  board = await startBoard()
+  card = await activeCard()
+})
+afterAll(async () => {
+  for (const client of clients) await client.close()
+  await board.close()
+})
+
+async function activeCard(): Promise<Place> {
+  const { projectId } = await newCard(board, 'Other work')
+  const columns = Object.fromEntries((await board.client.columns.list({ projectId })).map(({ columnType, id }) => [columnType, id])) as Place['columns']
+  const { id: cardId } = await board.client.cards.create({ projectId, title: 'My card', prompt: 'Write a poem', labels: ['art'], columnId: columns.active, deferred: true })
+  return { projectId, cardId, columns, token: (await board.client.agents.token({ projectId, cardId })).token }
+}
+
+/** A client of the protocol's own package. */
+async function connect(token: string): Promise<Client> {
+  const client = new Client({ name: 'test', version: '1.0.0' })
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${board.url}/api/mcp`), { requestInit: { headers: { authorization: `Bearer ${token}` } } }))
+  clients.push(client)
+  return client
+}
+type Answer = { isError?: boolean; content: Array<{ type: string; text?: string; data?: string; mimeType?: string }> }
+const call = async (client: Client, name: string, input: Record<string, unknown> = {}) => await client.callTool({ name, arguments: input }) as Answer
+async function use(client: Client, name: string, input?: Record<string, unknown>) {
+  const { isError, content } = await call(client, name, input)
+  expect(isError, content[0]!.text).toBeFalsy()
+  return JSON.parse(content[0]!.text!)
+}
+async function failure(client: Client, name: string, input?: Record<string, unknown>): Promise<string> {
+  const { isError, content } = await call(client, name, input)
+  expect(isError).toBe(true)
+  return JSON.parse(content[0]!.text!).error.code
+}
+const send = (body: unknown, options: { token?: string | null; headers?: Record<string, string> } = {}): Promise<Reply> => board.request('POST', '/api/mcp', { token: card.token, body, ...options })
+
+describe('an agent', () => {
+  it('finds the board\'s tools, which name neither project nor card that it must', async () => {
+    const client = await connect(card.token)
+    expect(client.getServerVersion()).toMatchObject({ name: 'board' })
+    expect(client.getInstructions()).toContain('get_card')
+    const { tools } = await client.listTools()
+    expect(tools.map(({ name }) => name).sort()).toEqual(['attach_file', 'create_card', 'get_card', 'list_cards', 'list_columns', 'read_attachment', 'report_progress'])
+    for (const { name, description, inputSchema, annotations } of tools) {
+      expect(description, name).toMatch(/^[A-Z].*\.$/s)
+      expect(inputSchema, name).toMatchObject({ type: 'object', additionalProperties: false })
+      expect(inputSchema.required ?? [], name).not.toContain('cardId')
+      expect(Object.keys(inputSchema.properties ?? {}), name).not.toContain('projectId')
+      expect(annotations!.readOnlyHint, name).toBe(/^(get|list|read)/.test(name))
+    }
+    expect(tools.find(({ name }) => name === 'list_cards')!.inputSchema.properties!.columnId).toEqual({ type: 'string', pattern: '^[1-9]\\d{0,15}$' })
+  })
+
+  it('reads its card, and others of its project', async () => {
+    const client = await connect(card.token)
+    const mine = await use(client, 'get_card')
+    expect(mine).toMatchObject({ id: card.cardId, title: 'My card', prompt: 'Write a poem', labels: ['art'], columnType: 'active', attachments: [] })
+    const { cards, nextCursor } = await use(client, 'list_cards')
+    expect([cards.map(({ title }: { title: string }) => title), nextCursor]).toEqual([['Other work', 'My card'], null])
+    expect((await use(client, 'list_cards', { columnId: card.columns.active })).cards).toHaveLength(1)
+    expect((await use(client, 'list_cards', { limit: 1 })).nextCursor).toBe(cards[0].id)
+    expect((await use(client, 'get_card', { cardId: cards[0].id })).title).toBe('Other work')
+    expect((await use(client, 'get_card', { cardId: Number(cards[0].id) })).title).toBe('Other work')
+    expect((await use(client, 'list_columns')).map(({ columnType }: { columnType: string }) => columnType)).toEqual(['backlog', 'active', 'done'])
+  })
+
+  it('says what it does, which its card shows and an event tells', async () => {
+    const live = await follow(board.url, board.token, card.projectId)
+    await use(await connect(card.token), 'report_progress', { detail: 'Looking for rhymes' })
+    const { lastAgentAction } = await board.client.cards.get({ projectId: card.projectId, cardId: card.cardId })
+    expect(lastAgentAction).toEqual({ type: 'progress', at: expect.stringMatching(/Z$/), detail: 'Looking for rhymes' })
+    expect((await live.message('card.updated')).data.lastAgentAction).toEqual(lastAgentAction)
+    live.close()
+  })
+
+  it('creates cards that wait for a person, on the default board', async () => {
+    const client = await connect(card.token)
+    const created = await use(client, 'create_card', { title: 'Fix the meter', prompt: 'Line 3', labels: ['bug'], columnId: card.columns.active })
+    expect(created).toMatchObject({ title: 'Fix the meter', columnType: 'active', deferred: true, labels: ['bug'] })
+    expect(await board.client.cards.get({ projectId: card.projectId, cardId: created.id })).toMatchObject({ prompt: 'Line 3', unread: true, status: 'idle', useWorktree: true })
+    const foreign = await activeCard()
+    expect(await failure(client, 'create_card', { title: 'x', columnId: foreign.columns.backlog })).toBe('COLUMN_NOT_FOUND')
+    const { id: boardId } = await board.client.boards.create({ projectId: card.projectId, name: 'Second' })
+    const [column] = await board.client.columns.list({ projectId: card.projectId, boardId })
+    expect(await failure(client, 'create_card', { title: 'x', columnId: column!.id })).toBe('COLUMN_NOT_ON_DEFAULT_BOARD')
+  })
+
+  it('attaches files to its card and reads attachments', async () => {
+    const client = await connect(card.token)
+    const attached = await use(client, 'attach_file', { filename: '../poem.txt', text: 'Rosen sind rot \u{1f339}' })
+    expect(attached).toMatchObject({ filename: 'poem.txt', contentType: expect.stringContaining('text/plain'), cardId: card.cardId })
+    expect(await use(client, 'read_attachment', { attachmentId: attached.id })).toMatchObject({ filename: 'poem.txt', text: 'Rosen sind rot \u{1f339}' })
+    const bytes = Buffer.from([0, 255, 1, 254])
+    const binary = await use(client, 'attach_file', { filename: 'x.bin', base64: bytes.toString('base64') })
+    expect((await use(client, 'read_attachment', { attachmentId: binary.id })).base64).toBe(bytes.toString('base64'))
+    const png = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64')
+    const image = await use(client, 'attach_file', { filename: 'x.png', base64: png.toString('base64') })
+    expect((await call(client, 'read_attachment', { attachmentId: image.id })).content).toEqual([{ type: 'image', data: png.toString('base64'), mimeType: 'image/png' }])
+    expect((await use(client, 'get_card')).attachments.map(({ filename }: { filename: string }) => filename)).toEqual(['poem.txt', 'x.bin', 'x.png'])
+    expect(await failure(client, 'attach_file', { filename: 'x', text: 'x'.repeat(524_289) })).toBe('BODY_TOO_LARGE')
+    for (const input of [{}, { text: 'a', base64: 'YQ==' }, { base64: '!' }]) expect(await failure(client, 'attach_file', { filename: 'x', ...input })).toBe('VALIDATION_FAILED')
+  })
+
+  it('reaches nothing of other projects, and no other card with what it writes', async () => {
+    const client = await connect(card.token)
+    const foreign = await activeCard()
+    const { id: attachmentId } = await use(await connect(foreign.token), 'attach_file', { filename: 'secret.txt', text: 'secret' })
+    expect(await failure(client, 'get_card', { cardId: foreign.cardId })).toBe('CARD_NOT_FOUND')
+    expect(await failure(client, 'read_attachment', { attachmentId })).toBe('ATTACHMENT_NOT_FOUND')
+    for (const [name, input] of [['get_card', { projectId: foreign.projectId }], ['report_progress', { cardId: foreign.cardId, detail: 'x' }], ['attach_file', { cardId: foreign.cardId, filename: 'x', text: 'x' }], ['create_card', { projectId: foreign.projectId, title: 'x' }]] as const)
+      expect([name, await failure(client, name, input)]).toEqual([name, 'VALIDATION_FAILED'])
+  })
+
+  it('is told in the tool\'s answer what was wrong with its input, without it', async () => {
+    const client = await connect(card.token)
+    const { isError, content } = await call(client, 'create_card', { title: '', labels: ['secret-value', 7] })
+    expect(isError).toBe(true)
+    expect(JSON.parse(content[0]!.text!).error).toMatchObject({ code: 'VALIDATION_FAILED', details: expect.arrayContaining([{ path: 'title', message: 'must not be empty' }]) })
+    expect(content[0]!.text).not.toContain('secret-value')
+    await expect(call(client, 'no_such_tool')).rejects.toThrow(/no tool/)
+  })
+
+  it('is shut out as soon as its card leaves the active column', async () => {
+    const own = await activeCard()
+    const client = await connect(own.token)
+    await board.client.cards.move({ projectId: own.projectId, cardId: own.cardId, columnId: own.columns.done })
+    await expect(call(client, 'get_card')).rejects.toThrow(/401|UNAUTHENTICATED|Unauthorized/)
+  })
+})
+
+describe('a person', () => {
+  it('uses the same tools with the project and the card named, as far as the role allows', async () => {
+    const client = await connect(board.token)
+    const { tools } = await client.listTools()
+    for (const { name, inputSchema } of tools) expect(inputSchema.required, name).toContain('projectId')
+    expect((await use(client, 'get_card', { projectId: card.projectId, cardId: card.cardId })).title).toBe('My card')
+    expect(await failure(client, 'get_card', {})).toBe('VALIDATION_FAILED')
+    await use(client, 'report_progress', { projectId: card.projectId, cardId: card.cardId, detail: 'By hand' })
+    expect(await failure(client, 'list_cards', { projectId: '999999' })).toBe('PROJECT_NOT_FOUND')
+  })
+
+  it('who sees but does not work there reads only, and a stranger finds nothing', async () => {
+    const other = await startBoard()
+    const { token: owner } = await other.as().auth.setup({ email: 'root@example.org', password: 'root password' })
+    const [viewer, stranger] = [await other.as().auth.register({ email: 'v@example.org', password: 'a long password' }), await other.as().auth.register({ email: 's@example.org', password: 'a long password' })]
+    const { projectId, cardId } = await newCard(other, 'Work', owner)
+    await other.server.app.db.transaction(tx => tx.run('INSERT INTO project_members VALUES (?, ?, ?, ?)', [Number(projectId), Number(viewer.user.id), 'viewer', tx.now]))
+    const by = async (token: string, name: string, input: object) => {
+      const { body } = await other.request('POST', '/api/mcp', { token, body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: { projectId, ...input } } } })
+      return body.result.isError ? JSON.parse(body.result.content[0].text).error.code : 'done'
+    }
+    expect([await by(viewer.token, 'get_card', { cardId }), await by(viewer.token, 'create_card', { title: 'x' }), await by(viewer.token, 'report_progress', { cardId, detail: 'x' })]).toEqual(['done', 'FORBIDDEN', 'FORBIDDEN'])
+    for (const [name, input] of [['get_card', { cardId }], ['list_cards', {}], ['create_card', { title: 'x' }]] as const) expect(await by(stranger.token, name, input)).toBe('PROJECT_NOT_FOUND')
+    await other.close()
+  })
+})
+
+describe('the endpoint', () => {
+  it('is open to sign-ins and agents, not to API keys or nobody', async () => {
+    const ping = { jsonrpc: '2.0', id: 1, method: 'ping' }
+    const { key } = await board.client.keys.create({ name: 'k', scope: 'server', permissions: ['cards.read', 'agents.run'] })
+    expect((await send(ping)).body).toEqual({ jsonrpc: '2.0', id: 1, result: {} })
+    expect((await send(ping, { token: board.token })).status).toBe(200)
+    expect((await send(ping, { token: key })).body.error.code).toBe('INSUFFICIENT_PERMISSIONS')
+    expect((await send(ping, { token: null })).status).toBe(401)
+  })
+
+  it('answers JSON without a session, 202 to notifications, and 405 to who wants a stream', async () => {
+    const initialize = { jsonrpc: '2.0', id: 'a', method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'x', version: '1' } } }
+    const reply = await send(initialize, { headers: { accept: '*/*' } })
+    expect([reply.status, reply.headers.get('content-type'), reply.headers.get('mcp-session-id')]).toEqual([200, 'application/json', null])
+    expect(reply.body.result).toMatchObject({ protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 'board' } })
+    expect((await send({ jsonrpc: '2.0', method: 'notifications/initialized' })).status).toBe(202)
+    for (const method of ['GET', 'DELETE']) expect((await board.request(method, '/api/mcp', { token: card.token })).status).toBe(405)
+  })
+
+  it('refuses what is no message of the protocol, and answers at once however strange it is', async () => {
+    for (const body of [{}, [], 'x', { jsonrpc: '1.0', id: 1, method: 'ping' }, [{ jsonrpc: '2.0', id: 1, method: 'ping' }]]) expect((await send(body)).status).toBe(400)
+    for (const body of [{ jsonrpc: '2.0' }, { jsonrpc: '2.0', id: 1 }, { jsonrpc: '2.0', id: 1, result: {} }, { jsonrpc: '2.0', id: 1, method: 'tools/call' }, { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'get_card', arguments: [] } }, { jsonrpc: '2.0', id: 1, method: '__proto__' }, { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: '__proto__' } }]) {
+      const { status, text } = await send(body)
+      expect([status < 500, text.includes('node_modules')], text).toEqual([true, false])
+    }
+    expect((await send({ jsonrpc: '2.0', id: 1, method: 'ping' }, { headers: { 'mcp-protocol-version': '1999-01-01' } })).status).toBe(400)
+  })
+})
