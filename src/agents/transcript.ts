@@ -27,17 +27,10 @@ export function openTranscript(db: Database, session: TranscriptSession, secrets
   let writing: Promise<void> = Promise.resolve()
   let timer: NodeJS.Timeout | undefined
 
-  /** Writes what is due, or everything, after what is being written. A full disk or a busy database is waited for. */
+  /** Writes what is due, or everything, after what is being written. */
   const write = (everything: boolean): Promise<void> => writing = writing.then(async () => {
     const batch = failure || drafts.isEmpty ? undefined : drafts.take(performance.now(), everything)
-    while (batch && !failure) {
-      try {
-        return await writeBatch(db, session, batch, secrets)
-      } catch (error) {
-        if (isPassing(error)) await delay(retryMs)
-        else failure = { error }
-      }
-    }
+    if (batch) await writeUntilKept(db, session, batch, secrets).catch(error => { failure = { error } })
     if (failure) drafts.forget()
   })
   const finish = async () => {
@@ -62,6 +55,18 @@ export function openTranscript(db: Database, session: TranscriptSession, secrets
       drafts.endAll()
       return finish()
     },
+  }
+}
+
+/** A full disk or a busy database is waited for. */
+async function writeUntilKept(...args: Parameters<typeof writeBatch>): Promise<void> {
+  for (;;) {
+    try {
+      return await writeBatch(...args)
+    } catch (error) {
+      if (!isPassing(error)) throw error
+      await delay(retryMs)
+    }
   }
 }
 
