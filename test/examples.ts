@@ -12,7 +12,7 @@ type Examples = { [Resource in keyof Contract]: { [Name in keyof Contract[Resour
 
 /** An input that each row answers with success on fresh seeds. A new row without one is a type error here. */
 export const examples = (seed: Seed): Examples => {
-  const { projectId, boardId, otherBoardId, columnId, activeColumnId, doneColumnId, emptyColumnId, cardId, archivedCardId, deletedCardId, attachmentId, keyId, templateId, organizationId, credentialId, grantId, memberId, strangerEmail, invitedEmail } = seed
+  const { projectId, boardId, otherBoardId, columnId, activeColumnId, doneColumnId, emptyColumnId, cardId, archivedCardId, deletedCardId, attachmentId, keyId, templateId, organizationId, credentialId, grantId, sessionId, memberId, strangerEmail, invitedEmail } = seed
   const card = { projectId, cardId }
   return {
     server: { health: {}, ready: {}, home: {}, openapi: {}, docs: {}, socket: {} },
@@ -39,32 +39,42 @@ export const examples = (seed: Seed): Examples => {
       exchange: { code: 'c', verifier: 'v'.repeat(43) },
     },
     projects: {
-      create: { name: 'New', path: seed.path, organizationId }, list: { organizationId }, reorder: { ids: [projectId] }, get: { id: projectId }, update: { id: projectId, name: 'Renamed', path: seed.path }, delete: { id: projectId },
+      create: { name: 'New', path: seed.path, organizationId }, list: { organizationId }, reorder: { ids: [projectId] }, get: { id: projectId }, update: { id: projectId, name: 'Renamed', path: seed.path, agent: 'fixture', copiedFiles: ['.env'] }, delete: { id: projectId },
       opened: { id: projectId }, markAllRead: { id: projectId }, stats: { id: projectId }, files: { projectId },
     },
     boards: { list: { projectId }, create: { projectId, name: 'Third', templateId }, reorder: { projectId, ids: [otherBoardId, boardId] }, update: { projectId, boardId, name: 'First' }, delete: { projectId, boardId } },
     columns: {
-      list: { projectId, boardId }, create: { projectId, boardId, name: 'Review', columnType: 'active', prompt: 'Review it' }, reorder: { projectId, ids: [emptyColumnId, doneColumnId, columnId, activeColumnId] },
-      update: { projectId, columnId, name: 'Ideas', prompt: '' }, delete: { projectId, columnId: emptyColumnId }, clear: { projectId, columnId },
+      list: { projectId, boardId }, create: { projectId, boardId, name: 'Review', columnType: 'active', prompt: 'Review it', agent: 'fixture' }, reorder: { projectId, ids: [emptyColumnId, doneColumnId, columnId, activeColumnId] },
+      update: { projectId, columnId, name: 'Ideas', prompt: '', agent: 'fixture' }, delete: { projectId, columnId: emptyColumnId }, clear: { projectId, columnId },
     },
     templates: { list: {}, create: { name: 'Mine', columns: [{ name: 'A', columnType: 'backlog', prompt: 'p' }] }, update: { id: templateId, name: 'Ours' }, delete: { id: templateId } },
     cards: {
-      list: { projectId, boardId, columnId, status: 'idle', label: 'x', search: 'y', archived: 'false', limit: 10, cursor: 0 }, get: card, update: { ...card, title: 'Changed', prompt: 'p', labels: ['a', 'b'], groupId: 'g', useWorktree: false },
+      list: { projectId, boardId, columnId, status: 'idle', label: 'x', search: 'y', archived: 'false', kind: 'kanban', limit: 10, cursor: 0 }, get: card, update: { ...card, title: 'Changed', prompt: 'p', labels: ['a', 'b'], groupId: 'g', useWorktree: false, agent: 'fixture' },
       delete: { ...card, force: 'true' }, restore: { projectId, cardId: deletedCardId }, view: card, move: { ...card, columnId: activeColumnId, position: 0 }, archive: card, unarchive: { projectId, cardId: archivedCardId },
       complete: card, activate: card, setAutoMode: { ...card, enabled: true }, getPipeline: card, setPipeline: { ...card, steps: [{ columnId: activeColumnId, columnName: 'In Progress', prompt: 'Do it well', approval: 'manual' }] },
       attachWorktree: { ...card, path: seed.worktree }, detachWorktree: card,
-      create: { projectId, title: 'Made', prompt: 'p', columnId, labels: ['a'], groupId: 'g', useWorktree: false, deferred: true, autoMode: true }, getFlat: { id: cardId }, status: { id: cardId },
+      create: { projectId, title: 'Made', prompt: 'p', columnId, labels: ['a'], groupId: 'g', useWorktree: false, deferred: true, autoMode: true, agent: 'fixture', kind: 'kanban' }, getFlat: { id: cardId }, status: { id: cardId },
     },
     attachments: { list: card, create: card, download: { attachmentId }, delete: { attachmentId } },
     panelStates: { get: { projectId }, set: { projectId, [cardId]: { width: 300 } }, delete: card },
     settings: {
       getUser: {}, setUser: { theme: 'dark', highContrast: true, sidebarExpanded: false, agentReasoning: false, statusLine: false, hiddenToolTypes: ['read'] }, getShortcuts: {}, setShortcuts: { help: '?,f1' },
+      getContextRelay: {}, setContextRelay: { enabled: true, thresholdPercent: 70, maxSummaryTokens: 1000 },
     },
     credentials: {
       list: {}, create: { name: 'Mine', provider: 'openai', apiKey: 'sk-example-0123456789', baseUrl: 'https://example.org' }, get: { id: credentialId }, update: { id: credentialId, name: 'Ours', apiKey: 'sk-other-0123456789', baseUrl: 'https://example.org' },
       delete: { id: credentialId }, verify: { id: credentialId }, usage: { id: credentialId }, initOauth: { provider: 'custom', name: 'Mine', baseUrl: 'http://127.0.0.1:9', clientId: 'board' }, oauthStatus: { id: grantId },
       choose: { projectId, credentialId: null }, chooseForCard: { ...card, credentialId: null },
     },
+    agents: {
+      providers: {}, get: card, cancel: card, sessions: card, history: card, messages: { ...card, since: '2026-01-01T00:00:00.000Z', before: 999_999, limit: 10 }, send: { ...card, content: 'Go on' }, retry: card, relaunch: card, relay: card,
+      approvePlan: { ...card, approved: true, feedback: 'Mind the tests' }, summary: card, active: { projectId }, slashCommands: { projectId }, token: { ...card, ttlSecs: 60 }, approveAuto: card, diff: card, merge: { ...card, into: 'main', squash: true },
+    },
+    preSessions: {
+      start: { projectId, cardId }, send: { projectId, sessionId, content: 'In Rust' }, accept: { projectId, sessionId }, cancel: { projectId, sessionId }, messages: { projectId, sessionId },
+    },
+    assistant: { get: { projectId }, send: { projectId, content: 'What is left to do?' } },
+    mcp: { call: { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} } },
     external: {
       boards: { projectId }, list: { projectId, columnId: Number(columnId), status: 'idle', label: 'x', limit: 10, cursor: 0 }, create: { projectId, title: 'Made outside', prompt: 'p', columnId: Number(columnId), useWorktree: false }, get: card, stats: { projectId },
       move: { ...card, targetColumnId: Number(activeColumnId), position: 0 }, archive: card, cancelAgent: card,

@@ -1,6 +1,7 @@
-import { mkdtempSync, rmSync, mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { builtIn } from '../src/agents/providers.ts'
 import { createClient, type Client } from '../src/client/index.ts'
 import { serverDefaults, type ServerConfig } from '../src/config/server.ts'
 import { createLog } from '../daemon/log.ts'
@@ -26,10 +27,11 @@ export interface TestBoard {
 export interface RequestOptions { token?: string | null; body?: unknown; raw?: string | Uint8Array; headers?: Record<string, string> }
 export interface Reply { status: number; headers: Headers; text: string; body: any }
 
-/** Starts a server in this process. `config` overrides its defaults. */
+/** Starts a server in this process, where no agent is installed unless the data folder says so. `config` overrides its defaults. */
 export async function startBoard(config: Partial<ServerConfig> = {}): Promise<TestBoard> {
   const root = mkdtempSync(join(tmpdir(), 'board-test-'))
   const dataDir = config.dataDir ?? join(root, 'data')
+  hideAgents(dataDir)
   const server = await startServer({ ...serverDefaults, port: 0, logLevel: 'error', ...config, dataDir }, createLog(config.logLevel ?? 'error'))
   const token = server.app.identity.localToken
   return {
@@ -46,6 +48,14 @@ export async function startBoard(config: Partial<ServerConfig> = {}): Promise<Te
       rmSync(root, { recursive: true, force: true })
     },
   }
+}
+
+/** Keeps the agents that happen to be installed on this machine from working on the cards of a test. A configuration that is there stays. */
+export function hideAgents(dataDir: string, others: Record<string, { command: readonly string[] }> = {}): void {
+  const file = join(dataDir, 'config.json')
+  if (existsSync(file)) return
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  writeFileSync(file, JSON.stringify({ agents: { ...Object.fromEntries(builtIn.map(({ id }) => [id, { command: [join(dataDir, 'not-installed', id)] }])), ...others } }))
 }
 
 async function request(url: string, method: string, path: string, { token, body, raw, headers = {} }: RequestOptions): Promise<Reply> {

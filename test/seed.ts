@@ -1,10 +1,13 @@
 import { execFileSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { permissions } from '../src/contract/route.ts'
 import { insertCredential, setAuthorization } from '../src/store/credentials.ts'
+import { insertSession, updateSession } from '../src/store/sessions.ts'
 import { insertUser } from '../src/store/users.ts'
-import type { Reply, TestBoard } from './helper.ts'
+import { fixture } from './agents/agent.ts'
+import { hideAgents, startBoard, type Reply, type TestBoard } from './helper.ts'
 
 /** One of everything that routes name by id, and who may use it. `cardId` is unread and deferred, `columnId` holds it. */
 export interface Seed {
@@ -31,11 +34,26 @@ export interface Seed {
   credentialId: string
   /** A credential whose device authorization has expired. */
   grantId: string
+  /** A pre-session of the card whose agent waits for an answer. */
+  sessionId: string
   /** An account that belongs to the project and to the organization; empty on a board without users. */
   memberId: string
   /** The address of an account that belongs to neither, and one without an account that is invited to the project. */
   strangerEmail: string
   invitedEmail: string
+}
+
+/** A server for what walks the contract: requests have no limit, and its one agent is chosen but never gets a slot, so that what a request does is all that happens. */
+export async function startSlotlessBoard(): Promise<TestBoard> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'board-slotless-'))
+  hideAgents(dataDir, { fixture: { command: [process.execPath, fixture('well-behaved')] } })
+  const board = await startBoard({ dataDir, externalRequestsPerMinute: Infinity, agentSlots: 0 })
+  return {
+    ...board, close: async () => {
+      await board.close()
+      rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
 }
 
 const repositories = new WeakMap<TestBoard, { path: string; worktree: string }>()
@@ -67,7 +85,7 @@ export async function seed(board: TestBoard, token = board.token): Promise<Seed>
   ])
   return {
     token, apiKey, path, worktree, projectId, boardId, otherBoardId, columnId, activeColumnId, doneColumnId, emptyColumnId, cardId,
-    archivedCardId: archived.id, deletedCardId: deleted.id, attachmentId: attachment.body.data.id, keyId, templateId, organizationId, credentialId, grantId, ...people,
+    archivedCardId: archived.id, deletedCardId: deleted.id, attachmentId: attachment.body.data.id, keyId, templateId, organizationId, credentialId, grantId, sessionId: await refined(board, { projectId, cardId }), ...people,
   }
 }
 
@@ -92,6 +110,12 @@ async function seedPeople(board: TestBoard, token: string, projectId: string, or
 const expiredGrant = (board: TestBoard, userId: number): Promise<string> => board.server.app.db.transaction(async tx => {
   const id = await insertCredential(tx, { userId, name: 'Expired', provider: 'github', kind: 'oauth', baseUrl: null })
   await setAuthorization(tx, id, { oauth: JSON.stringify({ status: 'expired' }), sealed: null })
+  return String(id)
+})
+
+const refined = (board: TestBoard, { projectId, cardId }: Pick<Seed, 'projectId' | 'cardId'>): Promise<string> => board.server.app.db.transaction(async tx => {
+  const id = await insertSession(tx, { projectId: Number(projectId), cardId: Number(cardId), purpose: 'pre', agent: 'fixture', status: 'completed', prompt: 'Refine it' })
+  await updateSession(tx, id, { summary: 'Do it well', endedAt: tx.now })
   return String(id)
 })
 

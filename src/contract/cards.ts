@@ -45,7 +45,7 @@ export const cards = {
   delete: del('/api/projects/{projectId}/cards/{cardId}', { who: member('cards.delete'), summary: 'Delete a card; it can be restored for 30 days', input: DeleteCard, emits: ['card.deleted'] }),
   restore: post('/api/projects/{projectId}/cards/{cardId}/restore', { who: member('cards.delete'), summary: 'Restore a deleted card', output: CardDetail, emits: ['card.restored'] }),
   view: post('/api/projects/{projectId}/cards/{cardId}/view', { who: viewer('cards.read'), summary: 'Mark a card as read', emits: ['card.viewed'] }),
-  move: patch('/api/projects/{projectId}/cards/{cardId}/move', { who: member('cards.move'), summary: 'Move a card', input: MoveCard, output: CardDetail, emits: ['card.moved'] }),
+  move: patch('/api/projects/{projectId}/cards/{cardId}/move', { who: member('cards.move'), summary: 'Move a card', input: MoveCard, output: CardDetail, emits: ['card.moved', 'card.updated', 'agent.status'] }),
   archive: post('/api/projects/{projectId}/cards/{cardId}/archive', { who: member('agents.archive'), summary: 'Archive a card', output: CardDetail, emits: ['card.archived'] }),
   unarchive: post('/api/projects/{projectId}/cards/{cardId}/unarchive', { who: member('agents.archive'), summary: 'Bring an archived card back', output: CardDetail, emits: ['card.unarchived'] }),
   complete: post('/api/projects/{projectId}/cards/{cardId}/complete', { who: member('cards.move'), summary: 'Move a card to the first done column', emits: ['card.completed', 'card.moved'] }),

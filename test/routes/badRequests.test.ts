@@ -1,13 +1,13 @@
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { exampleOf, requestOf, rows, sendsBody, tokenFor, type Row } from '../examples.ts'
-import { eventually, startBoard, type TestBoard } from '../helper.ts'
-import { seed, type Seed } from '../seed.ts'
+import { eventually, type TestBoard } from '../helper.ts'
+import { seed, startSlotlessBoard, type Seed } from '../seed.ts'
 
 let board: TestBoard
 let from: Seed
 beforeAll(async () => {
-  board = await startBoard({ externalRequestsPerMinute: Infinity })
+  board = await startSlotlessBoard()
   from = await seed(board)
 })
 afterAll(() => board.close())
@@ -84,7 +84,8 @@ function* texts(value: unknown, replace: (text: string) => string, path: string[
 }
 
 describe('a text', () => {
-  const named = withBody.filter(({ route }) => route.input && 'entries' in route.input)
+  // What a foreign protocol lets in is checked by whoever answers it.
+  const named = withBody.filter(({ route }) => route.input && 'entries' in route.input && route.input.type !== 'loose_object')
   const placesOf = (row: Row, replace: (text: string) => string) => [...texts(requestOf(row.route, exampleOf(row, from)).options.body, replace)]
 
   it.each(named)('of $name with NUL or a lone surrogate is refused by its name', async row => {

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { permissions } from '../../src/contract/route.ts'
 import { exampleOf, requestOf, rows, type Row } from '../examples.ts'
-import { startBoard, type Reply, type TestBoard } from '../helper.ts'
-import { seed, type Seed } from '../seed.ts'
+import type { Reply, TestBoard } from '../helper.ts'
+import { seed, startSlotlessBoard, type Seed } from '../seed.ts'
 
 /** What a request may name by id. Board templates are readable by all, and so are not among them. */
-const kinds = ['projectId', 'boardId', 'otherBoardId', 'columnId', 'activeColumnId', 'doneColumnId', 'emptyColumnId', 'cardId', 'archivedCardId', 'deletedCardId', 'attachmentId', 'keyId', 'organizationId'] as const
+const kinds = ['projectId', 'boardId', 'otherBoardId', 'columnId', 'activeColumnId', 'doneColumnId', 'emptyColumnId', 'cardId', 'archivedCardId', 'deletedCardId', 'attachmentId', 'keyId', 'organizationId', 'sessionId'] as const
 type Kind = (typeof kinds)[number]
 const missing = '999999'
 const nothing = Object.fromEntries(kinds.map(kind => [kind, missing])) as Record<Kind, string>
@@ -26,7 +26,7 @@ let foreign: Seed
 let serverKey: string
 let powerlessKey: string
 beforeAll(async () => {
-  board = await startBoard({ externalRequestsPerMinute: Infinity })
+  board = await startSlotlessBoard()
   await board.as().auth.setup({ email: 'root@example.org', password: 'root password' })
   const { token } = await board.as().auth.register({ email: 'own@example.org', password: 'own password' })
   own = await seed(board, token)

@@ -1,0 +1,17 @@
+import { end } from '../src/domain/sessions.ts'
+import type { TestBoard } from './helper.ts'
+import type { Seed } from './seed.ts'
+
+const attachWorktree = (on: TestBoard, { projectId, cardId, worktree }: Seed) => on.client.cards.attachWorktree({ projectId, cardId, path: worktree })
+
+/** What must have happened on fresh seeds before a row answers its example with success. */
+export const preparations: Record<string, (on: TestBoard, fresh: Seed) => Promise<unknown>> = {
+  'cards.detachWorktree': attachWorktree, 'agents.merge': attachWorktree,
+  'agents.cancel': (on, fresh) => on.client.agents.relaunch(fresh), 'external.cancelAgent': (on, fresh) => on.client.agents.relaunch(fresh),
+  'agents.token': (on, { projectId, cardId, activeColumnId }) => on.client.cards.move({ projectId, cardId, columnId: activeColumnId }),
+  'agents.approveAuto': async (on, { projectId, cardId, activeColumnId }) => {
+    await on.client.cards.move({ projectId, cardId, columnId: activeColumnId })
+    const { sessionId } = await on.client.agents.get({ projectId, cardId })
+    await on.server.app.db.transaction(tx => end(tx, on.server.app.supervisor, Number(sessionId), { status: 'completed' }))
+  },
+}
