@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { afterAll, expect, it } from 'vitest'
 import { createClient, Unreachable, type Client } from '../../src/client/index.ts'
-import { eventually } from '../helper.ts'
+import { eventually, hideAgents } from '../helper.ts'
 import { follow } from '../liveSocket.ts'
 
 /** For longer runs by hand: BOARD_CRASH_CYCLES, and the seed that a failure prints as BOARD_CRASH_SEED. */
@@ -18,6 +18,7 @@ const readyMs = 2000
 
 const root = mkdtempSync(join(tmpdir(), 'board-crash-'))
 const dataDir = join(root, 'data')
+hideAgents(dataDir)
 let running: Running | undefined
 afterAll(async () => {
   if (running) await kill(running)

@@ -128,7 +128,11 @@ describe('access', () => {
 
 describe('providers', () => {
   it('are listed with how to get them, and whether they are here; a broken configuration is told', async () => {
-    const providers = (await get('/api/agents')).body.data
+    const dataDir = board.folder('plain')
+    writeFileSync(join(dataDir, 'config.json'), '{}')
+    const plain = await startBoard({ dataDir })
+    const providers = await plain.client.agents.providers()
+    await plain.close()
     expect(providers).toContainEqual({ id: 'qwen', name: 'Qwen Code', protocol: 'acp', command: ['qwen', '--acp'], installed: expect.any(Boolean), install: expect.stringContaining('@qwen-code/qwen-code'), credentialProviders: ['openai', 'openrouter', 'custom'] })
     const configured = await startBoard()
     const config = join(configured.dataDir, 'config.json')
