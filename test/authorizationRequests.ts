@@ -1,0 +1,122 @@
+import { insertUser } from '../src/store/users.ts'
+import type { UserRole } from '../src/contract/fields.ts'
+import type { ErrorCode } from '../src/contract/errors.ts'
+import type { Person, Place, World } from './authorizationWorld.ts'
+import { exampleOf, type Row } from './examples.ts'
+import { fileBody } from './seed.ts'
+
+type Input = Record<string, unknown>
+
+/** What lines of the table say beside the name of a route. */
+const special: Record<string, (place: Place, world: World) => Input> = {
+  'projects.create': () => ({ organizationId: undefined }),
+  'projects.create in an organization': () => ({}),
+  'keys.create': () => ({ scope: 'server', projectId: undefined }),
+  'keys.create for a project': () => ({}),
+  'keys.create for an organization': ({ organizationId }) => ({ scope: 'organization', organizationId, projectId: undefined }),
+  'templates.update that is built in': () => ({ id: '1' }),
+  'templates.delete that is built in': () => ({ id: '1' }),
+  'users.create a super_admin': () => ({ role: 'super_admin' }),
+  'users.update to a super_admin': () => ({ role: 'super_admin' }),
+  'users.update of a super_admin': (_, { people }) => ({ id: people.super.id }),
+  'users.delete of a super_admin': (_, { people }) => ({ id: people.super.id }),
+  'users.resetPassword of a super_admin': (_, { people }) => ({ id: people.super.id }),
+  'users.checkDelete of a super_admin': (_, { people }) => ({ id: people.super.id }),
+  'organizations.setCredential': () => ({ credentialId: null }),
+  'auth.login': (_, { people, password }) => ({ email: people.stranger.email, password }),
+}
+
+/** The input of a request that names what is in this place. */
+export const inputOf = (line: string, row: Row, place: Place, world: World): Input => ({ ...exampleOf(row, place), ...special[line]?.(place, world) })
+
+/** Who sends a request that will be let in, with which rights and where. A key's owner stands in for the key. */
+export interface Sending { world: World; place: Place; person: Person }
+
+/** What is used up by a request that is let in: each gets its own. Without `token` the caller's own is sent. */
+export const supplies: Record<string, (sending: Sending) => Promise<Input & { token?: string }>> = {
+  'auth.register': async () => ({ email: newEmail() }),
+  'auth.logout': async ({ world, person }) => person === world.people.local ? {} : { token: (await world.board.as().auth.login({ email: person.email, password: world.password })).token },
+  'users.create': async () => ({ email: newEmail() }),
+  'users.create a super_admin': async () => ({ email: newEmail() }),
+  'users.update': newUser('user'), 'users.update to a super_admin': newUser('user'), 'users.delete': newUser('user'), 'users.resetPassword': newUser('user'),
+  'users.update of a super_admin': newUser('super_admin'), 'users.delete of a super_admin': newUser('super_admin'), 'users.resetPassword of a super_admin': newUser('super_admin'),
+  'keys.get': async ({ person }) => ({ id: person.own.keyId }), 'keys.revoke': newKey, 'keys.rotate': newKey,
+  'templates.update': async ({ person }) => ({ id: person.own.templateId }), 'templates.delete': async ({ person }) => ({ id: (await person.client.templates.create({ name: 'Brief', columns: [] })).id }),
+  'credentials.get': ownCredential, 'credentials.update': ownCredential, 'credentials.verify': ownCredential, 'credentials.usage': ownCredential, 'credentials.oauthStatus': ownCredential,
+  'credentials.delete': async ({ person }) => ({ id: (await person.client.credentials.create({ name: 'Brief', provider: 'openai', apiKey: 'sk-brief-0123456789' })).id }),
+  'projects.reorder': async ({ person }) => ({ ids: (await person.client.projects.list()).map(({ id }) => id) }),
+  'projects.delete': newProject,
+  'organizations.addMember': async sending => ({ email: (await insert(sending, 'user')).email }),
+  'organizations.removeMember': async sending => {
+    const { id, email } = await insert(sending, 'user')
+    await sending.world.people.super.client.organizations.addMember({ id: sending.place.organizationId, email })
+    return { userId: id }
+  },
+  'members.add': async () => ({ email: newEmail() }),
+  'members.remove': async sending => {
+    const { id, email } = await insert(sending, 'user')
+    await sending.place.client.members.add({ id: sending.place.projectId, email })
+    return { userId: id }
+  },
+  'members.removeInvitation': async ({ place }) => {
+    const email = newEmail()
+    await place.client.members.add({ id: place.projectId, email })
+    return { email }
+  },
+  'boards.reorder': async ({ place: { client, projectId } }) => ({ ids: (await client.boards.list({ projectId })).map(({ id }) => id) }),
+  'boards.delete': async ({ place: { client, projectId } }) => ({ boardId: (await client.boards.create({ projectId, name: 'Brief' })).id }),
+  'columns.reorder': async ({ place: { client, projectId, boardId } }) => ({ ids: (await client.columns.list({ projectId, boardId })).map(({ id }) => id) }),
+  'columns.delete': newColumn, 'columns.clear': newColumn,
+  'cards.delete': newCard, 'cards.activate': newCard, 'cards.complete': newCard, 'cards.archive': newCard, 'cards.attachWorktree': newCard, 'external.archive': newCard,
+  'cards.restore': async sending => changed(sending, 'delete'), 'cards.unarchive': async sending => changed(sending, 'archive'),
+  'cards.detachWorktree': async sending => {
+    const { cardId } = await newCard(sending)
+    await sending.place.client.cards.attachWorktree({ projectId: sending.place.projectId, cardId, path: sending.place.worktree })
+    return { cardId }
+  },
+  'panelStates.delete': async sending => {
+    const { cardId } = await newCard(sending)
+    await sending.person.client.panelStates.set({ projectId: sending.place.projectId, [cardId]: {} })
+    return { cardId }
+  },
+  'attachments.delete': async ({ world, place: { projectId, cardId, token } }) => {
+    const attached = await world.board.request('POST', `/api/projects/${projectId}/cards/${cardId}/attachments`, { token, ...fileBody() })
+    return { attachmentId: attached.body.data.id }
+  },
+}
+
+/** What is answered to a request that is let in and cannot do what it is for. */
+export const landings: Record<string, ErrorCode> = {
+  'auth.setup': 'SETUP_ALREADY_DONE', 'auth.logout local': 'CONFLICT', 'oidc.test': 'OIDC_NOT_CONFIGURED', 'oidc.login': 'OIDC_NOT_CONFIGURED', 'oidc.callback': 'OIDC_SIGN_IN_UNKNOWN', 'oidc.exchange': 'INVALID_CREDENTIALS',
+  'credentials.initOauth': 'VALIDATION_FAILED', 'credentials.oauthStatus': 'CONFLICT', 'organizations.delete': 'ORGANIZATION_HAS_PROJECTS',
+  'external.cancelAgent': 'AGENT_NOT_RUNNING',
+}
+
+let made = 0
+const newEmail = () => `made${++made}@example.org`
+
+async function insert({ world: { board } }: Sending, role: UserRole): Promise<{ id: string; email: string }> {
+  const email = newEmail()
+  const { id } = await board.server.app.db.transaction(tx => insertUser(tx, { email, displayName: 'Made', role, passwordHash: '' }))
+  return { id: String(id), email }
+}
+
+function newUser(role: UserRole) { return async (sending: Sending) => ({ id: (await insert(sending, role)).id }) }
+async function newKey({ person }: Sending) { return { id: (await person.client.keys.create({ name: 'Brief', scope: 'server', permissions: ['cards.read'] })).id } }
+async function ownCredential({ person }: Sending) { return { id: person.own.credentialId } }
+async function newColumn({ place: { client, projectId, otherBoardId: boardId } }: Sending) { return { columnId: (await client.columns.create({ projectId, boardId, name: 'Brief', columnType: 'backlog' })).id } }
+async function newCard({ place: { client, projectId } }: Sending) { return { cardId: (await client.cards.create({ projectId, title: 'Brief', deferred: true })).id } }
+
+async function changed(sending: Sending, how: 'delete' | 'archive'): Promise<Input> {
+  const { cardId } = await newCard(sending)
+  await sending.place.client.cards[how]({ projectId: sending.place.projectId, cardId })
+  return { cardId }
+}
+
+/** A project to which the same people belong as to the place's. */
+async function newProject({ world, place }: Sending): Promise<Input> {
+  const { id } = await place.client.projects.create({ name: 'Brief', path: place.path })
+  await world.people.super.client.projects.update({ id, organizationId: place.organizationId })
+  if (place === world.own) await place.client.members.add({ id, email: world.people.manager.email, role: 'admin' })
+  return { id }
+}

@@ -1,0 +1,212 @@
+/**
+ * Who may call what. This is the expectation of authorization.test.ts, written from DECISIONS "Who may call" and not computed from
+ * the contract, so that a wrong `who` in the contract fails. Each section says what a kind of routes answers to whom: `own` where the
+ * request names the callers' own thing, `foreign` where it names somebody else's. A new route stands in one section at least.
+ *
+ *   ok     it does what it is for          401  who are you?
+ *   403    this is not for you             404  exactly what is answered to a thing that does not exist
+ *
+ * The callers, who are columns:
+ *   nobody     sends no token
+ *   ended      any token or key that has expired, was signed out, revoked or rotated, whose password was reset, whose account is gone,
+ *              that belongs to another server, that nobody made, or an agent's, which no route takes yet
+ *   stranger   an account that belongs to nothing
+ *   viewer, member, manager   have that role in the project itself (a manager has the role admin), and do not belong to its organization
+ *   crew, chief               member and admin of the organization, without a role in the project itself
+ *   owner      owns the project, and does not belong to its organization
+ *   admin, super              administer the server, and belong to neither
+ *   local      has the local token, and acts as super
+ *   key        an API key of super's for the project that has the permission before the route, and no other one
+ *   keyless    the same key with every permission but that one
+ *   viewerKey  a key of the viewer's for the whole server, with every permission
+ *   orgKey     a key of super's for the organization, with every permission
+ *   superKey   a key of super's for the whole server, with every permission
+ */
+export const columns = ['nobody', 'ended', 'stranger', 'viewer', 'member', 'manager', 'crew', 'chief', 'owner', 'admin', 'super', 'local', 'key', 'keyless', 'viewerKey', 'orgKey', 'superKey'] as const
+export type Column = (typeof columns)[number]
+export const cells = ['ok', '401', '403', '404'] as const
+export type Cell = (typeof cells)[number]
+
+/** `routes`: by the permission that an API key needs, or `none` where there is none. A route's name may be followed by what is special about the request. */
+export interface Section { about: string; own: string; foreign?: string; routes: Record<string, string> }
+
+export const sections: Section[] = [
+  {
+    about: 'everybody, with or without a token',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   ok     ok    ok       ok     ok     ok      ok   ok    ok    ok    ok    ok    ok  ok      ok        ok       ok',
+    routes: { none: 'server.health, server.ready, server.home, server.openapi, server.docs, auth.status, auth.setup, auth.login, auth.register, oidc.login, oidc.callback, oidc.exchange' },
+  },
+  {
+    about: 'whoever is signed in',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   ok       ok     ok     ok      ok   ok    ok    ok    ok    ok    403 403     403       403      403',
+    routes: {
+      none: `auth.me, auth.logout, users.search, settings.getUser, settings.setUser, settings.getShortcuts, settings.setShortcuts, projects.create, projects.list, projects.reorder, organizations.create, organizations.list,
+        keys.create, keys.list, credentials.create, credentials.list, credentials.initOauth, templates.create, templates.list`,
+    },
+  },
+  {
+    about: 'whoever it belongs to, and no administrator either',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   ok       ok     ok     ok      ok   ok    ok    ok    ok    ok    403 403     403       403      403',
+    foreign: '401   401   404      404    404    404     404  404   404   404   404   404   403 403     403       403      403',
+    routes: { none: 'keys.get, keys.revoke, keys.rotate, credentials.get, credentials.update, credentials.delete, credentials.verify, credentials.usage, credentials.oauthStatus' },
+  },
+  {
+    about: 'whoever it belongs to, where all may know of it',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   ok       ok     ok     ok      ok   ok    ok    ok    ok    ok    403 403     403       403      403',
+    foreign: '401   401   403      403    403    403     403  403   403   403   403   403   403 403     403       403      403',
+    routes: { none: 'templates.update, templates.delete' },
+  },
+  {
+    about: 'nobody: what is built in cannot be changed',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   403      403    403    403     403  403   403   403   403   403   403 403     403       403      403',
+    routes: { none: 'templates.update that is built in, templates.delete that is built in' },
+  },
+  {
+    about: 'administrators of the server',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   403      403    403    403     403  403   403   ok    ok    ok    403 403     403       403      403',
+    routes: { none: 'users.list, users.create, users.update, users.delete, users.resetPassword, users.checkDelete, users.checkDelete of a super_admin' },
+  },
+  {
+    about: 'super_admins',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   403      403    403    403     403  403   403   403   ok    ok    403 403     403       403      403',
+    routes: {
+      none: `auth.getSettings, auth.setSettings, oidc.get, oidc.set, oidc.delete, oidc.test,
+        users.create a super_admin, users.update of a super_admin, users.update to a super_admin, users.delete of a super_admin, users.resetPassword of a super_admin`,
+    },
+  },
+  {
+    about: 'who belongs to the organization, and administrators',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   404      404    404    404     ok   ok    404   ok    ok    ok    403 403     403       403      403',
+    foreign: '401   401   404      404    404    404     404  404   404   ok    ok    ok    403 403     403       403      403',
+    routes: { none: 'organizations.get, organizations.listMembers, projects.create in an organization, keys.create for an organization' },
+  },
+  {
+    about: 'admins of the organization, and administrators',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   404      404    404    404     403  ok    404   ok    ok    ok    403 403     403       403      403',
+    foreign: '401   401   404      404    404    404     404  404   404   ok    ok    ok    403 403     403       403      403',
+    routes: { none: 'organizations.update, organizations.delete, organizations.addMember, organizations.updateMember, organizations.removeMember, organizations.setCredential' },
+  },
+  {
+    about: 'who may see the project',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   404      ok     ok     ok      ok   ok    ok    ok    ok    ok    ok  403     ok        ok       ok',
+    foreign: '401   401   404      404    404    404     404  404   404   ok    ok    ok    404 403     404       404      ok',
+    routes: {
+      'projects.read': 'projects.get, projects.opened, projects.files',
+      'boards.read': 'boards.list, columns.list',
+      'cards.read': 'projects.stats, cards.list, cards.get, cards.getFlat, cards.status, cards.view, cards.getPipeline, attachments.list, attachments.download, server.socket',
+    },
+  },
+  {
+    about: 'who may see the project, and no API key',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   404      ok     ok     ok      ok   ok    ok    ok    ok    ok    403 403     403       403      403',
+    foreign: '401   401   404      404    404    404     404  404   404   ok    ok    ok    403 403     403       403      403',
+    routes: { none: 'members.list, panelStates.get, panelStates.set, panelStates.delete, keys.create for a project' },
+  },
+  {
+    about: 'who works in the project',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   404      403    ok     ok      ok   ok    ok    ok    ok    ok    ok  403     403       ok       ok',
+    foreign: '401   401   404      404    404    404     404  404   404   ok    ok    ok    404 403     404       404      ok',
+    routes: {
+      'boards.write': 'boards.create, boards.reorder, boards.update, columns.create, columns.reorder, columns.update, columns.delete',
+      'cards.create': 'cards.create',
+      'cards.update': 'projects.markAllRead, cards.update, cards.setAutoMode, cards.setPipeline, attachments.create, attachments.delete',
+      'cards.move': 'cards.move, cards.complete',
+      'cards.delete': 'cards.delete, cards.restore, columns.clear',
+      'agents.archive': 'cards.archive, cards.unarchive',
+      'pipelines.trigger': 'cards.activate',
+    },
+  },
+  {
+    about: 'who works in the project, and no API key',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   404      403    ok     ok      ok   ok    ok    ok    ok    ok    403 403     403       403      403',
+    foreign: '401   401   404      404    404    404     404  404   404   ok    ok    ok    403 403     403       403      403',
+    routes: { none: 'credentials.chooseForCard' },
+  },
+  {
+    about: 'who manages the project',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   404      403    403    ok      403  ok    ok    ok    ok    ok    ok  403     403       ok       ok',
+    foreign: '401   401   404      404    404    404     404  404   404   ok    ok    ok    404 403     404       404      ok',
+    routes: { 'boards.write': 'boards.delete' },
+  },
+  {
+    about: 'who manages the project, and no API key',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   404      403    403    ok      403  ok    ok    ok    ok    ok    403 403     403       403      403',
+    foreign: '401   401   404      404    404    404     404  404   404   ok    ok    ok    403 403     403       403      403',
+    routes: {
+      none: `projects.update, projects.delete, members.add, members.update, members.remove, members.removeInvitation, credentials.choose, cards.attachWorktree, cards.detachWorktree`,
+    },
+  },
+  {
+    about: 'API keys that may see the project',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   401      401    401    401     401  401   401   401   401   401   ok  403     ok        ok       ok',
+    foreign: '401   401   401      401    401    401     401  401   401   401   401   401   404 403     404       404      ok',
+    routes: { 'cards.read': 'external.boards, external.list, external.get, external.stats' },
+  },
+  {
+    about: 'API keys that may work in the project',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   401      401    401    401     401  401   401   401   401   401   ok  403     403       ok       ok',
+    foreign: '401   401   401      401    401    401     401  401   401   401   401   401   404 403     404       404      ok',
+    routes: {
+      'cards.create or pipelines.trigger': 'external.create',
+      'cards.move': 'external.move',
+      'agents.archive': 'external.archive',
+      'agents.cancel': 'external.cancelAgent',
+    },
+  },
+]
+
+/**
+ * A request that names one's own project or organization, and in another place of its path somebody else's thing. It is answered as
+ * if that thing did not exist, to super as well, who may see both.
+ */
+export const inPath: Record<string, string> = {
+  boardId: 'BOARD_NOT_FOUND', columnId: 'COLUMN_NOT_FOUND', cardId: 'CARD_NOT_FOUND', userId: 'MEMBER_NOT_FOUND', email: 'INVITATION_NOT_FOUND',
+  'panelStates.delete cardId': 'PANEL_STATE_NOT_FOUND',
+}
+
+/**
+ * A field that names somebody else's thing in a request that is one's own otherwise: what is answered to the chief, who may not see
+ * that thing, and to super, who may. `empty` is a list without anything. Every field that names a row stands here.
+ */
+export const inFields: Record<string, [chief: string, superAdmin: string]> = {
+  'projects.create organizationId': ['ORGANIZATION_NOT_FOUND', 'ok'],
+  'projects.list organizationId': ['empty', 'ok'],
+  'projects.reorder ids': ['INVALID_ORDER', 'INVALID_ORDER'],
+  'projects.update organizationId': ['ORGANIZATION_NOT_FOUND', 'ok'],
+  'keys.create organizationId': ['ORGANIZATION_NOT_FOUND', 'ok'],
+  'keys.create projectId': ['PROJECT_NOT_FOUND', 'ok'],
+  'organizations.setCredential credentialId': ['CREDENTIAL_NOT_FOUND', 'CREDENTIAL_NOT_FOUND'],
+  'credentials.choose credentialId': ['CREDENTIAL_NOT_FOUND', 'CREDENTIAL_NOT_FOUND'],
+  'credentials.chooseForCard credentialId': ['CREDENTIAL_NOT_FOUND', 'CREDENTIAL_NOT_FOUND'],
+  'boards.create templateId': ['ok', 'ok'],
+  'boards.reorder ids': ['INVALID_ORDER', 'INVALID_ORDER'],
+  'columns.list boardId': ['BOARD_NOT_FOUND', 'BOARD_NOT_FOUND'],
+  'columns.create boardId': ['BOARD_NOT_FOUND', 'BOARD_NOT_FOUND'],
+  'columns.reorder ids': ['COLUMN_NOT_FOUND', 'COLUMN_NOT_FOUND'],
+  'cards.list boardId': ['empty', 'empty'],
+  'cards.list columnId': ['empty', 'empty'],
+  'cards.create projectId': ['PROJECT_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT'],
+  'cards.create columnId': ['COLUMN_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT'],
+  'cards.move columnId': ['COLUMN_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT'],
+  'cards.setPipeline steps': ['INVALID_PIPELINE', 'INVALID_PIPELINE'],
+  'external.list columnId': ['empty', 'empty'],
+  'external.create columnId': ['COLUMN_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT'],
+  'external.move targetColumnId': ['COLUMN_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT'],
+}
