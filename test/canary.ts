@@ -1,0 +1,127 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { run } from './commandLine.ts'
+import { eventually, type Reply, type RequestOptions } from './helper.ts'
+import { openSocket } from './liveSocket.ts'
+
+/** Something that nobody may read but where it belongs. `shownIn`: what the answers are called that show it. */
+export interface Secret { what: string; value: string | Buffer; shownIn: string[] }
+
+/** A server of its own process, and everything that comes out of it. */
+export interface Canary {
+  url: string
+  dataDir: string
+  secrets: Secret[]
+  answers: Array<{ name: string; text: string }>
+  /** What the servers wrote to stdout and stderr. */
+  log(): string
+  /** The argument lists of this machine's processes, seen time and again. */
+  commandLines: Set<string>
+  /** The files of the data folder as they are now. */
+  files(): Array<{ name: string; bytes: Buffer }>
+  /** Notes a secret, and gives it back. */
+  keep<T extends string | Buffer>(what: string, value: T, ...shownIn: string[]): T
+  /** Sends a request and notes its answer. */
+  ask(name: string, method: string, path: string, options?: RequestOptions): Promise<Reply>
+  /** Opens a socket with this token, says it, and notes what comes back. */
+  listen(name: string, token: string): Promise<void>
+  /** Notes what came out in another way. */
+  note(name: string, text: string): void
+  start(env: Record<string, string>): Promise<void>
+  stop(): Promise<void>
+  close(): Promise<void>
+}
+
+const program = resolve(import.meta.dirname, '..', 'bin', 'board.js')
+const patienceMs = 60_000
+
+export function createCanary(): Canary {
+  const root = mkdtempSync(join(tmpdir(), 'board-canary-'))
+  const dataDir = join(root, 'data')
+  mkdirSync(join(root, 'home'))
+  const written: string[] = []
+  const watch = watchCommandLines()
+  let server: ChildProcess | undefined
+  const canary: Canary = {
+    url: '', dataDir, secrets: [], answers: [], log: () => written.join(''), commandLines: watch.seen, files: () => filesIn(dataDir),
+    keep: (what, value, ...shownIn) => {
+      canary.secrets.push({ what, value, shownIn })
+      return value
+    },
+    note: (name, text) => { canary.answers.push({ name, text }) },
+    ask: async (name, method, path, options = {}) => {
+      const reply = await send(canary.url + path, method, options)
+      canary.note(name, `${reply.status} ${[...reply.headers].join('\n')}\n${reply.text}`)
+      return reply
+    },
+    listen: async (name, token) => {
+      const live = await openSocket(canary.url, token)
+      for (const message of [{ type: token }, { type: 'subscribe', payload: { projectId: token } }]) live.send(message)
+      await eventually('an answer on the socket', () => live.closed ?? (live.messages.length > 1 || undefined), patienceMs)
+      live.close()
+      canary.note(name, JSON.stringify([live.messages, live.closed]))
+    },
+    start: async env => {
+      server = spawn(process.execPath, [program, 'serve', '--port', '0', '--data-dir', dataDir, '--log-level', 'info', '--trust-proxy'], { env: { PATH: process.env.PATH ?? '', HOME: join(root, 'home'), ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+      const said: string[] = []
+      for (const stream of [server.stdout!, server.stderr!]) stream.setEncoding('utf8').on('data', (text: string) => { said.push(text); written.push(text) })
+      canary.url = await eventually('the server to listen or to end', () => /Listening on (\S+)/.exec(said.join(''))?.[1] ?? (server!.exitCode === null ? undefined : `ended with ${server!.exitCode}`), patienceMs)
+    },
+    stop: async () => {
+      if (server?.exitCode === null) server.kill('SIGTERM')
+      await eventually('the server to end', () => server === undefined || server.exitCode !== null || server.signalCode !== null, patienceMs)
+    },
+    close: async () => {
+      await canary.stop()
+      await watch.stop()
+      rmSync(root, { recursive: true, force: true })
+    },
+  }
+  return canary
+}
+
+/** Which of the secrets stand in a text or in bytes, in whatever form. */
+export const namesIn = (content: string | Buffer, secrets: readonly Secret[]): string[] => {
+  const bytes = Buffer.from(content)
+  return secrets.filter(({ value }) => formsOf(value).some(form => bytes.includes(form))).map(({ what }) => what)
+}
+
+/** The ways in which a secret may stand somewhere: as it is, and as it is usually written in addresses, JSON, headers and dumps. */
+function formsOf(value: string | Buffer): Buffer[] {
+  const bytes = Buffer.from(value)
+  const forms = [bytes.toString('hex'), bytes.toString('hex').toUpperCase(), ...[0, 1, 2].flatMap(shift => [inBase64(bytes, shift), inBase64(bytes, shift).replaceAll('+', '-').replaceAll('/', '_')])]
+  const asText = typeof value === 'string' ? [encodeURIComponent(value), new URLSearchParams({ value }).toString().slice('value='.length), JSON.stringify(value).slice(1, -1), JSON.stringify(JSON.stringify(value)).slice(3, -3)] : []
+  return [bytes, ...[...forms, ...asText].map(text => Buffer.from(text))]
+}
+
+/** What base64 makes of the bytes when so many others stand before them, without the characters that their neighbours change. */
+const inBase64 = (bytes: Buffer, shift: number) => Buffer.concat([Buffer.alloc(shift), bytes]).toString('base64').slice([0, 2, 3][shift], Math.floor((bytes.length + shift) / 3) * 4)
+
+const filesIn = (folder: string) => readdirSync(folder, { recursive: true, withFileTypes: true }).filter(entry => entry.isFile()).map(entry => {
+  const path = join(entry.parentPath, entry.name)
+  return { name: path.slice(folder.length + 1), bytes: readFileSync(path) }
+})
+
+async function send(url: string, method: string, { token, body, raw, headers }: RequestOptions): Promise<Reply> {
+  const content = raw ?? (body === undefined ? undefined : JSON.stringify(body))
+  const reply = await fetch(url, { method, redirect: 'manual', body: content, headers: { ...(token && { authorization: `Bearer ${token}` }), ...(content !== undefined && { 'content-type': 'application/json' }), ...headers } })
+  const text = await reply.text()
+  return { status: reply.status, headers: reply.headers, text, body: reply.headers.get('content-type')?.startsWith('application/json') ? JSON.parse(text) : undefined }
+}
+
+/** Looks at the argument lists of all processes until it is stopped. */
+function watchCommandLines(): { seen: Set<string>; stop(): Promise<void> } {
+  const seen = new Set<string>()
+  const stopped = new AbortController()
+  const watching = (async () => {
+    while (!stopped.signal.aborted) {
+      const { stdout } = await run('ps', ['-A', '-ww', '-o', 'args='], { env: { PATH: process.env.PATH ?? '' } })
+      for (const line of stdout.split('\n')) seen.add(line)
+      await delay(50)
+    }
+  })()
+  return { seen, stop: () => { stopped.abort(); return watching } }
+}
