@@ -19,7 +19,7 @@ export async function runServe(options: ServeOptions, onTerminal: boolean): Prom
   process.stdout.write(`Listening on ${server.url}\n`)
   if (onTerminal) process.stderr.write(nextSteps(server, await server.app.identity.hasUsers()))
   const setupCode = server.app.identity.setupCode()
-  if (setupCode) process.stderr.write(`The first user needs this one-time setup code: ${setupCode}\n`)
+  if (setupCode) process.stderr.write(config.setupCode === undefined ? `The first user needs this one-time setup code: ${setupCode}\n` : 'The first user needs the setup code that this server was given.\n')
 }
 
 function configOf(options: ServeOptions): ServerConfig {

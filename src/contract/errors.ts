@@ -7,7 +7,7 @@ export const errors = {
   INVALID_PIPELINE: [400, 'A pipeline step must name an active column of the card\'s board, each at most once.'],
   PATH_NOT_ABSOLUTE: [400, 'path must be absolute.'],
   PATH_NOT_FOUND: [400, 'path must be an existing folder.'],
-  SETUP_CODE_REQUIRED: [403, 'setupCode must be the code that the server printed at its start.'],
+  SETUP_CODE_REQUIRED: [403, 'setupCode must be the code that the server printed at its start, or was given.'],
   OIDC_SIGN_IN_UNKNOWN: [400, 'This sign-in is not known here: it took too long, was completed already, or began in another browser. Start again.'],
   UNAUTHENTICATED: [401, 'Sign in first: send Authorization: Bearer <token>.'],
   INVALID_CREDENTIALS: [401, 'The email or the password is wrong.'],
