@@ -1,8 +1,10 @@
+import * as v from 'valibot'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { messagesOf } from '../../src/agents/messages.ts'
 import { openTranscript, type Transcript } from '../../src/agents/transcript.ts'
 import { addMessage, type TranscriptSession } from '../../src/agents/transcriptWriter.ts'
 import type { RawUpdate } from '../../src/agents/types.ts'
+import { Message } from '../../src/contract/agents.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import { listAnnouncedCommands, readSession } from '../../src/store/sessions.ts'
 import type { MessageView } from '../../src/views/agents.ts'
@@ -157,10 +159,8 @@ describe('what else an agent tells', () => {
     const fields = ['content', 'toolCallId', 'title', 'kind', 'status', 'rawInput', 'rawOutput', 'locations', 'entries', 'used', 'size', 'cost', 'availableCommands', 'currentModeId', 'messageId', 'name']
     const updates = kinds.flatMap(sessionUpdate => fields.flatMap(field => nonsense.map(value => ({ sessionUpdate, [field]: value }) as RawUpdate)))
     const all = await tell(...updates)
-    for (const { role, tool, content } of all) {
-      expect(content).toBeTypeOf('string')
-      if (role === 'tool') expect(['pending', 'in_progress', 'completed', 'failed']).toContain(tool!.status)
-    }
+    expect(all.length).toBeGreaterThan(3)
+    for (const message of all) expect(v.parse(Message, message)).toEqual(message)
   })
 })
 

@@ -165,7 +165,7 @@ describe('slash commands', () => {
     symlinkSync(join(card.path, 'outside/secret.md'), join(card.path, '.claude/commands/link.md'))
     symlinkSync(join(card.path, 'outside'), join(card.path, '.claude/commands/folder'))
     mkdirSync(join(card.path, '.qwen'))
-    symlinkSync('/etc', join(card.path, '.qwen/commands'))
+    symlinkSync(join(card.path, 'outside'), join(card.path, '.qwen/commands'))
     execFileSync('mkfifo', [join(card.path, '.claude/commands/pipe.md')])
     await board.server.app.db.transaction(async tx => {
       await writeAnnouncedCommands(tx, Number(card.projectId), 'b', JSON.stringify([{ name: 'review', description: 'Announced' }, { name: 'compact', description: '' }]))
