@@ -1,6 +1,7 @@
-import { mkdtempSync, rmSync, mkdirSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, mkdirSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { builtIn } from '../src/agents/providers.ts'
 import { createClient, type Client } from '../src/client/index.ts'
 import { serverDefaults, type ServerConfig } from '../src/config/server.ts'
 import { createLog } from '../daemon/log.ts'
@@ -30,6 +31,7 @@ export interface Reply { status: number; headers: Headers; text: string; body: a
 export async function startBoard(config: Partial<ServerConfig> = {}): Promise<TestBoard> {
   const root = mkdtempSync(join(tmpdir(), 'board-test-'))
   const dataDir = config.dataDir ?? join(root, 'data')
+  withholdAgents(dataDir)
   const server = await startServer({ ...serverDefaults, port: 0, logLevel: 'error', ...config, dataDir }, createLog(config.logLevel ?? 'error'))
   const token = server.app.identity.localToken
   return {
@@ -46,6 +48,14 @@ export async function startBoard(config: Partial<ServerConfig> = {}): Promise<Te
       rmSync(root, { recursive: true, force: true })
     },
   }
+}
+
+/** No test starts an agent that happens to be installed, which would work on somebody's account. */
+function withholdAgents(dataDir: string): void {
+  const file = join(dataDir, 'config.json')
+  if (existsSync(file)) return
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  writeFileSync(file, JSON.stringify({ agents: Object.fromEntries(builtIn.map(({ id }) => [id, { command: ['/nonexistent/agent'] }])) }))
 }
 
 async function request(url: string, method: string, path: string, { token, body, raw, headers = {} }: RequestOptions): Promise<Reply> {

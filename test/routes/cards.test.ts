@@ -44,7 +44,7 @@ describe('creating', () => {
     const { id, createdAt, updatedAt, boardId, ...rest } = await create('second')
     expect(rest).toEqual({
       projectId, columnId: backlog, columnName: 'Backlog', columnType: 'backlog', groupId: null, title: 'second', prompt: '', labels: [], kind: 'kanban', status: 'idle', statusReason: null, position: 1, unread: false,
-      deferred: false, autoMode: false, hasActiveAgent: false, useWorktree: true, gitBranch: null, worktreePath: null, lastAgentAction: null, archivedAt: null, startedAt: null, endedAt: null, locks: [], sessions: [], version: 1,
+      deferred: false, autoMode: false, hasActiveAgent: false, agent: null, command: null, useWorktree: true, gitBranch: null, worktreePath: null, lastAgentAction: null, archivedAt: null, startedAt: null, endedAt: null, locks: [], sessions: [], version: 1,
     })
     expect([typeof id, updatedAt, typeof boardId]).toEqual(['string', createdAt, 'string'])
   })
@@ -56,8 +56,8 @@ describe('creating', () => {
     expect([made.status, made.body.data.boardId, made.body.data.columnId, made.headers.get('etag')]).toEqual([201, other.id, columnId, '"1"'])
   })
 
-  it('says in an active column that no agent is configured, unless the card is deferred', async () => {
-    expect((await create('a', { columnId: active })).lastAgentAction).toEqual({ type: 'not_started', at: expect.any(String), detail: 'No agent is configured for this card.' })
+  it('says in an active column that no agent is installed, unless the card is deferred', async () => {
+    expect((await create('a', { columnId: active })).lastAgentAction).toEqual({ type: 'not_started', at: expect.any(String), detail: 'No agent is installed on the server.' })
     expect((await create('b', { columnId: active, deferred: true })).lastAgentAction).toBeNull()
   })
 

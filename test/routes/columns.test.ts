@@ -26,7 +26,7 @@ const card = async (title: string, columnId = backlog) => ({ projectId, cardId: 
 
 describe('a column', () => {
   it('is put at the end of a board of the project', async () => {
-    expect(await board.client.columns.create({ projectId, boardId, name: 'Review', columnType: 'active', prompt: 'p' })).toEqual({ id: expect.any(String), name: 'Review', columnType: 'active', position: 3, boardId, prompt: 'p', cardCount: 0 })
+    expect(await board.client.columns.create({ projectId, boardId, name: 'Review', columnType: 'active', prompt: 'p' })).toEqual({ id: expect.any(String), name: 'Review', columnType: 'active', position: 3, boardId, prompt: 'p', agent: null, cardCount: 0 })
     const other = await board.client.projects.create({ name: 'Other', path: board.dataDir })
     const foreign = (await board.client.boards.list({ projectId: other.id }))[0]!.id
     for (const wrong of [foreign, '999999']) await fails(board.client.columns.create({ projectId, boardId: wrong, name: 'x', columnType: 'done' }), 404, 'BOARD_NOT_FOUND')

@@ -21,7 +21,7 @@ const create = (name: string, fields: { path?: string; organizationId?: string }
 describe('creating a project', () => {
   it('makes its default board with the columns of Kanban', async () => {
     const { id, ownerId, createdAt, updatedAt, ...project } = await create('New')
-    expect(project).toEqual({ name: 'New', path: board.dataDir, organizationId: null, role: 'admin', unreadCount: 0, lastOpenedAt: null })
+    expect(project).toEqual({ name: 'New', path: board.dataDir, organizationId: null, credentialId: null, agent: null, copiedFiles: [], role: 'admin', unreadCount: 0, lastOpenedAt: null })
     expect([ownerId, updatedAt]).toEqual([(await board.as(own).auth.me()).id, createdAt])
     const boards = await board.as(own).boards.list({ projectId: id })
     expect(boards).toEqual([{ id: expect.any(String), name: 'Board', projectId: id, position: 0, createdAt }])
