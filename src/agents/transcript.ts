@@ -27,27 +27,21 @@ export function openTranscript(db: Database, session: TranscriptSession, secrets
   let writing: Promise<void> = Promise.resolve()
   let timer: NodeJS.Timeout | undefined
 
-  /** Writes what is due, or everything, after what is being written. A full disk or a busy database is waited for. */
-  const write = (everything: boolean): Promise<void> => writing = writing.then(async () => {
-    const batch = failure || drafts.isEmpty ? undefined : drafts.take(performance.now(), everything)
-    while (batch && !failure) {
-      try {
-        return await writeBatch(db, session, batch, secrets)
-      } catch (error) {
-        if (isPassing(error)) await delay(retryMs)
-        else failure = { error }
-      }
-    }
+  const writeOnce = async (everything: boolean): Promise<void> => {
+    if (!failure && !drafts.isEmpty) failure = await keep(db, session, drafts.take(performance.now(), everything), secrets)
     if (failure) drafts.forget()
-  })
+  }
+  /** Writes what is due, or everything, after what is being written. */
+  const write = (everything: boolean): Promise<void> => writing = writing.then(() => writeOnce(everything))
   const finish = async () => {
     await write(true)
     if (failure) throw failure.error
   }
   const writeSoon = () => {
-    if (!drafts.isEmpty) timer ??= setTimeout(() => {
+    if (!drafts.isEmpty) timer ??= setTimeout(async () => {
       timer = undefined
-      void write(false).then(writeSoon)
+      await write(false)
+      writeSoon()
     }, gatherMs)
   }
 
@@ -65,4 +59,15 @@ export function openTranscript(db: Database, session: TranscriptSession, secrets
   }
 }
 
-const isPassing = (error: unknown) => error instanceof Problem && (error.code === 'DATABASE_BUSY' || error.code === 'DISK_FULL')
+/** Writes until it is written: a full disk or a busy database is waited for. Gives the failure that does not pass. */
+async function keep(...batch: Parameters<typeof writeBatch>): Promise<{ error: unknown } | undefined> {
+  for (;;) {
+    try {
+      await writeBatch(...batch)
+      return undefined
+    } catch (error) {
+      if (!(error instanceof Problem && (error.code === 'DATABASE_BUSY' || error.code === 'DISK_FULL'))) return { error }
+      await delay(retryMs)
+    }
+  }
+}
