@@ -66,6 +66,10 @@ export function listOpenSessions(db: Reader, of: { cardId?: number; projectId?: 
 }
 
 export interface ActiveAgentRow { cardId: number; cardTitle: string; status: CardStatus; agent: string; startedAt: string | null }
+export type OpenSession = Pick<SessionRow, 'id' | 'cardId' | 'purpose' | 'status'>
+/** All sessions of the server without an end, oldest first, with nothing that is long. */
+export const listOpen = (db: Reader): Promise<OpenSession[]> => db.all('SELECT id, card_id AS cardId, purpose, status FROM agent_sessions WHERE ended_at IS NULL ORDER BY id')
+
 /** A project's cards with an active agent, the longest running first. */
 export const listActiveAgents = (db: Reader, projectId: number): Promise<ActiveAgentRow[]> => db.all(
   `SELECT s.card_id AS cardId, c.title AS cardTitle, s.status, s.agent, s.started_at AS startedAt FROM agent_sessions s INDEXED BY agent_sessions_open JOIN cards c ON c.id = s.card_id AND c.deleted_at IS NULL
