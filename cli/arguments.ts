@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander'
+import { CardStatus } from '../src/contract/fields.ts'
 
 /** Parsers for the values of options and arguments. They throw what commander turns into a usage error. */
 
@@ -29,6 +30,22 @@ export function expiry(text: string): { expiresAt: string } | { expiresInDays: n
   if (days) return { expiresInDays: Number(days[1]) }
   if (/^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(Date.parse(text))) return { expiresAt: new Date(text).toISOString() }
   throw new InvalidArgumentError('must be a number of days like 30d, or a date like 2030-01-31.')
+}
+
+/** Since when or until when: a message's id, a date or time, or so long ago (`15m`, `2h`). Gives an id or a time in ISO 8601. */
+export function moment(text: string): string {
+  if (/^\d{1,15}$/.test(text)) return text
+  if (/^\d{1,9}[smhd]$/.test(text)) return new Date(Date.now() - durationSecs(text) * 1000).toISOString()
+  if (/^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(Date.parse(text))) return new Date(text).toISOString()
+  throw new InvalidArgumentError('must be a message\'s id, a time like 2030-01-31T12:00:00Z, or how long ago, like 15m.')
+}
+
+/** Statuses of cards, several with commas or by naming the option again. */
+export function statuses(text: string, before: readonly CardStatus[] | undefined): CardStatus[] {
+  const known: readonly string[] = CardStatus.options
+  const wanted = text.split(',').map(each => each.trim()).filter(Boolean)
+  if (wanted.length === 0 || wanted.some(each => !known.includes(each))) throw new InvalidArgumentError(`must be of ${known.join(', ')}.`)
+  return [...before ?? [], ...wanted as CardStatus[]]
 }
 
 /** Collects an option that may be given several times. */

@@ -11,6 +11,8 @@ export interface BulkOptions {
   verb: string
   /** What is being done, for the progress bar: `Archiving`. */
   label?: string
+  /** Print no line of what was done, for what follows prints one. */
+  silent?: boolean
 }
 
 interface Done { id: string; result: string; error: string | null }
@@ -38,8 +40,9 @@ export async function readIds(ids: readonly string[]): Promise<string[]> {
  * what was done on stdout, what failed on stderr. When the server asks for patience (429, 503), it waits as long as it was told.
  * @throws Failure (failure) at the end when any failed; with one id only, that id's own error.
  */
-export async function bulk(context: Context, ids: readonly string[], action: (id: string) => Promise<unknown>, { verb, label = 'Working' }: BulkOptions): Promise<void> {
+export async function bulk(context: Context, ids: readonly string[], action: (id: string) => Promise<unknown>, { verb, label = 'Working', silent = false }: BulkOptions): Promise<void> {
   const { out } = context
+  const listsAtEnd = out.json && !silent
   const wanted = await readIds(ids)
   const progress = out.progress(label, wanted.length)
   const results: Done[] = []
@@ -47,17 +50,17 @@ export async function bulk(context: Context, ids: readonly string[], action: (id
     try {
       await patiently(() => action(id))
       results.push({ id, result: verb, error: null })
-      if (!out.json) await out.row(results.at(-1)!, columns)
+      if (!listsAtEnd && !silent) await out.row(results.at(-1)!, columns)
     } catch (error) {
-      if (isHopeless(error) || (wanted.length === 1 && !out.json)) throw error
+      if (isHopeless(error) || (wanted.length === 1 && !listsAtEnd)) throw error
       results.push({ id, result: 'failed', error: describe(error).message })
       progress.done()
-      if (!out.json) talk(`board: ${id}: ${describe(error).message}\n`)
+      if (!listsAtEnd) talk(`board: ${id}: ${describe(error).message}\n`)
     }
     progress.step()
   }
   progress.done()
-  if (out.json) await out.list(results, columns)
+  if (listsAtEnd) await out.list(results, columns)
   const failed = results.filter(({ error }) => error !== null).length
   if (failed > 0) throw new Failure('failure', `${failed} of ${results.length} failed`)
 }

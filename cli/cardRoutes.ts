@@ -41,12 +41,12 @@ export async function getCard({ client, external }: Context, { projectId, cardId
   return external ? fromExternal(await client.external.get({ projectId, cardId })) : client.cards.get({ projectId, cardId })
 }
 
-export interface NewCard { title: string; prompt?: string; column?: { id: string }; labels: string[]; useWorktree: boolean }
+export interface NewCard { title: string; prompt?: string; column?: { id: string }; labels: string[]; useWorktree: boolean; agent?: string | null; command?: string }
 
-/** Creates a card whose agent waits. The external route knows no labels. */
-export async function createCard({ client, external }: Context, projectId: string, { title, prompt, column, labels, useWorktree }: NewCard, idempotencyKey?: string): Promise<Card> {
-  if (external && labels.length === 0) return fromExternal(await client.external.create({ projectId, title, prompt, columnId: column && Number(column.id), useWorktree }, { idempotencyKey }))
-  return client.cards.create({ projectId, title, prompt, columnId: column?.id, labels, useWorktree, deferred: true }, { idempotencyKey })
+/** Creates a card whose agent waits; with a command, a terminal card. The external route knows no labels, no agents and no terminal cards. */
+export async function createCard({ client, external }: Context, projectId: string, { title, prompt, column, labels, useWorktree, agent, command }: NewCard, idempotencyKey?: string): Promise<Card> {
+  if (external && labels.length === 0 && agent === undefined && command === undefined) return fromExternal(await client.external.create({ projectId, title, prompt, columnId: column && Number(column.id), useWorktree }, { idempotencyKey }))
+  return client.cards.create({ projectId, title, prompt, columnId: column?.id, labels, useWorktree, deferred: true, agent, command, ...(command !== undefined && { kind: 'terminal' }) }, { idempotencyKey })
 }
 
 /** Moves a card to a place in a column, by default to its end. An API key does not start the column's agent. */
@@ -57,6 +57,11 @@ export async function moveCard({ client, external }: Context, { projectId, cardI
 
 export async function archiveCard({ client, external }: Context, { projectId, cardId }: CardPlace): Promise<void> {
   await (external ? client.external.archive({ projectId, cardId }) : client.cards.archive({ projectId, cardId }))
+}
+
+/** Cancels a card's agent. */
+export async function cancelAgent({ client, external }: Context, place: CardPlace): Promise<void> {
+  await (external ? client.external.cancelAgent(place) : client.agents.cancel(place))
 }
 
 /**
@@ -76,6 +81,12 @@ export async function inItsProject<T>(context: Context, cardId: string, action: 
   const { projectId } = await context.client.cards.getFlat({ id: cardId })
   return action({ projectId, cardId })
 }
+
+/** Where a card is, once it is sure that it is there. */
+export const placeOf = (context: Context, cardId: string): Promise<CardPlace> => inItsProject(context, cardId, async place => {
+  await getCard(context, place)
+  return place
+})
 
 /** Adds the names of the columns to cards that came without. */
 export async function withColumnNames(context: Context, projectId: string, coming: Card[] | Promise<Card[]>): Promise<Card[]> {

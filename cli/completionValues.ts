@@ -14,6 +14,7 @@ const sources: Record<string, Source> = {
   board: async context => named(await boardsOf(context, (await context.project()).id)),
   column: columnCandidates,
   card: cardCandidates,
+  agent: async ({ client, external }) => external ? [] : (await client.agents.providers()).map(({ id, name }) => ({ value: id, about: name })),
   template: async ({ client }) => named(await client.templates.list()),
   key: async ({ client }) => named(await client.keys.list(), key => key.scope),
   credential: async ({ client }) => named(await client.credentials.list(), credential => credential.provider),

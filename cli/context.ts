@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { createClient, type Client, type Connection } from '../src/client/index.ts'
 import { sendJson } from '../src/client/http.ts'
 import { discover, type Discovery } from './discovery.ts'
-import { Failure } from './exit.ts'
+import { Failure, usage } from './exit.ts'
 import { globalsOf, type Globals } from './globals.ts'
 import { openOut } from './openOut.ts'
 import type { Out } from './output.ts'
@@ -56,6 +56,14 @@ export async function openContext(command: Command): Promise<Context> {
  */
 export function requireUser(context: Context, what: string): void {
   if (context.external) throw new Failure('denied', `${what} needs a signed-in user, and the token is an API key`, { hint: 'sign in with: board auth login', see: 'board auth status' })
+}
+
+/**
+ * Stops what draws a list anew and anew where there is nothing to draw on.
+ * @throws Failure (usage)
+ */
+export function requireScreen({ out }: Context): void {
+  if (!out.terminal.stdout || out.json) throw usage('--watch draws on a terminal', { hint: 'to follow changes in a script: board events', see: 'board events --help' })
 }
 
 /**

@@ -1,23 +1,29 @@
 import { render } from 'ink'
 import { createElement } from 'react'
 import { Live } from '../src/client/socket.ts'
-import type { CardPage } from './cardRoutes.ts'
 import type { Context } from './context.ts'
-import { exitOf } from './exit.ts'
-import { CardList, type CardListProps } from './screens/CardList.tsx'
+import { refresher } from './refresher.ts'
+import { RowList, type Rows, type RowListProps } from './screens/RowList.tsx'
 
 /** Ages grow, and what changed before the server knew that somebody watches is found too. */
 const readAgainMs = 10_000
 
+/** What a list is called and how its rows are shown. */
+export type Watched<Row> = Pick<RowListProps<Row>, 'title' | 'noun' | 'columns'>
+
 /**
- * Shows a list of cards and keeps it up to date until the person quits.
+ * Shows a list and keeps it up to date until the person quits.
  * @param load reads the list; it is called again after every event of the project
  * @throws ApiFailure | Unreachable when the server refuses to tell of changes.
  */
-export async function watchCards(context: Context, project: { id: string; name: string }, load: () => Promise<CardPage>): Promise<void> {
-  const state: Omit<CardListProps, 'terminal'> = { title: project.name, live: true, ...await load() }
-  const screen = render(createElement(CardList, propsOf(context, state)))
-  const draw = (news: Partial<CardListProps>) => screen.rerender(createElement(CardList, propsOf(context, Object.assign(state, news))))
+export async function watchList<Row>(context: Context, projectId: string, watched: Watched<Row>, load: () => Promise<Rows<Row>>): Promise<void> {
+  const state: Omit<RowListProps<Row>, 'terminal'> = { ...watched, live: true, ...await load() }
+  const element = () => createElement(RowList<Row>, propsOf(context, state))
+  const screen = render(element())
+  const draw = (news: Partial<RowListProps<Row>>) => {
+    Object.assign(state, news)
+    screen.rerender(element())
+  }
   const refreshed = refresher(async () => draw(await load()))
   const live = new Live(context.connection, {
     onEvent: refreshed.again,
@@ -28,7 +34,7 @@ export async function watchCards(context: Context, project: { id: string; name: 
       refreshed.again()
     },
   })
-  live.subscribe(project.id)
+  live.subscribe(projectId)
   const timer = setInterval(refreshed.again, readAgainMs)
   const resized = () => draw({})
   process.stdout.on('resize', resized)
@@ -42,28 +48,5 @@ export async function watchCards(context: Context, project: { id: string; name: 
   }
 }
 
-const propsOf = ({ out }: Context, state: Omit<CardListProps, 'terminal'>): CardListProps =>
+const propsOf = <Row>({ out }: Context, state: Omit<RowListProps<Row>, 'terminal'>): RowListProps<Row> =>
   ({ ...state, terminal: { ...out.terminal, width: process.stdout.columns ?? out.terminal.width, height: process.stdout.rows ?? out.terminal.height } })
-
-/** Runs one refresh at a time, and one more after it for everything that came meanwhile. */
-function refresher(refresh: () => Promise<void>): { again: () => void; failed: Promise<never> } {
-  let fail: (error: unknown) => void = () => { /* set at once */ }
-  const failed = new Promise<never>((_, reject) => { fail = reject })
-  let running = false
-  let wanted = false
-  const again = async () => {
-    wanted = true
-    if (running) return
-    running = true
-    try {
-      while (wanted) {
-        wanted = false
-        await refresh()
-      }
-    } catch (error) {
-      if (exitOf(error) !== 'unreachable') fail(error)
-    }
-    running = false
-  }
-  return { again: () => { void again() }, failed }
-}

@@ -16,7 +16,7 @@ export interface Claim { replay?: Json; write: Call['write'] }
  */
 export async function claimOf(app: App, route: Route, caller: Caller, key: string, input: unknown): Promise<Claim> {
   if (key.length < 1 || key.length > 255) throw new Problem('VALIDATION_FAILED', 'Idempotency-Key must have 1 to 255 characters.', { details: [{ path: 'Idempotency-Key', message: 'must have 1 to 255 characters' }] })
-  const owner = caller.key ? `key:${caller.key.id}` : `user:${caller.userId}`
+  const owner = caller.key ? `key:${caller.key.id}` : caller.agent ? `card:${caller.agent.cardId}` : `user:${caller.userId}`
   const requestHash = createHash('sha256').update(`${route.method} ${route.path}\n${JSON.stringify(input)}`).digest('hex')
   const replay = async () => {
     const before = await readAnswer(app.db, owner, key)

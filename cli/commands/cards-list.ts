@@ -2,9 +2,8 @@ import { Option, type Command } from 'commander'
 import { CardStatus } from '../../src/contract/fields.ts'
 import { count } from '../arguments.ts'
 import { cardColumns } from '../cardColumns.ts'
-import { listCards, withColumnNames, type CardFilter, type CardPage } from '../cardRoutes.ts'
-import { openContext, requireUser, type Context } from '../context.ts'
-import { usage } from '../exit.ts'
+import { listCards, withColumnNames, type Card, type CardFilter, type CardPage } from '../cardRoutes.ts'
+import { openContext, requireScreen, requireUser, type Context } from '../context.ts'
 import { example } from '../help.ts'
 import { resolveColumn } from '../resolve.ts'
 
@@ -48,8 +47,11 @@ async function load(context: Context, projectId: string, filter: CardFilter, lim
 }
 
 async function watch(context: Context, project: { id: string; name: string }, filter: CardFilter, limit: number): Promise<void> {
-  if (!context.out.terminal.stdout || context.out.json) throw usage('--watch draws on a terminal', { hint: 'to follow changes in a script: board events', see: 'board events --help' })
+  requireScreen(context)
   requireUser(context, 'cards list --watch')
-  const { watchCards } = await import('../watch.ts')
-  await watchCards(context, project, () => load(context, project.id, filter, limit))
+  const { watchList } = await import('../watch.ts')
+  await watchList<Card>(context, project.id, { title: project.name, noun: 'card', columns: cardColumns }, async () => {
+    const { cards, more } = await load(context, project.id, filter, limit)
+    return { rows: cards, more }
+  })
 }

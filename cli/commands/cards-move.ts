@@ -2,7 +2,6 @@ import { Option, type Command } from 'commander'
 import { place as wholePlace } from '../arguments.ts'
 import { bulk } from '../bulk.ts'
 import { getCard, inItsProject, moveCard } from '../cardRoutes.ts'
-import { runCard } from '../cardRun.ts'
 import { openContext, type Context } from '../context.ts'
 import { usage } from '../exit.ts'
 import { example } from '../help.ts'
@@ -19,13 +18,6 @@ export function registerMove(cards: Command): void {
     .option('--dry-run', 'only say what would be moved')
     .action(async (ids: string[], options: MoveOptions) => moved(await openContext(move), ids, options))
   example(move, 'board cards move 12 --to review --top', 'board cards move 12 --position 3', 'board cards list -s completed -q | board cards move - --to done')
-
-  const run = cards.command('run <cards...>').summary('Start the agents of cards').description('Start the agents of cards: a deferred card in an active column is activated, any other moves to its board\'s first active column. - reads ids from stdin.')
-    .action(async (ids: string[]) => {
-      const context = await openContext(run)
-      await bulk(context, ids, id => inItsProject(context, id, place => runCard(context, place)), { verb: 'activated', label: 'Activating' })
-    })
-  example(run, 'board cards run 12', 'board cards list -c backlog --label nightly -q | board cards run -')
 }
 
 async function moved(context: Context, ids: string[], options: MoveOptions): Promise<void> {

@@ -1,5 +1,4 @@
-import { Argument, Option, type Command } from 'commander'
-import { resolve as absolute } from 'node:path'
+import { Argument, type Command } from 'commander'
 import { getCard, inItsProject, type CardPlace } from '../cardRoutes.ts'
 import { openContext, type Context } from '../context.ts'
 import { usage } from '../exit.ts'
@@ -33,7 +32,6 @@ export function registerPipeline(cards: Command): void {
       context.out.done(`Auto mode of card ${id} is ${wanted}.`)
     })
   example(auto, 'board cards auto 12 on')
-  registerWorktree(cards)
 }
 
 async function setSteps(context: Context, place: CardPlace, input: unknown) {
@@ -45,22 +43,4 @@ async function setSteps(context: Context, place: CardPlace, input: unknown) {
     const { column, ...rest } = step
     return column === undefined ? rest : { ...rest, columnId: pickNamed('column', columns, String(column), 'board columns list').id }
   }) })
-}
-
-function registerWorktree(cards: Command): void {
-  const worktree = cards.command('worktree <card>').summary('Show, attach or detach a card\'s worktree').description('Show a card\'s branch and worktree, or attach a worktree of your own.')
-    .addOption(new Option('--attach <folder>', 'a worktree of the project\'s repository, on the server').conflicts('detach'))
-    .option('--detach', 'detach the attached worktree; its folder stays')
-    .action(async (id: string, { attach, detach }: { attach?: string; detach?: boolean }) => {
-      const context = await openContext(worktree)
-      const card = await inItsProject(context, id, async place => {
-        if (detach) await context.client.cards.detachWorktree(place)
-        return attach === undefined ? getCard(context, place) : context.client.cards.attachWorktree({ ...place, path: absolute(attach) })
-      })
-      await context.out.record(card, [
-        { name: 'id', style: 'id', value: ({ id }) => id }, { name: 'useWorktree', value: ({ useWorktree }) => useWorktree },
-        { name: 'gitBranch', value: ({ gitBranch }) => gitBranch }, { name: 'worktreePath', header: 'Worktree', value: ({ worktreePath }) => worktreePath },
-      ])
-    })
-  example(worktree, 'board cards worktree 12', 'board cards worktree 12 --attach ../my-fix', 'board cards worktree 12 --detach')
 }

@@ -1,13 +1,16 @@
 import type { Command } from 'commander'
 import { registerAdd } from './cards-add.ts'
 import { registerAttachments } from './cards-attachments.ts'
+import { registerChanges } from './cards-changes.ts'
 import { registerCredential } from './cards-credential.ts'
 import { registerEdit } from './cards-edit.ts'
 import { registerLifecycle } from './cards-lifecycle.ts'
 import { registerList } from './cards-list.ts'
 import { registerMove } from './cards-move.ts'
 import { registerPipeline } from './cards-pipeline.ts'
+import { registerRun } from './cards-run.ts'
 import { registerView } from './cards-view.ts'
+import { registerWorktree } from './cards-worktree.ts'
 
 export function register(command: Command): void {
   registerList(command)
@@ -15,6 +18,9 @@ export function register(command: Command): void {
   registerAdd(command)
   registerEdit(command)
   registerMove(command)
+  registerRun(command)
+  registerChanges(command)
+  registerWorktree(command)
   registerLifecycle(command)
   registerPipeline(command)
   registerAttachments(command)

@@ -2,6 +2,7 @@ import { Option, type Command } from 'commander'
 import type { Contract } from '../../src/contract/index.ts'
 import { ColumnType } from '../../src/contract/fields.ts'
 import type { Output } from '../../src/contract/route.ts'
+import { chosenAgent } from '../agentOption.ts'
 import { openContext, type Context } from '../context.ts'
 import { usage } from '../exit.ts'
 import { example } from '../help.ts'
@@ -18,11 +19,11 @@ type Listed = Pick<BoardColumn, 'id' | 'name' | 'boardId'> & Partial<Omit<BoardC
 const columnFields: Column<Listed>[] = [
   { name: 'id', style: 'id', align: 'right', value: column => column.id }, { name: 'name', style: 'title', value: column => column.name },
   { name: 'columnType', header: 'TYPE', value: column => column.columnType }, { name: 'cardCount', header: 'CARDS', align: 'right', value: column => column.cardCount },
-  { name: 'boardId', header: 'BOARD', align: 'right', value: column => column.boardId }, { name: 'prompt', style: 'text', value: column => column.prompt },
+  { name: 'boardId', header: 'BOARD', align: 'right', value: column => column.boardId }, { name: 'agent', value: column => column.agent }, { name: 'prompt', style: 'text', value: column => column.prompt },
 ]
 
-interface CreateOptions extends PromptOptions { type: ColumnType; board?: string }
-interface EditOptions extends PromptOptions { name?: string }
+interface CreateOptions extends PromptOptions { type: ColumnType; board?: string; agent?: string }
+interface EditOptions extends PromptOptions { name?: string; agent?: string }
 
 export function register(columns: Command): void {
   const list = columns.command('list').summary('List columns').description('List a project\'s columns in order, of one board or of all.')
@@ -44,11 +45,12 @@ function registerCreate(columns: Command): void {
   const create = addPromptOptions(columns.command('create <name>').summary('Create a column').description('Create a column at the end of a board. An active column runs the agents of its cards, with its prompt before theirs.'))
     .addOption(new Option('--type <type>', 'what the column is for').choices(ColumnType.options).makeOptionMandatory())
     .option('--board <board>', 'the board, by name or id (default: the default board)')
+    .option('--agent <agent>', 'the agent that works in it (default: the project\'s)')
     .action(async (name: string, options: CreateOptions) => {
       const context = await openContext(create)
       const { id: projectId } = await context.project()
       const boardId = options.board === undefined ? (await boardsOf(context, projectId))[0]!.id : (await resolveBoard(context, projectId, options.board)).id
-      const column = await context.client.columns.create({ projectId, boardId, name, columnType: options.type, prompt: await promptOf(options) })
+      const column = await context.client.columns.create({ projectId, boardId, name, columnType: options.type, prompt: await promptOf(options), agent: await chosenAgent(context, options.agent) })
       context.out.done(`Created column ${column.id}.`)
       await context.out.record<Listed>(column, columnFields.slice(0, 3))
     })
@@ -56,17 +58,18 @@ function registerCreate(columns: Command): void {
 }
 
 function registerEdit(columns: Command): void {
-  const edit = addPromptOptions(columns.command('edit <column>').summary('Change a column').description('Change a column\'s name or prompt.'))
+  const edit = addPromptOptions(columns.command('edit <column>').summary('Change a column').description('Change a column\'s name, prompt or agent.'))
     .option('--name <name>', 'the new name')
+    .option('--agent <agent>', 'the agent that works in it; none for the project\'s')
     .action(async (wanted: string, options: EditOptions) => {
       const prompt = await promptOf(options)
-      if (options.name === undefined && prompt === undefined) throw usage('what should change?', { hint: 'give --name, --prompt or --prompt-file', see: 'board columns edit --help' })
+      if (options.name === undefined && prompt === undefined && options.agent === undefined) throw usage('what should change?', { hint: 'give --name, --prompt, --prompt-file or --agent', see: 'board columns edit --help' })
       const context = await openContext(edit)
       const { projectId, column } = await columnOf(context, wanted)
-      await context.client.columns.update({ projectId, columnId: column.id, name: options.name, prompt })
+      await context.client.columns.update({ projectId, columnId: column.id, name: options.name, prompt, agent: await chosenAgent(context, options.agent) })
       context.out.done(`Edited column ${column.id}.`)
     })
-  example(edit, 'board columns edit Review --prompt-file review.md', 'board columns edit "In Progress" --name Build')
+  example(edit, 'board columns edit Review --prompt-file review.md', 'board columns edit "In Progress" --name Build', 'board columns edit Review --agent codex')
 }
 
 /** The column that is named, in the current project. */

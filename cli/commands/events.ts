@@ -5,6 +5,7 @@ import { several } from '../arguments.ts'
 import { openContext, type Context } from '../context.ts'
 import { usage } from '../exit.ts'
 import { example } from '../help.ts'
+import { inOrder } from '../inOrder.ts'
 import type { Column } from '../output.ts'
 import { stdout } from '../streams.ts'
 import { nearest } from '../text.ts'
@@ -35,8 +36,8 @@ async function follow(command: Command, options: Options): Promise<void> {
   const since = options.since === undefined ? undefined : seqOf(options.since)
   const context = await openContext(command)
   const { id, name } = await context.project()
-  const told = teller(context, options.exec)
-  const live = new Live(context.connection, { onEvent: message => { if (message.type === 'resync' || wanted(message.type)) told.tell(message) }, onState: state => {
+  const told = inOrder()
+  const live = new Live(context.connection, { onEvent: message => { if (message.type === 'resync' || wanted(message.type)) told.add(() => tell(context, message, options.exec)) }, onState: state => {
     if (state.name === 'waiting') context.out.done('The connection broke; connecting again ...')
   } })
   live.subscribe(id, since)
@@ -47,19 +48,11 @@ async function follow(command: Command, options: Options): Promise<void> {
   await told.end()
 }
 
-/** Tells of events one after the other, so that neither lines nor commands get mixed. */
-function teller(context: Context, exec: string | undefined): { tell: (message: LiveMessage) => void; failed: Promise<never>; end: () => Promise<void> } {
-  const { out } = context
-  let fail: (error: unknown) => void = () => { /* set at once */ }
-  const failed = new Promise<never>((_, reject) => { fail = reject })
-  let last = Promise.resolve()
-  const tellOne = async (message: LiveMessage) => {
-    if (message.type === 'resync') out.warn('the server no longer has everything since then: some events are missing')
-    if (exec !== undefined) return runForEvent(exec, message, context.connection.url, out)
-    if (out.json || out.quiet || out.terminal.stdout) return out.row(message, columns)
-    return out.value(message, true)
-  }
-  return { failed, end: () => last, tell: message => { last = last.then(() => tellOne(message)).catch(fail) } }
+async function tell({ out, connection }: Context, message: LiveMessage, exec: string | undefined): Promise<void> {
+  if (message.type === 'resync') out.warn('the server no longer has everything since then: some events are missing')
+  if (exec !== undefined) return runForEvent(exec, message, connection.url, out)
+  if (out.json || out.quiet || out.terminal.stdout) return out.row(message, columns)
+  return out.value(message, true)
 }
 
 function filterOf(types: readonly string[]): (type: string) => boolean {

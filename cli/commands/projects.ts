@@ -9,6 +9,7 @@ import type { Column } from '../output.ts'
 import { changeProfile } from '../profiles.ts'
 import { confirmByName } from '../prompt.ts'
 import { chosenCredential, resolveOrganization, resolveProject, type Named } from '../resolve.ts'
+import { registerEdit } from './projects-edit.ts'
 import { registerMember } from './projects-member.ts'
 
 type Project = Output<Contract['projects']['get']>
@@ -20,7 +21,7 @@ const columns: Column<Project>[] = [
   { name: 'lastOpenedAt', header: 'OPENED', style: 'time', value: project => project.lastOpenedAt },
 ]
 const fields: Column<Project>[] = [
-  ...columns, { name: 'credentialId', header: 'Credential', value: project => project.credentialId }, { name: 'role', header: 'Your role', value: project => project.role }, { name: 'organizationId', header: 'Organization', value: project => project.organizationId },
+  ...columns, { name: 'agent', value: project => project.agent }, { name: 'copiedFiles', header: 'Copied files', value: project => project.copiedFiles }, { name: 'credentialId', header: 'Credential', value: project => project.credentialId }, { name: 'role', header: 'Your role', value: project => project.role }, { name: 'organizationId', header: 'Organization', value: project => project.organizationId },
   { name: 'createdAt', header: 'Created', style: 'time', value: project => project.createdAt }, { name: 'updatedAt', header: 'Updated', style: 'time', value: project => project.updatedAt },
 ]
 
@@ -42,6 +43,7 @@ export function register(projects: Command): void {
   example(view, 'board projects view', 'board projects view web --json path')
 
   registerCreate(projects)
+  registerEdit(projects)
   registerDelete(projects)
   registerOrder(projects)
   registerContents(projects)

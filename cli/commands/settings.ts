@@ -14,17 +14,18 @@ interface Group { about: string; get(context: Context): Promise<Values>; set(con
 /** The groups of settings that the server keeps. */
 const groups: Record<string, Group> = {
   user: { about: 'Your own settings', get: ({ client }) => client.settings.getUser(), set: ({ client }, values) => client.settings.setUser(values) },
+  'context-relay': { about: 'When agents hand over to a fresh session (server administrators change it)', get: ({ client }) => client.settings.getContextRelay(), set: ({ client }, values) => client.settings.setContextRelay(values) },
   shortcuts: { about: 'The keys of the terminal board', get: ({ client }) => client.settings.getShortcuts(), set: ({ client }, values) => client.settings.setShortcuts(values) },
 }
 
 export function register(command: Command): void {
-  command.addHelpText('after', `\nGroups:\n${Object.entries(groups).map(([name, { about }]) => `  ${name.padEnd(12)}${about}`).join('\n')}`)
+  command.addHelpText('after', `\nGroups:\n${Object.entries(groups).map(([name, { about }]) => `  ${name.padEnd(15)}${about}`).join('\n')}`)
   example(command.command('get [group]').summary('Show settings').description('Show the settings of a group, or of all groups.'), 'board settings get user', 'board settings get shortcuts --json quit')
     .action((name?: string) => get(command, name))
   example(command.command('set <group>').summary('Change settings').description('Change some settings of a group. What is not named stays.')
     .option('-f, --field <key=value>', 'a setting; true, false, numbers and JSON are understood (repeat it for more)', several)
     .option('-F, --file <file>', 'a JSON object of settings, - for stdin'),
-  'board settings set user -f theme=dark -f highContrast=true', 'board settings set shortcuts -f quit=q')
+  'board settings set user -f theme=dark -f highContrast=true', 'board settings set shortcuts -f quit=q', 'board settings set context-relay -f thresholdPercent=70')
     .action((name: string, options: { field?: string[]; file?: string }) => set(command, name, options))
   registerAuth(command)
   registerOidc(command)

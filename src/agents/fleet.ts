@@ -1,11 +1,14 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { end, type Agents, type Ending } from '../domain/sessions.ts'
 import type { Database, Transaction } from '../store/database.ts'
-import { listOpenSessions, readSession, type SessionRow } from '../store/sessions.ts'
+import { listOpen, readSession, type OpenSession } from '../store/sessions.ts'
 import type { Log, SessionParts } from './preparation.ts'
 import { createQueue } from './queue.ts'
 import { startSession, type LiveSession } from './session.ts'
 
 const retryMs = 1000
+/** A session that makes its worktree cannot be stopped before Git has ended. */
+const mostStopMs = 9000
 const interrupted: Ending = { status: 'interrupted', statusReason: 'server_restart', detail: 'The server stopped while the agent was at work.' }
 const lost: Ending = { status: 'failed', statusReason: 'crashed', detail: 'The server lost the agent; its log tells more.' }
 
@@ -17,7 +20,7 @@ export interface Fleet {
   wake(): void
   /** Takes up work: agents reach the server at this address. */
   start(url: string, log: Log): void
-  /** Ends every agent; what was open becomes interrupted. Takes at most 8 s. */
+  /** Ends every agent; what was open becomes interrupted. Takes at most 9 s. */
   stop(): Promise<void>
 }
 
@@ -30,14 +33,14 @@ export function createFleet(parts: Parts): Fleet {
   const queue = createQueue(config.agentSlots)
   const state = { at: undefined as { url: string; log: Log } | undefined, isStopping: false }
   const look = async () => {
-    const open = await listOpenSessions(db)
+    const open = await listOpen(db)
     const ids = new Set(open.map(({ id }) => id))
     for (const session of running.values()) if (!ids.has(session.id)) void session.stop()
     for (const { id, status } of open) if (status !== 'queued' && !running.has(id)) await db.transaction(tx => endLost(tx, agents, id, () => !running.has(id) && !state.isStopping))
     queue.keep(open.filter(({ status }) => status === 'queued'))
     if (!state.isStopping) for (const { id } of queue.next([...running.values()])) launch(open.find(row => row.id === id)!)
   }
-  const launch = (row: SessionRow) => {
+  const launch = (row: OpenSession) => {
     const session = startSession({ ...parts, ...state.at! }, row)
     running.set(row.id, session)
     void session.over.finally(() => {
@@ -58,7 +61,8 @@ export function createFleet(parts: Parts): Fleet {
       state.isStopping = true
       await atRest()
       await interruptAll(db, agents)
-      await Promise.all([...running.values()].map(session => session.stop()))
+      const stopped = Promise.all([...running.values()].map(session => session.stop()))
+      await Promise.race([stopped, delay(mostStopMs, undefined, { ref: false })])
     },
   }
 }
@@ -86,7 +90,7 @@ function whileNews(look: () => Promise<void>, onError: (error: unknown) => void,
 
 /** Ends every open session as interrupted. */
 export const interruptAll = (db: Database, agents: Agents): Promise<void> => db.transaction(async tx => {
-  for (const { id } of await listOpenSessions(tx)) await end(tx, agents, id, interrupted, true)
+  for (const { id } of await listOpen(tx)) await end(tx, agents, id, interrupted, true)
 })
 
 /** Nothing runs for a session that says so: it must not say so any longer. */

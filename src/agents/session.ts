@@ -7,7 +7,7 @@ import { readCard } from '../store/cards.ts'
 import { addUsage } from '../store/credentials.ts'
 import type { Transaction } from '../store/database.ts'
 import { readProject } from '../store/projects.ts'
-import { addSessionTokens, readSession, updateSession, type SessionRow } from '../store/sessions.ts'
+import { addSessionTokens, readSession, updateSession, type OpenSession, type SessionRow } from '../store/sessions.ts'
 import { listWaitingMessages, takeWaitingMessage } from '../store/waitingMessages.ts'
 import { agentSession } from '../views/agents.ts'
 import { shown } from './failures.ts'
@@ -46,7 +46,7 @@ export interface LiveSession {
 }
 
 /** Runs a queued session to its end. Whatever happens, its rows say so and its processes are gone when `over` resolves. */
-export function startSession(parts: SessionParts, { id, cardId, purpose }: SessionRow): LiveSession {
+export function startSession(parts: SessionParts, { id, cardId, purpose }: OpenSession): LiveSession {
   const run = createRun(parts, id)
   const over = live(run)
   let stopped: Promise<void> | undefined

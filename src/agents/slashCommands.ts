@@ -41,7 +41,7 @@ export async function commandFiles(projectPath: string): Promise<Command[]> {
 
 /** One command a name, sorted; of those with the same name, the first. */
 export const merge = (commands: readonly Command[]): Command[] =>
-  [...new Map([...commands].reverse().map(command => [command.name, command])).values()].sort((a, b) => a.name < b.name ? -1 : 1)
+  [...new Map(commands.toReversed().map(command => [command.name, command])).values()].sort((a, b) => a.name < b.name ? -1 : 1)
 
 async function filesBelow(folder: string, endings: readonly string[], levels: number, budget: { files: number; entries: number }): Promise<string[]> {
   const found: string[] = []

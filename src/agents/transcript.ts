@@ -27,20 +27,21 @@ export function openTranscript(db: Database, session: TranscriptSession, secrets
   let writing: Promise<void> = Promise.resolve()
   let timer: NodeJS.Timeout | undefined
 
-  /** Writes what is due, or everything, after what is being written. */
-  const write = (everything: boolean): Promise<void> => writing = writing.then(async () => {
-    const batch = failure || drafts.isEmpty ? undefined : drafts.take(performance.now(), everything)
-    if (batch) await writeUntilKept(db, session, batch, secrets).catch(error => { failure = { error } })
+  const writeOnce = async (everything: boolean): Promise<void> => {
+    if (!failure && !drafts.isEmpty) failure = await keep(db, session, drafts.take(performance.now(), everything), secrets)
     if (failure) drafts.forget()
-  })
+  }
+  /** Writes what is due, or everything, after what is being written. */
+  const write = (everything: boolean): Promise<void> => writing = writing.then(() => writeOnce(everything))
   const finish = async () => {
     await write(true)
     if (failure) throw failure.error
   }
   const writeSoon = () => {
-    if (!drafts.isEmpty) timer ??= setTimeout(() => {
+    if (!drafts.isEmpty) timer ??= setTimeout(async () => {
       timer = undefined
-      void write(false).then(writeSoon)
+      await write(false)
+      writeSoon()
     }, gatherMs)
   }
 
@@ -58,16 +59,15 @@ export function openTranscript(db: Database, session: TranscriptSession, secrets
   }
 }
 
-/** A full disk or a busy database is waited for. */
-async function writeUntilKept(...args: Parameters<typeof writeBatch>): Promise<void> {
+/** Writes until it is written: a full disk or a busy database is waited for. Gives the failure that does not pass. */
+async function keep(...batch: Parameters<typeof writeBatch>): Promise<{ error: unknown } | undefined> {
   for (;;) {
     try {
-      return await writeBatch(...args)
+      await writeBatch(...batch)
+      return undefined
     } catch (error) {
-      if (!isPassing(error)) throw error
+      if (!(error instanceof Problem && (error.code === 'DATABASE_BUSY' || error.code === 'DISK_FULL'))) return { error }
       await delay(retryMs)
     }
   }
 }
-
-const isPassing = (error: unknown) => error instanceof Problem && (error.code === 'DATABASE_BUSY' || error.code === 'DISK_FULL')

@@ -11,6 +11,8 @@ export type LiveState = { name: 'connecting' } | { name: 'open' } | { name: 'wai
 export interface LiveOptions {
   onEvent: (message: LiveMessage) => void
   onState?: (state: LiveState) => void
+  /** A project is followed: from here on each of its events comes. Told again after each new connection. */
+  onSubscribed?: (projectId: string) => void
   /** After how much silence the server is asked whether it is there. */
   pingAfterMs?: number
   /** How long it may take to answer. */
@@ -101,7 +103,9 @@ export class Live {
 
   #subscribed({ projectId, seq }: { projectId: string; seq: number }): void {
     this.#retryMs = firstRetryMs
-    if (this.#subscriptions.has(projectId)) this.#subscriptions.set(projectId, Math.max(seq, this.#subscriptions.get(projectId) ?? 0))
+    if (!this.#subscriptions.has(projectId)) return
+    this.#subscriptions.set(projectId, Math.max(seq, this.#subscriptions.get(projectId) ?? 0))
+    this.#options.onSubscribed?.(projectId)
   }
 
   #refused(error: { code: string; message: string }): void {

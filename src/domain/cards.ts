@@ -9,7 +9,7 @@ import * as order from '../store/order.ts'
 import type { Caller } from './caller.ts'
 import { cardDetail, hasActiveAgent } from '../views/cards.ts'
 import { projectRole } from './access.ts'
-import { cancelled, endCard, start, type Agents, type Ending } from './sessions.ts'
+import { cancelled, endCard, notStarted, start, type Agents, type Ending } from './sessions.ts'
 import { initialSteps } from './steps.ts'
 
 const restorableMs = 30 * 86_400_000
@@ -74,11 +74,13 @@ export async function move(tx: Transaction, agents: Agents, ref: CardRef, to: { 
   if (column.id === card.columnId && to.position !== undefined && to.position === card.position) return card
   const entersActive = column.columnType === 'active' && column.id !== card.columnId
   if (column.id !== card.columnId && (card.columnType === 'active' || entersActive || column.columnType === 'archive')) await endCard(tx, agents, card.id, ending, { all: column.columnType === 'archive' })
-  await place(tx, card, column, to.position, entersActive ? { deferred: automation } : {})
+  const starts = entersActive && !automation
+  const lastAgentAction = starts ? await notStarted(tx, agents, { ...card, columnId: column.id }) : null
+  await place(tx, card, column, to.position, { ...(entersActive && { deferred: automation }), ...(lastAgentAction && { lastAgentAction }) })
   const moved = await find(tx, ref)
   const from = { columnId: String(card.columnId), position: card.position }
   await append(tx, 'card.moved', ref.projectId, { ...cardDetail(moved), from, to: { columnId: String(moved.columnId), position: moved.position } })
-  return entersActive && !automation ? started(tx, agents, moved) : moved
+  return starts && !lastAgentAction ? started(tx, agents, moved) : moved
 }
 
 /** Moves a card to its board's first done column and ends its session. @throws Problem CARD_NOT_FOUND, COLUMN_NOT_FOUND when the board has none */
@@ -94,9 +96,11 @@ export async function complete(tx: Transaction, agents: Agents, ref: CardRef): P
 export async function activate(tx: Transaction, agents: Agents, ref: CardRef): Promise<CardRow> {
   const card = await find(tx, ref)
   if (card.deferred === 0) throw new Problem('CARD_NOT_DEFERRED')
-  await updateCard(tx, card.id, { deferred: false })
+  const starts = card.columnType === 'active' && card.archivedAt === null && !hasActiveAgent(card)
+  const lastAgentAction = starts ? await notStarted(tx, agents, card) : null
+  await updateCard(tx, card.id, { deferred: false, ...(lastAgentAction && { lastAgentAction }) })
   const activated = await announce(tx, 'card.updated', ref)
-  return card.columnType === 'active' && !hasActiveAgent(card) ? started(tx, agents, activated) : activated
+  return starts && !lastAgentAction ? started(tx, agents, activated) : activated
 }
 
 /** Takes a card off its column's order and out of lists and counts, and ends its agent. An archived card stays as it is. @throws Problem CARD_NOT_FOUND */

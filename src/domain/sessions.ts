@@ -48,6 +48,12 @@ export async function begin(tx: Transaction, agents: Agents, card: CardRow, prom
   return announce(tx, id, { deferred: false }, { type: 'queued', detail: choice.agent })
 }
 
+/** What a card's last action says when no agent can be started on it; null when one can. */
+export async function notStarted(tx: Transaction, agents: Agents, card: CardRow): Promise<string | null> {
+  const choice = card.kind === 'terminal' ? undefined : await agents.choose(tx, card)
+  return choice && 'missing' in choice ? action(tx, { type: 'not_started', detail: choice.missing }) : null
+}
+
 /** Starts what a card is for: its agent with the prompts of its step and its own, or its shell command. @throws Problem AGENT_ALREADY_RUNNING */
 export const start = async (tx: Transaction, agents: Agents, card: CardRow): Promise<SessionRow | undefined> =>
   begin(tx, agents, card, await firstPrompt(tx, card), card.kind === 'terminal' ? 'terminal' : 'work')

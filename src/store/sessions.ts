@@ -59,12 +59,17 @@ export const listSessions = (db: Reader, cardId: number, limit = 1000): Promise<
   `SELECT * FROM (SELECT ${listed} FROM agent_sessions s WHERE s.card_id = ? AND s.purpose <> 'pre' ORDER BY s.id DESC LIMIT ?) ORDER BY id`, [cardId, limit])
 
 /** All sessions without an end, oldest first; of a card, of a project, or of the server. */
-export const listOpenSessions = (db: Reader, of: { cardId?: number; projectId?: number } = {}): Promise<SessionRow[]> => {
-  const [where, args] = of.cardId !== undefined ? ['AND s.card_id = ?', [of.cardId]] : of.projectId !== undefined ? ['AND s.project_id = ?', [of.projectId]] : ['', []]
+export function listOpenSessions(db: Reader, of: { cardId?: number; projectId?: number } = {}): Promise<SessionRow[]> {
+  if (of.cardId !== undefined) return db.all(`SELECT ${fields} FROM agent_sessions s INDEXED BY agent_sessions_by_card WHERE s.card_id = ? AND s.ended_at IS NULL ORDER BY s.id`, [of.cardId])
+  const [where, args] = of.projectId === undefined ? ['', []] : ['AND s.project_id = ?', [of.projectId]]
   return db.all(`SELECT ${fields} FROM agent_sessions s INDEXED BY agent_sessions_open WHERE s.ended_at IS NULL ${where} ORDER BY s.id`, args)
 }
 
 export interface ActiveAgentRow { cardId: number; cardTitle: string; status: CardStatus; agent: string; startedAt: string | null }
+export type OpenSession = Pick<SessionRow, 'id' | 'cardId' | 'purpose' | 'status'>
+/** All sessions of the server without an end, oldest first, with nothing that is long. */
+export const listOpen = (db: Reader): Promise<OpenSession[]> => db.all('SELECT id, card_id AS cardId, purpose, status FROM agent_sessions WHERE ended_at IS NULL ORDER BY id')
+
 /** A project's cards with an active agent, the longest running first. */
 export const listActiveAgents = (db: Reader, projectId: number): Promise<ActiveAgentRow[]> => db.all(
   `SELECT s.card_id AS cardId, c.title AS cardTitle, s.status, s.agent, s.started_at AS startedAt FROM agent_sessions s INDEXED BY agent_sessions_open JOIN cards c ON c.id = s.card_id AND c.deleted_at IS NULL

@@ -59,11 +59,12 @@ test.each([['deaf', 'that hears no signal'], ['setsid', 'with tools in sessions 
   await eventually('a word of the agent', async () => (await board.messages(id)).some(({ role }) => role === 'agent'))
   await board.client.agents.cancel({ projectId: board.projectId, cardId: id })
   await board.untilNoneRuns()
+  expect(await board.card(id)).toMatchObject({ status: 'cancelled', statusReason: 'cancelled' })
 })
 
 test('tools that an agent leaves behind end with its session', async () => {
   const { id } = await board.start('leaver')
-  await board.untilStatus(id, 'completed')
+  expect(await board.untilStatus(id, 'completed')).toMatchObject({ statusReason: null })
   await board.untilNoneRuns()
 })
 
@@ -138,4 +139,5 @@ test('a project\'s agents end with the project', async () => {
   await eventually('its process', () => board.processes().length > 0)
   await board.client.projects.delete({ id: other.id })
   await board.untilNoneRuns()
+  expect(board.processes()).toEqual([])
 })

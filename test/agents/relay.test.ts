@@ -44,7 +44,8 @@ test('a hand-over that is asked for before the agent is ready happens all the sa
   const { id } = await board.start('forever')
   await board.untilStatus(id, 'running')
   await board.client.agents.relay(ref(id))
-  await board.until(id, 'the second session', found => found.sessions.length === 2 && found.status === 'completed')
+  const { sessions } = await board.until(id, 'the second session', found => found.sessions.length === 2 && found.status === 'completed')
+  expect(sessions[0]!.summary).toContain('HANDOFF')
 })
 
 test('a session that begins beyond the threshold is left at work', async () => {

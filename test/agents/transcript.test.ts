@@ -1,14 +1,16 @@
+import * as v from 'valibot'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { messagesOf } from '../../src/agents/messages.ts'
 import { openTranscript, type Transcript } from '../../src/agents/transcript.ts'
 import { addMessage, type TranscriptSession } from '../../src/agents/transcriptWriter.ts'
 import type { RawUpdate } from '../../src/agents/types.ts'
-import { Problem } from '../../src/contract/errors.ts'
+import { Message } from '../../src/contract/agents.ts'
 import { listAnnouncedCommands, readSession } from '../../src/store/sessions.ts'
 import type { MessageView } from '../../src/views/agents.ts'
 import { newCard, newSession, type TestCard } from '../agentRows.ts'
 import { eventually, startBoard, type TestBoard } from '../helper.ts'
 import { follow } from '../liveSocket.ts'
+import { say, toolCall, toolUpdate } from '../updates.ts'
 
 let board: TestBoard
 let card: TestCard
@@ -20,10 +22,6 @@ beforeAll(async () => {
   card = await newCard(board)
 })
 afterAll(() => board.close())
-
-const say = (text: string, role = 'agent_message_chunk'): RawUpdate => ({ sessionUpdate: role, content: { type: 'text', text } })
-const toolCall = (toolCallId: string, more: object = {}): RawUpdate => ({ sessionUpdate: 'tool_call', toolCallId, title: 'Run', kind: 'execute', status: 'pending', ...more })
-const toolUpdate = (toolCallId: string, more: object = {}): RawUpdate => ({ sessionUpdate: 'tool_call_update', toolCallId, ...more })
 
 async function open(secrets?: string[]): Promise<{ session: TranscriptSession; transcript: Transcript; tell(...updates: RawUpdate[]): Promise<MessageView[]> }> {
   const session = await newSession(board, card)
@@ -157,10 +155,8 @@ describe('what else an agent tells', () => {
     const fields = ['content', 'toolCallId', 'title', 'kind', 'status', 'rawInput', 'rawOutput', 'locations', 'entries', 'used', 'size', 'cost', 'availableCommands', 'currentModeId', 'messageId', 'name']
     const updates = kinds.flatMap(sessionUpdate => fields.flatMap(field => nonsense.map(value => ({ sessionUpdate, [field]: value }) as RawUpdate)))
     const all = await tell(...updates)
-    for (const { role, tool, content } of all) {
-      expect(content).toBeTypeOf('string')
-      if (role === 'tool') expect(['pending', 'in_progress', 'completed', 'failed']).toContain(tool!.status)
-    }
+    expect(all.length).toBeGreaterThan(3)
+    for (const message of all) expect(v.parse(Message, message)).toEqual(message)
   })
 })
 
@@ -209,68 +205,5 @@ describe('reading', () => {
     expect(await read({ before: '2999-01-01T00:00:00.000Z' })).toBe('12345')
     const whole = await messagesOf(db, { cardId: session.cardId, limit: 1000 })
     expect(whole.slice(-5)).toEqual(all)
-  })
-})
-
-describe('a flood', () => {
-  it.each([
-    ['chunks', (at: number) => say(`${at} some more words\n`)],
-    ['a mix', (at: number) => at % 10 === 0 ? toolCall(`c${at}`, { rawInput: { at } }) : at % 10 === 1 ? toolUpdate(`c${at - 1}`, { status: 'completed' }) : say(`${at}\n`, at % 7 === 0 ? 'agent_thought_chunk' : 'agent_message_chunk')],
-  ])('of 100,000 updates, %s, is kept whole in little memory', async (name, update) => {
-    const { session, transcript } = await open()
-    const count = 100_000
-    let peak = 0
-    const start = process.memoryUsage().rss
-    const startedAt = performance.now()
-    for (let at = 0; at < count; at++) {
-      const full = transcript.take(update(at))
-      if (!full) continue
-      await full
-      peak = Math.max(peak, process.memoryUsage().rss)
-    }
-    await transcript.settle()
-    const rate = Math.round(count / (performance.now() - startedAt) * 1000)
-    console.log(`${name}: ${rate} updates a second, at most ${Math.round((peak - start) / 1e6)} MB more than before`)
-    const { messageCount, toolCount } = (await readSession(board.server.app.db, session.id))!
-    const kept = await everything(session)
-    expect(kept.length).toBe(messageCount + toolCount)
-    const expected = Array.from({ length: count }, (_, at) => update(at)).filter(({ sessionUpdate }) => sessionUpdate.endsWith('chunk')).map(({ content }) => (content as { text: string }).text).join('')
-    expect(kept.filter(({ role }) => role !== 'tool').map(({ content }) => content).join('')).toBe(expected)
-    expect(kept.filter(({ tool }) => tool).every(({ tool }) => tool!.status === 'completed')).toBe(true)
-    expect(peak - start).toBeLessThan(300e6)
-    expect(rate).toBeGreaterThan(5000)
-  }, 120_000)
-})
-
-async function everything(session: TranscriptSession): Promise<MessageView[]> {
-  const kept: MessageView[] = []
-  for (;;) {
-    const page = await messagesOf(board.server.app.db, { cardId: session.cardId, sessionId: session.id, since: Number(kept.at(-1)?.id ?? 0), limit: 1000 })
-    if (page.length === 0) return kept
-    kept.push(...page)
-  }
-}
-
-describe('when nothing can be written', () => {
-  it('a full disk or a busy database is waited for, and the agent with it', async () => {
-    const { db } = board.server.app
-    const session = await newSession(board, card)
-    let failures = 3
-    const transcript = openTranscript({ ...db, transaction: work => failures-- > 0 ? Promise.reject(new Problem('DISK_FULL')) : db.transaction(work) }, session)
-    await transcript.take(say('Kept '))
-    const full = transcript.take(say('x'.repeat(600_000)))
-    expect(full).toBeInstanceOf(Promise)
-    await full
-    expect((await messages(session)).map(({ content }) => content).join('')).toBe(`Kept ${'x'.repeat(600_000)}`)
-    expect(failures).toBeLessThan(0)
-  })
-
-  it('because the session is gone, the agent is told so', async () => {
-    const session = await newSession(board, card)
-    const transcript = openTranscript(board.server.app.db, session)
-    await board.server.app.db.transaction(tx => tx.run('DELETE FROM agent_sessions WHERE id = ?', [session.id]))
-    await transcript.take(say('Anybody?'))
-    await expect(transcript.settle()).rejects.toThrow()
-    await expect(transcript.take(say('Hello?'))).rejects.toThrow()
   })
 })

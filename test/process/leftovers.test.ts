@@ -32,9 +32,10 @@ interface Run { runId: string; pid: number }
 /** Another process that starts trees on this database; it is killed before it can clean up. */
 async function startAndKill(...scripts: string[]): Promise<Run[]> {
   const other = spawn(process.execPath, [parent, join(store.folder, 'board.db'), store.folder, ...scripts], { stdio: ['ignore', 'pipe', 'inherit'] })
-  const [line] = await once(other.stdout, 'data') as [Buffer]
+  const exited = once(other, 'exit')
+  const [line] = await Promise.race([once(other.stdout, 'data'), exited.then(([code]) => { throw new Error(`It ended by itself with ${code}.`) })]) as [Buffer]
   other.kill('SIGKILL')
-  await once(other, 'exit')
+  await exited
   return JSON.parse(line.toString()) as Run[]
 }
 const living = (runs: readonly Run[]) => runs.flatMap(({ runId }) => processesWith(runId)).filter(isAlive)

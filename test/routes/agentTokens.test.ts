@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { contract } from '../../src/contract/index.ts'
-import type { Route } from '../../src/contract/route.ts'
+import type { Problem } from '../../src/contract/errors.ts'
+import { agentOf, get, type Route } from '../../src/contract/route.ts'
+import { authenticate } from '../../src/identity/authenticate.ts'
+import { authorize } from '../../daemon/authorize.ts'
 import { mintAgentToken, revokeAgentTokens } from '../../src/identity/agentTokens.ts'
 import { jobs } from '../../daemon/timetable.ts'
 import { newCard, newSession, type TestCard } from '../agentRows.ts'
@@ -166,6 +169,16 @@ describe('a token', () => {
     expect(await use(ofSession)).toEqual([200, undefined])
     await db.transaction(tx => revokeAgentTokens(identity, tx, { sessionId: session.id }))
     expect([await use(ofSession), await use(ofPerson)]).toEqual([[401, 'UNAUTHENTICATED'], [200, undefined]])
+  })
+
+  it('is what a route asks for that is an agent\'s own: of that card, and nothing else does', async () => {
+    const [card, other] = [await activeCard(), await activeCard()]
+    const realm = board.server.app
+    const route = get('/api/projects/{projectId}/cards/{cardId}/own', { who: agentOf('cardId'), summary: 'An agent\'s own' })
+    const attempt = async (token: string) => authorize(realm.db, route, await authenticate(realm, `Bearer ${token}`, { isLoopback: true }), { projectId: Number(card.projectId), cardId: Number(card.cardId) }).catch(({ code }: Problem) => code)
+    const { key } = await board.as(card.token).keys.create({ name: 'k', scope: 'server', permissions: ['cards.read'] })
+    expect(await attempt(await tokenOf(card))).toBe('member')
+    for (const token of [await tokenOf(other), card.token, board.token, key]) expect(await attempt(token)).toBe('AGENT_TOKEN_REQUIRED')
   })
 
   it('follows no project over a socket', async () => {

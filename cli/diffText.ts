@@ -1,0 +1,64 @@
+import { harmless } from './text.ts'
+import type { Colour } from './terminal.ts'
+
+export interface FileChange { path: string; insertions: number; deletions: number }
+type Kind = 'file' | 'head' | 'hunk' | 'added' | 'removed' | 'same'
+interface Line { text: string; kind: Kind }
+
+const colours: Record<Kind, Colour | undefined> = { file: 'bold', head: 'bold', hunk: 'cyan', added: 'green', removed: 'red', same: undefined }
+
+/** A unified diff for a terminal, of which nothing can steer it. */
+export const colouredDiff = (diff: string, paint: (text: string, colour: Colour) => string): string => [...linesOf(diff)].map(({ text, kind }) => {
+  const colour = colours[kind]
+  const shown = harmless(text, true)
+  return `${colour ? paint(shown, colour) : shown}\n`
+}).join('')
+
+/** What a diff made by Git changes in each file. A file of which Git shows no lines counts 0. */
+export function changesOf(diff: string): FileChange[] {
+  const changes: FileChange[] = []
+  for (const { text, kind } of linesOf(diff)) {
+    const change = changes.at(-1)
+    if (kind === 'file') changes.push({ path: pathOfBoth(text), insertions: 0, deletions: 0 })
+    else if (!change) continue
+    else if (kind === 'added') change.insertions++
+    else if (kind === 'removed') change.deletions++
+    else if (kind === 'head') change.path = pathIn(text) ?? change.path
+  }
+  return changes
+}
+
+/** Tells the lines of hunks, which the hunk's head counts, from those around them, which may look the same. */
+function* linesOf(diff: string): Generator<Line> {
+  let before = 0
+  let after = 0
+  for (const text of diff.replace(/\n$/, '').split('\n')) {
+    const kind = before > 0 || after > 0 ? inHunk(text) : outside(text)
+    if (kind === 'hunk') [before, after] = countsOf(text)
+    if (kind === 'removed' || (kind === 'same' && !text.startsWith('\\'))) before--
+    if (kind === 'added' || (kind === 'same' && !text.startsWith('\\'))) after--
+    if (diff !== '') yield { text, kind }
+  }
+}
+
+const inHunk = (text: string): Kind => text.startsWith('+') ? 'added' : text.startsWith('-') ? 'removed' : 'same'
+const outside = (text: string): Kind => text.startsWith('diff --git ') ? 'file' : text.startsWith('@@ ') ? 'hunk' : text.startsWith('\\') ? 'same' : 'head'
+
+function countsOf(text: string): [number, number] {
+  const [, before, after] = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/.exec(text) ?? []
+  return [Number(before ?? 1), Number(after ?? 1)]
+}
+
+/** `diff --git a/x b/x` names the same path twice, unless a later line knows better. */
+function pathOfBoth(text: string): string {
+  const names = text.slice('diff --git '.length)
+  return unprefixed(names.slice((names.length + 1) / 2))
+}
+
+function pathIn(text: string): string | undefined {
+  const [, name] = /^(?:\+\+\+ |--- |rename to |copy to )(.*?)\t?$/.exec(text) ?? []
+  if (name === undefined || name === '/dev/null') return undefined
+  return text.startsWith('rename') || text.startsWith('copy') ? name : unprefixed(name)
+}
+
+const unprefixed = (name: string): string => name.replace(/^("?)[ab]\//, '$1')

@@ -1,0 +1,35 @@
+import { execFile } from 'node:child_process'
+
+export interface Ran { code: number; stdout: string; stderr: string }
+
+const mostBytes = 64 * 1024 * 1024
+/** A card's agent may have planted hooks and a monitor of the file system in the repository that it shares; they never run. */
+const quiet = ['-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonitor=false', '-c', 'advice.detachedHead=false']
+
+/** Runs Git on this machine. A folder that is not there, or Git missing, is a code of its own: 127. */
+export function git(folder: string, ...args: string[]): Promise<Ran> {
+  return new Promise(resolve => {
+    execFile('git', [...quiet, ...args], { cwd: folder, maxBuffer: mostBytes, env: { ...process.env, GIT_OPTIONAL_LOCKS: '0' } }, (error, stdout, stderr) => {
+      resolve({ code: error ? typeof error.code === 'number' ? error.code : 127 : 0, stdout, stderr })
+    })
+  })
+}
+
+/** The top folder of the working tree that a folder is in; undefined where there is none. */
+export async function topLevelOf(folder: string): Promise<string | undefined> {
+  const { code, stdout } = await git(folder, 'rev-parse', '--show-toplevel')
+  return code === 0 ? stdout.replace(/\n$/, '') : undefined
+}
+
+/** The folder in which a branch of a folder's repository is checked out. */
+export async function worktreeOf(folder: string, branch: string): Promise<string | undefined> {
+  const { code, stdout } = await git(folder, 'worktree', 'list', '--porcelain', '-z')
+  if (code !== 0) return undefined
+  const worktree = stdout.split('\0\0').find(entry => entry.split('\0').includes(`branch refs/heads/${branch}`))
+  return worktree && /(?:^|\0)worktree ([^\0]*)/.exec(worktree)?.[1]
+}
+
+export const hasBranch = async (folder: string, branch: string): Promise<boolean> => (await git(folder, 'rev-parse', '--verify', '--quiet', `refs/heads/${branch}^{commit}`)).code === 0
+
+/** Whether a name that came from elsewhere is a branch's and nothing else. */
+export const isBranchName = async (folder: string, name: string): Promise<boolean> => !name.startsWith('-') && (await git(folder, 'check-ref-format', `refs/heads/${name}`)).code === 0

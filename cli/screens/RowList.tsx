@@ -1,0 +1,38 @@
+import { Box, Text, useApp, useInput } from 'ink'
+import type { Column } from '../output.ts'
+import { drawTable } from '../table.ts'
+import type { Terminal } from '../terminal.ts'
+import { harmless } from '../text.ts'
+
+export interface Rows<Row> {
+  rows: readonly Row[]
+  /** There are more than these. */
+  more: boolean
+}
+export interface RowListProps<Row> extends Rows<Row> {
+  title: string
+  /** What one row is called: `card`. */
+  noun: string
+  columns: readonly Column<Row>[]
+  /** Changes arrive. False while the connection is broken. */
+  live: boolean
+  terminal: Terminal
+}
+
+/** The lines around the table: title, head, an empty line, foot. */
+const aroundLines = 4
+
+/** A table as high as the terminal. `q` ends it. */
+export function RowList<Row>({ title, noun, columns, rows, more, live, terminal }: RowListProps<Row>) {
+  const { exit } = useApp()
+  useInput((input, key) => { if (input === 'q' || key.escape) exit() }, { isActive: terminal.stdin })
+  const shown = rows.slice(0, Math.max(1, terminal.height - aroundLines))
+  const hidden = rows.length - shown.length
+  return (
+    <Box flexDirection="column">
+      <Text bold>{harmless(title)}<Text dimColor>  {rows.length}{more ? '+' : ''} {rows.length === 1 && !more ? noun : `${noun}s`}</Text></Text>
+      <Text wrap="truncate">{rows.length > 0 ? drawTable(shown, columns, terminal).trimEnd() : `No ${noun}s.`}</Text>
+      <Text dimColor>{hidden > 0 ? `${hidden} more below. ` : ''}{live ? 'q quits' : 'The connection broke; connecting again ...'}</Text>
+    </Box>
+  )
+}

@@ -1,0 +1,102 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { createClient, type Client } from '../../src/client/index.ts'
+import { eventually } from '../helper.ts'
+import { processesWith } from '../process/trees.ts'
+import { configure, makeRepository } from './agentBoard.ts'
+
+const root = mkdtempSync(join(tmpdir(), 'board-interrupted-'))
+const dataDir = join(root, 'data')
+const mark = randomUUID()
+let server: ChildProcess | undefined
+let client: Client
+let projectId: string
+let columnId: string
+
+/** Runs the built program as a server on the data folder. */
+async function start(): Promise<void> {
+  rmSync(join(dataDir, 'daemon.json'), { force: true })
+  const child = server = spawn(process.execPath, [resolve('bin/board.js'), 'serve', '--port', '0', '--data-dir', dataDir, '--agent-slots', '3'], { stdio: ['ignore', 'pipe', 'inherit'], env: { PATH: process.env.PATH, HOME: root } })
+  await eventually('daemon.json', () => existsSync(join(dataDir, 'daemon.json')) || child.exitCode !== null, 20_000)
+  const { url, token } = JSON.parse(readFileSync(join(dataDir, 'daemon.json'), 'utf8'))
+  client = createClient({ url, token })
+}
+
+async function end(signal: NodeJS.Signals): Promise<{ code: number | null; tookMs: number }> {
+  const began = performance.now()
+  const exited = once(server!, 'exit')
+  server!.kill(signal)
+  const [code] = await exited as [number | null]
+  server = undefined
+  return { code, tookMs: performance.now() - began }
+}
+
+const create = (agent: string) => client.cards.create({ projectId, title: agent, prompt: 'First thing.', columnId, agent })
+const card = (cardId: string) => client.cards.get({ projectId, cardId })
+const untilStatus = (cardId: string, status: string) => eventually(`the status ${status}`, async () => (await card(cardId)).status === status, 15_000)
+const spoken = (cardId: string) => eventually('a word of the agent', async () => (await client.agents.messages({ projectId, cardId })).some(({ role }) => role === 'agent'), 15_000)
+
+beforeAll(async () => {
+  configure(dataDir, {
+    forever: { fixture: 'forever' }, deaf: { fixture: 'ignores-term' }, setsid: { fixture: 'setsid-grandchild' }, asking: { fixture: 'permission-first' },
+    resumable: { fixture: 'resumable', env: { FIXTURE_SESSIONS: root } },
+  }, mark)
+  await start()
+  projectId = (await client.projects.create({ name: 'Interrupted', path: makeRepository(join(root, 'repository')) })).id
+  columnId = (await client.columns.list({ projectId })).find(({ columnType }) => columnType === 'active')!.id
+}, 40_000)
+afterEach(async () => {
+  const cards = await client.cards.list({ projectId })
+  for (const { id } of cards) await client.cards.delete({ projectId, cardId: id, force: true })
+})
+afterAll(async () => {
+  if (server) await end('SIGTERM')
+  rmSync(root, { recursive: true, force: true, maxRetries: 5 })
+})
+
+test('stopping the server ends its agents within 15 seconds, and tells that they were interrupted', async () => {
+  const cards = [await create('forever'), await create('deaf'), await create('setsid'), await create('forever')]
+  for (const { id } of cards.slice(0, 3)) await spoken(id)
+  expect((await card(cards[3]!.id)).status).toBe('queued')
+  const { code, tookMs } = await end('SIGTERM')
+  expect(code).toBe(0)
+  expect(tookMs).toBeLessThan(15_000)
+  expect(processesWith(mark)).toEqual([])
+  await start()
+  for (const { id } of cards) expect(await card(id)).toMatchObject({ status: 'interrupted', statusReason: 'server_restart', unread: true, hasActiveAgent: false, locks: [], lastAgentAction: { type: 'interrupted' } })
+}, 60_000)
+
+test('after a kill nothing is left ten seconds into the next start, and what was open is interrupted', async () => {
+  const cards = [await create('deaf'), await create('setsid'), await create('asking'), await create('forever')]
+  for (const { id } of cards.slice(0, 2)) await spoken(id)
+  await untilStatus(cards[2]!.id, 'waiting')
+  await end('SIGKILL')
+  const began = performance.now()
+  await start()
+  await eventually('the end of every process', () => processesWith(mark).length === 0, 10_000)
+  expect(performance.now() - began).toBeLessThan(10_000)
+  for (const { id } of cards) {
+    expect(await card(id)).toMatchObject({ status: 'interrupted', statusReason: 'server_restart', hasActiveAgent: false })
+    expect(await client.agents.get({ projectId, cardId: id })).toMatchObject({ status: 'interrupted', statusReason: 'server_restart', endedAt: expect.any(String) })
+  }
+}, 60_000)
+
+test('an interrupted session goes on when it is asked to', async () => {
+  const { id } = await create('resumable')
+  await untilStatus(id, 'completed')
+  const asking = await create('asking')
+  await untilStatus(asking.id, 'waiting')
+  await client.agents.send({ projectId, cardId: asking.id, content: 'Hurry.' })
+  await end('SIGKILL')
+  await start()
+  await client.agents.send({ projectId, cardId: id, content: 'Second thing.' })
+  await eventually('the answer', async () => (await client.agents.messages({ projectId, cardId: id })).some(({ content }) => content.includes('You said 2 things')), 15_000)
+  await client.agents.retry({ projectId, cardId: asking.id })
+  await untilStatus(asking.id, 'waiting')
+  expect((await card(asking.id)).sessions.map(({ status }) => status)).toEqual(['interrupted', 'waiting'])
+}, 60_000)
