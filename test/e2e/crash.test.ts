@@ -90,8 +90,7 @@ async function change(client: Client, entry: Entry): Promise<void> {
     const columnId = columns[random(3)]!
     // A move to where the card stands already is no change, so that the version cannot be foretold: it always goes elsewhere.
     if (columnId === state.columnId) return
-    // Entering the active column starts an agent, or says on the card that none can be started: that is a change of its own.
-    entry.pending = { ...state, columnId, archived: false, version: state.version + (columnId === columns[1] ? 2 : 1) }
+    entry.pending = { ...state, columnId, archived: false, version: state.version + 1 }
     await client.cards.move({ ...ref, columnId, position: random(50) })
   } else if (kind < 8) {
     entry.pending = { ...state, title: newTitle(), version: state.version + 1 }

@@ -9,7 +9,7 @@ beforeAll(async () => { board = await startBoard({ externalRequestsPerMinute: In
 afterAll(() => board.close())
 beforeEach(async () => {
   projectId = (await board.client.projects.create({ name: 'Versions', path: board.dataDir })).id
-  columnId = (await board.client.columns.list({ projectId }))[2]!.id
+  columnId = (await board.client.columns.list({ projectId }))[1]!.id
   path = `/api/projects/${projectId}/cards/${(await board.client.cards.create({ projectId, title: 'a' })).id}`
 })
 
