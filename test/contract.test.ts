@@ -4,21 +4,25 @@ import { errors, type ErrorCode } from '../src/contract/errors.ts'
 import { events, type EventType } from '../src/contract/events.ts'
 import { externalPermissions, isExternal, paramsOf, permissions, textParams, type Permission, type ProjectRole, type Route } from '../src/contract/route.ts'
 import { handlers } from '../daemon/routes/index.ts'
+import { configureExamples, prepareExample } from './agentExamples.ts'
 import { exampleOf, requestOf, rows, sendsBody, tokenFor, type Row } from './examples.ts'
 import { startBoard, type Reply, type TestBoard } from './helper.ts'
 import { follow } from './liveSocket.ts'
 import { seed, type Seed } from './seed.ts'
 
 const ada = { email: 'ada@example.org', password: 'correct horse' }
-/** Rows that a board without agents, or a plain request, cannot answer with success. */
-const refusals: Record<string, ErrorCode> = { 'external.cancelAgent': 'AGENT_NOT_RUNNING', 'server.socket': 'NOT_FOUND', 'credentials.initOauth': 'VALIDATION_FAILED' }
+/** What agents tell by themselves. */
+const toldByAgents: EventType[] = ['agent.tool', 'agent.plan', 'agent.permission', 'agent.usage']
+/** Rows that a plain request cannot answer with success. */
+const refusals: Record<string, ErrorCode> = { 'server.socket': 'NOT_FOUND', 'credentials.initOauth': 'VALIDATION_FAILED' }
 
 let board: TestBoard
 const ranks = ['viewer', 'member', 'admin'] as const
 const people = {} as Record<ProjectRole, { id: string; token: string }>
 const started: TestBoard[] = []
 const start = async () => {
-  const fresh = await startBoard({ externalRequestsPerMinute: Infinity })
+  const fresh = await startBoard({ externalRequestsPerMinute: Infinity, agentSlots: 100 })
+  configureExamples(fresh.dataDir)
   started.push(fresh)
   return fresh
 }
@@ -115,7 +119,7 @@ describe('the table', () => {
 
   it('tells by events of each type that it declares', () => {
     const told = new Set(rows.flatMap(({ route }) => route.emits ?? []))
-    expect([...told].sort()).toEqual(Object.keys(events).sort())
+    expect([...told, ...toldByAgents].sort()).toEqual(Object.keys(events).sort())
   })
 })
 
@@ -221,12 +225,14 @@ const seedFor = async ({ name, route }: Row, on = board): Promise<Seed> => {
   if (on === board && (route.method === 'GET' || paramsOf(route.path).length === 0)) return sharedSeed()
   const fresh = await newSeed(on)
   if (name === 'cards.detachWorktree') await on.client.cards.attachWorktree({ projectId: fresh.projectId, cardId: fresh.cardId, path: fresh.worktree })
+  await prepareExample(name, on, fresh)
   return fresh
 }
 
 /** A project that a viewer, a member and an admin belong to. */
 async function newSeed(on: TestBoard): Promise<Seed> {
   const fresh = await seed(on)
+  await on.client.projects.update({ id: fresh.projectId, agent: 'quick' })
   await on.server.app.db.transaction(async tx => { for (const role of ranks) await tx.run('INSERT INTO project_members VALUES (?, ?, ?, ?)', [Number(fresh.projectId), Number(people[role].id), role, tx.now]) })
   return fresh
 }

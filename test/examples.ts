@@ -1,4 +1,5 @@
 import { contract, type Contract } from '../src/contract/index.ts'
+import { agentExamples } from './agentExamples.ts'
 import { paramsOf, type Route, type Sent } from '../src/contract/route.ts'
 import type { RequestOptions } from './helper.ts'
 import { fileBody, type Seed } from './seed.ts'
@@ -44,12 +45,14 @@ export const examples = (seed: Seed): Examples => {
     panelStates: { get: { projectId }, set: { projectId, [cardId]: { width: 300 } }, delete: card },
     settings: {
       getUser: {}, setUser: { theme: 'dark', highContrast: true, sidebarExpanded: false, agentReasoning: false, statusLine: false, hiddenToolTypes: ['read'] }, getShortcuts: {}, setShortcuts: { help: '?,f1' },
+      getContextRelay: {}, setContextRelay: { enabled: false, thresholdPercent: 50, maxSummaryTokens: 1000 },
     },
     credentials: {
       list: {}, create: { name: 'Mine', provider: 'openai', apiKey: 'sk-example-0123456789', baseUrl: 'https://example.org' }, get: { id: credentialId }, update: { id: credentialId, name: 'Ours', apiKey: 'sk-other-0123456789', baseUrl: 'https://example.org' },
       delete: { id: credentialId }, verify: { id: credentialId }, usage: { id: credentialId }, initOauth: { provider: 'github', name: 'Mine' }, oauthStatus: { id: grantId },
       choose: { projectId, credentialId: null }, chooseForCard: { ...card, credentialId: null },
     },
+    ...agentExamples(seed),
     external: {
       boards: { projectId }, list: { projectId, columnId: Number(columnId), status: 'idle', label: 'x', limit: 10, cursor: 0 }, create: { projectId, title: 'Made outside', prompt: 'p', columnId: Number(columnId), useWorktree: false }, get: card, stats: { projectId },
       move: { ...card, targetColumnId: Number(activeColumnId), position: 0 }, archive: card, cancelAgent: card,

@@ -51,11 +51,13 @@ export async function startBoard(config: Partial<ServerConfig> = {}): Promise<Te
 }
 
 /** No test starts an agent that happens to be installed, which would work on somebody's account. */
+export const withheldAgents = Object.fromEntries(builtIn.map(({ id }) => [id, { command: ['/nonexistent/agent'] }]))
+
 function withholdAgents(dataDir: string): void {
   const file = join(dataDir, 'config.json')
   if (existsSync(file)) return
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-  writeFileSync(file, JSON.stringify({ agents: Object.fromEntries(builtIn.map(({ id }) => [id, { command: ['/nonexistent/agent'] }])) }))
+  writeFileSync(file, JSON.stringify({ agents: withheldAgents }))
 }
 
 async function request(url: string, method: string, path: string, { token, body, raw, headers = {} }: RequestOptions): Promise<Reply> {

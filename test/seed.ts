@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { permissions } from '../src/contract/route.ts'
 import { insertCredential, setAuthorization } from '../src/store/credentials.ts'
+import { insertSession, updateSession } from '../src/store/sessions.ts'
 import type { Reply, TestBoard } from './helper.ts'
 
 /** One of everything that routes name by id, and who may use it. `cardId` is unread and deferred, `columnId` holds it. */
@@ -30,6 +31,8 @@ export interface Seed {
   credentialId: string
   /** A credential whose device authorization has expired. */
   grantId: string
+  /** A pre-session of the card whose agent has given a prompt. */
+  preSessionId: string
 }
 
 const repositories = new WeakMap<TestBoard, { path: string; worktree: string }>()
@@ -60,7 +63,7 @@ export async function seed(board: TestBoard, token = board.token): Promise<Seed>
   ])
   return {
     token, apiKey, path, worktree, projectId, boardId, otherBoardId, columnId, activeColumnId, doneColumnId, emptyColumnId, cardId,
-    archivedCardId: archived.id, deletedCardId: deleted.id, attachmentId: attachment.body.data.id, keyId, templateId, organizationId, credentialId, grantId,
+    archivedCardId: archived.id, deletedCardId: deleted.id, attachmentId: attachment.body.data.id, keyId, templateId, organizationId, credentialId, grantId, preSessionId: await refined(board, Number(projectId), Number(cardId)),
   }
 }
 
@@ -73,6 +76,12 @@ export const fileBody = (filename = 'notes.txt', text = 'hello\n') => ({
 const expiredGrant = (board: TestBoard, userId: number): Promise<string> => board.server.app.db.transaction(async tx => {
   const id = await insertCredential(tx, { userId, name: 'Expired', provider: 'github', kind: 'oauth', baseUrl: null })
   await setAuthorization(tx, id, { oauth: JSON.stringify({ status: 'expired' }), sealed: null })
+  return String(id)
+})
+
+const refined = (board: TestBoard, projectId: number, cardId: number): Promise<string> => board.server.app.db.transaction(async tx => {
+  const id = await insertSession(tx, { projectId, cardId, purpose: 'pre', agent: 'quick', status: 'completed', prompt: 'Refine it.' })
+  await updateSession(tx, id, { summary: 'Do it well.', startedAt: tx.now, endedAt: tx.now })
   return String(id)
 })
 
