@@ -72,7 +72,7 @@ async function followed(context: Context, pending: Pending): Promise<void> {
 
 /** The cards that have not got there yet. */
 class Pending {
-  /** Resolves when none is left. */
+  /** Resolves when none is left, and when it is stopped. */
   readonly over: Promise<void>
   readonly #context: Context
   readonly #wanted: ReadonlySet<CardStatus>
@@ -100,7 +100,10 @@ class Pending {
   outcomes(): Outcome[] { return [...this.#places.keys()].map(id => this.#outcomes.get(id)!) }
   named(): string { return [...this.#left].map(([id, status]) => status ? `${id} (${status})` : id).join(', ') }
   /** Nothing is read or told any more. */
-  stop(): void { this.#isStopped = true }
+  stop(): void {
+    this.#isStopped = true
+    this.#finish()
+  }
 
   markAll(): void { for (const id of this.#left.keys()) this.#marked.add(id) }
 

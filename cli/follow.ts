@@ -5,7 +5,7 @@ import type { CardStatus } from '../src/contract/fields.ts'
 import type { Output } from '../src/contract/route.ts'
 import type { CardPlace } from './cardRoutes.ts'
 import type { Context } from './context.ts'
-import { inOrder } from './inOrder.ts'
+import { inOrder, type InOrder } from './inOrder.ts'
 import { createPrinter, type MessagePrinter } from './messagePrinter.ts'
 import { hiddenBySettings, readMessages, type Message, type MessageFilter } from './messages.ts'
 import { stdout } from './streams.ts'
@@ -13,6 +13,8 @@ import { stdout } from './streams.ts'
 type Session = Output<Contract['agents']['get']>
 type Permission = EventData<'agent.permission'>
 
+/** An agent that is cancelled may go on to talk until its processes are gone. */
+const lastWordsMs = 3000
 const atWork: ReadonlySet<CardStatus> = new Set<CardStatus>(['queued', 'running', 'waiting'])
 
 /**
@@ -23,7 +25,7 @@ const atWork: ReadonlySet<CardStatus> = new Set<CardStatus>(['queued', 'running'
  */
 export async function followMessages(context: Context, place: CardPlace, filter: MessageFilter, limit: number, until?: Promise<unknown>): Promise<void> {
   const jobs = inOrder()
-  const talk = new Talk(context, place, filter, limit, createPrinter(context, await hiddenBySettings(context)))
+  const talk = new Talk(context, place, filter, limit, { jobs, printer: createPrinter(context, await hiddenBySettings(context)) })
   const live = new Live(context.connection, {
     onSubscribed: () => jobs.add(() => talk.begin()),
     onEvent: message => jobs.add(() => talk.hear(message)),
@@ -46,16 +48,19 @@ class Talk {
   readonly #place: CardPlace
   readonly #filter: MessageFilter
   readonly #limit: number
+  readonly #jobs: InOrder
   readonly #printer: MessagePrinter
   /** Session id -> whether its messages belong here. */
   readonly #sessions = new Map<string, boolean>()
+  readonly #ending = new Map<string, NodeJS.Timeout>()
   #hasBegun = false
 
-  constructor(context: Context, place: CardPlace, filter: MessageFilter, limit: number, printer: MessagePrinter) {
+  constructor(context: Context, place: CardPlace, filter: MessageFilter, limit: number, { jobs, printer }: { jobs: InOrder; printer: MessagePrinter }) {
     this.#context = context
     this.#place = place
     this.#filter = filter
     this.#limit = filter.since === undefined ? limit : Infinity
+    this.#jobs = jobs
     this.#printer = printer
   }
 
@@ -83,8 +88,11 @@ class Talk {
   }
 
   async #hearStatus({ sessionId, status, statusReason }: Session): Promise<void> {
-    if (sessionId === null || atWork.has(status) || !await this.#isOurs(sessionId)) return
-    await this.#printer.end(sessionId)
+    if (sessionId === null || !await this.#isOurs(sessionId)) return
+    clearTimeout(this.#ending.get(sessionId))
+    if (atWork.has(status)) return
+    if (status === 'cancelled' || status === 'interrupted') this.#ending.set(sessionId, setTimeout(() => this.#jobs.add(() => this.#printer.end(sessionId)), lastWordsMs).unref())
+    else await this.#printer.end(sessionId)
     this.#printer.say(`Session ${sessionId} ${status}${statusReason && statusReason !== status ? `: ${statusReason}` : ''}.`)
   }
 

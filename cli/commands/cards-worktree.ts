@@ -74,7 +74,7 @@ async function fetched(top: string, id: string, branch: string): Promise<void> {
   if (remote === undefined || remote.startsWith('-')) throw new Failure('notFound', `this repository has no branch ${branch}`, more)
   const { code } = await git(top, 'fetch', '--quiet', '--no-tags', remote, `+refs/heads/${branch}:refs/remotes/${remote}/${branch}`)
   if (code !== 0) throw new Failure('notFound', `neither this repository nor ${remote} has the branch ${branch}`, more)
-  await must(top, 'switch', '--quiet', '--no-guess', '--create', branch, '--track', `${remote}/${branch}`)
+  await must(top, 'switch', '--quiet', '--no-guess', '--create', branch, '--no-track', `refs/remotes/${remote}/${branch}`)
 }
 
 /** An agent need not commit what it does, and what it has not committed is in no branch. */

@@ -12,8 +12,8 @@ const protocolVersion = 1
 export interface AcpLimits { initializeMs: number; sessionMs: number }
 export const acpLimits: AcpLimits = { initializeMs: 60_000, sessionMs: 120_000 }
 
-/** What an agent said of itself. `reopen` is the request by which it goes on with a session. */
-interface Greeting { info: AgentLink['info']; capabilities: AgentCapabilities; reopen: 'session/resume' | 'session/load' | null; authMethods: readonly string[] }
+/** What an agent said of itself. `reopen` are the requests by which it goes on with a session, best first. */
+interface Greeting { info: AgentLink['info']; capabilities: AgentCapabilities; reopen: readonly string[]; authMethods: readonly string[] }
 type Json = Record<string, unknown>
 const record = (value: unknown): Json => typeof value === 'object' && value !== null ? value as Json : {}
 
@@ -39,11 +39,11 @@ async function greet({ request }: Connection, { initializeMs }: AcpLimits): Prom
   const answer = record(await request('initialize', { protocolVersion, clientCapabilities, clientInfo: { name: 'board', title: 'Board', version } }, initializeMs))
   if (answer.protocolVersion !== protocolVersion) throw new AgentFailure('protocol_violation', `The agent does not speak version ${protocolVersion} of the Agent Client Protocol.`)
   const offered = record(answer.agentCapabilities)
-  const reopen = record(offered.sessionCapabilities).resume ? 'session/resume' : offered.loadSession === true ? 'session/load' : null
+  const reopen = [record(offered.sessionCapabilities).resume ? 'session/resume' : [], offered.loadSession === true ? 'session/load' : []].flat()
   const word = (value: unknown) => typeof value === 'string' ? value.slice(0, 200) : null
   return {
     info: { name: word(record(answer.agentInfo).title) ?? word(record(answer.agentInfo).name), version: word(record(answer.agentInfo).version) },
-    capabilities: { resume: reopen !== null, tools: record(offered.mcpCapabilities).http === true, followUps: true },
+    capabilities: { resume: reopen.length > 0, tools: record(offered.mcpCapabilities).http === true, followUps: true },
     reopen, authMethods: (Array.isArray(answer.authMethods) ? answer.authMethods : []).flatMap(method => typeof record(method).id === 'string' ? [record(method).id as string] : []),
   }
 }
@@ -83,14 +83,14 @@ function createLink(launch: AgentLaunch, connection: Connection, greeting: Greet
   }
 }
 
-/** Opens a session. One that the agent no longer knows is opened anew. */
+/** Opens a session. One that the agent no longer knows is opened anew; a way to go on that it only announces (Qwen Code 0.15 does so) gives way to the next. */
 async function openSession(launch: AgentLaunch, connection: Connection, { capabilities, reopen, authMethods }: Greeting, { sessionMs }: AcpLimits, resume: string | null) {
   const mcpServers = launch.tools && capabilities.tools ? [{ type: 'http', name: 'board', url: launch.tools.url, headers: [{ name: 'Authorization', value: `Bearer ${launch.tools.token}` }] }] : []
   const ask = (method: string, params: object) => signedIn(launch, connection, authMethods, sessionMs, () => connection.request(method, { cwd: launch.cwd, mcpServers, ...params }, sessionMs))
-  if (resume !== null && reopen !== null) {
+  for (const method of resume === null ? [] : reopen) {
     connection.conversation.expect(resume)
     try {
-      return { session: await ask(reopen, { sessionId: resume }), resumed: true }
+      return { session: await ask(method, { sessionId: resume }), resumed: true }
     } catch (error) {
       if (typeof (error as { code?: unknown }).code !== 'number') throw error
       connection.conversation.expect(null)

@@ -195,7 +195,8 @@ async function countFiles({ parts: { db }, id }: Run): Promise<number> {
 async function fail(run: Run, error: unknown): Promise<void> {
   if (run.isStopping || error instanceof Stopped) return
   const ending = endingOf(error)
-  if (ending.statusReason === 'crashed') run.parts.log('warn', 'An agent\'s session failed.', { sessionId: run.id, cause: error instanceof Error ? error.stack : String(error) })
+  if (error instanceof AgentFailure || error instanceof Cancelled) run.parts.log('info', 'An agent did not do its work.', { sessionId: run.id, reason: ending.statusReason })
+  else run.parts.log('error', 'A session failed.', { sessionId: run.id, cause: error instanceof Error ? error.stack : String(error) })
   await run.transcript?.settle().catch(() => { /* The end is told all the same. */ })
   await run.inOrder(() => insist(run, async tx => {
     const row = await ownRow(run, tx)

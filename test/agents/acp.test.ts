@@ -144,7 +144,7 @@ describe('a permission request', () => {
 })
 
 describe('a session', () => {
-  test.each([['session/load', {}], ['session/resume', { FIXTURE_RESUME: '1' }]])('goes on by %s, and nothing of its past is told again', async (_, env) => {
+  test.each([['session/load', {}], ['session/resume', { FIXTURE_RESUME: '1' }], ['session/load where session/resume is only announced', { FIXTURE_RESUME: 'announced' }]])('goes on by %s, and nothing of its past is told again', async (_, env) => {
     const sessions = { FIXTURE_SESSIONS: room.cwd, ...env }
     const first = await room.open('resumable', sessions)
     expect(first.capabilities.resume).toBe(true)

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Client } from '../../src/client/index.ts'
 import type { ServerConfig } from '../../src/config/server.ts'
-import { eventually, startBoard, type TestBoard } from '../helper.ts'
+import { eventually, startBoard, withheldAgents, type TestBoard } from '../helper.ts'
 import { follow, type LiveSocket } from '../liveSocket.ts'
 import { processesWith } from '../process/trees.ts'
 import { fixture } from './agent.ts'
@@ -13,7 +13,7 @@ import { fixture } from './agent.ts'
 export type Card = Awaited<ReturnType<Client['cards']['get']>>
 
 /** How a fixture agent is configured; its id is its name unless given. */
-export interface FixtureAgent { fixture: string; env?: Record<string, string>; protocol?: 'acp' | 'command'; command?: readonly string[] }
+export interface FixtureAgent { fixture?: string; env?: Record<string, string>; protocol?: 'acp' | 'command'; command?: readonly string[] }
 
 /** A server whose agents are fixtures, and a project in a Git repository with columns Backlog, In Progress, Done. */
 export interface AgentBoard extends TestBoard {
@@ -69,8 +69,8 @@ export async function startAgentBoard(agents: Record<string, FixtureAgent>, conf
 export function configure(dataDir: string, agents: Record<string, FixtureAgent>, mark: string): void {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const configured = Object.entries(agents).map(([id, { fixture: name, env, protocol, command }]) =>
-    [id, { command: command ?? [process.execPath, fixture(name)], env: { ...env, FIXTURE_MARK: mark }, ...(protocol && { protocol }) }])
-  writeFileSync(join(dataDir, 'config.json'), JSON.stringify({ agents: Object.fromEntries(configured) }))
+    [id, { command: command ?? [process.execPath, fixture(name!)], env: { ...env, FIXTURE_MARK: mark }, ...(protocol && { protocol }) }])
+  writeFileSync(join(dataDir, 'config.json'), JSON.stringify({ agents: { ...withheldAgents, ...Object.fromEntries(configured) } }))
 }
 
 /** A Git repository with one commit. */

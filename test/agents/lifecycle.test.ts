@@ -10,7 +10,7 @@ beforeAll(async () => {
     'well': { fixture: 'well-behaved' }, 'forever': { fixture: 'forever' }, 'crash': { fixture: 'crash-in-turn' }, 'deaf': { fixture: 'ignores-term' },
     'setsid': { fixture: 'setsid-grandchild' }, 'leaver': { fixture: 'setsid-grandchild', env: { FIXTURE_LEAVE: '1' } }, 'flood': { fixture: 'flood', env: { FIXTURE_UPDATES: '20000' } }, 'rubbish': { fixture: 'rubbish' },
     'stillborn': { fixture: 'dies-before-initialize' }, 'limited': { fixture: 'usage-limited' }, 'refusing': { fixture: 'usage-limited', env: { FIXTURE_LIMIT: 'refusal' } },
-    'echo': { fixture: '', protocol: 'command', command: ['/bin/sh', '-c', 'echo "heard: $0"', '{prompt}'] },
+    'echo': { protocol: 'command', command: ['/bin/sh', '-c', 'echo "heard: $0"', '{prompt}'] },
   }, { agentSlots: 10 })
 }, 30_000)
 afterAll(() => board.close())

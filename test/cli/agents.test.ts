@@ -1,0 +1,263 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { resolve } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startAgentBoard, type AgentBoard } from '../agents/agentBoard.ts'
+import { commandLine, type CommandLine } from '../commandLine.ts'
+import { eventually } from '../helper.ts'
+
+let board: AgentBoard
+let cli: CommandLine
+const children: ChildProcess[] = []
+
+beforeAll(async () => {
+  board = await startAgentBoard({
+    good: { fixture: 'well-behaved' }, endless: { fixture: 'forever', env: { FIXTURE_EVERY_MS: '20' } }, asking: { fixture: 'permission-first' },
+    planning: { fixture: 'plan-approval' }, limited: { fixture: 'usage-limited' }, refining: { fixture: 'refining' }, notes: { fixture: 'resumable' },
+  })
+  cli = commandLine({ BOARD_URL: board.url, BOARD_TOKEN: board.token, BOARD_PROJECT: board.projectId })
+}, 30_000)
+afterAll(async () => {
+  for (const child of children) child.kill('SIGKILL')
+  cli.close()
+  await board.close()
+})
+
+/** A command that goes on, with what it has printed so far. */
+interface Going { stdout: string; stderr: string; code: number | null | undefined; interrupt(): void }
+
+function go(args: readonly string[], env: Record<string, string> = {}): Going {
+  const child = spawn(process.execPath, [resolve(import.meta.dirname, '..', '..', 'bin', 'board.js'), ...args], { env: { ...cli.env, ...env }, cwd: cli.home, stdio: ['ignore', 'pipe', 'pipe'] })
+  children.push(child)
+  const going: Going = { stdout: '', stderr: '', code: undefined, interrupt: () => child.kill('SIGINT') }
+  child.stdout.setEncoding('utf8').on('data', (text: string) => { going.stdout += text })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => { going.stderr += text })
+  child.on('close', (code, signal) => { going.code = signal === 'SIGINT' ? 130 : code })
+  return going
+}
+
+const completed = async (agent: string) => {
+  const { id } = await board.start(agent)
+  await board.untilStatus(id, 'completed')
+  return id
+}
+const parsed = (lines: string) => lines.trimEnd().split('\n').filter(Boolean).map(line => JSON.parse(line))
+
+describe('what there is', () => {
+  test('providers tells which agents are installed and how to get the others', async () => {
+    const providers = await cli.json<Array<{ id: string; installed: boolean }>>(['agents', 'providers'])
+    expect(providers.find(({ id }) => id === 'good')).toMatchObject({ installed: true, protocol: 'acp' })
+    expect(await cli.ok(['agents', 'providers'])).toMatch(/^codex\tCodex\t(true|false)\tacp\topenai, custom\t/m)
+  })
+
+  test('list shows the cards with an agent at work, and -q their ids', async () => {
+    const { id } = await board.start('endless', { title: 'Never done' })
+    await board.untilStatus(id, 'running')
+    expect(await cli.ok(['agents', 'list'])).toMatch(new RegExp(`^${id}\tNever done\trunning\tendless\t\\d{4}-.*Z$`, 'm'))
+    expect((await cli.ok(['agents', 'list', '-q'])).split('\n')).toContain(id)
+    await cli.ok(['cards', 'cancel', id])
+    await board.untilStatus(id, 'cancelled')
+    expect((await cli.ok(['agents', 'list', '-q'])).split('\n')).not.toContain(id)
+  })
+
+  test('view, sessions and history tell what a session was and what it did', async () => {
+    const id = await completed('good')
+    expect(await cli.json(['agents', 'view', id])).toMatchObject({ cardId: id, agent: 'good', status: 'completed', usage: { inputTokens: 100, outputTokens: 20, costUsd: 0.01 } })
+    const drawn = await cli.ok(['agents', 'view', id], { env: { BOARD_FORCE_TTY: '100', NO_COLOR: '1' } })
+    expect(drawn).toMatch(/^Tokens: +120 \(100 in, 20 out\), context 1%, \$0\.01$/m)
+    expect(drawn).toContain('I wrote hello.txt as asked.')
+    expect(await cli.json(['agents', 'sessions', id])).toMatchObject([{ agent: 'good', status: 'completed' }])
+    expect(JSON.parse(await cli.ok(['agents', 'history', id, '--json', 'filesChanged,toolCalls']))).toEqual([{ filesChanged: 1, toolCalls: 1 }])
+  })
+
+  test('view of a card that never ran is idle', async () => {
+    const { id } = await board.client.cards.create({ projectId: board.projectId, title: 'Idle' })
+    expect(await cli.json(['agents', 'view', id])).toMatchObject({ sessionId: null, status: 'idle' })
+    expect(await cli.ok(['agents', 'messages', id])).toBe('')
+  })
+})
+
+describe('messages', () => {
+  test('are one line each in a pipe, and a talk on a terminal', async () => {
+    const id = await completed('good')
+    const lines = (await cli.ok(['agents', 'messages', id])).trimEnd().split('\n').map(line => line.split('\t').slice(2))
+    expect(lines).toContainEqual(['thought', '', '', 'A file is wanted.'])
+    expect(lines).toContainEqual(['tool', 'Write hello.txt', 'completed', ''])
+    expect(lines.at(-1)).toEqual(['agent', '', '', 'I wrote hello.txt as asked.'])
+    const drawn = await cli.ok(['agents', 'messages', id], { env: { BOARD_FORCE_TTY: '100', NO_COLOR: '1', PAGER: 'cat' } })
+    expect(drawn).toMatch(/^tool {2}\d\d:\d\d:\d\d {2}Write hello\.txt {2}completed\n[^]*agent {2}\d\d:\d\d:\d\d\nI wrote hello\.txt as asked\.\n$/m)
+  })
+
+  test('are paged by --limit, --since and --before, by id or by time', async () => {
+    const id = await completed('good')
+    const all = await cli.json<Array<{ id: string }>>(['agents', 'messages', id, '--all'])
+    const ids = all.map(message => message.id)
+    expect(ids.length).toBeGreaterThan(4)
+    const told = async (...args: string[]) => (await cli.ok(['agents', 'messages', id, '-q', ...args])).trim().split('\n').filter(Boolean)
+    expect(await told('--limit', '2')).toEqual(ids.slice(-2))
+    expect(await told('--since', ids[1]!)).toEqual(ids.slice(2))
+    expect(await told('--before', ids[2]!)).toEqual(ids.slice(0, 2))
+    expect(await told('--since', '1h')).toEqual(ids)
+    expect(await told('--before', '2020-01-01')).toEqual([])
+    const { stderr, stdout } = await cli.board(['agents', 'messages', id, '-q', '--since', '0', '--limit', '1'])
+    expect([stdout, stderr.includes('--all')]).toEqual([`${ids[0]}\n`, true])
+    expect((await cli.board(['agents', 'messages', id, '--since', 'yesterday'])).code).toBe(2)
+  })
+
+  test('hidden thoughts and kinds of tools are left out, but not of the JSON', async () => {
+    const id = await completed('good')
+    await cli.ok(['settings', 'set', 'user', '-f', 'agentReasoning=false', '-f', 'hiddenToolTypes=["edit"]'])
+    try {
+      const roles = (await cli.ok(['agents', 'messages', id])).trimEnd().split('\n').map(line => line.split('\t')[2])
+      expect(roles).not.toContain('thought')
+      expect(roles).not.toContain('tool')
+      expect((await cli.json<Array<{ role: string }>>(['agents', 'messages', id])).map(({ role }) => role)).toEqual(expect.arrayContaining(['thought', 'tool']))
+    } finally {
+      await cli.ok(['settings', 'set', 'user', '-f', 'agentReasoning=true', '-f', 'hiddenToolTypes=[]'])
+    }
+  })
+
+  test('-f begins with the last ones and goes on with each that is complete, once', async () => {
+    const id = await completed('good')
+    const following = go(['agents', 'messages', id, '-f', '--json'])
+    await eventually('the messages that were there', () => parsed(following.stdout).some(({ content }) => content === 'I wrote hello.txt as asked.'), 10_000)
+    await cli.ok(['agents', 'send', id, 'Once more'])
+    await eventually('what came later', () => parsed(following.stdout).some(({ role, tool }) => role === 'tool' && tool.status === 'completed' && tool.locations.length > 0), 10_000)
+    await board.untilStatus(id, 'completed')
+    const stored = await board.client.agents.messages({ projectId: board.projectId, cardId: id })
+    await eventually('every message', () => parsed(following.stdout).length === stored.length, 10_000)
+    const seen = parsed(following.stdout).sort((a, b) => a.id - b.id)
+    expect(seen).toEqual(stored)
+    following.interrupt()
+    await eventually('the end', () => following.code === 130)
+  }, 40_000)
+
+  test('-f on a terminal writes a text as it grows, under one head', async () => {
+    const { id } = await board.start('endless')
+    await board.untilStatus(id, 'running')
+    const following = go(['agents', 'messages', id, '-f'], { BOARD_FORCE_TTY: '100', NO_COLOR: '1' })
+    await eventually('a growing text', () => /Still at it \(1\)\. Still at it \(2\)\. .*Still at it \(30\)\. /.test(following.stdout), 15_000)
+    expect(following.stdout.match(/^agent {2}/gm)).toHaveLength(1)
+    await cli.ok(['cards', 'cancel', id])
+    await eventually('word of the end', () => following.stderr.includes('cancelled'), 10_000)
+    following.interrupt()
+    await eventually('the end', () => following.code !== undefined)
+    const rounds = [...following.stdout.matchAll(/\((\d+)\)/g)].map(match => Number(match[1]))
+    expect(rounds).toEqual(rounds.map((_, at) => at + 1))
+  }, 40_000)
+
+  test('-f in a pipe prints what a cancelled agent said last too', async () => {
+    const { id } = await board.start('endless')
+    await board.untilStatus(id, 'running')
+    const following = go(['agents', 'messages', id, '-f', '--json'])
+    await eventually('the prompt', () => parsed(following.stdout).length > 0, 10_000)
+    await cli.ok(['cards', 'cancel', id])
+    const text = await eventually('what it said', () => parsed(following.stdout).find(({ role }) => role === 'agent'), 15_000)
+    expect(text).toEqual((await board.messages(id)).find(({ role }) => role === 'agent'))
+    following.interrupt()
+    await eventually('the end', () => following.code === 130)
+  }, 40_000)
+
+  test('-f of many followers misses nothing of an agent that talks while they begin', async () => {
+    const { id } = await board.client.cards.create({ projectId: board.projectId, title: 'Raced', columnId: board.columns.active, agent: 'good', deferred: true })
+    const following = [0, 1, 2].map(() => go(['agents', 'messages', id, '-f', '--json']))
+    await board.client.cards.activate({ projectId: board.projectId, cardId: id })
+    await board.untilStatus(id, 'completed')
+    const stored = await board.client.agents.messages({ projectId: board.projectId, cardId: id })
+    for (const each of following) {
+      await eventually('every message', () => parsed(each.stdout).length >= stored.length, 15_000)
+      expect(parsed(each.stdout).sort((a, b) => a.id - b.id)).toEqual(stored)
+      each.interrupt()
+    }
+  }, 40_000)
+})
+
+describe('steering', () => {
+  test('send takes the message as an argument, from a file or from stdin', async () => {
+    const id = await completed('notes')
+    await cli.ok(['agents', 'send', id, 'first'])
+    await board.untilStatus(id, 'completed')
+    await cli.ok(['agents', 'send', id, '-F', '-'], { input: 'second\nline' })
+    await eventually('both messages', async () => {
+      const told = (await board.messages(id)).filter(({ role }) => role === 'user').map(({ content }) => content)
+      return told.includes('first') && told.includes('second\nline')
+    })
+    expect((await cli.board(['agents', 'send', id])).code).toBe(2)
+    expect((await cli.board(['agents', 'send', id, 'x', '-F', '-'], { input: 'y' })).code).toBe(2)
+    expect((await cli.board(['agents', 'send', '9999', 'x'])).code).toBe(3)
+  })
+
+  test('relaunch --wait starts anew and waits for the end; retry of one at work is a conflict', async () => {
+    const id = await completed('good')
+    expect(await cli.ok(['agents', 'relaunch', id, '--wait'])).toBe(`${id}\tcompleted\t\tWork\n`)
+    expect(await cli.json(['agents', 'sessions', id])).toHaveLength(2)
+    const { id: busy } = await board.start('endless')
+    await board.untilStatus(busy, 'running')
+    expect((await cli.board(['agents', 'retry', busy])).code).toBe(5)
+    await cli.ok(['cards', 'cancel', busy])
+    expect((await cli.board(['cards', 'cancel', busy])).code).toBe(5)
+  })
+
+  test('relaunch --wait of an agent that fails ends with 1 and says why', async () => {
+    const { id } = await board.start('limited')
+    await board.untilStatus(id, 'failed')
+    const { code, stdout, stderr } = await cli.board(['agents', 'relaunch', id, '--wait'])
+    expect({ code, stdout }).toEqual({ code: 1, stdout: `${id}\tfailed\tusage_limit\tWork\n` })
+    expect(stderr).toContain(`card ${id} failed: usage_limit\nsee: board agents messages ${id}`)
+  })
+
+  test('approve allows what an agent asks for, with --reject it is refused and told why', async () => {
+    const { id } = await board.start('planning')
+    await board.untilStatus(id, 'waiting')
+    await cli.ok(['agents', 'approve', id, '--reject', '--feedback', 'Test first.'])
+    await eventually('the feedback', async () => (await board.messages(id)).some(({ content }) => content.includes('Test first.')))
+    await board.untilStatus(id, 'waiting')
+    await cli.ok(['agents', 'approve', id])
+    await board.untilStatus(id, 'completed')
+    const { code, stderr } = await cli.board(['agents', 'approve', id])
+    expect({ code, said: stderr.includes('nothing waits') }).toEqual({ code: 5, said: true })
+  })
+})
+
+test('a prompt is refined, shown and accepted in a pre-session', async () => {
+  const { id } = await board.client.cards.create({ projectId: board.projectId, title: 'The roof', prompt: 'It leaks.', agent: 'refining' })
+  const session = (await cli.ok(['presession', 'start', id, '-q'])).trim()
+  await eventually('the question', async () => (await cli.ok(['presession', 'messages', session])).includes('Which roof?'), 15_000)
+  const accepted = await eventually('the end of the turn', async () => {
+    const ran = await cli.board(['presession', 'accept', session, '--json'])
+    return ran.code === 0 ? ran.stdout : undefined
+  }, 15_000)
+  expect(JSON.parse(accepted)).toMatchObject({ id, prompt: expect.stringContaining('Mend the roof, round 1') })
+  expect((await cli.board(['presession', 'send', session, 'More'])).code).toBe(5)
+  expect((await cli.board(['presession', 'cancel', '9999'])).code).toBe(3)
+})
+
+test('the assistant answers, and its messages can be read', async () => {
+  await cli.ok(['projects', 'edit', '--agent', 'notes'])
+  expect(await cli.json(['assistant', 'status'])).toMatchObject({ status: 'idle' })
+  const answer = await cli.ok(['assistant', 'send', 'What is on the board?', '--wait'], { env: { BOARD_FORCE_TTY: '100', NO_COLOR: '1' } })
+  expect(answer).toContain('Noted. You said 1 things')
+  expect(await cli.json(['assistant', 'status'])).toMatchObject({ status: 'completed', agent: 'notes' })
+  expect((await cli.json<Array<{ role: string }>>(['assistant', 'messages'])).map(({ role }) => role)).toEqual(expect.arrayContaining(['user', 'agent']))
+  await cli.ok(['projects', 'edit', '--agent', 'none'])
+})
+
+test('agents are named on projects, columns and cards, and an unknown one is not found', async () => {
+  await cli.ok(['projects', 'edit', '--agent', 'good', '--copy', '.env', '--copy', '*.local'])
+  await cli.ok(['columns', 'edit', 'In Progress', '--agent', 'asking'])
+  const id = (await cli.ok(['cards', 'add', 'Named', '--agent', 'good', '-q'])).trim()
+  expect(await board.client.projects.get({ id: board.projectId })).toMatchObject({ agent: 'good', copiedFiles: ['.env', '*.local'] })
+  expect((await board.client.columns.list({ projectId: board.projectId }))[1]).toMatchObject({ agent: 'asking' })
+  expect(await board.client.cards.getFlat({ id })).toMatchObject({ agent: 'good' })
+  await cli.ok(['cards', 'edit', id, '--agent', 'none'])
+  expect(await board.client.cards.getFlat({ id })).toMatchObject({ agent: null })
+  await cli.ok(['columns', 'edit', 'In Progress', '--agent', 'none'])
+  await cli.ok(['projects', 'edit', '--agent', 'none', '--copy', 'none'])
+  expect(await board.client.projects.get({ id: board.projectId })).toMatchObject({ agent: null, copiedFiles: [] })
+  expect((await cli.board(['cards', 'edit', id, '--agent', 'nobody'])).code).toBe(3)
+})
+
+test('the settings of the context relay are read and changed', async () => {
+  await cli.ok(['settings', 'set', 'context-relay', '-f', 'thresholdPercent=70'])
+  expect(await cli.json(['settings', 'get', 'context-relay'])).toMatchObject({ enabled: true, thresholdPercent: 70 })
+  expect((await cli.board(['settings', 'set', 'context-relay', '-f', 'thresholdPercent=100'])).code).toBe(2)
+})
