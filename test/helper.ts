@@ -50,12 +50,15 @@ export async function startBoard(config: Partial<ServerConfig> = {}): Promise<Te
   }
 }
 
+/** The built-in agents as ones that are not installed, whatever this machine has. */
+export const withheldAgents = Object.fromEntries(builtIn.map(({ id }) => [id, { command: ['/nonexistent/agent'] }]))
+
 /** Keeps the agents that happen to be installed on this machine from working on the cards of a test. A configuration that is there stays. */
 export function hideAgents(dataDir: string, others: Record<string, { command: readonly string[] }> = {}): void {
   const file = join(dataDir, 'config.json')
   if (existsSync(file)) return
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-  writeFileSync(file, JSON.stringify({ agents: { ...Object.fromEntries(builtIn.map(({ id }) => [id, { command: [join(dataDir, 'not-installed', id)] }])), ...others } }))
+  writeFileSync(file, JSON.stringify({ agents: { ...withheldAgents, ...others } }))
 }
 
 async function request(url: string, method: string, path: string, { token, body, raw, headers = {} }: RequestOptions): Promise<Reply> {
