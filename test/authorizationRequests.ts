@@ -3,7 +3,7 @@ import type { UserRole } from '../src/contract/fields.ts'
 import type { ErrorCode } from '../src/contract/errors.ts'
 import type { Person, Place, World } from './authorizationWorld.ts'
 import { exampleOf, type Row } from './examples.ts'
-import { fileBody } from './seed.ts'
+import { fileBody, refined } from './seed.ts'
 
 type Input = Record<string, unknown>
 
@@ -74,6 +74,7 @@ export const supplies: Record<string, (sending: Sending) => Promise<Input & { to
     await sending.place.client.cards.attachWorktree({ projectId: sending.place.projectId, cardId, path: sending.place.worktree })
     return { cardId }
   },
+  'preSessions.accept': newPreSession, 'preSessions.cancel': newPreSession,
   'panelStates.delete': async sending => {
     const { cardId } = await newCard(sending)
     await sending.person.client.panelStates.set({ projectId: sending.place.projectId, [cardId]: {} })
@@ -88,8 +89,10 @@ export const supplies: Record<string, (sending: Sending) => Promise<Input & { to
 /** What is answered to a request that is let in and cannot do what it is for. */
 export const landings: Record<string, ErrorCode> = {
   'auth.setup': 'SETUP_ALREADY_DONE', 'auth.logout local': 'CONFLICT', 'oidc.test': 'OIDC_NOT_CONFIGURED', 'oidc.login': 'OIDC_NOT_CONFIGURED', 'oidc.callback': 'OIDC_SIGN_IN_UNKNOWN', 'oidc.exchange': 'INVALID_CREDENTIALS',
-  'credentials.initOauth': 'VALIDATION_FAILED', 'credentials.oauthStatus': 'CONFLICT', 'organizations.delete': 'ORGANIZATION_HAS_PROJECTS',
-  'external.cancelAgent': 'AGENT_NOT_RUNNING',
+  'credentials.initOauth': 'PROVIDER_UNAVAILABLE', 'credentials.oauthStatus': 'CONFLICT', 'organizations.delete': 'ORGANIZATION_HAS_PROJECTS',
+  'external.cancelAgent': 'AGENT_NOT_RUNNING', 'agents.cancel': 'AGENT_NOT_RUNNING', 'agents.relay': 'AGENT_NOT_RUNNING', 'agents.approvePlan': 'NOTHING_TO_APPROVE', 'agents.approveAuto': 'NOTHING_TO_APPROVE', 'agents.merge': 'CONFLICT',
+  // No agent is installed where these tests run.
+  'agents.send': 'AGENT_UNAVAILABLE', 'agents.retry': 'AGENT_UNAVAILABLE', 'agents.relaunch': 'AGENT_UNAVAILABLE', 'assistant.send': 'AGENT_UNAVAILABLE', 'preSessions.start': 'AGENT_UNAVAILABLE',
 }
 
 let made = 0
@@ -106,6 +109,11 @@ async function newKey({ person }: Sending) { return { id: (await person.client.k
 async function ownCredential({ person }: Sending) { return { id: person.own.credentialId } }
 async function newColumn({ place: { client, projectId, otherBoardId: boardId } }: Sending) { return { columnId: (await client.columns.create({ projectId, boardId, name: 'Brief', columnType: 'backlog' })).id } }
 async function newCard({ place: { client, projectId } }: Sending) { return { cardId: (await client.cards.create({ projectId, title: 'Brief', deferred: true })).id } }
+
+async function newPreSession(sending: Sending) {
+  const { cardId } = await newCard(sending)
+  return { sessionId: await refined(sending.world.board, { projectId: sending.place.projectId, cardId }) }
+}
 
 async function changed(sending: Sending, how: 'delete' | 'archive'): Promise<Input> {
   const { cardId } = await newCard(sending)

@@ -1,5 +1,5 @@
 /**
- * Who may call what. This is the expectation of authorization.test.ts, written from DECISIONS "Who may call" and not computed from
+ * Who may call what. This is the expectation of authorization.test.ts, written by hand and not computed from
  * the contract, so that a wrong `who` in the contract fails. Each section says what a kind of routes answers to whom: `own` where the
  * request names the callers' own thing, `foreign` where it names somebody else's. A new route stands in one section at least.
  *
@@ -42,7 +42,7 @@ export const sections: Section[] = [
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   ok       ok     ok     ok      ok   ok    ok    ok    ok    ok    403 403     403       403      403',
     routes: {
-      none: `auth.me, auth.logout, users.search, settings.getUser, settings.setUser, settings.getShortcuts, settings.setShortcuts, projects.create, projects.list, projects.reorder, organizations.create, organizations.list,
+      none: `auth.me, auth.logout, users.search, settings.getUser, settings.setUser, settings.getShortcuts, settings.setShortcuts, settings.getContextRelay, agents.providers, mcp.call, projects.create, projects.list, projects.reorder, organizations.create, organizations.list,
         keys.create, keys.list, credentials.create, credentials.list, credentials.initOauth, templates.create, templates.list`,
     },
   },
@@ -70,7 +70,7 @@ export const sections: Section[] = [
     about: 'administrators of the server',
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   403      403    403    403     403  403   403   ok    ok    ok    403 403     403       403      403',
-    routes: { none: 'users.list, users.create, users.update, users.delete, users.resetPassword, users.checkDelete, users.checkDelete of a super_admin' },
+    routes: { none: 'settings.setContextRelay, users.list, users.create, users.update, users.delete, users.resetPassword, users.checkDelete, users.checkDelete of a super_admin' },
   },
   {
     about: 'super_admins',
@@ -104,6 +104,7 @@ export const sections: Section[] = [
       'projects.read': 'projects.get, projects.opened, projects.files',
       'boards.read': 'boards.list, columns.list',
       'cards.read': 'projects.stats, cards.list, cards.get, cards.getFlat, cards.status, cards.view, cards.getPipeline, attachments.list, attachments.download, server.socket',
+      'agents.read': 'agents.get, agents.sessions, agents.history, agents.messages, agents.active, agents.slashCommands, agents.diff, preSessions.messages, assistant.get',
     },
   },
   {
@@ -125,7 +126,9 @@ export const sections: Section[] = [
       'cards.move': 'cards.move, cards.complete',
       'cards.delete': 'cards.delete, cards.restore, columns.clear',
       'agents.archive': 'cards.archive, cards.unarchive',
-      'pipelines.trigger': 'cards.activate',
+      'pipelines.trigger': 'cards.activate, agents.approveAuto',
+      'agents.cancel': 'agents.cancel',
+      'agents.run': 'agents.send, agents.retry, agents.relaunch, agents.relay, agents.approvePlan, agents.summary, agents.merge, preSessions.start, preSessions.send, preSessions.accept, preSessions.cancel, assistant.send',
     },
   },
   {
@@ -133,7 +136,7 @@ export const sections: Section[] = [
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   404      403    ok     ok      ok   ok    ok    ok    ok    ok    403 403     403       403      403',
     foreign: '401   401   404      404    404    404     404  404   404   ok    ok    ok    403 403     403       403      403',
-    routes: { none: 'credentials.chooseForCard' },
+    routes: { none: 'credentials.chooseForCard, agents.token' },
   },
   {
     about: 'who manages the project',
@@ -177,7 +180,7 @@ export const sections: Section[] = [
  * if that thing did not exist, to super as well, who may see both.
  */
 export const inPath: Record<string, string> = {
-  boardId: 'BOARD_NOT_FOUND', columnId: 'COLUMN_NOT_FOUND', cardId: 'CARD_NOT_FOUND', userId: 'MEMBER_NOT_FOUND', email: 'INVITATION_NOT_FOUND',
+  boardId: 'BOARD_NOT_FOUND', columnId: 'COLUMN_NOT_FOUND', cardId: 'CARD_NOT_FOUND', userId: 'MEMBER_NOT_FOUND', email: 'INVITATION_NOT_FOUND', sessionId: 'PRE_SESSION_NOT_FOUND',
   'panelStates.delete cardId': 'PANEL_STATE_NOT_FOUND',
 }
 
@@ -205,6 +208,8 @@ export const inFields: Record<string, [chief: string, superAdmin: string]> = {
   'cards.create projectId': ['PROJECT_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT'],
   'cards.create columnId': ['COLUMN_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT'],
   'cards.move columnId': ['COLUMN_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT'],
+  'agents.messages sessionId': ['SESSION_NOT_FOUND', 'SESSION_NOT_FOUND'],
+  'preSessions.start cardId': ['CARD_NOT_FOUND', 'CARD_NOT_FOUND'],
   'cards.setPipeline steps': ['INVALID_PIPELINE', 'INVALID_PIPELINE'],
   'external.list columnId': ['empty', 'empty'],
   'external.create columnId': ['COLUMN_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT'],

@@ -113,7 +113,7 @@ const expiredGrant = (board: TestBoard, userId: number): Promise<string> => boar
   return String(id)
 })
 
-const refined = (board: TestBoard, { projectId, cardId }: Pick<Seed, 'projectId' | 'cardId'>): Promise<string> => board.server.app.db.transaction(async tx => {
+export const refined = (board: TestBoard, { projectId, cardId }: Pick<Seed, 'projectId' | 'cardId'>): Promise<string> => board.server.app.db.transaction(async tx => {
   const id = await insertSession(tx, { projectId: Number(projectId), cardId: Number(cardId), purpose: 'pre', agent: 'fixture', status: 'completed', prompt: 'Refine it' })
   await updateSession(tx, id, { summary: 'Do it well', endedAt: tx.now })
   return String(id)

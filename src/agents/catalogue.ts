@@ -19,8 +19,8 @@ export interface Catalogue {
   /** All of them, those that are built in first. What is read is some seconds old at most. @throws ConfigBroken */
   list(): Promise<CatalogueEntry[]>
   /**
-   * The agent for a card: the nearest that is named; else the one that fits the credential; else the first one installed
-   * (DECISIONS "Routes beyond the specification"). @throws ConfigBroken
+   * The agent for a card: the nearest that is named; else the one that fits the credential; else the first one installed.
+   * @throws ConfigBroken
    */
   choose(wish: Wish): Promise<Chosen>
 }

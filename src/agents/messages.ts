@@ -6,7 +6,7 @@ import { message, type MessageView } from '../views/agents.ts'
 export interface MessageQuery { cardId: number; sessionId?: number; since?: string | number; before?: string | number; limit: number }
 
 /**
- * At most `limit` messages of a card, or of one of its sessions, oldest first (DECISIONS "Other records"): the first ones after `since`;
+ * At most `limit` messages of a card, or of one of its sessions, oldest first: the first ones after `since`;
  * without it the last ones, before `before` if it is given.
  */
 export async function messagesOf(db: Reader, { cardId, sessionId, since, before, limit }: MessageQuery): Promise<MessageView[]> {

@@ -18,7 +18,7 @@ export async function goOn(tx: Transaction, agents: Agents, projectId: number, c
 }
 
 /**
- * Lets a completed card move on by one step (DECISIONS "Pipeline, auto mode, approvals").
+ * Lets a completed card move on by one step.
  * @throws Problem CARD_NOT_FOUND, NOTHING_TO_APPROVE, COLUMN_NOT_FOUND when the board has no done column
  */
 export async function approveAuto(tx: Transaction, agents: Agents, ref: cards.CardRef): Promise<CardRow> {

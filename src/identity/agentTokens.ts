@@ -6,7 +6,7 @@ import { deleteAgentTokens, insertAgentToken } from '../store/agentTokens.ts'
 import type { Transaction } from '../store/database.ts'
 import type { Revocations } from './revocations.ts'
 
-/** No agent token lives longer (DECISIONS "Who may call"). */
+/** No agent token lives longer. */
 export const mostTokenSecs = 12 * 3600
 
 /** An agent token that has just been made; `token` is shown this once. */
