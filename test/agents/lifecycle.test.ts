@@ -51,6 +51,7 @@ test('cancelling ends an agent that would work for ever, and keeps its card', as
   await board.client.agents.cancel({ projectId: board.projectId, cardId: id })
   expect(await board.card(id)).toMatchObject({ status: 'cancelled', statusReason: 'cancelled', unread: false, columnId: board.columns.active, locks: [] })
   await board.untilNoneRuns()
+  await eventually('what the agent said last', async () => (await board.client.agents.get({ projectId: board.projectId, cardId: id })).summary?.startsWith('Still at it'))
   await expect(board.client.agents.cancel({ projectId: board.projectId, cardId: id })).rejects.toMatchObject({ code: 'AGENT_NOT_RUNNING' })
 })
 
