@@ -1,0 +1,63 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, rmSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { createClient, type Client } from '../../src/client/index.ts'
+import { eventually } from '../helper.ts'
+
+/** The built program as a server: a process of its own, which can be killed and started again on its data folder. */
+export interface BoardProcess {
+  /** The client of the present run, as the local operator. */
+  client: Client
+  url: string
+  token: string
+  pid: number
+  /** Starts it and waits until it answers. */
+  start(): Promise<void>
+  /** Sends the signal, and waits for the end of the process. */
+  end(signal: NodeJS.Signals): Promise<{ code: number | null; tookMs: number }>
+  isRunning(): boolean
+}
+
+/** @param env its whole environment beside PATH */
+export function boardProcess(dataDir: string, env: Record<string, string>, args: readonly string[] = []): BoardProcess {
+  let child: ChildProcess | undefined
+  const board: BoardProcess = {
+    client: createClient({ url: 'http://127.0.0.1:1' }), url: '', token: '', pid: 0,
+    async start() {
+      const started = child = spawn(process.execPath, [resolve('bin/board.js'), 'serve', '--port', '0', '--data-dir', dataDir, '--log-level', 'error', ...args],
+        { stdio: ['ignore', 'ignore', 'inherit'], env: { PATH: process.env.PATH ?? '', ...env } })
+      const { url, token } = await eventually('a server that answers', () => {
+        if (started.exitCode !== null || started.signalCode !== null) throw new Error(`The server ended with ${started.exitCode ?? started.signalCode}.`)
+        return runtimeOf(dataDir, started.pid!)
+      }, 30_000)
+      Object.assign(board, { url, token, pid: started.pid!, client: createClient({ url, token }) })
+    },
+    async end(signal) {
+      const began = performance.now()
+      const exited = once(child!, 'exit')
+      child!.kill(signal)
+      const [code] = await exited as [number | null]
+      child = undefined
+      return { code, tookMs: performance.now() - began }
+    },
+    isRunning: () => child !== undefined,
+  }
+  return board
+}
+
+/** What a server left of itself, unless it is an earlier one's. */
+function runtimeOf(dataDir: string, pid: number): { url: string; token: string } | undefined {
+  try {
+    const runtime = JSON.parse(readFileSync(join(dataDir, 'daemon.json'), 'utf8'))
+    return runtime.pid === pid ? runtime : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Ends the server if it runs, and removes what it worked on. */
+export async function clearAway(board: BoardProcess, root: string): Promise<void> {
+  if (board.isRunning()) await board.end('SIGTERM')
+  rmSync(root, { recursive: true, force: true, maxRetries: 5 })
+}
