@@ -95,13 +95,13 @@ describe('wait', () => {
   test('sees a status that passes quickly, and one that is there already', async () => {
     const id = await newCard('good')
     let isOver = false
-    const waiting = cli.ok(['cards', 'wait', id, '--for', 'running', '--timeout', '20']).finally(() => { isOver = true })
-    // Whether it waits by now cannot be seen from here, so the agent runs until it has been seen.
+    const waiting = cli.ok(['cards', 'wait', id, '--for', 'queued', '--timeout', '20']).finally(() => { isOver = true })
+    // Whether it waits by now cannot be seen from here, so the agent is started until it has been seen.
     while (!isOver) {
       await board.client.agents.relaunch({ projectId: board.projectId, cardId: id })
       await board.untilStatus(id, 'completed')
     }
-    expect(await waiting).toBe(`${id}\trunning\t\tWork\n`)
+    expect(await waiting).toBe(`${id}\tqueued\t\tWork\n`)
     expect(await cli.ok(['cards', 'wait', id, '--for', 'failed,completed', '-q'])).toBe(`${id}\n`)
   })
 
