@@ -1,7 +1,8 @@
-import { spawn } from 'node:child_process'
+import { spawn, type ChildProcess, type ChildProcessByStdio } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import type { Readable } from 'node:stream'
 
 export interface Ran { code: number | null; stdout: string; stderr: string }
 export interface RunOptions { input?: string; env?: Record<string, string>; cwd?: string }
@@ -17,8 +18,13 @@ export interface CommandLine {
   ok(args: readonly string[], options?: RunOptions): Promise<string>
   /** The same, with `--json`, parsed. */
   json<T = Record<string, string>>(args: readonly string[], options?: RunOptions): Promise<T>
+  /** Starts what goes on until it is interrupted. `close` ends it too. */
+  start(args: readonly string[], env?: Record<string, string>): Going
   close(): void
 }
+
+/** A command that goes on, with what it has printed so far. `code` is undefined until it has ended, 130 after an interruption. */
+export interface Going { stdout: string; stderr: string; code: number | null | undefined; interrupt(): void }
 
 const program = resolve(import.meta.dirname, '..', 'bin', 'board.js')
 
@@ -32,7 +38,25 @@ export function commandLine(env: Record<string, string> = {}): CommandLine {
     if (code !== 0) throw new Error(`board ${args.join(' ')} ended with ${code}: ${stderr}`)
     return stdout
   }
-  return { home, env: whole, board, ok, json: async (args, options) => JSON.parse(await ok([...args, '--json'], options)), close: () => rmSync(home, { recursive: true, force: true }) }
+  const children: ChildProcess[] = []
+  const start = (args: readonly string[], more?: Record<string, string>) => {
+    const child = spawn(process.execPath, [program, ...args], { cwd: home, env: { ...whole, ...more }, stdio: ['ignore', 'pipe', 'pipe'] })
+    children.push(child)
+    return going(child)
+  }
+  const close = () => {
+    for (const child of children) child.kill('SIGKILL')
+    rmSync(home, { recursive: true, force: true })
+  }
+  return { home, env: whole, board, ok, json: async (args, options) => JSON.parse(await ok([...args, '--json'], options)), start, close }
+}
+
+function going(child: ChildProcessByStdio<null, Readable, Readable>): Going {
+  const going: Going = { stdout: '', stderr: '', code: undefined, interrupt: () => child.kill('SIGINT') }
+  child.stdout.setEncoding('utf8').on('data', (text: string) => { going.stdout += text })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => { going.stderr += text })
+  child.on('close', (code, signal) => { going.code = signal === 'SIGINT' ? 130 : code })
+  return going
 }
 
 /** Runs a program to its end. */

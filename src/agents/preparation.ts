@@ -1,45 +1,30 @@
-import type { ServerConfig } from '../config/server.ts'
 import { Problem } from '../contract/errors.ts'
 import { credentialFor } from '../domain/credentials.ts'
-import type { Agents } from '../domain/sessions.ts'
 import { ensureWorktree } from '../domain/worktrees.ts'
 import { mintAgentToken, mostTokenSecs } from '../identity/agentTokens.ts'
-import type { DeviceGrants } from '../identity/deviceGrants.ts'
 import { readCard, type CardRow } from '../store/cards.ts'
-import type { Database } from '../store/database.ts'
 import { readProject, type ProjectRow } from '../store/projects.ts'
 import { updateSession, type SessionRow } from '../store/sessions.ts'
-import type { Catalogue } from './catalogue.ts'
 import type { AgentCredential } from './credentials.ts'
 import { prepareLaunch } from './launch.ts'
+import type { SessionParts } from './parts.ts'
 import type { AgentProvider } from './providers.ts'
+import { ownRow, Stopped, type Run } from './run.ts'
 import { AgentFailure, type AgentLaunch } from './types.ts'
-
-export type Log = (level: 'error' | 'warn' | 'info', message: string, fields?: Record<string, unknown>) => void
-
-/** What running a session needs of the board. */
-export interface SessionParts {
-  config: ServerConfig
-  db: Database
-  agents: Agents
-  catalogue: Catalogue
-  deviceGrants: Pick<DeviceGrants, 'secretOf'>
-  /** Where agents reach this server. */
-  url: string
-  log: Log
-}
 
 /**
  * Makes ready what a session needs: its place to work, its credential and its token.
- * @throws AgentFailure launch_failed, Problem of the store
+ * @throws AgentFailure launch_failed, Problem of the store, Stopped when the session has been ended meanwhile
  */
-export async function prepare(parts: SessionParts, session: SessionRow): Promise<AgentLaunch> {
+export async function prepare(run: Pick<Run, 'parts' | 'id' | 'isStopping'>, session: SessionRow): Promise<AgentLaunch> {
+  const { parts } = run
   const { db, config, url } = parts
   const [card, project] = await Promise.all([readCard(db, session.projectId, session.cardId), readProject(db, session.projectId)])
   if (!card || !project) throw new AgentFailure('launch_failed', 'The card is not there any more.')
   const provider = session.purpose === 'terminal' ? null : await providerOf(parts, session.agent)
   const [cwd, credential] = [await placeOf(parts, session, card, project), await credentialOf(parts, card, provider)]
   const { token } = await db.transaction(async tx => {
+    if (!await ownRow(run, tx)) throw new Stopped()
     await updateSession(tx, session.id, { credentialId: credential?.id ?? null })
     return mintAgentToken(tx, { cardId: card.id, sessionId: session.id, ttlSecs: mostTokenSecs })
   })

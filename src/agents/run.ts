@@ -10,7 +10,7 @@ import { readSession, type SessionRow } from '../store/sessions.ts'
 import { change } from '../domain/sessions.ts'
 import { permission } from '../views/agents.ts'
 import { createLastWords, type LastWords } from './lastWords.ts'
-import type { SessionParts } from './preparation.ts'
+import type { SessionParts } from './parts.ts'
 import { createQuestions, type Questions } from './questions.ts'
 import { createContextWatch, type ContextWatch } from './relay.ts'
 import type { Transcript } from './transcript.ts'
@@ -61,7 +61,7 @@ export function createRun(parts: SessionParts, id: number): Run {
 }
 
 /** The session's row if this run may still write it: one that was ended, and perhaps asked for anew, is not its own any more. */
-export async function ownRow({ id, isStopping }: Run, tx: Transaction): Promise<SessionRow | undefined> {
+export async function ownRow({ id, isStopping }: Pick<Run, 'id' | 'isStopping'>, tx: Transaction): Promise<SessionRow | undefined> {
   const row = isStopping ? undefined : await readSession(tx, id)
   return row && row.endedAt === null && row.status !== 'queued' ? row : undefined
 }

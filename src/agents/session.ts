@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { Problem } from '../contract/errors.ts'
 import { append } from '../events/outbox.ts'
 import { diffOf } from '../domain/changes.ts'
 import { change, end, type Ending } from '../domain/sessions.ts'
@@ -14,7 +15,8 @@ import { shown } from './failures.ts'
 import { condense } from './lastWords.ts'
 import { openAgent } from './open.ts'
 import { goOn } from './pipeline.ts'
-import { prepare, type SessionParts } from './preparation.ts'
+import type { SessionParts } from './parts.ts'
+import { prepare } from './preparation.ts'
 import { refinedPrompt } from './refinedPrompt.ts'
 import { withRecap } from './recap.ts'
 import { handoffRequest, handOver } from './relay.ts'
@@ -74,6 +76,7 @@ async function live(run: Run): Promise<void> {
     for (const { reject } of run.errands.splice(0)) reject(new Stopped())
     await endProcesses(run).catch(cause => run.parts.log('error', 'Processes of a session could not be ended.', { sessionId: run.id, cause: String(cause) }))
     await run.transcript?.settle().catch(() => { /* Its rows are gone, or the server stops. */ })
+    await keepAftermath(run).catch(() => { /* The same. */ })
   }
 }
 
@@ -86,13 +89,14 @@ async function open(run: Run): Promise<string> {
   })
   if (!session) throw new Stopped()
   run.countedUsd = session.costUsd ?? 0
-  const launch = await prepare(run.parts, session)
+  const launch = await prepare(run, session)
   if (run.isStopping) throw new Stopped()
   run.transcript = openTranscript(db, transcriptOf(session), launch.secrets)
   run.link = await openAgent(launch, listener(run), spawner(run, session.purpose === 'terminal' ? 'terminal' : 'agent'))
   const { sessionId, resumed, model } = await run.link.start(session.resumable === 1 ? session.agentSessionId : null)
   const isResumable = run.link.capabilities.resume && sessionId !== null
   return insist(run, async tx => {
+    if (!await ownRow(run, tx)) throw new Stopped()
     await updateSession(tx, id, { agentSessionId: sessionId, resumable: isResumable, ...(model !== null && { model }) })
     return firstText(tx, session, resumed, isFirst)
   })
@@ -192,6 +196,18 @@ async function countFiles({ parts: { db }, id }: Run): Promise<number> {
   return Promise.race([counted, delay(countFilesMs, session.filesChanged, { ref: false })])
 }
 
+/** What a session that did not end well has left: its agent's last words, and its files. */
+async function keepAftermath(run: Run): Promise<void> {
+  const { parts: { db }, id } = run
+  const before = await readSession(db, id)
+  if (!before || before.purpose === 'pre' || (before.status !== 'cancelled' && before.status !== 'failed')) return
+  const filesChanged = await countFiles(run)
+  await db.transaction(async tx => {
+    const row = await readSession(tx, id)
+    if (row && row.endedAt !== null) await updateSession(tx, id, { filesChanged, summary: row.summary ?? (condense(run.words.text()) || null) })
+  })
+}
+
 async function fail(run: Run, error: unknown): Promise<void> {
   if (run.isStopping || error instanceof Stopped) return
   const ending = endingOf(error)
@@ -202,13 +218,14 @@ async function fail(run: Run, error: unknown): Promise<void> {
     const row = await ownRow(run, tx)
     if (!row) return
     if (ending.detail) await addMessage(tx, transcriptOf(row), 'system', ending.detail)
-    await end(tx, run.parts.agents, run.id, { ...ending, summary: condense(run.words.text()) || row.summary }, ending.status !== 'cancelled')
+    await end(tx, run.parts.agents, run.id, ending, ending.status !== 'cancelled')
   }))
 }
 
 function endingOf(error: unknown): Ending {
   if (error instanceof Cancelled) return { status: 'cancelled', statusReason: 'cancelled', detail: 'The agent ended its turn as cancelled.' }
   if (error instanceof AgentFailure) return { status: 'failed', statusReason: error.reason, detail: shown(error.message) }
+  if (error instanceof Problem) return { status: 'failed', statusReason: 'launch_failed', detail: error.message }
   return { status: 'failed', statusReason: 'crashed', detail: 'The server failed to run the agent; its log tells more.' }
 }
 

@@ -11,7 +11,7 @@ import { readProject } from '../store/projects.ts'
 import type { Catalogue, Chosen } from './catalogue.ts'
 import { ConfigBroken } from './configured.ts'
 import { createFleet, interruptAll, type Fleet } from './fleet.ts'
-import type { SessionParts } from './preparation.ts'
+import type { SessionParts } from './parts.ts'
 
 /** Runs the agents, and answers what the rules of cards ask about them. */
 export interface Supervisor extends Agents, Pick<Fleet, 'live' | 'start' | 'stop'> {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../helper.ts'
@@ -51,6 +51,7 @@ test('cancelling ends an agent that would work for ever, and keeps its card', as
   await board.client.agents.cancel({ projectId: board.projectId, cardId: id })
   expect(await board.card(id)).toMatchObject({ status: 'cancelled', statusReason: 'cancelled', unread: false, columnId: board.columns.active, locks: [] })
   await board.untilNoneRuns()
+  await eventually('what the agent said last', async () => (await board.client.agents.get({ projectId: board.projectId, cardId: id })).summary?.startsWith('Still at it'))
   await expect(board.client.agents.cancel({ projectId: board.projectId, cardId: id })).rejects.toMatchObject({ code: 'AGENT_NOT_RUNNING' })
 })
 
@@ -140,4 +141,27 @@ test('a project\'s agents end with the project', async () => {
   await board.client.projects.delete({ id: other.id })
   await board.untilNoneRuns()
   expect(board.processes()).toEqual([])
+})
+
+test('the nearest agent that is named wins: the card\'s, else the column\'s, else the project\'s', async () => {
+  const { projectId, columns } = board
+  await board.client.projects.update({ id: projectId, agent: 'well' })
+  await board.client.columns.update({ projectId, columnId: columns.active, agent: 'echo' })
+  const agentOf = async (agent?: string) => {
+    const { id } = await board.client.cards.create({ projectId, title: 'Whose?', columnId: columns.active, agent })
+    return (await board.untilStatus(id, agent === 'limited' ? 'failed' : 'completed')).sessions[0]!.agent
+  }
+  expect([await agentOf('limited'), await agentOf()]).toEqual(['limited', 'echo'])
+  await board.client.columns.update({ projectId, columnId: columns.active, agent: null })
+  expect(await agentOf()).toBe('well')
+  await board.client.projects.update({ id: projectId, agent: null })
+})
+
+test('a new worktree gets copies of the ignored files that the project lists', async () => {
+  writeFileSync(join(board.path, '.gitignore'), '.env\n')
+  writeFileSync(join(board.path, '.env'), 'KEY=value\n')
+  expect(await board.client.projects.update({ id: board.projectId, copiedFiles: ['.env'] })).toMatchObject({ copiedFiles: ['.env'] })
+  const { id } = await board.start('well')
+  await board.untilStatus(id, 'completed')
+  expect(readFileSync(join(board.dataDir, 'worktrees', board.projectId, id, '.env'), 'utf8')).toBe('KEY=value\n')
 })

@@ -1,5 +1,3 @@
-import { spawn, type ChildProcess } from 'node:child_process'
-import { resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startAgentBoard, type AgentBoard } from '../agents/agentBoard.ts'
 import { commandLine, type CommandLine } from '../commandLine.ts'
@@ -7,33 +5,18 @@ import { eventually } from '../helper.ts'
 
 let board: AgentBoard
 let cli: CommandLine
-const children: ChildProcess[] = []
 
 beforeAll(async () => {
   board = await startAgentBoard({
     good: { fixture: 'well-behaved' }, endless: { fixture: 'forever', env: { FIXTURE_EVERY_MS: '20' } }, asking: { fixture: 'permission-first' },
-    planning: { fixture: 'plan-approval' }, limited: { fixture: 'usage-limited' }, refining: { fixture: 'refining' }, notes: { fixture: 'resumable' },
+    planning: { fixture: 'plan-approval' }, limited: { fixture: 'usage-limited' }, refining: { fixture: 'refining' }, notes: { fixture: 'resumable' }, calling: { fixture: 'many-calls' },
   })
   cli = commandLine({ BOARD_URL: board.url, BOARD_TOKEN: board.token, BOARD_PROJECT: board.projectId })
 }, 30_000)
 afterAll(async () => {
-  for (const child of children) child.kill('SIGKILL')
   cli.close()
   await board.close()
 })
-
-/** A command that goes on, with what it has printed so far. */
-interface Going { stdout: string; stderr: string; code: number | null | undefined; interrupt(): void }
-
-function go(args: readonly string[], env: Record<string, string> = {}): Going {
-  const child = spawn(process.execPath, [resolve(import.meta.dirname, '..', '..', 'bin', 'board.js'), ...args], { env: { ...cli.env, ...env }, cwd: cli.home, stdio: ['ignore', 'pipe', 'pipe'] })
-  children.push(child)
-  const going: Going = { stdout: '', stderr: '', code: undefined, interrupt: () => child.kill('SIGINT') }
-  child.stdout.setEncoding('utf8').on('data', (text: string) => { going.stdout += text })
-  child.stderr.setEncoding('utf8').on('data', (text: string) => { going.stderr += text })
-  child.on('close', (code, signal) => { going.code = signal === 'SIGINT' ? 130 : code })
-  return going
-}
 
 const completed = async (agent: string) => {
   const { id } = await board.start(agent)
@@ -58,6 +41,16 @@ describe('what there is', () => {
     await board.untilStatus(id, 'cancelled')
     expect((await cli.ok(['agents', 'list', '-q'])).split('\n')).not.toContain(id)
   })
+
+  test('list --watch draws the list anew', async () => {
+    const { id } = await board.start('endless', { title: 'Watched' })
+    const watching = cli.start(['agents', 'list', '--watch'], { BOARD_FORCE_TTY: '100', NO_COLOR: '1' })
+    await eventually('the agent', () => /Watched +running/.test(watching.stdout), 15_000)
+    await cli.ok(['cards', 'cancel', id])
+    await eventually('its end', () => watching.stdout.trimEnd().split('Watched').at(-1)!.includes('0 agents'), 15_000)
+    watching.interrupt()
+    expect((await cli.board(['agents', 'list', '--watch'])).code).toBe(2)
+  }, 40_000)
 
   test('view, sessions and history tell what a session was and what it did', async () => {
     const id = await completed('good')
@@ -118,7 +111,7 @@ describe('messages', () => {
 
   test('-f begins with the last ones and goes on with each that is complete, once', async () => {
     const id = await completed('good')
-    const following = go(['agents', 'messages', id, '-f', '--json'])
+    const following = cli.start(['agents', 'messages', id, '-f', '--json'])
     await eventually('the messages that were there', () => parsed(following.stdout).some(({ content }) => content === 'I wrote hello.txt as asked.'), 10_000)
     await cli.ok(['agents', 'send', id, 'Once more'])
     await eventually('what came later', () => parsed(following.stdout).some(({ role, tool }) => role === 'tool' && tool.status === 'completed' && tool.locations.length > 0), 10_000)
@@ -134,7 +127,7 @@ describe('messages', () => {
   test('-f on a terminal writes a text as it grows, under one head', async () => {
     const { id } = await board.start('endless')
     await board.untilStatus(id, 'running')
-    const following = go(['agents', 'messages', id, '-f'], { BOARD_FORCE_TTY: '100', NO_COLOR: '1' })
+    const following = cli.start(['agents', 'messages', id, '-f'], { BOARD_FORCE_TTY: '100', NO_COLOR: '1' })
     await eventually('a growing text', () => /Still at it \(1\)\. Still at it \(2\)\. .*Still at it \(30\)\. /.test(following.stdout), 15_000)
     expect(following.stdout.match(/^agent {2}/gm)).toHaveLength(1)
     await cli.ok(['cards', 'cancel', id])
@@ -148,7 +141,7 @@ describe('messages', () => {
   test('-f in a pipe prints what a cancelled agent said last too', async () => {
     const { id } = await board.start('endless')
     await board.untilStatus(id, 'running')
-    const following = go(['agents', 'messages', id, '-f', '--json'])
+    const following = cli.start(['agents', 'messages', id, '-f', '--json'])
     await eventually('the prompt', () => parsed(following.stdout).length > 0, 10_000)
     await cli.ok(['cards', 'cancel', id])
     const text = await eventually('what it said', () => parsed(following.stdout).find(({ role }) => role === 'agent'), 15_000)
@@ -157,15 +150,16 @@ describe('messages', () => {
     await eventually('the end', () => following.code === 130)
   }, 40_000)
 
-  test('-f of many followers misses nothing of an agent that talks while they begin', async () => {
-    const { id } = await board.client.cards.create({ projectId: board.projectId, title: 'Raced', columnId: board.columns.active, agent: 'good', deferred: true })
-    const following = [0, 1, 2].map(() => go(['agents', 'messages', id, '-f', '--json']))
-    await board.client.cards.activate({ projectId: board.projectId, cardId: id })
+  test('-f that begins while an agent talks without a pause leaves nothing out', async () => {
+    const { id } = await board.start('calling')
+    await board.untilStatus(id, 'running')
+    const following = [0, 1, 2].map(() => cli.start(['agents', 'messages', id, '-f', '--json', '--limit', '1000']))
     await board.untilStatus(id, 'completed')
-    const stored = await board.client.agents.messages({ projectId: board.projectId, cardId: id })
+    const stored = await board.client.agents.messages({ projectId: board.projectId, cardId: id, limit: 1000 })
+    expect(stored.length).toBeGreaterThan(500)
     for (const each of following) {
-      await eventually('every message', () => parsed(each.stdout).length >= stored.length, 15_000)
-      expect(parsed(each.stdout).sort((a, b) => a.id - b.id)).toEqual(stored)
+      await eventually('the last message', () => each.stdout.includes('"Call 500"'), 15_000)
+      expect(parsed(each.stdout).map(message => message.id)).toEqual(stored.map(message => message.id))
       each.interrupt()
     }
   }, 40_000)
@@ -254,6 +248,11 @@ test('agents are named on projects, columns and cards, and an unknown one is not
   await cli.ok(['projects', 'edit', '--agent', 'none', '--copy', 'none'])
   expect(await board.client.projects.get({ id: board.projectId })).toMatchObject({ agent: null, copiedFiles: [] })
   expect((await cli.board(['cards', 'edit', id, '--agent', 'nobody'])).code).toBe(3)
+})
+
+test('agents are completed where one is named', async () => {
+  expect(await cli.ok(['__complete', '--', 'cards', 'edit', '1', '--agent', 'go'], { env: { BOARD_COMPLETION_TIMEOUT_MS: '10000' } })).toBe('goose\tGoose\ngood\tgood\n')
+  expect(await cli.ok(['__complete', '--', 'cards', 'wait', '1', '--for', 'c'])).toBe('completed\ncancelled\n')
 })
 
 test('the settings of the context relay are read and changed', async () => {

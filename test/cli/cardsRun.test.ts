@@ -10,10 +10,13 @@ import { eventually } from '../helper.ts'
 let board: AgentBoard
 let cli: CommandLine
 const holders: CommandLine[] = []
+/** Renames and changes a file, and makes files of bytes, with lines that look like a diff's own, and with what clears a terminal. */
+const oddFiles = `mv 'old name.txt' 'new name.txt'; echo more >> 'new name.txt'; printf 'select 1;\\n+++ new\\n' > query.sql; printf '\\0\\1' > bytes.dat; printf '\\033[2J\\n' > esc.txt`
 
 beforeAll(async () => {
   board = await startAgentBoard({
     good: { fixture: 'well-behaved' }, endless: { fixture: 'forever' }, asking: { fixture: 'permission-first' }, crashing: { fixture: 'crash-in-turn' },
+    shell: { fixture: 'none', protocol: 'command', command: ['sh', '-c', oddFiles] },
   }, { externalRequestsPerMinute: 10_000 })
   cli = commandLine({ BOARD_URL: board.url, BOARD_TOKEN: board.token, BOARD_PROJECT: board.projectId })
 }, 30_000)
@@ -91,12 +94,14 @@ describe('run', () => {
 describe('wait', () => {
   test('sees a status that passes quickly, and one that is there already', async () => {
     const id = await newCard('good')
-    const waiting = cli.ok(['cards', 'wait', id, '--for', 'running', '--timeout', '20'])
-    // The card is started once somebody waits for it.
-    await new Promise(resolve => { setTimeout(resolve, 700) })
-    await board.client.cards.move({ projectId: board.projectId, cardId: id, columnId: board.columns.active })
-    expect(await waiting).toBe(`${id}\trunning\t\tWork\n`)
-    await board.untilStatus(id, 'completed')
+    let isOver = false
+    const waiting = cli.ok(['cards', 'wait', id, '--for', 'queued', '--timeout', '20']).finally(() => { isOver = true })
+    // Whether it waits by now cannot be seen from here, so the agent is started until it has been seen.
+    while (!isOver) {
+      await board.client.agents.relaunch({ projectId: board.projectId, cardId: id })
+      await board.untilStatus(id, 'completed')
+    }
+    expect(await waiting).toBe(`${id}\tqueued\t\tWork\n`)
     expect(await cli.ok(['cards', 'wait', id, '--for', 'failed,completed', '-q'])).toBe(`${id}\n`)
   })
 
@@ -167,6 +172,21 @@ describe('what a card has changed', () => {
     expect(await cli.ok(['cards', 'diff', id], { env: { BOARD_FORCE_TTY: '100', PAGER: 'cat' } })).toContain('\u001b[32m+hello from turn 1\u001b[0m\n')
     expect(await cli.ok(['cards', 'diff', id, '--stat'])).toBe('hello.txt\t1\t0\n')
     expect(JSON.parse(await cli.ok(['cards', 'diff', id, '--json', 'stats,truncated']))).toEqual({ stats: { filesChanged: 1, insertions: 1, deletions: 0 }, truncated: false })
+  })
+
+  test('is told line by line whatever is in it, and nothing of it steers the terminal', async () => {
+    writeFileSync(join(board.path, 'old name.txt'), `${Array.from({ length: 20 }, (_, at) => `line ${at}`).join('\n')}\n`)
+    writeFileSync(join(board.path, 'query.sql'), 'select 1;\n-- a comment\n++ odd\n')
+    git(board.path, 'add', '.')
+    git(board.path, 'commit', '-qm', 'Files')
+    const id = await done('shell', 'Odd files')
+    expect((await cli.ok(['cards', 'diff', id, '--stat'])).trimEnd().split('\n')).toEqual(['bytes.dat\t0\t0', 'esc.txt\t1\t0', 'new name.txt\t1\t0', 'query.sql\t1\t2'])
+    const { stats } = await cli.json<{ stats: unknown }>(['cards', 'diff', id])
+    expect(stats).toEqual({ filesChanged: 4, insertions: 3, deletions: 2 })
+    const drawn = await cli.ok(['cards', 'diff', id], { env: { BOARD_FORCE_TTY: '100', PAGER: 'cat' } })
+    expect(drawn).toContain('\u001b[31m--- a comment\u001b[0m\n\u001b[31m-++ odd\u001b[0m\n\u001b[32m++++ new\u001b[0m\n')
+    expect(drawn).toContain('\u001b[1mrename to new name.txt\u001b[0m\n')
+    expect(drawn).not.toContain('\u001b[2J')
   })
 
   test('is found by worktree and checked out where the person works, who is told of what is not committed', async () => {

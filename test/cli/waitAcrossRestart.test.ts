@@ -1,0 +1,61 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { createClient } from '../../src/client/index.ts'
+import { configure, makeRepository } from '../agents/agentBoard.ts'
+import { commandLine, type CommandLine } from '../commandLine.ts'
+import { eventually } from '../helper.ts'
+
+const root = mkdtempSync(join(tmpdir(), 'board-restart-'))
+const dataDir = join(root, 'data')
+const program = resolve(import.meta.dirname, '..', '..', 'bin', 'board.js')
+const servers: ChildProcess[] = []
+let cli: CommandLine | undefined
+
+afterAll(async () => {
+  cli?.close()
+  for (const child of servers) {
+    if (child.exitCode !== null || child.signalCode !== null) continue
+    child.kill('SIGTERM')
+    await once(child, 'exit')
+  }
+  rmSync(root, { recursive: true, force: true, maxRetries: 5 })
+})
+
+/** Runs the built program as a server on the data folder and gives its address once it listens. */
+async function serve(port: string): Promise<{ server: ChildProcess; url: string }> {
+  const server = spawn(process.execPath, [program, 'serve', '--port', port, '--data-dir', dataDir], { stdio: ['ignore', 'pipe', 'inherit'], env: { PATH: process.env.PATH, HOME: root } })
+  servers.push(server)
+  let told = ''
+  server.stdout.setEncoding('utf8').on('data', (text: string) => { told += text })
+  return { server, url: await eventually('the address', () => /http:\/\/[\d.:]+/.exec(told)?.[0], 20_000) }
+}
+
+test('waiting and following go on over the death of the server, and tell what came of the card', async () => {
+  configure(dataDir, { endless: { fixture: 'forever' } }, randomUUID())
+  const first = await serve('0')
+  const client = createClient({ url: first.url, token: JSON.parse(readFileSync(join(dataDir, 'daemon.json'), 'utf8')).token })
+  const { id: projectId } = await client.projects.create({ name: 'Restarted', path: makeRepository(join(root, 'repository')) })
+  const { key } = await client.keys.create({ name: 'cron', scope: 'project', projectId, permissions: ['cards.read', 'agents.read'] })
+  const columnId = (await client.columns.list({ projectId })).find(({ columnType }) => columnType === 'active')!.id
+  const { id } = await client.cards.create({ projectId, title: 'Struck', columnId, agent: 'endless' })
+
+  cli = commandLine({ BOARD_URL: first.url, BOARD_TOKEN: key, BOARD_PROJECT: projectId })
+  const following = cli.start(['agents', 'messages', id, '-f', '--json'])
+  const waiting = cli.start(['cards', 'wait', id, '--exit-status', '--debug'])
+  await eventually('a message', () => following.stdout !== '', 15_000)
+  // It reads the card to find it, and again to look at it.
+  await eventually('the wait', () => waiting.stderr.split(`/cards/${id} 200`).length > 2, 15_000)
+
+  first.server.kill('SIGKILL')
+  await once(first.server, 'exit')
+  await eventually('word of the break', () => following.stderr.includes('connecting again'), 10_000)
+  await serve(new URL(first.url).port)
+  await eventually('the end of the wait', () => waiting.code !== undefined, 30_000)
+  expect(waiting).toMatchObject({ code: 1, stdout: `${id}\tinterrupted\tserver_restart\tStruck\n` })
+  await eventually('word of the end', () => following.stderr.includes('interrupted: server_restart'), 20_000)
+}, 90_000)
