@@ -34,7 +34,7 @@ export async function waitForCards(context: Context, places: readonly CardPlace[
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     signal?.addEventListener('abort', () => reject(signal.reason))
-    if (timeout !== undefined) timer = setTimeout(() => reject(new Failure('timedOut', `timed out after ${timeout} s; still waiting for ${pending.named()}`)), timeout * 1000)
+    if (timeout) timer = setTimeout(() => reject(new Failure('timedOut', `timed out after ${timeout} s; still waiting for ${pending.named()}`)), timeout * 1000)
   })
   try {
     await Promise.race([pending.readAll(), late])

@@ -19,7 +19,7 @@ type Listed = Pick<BoardColumn, 'id' | 'name' | 'boardId'> & Partial<Omit<BoardC
 const columnFields: Column<Listed>[] = [
   { name: 'id', style: 'id', align: 'right', value: column => column.id }, { name: 'name', style: 'title', value: column => column.name },
   { name: 'columnType', header: 'TYPE', value: column => column.columnType }, { name: 'cardCount', header: 'CARDS', align: 'right', value: column => column.cardCount },
-  { name: 'boardId', header: 'BOARD', align: 'right', value: column => column.boardId }, { name: 'agent', value: column => column.agent }, { name: 'prompt', style: 'text', value: column => column.prompt },
+  { name: 'boardId', header: 'BOARD', align: 'right', value: column => column.boardId }, { name: 'prompt', style: 'text', value: column => column.prompt }, { name: 'agent', value: column => column.agent },
 ]
 
 interface CreateOptions extends PromptOptions { type: ColumnType; board?: string; agent?: string }

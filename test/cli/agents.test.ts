@@ -9,7 +9,7 @@ let cli: CommandLine
 beforeAll(async () => {
   board = await startAgentBoard({
     good: { fixture: 'well-behaved' }, endless: { fixture: 'forever', env: { FIXTURE_EVERY_MS: '20' } }, asking: { fixture: 'permission-first' },
-    planning: { fixture: 'plan-approval' }, limited: { fixture: 'usage-limited' }, refining: { fixture: 'refining' }, notes: { fixture: 'resumable' }, calling: { fixture: 'many-calls' },
+    planning: { fixture: 'plan-approval' }, limited: { fixture: 'usage-limited' }, notes: { fixture: 'resumable' }, calling: { fixture: 'many-calls' },
   })
   cli = commandLine({ BOARD_URL: board.url, BOARD_TOKEN: board.token, BOARD_PROJECT: board.projectId })
 }, 30_000)
@@ -210,53 +210,4 @@ describe('steering', () => {
     const { code, stderr } = await cli.board(['agents', 'approve', id])
     expect({ code, said: stderr.includes('nothing waits') }).toEqual({ code: 5, said: true })
   })
-})
-
-test('a prompt is refined, shown and accepted in a pre-session', async () => {
-  const { id } = await board.client.cards.create({ projectId: board.projectId, title: 'The roof', prompt: 'It leaks.', agent: 'refining' })
-  const session = (await cli.ok(['presession', 'start', id, '-q'])).trim()
-  await eventually('the question', async () => (await cli.ok(['presession', 'messages', session])).includes('Which roof?'), 15_000)
-  const accepted = await eventually('the end of the turn', async () => {
-    const ran = await cli.board(['presession', 'accept', session, '--json'])
-    return ran.code === 0 ? ran.stdout : undefined
-  }, 15_000)
-  expect(JSON.parse(accepted)).toMatchObject({ id, prompt: expect.stringContaining('Mend the roof, round 1') })
-  expect((await cli.board(['presession', 'send', session, 'More'])).code).toBe(5)
-  expect((await cli.board(['presession', 'cancel', '9999'])).code).toBe(3)
-})
-
-test('the assistant answers, and its messages can be read', async () => {
-  await cli.ok(['projects', 'edit', '--agent', 'notes'])
-  expect(await cli.json(['assistant', 'status'])).toMatchObject({ status: 'idle' })
-  const answer = await cli.ok(['assistant', 'send', 'What is on the board?', '--wait'], { env: { BOARD_FORCE_TTY: '100', NO_COLOR: '1' } })
-  expect(answer).toContain('Noted. You said 1 things')
-  expect(await cli.json(['assistant', 'status'])).toMatchObject({ status: 'completed', agent: 'notes' })
-  expect((await cli.json<Array<{ role: string }>>(['assistant', 'messages'])).map(({ role }) => role)).toEqual(expect.arrayContaining(['user', 'agent']))
-  await cli.ok(['projects', 'edit', '--agent', 'none'])
-})
-
-test('agents are named on projects, columns and cards, and an unknown one is not found', async () => {
-  await cli.ok(['projects', 'edit', '--agent', 'good', '--copy', '.env', '--copy', '*.local'])
-  await cli.ok(['columns', 'edit', 'In Progress', '--agent', 'asking'])
-  const id = (await cli.ok(['cards', 'add', 'Named', '--agent', 'good', '-q'])).trim()
-  expect(await board.client.projects.get({ id: board.projectId })).toMatchObject({ agent: 'good', copiedFiles: ['.env', '*.local'] })
-  expect((await board.client.columns.list({ projectId: board.projectId }))[1]).toMatchObject({ agent: 'asking' })
-  expect(await board.client.cards.getFlat({ id })).toMatchObject({ agent: 'good' })
-  await cli.ok(['cards', 'edit', id, '--agent', 'none'])
-  expect(await board.client.cards.getFlat({ id })).toMatchObject({ agent: null })
-  await cli.ok(['columns', 'edit', 'In Progress', '--agent', 'none'])
-  await cli.ok(['projects', 'edit', '--agent', 'none', '--copy', 'none'])
-  expect(await board.client.projects.get({ id: board.projectId })).toMatchObject({ agent: null, copiedFiles: [] })
-  expect((await cli.board(['cards', 'edit', id, '--agent', 'nobody'])).code).toBe(3)
-})
-
-test('agents are completed where one is named', async () => {
-  expect(await cli.ok(['__complete', '--', 'cards', 'edit', '1', '--agent', 'go'], { env: { BOARD_COMPLETION_TIMEOUT_MS: '10000' } })).toBe('goose\tGoose\ngood\tgood\n')
-  expect(await cli.ok(['__complete', '--', 'cards', 'wait', '1', '--for', 'c'])).toBe('completed\ncancelled\n')
-})
-
-test('the settings of the context relay are read and changed', async () => {
-  await cli.ok(['settings', 'set', 'context-relay', '-f', 'thresholdPercent=70'])
-  expect(await cli.json(['settings', 'get', 'context-relay'])).toMatchObject({ enabled: true, thresholdPercent: 70 })
-  expect((await cli.board(['settings', 'set', 'context-relay', '-f', 'thresholdPercent=100'])).code).toBe(2)
 })

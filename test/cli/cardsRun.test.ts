@@ -1,22 +1,14 @@
-import { execFileSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startAgentBoard, type AgentBoard } from '../agents/agentBoard.ts'
 import { commandLine, type CommandLine } from '../commandLine.ts'
-import { eventually } from '../helper.ts'
 
 let board: AgentBoard
 let cli: CommandLine
 const holders: CommandLine[] = []
-/** Renames and changes a file, and makes files of bytes, with lines that look like a diff's own, and with what clears a terminal. */
-const oddFiles = `mv 'old name.txt' 'new name.txt'; echo more >> 'new name.txt'; printf 'select 1;\\n+++ new\\n' > query.sql; printf '\\0\\1' > bytes.dat; printf '\\033[2J\\n' > esc.txt`
 
 beforeAll(async () => {
   board = await startAgentBoard({
     good: { fixture: 'well-behaved' }, endless: { fixture: 'forever' }, asking: { fixture: 'permission-first' }, crashing: { fixture: 'crash-in-turn' },
-    shell: { fixture: 'none', protocol: 'command', command: ['sh', '-c', oddFiles] },
   }, { externalRequestsPerMinute: 10_000 })
   cli = commandLine({ BOARD_URL: board.url, BOARD_TOKEN: board.token, BOARD_PROJECT: board.projectId })
 }, 30_000)
@@ -26,9 +18,8 @@ afterAll(async () => {
 })
 
 const newCard = async (agent: string, title = 'Work', more: { autoMode?: boolean } = {}) => (await board.client.cards.create({ projectId: board.projectId, title, agent, ...more })).id
-const git = (folder: string, ...args: string[]) => execFileSync('git', ['-C', folder, '-c', 'user.name=Test', '-c', 'user.email=test@example.org', ...args], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
-const done = async (agent = 'good', title?: string) => {
-  const id = await newCard(agent, title)
+const done = async () => {
+  const id = await newCard('good')
   await cli.ok(['cards', 'run', id, '--wait'])
   return id
 }
@@ -94,10 +85,10 @@ describe('run', () => {
 describe('wait', () => {
   test('sees a status that passes quickly, and one that is there already', async () => {
     const id = await newCard('good')
-    let isOver = false
-    const waiting = cli.ok(['cards', 'wait', id, '--for', 'queued', '--timeout', '20']).finally(() => { isOver = true })
+    const now = { isOver: false }
+    const waiting = cli.ok(['cards', 'wait', id, '--for', 'queued', '--timeout', '20']).finally(() => { now.isOver = true })
     // Whether it waits by now cannot be seen from here, so the agent is started until it has been seen.
-    while (!isOver) {
+    while (!now.isOver) {
       await board.client.agents.relaunch({ projectId: board.projectId, cardId: id })
       await board.untilStatus(id, 'completed')
     }
@@ -154,105 +145,5 @@ describe('wait', () => {
     expect(await waiting).toBe(`${id}\tcancelled\tcancelled\tWork\n`)
     expect((await holder.board(['cards', 'run', id])).code).toBe(4)
     expect((await holder.board(['agents', 'messages', id])).code).toBe(4)
-  })
-})
-
-describe('what a card has changed', () => {
-  test('is a patch in a pipe, coloured on a terminal, and counted by --stat', async () => {
-    const id = await done()
-    const patch = await cli.ok(['cards', 'diff', id])
-    const folder = mkdtempSync(join(tmpdir(), 'board-apply-'))
-    try {
-      git(folder, 'clone', '-q', board.path, 'copy')
-      execFileSync('git', ['-C', join(folder, 'copy'), 'apply'], { input: patch })
-      expect(readFileSync(join(folder, 'copy', 'hello.txt'), 'utf8')).toBe('hello from turn 1\n')
-    } finally {
-      rmSync(folder, { recursive: true })
-    }
-    expect(await cli.ok(['cards', 'diff', id], { env: { BOARD_FORCE_TTY: '100', PAGER: 'cat' } })).toContain('\u001b[32m+hello from turn 1\u001b[0m\n')
-    expect(await cli.ok(['cards', 'diff', id, '--stat'])).toBe('hello.txt\t1\t0\n')
-    expect(JSON.parse(await cli.ok(['cards', 'diff', id, '--json', 'stats,truncated']))).toEqual({ stats: { filesChanged: 1, insertions: 1, deletions: 0 }, truncated: false })
-  })
-
-  test('is told line by line whatever is in it, and nothing of it steers the terminal', async () => {
-    writeFileSync(join(board.path, 'old name.txt'), `${Array.from({ length: 20 }, (_, at) => `line ${at}`).join('\n')}\n`)
-    writeFileSync(join(board.path, 'query.sql'), 'select 1;\n-- a comment\n++ odd\n')
-    git(board.path, 'add', '.')
-    git(board.path, 'commit', '-qm', 'Files')
-    const id = await done('shell', 'Odd files')
-    expect((await cli.ok(['cards', 'diff', id, '--stat'])).trimEnd().split('\n')).toEqual(['bytes.dat\t0\t0', 'esc.txt\t1\t0', 'new name.txt\t1\t0', 'query.sql\t1\t2'])
-    const { stats } = await cli.json<{ stats: unknown }>(['cards', 'diff', id])
-    expect(stats).toEqual({ filesChanged: 4, insertions: 3, deletions: 2 })
-    const drawn = await cli.ok(['cards', 'diff', id], { env: { BOARD_FORCE_TTY: '100', PAGER: 'cat' } })
-    expect(drawn).toContain('\u001b[31m--- a comment\u001b[0m\n\u001b[31m-++ odd\u001b[0m\n\u001b[32m++++ new\u001b[0m\n')
-    expect(drawn).toContain('\u001b[1mrename to new name.txt\u001b[0m\n')
-    expect(drawn).not.toContain('\u001b[2J')
-  })
-
-  test('is found by worktree and checked out where the person works, who is told of what is not committed', async () => {
-    const id = await done('good', 'Look at it')
-    const worktree = await cli.json<Record<string, unknown>>(['cards', 'worktree', id])
-    expect(worktree).toMatchObject({ managed: true, gitBranch: `board/${id}-look-at-it` })
-    expect(existsSync(join(worktree.worktreePath as string, 'hello.txt'))).toBe(true)
-
-    const first = await cli.board(['cards', 'checkout', id], { cwd: board.path })
-    expect({ code: first.code, told: first.stderr.includes(`board cards diff ${id}`) }).toEqual({ code: 0, told: true })
-    git(worktree.worktreePath as string, 'add', '.')
-    git(worktree.worktreePath as string, 'commit', '-qm', 'Say hello')
-    const second = await cli.board(['cards', 'checkout', id], { cwd: board.path })
-    expect({ code: second.code, told: second.stderr.includes('in no commit') }).toEqual({ code: 0, told: false })
-    expect(existsSync(join(board.path, 'hello.txt'))).toBe(true)
-
-    writeFileSync(join(board.path, 'README'), 'Changed here.\n')
-    const refused = await cli.board(['cards', 'checkout', id], { cwd: board.path })
-    expect({ code: refused.code, said: refused.stderr.includes('local changes') }).toEqual({ code: 5, said: true })
-    git(board.path, 'checkout', '-q', '--', 'README')
-    git(board.path, 'switch', '-q', 'main')
-    expect((await cli.board(['cards', 'checkout', id])).code).toBe(2)
-  })
-
-  test('is fetched where the branch is only at the remote, and planted hooks do not run', async () => {
-    const id = await done('good', 'Far away')
-    const { worktreePath } = await cli.json(['cards', 'worktree', id])
-    git(worktreePath!, 'add', '.')
-    git(worktreePath!, 'commit', '-qm', 'Say hello')
-    const folder = mkdtempSync(join(tmpdir(), 'board-clone-'))
-    try {
-      git(folder, 'clone', '-q', '--single-branch', '--branch', 'main', board.path, 'copy')
-      const copy = join(folder, 'copy')
-      const hook = join(copy, '.git', 'hooks', 'post-checkout')
-      writeFileSync(hook, `#!/bin/sh\ntouch ${join(folder, 'MARK')}\n`, { mode: 0o755 })
-      await cli.ok(['cards', 'checkout', id], { cwd: copy })
-      expect(git(copy, 'branch', '--show-current').trim()).toBe(`board/${id}-far-away`)
-      expect(existsSync(join(copy, 'hello.txt'))).toBe(true)
-      expect(existsSync(join(folder, 'MARK'))).toBe(false)
-      const never = await newCard('good', 'Never ran')
-      expect((await cli.board(['cards', 'checkout', never], { cwd: copy })).code).toBe(5)
-    } finally {
-      rmSync(folder, { recursive: true })
-    }
-  })
-
-  test('is merged, and a conflict names the files and ends with 5', async () => {
-    const [first, second] = [await done('good', 'Wins'), await done('good', 'Loses')]
-    const { worktreePath } = await cli.json(['cards', 'worktree', second])
-    writeFileSync(join(worktreePath!, 'hello.txt'), 'something else\n')
-    expect(await cli.json(['cards', 'merge', first, '--squash'])).toMatchObject({ merged: true, into: 'main', commit: git(board.path, 'rev-parse', 'main').trim() })
-    expect(readFileSync(join(board.path, 'hello.txt'), 'utf8')).toBe('hello from turn 1\n')
-    const before = git(board.path, 'rev-parse', 'main')
-    const { code, stderr } = await cli.board(['cards', 'merge', second])
-    expect({ code, named: stderr.includes('hello.txt') }).toEqual({ code: 5, named: true })
-    expect(git(board.path, 'rev-parse', 'main')).toBe(before)
-  })
-
-  test('is summarized, and approve lets the card move on', async () => {
-    const id = await done()
-    expect(await cli.ok(['cards', 'summary', id])).toBe('I wrote hello.txt as asked.\n')
-    expect(await cli.ok(['cards', 'approve', id])).toBe(`${id}\tapproved\n`)
-    expect((await eventually('the card in its next column', async () => {
-      const card = await board.card(id)
-      return card.columnType === 'done' ? card : undefined
-    })).status).toBe('completed')
-    expect((await cli.board(['cards', 'approve', id])).code).toBe(5)
   })
 })
