@@ -1,4 +1,4 @@
-import { acpLimits, openAcp, type AcpLimits } from './acp.ts'
+import type { AcpLimits } from './acp.ts'
 import { openCommand } from './command.ts'
 import { openTerminal } from './terminal.ts'
 import { AgentFailure, type AgentLaunch, type AgentLink, type AgentListener, type SpawnAgent } from './types.ts'
@@ -7,9 +7,13 @@ import { AgentFailure, type AgentLaunch, type AgentLink, type AgentListener, typ
  * Starts an agent in the way that it speaks. When this fails its process may still run: stop what `spawn` started.
  * @throws AgentFailure; what `spawn` throws beside LaunchFailed
  */
-export async function openAgent(launch: AgentLaunch, listener: AgentListener, spawn: SpawnAgent, limits: AcpLimits = acpLimits): Promise<AgentLink> {
+export async function openAgent(launch: AgentLaunch, listener: AgentListener, spawn: SpawnAgent, limits?: AcpLimits): Promise<AgentLink> {
   const heard = keepingAll(listener)
-  if (launch.protocol === 'acp') return openAcp(launch, heard, spawn, limits)
+  if (launch.protocol === 'acp') {
+    // The protocol's package takes a while to load, and a server that starts has no use for it yet.
+    const { acpLimits, openAcp } = await import('./acp.ts')
+    return openAcp(launch, heard, spawn, limits ?? acpLimits)
+  }
   return launch.protocol === 'terminal' ? openTerminal(launch, heard, spawn) : openCommand(launch, heard, spawn)
 }
 
