@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -107,7 +107,7 @@ const filesIn = (folder: string) => readdirSync(folder, { recursive: true, withF
 
 async function send(url: string, method: string, { token, body, raw, headers }: RequestOptions): Promise<Reply> {
   const content = raw ?? (body === undefined ? undefined : JSON.stringify(body))
-  const reply = await fetch(url, { method, redirect: 'manual', body: content, headers: { ...(token && { authorization: `Bearer ${token}` }), ...(content !== undefined && { 'content-type': 'application/json' }), ...headers } })
+  const reply = await fetch(url, { method, redirect: 'manual', signal: AbortSignal.timeout(patienceMs), body: content, headers: { ...(token && { authorization: `Bearer ${token}` }), ...(content !== undefined && { 'content-type': 'application/json' }), ...headers } })
   const text = await reply.text()
   return { status: reply.status, headers: reply.headers, text, body: reply.headers.get('content-type')?.startsWith('application/json') ? JSON.parse(text) : undefined }
 }
@@ -118,10 +118,17 @@ function watchCommandLines(): { seen: Set<string>; stop(): Promise<void> } {
   const stopped = new AbortController()
   const watching = (async () => {
     while (!stopped.signal.aborted) {
-      const { stdout } = await run('ps', ['-A', '-ww', '-o', 'args='], { env: { PATH: process.env.PATH ?? '' } })
-      for (const line of stdout.split('\n')) seen.add(line)
+      for (const line of await commandLinesNow()) seen.add(line)
       await delay(50)
     }
   })()
   return { seen, stop: () => { stopped.abort(); return watching } }
+}
+
+/** Linux tells them without another process. */
+async function commandLinesNow(): Promise<string[]> {
+  if (!existsSync('/proc/self/cmdline')) return (await run('ps', ['-A', '-ww', '-o', 'args='], { env: { PATH: process.env.PATH ?? '' } })).stdout.split('\n')
+  return readdirSync('/proc').filter(name => /^\d+$/.test(name)).map(pid => {
+    try { return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ') } catch { return '' }
+  })
 }
