@@ -195,5 +195,5 @@ const nowhere = (place: Place): Place => Object.fromEntries(Object.entries(place
 async function everything(): Promise<Record<string, unknown[]>> {
   const { db } = world.board.server.app
   const tables = await db.all<{ name: string }>(`SELECT name FROM sqlite_master WHERE type = 'table'`)
-  return Object.fromEntries(await Promise.all(tables.map(async ({ name }) => [name, (await db.all<Record<string, unknown>>(`SELECT * FROM ${name}`)).map(({ last_used_at: _, ...row }) => row)] as const)))
+  return Object.fromEntries(await Promise.all(tables.map(async ({ name }) => [name, (await db.all<Record<string, unknown>>(`SELECT * FROM ${name}`)).map(row => ({ ...row, last_used_at: null }))] as const)))
 }
