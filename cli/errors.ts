@@ -33,9 +33,17 @@ function describeApi(error: ApiFailure): Omit<Description, 'exit'> {
   if (error.status === 401) return { message, hint: 'sign in with: board auth login', see: 'board auth status' }
   if (error.status === 403) return { message, see: 'board whoami' }
   if (error.status === 429 && error.retryAfterSecs) return { message, hint: `try again in ${error.retryAfterSecs} s` }
+  if (whereToLook[error.code]) return { message, see: whereToLook[error.code] }
   if (error.status === 503) return { message, hint: 'try again' }
   if (error.status >= 500) return { message, hint: error.requestId && !error.message.includes(error.requestId) ? `request id: ${error.requestId}` : undefined }
   return { message }
+}
+
+/** The command that shows what a refusal is about. */
+const whereToLook: Record<string, string> = {
+  PROJECT_NOT_FOUND: 'board projects list', BOARD_NOT_FOUND: 'board boards list', COLUMN_NOT_FOUND: 'board columns list', CARD_NOT_FOUND: 'board cards list', TEMPLATE_NOT_FOUND: 'board templates list',
+  KEY_NOT_FOUND: 'board keys list', ORGANIZATION_NOT_FOUND: 'board orgs list', CREDENTIAL_NOT_FOUND: 'board credentials list', USER_NOT_FOUND: 'board users list',
+  AGENT_UNAVAILABLE: 'board agents providers', AGENT_NOT_RUNNING: 'board agents list', NOTHING_TO_APPROVE: 'board agents list',
 }
 
 /** A sentence of the API as a short line: no capital, no full stop. */
