@@ -38,19 +38,19 @@ export async function prepareLaunch(work: Work, env: NodeJS.ProcessEnv = process
   const { provider, cwd, board, mode } = work
   const way = work.credential ? provider?.credentials[work.credential.provider] : undefined
   const credential = way ? work.credential : null
+  const tools = board.token && provider?.protocol === 'acp' ? { url: `${board.url.replace(/\/+$/, '')}/api/mcp`, token: board.token } : null
   const folders = await makeFolders(work.dataDir, credential && String(credential.id))
   const account = credential ? [] : [...accountFolders, ...provider?.account ?? []]
   return {
     protocol: provider?.protocol ?? 'terminal',
-    argv: [...provider?.command ?? [], ...way?.args ?? []], cwd,
+    argv: [...provider?.command ?? [], ...way?.args ?? [], ...(tools ? provider?.toolArgs ?? [] : [])], cwd,
     env: {
       PATH: searchPath(env.PATH ?? ''), ...pick(env, common), ...aroundLoopback(pick(env, proxies)), ...pick(env, authorities), ...unattended, ...pick(env, [...account, ...provider?.pass ?? []]),
       ...provider?.env, HOME: folders.home ?? env.HOME ?? homedir(), TMPDIR: folders.tmp, TMP: folders.tmp, TEMP: folders.tmp, ...authorship(work), ...boardVariables(board), ...(credential && way?.env(credential)),
     },
     secrets: [credential?.token ?? [], board.token ?? []].flat(),
     authMethods: provider?.authMethods ?? [], usageIsCumulative: provider?.usageIsCumulative ?? false,
-    tools: board.token && provider?.protocol === 'acp' ? { url: `${board.url.replace(/\/+$/, '')}/api/mcp`, token: board.token } : null,
-    modes: provider?.modes[mode] ?? [], model: provider?.model ?? null,
+    tools, modes: provider?.modes[mode] ?? [], model: provider?.model ?? null,
   }
 }
 

@@ -1,4 +1,5 @@
 import { anthropic, codex, gooseOpenai, keyIn, type CredentialWays } from './credentials.ts'
+import { boardServer } from './toolCalls.ts'
 
 /** A kind of agent: how it is started, and how a credential reaches it. */
 export interface AgentProvider {
@@ -18,6 +19,8 @@ export interface AgentProvider {
   pass: readonly string[]
   /** Ways to sign in that use what its environment holds. */
   authMethods: readonly string[]
+  /** Arguments by which it uses the board's tools without asking a person, where its questions do not tell that they are about those. */
+  toolArgs: readonly string[]
   /** Session modes, best first: to work in a folder of its own, and to plan without changing anything. */
   modes: { work: readonly string[]; plan: readonly string[] }
   model: string | null
@@ -34,7 +37,7 @@ type BuiltIn = Partial<AgentProvider> & Pick<AgentProvider, 'id' | 'name' | 'com
 
 /** Fills in what most agents have in common. */
 export const provider = (given: BuiltIn): AgentProvider => ({
-  protocol: 'acp', install: null, env: {}, account: [], pass: [], authMethods: [], model: null, usageIsCumulative: false, ...given, modes: { work: [], plan, ...given.modes },
+  protocol: 'acp', install: null, env: {}, account: [], pass: [], authMethods: [], toolArgs: [], model: null, usageIsCumulative: false, ...given, modes: { work: [], plan, ...given.modes },
 })
 
 /** The agents that the board knows by itself, in the order in which one is chosen where nothing else decides (DESIGN "Agents"). */
@@ -66,7 +69,7 @@ export const builtIn: readonly AgentProvider[] = [
   provider({
     id: 'qwen', name: 'Qwen Code', command: ['qwen', '--acp'], install: 'npm install -g @qwen-code/qwen-code',
     credentials: Object.fromEntries((['openai', 'openrouter', 'custom'] as const).map(each => [each, { ...keyIn('OPENAI_API_KEY', 'OPENAI_BASE_URL'), args: ['--auth-type', 'openai'] }])),
-    account: openaiAccount, pass: ['OPENAI_MODEL'], authMethods: ['openai'], modes: { work: ['auto-edit', 'auto_edit', 'autoEdit'], plan },
+    account: openaiAccount, pass: ['OPENAI_MODEL'], authMethods: ['openai'], toolArgs: [`--allowed-tools=mcp__${boardServer}`], modes: { work: ['auto-edit', 'auto_edit', 'autoEdit'], plan },
   }),
   provider({
     id: 'goose', name: 'Goose', command: ['goose', 'acp'], install: 'https://block.github.io/goose/docs/getting-started/installation',

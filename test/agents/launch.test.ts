@@ -91,6 +91,11 @@ describe('the environment of an agent', () => {
   })
 })
 
+test('Qwen Code is told that the board\'s tools need no question, where it has them', async () => {
+  const argv = async (token: string | null) => (await launch({ provider: agent('qwen'), board: { ...board, token } })).argv
+  expect([await argv('svc_at_token'), await argv(null)]).toEqual([['qwen', '--acp', '--allowed-tools=mcp__board'], ['qwen', '--acp']])
+})
+
 test('an agent plans in a mode that changes nothing, and works in one that accepts its edits', async () => {
   expect((await launch({ mode: 'plan' })).modes?.[0]).toBe('plan')
   expect((await launch({ mode: 'work' })).modes).toEqual(['acceptEdits'])
