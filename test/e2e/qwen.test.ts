@@ -133,7 +133,6 @@ describe.skipIf(!isInstalled)('Qwen Code on a card', () => {
 
   test('a credential of the board\'s reaches it, with a home of its own', async () => {
     const { id: credentialId } = await board.client.credentials.create({ name: 'Model', provider: 'custom', apiKey: otherKey, baseUrl: `${modelUrl}/v1` })
-    writeSettings(join(dataDir, 'agents', credentialId, 'home'))
     const { id } = await create('With a credential', ['call write_file {"file_path": "{cwd}/mine.txt", "content": "mine\\n"}', 'say I wrote mine.txt.'])
     await board.client.credentials.chooseForCard({ projectId, cardId: id, credentialId })
     await start(id)
