@@ -104,7 +104,7 @@ export const sections: Section[] = [
       'projects.read': 'projects.get, projects.opened, projects.files',
       'boards.read': 'boards.list, columns.list',
       'cards.read': 'projects.stats, cards.list, cards.get, cards.getFlat, cards.status, cards.view, cards.getPipeline, attachments.list, attachments.download, server.socket',
-      'agents.read': 'agents.get, agents.sessions, agents.history, agents.messages, agents.active, agents.slashCommands, agents.diff, preSessions.messages, assistant.get',
+      'agents.read': 'agents.get, agents.sessions, agents.history, agents.messages, agents.active, agents.slashCommands, agents.diff, preSessions.get, preSessions.messages, assistant.get',
     },
   },
   {

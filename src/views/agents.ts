@@ -9,11 +9,11 @@ export type MessageView = InferOutput<typeof Message>
 
 /** A card that never ran an agent. */
 export const noSession = (cardId: number): AgentSessionView => ({
-  sessionId: null, cardId: String(cardId), agent: null, status: 'idle', statusReason: null, startedAt: null, endedAt: null, model: null, usage: null, summary: null, baseCommit: null, branch: null,
+  sessionId: null, cardId: String(cardId), agent: null, status: 'idle', statusReason: null, waitingFor: null, startedAt: null, endedAt: null, model: null, usage: null, summary: null, baseCommit: null, branch: null,
 })
 
 export const agentSession = (row: SessionItem): AgentSessionView => ({
-  sessionId: String(row.id), cardId: String(row.cardId), agent: row.agent, status: row.status, statusReason: row.statusReason, startedAt: row.startedAt, endedAt: row.endedAt, model: row.model,
+  sessionId: String(row.id), cardId: String(row.cardId), agent: row.agent, status: row.status, statusReason: row.statusReason, waitingFor: row.question, startedAt: row.startedAt, endedAt: row.endedAt, model: row.model,
   usage: usage(row), summary: row.summary, baseCommit: row.baseCommit, branch: row.branch,
 })
 
