@@ -100,7 +100,7 @@ export async function removeDeleted(db: Database, before: string, dataDir: strin
  * uncommitted changes or commits of its own is refused, with it they are saved as a patch in the data folder first.
  * @throws Problem WORKTREE_DIRTY
  */
-export async function requireNothingLost(card: CardRow, force: boolean, dataDir: string): Promise<void> {
+export async function requireNothingLost(card: Pick<CardRow, 'id' | 'worktreePath' | 'gitBranch'>, force: boolean, dataDir: string): Promise<void> {
   const path = card.worktreePath
   if (path === null || await stat(path).catch(() => undefined) === undefined || await isClean(path, card.gitBranch)) return
   if (!force) throw new Problem('WORKTREE_DIRTY')
