@@ -10,6 +10,7 @@ export const sessionFields: Column<Session>[] = [
   { name: 'sessionId', header: 'Id', style: 'id', align: 'right', value: session => session.sessionId }, { name: 'cardId', header: 'Card', value: session => session.cardId },
   { name: 'agent', value: session => session.agent }, { name: 'model', value: session => session.model },
   { name: 'status', style: 'status', value: session => session.status }, { name: 'statusReason', header: 'Reason', value: session => session.statusReason },
+  { name: 'waitingFor', header: 'Waits for', value: session => session.waitingFor },
   { name: 'startedAt', header: 'Started', style: 'time', value: session => session.startedAt }, { name: 'endedAt', header: 'Ended', style: 'time', value: session => session.endedAt },
   { name: 'tokens', header: 'Tokens', value: usageOf }, { name: 'branch', value: session => session.branch }, { name: 'baseCommit', header: 'Base', value: session => session.baseCommit },
 ]

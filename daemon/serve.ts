@@ -43,6 +43,7 @@ export async function startServer(config: ServerConfig, log: Log): Promise<Runni
     app = await createApp(config)
     await requireClosedDoor(app)
     if (await isOpen(app)) log('warn', 'Authentication is switched off: everybody on this machine acts as super_admin.')
+    await app.catalogue.list().catch((error: Error) => log('warn', `${error.message} Until that is mended, no agent starts.`, { file: join(config.dataDir, 'config.json') }))
     return await serveApp(app, log, unlock)
   } catch (error) {
     await app?.close()

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { App } from '../src/app.ts'
 import { sweepAttachments } from '../src/domain/attachmentFiles.ts'
 import { purge as purgeDeletedCards } from '../src/domain/cards.ts'
+import { removeGone } from '../src/domain/goneWorktrees.ts'
 import { removeDeleted as removeDeletedWorktrees } from '../src/domain/worktrees.ts'
 import { forgetAgentTokens } from '../src/store/agentTokens.ts'
 import type { Transaction } from '../src/store/database.ts'
@@ -35,6 +36,7 @@ export const jobs = (app: App): Job[] => [
       await repeat(signal, () => app.db.transaction(purgeDeletedCards))
     }
   } },
+  { name: 'remove worktrees of projects and boards that were deleted', everySecs: 300, run: () => removeGone(app.db, app.config.dataDir, app.supervisor.isAtWork) },
   { name: 'delete attachment files without a row', everySecs: hourSecs, run: async () => { await sweepAttachments(app) } },
 ]
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { errors, type ErrorCode } from '../src/contract/errors.ts'
 import { paramsOf, permissions, type Permission, type Route } from '../src/contract/route.ts'
 import { inputOf, landings, supplies } from './authorizationRequests.ts'
-import { cells, columns, inFields, inPath, sections, type Cell, type Column, type Section } from './authorizationTable.ts'
+import { agentColumns, cells, columns, forAgents, inFields, inPath, sections, type Cell, type Column, type Section } from './authorizationTable.ts'
 import { createWorld, type Place, type World } from './authorizationWorld.ts'
 import { exampleOf, requestOf, rows, type Row } from './examples.ts'
 import { eventually, type Reply } from './helper.ts'
@@ -18,6 +18,9 @@ const names: Array<{ name: string; permission: string; section: Section }> = sec
 const lines: Line[] = names.filter(({ name }) => rowOf(name.split(' ')[0]!)).map(({ name, permission, section }) =>
   ({ name, row: rowOf(name.split(' ')[0]!)!, allowed: permission === 'none' ? [] : permission.split(' or ') as Permission[], section }))
 const cellsOf = (section: Section, where: Where): Cell[] => (section[where] ?? '').trim().split(/\s+/) as Cell[]
+const agentCellsOf = ({ name, section }: Line, where: Where): Cell[] => (forAgents[name]?.[where] ?? (cellsOf(section, where)[columns.indexOf('nobody')] === 'ok' ? 'ok ok' : '403 403')).split(' ') as Cell[]
+const order: readonly Column[] = [...columns, ...agentColumns]
+const isAgent = (column: Column): column is (typeof agentColumns)[number] => agentColumns.some(each => each === column)
 
 let world: World
 beforeAll(async () => { world = await createWorld() })
@@ -36,6 +39,11 @@ describe('the table', () => {
       expect(cellsOf(section, where), section.about).toHaveLength(columns.length)
       expect(cellsOf(section, where).filter(cell => !cells.includes(cell)), section.about).toEqual([])
     }
+  })
+
+  it('names routes for agents that there are', () => {
+    expect(Object.keys(forAgents).filter(name => !lines.some(line => line.name === name))).toEqual([])
+    expect(Object.values(forAgents).flatMap(({ own, foreign }) => [own, foreign]).flatMap(each => each.split(' ')).filter(cell => !cells.some(each => each === cell))).toEqual([])
   })
 
   it('names permissions that there are, each for a route', () => {
@@ -107,9 +115,9 @@ it('lists hold what one may see, and one\'s own', async () => {
     const { client, own } = world.people[column as keyof World['people']]
     const ids = async (list: Promise<Array<{ id: string }>>) => (await list).map(({ id }) => id)
     const projects = await ids(client.projects.list())
-    for (const where of ['own', 'foreign'] as const) expect(projects.includes(world[where].projectId), `${column} ${where}`).toBe(cellsOf(sees, where)[columns.indexOf(column)] === 'ok')
+    for (const where of ['own', 'foreign'] as const) expect(projects.includes(world[where].projectId), `${column} ${where}`).toBe(cellsOf(sees, where)[order.indexOf(column)] === 'ok')
     const isMember = ['crew', 'chief'].includes(column)
-    expect(isMember && cellsOf(belongs, 'own')[columns.indexOf(column)] !== 'ok').toBe(false)
+    expect(isMember && cellsOf(belongs, 'own')[order.indexOf(column)] !== 'ok').toBe(false)
     const organizations = await ids(client.organizations.list())
     expect([organizations.includes(world.own.organizationId), organizations.includes(world.foreign.organizationId)], column).toEqual([isMember, false])
     for (const [list, mine, theirs] of [[client.keys.list(), own.keyId, world.foreign.keyId], [client.credentials.list(), own.credentialId, world.foreign.credentialId]] as const) {
@@ -121,14 +129,15 @@ it('lists hold what one may see, and one\'s own', async () => {
 
 /** Every request that a line stands for. */
 async function casesOf(line: Line): Promise<Case[]> {
-  const all = await Promise.all((['own', 'foreign'] as const).filter(where => line.section[where] !== undefined).flatMap(where => columns.map(async (column, at) => {
-    const cell = cellsOf(line.section, where)[at]!
+  const all = await Promise.all((['own', 'foreign'] as const).filter(where => line.section[where] !== undefined).flatMap(where => order.map(async (column, at) => {
+    const cell = [...cellsOf(line.section, where), ...agentCellsOf(line, where)][at]!
     return (await tokensOf(line, column)).map(({ token, why, code }): Case => ({ label: [where, column, why].filter(Boolean).join(' '), line, where, column, cell, token, code }))
   })))
   return all.flat()
 }
 
 async function tokensOf({ allowed }: Line, column: Column): Promise<Array<{ token: string | null; why?: string; code?: ErrorCode }>> {
+  if (isAgent(column)) return [{ token: await world.agentToken(column) }]
   if (column === 'nobody') return [{ token: null }]
   if (column === 'ended') return world.ended
   if (column === 'key') return Promise.all((allowed.length > 0 ? allowed.map(each => [each]) : [permissions]).map(async each => ({ token: await keyFor(each), why: each.length === 1 ? each[0] : undefined })))
@@ -174,6 +183,7 @@ async function subscribe(token: string | null, projectId: string): Promise<Reply
 const told = ({ status, body, text }: Reply, missing?: Reply): string => status === 404 ? `404 ${text === missing?.text ? 'like what does not exist' : text}` : `${status} ${body?.error?.code ?? text}`
 
 function expectation({ line, column, cell, code }: Case): string {
+  if (isAgent(column) && cell === '403') return '403 FORBIDDEN'
   if (cell === '404') return '404 like what does not exist'
   if (cell === '401') return `401 ${code ?? 'UNAUTHENTICATED'}`
   return `403 ${people.includes(column) || (line.allowed.length > 0 && column !== 'keyless') ? 'FORBIDDEN' : 'INSUFFICIENT_PERMISSIONS'}`

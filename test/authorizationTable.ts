@@ -23,7 +23,7 @@
  *   superKey   a key of super's for the whole server, with every permission
  */
 export const columns = ['nobody', 'ended', 'stranger', 'viewer', 'member', 'manager', 'crew', 'chief', 'owner', 'admin', 'super', 'local', 'key', 'keyless', 'viewerKey', 'orgKey', 'superKey'] as const
-export type Column = (typeof columns)[number]
+export type Column = (typeof columns)[number] | (typeof agentColumns)[number]
 export const cells = ['ok', '401', '403', '404'] as const
 export type Cell = (typeof cells)[number]
 
@@ -104,7 +104,7 @@ export const sections: Section[] = [
       'projects.read': 'projects.get, projects.opened, projects.files',
       'boards.read': 'boards.list, columns.list',
       'cards.read': 'projects.stats, cards.list, cards.get, cards.getFlat, cards.status, cards.view, cards.getPipeline, attachments.list, attachments.download, server.socket',
-      'agents.read': 'agents.get, agents.sessions, agents.history, agents.messages, agents.active, agents.slashCommands, agents.diff, preSessions.messages, assistant.get',
+      'agents.read': 'agents.get, agents.sessions, agents.history, agents.messages, agents.active, agents.slashCommands, agents.diff, preSessions.get, preSessions.messages, assistant.get',
     },
   },
   {
@@ -214,4 +214,18 @@ export const inFields: Record<string, [chief: string, superAdmin: string]> = {
   'external.list columnId': ['empty', 'empty'],
   'external.create columnId': ['COLUMN_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT'],
   'external.move targetColumnId': ['COLUMN_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT'],
+}
+
+/**
+ * Two more callers, the same for all sections but for the routes that are named here:
+ *   agent        has an agent token of the card that one's own request names
+ *   otherAgent   has one of another card of the same project
+ * What lets in nobody's requests lets in theirs, and all else refuses them with 403, without a look at what the request names. A socket is
+ * opened to them, but follows no project.
+ */
+export const agentColumns = ['agent', 'otherAgent'] as const
+export const forAgents: Record<string, { own: string; foreign: string }> = {
+  //           agent otherAgent
+  'mcp.call': { own: 'ok ok', foreign: 'ok ok' },
+  'server.socket': { own: '404 404', foreign: '404 404' },
 }

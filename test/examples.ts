@@ -71,7 +71,7 @@ export const examples = (seed: Seed): Examples => {
       approvePlan: { ...card, approved: true, feedback: 'Mind the tests' }, summary: card, active: { projectId }, slashCommands: { projectId }, token: { ...card, ttlSecs: 60 }, approveAuto: card, diff: card, merge: { ...card, into: 'main', squash: true },
     },
     preSessions: {
-      start: { projectId, cardId }, send: { projectId, sessionId, content: 'In Rust' }, accept: { projectId, sessionId }, cancel: { projectId, sessionId }, messages: { projectId, sessionId },
+      start: { projectId, cardId }, get: { projectId, sessionId }, send: { projectId, sessionId, content: 'In Rust' }, accept: { projectId, sessionId }, cancel: { projectId, sessionId }, messages: { projectId, sessionId },
     },
     assistant: { get: { projectId }, send: { projectId, content: 'What is left to do?' } },
     mcp: { call: { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} } },

@@ -1,41 +1,31 @@
 import type { Command } from 'commander'
-import type { Contract } from '../../src/contract/index.ts'
-import type { Output } from '../../src/contract/route.ts'
 import { cardBrief } from '../cardColumns.ts'
 import { inItsProject } from '../cardRoutes.ts'
-import { openContext } from '../context.ts'
+import { openContext, type Context } from '../context.ts'
+import { Failure } from '../exit.ts'
 import { example } from '../help.ts'
 import { addFileOption, messageOf, type TextOptions } from '../messageText.ts'
+import { untilAnswered, type PreSession } from '../preSessionWait.ts'
 import type { Column } from '../output.ts'
 import { sentFields } from './agents-steering.ts'
 import { printList } from './agents-messages.ts'
-
-type PreSession = Output<Contract['preSessions']['start']>
 
 const fields: Column<PreSession>[] = [
   { name: 'sessionId', header: 'Id', style: 'id', value: session => session.sessionId }, { name: 'cardId', header: 'Card', value: session => session.cardId },
   { name: 'status', style: 'status', value: session => session.status },
 ]
 
-export function register(presession: Command): void {
-  const start = presession.command('start <card>').summary('Start to refine a card\'s prompt').description('Start a planning agent that reads the project, asks what is unclear and refines a card\'s prompt.')
-    .action(async (id: string) => {
-      const context = await openContext(start)
-      const session = await inItsProject(context, id, ({ projectId, cardId }) => context.client.preSessions.start({ projectId, cardId }))
-      context.out.done(`Started. Its questions: board presession messages ${session.sessionId}`)
-      await context.out.record(session, fields)
-    })
-  example(start, 'board presession start 12')
+const waits = 'wait for the planning agent\'s answer and print it, at most --timeout seconds; exit 1 when it failed'
 
-  const send = addFileOption(presession.command('send <session> [message]').summary('Answer the planning agent').description('Answer the planning agent.'), 'message')
-    .action(async (sessionId: string, text: string | undefined, options: TextOptions) => {
-      const content = await messageOf(text, options)
-      const context = await openContext(send)
-      const message = await context.client.preSessions.send({ projectId: (await context.project()).id, sessionId, content })
-      context.out.done('Sent.')
-      await context.out.record(message, sentFields)
+export function register(presession: Command): void {
+  registerTalk(presession)
+  const view = presession.command('view <session>').summary('Show a pre-session').description('Show how a pre-session stands, with its prompt so far.')
+    .action(async (sessionId: string) => {
+      const context = await openContext(view)
+      const session = await context.client.preSessions.get({ projectId: (await context.project()).id, sessionId })
+      await context.out.record(session, fields, { body: session.prompt ?? undefined })
     })
-  example(send, 'board presession send 7 "Only the web client."')
+  example(view, 'board presession view 7', 'board presession view 7 --jq .prompt')
 
   const messages = presession.command('messages <session>').summary('Show a pre-session\'s messages').description('Show what was told in a pre-session, oldest first.')
     .action(async (sessionId: string) => {
@@ -44,6 +34,38 @@ export function register(presession: Command): void {
     })
   example(messages, 'board presession messages 7')
   registerEnd(presession)
+}
+
+function registerTalk(presession: Command): void {
+  const start = presession.command('start <card>').summary('Start to refine a card\'s prompt').description('Start a planning agent that reads the project, asks what is unclear and refines a card\'s prompt.')
+    .option('-w, --wait', waits)
+    .action(async (id: string, { wait }: { wait?: boolean }) => {
+      const context = await openContext(start)
+      const { session, projectId } = await inItsProject(context, id, async ({ projectId, cardId }) => ({ projectId, session: await context.client.preSessions.start({ projectId, cardId }) }))
+      context.out.done(`Started. ${wait ? 'Answer it' : 'Its questions'}: board presession ${wait ? 'send' : 'messages'} ${session.sessionId}`)
+      await (wait ? printAnswer(context, projectId, session.sessionId) : context.out.record(session, fields))
+    })
+  example(start, 'board presession start 12', 'board presession start 12 --wait')
+
+  const send = addFileOption(presession.command('send <session> [message]').summary('Answer the planning agent').description('Answer the planning agent.'), 'message')
+    .option('-w, --wait', waits)
+    .action(async (sessionId: string, text: string | undefined, { wait, ...options }: TextOptions & { wait?: boolean }) => {
+      const content = await messageOf(text, options)
+      const context = await openContext(send)
+      const { id: projectId } = await context.project()
+      const message = await context.client.preSessions.send({ projectId, sessionId, content })
+      context.out.done('Sent.')
+      await (wait ? printAnswer(context, projectId, sessionId, message.id) : context.out.record(message, sentFields))
+    })
+  example(send, 'board presession send 7 "Only the web client."', 'board presession send 7 -F answers.md --wait')
+}
+
+/** Waits for the planning agent, and prints what it said after the message. @throws Failure (failure) when it failed, or the talk is over */
+async function printAnswer(context: Context, projectId: string, sessionId: string, after = '0'): Promise<void> {
+  const { status } = await untilAnswered(context, projectId, sessionId)
+  const messages = await context.client.preSessions.messages({ projectId, sessionId })
+  await printList(context, messages.filter(({ id, role }) => role === 'agent' && Number(id) > Number(after)))
+  if (status !== 'waiting') throw new Failure('failure', `pre-session ${sessionId} ${status}`, { see: `board presession messages ${sessionId}` })
 }
 
 function registerEnd(presession: Command): void {

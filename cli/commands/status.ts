@@ -6,12 +6,16 @@ import { example } from '../help.ts'
 import type { Column } from '../output.ts'
 import { write } from '../streams.ts'
 
+const active = ['running', 'waiting', 'queued'] as const
 interface Count { columnId: string; name: string; columnType: string; count: number }
 interface Stats { total: number; byStatus: Record<string, number | undefined>; byColumn: Count[] }
+/** How many agents are in each status in which they are active. */
+type Agents = Record<(typeof active)[number], number>
 interface Status {
   server: { url: string; status: string; version: string }
   user: { email: string; displayName: string; role: string } | null
   project: { id: string; name: string } | null
+  agents: Agents | null
   total: number | null; byStatus: Record<string, number | undefined> | null; byColumn: Count[] | null
 }
 
@@ -19,6 +23,7 @@ const fields: Column<Status>[] = [
   { name: 'server', value: ({ server }) => `${server.url} (${server.version})` },
   { name: 'user', value: ({ user }) => user ? `${user.displayName}${user.email && ` <${user.email}>`}, ${user.role}` : null },
   { name: 'project', style: 'title', value: ({ project }) => project && `${project.name} (${project.id})` },
+  { name: 'agents', value: ({ agents }) => agents && (countsOf(agents).slice(2) || 'none at work') },
   { name: 'total', header: 'Cards', value: ({ total, byStatus }) => total === null ? null : `${total}${countsOf(byStatus)}` },
 ]
 const columns: Column<Count>[] = [
@@ -38,8 +43,9 @@ async function status(command: Command, { exitStatus }: { exitStatus?: boolean }
   const health = await context.client.server.health()
   const [user, project] = await Promise.all([context.external ? null : context.client.auth.me(), projectOf(context)])
   const stats = project && await statsOf(context, project.id)
+  const agents = project && await agentsOf(context, project.id, stats!)
   const row: Status = {
-    server: { url: context.connection.url, ...health }, user, project, total: stats?.total ?? null, byStatus: stats?.byStatus ?? null, byColumn: stats?.byColumn ?? null,
+    server: { url: context.connection.url, ...health }, user, project, agents, total: stats?.total ?? null, byStatus: stats?.byStatus ?? null, byColumn: stats?.byColumn ?? null,
   }
   await print(context, row)
   const troubled = troubles.filter(name => (stats?.byStatus[name] ?? 0) > 0)
@@ -74,6 +80,12 @@ async function statsOf(context: Context, id: string): Promise<Stats> {
     if (error instanceof ApiFailure && error.status === 403) throw new Failure('denied', 'the API key lacks the permission cards.read', { cause: error })
     throw error
   }
+}
+
+/** A key may be unable to read agents; the statuses of the cards tell as much, but for cards that are not on a board. */
+async function agentsOf({ client, external }: Context, projectId: string, { byStatus }: Stats): Promise<Agents> {
+  const statuses = external ? undefined : (await client.agents.active({ projectId })).map(({ status }) => status)
+  return Object.fromEntries(active.map(name => [name, statuses ? statuses.filter(status => status === name).length : byStatus[name] ?? 0])) as Agents
 }
 
 function countsOf(byStatus: Record<string, number | undefined> | null, only?: readonly string[]): string {

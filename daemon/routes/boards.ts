@@ -10,5 +10,5 @@ export const boardsRoutes = (app: App): Handlers<Contract['boards']> => ({
   create: ({ projectId, ...input }, call) => call.write(tx => boards.create(tx, projectId, input), board),
   reorder: ({ projectId, ids }, call) => call.write(tx => boards.reorder(tx, projectId, ids), rows => rows.map(board)),
   update: ({ projectId, boardId, ...change }, call) => call.write(tx => boards.update(tx, projectId, boardId, change), board),
-  delete: ({ projectId, boardId }, call) => call.write(tx => boards.remove(tx, app.supervisor, projectId, boardId), () => undefined),
+  delete: (ref, call) => call.write(tx => boards.remove(tx, app.supervisor, ref, app.config.dataDir), () => undefined),
 })

@@ -12,6 +12,7 @@ export const preSessionsRoutes = ({ db, supervisor }: App): Handlers<Contract['p
     await supervisor.refresh()
     return call.write(tx => preSessions.start(tx, supervisor, ref), preSessions.preSessionView)
   },
+  get: async ref => preSessions.preSessionView(await preSessions.find(db, ref)),
   send: ({ content, ...ref }, call) => call.write(tx => preSessions.send(tx, supervisor, ref, content), message => message),
   accept: (ref, call) => call.write(tx => preSessions.accept(tx, supervisor, ref), cardDetail),
   cancel: (ref, call) => call.write(tx => preSessions.cancel(tx, supervisor, ref), () => undefined),

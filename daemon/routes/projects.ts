@@ -23,7 +23,7 @@ export const projectsRoutes = (app: App): Handlers<Contract['projects']> => ({
     const path = change.path === undefined ? undefined : await projects.requireFolder(app.config, call.caller, change.path)
     return call.write(tx => projects.update(tx, call.caller, id, { ...change, path }), row => projectView(row, call.role))
   },
-  delete: ({ id }, call) => call.write(tx => projects.remove(tx, app.supervisor, id), nothing),
+  delete: ({ id }, call) => call.write(tx => projects.remove(tx, app.supervisor, id, app.config.dataDir), nothing),
   opened: ({ id }, call) => call.write(tx => noteProjectOpened(tx, call.caller.userId, id), nothing),
   markAllRead: async ({ id }) => {
     while (await app.db.transaction(tx => cards.viewSome(tx, id))) { /* the next ones */ }

@@ -4,6 +4,7 @@ import { connect, type Connection } from './connection.ts'
 import { notStarted } from './endings.ts'
 import { checkStopReason, isAuthRequired, notSignedIn } from './failures.ts'
 import { AgentFailure, type AgentCapabilities, type AgentLaunch, type AgentLink, type AgentListener, type SpawnAgent, type StartedSession, type TurnEnd, type TurnUsage } from './types.ts'
+import { boardServer } from './toolCalls.ts'
 import { addUsage, usageOfTurn, usageSince } from './usage.ts'
 
 const protocolVersion = 1
@@ -85,7 +86,8 @@ function createLink(launch: AgentLaunch, connection: Connection, greeting: Greet
 
 /** Opens a session. One that the agent no longer knows is opened anew; a way to go on that it only announces (Qwen Code 0.15 does so) gives way to the next. */
 async function openSession(launch: AgentLaunch, connection: Connection, { capabilities, reopen, authMethods }: Greeting, { sessionMs }: AcpLimits, resume: string | null) {
-  const mcpServers = launch.tools && capabilities.tools ? [{ type: 'http', name: 'board', url: launch.tools.url, headers: [{ name: 'Authorization', value: `Bearer ${launch.tools.token}` }] }] : []
+  const mcpServers = launch.tools && capabilities.tools ? [{ type: 'http', name: boardServer, url: launch.tools.url, headers: [{ name: 'Authorization', value: `Bearer ${launch.tools.token}` }] }] : []
+  if (mcpServers.length > 0) connection.permissions.allowBoardTools()
   const ask = (method: string, params: object) => signedIn(launch, connection, authMethods, sessionMs, () => connection.request(method, { cwd: launch.cwd, mcpServers, ...params }, sessionMs))
   for (const method of resume === null ? [] : reopen) {
     connection.conversation.expect(resume)
@@ -135,7 +137,7 @@ function createPrompt({ usageIsCumulative }: AgentLaunch, { conversation, permis
   }
   return async function prompt(text): Promise<TurnEnd> {
     if (conversation.turn) throw new Error('The agent is in the middle of a turn.')
-    const turn = conversation.turn = { cancelled: false, usage: null as TurnUsage | null, text: '', usedTools: false }
+    const turn = conversation.turn = { cancelled: false, usage: null as TurnUsage | null, text: '', usedTools: false, tools: new Map() }
     try {
       const answer = await request('session/prompt', { sessionId: conversation.sessionId, prompt: [{ type: 'text', text }] })
       const usage = countUsage(usageOfTurn(answer)) ?? addUsage(turn.usage, null)

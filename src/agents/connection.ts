@@ -22,7 +22,7 @@ export interface Connection {
 export function connect(launch: AgentLaunch, listener: AgentListener, child: AgentProcess): Connection {
   const tail = createSafeTail(launch.secrets)
   const conversation = createConversation(listener)
-  const permissions = createPermissions(listener, () => conversation.turn !== null && !conversation.turn.cancelled)
+  const permissions = createPermissions(listener, conversation)
   let strayLines = 0
   const { stream, reading } = createWire(child.stdin, child.stdout, { ...conversation.tap, stray: line => { strayLines++; tail.add(Buffer.concat([line, Buffer.from('\n')])) } })
   child.stderr.on('data', tail.add)

@@ -1,3 +1,4 @@
+import { toolNames } from './toolCalls.ts'
 import { addUsage, usageOfUpdate } from './usage.ts'
 import { AgentFailure, type AgentListener, type RawUpdate, type TurnUsage } from './types.ts'
 import type { Tap } from './wire.ts'
@@ -5,11 +6,13 @@ import type { Tap } from './wire.ts'
 const mostEarlyUpdates = 1000
 const mostEarlyBytes = 8 * 1024 * 1024
 const longestRemembered = 500
+const mostCalls = 500
+const mostNames = 10
 /** What a session that is loaded tells again of its past, which the board has already. */
 const pastKinds = new Set(['user_message_chunk', 'agent_message_chunk', 'agent_thought_chunk', 'tool_call', 'tool_call_update', 'plan'])
 
-/** What is remembered of a turn while it runs. */
-export interface Turn { cancelled: boolean; usage: TurnUsage | null; text: string; usedTools: boolean }
+/** What is remembered of a turn while it runs. `tools` are the names of the tools of its newest calls, by the call's id. */
+export interface Turn { cancelled: boolean; usage: TurnUsage | null; text: string; usedTools: boolean; tools: Map<string, readonly string[]> }
 
 /** Which session is spoken in, and what of it reaches the listener. */
 export interface Conversation {
@@ -92,8 +95,17 @@ function createEarlyUpdates() {
 
 function remember(turn: Turn, update: RawUpdate): void {
   turn.usage = addUsage(turn.usage, usageOfUpdate(update))
-  if (update.sessionUpdate.startsWith('tool_call')) turn.usedTools = true
+  if (update.sessionUpdate.startsWith('tool_call')) rememberCall(turn, update)
   if (update.sessionUpdate !== 'agent_message_chunk' || turn.text.length > longestRemembered) return
   const text = (update.content as Json | null | undefined)?.text
   if (typeof text === 'string') turn.text += text.slice(0, longestRemembered + 1)
+}
+
+function rememberCall(turn: Turn, update: RawUpdate): void {
+  turn.usedTools = true
+  const { toolCallId } = update
+  if (typeof toolCallId !== 'string' || toolCallId.length > longestRemembered) return
+  const known = turn.tools.get(toolCallId) ?? []
+  turn.tools.set(toolCallId, [...new Set([...known, ...toolNames(update)])].slice(0, mostNames))
+  if (turn.tools.size > mostCalls) turn.tools.delete(turn.tools.keys().next().value!)
 }

@@ -16,6 +16,8 @@ const lost: Ending = { status: 'failed', statusReason: 'crashed', detail: 'The s
 export interface Fleet {
   /** The session of this id, if its agent runs here. */
   live(id: number): LiveSession | undefined
+  /** Whether processes of an agent may run on a card here. */
+  isAtWork(cardId: number): boolean
   /** Looks which sessions are to be started, and which agents to be ended. */
   wake(): void
   /** Takes up work: agents reach the server at this address. */
@@ -53,6 +55,7 @@ export function createFleet(parts: Parts): Fleet {
 
   return {
     live: id => running.get(id), wake,
+    isAtWork: cardId => [...running.values()].some(session => session.cardId === cardId),
     start: (url, log) => {
       state.at = { url, log }
       wake()

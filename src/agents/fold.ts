@@ -1,5 +1,6 @@
 import type { TranscriptRole } from '../store/transcripts.ts'
 import type { ToolPiece } from '../views/agents.ts'
+import { titleOf, toolNames } from './toolCalls.ts'
 import type { RawUpdate } from './types.ts'
 
 /** What one update adds to a session's records. */
@@ -42,12 +43,13 @@ function planLine(entry: unknown): string {
 }
 
 function toolPiece(update: RawUpdate): ToolPiece {
-  const { title, kind, status, rawInput, rawOutput, content, locations } = update
-  const name = plain(title, 500) || plain(update.name, 500)
+  const { kind, status, rawInput, rawOutput, content, locations } = update
+  const [name, [program]] = [plain(titleOf(update), 500), toolNames(update)]
   const blocks = Array.isArray(content) ? content.map(record) : undefined
   const shown = blocks?.filter(({ type }) => type === 'diff')
   return {
     ...(name && { name }),
+    ...(program && { program }),
     ...(typeof kind === 'string' && { kind: plain(kind, 50) }),
     ...((status === 'pending' || status === 'in_progress' || status === 'completed' || status === 'failed') && { status }),
     ...(rawInput !== undefined && { input: bounded(rawInput, mostMessageLength) }),

@@ -1,6 +1,6 @@
-import { chmod, mkdir } from 'node:fs/promises'
+import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { searchPath } from './catalogue.ts'
 import type { AgentCredential } from './credentials.ts'
 import type { AgentProvider } from './providers.ts'
@@ -38,19 +38,20 @@ export async function prepareLaunch(work: Work, env: NodeJS.ProcessEnv = process
   const { provider, cwd, board, mode } = work
   const way = work.credential ? provider?.credentials[work.credential.provider] : undefined
   const credential = way ? work.credential : null
+  const tools = board.token && provider?.protocol === 'acp' ? { url: `${board.url.replace(/\/+$/, '')}/api/mcp`, token: board.token } : null
   const folders = await makeFolders(work.dataDir, credential && String(credential.id))
+  if (folders.home !== null) await addFiles(folders.home, provider?.homeFiles ?? {})
   const account = credential ? [] : [...accountFolders, ...provider?.account ?? []]
   return {
     protocol: provider?.protocol ?? 'terminal',
-    argv: [...provider?.command ?? [], ...way?.args ?? []], cwd,
+    argv: [...provider?.command ?? [], ...way?.args ?? [], ...(tools ? provider?.toolArgs ?? [] : [])], cwd,
     env: {
       PATH: searchPath(env.PATH ?? ''), ...pick(env, common), ...aroundLoopback(pick(env, proxies)), ...pick(env, authorities), ...unattended, ...pick(env, [...account, ...provider?.pass ?? []]),
       ...provider?.env, HOME: folders.home ?? env.HOME ?? homedir(), TMPDIR: folders.tmp, TMP: folders.tmp, TEMP: folders.tmp, ...authorship(work), ...boardVariables(board), ...(credential && way?.env(credential)),
     },
     secrets: [credential?.token ?? [], board.token ?? []].flat(),
     authMethods: provider?.authMethods ?? [], usageIsCumulative: provider?.usageIsCumulative ?? false,
-    tools: board.token && provider?.protocol === 'acp' ? { url: `${board.url.replace(/\/+$/, '')}/api/mcp`, token: board.token } : null,
-    modes: provider?.modes[mode] ?? [], model: provider?.model ?? null,
+    tools, modes: provider?.modes[mode] ?? [], model: provider?.model ?? null,
   }
 }
 
@@ -62,6 +63,16 @@ async function makeFolders(dataDir: string, credential: string | null): Promise<
     await chmod(folder, 0o700)
   }
   return { home: credential ? home : null, tmp }
+}
+
+/** What an agent keeps in its home is its own: only what is missing is written, and what stands in the way is left there. */
+async function addFiles(home: string, files: Readonly<Record<string, string>>): Promise<void> {
+  for (const [place, content] of Object.entries(files)) {
+    const file = join(home, place)
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 }).then(() => writeFile(file, content, { flag: 'wx', mode: 0o600 })).catch((error: NodeJS.ErrnoException) => {
+      if (!['EEXIST', 'ENOTDIR'].includes(error.code ?? '')) throw error
+    })
+  }
 }
 
 const pick = (env: NodeJS.ProcessEnv, names: readonly string[]): Record<string, string> =>

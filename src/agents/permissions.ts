@@ -1,5 +1,7 @@
 import type { RequestPermissionOutcome, RequestPermissionResponse } from '@agentclientprotocol/sdk'
+import type { Conversation } from './conversation.ts'
 import { shown } from './failures.ts'
+import { isBoardTool, questionOf } from './toolCalls.ts'
 import type { AgentListener, PermissionOption } from './types.ts'
 
 const mostOpen = 50
@@ -8,18 +10,23 @@ const longestId = 1000
 
 type Answer = (outcome: RequestPermissionOutcome) => void
 
+type ToolCall = Readonly<Record<string, unknown>> & { toolCallId: string; kind?: string | null }
+
 /** The questions of one agent that wait for an answer. */
 export interface Permissions {
   /** Puts a question to the listener and waits for the answer. One that nobody can answer is answered at once. */
-  ask(params: { toolCall: { toolCallId: string; title?: string | null; kind?: string | null }; options: readonly { optionId: string; name: string; kind: string }[] }, withdrawn: AbortSignal): Promise<RequestPermissionResponse>
+  ask(params: { toolCall: ToolCall; options: readonly { optionId: string; name: string; kind: string }[] }, withdrawn: AbortSignal): Promise<RequestPermissionResponse>
+  /** From here on the agent has the board's own tools, and needs no person's permission to use them. */
+  allowBoardTools(): void
   answer(id: string, optionId: string | null): boolean
   /** Answers every open question with none of its options. */
   cancelAll(): void
 }
 
-export function createPermissions(listener: Pick<AgentListener, 'permission' | 'permissionWithdrawn'>, isTurn: () => boolean): Permissions {
+export function createPermissions(listener: Pick<AgentListener, 'permission' | 'permissionWithdrawn'>, conversation: Pick<Conversation, 'turn'>): Permissions {
   const open = new Map<string, { options: readonly PermissionOption[]; answer: Answer }>()
   let asked = 0
+  let hasBoardTools = false
   const close = (id: string, outcome: RequestPermissionOutcome) => {
     const question = open.get(id)
     open.delete(id)
@@ -28,13 +35,18 @@ export function createPermissions(listener: Pick<AgentListener, 'permission' | '
   return {
     async ask({ toolCall, options }, withdrawn) {
       const choices = options.slice(0, mostOptions).filter(({ optionId }) => optionId.length <= longestId).map(({ optionId, name, kind }) => ({ id: optionId, name: shown(name) || optionId, kind }))
-      if (!isTurn() || choices.length === 0 || open.size >= mostOpen || withdrawn.aborted) return { outcome: { outcome: 'cancelled' } }
+      const { turn } = conversation
+      if (!turn || turn.cancelled || choices.length === 0 || open.size >= mostOpen || withdrawn.aborted) return { outcome: { outcome: 'cancelled' } }
+      const names = turn.tools.get(toolCall.toolCallId) ?? []
+      const allowed = hasBoardTools && isBoardTool(names) ? optionToAllow(choices) : undefined
+      if (allowed) return { outcome: { outcome: 'selected', optionId: allowed.id } }
       const id = String(++asked)
       const answered = new Promise<RequestPermissionOutcome>(answer => open.set(id, { options: choices, answer }))
       withdrawn.addEventListener('abort', () => { if (open.has(id)) { close(id, { outcome: 'cancelled' }); listener.permissionWithdrawn(id) } }, { once: true })
-      listener.permission({ id, toolCallId: toolCall.toolCallId, title: shown(toolCall.title ?? '') || 'The agent asks for permission.', kind: toolCall.kind ?? 'other', options: choices })
+      listener.permission({ id, toolCallId: toolCall.toolCallId, title: questionOf(toolCall, names, choices), kind: toolCall.kind ?? 'other', options: choices })
       return { outcome: await answered }
     },
+    allowBoardTools: () => { hasBoardTools = true },
     answer(id, optionId) {
       const question = open.get(id)
       if (!question || (optionId !== null && !question.options.some(option => option.id === optionId))) return false
@@ -44,3 +56,5 @@ export function createPermissions(listener: Pick<AgentListener, 'permission' | '
     cancelAll: () => { for (const id of open.keys()) { close(id, { outcome: 'cancelled' }); listener.permissionWithdrawn(id) } },
   }
 }
+
+const optionToAllow = (options: readonly PermissionOption[]): PermissionOption | undefined => options.find(({ kind }) => kind === 'allow_once') ?? options.find(({ kind }) => kind === 'allow_always')

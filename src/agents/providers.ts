@@ -1,4 +1,5 @@
 import { anthropic, codex, gooseOpenai, keyIn, type CredentialWays } from './credentials.ts'
+import { boardServer } from './toolCalls.ts'
 
 /** A kind of agent: how it is started, and how a credential reaches it. */
 export interface AgentProvider {
@@ -16,8 +17,12 @@ export interface AgentProvider {
   account: readonly string[]
   /** Variables of the server's account that it may see always. */
   pass: readonly string[]
+  /** Files that a home of its own begins with, by their places in it. What is there already stays. */
+  homeFiles: Readonly<Record<string, string>>
   /** Ways to sign in that use what its environment holds. */
   authMethods: readonly string[]
+  /** Arguments by which it uses the board's tools without asking a person, where its questions do not tell that they are about those. */
+  toolArgs: readonly string[]
   /** Session modes, best first: to work in a folder of its own, and to plan without changing anything. */
   modes: { work: readonly string[]; plan: readonly string[] }
   model: string | null
@@ -28,13 +33,15 @@ const openaiAccount = ['OPENAI_API_KEY', 'OPENAI_BASE_URL', 'OPENAI_MODEL']
 const anthropicAccount = ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_BASE_URL', 'ANTHROPIC_MODEL']
 const googleAccount = ['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_GEMINI_BASE_URL', 'GEMINI_MODEL', 'GOOGLE_CLOUD_PROJECT', 'GOOGLE_CLOUD_LOCATION', 'GOOGLE_GENAI_USE_VERTEXAI', 'GOOGLE_APPLICATION_CREDENTIALS']
 const githubAccount = ['COPILOT_GITHUB_TOKEN', 'GH_TOKEN', 'GITHUB_TOKEN', 'GH_HOST']
+/** On a server nobody has agreed to send figures of their work to anybody, and nobody wants a program that changes by itself. */
+const qwenSettings = `${JSON.stringify({ privacy: { usageStatisticsEnabled: false }, general: { enableAutoUpdate: false } }, null, 2)}\n`
 const plan = ['plan', 'https://agentclientprotocol.com/protocol/session-modes#plan', 'read-only', 'ask', 'chat']
 
 type BuiltIn = Partial<AgentProvider> & Pick<AgentProvider, 'id' | 'name' | 'command' | 'credentials'>
 
 /** Fills in what most agents have in common. */
 export const provider = (given: BuiltIn): AgentProvider => ({
-  protocol: 'acp', install: null, env: {}, account: [], pass: [], authMethods: [], model: null, usageIsCumulative: false, ...given, modes: { work: [], plan, ...given.modes },
+  protocol: 'acp', install: null, env: {}, account: [], pass: [], homeFiles: {}, authMethods: [], toolArgs: [], model: null, usageIsCumulative: false, ...given, modes: { work: [], plan, ...given.modes },
 })
 
 /** The agents that the board knows by itself, in the order in which one is chosen where nothing else decides (DESIGN "Agents"). */
@@ -66,7 +73,7 @@ export const builtIn: readonly AgentProvider[] = [
   provider({
     id: 'qwen', name: 'Qwen Code', command: ['qwen', '--acp'], install: 'npm install -g @qwen-code/qwen-code',
     credentials: Object.fromEntries((['openai', 'openrouter', 'custom'] as const).map(each => [each, { ...keyIn('OPENAI_API_KEY', 'OPENAI_BASE_URL'), args: ['--auth-type', 'openai'] }])),
-    account: openaiAccount, pass: ['OPENAI_MODEL'], authMethods: ['openai'], modes: { work: ['auto-edit', 'auto_edit', 'autoEdit'], plan },
+    account: openaiAccount, pass: ['OPENAI_MODEL'], homeFiles: { '.qwen/settings.json': qwenSettings }, authMethods: ['openai'], toolArgs: [`--allowed-tools=mcp__${boardServer}`], modes: { work: ['auto-edit', 'auto_edit', 'autoEdit'], plan },
   }),
   provider({
     id: 'goose', name: 'Goose', command: ['goose', 'acp'], install: 'https://block.github.io/goose/docs/getting-started/installation',

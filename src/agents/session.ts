@@ -192,7 +192,7 @@ async function countFiles({ parts: { db }, id }: Run): Promise<number> {
   if (!session || session.branch === null) return 0
   const [card, project] = await Promise.all([readCard(db, session.projectId, session.cardId), readProject(db, session.projectId)])
   if (!card || !project) return 0
-  const counted = diffOf(card, project).then(({ stats }) => stats.filesChanged, () => session.filesChanged)
+  const counted = diffOf(card, project, { numbersOnly: true }).then(({ stats }) => stats.filesChanged, () => session.filesChanged)
   return Promise.race([counted, delay(countFilesMs, session.filesChanged, { ref: false })])
 }
 

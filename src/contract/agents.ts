@@ -6,8 +6,9 @@ export const StatusReason = v.picklist(['launch_failed', 'usage_limit', 'refused
 export type StatusReason = v.InferOutput<typeof StatusReason>
 /** Tokens and cost as the agent reports them; null where it does not. */
 export const Usage = v.object({ inputTokens: Count, outputTokens: Count, contextUsed: v.nullable(Count), contextSize: v.nullable(Count), costUsd: v.nullable(v.number()) })
+/** `waitingFor` is what a person has to decide before the agent goes on, in one line. */
 export const AgentSession = v.object({
-  sessionId: v.nullable(Id), cardId: Id, agent: v.nullable(v.string()), status: CardStatus, statusReason: v.nullable(StatusReason), startedAt: v.nullable(Time), endedAt: v.nullable(Time),
+  sessionId: v.nullable(Id), cardId: Id, agent: v.nullable(v.string()), status: CardStatus, statusReason: v.nullable(StatusReason), waitingFor: v.nullable(v.string()), startedAt: v.nullable(Time), endedAt: v.nullable(Time),
   model: v.nullable(v.string()), usage: v.nullable(Usage), summary: v.nullable(v.string()), baseCommit: v.nullable(v.string()), branch: v.nullable(v.string()),
 })
 export const SessionSummary = v.object({

@@ -10,6 +10,7 @@ const Content = v.strictObject({ content: v.pipe(Prompt, v.minLength(1, 'must no
 
 export const preSessions = {
   start: post('/api/projects/{projectId}/pre-session', { who: member('agents.run'), summary: 'Start to refine a card\'s prompt', input: v.strictObject({ cardId: Ref }), output: PreSession, status: 201, emits: ['agent.status'] }),
+  get: get('/api/projects/{projectId}/pre-session/{sessionId}', { who: viewer('agents.read'), summary: 'Read a pre-session and its prompt so far', output: PreSession }),
   send: post('/api/projects/{projectId}/pre-session/{sessionId}/message', { who: member('agents.run'), summary: 'Answer the planning agent', input: Content, output: Message, status: 202, emits: ['agent.message', 'agent.status'] }),
   accept: post('/api/projects/{projectId}/pre-session/{sessionId}/accept', { who: member('agents.run'), summary: 'Make the refined prompt the card\'s prompt', output: CardDetail, emits: ['card.updated'] }),
   cancel: post('/api/projects/{projectId}/pre-session/{sessionId}/cancel', { who: member('agents.run'), summary: 'End a pre-session; the card stays as it is' }),

@@ -4,6 +4,7 @@ import { deleteBoard, insertBoard, listBoards, readBoard, renameBoard, setBoardP
 import { insertColumn } from '../store/columns.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import { board as boardView } from '../views/boards.ts'
+import { noteGone } from './goneWorktrees.ts'
 import { requireWholeOrder } from './order.ts'
 import type { Agents } from './sessions.ts'
 import { templateForBoard } from './templates.ts'
@@ -31,10 +32,11 @@ export async function update(tx: Transaction, projectId: number, boardId: number
   return announce(tx, 'board.updated', projectId, boardId)
 }
 
-/** Deletes a board with its columns and cards, and ends their agents. @throws Problem BOARD_NOT_FOUND, LAST_BOARD */
-export async function remove(tx: Transaction, agents: Agents, projectId: number, boardId: number): Promise<void> {
+/** Deletes a board with its columns and cards, and ends their agents; their worktrees are removed later. @throws Problem BOARD_NOT_FOUND, LAST_BOARD, DISK_FULL */
+export async function remove(tx: Transaction, agents: Agents, { projectId, boardId }: { projectId: number; boardId: number }, dataDir: string): Promise<void> {
   const board = await find(tx, projectId, boardId)
   if ((await listBoards(tx, projectId)).length === 1) throw new Problem('LAST_BOARD')
+  await noteGone(tx, dataDir, { projectId, boardId })
   await deleteBoard(tx, board)
   agents.look(tx)
   await append(tx, 'board.deleted', projectId, { id: String(boardId) })

@@ -11,6 +11,7 @@ import { deleteProject, insertProject, listOwnedProjects, listProjects, readProj
 import { ownerFor } from '../store/users.ts'
 import { projectNews } from '../views/projects.ts'
 import * as boards from './boards.ts'
+import { noteGone } from './goneWorktrees.ts'
 import { requireWholeOrder } from './order.ts'
 import type { Agents } from './sessions.ts'
 
@@ -52,9 +53,10 @@ export async function update(tx: Transaction, caller: Caller, id: number, change
   return findVisible(tx, caller, id)
 }
 
-/** Deletes a project with everything in it and ends its agents; its folder stays. @throws Problem PROJECT_NOT_FOUND */
-export async function remove(tx: Transaction, agents: Agents, id: number): Promise<void> {
+/** Deletes a project with everything in it and ends its agents; its folder stays, and its worktrees are removed later. @throws Problem PROJECT_NOT_FOUND, DISK_FULL */
+export async function remove(tx: Transaction, agents: Agents, id: number, dataDir: string): Promise<void> {
   await find(tx, id)
+  await noteGone(tx, dataDir, { projectId: id })
   agents.look(tx)
   await deleteProject(tx, id)
   await append(tx, 'project.deleted', id, { id: String(id) })

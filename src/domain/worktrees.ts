@@ -29,9 +29,9 @@ export async function ensureWorktree(db: Database, card: CardRow, project: Proje
   if (card.worktreePath !== null && card.worktreeManaged === 0) return settle(db, card, await attachedPlace(card, project, standing))
   const path = join(dataDir, 'worktrees', String(project.id), String(card.id))
   const kept = card.worktreeManaged === 1 && card.gitBranch !== null ? { path, branch: card.gitBranch, baseCommit: card.baseCommit ?? standing.commit ?? '' } : undefined
-  const plan = kept ?? await planWorktree(project.path, path, card.id, card.title)
+  const plan = kept ?? await planWorktree(project.path, standing, path, card.id, card.title)
   await keepPlan(db, card, plan)
-  const made = await makeWorktree(project.path, plan, JSON.parse(project.copiedFiles) as string[])
+  const made = await makeWorktree(project.path, standing, plan, JSON.parse(project.copiedFiles) as string[])
   if (made.baseCommit !== plan.baseCommit) await keepPlan(db, card, made)
   const cwd = join(path, standing.subfolder)
   await mkdir(cwd, { recursive: true })
@@ -100,7 +100,7 @@ export async function removeDeleted(db: Database, before: string, dataDir: strin
  * uncommitted changes or commits of its own is refused, with it they are saved as a patch in the data folder first.
  * @throws Problem WORKTREE_DIRTY
  */
-export async function requireNothingLost(card: CardRow, force: boolean, dataDir: string): Promise<void> {
+export async function requireNothingLost(card: Pick<CardRow, 'id' | 'worktreePath' | 'gitBranch'>, force: boolean, dataDir: string): Promise<void> {
   const path = card.worktreePath
   if (path === null || await stat(path).catch(() => undefined) === undefined || await isClean(path, card.gitBranch)) return
   if (!force) throw new Problem('WORKTREE_DIRTY')

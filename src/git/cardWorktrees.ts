@@ -6,8 +6,8 @@ import { copyIgnored } from './copiedFiles.ts'
 import { git, GitFailed, gitOutput } from './git.ts'
 import { inTurn } from './inTurn.ts'
 import { removeFolder } from './removeFolder.ts'
-import { currentBranch, findRepository, headOf, type Repository } from './repository.ts'
-import { belongsTo, listWorktrees } from './worktrees.ts'
+import { currentBranch, findRepository, type Repository } from './repository.ts'
+import { listWorktrees, worktreeOf } from './worktrees.ts'
 
 const checkoutTimeoutMs = 10 * 60_000
 const mostBranchNames = 100
@@ -17,20 +17,19 @@ const mostSlugLength = 40
 export interface WorktreePlan { path: string; branch: string; baseCommit: string }
 
 /** Where a project's folder stands: its branch (null when on none), its commit (null before the first) and its place below the working tree's top. */
-export interface Standing { branch: string | null; commit: string | null; subfolder: string; topLevel: string }
+export interface Standing { branch: string | null; commit: string | null; subfolder: string; repository: Repository }
 
 /** Where a project's folder stands, or undefined when it is in no Git repository. */
 export async function standingOf(projectPath: string): Promise<Standing | undefined> {
   const repository = await findIn(projectPath)
   if (!repository) return undefined
-  const [branch, commit, real] = await Promise.all([currentBranch(projectPath), headOf(projectPath), realpath(projectPath)])
-  return { branch, commit: commit ?? null, subfolder: relative(repository.topLevel, real), topLevel: repository.topLevel }
+  const [branch, real] = await Promise.all([repository.branch ?? currentBranch(projectPath), realpath(projectPath)])
+  return { branch, commit: repository.head ?? null, subfolder: relative(repository.topLevel, real), repository }
 }
 
 /** Plans a card's worktree at `path` from the commit that the project's folder is on, with a branch name that is free. @throws Problem CONFLICT before the first commit */
-export async function planWorktree(projectPath: string, path: string, cardId: number, title: string): Promise<WorktreePlan> {
-  const baseCommit = await headOf(projectPath)
-  if (baseCommit === undefined) throw new Problem('CONFLICT', 'The repository has no commit yet, so no worktree can be made. Make a first commit, or switch the card\'s worktree off.')
+export async function planWorktree(projectPath: string, { commit: baseCommit }: Standing, path: string, cardId: number, title: string): Promise<WorktreePlan> {
+  if (baseCommit === null) throw new Problem('CONFLICT', 'The repository has no commit yet, so no worktree can be made. Make a first commit, or switch the card\'s worktree off.')
   return { path, branch: await freeBranch(projectPath, cardId, title), baseCommit }
 }
 
@@ -53,15 +52,14 @@ async function freeBranch(projectPath: string, cardId: number, title: string): P
  * in a checkout of theirs. Returns the plan with the base commit that holds.
  * @throws Problem CONFLICT, DISK_FULL
  */
-export async function makeWorktree(projectPath: string, plan: WorktreePlan, copied: readonly string[]): Promise<WorktreePlan> {
-  const repository = await findIn(projectPath) ?? fail('The project\'s folder is not a Git repository any more.')
+export async function makeWorktree(projectPath: string, { repository }: Standing, plan: WorktreePlan, copied: readonly string[]): Promise<WorktreePlan> {
   return inTurn(repository.commonDir, () => makeOnce(projectPath, repository, plan, copied).catch(error => { throw toProblem(error) }))
 }
 
 async function makeOnce(projectPath: string, repository: Repository, plan: WorktreePlan, copied: readonly string[]): Promise<WorktreePlan> {
   const unfinished = `${plan.path}.unfinished`
   if (await kindOf(unfinished) === 'nothing') {
-    if (await stands(projectPath, plan.path)) return plan
+    if (await stands(projectPath, repository, plan.path)) return plan
     await moveAside(plan.path)
   } else await removeFolder(plan.path)
   await forget(projectPath, plan.path)
@@ -75,12 +73,12 @@ async function makeOnce(projectPath: string, repository: Repository, plan: Workt
 }
 
 /** Whether the worktree is there. One whose project moved is tied to it again. */
-async function stands(projectPath: string, path: string): Promise<boolean> {
+async function stands(projectPath: string, repository: Repository, path: string): Promise<boolean> {
   if (await kindOf(path) !== 'folder') return false
-  if (await belongsTo(path, projectPath)) return true
+  if (await worktreeOf(repository, path)) return true
   if (await kindOf(join(path, '.git')) !== 'file') return false
   await git(projectPath, ['worktree', 'repair', path])
-  return belongsTo(path, projectPath)
+  return await worktreeOf(repository, path) !== undefined
 }
 
 async function moveAside(path: string): Promise<void> {
@@ -91,8 +89,8 @@ async function moveAside(path: string): Promise<void> {
 }
 
 async function checkOut(projectPath: string, plan: WorktreePlan): Promise<WorktreePlan> {
-  const hasBranch = await commitOf(projectPath, `refs/heads/${plan.branch}`) !== undefined
-  const baseCommit = await commitOf(projectPath, plan.baseCommit) ?? await headOf(projectPath) ?? fail('The repository has no commit any more.')
+  const [tip, base, head] = await resolveCommits(projectPath, [`refs/heads/${plan.branch}`, plan.baseCommit, 'HEAD'])
+  const [hasBranch, baseCommit] = [tip !== undefined, base ?? head ?? fail('The repository has no commit any more.')]
   const args = hasBranch ? [plan.path, plan.branch] : ['--no-track', '-b', plan.branch, plan.path, baseCommit]
   const { exitCode, stderr } = await git(projectPath, ['worktree', 'add', '--quiet', ...args], { timeoutMs: checkoutTimeoutMs })
   if (exitCode === 0) return { ...plan, baseCommit }
@@ -133,11 +131,14 @@ async function forget(projectPath: string, path: string): Promise<void> {
   if (listed && await lstat(path).catch(() => undefined) === undefined) await git(projectPath, ['worktree', 'remove', '--force', '--force', listed.path])
 }
 
-/** The commit that a full reference or an id names, if the repository has it. */
-export async function commitOf(path: string, name: string): Promise<string | undefined> {
-  const { exitCode, stdout } = await git(path, ['rev-parse', '--verify', '--quiet', '--end-of-options', `${name}^{commit}`])
-  return exitCode === 0 ? stdout.toString().trim() : undefined
+/** The commits that full references or ids name, as far as the repository has them. None of the names has a line break in it. */
+async function resolveCommits(path: string, names: readonly string[]): Promise<Array<string | undefined>> {
+  const answers = (await gitOutput(path, ['cat-file', '--batch-check'], { input: names.map(name => `${name}^{commit}\n`).join('') })).toString().split('\n')
+  return names.map((_, index) => /^([0-9a-f]{40,64}) commit /.exec(answers[index] ?? '')?.[1])
 }
+
+/** The commit that a full reference or an id names, if the repository has it. */
+export const commitOf = async (path: string, name: string): Promise<string | undefined> => (await resolveCommits(path, [name]))[0]
 
 /** The commit in which the work on two commits parted, if they have one in common. */
 export async function mergeBase(path: string, one: string, other: string): Promise<string | undefined> {

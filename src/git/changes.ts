@@ -13,7 +13,8 @@ export interface Commits { going: string[]; staying: string[] }
  * Tells the commits that go from those that stay. Of a repository inside of a worktree (`branch` undefined) all branches
  * go with the folder, and only what its remotes hold stays.
  */
-export function commitsOf({ head, refs }: Quarantine, branch: string | null | undefined): Commits {
+export async function commitsOf(quarantine: Quarantine, branch: string | null | undefined): Promise<Commits> {
+  const [{ head }, refs] = [quarantine, await quarantine.refs()]
   const goes = (name: string) => branch === undefined ? !name.startsWith('refs/remotes/') : name === `refs/heads/${branch}`
   const going = [head, ...refs.filter(({ name }) => goes(name)).map(({ id }) => id)].filter(id => id !== undefined)
   return { going: [...new Set(going)], staying: [...new Set(refs.filter(({ name }) => !goes(name)).map(({ id }) => id))] }
@@ -21,7 +22,7 @@ export function commitsOf({ head, refs }: Quarantine, branch: string | null | un
 
 /** Whether a commit would be lost. */
 export async function losesCommits(quarantine: Quarantine, branch: string | null | undefined): Promise<boolean> {
-  const { going, staying } = commitsOf(quarantine, branch)
+  const { going, staying } = await commitsOf(quarantine, branch)
   if (going.length === 0) return false
   const revisions = [...going, ...staying.map(id => `^${id}`)].join('\n')
   return (await quarantine.run(['rev-list', '--max-count=1', '--ignore-missing', '--stdin'], { input: `${revisions}\n`, timeoutMs: listTimeoutMs })).length > 0
@@ -46,22 +47,30 @@ export async function isTrackedChanged(quarantine: Quarantine): Promise<boolean>
   return (await quarantine.run(['ls-files', '-z', '--modified', '--deleted'], { timeoutMs: listTimeoutMs, cutsOutput: true })).length > 0
 }
 
-/** The paths of changed, deleted, unmerged and untracked files; one that ends in a slash is an untracked repository. */
-export async function changedPaths(quarantine: Quarantine): Promise<string[]> {
-  const unmerged = await quarantine.run(['diff-files', '-z', '--name-only', '--diff-filter=U', '--ignore-submodules=all'], { timeoutMs: listTimeoutMs, maxBytes: mostListBytes })
-  return [...new Set([...nulSeparated(unmerged), ...nulSeparated(await listChanged(quarantine, mostListBytes))])]
-}
-
 const listChanged = (quarantine: Quarantine, maxBytes?: number) =>
   quarantine.run(['ls-files', '-z', '--modified', '--deleted', '--others', '--exclude-standard', '--deduplicate'], { timeoutMs: listTimeoutMs, maxBytes })
 
-/** The folders of repositories that the index names (submodules) or that lie there untracked, without those behind a link. */
-export async function nestedRepositories(quarantine: Quarantine): Promise<string[]> {
-  const entries = nulSeparated(await quarantine.run(['ls-files', '-z', '--stage'], { timeoutMs: listTimeoutMs, maxBytes: mostListBytes }))
-  const submodules = entries.filter(entry => entry.startsWith('160000 ')).map(entry => entry.slice(entry.indexOf('\t') + 1))
-  const untracked = nulSeparated(await listChanged(quarantine, mostListBytes)).filter(path => path.endsWith('/')).map(path => path.slice(0, -1))
-  const folders = await Promise.all([...new Set([...submodules, ...untracked])].map(async path => await isOwnFolder(quarantine, path) ? path : undefined))
-  return folders.filter(path => path !== undefined)
+/**
+ * What lies in a worktree. `changed` are the paths of changed, deleted, unmerged and untracked files. `nested` are the folders
+ * of repositories that the index names (submodules) or that lie there untracked, without those behind a link; they are not
+ * among the changed ones.
+ */
+export interface Survey { changed: string[]; nested: string[] }
+
+export async function survey(quarantine: Quarantine): Promise<Survey> {
+  const entries = nulSeparated(await quarantine.run(['ls-files', '-z', '--stage'], { timeoutMs: listTimeoutMs, maxBytes: mostListBytes })).map(readEntry)
+  const listed = nulSeparated(await listChanged(quarantine, mostListBytes))
+  const repositories = [...entries.filter(({ mode }) => mode === '160000').map(({ path }) => path), ...listed.filter(path => path.endsWith('/')).map(path => path.slice(0, -1))]
+  const folders = await Promise.all([...new Set(repositories)].map(async path => await isOwnFolder(quarantine, path) ? path : undefined))
+  const nested = new Set(folders.filter(path => path !== undefined))
+  const changed = new Set([...entries.filter(({ stage }) => stage !== '0').map(({ path }) => path), ...listed])
+  return { changed: [...changed].filter(path => !path.endsWith('/') && !nested.has(path)), nested: [...nested] }
+}
+
+/** An entry is "mode object stage TAB path". One that is in more than one stage is unmerged. */
+function readEntry(entry: string): { mode: string; stage: string; path: string } {
+  const tab = entry.indexOf('\t')
+  return { mode: entry.slice(0, 6), stage: entry.slice(tab - 1, tab), path: entry.slice(tab + 1) }
 }
 
 const isOwnFolder = async ({ topLevel }: Quarantine, path: string) => await kindWithin(topLevel, path) === 'folder'

@@ -2,6 +2,7 @@ import { tmpdir } from 'node:os'
 import { Problem } from '../contract/errors.ts'
 import { GitFailed } from './git.ts'
 import { openQuarantine, type Quarantine } from './quarantine.ts'
+import type { Repository } from './repository.ts'
 import { snapshotOf, type SnapshotLimits } from './snapshot.ts'
 
 /** A unified diff and its numbers. Binary and very large files are named and counted, without lines. */
@@ -16,27 +17,30 @@ const timeoutMs = 60_000
 const lineByLine = 'core.bigFileThreshold=4m'
 const plain = ['-r', '--find-renames', '-l400', '--no-ext-diff', '--no-textconv', '--no-color', '--ignore-submodules=none', '--src-prefix=a/', '--dst-prefix=b/']
 
+/** What is compared, and how: `numbersOnly` leaves the text out. */
+export interface DiffOptions { numbersOnly?: boolean }
+
 /**
  * What the files of a worktree, staged or not, tracked or not, differ from a commit in (null: from the commit that it is on).
  * Nothing that somebody planted in the worktree or its repository runs. At most 2 MiB of text and 5,000 files, of more the
  * beginning, with `truncated`; the numbers count the same files.
  * @throws Problem NOT_A_GIT_REPOSITORY, CONFLICT when Git fails or takes too long
  */
-export const diffOfWorktree = (topLevel: string, base: string | null): Promise<WorkDiff> => inQuarantine(topLevel, async quarantine => {
+export const diffOfWorktree = (worktree: Repository, base: string | null, options: DiffOptions = {}): Promise<WorkDiff> => inQuarantine(worktree, async quarantine => {
   const { tree, isPartial } = await snapshotOf(quarantine, limits)
-  const diff = await diffTrees(quarantine, await presentCommit(quarantine, base) ?? quarantine.head ?? await emptyTree(quarantine), tree)
+  const diff = await diffTrees(quarantine, await presentCommit(quarantine, base) ?? quarantine.head ?? await emptyTree(quarantine), tree, options)
   return { ...diff, truncated: diff.truncated || isPartial }
 })
 
 /** What a commit differs from another one in, for a card whose worktree is gone. @throws Problem like `diffOfWorktree` */
-export const diffOfCommits = (topLevel: string, base: string | null, tip: string): Promise<WorkDiff> => inQuarantine(topLevel, async quarantine =>
-  diffTrees(quarantine, await presentCommit(quarantine, base) ?? await emptyTree(quarantine), tip))
+export const diffOfCommits = (worktree: Repository, base: string | null, tip: string, options: DiffOptions = {}): Promise<WorkDiff> => inQuarantine(worktree, async quarantine =>
+  diffTrees(quarantine, await presentCommit(quarantine, base) ?? await emptyTree(quarantine), tip, options))
 
 export const noDiff: WorkDiff = { diff: '', stats: { filesChanged: 0, insertions: 0, deletions: 0 }, truncated: false }
 
-async function inQuarantine<T>(topLevel: string, work: (quarantine: Quarantine) => Promise<T>): Promise<T> {
+async function inQuarantine<T>(worktree: Repository, work: (quarantine: Quarantine) => Promise<T>): Promise<T> {
   try {
-    const quarantine = await openQuarantine(topLevel, tmpdir())
+    const quarantine = await openQuarantine(worktree.topLevel, tmpdir(), worktree)
     try {
       return await work(quarantine)
     } finally {
@@ -47,8 +51,9 @@ async function inQuarantine<T>(topLevel: string, work: (quarantine: Quarantine) 
   }
 }
 
-async function diffTrees(quarantine: Quarantine, before: string, after: string): Promise<WorkDiff> {
+async function diffTrees(quarantine: Quarantine, before: string, after: string, { numbersOnly = false }: DiffOptions): Promise<WorkDiff> {
   const numbers = await quarantine.run(['-c', lineByLine, 'diff-tree', ...plain, '-z', '--numstat', before, after], { timeoutMs, maxBytes: mostListBytes })
+  if (numbersOnly) return { diff: '', stats: statsOf(numbers), truncated: false }
   const patch = await quarantine.run(['-c', lineByLine, 'diff-tree', ...plain, '--patch', before, after], { timeoutMs, maxBytes: mostDiffBytes, cutsOutput: true })
   const isCut = patch.length >= mostDiffBytes
   return { diff: (isCut ? patch.subarray(0, patch.lastIndexOf(10) + 1) : patch).toString(), stats: statsOf(numbers), truncated: isCut }
@@ -68,7 +73,9 @@ function statsOf(numbers: Buffer): DiffStats {
   return stats
 }
 
-const presentCommit = async (quarantine: Quarantine, id: string | null): Promise<string | undefined> =>
-  id !== null && /^[0-9a-f]{40,64}$/.test(id) && await quarantine.run(['cat-file', '-e', `${id}^{commit}`]).then(() => true, () => false) ? id : undefined
+async function presentCommit(quarantine: Quarantine, id: string | null): Promise<string | undefined> {
+  if (id === null || id === quarantine.head) return id ?? undefined
+  return /^[0-9a-f]{40,64}$/.test(id) && await quarantine.run(['cat-file', '-e', `${id}^{commit}`]).then(() => true, () => false) ? id : undefined
+}
 
 const emptyTree = async (quarantine: Quarantine): Promise<string> => (await quarantine.run(['hash-object', '-w', '-t', 'tree', '--stdin'], { input: '' })).toString().trim()

@@ -39,21 +39,21 @@ export interface Merged { merged: boolean; into: string; commit: string }
  */
 export async function mergeWork(request: MergeRequest): Promise<Merged> {
   const repository = await findRepository(request.projectPath) ?? refuse('NOT_A_GIT_REPOSITORY')
-  const into = request.into ?? await currentBranch(request.projectPath) ?? refuse('CONFLICT', 'The project\'s folder is on no branch. Say into which branch to merge.')
+  const into = request.into ?? repository.branch ?? await currentBranch(request.projectPath) ?? refuse('CONFLICT', 'The project\'s folder is on no branch. Say into which branch to merge.')
   return inTurn(repository.commonDir, () => mergeOnce(request, repository, into).catch(error => { throw toProblem(error) }))
 }
 
 async function mergeOnce(request: MergeRequest, repository: Repository, into: string): Promise<Merged> {
   const place = request.worktreePath === null ? undefined : await findRepository(request.worktreePath)
-  const quarantine = await openQuarantine(place?.topLevel ?? repository.topLevel, tmpdir())
+  const quarantine = await openQuarantine((place ?? repository).topLevel, tmpdir(), place ?? repository)
   const env = { GIT_OBJECT_DIRECTORY: join(repository.commonDir, 'objects'), ...await identityOf(request.projectPath) }
   const writing: Quarantine = { ...quarantine, run: (args, options) => quarantine.run(args, { timeoutMs, ...options, env: { ...env, ...options?.env } }) }
   let index: TakenIndex | undefined
   try {
-    const target = refOf(quarantine, into) ?? unknownBranch()
-    if (place && await currentBranch(place.topLevel) === into) throw new Problem('CONFLICT', 'The card works on that branch itself.')
+    const target = await refOf(quarantine, into) ?? unknownBranch()
+    if (place && (place.branch ?? await currentBranch(place.topLevel)) === into) throw new Problem('CONFLICT', 'The card works on that branch itself.')
     if (place) index = await takeIndex(place, quarantine)
-    const work = place ? await commitWork(writing, request.title) : refOf(quarantine, request.branch) ?? refuse('CONFLICT', 'The card has no branch that could be merged.')
+    const work = place ? await commitWork(writing, request.title) : await refOf(quarantine, request.branch) ?? refuse('CONFLICT', 'The card has no branch that could be merged.')
     const result = await combine(writing, target, work, request)
     if (result !== target) await advance(repository, into, target, result)
     // The branch has the work by now. A worktree that cannot take its commit any more stays as it was, which loses nothing.
@@ -65,7 +65,7 @@ async function mergeOnce(request: MergeRequest, repository: Repository, into: st
   }
 }
 
-const refOf = ({ refs }: Quarantine, branch: string | null): string | undefined => refs.find(({ name }) => name === `refs/heads/${branch}`)?.id
+const refOf = async (quarantine: Quarantine, branch: string | null): Promise<string | undefined> => (await quarantine.refs()).find(({ name }) => name === `refs/heads/${branch}`)?.id
 
 /** The commit of all that a worktree holds: the one that it is on, or a new one on top with what is not committed. */
 async function commitWork(quarantine: Quarantine, title: string): Promise<string> {

@@ -1,7 +1,7 @@
 import { appendFile, open, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Problem } from '../contract/errors.ts'
-import { changedPaths, commitsOf, kindOf, kindWithin, nestedRepositories, type Kind } from './changes.ts'
+import { commitsOf, kindOf, kindWithin, survey, type Kind } from './changes.ts'
 import { GitFailed } from './git.ts'
 import { openQuarantine, type Quarantine } from './quarantine.ts'
 
@@ -48,9 +48,9 @@ async function appendAll(path: string, branch: string | null | undefined, file: 
   if (level > mostLevels) throw new GitFailed('failed', 'Repositories are nested too deep.')
   const quarantine = await openQuarantine(path, dirname(file))
   try {
-    const nested = await nestedRepositories(quarantine)
+    const { nested } = await survey(quarantine)
     await appendCommits(quarantine, branch, file, prefix)
-    await appendChanges(quarantine, nested, file, prefix)
+    await appendChanges(quarantine, file, prefix)
     for (const folder of nested) await appendAll(join(quarantine.topLevel, folder), undefined, file, `${prefix}${folder}/`, level + 1)
   } finally {
     await quarantine.close()
@@ -62,26 +62,26 @@ const plainDiff = (prefix: string) => ['--patch', '--binary', '--full-index', '-
 
 /** Follows the line of first parents, in which each patch, a merge's too, applies to the one before it. */
 async function appendCommits(quarantine: Quarantine, branch: string | null | undefined, file: string, prefix: string): Promise<void> {
-  const { going, staying } = commitsOf(quarantine, branch)
+  const { going, staying } = await commitsOf(quarantine, branch)
   for (const [index, tip] of going.entries()) {
     const revisions = [tip, ...[...staying, ...going.slice(0, index)].map(id => `^${id}`)].join('\n')
     await quarantine.run(['log', '--reverse', '--first-parent', '--diff-merges=first-parent', '--no-mailmap', '--pretty=mboxrd', ...plainDiff(prefix), '--ignore-missing', '--stdin'], { input: `${revisions}\n`, appendTo: file, timeoutMs })
   }
 }
 
-async function appendChanges(quarantine: Quarantine, nested: readonly string[], file: string, prefix: string): Promise<void> {
+async function appendChanges(quarantine: Quarantine, file: string, prefix: string): Promise<void> {
   const before = quarantine.head === undefined ? await treeOf(quarantine, ['hash-object', '-w', '-t', 'tree', '--stdin']) : await treeOf(quarantine, ['rev-parse', `${quarantine.head}^{tree}`])
   // An index with conflicts has no tree; the files hold what there is.
   const staged = await treeOf(quarantine, ['write-tree']).catch(() => before)
-  await indexFiles(quarantine, nested)
+  await indexFiles(quarantine)
   const after = await treeOf(quarantine, ['write-tree'])
   if (staged !== after) await appendDiff(quarantine, before, staged, 'Staged changes', file, prefix)
   await appendDiff(quarantine, staged === after ? before : staged, after, 'Uncommitted changes', file, prefix)
 }
 
 /** Brings the quarantine's index up to what lies in the worktree, with the bytes of the files as they are. */
-async function indexFiles(quarantine: Quarantine, nested: readonly string[]): Promise<void> {
-  const paths = (await changedPaths(quarantine)).filter(path => !path.endsWith('/') && !nested.includes(path))
+async function indexFiles(quarantine: Quarantine): Promise<void> {
+  const { changed: paths } = await survey(quarantine)
   const kinds = await Promise.all(paths.map(path => kindWithin(quarantine.topLevel, path)))
   const list = (...wanted: Kind[]) => paths.filter((_, index) => wanted.includes(kinds[index]!)).map(path => `${path}\0`).join('')
   await writeFile(join(quarantine.gitDir, 'info/attributes'), '* -text -ident -filter -working-tree-encoding\n')

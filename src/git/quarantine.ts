@@ -16,7 +16,7 @@ export interface Quarantine {
   /** The commit that is checked out, or undefined before the first one. */
   head: string | undefined
   /** Every branch, remote branch and tag, and the object that it names. */
-  refs: ReadonlyArray<{ name: string; id: string }>
+  refs(): Promise<ReadonlyArray<{ name: string; id: string }>>
   run(args: readonly string[], options?: GitOptions): Promise<Buffer>
   close(): Promise<void>
 }
@@ -27,37 +27,37 @@ const mostListBytes = 1024 * 1024
 const copiedSettings = /^(core\.(autocrlf|eol|safecrlf|filemode|symlinks|ignorecase|precomposeunicode|protecthfs|protectntfs|checkstat|trustctime|bigfilethreshold)|extensions\.objectformat)$/
 
 /**
- * Opens a worktree in quarantine. `folder` is where the Git folder of its own is made.
+ * Opens a worktree in quarantine. `folder` is where the Git folder of its own is made. `known` is the worktree's repository, if it was just looked for.
  * A folder that is no worktree (any more) is seen as one with no commits, in which every file is new.
  * @throws GitFailed, or the file system's error
  */
-export async function openQuarantine(worktreePath: string, folder: string): Promise<Quarantine> {
+export async function openQuarantine(worktreePath: string, folder: string, known?: Repository): Promise<Quarantine> {
   const topLevel = await realpath(worktreePath)
-  const found = await findRepository(topLevel)
+  const found = known ?? await findRepository(topLevel)
   const repository = found?.topLevel === topLevel ? found : undefined
-  const settings = repository ? await readSettings(topLevel) : []
+  const { settings, personal } = repository ? await readSettings(topLevel) : noSettings
   const gitDir = await makeGitDir(folder, repository, settings)
   const env = { GIT_DIR: gitDir, GIT_WORK_TREE: topLevel, GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null', GIT_ATTR_NOSYSTEM: '1', GIT_NO_REPLACE_OBJECTS: '1' }
-  const personal = repository ? await readPersonal(topLevel) : []
   const overrides = [...settings.filter(([name]) => name.startsWith('core.')), ...personal].flatMap(([name, value]) => ['-c', `${name}=${value}`])
   const run: Quarantine['run'] = (args, options) => gitOutput(topLevel, [...overrides, '-c', 'core.attributesFile=/dev/null', ...args], { ...options, env: { ...env, ...options?.env } })
-  const close = () => rm(gitDir, { recursive: true, force: true })
-  try {
-    const head = repository && await readHead(topLevel)
-    const isThere = head !== undefined && await run(['cat-file', '-e', `${head}^{commit}`]).then(() => true, () => false)
-    return { gitDir, topLevel, head: isThere ? head : undefined, refs: repository ? await readRefs(topLevel) : [], run, close }
-  } catch (error) {
-    await close()
-    throw error
+  let refs: ReturnType<Quarantine['refs']> | undefined
+  return {
+    gitDir, topLevel, head: repository?.head, run,
+    refs: () => refs ??= repository ? readRefs(topLevel) : Promise.resolve([]),
+    close: () => rm(gitDir, { recursive: true, force: true }),
   }
 }
 
 type Settings = Array<[name: string, value: string]>
+const noSettings: { settings: Settings; personal: Settings } = { settings: [], personal: [] }
 
-async function readSettings(topLevel: string): Promise<Settings> {
-  const { stdout } = await git(topLevel, ['config', '--null', '--get-regexp', '^(core|extensions)\\.'])
-  const settings = nulSeparated(stdout).map(entry => [entry.slice(0, entry.indexOf('\n')).toLowerCase(), entry.slice(entry.indexOf('\n') + 1)] as [string, string])
-  return settings.filter(([name, value]) => copiedSettings.test(name) && /^[a-z0-9]{1,20}$/i.test(value))
+/** How the repository compares files, and the ignore list of the account. Each setting is "scope NUL name LF value NUL". */
+async function readSettings(topLevel: string): Promise<typeof noSettings> {
+  const { stdout } = await git(topLevel, ['config', '--null', '--show-scope', '--get-regexp', '^(core|extensions)\\.'])
+  const parts = nulSeparated(stdout)
+  const all = parts.flatMap((entry, index) => index % 2 === 0 ? [] : [{ scope: parts[index - 1], name: entry.slice(0, entry.indexOf('\n')).toLowerCase(), value: entry.slice(entry.indexOf('\n') + 1) }])
+  const settings = all.filter(({ name, value }) => copiedSettings.test(name) && /^[a-z0-9]{1,20}$/i.test(value)).map(({ name, value }): Settings[number] => [name, value])
+  return { settings, personal: all.some(({ scope, name }) => scope === 'global' && name === 'core.excludesfile') ? await readPersonal(topLevel) : [] }
 }
 
 /** The ignore list that the account's own configuration names. */
@@ -66,12 +66,7 @@ async function readPersonal(topLevel: string): Promise<Settings> {
   return exitCode === 0 ? [['core.excludesFile', stdout.toString().trimEnd()]] : []
 }
 
-async function readHead(topLevel: string): Promise<string | undefined> {
-  const { exitCode, stdout } = await git(topLevel, ['rev-parse', '--verify', '--quiet', 'HEAD'])
-  return exitCode === 0 ? stdout.toString().trim() : undefined
-}
-
-async function readRefs(topLevel: string): Promise<Quarantine['refs']> {
+async function readRefs(topLevel: string): ReturnType<Quarantine['refs']> {
   const output = await gitOutput(topLevel, ['for-each-ref', '--format=%(objectname) %(refname)', 'refs/heads', 'refs/remotes', 'refs/tags'], { maxBytes: 64 * 1024 * 1024 })
   return output.toString().split('\n').slice(0, -1).map(line => ({ id: line.slice(0, line.indexOf(' ')), name: line.slice(line.indexOf(' ') + 1) }))
 }

@@ -2,19 +2,25 @@ import { realpath } from 'node:fs/promises'
 import { Problem } from '../contract/errors.ts'
 import { git, gitOutput, GitFailed, nulSeparated } from './git.ts'
 
-/** Where a working tree is, its own Git folder, and the one that it shares with the other worktrees. Absolute, without links. */
-export interface Repository { topLevel: string; gitDir: string; commonDir: string }
+/**
+ * Where a working tree is, its own Git folder, and the one that it shares with the other worktrees. Absolute, without links.
+ * `head` is the commit that it is on; undefined before the first one. `branch` is the one that it is on, as far as one look tells.
+ */
+export interface Repository { topLevel: string; gitDir: string; commonDir: string; head: string | undefined; branch: string | undefined }
 
 const mostListBytes = 64 * 1024 * 1024
 
 /** The repository whose working tree holds the folder, or undefined when there is none. */
 export async function findRepository(path: string): Promise<Repository | undefined> {
-  const { exitCode, stdout } = await git(path, ['rev-parse', '--path-format=absolute', '--show-toplevel', '--git-dir', '--git-common-dir'])
+  const { exitCode, stdout } = await git(path, ['rev-parse', '--path-format=absolute', '--show-toplevel', '--git-dir', '--git-common-dir', '--revs-only', 'HEAD^{commit}', '--symbolic-full-name', 'HEAD'])
   const lines = stdout.toString().split('\n').slice(0, -1)
-  // Another number of lines is a path with a line break in it.
-  if (exitCode !== 0 || lines.length !== 3) return undefined
-  const [topLevel, gitDir, commonDir] = await Promise.all(lines.map(line => realpath(line)))
-  return { topLevel: topLevel!, gitDir: gitDir!, commonDir: commonDir! }
+  const [head, ref] = lines.slice(3)
+  // Other lines than these are of a path with a line break in it.
+  if (exitCode !== 0 || lines.length < 3 || lines.length > 5 || (head !== undefined && !/^[0-9a-f]{40,64}$/.test(head)) || (ref !== undefined && !/^(HEAD$|refs\/)/.test(ref))) return undefined
+  const [topLevel, gitDir, commonDir] = await Promise.all(lines.slice(0, 3).map(line => realpath(line)))
+  // A branch of this name makes Git see two things in "HEAD".
+  const branch = ref?.startsWith('refs/heads/') && ref !== 'refs/heads/HEAD' ? ref.slice('refs/heads/'.length) : undefined
+  return { topLevel: topLevel!, gitDir: gitDir!, commonDir: commonDir!, head, branch }
 }
 
 /** The branch that a working tree is on; null when it is on none. */

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { access, lstat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { changedPaths, kindWithin, nestedRepositories, type Kind } from './changes.ts'
+import { kindWithin, survey, type Kind } from './changes.ts'
 import { GitFailed } from './git.ts'
 import type { Quarantine } from './quarantine.ts'
 
@@ -20,10 +20,9 @@ export interface Snapshot { tree: string; changed: string[]; isPartial: boolean 
  * @throws GitFailed
  */
 export async function snapshotOf(quarantine: Quarantine, limits: SnapshotLimits): Promise<Snapshot> {
-  const nested = new Set(await nestedRepositories(quarantine))
   for (let attempt = 1; ; attempt++) {
     try {
-      return await takeSnapshot(quarantine, limits, nested)
+      return await takeSnapshot(quarantine, limits)
     } catch (error) {
       if (!(error instanceof GitFailed) || error.reason !== 'failed' || attempt === mostTries) throw error
       // Files may come and go meanwhile; the last time they are also taken as they are, for a conversion may be what fails.
@@ -32,8 +31,8 @@ export async function snapshotOf(quarantine: Quarantine, limits: SnapshotLimits)
   }
 }
 
-async function takeSnapshot(quarantine: Quarantine, limits: SnapshotLimits, nested: ReadonlySet<string>): Promise<Snapshot> {
-  const all = (await changedPaths(quarantine)).filter(path => !path.endsWith('/') && !nested.has(path))
+async function takeSnapshot(quarantine: Quarantine, limits: SnapshotLimits): Promise<Snapshot> {
+  const { changed: all } = await survey(quarantine)
   const changed = all.slice(0, limits.mostFiles)
   const kinds = await Promise.all(changed.map(path => kindWithin(quarantine.topLevel, path)))
   const ofKind = (...wanted: Kind[]) => changed.filter((_, index) => wanted.includes(kinds[index]!))

@@ -1,22 +1,27 @@
 import { realpath } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { isChanged, kindOf, losesCommits, nestedRepositories } from './changes.ts'
+import { isChanged, kindOf, losesCommits, survey } from './changes.ts'
 import { git, GitFailed } from './git.ts'
 import { openQuarantine } from './quarantine.ts'
-import { findRepository } from './repository.ts'
+import { findRepository, type Repository } from './repository.ts'
 
 const mostLevels = 16
 const mostListBytes = 64 * 1024 * 1024
 
 /** Whether a folder is a worktree of the repository that another folder belongs to, as that repository itself knows it. */
 export async function belongsTo(worktreePath: string, projectPath: string): Promise<boolean> {
-  const [worktree, project] = await Promise.all([realpath(worktreePath), realpath(projectPath)]).catch(() => [])
-  if (worktree === undefined || project === undefined) return false
-  const [found, wanted] = await Promise.all([findRepository(worktree), findRepository(project)])
-  if (!found || !wanted || found.topLevel !== worktree || found.commonDir !== wanted.commonDir) return false
-  const listed = (await listWorktrees(project)).map(({ path }) => realpath(path).catch(() => undefined))
-  return (await Promise.all(listed)).includes(worktree)
+  const project = await realpath(projectPath).then(findRepository, () => undefined)
+  return project !== undefined && await worktreeOf(project, worktreePath) !== undefined
+}
+
+/** The worktree of a repository at a path, if it is one as that repository itself knows it. */
+export async function worktreeOf(repository: Repository, path: string): Promise<Repository | undefined> {
+  const worktree = await realpath(path).catch(() => undefined)
+  const found = worktree === undefined ? undefined : await findRepository(worktree)
+  if (!found || found.topLevel !== worktree || found.commonDir !== repository.commonDir) return undefined
+  const listed = (await listWorktrees(repository.topLevel)).map(each => realpath(each.path).catch(() => undefined))
+  return (await Promise.all(listed)).includes(worktree) ? found : undefined
 }
 
 /** The working trees of a repository as it lists them, missing ones too, and the branch that each is on. */
@@ -50,7 +55,7 @@ async function isCleanAt(path: string, branch: string | null | undefined, level:
   const quarantine = await openQuarantine(path, tmpdir())
   try {
     if (await isChanged(quarantine) || await losesCommits(quarantine, branch)) return false
-    for (const nested of await nestedRepositories(quarantine)) if (!await isCleanAt(join(quarantine.topLevel, nested), undefined, level + 1)) return false
+    for (const nested of (await survey(quarantine)).nested) if (!await isCleanAt(join(quarantine.topLevel, nested), undefined, level + 1)) return false
     return true
   } finally {
     await quarantine.close()

@@ -109,6 +109,15 @@ export const countCards = (db: Reader, projectId: number): Promise<Counts[]> => 
 export const listDeletedWithWorktree = (db: Reader, before: string): Promise<CardRow[]> => db.all(
   `SELECT ${fields} ${from} WHERE c.deleted_at < ? AND c.worktree_managed = 1 AND c.worktree_path IS NOT NULL ORDER BY c.id LIMIT 1000`, [before])
 
+/** The cards of a project, or of one of its boards, that have a managed worktree or may be about to get one, deleted ones too, and the branches that the board made for them. */
+export const listWithWorktree = (db: Reader, { projectId, boardId }: { projectId: number; boardId?: number }): Promise<Array<{ id: number; branch: string | null }>> => db.all(
+  `SELECT c.id, iif(c.worktree_managed, c.git_branch, NULL) AS branch FROM cards c WHERE c.project_id = ?1 AND (?2 IS NULL OR c.board_id = ?2)
+   AND ((c.worktree_managed = 1 AND c.worktree_path IS NOT NULL) OR EXISTS (SELECT 1 FROM agent_sessions s WHERE s.card_id = c.id AND s.ended_at IS NULL)) ORDER BY c.id`, [projectId, boardId])
+
+/** Those of the ids that are cards', deleted ones too. */
+export const listPresentCards = async (db: Reader, ids: readonly number[]): Promise<number[]> =>
+  (await db.all<{ id: number }>('SELECT c.id FROM json_each(?) j JOIN cards c ON c.id = j.value', [JSON.stringify(ids)])).map(({ id }) => id)
+
 /** Removes at most `limit` cards for good that were deleted before the time, with their attachments' rows, and tells how many. One with a managed worktree stays until that is gone. */
 export const purgeCards = async (tx: Transaction, before: string, limit: number): Promise<number> =>
   (await tx.run('DELETE FROM cards WHERE id IN (SELECT id FROM cards WHERE deleted_at < ? AND (worktree_managed = 0 OR worktree_path IS NULL) LIMIT ?)', [before, limit])).changes

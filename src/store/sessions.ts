@@ -4,9 +4,9 @@ import type { Reader, Transaction } from './database.ts'
 
 /** work: a card's agent. pre: the planning agent that refines its prompt. assistant: the project's. terminal: a shell command. */
 export type SessionPurpose = 'work' | 'pre' | 'assistant' | 'terminal'
-/** One run of an agent as lists need it. `resumable` is 0 or 1, `agentSessionId` the agent's own name of it, times are ISO 8601. */
+/** One run of an agent as lists need it. `question` is what it waits for a person to decide, `resumable` is 0 or 1, `agentSessionId` the agent's own name of it, times are ISO 8601. */
 export interface SessionItem {
-  id: number; projectId: number; cardId: number; purpose: SessionPurpose; agent: string; status: CardStatus; statusReason: StatusReason | null; detail: string | null
+  id: number; projectId: number; cardId: number; purpose: SessionPurpose; agent: string; status: CardStatus; statusReason: StatusReason | null; question: string | null; detail: string | null
   agentSessionId: string | null; resumable: number; model: string | null; inputTokens: number; outputTokens: number; contextUsed: number | null; contextSize: number | null; costUsd: number | null
   summary: string | null; baseCommit: string | null; branch: string | null; cwd: string | null; credentialId: number | null
   messageCount: number; toolCount: number; filesChanged: number; createdAt: string; startedAt: string | null; endedAt: string | null
@@ -14,7 +14,7 @@ export interface SessionItem {
 /** A session whole. `waitingFor` is JSON text: what a person has to decide before it goes on. */
 export interface SessionRow extends SessionItem { prompt: string; waitingFor: string | null }
 
-const listed = `s.id, s.project_id AS projectId, s.card_id AS cardId, s.purpose, s.agent, s.status, s.status_reason AS statusReason, s.detail,
+const listed = `s.id, s.project_id AS projectId, s.card_id AS cardId, s.purpose, s.agent, s.status, s.status_reason AS statusReason, json_extract(s.waiting_for, '$.title') AS question, s.detail,
   s.agent_session_id AS agentSessionId, s.resumable, s.model, s.input_tokens AS inputTokens, s.output_tokens AS outputTokens, s.context_used AS contextUsed, s.context_size AS contextSize, s.cost_usd AS costUsd,
   s.summary, s.base_commit AS baseCommit, s.branch, s.cwd, s.credential_id AS credentialId,
   s.message_count AS messageCount, s.tool_count AS toolCount, s.files_changed AS filesChanged, s.created_at AS createdAt, s.started_at AS startedAt, s.ended_at AS endedAt`

@@ -9,11 +9,11 @@ export type MessageView = InferOutput<typeof Message>
 
 /** A card that never ran an agent. */
 export const noSession = (cardId: number): AgentSessionView => ({
-  sessionId: null, cardId: String(cardId), agent: null, status: 'idle', statusReason: null, startedAt: null, endedAt: null, model: null, usage: null, summary: null, baseCommit: null, branch: null,
+  sessionId: null, cardId: String(cardId), agent: null, status: 'idle', statusReason: null, waitingFor: null, startedAt: null, endedAt: null, model: null, usage: null, summary: null, baseCommit: null, branch: null,
 })
 
 export const agentSession = (row: SessionItem): AgentSessionView => ({
-  sessionId: String(row.id), cardId: String(row.cardId), agent: row.agent, status: row.status, statusReason: row.statusReason, startedAt: row.startedAt, endedAt: row.endedAt, model: row.model,
+  sessionId: String(row.id), cardId: String(row.cardId), agent: row.agent, status: row.status, statusReason: row.statusReason, waitingFor: row.question, startedAt: row.startedAt, endedAt: row.endedAt, model: row.model,
   usage: usage(row), summary: row.summary, baseCommit: row.baseCommit, branch: row.branch,
 })
 
@@ -42,16 +42,16 @@ export function permission(row: SessionRow): InferOutput<typeof Permission> | nu
 const usage = ({ inputTokens, outputTokens, contextUsed, contextSize, costUsd }: SessionItem): InferOutput<typeof Usage> | null =>
   inputTokens + outputTokens === 0 && contextUsed === null && costUsd === null ? null : { inputTokens, outputTokens, contextUsed, contextSize, costUsd }
 
-/** What a tool call's pieces hold: each tells what is new of it. */
-export type ToolPiece = Partial<InferOutput<typeof Tool>> & { content?: string }
+/** What a tool call's pieces hold: each tells what is new of it. `program` is the tool's name in the agent's own program. */
+export type ToolPiece = Partial<InferOutput<typeof Tool>> & { content?: string; program?: string }
 
 /** A message, folded from its pieces: texts go on, a plan is replaced whole, a tool call takes over what each piece names. */
 export function message(row: MessageRow): MessageView {
   const pieces = JSON.parse(row.pieces) as unknown[]
   const shared = { id: String(row.id), sessionId: String(row.sessionId), role: row.role, at: row.at }
   if (row.role === 'tool') {
-    const { content, ...tool } = Object.assign({ name: '', kind: 'other', status: 'pending', input: null, output: null, locations: [], content: '' }, ...pieces as ToolPiece[]) as Required<ToolPiece>
-    return { ...shared, content, tool }
+    const { content, program, ...tool } = Object.assign({ name: '', kind: 'other', status: 'pending', input: null, output: null, locations: [], content: '', program: '' }, ...pieces as ToolPiece[]) as Required<ToolPiece>
+    return { ...shared, content, tool: { ...tool, name: tool.name || program || (tool.kind === 'other' ? '' : tool.kind) || row.callId || 'tool' } }
   }
   const texts = pieces as string[]
   return { ...shared, content: (row.role === 'plan' ? texts.at(-1) ?? '' : texts.join('')).toWellFormed(), tool: null }

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -89,6 +89,21 @@ describe('the environment of an agent', () => {
     expect([cwd, tmp, runId]).toEqual([room.cwd, prepared.env.TMPDIR, room.children.at(-1)!.runId])
     expect(existsSync(join(room.cwd, 'probe'))).toBe(true)
   })
+})
+
+test('Qwen Code is told that the board\'s tools need no question, where it has them', async () => {
+  const argv = async (token: string | null) => (await launch({ provider: agent('qwen'), board: { ...board, token } })).argv
+  expect([await argv('svc_at_token'), await argv(null)]).toEqual([['qwen', '--acp', '--allowed-tools=mcp__board'], ['qwen', '--acp']])
+})
+
+test('Qwen Code sends no usage statistics from a home of its own, and keeps what is set there', async () => {
+  const start = () => launch({ provider: agent('qwen'), credential: credential('custom', 'http://127.0.0.1:1', { id: 8 }) })
+  const settings = join((await start()).env.HOME!, '.qwen/settings.json')
+  expect(JSON.parse(readFileSync(settings, 'utf8'))).toEqual({ privacy: { usageStatisticsEnabled: false }, general: { enableAutoUpdate: false } })
+  expect(statSync(settings).mode & 0o777).toBe(0o600)
+  writeFileSync(settings, '{}')
+  await start()
+  expect(readFileSync(settings, 'utf8')).toBe('{}')
 })
 
 test('an agent plans in a mode that changes nothing, and works in one that accepts its edits', async () => {

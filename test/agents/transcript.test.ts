@@ -115,6 +115,14 @@ describe('a tool call', () => {
     expect(first!.tool!.output).toMatch(/z\n\[\d+ more characters were left out\]$/)
     expect(second!.tool!.input).toBe('[nested too deeply to be kept]')
   })
+
+  it('without a title is called by its tool, its kind or its id, and never by its input', async () => {
+    const { tell } = await open()
+    const all = await tell(
+      toolUpdate('c1', { status: 'failed', _meta: { toolName: 'run_shell_command' } }), toolUpdate('c2', { status: 'failed', kind: 'fetch' }), toolUpdate('c3', { status: 'failed' }),
+      toolUpdate('c4', { title: '{"a":1}', kind: 'other' }), toolUpdate('c4', { status: 'completed', _meta: { toolName: 'mcp__board__get_card' } }), toolUpdate('c5', { title: 'List', name: 'ls' }), toolUpdate('c5', { _meta: { toolName: 'ls' } }))
+    expect(all.map(({ tool }) => tool!.name)).toEqual(['run_shell_command', 'fetch', 'c3', 'mcp__board__get_card', 'List'])
+  })
 })
 
 describe('what else an agent tells', () => {
@@ -152,7 +160,7 @@ describe('what else an agent tells', () => {
     const { tell } = await open()
     const nonsense = [null, 7, 'x', true, [], {}, [[]], [{ type: 'content' }], { text: 5, type: 9 }, '\ud800', { toJSON: 'x', __proto__: 'y' }]
     const kinds = ['user_message_chunk', 'agent_message_chunk', 'tool_call', 'tool_call_update', 'plan', 'usage_update', 'available_commands_update', 'current_mode_update', 'other']
-    const fields = ['content', 'toolCallId', 'title', 'kind', 'status', 'rawInput', 'rawOutput', 'locations', 'entries', 'used', 'size', 'cost', 'availableCommands', 'currentModeId', 'messageId', 'name']
+    const fields = ['content', 'toolCallId', 'title', 'kind', 'status', 'rawInput', 'rawOutput', 'locations', 'entries', 'used', 'size', 'cost', 'availableCommands', 'currentModeId', 'messageId', 'name', '_meta']
     const updates = kinds.flatMap(sessionUpdate => fields.flatMap(field => nonsense.map(value => ({ sessionUpdate, [field]: value }) as RawUpdate)))
     const all = await tell(...updates)
     expect(all.length).toBeGreaterThan(3)

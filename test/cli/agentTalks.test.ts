@@ -7,7 +7,7 @@ let board: AgentBoard
 let cli: CommandLine
 
 beforeAll(async () => {
-  board = await startAgentBoard({ good: { fixture: 'well-behaved' }, asking: { fixture: 'permission-first' }, refining: { fixture: 'refining' }, notes: { fixture: 'resumable' } })
+  board = await startAgentBoard({ good: { fixture: 'well-behaved' }, asking: { fixture: 'permission-first' }, refining: { fixture: 'refining' }, notes: { fixture: 'resumable' }, crashing: { fixture: 'crash-in-turn' }, endless: { fixture: 'forever' } })
   cli = commandLine({ BOARD_URL: board.url, BOARD_TOKEN: board.token, BOARD_PROJECT: board.projectId })
 }, 30_000)
 afterAll(async () => {
@@ -19,13 +19,24 @@ test('a prompt is refined, shown and accepted in a pre-session', async () => {
   const { id } = await board.client.cards.create({ projectId: board.projectId, title: 'The roof', prompt: 'It leaks.', agent: 'refining' })
   const session = (await cli.ok(['presession', 'start', id, '-q'])).trim()
   await eventually('the question', async () => (await cli.ok(['presession', 'messages', session])).includes('Which roof?'), 15_000)
-  const accepted = await eventually('the end of the turn', async () => {
-    const ran = await cli.board(['presession', 'accept', session, '--json'])
-    return ran.code === 0 ? ran.stdout : undefined
-  }, 15_000)
-  expect(JSON.parse(accepted)).toMatchObject({ id, prompt: expect.stringContaining('Mend the roof, round 1') })
+  await eventually('the end of the turn', async () => (await cli.json<{ status: string }>(['presession', 'view', session])).status === 'waiting', 15_000)
+  expect(await cli.ok(['presession', 'view', session])).toContain('Mend the roof, round 1:')
+  const answer = await cli.json<Array<{ role: string; content: string }>>(['presession', 'send', session, 'The one of the shed.', '--wait'])
+  expect(answer).toEqual([expect.objectContaining({ role: 'agent', content: expect.stringContaining('Mend the roof, round 2:\nThe one of the shed.') })])
+  expect(await cli.json(['presession', 'accept', session])).toMatchObject({ id, prompt: expect.stringContaining('Mend the roof, round 2') })
+  expect(await cli.json(['presession', 'view', session])).toMatchObject({ status: 'accepted', cardId: id })
   expect((await cli.board(['presession', 'send', session, 'More'])).code).toBe(5)
   expect((await cli.board(['presession', 'cancel', '9999'])).code).toBe(3)
+})
+
+test('a pre-session is started and waited for until its agent has answered or failed', async () => {
+  const create = (agent: string) => board.client.cards.create({ projectId: board.projectId, title: 'The roof', prompt: 'It leaks.', agent })
+  expect(await cli.ok(['presession', 'start', (await create('refining')).id, '--wait'])).toContain('Which roof?')
+  const failed = await cli.board(['presession', 'start', (await create('crashing')).id, '--wait'])
+  expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining('failed')])
+  const late = await cli.board(['presession', 'start', (await create('endless')).id, '--wait', '--timeout', '1'])
+  expect([late.code, late.stderr]).toEqual([8, expect.stringContaining('timed out')])
+  expect((await cli.board(['presession', 'view', '9999'])).code).toBe(3)
 })
 
 test('the assistant answers, and its messages can be read', async () => {

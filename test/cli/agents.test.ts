@@ -42,6 +42,18 @@ describe('what there is', () => {
     expect((await cli.ok(['agents', 'list', '-q'])).split('\n')).not.toContain(id)
   })
 
+  test('status counts the agents that run, wait for a person and are queued, for API keys too', async () => {
+    const [endless, asking] = [await board.start('endless'), await board.start('asking')]
+    await board.untilStatus(endless.id, 'running')
+    await board.untilStatus(asking.id, 'waiting')
+    expect((await cli.json<{ agents: object }>(['status'])).agents).toEqual({ running: 1, waiting: 1, queued: 0 })
+    expect(await cli.ok(['status'])).toContain('agents\t1 running, 1 waiting\n')
+    const { key } = await board.client.keys.create({ name: 'k', scope: 'project', projectId: board.projectId, permissions: ['cards.read'] })
+    expect(await cli.ok(['status', '--jq', '.agents | tostring'], { env: { BOARD_TOKEN: key } })).toBe('{"running":1,"waiting":1,"queued":0}\n')
+    await cli.ok(['cards', 'cancel', endless.id, asking.id])
+    await eventually('nobody at work', async () => (await cli.ok(['status'])).includes('agents\tnone at work\n'))
+  })
+
   test('list --watch draws the list anew', async () => {
     const { id } = await board.start('endless', { title: 'Watched' })
     const watching = cli.start(['agents', 'list', '--watch'], { BOARD_FORCE_TTY: '100', NO_COLOR: '1' })

@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -43,6 +44,18 @@ test('its options are environment variables too, and a flag goes before them', a
   expect(await cli.ok(['auth', 'status', '--json', 'url'], { env: { BOARD_DATA_DIR: join(cli.home, 'flag') } })).toBe(`{"url":"${line.replace('Listening on ', '')}"}\n`)
   child.kill('SIGTERM')
   await once(child, 'exit')
+})
+
+test('it says at its start what is wrong with its configuration of agents', async () => {
+  const dataDir = join(cli.home, 'broken')
+  mkdirSync(dataDir)
+  writeFileSync(join(dataDir, 'config.json'), '{\n  "agents": { "mine": { "command": [] } }\n}')
+  const { child, talk } = await serve(['--port', '0', '--data-dir', dataDir])
+  child.kill('SIGTERM')
+  await once(child, 'close')
+  expect(JSON.parse(talk())).toMatchObject({
+    level: 'warn', file: join(dataDir, 'config.json'), message: 'config.json in the data folder is not valid: agents.mine.command must name a program. Until that is mended, no agent starts.',
+  })
 })
 
 test('on a terminal it says what to type next', async () => {

@@ -41,7 +41,11 @@ beforeAll(async () => {
   const [backlog, active] = (await board.client.columns.list({ projectId })).map(({ id }) => id) as [string, string]
   columns = { backlog, active }
 }, 60_000)
-afterAll(() => clearAway(board, root), 30_000)
+afterAll(async () => {
+  await clearAway(board, root)
+  // What a failed run leaves.
+  for (const pid of processesWith(mark)) process.kill(pid, 'SIGKILL')
+}, 30_000)
 
 const listed = () => board.client.cards.list({ projectId })
 type Step = (client: Client, cardId: string) => Promise<unknown>

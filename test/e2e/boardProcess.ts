@@ -41,7 +41,7 @@ export function boardProcess(dataDir: string, env: Record<string, string>, args:
       child = undefined
       return { code, tookMs: performance.now() - began }
     },
-    isRunning: () => child !== undefined,
+    isRunning: () => child !== undefined && child.exitCode === null && child.signalCode === null,
   }
   return board
 }

@@ -23,7 +23,7 @@ const endedAt = '2026-05-01T12:10:00.000Z'
 describe('a card that never ran', () => {
   it('is idle, without sessions, messages and changes', async () => {
     const card = await newCard(board)
-    expect(await read(card, 'agent')).toEqual({ sessionId: null, cardId: card.cardId, agent: null, status: 'idle', statusReason: null, startedAt: null, endedAt: null, model: null, usage: null, summary: null, baseCommit: null, branch: null })
+    expect(await read(card, 'agent')).toEqual({ sessionId: null, cardId: card.cardId, agent: null, status: 'idle', statusReason: null, waitingFor: null, startedAt: null, endedAt: null, model: null, usage: null, summary: null, baseCommit: null, branch: null })
     for (const list of ['agent/sessions', 'agent/history', 'agent/messages']) expect(await read(card, list)).toEqual([])
     expect((await board.client.cards.get(card)).sessions).toEqual([])
     expect(codeOf(await get(pathOf(card, 'diff')))).toEqual([409, 'NOT_A_GIT_REPOSITORY'])
@@ -45,7 +45,7 @@ describe('sessions', () => {
     const second = await newSession(board, card, { agent: 'other' })
     await newSession(board, card, { purpose: 'pre' })
     const shown = {
-      sessionId: String(first.id), cardId: card.cardId, agent: 'fixture', status: 'failed', statusReason: 'usage_limit', startedAt, endedAt, model: 'm1', summary: 'Half done', baseCommit: 'a'.repeat(40), branch: 'board/1-a-card',
+      sessionId: String(first.id), cardId: card.cardId, agent: 'fixture', status: 'failed', statusReason: 'usage_limit', waitingFor: null, startedAt, endedAt, model: 'm1', summary: 'Half done', baseCommit: 'a'.repeat(40), branch: 'board/1-a-card',
       usage: { inputTokens: 1001, outputTokens: 22, contextUsed: 50, contextSize: 100, costUsd: 0.5 },
     }
     const sessions = await read(card, 'agent/sessions')

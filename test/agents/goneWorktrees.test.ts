@@ -1,0 +1,85 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { jobs } from '../../daemon/timetable.ts'
+import { eventually } from '../helper.ts'
+import { makeRepository, startAgentBoard, type AgentBoard } from './agentBoard.ts'
+
+let board: AgentBoard
+beforeAll(async () => { board = await startAgentBoard({ good: { fixture: 'well-behaved' }, forever: { fixture: 'forever' } }) }, 30_000)
+afterAll(() => board.close())
+
+const clearUp = () => jobs(board.server.app).find(({ name }) => name.startsWith('remove worktrees of projects'))!.run(new AbortController().signal)
+const worktrees = () => join(board.dataDir, 'worktrees')
+const notes = () => readdirSync(worktrees()).filter(name => name.endsWith('.json'))
+/** An agent that has just completed its card may still have to end. */
+const untilCleared = () => eventually('the end of all notes', async () => {
+  await clearUp()
+  return notes().length === 0
+})
+const patchOf = (cardId: string) => {
+  const [name] = readdirSync(join(board.dataDir, 'patches')).filter(each => each.startsWith(`card-${cardId}-`))
+  return readFileSync(join(board.dataDir, 'patches', name!), 'utf8')
+}
+const git = (path: string, ...args: string[]) => execFileSync('git', ['-C', path, '-c', 'user.name=Test', '-c', 'user.email=test@example.org', ...args], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
+
+async function newProject(name: string) {
+  const path = makeRepository(board.folder(name))
+  const { id: projectId } = await board.client.projects.create({ name, path })
+  const columns = await board.client.columns.list({ projectId })
+  const start = async (agent: string, columnId = columns[1]!.id) => {
+    const { id: cardId } = await board.client.cards.create({ projectId, title: 'Work', prompt: 'Do it.', columnId, agent })
+    await eventually('an agent at work, or its end', async () => agent === 'forever' ? board.processes().length > 0 : (await board.client.cards.get({ projectId, cardId })).status === 'completed', 15_000)
+    return cardId
+  }
+  return { path, projectId, start, worktree: (cardId: string) => join(worktrees(), projectId, cardId) }
+}
+
+test('a project that is deleted leaves no worktree, and what only its worktrees held is kept', async () => {
+  const { path, projectId, start, worktree } = await newProject('Left')
+  const [changed, committed] = [await start('good'), await start('good')]
+  git(worktree(committed), 'add', '--all')
+  git(worktree(committed), 'commit', '--quiet', '--message', 'Mine')
+  await board.client.projects.delete({ id: projectId })
+  expect([existsSync(worktree(changed)), notes().length]).toEqual([true, 1])
+  await untilCleared()
+  expect(existsSync(join(worktrees(), projectId))).toBe(false)
+  expect([patchOf(changed), patchOf(committed)]).toEqual([expect.stringContaining('+hello from turn 1'), expect.stringContaining('Subject: [PATCH] Mine')])
+  expect(git(path, 'branch', '--format=%(refname:short)').trim().split('\n')).toEqual([`board/${committed}-work`, 'main'])
+  expect(git(path, 'worktree', 'list').trim().split('\n')).toHaveLength(1)
+})
+
+test('a board that is deleted leaves no worktree of its cards, and those of other boards stay', async () => {
+  const { projectId, start, worktree } = await newProject('Boards')
+  const { id: boardId } = await board.client.boards.create({ projectId, name: 'Second' })
+  const columns = await board.client.columns.list({ projectId, boardId })
+  const [mine, other] = [await start('good', columns[1]!.id), await start('good')]
+  await board.client.boards.delete({ projectId, boardId })
+  await untilCleared()
+  expect([existsSync(worktree(mine)), existsSync(worktree(other))]).toEqual([false, true])
+  expect(patchOf(mine)).toContain('+hello from turn 1')
+})
+
+test('the worktree of an agent that is still being ended is left until it is gone', async () => {
+  const { projectId, start, worktree } = await newProject('Ending')
+  const cardId = await start('forever')
+  const live = () => board.server.app.supervisor.isAtWork(Number(cardId))
+  expect(live()).toBe(true)
+  await board.client.projects.delete({ id: projectId })
+  while (live()) {
+    await clearUp()
+    if (live()) expect(existsSync(worktree(cardId))).toBe(true)
+  }
+  await board.untilNoneRuns()
+  await untilCleared()
+  expect(existsSync(worktree(cardId))).toBe(false)
+})
+
+test('a note of cards that are there removes nothing', async () => {
+  const { path, projectId, start, worktree } = await newProject('Staying')
+  const cardId = await start('good')
+  writeFileSync(join(worktrees(), 'stale.gone.json'), JSON.stringify({ projectId: Number(projectId), projectPath: path, cards: [{ id: Number(cardId), branch: null }] }))
+  await untilCleared()
+  expect(existsSync(worktree(cardId))).toBe(true)
+})
