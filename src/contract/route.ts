@@ -6,7 +6,7 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 /** What an API key may be allowed to do. The first six are the specification's ("Authentication"). */
 export const externalPermissions = ['cards.read', 'cards.create', 'pipelines.trigger', 'cards.move', 'agents.cancel', 'agents.archive'] as const
 /** Permissions for project-scoped client routes, one family a resource. */
-export const clientPermissions = ['projects.read', 'boards.read', 'boards.write', 'cards.update', 'cards.delete', 'agents.run', 'agents.read'] as const
+export const clientPermissions = ['projects.read', 'boards.read', 'boards.write', 'cards.update', 'cards.delete', 'agents.run', 'agents.read', 'scripts.read', 'scripts.write', 'scripts.run', 'webhooks.read', 'webhooks.write', 'monitors.read'] as const
 export const permissions = [...externalPermissions, ...clientPermissions] as const
 export type Permission = (typeof permissions)[number]
 
@@ -54,6 +54,8 @@ export interface Spec {
   summary: string
   /** Query (GET, DELETE) or body (POST, PUT, PATCH), without the path's parameters. */
   input?: GenericSchema
+  /** 'rules': the domain checks the body, in an order of its own; the schema says what it takes. */
+  checkedBy?: 'rules'
   /** What `data` holds. A row without output answers 204. */
   output?: GenericSchema
   /** Query fields of a route that also has a body. */

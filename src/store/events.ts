@@ -37,3 +37,11 @@ export async function deleteOldestEvents(tx: Transaction, before: string, keep: 
   if (end <= oldest) return 0
   return (await tx.run('DELETE FROM events WHERE seq < ?', [end])).changes
 }
+
+/** The newest event that a reader has taken; undefined for a reader that has not begun. */
+export const readCursor = async (db: Reader, reader: string): Promise<number | undefined> =>
+  (await db.get<{ seq: number }>('SELECT seq FROM event_cursors WHERE reader = ?', [reader]))?.seq
+
+export const writeCursor = async (tx: Transaction, reader: string, seq: number): Promise<void> => {
+  await tx.run('INSERT INTO event_cursors (reader, seq) VALUES (?, ?) ON CONFLICT DO UPDATE SET seq = excluded.seq', [reader, seq])
+}
