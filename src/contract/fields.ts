@@ -63,10 +63,11 @@ export const AgentId = v.pipe(text(1, 100), v.regex(/^[a-z0-9][\w.-]*$/i, 'must 
 export const UserRole = v.picklist(['super_admin', 'admin', 'user'], 'must be super_admin, admin or user')
 export type UserRole = v.InferOutput<typeof UserRole>
 
-/** A JSON object of a client's own making: bounded in depth, so that nothing that walks it can overflow. */
+/** Any JSON object: bounded in depth, so that nothing that walks it can overflow. */
+export const AnyObject = v.pipe(v.record(v.string(), v.unknown()), v.check(value => depth(value) <= 32, 'must not nest deeper than 32 levels'))
+/** A JSON object of a client's own making. */
 export const JsonObject = v.pipe(
-  v.record(v.string(), v.unknown()),
-  v.check(value => depth(value) <= 32, 'must not nest deeper than 32 levels'),
+  AnyObject,
   v.check(value => Buffer.byteLength(JSON.stringify(value)) <= 262_144, 'must have at most 262144 bytes'),
   v.check(value => JSON.stringify(value).isWellFormed(), 'must be well-formed Unicode'),
 )

@@ -88,8 +88,8 @@ type Part<S, Empty> = S extends GenericSchema ? S : Empty
 
 /** What a client passes: path parameters and the input's fields in one object. */
 export type Sent<R extends Route> = SentParams<R['path']> & (Part<R['input'], never> extends never ? unknown : InferInput<NonNullable<R['input']>>)
-/** What a handler gets: the same object after validation. Ids are integers. */
-export type Received<R extends Route> = ReceivedParams<R['path']> & (Part<R['input'], never> extends never ? unknown : InferOutput<NonNullable<R['input']>>)
+/** What a handler gets: the same object after validation; where the rules check the fields, as they came. Ids are integers. */
+export type Received<R extends Route> = ReceivedParams<R['path']> & (R['checkedBy'] extends 'rules' ? Record<string, unknown> : Part<R['input'], never> extends never ? unknown : InferOutput<NonNullable<R['input']>>)
 /** What the route answers in `data`. */
 export type Output<R extends Route> = R['transfer'] extends 'raw' ? Response : Part<R['output'], never> extends never ? void : InferOutput<NonNullable<R['output']>>
 
