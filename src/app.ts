@@ -9,6 +9,7 @@ import { createDeviceGrants, type DeviceGrants } from './identity/deviceGrants.t
 import { createIdentity, type Identity } from './identity/identity.ts'
 import { createOidc, type Oidc } from './identity/oidc.ts'
 import { createSeal, type Seal } from './identity/seal.ts'
+import { createScriptRunner, recoverScripts, type ScriptRunner } from './scripts/runner.ts'
 import { openDatabase, type Database } from './store/database.ts'
 import { migrate } from './store/migrate.ts'
 import { peerReader, type Peer } from './config/peer.ts'
@@ -25,6 +26,8 @@ export interface App {
   catalogue: Catalogue
   /** Runs the agents; what cards ask of it, too. */
   supervisor: Supervisor
+  /** Runs scripts. */
+  scripts: ScriptRunner
   /** Where attachments are kept. */
   attachmentsDir: string
   peerOf(request: IncomingMessage): Peer
@@ -46,10 +49,12 @@ export async function createApp(config: ServerConfig): Promise<App> {
   const catalogue = createCatalogue(config.dataDir)
   const supervisor = createSupervisor({ config, db, catalogue, deviceGrants, revocations: identity })
   await recover(db, supervisor)
+  await recoverScripts(db)
+  const scripts = createScriptRunner(db)
   return {
-    config, db, outbox, identity, seal, deviceGrants, oidc, catalogue, supervisor, attachmentsDir, peerOf: peerReader(config),
+    config, db, outbox, identity, seal, deviceGrants, oidc, catalogue, supervisor, scripts, attachmentsDir, peerOf: peerReader(config),
     close: async () => {
-      await supervisor.stop()
+      await Promise.all([supervisor.stop(), scripts.stop()])
       outbox.close()
       identity.close()
       await deviceGrants.close()
