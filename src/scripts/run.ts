@@ -3,21 +3,20 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Problem } from '../contract/errors.ts'
 import { finish } from '../domain/scripts.ts'
 import { commandEnvironment } from '../process/environment.ts'
+import { readPaced } from '../process/pacedReading.ts'
+import { shellCommand } from '../process/shellCommand.ts'
 import { LaunchFailed, spawnTree, type Child, type Exit } from '../process/spawn.ts'
 import { stopTree } from '../process/stop.ts'
+import { createTextTail, type TextTail } from '../process/textTail.ts'
 import type { Database } from '../store/database.ts'
 import { insist } from '../store/insist.ts'
 import { setRunOutput, setRunPid, type OpenRun, type RunEnd } from '../store/scripts.ts'
-import { readPaced } from './pacedReading.ts'
-import { createTextTail, type TextTail } from './textTail.ts'
 
 const mostOutputBytes = 64 * 1024
 const saveEveryMs = 5000
 const termMs = 3000
 const lastWordsMs = 1000
 const retryMs = 1000
-/** What it prints to stdout and stderr comes in the order in which it was printed, as on a terminal, and the shell's own messages too. */
-const inOneStream = 'exec sh -c -- "$1" 2>&1'
 
 export type Log = (level: 'error' | 'warn' | 'info', message: string, fields?: Record<string, unknown>) => void
 /** What a run needs of the board. `url` is where its command reaches this server. */
@@ -89,7 +88,7 @@ async function perform(parts: RunParts, run: OpenRun, state: State): Promise<End
 }
 
 const launch = ({ db, url }: RunParts, { projectId, command, path }: OpenRun): Promise<Child> =>
-  spawnTree({ command: ['sh', '-c', inOneStream, 'sh', command], cwd: path, env: commandEnvironment({ url, projectId }), stdin: 'ignore', kind: 'script' }, db)
+  spawnTree({ command: shellCommand(command), cwd: path, env: commandEnvironment({ url, projectId }), stdin: 'ignore', kind: 'script' }, db)
 
 /** What a script leaves running in the background is ended with it. */
 const end = (parts: RunParts, run: OpenRun, child: Child): Promise<boolean> => stopTree(child, { termMs }).catch((error: unknown) => {
