@@ -67,12 +67,13 @@ async function serveApp(app: App, log: Log, unlock: () => void): Promise<Running
   const url = `http://${reachable(config.host)}:${port}`
   const timetable = startTimetable(app, log)
   app.supervisor.start(url, log)
+  app.monitors.start(url, log)
   app.scripts.start(url, log)
   leaveRuntime(config, { url, pid: process.pid, token: app.identity.localToken, version, startedAt: new Date().toISOString() })
   const stop = async () => {
     rmSync(runtimeFile(config.dataDir), { force: true })
     const closed = new Promise(resolve => server.close(resolve))
-    await Promise.all([timetable.stop(), app.supervisor.stop(), app.scripts.stop(), socket.close(), drain(server, closed)])
+    await Promise.all([timetable.stop(), app.supervisor.stop(), app.monitors.stop(), app.scripts.stop(), socket.close(), drain(server, closed)])
     await app.close()
     unlock()
   }

@@ -24,6 +24,7 @@ const daySecs = 24 * hourSecs
 /** Every periodic job of the server. */
 export const jobs = (app: App): Job[] => [
   { name: 'delete events that need not be kept', everySecs: 600, run: signal => repeat(signal, () => app.db.transaction(tx => app.outbox.prune(tx))) },
+  { name: 'compare monitors with what runs', everySecs: 1, run: () => app.monitors.look() },
   { name: 'end scripts that are gone', everySecs: 1, run: async () => app.scripts.check() },
   { name: 'forget idempotent answers after a day', everySecs: hourSecs, run: () => app.db.transaction(tx => forgetAnswers(tx, ago(tx, daySecs))) },
   { name: 'forget sign-in tokens a day after their end', everySecs: hourSecs, run: () => app.db.transaction(tx => forgetSignInTokens(tx, ago(tx, daySecs))) },

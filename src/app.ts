@@ -9,6 +9,7 @@ import { createDeviceGrants, type DeviceGrants } from './identity/deviceGrants.t
 import { createIdentity, type Identity } from './identity/identity.ts'
 import { createOidc, type Oidc } from './identity/oidc.ts'
 import { createSeal, type Seal } from './identity/seal.ts'
+import { createMonitors, recoverMonitors, type Monitors } from './monitors/monitors.ts'
 import { createScriptRunner, recoverScripts, type ScriptRunner } from './scripts/runner.ts'
 import { openDatabase, type Database } from './store/database.ts'
 import { migrate } from './store/migrate.ts'
@@ -26,6 +27,8 @@ export interface App {
   catalogue: Catalogue
   /** Runs the agents; what cards ask of it, too. */
   supervisor: Supervisor
+  /** Runs monitors. */
+  monitors: Monitors
   /** Runs scripts. */
   scripts: ScriptRunner
   /** Where attachments are kept. */
@@ -49,12 +52,14 @@ export async function createApp(config: ServerConfig): Promise<App> {
   const catalogue = createCatalogue(config.dataDir)
   const supervisor = createSupervisor({ config, db, catalogue, deviceGrants, revocations: identity })
   await recover(db, supervisor)
+  await recoverMonitors(db)
   await recoverScripts(db)
+  const monitors = createMonitors({ db, outbox, config })
   const scripts = createScriptRunner(db)
   return {
-    config, db, outbox, identity, seal, deviceGrants, oidc, catalogue, supervisor, scripts, attachmentsDir, peerOf: peerReader(config),
+    config, db, outbox, identity, seal, deviceGrants, oidc, catalogue, supervisor, monitors, scripts, attachmentsDir, peerOf: peerReader(config),
     close: async () => {
-      await Promise.all([supervisor.stop(), scripts.stop()])
+      await Promise.all([supervisor.stop(), monitors.stop(), scripts.stop()])
       outbox.close()
       identity.close()
       await deviceGrants.close()

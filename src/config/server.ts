@@ -24,6 +24,8 @@ export interface ServerConfig {
   maxAttachmentBytes: number
   /** How many agents work at once; more wait in a queue. */
   agentSlots: number
+  /** How long a run of a monitor may take. */
+  monitorTimeoutMs: number
   /** Requests a minute and API key on external routes (specification "Limits"). */
   externalRequestsPerMinute: number
   logLevel: 'error' | 'warn' | 'info'
@@ -31,7 +33,7 @@ export interface ServerConfig {
 }
 
 export const serverDefaults = {
-  host: '127.0.0.1', port: 4400, allowHosts: [], trustProxy: false, oauthClients: {}, projectRoots: [], maxAttachmentBytes: 50 * 1024 * 1024, agentSlots: 2 * availableParallelism(),
+  host: '127.0.0.1', port: 4400, allowHosts: [], trustProxy: false, oauthClients: {}, projectRoots: [], maxAttachmentBytes: 50 * 1024 * 1024, agentSlots: 2 * availableParallelism(), monitorTimeoutMs: 10 * 60_000,
   externalRequestsPerMinute: 100, logLevel: 'warn', clock: () => new Date(),
 } satisfies Partial<ServerConfig>
 

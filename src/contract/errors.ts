@@ -8,7 +8,7 @@ export const errors = {
   PATH_NOT_ABSOLUTE: [400, 'path must be absolute.'],
   PATH_NOT_FOUND: [400, 'path must be an existing folder.'],
   MONITOR_UNSANDBOXED_ACK_REQUIRED: [400, 'allowUnsandboxed must be true: the command runs with the server\'s own permissions.'],
-  MONITOR_COMMAND_INVALID: [400, 'command must be text of 1 to 4096 characters without NUL.'],
+  MONITOR_COMMAND_INVALID: [400, 'command must be text of 1 to 4096 characters, not blank and without NUL.'],
   MONITOR_INTERVAL_INVALID: [400, 'intervalSecs must be a whole number from 10 to 86400.'],
   MONITOR_DESCRIPTION_INVALID: [400, 'description must be text of at most 500 characters without NUL.'],
   MONITOR_CWD_INVALID: [400, 'cwd must be the absolute path of an existing folder.'],

@@ -2,8 +2,8 @@ import * as v from 'valibot'
 import { Count, Id, Time } from './fields.ts'
 import { agentOf, del, get, member, post, viewer } from './route.ts'
 
-/** A monitor's bounds (specification "Limits"). */
-export const monitorLimits = { leastIntervalSecs: 10, mostIntervalSecs: 86_400, mostCommandLength: 4096, mostDescriptionLength: 500, mostPerCard: 8 } as const
+/** A monitor's bounds (specification "Limits"). `mostAtOnce` are the runs that one server has at the same time. */
+export const monitorLimits = { leastIntervalSecs: 10, mostIntervalSecs: 86_400, mostCommandLength: 4096, mostDescriptionLength: 500, mostPerCard: 8, mostAtOnce: 8, mostOutputBytes: 4096 } as const
 
 export const MonitorStatus = v.picklist(['pending', 'running', 'ok', 'failing', 'error', 'timeout', 'paused'])
 export type MonitorStatus = v.InferOutput<typeof MonitorStatus>
