@@ -3,7 +3,7 @@ import type { UserRole } from '../src/contract/fields.ts'
 import type { ErrorCode } from '../src/contract/errors.ts'
 import type { Person, Place, World } from './authorizationWorld.ts'
 import { exampleOf, type Row } from './examples.ts'
-import { fileBody, refined } from './seed.ts'
+import { fileBody, monitored, refined } from './seed.ts'
 
 type Input = Record<string, unknown>
 
@@ -74,6 +74,7 @@ export const supplies: Record<string, (sending: Sending) => Promise<Input & { to
     await sending.place.client.cards.attachWorktree({ projectId: sending.place.projectId, cardId, path: sending.place.worktree })
     return { cardId }
   },
+  'monitors.deleteProject': async ({ world, place: { projectId, archivedCardId: cardId } }) => ({ monitorId: (await monitored(world.board, { projectId, cardId })).monitorId }),
   'preSessions.accept': newPreSession, 'preSessions.cancel': newPreSession,
   'panelStates.delete': async sending => {
     const { cardId } = await newCard(sending)

@@ -1,3 +1,5 @@
+import type { ErrorCode } from '../src/contract/errors.ts'
+
 /**
  * Who may call what. This is the expectation of authorization.test.ts, written by hand and not computed from
  * the contract, so that a wrong `who` in the contract fails. Each section says what a kind of routes answers to whom: `own` where the
@@ -9,7 +11,7 @@
  * The callers, who are columns:
  *   nobody     sends no token
  *   ended      any token or key that has expired, was signed out, revoked or rotated, whose password was reset, whose account is gone,
- *              that belongs to another server, that nobody made, or an agent's, which no route takes yet
+ *              that belongs to another server, or that nobody made, an agent's too
  *   stranger   an account that belongs to nothing
  *   viewer, member, manager   have that role in the project itself (a manager has the role admin), and do not belong to its organization
  *   crew, chief               member and admin of the organization, without a role in the project itself
@@ -28,7 +30,7 @@ export const cells = ['ok', '401', '403', '404'] as const
 export type Cell = (typeof cells)[number]
 
 /** `routes`: by the permission that an API key needs, or `none` where there is none. A route's name may be followed by what is special about the request. */
-export interface Section { about: string; own: string; foreign?: string; routes: Record<string, string> }
+export interface Section { about: string; own: string; foreign?: string; /** The code of 403 where it is not the usual one. */ refusal?: ErrorCode; routes: Record<string, string> }
 
 export const sections: Section[] = [
   {
@@ -103,6 +105,7 @@ export const sections: Section[] = [
     routes: {
       'projects.read': 'projects.get, projects.opened, projects.files',
       'boards.read': 'boards.list, columns.list',
+      'monitors.read': 'monitors.listProject',
       'cards.read': 'projects.stats, cards.list, cards.get, cards.getFlat, cards.status, cards.view, cards.getPipeline, attachments.list, attachments.download, server.socket',
       'agents.read': 'agents.get, agents.sessions, agents.history, agents.messages, agents.active, agents.slashCommands, agents.diff, preSessions.messages, assistant.get',
     },
@@ -136,7 +139,7 @@ export const sections: Section[] = [
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   404      403    ok     ok      ok   ok    ok    ok    ok    ok    403 403     403       403      403',
     foreign: '401   401   404      404    404    404     404  404   404   ok    ok    ok    403 403     403       403      403',
-    routes: { none: 'credentials.chooseForCard, agents.token' },
+    routes: { none: 'credentials.chooseForCard, agents.token, monitors.deleteProject' },
   },
   {
     about: 'who manages the project',
@@ -153,6 +156,14 @@ export const sections: Section[] = [
     routes: {
       none: `projects.update, projects.delete, members.add, members.update, members.remove, members.removeInvitation, credentials.choose, cards.attachWorktree, cards.detachWorktree`,
     },
+  },
+  {
+    about: 'agents of that card, who have no column',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   403      403    403    403     403  403   403   403   403   403   403 403     403       403      403',
+    foreign: '401   401   403      403    403    403     403  403   403   403   403   403   403 403     403       403      403',
+    refusal: 'AGENT_TOKEN_REQUIRED',
+    routes: { none: 'monitors.create, monitors.list, monitors.delete' },
   },
   {
     about: 'API keys that may see the project',
@@ -181,7 +192,8 @@ export const sections: Section[] = [
  */
 export const inPath: Record<string, string> = {
   boardId: 'BOARD_NOT_FOUND', columnId: 'COLUMN_NOT_FOUND', cardId: 'CARD_NOT_FOUND', userId: 'MEMBER_NOT_FOUND', email: 'INVITATION_NOT_FOUND', sessionId: 'PRE_SESSION_NOT_FOUND',
-  'panelStates.delete cardId': 'PANEL_STATE_NOT_FOUND',
+  'panelStates.delete cardId': 'PANEL_STATE_NOT_FOUND', monitorId: 'MONITOR_NOT_FOUND',
+  'monitors.create cardId': 'AGENT_TOKEN_REQUIRED', 'monitors.list cardId': 'AGENT_TOKEN_REQUIRED', 'monitors.delete cardId': 'AGENT_TOKEN_REQUIRED', 'monitors.delete monitorId': 'AGENT_TOKEN_REQUIRED',
 }
 
 /**

@@ -12,7 +12,7 @@ type Examples = { [Resource in keyof Contract]: { [Name in keyof Contract[Resour
 
 /** An input that each row answers with success on fresh seeds. A new row without one is a type error here. */
 export const examples = (seed: Seed): Examples => {
-  const { projectId, boardId, otherBoardId, columnId, activeColumnId, doneColumnId, emptyColumnId, cardId, archivedCardId, deletedCardId, attachmentId, keyId, templateId, organizationId, credentialId, grantId, sessionId, memberId, strangerEmail, invitedEmail } = seed
+  const { projectId, boardId, otherBoardId, columnId, activeColumnId, doneColumnId, emptyColumnId, cardId, archivedCardId, deletedCardId, attachmentId, keyId, templateId, organizationId, credentialId, grantId, sessionId, monitorId, memberId, strangerEmail, invitedEmail } = seed
   const card = { projectId, cardId }
   return {
     server: { health: {}, ready: {}, home: {}, openapi: {}, docs: {}, socket: {} },
@@ -74,6 +74,10 @@ export const examples = (seed: Seed): Examples => {
       start: { projectId, cardId }, send: { projectId, sessionId, content: 'In Rust' }, accept: { projectId, sessionId }, cancel: { projectId, sessionId }, messages: { projectId, sessionId },
     },
     assistant: { get: { projectId }, send: { projectId, content: 'What is left to do?' } },
+    monitors: {
+      create: { ...card, command: 'sleep 60', intervalSecs: 60, description: 'Sleeps', cwd: seed.path, allowUnsandboxed: true }, list: { projectId, cardId: archivedCardId }, delete: { projectId, cardId: archivedCardId, monitorId },
+      listProject: { projectId }, deleteProject: { projectId, monitorId },
+    },
     mcp: { call: { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} } },
     external: {
       boards: { projectId }, list: { projectId, columnId: Number(columnId), status: 'idle', label: 'x', limit: 10, cursor: 0 }, create: { projectId, title: 'Made outside', prompt: 'p', columnId: Number(columnId), useWorktree: false }, get: card, stats: { projectId },
@@ -88,8 +92,8 @@ export const exampleOf = (row: Row, seed: Seed): Record<string, unknown> => {
   return (examples(seed) as unknown as Record<string, Record<string, Record<string, unknown>>>)[resource]![name]!
 }
 
-/** Whoever the row is open to: the API key on external routes, else the account. */
-export const tokenFor = ({ route }: Row, seed: Seed): string => route.who.kind === 'key' ? seed.apiKey : seed.token
+/** Whoever the row is open to: the API key on external routes, the agent on its own, else the account. */
+export const tokenFor = ({ route }: Row, seed: Seed): string => route.who.kind === 'key' ? seed.apiKey : route.who.kind === 'agent' ? seed.agentToken : seed.token
 
 export const sendsBody = ({ method }: Route): boolean => method !== 'GET' && method !== 'DELETE'
 

@@ -3,7 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { permissions } from '../src/contract/route.ts'
+import { mintAgentToken } from '../src/identity/agentTokens.ts'
 import { insertCredential, setAuthorization } from '../src/store/credentials.ts'
+import { insertMonitor, updateMonitor } from '../src/store/monitors.ts'
 import { insertSession, updateSession } from '../src/store/sessions.ts'
 import { insertUser } from '../src/store/users.ts'
 import { fixture } from './agents/agent.ts'
@@ -36,6 +38,9 @@ export interface Seed {
   grantId: string
   /** A pre-session of the card whose agent waits for an answer. */
   sessionId: string
+  /** A monitor of the archived card, which rests, and an agent token of that card. */
+  monitorId: string
+  agentToken: string
   /** An account that belongs to the project and to the organization; empty on a board without users. */
   memberId: string
   /** The address of an account that belongs to neither, and one without an account that is invited to the project. */
@@ -85,7 +90,7 @@ export async function seed(board: TestBoard, token = board.token): Promise<Seed>
   ])
   return {
     token, apiKey, path, worktree, projectId, boardId, otherBoardId, columnId, activeColumnId, doneColumnId, emptyColumnId, cardId,
-    archivedCardId: archived.id, deletedCardId: deleted.id, attachmentId: attachment.body.data.id, keyId, templateId, organizationId, credentialId, grantId, sessionId: await refined(board, { projectId, cardId }), ...people,
+    archivedCardId: archived.id, deletedCardId: deleted.id, attachmentId: attachment.body.data.id, keyId, templateId, organizationId, credentialId, grantId, sessionId: await refined(board, { projectId, cardId }), ...await monitored(board, { projectId, cardId: archived.id }), ...people,
   }
 }
 
@@ -117,6 +122,13 @@ export const refined = (board: TestBoard, { projectId, cardId }: Pick<Seed, 'pro
   const id = await insertSession(tx, { projectId: Number(projectId), cardId: Number(cardId), purpose: 'pre', agent: 'fixture', status: 'completed', prompt: 'Refine it' })
   await updateSession(tx, id, { summary: 'Do it well', endedAt: tx.now })
   return String(id)
+})
+
+/** A monitor that rests, and an agent token of its card. */
+export const monitored = (board: TestBoard, { projectId, cardId }: Pick<Seed, 'projectId' | 'cardId'>): Promise<Pick<Seed, 'monitorId' | 'agentToken'>> => board.server.app.db.transaction(async tx => {
+  const id = await insertMonitor(tx, { projectId: Number(projectId), cardId: Number(cardId), command: 'true', intervalSecs: 60, description: null, cwd: '/' })
+  await updateMonitor(tx, id, { status: 'paused', nextRunAt: null })
+  return { monitorId: String(id), agentToken: (await mintAgentToken(tx, { cardId: Number(cardId), ttlSecs: 3600 })).token }
 })
 
 async function attach(board: TestBoard, { token, projectId, cardId }: Pick<Seed, 'token' | 'projectId' | 'cardId'>): Promise<Reply> {
