@@ -54,6 +54,8 @@ export async function startServer(config: ServerConfig, log: Log): Promise<Runni
 async function serveApp(app: App, log: Log, unlock: () => void): Promise<RunningServer> {
   const { config } = app
   const socket = createSocket(app, log)
+  // Before the first request, so that no event is committed that its reader does not know of.
+  app.webhooks.start(log)
   const listener = await listen(toNodeHandler(createHttp(app, log)), {
     hostname: config.host, port: { port: config.port, random: config.port === 0, ...noOtherPorts }, public: !isLoopbackHost(config.host),
     showURL: false, qr: false, autoClose: false, isProd: true, isTest: false, open: false, clipboard: false, ws: false,
@@ -73,7 +75,7 @@ async function serveApp(app: App, log: Log, unlock: () => void): Promise<Running
   const stop = async () => {
     rmSync(runtimeFile(config.dataDir), { force: true })
     const closed = new Promise(resolve => server.close(resolve))
-    await Promise.all([timetable.stop(), app.supervisor.stop(), app.monitors.stop(), app.scripts.stop(), socket.close(), drain(server, closed)])
+    await Promise.all([timetable.stop(), app.supervisor.stop(), app.monitors.stop(), app.scripts.stop(), app.webhooks.stop(), socket.close(), drain(server, closed)])
     await app.close()
     unlock()
   }

@@ -11,9 +11,11 @@ import { createOidc, type Oidc } from './identity/oidc.ts'
 import { createSeal, type Seal } from './identity/seal.ts'
 import { createMonitors, recoverMonitors, type Monitors } from './monitors/monitors.ts'
 import { createScriptRunner, recoverScripts, type ScriptRunner } from './scripts/runner.ts'
+import { createTargets } from './outside/targets.ts'
 import { openDatabase, type Database } from './store/database.ts'
 import { migrate } from './store/migrate.ts'
 import { peerReader, type Peer } from './config/peer.ts'
+import { createWebhooks, type Webhooks } from './webhooks/webhooks.ts'
 
 /** The board, wired: what handlers are given. */
 export interface App {
@@ -31,6 +33,8 @@ export interface App {
   monitors: Monitors
   /** Runs scripts. */
   scripts: ScriptRunner
+  /** Tells receivers what happens. */
+  webhooks: Webhooks
   /** Where attachments are kept. */
   attachmentsDir: string
   peerOf(request: IncomingMessage): Peer
@@ -56,10 +60,13 @@ export async function createApp(config: ServerConfig): Promise<App> {
   await recoverScripts(db)
   const monitors = createMonitors({ db, outbox, config })
   const scripts = createScriptRunner(db)
+  const targets = createTargets({ allowPrivate: config.allowPrivateWebhooks, lookup: config.lookup })
+  const webhooks = createWebhooks({ db, outbox, seal, config, targets })
   return {
-    config, db, outbox, identity, seal, deviceGrants, oidc, catalogue, supervisor, monitors, scripts, attachmentsDir, peerOf: peerReader(config),
+    config, db, outbox, identity, seal, deviceGrants, oidc, catalogue, supervisor, monitors, scripts, webhooks, attachmentsDir, peerOf: peerReader(config),
     close: async () => {
-      await Promise.all([supervisor.stop(), monitors.stop(), scripts.stop()])
+      await Promise.all([supervisor.stop(), monitors.stop(), scripts.stop(), webhooks.stop()])
+      await targets.close()
       outbox.close()
       identity.close()
       await deviceGrants.close()
