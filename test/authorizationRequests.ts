@@ -3,7 +3,7 @@ import type { UserRole } from '../src/contract/fields.ts'
 import type { ErrorCode } from '../src/contract/errors.ts'
 import type { Person, Place, World } from './authorizationWorld.ts'
 import { exampleOf, type Row } from './examples.ts'
-import { fileBody, monitored, refined } from './seed.ts'
+import { fileBody, hooked, monitored, refined } from './seed.ts'
 
 type Input = Record<string, unknown>
 
@@ -75,6 +75,7 @@ export const supplies: Record<string, (sending: Sending) => Promise<Input & { to
     return { cardId }
   },
   'monitors.deleteProject': async ({ world, place: { projectId, archivedCardId: cardId } }) => ({ monitorId: (await monitored(world.board, { projectId, cardId })).monitorId }),
+  'webhooks.delete': ({ place: { client, projectId } }) => hooked(client, projectId),
   'preSessions.accept': newPreSession, 'preSessions.cancel': newPreSession,
   'panelStates.delete': async sending => {
     const { cardId } = await newCard(sending)

@@ -125,6 +125,7 @@ export const sections: Section[] = [
     routes: {
       'boards.write': 'boards.create, boards.reorder, boards.update, columns.create, columns.reorder, columns.update, columns.delete',
       'cards.create': 'cards.create',
+      'webhooks.read': 'webhooks.list, webhooks.deliveries',
       'cards.update': 'projects.markAllRead, cards.update, cards.setAutoMode, cards.setPipeline, attachments.create, attachments.delete',
       'cards.move': 'cards.move, cards.complete',
       'cards.delete': 'cards.delete, cards.restore, columns.clear',
@@ -146,7 +147,7 @@ export const sections: Section[] = [
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   404      403    403    ok      403  ok    ok    ok    ok    ok    ok  403     403       ok       ok',
     foreign: '401   401   404      404    404    404     404  404   404   ok    ok    ok    404 403     404       404      ok',
-    routes: { 'boards.write': 'boards.delete' },
+    routes: { 'boards.write': 'boards.delete', 'webhooks.write': 'webhooks.create, webhooks.update, webhooks.delete, webhooks.rotate, webhooks.test, webhooks.redeliver' },
   },
   {
     about: 'who manages the project, and no API key',
@@ -192,7 +193,7 @@ export const sections: Section[] = [
  */
 export const inPath: Record<string, string> = {
   boardId: 'BOARD_NOT_FOUND', columnId: 'COLUMN_NOT_FOUND', cardId: 'CARD_NOT_FOUND', userId: 'MEMBER_NOT_FOUND', email: 'INVITATION_NOT_FOUND', sessionId: 'PRE_SESSION_NOT_FOUND',
-  'panelStates.delete cardId': 'PANEL_STATE_NOT_FOUND', monitorId: 'MONITOR_NOT_FOUND',
+  'panelStates.delete cardId': 'PANEL_STATE_NOT_FOUND', monitorId: 'MONITOR_NOT_FOUND', webhookId: 'WEBHOOK_NOT_FOUND', deliveryId: 'DELIVERY_NOT_FOUND',
   'monitors.create cardId': 'AGENT_TOKEN_REQUIRED', 'monitors.list cardId': 'AGENT_TOKEN_REQUIRED', 'monitors.delete cardId': 'AGENT_TOKEN_REQUIRED', 'monitors.delete monitorId': 'AGENT_TOKEN_REQUIRED',
 }
 

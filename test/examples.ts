@@ -12,7 +12,7 @@ type Examples = { [Resource in keyof Contract]: { [Name in keyof Contract[Resour
 
 /** An input that each row answers with success on fresh seeds. A new row without one is a type error here. */
 export const examples = (seed: Seed): Examples => {
-  const { projectId, boardId, otherBoardId, columnId, activeColumnId, doneColumnId, emptyColumnId, cardId, archivedCardId, deletedCardId, attachmentId, keyId, templateId, organizationId, credentialId, grantId, sessionId, monitorId, memberId, strangerEmail, invitedEmail } = seed
+  const { projectId, boardId, otherBoardId, columnId, activeColumnId, doneColumnId, emptyColumnId, cardId, archivedCardId, deletedCardId, attachmentId, keyId, templateId, organizationId, credentialId, grantId, sessionId, monitorId, webhookId, deliveryId, memberId, strangerEmail, invitedEmail } = seed
   const card = { projectId, cardId }
   return {
     server: { health: {}, ready: {}, home: {}, openapi: {}, docs: {}, socket: {} },
@@ -78,7 +78,12 @@ export const examples = (seed: Seed): Examples => {
       create: { ...card, command: 'sleep 60', intervalSecs: 60, description: 'Sleeps', cwd: seed.path, allowUnsandboxed: true }, list: { projectId, cardId: archivedCardId }, delete: { projectId, cardId: archivedCardId, monitorId },
       listProject: { projectId }, deleteProject: { projectId, monitorId },
     },
+    webhooks: {
+      list: { projectId }, create: { projectId, url: 'http://127.0.0.1:1/made', events: ['card.moved', 'card.created'], enabled: false, description: 'Made' }, update: { projectId, webhookId, url: 'http://127.0.0.1:1/changed', events: ['card.moved'], enabled: true, description: null },
+      delete: { projectId, webhookId }, rotate: { projectId, webhookId }, test: { projectId, webhookId }, deliveries: { projectId, webhookId, status: 'pending', limit: 10, cursor: 999_999 }, redeliver: { projectId, webhookId, deliveryId },
+    },
     mcp: { call: { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} } },
+    notifications: { get: {}, set: { agentCompleted: true, agentFailed: true, agentWaiting: false, monitorFailing: true, webhookUrl: 'https://203.0.113.7/hook', desktop: false, sound: true } },
     external: {
       boards: { projectId }, list: { projectId, columnId: Number(columnId), status: 'idle', label: 'x', limit: 10, cursor: 0 }, create: { projectId, title: 'Made outside', prompt: 'p', columnId: Number(columnId), useWorktree: false }, get: card, stats: { projectId },
       move: { ...card, targetColumnId: Number(activeColumnId), position: 0 }, archive: card, cancelAgent: card,

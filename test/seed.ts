@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Client } from '../src/client/index.ts'
 import { permissions } from '../src/contract/route.ts'
 import { mintAgentToken } from '../src/identity/agentTokens.ts'
 import { insertCredential, setAuthorization } from '../src/store/credentials.ts'
@@ -41,6 +42,9 @@ export interface Seed {
   /** A monitor of the archived card, which rests, and an agent token of that card. */
   monitorId: string
   agentToken: string
+  /** A webhook that nobody receives, and a delivery of it. */
+  webhookId: string
+  deliveryId: string
   /** An account that belongs to the project and to the organization; empty on a board without users. */
   memberId: string
   /** The address of an account that belongs to neither, and one without an account that is invited to the project. */
@@ -90,7 +94,7 @@ export async function seed(board: TestBoard, token = board.token): Promise<Seed>
   ])
   return {
     token, apiKey, path, worktree, projectId, boardId, otherBoardId, columnId, activeColumnId, doneColumnId, emptyColumnId, cardId,
-    archivedCardId: archived.id, deletedCardId: deleted.id, attachmentId: attachment.body.data.id, keyId, templateId, organizationId, credentialId, grantId, sessionId: await refined(board, { projectId, cardId }), ...await monitored(board, { projectId, cardId: archived.id }), ...people,
+    archivedCardId: archived.id, deletedCardId: deleted.id, attachmentId: attachment.body.data.id, keyId, templateId, organizationId, credentialId, grantId, sessionId: await refined(board, { projectId, cardId }), ...await monitored(board, { projectId, cardId: archived.id }), ...await hooked(client, projectId), ...people,
   }
 }
 
@@ -130,6 +134,12 @@ export const monitored = (board: TestBoard, { projectId, cardId }: Pick<Seed, 'p
   await updateMonitor(tx, id, { status: 'paused', nextRunAt: null })
   return { monitorId: String(id), agentToken: (await mintAgentToken(tx, { cardId: Number(cardId), ttlSecs: 3600 })).token }
 })
+
+/** A webhook to a port where nobody listens, and its test. */
+export async function hooked(client: Client, projectId: string): Promise<Pick<Seed, 'webhookId' | 'deliveryId'>> {
+  const { id: webhookId } = await client.webhooks.create({ projectId, url: 'http://127.0.0.1:1/hook', events: ['board.reordered'] })
+  return { webhookId, deliveryId: (await client.webhooks.test({ projectId, webhookId })).id }
+}
 
 async function attach(board: TestBoard, { token, projectId, cardId }: Pick<Seed, 'token' | 'projectId' | 'cardId'>): Promise<Reply> {
   const reply = await board.request('POST', `/api/projects/${projectId}/cards/${cardId}/attachments`, { token, ...fileBody() })
