@@ -56,6 +56,7 @@ async function serveApp(app: App, log: Log, unlock: () => void): Promise<Running
   const socket = createSocket(app, log)
   // Before the first request, so that no event is committed that its reader does not know of.
   app.webhooks.start(log)
+  app.notifier.start(log)
   const listener = await listen(toNodeHandler(createHttp(app, log)), {
     hostname: config.host, port: { port: config.port, random: config.port === 0, ...noOtherPorts }, public: !isLoopbackHost(config.host),
     showURL: false, qr: false, autoClose: false, isProd: true, isTest: false, open: false, clipboard: false, ws: false,

@@ -10,6 +10,7 @@ import { createIdentity, type Identity } from './identity/identity.ts'
 import { createOidc, type Oidc } from './identity/oidc.ts'
 import { createSeal, type Seal } from './identity/seal.ts'
 import { createMonitors, recoverMonitors, type Monitors } from './monitors/monitors.ts'
+import { createNotifier, type Notifier } from './notifications/notifier.ts'
 import { createScriptRunner, recoverScripts, type ScriptRunner } from './scripts/runner.ts'
 import { createTargets } from './outside/targets.ts'
 import { openDatabase, type Database } from './store/database.ts'
@@ -35,6 +36,8 @@ export interface App {
   scripts: ScriptRunner
   /** Tells receivers what happens. */
   webhooks: Webhooks
+  /** Tells people what they want to hear of. */
+  notifier: Notifier
   /** Where attachments are kept. */
   attachmentsDir: string
   peerOf(request: IncomingMessage): Peer
@@ -62,10 +65,11 @@ export async function createApp(config: ServerConfig): Promise<App> {
   const scripts = createScriptRunner(db)
   const targets = createTargets({ allowPrivate: config.allowPrivateWebhooks, lookup: config.lookup })
   const webhooks = createWebhooks({ db, outbox, seal, config, targets })
+  const notifier = createNotifier({ db, outbox, webhooks })
   return {
-    config, db, outbox, identity, seal, deviceGrants, oidc, catalogue, supervisor, monitors, scripts, webhooks, attachmentsDir, peerOf: peerReader(config),
+    config, db, outbox, identity, seal, deviceGrants, oidc, catalogue, supervisor, monitors, scripts, webhooks, notifier, attachmentsDir, peerOf: peerReader(config),
     close: async () => {
-      await Promise.all([supervisor.stop(), monitors.stop(), scripts.stop(), webhooks.stop()])
+      await Promise.all([supervisor.stop(), monitors.stop(), scripts.stop(), notifier.stop(), webhooks.stop()])
       await targets.close()
       outbox.close()
       identity.close()

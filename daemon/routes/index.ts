@@ -15,6 +15,7 @@ import { keysRoutes } from './keys.ts'
 import { mcpRoutes } from './mcp.ts'
 import { membersRoutes } from './members.ts'
 import { monitorsRoutes } from './monitors.ts'
+import { notificationsRoutes } from './notifications.ts'
 import { oidcRoutes } from './oidc.ts'
 import { organizationsRoutes } from './organizations.ts'
 import { panelStatesRoutes } from './panelStates.ts'
@@ -31,5 +32,5 @@ import { webhooksRoutes } from './webhooks.ts'
 export const handlers = (app: App): { [Resource in keyof Contract]: Handlers<Contract[Resource]> } => ({
   server: serverRoutes(app), auth: authRoutes(app), users: usersRoutes(app), keys: keysRoutes(app), organizations: organizationsRoutes(app), members: membersRoutes(app), projects: projectsRoutes(app), boards: boardsRoutes(app),
   columns: columnsRoutes(app), templates: templatesRoutes(app), cards: cardsRoutes(app), attachments: attachmentsRoutes(app), panelStates: panelStatesRoutes(app), settings: settingsRoutes(app), oidc: oidcRoutes(app), credentials: credentialsRoutes(app),
-  agents: { ...agentReads(app), ...agentWrites(app) }, preSessions: preSessionsRoutes(app), assistant: assistantRoutes(app), mcp: mcpRoutes(app), monitors: monitorsRoutes(app), scripts: scriptsRoutes(app), webhooks: webhooksRoutes(app), external: externalRoutes(app),
+  agents: { ...agentReads(app), ...agentWrites(app) }, preSessions: preSessionsRoutes(app), assistant: assistantRoutes(app), mcp: mcpRoutes(app), monitors: monitorsRoutes(app), scripts: scriptsRoutes(app), webhooks: webhooksRoutes(app), notifications: notificationsRoutes(app), external: externalRoutes(app),
 })

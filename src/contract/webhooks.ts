@@ -1,12 +1,11 @@
 import * as v from 'valibot'
 import { events, type EventType } from './events.ts'
-import { Count, Id, limit, queryInteger, text, Time } from './fields.ts'
+import { Count, Id, limit, queryInteger, text, Time, WebhookUrl } from './fields.ts'
 import { del, get, manager, member, patch, post } from './route.ts'
 
 /** What a webhook may ask for: every event of a project while it is there. Its creation comes before its webhooks, which go with it. */
 export const webhookEvents = (Object.keys(events) as EventType[]).filter(type => type !== 'notification' && type !== 'project.created' && type !== 'project.deleted')
 const EventTypes = v.pipe(v.array(v.picklist(webhookEvents, 'must be the type of an event')), v.minLength(1, 'must name at least one event'), v.maxLength(webhookEvents.length), v.transform(types => [...new Set(types)]))
-export const WebhookUrl = v.pipe(text(1, 2000), v.url('must be a URL'), v.regex(/^https?:\/\//i, 'must begin with https:// or http://'), v.check(url => !URL.canParse(url) || new URL(url).username + new URL(url).password === '', 'must not hold a name or password'))
 
 export const Webhook = v.object({ id: Id, projectId: Id, url: v.string(), events: v.array(v.string()), enabled: v.boolean(), description: v.nullable(v.string()), disabledReason: v.nullable(v.string()), createdAt: Time, updatedAt: Time })
 /** The secret verifies signatures (Standard Webhooks 1.0). It is shown once. */
