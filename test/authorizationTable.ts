@@ -44,7 +44,7 @@ export const sections: Section[] = [
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   ok       ok     ok     ok      ok   ok    ok    ok    ok    ok    403 403     403       403      403',
     routes: {
-      none: `auth.me, auth.logout, users.search, settings.getUser, settings.setUser, settings.getShortcuts, settings.setShortcuts, settings.getContextRelay, agents.providers, mcp.call, projects.create, projects.list, projects.reorder, organizations.create, organizations.list,
+      none: `auth.me, auth.logout, users.search, settings.getUser, settings.setUser, settings.getShortcuts, settings.setShortcuts, settings.getContextRelay, notifications.get, notifications.set, agents.providers, mcp.call, projects.create, projects.list, projects.reorder, organizations.create, organizations.list,
         keys.create, keys.list, credentials.create, credentials.list, credentials.initOauth, templates.create, templates.list`,
     },
   },
@@ -107,6 +107,7 @@ export const sections: Section[] = [
       'boards.read': 'boards.list, columns.list',
       'monitors.read': 'monitors.listProject',
       'cards.read': 'projects.stats, cards.list, cards.get, cards.getFlat, cards.status, cards.view, cards.getPipeline, attachments.list, attachments.download, server.socket',
+      'scripts.read': 'scripts.list, scripts.status',
       'agents.read': 'agents.get, agents.sessions, agents.history, agents.messages, agents.active, agents.slashCommands, agents.diff, preSessions.messages, assistant.get',
     },
   },
@@ -130,6 +131,8 @@ export const sections: Section[] = [
       'cards.move': 'cards.move, cards.complete',
       'cards.delete': 'cards.delete, cards.restore, columns.clear',
       'agents.archive': 'cards.archive, cards.unarchive',
+      'scripts.write': 'scripts.create, scripts.reorder, scripts.update, scripts.delete',
+      'scripts.run': 'scripts.run, scripts.cancel',
       'pipelines.trigger': 'cards.activate, agents.approveAuto',
       'agents.cancel': 'agents.cancel',
       'agents.run': 'agents.send, agents.retry, agents.relaunch, agents.relay, agents.approvePlan, agents.summary, agents.merge, preSessions.start, preSessions.send, preSessions.accept, preSessions.cancel, assistant.send',
@@ -193,7 +196,7 @@ export const sections: Section[] = [
  */
 export const inPath: Record<string, string> = {
   boardId: 'BOARD_NOT_FOUND', columnId: 'COLUMN_NOT_FOUND', cardId: 'CARD_NOT_FOUND', userId: 'MEMBER_NOT_FOUND', email: 'INVITATION_NOT_FOUND', sessionId: 'PRE_SESSION_NOT_FOUND',
-  'panelStates.delete cardId': 'PANEL_STATE_NOT_FOUND', monitorId: 'MONITOR_NOT_FOUND', webhookId: 'WEBHOOK_NOT_FOUND', deliveryId: 'DELIVERY_NOT_FOUND',
+  'panelStates.delete cardId': 'PANEL_STATE_NOT_FOUND', monitorId: 'MONITOR_NOT_FOUND', webhookId: 'WEBHOOK_NOT_FOUND', deliveryId: 'DELIVERY_NOT_FOUND', scriptId: 'SCRIPT_NOT_FOUND',
   'monitors.create cardId': 'AGENT_TOKEN_REQUIRED', 'monitors.list cardId': 'AGENT_TOKEN_REQUIRED', 'monitors.delete cardId': 'AGENT_TOKEN_REQUIRED', 'monitors.delete monitorId': 'AGENT_TOKEN_REQUIRED',
 }
 
@@ -216,6 +219,8 @@ export const inFields: Record<string, [chief: string, superAdmin: string]> = {
   'columns.list boardId': ['BOARD_NOT_FOUND', 'BOARD_NOT_FOUND'],
   'columns.create boardId': ['BOARD_NOT_FOUND', 'BOARD_NOT_FOUND'],
   'columns.reorder ids': ['COLUMN_NOT_FOUND', 'COLUMN_NOT_FOUND'],
+  'scripts.reorder ids': ['INVALID_ORDER', 'INVALID_ORDER'],
+  'scripts.status scriptId': ['SCRIPT_NOT_FOUND', 'SCRIPT_NOT_FOUND'],
   'cards.list boardId': ['empty', 'empty'],
   'cards.list columnId': ['empty', 'empty'],
   'cards.create projectId': ['PROJECT_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT'],

@@ -12,7 +12,7 @@ type Examples = { [Resource in keyof Contract]: { [Name in keyof Contract[Resour
 
 /** An input that each row answers with success on fresh seeds. A new row without one is a type error here. */
 export const examples = (seed: Seed): Examples => {
-  const { projectId, boardId, otherBoardId, columnId, activeColumnId, doneColumnId, emptyColumnId, cardId, archivedCardId, deletedCardId, attachmentId, keyId, templateId, organizationId, credentialId, grantId, sessionId, monitorId, webhookId, deliveryId, memberId, strangerEmail, invitedEmail } = seed
+  const { projectId, boardId, otherBoardId, columnId, activeColumnId, doneColumnId, emptyColumnId, cardId, archivedCardId, deletedCardId, attachmentId, keyId, templateId, organizationId, credentialId, grantId, sessionId, monitorId, webhookId, deliveryId, scriptId, memberId, strangerEmail, invitedEmail } = seed
   const card = { projectId, cardId }
   return {
     server: { health: {}, ready: {}, home: {}, openapi: {}, docs: {}, socket: {} },
@@ -83,7 +83,11 @@ export const examples = (seed: Seed): Examples => {
       delete: { projectId, webhookId }, rotate: { projectId, webhookId }, test: { projectId, webhookId }, deliveries: { projectId, webhookId, status: 'pending', limit: 10, cursor: 999_999 }, redeliver: { projectId, webhookId, deliveryId },
     },
     mcp: { call: { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} } },
-    notifications: { get: {}, set: { agentCompleted: true, agentFailed: true, agentWaiting: false, monitorFailing: true, webhookUrl: 'https://203.0.113.7/hook', desktop: false, sound: true } },
+    scripts: {
+      list: { projectId }, create: { projectId, name: 'Test', command: 'npm test' }, reorder: { projectId, ids: [scriptId] }, status: { projectId, scriptId, since: 10 }, update: { projectId, scriptId, name: 'Tests', command: 'npm run test' },
+      delete: { projectId, scriptId }, run: { projectId, scriptId }, cancel: { projectId, scriptId },
+    },
+    notifications: { get: {}, set: { agentCompleted: true, agentFailed: true, agentWaiting: false, monitorFailing: true, webhookUrl: 'http://127.0.0.1:1/mine', desktop: false, sound: true } },
     external: {
       boards: { projectId }, list: { projectId, columnId: Number(columnId), status: 'idle', label: 'x', limit: 10, cursor: 0 }, create: { projectId, title: 'Made outside', prompt: 'p', columnId: Number(columnId), useWorktree: false }, get: card, stats: { projectId },
       move: { ...card, targetColumnId: Number(activeColumnId), position: 0 }, archive: card, cancelAgent: card,

@@ -45,6 +45,8 @@ export interface Seed {
   /** A webhook that nobody receives, and a delivery of it. */
   webhookId: string
   deliveryId: string
+  /** A script that takes its time, and never ran. */
+  scriptId: string
   /** An account that belongs to the project and to the organization; empty on a board without users. */
   memberId: string
   /** The address of an account that belongs to neither, and one without an account that is invited to the project. */
@@ -94,7 +96,8 @@ export async function seed(board: TestBoard, token = board.token): Promise<Seed>
   ])
   return {
     token, apiKey, path, worktree, projectId, boardId, otherBoardId, columnId, activeColumnId, doneColumnId, emptyColumnId, cardId,
-    archivedCardId: archived.id, deletedCardId: deleted.id, attachmentId: attachment.body.data.id, keyId, templateId, organizationId, credentialId, grantId, sessionId: await refined(board, { projectId, cardId }), ...await monitored(board, { projectId, cardId: archived.id }), ...await hooked(client, projectId), ...people,
+    archivedCardId: archived.id, deletedCardId: deleted.id, attachmentId: attachment.body.data.id, keyId, templateId, organizationId, credentialId, grantId, sessionId: await refined(board, { projectId, cardId }), ...await monitored(board, { projectId, cardId: archived.id }), ...await hooked(client, projectId),
+    scriptId: (await client.scripts.create({ projectId, name: 'Seeded', command: 'sleep 60' })).id, ...people,
   }
 }
 
