@@ -117,8 +117,8 @@ describe('the table', () => {
     for (const [code, [status, message]] of Object.entries(errors)) expect([code, status, message]).toEqual([expect.stringMatching(/^[A-Z_]+$/), expect.toSatisfy((it: number) => it >= 400 && it < 600), expect.stringMatching(/^\w.*\.$/)])
   })
 
-  it('tells by events of each type that it declares, save those that agents at work tell', () => {
-    const told = new Set<EventType>(rows.flatMap(({ route }) => route.emits ?? []).concat('agent.tool', 'agent.plan', 'agent.permission', 'agent.usage'))
+  it('tells by events of each type that it declares, save those that work in the background tells', () => {
+    const told = new Set<EventType>(rows.flatMap(({ route }) => route.emits ?? []).concat('agent.tool', 'agent.plan', 'agent.permission', 'agent.usage', 'monitor.updated', 'notification'))
     expect([...told].sort()).toEqual(Object.keys(events).sort())
   })
 })
