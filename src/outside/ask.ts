@@ -5,8 +5,8 @@ const timeLimitMs = 10_000
 const mostBytes = 256 * 1024
 
 export interface OutsideRequest { method?: 'GET' | 'POST'; headers?: Record<string, string>; body?: string; signal?: AbortSignal }
-/** How far an answer is waited for and read, and who makes the connection. */
-export interface OutsideLimits { timeLimitMs?: number; mostBytes?: number; dispatcher?: Dispatcher }
+/** How far an answer is waited for and read, whether one whose body breaks off is an answer, and who makes the connection. */
+export interface OutsideLimits { timeLimitMs?: number; mostBytes?: number; takesPart?: boolean; dispatcher?: Dispatcher }
 export interface OutsideAnswer { status: number; headers: Record<string, string>; text: string }
 
 /**
@@ -20,16 +20,20 @@ export async function askOutside(url: string, { method = 'GET', headers = {}, bo
   const answer = await request(url, {
     method, headers: { accept: 'application/json', 'user-agent': `board/${version}`, ...headers }, body, signal: AbortSignal.any(ends), ...(limits.dispatcher && { dispatcher: limits.dispatcher }),
   })
-  return { status: answer.statusCode, headers: plain(answer.headers), text: await readStart(answer.body, limits.mostBytes ?? mostBytes) }
+  return { status: answer.statusCode, headers: plain(answer.headers), text: await readStart(answer.body, limits) }
 }
 
-async function readStart(body: AsyncIterable<Buffer>, most: number): Promise<string> {
+async function readStart(body: AsyncIterable<Buffer>, { mostBytes: most = mostBytes, takesPart = false }: OutsideLimits): Promise<string> {
   const chunks: Buffer[] = []
   let size = 0
-  for await (const chunk of body) {
-    chunks.push(chunk)
-    size += chunk.length
-    if (size >= most) break
+  try {
+    for await (const chunk of body) {
+      chunks.push(chunk)
+      size += chunk.length
+      if (size >= most) break
+    }
+  } catch (error) {
+    if (!takesPart) throw error
   }
   return Buffer.concat(chunks).subarray(0, most).toString('utf8')
 }

@@ -17,7 +17,7 @@ export const isGone = ({ responseStatus }: Pick<AttemptRow, 'responseStatus'>): 
 
 /**
  * Sends a message, signed, once (Standard Webhooks 1.0). Any answer but 2xx is a failure, a redirect too; the answer's first
- * 4 KiB are kept.
+ * 4 KiB are kept, or what has come of them in time.
  * @returns what it came to, and when to try again if that makes sense; undefined when `signal` stopped it
  */
 export async function attempt({ config, seal, targets }: AttemptParts, delivery: DueDelivery, signal: AbortSignal): Promise<AttemptRow | undefined> {
@@ -27,7 +27,7 @@ export async function attempt({ config, seal, targets }: AttemptParts, delivery:
   const came: Pick<AttemptRow, 'responseStatus' | 'responseBody' | 'error'> = { responseStatus: null, responseBody: null, error: null }
   try {
     const headers = await signedHeaders(seal, delivery, startedAt)
-    const limits = { timeLimitMs: timeoutMs, mostBytes: mostAnswerBytes, dispatcher: await targets.dispatcher() }
+    const limits = { timeLimitMs: timeoutMs, mostBytes: mostAnswerBytes, takesPart: true, dispatcher: await targets.dispatcher() }
     const { status, text } = await askOutside(delivery.url, { method: 'POST', headers, body: delivery.body, signal }, limits)
     Object.assign(came, { responseStatus: status, responseBody: text.replaceAll('\0', '\u2400'), error: status >= 200 && status < 300 ? null : `The receiver answered with status ${status}.` })
   } catch (error) {
