@@ -42,10 +42,14 @@ export function createTargets({ allowPrivate, lookup }: { allowPrivate: boolean;
   }
 }
 
-/** Whether an address is one of the public Internet, by the registries of special-purpose addresses: what is mapped, translated or tunnelled is not. */
+/**
+ * Whether an address is one of the public Internet, by the registries of special-purpose addresses: what is mapped,
+ * translated or tunnelled is not, nor is IPv6 outside of 2000::/3.
+ */
 export function isPublicAddress(address: string): boolean {
   try {
-    return parse(address).range() === 'unicast'
+    const parsed = parse(address)
+    return parsed.range() === 'unicast' && (!('parts' in parsed) || parsed.parts[0]! >> 13 === 1)
   } catch {
     return false
   }
