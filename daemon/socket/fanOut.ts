@@ -29,20 +29,8 @@ export function createFanOut(outbox: Outbox, onProjectChanged: () => void, onFai
   const takers = new Set<NotificationTaker>()
   let stopListening: (() => void) | undefined
 
-  const publish = (events: StoredEvent[]) => {
-    for (const event of events) {
-      let made: Frame | undefined
-      const frame = () => made ??= eventFrame(event)
-      if (event.type === 'notification') for (const take of takers) take(event, frame)
-      const following = event.projectId === null ? undefined : followers.get(event.projectId)
-      if (!following) continue
-      for (const follower of following) follower.offer(event, frame)
-      if (event.type === 'project.updated' || event.type === 'project.deleted') onProjectChanged()
-    }
-  }
-
   /** The seq is one that was the newest before: what follows is read from the database or handed over. */
-  const listen = (after: number) => { stopListening ??= outbox.subscribe(publish, after) }
+  const listen = (after: number) => { stopListening ??= outbox.subscribe(events => { for (const event of events) publish(event, followers, takers, onProjectChanged) }, after) }
   const rest = () => {
     if (followers.size + takers.size > 0) return
     stopListening?.()
@@ -71,6 +59,16 @@ export function createFanOut(outbox: Outbox, onProjectChanged: () => void, onFai
 
 /** By the project that they follow. */
 type Followers = Map<number, Set<Follower>>
+
+function publish(event: StoredEvent, followers: Followers, takers: ReadonlySet<NotificationTaker>, onProjectChanged: () => void): void {
+  let made: Frame | undefined
+  const frame = () => made ??= eventFrame(event)
+  if (event.type === 'notification') for (const take of takers) take(event, frame)
+  const following = event.projectId === null ? undefined : followers.get(event.projectId)
+  if (!following) return
+  for (const follower of following) follower.offer(event, frame)
+  if (event.type === 'project.updated' || event.type === 'project.deleted') onProjectChanged()
+}
 
 function add(followers: Followers, follower: Follower): void {
   const following = followers.get(follower.projectId)
