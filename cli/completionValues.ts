@@ -15,6 +15,7 @@ const sources: Record<string, Source> = {
   column: columnCandidates,
   card: cardCandidates,
   agent: async ({ client, external }) => external ? [] : (await client.agents.providers()).map(({ id, name }) => ({ value: id, about: name })),
+  script: async ({ client, project }) => named(await client.scripts.list({ projectId: (await project()).id })),
   template: async ({ client }) => named(await client.templates.list()),
   key: async ({ client }) => named(await client.keys.list(), key => key.scope),
   credential: async ({ client }) => named(await client.credentials.list(), credential => credential.provider),

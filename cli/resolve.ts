@@ -74,6 +74,16 @@ export async function resolveTemplate(context: Context, wanted: string): Promise
   return pickNamed('template', await context.client.templates.list(), wanted, 'board templates list')
 }
 
+/** Where a script is, as the routes name it. */
+export interface ScriptPlace { projectId: string; scriptId: string }
+
+/** A script of the current project by name or id. */
+export async function resolveScript(context: Context, wanted: string): Promise<ScriptPlace & { name: string }> {
+  const { id: projectId } = await context.project()
+  const { id: scriptId, name } = pickNamed('script', await context.client.scripts.list({ projectId }), wanted, 'board scripts list')
+  return { projectId, scriptId, name }
+}
+
 export async function resolveKey(context: Context, wanted: string): Promise<Named> {
   return pickNamed('key', await context.client.keys.list(), wanted, 'board keys list')
 }

@@ -36,6 +36,7 @@ export const nouns: readonly Noun[] = [
   { name: 'profile', alias: 'profiles', summary: 'Keep several servers apart', group: 'Sign in', load: () => import('./commands/profile.ts') },
   { name: 'settings', alias: 'setting', summary: 'Read and change your settings on the server', group: 'Set up projects', load: () => import('./commands/settings.ts') },
   { name: 'config', summary: 'Read and change the settings of this command line', group: 'Set up projects', load: () => import('./commands/config.ts') },
+  { name: 'scripts', alias: 'script', summary: 'Keep a project\'s shell commands and run them', group: 'Automate', load: () => import('./commands/scripts.ts') },
   { name: 'events', alias: 'event', summary: 'Follow what happens, live', group: 'Automate', load: () => import('./commands/events.ts') },
   { name: 'api', summary: 'Call any route of the API', group: 'Automate', load: () => import('./commands/api.ts') },
   { name: 'keys', alias: 'key', summary: 'Manage API keys for programs', group: 'Automate', load: () => import('./commands/keys.ts') },
