@@ -15,6 +15,7 @@ import type { Database } from '../store/database.ts'
 import type { MonitorRow } from '../store/monitors.ts'
 import { readProject } from '../store/projects.ts'
 
+const termMs = 1000
 const lastWordsMs = 500
 const retryStopMs = 1000
 
@@ -84,7 +85,7 @@ async function endOf({ exited }: Child, timeoutMs: number, stopped: AbortSignal)
 
 /** Ends what is left of a command. One of which something is left does not run again. */
 async function clearAway({ log }: RunParts, child: Child, monitorId: number): Promise<void> {
-  while (!await stopTree(child).catch(() => false)) {
+  while (!await stopTree(child, { termMs }).catch(() => false)) {
     log('error', 'A process of a monitor could not be ended.', { monitorId })
     await delay(retryStopMs)
   }
