@@ -37,7 +37,7 @@ export async function monitorsOf(context: Context, cardId: string): Promise<Card
 /** What an agent's environment says of where it is. */
 function agentsPlace({ discovery }: Context, cardId: string): CardPlace {
   const projectId = discovery.project?.value ?? process.env.BOARD_PROJECT_ID
-  if (projectId === undefined) throw usage('which project?', { hint: 'an agent token goes with its project\'s id: -P ID' })
+  if (!projectId) throw usage('which project?', { hint: 'an agent token goes with its project\'s id: -P ID' })
   return { projectId, cardId }
 }
 

@@ -18,7 +18,7 @@ describe('what is told of monitors', () => {
   async function watched() {
     const { projectId, path } = await board.newProject()
     const live = await follow(board.url, board.token, projectId)
-    const told = () => live.messages.filter(({ type }) => /^monitor\./.test(type)).map(({ type, data }): [string, Monitor] => [type, data])
+    const told = () => live.messages.filter(({ type }) => type.startsWith('monitor.')).map(({ type, data }): [string, Monitor] => [type, data])
     const statuses = () => told().map(([type, { status }]) => type === 'monitor.updated' ? status : type)
     return { card: await board.newCard(projectId), projectId, path, told, statuses, close: live.close }
   }

@@ -89,7 +89,7 @@ describe('a run', () => {
     const { output } = await ran('env; cat /proc/$$/environ | tr "\\0" "\\n"')
     const env = Object.fromEntries(output.split('\n').map(line => line.split(/=(.*)/s)))
     expect(env).toMatchObject({ BOARD_URL: board.url, BOARD_PROJECT_ID: board.projectId, BOARD_CARD_ID: card.cardId, BOARD_RUN_ID: expect.stringMatching(/^[\da-f-]{36}$/), HOME: expect.any(String), PATH: expect.any(String) })
-    expect(Object.keys(env).filter(name => /^BOARD_/.test(name)).sort()).toEqual(['BOARD_CARD_ID', 'BOARD_PROJECT_ID', 'BOARD_RUN_ID', 'BOARD_URL'])
+    expect(Object.keys(env).filter(name => name.startsWith('BOARD_')).sort()).toEqual(['BOARD_CARD_ID', 'BOARD_PROJECT_ID', 'BOARD_RUN_ID', 'BOARD_URL'])
     for (const hidden of [secret, 'private', board.token, card.token]) expect(output).not.toContain(hidden)
   })
 
