@@ -15,6 +15,8 @@ import { setRunOutput, setRunPid, type OpenRun, type RunEnd } from '../store/scr
 const mostOutputBytes = 64 * 1024
 const saveEveryMs = 5000
 const termMs = 3000
+/** What outlives its script has no work to finish. */
+const leftoverTermMs = 1000
 const lastWordsMs = 1000
 const retryMs = 1000
 
@@ -79,7 +81,7 @@ async function perform(parts: RunParts, run: OpenRun, state: State): Promise<End
   const stopSaving = keepOutput(parts, run, state, child.pid)
   const exit = await child.exited
   const { reason } = state
-  const isGone = await end(parts, run, child)
+  const isGone = await end(parts, run, child, leftoverTermMs)
   await Promise.race([told, delay(lastWordsMs, undefined, { ref: false })])
   for (const stream of [child.stdout, child.stderr]) stream.destroy()
   await stopSaving()
@@ -91,7 +93,7 @@ const launch = ({ db, url }: RunParts, { projectId, command, path }: OpenRun): P
   spawnTree({ command: shellCommand(command), cwd: path, env: commandEnvironment({ url, projectId }), stdin: 'ignore', kind: 'script' }, db)
 
 /** What a script leaves running in the background is ended with it. */
-const end = (parts: RunParts, run: OpenRun, child: Child): Promise<boolean> => stopTree(child, { termMs }).catch((error: unknown) => {
+const end = (parts: RunParts, run: OpenRun, child: Child, withinMs = termMs): Promise<boolean> => stopTree(child, { termMs: withinMs }).catch((error: unknown) => {
   parts.log('error', 'Processes of a script could not be ended.', { scriptId: run.scriptId, cause: String(error) })
   return false
 })
