@@ -17,8 +17,8 @@ export interface Sender {
   stop(): Promise<void>
 }
 
-export function createSender(parts: AttemptParts & { db: Database }, onFailure: (error: unknown) => void): Sender {
-  const { db, config } = parts
+export function createSender(parts: AttemptParts & { db: Database }): Sender {
+  const { db, config, onFailure } = parts
   const inSlot = createSlots(mostAtOnce)
   /** What is on its way for a webhook; whether there may be more since it looked. */
   const lanes = new Map<number, { over: Promise<void>; again: boolean }>()

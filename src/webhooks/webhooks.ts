@@ -48,7 +48,7 @@ export function createWebhooks({ db, outbox, seal, config, targets }: { db: Data
   let log: Log = () => { /* Nobody listens before the start. */ }
   let reader: EventReader | undefined
   const told = (message: string) => (error: unknown) => log('error', message, { cause: error instanceof Error ? error.stack : String(error) })
-  const sender = createSender({ db, seal, config, targets }, told('A webhook could not be attended to.'))
+  const sender = createSender({ db, seal, config, targets, onFailure: told('A webhook could not be attended to.') })
 
   const queue = async (tx: Transaction, webhookId: number, message: Pick<DeliveryRow, 'messageId' | 'type' | 'body'> & { asked?: boolean }) => {
     const id = await insertDelivery(tx, { webhookId, ...message })

@@ -111,6 +111,8 @@ test('a server refuses targets on its own machine unless it was told otherwise',
     await cli.board(['projects', 'create', 'inside', '--path', cli.home], { env })
     const made = await make(env)
     expect([isLetPass, made.code, made.stderr]).toEqual(isLetPass ? [true, 0, ''] : [false, 2, expect.stringContaining('loopback, private or link-local')])
+    const tried = isLetPass ? await cli.board(['webhooks', 'test', '1', '-P', '1', '--wait'], { env }) : undefined
+    expect(tried?.stderr).toBe(isLetPass ? 'The receiver took it, with status 200.\n' : undefined)
     going.interrupt()
     await eventually('its end', () => going.code !== undefined, 15_000)
   }
