@@ -85,8 +85,10 @@ async function endOf({ exited }: Child, timeoutMs: number, stopped: AbortSignal)
 
 /** Ends what is left of a command. One of which something is left does not run again. */
 async function clearAway({ log }: RunParts, child: Child, monitorId: number): Promise<void> {
-  while (!await stopTree(child, { termMs }).catch(() => false)) {
-    log('error', 'A process of a monitor could not be ended.', { monitorId })
+  for (;;) {
+    const isGone = await stopTree(child, { termMs }).catch((error: unknown) => error)
+    if (isGone === true) return
+    log('error', 'A process of a monitor could not be ended.', { monitorId, pids: [...child.tree.seen.keys()], ...(isGone instanceof Error && { cause: isGone.stack }) })
     await delay(retryStopMs)
   }
 }
