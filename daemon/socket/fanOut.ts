@@ -1,3 +1,4 @@
+import type { EventData } from '../../src/contract/events.ts'
 import type { Outbox, StoredEvent } from '../../src/events/outbox.ts'
 import { eventFrame, type Frame } from './frame.ts'
 
@@ -9,7 +10,7 @@ export interface Follower {
 }
 
 /** Takes every notification, to whomever it is. The frame is made once for all who take it. */
-export type NotificationTaker = (event: StoredEvent, frame: () => Frame) => void
+export type NotificationTaker = (notification: EventData<'notification'>, frame: () => Frame) => void
 
 /** Hands each new event to those who follow its project, and each notification to whoever is there. */
 export interface FanOut {
@@ -63,7 +64,10 @@ type Followers = Map<number, Set<Follower>>
 function publish(event: StoredEvent, followers: Followers, takers: ReadonlySet<NotificationTaker>, onProjectChanged: () => void): void {
   let made: Frame | undefined
   const frame = () => made ??= eventFrame(event)
-  if (event.type === 'notification') for (const take of takers) take(event, frame)
+  if (event.type === 'notification') {
+    const notification = JSON.parse(event.data) as EventData<'notification'>
+    for (const take of takers) take(notification, frame)
+  }
   const following = event.projectId === null ? undefined : followers.get(event.projectId)
   if (!following) return
   for (const follower of following) follower.offer(event, frame)

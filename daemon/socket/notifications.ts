@@ -1,16 +1,29 @@
 import { Problem } from '../../src/contract/errors.ts'
-import type { EventData } from '../../src/contract/events.ts'
-import type { StoredEvent } from '../../src/events/outbox.ts'
 import type { Reader } from '../../src/store/database.ts'
+import type { Log } from '../log.ts'
 import type { Connection } from './connection.ts'
+import type { NotificationTaker } from './fanOut.ts'
 import type { Frame } from './frame.ts'
 import { requireSight } from './messages.ts'
 
-/** Sends a notification if it is to the socket's user, who can still see its project. Who reads slowly misses it: it is news, and nothing is kept for later. */
-export async function tellNotification(db: Reader, connection: Connection, event: StoredEvent, frame: () => Frame): Promise<void> {
-  const { userId, projectId } = JSON.parse(event.data) as EventData<'notification'>
-  if (String(connection.caller.userId) !== userId || !await isSeen(db, connection, Number(projectId))) return
-  if (!connection.isCongested) connection.send(frame())
+const mostWaiting = 100
+
+/**
+ * Sends a socket the notifications of its user about projects that the user can still see, in order. While its client reads
+ * slowly a hundred of them wait; those after that it misses, for they are news and nothing is kept for later.
+ */
+export function createNotificationTaker(db: Reader, connection: Connection, log: Log): NotificationTaker {
+  let waiting = 0
+  let last: Promise<void> = Promise.resolve()
+  const tell = async (projectId: number, frame: () => Frame) => {
+    await connection.drained()
+    if (!connection.ended && await isSeen(db, connection, projectId)) connection.send(frame())
+  }
+  return ({ userId, projectId }, frame) => {
+    if (String(connection.caller.userId) !== userId || waiting >= mostWaiting) return
+    waiting++
+    last = last.then(() => tell(Number(projectId), frame)).catch((error: unknown) => log('error', 'A notification could not be told.', { cause: String(error) })).finally(() => { waiting-- })
+  }
 }
 
 const isSeen = (db: Reader, { caller }: Connection, projectId: number): Promise<boolean> => requireSight(db, caller, projectId).then(() => true, (error: unknown) => {

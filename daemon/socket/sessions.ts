@@ -6,7 +6,7 @@ import type { Admission } from './admission.ts'
 import { closeCodes, closePeer, Connection } from './connection.ts'
 import { Feed, type Source } from './feed.ts'
 import { handleMessage } from './messages.ts'
-import { tellNotification } from './notifications.ts'
+import { createNotificationTaker } from './notifications.ts'
 
 const goodbye = 'The server is shutting down.'
 
@@ -35,9 +35,7 @@ export class Sessions implements Iterable<Session> {
     if (this.#closing) return void closePeer(peer, closeCodes.goingAway, goodbye)
     if ('refusal' in admission) return void closePeer(peer, closeCodes.unauthenticated, admission.refusal)
     const connection = new Connection(peer, admission, this.#log)
-    const endNotifications = this.#source.fanOut.attach((event, frame) => {
-      tellNotification(this.#db, connection, event, frame).catch((error: unknown) => this.#log('error', 'A notification could not be told.', { cause: String(error) }))
-    })
+    const endNotifications = this.#source.fanOut.attach(createNotificationTaker(this.#db, connection, this.#log))
     this.#byPeer.set(peer, { connection, feed: new Feed(connection, this.#source), done: Promise.resolve(), endNotifications })
   }
 
