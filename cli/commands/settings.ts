@@ -70,7 +70,8 @@ function parseField(text: string, plain: boolean): [string, unknown] {
   const at = text.indexOf('=')
   if (at < 1) throw usage(`-f wants key=value, not "${text}"`)
   const value = text.slice(at + 1)
-  return [text.slice(0, at), plain ? value : parseJson(value) ?? value]
+  const parsed = plain ? undefined : parseJson(value)
+  return [text.slice(0, at), parsed === undefined ? value : parsed]
 }
 
 function parseFile(text: string): Values {
