@@ -1,4 +1,5 @@
 import { CardStatus } from '../src/contract/fields.ts'
+import { createBell } from './bell.ts'
 import type { Card, CardPlace } from './cardRoutes.ts'
 import { waitForCards, type Outcome } from './cardWait.ts'
 import type { Context } from './context.ts'
@@ -23,7 +24,7 @@ export const atRest: ReadonlySet<CardStatus> = new Set(CardStatus.options.filter
 export async function printReached(context: Context, places: readonly CardPlace[], wanted: ReadonlySet<CardStatus>): Promise<Outcome[]> {
   const { out } = context
   const printing = inOrder()
-  const outcomes = await waitForCards(context, places, wanted, { onReached: outcome => {
+  const outcomes = await waitForCards(context, places, wanted, { bell: createBell(context), onReached: outcome => {
     if ('error' in outcome && !out.json) talk(`board: ${harmless(outcome.id)}: ${harmless(describe(outcome.error).message)}\n`)
     if ('card' in outcome && !out.json) printing.add(() => out.row(rowOf(outcome), columns))
   } })

@@ -1,5 +1,6 @@
 import { Live, type LiveMessage } from '../src/client/socket.ts'
 import type { CardStatus } from '../src/contract/fields.ts'
+import type { Bell } from './bell.ts'
 import { getCard, type Card, type CardPlace } from './cardRoutes.ts'
 import type { Context } from './context.ts'
 import { exitOf, Failure } from './exit.ts'
@@ -12,6 +13,8 @@ export interface WaitOptions {
   onReached?: (outcome: Outcome) => void
   /** Ends the waiting. */
   signal?: AbortSignal
+  /** Told of every event meanwhile. */
+  bell?: Bell
 }
 
 /** Statuses that an agent passes through: an event that tells of one is enough, for it may be over when the card is read. */
@@ -28,7 +31,7 @@ const pollMs = 2000
  * @returns in the order of `places`
  * @throws Failure (timed out) after `--timeout`, and the signal's reason
  */
-export async function waitForCards(context: Context, places: readonly CardPlace[], wanted: ReadonlySet<CardStatus>, { onReached = () => {}, signal }: WaitOptions = {}): Promise<Outcome[]> {
+export async function waitForCards(context: Context, places: readonly CardPlace[], wanted: ReadonlySet<CardStatus>, { onReached = () => {}, signal, bell }: WaitOptions = {}): Promise<Outcome[]> {
   const pending = new Pending(context, places, wanted, onReached)
   const { timeout } = context.globals
   let timer: NodeJS.Timeout | undefined
@@ -38,7 +41,7 @@ export async function waitForCards(context: Context, places: readonly CardPlace[
   })
   try {
     await Promise.race([pending.readAll(), late])
-    if (!pending.isOver) await Promise.race([followed(context, pending), late])
+    if (!pending.isOver) await Promise.race([followed(context, pending, bell), late])
     return pending.outcomes()
   } finally {
     clearTimeout(timer)
@@ -46,14 +49,17 @@ export async function waitForCards(context: Context, places: readonly CardPlace[
   }
 }
 
-async function followed(context: Context, pending: Pending): Promise<void> {
+async function followed(context: Context, pending: Pending, bell: Bell | undefined): Promise<void> {
   const refreshed = refresher(() => pending.readMarked())
   const readAll = () => {
     pending.markAll()
     refreshed.again()
   }
   let timer = setInterval(readAll, safetyNetMs)
-  const live = new Live(context.connection, { onSubscribed: readAll, onEvent: message => { if (pending.heard(message)) refreshed.again() } })
+  const live = new Live(context.connection, { onSubscribed: readAll, onEvent: message => {
+    bell?.hear(message)
+    if (pending.heard(message)) refreshed.again()
+  } })
   for (const projectId of pending.projects()) live.subscribe(projectId)
   live.done.catch(() => {
     clearInterval(timer)
@@ -63,6 +69,7 @@ async function followed(context: Context, pending: Pending): Promise<void> {
   })
   try {
     await Promise.race([pending.over, refreshed.failed])
+    await bell?.settle(pending.outcomes().flatMap(outcome => outcome && 'card' in outcome ? [outcome.card] : []))
   } finally {
     pending.stop()
     clearInterval(timer)

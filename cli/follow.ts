@@ -6,6 +6,7 @@ import type { Output } from '../src/contract/route.ts'
 import type { CardPlace } from './cardRoutes.ts'
 import type { Context } from './context.ts'
 import { inOrder, type InOrder } from './inOrder.ts'
+import { createBell } from './bell.ts'
 import { createPrinter, type MessagePrinter } from './messagePrinter.ts'
 import { hiddenBySettings, readMessages, type Message, type MessageFilter } from './messages.ts'
 import { stdout } from './streams.ts'
@@ -26,9 +27,15 @@ const atWork: ReadonlySet<CardStatus> = new Set<CardStatus>(['queued', 'running'
 export async function followMessages(context: Context, place: CardPlace, filter: MessageFilter, limit: number, until?: Promise<unknown>): Promise<void> {
   const jobs = inOrder()
   const talk = new Talk(context, place, filter, limit, { jobs, printer: createPrinter(context, await hiddenBySettings(context)) })
+  const bell = createBell(context)
+  let status: CardStatus = 'idle'
   const live = new Live(context.connection, {
     onSubscribed: () => jobs.add(() => talk.begin()),
-    onEvent: message => jobs.add(() => talk.hear(message)),
+    onEvent: message => {
+      bell.hear(message)
+      if (message.type === 'agent.status' && (message.data as Session).cardId === place.cardId) status = (message.data as Session).status
+      jobs.add(() => talk.hear(message))
+    },
     onState: ({ name }) => { if (name === 'waiting') context.out.done('The connection broke; connecting again ...') },
   })
   live.subscribe(place.projectId)
@@ -37,6 +44,7 @@ export async function followMessages(context: Context, place: CardPlace, filter:
     await Promise.race([live.done, jobs.failed, ...(until ? [until.catch(() => { /* Whoever waits for it is told. */ })] : [])])
     if (until) jobs.add(() => talk.finish())
     await Promise.race([jobs.end(), jobs.failed])
+    if (until) await bell.settle([{ id: place.cardId, status }])
   } finally {
     live.close()
   }

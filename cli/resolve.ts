@@ -74,6 +74,28 @@ export async function resolveTemplate(context: Context, wanted: string): Promise
   return pickNamed('template', await context.client.templates.list(), wanted, 'board templates list')
 }
 
+/** Where a script is, as the routes name it. */
+export interface ScriptPlace { projectId: string; scriptId: string }
+
+/** A script of the current project by name or id. */
+export async function resolveScript(context: Context, wanted: string): Promise<ScriptPlace & { name: string }> {
+  const { id: projectId } = await context.project()
+  const { id: scriptId, name } = pickNamed('script', await context.client.scripts.list({ projectId }), wanted, 'board scripts list')
+  return { projectId, scriptId, name }
+}
+
+/** Where a webhook is, as the routes name it. */
+export interface WebhookPlace { projectId: string; webhookId: string }
+
+/** A webhook of the current project by id or URL. An API key names it by its id, for it may be one that changes webhooks and reads none. */
+export async function resolveWebhook(context: Context, wanted: string): Promise<WebhookPlace & { url: string }> {
+  const { id: projectId } = await context.project()
+  if (context.external && isId(wanted)) return { projectId, webhookId: wanted, url: 'its URL' }
+  const webhooks = (await context.client.webhooks.list({ projectId })).map(({ id, url }) => ({ id, name: url }))
+  const { id: webhookId, name: url } = pickNamed('webhook', webhooks, wanted, 'board webhooks list')
+  return { projectId, webhookId, url }
+}
+
 export async function resolveKey(context: Context, wanted: string): Promise<Named> {
   return pickNamed('key', await context.client.keys.list(), wanted, 'board keys list')
 }

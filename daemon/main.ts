@@ -6,7 +6,7 @@ import { createLog } from './log.ts'
 import { startServer, type RunningServer } from './serve.ts'
 
 /** What `board serve` takes from flags and environment; the rest has defaults. Paths may be relative. */
-export type ServeOptions = Partial<Omit<ServerConfig, 'clock' | 'externalRequestsPerMinute' | 'secretKey' | 'oauthClients'>>
+export type ServeOptions = Partial<Omit<ServerConfig, 'clock' | 'lookup' | 'webhookTiming' | 'externalRequestsPerMinute' | 'monitorTimeoutMs' | 'secretKey' | 'oauthClients'>>
 
 /**
  * Runs a server in the foreground until SIGTERM or SIGINT. Resolves once it answers; the process ends after the drain.

@@ -55,6 +55,9 @@ export async function startServer(config: ServerConfig, log: Log): Promise<Runni
 async function serveApp(app: App, log: Log, unlock: () => void): Promise<RunningServer> {
   const { config } = app
   const socket = createSocket(app, log)
+  // Before the first request, so that no event is committed that its reader does not know of.
+  app.webhooks.start(log)
+  app.notifier.start(log)
   const listener = await listen(toNodeHandler(createHttp(app, log)), {
     hostname: config.host, port: { port: config.port, random: config.port === 0, ...noOtherPorts }, public: !isLoopbackHost(config.host),
     showURL: false, qr: false, autoClose: false, isProd: true, isTest: false, open: false, clipboard: false, ws: false,
@@ -68,11 +71,13 @@ async function serveApp(app: App, log: Log, unlock: () => void): Promise<Running
   const url = `http://${reachable(config.host)}:${port}`
   const timetable = startTimetable(app, log)
   app.supervisor.start(url, log)
+  app.monitors.start(url, log)
+  app.scripts.start(url, log)
   leaveRuntime(config, { url, pid: process.pid, token: app.identity.localToken, version, startedAt: new Date().toISOString() })
   const stop = async () => {
     rmSync(runtimeFile(config.dataDir), { force: true })
     const closed = new Promise(resolve => server.close(resolve))
-    await Promise.all([timetable.stop(), app.supervisor.stop(), socket.close(), drain(server, closed)])
+    await Promise.all([timetable.stop(), app.supervisor.stop(), app.monitors.stop(), app.scripts.stop(), app.webhooks.stop(), socket.close(), drain(server, closed)])
     await app.close()
     unlock()
   }

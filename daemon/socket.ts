@@ -29,7 +29,7 @@ export interface Socket {
 }
 
 export function createSocket(app: App, log: Log): Socket {
-  const fanOut = createFanOut(app.outbox, () => watch.look())
+  const fanOut = createFanOut(app.outbox, () => watch.look(), error => log('error', 'Notifications cannot be told.', { cause: String(error) }))
   const sessions = new Sessions(app.db, { outbox: app.outbox, fanOut, now: () => app.config.clock().toISOString(), log })
   const watch = startWatch(app.db, sessions, log)
   const stopHearing = app.identity.onRevoked(ended => sessions.endOf(caller => isOf(caller, ended)))

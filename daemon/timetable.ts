@@ -6,6 +6,7 @@ import { removeGone } from '../src/domain/goneWorktrees.ts'
 import { removeDeleted as removeDeletedWorktrees } from '../src/domain/worktrees.ts'
 import { forgetAgentTokens } from '../src/store/agentTokens.ts'
 import type { Transaction } from '../src/store/database.ts'
+import { forgetDeliveries } from '../src/store/deliveries.ts'
 import { forgetAnswers } from '../src/store/idempotentAnswers.ts'
 import { forgetSignInTokens } from '../src/store/signInTokens.ts'
 import { purgeMessages } from '../src/store/transcripts.ts'
@@ -25,6 +26,10 @@ const daySecs = 24 * hourSecs
 /** Every periodic job of the server. */
 export const jobs = (app: App): Job[] => [
   { name: 'delete events that need not be kept', everySecs: 600, run: signal => repeat(signal, () => app.db.transaction(tx => app.outbox.prune(tx))) },
+  { name: 'compare monitors with what runs', everySecs: 1, run: () => app.monitors.look() },
+  { name: 'end scripts that are gone', everySecs: 1, run: async () => app.scripts.check() },
+  { name: 'send webhook deliveries that are due', everySecs: 1, run: () => app.webhooks.sendDue() },
+  { name: 'forget webhook deliveries 30 days after their end', everySecs: hourSecs, run: signal => repeat(signal, () => app.db.transaction(tx => forgetDeliveries(tx, ago(tx, 30 * daySecs), 500))) },
   { name: 'forget idempotent answers after a day', everySecs: hourSecs, run: () => app.db.transaction(tx => forgetAnswers(tx, ago(tx, daySecs))) },
   { name: 'forget sign-in tokens a day after their end', everySecs: hourSecs, run: () => app.db.transaction(tx => forgetSignInTokens(tx, ago(tx, daySecs))) },
   { name: 'forget agent tokens a day after their end', everySecs: hourSecs, run: () => app.db.transaction(tx => forgetAgentTokens(tx, ago(tx, daySecs))) },

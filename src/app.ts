@@ -9,9 +9,14 @@ import { createDeviceGrants, type DeviceGrants } from './identity/deviceGrants.t
 import { createIdentity, type Identity } from './identity/identity.ts'
 import { createOidc, type Oidc } from './identity/oidc.ts'
 import { createSeal, type Seal } from './identity/seal.ts'
+import { createMonitors, recoverMonitors, type Monitors } from './monitors/monitors.ts'
+import { createNotifier, type Notifier } from './notifications/notifier.ts'
+import { createScriptRunner, recoverScripts, type ScriptRunner } from './scripts/runner.ts'
+import { createTargets } from './outside/targets.ts'
 import { openDatabase, type Database } from './store/database.ts'
 import { migrate } from './store/migrate.ts'
 import { peerReader, type Peer } from './config/peer.ts'
+import { createWebhooks, type Webhooks } from './webhooks/webhooks.ts'
 
 /** The board, wired: what handlers are given. */
 export interface App {
@@ -25,6 +30,14 @@ export interface App {
   catalogue: Catalogue
   /** Runs the agents; what cards ask of it, too. */
   supervisor: Supervisor
+  /** Runs monitors. */
+  monitors: Monitors
+  /** Runs scripts. */
+  scripts: ScriptRunner
+  /** Tells receivers what happens. */
+  webhooks: Webhooks
+  /** Tells people what they want to hear of. */
+  notifier: Notifier
   /** Where attachments are kept. */
   attachmentsDir: string
   peerOf(request: IncomingMessage): Peer
@@ -46,10 +59,18 @@ export async function createApp(config: ServerConfig): Promise<App> {
   const catalogue = createCatalogue(config.dataDir)
   const supervisor = createSupervisor({ config, db, catalogue, deviceGrants, revocations: identity })
   await recover(db, supervisor)
+  await recoverMonitors(db)
+  await recoverScripts(db)
+  const monitors = createMonitors({ db, outbox, config })
+  const scripts = createScriptRunner(db)
+  const targets = createTargets({ allowPrivate: config.allowPrivateWebhooks, lookup: config.lookup })
+  const webhooks = createWebhooks({ db, outbox, seal, config, targets })
+  const notifier = createNotifier({ db, outbox, webhooks })
   return {
-    config, db, outbox, identity, seal, deviceGrants, oidc, catalogue, supervisor, attachmentsDir, peerOf: peerReader(config),
+    config, db, outbox, identity, seal, deviceGrants, oidc, catalogue, supervisor, monitors, scripts, webhooks, notifier, attachmentsDir, peerOf: peerReader(config),
     close: async () => {
-      await supervisor.stop()
+      await Promise.all([supervisor.stop(), monitors.stop(), scripts.stop(), notifier.stop(), webhooks.stop()])
+      await targets.close()
       outbox.close()
       identity.close()
       await deviceGrants.close()

@@ -8,8 +8,8 @@ const root = resolve(dirname(fileURLToPath(import.meta.url)), '..')
 /** The floor of each folder. Imports go down or stay on the floor. */
 const floors: Record<string, number> = {
   'src/contract': 1, 'src/config': 1, 'src/ids': 1,
-  'src/client': 2, 'src/store': 2, 'src/events': 2, 'src/git': 2, 'src/process': 2, 'src/views': 2,
-  'src/domain': 3, 'src/identity': 3, 'cli': 3, 'src/agents': 4,
+  'src/client': 2, 'src/store': 2, 'src/events': 2, 'src/git': 2, 'src/process': 2, 'src/outside': 2, 'src/views': 2,
+  'src/domain': 3, 'src/identity': 3, 'cli': 3, 'src/agents': 4, 'src/webhooks': 4, 'src/scripts': 4, 'src/notifications': 4, 'src/monitors': 4,
   'src': 5, 'daemon': 6,
 }
 /** The command line is a client: it may know the contract, the client and the configuration. `serve` hands over to the daemon. */

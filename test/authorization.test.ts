@@ -186,6 +186,7 @@ function expectation({ line, column, cell, code }: Case): string {
   if (isAgent(column) && cell === '403') return '403 FORBIDDEN'
   if (cell === '404') return '404 like what does not exist'
   if (cell === '401') return `401 ${code ?? 'UNAUTHENTICATED'}`
+  if (line.section.refusal) return `403 ${line.section.refusal}`
   return `403 ${people.includes(column) || (line.allowed.length > 0 && column !== 'keyless') ? 'FORBIDDEN' : 'INSUFFICIENT_PERMISSIONS'}`
 }
 

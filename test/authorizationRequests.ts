@@ -3,7 +3,7 @@ import type { UserRole } from '../src/contract/fields.ts'
 import type { ErrorCode } from '../src/contract/errors.ts'
 import type { Person, Place, World } from './authorizationWorld.ts'
 import { exampleOf, type Row } from './examples.ts'
-import { fileBody, refined } from './seed.ts'
+import { fileBody, hooked, monitored, refined } from './seed.ts'
 
 type Input = Record<string, unknown>
 
@@ -66,6 +66,8 @@ export const supplies: Record<string, (sending: Sending) => Promise<Input & { to
   'boards.reorder': async ({ place: { client, projectId } }) => ({ ids: (await client.boards.list({ projectId })).map(({ id }) => id) }),
   'boards.delete': async ({ place: { client, projectId } }) => ({ boardId: (await client.boards.create({ projectId, name: 'Brief' })).id }),
   'columns.reorder': async ({ place: { client, projectId, boardId } }) => ({ ids: (await client.columns.list({ projectId, boardId })).map(({ id }) => id) }),
+  'scripts.reorder': async ({ place: { client, projectId } }) => ({ ids: (await client.scripts.list({ projectId })).map(({ id }) => id) }),
+  'scripts.run': newScript, 'scripts.delete': newScript,
   'columns.delete': newColumn, 'columns.clear': newColumn,
   'cards.delete': newCard, 'cards.activate': newCard, 'cards.complete': newCard, 'cards.archive': newCard, 'cards.attachWorktree': newCard, 'external.archive': newCard,
   'cards.restore': async sending => changed(sending, 'delete'), 'cards.unarchive': async sending => changed(sending, 'archive'),
@@ -74,6 +76,8 @@ export const supplies: Record<string, (sending: Sending) => Promise<Input & { to
     await sending.place.client.cards.attachWorktree({ projectId: sending.place.projectId, cardId, path: sending.place.worktree })
     return { cardId }
   },
+  'monitors.deleteProject': async ({ world, place: { projectId, archivedCardId: cardId } }) => ({ monitorId: (await monitored(world.board, { projectId, cardId })).monitorId }),
+  'webhooks.delete': ({ place: { client, projectId } }) => hooked(client, projectId),
   'preSessions.accept': newPreSession, 'preSessions.cancel': newPreSession,
   'panelStates.delete': async sending => {
     const { cardId } = await newCard(sending)
@@ -90,7 +94,7 @@ export const supplies: Record<string, (sending: Sending) => Promise<Input & { to
 export const landings: Record<string, ErrorCode> = {
   'auth.setup': 'SETUP_ALREADY_DONE', 'auth.logout local': 'CONFLICT', 'oidc.test': 'OIDC_NOT_CONFIGURED', 'oidc.login': 'OIDC_NOT_CONFIGURED', 'oidc.callback': 'OIDC_SIGN_IN_UNKNOWN', 'oidc.exchange': 'INVALID_CREDENTIALS',
   'credentials.initOauth': 'PROVIDER_UNAVAILABLE', 'credentials.oauthStatus': 'CONFLICT', 'organizations.delete': 'ORGANIZATION_HAS_PROJECTS',
-  'external.cancelAgent': 'AGENT_NOT_RUNNING', 'agents.cancel': 'AGENT_NOT_RUNNING', 'agents.relay': 'AGENT_NOT_RUNNING', 'agents.approvePlan': 'NOTHING_TO_APPROVE', 'agents.approveAuto': 'NOTHING_TO_APPROVE', 'agents.merge': 'CONFLICT',
+  'external.cancelAgent': 'AGENT_NOT_RUNNING', 'scripts.cancel': 'SCRIPT_NOT_RUNNING', 'agents.cancel': 'AGENT_NOT_RUNNING', 'agents.relay': 'AGENT_NOT_RUNNING', 'agents.approvePlan': 'NOTHING_TO_APPROVE', 'agents.approveAuto': 'NOTHING_TO_APPROVE', 'agents.merge': 'CONFLICT',
   // No agent is installed where these tests run.
   'agents.send': 'AGENT_UNAVAILABLE', 'agents.retry': 'AGENT_UNAVAILABLE', 'agents.relaunch': 'AGENT_UNAVAILABLE', 'assistant.send': 'AGENT_UNAVAILABLE', 'preSessions.start': 'AGENT_UNAVAILABLE',
 }
@@ -108,6 +112,7 @@ function newUser(role: UserRole) { return async (sending: Sending) => ({ id: (aw
 async function newKey({ person }: Sending) { return { id: (await person.client.keys.create({ name: 'Brief', scope: 'server', permissions: ['cards.read'] })).id } }
 async function ownCredential({ person }: Sending) { return { id: person.own.credentialId } }
 async function newColumn({ place: { client, projectId, otherBoardId: boardId } }: Sending) { return { columnId: (await client.columns.create({ projectId, boardId, name: 'Brief', columnType: 'backlog' })).id } }
+async function newScript({ place: { client, projectId } }: Sending) { return { scriptId: (await client.scripts.create({ projectId, name: 'Brief', command: 'true' })).id } }
 async function newCard({ place: { client, projectId } }: Sending) { return { cardId: (await client.cards.create({ projectId, title: 'Brief', deferred: true })).id } }
 
 async function newPreSession(sending: Sending) {

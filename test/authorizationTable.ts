@@ -1,3 +1,5 @@
+import type { ErrorCode } from '../src/contract/errors.ts'
+
 /**
  * Who may call what. This is the expectation of authorization.test.ts, written by hand and not computed from
  * the contract, so that a wrong `who` in the contract fails. Each section says what a kind of routes answers to whom: `own` where the
@@ -9,7 +11,7 @@
  * The callers, who are columns:
  *   nobody     sends no token
  *   ended      any token or key that has expired, was signed out, revoked or rotated, whose password was reset, whose account is gone,
- *              that belongs to another server, that nobody made, or an agent's, which no route takes yet
+ *              that belongs to another server, or that nobody made, an agent's too
  *   stranger   an account that belongs to nothing
  *   viewer, member, manager   have that role in the project itself (a manager has the role admin), and do not belong to its organization
  *   crew, chief               member and admin of the organization, without a role in the project itself
@@ -28,7 +30,7 @@ export const cells = ['ok', '401', '403', '404'] as const
 export type Cell = (typeof cells)[number]
 
 /** `routes`: by the permission that an API key needs, or `none` where there is none. A route's name may be followed by what is special about the request. */
-export interface Section { about: string; own: string; foreign?: string; routes: Record<string, string> }
+export interface Section { about: string; own: string; foreign?: string; /** The code of 403 where it is not the usual one. */ refusal?: ErrorCode; routes: Record<string, string> }
 
 export const sections: Section[] = [
   {
@@ -42,7 +44,7 @@ export const sections: Section[] = [
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   ok       ok     ok     ok      ok   ok    ok    ok    ok    ok    403 403     403       403      403',
     routes: {
-      none: `auth.me, auth.logout, users.search, settings.getUser, settings.setUser, settings.getShortcuts, settings.setShortcuts, settings.getContextRelay, agents.providers, mcp.call, projects.create, projects.list, projects.reorder, organizations.create, organizations.list,
+      none: `auth.me, auth.logout, users.search, settings.getUser, settings.setUser, settings.getShortcuts, settings.setShortcuts, settings.getContextRelay, notifications.get, notifications.set, agents.providers, mcp.call, projects.create, projects.list, projects.reorder, organizations.create, organizations.list,
         keys.create, keys.list, credentials.create, credentials.list, credentials.initOauth, templates.create, templates.list`,
     },
   },
@@ -103,7 +105,9 @@ export const sections: Section[] = [
     routes: {
       'projects.read': 'projects.get, projects.opened, projects.files',
       'boards.read': 'boards.list, columns.list',
+      'monitors.read': 'monitors.listProject',
       'cards.read': 'projects.stats, cards.list, cards.get, cards.getFlat, cards.status, cards.view, cards.getPipeline, attachments.list, attachments.download, server.socket',
+      'scripts.read': 'scripts.list, scripts.status',
       'agents.read': 'agents.get, agents.sessions, agents.history, agents.messages, agents.active, agents.slashCommands, agents.diff, preSessions.get, preSessions.messages, assistant.get',
     },
   },
@@ -122,10 +126,13 @@ export const sections: Section[] = [
     routes: {
       'boards.write': 'boards.create, boards.reorder, boards.update, columns.create, columns.reorder, columns.update, columns.delete',
       'cards.create': 'cards.create',
+      'webhooks.read': 'webhooks.list, webhooks.deliveries',
       'cards.update': 'projects.markAllRead, cards.update, cards.setAutoMode, cards.setPipeline, attachments.create, attachments.delete',
       'cards.move': 'cards.move, cards.complete',
       'cards.delete': 'cards.delete, cards.restore, columns.clear',
       'agents.archive': 'cards.archive, cards.unarchive',
+      'scripts.write': 'scripts.create, scripts.reorder, scripts.update, scripts.delete',
+      'scripts.run': 'scripts.run, scripts.cancel',
       'pipelines.trigger': 'cards.activate, agents.approveAuto',
       'agents.cancel': 'agents.cancel',
       'agents.run': 'agents.send, agents.retry, agents.relaunch, agents.relay, agents.approvePlan, agents.summary, agents.merge, preSessions.start, preSessions.send, preSessions.accept, preSessions.cancel, assistant.send',
@@ -136,14 +143,14 @@ export const sections: Section[] = [
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   404      403    ok     ok      ok   ok    ok    ok    ok    ok    403 403     403       403      403',
     foreign: '401   401   404      404    404    404     404  404   404   ok    ok    ok    403 403     403       403      403',
-    routes: { none: 'credentials.chooseForCard, agents.token' },
+    routes: { none: 'credentials.chooseForCard, agents.token, monitors.deleteProject' },
   },
   {
     about: 'who manages the project',
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   404      403    403    ok      403  ok    ok    ok    ok    ok    ok  403     403       ok       ok',
     foreign: '401   401   404      404    404    404     404  404   404   ok    ok    ok    404 403     404       404      ok',
-    routes: { 'boards.write': 'boards.delete' },
+    routes: { 'boards.write': 'boards.delete', 'webhooks.write': 'webhooks.create, webhooks.update, webhooks.delete, webhooks.rotate, webhooks.test, webhooks.redeliver' },
   },
   {
     about: 'who manages the project, and no API key',
@@ -153,6 +160,14 @@ export const sections: Section[] = [
     routes: {
       none: `projects.update, projects.delete, members.add, members.update, members.remove, members.removeInvitation, credentials.choose, cards.attachWorktree, cards.detachWorktree`,
     },
+  },
+  {
+    about: 'agents of that card, who have no column',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   403      403    403    403     403  403   403   403   403   403   403 403     403       403      403',
+    foreign: '401   401   403      403    403    403     403  403   403   403   403   403   403 403     403       403      403',
+    refusal: 'AGENT_TOKEN_REQUIRED',
+    routes: { none: 'monitors.create, monitors.list, monitors.delete' },
   },
   {
     about: 'API keys that may see the project',
@@ -181,7 +196,8 @@ export const sections: Section[] = [
  */
 export const inPath: Record<string, string> = {
   boardId: 'BOARD_NOT_FOUND', columnId: 'COLUMN_NOT_FOUND', cardId: 'CARD_NOT_FOUND', userId: 'MEMBER_NOT_FOUND', email: 'INVITATION_NOT_FOUND', sessionId: 'PRE_SESSION_NOT_FOUND',
-  'panelStates.delete cardId': 'PANEL_STATE_NOT_FOUND',
+  'panelStates.delete cardId': 'PANEL_STATE_NOT_FOUND', monitorId: 'MONITOR_NOT_FOUND', webhookId: 'WEBHOOK_NOT_FOUND', deliveryId: 'DELIVERY_NOT_FOUND', scriptId: 'SCRIPT_NOT_FOUND',
+  'monitors.create cardId': 'AGENT_TOKEN_REQUIRED', 'monitors.list cardId': 'AGENT_TOKEN_REQUIRED', 'monitors.delete cardId': 'AGENT_TOKEN_REQUIRED', 'monitors.delete monitorId': 'AGENT_TOKEN_REQUIRED',
 }
 
 /**
@@ -203,6 +219,8 @@ export const inFields: Record<string, [chief: string, superAdmin: string]> = {
   'columns.list boardId': ['BOARD_NOT_FOUND', 'BOARD_NOT_FOUND'],
   'columns.create boardId': ['BOARD_NOT_FOUND', 'BOARD_NOT_FOUND'],
   'columns.reorder ids': ['COLUMN_NOT_FOUND', 'COLUMN_NOT_FOUND'],
+  'scripts.reorder ids': ['INVALID_ORDER', 'INVALID_ORDER'],
+  'scripts.status scriptId': ['SCRIPT_NOT_FOUND', 'SCRIPT_NOT_FOUND'],
   'cards.list boardId': ['empty', 'empty'],
   'cards.list columnId': ['empty', 'empty'],
   'cards.create projectId': ['PROJECT_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT'],

@@ -12,7 +12,7 @@ type Examples = { [Resource in keyof Contract]: { [Name in keyof Contract[Resour
 
 /** An input that each row answers with success on fresh seeds. A new row without one is a type error here. */
 export const examples = (seed: Seed): Examples => {
-  const { projectId, boardId, otherBoardId, columnId, activeColumnId, doneColumnId, emptyColumnId, cardId, archivedCardId, deletedCardId, attachmentId, keyId, templateId, organizationId, credentialId, grantId, sessionId, memberId, strangerEmail, invitedEmail } = seed
+  const { projectId, boardId, otherBoardId, columnId, activeColumnId, doneColumnId, emptyColumnId, cardId, archivedCardId, deletedCardId, attachmentId, keyId, templateId, organizationId, credentialId, grantId, sessionId, monitorId, webhookId, deliveryId, scriptId, memberId, strangerEmail, invitedEmail } = seed
   const card = { projectId, cardId }
   return {
     server: { health: {}, ready: {}, home: {}, openapi: {}, docs: {}, socket: {} },
@@ -74,7 +74,20 @@ export const examples = (seed: Seed): Examples => {
       start: { projectId, cardId }, get: { projectId, sessionId }, send: { projectId, sessionId, content: 'In Rust' }, accept: { projectId, sessionId }, cancel: { projectId, sessionId }, messages: { projectId, sessionId },
     },
     assistant: { get: { projectId }, send: { projectId, content: 'What is left to do?' } },
+    monitors: {
+      create: { ...card, command: 'sleep 60', intervalSecs: 60, description: 'Sleeps', cwd: seed.path, allowUnsandboxed: true }, list: { projectId, cardId: archivedCardId }, delete: { projectId, cardId: archivedCardId, monitorId },
+      listProject: { projectId }, deleteProject: { projectId, monitorId },
+    },
+    webhooks: {
+      list: { projectId }, create: { projectId, url: 'http://127.0.0.1:1/made', events: ['card.moved', 'card.created'], enabled: false, description: 'Made' }, update: { projectId, webhookId, url: 'http://127.0.0.1:1/changed', events: ['card.moved'], enabled: true, description: null },
+      delete: { projectId, webhookId }, rotate: { projectId, webhookId }, test: { projectId, webhookId }, deliveries: { projectId, webhookId, status: 'pending', limit: 10, cursor: 999_999 }, redeliver: { projectId, webhookId, deliveryId },
+    },
     mcp: { call: { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} } },
+    scripts: {
+      list: { projectId }, create: { projectId, name: 'Test', command: 'npm test' }, reorder: { projectId, ids: [scriptId] }, status: { projectId, scriptId, since: 10 }, update: { projectId, scriptId, name: 'Tests', command: 'npm run test' },
+      delete: { projectId, scriptId }, run: { projectId, scriptId }, cancel: { projectId, scriptId },
+    },
+    notifications: { get: {}, set: { agentCompleted: true, agentFailed: true, agentWaiting: false, monitorFailing: true, webhookUrl: 'http://127.0.0.1:1/mine', desktop: false, sound: true } },
     external: {
       boards: { projectId }, list: { projectId, columnId: Number(columnId), status: 'idle', label: 'x', limit: 10, cursor: 0 }, create: { projectId, title: 'Made outside', prompt: 'p', columnId: Number(columnId), useWorktree: false }, get: card, stats: { projectId },
       move: { ...card, targetColumnId: Number(activeColumnId), position: 0 }, archive: card, cancelAgent: card,
@@ -88,8 +101,8 @@ export const exampleOf = (row: Row, seed: Seed): Record<string, unknown> => {
   return (examples(seed) as unknown as Record<string, Record<string, Record<string, unknown>>>)[resource]![name]!
 }
 
-/** Whoever the row is open to: the API key on external routes, else the account. */
-export const tokenFor = ({ route }: Row, seed: Seed): string => route.who.kind === 'key' ? seed.apiKey : seed.token
+/** Whoever the row is open to: the API key on external routes, the agent on its own, else the account. */
+export const tokenFor = ({ route }: Row, seed: Seed): string => route.who.kind === 'key' ? seed.apiKey : route.who.kind === 'agent' ? seed.agentToken : seed.token
 
 export const sendsBody = ({ method }: Route): boolean => method !== 'GET' && method !== 'DELETE'
 

@@ -27,12 +27,12 @@ export interface TestBoard {
 export interface RequestOptions { token?: string | null; body?: unknown; raw?: string | Uint8Array; headers?: Record<string, string> }
 export interface Reply { status: number; headers: Headers; text: string; body: any }
 
-/** Starts a server in this process, where no agent is installed unless the data folder says so. `config` overrides its defaults. */
+/** Starts a server in this process, where no agent is installed unless the data folder says so, and whose webhooks may lead to this machine. `config` overrides its defaults. */
 export async function startBoard(config: Partial<ServerConfig> = {}): Promise<TestBoard> {
   const root = mkdtempSync(join(tmpdir(), 'board-test-'))
   const dataDir = config.dataDir ?? join(root, 'data')
   hideAgents(dataDir)
-  const server = await startServer({ ...serverDefaults, port: 0, logLevel: 'error', ...config, dataDir }, createLog(config.logLevel ?? 'error'))
+  const server = await startServer({ ...serverDefaults, port: 0, logLevel: 'error', allowPrivateWebhooks: true, ...config, dataDir }, createLog(config.logLevel ?? 'error'))
   const token = server.app.identity.localToken
   return {
     url: server.url, dataDir, token, server, client: createClient({ url: server.url, token }),

@@ -9,6 +9,11 @@ export const preparations: Record<string, (on: TestBoard, fresh: Seed) => Promis
   'cards.detachWorktree': attachWorktree, 'agents.merge': attachWorktree,
   'agents.cancel': (on, fresh) => on.client.agents.relaunch(fresh), 'external.cancelAgent': (on, fresh) => on.client.agents.relaunch(fresh),
   'agents.token': (on, { projectId, cardId, activeColumnId }) => on.client.cards.move({ projectId, cardId, columnId: activeColumnId }),
+  'monitors.create': async (on, fresh) => {
+    fresh.cardId = (await on.client.cards.create({ projectId: fresh.projectId, title: 'Active', columnId: fresh.activeColumnId, deferred: true })).id
+    fresh.agentToken = (await on.client.agents.token(fresh)).token
+  },
+  'scripts.cancel': (on, fresh) => on.client.scripts.run(fresh), 'scripts.delete': (on, fresh) => on.client.scripts.run(fresh),
   'agents.approveAuto': async (on, { projectId, cardId, activeColumnId }) => {
     await on.client.cards.move({ projectId, cardId, columnId: activeColumnId })
     const { sessionId } = await on.client.agents.get({ projectId, cardId })

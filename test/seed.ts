@@ -2,8 +2,11 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Client } from '../src/client/index.ts'
 import { permissions } from '../src/contract/route.ts'
+import { mintAgentToken } from '../src/identity/agentTokens.ts'
 import { insertCredential, setAuthorization } from '../src/store/credentials.ts'
+import { insertMonitor, updateMonitor } from '../src/store/monitors.ts'
 import { insertSession, updateSession } from '../src/store/sessions.ts'
 import { insertUser } from '../src/store/users.ts'
 import { fixture } from './agents/agent.ts'
@@ -36,6 +39,14 @@ export interface Seed {
   grantId: string
   /** A pre-session of the card whose agent waits for an answer. */
   sessionId: string
+  /** A monitor of the archived card, which rests, and an agent token of that card. */
+  monitorId: string
+  agentToken: string
+  /** A webhook that nobody receives, and a delivery of it. */
+  webhookId: string
+  deliveryId: string
+  /** A script that takes its time, and never ran. */
+  scriptId: string
   /** An account that belongs to the project and to the organization; empty on a board without users. */
   memberId: string
   /** The address of an account that belongs to neither, and one without an account that is invited to the project. */
@@ -85,7 +96,8 @@ export async function seed(board: TestBoard, token = board.token): Promise<Seed>
   ])
   return {
     token, apiKey, path, worktree, projectId, boardId, otherBoardId, columnId, activeColumnId, doneColumnId, emptyColumnId, cardId,
-    archivedCardId: archived.id, deletedCardId: deleted.id, attachmentId: attachment.body.data.id, keyId, templateId, organizationId, credentialId, grantId, sessionId: await refined(board, { projectId, cardId }), ...people,
+    archivedCardId: archived.id, deletedCardId: deleted.id, attachmentId: attachment.body.data.id, keyId, templateId, organizationId, credentialId, grantId, sessionId: await refined(board, { projectId, cardId }), ...await monitored(board, { projectId, cardId: archived.id }), ...await hooked(client, projectId),
+    scriptId: (await client.scripts.create({ projectId, name: 'Seeded', command: 'sleep 60' })).id, ...people,
   }
 }
 
@@ -118,6 +130,19 @@ export const refined = (board: TestBoard, { projectId, cardId }: Pick<Seed, 'pro
   await updateSession(tx, id, { summary: 'Do it well', endedAt: tx.now })
   return String(id)
 })
+
+/** A monitor that rests, and an agent token of its card. */
+export const monitored = (board: TestBoard, { projectId, cardId }: Pick<Seed, 'projectId' | 'cardId'>): Promise<Pick<Seed, 'monitorId' | 'agentToken'>> => board.server.app.db.transaction(async tx => {
+  const id = await insertMonitor(tx, { projectId: Number(projectId), cardId: Number(cardId), command: 'true', intervalSecs: 60, description: null, cwd: '/' })
+  await updateMonitor(tx, id, { status: 'paused', nextRunAt: null })
+  return { monitorId: String(id), agentToken: (await mintAgentToken(tx, { cardId: Number(cardId), ttlSecs: 3600 })).token }
+})
+
+/** A webhook to a port where nobody listens, and its test. */
+export async function hooked(client: Client, projectId: string): Promise<Pick<Seed, 'webhookId' | 'deliveryId'>> {
+  const { id: webhookId } = await client.webhooks.create({ projectId, url: 'http://127.0.0.1:1/hook', events: ['board.reordered'] })
+  return { webhookId, deliveryId: (await client.webhooks.test({ projectId, webhookId })).id }
+}
 
 async function attach(board: TestBoard, { token, projectId, cardId }: Pick<Seed, 'token' | 'projectId' | 'cardId'>): Promise<Reply> {
   const reply = await board.request('POST', `/api/projects/${projectId}/cards/${cardId}/attachments`, { token, ...fileBody() })

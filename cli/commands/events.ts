@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
 import { Live, type LiveMessage } from '../../src/client/socket.ts'
-import { events } from '../../src/contract/events.ts'
+import { events, type EventData } from '../../src/contract/events.ts'
 import { several } from '../arguments.ts'
+import { createBell } from '../bell.ts'
 import { openContext, type Context } from '../context.ts'
 import { usage } from '../exit.ts'
 import { example } from '../help.ts'
@@ -13,7 +14,11 @@ import { runForEvent } from '../runForEvent.ts'
 
 interface Options { type?: string[]; since?: string; exec?: string }
 
-const titleOf = ({ data }: LiveMessage): string => {
+const titleOf = ({ type, data }: LiveMessage): string => {
+  if (type === 'notification') {
+    const { cardId, cardTitle, message } = data as EventData<'notification'>
+    return `${cardId} ${cardTitle}: ${message}`
+  }
   const { id, title, name } = (data ?? {}) as { id?: string; title?: string; name?: string }
   return [id, title ?? name].filter(Boolean).join(' ')
 }
@@ -23,7 +28,7 @@ const columns: Column<LiveMessage>[] = [
 ]
 
 export function register(command: Command): void {
-  example(command.description('Follow what happens in the project, until it is interrupted. In a pipe, each event is a line of JSON.')
+  example(command.description('Follow what happens in the project, until it is interrupted. In a pipe, each event is a line of JSON. On a terminal, notifications are told as your settings say: board settings get notifications.')
     .option('--type <types>', 'only these, with commas or *: card.*,board.created (repeat it)', several)
     .option('--since <seq>', 'first everything after this event')
     .option('--exec <command>', 'run a shell command for each event, which it gets as JSON on stdin and as BOARD_EVENT_TYPE, BOARD_EVENT_SEQ, BOARD_CARD_ID'),
@@ -37,9 +42,14 @@ async function follow(command: Command, options: Options): Promise<void> {
   const context = await openContext(command)
   const { id, name } = await context.project()
   const told = inOrder()
-  const live = new Live(context.connection, { onEvent: message => { if (message.type === 'resync' || wanted(message.type)) told.add(() => tell(context, message, options.exec)) }, onState: state => {
-    if (state.name === 'waiting') context.out.done('The connection broke; connecting again ...')
-  } })
+  const bell = createBell(context)
+  const live = new Live(context.connection, {
+    onEvent: message => {
+      bell.hear(message)
+      if (isAbout(id, message) && (message.type === 'resync' || wanted(message.type))) told.add(() => tell(context, message, options.exec))
+    },
+    onState: state => { if (state.name === 'waiting') context.out.done('The connection broke; connecting again ...') },
+  })
   live.subscribe(id, since)
   if (context.out.terminal.stdout) context.out.done(`Following project ${name}. Ctrl-C ends it.`)
   stdout().on('error', () => live.close())
@@ -47,6 +57,9 @@ async function follow(command: Command, options: Options): Promise<void> {
   await Promise.race([live.done, told.failed])
   await told.end()
 }
+
+/** Notifications come of every project. */
+const isAbout = (projectId: string, { type, data }: LiveMessage): boolean => type !== 'notification' || (data as EventData<'notification'>).projectId === projectId
 
 async function tell({ out, connection }: Context, message: LiveMessage, exec: string | undefined): Promise<void> {
   if (message.type === 'resync') out.warn('the server no longer has everything since then: some events are missing')

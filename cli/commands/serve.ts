@@ -8,7 +8,7 @@ import { openOut } from '../openOut.ts'
 
 interface Flags {
   host?: string; port?: number; dataDir?: string; publicUrl?: string; allowHost?: string[]; trustProxy?: boolean; setupCode?: string; projectRoot?: string[]
-  maxAttachment?: number; agentSlots?: number; logLevel?: 'error' | 'warn' | 'info'
+  maxAttachment?: number; agentSlots?: number; allowPrivateWebhooks?: boolean; logLevel?: 'error' | 'warn' | 'info'
 }
 
 export function register(command: Command): void {
@@ -24,6 +24,7 @@ export function register(command: Command): void {
     .addOption(option('--project-root <folder>', 'where plain users may make projects beyond this machine (repeat it)', 'BOARD_PROJECT_ROOT').argParser(listOf(delimiter)))
     .addOption(option('--max-attachment <size>', 'the largest attachment: 50M, 1G (default: 50M)', 'BOARD_MAX_ATTACHMENT').argParser(bytesOf))
     .addOption(option('--agent-slots <number>', 'how many agents work at once (default: 2 a core)', 'BOARD_AGENT_SLOTS').argParser(slotsOf))
+    .addOption(option('--allow-private-webhooks', 'let webhooks lead to this machine and into its network', 'BOARD_ALLOW_PRIVATE_WEBHOOKS'))
     .addOption(option('--log-level <level>', 'error, warn or info (default: warn)', 'BOARD_LOG_LEVEL').choices(['error', 'warn', 'info']))
   command.addHelpText('after', `
 Only the environment holds secrets:

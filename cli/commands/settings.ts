@@ -15,6 +15,7 @@ interface Group { about: string; get(context: Context): Promise<Values>; set(con
 const groups: Record<string, Group> = {
   user: { about: 'Your own settings', get: ({ client }) => client.settings.getUser(), set: ({ client }, values) => client.settings.setUser(values) },
   'context-relay': { about: 'When agents hand over to a fresh session (server administrators change it)', get: ({ client }) => client.settings.getContextRelay(), set: ({ client }, values) => client.settings.setContextRelay(values) },
+  notifications: { about: 'What you are notified of, and how', get: ({ client }) => client.notifications.get(), set: ({ client }, values) => client.notifications.set(values) },
   shortcuts: { about: 'The keys of the terminal board', get: ({ client }) => client.settings.getShortcuts(), set: ({ client }, values) => client.settings.setShortcuts(values) },
 }
 
@@ -25,7 +26,7 @@ export function register(command: Command): void {
   example(command.command('set <group>').summary('Change settings').description('Change some settings of a group. What is not named stays.')
     .option('-f, --field <key=value>', 'a setting; true, false, numbers and JSON are understood (repeat it for more)', several)
     .option('-F, --file <file>', 'a JSON object of settings, - for stdin'),
-  'board settings set user -f theme=dark -f highContrast=true', 'board settings set shortcuts -f quit=q', 'board settings set context-relay -f thresholdPercent=70')
+  'board settings set user -f theme=dark -f highContrast=true', 'board settings set shortcuts -f quit=q', 'board settings set context-relay -f thresholdPercent=70', 'board settings set notifications -f sound=false -f webhookUrl=https://example.org/hook')
     .action((name: string, options: { field?: string[]; file?: string }) => set(command, name, options))
   registerAuth(command)
   registerOidc(command)
@@ -50,6 +51,9 @@ async function set(command: Command, name: string, { field = [], file }: { field
   const changed = await group.set(context, values)
   if (context.out.json) return print(context, changed)
   context.out.done(`Changed ${Object.keys(values).join(', ')}.`)
+  if (typeof changed.webhookSecret !== 'string') return
+  context.out.done('What is sent there is signed (Standard Webhooks) with this secret, which is not shown again:')
+  context.out.line(changed.webhookSecret)
 }
 
 const print = (context: Context, row: Values): Promise<void> =>
@@ -66,7 +70,8 @@ function parseField(text: string, plain: boolean): [string, unknown] {
   const at = text.indexOf('=')
   if (at < 1) throw usage(`-f wants key=value, not "${text}"`)
   const value = text.slice(at + 1)
-  return [text.slice(0, at), plain ? value : parseJson(value) ?? value]
+  const parsed = plain ? undefined : parseJson(value)
+  return [text.slice(0, at), parsed === undefined ? value : parsed]
 }
 
 function parseFile(text: string): Values {

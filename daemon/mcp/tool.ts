@@ -18,6 +18,8 @@ interface Spec<Entries extends v.ObjectEntries> {
   title: string
   description: string
   readOnly: boolean
+  /** Whether it takes something away for good. */
+  destructive?: boolean
   /** Whether it is about a card. `own`: an agent has only its own. `any`: another one of its project too. */
   card?: 'own' | 'any'
   entries: Entries
@@ -37,7 +39,7 @@ export function defineTool<const Entries extends v.ObjectEntries>(spec: Spec<Ent
   return {
     describe: caller => ({
       name: spec.name, title: spec.title, description: spec.description, inputSchema: jsonSchema(schemaFor(caller)),
-      annotations: { readOnlyHint: spec.readOnly, destructiveHint: false, openWorldHint: false },
+      annotations: { readOnlyHint: spec.readOnly, destructiveHint: spec.destructive === true, openWorldHint: false },
     }),
     call: async (app, caller, input) => {
       const { projectId = 0, cardId = 0, ...rest } = validate(schemaFor(caller), input) as Partial<Place>

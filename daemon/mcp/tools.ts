@@ -12,6 +12,7 @@ import { listCards, type CardRow } from '../../src/store/cards.ts'
 import { listProjectColumns } from '../../src/store/columns.ts'
 import { attachment } from '../../src/views/attachments.ts'
 import { cardDetail } from '../../src/views/cards.ts'
+import { monitorTools } from './monitorTools.ts'
 import { defineTool, json, type Content, type Place } from './tool.ts'
 
 /** A file that goes through a message, which has at most 1 MiB. */
@@ -75,7 +76,7 @@ const readAttachment = defineTool({
 })
 
 /** Every tool, by its name. */
-export const tools = new Map(Object.entries({ get_card: getCard, list_cards: listCardsTool, list_columns: listColumns, report_progress: reportProgress, create_card: createCard, attach_file: attachFile, read_attachment: readAttachment }))
+export const tools = new Map(Object.entries({ get_card: getCard, list_cards: listCardsTool, list_columns: listColumns, report_progress: reportProgress, create_card: createCard, attach_file: attachFile, read_attachment: readAttachment, ...monitorTools }))
 
 const brief = (card: CardRow) => ({ id: String(card.id), title: card.title, columnId: String(card.columnId), columnName: card.columnName, columnType: card.columnType, status: card.status, labels: JSON.parse(card.labels) as string[], deferred: card.deferred === 1 })
 const lastAction = (card: CardRow): unknown => JSON.parse(card.lastAgentAction!)

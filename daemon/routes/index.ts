@@ -14,19 +14,23 @@ import { externalRoutes } from './external.ts'
 import { keysRoutes } from './keys.ts'
 import { mcpRoutes } from './mcp.ts'
 import { membersRoutes } from './members.ts'
+import { monitorsRoutes } from './monitors.ts'
+import { notificationsRoutes } from './notifications.ts'
 import { oidcRoutes } from './oidc.ts'
 import { organizationsRoutes } from './organizations.ts'
 import { panelStatesRoutes } from './panelStates.ts'
 import { preSessionsRoutes } from './preSessions.ts'
 import { projectsRoutes } from './projects.ts'
+import { scriptsRoutes } from './scripts.ts'
 import { serverRoutes } from './server.ts'
 import { settingsRoutes } from './settings.ts'
 import { templatesRoutes } from './templates.ts'
 import { usersRoutes } from './users.ts'
+import { webhooksRoutes } from './webhooks.ts'
 
 /** A handler for each row of the contract. */
 export const handlers = (app: App): { [Resource in keyof Contract]: Handlers<Contract[Resource]> } => ({
   server: serverRoutes(app), auth: authRoutes(app), users: usersRoutes(app), keys: keysRoutes(app), organizations: organizationsRoutes(app), members: membersRoutes(app), projects: projectsRoutes(app), boards: boardsRoutes(app),
   columns: columnsRoutes(app), templates: templatesRoutes(app), cards: cardsRoutes(app), attachments: attachmentsRoutes(app), panelStates: panelStatesRoutes(app), settings: settingsRoutes(app), oidc: oidcRoutes(app), credentials: credentialsRoutes(app),
-  agents: { ...agentReads(app), ...agentWrites(app) }, preSessions: preSessionsRoutes(app), assistant: assistantRoutes(app), mcp: mcpRoutes(app), external: externalRoutes(app),
+  agents: { ...agentReads(app), ...agentWrites(app) }, preSessions: preSessionsRoutes(app), assistant: assistantRoutes(app), mcp: mcpRoutes(app), monitors: monitorsRoutes(app), scripts: scriptsRoutes(app), webhooks: webhooksRoutes(app), notifications: notificationsRoutes(app), external: externalRoutes(app),
 })

@@ -1,3 +1,4 @@
+import type { EventData } from '../../src/contract/events.ts'
 import type { Outbox, StoredEvent } from '../../src/events/outbox.ts'
 import { eventFrame, type Frame } from './frame.ts'
 
@@ -8,42 +9,79 @@ export interface Follower {
   offer(event: StoredEvent, frame: () => Frame): void
 }
 
-/** Hands each new event to those who follow its project. */
+/** Takes every notification, to whomever it is. The frame is made once for all who take it. */
+export type NotificationTaker = (notification: EventData<'notification'>, frame: () => Frame) => void
+
+/** Hands each new event to those who follow its project, and each notification to whoever is there. */
 export interface FanOut {
   /** Hands the follower each event from now on, and perhaps some before that came after the seq `after`. */
   join(follower: Follower, after: number): void
   leave(follower: Follower): void
+  /** Hands over each notification from now on. Returns the function that ends it. */
+  attach(taker: NotificationTaker): () => void
 }
 
-/** @param onProjectChanged called when a project changed or is gone, and with it perhaps who may see it */
-export function createFanOut(outbox: Outbox, onProjectChanged: () => void): FanOut {
-  const followers = new Map<number, Set<Follower>>()
+/**
+ * @param onProjectChanged called when a project changed or is gone, and with it perhaps who may see it
+ * @param onFailure told when notifications cannot be handed over before somebody follows a project
+ */
+export function createFanOut(outbox: Outbox, onProjectChanged: () => void, onFailure: (error: unknown) => void): FanOut {
+  const followers: Followers = new Map()
+  const takers = new Set<NotificationTaker>()
   let stopListening: (() => void) | undefined
 
-  const publish = (events: StoredEvent[]) => {
-    for (const event of events) {
-      const following = event.projectId === null ? undefined : followers.get(event.projectId)
-      if (!following) continue
-      let frame: Frame | undefined
-      for (const follower of following) follower.offer(event, () => frame ??= eventFrame(event))
-      if (event.type === 'project.updated' || event.type === 'project.deleted') onProjectChanged()
-    }
+  /** The seq is one that was the newest before: what follows is read from the database or handed over. */
+  const listen = (after: number) => { stopListening ??= outbox.subscribe(events => { for (const event of events) publish(event, followers, takers, onProjectChanged) }, after) }
+  const rest = () => {
+    if (followers.size + takers.size > 0) return
+    stopListening?.()
+    stopListening = undefined
   }
 
   return {
     join: (follower, after) => {
-      const following = followers.get(follower.projectId)
-      if (following) following.add(follower)
-      else followers.set(follower.projectId, new Set([follower]))
-      stopListening ??= outbox.subscribe(publish, after)
+      add(followers, follower)
+      listen(after)
     },
     leave: follower => {
-      const following = followers.get(follower.projectId)
-      following?.delete(follower)
-      if (following?.size === 0) followers.delete(follower.projectId)
-      if (followers.size > 0) return
-      stopListening?.()
-      stopListening = undefined
+      remove(followers, follower)
+      rest()
+    },
+    attach: taker => {
+      takers.add(taker)
+      void outbox.lastSeq().then(last => { if (takers.has(taker)) listen(last) }, onFailure)
+      return () => {
+        takers.delete(taker)
+        rest()
+      }
     },
   }
+}
+
+/** By the project that they follow. */
+type Followers = Map<number, Set<Follower>>
+
+function publish(event: StoredEvent, followers: Followers, takers: ReadonlySet<NotificationTaker>, onProjectChanged: () => void): void {
+  let made: Frame | undefined
+  const frame = () => made ??= eventFrame(event)
+  if (event.type === 'notification') {
+    const notification = JSON.parse(event.data) as EventData<'notification'>
+    for (const take of takers) take(notification, frame)
+  }
+  const following = event.projectId === null ? undefined : followers.get(event.projectId)
+  if (!following) return
+  for (const follower of following) follower.offer(event, frame)
+  if (event.type === 'project.updated' || event.type === 'project.deleted') onProjectChanged()
+}
+
+function add(followers: Followers, follower: Follower): void {
+  const following = followers.get(follower.projectId)
+  if (following) following.add(follower)
+  else followers.set(follower.projectId, new Set([follower]))
+}
+
+function remove(followers: Followers, follower: Follower): void {
+  const following = followers.get(follower.projectId)
+  following?.delete(follower)
+  if (following?.size === 0) followers.delete(follower.projectId)
 }

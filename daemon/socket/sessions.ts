@@ -6,11 +6,12 @@ import type { Admission } from './admission.ts'
 import { closeCodes, closePeer, Connection } from './connection.ts'
 import { Feed, type Source } from './feed.ts'
 import { handleMessage } from './messages.ts'
+import { createNotificationTaker } from './notifications.ts'
 
 const goodbye = 'The server is shutting down.'
 
 /** One client: its socket, what it follows, and what of its messages is done. */
-export interface Session { connection: Connection; feed: Feed; done: Promise<void> }
+export interface Session { connection: Connection; feed: Feed; done: Promise<void>; endNotifications(): void }
 
 /** The clients of one server. */
 export class Sessions implements Iterable<Session> {
@@ -34,7 +35,8 @@ export class Sessions implements Iterable<Session> {
     if (this.#closing) return void closePeer(peer, closeCodes.goingAway, goodbye)
     if ('refusal' in admission) return void closePeer(peer, closeCodes.unauthenticated, admission.refusal)
     const connection = new Connection(peer, admission, this.#log)
-    this.#byPeer.set(peer, { connection, feed: new Feed(connection, this.#source), done: Promise.resolve() })
+    const endNotifications = this.#source.fanOut.attach(createNotificationTaker(this.#db, connection, this.#log))
+    this.#byPeer.set(peer, { connection, feed: new Feed(connection, this.#source), done: Promise.resolve(), endNotifications })
   }
 
   /** Handles a client's message after those that came before it. */
@@ -53,6 +55,7 @@ export class Sessions implements Iterable<Session> {
     if (!session) return
     session.connection.onClose()
     session.feed.close()
+    session.endNotifications()
     this.#byPeer.delete(peer)
   }
 

@@ -2,6 +2,7 @@ import { constants } from 'node:fs'
 import { access, stat } from 'node:fs/promises'
 import { delimiter, isAbsolute, join } from 'node:path'
 import type { CredentialProvider } from '../contract/credentials.ts'
+import { searchPath } from '../process/environment.ts'
 import { readAgents } from './configured.ts'
 import type { AgentProvider } from './providers.ts'
 
@@ -46,9 +47,6 @@ async function isInstalled(program: string, path: string): Promise<boolean> {
 }
 
 const isProgram = async (file: string) => (await stat(file).then(found => found.isFile(), () => false)) && access(file, constants.X_OK).then(() => true, () => false)
-
-/** A search path without what depends on the folder that one is in: in an agent's folder that is the agent's. */
-export const searchPath = (path: string): string => path.split(delimiter).filter(folder => isAbsolute(folder)).join(delimiter)
 
 function choose(entries: readonly CatalogueEntry[], { card, column, project, credential }: Wish): Chosen {
   const named = card ?? column ?? project ?? null

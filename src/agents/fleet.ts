@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { end, type Agents, type Ending } from '../domain/sessions.ts'
+import { whileNews } from '../process/whileNews.ts'
 import type { Database, Transaction } from '../store/database.ts'
 import { listOpen, readSession, type OpenSession } from '../store/sessions.ts'
 import type { Log, SessionParts } from './parts.ts'
 import { createQueue } from './queue.ts'
 import { startSession, type LiveSession } from './session.ts'
 
-const retryMs = 1000
 /** A session that makes its worktree cannot be stopped before Git has ended. */
 const mostStopMs = 9000
 const interrupted: Ending = { status: 'interrupted', statusReason: 'server_restart', detail: 'The server stopped while the agent was at work.' }
@@ -68,27 +68,6 @@ export function createFleet(parts: Parts): Fleet {
       await Promise.race([stopped, delay(mostStopMs, undefined, { ref: false })])
     },
   }
-}
-
-/** Looks once more for whatever wakes it while it looks, and again after a failure; never twice at the same time. */
-function whileNews(look: () => Promise<void>, onError: (error: unknown) => void, isAwake: () => boolean): { wake(): void; atRest(): Promise<void> } {
-  let isNews = false
-  let looking: Promise<void> | undefined
-  const lookOn = async () => {
-    while (isNews) {
-      isNews = false
-      await look().catch(error => {
-        onError(error)
-        setTimeout(wake, retryMs).unref()
-      })
-    }
-    looking = undefined
-  }
-  const wake = () => {
-    isNews = true
-    if (isAwake()) looking ??= lookOn()
-  }
-  return { wake, atRest: () => looking ?? Promise.resolve() }
 }
 
 /** Ends every open session as interrupted. */

@@ -1,19 +1,10 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { searchPath } from './catalogue.ts'
+import { accountFolders, baseEnvironment, boardVariables, pick } from '../process/environment.ts'
 import type { AgentCredential } from './credentials.ts'
 import type { AgentProvider } from './providers.ts'
 import type { AgentLaunch } from './types.ts'
-
-/** What of the server's own environment every agent gets. */
-const common = ['LANG', 'LANGUAGE', 'LC_ALL', 'LC_CTYPE', 'LC_MESSAGES', 'LC_NUMERIC', 'LC_TIME', 'TZ', 'SHELL', 'USER', 'LOGNAME', 'SYSTEMROOT', 'WINDIR', 'COMSPEC', 'PATHEXT', 'SYSTEMDRIVE']
-const proxies = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'all_proxy', 'no_proxy']
-const authorities = ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE', 'GIT_SSL_CAINFO']
-/** Where the account keeps what belongs to its home folder, if not there. */
-const accountFolders = ['XDG_CONFIG_HOME', 'XDG_DATA_HOME', 'XDG_STATE_HOME', 'XDG_CACHE_HOME', 'XDG_RUNTIME_DIR', 'APPDATA', 'LOCALAPPDATA', 'USERPROFILE']
-/** Nobody sits at the terminal of an agent. */
-const unattended = { TERM: 'dumb', NO_COLOR: '1', PAGER: 'cat', GIT_PAGER: 'cat', GIT_EDITOR: 'true', GIT_TERMINAL_PROMPT: '0', NO_BROWSER: '1' }
 
 export interface Work {
   /** null: a terminal card, whose prompt is a shell command. */
@@ -46,8 +37,9 @@ export async function prepareLaunch(work: Work, env: NodeJS.ProcessEnv = process
     protocol: provider?.protocol ?? 'terminal',
     argv: [...provider?.command ?? [], ...way?.args ?? [], ...(tools ? provider?.toolArgs ?? [] : [])], cwd,
     env: {
-      PATH: searchPath(env.PATH ?? ''), ...pick(env, common), ...aroundLoopback(pick(env, proxies)), ...pick(env, authorities), ...unattended, ...pick(env, [...account, ...provider?.pass ?? []]),
-      ...provider?.env, HOME: folders.home ?? env.HOME ?? homedir(), TMPDIR: folders.tmp, TMP: folders.tmp, TEMP: folders.tmp, ...authorship(work), ...boardVariables(board), ...(credential && way?.env(credential)),
+      ...baseEnvironment(env), ...pick(env, [...account, ...provider?.pass ?? []]),
+      ...provider?.env, HOME: folders.home ?? env.HOME ?? homedir(), TMPDIR: folders.tmp, TMP: folders.tmp, TEMP: folders.tmp, ...authorship(work),
+      ...boardVariables(board), ...(board.token && { BOARD_TOKEN: board.token }), ...(credential && way?.env(credential)),
     },
     secrets: [credential?.token ?? [], board.token ?? []].flat(),
     authMethods: provider?.authMethods ?? [], usageIsCumulative: provider?.usageIsCumulative ?? false,
@@ -75,21 +67,8 @@ async function addFiles(home: string, files: Readonly<Record<string, string>>): 
   }
 }
 
-const pick = (env: NodeJS.ProcessEnv, names: readonly string[]): Record<string, string> =>
-  Object.fromEntries(names.flatMap(name => env[name] === undefined ? [] : [[name, env[name]]]))
-
-/** The board is reached past every proxy. */
-function aroundLoopback(given: Record<string, string>): Record<string, string> {
-  if (Object.keys(given).length === 0) return {}
-  const direct = [given.NO_PROXY ?? given.no_proxy, 'localhost', '127.0.0.1', '::1'].filter(Boolean).join(',')
-  return { ...given, NO_PROXY: direct, no_proxy: direct }
-}
-
 function authorship({ author, provider }: Work): Record<string, string> {
   if (!provider) return {}
   const { name, email } = author ?? { name: provider.name, email: `${provider.id}@board.invalid` }
   return { GIT_AUTHOR_NAME: name, GIT_AUTHOR_EMAIL: email, GIT_COMMITTER_NAME: name, GIT_COMMITTER_EMAIL: email }
 }
-
-const boardVariables = ({ url, token, projectId, cardId }: Work['board']): Record<string, string> =>
-  ({ BOARD_URL: url, BOARD_PROJECT_ID: String(projectId), BOARD_CARD_ID: String(cardId), ...(token && { BOARD_TOKEN: token }) })

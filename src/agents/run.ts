@@ -1,11 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { InferOutput } from 'valibot'
-import { Problem } from '../contract/errors.ts'
 import type { ContextRelay } from '../contract/settings.ts'
 import { append } from '../events/outbox.ts'
 import { spawnTree, type Child } from '../process/spawn.ts'
 import { stopTree } from '../process/stop.ts'
 import type { Transaction } from '../store/database.ts'
+import { insist as insistOn } from '../store/insist.ts'
 import { readSession, type SessionRow } from '../store/sessions.ts'
 import { change } from '../domain/sessions.ts'
 import { permission } from '../views/agents.ts'
@@ -15,8 +14,6 @@ import { createQuestions, type Questions } from './questions.ts'
 import { createContextWatch, type ContextWatch } from './relay.ts'
 import type { Transcript } from './transcript.ts'
 import type { AgentLink, AgentListener, SpawnAgent } from './types.ts'
-
-const retryMs = 250
 
 /** Something that is asked of an agent beside its task, when its turn has ended. */
 export interface Errand { text: string; resolve(words: string): void; reject(error: unknown): void }
@@ -67,17 +64,8 @@ export async function ownRow({ id, isStopping }: Pick<Run, 'id' | 'isStopping'>,
 }
 
 /** Writes until it succeeds: a busy database or a full disk is waited for. @throws Problem SHUTTING_DOWN */
-export async function insist<T>({ parts: { db, log } }: Run, work: (tx: Transaction) => Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await db.transaction(work)
-    } catch (error) {
-      if (!(error instanceof Problem && (error.code === 'DATABASE_BUSY' || error.code === 'DISK_FULL'))) throw error
-      log('warn', 'What became of a session could not be kept yet.', { code: error.code })
-      await delay(retryMs)
-    }
-  }
-}
+export const insist = <T>({ parts: { db, log } }: Run, work: (tx: Transaction) => Promise<T>): Promise<T> =>
+  insistOn(db, work, code => log('warn', 'What became of a session could not be kept yet.', { code }))
 
 /** Starts the agent's processes, each on record until it is gone. */
 export const spawner = (run: Run, kind: string): SpawnAgent => async ({ argv, cwd, env }) => {

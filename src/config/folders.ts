@@ -1,5 +1,5 @@
 import { chmodSync, existsSync, mkdirSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, isAbsolute, relative, sep } from 'node:path'
 
 /**
  * Makes a folder, and those above it that are missing, for this account only. One level at a time: Node's own recursive way
@@ -14,4 +14,10 @@ function makeMissing(path: string): void {
   if (existsSync(path)) return
   makeMissing(dirname(path))
   mkdirSync(path, { mode: 0o700 })
+}
+
+/** Whether a path is a folder or something below it, both without links and `..` */
+export function isWithin(folder: string, path: string): boolean {
+  const way = relative(folder, path)
+  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)
 }

@@ -1,5 +1,9 @@
+import { lookup, type LookupAddress } from 'node:dns'
 import { availableParallelism } from 'node:os'
 import type { OauthClients } from './oauthClients.ts'
+
+/** Finds all addresses of a name, as dns.lookup does. */
+export type Lookup = (hostname: string, options: { all: true }, callback: (error: Error | null, addresses: LookupAddress[]) => void) => void
 
 /** How a server runs. Paths are absolute. */
 export interface ServerConfig {
@@ -24,15 +28,23 @@ export interface ServerConfig {
   maxAttachmentBytes: number
   /** How many agents work at once; more wait in a queue. */
   agentSlots: number
+  /** How long a run of a monitor may take. */
+  monitorTimeoutMs: number
+  /** Whether webhooks may lead to this machine and into its network. */
+  allowPrivateWebhooks: boolean
+  /** How long a webhook's receiver has for its answer, and the pauses before a message is sent again. */
+  webhookTiming: { timeoutMs: number; retrySecs: readonly number[] }
   /** Requests a minute and API key on external routes (specification "Limits"). */
   externalRequestsPerMinute: number
   logLevel: 'error' | 'warn' | 'info'
   clock: () => Date
+  lookup: Lookup
 }
 
 export const serverDefaults = {
-  host: '127.0.0.1', port: 4400, allowHosts: [], trustProxy: false, oauthClients: {}, projectRoots: [], maxAttachmentBytes: 50 * 1024 * 1024, agentSlots: 2 * availableParallelism(),
-  externalRequestsPerMinute: 100, logLevel: 'warn', clock: () => new Date(),
+  host: '127.0.0.1', port: 4400, allowHosts: [], trustProxy: false, oauthClients: {}, projectRoots: [], maxAttachmentBytes: 50 * 1024 * 1024, agentSlots: 2 * availableParallelism(), monitorTimeoutMs: 10 * 60_000,
+  allowPrivateWebhooks: false, webhookTiming: { timeoutMs: 15_000, retrySecs: [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400] },
+  externalRequestsPerMinute: 100, logLevel: 'warn', clock: () => new Date(), lookup,
 } satisfies Partial<ServerConfig>
 
 /** Where clients on this machine reach a server that listens on this host. */

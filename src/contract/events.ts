@@ -5,6 +5,9 @@ import { Board } from './boards.ts'
 import { CardDetail } from './cards.ts'
 import { Column } from './columns.ts'
 import { Count, Id, Position, Time } from './fields.ts'
+import { Monitor } from './monitors.ts'
+import { Notification } from './notifications.ts'
+import { ScriptStatus } from './scripts.ts'
 
 const Gone = v.object({ id: Id })
 const Place = v.object({ columnId: Id, position: v.nullable(Position) })
@@ -19,6 +22,7 @@ export const events = {
   'card.created': CardDetail, 'card.updated': CardDetail, 'card.archived': CardDetail, 'card.unarchived': CardDetail, 'card.restored': CardDetail, 'card.completed': CardDetail,
   'card.moved': v.object({ ...CardDetail.entries, from: Place, to: Place }), 'card.deleted': v.object({ id: Id, columnId: Id }), 'card.viewed': Gone,
   'agent.status': AgentSession, 'agent.message': Message, 'agent.tool': Message, 'agent.plan': Message, 'agent.permission': Permission, 'agent.usage': AgentSession,
+  'monitor.created': Monitor, 'monitor.updated': Monitor, 'monitor.deleted': v.object({ id: Id, cardId: Id }), 'script.started': ScriptStatus, 'script.finished': ScriptStatus, 'notification': Notification,
   'attachment.created': Attachment, 'attachment.deleted': v.object({ id: Id, cardId: Id }),
 } as const
 export type EventType = keyof typeof events

@@ -50,6 +50,8 @@ export const Labels = v.pipe(v.array(text(1, 100)), v.maxLength(50, 'must have a
 /** The zero-based place in a column. A place past the end means the end. */
 export const Position = wholeNumber(0, Number.MAX_SAFE_INTEGER)
 export const Email = v.pipe(text(3, 254), v.trim(), v.regex(/^[^\s@"<>]+@[^\s@"<>]+$/, 'must be an email address'))
+/** Where messages are sent to. It holds no name and no password. */
+export const WebhookUrl = v.pipe(text(1, 2000), v.url('must be a URL'), v.regex(/^https?:\/\//i, 'must begin with https:// or http://'), v.check(url => !URL.canParse(url) || new URL(url).username + new URL(url).password === '', 'must not hold a name or password'))
 export const Count = v.pipe(v.number(), v.integer())
 
 export const ColumnType = v.picklist(['backlog', 'active', 'done', 'archive'], 'must be backlog, active, done or archive')
@@ -63,10 +65,11 @@ export const AgentId = v.pipe(text(1, 100), v.regex(/^[a-z0-9][\w.-]*$/i, 'must 
 export const UserRole = v.picklist(['super_admin', 'admin', 'user'], 'must be super_admin, admin or user')
 export type UserRole = v.InferOutput<typeof UserRole>
 
-/** A JSON object of a client's own making: bounded in depth, so that nothing that walks it can overflow. */
+/** Any JSON object: bounded in depth, so that nothing that walks it can overflow. */
+export const AnyObject = v.pipe(v.record(v.string(), v.unknown()), v.check(value => depth(value) <= 32, 'must not nest deeper than 32 levels'))
+/** A JSON object of a client's own making. */
 export const JsonObject = v.pipe(
-  v.record(v.string(), v.unknown()),
-  v.check(value => depth(value) <= 32, 'must not nest deeper than 32 levels'),
+  AnyObject,
   v.check(value => Buffer.byteLength(JSON.stringify(value)) <= 262_144, 'must have at most 262144 bytes'),
   v.check(value => JSON.stringify(value).isWellFormed(), 'must be well-formed Unicode'),
 )

@@ -10,16 +10,20 @@ import { external } from './external.ts'
 import { keys } from './keys.ts'
 import { mcp } from './mcp.ts'
 import { members } from './members.ts'
+import { monitors } from './monitors.ts'
+import { notifications } from './notifications.ts'
 import { oidc } from './oidc.ts'
 import { organizations } from './organizations.ts'
 import { panelStates } from './panelStates.ts'
 import { preSessions } from './preSessions.ts'
 import { projects } from './projects.ts'
+import { scripts } from './scripts.ts'
 import { server } from './server.ts'
 import { settings } from './settings.ts'
 import { templates } from './templates.ts'
 import { users } from './users.ts'
+import { webhooks } from './webhooks.ts'
 
 /** The API as data: every route of the server, by resource. */
-export const contract = { server, auth, users, keys, organizations, members, oidc, credentials, projects, boards, columns, templates, cards, attachments, panelStates, settings, agents, preSessions, assistant, mcp, external }
+export const contract = { server, auth, users, keys, organizations, members, oidc, credentials, projects, boards, columns, templates, cards, attachments, panelStates, settings, agents, preSessions, assistant, mcp, monitors, scripts, webhooks, notifications, external }
 export type Contract = typeof contract

@@ -6,7 +6,7 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 /** What an API key may be allowed to do. The first six are the specification's ("Authentication"). */
 export const externalPermissions = ['cards.read', 'cards.create', 'pipelines.trigger', 'cards.move', 'agents.cancel', 'agents.archive'] as const
 /** Permissions for project-scoped client routes, one family a resource. */
-export const clientPermissions = ['projects.read', 'boards.read', 'boards.write', 'cards.update', 'cards.delete', 'agents.run', 'agents.read'] as const
+export const clientPermissions = ['projects.read', 'boards.read', 'boards.write', 'cards.update', 'cards.delete', 'agents.run', 'agents.read', 'scripts.read', 'scripts.write', 'scripts.run', 'webhooks.read', 'webhooks.write', 'monitors.read'] as const
 export const permissions = [...externalPermissions, ...clientPermissions] as const
 export type Permission = (typeof permissions)[number]
 
@@ -54,6 +54,8 @@ export interface Spec {
   summary: string
   /** Query (GET, DELETE) or body (POST, PUT, PATCH), without the path's parameters. */
   input?: GenericSchema
+  /** 'rules': the domain checks the body, in an order of its own; the schema says what it takes. */
+  checkedBy?: 'rules'
   /** What `data` holds. A row without output answers 204. */
   output?: GenericSchema
   /** Query fields of a route that also has a body. */
@@ -86,8 +88,8 @@ type Part<S, Empty> = S extends GenericSchema ? S : Empty
 
 /** What a client passes: path parameters and the input's fields in one object. */
 export type Sent<R extends Route> = SentParams<R['path']> & (Part<R['input'], never> extends never ? unknown : InferInput<NonNullable<R['input']>>)
-/** What a handler gets: the same object after validation. Ids are integers. */
-export type Received<R extends Route> = ReceivedParams<R['path']> & (Part<R['input'], never> extends never ? unknown : InferOutput<NonNullable<R['input']>>)
+/** What a handler gets: the same object after validation; where the rules check the fields, as they came. Ids are integers. */
+export type Received<R extends Route> = ReceivedParams<R['path']> & (R['checkedBy'] extends 'rules' ? Record<string, unknown> : Part<R['input'], never> extends never ? unknown : InferOutput<NonNullable<R['input']>>)
 /** What the route answers in `data`. */
 export type Output<R extends Route> = R['transfer'] extends 'raw' ? Response : Part<R['output'], never> extends never ? void : InferOutput<NonNullable<R['output']>>
 

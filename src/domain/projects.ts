@@ -1,5 +1,6 @@
 import { realpath, stat } from 'node:fs/promises'
-import { isAbsolute, relative, resolve } from 'node:path'
+import { isAbsolute, resolve } from 'node:path'
+import { isWithin } from '../config/folders.ts'
 import { isLoopbackHost, type ServerConfig } from '../config/server.ts'
 import { Problem } from '../contract/errors.ts'
 import { append } from '../events/outbox.ts'
@@ -100,11 +101,6 @@ async function isBelowRoots(roots: readonly string[], folder: string): Promise<b
     if (realRoot !== undefined && isWithin(realRoot, real)) return true
   }
   return false
-}
-
-const isWithin = (root: string, path: string) => {
-  const way = relative(root, path)
-  return way === '' || (!way.startsWith('..') && !isAbsolute(way))
 }
 
 async function requireOrganization(tx: Transaction, caller: Caller, organizationId: number | null): Promise<void> {

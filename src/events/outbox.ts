@@ -14,13 +14,15 @@ const retryMs = 250
 export interface Outbox {
   /** Hands over every event after the seq `after`, or each that is committed from now on: once, in order of seq. Returns the function that ends it. */
   subscribe(listener: (events: StoredEvent[]) => void, after?: number): () => void
+  /** Calls whenever events may have been committed. It costs no reading. Returns the function that ends it. */
+  onNews(listener: () => void): () => void
   /** At most `limit` events of a project after the seq `since`, oldest first. */
   replay(projectId: number, since: number, limit: number): Promise<StoredEvent[]>
   /** The newest event's seq; 0 before the first event. */
   lastSeq(): Promise<number>
   /** The oldest kept event's seq. Who has seen less than the one before it has missed events for good. */
   oldestSeq(): Promise<number>
-  /** Deletes a bounded number of events that need not be kept, and tells how many. 0 means done. */
+  /** Deletes a bounded number of events that need not be kept and that every reader has taken, and tells how many. 0 means done. */
   prune(tx: Transaction): Promise<number>
   close(): void
 }
@@ -41,6 +43,15 @@ export function createOutbox(db: Database): Outbox {
   return {
     subscribe: (listener, after) => {
       const stop = startTail(db, listener, after)
+      subscriptions.add(stop)
+      return () => {
+        subscriptions.delete(stop)
+        stop()
+      }
+    },
+    onNews: listener => {
+      tails.add(listener)
+      const stop = () => { tails.delete(listener) }
       subscriptions.add(stop)
       return () => {
         subscriptions.delete(stop)

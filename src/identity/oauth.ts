@@ -2,7 +2,7 @@ import type { Configuration, TokenEndpointResponse } from 'openid-client'
 import type { OauthClient } from '../config/oauthClients.ts'
 import type { CredentialProvider } from '../contract/credentials.ts'
 import { invalid, Problem } from '../contract/errors.ts'
-import { askOutside } from './outside.ts'
+import { askOutside } from '../outside/ask.ts'
 
 const grantType = 'urn:ietf:params:oauth:grant-type:device_code'
 const timeoutSecs = 10

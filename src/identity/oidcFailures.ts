@@ -1,5 +1,5 @@
 import { Problem } from '../contract/errors.ts'
-import { whyUnreachable } from './outside.ts'
+import { whyUnreachable } from '../outside/ask.ts'
 
 interface Thrown { name?: string; code?: unknown; error?: unknown; cause?: { body?: { issuer?: unknown } } }
 

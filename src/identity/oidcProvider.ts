@@ -2,7 +2,7 @@ import type { ClientAuth, Configuration, CustomFetch, IDToken, TokenEndpointResp
 import { isLoopbackHost } from '../config/server.ts'
 import { Problem } from '../contract/errors.ts'
 import { otherIssuer, whyNoProvider, whyNoSignIn } from './oidcFailures.ts'
-import { askOutside } from './outside.ts'
+import { askOutside } from '../outside/ask.ts'
 
 const timeoutSecs = 10
 const scope = 'openid email profile'

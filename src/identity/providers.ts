@@ -1,7 +1,7 @@
 import { invalid } from '../contract/errors.ts'
 import type { CredentialProvider } from '../contract/credentials.ts'
 import type { CredentialRow } from '../store/credentials.ts'
-import { askOutside, whyUnreachable } from './outside.ts'
+import { askOutside, whyUnreachable } from '../outside/ask.ts'
 
 /** A secret as a provider takes it: an API key, or the access token of an authorization. */
 export interface Secret { kind: CredentialRow['kind']; token: string }

@@ -60,7 +60,8 @@ export async function spawnTree(options: SpawnOptions, db: Database): Promise<Ch
   const runId = options.runId ?? randomUUID()
   await db.transaction(tx => insertProcessRun(tx, { runId, kind: options.kind, bootId }))
   // A record that stays behind costs nothing: the next start of the server finds nothing to end and deletes it.
-  const forget = () => db.transaction(tx => deleteProcessRun(tx, runId)).catch(() => {})
+  let forgotten: Promise<void> | undefined
+  const forget = () => forgotten ??= db.transaction(tx => deleteProcessRun(tx, runId)).catch(() => {})
   try {
     const started = await launch(options, runId)
     const pid = started.pid!

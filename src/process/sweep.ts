@@ -16,12 +16,36 @@ export const isGone = async (tree: Tree): Promise<boolean> => (await findMembers
  * in the leader's session, and all their descendants, whatever became of their environment. Never this process or one
  * that it descends from.
  */
-export async function findMembers(trees: readonly Tree[]): Promise<ProcessEntry[][]> {
+export const findMembers = (trees: readonly Tree[]): Promise<ProcessEntry[][]> => new Promise((resolve, reject) => {
+  asked.push({ trees, resolve, reject })
+  if (!isLooking) void lookForAll()
+})
+
+interface Asked { trees: readonly Tree[]; resolve(members: ProcessEntry[][]): void; reject(error: unknown): void }
+const asked: Asked[] = []
+let isLooking = false
+
+/** A look through all processes costs the same for one tree and for many: what is asked for during one shares the next. */
+async function lookForAll(): Promise<void> {
+  isLooking = true
+  for (await undefined; asked.length > 0;) {
+    const now = asked.splice(0)
+    try {
+      const found = await look(now.flatMap(({ trees }) => trees))
+      for (const { trees, resolve } of now) resolve(trees.map(found))
+    } catch (error) {
+      for (const { reject } of now) reject(error)
+    }
+  }
+  isLooking = false
+}
+
+async function look(trees: readonly Tree[]): Promise<(tree: Tree) => ProcessEntry[]> {
   const entries = await listProcesses()
   const own = ancestry(entries)
   const others = entries.filter(({ pid }) => !own.has(pid))
   const runs = await readRuns(others, trees)
-  return trees.map(tree => membersOf(tree, others, runs))
+  return tree => membersOf(tree, others, runs)
 }
 
 function membersOf(tree: Tree, entries: readonly ProcessEntry[], runs: ReadonlyMap<number, string>): ProcessEntry[] {

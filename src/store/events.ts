@@ -1,5 +1,6 @@
 import type { EventType } from '../contract/events.ts'
 import type { Reader, Transaction } from './database.ts'
+import { isWantedByWebhook } from './webhooks.ts'
 
 /** A committed event. `data` stays the JSON text that it was stored as. */
 export interface StoredEvent { seq: number; projectId: number | null; type: EventType; data: string; at: string }
@@ -14,6 +15,14 @@ export const insertEvent = async (tx: Transaction, type: EventType, projectId: n
 export const readEvents = (db: Reader, seq: number, limit: number): Promise<StoredEvent[]> =>
   db.all(`SELECT ${columns} FROM events WHERE seq > ? ORDER BY seq LIMIT ?`, [seq, limit])
 
+/** Events after `seq` that an enabled webhook of their project wants, oldest first. */
+export const readEventsForWebhooks = (db: Reader, seq: number, limit: number): Promise<StoredEvent[]> =>
+  db.all(`SELECT ${columns} FROM events e WHERE e.seq > ? AND ${isWantedByWebhook} ORDER BY e.seq LIMIT ?`, [seq, limit])
+
+/** Events after `seq` of some types, oldest first. */
+export const readEventsOfTypes = (db: Reader, types: readonly EventType[], seq: number, limit: number): Promise<StoredEvent[]> =>
+  db.all(`SELECT ${columns} FROM events WHERE seq > ? AND type IN (SELECT value FROM json_each(?)) ORDER BY seq LIMIT ?`, [seq, JSON.stringify(types), limit])
+
 /** Events of one project after `seq`, oldest first. */
 export const readProjectEvents = (db: Reader, projectId: number, seq: number, limit: number): Promise<StoredEvent[]> =>
   db.all(`SELECT ${columns} FROM events WHERE project_id = ? AND seq > ? ORDER BY seq LIMIT ?`, [projectId, seq, limit])
@@ -27,13 +36,22 @@ export const readOldestSeq = async (db: Reader): Promise<number> =>
   (await db.get<{ seq: number | null }>('SELECT min(seq) AS seq FROM events'))?.seq ?? 1
 
 /**
- * Deletes the oldest events that were written before a time, at most `limit` of them, and never one of the newest `keep`.
- * What stays is a run of seqs without a hole.
+ * Deletes the oldest events that were written before a time, at most `limit` of them, and never one of the newest `keep` or one
+ * that a reader has not taken yet. What stays is a run of seqs without a hole.
  */
 export async function deleteOldestEvents(tx: Transaction, before: string, keep: number, limit: number): Promise<number> {
   const oldest = await readOldestSeq(tx)
   const young = await tx.get<{ seq: number }>('SELECT seq FROM events WHERE at >= ? ORDER BY seq LIMIT 1', [before])
-  const end = Math.min(oldest + limit, young?.seq ?? Infinity, await readLastSeq(tx) - keep + 1)
+  const slowest = await tx.get<{ seq: number | null }>('SELECT min(seq) AS seq FROM event_cursors')
+  const end = Math.min(oldest + limit, young?.seq ?? Infinity, await readLastSeq(tx) - keep + 1, (slowest?.seq ?? Infinity) + 1)
   if (end <= oldest) return 0
   return (await tx.run('DELETE FROM events WHERE seq < ?', [end])).changes
+}
+
+/** The newest event that a reader has taken; undefined for a reader that has not begun. */
+export const readCursor = async (db: Reader, reader: string): Promise<number | undefined> =>
+  (await db.get<{ seq: number }>('SELECT seq FROM event_cursors WHERE reader = ?', [reader]))?.seq
+
+export const writeCursor = async (tx: Transaction, reader: string, seq: number): Promise<void> => {
+  await tx.run('INSERT INTO event_cursors (reader, seq) VALUES (?, ?) ON CONFLICT DO UPDATE SET seq = excluded.seq', [reader, seq])
 }

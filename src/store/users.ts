@@ -48,7 +48,7 @@ export const updateUser = async (tx: Transaction, id: number, { displayName, rol
 }
 export const setPasswordHash = async (tx: Transaction, id: number, passwordHash: string): Promise<void> => { await tx.run('UPDATE users SET password_hash = ? WHERE id = ?', [passwordHash, id]) }
 
-const owned = ['organization_members', 'project_members', 'project_visits', 'api_keys', 'credentials', 'board_templates', 'panel_states', 'user_settings']
+const owned = ['organization_members', 'project_members', 'project_visits', 'api_keys', 'credentials', 'board_templates', 'panel_states', 'user_settings', 'webhooks']
 
 /** Gives everything that one account owns to another one, which owns nothing yet. */
 export async function passOn(tx: Transaction, from: number, to: number): Promise<void> {

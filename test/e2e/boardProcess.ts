@@ -19,13 +19,16 @@ export interface BoardProcess {
   isRunning(): boolean
 }
 
-/** @param env its whole environment beside PATH */
-export function boardProcess(dataDir: string, env: Record<string, string>, args: readonly string[] = []): BoardProcess {
+/**
+ * @param env its whole environment beside PATH
+ * @param program what is run instead of the built program, with the same arguments
+ */
+export function boardProcess(dataDir: string, env: Record<string, string>, args: readonly string[] = [], program = resolve('bin/board.js')): BoardProcess {
   let child: ChildProcess | undefined
   const board: BoardProcess = {
     client: createClient({ url: 'http://127.0.0.1:1' }), url: '', token: '', pid: 0,
     async start() {
-      const started = child = spawn(process.execPath, [resolve('bin/board.js'), 'serve', '--port', '0', '--data-dir', dataDir, '--log-level', 'error', ...args],
+      const started = child = spawn(process.execPath, [program, 'serve', '--port', '0', '--data-dir', dataDir, '--log-level', 'error', ...args],
         { stdio: ['ignore', 'ignore', 'inherit'], env: { PATH: process.env.PATH ?? '', ...env } })
       const { url, token } = await eventually('a server that answers', () => {
         if (started.exitCode !== null || started.signalCode !== null) throw new Error(`The server ended with ${started.exitCode ?? started.signalCode}.`)

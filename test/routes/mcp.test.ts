@@ -54,7 +54,7 @@ describe('an agent', () => {
     expect(client.getServerVersion()).toMatchObject({ name: 'board' })
     expect(client.getInstructions()).toContain('get_card')
     const { tools } = await client.listTools()
-    expect(tools.map(({ name }) => name).sort()).toEqual(['attach_file', 'create_card', 'get_card', 'list_cards', 'list_columns', 'read_attachment', 'report_progress'])
+    expect(tools.map(({ name }) => name).sort()).toEqual(['add_monitor', 'attach_file', 'create_card', 'delete_monitor', 'get_card', 'list_cards', 'list_columns', 'list_monitors', 'read_attachment', 'report_progress'])
     for (const { name, description, inputSchema, annotations } of tools) {
       expect(description, name).toMatch(/^[A-Z].*\.$/s)
       expect(inputSchema, name).toMatchObject({ type: 'object', additionalProperties: false })
@@ -113,6 +113,19 @@ describe('an agent', () => {
     expect((await use(client, 'get_card')).attachments.map(({ filename }: { filename: string }) => filename)).toEqual(['poem.txt', 'x.bin', 'x.png'])
     expect(await failure(client, 'attach_file', { filename: 'x', text: 'x'.repeat(524_289) })).toBe('BODY_TOO_LARGE')
     for (const input of [{}, { text: 'a', base64: 'YQ==' }, { base64: '!' }]) expect(await failure(client, 'attach_file', { filename: 'x', ...input })).toBe('VALIDATION_FAILED')
+  })
+
+  it('adds, lists and deletes monitors of its card, and no other one\'s', async () => {
+    const [client, other] = [await connect(card.token), await connect((await activeCard()).token)]
+    const added = await use(client, 'add_monitor', { command: 'true', intervalSecs: 60, description: 'Is well', allowUnsandboxed: true })
+    expect(added).toMatchObject({ cardId: card.cardId, command: 'true', intervalSecs: 60, description: 'Is well' })
+    expect((await use(client, 'list_monitors')).map(({ id }: { id: string }) => id)).toEqual([added.id])
+    expect(await use(other, 'list_monitors')).toEqual([])
+    expect(await failure(other, 'delete_monitor', { monitorId: added.id })).toBe('MONITOR_NOT_FOUND')
+    expect(await failure(client, 'add_monitor', { command: 'true', intervalSecs: 60, cwd: '/', allowUnsandboxed: true })).toBe('MONITOR_CWD_OUTSIDE_CARD')
+    for (const input of [{ allowUnsandboxed: false }, { intervalSecs: 9 }, { command: '' }]) expect(await failure(client, 'add_monitor', { command: 'true', intervalSecs: 60, allowUnsandboxed: true, ...input })).toBe('VALIDATION_FAILED')
+    await use(client, 'delete_monitor', { monitorId: added.id })
+    expect(await use(client, 'list_monitors')).toEqual([])
   })
 
   it('reaches nothing of other projects, and no other card with what it writes', async () => {

@@ -1,0 +1,96 @@
+import type { Command } from 'commander'
+import type { Contract } from '../../src/contract/index.ts'
+import type { Output } from '../../src/contract/route.ts'
+import { openContext, type Context } from '../context.ts'
+import { usage } from '../exit.ts'
+import { example } from '../help.ts'
+import { reordered } from '../order.ts'
+import type { Column } from '../output.ts'
+import { confirm, readText } from '../prompt.ts'
+import { resolveScript } from '../resolve.ts'
+import { registerRun } from './scripts-run.ts'
+
+type Script = Output<Contract['scripts']['create']>
+interface EditOptions { name?: string; command?: string; file?: string }
+
+const scriptFields: Column<Script>[] = [
+  { name: 'id', style: 'id', align: 'right', value: script => script.id }, { name: 'name', style: 'title', value: script => script.name }, { name: 'command', style: 'text', value: script => script.command },
+  { name: 'position', hidden: true, value: script => script.position },
+]
+const fileOption = ['-F, --file <file>', 'a file with the command, - for stdin'] as const
+
+export function register(scripts: Command): void {
+  const list = scripts.command('list').summary('List scripts').description('List a project\'s scripts in their order.')
+    .action(async () => {
+      const context = await openContext(list)
+      const { id: projectId } = await context.project()
+      await context.out.list(await context.client.scripts.list({ projectId }), scriptFields, { empty: 'No scripts.' })
+    })
+  example(list, 'board scripts list', 'board scripts list --json id,name')
+  registerAdd(scripts)
+  registerEdit(scripts)
+  registerDelete(scripts)
+  registerRun(scripts)
+  registerReorder(scripts)
+}
+
+function registerAdd(scripts: Command): void {
+  const add = scripts.command('add <name> [command]').summary('Add a script').description('Keep a shell command that runs in the project\'s folder, on the server\'s machine and with the server\'s account.')
+    .option(...fileOption)
+    .action(async (name: string, typed: string | undefined, { file }: { file?: string }) => {
+      const command = await commandOf(typed, file)
+      if (command === undefined) throw usage('what should it run?', { hint: 'name the command, or give -F', see: 'board scripts add --help' })
+      const context = await openContext(add)
+      const { id: projectId } = await context.project()
+      const script = await context.client.scripts.create({ projectId, name, command })
+      context.out.done(`Added script ${script.id}.`)
+      await context.out.record(script, scriptFields)
+    })
+  example(add, 'board scripts add test "npm test"', 'board scripts add deploy -F deploy.sh')
+}
+
+function registerEdit(scripts: Command): void {
+  const edit = scripts.command('edit <script>').summary('Change a script').description('Change a script\'s name or command. A run that goes on is not changed.')
+    .option('--name <name>', 'the new name')
+    .option('--command <text>', 'the new command')
+    .option(...fileOption)
+    .action(async (wanted: string, { name, command: typed, file }: EditOptions) => {
+      const command = await commandOf(typed, file)
+      if (name === undefined && command === undefined) throw usage('what should change?', { hint: 'give --name, --command or -F', see: 'board scripts edit --help' })
+      const context = await openContext(edit)
+      const place = await resolveScript(context, wanted)
+      await context.client.scripts.update({ ...place, name, command })
+      context.out.done(`Edited script ${place.scriptId}.`)
+    })
+  example(edit, 'board scripts edit test --command "npm run test:all"', 'board scripts edit test --name check')
+}
+
+async function commandOf(typed: string | undefined, file: string | undefined): Promise<string | undefined> {
+  if (typed !== undefined && file !== undefined) throw usage('the command is given twice', { hint: 'give it as text, or by -F' })
+  return file === undefined ? typed : readText(file, '-F')
+}
+
+function registerDelete(scripts: Command): void {
+  const command = scripts.command('delete <script>').summary('Delete a script').description('Delete a script. A run that goes on is ended.')
+    .option('-y, --yes', 'do not ask')
+    .action(async (wanted: string, { yes }: { yes?: boolean }) => {
+      const context = await openContext(command)
+      const { name, ...place } = await resolveScript(context, wanted)
+      await confirm(context, `Delete script ${place.scriptId} "${name}"?`, yes)
+      await context.client.scripts.delete(place)
+      context.out.done(`Deleted script ${place.scriptId}.`)
+    })
+  example(command, 'board scripts delete deploy', 'board scripts delete 3 --yes')
+}
+
+function registerReorder(scripts: Command): void {
+  const command = scripts.command('reorder <scripts...>').summary('Put scripts in order').description('Put a project\'s scripts in order: those that are named first, then the others as they stand.')
+    .action(async (wanted: string[]) => reorder(await openContext(command), wanted))
+  example(command, 'board scripts reorder test deploy')
+}
+
+async function reorder(context: Context, wanted: readonly string[]): Promise<void> {
+  const { id: projectId } = await context.project()
+  const ids = reordered('script', await context.client.scripts.list({ projectId }), wanted, 'board scripts list')
+  await context.out.list(await context.client.scripts.reorder({ projectId, ids }), scriptFields)
+}

@@ -1,0 +1,107 @@
+import { InvalidArgumentError, Option, type Command } from 'commander'
+import type { Contract } from '../../src/contract/index.ts'
+import type { Output } from '../../src/contract/route.ts'
+import { webhookEvents } from '../../src/contract/webhooks.ts'
+import { openContext, type Context } from '../context.ts'
+import { usage } from '../exit.ts'
+import { example } from '../help.ts'
+import type { Column } from '../output.ts'
+import { confirm } from '../prompt.ts'
+import { resolveWebhook } from '../resolve.ts'
+import { registerDeliveries } from './webhooks-deliveries.ts'
+
+type Webhook = Output<Contract['webhooks']['list']>[number]
+type NewWebhook = Output<Contract['webhooks']['create']>
+type EventType = (typeof webhookEvents)[number]
+interface CreateOptions { event: EventType[]; description?: string; disable?: boolean }
+interface EditOptions { target?: string; event?: EventType[]; description?: string; enable?: boolean; disable?: boolean }
+
+const columns: Column<Webhook>[] = [
+  { name: 'id', style: 'id', align: 'right', value: webhook => webhook.id }, { name: 'url', style: 'title', value: webhook => webhook.url }, { name: 'events', style: 'text', value: webhook => webhook.events },
+  { name: 'enabled', value: webhook => webhook.enabled }, { name: 'description', style: 'text', value: webhook => webhook.description }, { name: 'disabledReason', header: 'WHY DISABLED', style: 'text', value: webhook => webhook.disabledReason },
+  { name: 'createdAt', header: 'CREATED', style: 'time', value: webhook => webhook.createdAt },
+]
+const newFields: Column<NewWebhook>[] = [
+  { name: 'id', style: 'id', value: webhook => webhook.id }, { name: 'url', style: 'title', value: webhook => webhook.url }, { name: 'events', style: 'text', value: webhook => webhook.events }, { name: 'secret', value: webhook => webhook.secret },
+]
+const eventOption = (text: string) => new Option('--event <event>', text).choices(webhookEvents).argParser(addEvent)
+
+export function register(webhooks: Command): void {
+  const list = webhooks.command('list').summary('List webhooks').description('List a project\'s webhooks. Their secrets are never shown again.')
+    .action(async () => {
+      const context = await openContext(list)
+      await context.out.list(await context.client.webhooks.list({ projectId: (await context.project()).id }), columns, { empty: 'No webhooks. Make one: board webhooks create <url> --event card.moved' })
+    })
+  example(list, 'board webhooks list', 'board webhooks list --jq \'.[] | select(.enabled | not) | .disabledReason\'')
+  registerCreate(webhooks)
+  registerEdit(webhooks)
+  registerDelete(webhooks)
+  registerRotate(webhooks)
+  registerDeliveries(webhooks)
+}
+
+function registerCreate(webhooks: Command): void {
+  const create = webhooks.command('create <url>').summary('Send events to a URL').description('Send events of a project to a URL, signed as Standard Webhooks says. The secret that verifies them is shown once; --quiet prints nothing but the secret.')
+    .addOption(eventOption('what to tell of; may be given several times').makeOptionMandatory())
+    .option('--description <text>', 'what it is for')
+    .option('--disable', 'send nothing yet')
+    .action(async (url: string, { event, description, disable }: CreateOptions) => {
+      const context = await openContext(create)
+      const { id: projectId } = await context.project()
+      await printNew(context, await context.client.webhooks.create({ projectId, url, events: event, description, enabled: !disable }))
+    })
+  example(create, 'board webhooks create https://example.com/hook --event card.moved', 'board webhooks create https://example.com/hook --event card.created --event card.moved -q > hook.secret')
+}
+
+/** Prints a secret for the only time: alone with `--quiet`, so that it can go straight into a file. */
+async function printNew({ out }: Context, webhook: NewWebhook): Promise<void> {
+  if (out.quiet && !out.json) return out.line(webhook.secret)
+  out.done('Keep the secret now: it is not shown again.')
+  await out.record(webhook, newFields)
+}
+
+function addEvent(text: string, before: EventType[] | undefined): EventType[] {
+  const event = webhookEvents.find(each => each === text)
+  if (!event) throw new InvalidArgumentError(`must be one of ${webhookEvents.join(', ')}.`)
+  return [...before ?? [], event]
+}
+
+function registerEdit(webhooks: Command): void {
+  const edit = webhooks.command('edit <webhook>').summary('Change a webhook').description('Change where a webhook sends what, or whether it sends at all. What waits for one that is disabled is given up.')
+    .option('--target <url>', 'the new URL')
+    .addOption(eventOption('what to tell of, instead of what it tells now; may be given several times'))
+    .option('--description <text>', 'what it is for')
+    .addOption(new Option('--enable', 'send again').conflicts('disable'))
+    .option('--disable', 'send nothing')
+    .action(async (wanted: string, { target, event, description, enable, disable }: EditOptions) => {
+      if (target === undefined && !event && description === undefined && !enable && !disable) throw usage('what should change?', { hint: 'give --target, --event, --description, --enable or --disable', see: 'board webhooks edit --help' })
+      const context = await openContext(edit)
+      const place = await resolveWebhook(context, wanted)
+      await context.client.webhooks.update({ ...place, url: target, events: event, description, enabled: enable ? true : disable ? false : undefined })
+      context.out.done(`Edited webhook ${place.webhookId}.`)
+    })
+  example(edit, 'board webhooks edit 3 --event card.moved --event card.completed', 'board webhooks edit 3 --target https://example.com/other', 'board webhooks edit 3 --enable')
+}
+
+function registerDelete(webhooks: Command): void {
+  const command = webhooks.command('delete <webhook>').summary('Delete a webhook').description('Delete a webhook with its deliveries. What waits is not sent.')
+    .option('-y, --yes', 'do not ask')
+    .action(async (wanted: string, { yes }: { yes?: boolean }) => {
+      const context = await openContext(command)
+      const { url, ...place } = await resolveWebhook(context, wanted)
+      await confirm(context, `Delete webhook ${place.webhookId} to ${url}?`, yes)
+      await context.client.webhooks.delete(place)
+      context.out.done(`Deleted webhook ${place.webhookId}.`)
+    })
+  example(command, 'board webhooks delete 3')
+}
+
+function registerRotate(webhooks: Command): void {
+  const rotate = webhooks.command('rotate <webhook>').summary('Give a webhook a new secret').description('Give a webhook a new secret, which signs everything from then on. It is shown once; --quiet prints nothing but the secret.')
+    .action(async (wanted: string) => {
+      const context = await openContext(rotate)
+      const { projectId, webhookId } = await resolveWebhook(context, wanted)
+      await printNew(context, await context.client.webhooks.rotate({ projectId, webhookId }))
+    })
+  example(rotate, 'board webhooks rotate 3 -q > hook.secret')
+}

@@ -1,0 +1,32 @@
+import { Problem } from '../../src/contract/errors.ts'
+import type { Reader } from '../../src/store/database.ts'
+import type { Log } from '../log.ts'
+import type { Connection } from './connection.ts'
+import type { NotificationTaker } from './fanOut.ts'
+import type { Frame } from './frame.ts'
+import { requireSight } from './messages.ts'
+
+const mostWaiting = 100
+
+/**
+ * Sends a socket the notifications of its user about projects that the user can still see, in order. While its client reads
+ * slowly a hundred of them wait; those after that it misses, for they are news and nothing is kept for later.
+ */
+export function createNotificationTaker(db: Reader, connection: Connection, log: Log): NotificationTaker {
+  let waiting = 0
+  let last: Promise<void> = Promise.resolve()
+  const tell = async (projectId: number, frame: () => Frame) => {
+    await connection.drained()
+    if (!connection.ended && await isSeen(db, connection, projectId)) connection.send(frame())
+  }
+  return ({ userId, projectId }, frame) => {
+    if (String(connection.caller.userId) !== userId || waiting >= mostWaiting) return
+    waiting++
+    last = last.then(() => tell(Number(projectId), frame)).catch((error: unknown) => log('error', 'A notification could not be told.', { cause: String(error) })).finally(() => { waiting-- })
+  }
+}
+
+const isSeen = (db: Reader, { caller }: Connection, projectId: number): Promise<boolean> => requireSight(db, caller, projectId).then(() => true, (error: unknown) => {
+  if (error instanceof Problem && error.status < 500) return false
+  throw error
+})

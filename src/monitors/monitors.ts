@@ -1,0 +1,98 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Log } from '../agents/parts.ts'
+import type { ServerConfig } from '../config/server.ts'
+import { cutByServer, followCard, recover } from '../domain/monitorRuns.ts'
+import type { Outbox } from '../events/outbox.ts'
+import { whileNews } from '../process/whileNews.ts'
+import type { Database } from '../store/database.ts'
+import { listRunningMonitors, listSchedules, setNextRun, type ScheduleRow } from '../store/monitors.ts'
+import { createRunner, type Runner } from './runner.ts'
+import { createSchedule, type Schedule } from './schedule.ts'
+
+const mostStopMs = 9000
+/** A difference between two clocks that is more than their unevenness. */
+const clockJumpMs = 1000
+/** What may put a monitor on or off the schedule. */
+const news = /^(card|monitor|project)\./
+
+/** Runs the monitors. */
+export interface Monitors {
+  /** Compares the rows with what runs. Resolves when nothing is left to be compared. */
+  look(): Promise<void>
+  /** Takes up work: commands reach the server at this address. */
+  start(url: string, log: Log): void
+  /** Ends every run; the rows stay, and go on with the next server. Takes at most 9 s. */
+  stop(): Promise<void>
+}
+
+interface Parts { db: Database; outbox: Outbox; config: ServerConfig }
+
+/** What the rows of monitors say is what it does: each one of an active card runs when it is due, and nothing else runs. */
+export function createMonitors({ db, outbox, config }: Parts): Monitors {
+  const state = { at: undefined as { url: string; log: Log } | undefined, isStopping: false, unsubscribe: () => {} }
+  const wallTime = (inMs: number) => new Date(config.clock().getTime() + inMs).toISOString()
+  const schedule = createSchedule()
+  const runner = createRunner(() => ({ db, ...state.at!, timeoutMs: config.monitorTimeoutMs }), schedule, wallTime, () => wake())
+  const followClock = clockFollower(config, () => db.transaction(async tx => { for (const id of schedule.ids()) if (!runner.isRunning(id)) await setNextRun(tx, id, wallTime(schedule.inMs(id)!)) }))
+  const look = async () => {
+    await compare(db, schedule, runner, config)
+    await followClock()
+    runner.startDue()
+  }
+  const { wake, atRest } = whileNews(look, error => state.at!.log('error', 'Monitors could not be looked at.', { cause: error instanceof Error ? error.stack : String(error) }), () => state.at !== undefined && !state.isStopping)
+
+  return {
+    look: () => {
+      wake()
+      return atRest()
+    },
+    start: (url, log) => {
+      state.at = { url, log }
+      state.unsubscribe = outbox.subscribe(events => { if (events.some(({ type }) => news.test(type))) wake() })
+      wake()
+    },
+    stop: async () => {
+      state.isStopping = true
+      state.unsubscribe()
+      await Promise.race([Promise.all([runner.close(cutByServer), atRest()]), delay(mostStopMs, undefined, { ref: false })])
+    },
+  }
+}
+
+/** At the start of a server, when what an earlier one left running has been ended. */
+export const recoverMonitors = (db: Database): Promise<void> => db.transaction(async tx => { for (const { id } of await listRunningMonitors(tx)) await recover(tx, id) })
+
+/** Takes over what the rows say: what is to be ended, to rest or to go on, and what is new. */
+async function compare(db: Database, schedule: Schedule, runner: Runner, config: ServerConfig): Promise<void> {
+  const rows = await listSchedules(db)
+  const active = new Set(rows.filter(({ isActive }) => isActive === 1).map(({ id }) => id))
+  runner.cut(id => !active.has(id), 'The card left active execution.')
+  for (const id of schedule.ids()) if (!active.has(id)) schedule.forget(id)
+  const astray = rows.filter(row => isAstray(row) && !runner.isRunning(row.id))
+  if (astray.length > 0) await db.transaction(async tx => {
+    for (const { id } of astray) {
+      if (!runner.isRunning(id)) await recover(tx, id)
+      await followCard(tx, id)
+    }
+  })
+  for (const row of rows) if (row.isActive === 1 && !isAstray(row) && !schedule.has(row.id)) schedule.add(row, untilDue(row, config))
+}
+
+/** Whether a row of a monitor that does not run here says something else, or not what its card is. */
+const isAstray = ({ status, isActive }: ScheduleRow): boolean => status === 'running' || (status === 'paused') === (isActive === 1)
+
+/** How far off the run is that a row tells of: what was missed is due now, and nothing is further off than an interval, whatever became of the clock. */
+const untilDue = ({ nextRunAt, intervalSecs }: ScheduleRow, { clock }: ServerConfig): number =>
+  Math.min(Math.max(0, nextRunAt === null ? 0 : Date.parse(nextRunAt) - clock().getTime()), intervalSecs * 1000)
+
+/** Times of the wall clock are for show and for the next server: they follow when that clock is set. */
+function clockFollower({ clock }: ServerConfig, rewrite: () => Promise<void>): () => Promise<void> {
+  const ahead = () => clock().getTime() - performance.now()
+  let knownMs = ahead()
+  return async () => {
+    const nowMs = ahead()
+    if (Math.abs(nowMs - knownMs) < clockJumpMs) return
+    await rewrite()
+    knownMs = nowMs
+  }
+}

@@ -1,0 +1,24 @@
+import { tell } from '../agents/steering.ts'
+import { finish, type RunResult } from '../domain/monitorRuns.ts'
+import { findOpen } from '../domain/sessions.ts'
+import type { Transaction } from '../store/database.ts'
+import type { MonitorRow } from '../store/monitors.ts'
+
+const mostQuotedLength = 2000
+
+/** Keeps how a run ended. The card's agent, if it is at work, is told when all is well no longer, or again. */
+export async function keepResult(tx: Transaction, id: number, result: RunResult, nextRunAt: string): Promise<void> {
+  const news = await finish(tx, id, result, nextRunAt)
+  if (!news || (news.before === null && news.monitor.outcome === 'ok')) return
+  const session = await findOpen(tx, news.monitor.cardId)
+  if (session) await tell(tx, session, words(news.monitor))
+}
+
+/** What an agent is told of a monitor. */
+function words({ id, description, command, status, exitCode, error, output }: MonitorRow): string {
+  const name = `Monitor ${id}${description ? ` (${description})` : ''}`
+  if (status === 'ok') return `${name} is ok again: ${command}`
+  const why = error ?? `The command ended with exit code ${exitCode}.`
+  const last = output.trim().slice(-mostQuotedLength).toWellFormed()
+  return [`${name} is not ok any more (${status}): ${command}`, why, ...(last ? [`Its last output:\n${last}`] : [])].join('\n\n')
+}

@@ -1,0 +1,96 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Log } from '../agents/parts.ts'
+import { Problem } from '../contract/errors.ts'
+import { monitorLimits } from '../contract/monitors.ts'
+import { requireCardFolder } from '../domain/monitorFolders.ts'
+import type { RunResult } from '../domain/monitorRuns.ts'
+import { commandEnvironment } from '../process/environment.ts'
+import { readPaced } from '../process/pacedReading.ts'
+import { shellCommand } from '../process/shellCommand.ts'
+import { LaunchFailed, spawnTree, type Child, type Exit } from '../process/spawn.ts'
+import { stopTree } from '../process/stop.ts'
+import { createTextTail } from '../process/textTail.ts'
+import { readCard } from '../store/cards.ts'
+import type { Database } from '../store/database.ts'
+import type { MonitorRow } from '../store/monitors.ts'
+import { readProject } from '../store/projects.ts'
+
+const termMs = 1000
+const lastWordsMs = 500
+const retryStopMs = 1000
+
+/** What running a command needs of the board. `url` is where commands reach this server, `timeoutMs` how long one may take. */
+export interface RunParts { db: Database; log: Log; url: string; timeoutMs: number }
+
+/**
+ * Runs a monitor's command once, in its folder as that is now: to its end, to the time limit or until `stopped` is aborted
+ * with the reason. When it resolves, nothing of the command's processes lives any more. Never rejects.
+ */
+export async function runCommand(parts: RunParts, monitor: MonitorRow, stopped: AbortSignal): Promise<RunResult> {
+  const cutShort = (output = ''): RunResult => ({ exitCode: null, error: String(stopped.reason), output })
+  const started = await start(parts, monitor, stopped).catch((error: unknown) => explain(parts, monitor, error))
+  if (stopped.aborted && !isChild(started)) return cutShort()
+  if (!isChild(started)) return { outcome: 'error', exitCode: null, error: started, output: '' }
+  const output = listen(started)
+  const end = await endOf(started, parts.timeoutMs, stopped)
+  await clearAway(parts, started, monitor.id)
+  const words = await output()
+  if (end === 'stopped') return cutShort(words)
+  if (end === 'timeout') return { outcome: 'timeout', exitCode: null, error: `The command ran longer than ${spoken(parts.timeoutMs)} and was ended.`, output: words }
+  return { outcome: end.code === 0 ? 'ok' : 'failing', exitCode: end.code, error: end.signal === null ? null : `The command was ended by ${end.signal}.`, output: words }
+}
+
+const isChild = (started: Child | string): started is Child => typeof started !== 'string'
+
+/** Starts the command, or tells why not. */
+async function start({ db, url }: RunParts, { projectId, cardId, cwd, command }: MonitorRow, stopped: AbortSignal): Promise<Child | string> {
+  const [card, project] = [await readCard(db, projectId, cardId), await readProject(db, projectId)]
+  if (!card || !project) return 'The card is gone.'
+  const folder = await requireCardFolder(cwd, card, project)
+  if (stopped.aborted) return 'Stopped.'
+  return spawnTree({ command: shellCommand(command), cwd: folder, env: commandEnvironment({ url, projectId, cardId }), stdin: 'ignore', kind: 'monitor' }, db)
+}
+
+function explain({ log }: RunParts, { id }: MonitorRow, error: unknown): string {
+  if (error instanceof Problem || error instanceof LaunchFailed) return error.message
+  log('error', 'A monitor could not be run.', { monitorId: id, cause: error instanceof Error ? error.stack : String(error) })
+  return 'The server failed to run it; its log tells more.'
+}
+
+/** Keeps the last of what a command prints. The returned function gives it, once its processes are gone. */
+function listen({ stdout, stderr }: Child): () => Promise<string> {
+  const tail = createTextTail(monitorLimits.mostOutputBytes)
+  const told = Promise.all([stdout, stderr].map(stream => readPaced(stream, tail.add)))
+  return async () => {
+    const over = new AbortController()
+    await Promise.race([told, delay(lastWordsMs, undefined, { signal: over.signal }).catch(() => { /* All is told. */ })])
+    over.abort()
+    for (const stream of [stdout, stderr]) stream.destroy()
+    return tail.read().output
+  }
+}
+
+async function endOf({ exited }: Child, timeoutMs: number, stopped: AbortSignal): Promise<Exit | 'timeout' | 'stopped'> {
+  const over = new AbortController()
+  const { signal } = over
+  const stop = new Promise<'stopped'>(resolve => {
+    if (stopped.aborted) return resolve('stopped')
+    stopped.addEventListener('abort', () => resolve('stopped'), { once: true, signal })
+  })
+  const late = delay(timeoutMs, 'timeout' as const, { signal }).catch(() => 'timeout' as const)
+  const end = await Promise.race([stop, exited, late])
+  over.abort()
+  return end
+}
+
+/** Ends what is left of a command. One of which something is left does not run again. */
+async function clearAway({ log }: RunParts, child: Child, monitorId: number): Promise<void> {
+  for (;;) {
+    const isGone = await stopTree(child, { termMs }).catch((error: unknown) => error)
+    if (isGone === true) return
+    log('error', 'A process of a monitor could not be ended.', { monitorId, pids: [...child.tree.seen.keys()], ...(isGone instanceof Error && { cause: isGone.stack }) })
+    await delay(retryStopMs)
+  }
+}
+
+const spoken = (ms: number) => ms % 60_000 === 0 ? `${ms / 60_000} minutes` : `${ms / 1000} seconds`

@@ -1,0 +1,75 @@
+import { begin } from '../domain/monitorRuns.ts'
+import { monitorLimits } from '../contract/monitors.ts'
+import { insist } from '../store/insist.ts'
+import { keepResult } from './results.ts'
+import { runCommand, type RunParts } from './run.ts'
+import type { Schedule, Scheduled } from './schedule.ts'
+
+const retryMs = 1000
+
+/** Runs what is due, as many at once as a server may. */
+export interface Runner {
+  isRunning(id: number): boolean
+  /** Starts what is due, and looks again when the next one is, or a run ends. */
+  startDue(): void
+  /** Cuts the runs short of which this is true, for a reason. */
+  cut(which: (id: number) => boolean, reason: string): void
+  /** Starts nothing any more, and cuts every run short. Resolves when none is left. */
+  close(reason: string): Promise<void>
+}
+
+interface Running extends Scheduled { over: Promise<void>; stopping: AbortController }
+
+/**
+ * @param parts what a run needs, once the server answers
+ * @param wallTime the time so many milliseconds from now, ISO 8601
+ * @param onCut told when a run is over that was cut short
+ */
+export function createRunner(parts: () => RunParts, schedule: Schedule, wallTime: (inMs: number) => string, onCut: () => void): Runner {
+  const running = new Map<number, Running>()
+  let isClosed = false
+  let timer: NodeJS.Timeout | undefined
+
+  const startDue = () => {
+    for (let next = free(); next; next = free()) running.set(next.id, start(next))
+    clearTimeout(timer)
+    const inMs = schedule.untilNextMs()
+    if (inMs !== undefined && !isClosed) timer = setTimeout(startDue, inMs).unref()
+  }
+  const free = () => isClosed || running.size >= monitorLimits.mostAtOnce ? undefined : schedule.next(running)
+  const start = (monitor: Scheduled): Running => {
+    const stopping = new AbortController()
+    const over = runOnce(parts(), schedule, wallTime, monitor.id, stopping.signal).then(() => {
+      running.delete(monitor.id)
+      startDue()
+      if (stopping.signal.aborted) onCut()
+    })
+    return { ...monitor, over, stopping }
+  }
+  return {
+    isRunning: id => running.has(id), startDue,
+    cut: (which, reason) => { for (const { id, stopping } of running.values()) if (which(id)) stopping.abort(reason) },
+    close: async reason => {
+      isClosed = true
+      clearTimeout(timer)
+      const over = [...running.values()].map(run => run.over)
+      for (const { stopping } of running.values()) stopping.abort(reason)
+      await Promise.all(over)
+    },
+  }
+}
+
+/** One run from its row's start to its row's end. Never rejects. */
+async function runOnce(parts: RunParts, schedule: Schedule, wallTime: (inMs: number) => string, id: number, stopped: AbortSignal): Promise<void> {
+  const { db, log } = parts
+  try {
+    const monitor = await db.transaction(tx => begin(tx, id))
+    if (!monitor) return schedule.forget(id)
+    const result = await runCommand(parts, monitor, stopped)
+    const inMs = schedule.advance(id)
+    await insist(db, tx => keepResult(tx, id, result, wallTime(inMs)), code => log('warn', 'How a run of a monitor ended could not be kept yet.', { code }))
+  } catch (error) {
+    log('error', 'A run of a monitor could not be kept.', { monitorId: id, cause: error instanceof Error ? error.stack : String(error) })
+    schedule.postpone(id, retryMs)
+  }
+}

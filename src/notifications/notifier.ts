@@ -1,0 +1,39 @@
+import { recipientsOf } from '../domain/notifications.ts'
+import { append, type Outbox } from '../events/outbox.ts'
+import { startReader, type EventReader } from '../events/reader.ts'
+import type { Database, Transaction } from '../store/database.ts'
+import { readEventsOfTypes, type StoredEvent } from '../store/events.ts'
+import type { Webhooks } from '../webhooks/webhooks.ts'
+import { newsOf, newsTypes } from './news.ts'
+
+type Log = (level: 'error' | 'warn' | 'info', message: string, fields?: Record<string, unknown>) => void
+interface Parts { db: Database; outbox: Outbox; webhooks: Pick<Webhooks, 'queueUserDelivery'> }
+
+/** Tells people what they want to hear of: on their sockets, and by their webhooks. */
+export interface Notifier {
+  start(log: Log): void
+  stop(): Promise<void>
+}
+
+export function createNotifier({ db, outbox, webhooks }: Parts): Notifier {
+  let reader: EventReader | undefined
+  const take = async (tx: Transaction, events: StoredEvent[]) => {
+    for (const event of events) await tell(tx, event)
+  }
+  const tell = async (tx: Transaction, event: StoredEvent) => {
+    const news = await newsOf(tx, event)
+    if (!news) return
+    for (const { userId, desktop, sound } of await recipientsOf(tx, news.projectId, news.kind)) {
+      const data = { ...news, userId: String(userId), projectId: String(news.projectId), cardId: String(news.cardId), desktop, sound }
+      await append(tx, 'notification', null, data)
+      await webhooks.queueUserDelivery(tx, userId, 'notification', data)
+    }
+  }
+  return {
+    start: log => {
+      const onFailure = (error: unknown) => log('error', 'Notifications could not be made.', { cause: error instanceof Error ? error.stack : String(error) })
+      reader = startReader({ db, outbox }, 'notifications', { find: (from, seq, limit) => readEventsOfTypes(from, newsTypes, seq, limit), take }, onFailure)
+    },
+    stop: async () => { await reader?.stop() },
+  }
+}

@@ -1,0 +1,49 @@
+import type { Dispatcher } from 'undici'
+import { version } from '../config/version.ts'
+
+const timeLimitMs = 10_000
+const mostBytes = 256 * 1024
+
+export interface OutsideRequest { method?: 'GET' | 'POST'; headers?: Record<string, string>; body?: string; signal?: AbortSignal }
+/** How far an answer is waited for and read, whether one whose body breaks off is an answer, and who makes the connection. */
+export interface OutsideLimits { timeLimitMs?: number; mostBytes?: number; takesPart?: boolean; dispatcher?: Dispatcher }
+export interface OutsideAnswer { status: number; headers: Record<string, string>; text: string }
+
+/**
+ * Sends one request to a server that a user has named. No redirect is followed, so that what the request carries goes nowhere
+ * else; the answer must come within 10 seconds, and of its body 256 KiB are read.
+ * @throws Error of the network, or TimeoutError
+ */
+export async function askOutside(url: string, { method = 'GET', headers = {}, body, signal }: OutsideRequest = {}, limits: OutsideLimits = {}): Promise<OutsideAnswer> {
+  const { request } = await import('../client/undici.ts')
+  const ends = [AbortSignal.timeout(limits.timeLimitMs ?? timeLimitMs), ...(signal ? [signal] : [])]
+  const answer = await request(url, {
+    method, headers: { accept: 'application/json', 'user-agent': `board/${version}`, ...headers }, body, signal: AbortSignal.any(ends), ...(limits.dispatcher && { dispatcher: limits.dispatcher }),
+  })
+  return { status: answer.statusCode, headers: plain(answer.headers), text: await readStart(answer.body, limits) }
+}
+
+async function readStart(body: AsyncIterable<Buffer>, { mostBytes: most = mostBytes, takesPart = false }: OutsideLimits): Promise<string> {
+  const chunks: Buffer[] = []
+  let size = 0
+  try {
+    for await (const chunk of body) {
+      chunks.push(chunk)
+      size += chunk.length
+      if (size >= most) break
+    }
+  } catch (error) {
+    if (!takesPart) throw error
+  }
+  return Buffer.concat(chunks).subarray(0, most).toString('utf8')
+}
+
+const plain = (headers: Record<string, string | string[] | undefined>) =>
+  Object.fromEntries(Object.entries(headers).flatMap(([name, value]) => value === undefined ? [] : [[name, Array.isArray(value) ? value.join(', ') : value]]))
+
+/** Why no answer came, in words that hold nothing of the request. */
+export function whyUnreachable(error: unknown, limitMs = timeLimitMs): string {
+  const { name, code } = error as { name?: string; code?: unknown }
+  if (name === 'TimeoutError') return `it did not answer within ${limitMs / 1000} seconds`
+  return typeof code === 'string' && /^[A-Z][A-Z0-9_]{1,60}$/.test(code) ? code : 'the connection failed'
+}

@@ -1,0 +1,90 @@
+import { isIP, type LookupFunction } from 'node:net'
+import { parse } from 'ipaddr.js'
+import type { Dispatcher } from 'undici'
+import type { Lookup } from '../config/server.ts'
+import { Problem } from '../contract/errors.ts'
+
+/** Where requests may go that somebody else than the operator has named. */
+export interface Targets {
+  /**
+   * Refuses a URL that leads to this machine or into its network. A name that has no address now is let pass: it is looked
+   * at again at each connection.
+   * @throws Problem WEBHOOK_TARGET_REFUSED
+   */
+  requireAllowed(url: string): Promise<void>
+  /** Makes connections to addresses that were looked at and to no others, so that an answer of DNS that changes changes nothing. */
+  dispatcher(): Promise<Dispatcher>
+  close(): Promise<void>
+}
+
+/** The connection led to an address that may not be called. */
+export class TargetRefused extends Error {
+  constructor() {
+    super('The target is a loopback, private or link-local address.')
+    this.name = 'TargetRefused'
+  }
+}
+
+const lookupTimeoutMs = 5000
+const connectTimeoutMs = 10_000
+
+export function createTargets({ allowPrivate, lookup }: { allowPrivate: boolean; lookup: Lookup }): Targets {
+  let agent: Promise<Dispatcher> | undefined
+  const isRefused = (address: string) => !allowPrivate && !isPublicAddress(address)
+  return {
+    requireAllowed: async url => {
+      const host = hostOf(new URL(url).hostname)
+      const addresses = allowPrivate ? [] : isIP(host) ? [host] : await addressesOf(lookup, host)
+      if (addresses.some(isRefused)) throw new Problem('WEBHOOK_TARGET_REFUSED')
+    },
+    dispatcher: () => agent ??= makeAgent(isRefused, lookup),
+    close: async () => { await (await agent)?.destroy() },
+  }
+}
+
+/**
+ * Whether an address is one of the public Internet, by the registries of special-purpose addresses: what is mapped,
+ * translated or tunnelled is not, nor is IPv6 outside of 2000::/3.
+ */
+export function isPublicAddress(address: string): boolean {
+  try {
+    const parsed = parse(address)
+    return parsed.range() === 'unicast' && (!('parts' in parsed) || parsed.parts[0]! >> 13 === 1)
+  } catch {
+    return false
+  }
+}
+
+/** Looks at each address right before the connection to it. A host that is an address already is never looked up. */
+async function makeAgent(isRefused: (address: string) => boolean, lookup: Lookup): Promise<Dispatcher> {
+  const { Agent, buildConnector } = await import('../client/undici.ts')
+  const guardedLookup: LookupFunction = (hostname, options, callback) => lookup(hostname, { ...options, all: true }, (error, addresses) => {
+    if (error) return callback(error, '')
+    const [first] = addresses
+    if (!first || addresses.some(({ address }) => isRefused(address))) return callback(new TargetRefused(), '')
+    if (options.all) callback(null, addresses)
+    else callback(null, first.address, first.family)
+  })
+  const connect = buildConnector({ timeout: connectTimeoutMs, lookup: guardedLookup } as Parameters<typeof buildConnector>[0])
+  return new Agent({
+    connect: (options, callback) => {
+      const host = hostOf(options.hostname)
+      if (isIP(host) && isRefused(host)) callback(new TargetRefused(), null)
+      else connect(options, callback)
+    },
+  })
+}
+
+/** The addresses that a name has, none if nothing is known of it in time. */
+function addressesOf(lookup: Lookup, host: string): Promise<string[]> {
+  return new Promise(resolve => {
+    const late = setTimeout(() => resolve([]), lookupTimeoutMs)
+    lookup(host, { all: true }, (error, addresses) => {
+      clearTimeout(late)
+      resolve(error ? [] : addresses.map(({ address }) => address))
+    })
+  })
+}
+
+/** An IPv6 address stands in brackets in a URL. */
+const hostOf = (hostname: string) => hostname.replace(/^\[(.*)\]$/, '$1')

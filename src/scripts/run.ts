@@ -1,0 +1,125 @@
+import { constants } from 'node:os'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Problem } from '../contract/errors.ts'
+import { finish } from '../domain/scripts.ts'
+import { commandEnvironment } from '../process/environment.ts'
+import { readPaced } from '../process/pacedReading.ts'
+import { shellCommand } from '../process/shellCommand.ts'
+import { LaunchFailed, spawnTree, type Child, type Exit } from '../process/spawn.ts'
+import { stopTree } from '../process/stop.ts'
+import { createTextTail, type TextTail } from '../process/textTail.ts'
+import type { Database } from '../store/database.ts'
+import { insist } from '../store/insist.ts'
+import { setRunOutput, setRunPid, type OpenRun, type RunEnd } from '../store/scripts.ts'
+
+const mostOutputBytes = 64 * 1024
+const saveEveryMs = 5000
+const termMs = 3000
+/** What outlives its script has no work to finish. */
+const leftoverTermMs = 1000
+const lastWordsMs = 1000
+const retryMs = 1000
+
+export type Log = (level: 'error' | 'warn' | 'info', message: string, fields?: Record<string, unknown>) => void
+/** What a run needs of the board. `url` is where its command reaches this server. */
+export interface RunParts { db: Database; url: string; log: Log }
+
+/** A run whose processes are on this machine. */
+export interface LiveRun {
+  readonly scriptId: number
+  readonly output: TextTail['read']
+  /** Resolves when no process of it is left and its row says so. Never rejects. */
+  readonly over: Promise<void>
+  /** Ends it as cancelled for this reason; the first reason counts. Takes at most 6 s. */
+  stop(reason: string): void
+}
+
+interface State { tail: TextTail; reason: string | null; child?: Child }
+type Ending = Pick<RunEnd, 'status' | 'exitCode' | 'error'>
+
+/** Runs a script that its row says is to run. */
+export function startRun(parts: RunParts, run: OpenRun): LiveRun {
+  const state: State = { tail: createTextTail(mostOutputBytes), reason: run.error }
+  const over = live(parts, run, state)
+  return {
+    scriptId: run.scriptId, over, output: state.tail.read,
+    stop: reason => {
+      state.reason ??= reason
+      if (state.child) void end(parts, run, state.child)
+    },
+  }
+}
+
+async function live(parts: RunParts, run: OpenRun, state: State): Promise<void> {
+  const ending = await perform(parts, run, state).catch((error: unknown): Ending => {
+    parts.log('error', 'A script could not be run.', { scriptId: run.scriptId, cause: error instanceof Error ? error.stack : String(error) })
+    return { status: 'failed', exitCode: null, error: 'The server failed to run it; its log tells more.' }
+  })
+  // A row that does not say so would be taken for a run that is to be started.
+  for (;;) {
+    try {
+      return await insist(parts.db, tx => finish(tx, run.scriptId, { ...ending, ...state.tail.read() }), code => parts.log('warn', 'The end of a script could not be kept yet.', { code }))
+    } catch (error) {
+      if (error instanceof Problem && error.code === 'SHUTTING_DOWN') return
+      parts.log('error', 'The end of a script could not be kept.', { scriptId: run.scriptId, cause: error instanceof Error ? error.stack : String(error) })
+      await delay(retryMs)
+    }
+  }
+}
+
+async function perform(parts: RunParts, run: OpenRun, state: State): Promise<Ending> {
+  if (state.reason !== null) return cancelled(state.reason)
+  const child = await launch(parts, run).catch((error: unknown) => {
+    if (error instanceof LaunchFailed) return error
+    throw error
+  })
+  if (child instanceof LaunchFailed) return { status: 'failed', exitCode: null, error: child.reason === 'folder' ? 'The project\'s folder is not there any more.' : child.message }
+  state.child = child
+  const told = Promise.all([child.stdout, child.stderr].map(stream => readPaced(stream, state.tail.add)))
+  // It was cancelled while it started.
+  if (state.reason !== null) void end(parts, run, child)
+  const stopSaving = keepOutput(parts, run, state, child.pid)
+  const exit = await child.exited
+  const { reason } = state
+  const isGone = await end(parts, run, child, leftoverTermMs)
+  await Promise.race([told, delay(lastWordsMs, undefined, { ref: false })])
+  for (const stream of [child.stdout, child.stderr]) stream.destroy()
+  await stopSaving()
+  if (!isGone) parts.log('error', 'A process of a script could not be ended.', { scriptId: run.scriptId })
+  return reason === null ? endingOf(exit) : { ...cancelled(reason), exitCode: codeOf(exit) }
+}
+
+const launch = ({ db, url }: RunParts, { projectId, command, path }: OpenRun): Promise<Child> =>
+  spawnTree({ command: shellCommand(command), cwd: path, env: commandEnvironment({ url, projectId }), stdin: 'ignore', kind: 'script' }, db)
+
+/** What a script leaves running in the background is ended with it. */
+const end = (parts: RunParts, run: OpenRun, child: Child, withinMs = termMs): Promise<boolean> => stopTree(child, { termMs: withinMs }).catch((error: unknown) => {
+  parts.log('error', 'Processes of a script could not be ended.', { scriptId: run.scriptId, cause: String(error) })
+  return false
+})
+
+/** Keeps the pid at once and the output from time to time. What cannot be kept now is kept later, or at the end. */
+function keepOutput({ db }: RunParts, { scriptId }: OpenRun, { tail }: State, pid: number): () => Promise<void> {
+  let kept = 0
+  let saving: Promise<unknown> = db.transaction(tx => setRunPid(tx, scriptId, pid)).catch(() => { /* It is told of while it runs here. */ })
+  const timer = setInterval(() => {
+    const now = tail.read()
+    const told = now.outputStart + now.output.length
+    if (told === kept) return
+    saving = db.transaction(tx => setRunOutput(tx, scriptId, now)).then(() => { kept = told }, () => { /* The next time. */ })
+  }, saveEveryMs)
+  return async () => {
+    clearInterval(timer)
+    await saving
+  }
+}
+
+const cancelled = (error: string): Ending => ({ status: 'cancelled', exitCode: null, error })
+
+function endingOf(exit: Exit): Ending {
+  const exitCode = codeOf(exit)
+  return { status: exitCode === 0 ? 'succeeded' : 'failed', exitCode, error: exit.signal ? `It was ended by ${exit.signal}.` : null }
+}
+
+/** As a shell tells of a program that was ended by a signal. */
+const codeOf = ({ code, signal }: Exit): number => code ?? 128 + (signal ? constants.signals[signal] : 0)

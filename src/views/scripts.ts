@@ -1,0 +1,26 @@
+import type { InferOutput } from 'valibot'
+import type { Script, ScriptStatus } from '../contract/scripts.ts'
+import type { ScriptRow, ScriptRunRow } from '../store/scripts.ts'
+
+/** Events are kept for days and sent to many: they tell the end of an output, whose rest can be read. */
+const mostInEvents = 4096
+
+export const script = ({ id, name, command, position }: ScriptRow): InferOutput<typeof Script> => ({ id: String(id), name, command, position })
+
+/** The latest run of a script. With `since` the output begins at that character where it is kept. */
+export function scriptStatus(row: ScriptRunRow, since = 0): InferOutput<typeof ScriptStatus> {
+  const { scriptId, status, pid, exitCode, error, startedAt, finishedAt, output, outputStart } = row
+  const skipped = Math.min(Math.max(since - outputStart, 0), output.length)
+  return { scriptId: String(scriptId), status, pid, exitCode, error, startedAt, finishedAt, ...from(skipped, output, outputStart) }
+}
+
+/** The same for an event. */
+export const scriptNews = (row: ScriptRunRow): InferOutput<typeof ScriptStatus> => scriptStatus(row, row.outputStart + Math.max(0, row.output.length - mostInEvents))
+
+/** Half a character is not begun with. */
+function from(start: number, output: string, outputStart: number): { output: string; outputStart: number } {
+  const whole = isLowSurrogate(output.charCodeAt(start)) ? start - 1 : start
+  return { output: output.slice(whole), outputStart: outputStart + whole }
+}
+
+const isLowSurrogate = (code: number) => code >= 0xdc00 && code <= 0xdfff

@@ -1,0 +1,59 @@
+import { Webhook } from 'standardwebhooks'
+import type { ServerConfig } from '../config/server.ts'
+import { Problem } from '../contract/errors.ts'
+import type { Seal } from '../identity/seal.ts'
+import { askOutside, whyUnreachable } from '../outside/ask.ts'
+import { TargetRefused, type Targets } from '../outside/targets.ts'
+import type { AttemptRow, DueDelivery } from '../store/deliveries.ts'
+import { openSecret } from './secrets.ts'
+
+const mostAnswerBytes = 4096
+const jitter = 0.1
+
+/** What attempts need of the board. `onFailure` is told of what the receiver is not to blame for. */
+export interface AttemptParts { config: Pick<ServerConfig, 'clock' | 'webhookTiming'>; seal: Seal; targets: Targets; onFailure: (error: unknown) => void }
+
+/** The receiver wants nothing any more. */
+export const isGone = ({ responseStatus }: Pick<AttemptRow, 'responseStatus'>): boolean => responseStatus === 410
+
+/**
+ * Sends a message, signed, once (Standard Webhooks 1.0). Any answer but 2xx is a failure, a redirect too; the answer's first
+ * 4 KiB are kept, or what has come of them in time.
+ * @returns what it came to, and when to try again if that makes sense; undefined when `signal` stopped it
+ */
+export async function attempt({ config, seal, targets, onFailure }: AttemptParts, delivery: DueDelivery, signal: AbortSignal): Promise<AttemptRow | undefined> {
+  const { timeoutMs, retrySecs } = config.webhookTiming
+  const startedAt = config.clock()
+  const began = performance.now()
+  const came: Pick<AttemptRow, 'responseStatus' | 'responseBody' | 'error'> = { responseStatus: null, responseBody: null, error: null }
+  try {
+    const headers = signedHeaders(seal, delivery, startedAt)
+    const limits = { timeLimitMs: timeoutMs, mostBytes: mostAnswerBytes, takesPart: true, dispatcher: await targets.dispatcher() }
+    const { status, text } = await askOutside(delivery.url, { method: 'POST', headers, body: delivery.body, signal }, limits)
+    Object.assign(came, { responseStatus: status, responseBody: text.replaceAll('\0', '\u2400'), error: status >= 200 && status < 300 ? null : `The receiver answered with status ${status}.` })
+  } catch (error) {
+    if (signal.aborted) return undefined
+    const why = whyFailed(error, timeoutMs)
+    if (why === undefined) onFailure(error)
+    came.error = why ?? 'The server failed to send it; its log tells more.'
+  }
+  const pauseSecs = came.error === null || isGone(came) ? undefined : retrySecs[delivery.attempts]
+  const nextAttemptAt = pauseSecs === undefined ? null : new Date(config.clock().getTime() + pauseSecs * 1000 * (1 + jitter * (2 * Math.random() - 1))).toISOString()
+  return {
+    ...came, url: delivery.url, durationMs: Math.round(performance.now() - began), startedAt: startedAt.toISOString(), nextAttemptAt,
+    status: came.error === null ? 'succeeded' : nextAttemptAt === null ? 'failed' : 'pending',
+  }
+}
+
+function signedHeaders(seal: Seal, delivery: DueDelivery, at: Date): Record<string, string> {
+  const signature = new Webhook(openSecret(seal, delivery)).sign(delivery.messageId, at, delivery.body)
+  return { 'content-type': 'application/json', accept: '*/*', 'webhook-id': delivery.messageId, 'webhook-timestamp': String(Math.floor(at.getTime() / 1000)), 'webhook-signature': signature }
+}
+
+/** Undefined for what is no failure of the network, which always has a code. */
+function whyFailed(error: unknown, timeoutMs: number): string | undefined {
+  if (error instanceof TargetRefused || error instanceof Problem) return error.message
+  const { name, code } = error as { name?: string; code?: unknown }
+  if (name !== 'TimeoutError' && typeof code !== 'string') return undefined
+  return `The receiver could not be reached: ${whyUnreachable(error, timeoutMs)}.`
+}

@@ -1,0 +1,18 @@
+import { randomBytes } from 'node:crypto'
+import type { Seal } from '../identity/seal.ts'
+import type { Transaction } from '../store/database.ts'
+import { setWebhookSecret } from '../store/webhooks.ts'
+
+const secretBytes = 32
+
+const placeOf = (webhookId: number) => `webhooks/${webhookId}/secret`
+
+/** Gives a webhook a new secret, `whsec_` and 32 random bytes in base64, and returns it for the one time that it is shown. */
+export async function giveSecret(seal: Seal, tx: Transaction, webhookId: number): Promise<string> {
+  const secret = `whsec_${randomBytes(secretBytes).toString('base64')}`
+  await setWebhookSecret(tx, webhookId, seal.seal(placeOf(webhookId), secret))
+  return secret
+}
+
+/** @throws Problem SEALED_WITH_OTHER_KEY */
+export const openSecret = (seal: Seal, { webhookId, secret }: { webhookId: number; secret: string }): string => seal.open(placeOf(webhookId), secret)

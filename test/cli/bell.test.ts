@@ -1,0 +1,149 @@
+import { spawn, type IPty } from '@lydell/node-pty'
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { end } from '../../src/domain/sessions.ts'
+import { newSession } from '../agentRows.ts'
+import { startAgentBoard, type AgentBoard } from '../agents/agentBoard.ts'
+import { commandLine, type CommandLine } from '../commandLine.ts'
+import { eventually } from '../helper.ts'
+
+let board: AgentBoard
+let cli: CommandLine
+const terminals: IPty[] = []
+const program = resolve('bin/board.js')
+const bell = '\u0007'
+
+beforeAll(async () => {
+  board = await startAgentBoard({ good: { fixture: 'well-behaved' }, asking: { fixture: 'permission-first' } })
+  cli = commandLine({ BOARD_URL: board.url, BOARD_TOKEN: board.token, BOARD_PROJECT: board.projectId })
+}, 30_000)
+afterEach(async () => {
+  for (const terminal of terminals.splice(0)) try { terminal.kill('SIGKILL') } catch { /* It has ended. */ }
+  await board.client.notifications.set({ desktop: true, sound: true, agentCompleted: true })
+})
+afterAll(async () => {
+  cli.close()
+  await board.close()
+})
+
+/** What a program shows on a terminal of its own. */
+interface Shown { text: string; code: number | undefined }
+function onTerminal(file: string, args: readonly string[], env: Record<string, string> = {}): Shown {
+  const terminal = spawn(file, [...args], { cols: 100, rows: 30, cwd: cli.home, env: { ...cli.env, TERM: 'xterm-256color', NO_COLOR: '1', ...env } })
+  const shown: Shown = { text: '', code: undefined }
+  terminal.onData(text => { shown.text += text })
+  terminal.onExit(({ exitCode }) => { shown.code = exitCode })
+  terminals.push(terminal)
+  return shown
+}
+const boardOn = (args: readonly string[], env?: Record<string, string>) => onTerminal(process.execPath, [program, ...args], env)
+const newCard = async (title: string) => (await board.client.cards.create({ projectId: board.projectId, title, deferred: true })).id
+/** Ends a session of a new card, as if its agent had. */
+async function completes(title: string): Promise<string> {
+  const cardId = await newCard(title)
+  const session = await newSession(board, { projectId: board.projectId, cardId })
+  await board.server.app.db.transaction(tx => end(tx, board.server.app.supervisor, session.id, { status: 'completed' }))
+  return cardId
+}
+/** Lets cards of this title complete until something is seen of it: whoever follows may begin a little later. */
+async function completesUntil(isSeen: () => boolean, title: string): Promise<void> {
+  await eventually('the notification', async () => {
+    await completes(title)
+    await eventually('a sign of it', isSeen, 300).catch(() => { /* The next one. */ })
+    return isSeen()
+  }, 10_000)
+}
+/** Follows the events on a terminal until one of such a card is told, whole. */
+async function following(title: string, env?: Record<string, string>): Promise<string> {
+  const shown = boardOn(['events', '--type', 'notification'], env)
+  await eventually('the following', () => shown.text.includes('Ctrl-C ends it'), 10_000)
+  await completesUntil(() => shown.text.includes('work.\r\n'), title)
+  return shown.text
+}
+const countOf = (text: string, part: string) => text.split(part).length - 1
+
+test('who follows events on a terminal hears the bell and sees the title, and what comes from outside steers nothing', async () => {
+  const text = await following('Fix \u001b]0;owned\u0007\u009b31m it')
+  expect(text).toContain(`${bell}\u001b]2;Fix ␛]0;owned␇\ufffd31m it: The agent has completed its work.\u001b\\`)
+  expect(text).not.toContain('\u001b]0;')
+  expect(text).not.toContain('\u009b')
+}, 25_000)
+
+test.each([
+  ['a terminal that makes a message of the desktop of it', { TERM_PROGRAM: 'WezTerm' }, '\u001b]9;board: Told: The agent has completed its work.\u001b\\'],
+  ['kitty', { TERM: 'xterm-kitty' }, '\u001b]9;board: Told: The agent has completed its work.\u001b\\'],
+  ['foot', { TERM: 'foot' }, '\u001b]777;notify;board;Told: The agent has completed its work.\u001b\\'],
+  ['such a terminal with tmux in it', { TERM: 'tmux-256color', TMUX: '/tmp/tmux', TERM_PROGRAM: 'WezTerm' }, '\u001b]2;Told: The agent has completed its work.\u001b\\'],
+])('in %s it is told in that way', async (_, env, expected) => {
+  expect(await following('Told', env)).toContain(bell + expected)
+}, 25_000)
+
+test('the settings switch off the one or the other', async () => {
+  await board.client.notifications.set({ sound: false })
+  const silent = await following('Silent')
+  expect([countOf(silent, bell), silent.includes('\u001b]2;Silent')]).toEqual([0, true])
+  await board.client.notifications.set({ sound: true, desktop: false })
+  const invisible = await following('Invisible')
+  expect([countOf(invisible, bell) > 0, invisible.includes('\u001b]2;')]).toEqual([true, false])
+}, 40_000)
+
+test('a dumb terminal, and whoever wants quiet, is left alone', async () => {
+  const dumb = await following('Dumb', { TERM: 'dumb' })
+  expect([countOf(dumb, bell), countOf(dumb, '\u001b]')]).toEqual([0, 0])
+  const quiet = boardOn(['events', '--type', 'notification', '-q'])
+  await completesUntil(() => /\d+\r\n/.test(quiet.text), 'Quiet')
+  expect(quiet.text).toMatch(/^(\d+\r\n)+$/)
+}, 25_000)
+
+test.each([['stdout', 'events | cat'], ['stderr', 'events 2>told']])('nothing is told where %s is no terminal', async (_, command) => {
+  const shown = onTerminal('sh', ['-c', `"$0" "$1" ${command}`, process.execPath, program])
+  await completesUntil(() => shown.text.includes('notification'), 'Piped')
+  expect(shown.text).not.toContain(bell)
+  expect(shown.text).not.toContain('\u001b]')
+  if (command.includes('2>')) expect(readFileSync(join(cli.home, 'told'), 'utf8')).not.toContain(bell)
+}, 25_000)
+
+test('nothing is told in a pipe that is taken for a terminal', async () => {
+  const going = cli.start(['events'], { BOARD_FORCE_TTY: '100' })
+  await completesUntil(() => going.stdout.includes('notification'), 'Forced')
+  expect(going.stdout + going.stderr).not.toContain(bell)
+}, 25_000)
+
+test('cards wait rings when its card is done, before it ends', async () => {
+  const cardId = await newCard('Awaited')
+  const session = await newSession(board, { projectId: board.projectId, cardId })
+  await board.server.app.db.transaction(tx => tx.run(`UPDATE cards SET status = 'running' WHERE id = ?`, [Number(cardId)]))
+  const shown = boardOn(['cards', 'wait', cardId, '--debug'])
+  // It looks at the card once more when it is told of every change.
+  await eventually('the waiting', () => countOf(shown.text, `/cards/${cardId} 200`) > 2, 10_000)
+  await board.server.app.db.transaction(tx => end(tx, board.server.app.supervisor, session.id, { status: 'completed' }))
+  await eventually('the end', () => shown.code !== undefined, 10_000)
+  expect([shown.code, countOf(shown.text, bell), shown.text.includes('\u001b]2;Awaited: The agent has completed its work.')]).toEqual([0, 1, true])
+}, 25_000)
+
+test('cards run --wait and --follow ring once', async () => {
+  for (const [flag, agent] of [['--wait', 'good'], ['--follow', 'asking']] as const) {
+    const { id } = await board.client.cards.create({ projectId: board.projectId, title: `Run ${flag}`, agent })
+    const shown = boardOn(['cards', 'run', id, flag])
+    await eventually('the end', () => shown.code !== undefined, 20_000)
+    expect([flag, shown.code, countOf(shown.text, bell), countOf(shown.text, `\u001b]2;Run ${flag}: `)]).toEqual([flag, agent === 'good' ? 0 : 1, 1, 1])
+  }
+}, 50_000)
+
+test('agents messages -f rings for every card', async () => {
+  const cardId = await newCard('Followed')
+  const shown = boardOn(['agents', 'messages', cardId, '-f'])
+  await eventually('the following', () => shown.text.includes('Ctrl-C ends it'), 10_000)
+  await completesUntil(() => shown.text.includes(bell), 'Another')
+  expect(shown.text).toContain('\u001b]2;Another: ')
+}, 25_000)
+
+test('what one is notified of is read and set with the other settings; a new URL\'s secret is printed once', async () => {
+  expect(await cli.ok(['settings', 'set', 'notifications', '-f', 'sound=false', '-f', 'webhookUrl=https://hooks.example.org/mine'])).toMatch(/^whsec_\S+\n$/)
+  expect(await cli.ok(['settings', 'set', 'notifications', '-f', 'sound=true'])).toBe('')
+  expect(await cli.json(['settings', 'get', 'notifications'])).toEqual({ agentCompleted: true, agentFailed: true, agentWaiting: true, monitorFailing: true, desktop: true, sound: true, webhookUrl: 'https://hooks.example.org/mine' })
+  await cli.ok(['settings', 'set', 'notifications', '-f', 'webhookUrl=null'])
+  expect(await cli.board(['settings', 'set', 'notifications', '-f', 'sound=loud'])).toMatchObject({ code: 2, stderr: expect.stringContaining('sound') })
+  expect(await cli.board(['settings', 'set', 'notifications', '-f', 'webhookUrl=nowhere'])).toMatchObject({ code: 2, stderr: expect.stringContaining('webhookUrl must be a URL') })
+}, 20_000)

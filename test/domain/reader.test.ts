@@ -1,0 +1,163 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { EventType } from '../../src/contract/events.ts'
+import { append, createOutbox, type Outbox, type StoredEvent } from '../../src/events/outbox.ts'
+import { startReader, type EventReader, type Taker } from '../../src/events/reader.ts'
+import { openDatabase, type Database, type Transaction } from '../../src/store/database.ts'
+import { readCursor, readEventsOfTypes } from '../../src/store/events.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import { eventually } from '../helper.ts'
+
+let folder: string
+let now: Date
+let db: Database
+let outbox: Outbox
+/** What the reader wants, and what it has taken: kept in the database, as everything that a reader does. */
+let wanted: EventType[]
+let failures: unknown[]
+let readers: EventReader[]
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'board-reader-'))
+  now = new Date('2026-05-01T12:00:00.000Z')
+  wanted = ['card.viewed']
+  readers = []
+  failures = []
+  await open()
+  await db.transaction(async tx => { await tx.run('CREATE TABLE taken (seq INTEGER)') })
+})
+afterEach(async () => {
+  await close()
+  rmSync(folder, { recursive: true })
+})
+
+async function open() {
+  db = openDatabase({ path: join(folder, 'board.db'), clock: () => now })
+  await migrate(db)
+  outbox = createOutbox(db)
+}
+/** Like a crash: nothing that the readers remember is kept. */
+async function close() {
+  await Promise.all(readers.map(reader => reader.stop()))
+  outbox.close()
+  await db.close()
+}
+const take: Taker['take'] = async (tx, events: StoredEvent[]) => { for (const { seq } of events) await tx.run('INSERT INTO taken (seq) VALUES (?)', [seq]) }
+const start = (taker: Partial<Taker> = {}) => {
+  const reader = startReader({ db, outbox }, 'test', { find: (from, seq, limit) => readEventsOfTypes(from, wanted, seq, limit), take, ...taker }, error => failures.push(error))
+  readers.push(reader)
+  return reader
+}
+const view = (tx: Transaction, id: number) => append(tx, 'card.viewed', 1, { id: String(id) })
+const remove = (tx: Transaction, id: number) => append(tx, 'card.deleted', 1, { id: String(id), columnId: '1' })
+const taken = async () => (await db.all<{ seq: number }>('SELECT seq FROM taken ORDER BY rowid')).map(({ seq }) => seq)
+const cursor = () => readCursor(db, 'test')
+const begun = async (reader = start()) => {
+  await eventually('the start', async () => await cursor() !== undefined)
+  return reader
+}
+const upTo = (last: number, first = 1) => Array.from({ length: last - first + 1 }, (_, index) => first + index)
+
+test('a reader takes every wanted event once and in order, from its start on', async () => {
+  await db.transaction(tx => view(tx, 1))
+  await begun()
+  await Promise.all(upTo(350).map(id => db.transaction(tx => id % 5 === 0 ? remove(tx, id) : view(tx, id))))
+  await eventually('the last event', async () => await cursor() === 351)
+  const all = await db.all<{ seq: number; type: string }>('SELECT seq, type FROM events WHERE seq > 1')
+  expect(await taken()).toEqual(all.filter(({ type }) => type === 'card.viewed').map(({ seq }) => seq))
+})
+
+test('events that nobody wants cost no write, until a thousand are to be noted', async () => {
+  await begun()
+  for (const id of upTo(50)) await db.transaction(tx => remove(tx, id))
+  await db.transaction(tx => view(tx, 51))
+  await eventually('the wanted event', async () => (await taken()).length === 1)
+  for (const id of upTo(50)) await db.transaction(tx => remove(tx, id))
+  expect([await taken(), await cursor()]).toEqual([[51], 51])
+  await db.transaction(async tx => { for (const id of upTo(1000)) await remove(tx, id) })
+  await eventually('the note', async () => await cursor() === 1101)
+})
+
+test('what was taken is not taken again after a crash, and what was not is', async () => {
+  await begun()
+  await db.transaction(async tx => { for (const id of upTo(150)) await view(tx, id) })
+  await eventually('all of them', async () => (await taken()).length === 150)
+  await close()
+  await open()
+  await db.transaction(async tx => { for (const id of upTo(150)) await view(tx, id) })
+  start()
+  await eventually('the others', async () => (await taken()).length === 300)
+  expect(await taken()).toEqual(upTo(300))
+})
+
+test('a page that could not be taken is undone, told of and taken again', async () => {
+  let attempts = 0
+  await begun(start({
+    take: async (tx, events) => {
+      await take(tx, events)
+      if (++attempts < 2) throw new Error('not now')
+    },
+  }))
+  await db.transaction(tx => view(tx, 1))
+  await eventually('the event', async () => (await taken()).length === 1)
+  await db.transaction(tx => view(tx, 2))
+  await eventually('the next event', async () => (await taken()).length === 2)
+  expect([await taken(), failures.map(String), attempts]).toEqual([[1, 2], ['Error: not now'], 3])
+})
+
+test('a change of what is wanted holds for later events only, also after a crash', async () => {
+  const reader = await begun()
+  await db.transaction(async tx => {
+    await remove(tx, 1)
+    await view(tx, 2)
+    await reader.catchUp(tx)
+    await remove(tx, 3)
+  })
+  wanted = ['card.deleted']
+  await db.transaction(tx => remove(tx, 4))
+  await eventually('both of them', async () => (await taken()).length === 3)
+  await close()
+  await open()
+  start()
+  await db.transaction(tx => remove(tx, 5))
+  await eventually('the last', async () => (await taken()).length === 4)
+  expect(await taken()).toEqual([2, 3, 4, 5])
+})
+
+test('catching up in a transaction that is undone changes nothing', async () => {
+  const reader = await begun()
+  await db.transaction(async tx => {
+    await view(tx, 1)
+    await reader.catchUp(tx)
+    throw new Error('undone')
+  }).catch(() => { /* As it should be. */ })
+  await db.transaction(tx => view(tx, 2))
+  await eventually('the event', async () => (await taken()).length === 1)
+  expect(await taken()).toEqual([1])
+})
+
+test('what a reader appends reaches it', async () => {
+  await begun(start({
+    take: async (tx, events) => {
+      await take(tx, events)
+      if (events[0]!.seq < 3) await view(tx, 9)
+    },
+  }))
+  await db.transaction(tx => view(tx, 1))
+  await eventually('all three', async () => (await taken()).length === 3)
+  expect(await taken()).toEqual([1, 2, 3])
+})
+
+test('events that a reader has not taken are not pruned', async () => {
+  await begun()
+  await close()
+  await open()
+  await db.transaction(async tx => { for (const id of upTo(104_000)) await view(tx, id) })
+  now = new Date('2026-05-09T12:00:00.000Z')
+  const prune = () => db.transaction(tx => outbox.prune(tx))
+  expect(await prune()).toBe(0)
+  await db.transaction(tx => start().catchUp(tx))
+  expect([await prune(), await prune(), (await taken()).length]).toEqual([4000, 0, 104_000])
+})

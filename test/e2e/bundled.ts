@@ -1,0 +1,14 @@
+import { build } from 'esbuild'
+import { symlinkSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+
+/** Makes a program of a file of the tests, in a folder of its own, as the server is built: Node 20 runs no TypeScript. */
+export async function bundled(source: string, folder: string): Promise<string> {
+  const outfile = join(folder, 'program.mjs')
+  symlinkSync(resolve('node_modules'), join(folder, 'node_modules'), 'junction')
+  await build({
+    entryPoints: [source], outfile, bundle: true, format: 'esm', platform: 'node', target: 'node20.19', external: ['libsql', '@libsql/*', '@node-rs/argon2', 'jq-wasm'], define: { 'process.env.NODE_ENV': '"production"' }, logLevel: 'warning',
+    banner: { js: "import{createRequire as boardRequire}from'node:module';const require=boardRequire(import.meta.url);" },
+  })
+  return outfile
+}

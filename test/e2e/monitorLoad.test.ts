@@ -1,0 +1,130 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createClient, type Client } from '../../src/client/index.ts'
+import { eventually, hideAgents } from '../helper.ts'
+import { boardProcess, clearAway } from './boardProcess.ts'
+
+/** BOARD_TEST_MONITORS=500 for the long run: each runs once a minute. */
+const total = Number(process.env.BOARD_TEST_MONITORS ?? 30)
+const isLong = total > 100
+/** Spread over the interval, so many begin a second that the server's eight places suffice. */
+const intervalSecs = isLong ? 60 : 10
+const watchedMs = (isLong ? 2.5 : 0.8) * intervalSecs * 1000
+const projects = 5
+const perCard = 8
+/** What is aimed at, and what a machine that runs other tests meanwhile still holds. */
+const [mostLagMs, mostHealthMs] = isLong ? [1000, 100] : [3000, 1000]
+
+type Monitor = Awaited<ReturnType<Client['monitors']['create']>>
+const root = mkdtempSync(join(tmpdir(), 'board-monitor-load-'))
+const [dataDir, ledgers] = [join(root, 'data'), join(root, 'ledgers')]
+const board = boardProcess(dataDir, { HOME: root })
+/** By monitor its ledger, and by project clients that may add monitors to its cards. */
+const monitors = new Map<string, { monitor: Monitor; name: string }>()
+let cards: Array<{ projectId: string; cardId: string; client: Client }>
+
+beforeAll(async () => {
+  mkdirSync(ledgers)
+  hideAgents(dataDir)
+  await board.start()
+  cards = (await Promise.all(Array.from({ length: projects }, (_, at) => cardsOf(`Project ${at}`, Math.ceil(total / projects / perCard))))).flat()
+}, 60_000)
+afterAll(() => clearAway(board, root), 30_000)
+
+async function cardsOf(name: string, count: number): Promise<typeof cards> {
+  const path = join(root, name)
+  mkdirSync(path)
+  const { id: projectId } = await board.client.projects.create({ name, path })
+  const active = (await board.client.columns.list({ projectId }))[1]!.id
+  return Promise.all(Array.from({ length: count }, async () => {
+    const { id: cardId } = await board.client.cards.create({ projectId, title: name, columnId: active, deferred: true })
+    const { token } = await board.client.agents.token({ projectId, cardId, ttlSecs: 3600 })
+    return { projectId, cardId, client: createClient({ url: board.url, token }) }
+  }))
+}
+
+async function add(at: number, command: string, everySecs: number): Promise<void> {
+  const { client, ...ref } = cards[at % cards.length]!
+  const name = `m${at}`
+  const monitor = await client.monitors.create({ ...ref, command: command.replaceAll('LEDGER', join(ledgers, name)), intervalSecs: everySecs, allowUnsandboxed: true })
+  monitors.set(name, { monitor, name })
+}
+
+/** Asks for the server's health again and again. The returned function ends it and gives how long the answers took. */
+function watchHealth(): () => Promise<number[]> {
+  const tookMs: number[] = []
+  let isOver = false
+  const asking = (async () => {
+    while (!isOver) {
+      const before = performance.now()
+      await board.client.server.health()
+      tookMs.push(performance.now() - before)
+      await delay(50)
+    }
+  })()
+  return async () => {
+    isOver = true
+    await asking
+    return tookMs
+  }
+}
+
+const percentile = (values: readonly number[], share: number) => [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))]!
+const shown = (values: readonly number[]) => `p50 ${percentile(values, 0.5).toFixed(0)} ms, p99 ${percentile(values, 0.99).toFixed(0)} ms, most ${Math.max(...values).toFixed(0)} ms`
+const stampsOf = (name: string) => existsSync(join(ledgers, name)) ? readFileSync(join(ledgers, name), 'utf8').split('\n').filter(Boolean).map(Number) : []
+
+/** What processor time the server has used, in milliseconds: the kernel counts in hundredths of a second. */
+const serverCpuMs = () => readFileSync(`/proc/${board.pid}/stat`, 'utf8').split(') ')[1]!.split(' ').slice(11, 13).reduce((sum, ticks) => sum + Number(ticks) * 10, 0)
+
+/** By how much each run began later than its monitor's grid says. */
+function lags(): number[] {
+  return [...monitors.values()].flatMap(({ monitor, name }) => stampsOf(name).map(stamp => {
+    const sinceMs = stamp - Date.parse(monitor.createdAt)
+    return sinceMs - Math.max(0, Math.round(sinceMs / (intervalSecs * 1000))) * intervalSecs * 1000
+  }))
+}
+
+test(`${total} monitors run on time, none more often than another, and the server answers quickly meanwhile`, async () => {
+  const beganAt = performance.now()
+  for (let at = 0; at < total; at++) {
+    await delay(Math.max(0, beganAt + at * intervalSecs * 1000 / total - performance.now()))
+    await add(at, `date +%s%3N >> LEDGER; sleep ${at % 5 / 10}`, intervalSecs)
+  }
+  const endHealth = watchHealth()
+  const [cpuBeforeMs, runsBefore] = [serverCpuMs(), lags().length]
+  await delay(watchedMs)
+  const health = await endHealth()
+  const late = lags()
+  const cpuMs = (serverCpuMs() - cpuBeforeMs) / (late.length - runsBefore)
+  const runs = [...monitors.keys()].map(name => stampsOf(name).length)
+  process.stdout.write(`${total} monitors, ${late.length} runs at ${cpuMs.toFixed(1)} ms of the server's processor each: lag ${shown(late)}; runs of each ${Math.min(...runs)} to ${Math.max(...runs)}; ${health.length} answers of health: ${shown(health)}\n`)
+  expect(percentile(late, 0.99)).toBeLessThan(mostLagMs)
+  expect(percentile(health, 0.99)).toBeLessThan(mostHealthMs)
+  // Those that began first have had time for one run more.
+  expect(Math.max(...runs) - Math.min(...runs)).toBeLessThanOrEqual(1)
+}, 10 * intervalSecs * 1000)
+
+test('when all are due at once each has its turn, and a project with little to run does not wait for those with much', async () => {
+  for (const { monitor } of monitors.values()) {
+    const { projectId } = cards.find(({ cardId }) => cardId === monitor.cardId)!
+    await board.client.monitors.deleteProject({ projectId, monitorId: monitor.id })
+  }
+  monitors.clear()
+  const [modest] = await cardsOf('Modest', 1)
+  const endHealth = watchHealth()
+  const beganAt = Date.now()
+  await Promise.all(Array.from({ length: total }, (_, at) => add(at + total, 'date +%s%3N >> LEDGER; sleep 0.3', 3600)))
+  await modest!.client.monitors.create({ projectId: modest!.projectId, cardId: modest!.cardId, command: `date +%s%3N >> ${join(ledgers, 'modest')}`, intervalSecs: 3600, allowUnsandboxed: true })
+  const askedAt = Date.now()
+  await eventually('a run of each', () => [...monitors.keys(), 'modest'].every(name => stampsOf(name).length > 0), 120_000)
+  const tookMs = Date.now() - beganAt
+  const waitedMs = stampsOf('modest')[0]! - askedAt
+  const health = await endHealth()
+  process.stdout.write(`${total} at once: all ran within ${(tookMs / 1000).toFixed(1)} s, the one of another project after ${waitedMs} ms; ${health.length} answers of health: ${shown(health)}\n`)
+  expect([...monitors.keys()].map(name => stampsOf(name).length).filter(runs => runs !== 1)).toEqual([])
+  expect(waitedMs).toBeLessThan(2000)
+  expect(percentile(health, 0.99)).toBeLessThan(mostHealthMs)
+}, 180_000)

@@ -1,0 +1,43 @@
+import { appendFileSync, existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { eventually } from '../helper.ts'
+import { startMonitorBoard, type MonitorBoard } from './monitorBoard.ts'
+
+let board: MonitorBoard
+beforeAll(async () => { board = await startMonitorBoard() })
+afterAll(() => board.close())
+
+/** Notes when it begins and ends, and by itself how many run then. */
+const noting = (ledger: string, name: string, secs: number) => `echo "+ ${name}" >> ${ledger}; sleep ${secs}; echo "- ${name}" >> ${ledger}`
+const told = (ledger: string) => existsSync(ledger) ? readFileSync(ledger, 'utf8').split('\n').slice(0, -1).map(line => line.split(' ') as ['+' | '-', string]) : []
+
+it('at most eight run at once on a server, and each has its turn', async () => {
+  const ledger = join(board.folder('ledgers'), 'many')
+  appendFileSync(ledger, '')
+  const cards = await Promise.all(Array.from({ length: 4 }, () => board.newCard()))
+  const created = await Promise.all(cards.flatMap(card => Array.from({ length: 8 }, (_, at) => board.create(card, noting(ledger, `${card.cardId}.${at}`, 0.3)))))
+  await eventually('every run', () => told(ledger).length === 64, 15_000)
+  let [now, most] = [0, 0]
+  for (const [sign] of told(ledger)) {
+    now += sign === '+' ? 1 : -1
+    most = Math.max(most, now)
+  }
+  expect(most).toBe(8)
+  expect(new Set(told(ledger).map(([, name]) => name)).size).toBe(32)
+  for (const { id } of created) expect((await board.until(id, 'its end', ({ status }) => status !== 'running')).status).toBe('ok')
+})
+
+it('somebody who asks for little waits for nobody who asks for much', async () => {
+  const ledger = join(board.folder('ledgers'), 'fair')
+  const greedy = await Promise.all(Array.from({ length: 4 }, () => board.newCard()))
+  await Promise.all(greedy.flatMap(card => Array.from({ length: 8 }, () => board.create(card, noting(ledger, 'greedy', 0.5)))))
+  const { projectId, path } = await board.newProject()
+  const modest = await board.newCard(projectId)
+  await board.create(modest, noting(ledger, 'modest', 0), { cwd: path })
+  await eventually('the modest one', () => told(ledger).some(([, name]) => name === 'modest'), 10_000)
+  // Those that ran already may have ended, and each of their places was given on but one.
+  const before = told(ledger).slice(0, told(ledger).findIndex(([, name]) => name === 'modest')).filter(([sign]) => sign === '+').length
+  expect(before).toBeLessThanOrEqual(24)
+  await eventually('the others', () => told(ledger).filter(([sign, name]) => sign === '-' && name === 'greedy').length === 32, 15_000)
+})

@@ -1,0 +1,41 @@
+import { randomUUID } from 'node:crypto'
+import type { Client } from '../../src/client/index.ts'
+import { eventually } from '../helper.ts'
+import { processesWith } from '../process/trees.ts'
+
+export type ScriptStatus = Awaited<ReturnType<Client['scripts']['run']>>
+
+/** A script of a project, and a text that only processes of its runs have in their command line: `$TAG` in its command. */
+export interface TestScript {
+  place: { projectId: string; scriptId: string }
+  status(since?: number): Promise<ScriptStatus>
+  /** The latest run once it fits. */
+  until(what: string, fits: (run: ScriptStatus) => boolean, timeoutMs?: number): Promise<ScriptStatus>
+  /** The latest run once it has ended. */
+  ended(timeoutMs?: number): Promise<ScriptStatus>
+  run(): Promise<ScriptStatus>
+  /** The pids of what its runs have started. */
+  processes(): number[]
+}
+
+export async function newScript(client: Client, projectId: string, command: string, name = 'Script'): Promise<TestScript> {
+  const tag = `board-script-${randomUUID()}`
+  const { id: scriptId } = await client.scripts.create({ projectId, name, command: command.replaceAll('$TAG', tag) })
+  return scriptOf(client, { projectId, scriptId }, tag)
+}
+
+/** The same script by another client, of a server that was started again. */
+export function scriptOf(client: Client, place: TestScript['place'], tag: string): TestScript {
+  const status = async (since?: number) => (await client.scripts.status({ ...place, scriptId: Number(place.scriptId), since }))[0]!
+  const until: TestScript['until'] = (what, fits, timeoutMs = 10_000) => eventually(what, async () => {
+    const run = await status()
+    return fits(run) ? run : undefined
+  }, timeoutMs)
+  return {
+    place, status, until, ended: timeoutMs => until('the end of the run', run => run.finishedAt !== null, timeoutMs), run: () => client.scripts.run(place),
+    processes: () => processesWith(tag),
+  }
+}
+
+/** A process that goes on in a session of its own, deaf to everything but KILL. `$TAG` marks it. */
+export const deafGrandchild = `setsid sh -c 'trap "" TERM; while :; do sleep 0.2; done' $TAG &`
