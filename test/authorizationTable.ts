@@ -42,7 +42,7 @@ export const sections: Section[] = [
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   ok       ok     ok     ok      ok   ok    ok    ok    ok    ok    403 403     403       403      403',
     routes: {
-      none: `auth.me, auth.logout, users.search, settings.getUser, settings.setUser, settings.getShortcuts, settings.setShortcuts, settings.getContextRelay, agents.providers, mcp.call, projects.create, projects.list, projects.reorder, organizations.create, organizations.list,
+      none: `auth.me, auth.logout, users.search, settings.getUser, settings.setUser, settings.getShortcuts, settings.setShortcuts, settings.getContextRelay, agents.providers, mcp.call, search.find, projects.create, projects.list, projects.reorder, organizations.create, organizations.list,
         keys.create, keys.list, credentials.create, credentials.list, credentials.initOauth, templates.create, templates.list`,
     },
   },
@@ -103,7 +103,7 @@ export const sections: Section[] = [
     routes: {
       'projects.read': 'projects.get, projects.opened, projects.files',
       'boards.read': 'boards.list, columns.list',
-      'cards.read': 'projects.stats, cards.list, cards.get, cards.getFlat, cards.status, cards.view, cards.getPipeline, attachments.list, attachments.download, server.socket',
+      'cards.read': 'projects.stats, projects.history, cards.list, cards.get, cards.getFlat, cards.status, cards.view, cards.getPipeline, attachments.list, attachments.download, server.socket',
       'agents.read': 'agents.get, agents.sessions, agents.history, agents.messages, agents.active, agents.slashCommands, agents.diff, preSessions.messages, assistant.get',
     },
   },

@@ -40,7 +40,7 @@ export const examples = (seed: Seed): Examples => {
     },
     projects: {
       create: { name: 'New', path: seed.path, organizationId }, list: { organizationId }, reorder: { ids: [projectId] }, get: { id: projectId }, update: { id: projectId, name: 'Renamed', path: seed.path, agent: 'fixture', copiedFiles: ['.env'] }, delete: { id: projectId },
-      opened: { id: projectId }, markAllRead: { id: projectId }, stats: { id: projectId }, files: { projectId },
+      opened: { id: projectId }, markAllRead: { id: projectId }, stats: { id: projectId }, history: { id: projectId, since: '2026-01-01' }, files: { projectId },
     },
     boards: { list: { projectId }, create: { projectId, name: 'Third', templateId }, reorder: { projectId, ids: [otherBoardId, boardId] }, update: { projectId, boardId, name: 'First' }, delete: { projectId, boardId } },
     columns: {
@@ -74,6 +74,7 @@ export const examples = (seed: Seed): Examples => {
       start: { projectId, cardId }, send: { projectId, sessionId, content: 'In Rust' }, accept: { projectId, sessionId }, cancel: { projectId, sessionId }, messages: { projectId, sessionId },
     },
     assistant: { get: { projectId }, send: { projectId, content: 'What is left to do?' } },
+    search: { find: { q: 'card', limit: 5 } },
     mcp: { call: { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} } },
     external: {
       boards: { projectId }, list: { projectId, columnId: Number(columnId), status: 'idle', label: 'x', limit: 10, cursor: 0 }, create: { projectId, title: 'Made outside', prompt: 'p', columnId: Number(columnId), useWorktree: false }, get: card, stats: { projectId },

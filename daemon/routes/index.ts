@@ -19,6 +19,7 @@ import { organizationsRoutes } from './organizations.ts'
 import { panelStatesRoutes } from './panelStates.ts'
 import { preSessionsRoutes } from './preSessions.ts'
 import { projectsRoutes } from './projects.ts'
+import { searchRoutes } from './search.ts'
 import { serverRoutes } from './server.ts'
 import { settingsRoutes } from './settings.ts'
 import { templatesRoutes } from './templates.ts'
@@ -28,5 +29,5 @@ import { usersRoutes } from './users.ts'
 export const handlers = (app: App): { [Resource in keyof Contract]: Handlers<Contract[Resource]> } => ({
   server: serverRoutes(app), auth: authRoutes(app), users: usersRoutes(app), keys: keysRoutes(app), organizations: organizationsRoutes(app), members: membersRoutes(app), projects: projectsRoutes(app), boards: boardsRoutes(app),
   columns: columnsRoutes(app), templates: templatesRoutes(app), cards: cardsRoutes(app), attachments: attachmentsRoutes(app), panelStates: panelStatesRoutes(app), settings: settingsRoutes(app), oidc: oidcRoutes(app), credentials: credentialsRoutes(app),
-  agents: { ...agentReads(app), ...agentWrites(app) }, preSessions: preSessionsRoutes(app), assistant: assistantRoutes(app), mcp: mcpRoutes(app), external: externalRoutes(app),
+  agents: { ...agentReads(app), ...agentWrites(app) }, preSessions: preSessionsRoutes(app), assistant: assistantRoutes(app), mcp: mcpRoutes(app), search: searchRoutes(app), external: externalRoutes(app),
 })

@@ -15,11 +15,12 @@ import { organizations } from './organizations.ts'
 import { panelStates } from './panelStates.ts'
 import { preSessions } from './preSessions.ts'
 import { projects } from './projects.ts'
+import { search } from './search.ts'
 import { server } from './server.ts'
 import { settings } from './settings.ts'
 import { templates } from './templates.ts'
 import { users } from './users.ts'
 
 /** The API as data: every route of the server, by resource. */
-export const contract = { server, auth, users, keys, organizations, members, oidc, credentials, projects, boards, columns, templates, cards, attachments, panelStates, settings, agents, preSessions, assistant, mcp, external }
+export const contract = { server, auth, users, keys, organizations, members, oidc, credentials, projects, boards, columns, templates, cards, attachments, panelStates, settings, agents, preSessions, assistant, mcp, search, external }
 export type Contract = typeof contract
