@@ -208,6 +208,7 @@ export const inFields: Record<string, [chief: string, superAdmin: string]> = {
   'cards.create projectId': ['PROJECT_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT'],
   'cards.create columnId': ['COLUMN_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT'],
   'cards.move columnId': ['COLUMN_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT'],
+  'search.find projectId': ['PROJECT_NOT_FOUND', 'empty'],
   'agents.messages sessionId': ['SESSION_NOT_FOUND', 'SESSION_NOT_FOUND'],
   'preSessions.start cardId': ['CARD_NOT_FOUND', 'CARD_NOT_FOUND'],
   'cards.setPipeline steps': ['INVALID_PIPELINE', 'INVALID_PIPELINE'],

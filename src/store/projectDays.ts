@@ -12,7 +12,7 @@ const present = `SELECT p.id AS project_id, ?1 AS day, ${countOf('backlog')} AS 
 export const noteProjectDays = async (tx: Transaction, day: string): Promise<void> => { await tx.run(`INSERT OR REPLACE INTO project_days ${present} GROUP BY p.id`, [day]) }
 
 /** What a project is like now. */
-export const readPresentDay = async (db: Reader, projectId: number, day: string): Promise<ProjectDay> => (await db.get<ProjectDay>(`SELECT day, backlog, active, done, archived FROM (${present} WHERE p.id = ?2 GROUP BY p.id)`, [day, projectId]))!
+export const readPresentDay = async (db: Reader, projectId: number, day: string): Promise<ProjectDay> => (await db.all<ProjectDay>(`SELECT day, backlog, active, done, archived FROM (${present} WHERE p.id = ?2 GROUP BY p.id)`, [day, projectId]))[0]!
 
 /** The days from `since` on and before `until`, oldest first. */
 export const listProjectDays = (db: Reader, projectId: number, since: string, until: string): Promise<ProjectDay[]> => db.all(
