@@ -1,0 +1,135 @@
+import type { LiveMessage } from '../../../src/client/socket.ts'
+import type { EventData } from '../../../src/contract/events.ts'
+import type { Contract } from '../../../src/contract/index.ts'
+import type { Output } from '../../../src/contract/route.ts'
+
+export type Card = Output<Contract['cards']['list']>[number]
+export type CardDetail = Output<Contract['cards']['get']>
+export type Column = Output<Contract['columns']['list']>[number]
+
+/** A column with the ids of its first cards in order: all of them, or as many as have been read. */
+export interface ColumnShelf { id: string; name: string; columnType: Column['columnType']; ids: readonly string[]; total: number; isWhole: boolean }
+
+/** One board's cards as the server has told of them. */
+export interface Shelf { columns: readonly ColumnShelf[]; cards: ReadonlyMap<string, Card> }
+
+export const emptyShelf: Shelf = { columns: [], cards: new Map() }
+
+/** Takes over a board's columns. What is known of the cards in them stays. */
+export function withColumns(shelf: Shelf, columns: readonly Column[]): Shelf {
+  const known = new Map(shelf.columns.map(column => [column.id, column]))
+  return {
+    ...shelf, columns: [...columns].sort((a, b) => a.position - b.position).map(({ id, name, columnType, cardCount }) => {
+      const ids = known.get(id)?.ids ?? []
+      const isWhole = known.get(id)?.isWhole === true && ids.length === cardCount
+      return { id, name, columnType, ids, total: cardCount, isWhole: isWhole || cardCount === 0 }
+    }),
+  }
+}
+
+/** A page of a column's cards that was read from `offset` on. */
+export interface Page { columnId: string; offset: number; limit: number; cards: readonly Card[] }
+
+/**
+ * Takes over a page that goes on where the column ended when it was asked for. Undefined when it does not fit any more, because
+ * cards before it have come or gone: then it has to be read anew.
+ */
+export function withPage(shelf: Shelf, { columnId, offset, limit, cards }: Page): Shelf | undefined {
+  const column = shelf.columns.find(({ id }) => id === columnId)
+  if (!column) return shelf
+  // A page begins with the last card that is known, so that a shift shows.
+  if (offset > 0 && cards[0]?.id !== column.ids[offset]) return undefined
+  const read = new Set(cards.map(({ id }) => id))
+  const ids = [...column.ids.slice(0, offset).filter(id => !read.has(id)), ...read]
+  const isWhole = cards.length < limit
+  const changed = new Map(shelf.cards)
+  if (offset === 0) for (const id of column.ids) if (!read.has(id) && changed.get(id)?.columnId === columnId) changed.delete(id)
+  for (const card of cards) changed.set(card.id, card)
+  const columns = shelf.columns.map(each => each.id === columnId ? { ...each, ids, isWhole, total: isWhole ? ids.length : Math.max(each.total, ids.length) } : each.ids.some(id => read.has(id)) ? { ...each, ids: each.ids.filter(id => !read.has(id)) } : each)
+  return { columns, cards: changed }
+}
+
+/** What an event tells of a card. */
+export function withEvents(shelf: Shelf, events: readonly LiveMessage[]): Shelf {
+  const draft = new Draft(shelf)
+  for (const { type, data } of events) {
+    if (type === 'card.deleted') draft.remove((data as EventData<'card.deleted'>).id, (data as EventData<'card.deleted'>).columnId)
+    else if (type === 'card.viewed') draft.read((data as { id: string }).id)
+    else if (type.startsWith('card.')) draft.take(data as CardDetail & Partial<EventData<'card.moved'>>, type)
+  }
+  return draft.done()
+}
+
+/** A shelf that is being changed: what changes is copied once. */
+class Draft {
+  readonly #shelf: Shelf
+  #cards: Map<string, Card> | undefined
+  readonly #columns = new Map<string, ColumnShelf & { ids: string[] }>()
+
+  constructor(shelf: Shelf) { this.#shelf = shelf }
+
+  done(): Shelf {
+    if (!this.#cards && this.#columns.size === 0) return this.#shelf
+    return { columns: this.#shelf.columns.map(column => this.#columns.get(column.id) ?? column), cards: this.#cards ?? this.#shelf.cards }
+  }
+
+  /** A card as it is now. An older version than the known one tells nothing new. */
+  take(detail: CardDetail & Partial<EventData<'card.moved'>>, type: string): void {
+    const card = itemOf(detail)
+    const known = (this.#cards ?? this.#shelf.cards).get(card.id)
+    if (known && known.version > card.version) return
+    const isPlaced = type !== 'card.updated' && type !== 'card.completed'
+    const isNews = !known || known.version < card.version
+    if (isPlaced && isNews) {
+      const from = type === 'card.moved' ? detail.from : known && known.position !== null ? { columnId: known.columnId } : type === 'card.archived' && !known ? { columnId: card.columnId } : undefined
+      if (from && !(type === 'card.moved' && detail.from?.position === null)) this.#takeOut(card.id, from.columnId)
+      if (card.position !== null && card.archivedAt === null) this.#putIn(card, card.position)
+    }
+    const isShown = this.#shelf.columns.some(({ id }) => (this.#columns.get(id) ?? this.#column(id))?.id === card.columnId)
+    if (isShown && card.position !== null && (known || isPlaced)) this.#changed().set(card.id, card)
+    else if (known) this.#changed().delete(card.id)
+  }
+
+  remove(id: string, columnId: string): void {
+    this.#takeOut(id, columnId)
+    if (this.#shelf.cards.has(id) || this.#cards?.has(id)) this.#changed().delete(id)
+  }
+
+  read(id: string): void {
+    const card = (this.#cards ?? this.#shelf.cards).get(id)
+    if (card?.unread) this.#changed().set(id, { ...card, unread: false })
+  }
+
+  #takeOut(id: string, columnId: string): void {
+    const column = this.#open(columnId)
+    if (!column) return
+    const at = column.ids.indexOf(id)
+    if (at >= 0) column.ids.splice(at, 1)
+    if (at >= 0 || !column.isWhole) column.total = Math.max(column.ids.length, column.total - 1)
+  }
+
+  #putIn(card: Card, position: number): void {
+    const column = this.#open(card.columnId)
+    if (!column || column.ids.includes(card.id)) return
+    if (position < column.ids.length || column.isWhole) column.ids.splice(position, 0, card.id)
+    column.total++
+  }
+
+  #changed(): Map<string, Card> { return this.#cards ??= new Map(this.#shelf.cards) }
+
+  #column(id: string): ColumnShelf | undefined { return this.#shelf.columns.find(column => column.id === id) }
+
+  #open(id: string): (ColumnShelf & { ids: string[] }) | undefined {
+    const open = this.#columns.get(id)
+    if (open) return open
+    const column = this.#column(id)
+    if (!column) return undefined
+    const copy = { ...column, ids: [...column.ids] }
+    this.#columns.set(id, copy)
+    return copy
+  }
+}
+
+/** What lists show of a card, so that prompts are not kept. */
+const itemOf = ({ id, projectId, boardId, columnId, columnName, groupId, title, labels, kind, status, statusReason, position, unread, deferred, autoMode, hasActiveAgent, archivedAt, createdAt, updatedAt, version }: CardDetail): Card =>
+  ({ id, projectId, boardId, columnId, columnName, groupId, title, labels, kind, status, statusReason, position, unread, deferred, autoMode, hasActiveAgent, archivedAt, createdAt, updatedAt, version })
