@@ -45,11 +45,16 @@ export function withPage(shelf: Shelf, { columnId, offset, limit, cards }: Page)
   const changed = new Map(shelf.cards)
   if (offset === 0) for (const id of column.ids) if (!read.has(id) && changed.get(id)?.columnId === columnId) changed.delete(id)
   for (const card of cards) changed.set(card.id, card)
-  const columns = shelf.columns.map(each => each.id === columnId ? { ...each, ids, isWhole, total: isWhole ? ids.length : Math.max(each.total, ids.length) } : each.ids.some(id => read.has(id)) ? { ...each, ids: each.ids.filter(id => !read.has(id)) } : each)
+  const columns = shelf.columns.map(each => each.id === columnId ? { ...each, ids, isWhole, total: isWhole ? ids.length : Math.max(each.total, ids.length) } : without(each, read))
   return { columns, cards: changed }
 }
 
-/** What an event tells of a card. */
+function without(column: ColumnShelf, gone: ReadonlySet<string>): ColumnShelf {
+  const ids = column.ids.filter(id => !gone.has(id))
+  return ids.length === column.ids.length ? column : { ...column, ids, total: column.total - (column.ids.length - ids.length) }
+}
+
+/** Takes over what events tell of cards, in their order. */
 export function withEvents(shelf: Shelf, events: readonly LiveMessage[]): Shelf {
   const draft = new Draft(shelf)
   for (const { type, data } of events) {
@@ -59,6 +64,9 @@ export function withEvents(shelf: Shelf, events: readonly LiveMessage[]): Shelf 
   }
   return draft.done()
 }
+
+/** Events after which a card stands somewhere else. */
+const placing: ReadonlySet<string> = new Set(['card.created', 'card.moved', 'card.archived', 'card.unarchived', 'card.restored'])
 
 /** A shelf that is being changed: what changes is copied once. */
 class Draft {
@@ -73,30 +81,29 @@ class Draft {
     return { columns: this.#shelf.columns.map(column => this.#columns.get(column.id) ?? column), cards: this.#cards ?? this.#shelf.cards }
   }
 
-  /** A card as it is now. An older version than the known one tells nothing new. */
+  /** A card as it is now. What an older version tells is known already. */
   take(detail: CardDetail & Partial<EventData<'card.moved'>>, type: string): void {
     const card = itemOf(detail)
-    const known = (this.#cards ?? this.#shelf.cards).get(card.id)
+    const known = this.#cardsNow.get(card.id)
     if (known && known.version > card.version) return
-    const isPlaced = type !== 'card.updated' && type !== 'card.completed'
-    const isNews = !known || known.version < card.version
-    if (isPlaced && isNews) {
-      const from = type === 'card.moved' ? detail.from : known && known.position !== null ? { columnId: known.columnId } : type === 'card.archived' && !known ? { columnId: card.columnId } : undefined
-      if (from && !(type === 'card.moved' && detail.from?.position === null)) this.#takeOut(card.id, from.columnId)
-      if (card.position !== null && card.archivedAt === null) this.#putIn(card, card.position)
+    const isPlaced = placing.has(type) && known?.version !== card.version
+    if (isPlaced) {
+      const from = type === 'card.archived' ? card.columnId : detail.from && detail.from.position !== null ? detail.from.columnId : undefined
+      if (from !== undefined) this.#takeOut(card.id, from)
+      if (card.position !== null) this.#putIn(card, card.position)
     }
-    const isShown = this.#shelf.columns.some(({ id }) => (this.#columns.get(id) ?? this.#column(id))?.id === card.columnId)
-    if (isShown && card.position !== null && (known || isPlaced)) this.#changed().set(card.id, card)
+    const isShown = isPlaced ? this.#columnNow(card.columnId)?.ids.includes(card.id) === true && card.position !== null : known !== undefined
+    if (isShown) this.#changed().set(card.id, card)
     else if (known) this.#changed().delete(card.id)
   }
 
   remove(id: string, columnId: string): void {
     this.#takeOut(id, columnId)
-    if (this.#shelf.cards.has(id) || this.#cards?.has(id)) this.#changed().delete(id)
+    if (this.#cardsNow.has(id)) this.#changed().delete(id)
   }
 
   read(id: string): void {
-    const card = (this.#cards ?? this.#shelf.cards).get(id)
+    const card = this.#cardsNow.get(id)
     if (card?.unread) this.#changed().set(id, { ...card, unread: false })
   }
 
@@ -117,12 +124,14 @@ class Draft {
 
   #changed(): Map<string, Card> { return this.#cards ??= new Map(this.#shelf.cards) }
 
-  #column(id: string): ColumnShelf | undefined { return this.#shelf.columns.find(column => column.id === id) }
+  get #cardsNow(): ReadonlyMap<string, Card> { return this.#cards ?? this.#shelf.cards }
+
+  #columnNow(id: string): ColumnShelf | undefined { return this.#columns.get(id) ?? this.#shelf.columns.find(column => column.id === id) }
 
   #open(id: string): (ColumnShelf & { ids: string[] }) | undefined {
     const open = this.#columns.get(id)
     if (open) return open
-    const column = this.#column(id)
+    const column = this.#columnNow(id)
     if (!column) return undefined
     const copy = { ...column, ids: [...column.ids] }
     this.#columns.set(id, copy)
