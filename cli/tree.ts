@@ -23,6 +23,7 @@ export const nouns: readonly Noun[] = [
   { name: 'status', summary: 'Show the server, who you are, and the project at a glance', group: 'Work on the board', load: () => import('./commands/status.ts') },
   { name: 'search', summary: 'Find cards, boards and projects by words', group: 'Work on the board', load: () => import('./commands/search.ts') },
   { name: 'stats', summary: 'Show a project\'s figures as bars, and how its work goes on', group: 'Work on the board', load: () => import('./commands/stats.ts') },
+  { name: 'ui', summary: 'Open the board in this terminal, live', group: 'Work on the board', load: () => import('./commands/ui.ts') },
   { name: 'cards', alias: 'card', summary: 'List, add, change, move and run cards', group: 'Work on the board', load: () => import('./commands/cards.ts') },
   { name: 'agents', alias: 'agent', summary: 'See, follow and steer the agents of cards', group: 'Work on the board', load: () => import('./commands/agents.ts') },
   { name: 'presession', alias: 'presessions', summary: 'Refine a card\'s prompt with a planning agent', group: 'Work on the board', load: () => import('./commands/presession.ts') },

@@ -1,6 +1,6 @@
-import { fit, signsOf, widthOf } from '../../text.ts'
 import type { Size } from '../terminal/session.ts'
 import type { Card } from './shelf.ts'
+import { wrap } from './wrap.ts'
 
 /** Where everything stands on a screen of a size. */
 export interface Layout {
@@ -66,28 +66,3 @@ export function topOf(heights: (at: number) => number, count: number, cursor: nu
   return Math.max(0, Math.min(from, Math.max(least(count - 1), 0)))
 }
 
-/** Breaks a text into lines of a width, at spaces where it can. The last of `most` lines ends in an ellipsis if there is more. */
-export function wrap(text: string, width: number, most = Infinity): string[] {
-  const lines: string[] = []
-  let rest = text
-  while (widthOf(rest) > width) {
-    if (lines.length === most - 1) return [...lines, fit(rest, width)]
-    const { line, left } = broken(rest, width)
-    lines.push(line)
-    rest = left
-  }
-  return [...lines, rest]
-}
-
-function broken(text: string, width: number): { line: string; left: string } {
-  let taken = ''
-  let used = 0
-  for (const sign of signsOf(text)) {
-    if (used + sign.width > width && taken !== '') break
-    used += sign.width
-    taken += sign.sign
-  }
-  const left = text.slice(taken.length)
-  const space = left.startsWith(' ') ? taken.length : taken.lastIndexOf(' ')
-  return space > taken.length / 3 ? { line: text.slice(0, space), left: text.slice(space + 1) } : { line: taken, left }
-}

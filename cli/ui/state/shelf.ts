@@ -7,8 +7,11 @@ export type Card = Output<Contract['cards']['list']>[number]
 export type CardDetail = Output<Contract['cards']['get']>
 export type Column = Output<Contract['columns']['list']>[number]
 
-/** A column with the ids of its first cards in order: all of them, or as many as have been read. */
-export interface ColumnShelf { id: string; name: string; columnType: Column['columnType']; ids: readonly string[]; total: number; isWhole: boolean }
+/**
+ * A column with the ids of its first cards in order. The first `read` of them are sure, what follows them is from before the
+ * events broke off and is read again. Whole: there are no others.
+ */
+export interface ColumnShelf { id: string; name: string; columnType: Column['columnType']; ids: readonly string[]; read: number; total: number; isWhole: boolean; /** How many pages in turn have not fitted. */ misfits: number }
 
 /** One board's cards as the server has told of them. */
 export interface Shelf { columns: readonly ColumnShelf[]; cards: ReadonlyMap<string, Card> }
@@ -20,38 +23,46 @@ export function withColumns(shelf: Shelf, columns: readonly Column[]): Shelf {
   const known = new Map(shelf.columns.map(column => [column.id, column]))
   return {
     ...shelf, columns: [...columns].sort((a, b) => a.position - b.position).map(({ id, name, columnType, cardCount }) => {
-      const ids = known.get(id)?.ids ?? []
-      const isWhole = known.get(id)?.isWhole === true && ids.length === cardCount
-      return { id, name, columnType, ids, total: cardCount, isWhole: isWhole || cardCount === 0 }
+      const { ids = [], read = 0, isWhole = false, misfits = 0 } = known.get(id) ?? {}
+      return { id, name, columnType, ids, read, total: isWhole ? ids.length : cardCount, isWhole, misfits }
     }),
   }
 }
 
-/** A page of a column's cards that was read from `offset` on. */
-export interface Page { columnId: string; offset: number; limit: number; cards: readonly Card[] }
+/** All has to be read again from the beginning. What is known is shown meanwhile. */
+export const asStale = (shelf: Shelf): Shelf => ({ ...shelf, columns: shelf.columns.map(column => ({ ...column, read: 0, isWhole: false })) })
+
+/** A page of a column's cards that was read from `offset` on, as the answer to a numbered request. */
+export interface Page { request: number; columnId: string; offset: number; limit: number; cards: readonly Card[] }
 
 /**
- * Takes over a page that goes on where the column ended when it was asked for. Undefined when it does not fit any more, because
- * cards before it have come or gone: then it has to be read anew.
+ * Takes over a page that goes on where the column ended when it was asked for. When it does not fit any more, because cards
+ * before it have come or gone, it is left to the next one, and after a few of those all is read again.
  */
-export function withPage(shelf: Shelf, { columnId, offset, limit, cards }: Page): Shelf | undefined {
-  const column = shelf.columns.find(({ id }) => id === columnId)
+export function withPage(shelf: Shelf, page: Page): Shelf {
+  const column = shelf.columns.find(({ id }) => id === page.columnId)
   if (!column) return shelf
+  const put = (changed: ColumnShelf) => shelf.columns.map(each => each === column ? changed : each)
   // A page begins with the last card that is known, so that a shift shows.
-  if (offset > 0 && cards[0]?.id !== column.ids[offset]) return undefined
-  const read = new Set(cards.map(({ id }) => id))
-  const ids = [...column.ids.slice(0, offset).filter(id => !read.has(id)), ...read]
-  const isWhole = cards.length < limit
-  const changed = new Map(shelf.cards)
-  if (offset === 0) for (const id of column.ids) if (!read.has(id) && changed.get(id)?.columnId === columnId) changed.delete(id)
-  for (const card of cards) changed.set(card.id, card)
-  const columns = shelf.columns.map(each => each.id === columnId ? { ...each, ids, isWhole, total: isWhole ? ids.length : Math.max(each.total, ids.length) } : without(each, read))
-  return { columns, cards: changed }
+  if (page.offset > 0 && page.cards[0]?.id !== column.ids[page.offset]) return { ...shelf, columns: put({ ...column, misfits: column.misfits + 1, read: column.misfits < mostMisfits ? column.read : 0 }) }
+  const cards = new Map(shelf.cards)
+  const read = new Set(page.cards.map(({ id }) => id))
+  const sure = [...column.ids.slice(0, page.offset).filter(id => !read.has(id)), ...read]
+  const isWhole = page.cards.length < page.limit
+  const others = column.ids.slice(page.offset).filter(id => !read.has(id))
+  if (isWhole) for (const id of others) cards.delete(id)
+  for (const card of page.cards) cards.set(card.id, card)
+  const ids = isWhole ? sure : [...sure, ...others]
+  const filled = { ...column, ids, read: sure.length, isWhole, misfits: 0, total: isWhole ? ids.length : Math.max(column.total, ids.length) }
+  return { columns: put(filled).map(each => each === filled ? filled : without(each, read)), cards }
 }
+
+const mostMisfits = 5
 
 function without(column: ColumnShelf, gone: ReadonlySet<string>): ColumnShelf {
   const ids = column.ids.filter(id => !gone.has(id))
-  return ids.length === column.ids.length ? column : { ...column, ids, total: column.total - (column.ids.length - ids.length) }
+  const lost = column.ids.length - ids.length
+  return lost === 0 ? column : { ...column, ids, read: Math.min(column.read, ids.length), total: column.total - lost }
 }
 
 /** Takes over what events tell of cards, in their order. */
@@ -112,6 +123,7 @@ class Draft {
     if (!column) return
     const at = column.ids.indexOf(id)
     if (at >= 0) column.ids.splice(at, 1)
+    if (at >= 0 && at < column.read) column.read--
     if (at >= 0 || !column.isWhole) column.total = Math.max(column.ids.length, column.total - 1)
   }
 
@@ -119,6 +131,7 @@ class Draft {
     const column = this.#open(card.columnId)
     if (!column || column.ids.includes(card.id)) return
     if (position < column.ids.length || column.isWhole) column.ids.splice(position, 0, card.id)
+    if (position < column.read || column.isWhole) column.read++
     column.total++
   }
 

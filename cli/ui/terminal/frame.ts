@@ -70,7 +70,7 @@ const overhang = (sign: string, width: number): number => sure.test(sign) ? 0 : 
 class Pen {
   text = ''
   #x = -1
-  #y = -1
+  #y = -2
   #style = ''
 
   put(x: number, y: number, sign: string, width: number, style: string): void {

@@ -57,6 +57,9 @@ export class TerminalSession {
     process.stdout.write(change)
   }
 
+  /** What the terminal shows is not believed any more: the next frame is drawn whole. */
+  redraw(): void { this.#shown = undefined }
+
   /** Gives the terminal to another program meanwhile. */
   async lend<T>(work: () => Promise<T>): Promise<T> {
     this.#restore()
