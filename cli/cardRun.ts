@@ -9,14 +9,15 @@ import { columnsOf } from './resolve.ts'
  * @throws Failure (conflict) when its board has no active column; ApiFailure CARD_NOT_DEFERRED when the agent was started before.
  */
 export async function runCard(context: Context, place: CardPlace): Promise<Card> {
-  await activate(context, place)
+  await startCard(context, place)
   const card = await getCard(context, place)
   const { lastAgentAction } = card
   if (lastAgentAction?.type === 'not_started') context.out.warn(`card ${card.id}: ${lastAgentAction.detail ?? 'its agent was not started'}`)
   return card
 }
 
-async function activate(context: Context, place: CardPlace): Promise<void> {
+/** Activates a card of an active column; moves any other into the first active column. @throws like runCard */
+export async function startCard(context: Context, place: CardPlace): Promise<void> {
   const { boardId, columnId } = await getCard(context, place)
   const columns = await columnsOf(context, place.projectId, boardId)
   const active = columns.filter(({ columnType }) => columnType === 'active')

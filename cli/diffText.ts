@@ -3,12 +3,12 @@ import type { Colour } from './terminal.ts'
 
 export interface FileChange { path: string; insertions: number; deletions: number }
 type Kind = 'file' | 'head' | 'hunk' | 'added' | 'removed' | 'same'
-interface Line { text: string; kind: Kind }
+export interface DiffLine { text: string; kind: Kind }
 
 const colours: Record<Kind, Colour | undefined> = { file: 'bold', head: 'bold', hunk: 'cyan', added: 'green', removed: 'red', same: undefined }
 
 /** A unified diff for a terminal, of which nothing can steer it. */
-export const colouredDiff = (diff: string, paint: (text: string, colour: Colour) => string): string => [...linesOf(diff)].map(({ text, kind }) => {
+export const colouredDiff = (diff: string, paint: (text: string, colour: Colour) => string): string => [...diffLines(diff)].map(({ text, kind }) => {
   const colour = colours[kind]
   const shown = harmless(text, true)
   return `${colour ? paint(shown, colour) : shown}\n`
@@ -17,7 +17,7 @@ export const colouredDiff = (diff: string, paint: (text: string, colour: Colour)
 /** What a diff made by Git changes in each file. A file of which Git shows no lines counts 0. */
 export function changesOf(diff: string): FileChange[] {
   const changes: FileChange[] = []
-  for (const { text, kind } of linesOf(diff)) {
+  for (const { text, kind } of diffLines(diff)) {
     const change = changes.at(-1)
     if (kind === 'file') changes.push({ path: pathOfBoth(text), insertions: 0, deletions: 0 })
     else if (!change) continue
@@ -29,7 +29,7 @@ export function changesOf(diff: string): FileChange[] {
 }
 
 /** Tells the lines of hunks, which the hunk's head counts, from those around them, which may look the same. */
-function* linesOf(diff: string): Generator<Line> {
+export function* diffLines(diff: string): Generator<DiffLine> {
   let before = 0
   let after = 0
   for (const text of diff.replace(/\n$/, '').split('\n')) {

@@ -75,6 +75,9 @@ function shrink<Row>(widths: number[], columns: readonly Column<Row>[], availabl
 
 const mayBeCut = <Row>({ style }: Column<Row>): boolean => style === 'title' || style === 'text'
 
+/** The colour of a card's status. */
+export const statusColour = (status: string): Colour | undefined => statusColours[status]
+
 const statusColours: Record<string, Colour> = {
   running: 'cyan', queued: 'blue', waiting: 'yellow', completed: 'green', succeeded: 'green', ok: 'green', failed: 'red', failing: 'red', timeout: 'red', error: 'red', paused: 'yellow', interrupted: 'red', cancelled: 'magenta',
 }

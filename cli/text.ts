@@ -44,6 +44,11 @@ export function fit(text: string, width: number): string {
   return width > 0 ? `${taken}…` : ''
 }
 
+/** A text's signs as a reader sees them, each with how many cells of a terminal it takes. */
+export function* signsOf(text: string): Generator<{ sign: string; width: number }> {
+  for (const { segment } of segments(text)) yield { sign: segment, width: widthOfSegment(segment) }
+}
+
 let segmenter: Intl.Segmenter | undefined
 const segments = (text: string) => (segmenter ??= new Intl.Segmenter()).segment(text)
 

@@ -21,6 +21,9 @@ export type Group = (typeof groups)[number]
 /** Every noun of the tree. To add one, write cli/commands/<noun>.ts that exports `register(command)`, and a row here. */
 export const nouns: readonly Noun[] = [
   { name: 'status', summary: 'Show the server, who you are, and the project at a glance', group: 'Work on the board', load: () => import('./commands/status.ts') },
+  { name: 'search', summary: 'Find cards, boards and projects by words', group: 'Work on the board', load: () => import('./commands/search.ts') },
+  { name: 'stats', summary: 'Show a project\'s figures as bars, and how its work goes on', group: 'Work on the board', load: () => import('./commands/stats.ts') },
+  { name: 'ui', summary: 'Open the board in this terminal, live', group: 'Work on the board', load: () => import('./commands/ui.ts') },
   { name: 'cards', alias: 'card', summary: 'List, add, change, move and run cards', group: 'Work on the board', load: () => import('./commands/cards.ts') },
   { name: 'agents', alias: 'agent', summary: 'See, follow and steer the agents of cards', group: 'Work on the board', load: () => import('./commands/agents.ts') },
   { name: 'presession', alias: 'presessions', summary: 'Refine a card\'s prompt with a planning agent', group: 'Work on the board', load: () => import('./commands/presession.ts') },
@@ -46,5 +49,6 @@ export const nouns: readonly Noun[] = [
   { name: 'users', alias: 'user', summary: 'Manage the accounts of a server', group: 'Run a server', load: () => import('./commands/users.ts') },
   { name: 'serve', summary: 'Run a server', group: 'Run a server', load: () => import('./commands/serve.ts') },
   { name: 'completion', summary: 'Complete commands, columns and cards in your shell', group: 'Automate', load: () => import('./commands/completion.ts') },
+  { name: 'browse', summary: 'Open a page of the server in your browser', group: 'Automate', load: () => import('./commands/browse.ts') },
   { name: 'version', summary: 'Show the version of this program and of Node', group: 'Run a server', load: () => import('./commands/version.ts') },
 ]

@@ -3,11 +3,13 @@ import type { App } from '../src/app.ts'
 import { sweepAttachments } from '../src/domain/attachmentFiles.ts'
 import { purge as purgeDeletedCards } from '../src/domain/cards.ts'
 import { removeGone } from '../src/domain/goneWorktrees.ts'
+import { takeUp } from '../src/domain/search.ts'
 import { removeDeleted as removeDeletedWorktrees } from '../src/domain/worktrees.ts'
 import { forgetAgentTokens } from '../src/store/agentTokens.ts'
 import type { Transaction } from '../src/store/database.ts'
 import { forgetDeliveries } from '../src/store/deliveries.ts'
 import { forgetAnswers } from '../src/store/idempotentAnswers.ts'
+import { forgetProjectDays, noteProjectDays } from '../src/store/projectDays.ts'
 import { forgetSignInTokens } from '../src/store/signInTokens.ts'
 import { purgeMessages } from '../src/store/transcripts.ts'
 import type { Log } from './log.ts'
@@ -42,6 +44,11 @@ export const jobs = (app: App): Job[] => [
     }
   } },
   { name: 'remove worktrees of projects and boards that were deleted', everySecs: 300, run: () => removeGone(app.db, app.config.dataDir, app.supervisor.isAtWork) },
+  { name: 'take up the words of new and changed cards', everySecs: 5, run: signal => takeUp(app.db, Infinity, signal) },
+  { name: 'note what each project is like today', everySecs: 600, run: () => app.db.transaction(async tx => {
+    await noteProjectDays(tx, tx.now.slice(0, 10))
+    await forgetProjectDays(tx, ago(tx, 3 * 365 * daySecs).slice(0, 10))
+  }) },
   { name: 'delete attachment files without a row', everySecs: hourSecs, run: async () => { await sweepAttachments(app) } },
 ]
 

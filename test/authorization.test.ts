@@ -202,9 +202,9 @@ function summary({ body, status, text }: Reply): string {
 /** A place of which nothing exists. */
 const nowhere = (place: Place): Place => Object.fromEntries(Object.entries(place).map(([name, value]) => [name, typeof value === 'string' && /^\d+$/.test(value) ? '999999999' : value])) as unknown as Place
 
-/** The whole database, save when keys were last used. */
+/** The whole database, save when keys were last used and what the timetable keeps: the index of words and the days of projects. */
 async function everything(): Promise<Record<string, unknown[]>> {
   const { db } = world.board.server.app
-  const tables = await db.all<{ name: string }>(`SELECT name FROM sqlite_master WHERE type = 'table'`)
+  const tables = await db.all<{ name: string }>(`SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'card_texts%' AND name NOT IN ('unindexed_cards', 'project_days')`)
   return Object.fromEntries(await Promise.all(tables.map(async ({ name }) => [name, (await db.all<Record<string, unknown>>(`SELECT * FROM ${name}`)).map(row => ({ ...row, last_used_at: null }))] as const)))
 }

@@ -40,7 +40,7 @@ export const examples = (seed: Seed): Examples => {
     },
     projects: {
       create: { name: 'New', path: seed.path, organizationId }, list: { organizationId }, reorder: { ids: [projectId] }, get: { id: projectId }, update: { id: projectId, name: 'Renamed', path: seed.path, agent: 'fixture', copiedFiles: ['.env'] }, delete: { id: projectId },
-      opened: { id: projectId }, markAllRead: { id: projectId }, stats: { id: projectId }, files: { projectId },
+      opened: { id: projectId }, markAllRead: { id: projectId }, stats: { id: projectId }, history: { id: projectId, since: '2026-01-01' }, files: { projectId },
     },
     boards: { list: { projectId }, create: { projectId, name: 'Third', templateId }, reorder: { projectId, ids: [otherBoardId, boardId] }, update: { projectId, boardId, name: 'First' }, delete: { projectId, boardId } },
     columns: {
@@ -82,6 +82,7 @@ export const examples = (seed: Seed): Examples => {
       list: { projectId }, create: { projectId, url: 'http://127.0.0.1:1/made', events: ['card.moved', 'card.created'], enabled: false, description: 'Made' }, update: { projectId, webhookId, url: 'http://127.0.0.1:1/changed', events: ['card.moved'], enabled: true, description: null },
       delete: { projectId, webhookId }, rotate: { projectId, webhookId }, test: { projectId, webhookId }, deliveries: { projectId, webhookId, status: 'pending', limit: 10, cursor: 999_999 }, redeliver: { projectId, webhookId, deliveryId },
     },
+    search: { find: { q: 'card', limit: 5 } },
     mcp: { call: { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} } },
     scripts: {
       list: { projectId }, create: { projectId, name: 'Test', command: 'npm test' }, reorder: { projectId, ids: [scriptId] }, status: { projectId, scriptId, since: 10 }, update: { projectId, scriptId, name: 'Tests', command: 'npm run test' },

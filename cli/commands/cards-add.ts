@@ -1,18 +1,24 @@
-import type { Command } from 'commander'
+import { Option, type Command } from 'commander'
 import { chosenAgent } from '../agentOption.ts'
 import { several } from '../arguments.ts'
+import { bulk } from '../bulk.ts'
 import { cardBrief } from '../cardColumns.ts'
 import { createCard, listCards, withColumnName, type Card } from '../cardRoutes.ts'
 import { runCard } from '../cardRun.ts'
 import { openContext, type Context } from '../context.ts'
+import { usage } from '../exit.ts'
 import { example } from '../help.ts'
+import { cardOfMarkdown, cardsOfLines, type CardText } from '../newCards.ts'
+import { readText } from '../prompt.ts'
 import { addPromptOptions, promptOf, type PromptOptions } from '../promptOption.ts'
 import { boardsOf, columnsOf, resolveColumn } from '../resolve.ts'
 
-interface AddOptions extends PromptOptions { column?: string; label?: string[]; worktree: boolean; run?: boolean; unlessExists?: boolean; idempotencyKey?: string; agent?: string; terminal?: string }
+interface AddOptions extends PromptOptions {
+  column?: string; label?: string[]; worktree: boolean; run?: boolean; unlessExists?: boolean; idempotencyKey?: string; agent?: string; terminal?: string; template?: string; from?: string
+}
 
 export function registerAdd(cards: Command): void {
-  const add = addPromptOptions(cards.command('add <title>').summary('Add a card').description('Add a card at the end of a column, and print it. Its agent waits until --run, or board cards run.'))
+  const add = addPromptOptions(cards.command('add [title]').summary('Add a card, or many').description('Add a card at the end of a column, and print it. Its agent waits until --run, or board cards run.'))
     .option('-c, --column <column>', 'the column, by name or id (default: the first of the default board)')
     .option('-l, --label <label>', 'a label; may be given several times', several)
     .option('--agent <agent>', 'the agent that works on it (default: its column\'s, else its project\'s)')
@@ -21,23 +27,67 @@ export function registerAdd(cards: Command): void {
     .option('--run', 'start its agent, in the first active column unless --column names one')
     .option('--unless-exists', 'add nothing when the column has a card of this title; print that one')
     .option('--idempotency-key <key>', 'trying again with the same key adds no second card')
-    .action(async (title: string, options: AddOptions) => added(await openContext(add), title, options))
-  example(add, 'board cards add "Fix the login" --prompt "The form loses its focus." --label bug', 'git log -1 --format=%B | board cards add "Review the last commit" --prompt-file - --run', 'board cards add "Nightly audit" --unless-exists -q', 'board cards add "Watch the tests" --terminal "npm test -- --watch" --run')
+    .addOption(new Option('-T, --template <file>', 'Markdown, or - for stdin: its first line is the title, the rest the prompt; column, labels and agent may stand between two --- at its head').conflicts(['from', 'promptFile']))
+    .addOption(new Option('--from <file>', 'many cards: one JSON object a line with title, prompt, column, labels, agent, useWorktree; - for stdin').conflicts(['prompt', 'promptFile', 'terminal']))
+    .action(async (title: string | undefined, options: AddOptions) => {
+      if (options.from === undefined) return addOne(await openContext(add), title, options)
+      if (title !== undefined) throw usage('--from holds the titles', { hint: `leave out "${title}"` })
+      await addMany(await openContext(add), options.from, options)
+    })
+  example(add, 'board cards add "Fix the login" --prompt "The form loses its focus." --label bug', 'git log -1 --format=%B | board cards add "Review the last commit" --prompt-file - --run', 'board cards add "Nightly audit" --unless-exists -q', 'board cards add "Watch the tests" --terminal "npm test -- --watch" --run', 'board cards add --template release.md', 'jq -c \'.[] | {title, prompt: .body}\' issues.json | board cards add --from - --label imported')
 }
 
-async function added(context: Context, title: string, options: AddOptions): Promise<void> {
+async function addOne(context: Context, title: string | undefined, options: AddOptions): Promise<void> {
+  const text = options.template === undefined ? {} : cardOfMarkdown(await readText(options.template, '--template'))
+  const card = { ...text, title: title ?? text.title, prompt: await promptOf(options) ?? text.prompt }
+  if (!card.title) throw usage('a card needs a title', { hint: 'for example: board cards add "Fix the login"', see: 'board cards add --help' })
   const { id: projectId } = await context.project()
-  const column = options.column === undefined ? undefined : await resolveColumn(context, projectId, options.column)
-  const prompt = await promptOf(options)
-  const before = options.unlessExists ? await existing(context, projectId, title, column?.id) : undefined
-  if (before) {
-    context.out.done(`Card ${before.id} has this title already.`)
-    return print(context, before)
+  const { made, isNew } = await add(context, projectId, { ...card, title: card.title }, options, columnFinder(context, projectId))
+  context.out.done(isNew ? `Added card ${made.id}.` : `Card ${made.id} has this title already.`)
+  await context.out.record(context.out.quiet ? made : await withColumnName(context, made), cardBrief)
+}
+
+/** Adds every card of the file in its order, and prints one line for each. */
+async function addMany(context: Context, file: string, options: AddOptions): Promise<void> {
+  const texts = cardsOfLines(await readText(file, '--from'))
+  const { id: projectId } = await context.project()
+  const findColumn = columnFinder(context, projectId)
+  const made: Card[] = []
+  const addAt = async (line: string) => {
+    const text = texts[Number(line) - 1]!
+    const idempotencyKey = options.idempotencyKey && `${options.idempotencyKey}-${line}`
+    const card = (await add(context, projectId, { ...text, title: text.title! }, { ...options, idempotencyKey }, findColumn)).made
+    made.push(card)
+    if (!context.out.json) await context.out.row(card, cardBrief.filter(({ name }) => name === 'id' || name === 'title'))
   }
-  const agent = await chosenAgent(context, options.agent)
-  const card = await createCard(context, projectId, { title, prompt, column, labels: options.label ?? [], useWorktree: options.worktree, agent, command: options.terminal }, options.idempotencyKey)
-  context.out.done(`Added card ${card.id}.`)
-  await print(context, options.run ? await runCard(context, { projectId, cardId: card.id }) : card)
+  try {
+    await bulk(context, texts.map((_, at) => String(at + 1)), addAt, { verb: 'added', label: 'Adding', silent: true })
+  } finally {
+    if (context.out.json) await context.out.list(made, cardBrief)
+  }
+  context.out.done(`Added ${made.length} ${made.length === 1 ? 'card' : 'cards'}.`)
+}
+
+type FindColumn = (wanted: string | undefined) => Promise<{ id: string } | undefined>
+
+async function add(context: Context, projectId: string, text: CardText & { title: string }, options: AddOptions, findColumn: FindColumn): Promise<{ made: Card; isNew: boolean }> {
+  const column = await findColumn(options.column ?? (text.column === undefined ? undefined : String(text.column)))
+  const before = options.unlessExists ? await existing(context, projectId, text.title, column?.id) : undefined
+  if (before) return { made: before, isNew: false }
+  const labels = [...new Set([...text.labels ?? [], ...options.label ?? []])]
+  const useWorktree = options.worktree && text.useWorktree !== false
+  const card = await createCard(context, projectId, { title: text.title, prompt: text.prompt, column, labels, useWorktree, agent: await chosenAgent(context, options.agent ?? text.agent), command: options.terminal }, options.idempotencyKey)
+  return { made: options.run ? await runCard(context, { projectId, cardId: card.id }) : card, isNew: true }
+}
+
+/** Finds columns by name or id, each once. */
+function columnFinder(context: Context, projectId: string): FindColumn {
+  const found = new Map<string, Promise<{ id: string }>>()
+  return async wanted => {
+    if (wanted === undefined) return undefined
+    if (!found.has(wanted)) found.set(wanted, resolveColumn(context, projectId, wanted))
+    return found.get(wanted)
+  }
 }
 
 /** The card of exactly this title in the column, by default the one that new cards go to. */
@@ -51,5 +101,3 @@ async function firstColumn(context: Context, projectId: string): Promise<string 
   const boards = await boardsOf(context, projectId)
   return (await columnsOf(context, projectId, boards[0]?.id))[0]?.id
 }
-
-const print = async (context: Context, card: Card): Promise<void> => context.out.record(context.out.quiet ? card : await withColumnName(context, card), cardBrief)

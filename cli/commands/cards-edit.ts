@@ -4,8 +4,9 @@ import { several } from '../arguments.ts'
 import { bulk, readIds } from '../bulk.ts'
 import { getCard, inItsProject, type Card, type CardPlace } from '../cardRoutes.ts'
 import { openContext, type Context } from '../context.ts'
+import { cardOfText, cardText } from '../cardFile.ts'
 import { edit } from '../editor.ts'
-import { Failure, usage } from '../exit.ts'
+import { usage } from '../exit.ts'
 import { example } from '../help.ts'
 import { addPromptOptions, promptOf, type PromptOptions } from '../promptOption.ts'
 
@@ -58,18 +59,11 @@ async function editInEditor(context: Context, ids: string[]): Promise<void> {
   if (!context.mayAsk) throw usage('--editor needs a terminal', { hint: 'give --title, --prompt or --prompt-file' })
   await inItsProject(context, id, async place => {
     const card = await getCard(context, place)
-    const before = `${card.title}\n\n${card.prompt ?? ''}`
+    const before = cardText(card)
     await edit(before, `card-${id}.md`, async after => {
       if (after === before) return context.out.done('Nothing was changed.')
-      await update(context, place, parse(after), card)
+      await update(context, place, cardOfText(after), card)
       context.out.done(`Edited card ${id}.`)
     })
   })
-}
-
-/** The first line is the title; what follows it and an empty line is the prompt. */
-function parse(text: string): Change {
-  const [, title = '', prompt = ''] = /^(.*)(?:\r?\n)*([\s\S]*)$/.exec(text) ?? []
-  if (title.trim() === '') throw new Failure('usage', 'the first line must be the title')
-  return { title: title.trim(), prompt }
 }

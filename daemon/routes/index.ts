@@ -22,6 +22,7 @@ import { panelStatesRoutes } from './panelStates.ts'
 import { preSessionsRoutes } from './preSessions.ts'
 import { projectsRoutes } from './projects.ts'
 import { scriptsRoutes } from './scripts.ts'
+import { searchRoutes } from './search.ts'
 import { serverRoutes } from './server.ts'
 import { settingsRoutes } from './settings.ts'
 import { templatesRoutes } from './templates.ts'
@@ -32,5 +33,5 @@ import { webhooksRoutes } from './webhooks.ts'
 export const handlers = (app: App): { [Resource in keyof Contract]: Handlers<Contract[Resource]> } => ({
   server: serverRoutes(app), auth: authRoutes(app), users: usersRoutes(app), keys: keysRoutes(app), organizations: organizationsRoutes(app), members: membersRoutes(app), projects: projectsRoutes(app), boards: boardsRoutes(app),
   columns: columnsRoutes(app), templates: templatesRoutes(app), cards: cardsRoutes(app), attachments: attachmentsRoutes(app), panelStates: panelStatesRoutes(app), settings: settingsRoutes(app), oidc: oidcRoutes(app), credentials: credentialsRoutes(app),
-  agents: { ...agentReads(app), ...agentWrites(app) }, preSessions: preSessionsRoutes(app), assistant: assistantRoutes(app), mcp: mcpRoutes(app), monitors: monitorsRoutes(app), scripts: scriptsRoutes(app), webhooks: webhooksRoutes(app), notifications: notificationsRoutes(app), external: externalRoutes(app),
+  agents: { ...agentReads(app), ...agentWrites(app) }, preSessions: preSessionsRoutes(app), assistant: assistantRoutes(app), mcp: mcpRoutes(app), search: searchRoutes(app), monitors: monitorsRoutes(app), scripts: scriptsRoutes(app), webhooks: webhooksRoutes(app), notifications: notificationsRoutes(app), external: externalRoutes(app),
 })

@@ -29,6 +29,7 @@ export const projectsRoutes = (app: App): Handlers<Contract['projects']> => ({
     while (await app.db.transaction(tx => cards.viewSome(tx, id))) { /* the next ones */ }
   },
   stats: async ({ id }) => stats(await countCards(app.db, id), await readProjectTokens(app.db, id)),
+  history: ({ id, since }) => projects.history(app.db, id, app.config.clock(), since),
   files: async ({ projectId }) => trackedFiles((await projects.find(app.db, projectId)).path),
 })
 

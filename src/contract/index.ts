@@ -18,6 +18,7 @@ import { panelStates } from './panelStates.ts'
 import { preSessions } from './preSessions.ts'
 import { projects } from './projects.ts'
 import { scripts } from './scripts.ts'
+import { search } from './search.ts'
 import { server } from './server.ts'
 import { settings } from './settings.ts'
 import { templates } from './templates.ts'
@@ -25,5 +26,5 @@ import { users } from './users.ts'
 import { webhooks } from './webhooks.ts'
 
 /** The API as data: every route of the server, by resource. */
-export const contract = { server, auth, users, keys, organizations, members, oidc, credentials, projects, boards, columns, templates, cards, attachments, panelStates, settings, agents, preSessions, assistant, mcp, monitors, scripts, webhooks, notifications, external }
+export const contract = { server, auth, users, keys, organizations, members, oidc, credentials, projects, boards, columns, templates, cards, attachments, panelStates, settings, agents, preSessions, assistant, mcp, search, monitors, scripts, webhooks, notifications, external }
 export type Contract = typeof contract

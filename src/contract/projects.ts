@@ -10,6 +10,8 @@ export const Stats = v.object({
   total: Count, byStatus: v.record(v.string(), Count), byColumn: v.array(v.object({ columnId: Id, name: v.string(), columnType: ColumnType, count: Count })),
   tokens: v.object({ total: Count, sessions: Count }),
 })
+/** How many cards a project had at the end of a day (UTC), by the type of their column; archived ones apart. */
+export const Day = v.object({ day: v.pipe(v.string(), v.isoDate()), backlog: Count, active: Count, done: Count, archived: Count })
 const Path = text(1, 4096)
 /** Patterns of ignored files that each new worktree gets a copy of. */
 const CopiedFiles = v.pipe(v.array(text(1, 500)), v.maxLength(100))
@@ -26,5 +28,6 @@ export const projects = {
   opened: patch('/api/projects/{id}/last-opened', { who: viewer('projects.read', 'id'), summary: 'Note that the caller opened the project' }),
   markAllRead: post('/api/projects/{id}/mark-all-read', { who: member('cards.update', 'id'), summary: 'Mark all cards of a project as read', emits: ['card.viewed'] }),
   stats: get('/api/projects/{id}/stats', { who: viewer('cards.read', 'id'), summary: 'Count a project\'s cards', output: Stats }),
+  history: get('/api/projects/{id}/stats/history', { who: viewer('cards.read', 'id'), summary: 'Read how many cards a project had on each day, today last', input: v.strictObject({ since: v.optional(v.pipe(v.string(), v.isoDate('must be a day: 2026-01-31'))) }), output: v.array(Day) }),
   files: get('/api/projects/{projectId}/files', { who: viewer('projects.read'), summary: 'List the files that Git tracks', output: v.array(v.string()) }),
 }

@@ -11,8 +11,9 @@ export const defaultUserSettings: v.InferOutput<typeof UserSettings> = { theme: 
 
 /** Every action of the terminal board and the keys that do it. */
 export const defaultShortcuts = {
-  left: 'h,left', down: 'j,down', up: 'k,up', right: 'l,right', top: 'g g', bottom: 'G', moveLeft: 'H', moveRight: 'L', select: 'v', filter: '/', jump: ':', open: 'enter', back: 'escape',
-  add: 'n', edit: 'e', run: 'r', cancel: 'x', approve: 'a', undo: 'u', help: '?', quit: 'q',
+  left: 'h,left', down: 'j,down', up: 'k,up', right: 'l,right', top: 'g g,home', bottom: 'G,end', pageDown: 'ctrl+d,pagedown', pageUp: 'ctrl+u,pageup',
+  moveLeft: 'H', moveRight: 'L', moveDown: 'J', moveUp: 'K', select: 'v', selectAll: 'V', filter: '/', jump: ':', open: 'enter', back: 'escape', nextTab: 'tab',
+  add: 'n', edit: 'e', run: 'r', cancel: 'x', approve: 'a', send: 'm', archive: 'A', undo: 'u', help: '?', quit: 'q',
 } as const
 export type ShortcutAction = keyof typeof defaultShortcuts
 const actions = Object.keys(defaultShortcuts) as ShortcutAction[]

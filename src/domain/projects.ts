@@ -9,6 +9,7 @@ import type { Reader, Transaction } from '../store/database.ts'
 import { deleteMember } from '../store/members.ts'
 import { readOrganization } from '../store/organizations.ts'
 import { deleteProject, insertProject, listOwnedProjects, listProjects, readProject, readVisibleProject, setProjectOwner, setProjectPosition, updateProject, type ProjectRow, type VisibleProject } from '../store/projects.ts'
+import { listProjectDays, readPresentDay, type ProjectDay } from '../store/projectDays.ts'
 import { ownerFor } from '../store/users.ts'
 import { projectNews } from '../views/projects.ts'
 import * as boards from './boards.ts'
@@ -62,6 +63,15 @@ export async function remove(tx: Transaction, agents: Agents, id: number, dataDi
   await deleteProject(tx, id)
   await append(tx, 'project.deleted', id, { id: String(id) })
 }
+
+/** What a project was like on each day from `since` (by default 90 days ago), and what it is like now, oldest first. Days on which no server ran are missing. */
+export async function history(db: Reader, id: number, now: Date, since = dayOf(new Date(now.getTime() - 90 * 86_400_000))): Promise<ProjectDay[]> {
+  const today = dayOf(now)
+  return [...await listProjectDays(db, id, since, today), await readPresentDay(db, id, today)]
+}
+
+/** The day of a time, UTC: 2026-01-31. */
+export const dayOf = (time: Date): string => time.toISOString().slice(0, 10)
 
 /** Gives every project that one account owns to another one, which needs no membership there any more. */
 export async function passOn(tx: Transaction, from: number, to: number): Promise<void> {

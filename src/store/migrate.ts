@@ -3,9 +3,10 @@ import initial from './migrations/0001-initial.ts'
 import people from './migrations/0002-people.ts'
 import agents from './migrations/0003-agents.ts'
 import background from './migrations/0004-background.ts'
+import search from './migrations/0005-search.ts'
 
 /** Every migration in order. A migration that has been released is never changed. */
-const migrations = [initial, people, agents, background]
+const migrations = [initial, people, agents, background, search]
 
 /** The version that this program's migrations lead to. */
 export const schemaVersion = migrations.length

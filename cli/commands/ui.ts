@@ -1,0 +1,37 @@
+import type { Command } from 'commander'
+import { openContext, requireUser, type Context } from '../context.ts'
+import { usage } from '../exit.ts'
+import { example } from '../help.ts'
+import { isTerminal } from '../streams.ts'
+import { readStart } from '../ui/start.ts'
+
+interface Options { board?: string; ascii?: boolean; altScreen: boolean }
+
+export function register(command: Command): void {
+  command.description('Open the board in this terminal: its columns side by side, live. Cards are moved, run, approved, edited and read with keys; ? shows them.')
+    .option('-b, --board <board>', 'the board, by name or id (default: the project\'s first)')
+    .option('--ascii', 'draw with plain characters only')
+    .option('--no-alt-screen', 'leave the last picture on the terminal')
+    .action((options: Options) => show(command, options))
+  example(command, 'board ui', 'board ui -P web --board Releases', 'board ui --ascii --no-alt-screen')
+}
+
+async function show(command: Command, { board, ascii = false, altScreen }: Options): Promise<void> {
+  const context = await openContext(command)
+  requireScreen(context)
+  requireUser(context, 'ui')
+  // The screens load while the server answers.
+  const start = readStart(context, board)
+  start.catch(() => { /* Whoever waits for it is told. */ })
+  const { showBoard } = await import('../ui/main.ts')
+  await showBoard(context, await start, { isAscii: ascii, alternate: altScreen })
+}
+
+/** @throws Failure (usage) where there is nothing to draw on, or nobody to press keys */
+function requireScreen({ out, globals }: Context): void {
+  const instead = { hint: 'in a script, use: board cards list, board events', see: 'board ui --help' }
+  if (out.json || out.quiet) throw usage('board ui prints nothing', instead)
+  if (globals.input === false) throw usage('board ui is worked with keys, and --no-input was given', instead)
+  if (!isTerminal(0) || !isTerminal(1)) throw usage('board ui needs a terminal, and this is none', instead)
+  if (process.env.TERM === 'dumb') throw usage('board ui needs a terminal that can move its cursor, and TERM is dumb', instead)
+}

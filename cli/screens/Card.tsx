@@ -1,0 +1,72 @@
+import { Box } from 'ink'
+import type { Contract } from '../../src/contract/index.ts'
+import type { Output } from '../../src/contract/route.ts'
+import { relativeTime } from '../text.ts'
+import { tabHeight, tabLines, tabWidth, type TextLine } from '../ui/state/cardText.ts'
+import { lastTop, topOfTab } from '../ui/state/cardKeys.ts'
+import type { Model } from '../ui/state/model.ts'
+import { latestSession, tabs, type Opened } from '../ui/state/opened.ts'
+import type { Line, Span } from '../ui/terminal/cells.ts'
+import { Lines } from '../ui/terminal/painting.tsx'
+import { badge } from './Column.tsx'
+import { lineStyle, type Look } from './look.ts'
+import { between, span } from './spans.ts'
+
+type Session = Output<Contract['agents']['get']>
+
+/** One card whole: what it is, and below its prompt, what was said, or what was changed. */
+export function Card({ model, opened, look }: { model: Model; opened: Opened; look: Look }) {
+  const { width } = model.size
+  const height = tabHeight(model)
+  const top = topOfTab(model, opened)
+  const lines = tabLines(opened, model.settings, tabWidth(model)).slice(top, top + height).map(line => drawn(line, width, look))
+  return (
+    <Box flexDirection="column">
+      <Lines width={width} height={4} lines={[titleLine(model, opened, look), aboutLine(model, opened, look), tabLine(model, opened, top, look), ruler(width, look)]} />
+      <Lines width={width} height={height} lines={lines} />
+    </Box>
+  )
+}
+
+function titleLine({ size, shelf, live, nowMs }: Model, { card, cardId }: Opened, { palette, glyphs }: Look): Line {
+  const shown = card ?? shelf.cards.get(cardId)
+  const state = live === 'open' ? [] : [span(` ${glyphs.broken} connecting again ... `, palette.error)]
+  const status = shown && shown.status !== 'idle' ? [badge(shown, palette, glyphs, nowMs), span(' ')] : []
+  return between([span(` #${cardId} `), span(shown?.title ?? '', palette.strong)], [...status, ...state], size.width, palette.bar, glyphs.ellipsis)
+}
+
+function aboutLine({ size, nowMs }: Model, opened: Opened, { palette, glyphs }: Look): Line {
+  const { card } = opened
+  if (!card) return { spans: [] }
+  const session = latestSession(opened)
+  const parts = [
+    card.columnName, session?.agent ?? card.agent, session?.model, card.gitBranch, card.autoMode ? 'auto mode' : undefined, card.statusReason && card.statusReason !== card.status ? card.statusReason.replaceAll('_', ' ') : undefined,
+    `changed ${relativeTime(card.updatedAt, nowMs)}`,
+  ].filter(part => part !== null && part !== undefined && part !== '')
+  const left = [span(` ${parts.join(` ${glyphs.dot} `)}`, palette.dim), ...card.labels.map(label => span(`  ${label}`, palette.label))]
+  return between(left, session ? usageOf(session, palette) : [], size.width, undefined, glyphs.ellipsis)
+}
+
+function usageOf({ usage }: Session, palette: Look['palette']): Span[] {
+  if (!usage) return []
+  const context = usage.contextUsed !== null && usage.contextSize ? `${Math.round(usage.contextUsed / usage.contextSize * 100)} % of context  ` : ''
+  const cost = usage.costUsd === null ? '' : `$${usage.costUsd.toFixed(2)} `
+  return [span(`${context}${cost}`, palette.dim)]
+}
+
+function tabLine(model: Model, opened: Opened, top: number, { palette, glyphs }: Look): Line {
+  const names = tabs.flatMap(tab => [span(' '), span(` ${tab[0]!.toUpperCase()}${tab.slice(1)} `, tab === opened.tab ? `${palette.focus};7` : palette.dim)])
+  const last = lastTop(model, opened)
+  const isFollowing = opened.tab === 'transcript' && opened.follows && opened.card?.hasActiveAgent
+  const place = last === 0 ? '' : `${top > 0 ? glyphs.up : ' '}${top < last ? glyphs.below : ' '} ${Math.round(top / last * 100)} % `
+  return between(names, [span(isFollowing ? 'following ' : '', palette.good), span(place, palette.dim)], model.size.width)
+}
+
+const ruler = (width: number, { palette, glyphs }: Look): Line => ({ spans: [span(glyphs.across.repeat(width), palette.frame)] })
+
+function drawn({ kind, text, aside }: TextLine, width: number, { palette, glyphs }: Look): Line {
+  const style = lineStyle(palette, kind)
+  const sign = kind === 'toolGoing' ? glyphs.status.queued : kind === 'toolDone' ? glyphs.status.completed : kind === 'toolFailed' ? glyphs.status.failed : undefined
+  const head = sign === undefined ? [span(' ')] : [span(` ${sign} `, style)]
+  return between([...head, span(text, style)], aside === undefined ? [] : [span(`${aside} `, palette.dim)], width, undefined, glyphs.ellipsis)
+}

@@ -1,0 +1,98 @@
+import { Box } from 'ink'
+import { widthOf } from '../text.ts'
+import { helpRows } from '../ui/state/helpRows.ts'
+import type { Dialog as DialogState, Model } from '../ui/state/model.ts'
+import { emptyField, textIn, type TextField } from '../ui/state/textField.ts'
+import { wrap } from '../ui/state/wrap.ts'
+import type { Line, Span } from '../ui/terminal/cells.ts'
+import { Lines } from '../ui/terminal/painting.tsx'
+import { lastFitting } from './Footer.tsx'
+import type { Look } from './look.ts'
+import { between, fitSpans, fitText, span, widthOfSpans } from './spans.ts'
+
+interface Content { title: string; lines: readonly Line[]; hint: string; caret?: { x: number; y: number } }
+interface Asked { model: Model; dialog: DialogState; look: Look; inside: number }
+
+const widest = 76
+
+/** What the person is asked, in a frame over the middle of the screen. */
+export function Dialog({ model, dialog, look }: { model: Model; dialog: DialogState; look: Look }) {
+  const { width, height } = model.size
+  const outer = Math.min(widest, Math.max(20, width - 4))
+  const content = contentOf({ model, dialog, look, inside: outer - 4 })
+  if (!content) return undefined
+  const most = Math.max(1, height - 4)
+  const lines = content.lines.slice(0, most)
+  const rows = framed({ ...content, lines }, outer, look)
+  return (
+    <Box position="absolute" marginLeft={Math.floor((width - outer) / 2)} marginTop={Math.max(0, Math.floor((height - rows.length) / 3))}>
+      <Lines width={outer} height={rows.length} lines={rows} caret={content.caret && { x: content.caret.x + 2, y: content.caret.y + 1 }} />
+    </Box>
+  )
+}
+
+function framed({ title, lines, hint }: Content, width: number, { palette, glyphs }: Look): Line[] {
+  const [topLeft, topRight, bottomLeft, bottomRight] = glyphs.corner
+  const style = palette.focus
+  const edge = (left: string, text: string, right: string, look: string): Line => {
+    const name = text === '' ? '' : ` ${fitText(text, width - 6, glyphs.ellipsis)} `
+    return { spans: [span(`${left}${glyphs.across}`, style), span(name, look), span(`${glyphs.across.repeat(Math.max(0, width - 3 - widthOf(name)))}${right}`, style)] }
+  }
+  return [
+    edge(topLeft, title, topRight, palette.strong),
+    ...lines.map(({ spans }): Line => ({ spans: [span(`${glyphs.down} `, style), ...between(spans, [], width - 4, undefined, glyphs.ellipsis).spans, span(` ${glyphs.down}`, style)] })),
+    edge(bottomLeft, hint, bottomRight, palette.dim),
+  ]
+}
+
+function contentOf(asked: Asked): Content | undefined {
+  const { dialog, look: { palette }, inside } = asked
+  switch (dialog.kind) {
+    case 'help': return help(asked, dialog)
+    case 'add': return add(asked, dialog)
+    case 'send': return { title: `Message to the agent of card ${dialog.cardId}`, ...field('', dialog.field, inside, 0), hint: 'enter sends, escape goes back' }
+    case 'approve': return approve(asked, dialog)
+    case 'confirm': return { title: 'Sure?', lines: wrap(dialog.question, inside).map(text => ({ spans: [span(text, palette.warn)] })), hint: 'y yes, n no' }
+    default: return undefined
+  }
+}
+
+/** A field that scrolls sideways, so that its caret is seen. */
+function field(label: string, { signs, at }: TextField, inside: number, y: number): { lines: Line[]; caret: { x: number; y: number } } {
+  const room = inside - widthOf(label) - 1
+  const before = lastFitting(signs.slice(0, at).join(''), room)
+  return { lines: [{ spans: fitSpans([span(label), span(before + signs.slice(at).join(''))], inside, '') }], caret: { x: widthOf(label) + widthOf(before), y } }
+}
+
+function help({ model, look: { palette, glyphs }, inside }: Asked, dialog: Extract<DialogState, { kind: 'help' }>): Content {
+  const rows = helpRows(model.keymap, textIn(dialog.field), model.opened !== undefined)
+  const room = Math.max(1, model.size.height - 7)
+  const top = Math.min(dialog.top, Math.max(0, rows.length - room))
+  const keys = Math.min(24, Math.max(4, ...rows.map(row => widthOf(row.keys))))
+  const shown = rows.slice(top, top + room).map(({ keys: name, text }): Line => {
+    const head: Span[] = fitSpans([span(name, palette.key)], keys, glyphs.ellipsis)
+    return { spans: [...head, span(' '.repeat(keys - widthOfSpans(head) + 2)), span(text)] }
+  })
+  const empty: Line[] = rows.length === 0 ? [{ spans: [span('Nothing here has these words.', palette.dim)] }] : []
+  const { lines, caret } = field('Look for: ', dialog.field, inside, 0)
+  const more = rows.length > room ? `, ${top + 1}-${Math.min(rows.length, top + room)} of ${rows.length}` : ''
+  return { title: 'Keys', lines: [...lines, { spans: [] }, ...shown, ...empty], hint: `type to look for a key, escape closes${more}`, caret }
+}
+
+function add({ model, look: { palette }, inside }: Asked, { columnId, title, prompt }: Extract<DialogState, { kind: 'add' }>): Content {
+  const column = model.shelf.columns.find(({ id }) => id === columnId)
+  const first = field('Title:  ', title, inside, 0)
+  const second = field('Prompt: ', prompt ?? emptyField, inside, 1)
+  return {
+    title: `New card in ${column?.name ?? 'the column'}`, lines: [...first.lines, ...(prompt ? second.lines : [{ spans: [span('Prompt: ', palette.dim)] }])], caret: prompt ? second.caret : first.caret,
+    hint: prompt ? 'enter adds the card, ctrl+e writes the prompt in your editor' : 'enter goes on, escape goes back',
+  }
+}
+
+function approve({ look: { palette }, inside }: Asked, { cardId, question, feedback }: Extract<DialogState, { kind: 'approve' }>): Content {
+  const asks = wrap(question === '' ? 'Reading what it asks ...' : question, inside).map((text): Line => ({ spans: [span(text, palette.strong)] }))
+  const title = `The agent of card ${cardId} asks`
+  if (!feedback) return { title, lines: asks, hint: 'y approve, n refuse, f refuse with a message' }
+  const { lines, caret } = field('Tell it: ', feedback, inside, asks.length + 1)
+  return { title, lines: [...asks, { spans: [] }, ...lines], caret, hint: 'enter refuses and sends it, escape goes back' }
+}

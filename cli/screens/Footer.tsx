@@ -1,0 +1,70 @@
+import type { ShortcutAction } from '../../src/contract/settings.ts'
+import { widthOf } from '../text.ts'
+import { shownKeys } from '../ui/state/helpRows.ts'
+import { suggestions } from '../ui/state/jump.ts'
+import type { Model } from '../ui/state/model.ts'
+import { textIn, type TextField } from '../ui/state/textField.ts'
+import type { Line, Span } from '../ui/terminal/cells.ts'
+import { Lines } from '../ui/terminal/painting.tsx'
+import type { Look } from './look.ts'
+import { between, fitSpans, span, widthOfSpans } from './spans.ts'
+
+interface Foot { line: Line; caretX?: number }
+
+/** The last line: what is typed, what has happened, or which keys there are. Without a status line only the first two. */
+export function Footer({ model, look }: { model: Model; look: Look }) {
+  const foot = footOf(model, look)
+  if (!foot) return undefined
+  return <Lines width={model.size.width} height={1} lines={[foot.line]} caret={foot.caretX === undefined ? undefined : { x: foot.caretX, y: 0 }} />
+}
+
+export const hasFooter = (model: Model): boolean => model.settings.statusLine || model.notice !== undefined || model.dialog?.kind === 'filter' || model.dialog?.kind === 'jump'
+
+function footOf(model: Model, look: Look): Foot | undefined {
+  const { dialog, notice, size, view } = model
+  const { palette, glyphs } = look
+  if (dialog?.kind === 'filter') return typed('/', dialog.field, [span('enter keeps it, escape takes it back ', palette.dim)], model, look)
+  if (dialog?.kind === 'jump') return typed(':', dialog.field, hints(model, textIn(dialog.field), palette), model, look)
+  if (notice) return { line: between([span(` ${notice.text}`, notice.isError ? palette.error : palette.good)], [], size.width, undefined, glyphs.ellipsis) }
+  if (!model.settings.statusLine) return undefined
+  const state = [
+    ...(view.selected.size > 0 && !model.opened ? [span(`${view.selected.size} selected  `, palette.selected)] : []),
+    ...(view.filter !== '' && !model.opened ? [span(`/${view.filter}  `, palette.warn)] : []),
+    ...(model.pressed.length > 0 ? [span(`${model.pressed.join('')} `, palette.accent)] : []),
+  ]
+  return { line: between(fitSpans(keyHints(model, look), Math.max(0, size.width - widthOfSpans(state) - 1), ''), state, size.width) }
+}
+
+function typed(sign: string, field: TextField, right: readonly Span[], { size }: Model, { palette, glyphs }: Look): Foot {
+  const before = field.signs.slice(0, field.at).join('')
+  const room = size.width - 3 - Math.min(widthOfSpans(right), Math.floor(size.width / 2))
+  const hidden = Math.max(0, widthOf(before) - room)
+  const shown = hidden > 0 ? textIn(field).slice(before.length - lastFitting(before, room).length) : textIn(field)
+  const caretX = 2 + Math.min(widthOf(before), widthOf(lastFitting(before, room)))
+  return { line: between([span(` ${sign}`, palette.accent), span(shown, palette.strong)], fitSpans(right, Math.floor(size.width / 2), ''), size.width, undefined, glyphs.ellipsis), caretX }
+}
+
+/** The end of a text that fits. */
+export function lastFitting(text: string, width: number): string {
+  let start = 0
+  while (widthOf(text.slice(start)) > width) start++
+  return text.slice(start)
+}
+
+function hints(model: Model, text: string, palette: Look['palette']): Span[] {
+  if (/^#?\d+$/.test(text)) return [span(`card ${text.replace('#', '')}  `, palette.dim)]
+  const found = suggestions(model, text)
+  return found.flatMap(({ name, kind }, at) => [span(`${name}${kind === 'board' ? ' (board)' : ''}  `, at === 0 ? palette.accent : palette.dim)])
+}
+
+const onBoard: [ShortcutAction, string][] = [['open', 'open'], ['moveLeft', ''], ['moveRight', 'move'], ['add', 'add'], ['run', 'run'], ['approve', 'approve'], ['cancel', 'cancel'], ['select', 'select'], ['filter', 'filter'], ['jump', 'jump'], ['edit', 'edit'], ['undo', 'undo'], ['archive', 'archive'], ['quit', 'quit']]
+const onCard: [ShortcutAction, string][] = [['nextTab', 'tab'], ['down', ''], ['up', 'scroll'], ['send', 'message'], ['run', 'run'], ['approve', 'approve'], ['cancel', 'cancel'], ['edit', 'edit'], ['back', 'back']]
+
+function keyHints({ keymap, opened }: Model, { palette }: Look): Span[] {
+  const hint = ([action, text]: [ShortcutAction, string]): Span[] => {
+    const key = keymap.keysOf[action][0]
+    if (key === undefined) return []
+    return [span(shownKeys(key), palette.key), span(text === '' ? '/' : ` ${text}  `, palette.dim)]
+  }
+  return [span(' '), ...hint(['help', 'help']), ...(opened ? onCard : onBoard).flatMap(hint)]
+}

@@ -1,0 +1,30 @@
+import { fit, widthOf } from '../text.ts'
+import type { Line, Span } from '../ui/terminal/cells.ts'
+
+export const span = (text: string, style = ''): Span => ({ text, style })
+export const widthOfSpans = (spans: readonly Span[]): number => spans.reduce((sum, { text }) => sum + widthOf(text), 0)
+
+/** A line whose last spans stand at its right end. Where both do not fit, the left ones are cut. */
+export function between(left: readonly Span[], right: readonly Span[], width: number, style?: string, ellipsis = '…'): Line {
+  const room = Math.max(0, width - widthOfSpans(right) - (right.length > 0 ? 1 : 0))
+  const kept = fitSpans(left, room, ellipsis)
+  return { spans: [...kept, span(' '.repeat(Math.max(0, width - widthOfSpans(kept) - widthOfSpans(right)))), ...right], style }
+}
+
+/** Spans in at most so many cells. */
+export function fitSpans(spans: readonly Span[], width: number, ellipsis = '…'): Span[] {
+  const kept: Span[] = []
+  let room = width
+  for (const each of spans) {
+    const text = fitText(each.text, room, ellipsis)
+    if (text !== '') kept.push({ ...each, text })
+    if (text !== each.text) break
+    room -= widthOf(text)
+  }
+  return kept
+}
+
+export const fitText = (text: string, width: number, ellipsis: string): string => {
+  const fitted = fit(text, width)
+  return fitted === text || ellipsis === '…' ? fitted : fitted.replace(/…$/, ellipsis)
+}

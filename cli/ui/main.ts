@@ -1,0 +1,130 @@
+import { Writable } from 'node:stream'
+import { render, type DOMElement, type Instance } from 'ink'
+import { createElement } from 'react'
+import { Live, type LiveMessage } from '../../src/client/socket.ts'
+import type { Context } from '../context.ts'
+import { Screen } from '../screens/Screen.tsx'
+import { lookOf, type Look } from '../screens/look.ts'
+import { createWork, type Work } from './work.ts'
+import type { Start } from './start.ts'
+import { initialModel, nextTickMs } from './state/initial.ts'
+import type { Effect, Model, News } from './state/model.ts'
+import { update } from './state/update.ts'
+import { frameOf } from './terminal/painting.tsx'
+import { TerminalSession } from './terminal/session.ts'
+
+export interface UiOptions { isAscii: boolean; alternate: boolean }
+
+/** What comes within this time makes one picture. */
+const frameMs = 33
+
+/**
+ * Shows the board until the person leaves.
+ * @throws ApiFailure | Unreachable when the server refuses to tell of changes, or can't be reached at first
+ */
+export async function showBoard(context: Context, start: Start, options: UiOptions): Promise<void> {
+  const ui = new Ui(context, start, options)
+  try {
+    await ui.ended
+  } finally {
+    ui.close()
+  }
+}
+
+/** The circle: news make a model, the model a picture and work, the work news. */
+class Ui {
+  readonly ended: Promise<void>
+  readonly #terminal: TerminalSession
+  readonly #look: Look
+  readonly #live: Live
+  readonly #ink: Instance
+  readonly #work: Work
+  #model: Model
+  #root: DOMElement | null = null
+  #events: LiveMessage[] = []
+  #drawTimer: NodeJS.Timeout | undefined
+  #tickTimer: NodeJS.Timeout | undefined
+  #drawnAtMs = 0
+  #end: (error?: unknown) => void = () => { /* set at once */ }
+
+  constructor(context: Context, start: Start, { isAscii, alternate }: UiOptions) {
+    const ended = new Promise<void>((resolve, reject) => { this.#end = error => error === undefined ? resolve() : reject(error as Error) })
+    this.#look = lookOf({ ...start.settings, colour: context.out.terminal.colour, isAscii })
+    this.#model = initialModel(start, { width: process.stdout.columns || 80, height: process.stdout.rows || 24 })
+    this.#terminal = new TerminalSession({ alternate, onKey: key => this.#tell({ type: 'key', key }), onResize: size => this.#tell({ type: 'resized', size }) })
+    this.#work = createWork(context, start.project.id, () => this.#model.boardId, { tell: news => this.#tell(news), lend: work => this.#terminal.lend(work) })
+    this.#ink = render(this.#element(), { stdout: sink(this.#terminal), maxFps: 0.001, patchConsole: false, exitOnCtrlC: false })
+    this.#draw()
+    this.#live = new Live(context.connection, {
+      onEvent: message => { this.#events.push(message); this.#schedule() },
+      onState: ({ name }) => { if (name === 'open' || name === 'waiting') this.#tell({ type: 'live', state: name }) },
+      onSubscribed: () => { if (!this.#isSubscribed) this.#tell({ type: 'subscribed' }); this.#isSubscribed = true },
+    })
+    this.#live.subscribe(start.project.id)
+    this.ended = Promise.race([ended, this.#live.done, this.#ink.waitUntilExit().then(() => ended)])
+  }
+
+  #isSubscribed = false
+
+  close(): void {
+    clearTimeout(this.#drawTimer)
+    clearTimeout(this.#tickTimer)
+    this.#work.close()
+    this.#live.close()
+    this.#terminal.close()
+    this.#ink.unmount()
+  }
+
+  #tell(news: News): void {
+    const { model, effects } = update(this.#model, news)
+    this.#model = model
+    for (const effect of effects) this.#do(effect)
+    this.#schedule()
+  }
+
+  #do(effect: Effect): void {
+    switch (effect.type) {
+      case 'quit': return this.#end()
+      case 'interrupt':
+        process.exitCode = 130
+        return this.#end()
+      case 'stop': return this.#terminal.stop()
+      case 'redraw': return this.#terminal.redraw()
+      default: return this.#work.do(effect)
+    }
+  }
+
+  #schedule(): void {
+    this.#drawTimer ??= setTimeout(() => {
+      this.#drawTimer = undefined
+      this.#draw()
+    }, Math.max(0, this.#drawnAtMs + frameMs - performance.now()))
+  }
+
+  #draw(): void {
+    this.#drawnAtMs = performance.now()
+    const events = this.#events.splice(0)
+    if (events.length > 0) this.#apply({ type: 'events', events })
+    this.#apply({ type: 'tick', nowMs: Date.now() })
+    this.#ink.rerender(this.#element())
+    if (this.#root) this.#terminal.draw(frameOf(this.#root, this.#model.size.width, this.#model.size.height))
+    clearTimeout(this.#tickTimer)
+    this.#tickTimer = setTimeout(() => this.#schedule(), nextTickMs(this.#model))
+  }
+
+  #apply(news: News): void {
+    const { model, effects } = update(this.#model, news)
+    this.#model = model
+    for (const effect of effects) this.#do(effect)
+  }
+
+  #element() { return createElement(Screen, { model: this.#model, look: this.#look, onRoot: this.#onRoot }) }
+
+  readonly #onRoot = (root: DOMElement | null): void => { this.#root = root }
+}
+
+/** Where ink writes: nowhere. It lays the boxes out; frames are painted from them. */
+function sink(terminal: TerminalSession): NodeJS.WriteStream {
+  const stream = new Writable({ write: (_chunk, _encoding, done) => done() })
+  return Object.defineProperties(stream, { columns: { get: () => terminal.size.width }, rows: { get: () => terminal.size.height } }) as unknown as NodeJS.WriteStream
+}

@@ -1,0 +1,108 @@
+import { diffLines } from '../../diffText.ts'
+import { harmless } from '../../text.ts'
+import type { Model, UserSettings } from './model.ts'
+import { latestSession, type Message, type Opened } from './opened.ts'
+import { wrap } from './wrap.ts'
+
+/** What a line of an opened card is, from which follows how it looks. */
+export type LineKind = 'text' | 'head' | 'dim' | 'code' | 'user' | 'agent' | 'thought' | 'system' | 'plan' | 'toolGoing' | 'toolDone' | 'toolFailed' | 'file' | 'hunk' | 'added' | 'removed' | 'failed'
+export interface TextLine { kind: LineKind; text: string; /** What stands at the right end. */ aside?: string }
+
+/** The lines of the tab that is open, for a width. */
+export function tabLines(opened: Opened, settings: UserSettings, width: number): readonly TextLine[] {
+  if (!opened.card) return [{ kind: 'dim', text: 'Reading ...' }]
+  if (opened.tab === 'prompt') return promptLines(opened, width)
+  return opened.tab === 'transcript' ? transcriptLines(opened, settings, width) : diffTab(opened, width)
+}
+
+const texts = new WeakMap<object, { width: number; lines: readonly TextLine[] }>()
+
+function once(key: object, width: number, make: () => readonly TextLine[]): readonly TextLine[] {
+  const known = texts.get(key)
+  if (known?.width === width) return known.lines
+  const lines = make()
+  texts.set(key, { width, lines })
+  return lines
+}
+
+function promptLines({ card }: Opened, width: number): readonly TextLine[] {
+  return once(card!, width, () => [
+    ...(card!.command === null ? [] : [{ kind: 'head' as const, text: 'Command' }, ...paragraph(card!.command, width, 'code'), { kind: 'text' as const, text: '' }]),
+    ...(card!.prompt.trim() === '' ? [{ kind: 'dim' as const, text: 'No prompt: the agent gets the title and the prompt of its column.' }] : markdown(card!.prompt, width, 'text')),
+  ])
+}
+
+const isHidden = ({ role, tool }: Message, { agentReasoning, hiddenToolTypes }: UserSettings) => (role === 'thought' && !agentReasoning) || (tool !== null && hiddenToolTypes.includes(tool.kind))
+
+function transcriptLines(opened: Opened, settings: UserSettings, width: number): readonly TextLine[] {
+  const lines: TextLine[] = opened.older === 'none' ? [] : [{ kind: 'dim', text: 'Reading what was said before ...' }]
+  const shown = opened.messages.filter(message => !isHidden(message, settings))
+  for (const [at, message] of shown.entries()) {
+    const before = shown[at - 1]
+    if (before && before.sessionId !== message.sessionId) lines.push({ kind: 'dim', text: '' }, { kind: 'dim', text: `session ${message.sessionId}` })
+    if (lines.length > 0 && !(message.tool && before?.tool)) lines.push({ kind: 'text', text: '' })
+    lines.push(...once(message, width, () => messageLines(message, width)))
+  }
+  if (shown.length === 0) lines.push({ kind: 'dim', text: latestSession(opened) ? 'Nothing has been said yet.' : 'No agent has worked on this card.' })
+  return lines
+}
+
+function messageLines(message: Message, width: number): readonly TextLine[] {
+  const { role, tool, content, at } = message
+  if (tool) return toolLines(tool, width)
+  const kind = role === 'tool' ? 'system' : role
+  const time = new Date(at).toTimeString().slice(0, 8)
+  const body = role === 'thought' ? paragraph(content.trim(), width - 2, 'thought') : markdown(content.trim(), width - 2, role === 'system' ? 'dim' : 'text')
+  return [{ kind, text: role === 'user' ? 'you' : role, aside: time }, ...body.map(line => ({ ...line, text: `  ${line.text}` }))]
+}
+
+const toolKinds = { pending: 'toolGoing', in_progress: 'toolGoing', completed: 'toolDone', failed: 'toolFailed' } as const
+
+function toolLines({ name, kind, status, locations }: NonNullable<Message['tool']>, width: number): readonly TextLine[] {
+  const place = locations[0] ? `${locations[0].path}${locations[0].line === null ? '' : `:${locations[0].line}`}` : ''
+  const title = name || kind
+  const text = place !== '' && !title.includes(place.split('/').at(-1)!.split(':')[0]!) ? `${title}  ${place}` : title
+  return [{ kind: toolKinds[status], text: wrap(harmless(text), Math.max(10, width - kind.length - 4), 1)[0]!, aside: kind }]
+}
+
+/** Text with line breaks, in lines of a width. */
+const paragraph = (text: string, width: number, kind: LineKind): TextLine[] => spread(text).flatMap(line => wrap(line, width).map(part => ({ kind, text: part })))
+
+/** Text of which headings and blocks of code look like that. */
+function markdown(text: string, width: number, kind: LineKind): TextLine[] {
+  let isCode = false
+  return spread(text).flatMap(line => {
+    if (/^\s*(```|~~~)/.test(line)) {
+      isCode = !isCode
+      return []
+    }
+    const lineKind = isCode ? 'code' : /^#{1,6} /.test(line) ? 'head' : kind
+    return wrap(lineKind === 'head' ? line.replace(/^#+ /, '') : line, width).map(part => ({ kind: lineKind, text: part }))
+  })
+}
+
+/** A text's lines without anything that steers a terminal; tabs become spaces. */
+const spread = (text: string): string[] => harmless(text, true).split('\n').map(line => line.replaceAll('\t', '    '))
+
+function diffTab({ diff }: Opened, width: number): readonly TextLine[] {
+  if (diff === undefined) return [{ kind: 'dim', text: 'Reading ...' }]
+  if (typeof diff === 'string') return paragraph(diff, width, 'dim')
+  if (diff.diff === '') return [{ kind: 'dim', text: 'Nothing has been changed.' }]
+  return once(diff, width, () => {
+    const { filesChanged, insertions, deletions } = diff.stats
+    const head: TextLine = { kind: 'dim', text: `${filesChanged} ${filesChanged === 1 ? 'file' : 'files'} changed, ${insertions} inserted, ${deletions} deleted` }
+    const end: TextLine[] = diff.truncated ? [{ kind: 'failed', text: 'The diff is too large; this is its beginning.' }] : []
+    return [head, ...[...diffLines(diff.diff)].flatMap(line => drawn(line, width)), ...end]
+  })
+}
+
+function drawn({ text, kind }: { text: string; kind: string }, width: number): TextLine[] {
+  const shown = harmless(text, true).replaceAll('\t', '    ')
+  if (kind === 'file') return [{ kind: 'text', text: '' }, { kind: 'file', text: wrap(shown.replace(/^diff --git /, ''), width, 1)[0]! }]
+  const lineKind: LineKind = kind === 'head' ? 'dim' : kind === 'same' ? 'text' : kind as LineKind
+  return wrap(shown, width).map(part => ({ kind: lineKind, text: part }))
+}
+
+/** How many lines of a tab are seen at once: what the head, the tabs and the foot leave. */
+export const tabHeight = ({ size, settings }: Pick<Model, 'size' | 'settings'>): number => Math.max(1, size.height - 4 - (settings.statusLine ? 1 : 0))
+export const tabWidth = ({ size }: Pick<Model, 'size'>): number => Math.max(10, size.width - 2)

@@ -1,0 +1,35 @@
+import { fit, signsOf } from '../../text.ts'
+
+const plain = /^[\x20-\x7e]*$/
+
+/** Breaks a text without line breaks into lines of a width, at spaces where it can. The last of `most` lines ends in an ellipsis if there is more. */
+export function wrap(text: string, width: number, most = Infinity): string[] {
+  const lines: string[] = []
+  for (let rest: string | undefined = text; rest !== undefined;) {
+    if (lines.length === most - 1) return [...lines, fit(rest, width)]
+    const end = endOfLine(rest, width)
+    lines.push(rest.slice(0, end).trimEnd())
+    rest = end < rest.length ? rest.slice(end).replace(/^ +/, '') : undefined
+  }
+  return lines
+}
+
+function endOfLine(text: string, width: number): number {
+  const end = fitting(text, width)
+  if (end >= text.length || text[end] === ' ') return end
+  const space = text.lastIndexOf(' ', end)
+  return space > end / 3 ? space : end
+}
+
+/** How much of a text fits, in code units; at least one sign. */
+function fitting(text: string, width: number): number {
+  if (plain.test(text.slice(0, width + 1))) return Math.min(text.length, Math.max(1, width))
+  let end = 0
+  let used = 0
+  for (const { sign, width: cells } of signsOf(text)) {
+    used += cells
+    if (used > width && end > 0) break
+    end += sign.length
+  }
+  return end
+}

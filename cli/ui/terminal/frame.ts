@@ -1,0 +1,112 @@
+import type { Row } from './cells.ts'
+
+/** Everything that the screen shows. The caret stands where text is typed. */
+export interface Frame { width: number; height: number; rows: readonly Row[]; caret?: { x: number; y: number } }
+
+/** Unchanged cells between two changes cost less than going over them by a sequence. */
+const shortGap = 6
+const begin = '\u001b[?2026h'
+const end = '\u001b[?2026l'
+
+/**
+ * What makes a terminal that shows `before` show `after`: the changed cells only, as one synchronized update, so that nobody
+ * sees half of it. Without `before` the screen is cleared first. Empty when nothing changes.
+ */
+export function difference(before: Frame | undefined, after: Frame): string {
+  const known = before?.width === after.width && before.height === after.height ? before : undefined
+  const pen = new Pen()
+  for (let y = 0; y < after.height; y++) drawRow(pen, y, known?.rows[y], after.rows[y]!)
+  const sameCaret = known !== undefined && known.caret?.x === after.caret?.x && known.caret?.y === after.caret?.y
+  if (known && pen.text === '' && sameCaret) return ''
+  const caret = after.caret ? `\u001b[${after.caret.y + 1};${after.caret.x + 1}H\u001b[?25h` : known?.caret || !known ? '\u001b[?25l' : ''
+  return `${begin}${known?.caret ? '\u001b[?25l' : ''}${known ? '' : '\u001b[m\u001b[2J'}${pen.finish()}${caret}${end}`
+}
+
+function drawRow(pen: Pen, y: number, before: Row | undefined, after: Row): void {
+  if (before === after) return
+  const { signs, styles } = after
+  const changed = (x: number) => before ? before.signs[x] !== signs[x] || before.styles[x] !== styles[x] : signs[x] !== ' ' || styles[x] !== ''
+  const rest = endOfText(after)
+  for (let x = 0; x < signs.length; x++) {
+    if (!changed(x)) continue
+    const from = signs[x] === '' && x > 0 ? x - 1 : x
+    let to = from + 1
+    for (let next = to, gap = 0; next < signs.length && gap <= shortGap; next++) {
+      gap = changed(next) ? 0 : gap + 1
+      if (gap === 0) to = next + 1
+    }
+    while (signs[to] === '') to++
+    x = drawRun(pen, y, from, to, rest, after)
+  }
+}
+
+/** Draws cells and tells the last one. Where only blanks follow, the terminal empties the rest of the line. */
+function drawRun(pen: Pen, y: number, from: number, to: number, rest: number, { signs, styles }: Row): number {
+  const isLast = to > rest
+  for (let x = from; x < (isLast ? rest : to); x++) {
+    if (signs[x] === '') continue
+    const width = signs[x + 1] === '' ? 2 : 1
+    pen.put(x, y, signs[x]!, width, styles[x]!)
+    // A terminal may draw more cells than the sign has: what follows is drawn again over that.
+    to = Math.min(signs.length, Math.max(to, x + width + overhang(signs[x]!, width)))
+  }
+  if (!isLast) return to - 1
+  pen.clearFrom(Math.max(from, rest), y)
+  return signs.length
+}
+
+function endOfText({ signs, styles }: Row): number {
+  let end = signs.length
+  while (end > 0 && signs[end - 1] === ' ' && styles[end - 1] === '') end--
+  return end
+}
+
+/** Signs of which every terminal says the same width: Latin, Greek, Cyrillic, lines and common symbols, CJK. */
+const sure = /^[\u0020-\u02ff\u0370-\u0482\u048a-\u052f\u2010-\u2027\u2030-\u205e\u2190-\u21ff\u2500-\u25ff\u2713\u2717\u2800-\u28ff\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff5e]$/
+
+const overhang = (sign: string, width: number): number => sure.test(sign) ? 0 : Math.max(0, [...sign].length * 2 - width)
+
+/** Writes cells with as few sequences as it takes. */
+class Pen {
+  text = ''
+  #x = -1
+  #y = -2
+  #style = ''
+
+  put(x: number, y: number, sign: string, width: number, style: string): void {
+    this.#goTo(x, y)
+    this.#use(style)
+    if (sure.test(sign)) {
+      this.text += sign
+      this.#x += width
+      return
+    }
+    // Its cells are emptied, and nobody relies on where the cursor is afterwards.
+    this.text += ' '.repeat(width)
+    this.#x = -1
+    this.#goTo(x, y)
+    this.text += sign
+    this.#x = -1
+  }
+
+  clearFrom(x: number, y: number): void {
+    this.#goTo(x, y)
+    this.#use('')
+    this.text += '\u001b[K'
+  }
+
+  finish(): string { return this.#style === '' ? this.text : `${this.text}\u001b[m` }
+
+  #goTo(x: number, y: number): void {
+    if (this.#x === x && this.#y === y) return
+    this.text += x === 0 && this.#y === y - 1 ? '\r\n' : this.#y === y ? `\u001b[${x + 1}G` : `\u001b[${y + 1};${x + 1}H`
+    this.#x = x
+    this.#y = y
+  }
+
+  #use(style: string): void {
+    if (style === this.#style) return
+    this.text += style === '' ? '\u001b[m' : this.#style === '' ? `\u001b[${style}m` : `\u001b[0;${style}m`
+    this.#style = style
+  }
+}

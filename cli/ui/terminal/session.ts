@@ -1,0 +1,141 @@
+import { writeSync } from 'node:fs'
+import { createDecoder, type Key } from './keys.ts'
+import { difference, type Frame } from './frame.ts'
+
+export interface TerminalOptions {
+  /** Shows the board on a screen of its own, and what was there before afterwards. */
+  alternate: boolean
+  onKey: (key: Key) => void
+  onResize: (size: Size) => void
+}
+export interface Size { width: number; height: number }
+
+/** How long a lone ESC may be the beginning of a key that comes in pieces, as over a slow line. */
+const escapeWithinMs = 30
+const signals = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const
+/** No wrap at the right edge; pasted text comes as one piece. */
+const enter = '\u001b[?7l\u001b[?2004h\u001b[?25l'
+const leave = '\u001b[?2026l\u001b[m\u001b[?2004l\u001b[?7h\u001b[?25h'
+
+/**
+ * The terminal while the board is on it: raw keys in, frames out. Whatever ends the process, the terminal is as it was before.
+ */
+export class TerminalSession {
+  readonly #options: TerminalOptions
+  readonly #decoder = createDecoder()
+  /** What the terminal shows. */
+  #shown: Frame | undefined
+  #isOpen = false
+  #isLent = false
+  #timer: NodeJS.Timeout | undefined
+  /** The bytes of the last frame and of all of them. */
+  readonly written = { last: 0, all: 0, frames: 0 }
+
+  constructor(options: TerminalOptions) {
+    this.#options = options
+    process.stdin.setEncoding('utf8')
+    for (const signal of signals) process.on(signal, this.#end)
+    process.on('SIGTSTP', this.#stop)
+    process.on('SIGCONT', this.#goOn)
+    process.on('uncaughtExceptionMonitor', this.#restore)
+    process.on('exit', this.#restore)
+    process.stdout.on('resize', this.#resized)
+    this.#open()
+  }
+
+  get size(): Size { return { width: Math.max(1, process.stdout.columns || 80), height: Math.max(1, process.stdout.rows || 24) } }
+
+  /** Makes the terminal show a frame. */
+  draw(frame: Frame): void {
+    if (!this.#isOpen) return
+    const change = difference(this.#shown, frame)
+    this.#shown = frame
+    if (change === '') return
+    this.written.last = Buffer.byteLength(change)
+    this.written.all += this.written.last
+    this.written.frames++
+    process.stdout.write(change)
+  }
+
+  /** What the terminal shows is not believed any more: the next frame is drawn whole. */
+  redraw(): void { this.#shown = undefined }
+
+  /** Gives the terminal to another program meanwhile. */
+  async lend<T>(work: () => Promise<T>): Promise<T> {
+    this.#restore()
+    process.stdin.off('data', this.#received)
+    process.stdin.pause()
+    this.#isLent = true
+    try {
+      return await work()
+    } finally {
+      this.#isLent = false
+      this.#open()
+    }
+  }
+
+  close(): void {
+    this.#restore()
+    process.stdin.off('data', this.#received)
+    process.stdin.pause()
+    clearTimeout(this.#timer)
+    for (const signal of signals) process.off(signal, this.#end)
+    process.off('SIGTSTP', this.#stop)
+    process.off('SIGCONT', this.#goOn)
+    process.off('uncaughtExceptionMonitor', this.#restore)
+    process.off('exit', this.#restore)
+    process.stdout.off('resize', this.#resized)
+  }
+
+  /** Stops what was started with this process as Ctrl-Z does, with the terminal as it was. */
+  stop(): void { process.kill(0, 'SIGTSTP') }
+
+  #open(): void {
+    if (this.#isOpen) return
+    this.#isOpen = true
+    process.stdin.setRawMode(true)
+    process.stdin.on('data', this.#received)
+    process.stdin.resume()
+    this.#shown = undefined
+    process.stdout.write(`${this.#options.alternate ? '\u001b[?1049h' : ''}${enter}`)
+    this.#options.onResize(this.size)
+  }
+
+  /** Runs when the process ends in whatever way, so it waits for nothing. */
+  readonly #restore = (): void => {
+    if (!this.#isOpen) return
+    this.#isOpen = false
+    const bottom = this.#options.alternate ? '\u001b[?1049l' : `\u001b[${this.size.height};1H\r\n`
+    try {
+      writeSync(1, `${leave}${bottom}`)
+      process.stdin.setRawMode(false)
+    } catch { /* The terminal is gone. */ }
+  }
+
+  readonly #received = (piece: string): void => {
+    clearTimeout(this.#timer)
+    this.#tell(this.#decoder.push(piece))
+    if (this.#decoder.pending) this.#timer = setTimeout(() => this.#tell(this.#decoder.flush()), escapeWithinMs)
+  }
+
+  #tell(keys: readonly Key[]): void { for (const key of keys) this.#options.onKey(key) }
+
+  readonly #resized = (): void => {
+    this.#shown = undefined
+    this.#options.onResize(this.size)
+  }
+
+  /** The signal does what it would have done. Ctrl-C belongs to the program that has the terminal. */
+  readonly #end = (signal: NodeJS.Signals): void => {
+    if (this.#isLent && signal === 'SIGINT') return
+    this.close()
+    process.kill(process.pid, signal)
+  }
+
+  readonly #stop = (): void => {
+    this.#restore()
+    process.kill(process.pid, 'SIGSTOP')
+  }
+
+  readonly #goOn = (): void => { if (!this.#isOpen && !this.#isLent) this.#open() }
+}

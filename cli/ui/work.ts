@@ -1,0 +1,138 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { CardPlace } from '../cardRoutes.ts'
+import { cardOfText, cardText } from '../cardFile.ts'
+import { startCard } from '../cardRun.ts'
+import type { Context } from '../context.ts'
+import { edit } from '../editor.ts'
+import { describe } from '../errors.ts'
+import { exitOf } from '../exit.ts'
+import type { Effect, News } from './state/model.ts'
+import { messagesAtOnce } from './state/opened.ts'
+
+type Job = Exclude<Effect, { type: 'quit' | 'interrupt' | 'stop' | 'redraw' }>
+
+export interface WorkHooks {
+  tell: (news: News) => void
+  /** Gives the terminal to what is done meanwhile. */
+  lend: <T>(work: () => Promise<T>) => Promise<T>
+}
+export interface Work { do(job: Job): void; close(): void }
+
+const againAfterMs = 1000
+
+/** Does what the model wants done, and tells what came of it. Changes go to the server in the order in which they were wanted. */
+export function createWork(context: Context, projectId: string, boardId: () => string, { tell, lend }: WorkHooks): Work {
+  let isClosed = false
+  let lastChange: Promise<void> = Promise.resolve()
+  const refused = (error: unknown, moveId?: number) => tell({ type: 'refused', moveId, text: sentence(describe(error).message) })
+  const reads = readsOf(context, projectId, boardId)
+  const changes = changesOf(context, projectId, lend)
+  const read = (ask: () => Promise<News>) => void insist(ask, () => isClosed).then(news => { if (!isClosed) tell(news) }, error => { if (!isClosed) refused(error) })
+  const change = (act: () => Promise<News | void>, moveId?: number) => {
+    lastChange = lastChange.then(act).then(news => { if (news) tell(news) }, error => refused(error, moveId))
+  }
+  return {
+    do: job => {
+      if (job.type in reads) for (const ask of (reads[job.type as keyof typeof reads] as (job: Job) => (() => Promise<News>)[])(job)) read(ask)
+      else change(() => (changes[job.type as keyof typeof changes] as (job: Job) => Promise<News | void>)(job), 'move' in job ? job.move.id : undefined)
+    },
+    close: () => { isClosed = true },
+  }
+}
+
+type Reads = 'page' | 'columns' | 'open' | 'older' | 'diff' | 'find'
+type Of<Type extends Job['type']> = Extract<Job, { type: Type }>
+
+function readsOf({ client }: Context, projectId: string, boardId: () => string): { [Type in Reads]: (job: Of<Type>) => (() => Promise<News>)[] } {
+  return {
+    page: ({ request, columnId, offset, limit }) => [async () => ({ type: 'page', page: { request, columnId, offset, limit, cards: await client.cards.list({ projectId, columnId, offset, limit }) } })],
+    columns: () => [
+      async () => ({ type: 'boards', boards: await client.boards.list({ projectId }) }),
+      async () => ({ type: 'columns', boardId: boardId(), columns: await client.columns.list({ projectId, boardId: boardId() }) }),
+    ],
+    open: ({ cardId }) => [async () => {
+      const place = { projectId, cardId }
+      const [card, sessions, messages] = await Promise.all([client.cards.get(place), client.agents.sessions(place), client.agents.messages({ ...place, limit: messagesAtOnce })])
+      return { type: 'opened', card, sessions, messages }
+    }],
+    older: ({ cardId, before }) => [async () => ({ type: 'older', cardId, messages: await client.agents.messages({ projectId, cardId, before, limit: messagesAtOnce }) })],
+    diff: ({ cardId }) => [async () => ({ type: 'diffed', cardId, diff: await client.agents.diff({ projectId, cardId }).catch(error => orReason(error)) })],
+    find: ({ cardId }) => [async () => ({ type: 'found', card: await client.cards.get({ projectId, cardId }) })],
+  }
+}
+
+function changesOf(context: Context, projectId: string, lend: WorkHooks['lend']): { [Type in Exclude<Job['type'], Reads>]: (job: Of<Type>) => Promise<News | void> } {
+  const { client } = context
+  const place = (cardId: string): CardPlace => ({ projectId, cardId })
+  return {
+    viewed: ({ cardId }) => client.cards.view(place(cardId)),
+    move: async ({ move: { id, cardId, columnId, position } }) => ({ type: 'moved', moveId: id, version: (await client.cards.move({ ...place(cardId), columnId: columnId!, position })).version }),
+    archive: async ({ move: { id, cardId } }) => ({ type: 'moved', moveId: id, version: (await client.cards.archive(place(cardId))).version }),
+    unarchive: async ({ cardId, columnId, position }) => {
+      await client.cards.unarchive(place(cardId))
+      await client.cards.move({ ...place(cardId), columnId, position })
+    },
+    run: ({ cardId }) => run(context, place(cardId)),
+    cancel: ({ cardId }) => client.agents.cancel(place(cardId)),
+    advance: ({ cardId }) => client.agents.approveAuto(place(cardId)),
+    approve: ({ cardId, approved, feedback }) => client.agents.approvePlan({ ...place(cardId), approved, feedback }),
+    create: async ({ columnId, title, prompt }) => ({ type: 'created', cardId: (await client.cards.create({ projectId, columnId, title, prompt, deferred: true })).id }),
+    send: async ({ cardId, content }) => {
+      await client.agents.send({ ...place(cardId), content })
+      return { type: 'said', text: `Sent to the agent of card ${cardId}.` }
+    },
+    writePrompt: ({ columnId, title, prompt }) => lend(() => writePrompt(context, projectId, columnId, title, prompt)),
+    edit: ({ cardId }) => lend(() => editCard(context, place(cardId))),
+  }
+}
+
+/** A server that is away or busy is asked again. */
+async function insist<T>(read: () => Promise<T>, isOver: () => boolean): Promise<T> {
+  for (;;) {
+    try {
+      return await read()
+    } catch (error) {
+      if (exitOf(error) !== 'unreachable' || isOver()) throw error
+      await sleep(againAfterMs, undefined, { ref: false })
+    }
+  }
+}
+
+const sentence = (text: string): string => `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}.`
+
+/** What the server says instead of a diff. */
+function orReason(error: unknown): string {
+  if (exitOf(error) === 'unreachable') throw error
+  return sentence(describe(error).message)
+}
+
+/** Starts a card's agent: for the first time, where it broke off, or anew. */
+async function run(context: Context, place: CardPlace): Promise<News> {
+  const { client } = context
+  const before = await client.cards.get(place)
+  const isStarted = before.columnType === 'active' && !before.deferred
+  if (!isStarted) await startCard(context, place)
+  else if (before.status === 'failed' || before.status === 'interrupted' || before.status === 'cancelled') await client.agents.retry(place)
+  else await client.agents.relaunch(place)
+  const { lastAgentAction } = await client.cards.get(place)
+  if (lastAgentAction?.type === 'not_started') return { type: 'refused', text: `Card ${place.cardId}: ${lastAgentAction.detail ?? 'its agent was not started.'}` }
+  return { type: 'said', text: `The agent of card ${place.cardId} ${isStarted && before.status !== 'idle' && before.status !== 'completed' ? 'goes on' : 'starts'}.` }
+}
+
+async function editCard({ client }: Context, place: CardPlace): Promise<News> {
+  const card = await client.cards.get(place)
+  const before = cardText(card)
+  let text = 'Nothing was changed.'
+  await edit(before, `card-${place.cardId}.md`, async after => {
+    if (after === before) return
+    await client.cards.update({ ...place, ...cardOfText(after) }, { ifMatch: `"${card.version}"` })
+    text = `Card ${place.cardId} was changed.`
+  })
+  return { type: 'said', text }
+}
+
+async function writePrompt({ client }: Context, projectId: string, columnId: string, title: string, prompt: string): Promise<News> {
+  let cardId = ''
+  await edit(cardText({ title, prompt }), 'new-card.md', async after => { cardId = (await client.cards.create({ projectId, columnId, ...cardOfText(after), deferred: true })).id })
+  return { type: 'created', cardId }
+}

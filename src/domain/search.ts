@@ -1,0 +1,69 @@
+import type { InferOutput } from 'valibot'
+import { Problem } from '../contract/errors.ts'
+import type { Hit } from '../contract/search.ts'
+import type { Database } from '../store/database.ts'
+import { findBoards, findCards, hasUnindexed, indexCards, type CardHit, type NamedHit } from '../store/search.ts'
+import type { VisibleProject } from '../store/projects.ts'
+import { isAdmin, type Caller } from './caller.ts'
+import { list as listProjects } from './projects.ts'
+
+const batchSize = 500
+/** How many cards a search takes up itself before it answers: what was written just now is found, and nobody waits for an import. */
+const mostBatchesAtOnce = 4
+const excerptLength = 80
+
+type Found = InferOutput<typeof Hit>
+interface Query { q: string; projectId?: number; limit: number }
+
+/**
+ * Finds what the caller may see by words: projects and boards by their names first, then cards, newest first and those whose
+ * title has all words before the others. The last word may be the beginning of one where whole words find too little.
+ * @throws Problem PROJECT_NOT_FOUND
+ */
+export async function find(db: Database, caller: Caller, { q, projectId, limit }: Query): Promise<Found[]> {
+  const visible = await listProjects(db, caller)
+  const projects = projectId === undefined ? visible : visible.filter(({ id }) => id === projectId)
+  if (projectId !== undefined && projects.length === 0) throw new Problem('PROJECT_NOT_FOUND')
+  await takeUp(db, mostBatchesAtOnce)
+  const named = projects.filter(({ name }) => includes(name, q)).map(projectHit)
+  const boards = await findBoards(db, projects.map(({ id }) => id), q.trim(), limit)
+  const words = q.match(/[\p{L}\p{N}\p{M}]+/gu)!
+  const cards = await cardsWith(db, words, projectId === undefined && isAdmin(caller) ? undefined : projects, limit)
+  return [...named, ...boards.map(boardHit), ...cards.map(card => cardHit(card, words))].slice(0, limit)
+}
+
+/** Takes up the words of new and changed cards, batch by batch, so that others are answered in between. */
+export async function takeUp(db: Database, mostBatches = Infinity, signal?: AbortSignal): Promise<void> {
+  for (let batch = 0; batch < mostBatches && !signal?.aborted && await hasUnindexed(db); batch++) await db.transaction(tx => indexCards(tx, batchSize))
+}
+
+async function cardsWith(db: Database, words: readonly string[], projects: readonly VisibleProject[] | undefined, limit: number): Promise<CardHit[]> {
+  if (projects?.length === 0) return []
+  const scope = projects ? `scope : (${projects.map(({ id }) => `p${id}`).join(' OR ')}) AND ` : ''
+  const whole = words.map(word => `"${word}"`)
+  const begun = [...whole.slice(0, -1), `${whole.at(-1)!}*`]
+  const found = new Map<number, CardHit>()
+  for (const terms of [whole, begun]) {
+    for (const fields of ['{title}', '{title prompt labels}']) {
+      if (found.size >= limit) break
+      for (const card of await findCards(db, `${scope}${fields} : (${terms.join(' AND ')})`, limit)) found.set(card.id, card)
+    }
+  }
+  return [...found.values()].slice(0, limit)
+}
+
+/** The text around the first place where one of the words begins a word. */
+function excerptOf(text: string, words: readonly string[]): string | null {
+  const at = text.search(new RegExp(`(?<![\\p{L}\\p{N}])(?:${words.join('|')})`, 'iu'))
+  if (at < 0) return null
+  const start = Math.max(0, at - excerptLength / 4)
+  const excerpt = text.slice(start, start + excerptLength).replace(/\s+/g, ' ').trim().toWellFormed()
+  return `${start > 0 ? '…' : ''}${excerpt}${start + excerptLength < text.length ? '…' : ''}`
+}
+
+const includes = (name: string, part: string) => name.toLowerCase().includes(part.trim().toLowerCase())
+const nowhere = { excerpt: null, columnName: null, status: null, archived: false }
+const projectHit = ({ id, name }: VisibleProject): Found => ({ type: 'project', id: String(id), projectId: String(id), projectName: name, title: name, ...nowhere })
+const boardHit = ({ id, projectId, projectName, title }: NamedHit): Found => ({ type: 'board', id: String(id), projectId: String(projectId), projectName, title, ...nowhere })
+const cardHit = ({ id, projectId, projectName, title, prompt, columnName, status, archivedAt }: CardHit, words: readonly string[]): Found =>
+  ({ type: 'card', id: String(id), projectId: String(projectId), projectName, title, excerpt: excerptOf(prompt, words), columnName, status, archived: archivedAt !== null })

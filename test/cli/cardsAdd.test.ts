@@ -1,0 +1,69 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { commandLine, type CommandLine } from '../commandLine.ts'
+import { startBoard, type TestBoard } from '../helper.ts'
+
+let server: TestBoard
+let cli: CommandLine
+let projectId: string
+
+beforeAll(async () => {
+  server = await startBoard()
+  cli = commandLine({ BOARD_URL: server.url, BOARD_TOKEN: server.token, BOARD_PROJECT: 'web' })
+  projectId = (await server.client.projects.create({ name: 'web', path: server.folder('web') })).id
+})
+afterAll(async () => {
+  cli.close()
+  await server.close()
+})
+
+const titles = async () => (await server.client.cards.list({ projectId })).map(({ title }) => title)
+const card = async (id: string) => server.client.cards.get({ projectId, cardId: id })
+
+test('a template gives title, prompt, column and labels, and flags win over it', async () => {
+  const file = join(cli.home, 'release.md')
+  writeFileSync(file, '---\ncolumn: Done\nlabels: [release, "a b"]\n---\n\n# Release the program\n\nTag it.\n\n- [ ] announce\n')
+  const id = (await cli.ok(['cards', 'add', '-T', file, '-q'])).trim()
+  expect(await card(id)).toMatchObject({ title: 'Release the program', prompt: 'Tag it.\n\n- [ ] announce', columnName: 'Done', labels: ['release', 'a b'] })
+  const other = (await cli.ok(['cards', 'add', 'Another title', '-T', file, '-c', 'backlog', '-l', 'mine', '-q'])).trim()
+  expect(await card(other)).toMatchObject({ title: 'Another title', columnName: 'Backlog', labels: ['release', 'a b', 'mine'] })
+})
+
+test('a commit\'s message from stdin is a title and a prompt', async () => {
+  const id = (await cli.ok(['cards', 'add', '-T', '-', '-q'], { input: 'Mend the gate\n\nIt was open.\n' })).trim()
+  expect(await card(id)).toMatchObject({ title: 'Mend the gate', prompt: 'It was open.' })
+})
+
+test('many cards come from lines of JSON, in their order, one line of output each', async () => {
+  const lines = Array.from({ length: 30 }, (_, at) => JSON.stringify({ title: `Line ${at}`, prompt: `p${at}`, column: at % 2 ? 'Done' : 'Backlog', labels: ['many'] }))
+  const printed = await cli.ok(['cards', 'add', '--from', '-', '-l', 'more'], { input: `${lines.join('\n')}\n\n` })
+  expect(printed.split('\n').map(line => line.split('\t')[1]).filter(Boolean)).toEqual(lines.map(line => (JSON.parse(line) as { title: string }).title))
+  const inDone = (await cli.ok(['cards', 'list', '-c', 'done', '--label', 'many', '--json', '--jq', '.[].title'])).trim().split('\n')
+  expect(inDone).toEqual(Array.from({ length: 15 }, (_, at) => `Line ${2 * at + 1}`))
+  expect(await cli.json(['cards', 'list', '--label', 'more', '--limit', '1'])).toMatchObject([{ labels: ['many', 'more'] }])
+})
+
+test('nothing is added when a line is wrong, and the error names the line', async () => {
+  const before = await titles()
+  for (const [input, says] of [['{"title":"a"}\n{"title":', 'line 2 is not a JSON object'], ['{"title":"a"}\n[1]', 'line 2 is not a JSON object'], ['{"title":"a","colour":"red"}', 'line 1 has an unknown field: colour'], ['{"prompt":"b"}', 'line 1 has no title'], ['{"title":"a","labels":"x"}', 'labels must be a list of texts']] as const) {
+    const { code, stderr } = await cli.board(['cards', 'add', '--from', '-'], { input })
+    expect([code, stderr]).toEqual([2, expect.stringContaining(says)])
+  }
+  expect(await titles()).toEqual(before)
+})
+
+test('one card that fails does not stop the others, and the exit code tells', async () => {
+  const { code, stdout, stderr } = await cli.board(['cards', 'add', '--from', '-', '-q'], { input: '{"title":"First one"}\n{"title":"Lost","column":"Nowhere"}\n{"title":"Third one"}\n' })
+  expect([code, stdout.trim().split('\n').length]).toEqual([1, 2])
+  expect(stderr).toContain('2: there is no column "Nowhere"')
+  expect(await titles()).toEqual(expect.arrayContaining(['First one', 'Third one']))
+})
+
+test('trying again with the same key adds nothing twice, and a title is needed', async () => {
+  const input = '{"title":"Once A"}\n{"title":"Once B"}\n'
+  const first = await cli.ok(['cards', 'add', '--from', '-', '--idempotency-key', 'night', '-q'], { input })
+  expect(await cli.ok(['cards', 'add', '--from', '-', '--idempotency-key', 'night', '-q'], { input })).toBe(first)
+  expect(await cli.board(['cards', 'add'])).toMatchObject({ code: 2, stderr: expect.stringContaining('a card needs a title') as string })
+  expect(await cli.board(['cards', 'add', 'x', '--from', '-'], { input })).toMatchObject({ code: 2 })
+})

@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { commandLine, type CommandLine } from '../commandLine.ts'
+import { startBoard, type TestBoard } from '../helper.ts'
+
+let server: TestBoard
+let cli: CommandLine
+let projectId: string
+
+beforeAll(async () => {
+  server = await startBoard()
+  cli = commandLine({ BOARD_URL: server.url, BOARD_TOKEN: server.token })
+  projectId = (await server.client.projects.create({ name: 'web', path: server.folder('web') })).id
+  await server.client.projects.create({ name: 'other', path: server.folder('other') })
+  for (const title of ['Fix the login', 'Log out everywhere', 'Fix \u001b[31mthe\u001b[0m footer']) await server.client.cards.create({ projectId, title, prompt: 'The page says why.' })
+})
+afterAll(async () => {
+  cli.close()
+  await server.close()
+})
+
+test('cards are found in all projects or one, as a table, as lines and as ids', async () => {
+  expect(await cli.ok(['search', 'login', 'says'])).toBe('card\t1\tweb\tFix the login\tBacklog\tidle\tThe page says why.\n')
+  expect(await cli.ok(['search', 'fix', '-q', '-P', 'web'])).toBe('3\n1\n')
+  expect(await cli.ok(['search', 'fix', '-P', 'other'])).toBe('')
+  expect(await cli.json(['search', 'nothing-like-it'])).toEqual([])
+  const table = await cli.ok(['search', 'footer'], { env: { BOARD_FORCE_TTY: '100', NO_COLOR: '1' } })
+  expect(table).toMatch(/^TYPE +ID +PROJECT/)
+  expect(table).not.toContain('\u001b')
+})
+
+test('a word is needed, and signs alone are none', async () => {
+  expect(await cli.board(['search'])).toMatchObject({ code: 2, stdout: '' })
+  const signs = await cli.board(['search', '***'])
+  expect(signs).toMatchObject({ code: 2, stdout: '' })
+  expect(signs.stderr).toContain('q must hold a letter or a digit')
+})
+
+test('statistics are bars on a terminal, lines in a pipe and one object as JSON', async () => {
+  expect(await cli.ok(['stats', 'web'])).toBe('column\tBacklog\t3\ncolumn\tIn Progress\t0\ncolumn\tDone\t0\nstatus\tidle\t3\n')
+  expect(await cli.ok(['stats', '-P', 'web', '--by', 'day'])).toMatch(/^\d{4}-\d\d-\d\d\t3\t0\t0\t0\n$/)
+  expect(await cli.json(['stats', 'web'])).toMatchObject({ stats: { total: 3 }, days: [{ backlog: 3 }] })
+  const drawn = await cli.ok(['stats', 'web'], { env: { BOARD_FORCE_TTY: '60', NO_COLOR: '1' } })
+  expect(drawn).toMatch(/^web: 3 cards, 0 tokens in 0 sessions\n\nBacklog {6}█{40,50} 3\n/)
+  expect(Math.max(...drawn.split('\n').map(line => [...line].length))).toBeLessThanOrEqual(60)
+})
+
+test('the burn-up chart has a curve for all cards and one for those that are done', async () => {
+  const { db } = server.server.app
+  await db.transaction(async tx => {
+    for (let age = 1; age <= 20; age++) await tx.run('INSERT INTO project_days VALUES (?, ?, 10, 0, ?, 0)', [Number(projectId), new Date(Date.now() - age * 86_400_000).toISOString().slice(0, 10), 20 - age])
+  })
+  const drawn = await cli.ok(['stats', 'web', '--by', 'day'], { env: { BOARD_FORCE_TTY: '80', NO_COLOR: '1' } })
+  expect(drawn).toContain('all cards and done, ')
+  expect(drawn.match(/[┏┓┗┛━]/g)!.length).toBeGreaterThan(40)
+  expect(await cli.json(['stats', 'web', '--by', 'day', '--since', '5d'])).toHaveLength(6)
+})
+
+test('a page is opened with the browser that the environment names, or its address printed', async () => {
+  expect(await cli.ok(['browse', 'docs', '--print'])).toBe(`${server.url}/api/docs\n`)
+  expect((await cli.board(['browse'], { env: { BROWSER: 'true' } })).stderr).toBe(`Opened ${server.url}/\n`)
+  const none = await cli.board(['browse'], { env: { BROWSER: '', DISPLAY: '', WAYLAND_DISPLAY: '' } })
+  expect(none).toMatchObject({ code: 1, stdout: '' })
+  expect(none.stderr).toContain(`open it yourself: ${server.url}/`)
+})

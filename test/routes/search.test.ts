@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startBoard, type TestBoard } from '../helper.ts'
+
+let board: TestBoard
+let projectId: string
+beforeAll(async () => {
+  board = await startBoard()
+  await board.client.auth.setup({ email: 'ada@example.org', password: 'correct horse' })
+  projectId = (await board.client.projects.create({ name: 'Harbour', path: board.folder('harbour') })).id
+})
+afterAll(() => board.close())
+
+const find = (query: object) => board.client.search.find({ q: 'x', ...query } as { q: string })
+const titles = async (query: object) => (await find(query)).map(({ title }) => title)
+const add = (title: string, prompt = '') => board.client.cards.create({ projectId, title, prompt })
+
+test('a card is found by words of its title, prompt and labels at once, titles first and then the newest', async () => {
+  const inPrompt = await add('Paint the boat', 'The anchor must stay clear of the paint.')
+  await add('Lift the anchor', 'Slowly.')
+  expect(await titles({ q: 'anchor' })).toEqual(['Lift the anchor', 'Paint the boat'])
+  expect(await find({ q: 'anchor clear' })).toMatchObject([{ type: 'card', id: inPrompt.id, projectId, projectName: 'Harbour', columnName: 'Backlog', status: 'idle', archived: false, excerpt: expect.stringContaining('anchor must stay') as string }])
+  await board.client.cards.update({ projectId, cardId: inPrompt.id, labels: ['Éclair'], title: 'Paint the hull' })
+  expect(await titles({ q: 'eclair' })).toEqual(['Paint the hull'])
+  expect(await titles({ q: 'boat' })).toEqual([])
+})
+
+test('the last word may be the beginning of one, and signs in a query have no meaning', async () => {
+  const { id } = await add('Mend the lighthouse-door', 'It says "closed" (always)')
+  for (const q of ['mend lightho', 'lighthouse-door', '"closed"', 'closed*', '(always)', '^mend']) expect((await find({ q })).map(hit => hit.id), q).toEqual([id])
+  for (const q of ['mend OR nothing', 'NEAR(mend door)', 'title:mend', 'a" b:c ^d {e}', '-- \'']) expect((await board.request('GET', `/api/search?${new URLSearchParams({ q })}`)).body, q).not.toMatchObject({ data: [{ id }] })
+  expect((await board.request('GET', '/api/search?q=%2A%20-')).body.error).toMatchObject({ code: 'VALIDATION_FAILED', details: [{ path: 'q' }] })
+})
+
+test('archived cards are found and marked, deleted ones are not, and restored ones are again', async () => {
+  const { id: cardId } = await add('Sweep the quay')
+  await board.client.cards.archive({ projectId, cardId })
+  expect(await find({ q: 'quay' })).toMatchObject([{ id: cardId, archived: true }])
+  await board.client.cards.delete({ projectId, cardId })
+  expect(await find({ q: 'quay' })).toEqual([])
+  await board.client.cards.restore({ projectId, cardId })
+  expect(await find({ q: 'quay' })).toMatchObject([{ id: cardId }])
+})
+
+test('projects and boards are found by a part of their name', async () => {
+  await board.client.boards.create({ projectId, name: 'Dry dock' })
+  expect(await find({ q: 'ry doc' })).toMatchObject([{ type: 'board', title: 'Dry dock', projectName: 'Harbour' }])
+  expect(await find({ q: 'harb' })).toMatchObject([{ type: 'project', id: projectId }])
+})
+
+test('nobody finds what they may not see, and a foreign project is like a missing one', async () => {
+  const { token } = await board.client.auth.register({ email: 'bob@example.org', password: 'battery staple' })
+  expect(await board.as(token).search.find({ q: 'anchor' })).toEqual([])
+  const foreign = await board.request('GET', `/api/search?q=anchor&projectId=${projectId}`, { token })
+  const missing = await board.request('GET', '/api/search?q=anchor&projectId=99999', { token })
+  expect([foreign.status, foreign.body.error.code]).toEqual([404, 'PROJECT_NOT_FOUND'])
+  expect(foreign.body).toEqual(missing.body)
+  const { id: own } = await board.as(token).projects.create({ name: 'Bay', path: board.folder('bay') })
+  await board.as(token).cards.create({ projectId: own, title: 'Drop the anchor' })
+  expect((await board.as(token).search.find({ q: 'anchor' })).map(({ title }) => title)).toEqual(['Drop the anchor'])
+})
+
+test('the days of a project end with what it is like now', async () => {
+  const days = await board.client.projects.history({ id: projectId })
+  const stats = await board.client.projects.stats({ id: projectId })
+  const { backlog, active, done } = days.at(-1)!
+  expect(backlog + active + done).toBe(stats.total)
+  expect(days.at(-1)!.day).toBe(new Date().toISOString().slice(0, 10))
+})
