@@ -8,7 +8,7 @@ import type { App } from '../src/app.ts'
 import { authenticate } from '../src/identity/authenticate.ts'
 import type { Caller } from '../src/domain/caller.ts'
 import { commonHeaders, present, presentFailure, toProblem, type Headers } from './answer.ts'
-import { authorize } from './authorize.ts'
+import { authorize, isOpenTo } from './authorize.ts'
 import { readJson } from './body.ts'
 import { guard } from './guard.ts'
 import { Json, type AnyHandler, type Call } from './handlers.ts'
@@ -53,11 +53,12 @@ function answerer(server: Server, route: Route, handler: AnyHandler) {
     try {
       guard(server.app, req)
       const peer = server.app.peerOf(req)
-      const caller = route.who.kind === 'public' ? nobody : await authenticate(server.app, req.headers.authorization, peer)
+      const isOpen = isOpenTo(route, peer)
+      const caller = isOpen ? nobody : await authenticate(server.app, req.headers.authorization, peer)
       if (caller.key && isExternal(route.path)) await server.keyLimit(caller.key.id, headers)
       const params = readParams((event.context.params ?? {}) as Record<string, string>)
       const call = newCall(server, req, res, caller, peer)
-      if (route.who.kind !== 'public' && projectInPath) call.role = await authorize(server.app.db, route, caller, params)
+      if (!isOpen && projectInPath) call.role = await authorize(server.app.db, route, caller, params)
       const { input, claim } = await readInput(server, route, req, params, caller)
       if (!projectInPath) call.role = await authorize(server.app.db, route, caller, input)
       if (claim) call.write = claim.write
@@ -100,7 +101,7 @@ function newCall({ app }: Server, request: IncomingMessage, response: ServerResp
   }
 }
 
-/** A public route has no caller: who sends a token there is not even looked up. */
+/** An open route has no caller: who sends a token there is not even looked up. */
 const nobody: Caller = { kind: 'user', userId: -1, role: 'user', email: '', displayName: '', tokenHash: '' }
 
 const failer = (server: Server, problem: () => Problem, extra: Headers = {}) => (event: H3Event) => {

@@ -92,14 +92,15 @@ function whoText(who: Who): string {
   if (who.kind === 'member') return `Needs the project role ${who.role} or more.`
   return who.kind === 'organization' ? `Needs the organization role ${who.role}${who.role === 'member' ? ' or more' : ''}.` : whoTexts[who.kind]
 }
-const whoTexts = { public: 'Open to everybody.', user: 'Needs a sign-in.', admin: 'Needs the role admin or super_admin.', super: 'Needs the role super_admin.', key: 'Needs an API key with one of the permissions.', agent: 'Needs an agent token of the card.', agentOrUser: 'Needs an agent token or a sign-in.' }
+const whoTexts = { public: 'Open to everybody.', user: 'Needs a sign-in.', admin: 'Needs the role admin or super_admin.', super: 'Needs the role super_admin.', local: 'Open to everybody on the server\'s machine; from elsewhere it needs the role super_admin.', key: 'Needs an API key with one of the permissions.', agent: 'Needs an agent token of the card.', agentOrUser: 'Needs an agent token or a sign-in.' }
 
 function security(who: Who): Operation['security'] {
   if (who.kind === 'public') return []
   if (who.kind === 'key') return who.permissions.map(permission => ({ apiKey: [permission] }))
   if (who.kind === 'agent') return [{ agentToken: [] }]
   if (who.kind === 'agentOrUser') return [{ agentToken: [] }, { signIn: [] }]
-  return [{ signIn: [] }, ...(who.kind === 'member' && who.permission ? [{ apiKey: [who.permission] }] : [])]
+  if (who.kind === 'local') return [{}, { signIn: [] }]
+  return [{ signIn: [] }, ...((who.kind === 'member' || who.kind === 'super') && who.permission ? [{ apiKey: [who.permission] }] : [])]
 }
 
 /** Routes that a version guards, and that an Idempotency-Key guards. */

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { errors, type ErrorCode } from '../src/contract/errors.ts'
-import { paramsOf, permissions, type Permission, type Route } from '../src/contract/route.ts'
-import { inputOf, landings, supplies } from './authorizationRequests.ts'
+import { isAboutServer } from '../src/contract/keys.ts'
+import { paramsOf, permissions, projectPermissions, type Permission, type Route } from '../src/contract/route.ts'
+import { headersOf, inputOf, landings, supplies } from './authorizationRequests.ts'
 import { cells, columns, inFields, inPath, sections, type Cell, type Column, type Section } from './authorizationTable.ts'
 import { createWorld, type Place, type World } from './authorizationWorld.ts'
 import { exampleOf, requestOf, rows, type Row } from './examples.ts'
@@ -131,8 +132,8 @@ async function casesOf(line: Line): Promise<Case[]> {
 async function tokensOf({ allowed }: Line, column: Column): Promise<Array<{ token: string | null; why?: string; code?: ErrorCode }>> {
   if (column === 'nobody') return [{ token: null }]
   if (column === 'ended') return world.ended
-  if (column === 'key') return Promise.all((allowed.length > 0 ? allowed.map(each => [each]) : [permissions]).map(async each => ({ token: await keyFor(each), why: each.length === 1 ? each[0] : undefined })))
-  if (column === 'keyless') return [{ token: await keyFor(permissions.filter(each => !allowed.includes(each))) }]
+  if (column === 'key') return Promise.all((allowed.length > 0 ? allowed.map(each => [each]) : [projectPermissions]).map(async each => ({ token: await keyFor(each), why: each.length === 1 ? each[0] : undefined })))
+  if (column === 'keyless') return [{ token: await keyFor((allowed.some(isAboutServer) ? permissions : projectPermissions).filter(each => !allowed.includes(each))) }]
   if (column === 'viewerKey' || column === 'orgKey' || column === 'superKey') return [{ token: world.keys[column] }]
   return [{ token: world.people[column].token }]
 }
@@ -148,7 +149,7 @@ function keyFor(allowed: readonly Permission[]): Promise<string> {
 function send({ name, row }: Line, place: Place, token: string | null, given: Record<string, unknown> = {}): Promise<Reply> {
   if (name === 'server.socket') return subscribe(token, place.projectId)
   const { path, options } = requestOf(row.route, { ...inputOf(name, row, place, world), ...given })
-  return world.board.request(row.route.method, path, { token, ...options })
+  return world.board.request(row.route.method, path, { token, ...options, headers: { ...options.headers, ...headersOf(name) } })
 }
 
 /** Sends a line's request as somebody who is let in, with what it uses up. */
@@ -176,7 +177,7 @@ const told = ({ status, body, text }: Reply, missing?: Reply): string => status 
 function expectation({ line, column, cell, code }: Case): string {
   if (cell === '404') return '404 like what does not exist'
   if (cell === '401') return `401 ${code ?? 'UNAUTHENTICATED'}`
-  return `403 ${people.includes(column) || (line.allowed.length > 0 && column !== 'keyless') ? 'FORBIDDEN' : 'INSUFFICIENT_PERMISSIONS'}`
+  return `403 ${people.includes(column) || (line.allowed.length > 0 && column !== 'keyless' && !line.allowed.some(isAboutServer)) ? 'FORBIDDEN' : 'INSUFFICIENT_PERMISSIONS'}`
 }
 
 const landed = ({ status, body }: Reply): number | string => body?.error?.code ?? status

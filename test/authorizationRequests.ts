@@ -29,6 +29,9 @@ const special: Record<string, (place: Place, world: World) => Input> = {
 /** The input of a request that names what is in this place. */
 export const inputOf = (line: string, row: Row, place: Place, world: World): Input => ({ ...exampleOf(row, place), ...special[line]?.(place, world) })
 
+/** What a line's request says of where it comes from. */
+export const headersOf = (line: string): Record<string, string> => line.endsWith(' from elsewhere') ? { 'x-forwarded-for': '203.0.113.7' } : {}
+
 /** Who sends a request that will be let in, with which rights and where. A key's owner stands in for the key. */
 export interface Sending { world: World; place: Place; person: Person }
 

@@ -16,10 +16,10 @@
  *   owner      owns the project, and does not belong to its organization
  *   admin, super              administer the server, and belong to neither
  *   local      has the local token, and acts as super
- *   key        an API key of super's for the project that has the permission before the route, and no other one
+ *   key        an API key of super's that has the permission before the route, and no other one: for the project, or for the whole server if that is what the permission is about
  *   keyless    the same key with every permission but that one
- *   viewerKey  a key of the viewer's for the whole server, with every permission
- *   orgKey     a key of super's for the organization, with every permission
+ *   viewerKey  a key of the viewer's for the whole server, with every permission that a key of any scope may hold
+ *   orgKey     a key of super's for the organization, with the same
  *   superKey   a key of super's for the whole server, with every permission
  */
 export const columns = ['nobody', 'ended', 'stranger', 'viewer', 'member', 'manager', 'crew', 'chief', 'owner', 'admin', 'super', 'local', 'key', 'keyless', 'viewerKey', 'orgKey', 'superKey'] as const
@@ -36,6 +36,12 @@ export const sections: Section[] = [
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   ok     ok    ok       ok     ok     ok      ok   ok    ok    ok    ok    ok    ok  ok      ok        ok       ok',
     routes: { none: 'server.health, server.ready, server.home, server.openapi, server.docs, auth.status, auth.setup, auth.login, auth.register, oidc.login, oidc.callback, oidc.exchange' },
+  },
+  {
+    about: 'everybody on this machine, whatever the token',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   ok     ok    ok       ok     ok     ok      ok   ok    ok    ok    ok    ok    ok  ok      ok        ok       ok',
+    routes: { none: 'server.metrics' },
   },
   {
     about: 'whoever is signed in',
@@ -78,8 +84,15 @@ export const sections: Section[] = [
     own: '   401    401   403      403    403    403     403  403   403   403   ok    ok    403 403     403       403      403',
     routes: {
       none: `auth.getSettings, auth.setSettings, oidc.get, oidc.set, oidc.delete, oidc.test,
+        server.metrics from elsewhere, backups.upload, backups.restore, backups.delete,
         users.create a super_admin, users.update of a super_admin, users.update to a super_admin, users.delete of a super_admin, users.resetPassword of a super_admin`,
     },
+  },
+  {
+    about: 'super_admins, and keys of theirs for the whole server',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   403      403    403    403     403  403   403   403   ok    ok    ok  403     403       403      ok',
+    routes: { 'backups.create': 'backups.create', 'backups.read': 'backups.list, backups.download' },
   },
   {
     about: 'who belongs to the organization, and administrators',

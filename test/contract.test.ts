@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { errors, type ErrorCode } from '../src/contract/errors.ts'
 import { events, type EventType } from '../src/contract/events.ts'
 import { externalPermissions, isExternal, paramsOf, permissions, textParams, type Permission, type ProjectRole, type Route } from '../src/contract/route.ts'
+import { isAboutServer } from '../src/contract/keys.ts'
 import { handlers } from '../daemon/routes/index.ts'
 import { exampleOf, requestOf, rows, sendsBody, tokenFor, type Row } from './examples.ts'
 import type { Reply, TestBoard } from './helper.ts'
@@ -37,9 +38,10 @@ beforeAll(async () => {
 })
 afterAll(async () => { for (const each of started) await each.close() })
 
-const send = (row: Row, input: Record<string, unknown>, token: string | null, on = board): Promise<Reply> => {
+const farAway = { 'x-forwarded-for': '203.0.113.7' }
+const send = (row: Row, input: Record<string, unknown>, token: string | null, on = board, headers: Record<string, string> = {}): Promise<Reply> => {
   const { path, options } = requestOf(row.route, input)
-  return on.request(row.route.method, path, { token, ...options })
+  return on.request(row.route.method, path, { token, ...options, headers: { ...options.headers, ...headers } })
 }
 
 function expectCommonHeaders({ headers }: Reply): void {
@@ -141,16 +143,16 @@ describe.each(rows)('$name', row => {
     live.close()
   })
 
-  if (route.who.kind !== 'public') it('asks for a token', async () => {
+  if (route.who.kind !== 'public') it(`asks for a token${route.who.kind === 'local' ? ' beyond this machine' : ''}`, async () => {
     const input = exampleOf(row, await sharedSeed())
-    for (const token of [null, 'svc_st_nonsense', `${board.token.slice(0, -1)}${board.token.endsWith('a') ? 'b' : 'a'}`]) expectFailure(await send(row, input, token), 'UNAUTHENTICATED')
+    for (const token of [null, 'svc_st_nonsense', `${board.token.slice(0, -1)}${board.token.endsWith('a') ? 'b' : 'a'}`]) expectFailure(await send(row, input, token, board, route.who.kind === 'local' ? farAway : {}), 'UNAUTHENTICATED')
     if (route.who.kind === 'key') expectFailure(await send(row, input, board.token), 'UNAUTHENTICATED')
   })
 
   if (route.who.kind !== 'public') it('is open to an API key with the permission that it names, and to no other', async () => {
-    const allowed: readonly Permission[] = route.who.kind === 'key' ? route.who.permissions : route.who.kind === 'member' && route.who.permission ? [route.who.permission] : []
+    const allowed: readonly Permission[] = route.who.kind === 'key' ? route.who.permissions : (route.who.kind === 'member' || route.who.kind === 'super') && route.who.permission ? [route.who.permission] : []
     const others = permissions.filter(permission => !allowed.includes(permission))
-    expectFailure(await send(row, exampleOf(row, await sharedSeed()), await newKey(await sharedSeed(), others)), 'INSUFFICIENT_PERMISSIONS')
+    expectFailure(await send(row, exampleOf(row, await sharedSeed()), await newKey(await sharedSeed(), others), board, route.who.kind === 'local' ? farAway : {}), 'INSUFFICIENT_PERMISSIONS')
     for (const permission of allowed) {
       const fresh = await seedFor(row)
       const reply = await send(row, exampleOf(row, fresh), await newKey(fresh, [permission]))
@@ -238,7 +240,9 @@ async function newSeed(on: TestBoard): Promise<Seed> {
   return fresh
 }
 
-const newKey = async ({ projectId }: Seed, allowed: readonly Permission[]): Promise<string> => (await board.client.keys.create({ name: 'Some', scope: 'project', projectId, permissions: [...allowed] })).key
+/** A key of the project, or of the server where a permission is about it. */
+const newKey = async ({ projectId }: Seed, allowed: readonly Permission[]): Promise<string> =>
+  (await board.client.keys.create({ name: 'Some', permissions: [...allowed], ...(allowed.some(isAboutServer) ? { scope: 'server' } : { scope: 'project', projectId }) })).key
 
 interface ToldEvent { type: EventType; data: unknown }
 

@@ -15,7 +15,7 @@ export const examples = (seed: Seed): Examples => {
   const { projectId, boardId, otherBoardId, columnId, activeColumnId, doneColumnId, emptyColumnId, cardId, archivedCardId, deletedCardId, attachmentId, keyId, templateId, organizationId, credentialId, grantId, sessionId, memberId, strangerEmail, invitedEmail } = seed
   const card = { projectId, cardId }
   return {
-    server: { health: {}, ready: {}, home: {}, openapi: {}, docs: {}, socket: {} },
+    server: { health: {}, ready: {}, metrics: {}, home: {}, openapi: {}, docs: {}, socket: {} },
     auth: {
       status: {}, setup: { email: 'ada@example.org', password: 'correct horse', displayName: 'Ada' }, login: { email: 'ada@example.org', password: 'correct horse' },
       register: { email: 'bob@example.org', password: 'battery staple' }, logout: {}, getSettings: {}, setSettings: { enabled: true, registrationEnabled: true }, me: {},

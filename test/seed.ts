@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { permissions } from '../src/contract/route.ts'
+import { projectPermissions } from '../src/contract/route.ts'
 import { insertCredential, setAuthorization } from '../src/store/credentials.ts'
 import { insertSession, updateSession } from '../src/store/sessions.ts'
 import { insertUser } from '../src/store/users.ts'
@@ -69,7 +69,7 @@ export async function seed(board: TestBoard, token = board.token): Promise<Seed>
   const [columnId, activeColumnId, doneColumnId] = columns.map(({ id }) => id) as [string, string, string]
   const { boardId } = columns[0]!
   const [{ id: otherBoardId }, { id: keyId, key: apiKey }, { id: credentialId }, grantId, people] = await Promise.all([
-    client.boards.create({ projectId, name: 'Other' }), client.keys.create({ name: 'Seeded', scope: 'project', projectId, permissions: [...permissions] }),
+    client.boards.create({ projectId, name: 'Other' }), client.keys.create({ name: 'Seeded', scope: 'project', projectId, permissions: [...projectPermissions] }),
     client.credentials.create({ name: 'Seeded', provider: 'custom', baseUrl: 'http://127.0.0.1:1', apiKey: 'sk-seeded-0123456789' }), expiredGrant(board, Number((await client.auth.me()).id)),
     seedPeople(board, token, projectId, organizationId),
   ])

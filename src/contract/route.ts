@@ -9,7 +9,9 @@ export const externalPermissions = ['cards.read', 'cards.create', 'pipelines.tri
 export const clientPermissions = ['projects.read', 'boards.read', 'boards.write', 'cards.update', 'cards.delete', 'agents.run', 'agents.read', 'exports.read'] as const
 /** Permissions about the whole server, for keys of server scope that belong to a super_admin. */
 export const serverPermissions = ['backups.create', 'backups.read'] as const
-export const permissions = [...externalPermissions, ...clientPermissions, ...serverPermissions] as const
+/** What a key of any scope may hold. */
+export const projectPermissions = [...externalPermissions, ...clientPermissions] as const
+export const permissions = [...projectPermissions, ...serverPermissions] as const
 export type Permission = (typeof permissions)[number]
 
 export type ProjectRole = 'viewer' | 'member' | 'admin'
