@@ -25,6 +25,11 @@ export interface Database extends Reader {
    * @throws Problem DATABASE_BUSY, DISK_FULL, SHUTTING_DOWN
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
+  /**
+   * Gives `work` a reader that sees one state of the database however long it takes, while others go on writing. What is
+   * written meanwhile stays in the log of the database until then, so `work` waits for nobody outside.
+   */
+  snapshot<T>(work: (reader: Reader) => Promise<T>): Promise<T>
   close(): Promise<void>
 }
 

@@ -21,6 +21,7 @@ export function openEmbedded({ path, clock }: DatabaseOptions): Database {
   reader.exec('PRAGMA query_only = ON')
   const queue: Job[] = []
   let draining: Promise<void> | undefined
+  const snapshots = new Set<Promise<unknown>>()
   let closing = false
 
   const drain = async () => {
@@ -36,12 +37,36 @@ export function openEmbedded({ path, clock }: DatabaseOptions): Database {
       queue.push({ work, resolve: resolve as (result: unknown) => void, reject })
       draining ??= drain()
     }),
+    snapshot: async work => {
+      if (closing) throw new Problem('SHUTTING_DOWN')
+      const snapshot = readSnapshot(path, () => closing, work)
+      snapshots.add(snapshot)
+      return snapshot.finally(() => snapshots.delete(snapshot))
+    },
     close: async () => {
       closing = true
+      await Promise.allSettled(snapshots)
       await draining
       reader.close()
       writer.close()
     },
+  }
+}
+
+/** A connection of its own in one read transaction, which its first query begins. It ends early when the database closes. */
+async function readSnapshot<T>(path: string, isClosing: () => boolean, work: (reader: Reader) => Promise<T>): Promise<T> {
+  const connection = openConnection(path)
+  const unlessClosing = <R>(read: () => Promise<R>) => {
+    if (isClosing()) throw new Problem('SHUTTING_DOWN')
+    return read()
+  }
+  try {
+    connection.exec('PRAGMA query_only = ON')
+    connection.exec('BEGIN')
+    await connection.get('SELECT 1 FROM sqlite_schema LIMIT 1')
+    return await work({ get: async (sql, args) => unlessClosing(() => connection.get(sql, args)), all: async (sql, args) => unlessClosing(() => connection.all(sql, args)) })
+  } finally {
+    connection.close()
   }
 }
 

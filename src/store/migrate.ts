@@ -1,10 +1,12 @@
+import LibsqlDatabase from 'libsql'
 import type { Database } from './database.ts'
 import initial from './migrations/0001-initial.ts'
 import people from './migrations/0002-people.ts'
 import agents from './migrations/0003-agents.ts'
+import imports from './migrations/0005-imports.ts'
 
 /** Every migration in order. A migration that has been released is never changed. */
-const migrations = [initial, people, agents]
+const migrations = [initial, people, agents, imports]
 
 /** The version that this program's migrations lead to. */
 export const schemaVersion = migrations.length
@@ -21,6 +23,17 @@ export async function migrate(database: Database): Promise<void> {
       for (const statement of statementsOf(migrations[version]!)) await tx.run(statement)
       await tx.run(`PRAGMA user_version = ${version + 1}`)
     })
+  }
+}
+
+/** The tables, indexes and triggers that a database of this version has, in order of type and name; of triggers with what they do. */
+export function objectsOf(version: number): Array<{ type: string; name: string; body: string }> {
+  const database = new LibsqlDatabase(':memory:')
+  try {
+    for (const migration of migrations.slice(0, version)) database.exec(migration)
+    return database.prepare(`SELECT type, name, CASE type WHEN 'trigger' THEN sql ELSE '' END AS body FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY type, name`).all([]) as Array<{ type: string; name: string; body: string }>
+  } finally {
+    database.close()
   }
 }
 
