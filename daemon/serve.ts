@@ -5,11 +5,13 @@ import type { Server as HttpServer } from 'node:http'
 import { join } from 'node:path'
 import { createApp, type App } from '../src/app.ts'
 import { makePrivateFolder } from '../src/config/folders.ts'
+import { causeOf, from } from '../src/config/log.ts'
 import { runtimeFile, type Runtime } from '../src/config/paths.ts'
 import { isLoopbackHost, reachable, type ServerConfig } from '../src/config/server.ts'
 import { version } from '../src/config/version.ts'
 import { Problem } from '../src/contract/errors.ts'
 import { isOpen, requireClosedDoor } from '../src/identity/authSettings.ts'
+import { openLogs } from '../src/logs/logs.ts'
 import { takeLock } from '../src/store/lock.ts'
 import { createHttp } from './http.ts'
 import type { Log } from './log.ts'
@@ -32,29 +34,33 @@ export interface RunningServer {
 
 /**
  * Starts a server on its data folder and leaves `daemon.json` there.
+ * @param terminal where the log goes beside the data folder
  * @throws Problem SERVER_ALREADY_RUNNING, CONFLICT when authentication is off but others could reach it, or the error of listening (EADDRINUSE, ...)
  */
-export async function startServer(config: ServerConfig, log: Log): Promise<RunningServer> {
+export async function startServer(config: ServerConfig, terminal: Log): Promise<RunningServer> {
   makePrivateFolder(config.dataDir)
   const unlock = takeLock(join(config.dataDir, 'board.lock'))
   if (!unlock) throw new Problem('SERVER_ALREADY_RUNNING', `Another server holds ${config.dataDir}${holder(config.dataDir)}.`)
   let app: App | undefined
+  const logs = openLogs(config, terminal)
   try {
-    app = await createApp(config)
+    app = await createApp(config, logs)
     await requireClosedDoor(app)
-    if (await isOpen(app)) log('warn', 'Authentication is switched off: everybody on this machine acts as super_admin.')
-    return await serveApp(app, log, unlock)
+    if (await isOpen(app)) logs.log('warn', 'Authentication is switched off: everybody on this machine acts as super_admin.')
+    return await serveApp(app, unlock)
   } catch (error) {
+    if (!(error instanceof Problem)) logs.log('error', 'The server could not start.', { cause: causeOf(error) })
     await app?.close()
+    await logs.close()
     unlock()
     throw error
   }
 }
 
-async function serveApp(app: App, log: Log, unlock: () => void): Promise<RunningServer> {
-  const { config } = app
-  const socket = createSocket(app, log)
-  const listener = await listen(toNodeHandler(createHttp(app, log)), {
+async function serveApp(app: App, unlock: () => void): Promise<RunningServer> {
+  const { config, logs: { log, close: closeLogs } } = app
+  const socket = createSocket(app, from(log, 'socket'))
+  const listener = await listen(toNodeHandler(createHttp(app, from(log, 'http'))), {
     hostname: config.host, port: { port: config.port, random: config.port === 0, ...noOtherPorts }, public: !isLoopbackHost(config.host),
     showURL: false, qr: false, autoClose: false, isProd: true, isTest: false, open: false, clipboard: false, ws: false,
   })
@@ -65,14 +71,18 @@ async function serveApp(app: App, log: Log, unlock: () => void): Promise<Running
   server.on('upgrade', socket.handleUpgrade)
   const { port } = server.address() as { port: number }
   const url = `http://${reachable(config.host)}:${port}`
-  const timetable = startTimetable(app, log)
-  app.supervisor.start(url, log)
+  const timetable = startTimetable(app, from(log, 'timetable'))
+  app.supervisor.start(url, from(log, 'agents'))
   leaveRuntime(config, { url, pid: process.pid, token: app.identity.localToken, version, startedAt: new Date().toISOString() })
+  log('info', 'The server has started.', { url, version, pid: process.pid, node: process.version })
   const stop = async () => {
+    log('info', 'The server stops.')
     rmSync(runtimeFile(config.dataDir), { force: true })
     const closed = new Promise(resolve => server.close(resolve))
     await Promise.all([timetable.stop(), app.supervisor.stop(), socket.close(), drain(server, closed)])
     await app.close()
+    log('info', 'The server has stopped.')
+    await closeLogs()
     unlock()
   }
   let stopping: Promise<void> | undefined

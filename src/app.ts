@@ -9,6 +9,8 @@ import { createDeviceGrants, type DeviceGrants } from './identity/deviceGrants.t
 import { createIdentity, type Identity } from './identity/identity.ts'
 import { createOidc, type Oidc } from './identity/oidc.ts'
 import { createSeal, type Seal } from './identity/seal.ts'
+import { readLogExport, targetOf } from './logs/exportSettings.ts'
+import type { Logs } from './logs/logs.ts'
 import { openDatabase, type Database } from './store/database.ts'
 import { migrate } from './store/migrate.ts'
 import { peerReader, type Peer } from './config/peer.ts'
@@ -16,6 +18,7 @@ import { peerReader, type Peer } from './config/peer.ts'
 /** The board, wired: what handlers are given. */
 export interface App {
   config: ServerConfig
+  logs: Logs
   db: Database
   outbox: Outbox
   identity: Identity
@@ -32,13 +35,14 @@ export interface App {
 }
 
 /** Opens the data folder, brings the database up to date and wires every part to those it needs. */
-export async function createApp(config: ServerConfig): Promise<App> {
+export async function createApp(config: ServerConfig, logs: Logs): Promise<App> {
   makePrivateFolder(config.dataDir)
   const seal = createSeal(config)
   const attachmentsDir = join(config.dataDir, 'attachments')
   makePrivateFolder(attachmentsDir)
   const db = openDatabase({ path: join(config.dataDir, 'board.db'), clock: config.clock })
   await migrate(db)
+  await exportLog({ db, seal, logs })
   const outbox = createOutbox(db)
   const identity = await createIdentity(config, db)
   const deviceGrants = createDeviceGrants({ config, db, seal })
@@ -47,7 +51,7 @@ export async function createApp(config: ServerConfig): Promise<App> {
   const supervisor = createSupervisor({ config, db, catalogue, deviceGrants, revocations: identity })
   await recover(db, supervisor)
   return {
-    config, db, outbox, identity, seal, deviceGrants, oidc, catalogue, supervisor, attachmentsDir, peerOf: peerReader(config),
+    config, logs, db, outbox, identity, seal, deviceGrants, oidc, catalogue, supervisor, attachmentsDir, peerOf: peerReader(config),
     close: async () => {
       await supervisor.stop()
       outbox.close()
@@ -55,5 +59,15 @@ export async function createApp(config: ServerConfig): Promise<App> {
       await deviceGrants.close()
       await db.close()
     },
+  }
+}
+
+/** Sends the log where the settings say. A header that cannot be opened keeps the export off, not the server. */
+async function exportLog({ db, seal, logs }: Pick<App, 'db' | 'seal' | 'logs'>): Promise<void> {
+  const settings = await readLogExport(db)
+  try {
+    logs.exporter.use(settings.enabled ? targetOf(seal, settings) : undefined)
+  } catch (error) {
+    logs.log('error', 'The log is not exported.', { cause: (error as Error).message })
   }
 }

@@ -11,7 +11,9 @@ import { cardsRoutes } from './cards.ts'
 import { columnsRoutes } from './columns.ts'
 import { credentialsRoutes } from './credentials.ts'
 import { externalRoutes } from './external.ts'
+import { filesystemRoutes } from './filesystem.ts'
 import { keysRoutes } from './keys.ts'
+import { logsRoutes } from './logs.ts'
 import { mcpRoutes } from './mcp.ts'
 import { membersRoutes } from './members.ts'
 import { oidcRoutes } from './oidc.ts'
@@ -28,5 +30,5 @@ import { usersRoutes } from './users.ts'
 export const handlers = (app: App): { [Resource in keyof Contract]: Handlers<Contract[Resource]> } => ({
   server: serverRoutes(app), auth: authRoutes(app), users: usersRoutes(app), keys: keysRoutes(app), organizations: organizationsRoutes(app), members: membersRoutes(app), projects: projectsRoutes(app), boards: boardsRoutes(app),
   columns: columnsRoutes(app), templates: templatesRoutes(app), cards: cardsRoutes(app), attachments: attachmentsRoutes(app), panelStates: panelStatesRoutes(app), settings: settingsRoutes(app), oidc: oidcRoutes(app), credentials: credentialsRoutes(app),
-  agents: { ...agentReads(app), ...agentWrites(app) }, preSessions: preSessionsRoutes(app), assistant: assistantRoutes(app), mcp: mcpRoutes(app), external: externalRoutes(app),
+  agents: { ...agentReads(app), ...agentWrites(app) }, preSessions: preSessionsRoutes(app), assistant: assistantRoutes(app), mcp: mcpRoutes(app), logs: logsRoutes(app), filesystem: filesystemRoutes(app), external: externalRoutes(app),
 })

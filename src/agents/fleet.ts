@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Log } from '../config/log.ts'
 import { end, type Agents, type Ending } from '../domain/sessions.ts'
 import type { Database, Transaction } from '../store/database.ts'
 import { listOpen, readSession, type OpenSession } from '../store/sessions.ts'
-import type { Log, SessionParts } from './parts.ts'
+import type { SessionParts } from './parts.ts'
 import { createQueue } from './queue.ts'
 import { startSession, type LiveSession } from './session.ts'
 

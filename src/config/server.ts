@@ -1,4 +1,4 @@
-import { availableParallelism } from 'node:os'
+import { availableParallelism, homedir } from 'node:os'
 import type { OauthClients } from './oauthClients.ts'
 
 /** How a server runs. Paths are absolute. */
@@ -21,6 +21,8 @@ export interface ServerConfig {
   oauthClients: OauthClients
   /** Folders below which a plain user may create projects while the server listens beyond loopback. */
   projectRoots: readonly string[]
+  /** The folder below which a super_admin may look around on the server's machine. */
+  browseRoot: string
   maxAttachmentBytes: number
   /** How many agents work at once; more wait in a queue. */
   agentSlots: number
@@ -31,7 +33,7 @@ export interface ServerConfig {
 }
 
 export const serverDefaults = {
-  host: '127.0.0.1', port: 4400, allowHosts: [], trustProxy: false, oauthClients: {}, projectRoots: [], maxAttachmentBytes: 50 * 1024 * 1024, agentSlots: 2 * availableParallelism(),
+  host: '127.0.0.1', port: 4400, allowHosts: [], trustProxy: false, oauthClients: {}, projectRoots: [], browseRoot: homedir(), maxAttachmentBytes: 50 * 1024 * 1024, agentSlots: 2 * availableParallelism(),
   externalRequestsPerMinute: 100, logLevel: 'warn', clock: () => new Date(),
 } satisfies Partial<ServerConfig>
 

@@ -12,7 +12,7 @@ const ListLogs = v.strictObject({ level: v.optional(LogLevel), search: v.optiona
 const HeaderName = v.pipe(v.string(), v.regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/, 'must be a header name'))
 const HeaderValue = v.pipe(text(0, 4096), v.regex(/^[\t\x20-\x7e]*$/, 'must be printable ASCII'))
 const Endpoint = v.nullable(v.pipe(text(1, 2000), v.url('must be a URL'), v.regex(/^https?:\/\//i, 'must begin with https:// or http://')))
-const Fields = { enabled: v.boolean(), endpoint: Endpoint, protocol: v.literal('otlp-http', 'must be otlp-http'), headers: v.pipe(v.record(HeaderName, HeaderValue), v.check(headers => Object.keys(headers).length <= 20, 'must have at most 20 headers')), minLevel: LogLevel }
+const Fields = { enabled: v.boolean(), endpoint: Endpoint, protocol: v.literal('otlp-http', 'must be otlp-http'), headers: v.pipe(v.record(HeaderName, HeaderValue), v.check(headers => Object.keys(headers).length <= 20, 'must have at most 20 headers')), minLevel: LogLevel, compression: v.picklist(['none', 'gzip'], 'must be none or gzip') }
 /** Where the log is sent, by OTLP over HTTP as JSON. Header values are sealed, and read back masked. */
 export const LogExport = v.object(Fields)
 

@@ -3,7 +3,7 @@ import { version } from '../config/version.ts'
 const timeLimitMs = 10_000
 const mostBytes = 256 * 1024
 
-export interface OutsideRequest { method?: 'GET' | 'POST'; headers?: Record<string, string>; body?: string; signal?: AbortSignal }
+export interface OutsideRequest { method?: 'GET' | 'POST'; headers?: Record<string, string>; body?: string | Uint8Array; signal?: AbortSignal }
 export interface OutsideAnswer { status: number; headers: Record<string, string>; text: string }
 
 /**
