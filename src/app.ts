@@ -3,12 +3,14 @@ import { join } from 'node:path'
 import { makePrivateFolder } from './config/folders.ts'
 import { createCatalogue, type Catalogue } from './agents/catalogue.ts'
 import { createSupervisor, recover, type Supervisor } from './agents/supervisor.ts'
+import { openBackups, type Backups } from './backups/backups.ts'
+import { from } from './config/log.ts'
 import type { ServerConfig } from './config/server.ts'
 import { createOutbox, type Outbox } from './events/outbox.ts'
 import { createDeviceGrants, type DeviceGrants } from './identity/deviceGrants.ts'
 import { createIdentity, type Identity } from './identity/identity.ts'
 import { createOidc, type Oidc } from './identity/oidc.ts'
-import { createSeal, type Seal } from './identity/seal.ts'
+import { createSeal, sealingKeyOf, type Seal } from './identity/seal.ts'
 import { readLogExport, targetOf } from './logs/exportSettings.ts'
 import type { Logs } from './logs/logs.ts'
 import { openDatabase, type Database } from './store/database.ts'
@@ -28,6 +30,7 @@ export interface App {
   catalogue: Catalogue
   /** Runs the agents; what cards ask of it, too. */
   supervisor: Supervisor
+  backups: Backups
   /** Where attachments are kept. */
   attachmentsDir: string
   peerOf(request: IncomingMessage): Peer
@@ -40,7 +43,8 @@ export async function createApp(config: ServerConfig, logs: Logs): Promise<App> 
   const seal = createSeal(config)
   const attachmentsDir = join(config.dataDir, 'attachments')
   makePrivateFolder(attachmentsDir)
-  const db = openDatabase({ path: join(config.dataDir, 'board.db'), clock: config.clock })
+  const databasePath = join(config.dataDir, 'board.db')
+  const db = openDatabase({ path: databasePath, clock: config.clock })
   await migrate(db)
   await exportLog({ db, seal, logs })
   const outbox = createOutbox(db)
@@ -50,10 +54,11 @@ export async function createApp(config: ServerConfig, logs: Logs): Promise<App> 
   const catalogue = createCatalogue(config.dataDir)
   const supervisor = createSupervisor({ config, db, catalogue, deviceGrants, revocations: identity })
   await recover(db, supervisor)
+  const backups = await openBackups({ dataDir: config.dataDir, source: { databasePath, attachmentsDir, sealingKey: () => sealingKeyOf(config) }, clock: config.clock, log: from(logs.log, 'backups') })
   return {
-    config, logs, db, outbox, identity, seal, deviceGrants, oidc, catalogue, supervisor, attachmentsDir, peerOf: peerReader(config),
+    config, logs, db, outbox, identity, seal, deviceGrants, oidc, catalogue, supervisor, backups, attachmentsDir, peerOf: peerReader(config),
     close: async () => {
-      await supervisor.stop()
+      await Promise.all([supervisor.stop(), backups.close()])
       outbox.close()
       identity.close()
       await deviceGrants.close()

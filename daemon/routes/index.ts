@@ -6,6 +6,7 @@ import { agentWrites } from './agentWrites.ts'
 import { assistantRoutes } from './assistant.ts'
 import { attachmentsRoutes } from './attachments.ts'
 import { authRoutes } from './auth.ts'
+import { backupsRoutes } from './backups.ts'
 import { boardsRoutes } from './boards.ts'
 import { cardsRoutes } from './cards.ts'
 import { columnsRoutes } from './columns.ts'
@@ -30,5 +31,5 @@ import { usersRoutes } from './users.ts'
 export const handlers = (app: App): { [Resource in keyof Contract]: Handlers<Contract[Resource]> } => ({
   server: serverRoutes(app), auth: authRoutes(app), users: usersRoutes(app), keys: keysRoutes(app), organizations: organizationsRoutes(app), members: membersRoutes(app), projects: projectsRoutes(app), boards: boardsRoutes(app),
   columns: columnsRoutes(app), templates: templatesRoutes(app), cards: cardsRoutes(app), attachments: attachmentsRoutes(app), panelStates: panelStatesRoutes(app), settings: settingsRoutes(app), oidc: oidcRoutes(app), credentials: credentialsRoutes(app),
-  agents: { ...agentReads(app), ...agentWrites(app) }, preSessions: preSessionsRoutes(app), assistant: assistantRoutes(app), mcp: mcpRoutes(app), logs: logsRoutes(app), filesystem: filesystemRoutes(app), external: externalRoutes(app),
+  agents: { ...agentReads(app), ...agentWrites(app) }, preSessions: preSessionsRoutes(app), assistant: assistantRoutes(app), mcp: mcpRoutes(app), backups: backupsRoutes(app), logs: logsRoutes(app), filesystem: filesystemRoutes(app), external: externalRoutes(app),
 })

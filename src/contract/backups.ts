@@ -2,8 +2,12 @@ import * as v from 'valibot'
 import { Count, Time } from './fields.ts'
 import { del, get, post, superAdmin, superAdminOr } from './route.ts'
 
+/** Why there is a backup: somebody asked for it, the timetable, a restore that kept what it replaced, or it was uploaded. */
+export const BackupOrigin = v.picklist(['request', 'timetable', 'restore', 'upload'])
+export type BackupOrigin = v.InferOutput<typeof BackupOrigin>
 /** `sha256` is that of the whole file; `verified` whether its parts were opened and held their hashes after it was written. */
-export const Backup = v.object({ filename: v.string(), size: Count, createdAt: Time, sha256: v.string(), verified: v.boolean(), withKey: v.boolean(), version: v.string() })
+export const Backup = v.object({ filename: v.string(), size: Count, createdAt: Time, sha256: v.string(), verified: v.boolean(), withKey: v.boolean(), version: v.string(), origin: BackupOrigin })
+export type Backup = v.InferOutput<typeof Backup>
 const Restored = v.object({ filename: v.string(), keptAs: v.string() })
 
 export const backups = {

@@ -46,6 +46,7 @@ export function translate(error: unknown): unknown {
   const { code, message } = error as { code?: string; message?: string }
   if (code === 'SQLITE_CONSTRAINT_UNIQUE' || code === 'SQLITE_CONSTRAINT_PRIMARYKEY') return new UniqueViolation(message)
   if (code?.startsWith('SQLITE_BUSY') || code?.startsWith('SQLITE_LOCKED')) return new Problem('DATABASE_BUSY', undefined, { cause: error })
+  if (code === 'SQLITE_NOTADB' || code?.startsWith('SQLITE_CORRUPT')) return new Problem('DATABASE_DAMAGED', undefined, { cause: error, retryAfterSecs: 300 })
   if (code === 'SQLITE_FULL' || (code?.startsWith('SQLITE_IOERR') && /disk full|No space/i.test(message ?? ''))) return new Problem('DISK_FULL', undefined, { cause: error, retryAfterSecs: 30 })
   return error
 }

@@ -26,12 +26,15 @@ export async function migrate(database: Database): Promise<void> {
   }
 }
 
-/** The tables, indexes and triggers that a database of this version has, in order of type and name; of triggers with what they do. */
-export function objectsOf(version: number): Array<{ type: string; name: string; body: string }> {
+/** The tables, indexes and triggers of a database, of triggers with what they do. */
+export const objectsSql = `SELECT type, name, CASE type WHEN 'trigger' THEN sql ELSE '' END AS body FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY type, name`
+
+/** What `objectsSql` gives in a database of this version. */
+export function objectsOf(version: number): unknown[] {
   const database = new LibsqlDatabase(':memory:')
   try {
-    for (const migration of migrations.slice(0, version)) database.exec(migration)
-    return database.prepare(`SELECT type, name, CASE type WHEN 'trigger' THEN sql ELSE '' END AS body FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY type, name`).all([]) as Array<{ type: string; name: string; body: string }>
+    for (const migration of migrations.slice(0, version)) for (const statement of statementsOf(migration)) database.exec(statement)
+    return database.prepare(objectsSql).all([])
   } finally {
     database.close()
   }
