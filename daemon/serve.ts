@@ -13,6 +13,7 @@ import { Problem } from '../src/contract/errors.ts'
 import { isOpen, requireClosedDoor } from '../src/identity/authSettings.ts'
 import { openLogs } from '../src/logs/logs.ts'
 import { takeLock } from '../src/store/lock.ts'
+import { describeFigures } from './figures.ts'
 import { createHttp } from './http.ts'
 import type { Log } from './log.ts'
 import { createSocket } from './socket.ts'
@@ -60,7 +61,7 @@ export async function startServer(config: ServerConfig, terminal: Log): Promise<
 async function serveApp(app: App, unlock: () => void): Promise<RunningServer> {
   const { config, logs: { log, close: closeLogs } } = app
   const socket = createSocket(app, from(log, 'socket'))
-  const listener = await listen(toNodeHandler(createHttp(app, from(log, 'http'))), {
+  const listener = await listen(toNodeHandler(createHttp(app)), {
     hostname: config.host, port: { port: config.port, random: config.port === 0, ...noOtherPorts }, public: !isLoopbackHost(config.host),
     showURL: false, qr: false, autoClose: false, isProd: true, isTest: false, open: false, clipboard: false, ws: false,
   })
@@ -71,6 +72,7 @@ async function serveApp(app: App, unlock: () => void): Promise<RunningServer> {
   server.on('upgrade', socket.handleUpgrade)
   const { port } = server.address() as { port: number }
   const url = `http://${reachable(config.host)}:${port}`
+  describeFigures(app, socket.count)
   const timetable = startTimetable(app, from(log, 'timetable'))
   app.supervisor.start(url, from(log, 'agents'))
   leaveRuntime(config, { url, pid: process.pid, token: app.identity.localToken, version, startedAt: new Date().toISOString() })

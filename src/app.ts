@@ -13,6 +13,7 @@ import { createOidc, type Oidc } from './identity/oidc.ts'
 import { createSeal, sealingKeyOf, type Seal } from './identity/seal.ts'
 import { readLogExport, targetOf } from './logs/exportSettings.ts'
 import type { Logs } from './logs/logs.ts'
+import { createMetrics, type Metrics } from './metrics/metrics.ts'
 import { openDatabase, type Database } from './store/database.ts'
 import { migrate } from './store/migrate.ts'
 import { peerReader, type Peer } from './config/peer.ts'
@@ -28,6 +29,7 @@ export interface App {
   deviceGrants: DeviceGrants
   oidc: Oidc
   catalogue: Catalogue
+  metrics: Metrics
   /** Runs the agents; what cards ask of it, too. */
   supervisor: Supervisor
   backups: Backups
@@ -54,9 +56,10 @@ export async function createApp(config: ServerConfig, logs: Logs): Promise<App> 
   const catalogue = createCatalogue(config.dataDir)
   const supervisor = createSupervisor({ config, db, catalogue, deviceGrants, revocations: identity })
   await recover(db, supervisor)
+  const metrics = createMetrics()
   const backups = await openBackups({ dataDir: config.dataDir, source: { databasePath, attachmentsDir, sealingKey: () => sealingKeyOf(config) }, clock: config.clock, log: from(logs.log, 'backups') })
   return {
-    config, logs, db, outbox, identity, seal, deviceGrants, oidc, catalogue, supervisor, backups, attachmentsDir, peerOf: peerReader(config),
+    config, logs, db, outbox, identity, seal, deviceGrants, oidc, catalogue, metrics, supervisor, backups, attachmentsDir, peerOf: peerReader(config),
     close: async () => {
       await Promise.all([supervisor.stop(), backups.close()])
       outbox.close()
