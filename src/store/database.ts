@@ -22,7 +22,7 @@ export interface Transaction extends Reader {
 export interface Database extends Reader {
   /**
    * Runs `work` alone and commits it, synced to disk, before the promise resolves. What `work` throws undoes it.
-   * @throws Problem DATABASE_BUSY, DISK_FULL, SHUTTING_DOWN
+   * @throws Problem DATABASE_BUSY, DATABASE_DAMAGED, DISK_FULL, SHUTTING_DOWN
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
   /**
@@ -30,10 +30,13 @@ export interface Database extends Reader {
    * written meanwhile stays in the log of the database until then, so `work` waits for nobody outside.
    */
   snapshot<T>(work: (reader: Reader) => Promise<T>): Promise<T>
+  /** Has every write from now on be refused, because the file was found damaged. */
+  noteDamage(cause: unknown): void
   close(): Promise<void>
 }
 
-export interface DatabaseOptions { path: string; clock: () => Date }
+/** `onDamage` is called once, when the file turns out to be damaged. */
+export interface DatabaseOptions { path: string; clock: () => Date; onDamage?: (problem: Problem) => void }
 
 /** Opens the database that the configuration names. The only place that chooses an engine. */
 export const openDatabase = (options: DatabaseOptions): Database => openEmbedded(options)
@@ -47,6 +50,7 @@ export function translate(error: unknown): unknown {
   if (code === 'SQLITE_CONSTRAINT_UNIQUE' || code === 'SQLITE_CONSTRAINT_PRIMARYKEY') return new UniqueViolation(message)
   if (code?.startsWith('SQLITE_BUSY') || code?.startsWith('SQLITE_LOCKED')) return new Problem('DATABASE_BUSY', undefined, { cause: error })
   if (code === 'SQLITE_NOTADB' || code?.startsWith('SQLITE_CORRUPT')) return new Problem('DATABASE_DAMAGED', undefined, { cause: error, retryAfterSecs: 300 })
-  if (code === 'SQLITE_FULL' || (code?.startsWith('SQLITE_IOERR') && /disk full|No space/i.test(message ?? ''))) return new Problem('DISK_FULL', undefined, { cause: error, retryAfterSecs: 30 })
+  // A write that a quota or a limit of the process refuses is told like this; a disk that is full by itself is SQLITE_FULL.
+  if (code === 'SQLITE_FULL' || code === 'SQLITE_IOERR_WRITE' || code === 'SQLITE_IOERR_SHMSIZE') return new Problem('DISK_FULL', undefined, { cause: error, retryAfterSecs: 30 })
   return error
 }
