@@ -42,6 +42,7 @@ export const nouns: readonly Noun[] = [
   { name: 'mcp', summary: 'Give a program the board as tools (MCP)', group: 'Automate', load: () => import('./commands/mcp.ts') },
   { name: 'users', alias: 'user', summary: 'Manage the accounts of a server', group: 'Run a server', load: () => import('./commands/users.ts') },
   { name: 'serve', summary: 'Run a server', group: 'Run a server', load: () => import('./commands/serve.ts') },
+  { name: 'server', summary: 'Start, stop and install the server of this machine', group: 'Run a server', load: () => import('./commands/server.ts') },
   { name: 'completion', summary: 'Complete commands, columns and cards in your shell', group: 'Automate', load: () => import('./commands/completion.ts') },
   { name: 'version', summary: 'Show the version of this program and of Node', group: 'Run a server', load: () => import('./commands/version.ts') },
 ]

@@ -1,32 +1,27 @@
-import { toNodeHandler } from 'h3/node'
 import { listen } from 'listhen'
 import { rmSync, writeFileSync, renameSync, readFileSync } from 'node:fs'
 import type { Server as HttpServer } from 'node:http'
 import { join } from 'node:path'
-import { createApp, type App } from '../src/app.ts'
+import type { App } from '../src/app.ts'
 import { makePrivateFolder } from '../src/config/folders.ts'
-import { causeOf, from } from '../src/config/log.ts'
+import { causeOf } from '../src/config/log.ts'
 import { runtimeFile, type Runtime } from '../src/config/paths.ts'
 import { isLoopbackHost, reachable, type ServerConfig } from '../src/config/server.ts'
 import { version } from '../src/config/version.ts'
 import { Problem } from '../src/contract/errors.ts'
-import { isOpen, requireClosedDoor } from '../src/identity/authSettings.ts'
-import { openLogs } from '../src/logs/logs.ts'
+import { openLogs, type Logs } from '../src/logs/logs.ts'
 import { takeLock } from '../src/store/lock.ts'
-import { describeFigures } from './figures.ts'
-import { createHttp } from './http.ts'
 import type { Log } from './log.ts'
-import { createSocket } from './socket.ts'
-import { startTimetable } from './timetable.ts'
+import { drainMs, openServing, type Serving } from './serving.ts'
 
-const drainMs = 10_000
 /** Without this the listener would try ports that nobody asked for. Its types want pairs where its code takes nothing. */
 const noOtherPorts = { ports: [], portRange: [] as unknown as [number, number], alternativePortRange: [] as unknown as [number, number] }
 
 export interface RunningServer {
   /** Where it answers on this machine. */
   url: string
-  app: App
+  /** The board that answers now: a restore puts another in its place. */
+  readonly app: App
   /** How many clients listen for live events. */
   sockets(): number
   /** Takes no new work, lets what runs finish within 10 s, and lets go of the data folder. */
@@ -36,32 +31,29 @@ export interface RunningServer {
 /**
  * Starts a server on its data folder and leaves `daemon.json` there.
  * @param terminal where the log goes beside the data folder
+ * @param onOpen told of the board that answers, and of each that a restore puts in its place
  * @throws Problem SERVER_ALREADY_RUNNING, CONFLICT when authentication is off but others could reach it, or the error of listening (EADDRINUSE, ...)
  */
-export async function startServer(config: ServerConfig, terminal: Log): Promise<RunningServer> {
+export async function startServer(config: ServerConfig, terminal: Log, onOpen?: (app: App) => void): Promise<RunningServer> {
   makePrivateFolder(config.dataDir)
   const unlock = takeLock(join(config.dataDir, 'board.lock'))
   if (!unlock) throw new Problem('SERVER_ALREADY_RUNNING', `Another server holds ${config.dataDir}${holder(config.dataDir)}.`)
-  let app: App | undefined
+  let serving: Serving | undefined
   const logs = openLogs(config, terminal)
   try {
-    app = await createApp(config, logs)
-    await requireClosedDoor(app)
-    if (await isOpen(app)) logs.log('warn', 'Authentication is switched off: everybody on this machine acts as super_admin.')
-    return await serveApp(app, unlock)
+    serving = await openServing(config, logs, onOpen)
+    return await listenTo(serving, config, logs, unlock)
   } catch (error) {
     if (!(error instanceof Problem)) logs.log('error', 'The server could not start.', { cause: causeOf(error) })
-    await app?.close()
+    await serving?.close()
     await logs.close()
     unlock()
     throw error
   }
 }
 
-async function serveApp(app: App, unlock: () => void): Promise<RunningServer> {
-  const { config, logs: { log, close: closeLogs } } = app
-  const socket = createSocket(app, from(log, 'socket'))
-  const listener = await listen(toNodeHandler(createHttp(app)), {
+async function listenTo(serving: Serving, config: ServerConfig, { log, close: closeLogs }: Logs, unlock: () => void): Promise<RunningServer> {
+  const listener = await listen(serving.listen, {
     hostname: config.host, port: { port: config.port, random: config.port === 0, ...noOtherPorts }, public: !isLoopbackHost(config.host),
     showURL: false, qr: false, autoClose: false, isProd: true, isTest: false, open: false, clipboard: false, ws: false,
   })
@@ -69,26 +61,24 @@ async function serveApp(app: App, unlock: () => void): Promise<RunningServer> {
   server.headersTimeout = 10_000
   server.requestTimeout = 600_000
   server.keepAliveTimeout = 65_000
-  server.on('upgrade', socket.handleUpgrade)
+  server.on('upgrade', serving.handleUpgrade)
   const { port } = server.address() as { port: number }
   const url = `http://${reachable(config.host)}:${port}`
-  describeFigures(app, socket.count)
-  const timetable = startTimetable(app, from(log, 'timetable'))
-  app.supervisor.start(url, from(log, 'agents'))
-  leaveRuntime(config, { url, pid: process.pid, token: app.identity.localToken, version, startedAt: new Date().toISOString() })
+  serving.start(url)
+  leaveRuntime(config, { url, pid: process.pid, token: serving.app.identity.localToken, version, startedAt: new Date().toISOString() })
   log('info', 'The server has started.', { url, version, pid: process.pid, node: process.version })
   const stop = async () => {
     log('info', 'The server stops.')
     rmSync(runtimeFile(config.dataDir), { force: true })
     const closed = new Promise(resolve => server.close(resolve))
-    await Promise.all([timetable.stop(), app.supervisor.stop(), socket.close(), drain(server, closed)])
-    await app.close()
+    await Promise.all([serving.quiet(), drain(server, closed)])
+    await serving.close()
     log('info', 'The server has stopped.')
     await closeLogs()
     unlock()
   }
   let stopping: Promise<void> | undefined
-  return { url, app, sockets: socket.count, stop: () => stopping ??= stop() }
+  return { url, get app() { return serving.app }, sockets: serving.sockets, stop: () => stopping ??= stop() }
 }
 
 /** Closes idle connections as they become idle, and what is left after the time. */
@@ -100,6 +90,9 @@ async function drain(server: HttpServer, closed: Promise<unknown>): Promise<void
   clearInterval(idle)
   clearTimeout(force)
 }
+
+/** What stands behind `serve` on the command line. */
+const servedWith = (argv: readonly string[]): string[] => argv.includes('serve') ? argv.slice(argv.indexOf('serve') + 1) : []
 
 /** The file appears whole: written beside, then renamed. */
 function leaveRuntime(config: ServerConfig, runtime: Runtime): void {
