@@ -8,6 +8,7 @@ import type { Transaction } from '../src/store/database.ts'
 import { forgetAnswers } from '../src/store/idempotentAnswers.ts'
 import { forgetSignInTokens } from '../src/store/signInTokens.ts'
 import { purgeMessages } from '../src/store/transcripts.ts'
+import { removeUnfinished } from '../src/transfers/import.ts'
 import type { Log } from './log.ts'
 
 /** Something that the server does from time to time. */
@@ -35,6 +36,7 @@ export const jobs = (app: App): Job[] => [
       await repeat(signal, () => app.db.transaction(purgeDeletedCards))
     }
   } },
+  { name: 'delete what imports of an earlier server left unfinished', everySecs: daySecs, run: () => removeUnfinished(app.db, app.unfinishedImports) },
   { name: 'delete attachment files without a row', everySecs: hourSecs, run: async () => { await sweepAttachments(app) } },
 ]
 

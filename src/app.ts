@@ -1,11 +1,15 @@
+import { rmSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { makePrivateFolder } from './config/folders.ts'
 import { createCatalogue, type Catalogue } from './agents/catalogue.ts'
 import { createSupervisor, recover, type Supervisor } from './agents/supervisor.ts'
 import { openBackups, type Backups } from './backups/backups.ts'
+import type { Host } from './backups/restoring.ts'
+import { finishState } from './backups/swap.ts'
 import { from } from './config/log.ts'
 import type { ServerConfig } from './config/server.ts'
+import { Problem } from './contract/errors.ts'
 import { createOutbox, type Outbox } from './events/outbox.ts'
 import { createDeviceGrants, type DeviceGrants } from './identity/deviceGrants.ts'
 import { createIdentity, type Identity } from './identity/identity.ts'
@@ -15,6 +19,7 @@ import { readLogExport, targetOf } from './logs/exportSettings.ts'
 import type { Logs } from './logs/logs.ts'
 import { createMetrics, type Metrics } from './metrics/metrics.ts'
 import { openDatabase, type Database } from './store/database.ts'
+import { hiddenProjects } from './store/imports.ts'
 import { migrate } from './store/migrate.ts'
 import { peerReader, type Peer } from './config/peer.ts'
 
@@ -33,24 +38,36 @@ export interface App {
   /** Runs the agents; what cards ask of it, too. */
   supervisor: Supervisor
   backups: Backups
+  host: Host
   /** Where attachments are kept. */
   attachmentsDir: string
+  /** Where exports and imports are while they are under way. */
+  transfersDir: string
+  /** The projects of imports that an earlier server did not finish. */
+  unfinishedImports: readonly number[]
   peerOf(request: IncomingMessage): Peer
   close(): Promise<void>
 }
 
+/** What the board gets from whoever runs it, and from one that it takes the place of. */
+export interface Surroundings { host?: Host; localToken?: string }
+
 /** Opens the data folder, brings the database up to date and wires every part to those it needs. */
-export async function createApp(config: ServerConfig, logs: Logs): Promise<App> {
+export async function createApp(config: ServerConfig, logs: Logs, { host = nobody, localToken }: Surroundings = {}): Promise<App> {
   makePrivateFolder(config.dataDir)
+  await finishState(config.dataDir)
   const seal = createSeal(config)
   const attachmentsDir = join(config.dataDir, 'attachments')
   makePrivateFolder(attachmentsDir)
+  const transfersDir = join(config.dataDir, 'transfers')
+  rmSync(transfersDir, { recursive: true, force: true })
+  makePrivateFolder(transfersDir)
   const databasePath = join(config.dataDir, 'board.db')
   const db = openDatabase({ path: databasePath, clock: config.clock })
   await migrate(db)
   await exportLog({ db, seal, logs })
   const outbox = createOutbox(db)
-  const identity = await createIdentity(config, db)
+  const identity = await createIdentity(config, db, localToken)
   const deviceGrants = createDeviceGrants({ config, db, seal })
   const oidc = createOidc({ config, db, identity, seal })
   const catalogue = createCatalogue(config.dataDir)
@@ -59,7 +76,7 @@ export async function createApp(config: ServerConfig, logs: Logs): Promise<App> 
   const metrics = createMetrics()
   const backups = await openBackups({ dataDir: config.dataDir, source: { databasePath, attachmentsDir, sealingKey: () => sealingKeyOf(config) }, clock: config.clock, log: from(logs.log, 'backups') })
   return {
-    config, logs, db, outbox, identity, seal, deviceGrants, oidc, catalogue, metrics, supervisor, backups, attachmentsDir, peerOf: peerReader(config),
+    config, logs, db, outbox, identity, seal, deviceGrants, oidc, catalogue, metrics, supervisor, backups, host, attachmentsDir, transfersDir, unfinishedImports: await hiddenProjects(db), peerOf: peerReader(config),
     close: async () => {
       await Promise.all([supervisor.stop(), backups.close()])
       outbox.close()
@@ -69,6 +86,9 @@ export async function createApp(config: ServerConfig, logs: Logs): Promise<App> 
     },
   }
 }
+
+/** A board that nobody serves is not replaced while it is open. */
+const nobody: Host = { replace: () => Promise.reject(new Problem('CONFLICT', 'The board is not being served.')) }
 
 /** Sends the log where the settings say. A header that cannot be opened keeps the export off, not the server. */
 async function exportLog({ db, seal, logs }: Pick<App, 'db' | 'seal' | 'logs'>): Promise<void> {

@@ -9,7 +9,7 @@ const root = resolve(dirname(fileURLToPath(import.meta.url)), '..')
 const floors: Record<string, number> = {
   'src/contract': 1, 'src/config': 1, 'src/ids': 1,
   'src/client': 2, 'src/store': 2, 'src/events': 2, 'src/git': 2, 'src/process': 2, 'src/views': 2,
-  'src/domain': 3, 'src/identity': 3, 'cli': 3, 'src/agents': 4, 'src/backups': 4, 'src/logs': 4,
+  'src/domain': 3, 'src/identity': 3, 'cli': 3, 'src/agents': 4, 'src/transfers': 4, 'src/backups': 4, 'src/logs': 4,
   'src': 5, 'daemon': 6,
 }
 /** The command line is a client: it may know the contract, the client and the configuration. `serve` hands over to the daemon. */

@@ -25,11 +25,12 @@ import { projectsRoutes } from './projects.ts'
 import { serverRoutes } from './server.ts'
 import { settingsRoutes } from './settings.ts'
 import { templatesRoutes } from './templates.ts'
+import { transfersRoutes } from './transfers.ts'
 import { usersRoutes } from './users.ts'
 
 /** A handler for each row of the contract. */
 export const handlers = (app: App): { [Resource in keyof Contract]: Handlers<Contract[Resource]> } => ({
   server: serverRoutes(app), auth: authRoutes(app), users: usersRoutes(app), keys: keysRoutes(app), organizations: organizationsRoutes(app), members: membersRoutes(app), projects: projectsRoutes(app), boards: boardsRoutes(app),
-  columns: columnsRoutes(app), templates: templatesRoutes(app), cards: cardsRoutes(app), attachments: attachmentsRoutes(app), panelStates: panelStatesRoutes(app), settings: settingsRoutes(app), oidc: oidcRoutes(app), credentials: credentialsRoutes(app),
+  columns: columnsRoutes(app), templates: templatesRoutes(app), transfers: transfersRoutes(app), cards: cardsRoutes(app), attachments: attachmentsRoutes(app), panelStates: panelStatesRoutes(app), settings: settingsRoutes(app), oidc: oidcRoutes(app), credentials: credentialsRoutes(app),
   agents: { ...agentReads(app), ...agentWrites(app) }, preSessions: preSessionsRoutes(app), assistant: assistantRoutes(app), mcp: mcpRoutes(app), backups: backupsRoutes(app), logs: logsRoutes(app), filesystem: filesystemRoutes(app), external: externalRoutes(app),
 })

@@ -24,6 +24,8 @@ export interface ServerConfig {
   /** The folder below which a super_admin may look around on the server's machine. */
   browseRoot: string
   maxAttachmentBytes: number
+  /** How large a file may be that is imported. */
+  maxImportBytes: number
   /** How many agents work at once; more wait in a queue. */
   agentSlots: number
   /** Requests a minute and API key on external routes (specification "Limits"). */
@@ -33,7 +35,7 @@ export interface ServerConfig {
 }
 
 export const serverDefaults = {
-  host: '127.0.0.1', port: 4400, allowHosts: [], trustProxy: false, oauthClients: {}, projectRoots: [], browseRoot: homedir(), maxAttachmentBytes: 50 * 1024 * 1024, agentSlots: 2 * availableParallelism(),
+  host: '127.0.0.1', port: 4400, allowHosts: [], trustProxy: false, oauthClients: {}, projectRoots: [], browseRoot: homedir(), maxAttachmentBytes: 50 * 1024 * 1024, maxImportBytes: 256 * 1024 * 1024, agentSlots: 2 * availableParallelism(),
   externalRequestsPerMinute: 100, logLevel: 'warn', clock: () => new Date(),
 } satisfies Partial<ServerConfig>
 

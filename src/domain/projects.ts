@@ -105,7 +105,8 @@ const isWithin = (root: string, path: string) => {
   return way === '' || (!way.startsWith('..') && !isAbsolute(way))
 }
 
-async function requireOrganization(tx: Transaction, caller: Caller, organizationId: number | null): Promise<void> {
+/** Lets a caller pass who may have projects in an organization. @throws Problem ORGANIZATION_NOT_FOUND */
+export async function requireOrganization(tx: Reader, caller: Caller, organizationId: number | null): Promise<void> {
   if (organizationId === null) return
   const organization = await readOrganization(tx, caller.userId, organizationId)
   if (!organization || (organization.role === null && !isAdmin(caller))) throw new Problem('ORGANIZATION_NOT_FOUND')
