@@ -65,7 +65,7 @@ async function listenTo(serving: Serving, config: ServerConfig, { log, close: cl
   const { port } = server.address() as { port: number }
   const url = `http://${reachable(config.host)}:${port}`
   serving.start(url)
-  leaveRuntime(config, { url, pid: process.pid, token: serving.app.identity.localToken, version, startedAt: new Date().toISOString() })
+  leaveRuntime(config, { url, pid: process.pid, token: serving.app.identity.localToken, version, startedAt: new Date().toISOString(), args: servedWith(process.argv.slice(2)) })
   log('info', 'The server has started.', { url, version, pid: process.pid, node: process.version })
   const stop = async () => {
     log('info', 'The server stops.')

@@ -7,7 +7,9 @@ import { closeCodes, closePeer, Connection } from './connection.ts'
 import { Feed, type Source } from './feed.ts'
 import { handleMessage } from './messages.ts'
 
-const goodbye = 'The server is shutting down.'
+const goodbyes = { [closeCodes.goingAway]: 'The server is shutting down.', [closeCodes.restarting]: 'The server is putting a backup in place.' }
+/** What the server closes all sockets with. */
+export type Goodbye = keyof typeof goodbyes
 
 /** One client: its socket, what it follows, and what of its messages is done. */
 export interface Session { connection: Connection; feed: Feed; done: Promise<void> }
@@ -18,7 +20,7 @@ export class Sessions implements Iterable<Session> {
   readonly #db: Reader
   readonly #source: Source
   readonly #log: Log
-  #closing = false
+  #goodbye: Goodbye | undefined
 
   constructor(db: Reader, source: Source) {
     this.#db = db
@@ -31,7 +33,7 @@ export class Sessions implements Iterable<Session> {
   [Symbol.iterator](): MapIterator<Session> { return this.#byPeer.values() }
 
   open(peer: Peer, admission: Admission): void {
-    if (this.#closing) return void closePeer(peer, closeCodes.goingAway, goodbye)
+    if (this.#goodbye) return void closePeer(peer, this.#goodbye, goodbyes[this.#goodbye])
     if ('refusal' in admission) return void closePeer(peer, closeCodes.unauthenticated, admission.refusal)
     const connection = new Connection(peer, admission, this.#log)
     this.#byPeer.set(peer, { connection, feed: new Feed(connection, this.#source), done: Promise.resolve() })
@@ -71,8 +73,8 @@ export class Sessions implements Iterable<Session> {
   }
 
   /** Closes all sockets, and each that still opens. */
-  endAll(): void {
-    this.#closing = true
-    for (const { connection } of this) connection.end(closeCodes.goingAway, goodbye)
+  endAll(goodbye: Goodbye): void {
+    this.#goodbye = goodbye
+    for (const { connection } of this) connection.end(goodbye, goodbyes[goodbye])
   }
 }
