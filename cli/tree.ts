@@ -43,6 +43,7 @@ export const nouns: readonly Noun[] = [
   { name: 'users', alias: 'user', summary: 'Manage the accounts of a server', group: 'Run a server', load: () => import('./commands/users.ts') },
   { name: 'serve', summary: 'Run a server', group: 'Run a server', load: () => import('./commands/serve.ts') },
   { name: 'server', summary: 'Start, stop and install the server of this machine', group: 'Run a server', load: () => import('./commands/server.ts') },
+  { name: 'doctor', summary: 'Look for what is wrong, and say what to do', group: 'Run a server', load: () => import('./commands/doctor.ts') },
   { name: 'completion', summary: 'Complete commands, columns and cards in your shell', group: 'Automate', load: () => import('./commands/completion.ts') },
   { name: 'version', summary: 'Show the version of this program and of Node', group: 'Run a server', load: () => import('./commands/version.ts') },
 ]
