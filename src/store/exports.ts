@@ -33,7 +33,7 @@ export const exportedCardIds = async (db: Reader, boardId: number, after: number
 /** The cards with these ids, in their order. Steps whose column is gone are nobody's any more; a worktree stays where it is. */
 export const exportedCards = (db: Reader, ids: readonly number[]): Promise<ExportRow[]> => db.all(
   `SELECT c.id, json_object('id', c.id, 'columnId', c.column_id, 'kind', c.kind, 'position', ${placeSql}, 'title', c.title, 'prompt', c.prompt, 'labels', json(c.labels), 'groupId', c.group_id,
-    'pipeline', (SELECT json_group_array(json(j.value)) FROM json_each(c.pipeline) j JOIN columns l ON l.id = json_extract(j.value, '$.columnId') AND l.project_id = c.project_id),
+    'pipeline', (SELECT json_group_array(json(step)) FROM (SELECT j.value AS step FROM json_each(c.pipeline) j WHERE EXISTS (SELECT 1 FROM columns WHERE id = json_extract(j.value, '$.columnId') AND project_id = c.project_id) ORDER BY j.key)),
     'agent', c.agent, 'command', c.command, 'status', c.status, 'statusReason', c.status_reason, 'unread', ${flag('c.unread')}, 'deferred', ${flag('c.deferred')}, 'autoMode', ${flag('c.auto_mode')},
     'useWorktree', ${flag('c.use_worktree')}, 'gitBranch', c.git_branch, 'baseCommit', c.base_commit, 'lastAgentAction', json(c.last_agent_action), 'createdAt', c.created_at, 'updatedAt', c.updated_at,
     'startedAt', c.started_at, 'endedAt', c.ended_at, 'archivedAt', c.archived_at, 'version', c.version) AS json
