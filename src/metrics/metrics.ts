@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client'
 
 /** Where a figure stands in `/metrics`: its name in Prometheus's terms (`board_agents`), and what it says. */
-interface Described { name: string; help: string }
+export interface Described { name: string; help: string }
 export interface Gauge extends Described {
   /** Reads the figure when somebody asks for it, by the values of a label where it has one. */
   read(): Promise<number | Record<string, number>> | number | Record<string, number>
@@ -21,10 +21,11 @@ export interface Metrics {
   text(): Promise<{ contentType: string; text: string }>
 }
 
-const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+/** Upper bounds of the buckets, in seconds. */
+export const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-interface Tally { labels: string[]; buckets: number[]; count: number; sum: number }
-interface TimingRow extends Described { labels: readonly string[]; tallies: Map<string, Tally> }
+export interface Tally { labels: string[]; buckets: number[]; count: number; sum: number }
+export interface TimingRow extends Described { labels: readonly string[]; tallies: Map<string, Tally> }
 
 export function createMetrics(): Metrics {
   const gauges: Gauge[] = []
@@ -38,20 +39,10 @@ export function createMetrics(): Metrics {
       return { observe: (secs, ...values) => { tally(row, secs, values) } }
     },
     text: async () => {
-      const registry = await (writer ??= createWriter(timings, gauges))
+      const registry = await (writer ??= import('./writer.ts').then(({ createWriter }) => createWriter(timings, gauges)))
       return { contentType: registry.contentType, text: await registry.metrics() }
     },
   }
-}
-
-/** Everything is wired before the first request, so that the writer knows it all. */
-async function createWriter(timings: readonly TimingRow[], gauges: readonly Gauge[]): Promise<Registry> {
-  const { Registry, collectDefaultMetrics } = await import('prom-client')
-  const registry = new Registry()
-  collectDefaultMetrics({ register: registry })
-  for (const row of timings) registry.registerMetric(foreign({ ...row, type: 'histogram', get: async () => valuesOfTiming(row) }))
-  for (const gauge of gauges) registry.registerMetric(foreign({ ...gauge, type: gauge.counts ? 'counter' : 'gauge', get: () => valuesOfGauge(gauge) }))
-  return registry
 }
 
 function tally({ tallies }: TimingRow, secs: number, labels: string[]): void {
@@ -62,34 +53,4 @@ function tally({ tallies }: TimingRow, secs: number, labels: string[]): void {
   if (at >= 0) entry.buckets[at]!++
   entry.count++
   entry.sum += secs
-}
-
-type Values = Array<{ value: number; labels: Record<string, string | number>; metricName?: string }>
-
-function valuesOfTiming({ name, labels, tallies }: TimingRow): Values {
-  return [...tallies.values()].flatMap(entry => {
-    const own = Object.fromEntries(labels.map((label, at) => [label, entry.labels[at]!]))
-    let below = 0
-    const buckets = bounds.map((le, at) => ({ value: below += entry.buckets[at]!, labels: { ...own, le }, metricName: `${name}_bucket` }))
-    return [
-      ...buckets, { value: entry.count, labels: { ...own, le: '+Inf' }, metricName: `${name}_bucket` },
-      { value: entry.sum, labels: own, metricName: `${name}_sum` }, { value: entry.count, labels: own, metricName: `${name}_count` },
-    ]
-  })
-}
-
-/** A figure that cannot be read now is left out: the others are worth having. */
-async function valuesOfGauge({ read, label = 'kind' }: Gauge): Promise<Values> {
-  try {
-    const figures = await read()
-    if (typeof figures === 'number') return [{ value: figures, labels: {} }]
-    return Object.entries(figures).map(([kind, value]) => ({ value, labels: { [label]: kind } }))
-  } catch {
-    return []
-  }
-}
-
-/** The writer takes any object that knows its values; its types name its own classes only. */
-function foreign({ name, help, type, get }: Described & { type: string; get: () => Promise<Values> }): Parameters<Registry['registerMetric']>[0] {
-  return { name, get: async () => ({ name, help, type, values: await get(), aggregator: 'sum' }), reset() { /* Nothing is kept here. */ } } as unknown as Parameters<Registry['registerMetric']>[0]
 }
