@@ -3,6 +3,7 @@ import type { GenericSchema } from 'valibot'
 import { version } from '../src/config/version.ts'
 import { Attachment } from '../src/contract/attachments.ts'
 import { Me, SignedIn } from '../src/contract/auth.ts'
+import { Backup } from '../src/contract/backups.ts'
 import { Board } from '../src/contract/boards.ts'
 import { CardDetail, CardItem, Pipeline } from '../src/contract/cards.ts'
 import { Column } from '../src/contract/columns.ts'
@@ -30,7 +31,7 @@ export interface Document {
   components: { schemas: Record<string, Schema>; responses: Record<string, Answer>; securitySchemes: Record<string, object> }
 }
 
-const records = { Attachment, Me, SignedIn, Board, CardItem, Card: CardDetail, Pipeline, Column, ExternalBoard, ExternalCard, ExternalItem, ExternalStats, Key, NewKey, Organization, Project, Stats, Shortcuts, UserSettings, Template }
+const records = { Attachment, Backup, Me, SignedIn, Board, CardItem, Card: CardDetail, Pipeline, Column, ExternalBoard, ExternalCard, ExternalItem, ExternalStats, Key, NewKey, Organization, Project, Stats, Shortcuts, UserSettings, Template }
 const conversion = { target: 'draft-2020-12', errorMode: 'ignore' } satisfies ConversionConfig
 const outputs = { ...conversion, typeMode: 'output', overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}` } satisfies ConversionConfig
 
@@ -105,7 +106,7 @@ function security(who: Who): Operation['security'] {
 
 /** Routes that a version guards, and that an Idempotency-Key guards. */
 const honoursIfMatch = (resource: string, route: Route) => route.method === 'PATCH' && route.path.includes('{cardId}') && !route.path.endsWith('/auto-mode') && (resource === 'cards' || resource === 'external')
-const honoursIdempotencyKey = (resource: string, route: Route) => route.status === 201 && !['agents', 'auth', 'keys', 'users'].includes(resource)
+const honoursIdempotencyKey = (resource: string, route: Route) => route.status === 201 && !['agents', 'auth', 'backups', 'keys', 'users'].includes(resource)
 
 function parameters(resource: string, route: Route): Parameter[] {
   const path = paramsOf(route.path).map((name): Parameter => ({ name, in: 'path', required: true, schema: paramSchema(route, name) }))

@@ -57,22 +57,21 @@ export async function openServing(config: ServerConfig, logs: Logs, onOpen: (app
   }
   const replace = async <T>(request: IncomingMessage, keep: () => Promise<T>, swap: (kept: T) => Promise<void>): Promise<T> => {
     const { app, socket, timetable } = now
-    try {
-      await gate.narrow('reading', request, drainMs)
-      await Promise.all([timetable?.stop(), app.supervisor.stop()])
-      return await keep().then(async kept => {
-        await Promise.all([gate.narrow('closed', request, drainMs), socket.close(closeCodes.restarting)])
-        await app.close()
-        await swap(kept)
-        return kept
-      })
-    } finally {
-      await socket.close(closeCodes.restarting)
-      await app.close()
-      now = await open(config, logs, host, app.identity.localToken)
-      start()
-      gate.widen()
-    }
+    await gate.narrow('reading', request, drainMs)
+    await Promise.all([timetable?.stop(), app.supervisor.stop()])
+    const kept = await outcomeOf(keep)
+    await Promise.all([gate.narrow('closed', request, drainMs), socket.close(closeCodes.restarting)])
+    await app.close()
+    const swapped = 'error' in kept ? kept : await outcomeOf(() => swap(kept.value))
+    now = await open(config, logs, host, app.identity.localToken).catch((error: unknown) => {
+      logs.log('error', 'The board could not be opened again. Restart the server.', { cause: causeOf(error) })
+      throw error
+    })
+    start()
+    gate.widen()
+    if ('error' in kept) throw kept.error
+    if ('error' in swapped) throw swapped.error
+    return kept.value
   }
   return {
     get app() { return now.app },
@@ -92,6 +91,8 @@ export async function openServing(config: ServerConfig, logs: Logs, onOpen: (app
     close: () => now.app.close(),
   }
 }
+
+const outcomeOf = <T>(work: () => Promise<T>): Promise<{ value: T } | { error: unknown }> => work().then(value => ({ value }), (error: unknown) => ({ error }))
 
 async function open(config: ServerConfig, logs: Logs, host: Host, localToken?: string): Promise<Open> {
   const app = await createApp(config, logs, { host, localToken })

@@ -77,6 +77,7 @@ export const supplies: Record<string, (sending: Sending) => Promise<Input & { to
     await sending.place.client.cards.attachWorktree({ projectId: sending.place.projectId, cardId, path: sending.place.worktree })
     return { cardId }
   },
+  'backups.download': newBackup, 'backups.delete': newBackup,
   'preSessions.accept': newPreSession, 'preSessions.cancel': newPreSession,
   'panelStates.delete': async sending => {
     const { cardId } = await newCard(sending)
@@ -91,6 +92,7 @@ export const supplies: Record<string, (sending: Sending) => Promise<Input & { to
 
 /** What is answered to a request that is let in and cannot do what it is for. */
 export const landings: Record<string, ErrorCode> = {
+  'backups.upload': 'INVALID_BACKUP', 'backups.restore': 'BACKUP_NOT_FOUND',
   'auth.setup': 'SETUP_ALREADY_DONE', 'auth.logout local': 'CONFLICT', 'oidc.test': 'OIDC_NOT_CONFIGURED', 'oidc.login': 'OIDC_NOT_CONFIGURED', 'oidc.callback': 'OIDC_SIGN_IN_UNKNOWN', 'oidc.exchange': 'INVALID_CREDENTIALS',
   'credentials.initOauth': 'PROVIDER_UNAVAILABLE', 'credentials.oauthStatus': 'CONFLICT', 'organizations.delete': 'ORGANIZATION_HAS_PROJECTS',
   'external.cancelAgent': 'AGENT_NOT_RUNNING', 'agents.cancel': 'AGENT_NOT_RUNNING', 'agents.relay': 'AGENT_NOT_RUNNING', 'agents.approvePlan': 'NOTHING_TO_APPROVE', 'agents.approveAuto': 'NOTHING_TO_APPROVE', 'agents.merge': 'CONFLICT',
@@ -112,6 +114,8 @@ async function newKey({ person }: Sending) { return { id: (await person.client.k
 async function ownCredential({ person }: Sending) { return { id: person.own.credentialId } }
 async function newColumn({ place: { client, projectId, otherBoardId: boardId } }: Sending) { return { columnId: (await client.columns.create({ projectId, boardId, name: 'Brief', columnType: 'backlog' })).id } }
 async function newCard({ place: { client, projectId } }: Sending) { return { cardId: (await client.cards.create({ projectId, title: 'Brief', deferred: true })).id } }
+
+async function newBackup({ world }: Sending) { return { filename: (await world.board.client.backups.create()).filename } }
 
 async function newPreSession(sending: Sending) {
   const { cardId } = await newCard(sending)

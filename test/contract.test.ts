@@ -15,8 +15,11 @@ const ada = { email: 'ada@example.org', password: 'correct horse' }
 /** Rows that a board whose agents get no slot, or a plain request, cannot answer with success. */
 const refusals: Record<string, ErrorCode> = {
   'agents.relay': 'AGENT_NOT_RUNNING', 'agents.approvePlan': 'NOTHING_TO_APPROVE', 'server.socket': 'NOT_FOUND', 'credentials.initOauth': 'PROVIDER_UNAVAILABLE',
-  'oidc.test': 'OIDC_NOT_CONFIGURED', 'oidc.login': 'OIDC_NOT_CONFIGURED', 'oidc.callback': 'OIDC_SIGN_IN_UNKNOWN', 'oidc.exchange': 'INVALID_CREDENTIALS',
+  'backups.upload': 'INVALID_BACKUP', 'oidc.test': 'OIDC_NOT_CONFIGURED', 'oidc.login': 'OIDC_NOT_CONFIGURED', 'oidc.callback': 'OIDC_SIGN_IN_UNKNOWN', 'oidc.exchange': 'INVALID_CREDENTIALS',
 }
+
+/** Rows that change the whole server, so that each has one of its own. */
+const changesTheServer = ['auth.setup', 'backups.restore']
 
 let board: TestBoard
 const ranks = ['viewer', 'member', 'admin'] as const
@@ -129,7 +132,7 @@ describe.each(rows)('$name', row => {
   const { name, route } = row
 
   it('answers its example as the contract says, and tells of it', async () => {
-    const on = name === 'auth.setup' ? await start() : board
+    const on = changesTheServer.includes(name) ? await start() : board
     const fresh = await seedFor(row, on)
     const input = exampleOf(row, fresh)
     if (name === 'projects.reorder') input.ids = (await on.client.projects.list()).map(({ id }) => id)
@@ -175,7 +178,7 @@ describe.each(rows)('$name', row => {
   })
 
   it('refuses nothing and nonsense in the error envelope', async () => {
-    const fresh = await seedFor(row)
+    const fresh = await (changesTheServer.includes(name) ? sharedSeed() : seedFor(row))
     const params = paramsOf(route.path)
     const { path } = requestOf(route, exampleOf(row, fresh))
     const token = tokenFor(row, fresh)
@@ -227,8 +230,7 @@ let shared: Promise<Seed> | undefined
 /** For requests that change nothing. */
 const sharedSeed = (): Promise<Seed> => shared ??= newSeed(board)
 const seedFor = async ({ name, route }: Row, on = board): Promise<Seed> => {
-  if (on === board && (route.method === 'GET' || paramsOf(route.path).length === 0)) return sharedSeed()
-  const fresh = await newSeed(on)
+  const fresh = on === board && (route.method === 'GET' || paramsOf(route.path).length === 0) ? { ...await sharedSeed() } : await newSeed(on)
   await preparations[name]?.(on, fresh)
   return fresh
 }

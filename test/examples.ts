@@ -74,6 +74,7 @@ export const examples = (seed: Seed): Examples => {
       start: { projectId, cardId }, send: { projectId, sessionId, content: 'In Rust' }, accept: { projectId, sessionId }, cancel: { projectId, sessionId }, messages: { projectId, sessionId },
     },
     assistant: { get: { projectId }, send: { projectId, content: 'What is left to do?' } },
+    backups: { create: { withKey: false }, list: {}, upload: {}, download: { filename: seed.backup }, delete: { filename: seed.backup }, restore: { filename: seed.backup } },
     mcp: { call: { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} } },
     external: {
       boards: { projectId }, list: { projectId, columnId: Number(columnId), status: 'idle', label: 'x', limit: 10, cursor: 0 }, create: { projectId, title: 'Made outside', prompt: 'p', columnId: Number(columnId), useWorktree: false }, get: card, stats: { projectId },

@@ -36,6 +36,8 @@ export interface Seed {
   grantId: string
   /** A pre-session of the card whose agent waits for an answer. */
   sessionId: string
+  /** The filename of a backup, which is not there before it was prepared. */
+  backup: string
   /** An account that belongs to the project and to the organization; empty on a board without users. */
   memberId: string
   /** The address of an account that belongs to neither, and one without an account that is invited to the project. */
@@ -85,7 +87,7 @@ export async function seed(board: TestBoard, token = board.token): Promise<Seed>
   ])
   return {
     token, apiKey, path, worktree, projectId, boardId, otherBoardId, columnId, activeColumnId, doneColumnId, emptyColumnId, cardId,
-    archivedCardId: archived.id, deletedCardId: deleted.id, attachmentId: attachment.body.data.id, keyId, templateId, organizationId, credentialId, grantId, sessionId: await refined(board, { projectId, cardId }), ...people,
+    archivedCardId: archived.id, deletedCardId: deleted.id, attachmentId: attachment.body.data.id, keyId, templateId, organizationId, credentialId, grantId, backup: 'board-2026-01-01T00-00-00.000Z.tar.gz', sessionId: await refined(board, { projectId, cardId }), ...people,
   }
 }
 
