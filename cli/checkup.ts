@@ -17,7 +17,7 @@ export interface Finding {
   /** Mends it, and says what it did. */
   fix?: () => string
 }
-export interface CheckupOptions { version: string; connection?: Connection; findDamage(path: string): Promise<string | undefined> }
+export interface CheckupOptions { version: string; connection?: Connection; /** The connection is that of the server of this machine, which may be gone. */ isLocal: boolean; findDamage(path: string): Promise<string | undefined> }
 
 const leastNode = [20, 19] as const
 const leastGit = [2, 38] as const
@@ -28,7 +28,7 @@ const usualPort = 4400
 /** Looks at everything that a board on this machine, or the server that it is a client of, may lack. */
 export async function checkUp(options: CheckupOptions): Promise<Finding[]> {
   const local = await findLocalServer()
-  const findings = [node(), await git(), ...await folder(local), ...await database(local, options), await port(local), ...await server(options)]
+  const findings = [node(), await git(), ...await folder(local), ...await database(local, options), await port(local), ...await server(options.isLocal && local.state !== 'running' ? { ...options, connection: undefined } : options)]
   return findings
 }
 
