@@ -5,6 +5,7 @@ import { makePrivateFolder } from './config/folders.ts'
 import { createCatalogue, type Catalogue } from './agents/catalogue.ts'
 import { createSupervisor, recover, type Supervisor } from './agents/supervisor.ts'
 import { openBackups, type Backups } from './backups/backups.ts'
+import { openData } from './backups/opening.ts'
 import type { Host } from './backups/restoring.ts'
 import { finishState } from './backups/swap.ts'
 import { from } from './config/log.ts'
@@ -18,9 +19,8 @@ import { createSeal, sealingKeyOf, type Seal } from './identity/seal.ts'
 import { readLogExport, targetOf } from './logs/exportSettings.ts'
 import type { Logs } from './logs/logs.ts'
 import { createMetrics, type Metrics } from './metrics/metrics.ts'
-import { openDatabase, type Database } from './store/database.ts'
+import type { Database } from './store/database.ts'
 import { hiddenProjects } from './store/imports.ts'
-import { migrate } from './store/migrate.ts'
 import { peerReader, type Peer } from './config/peer.ts'
 
 /** The board, wired: what handlers are given. */
@@ -63,8 +63,7 @@ export async function createApp(config: ServerConfig, logs: Logs, { host = nobod
   rmSync(transfersDir, { recursive: true, force: true })
   makePrivateFolder(transfersDir)
   const databasePath = join(config.dataDir, 'board.db')
-  const db = openDatabase({ path: databasePath, clock: config.clock })
-  await migrate(db)
+  const db = await openData(config, from(logs.log, 'database'))
   await exportLog({ db, seal, logs })
   const outbox = createOutbox(db)
   const identity = await createIdentity(config, db, localToken)

@@ -39,10 +39,13 @@ export async function examineDatabase(path: string, signal?: AbortSignal): Promi
   return { schemaVersion: version, files: files as unknown as NamedFile[] }
 }
 
-/** Whether the file's pages hold, without looking into indexes: a few times faster. Tells what is wrong, or undefined. */
-export async function findDamage(path: string, signal?: AbortSignal): Promise<string | undefined> {
-  const [rows] = await runAside(path, [{ sql: 'PRAGMA quick_check(1)' }], signal)
-  const verdict = String(rows![0]?.quick_check)
+/** What is wrong with the pages of a database file, and with its indexes if that is asked for, which takes longer; undefined for nothing. */
+export async function findDamage(path: string, withIndexes = false, signal?: AbortSignal): Promise<string | undefined> {
+  const check = withIndexes ? 'integrity_check' : 'quick_check'
+  const verdict = await runAside(path, [{ sql: `PRAGMA ${check}(1)` }], signal).then(([rows]) => String(rows![0]?.[check]), (error: { code?: string; message: string }) => {
+    if (isDamage(error)) return error.message
+    throw error
+  })
   return verdict === 'ok' ? undefined : verdict
 }
 
@@ -56,6 +59,7 @@ async function requireBoard(path: string, signal?: AbortSignal): Promise<number>
 }
 
 const look = (path: string, statements: Parameters<typeof runAside>[1], signal?: AbortSignal) => runAside(path, statements, signal).catch((error: { code?: string }) => {
-  if (error.code === 'SQLITE_NOTADB' || error.code?.startsWith('SQLITE_CORRUPT')) throw new Unsound('its database is damaged')
-  throw error
+  throw isDamage(error) ? new Unsound('its database is damaged') : error
 })
+
+const isDamage = ({ code }: { code?: string }) => code === 'SQLITE_NOTADB' || code?.startsWith('SQLITE_CORRUPT') === true

@@ -35,11 +35,20 @@ export interface Database extends Reader {
   close(): Promise<void>
 }
 
-/** `onDamage` is called once, when the file turns out to be damaged. */
-export interface DatabaseOptions { path: string; clock: () => Date; onDamage?: (problem: Problem) => void }
+/** `onDamage` is called once, when the file turns out to be damaged, and may say more of it: that is what writes are refused with. */
+export interface DatabaseOptions { path: string; clock: () => Date; onDamage?: (problem: Problem) => Promise<Problem> }
 
-/** Opens the database that the configuration names. The only place that chooses an engine. */
-export const openDatabase = (options: DatabaseOptions): Database => openEmbedded(options)
+/**
+ * Opens the database that the configuration names. The only place that chooses an engine.
+ * @throws Problem DATABASE_DAMAGED, DISK_FULL
+ */
+export function openDatabase(options: DatabaseOptions): Database {
+  try {
+    return openEmbedded(options)
+  } catch (error) {
+    throw translate(error)
+  }
+}
 
 /** A row with the same unique value exists already. */
 export class UniqueViolation extends Error {}

@@ -88,7 +88,7 @@ function createHealth(onDamage: DatabaseOptions['onDamage']): Health {
     if (!(problem instanceof Problem) || problem.code !== 'DATABASE_DAMAGED') return problem
     if (!damage) {
       damage = problem
-      onDamage?.(problem)
+      void onDamage?.(problem).then(better => { damage = better })
     }
     return damage
   }

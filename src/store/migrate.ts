@@ -1,4 +1,5 @@
 import LibsqlDatabase from 'libsql'
+import { Problem } from '../contract/errors.ts'
 import type { Database } from './database.ts'
 import initial from './migrations/0001-initial.ts'
 import people from './migrations/0002-people.ts'
@@ -13,11 +14,13 @@ export const schemaVersion = migrations.length
 
 /**
  * Brings the schema up to this program's version, each migration in a transaction of its own.
- * @throws Error when the database was made by a newer program.
+ * @param before called once, with the version that is there, before a schema is changed
+ * @throws Problem CONFLICT when the database was made by a newer program
  */
-export async function migrate(database: Database): Promise<void> {
+export async function migrate(database: Database, before?: (present: number) => Promise<void>): Promise<void> {
   const present = await presentVersion(database)
-  if (present > schemaVersion) throw new Error(`This database has schema version ${present}; this program knows versions up to ${schemaVersion}. Run a newer board.`)
+  if (present > schemaVersion) throw new Problem('CONFLICT', `A newer board has used this database: it has schema version ${present}, and this program knows versions up to ${schemaVersion}. Run that board, or a newer one.`)
+  if (present > 0 && present < schemaVersion) await before?.(present)
   for (let version = present; version < schemaVersion; version++) {
     await database.transaction(async tx => {
       for (const statement of statementsOf(migrations[version]!)) await tx.run(statement)
@@ -40,7 +43,8 @@ export function objectsOf(version: number): unknown[] {
   }
 }
 
-const presentVersion = async (database: Database) => (await database.get<{ user_version: number }>('PRAGMA user_version'))?.user_version ?? 0
+/** The version of a database's schema; 0 before it has one. */
+export const presentVersion = async (database: Database) => (await database.get<{ user_version: number }>('PRAGMA user_version'))?.user_version ?? 0
 
 /** A statement ends with a semicolon at a line's end, unless the next line goes on with a trigger's body. */
 const statementsOf = (sql: string): string[] =>
