@@ -10,4 +10,5 @@ export function toEntry(level: LogLevel, message: string, given: Readonly<Record
   return { at, level, source: typeof source === 'string' ? source : 'server', message: redact.text(message, 2000), requestId: typeof requestId === 'string' ? requestId : null, fields: redact.fields(fields) }
 }
 
+export const levels: readonly LogLevel[] = ['info', 'warn', 'error']
 export const ranks: Record<LogLevel, number> = { info: 0, warn: 1, error: 2 }

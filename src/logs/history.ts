@@ -1,19 +1,7 @@
 import { isDamaged, openLogDatabase, setAsideLog, type LogDatabase, type LogFilter, type LogRow } from '../store/logs.ts'
 import { ranks, type Entry } from './entry.ts'
 
-/** The log as it can be searched. */
-export interface History {
-  /** Takes an entry into a queue, from which it is written with others a little later. A full queue drops it. */
-  add(entry: Entry): void
-  /** @throws the engine's error when the database cannot be read */
-  list(filter: LogFilter): LogRow[]
-  /** Deletes what is too old or too much, a little at a time. */
-  prune(signal: AbortSignal, before: string): Promise<void>
-  figures(): { queued: number; dropped: number }
-  /** Writes what is queued. */
-  close(): void
-}
-
+/** How many entries wait to be written at most, how many are kept after pruning, and how large the file gets. */
 export interface HistoryLimits { mostQueued: number; mostRows: number; mostBytes: number }
 export const historyLimits: HistoryLimits = { mostQueued: 5000, mostRows: 200_000, mostBytes: 64 * 1024 * 1024 }
 
@@ -23,94 +11,128 @@ const againAfterMs = 5000
 const rowsAtOnce = 80
 const prunedAtOnce = 250
 const rowsBetweenLooks = 400
-/** Between these parts of the file that may be in use, the oldest entries make room before anything is written. */
+/** When so much of the file is in use, the oldest entries go until no more than that is, before anything is written. */
 const [fullAt, roomyAt] = [0.8, 0.7]
 
 /**
- * Keeps entries in a database of their own, which is opened when the first are written. Whatever becomes of it, nothing else stops: one
- * that is damaged is set aside, and what cannot be kept is dropped and counted.
- * @param tell says what befell the log itself
+ * The log as it can be searched, in a database of its own, which is opened when something is first written. Whatever becomes of it,
+ * nothing else stops: one that is damaged is set aside, and what cannot be kept is dropped and counted.
  */
-export function createHistory(path: string, tell: (message: string) => void, limits: HistoryLimits = historyLimits): History {
-  const queue: Entry[] = []
-  const state = { database: undefined as LogDatabase | undefined, timer: undefined as NodeJS.Timeout | undefined, notBefore: 0, dropped: 0, untold: 0, sinceLook: Infinity, isMakingRoom: false }
-  const use = () => state.database ??= openLogDatabase(path, limits.mostBytes, reason => tell(`The log's database was damaged and is set aside as ${path}.damaged: ${reason}`))
-  const drop = (count: number) => {
-    state.dropped += count
-    state.untold += count
+export class History {
+  dropped = 0
+  readonly #path: string
+  readonly #tell: (message: string) => void
+  readonly #limits: HistoryLimits
+  readonly #queue: Entry[] = []
+  #database: LogDatabase | undefined
+  #timer: NodeJS.Timeout | undefined
+  #untold = 0
+  #failedAtMs = -Infinity
+  #hasFailed = false
+  #rowsSinceLook = Infinity
+  #isMakingRoom = false
+  #isClosed = false
+
+  /** @param tell says what befell the log itself */
+  constructor(path: string, tell: (message: string) => void, limits: HistoryLimits = historyLimits) {
+    this.#path = path
+    this.#tell = tell
+    this.#limits = limits
   }
 
-  const write = () => {
-    const entries = queue.slice(0, rowsAtOnce)
+  get queued(): number { return this.#queue.length }
+
+  /** Takes an entry into a queue, from which it is written with others a little later. A full queue drops it. */
+  add(entry: Entry): void {
+    if (this.#queue.length >= this.#limits.mostQueued || this.#isClosed) return this.#drop(1)
+    this.#queue.push(entry)
+    this.#later(flushAfterMs)
+  }
+
+  /** What was written, and what is about to be. @throws the engine's error when the database cannot be read */
+  list(filter: LogFilter): LogRow[] {
+    for (let batches = 0; batches < 10 && this.#queue.length > 0 && !this.#isResting(); batches++) this.#write()
     try {
-      if (makesRoom(use(), limits, state)) return
-      use().insert(entries.map(toRow))
-      queue.splice(0, entries.length)
-      state.sinceLook += entries.length
-      state.notBefore = 0
-      if (state.untold > 0) {
-        queue.push(dropNotice(state.untold))
-        state.untold = 0
-      }
+      return this.#use().list(filter)
     } catch (error) {
-      queue.splice(0, entries.length)
-      drop(entries.length)
-      give(error)
+      this.#give(error)
+      throw error
     }
   }
-  /** Lets go of a database that has failed. */
-  const give = (error: unknown) => {
-    try { state.database?.close() } catch { /* It is not used any more. */ }
-    state.database = undefined
+
+  /** Deletes what is older than `before` and what is too much, a little at a time. */
+  async prune(signal: AbortSignal, before: string): Promise<void> {
+    const limits = { before, mostRows: this.#limits.mostRows, most: prunedAtOnce }
+    while (!signal.aborted && !this.#isClosed && this.#use().prune(limits) > 0) await new Promise(setImmediate)
+  }
+
+  /** Writes what is queued. */
+  close(): void {
+    clearTimeout(this.#timer)
+    this.#isClosed = true
+    for (let batches = this.#queue.length; batches > 0 && this.#queue.length > 0; batches--) this.#write()
+    this.#letGo()
+  }
+
+  #later(ms: number): void { this.#timer ??= setTimeout(() => this.#flush(), this.#isResting() ? againAfterMs : ms).unref() }
+  #isResting(): boolean { return performance.now() - this.#failedAtMs < againAfterMs }
+  #use(): LogDatabase { return this.#database ??= openLogDatabase(this.#path, this.#limits.mostBytes, reason => this.#tell(`The log's database was damaged and is set aside: ${reason}`)) }
+
+  #flush(): void {
+    this.#timer = undefined
+    if (!this.#isResting()) this.#write()
+    if (this.#queue.length > 0) this.#later(0)
+  }
+
+  /** Some of the queue goes into the database, or is dropped. */
+  #write(): void {
+    const entries = this.#queue.slice(0, rowsAtOnce)
+    try {
+      if (this.#makesRoom()) return
+      this.#use().insert(entries.map(toRow))
+      this.#queue.splice(0, entries.length)
+      this.#rowsSinceLook += entries.length
+      this.#hasFailed = false
+      if (this.#untold > 0) this.#queue.push(dropNotice(this.#untold))
+      this.#untold = 0
+    } catch (error) {
+      this.#queue.splice(0, entries.length)
+      this.#drop(entries.length)
+      this.#give(error)
+    }
+  }
+
+  /** Deletes some of the oldest entries where the file is nearly full; true when that was enough for one turn. */
+  #makesRoom(): boolean {
+    if (!this.#isMakingRoom && this.#rowsSinceLook < rowsBetweenLooks) return false
+    this.#rowsSinceLook = 0
+    this.#isMakingRoom = this.#use().usedBytes() > this.#limits.mostBytes * (this.#isMakingRoom ? roomyAt : fullAt)
+    return this.#isMakingRoom && this.#use().prune({ before: '', mostRows: 0, most: prunedAtOnce }) > 0
+  }
+
+  #drop(count: number): void {
+    this.dropped += count
+    this.#untold += count
+  }
+
+  /** Does without a database that has failed; a damaged one makes place for a new one. */
+  #give(error: unknown): void {
+    this.#letGo()
+    this.#rowsSinceLook = Infinity
+    const { message } = error as Error
     if (isDamaged(error)) {
-      setAsideLog(path)
-      return tell(`The log's database is damaged and set aside as ${path}.damaged: ${(error as Error).message}`)
+      this.#tell(`The log's database is damaged and is set aside: ${message}`)
+      try { return setAsideLog(this.#path) } catch { /* Then it is tried again later. */ }
     }
-    if (state.notBefore === 0) tell(`Entries of the log cannot be kept: ${(error as Error).message}`)
-    state.notBefore = performance.now() + againAfterMs
-    state.sinceLook = Infinity
+    if (!this.#hasFailed) this.#tell(`Entries of the log cannot be kept: ${message}`)
+    this.#hasFailed = true
+    this.#failedAtMs = performance.now()
   }
-  const flush = () => {
-    state.timer = undefined
-    if (state.notBefore > performance.now()) return later()
-    write()
-    if (queue.length > 0) later(0)
-  }
-  const later = (ms = state.notBefore > performance.now() ? againAfterMs : flushAfterMs) => { state.timer ??= setTimeout(flush, ms).unref() }
 
-  return {
-    add: entry => {
-      if (queue.length >= limits.mostQueued) return drop(1)
-      queue.push(entry)
-      if (!state.timer) later()
-    },
-    list: filter => {
-      for (let written = 0; queue.length > 0 && written < 10; written++) write()
-      try {
-        return use().list(filter)
-      } catch (error) {
-        give(error)
-        throw error
-      }
-    },
-    prune: async (signal, before) => {
-      while (!signal.aborted && queue.length + use().prune({ before, mostRows: limits.mostRows, most: prunedAtOnce }) > queue.length) await new Promise(setImmediate)
-    },
-    figures: () => ({ queued: queue.length, dropped: state.dropped }),
-    close: () => {
-      clearTimeout(state.timer)
-      for (let most = queue.length; queue.length > 0 && most >= 0; most--) write()
-      try { state.database?.close() } catch { /* It is damaged. */ }
-    },
+  #letGo(): void {
+    try { this.#database?.close() } catch { /* It is not used any more. */ }
+    this.#database = undefined
   }
-}
-
-/** Deletes some of the oldest entries where the file is nearly full; true when that was all there is time for. */
-function makesRoom(database: LogDatabase, { mostBytes }: HistoryLimits, state: { sinceLook: number; isMakingRoom: boolean }): boolean {
-  if (!state.isMakingRoom && state.sinceLook < rowsBetweenLooks) return false
-  state.sinceLook = 0
-  state.isMakingRoom = database.usedBytes() > mostBytes * (state.isMakingRoom ? roomyAt : fullAt)
-  return state.isMakingRoom && database.prune({ before: '', mostRows: 0, most: prunedAtOnce }) > 0
 }
 
 const toRow = ({ at, level, source, message, requestId, fields }: Entry) => {

@@ -2,10 +2,10 @@ import { join } from 'node:path'
 import type { Log } from '../config/log.ts'
 import type { ServerConfig } from '../config/server.ts'
 import type { LogLevel } from '../contract/logs.ts'
-import { toEntry, ranks, type Entry } from './entry.ts'
+import { levels, ranks, toEntry, type Entry } from './entry.ts'
 import { createExporter, type Exporter } from './exporter.ts'
 import { createFiles } from './files.ts'
-import { createHistory } from './history.ts'
+import { History } from './history.ts'
 import { toMatch } from './search.ts'
 
 /** An entry as it can be read again. */
@@ -15,7 +15,9 @@ export interface LogQuery { level?: LogLevel; search?: string; since?: string; a
 /** Where the log goes: to stderr, to files, to a database that can be searched, and to a receiver elsewhere if one is set. */
 export interface Logs {
   log: Log
-  /** For what happens all the time, like reading: it goes to files and stderr, but is not worth a place in the database. */
+  /** The same, a moment later and with others, at a quarter of the cost: for what happens with every request. */
+  soon: Log
+  /** The same, for what is not worth a place in the database: reading that went well. */
   routine: Log
   /** The newest first; with `after` an id, what is newer, the oldest first. */
   list(query: LogQuery): KeptEntry[]
@@ -31,34 +33,44 @@ export interface Logs {
   close(): Promise<void>
 }
 
-const levels: readonly LogLevel[] = ['info', 'warn', 'error']
-
 /**
  * Opens the log of a data folder.
  * @param terminal where it goes beside: stderr, by the level that was asked for
  */
-export function openLogs({ dataDir, clock }: Pick<ServerConfig, 'dataDir' | 'clock'>, terminal: Log): Logs {
-  /** What befalls one part of the log is told by the others. */
+export function openLogs({ dataDir, clock, logLevel }: Pick<ServerConfig, 'dataDir' | 'clock' | 'logLevel'>, terminal: Log): Logs {
+  /** What befalls one part of the log is told where nothing of it is needed. */
   const tell = (message: string) => terminal('warn', message, { source: 'logs' })
   const files = createFiles(join(dataDir, 'logs'), tell)
-  const history = createHistory(join(dataDir, 'logs.db'), tell)
-  const exporter = createExporter((level, message, fields) => note(toEntry(level, message, { source: 'log-export', ...fields }), true, false))
-  const note = (entry: Entry, isKept: boolean, isExported: boolean) => {
+  const history = new History(join(dataDir, 'logs.db'), tell)
+  const exporter = createExporter((level, message, fields) => take(toEntry(level, message, { source: 'log-export', ...fields }), true, false))
+  const take = (entry: Entry, isKept: boolean, isExported = true) => {
     files.add(entry)
     if (isKept) history.add(entry)
     if (isExported) exporter.add(entry)
-    terminal(entry.level, entry.message, { source: entry.source, ...(entry.requestId !== null && { requestId: entry.requestId }), ...entry.fields })
+    if (ranks[entry.level] >= ranks[logLevel]) terminal(entry.level, entry.message, plain(entry))
   }
+  const deferred = createDeferred(({ level, message, fields, at, isKept }) => take(toEntry(level, message, fields, toIso(at)), isKept))
   return {
-    log: (level, message, fields) => note(toEntry(level, message, fields, clock().toISOString()), true, true),
-    routine: (level, message, fields) => note(toEntry(level, message, fields, clock().toISOString()), false, true),
-    list: query => list(history, query),
+    log: (level, message, fields) => {
+      deferred.flush()
+      take(toEntry(level, message, fields, clock().toISOString()), true)
+    },
+    soon: (level, message, fields) => deferred.add({ level, message, fields, at: clock().getTime(), isKept: true }),
+    routine: (level, message, fields) => deferred.add({ level, message, fields, at: clock().getTime(), isKept: false }),
+    list: query => {
+      deferred.flush()
+      return list(history, query)
+    },
     exporter,
     testEntry: () => toEntry('info', 'This entry tries the log export.', { source: 'log-export' }, clock().toISOString()),
     prune: (signal, before) => history.prune(signal, before),
-    figures: () => ({ files: files.figures(), database: history.figures(), export: exporter.figures() }),
-    flushSync: () => files.flushSync(),
+    figures: () => ({ files: files.figures(), database: { queued: history.queued, dropped: history.dropped }, export: exporter.figures() }),
+    flushSync: () => {
+      deferred.flush()
+      files.flushSync()
+    },
     close: async () => {
+      deferred.flush()
       await exporter.close()
       history.close()
       await files.close()
@@ -66,7 +78,38 @@ export function openLogs({ dataDir, clock }: Pick<ServerConfig, 'dataDir' | 'clo
   }
 }
 
-function list(history: ReturnType<typeof createHistory>, { level = 'info', search, ...query }: LogQuery): KeptEntry[] {
+const plain = ({ source, requestId, fields }: Entry) => requestId === null ? { source, ...fields } : { source, requestId, ...fields }
+
+const last = { at: 0, iso: '' }
+/** Many things happen within a millisecond. */
+function toIso(at: number): string {
+  if (at !== last.at) Object.assign(last, { at, iso: new Date(at).toISOString() })
+  return last.iso
+}
+
+interface Raw { level: LogLevel; message: string; fields: Parameters<Log>[2]; at: number; isKept: boolean }
+const mostDeferred = 200
+const deferMs = 100
+
+/** Gathers what is to be said. One after the other it costs four times as much as many in a row, when the processor has the way in its caches. */
+function createDeferred(take: (raw: Raw) => void): { add(raw: Raw): void; flush(): void } {
+  const waiting: Raw[] = []
+  let timer: NodeJS.Timeout | undefined
+  const flush = () => {
+    clearTimeout(timer)
+    timer = undefined
+    for (const raw of waiting.splice(0)) take(raw)
+  }
+  return {
+    add: raw => {
+      if (waiting.push(raw) >= mostDeferred) flush()
+      else timer ??= setTimeout(flush, deferMs).unref()
+    },
+    flush,
+  }
+}
+
+function list(history: History, { level = 'info', search, ...query }: LogQuery): KeptEntry[] {
   const match = search === undefined ? undefined : toMatch(search)
   if (search !== undefined && match === undefined) return []
   return history.list({ ...query, level: ranks[level], search: match }).map(row => ({ ...row, level: levels[row.level]!, fields: JSON.parse(row.fields) as Record<string, unknown> }))
