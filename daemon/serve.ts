@@ -31,17 +31,17 @@ export interface RunningServer {
 /**
  * Starts a server on its data folder and leaves `daemon.json` there.
  * @param terminal where the log goes beside the data folder
- * @param onOpen told of the board that answers, and of each that a restore puts in its place
+ * @param onReplaced told of each board that a restore puts in place
  * @throws Problem SERVER_ALREADY_RUNNING, CONFLICT when authentication is off but others could reach it, or the error of listening (EADDRINUSE, ...)
  */
-export async function startServer(config: ServerConfig, terminal: Log, onOpen?: (app: App) => void): Promise<RunningServer> {
+export async function startServer(config: ServerConfig, terminal: Log, onReplaced?: (app: App) => void): Promise<RunningServer> {
   makePrivateFolder(config.dataDir)
   const unlock = takeLock(join(config.dataDir, 'board.lock'))
   if (!unlock) throw new Problem('SERVER_ALREADY_RUNNING', `Another server holds ${config.dataDir}${holder(config.dataDir)}.`)
   let serving: Serving | undefined
   const logs = openLogs(config, terminal)
   try {
-    serving = await openServing(config, logs, onOpen)
+    serving = await openServing(config, logs, onReplaced)
     return await listenTo(serving, config, logs, unlock)
   } catch (error) {
     if (!(error instanceof Problem)) logs.log('error', 'The server could not start.', { cause: causeOf(error) })

@@ -34,8 +34,8 @@ export interface Serving {
 
 interface Open { app: App; answer: Listener; socket: Socket; timetable?: { stop(): Promise<void> } }
 
-/** @param onOpen told of the board each time one is opened */
-export async function openServing(config: ServerConfig, logs: Logs, onOpen: (app: App) => void = () => {}): Promise<Serving> {
+/** @param onReplaced told of each board that a restore puts in place */
+export async function openServing(config: ServerConfig, logs: Logs, onReplaced: (app: App) => void = () => {}): Promise<Serving> {
   let url: string | undefined
   let replacing: Promise<unknown> | undefined
   const host: Host = {
@@ -53,7 +53,6 @@ export async function openServing(config: ServerConfig, logs: Logs, onOpen: (app
     if (url === undefined) return
     now.timetable = startTimetable(now.app, from(logs.log, 'timetable'))
     now.app.supervisor.start(url, from(logs.log, 'agents'))
-    onOpen(now.app)
   }
   const replace = async <T>(request: IncomingMessage, keep: () => Promise<T>, swap: (kept: T) => Promise<void>): Promise<T> => {
     const { app, socket, timetable } = now
@@ -68,6 +67,7 @@ export async function openServing(config: ServerConfig, logs: Logs, onOpen: (app
       throw error
     })
     start()
+    onReplaced(now.app)
     gate.widen()
     if ('error' in kept) throw kept.error
     if ('error' in swapped) throw swapped.error
@@ -84,7 +84,8 @@ export async function openServing(config: ServerConfig, logs: Logs, onOpen: (app
     },
     quiet: async () => {
       url = undefined
-      if (replacing) await now.app.backups.close()
+      // What makes a backup is ended rather than waited for.
+      await now.app.backups.close()
       await replacing
       await Promise.all([now.timetable?.stop(), now.app.supervisor.stop(), now.socket.close()])
     },

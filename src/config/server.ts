@@ -28,15 +28,22 @@ export interface ServerConfig {
   maxImportBytes: number
   /** How many agents work at once; more wait in a queue. */
   agentSlots: number
+  /** How often a backup is made by itself: `6h`, `30m`, or a cron expression. */
+  backupEvery?: string
+  /** How many of the backups that are made by themselves are kept. */
+  backupKeep: number
   /** Requests a minute and API key on external routes (specification "Limits"). */
   externalRequestsPerMinute: number
+  /** How much of the log goes to stderr; with `info` it also tells of every reading. */
   logLevel: 'error' | 'warn' | 'info'
+  /** How the log stands on stderr: for people where that is a terminal, else as JSON. */
+  logFormat?: 'json' | 'pretty'
   clock: () => Date
 }
 
 export const serverDefaults = {
   host: '127.0.0.1', port: 4400, allowHosts: [], trustProxy: false, oauthClients: {}, projectRoots: [], browseRoot: homedir(), maxAttachmentBytes: 50 * 1024 * 1024, maxImportBytes: 256 * 1024 * 1024, agentSlots: 2 * availableParallelism(),
-  externalRequestsPerMinute: 100, logLevel: 'warn', clock: () => new Date(),
+  backupKeep: 14, externalRequestsPerMinute: 100, logLevel: 'warn', clock: () => new Date(),
 } satisfies Partial<ServerConfig>
 
 /** Where clients on this machine reach a server that listens on this host. */
