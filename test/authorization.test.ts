@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { errors, type ErrorCode } from '../src/contract/errors.ts'
 import { isAboutServer } from '../src/contract/keys.ts'
 import { paramsOf, permissions, projectPermissions, type Permission, type Route } from '../src/contract/route.ts'
-import { headersOf, inputOf, landings, supplies } from './authorizationRequests.ts'
+import { headersOf, inputOf, landings, refusals, supplies } from './authorizationRequests.ts'
 import { cells, columns, inFields, inPath, sections, type Cell, type Column, type Section } from './authorizationTable.ts'
 import { createWorld, type Place, type World } from './authorizationWorld.ts'
 import { exampleOf, requestOf, rows, type Row } from './examples.ts'
@@ -82,6 +82,7 @@ describe('somebody else\'s thing in one\'s own', () => {
   /** What else must be said so that the field alone decides, and what is changed for good. */
   const aside: Record<string, (field: string) => object | Promise<object>> = {
     'keys.create': field => ({ scope: field.replace('Id', ''), projectId: undefined }),
+    'transfers.import': field => field === 'projectId' ? {} : { projectId: undefined, path: world.own.path },
     'projects.update': () => supplies['projects.delete']!({ world, place: world.own, person: world.people.owner }),
   }
 
@@ -177,6 +178,7 @@ const told = ({ status, body, text }: Reply, missing?: Reply): string => status 
 function expectation({ line, column, cell, code }: Case): string {
   if (cell === '404') return '404 like what does not exist'
   if (cell === '401') return `401 ${code ?? 'UNAUTHENTICATED'}`
+  if (people.includes(column) && refusals[line.name]) return `403 ${refusals[line.name]}`
   return `403 ${people.includes(column) || (line.allowed.length > 0 && column !== 'keyless' && !line.allowed.some(isAboutServer)) ? 'FORBIDDEN' : 'INSUFFICIENT_PERMISSIONS'}`
 }
 

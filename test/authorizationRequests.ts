@@ -23,6 +23,7 @@ const special: Record<string, (place: Place, world: World) => Input> = {
   'users.resetPassword of a super_admin': (_, { people }) => ({ id: people.super.id }),
   'users.checkDelete of a super_admin': (_, { people }) => ({ id: people.super.id }),
   'organizations.setCredential': () => ({ credentialId: null }),
+  'filesystem.browse': () => ({ path: undefined }),
   'auth.login': (_, { people, password }) => ({ email: people.stranger.email, password }),
 }
 
@@ -89,6 +90,9 @@ export const supplies: Record<string, (sending: Sending) => Promise<Input & { to
     return { attachmentId: attached.body.data.id }
   },
 }
+
+/** What is answered to somebody whom a route refuses by other means than the role. */
+export const refusals: Record<string, ErrorCode> = { 'filesystem.browse in a folder': 'PATH_OUTSIDE_ROOTS', 'filesystem.read': 'PATH_OUTSIDE_ROOTS' }
 
 /** What is answered to a request that is let in and cannot do what it is for. */
 export const landings: Record<string, ErrorCode> = {

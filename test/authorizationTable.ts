@@ -48,7 +48,7 @@ export const sections: Section[] = [
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   ok       ok     ok     ok      ok   ok    ok    ok    ok    ok    403 403     403       403      403',
     routes: {
-      none: `auth.me, auth.logout, users.search, settings.getUser, settings.setUser, settings.getShortcuts, settings.setShortcuts, settings.getContextRelay, agents.providers, mcp.call, projects.create, projects.list, projects.reorder, organizations.create, organizations.list,
+      none: `auth.me, auth.logout, users.search, settings.getUser, settings.setUser, settings.getShortcuts, settings.setShortcuts, settings.getContextRelay, agents.providers, filesystem.browse, mcp.call, projects.create, projects.list, projects.reorder, organizations.create, organizations.list,
         keys.create, keys.list, credentials.create, credentials.list, credentials.initOauth, templates.create, templates.list`,
     },
   },
@@ -76,14 +76,14 @@ export const sections: Section[] = [
     about: 'administrators of the server',
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   403      403    403    403     403  403   403   ok    ok    ok    403 403     403       403      403',
-    routes: { none: 'settings.setContextRelay, users.list, users.create, users.update, users.delete, users.resetPassword, users.checkDelete, users.checkDelete of a super_admin' },
+    routes: { none: 'settings.setContextRelay, logs.list, users.list, users.create, users.update, users.delete, users.resetPassword, users.checkDelete, users.checkDelete of a super_admin' },
   },
   {
     about: 'super_admins',
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   403      403    403    403     403  403   403   403   ok    ok    403 403     403       403      403',
     routes: {
-      none: `auth.getSettings, auth.setSettings, oidc.get, oidc.set, oidc.delete, oidc.test,
+      none: `auth.getSettings, auth.setSettings, logs.getExport, logs.setExport, logs.testExport, oidc.get, oidc.set, oidc.delete, oidc.test,
         server.metrics from elsewhere, backups.upload, backups.restore, backups.delete,
         users.create a super_admin, users.update of a super_admin, users.update to a super_admin, users.delete of a super_admin, users.resetPassword of a super_admin`,
     },
@@ -106,7 +106,7 @@ export const sections: Section[] = [
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   404      404    404    404     403  ok    404   ok    ok    ok    403 403     403       403      403',
     foreign: '401   401   404      404    404    404     404  404   404   ok    ok    ok    403 403     403       403      403',
-    routes: { none: 'organizations.update, organizations.delete, organizations.addMember, organizations.updateMember, organizations.removeMember, organizations.setCredential' },
+    routes: { none: 'organizations.update, organizations.delete, organizations.addMember, organizations.updateMember, organizations.removeMember, organizations.setCredential, transfers.exportOrganization' },
   },
   {
     about: 'who may see the project',
@@ -118,6 +118,7 @@ export const sections: Section[] = [
       'boards.read': 'boards.list, columns.list',
       'cards.read': 'projects.stats, cards.list, cards.get, cards.getFlat, cards.status, cards.view, cards.getPipeline, attachments.list, attachments.download, server.socket',
       'agents.read': 'agents.get, agents.sessions, agents.history, agents.messages, agents.active, agents.slashCommands, agents.diff, preSessions.messages, assistant.get',
+      'exports.read': 'transfers.exportProject',
     },
   },
   {
@@ -126,6 +127,12 @@ export const sections: Section[] = [
     own: '   401    401   404      ok     ok     ok      ok   ok    ok    ok    ok    ok    403 403     403       403      403',
     foreign: '401   401   404      404    404    404     404  404   404   ok    ok    ok    403 403     403       403      403',
     routes: { none: 'members.list, panelStates.get, panelStates.set, panelStates.delete, keys.create for a project' },
+  },
+  {
+    about: 'who may see a project in that folder, and no API key',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   403      ok     ok     ok      ok   ok    ok    ok    ok    ok    403 403     403       403      403',
+    routes: { none: 'filesystem.browse in a folder, filesystem.read' },
   },
   {
     about: 'who works in the project',
@@ -149,7 +156,7 @@ export const sections: Section[] = [
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   404      403    ok     ok      ok   ok    ok    ok    ok    ok    403 403     403       403      403',
     foreign: '401   401   404      404    404    404     404  404   404   ok    ok    ok    403 403     403       403      403',
-    routes: { none: 'credentials.chooseForCard, agents.token' },
+    routes: { none: 'credentials.chooseForCard, agents.token, transfers.import' },
   },
   {
     about: 'who manages the project',
@@ -224,6 +231,9 @@ export const inFields: Record<string, [chief: string, superAdmin: string]> = {
   'agents.messages sessionId': ['SESSION_NOT_FOUND', 'SESSION_NOT_FOUND'],
   'preSessions.start cardId': ['CARD_NOT_FOUND', 'CARD_NOT_FOUND'],
   'cards.setPipeline steps': ['INVALID_PIPELINE', 'INVALID_PIPELINE'],
+  'transfers.exportOrganization organizationId': ['ORGANIZATION_NOT_FOUND', 'ok'],
+  'transfers.import projectId': ['PROJECT_NOT_FOUND', 'ok'],
+  'transfers.import organizationId': ['ORGANIZATION_NOT_FOUND', 'ok'],
   'external.list columnId': ['empty', 'empty'],
   'external.create columnId': ['COLUMN_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT'],
   'external.move targetColumnId': ['COLUMN_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT'],

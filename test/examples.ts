@@ -74,7 +74,13 @@ export const examples = (seed: Seed): Examples => {
       start: { projectId, cardId }, send: { projectId, sessionId, content: 'In Rust' }, accept: { projectId, sessionId }, cancel: { projectId, sessionId }, messages: { projectId, sessionId },
     },
     assistant: { get: { projectId }, send: { projectId, content: 'What is left to do?' } },
+    transfers: { exportProject: { id: projectId }, exportOrganization: { organizationId }, import: { format: 'board', projectId, dryRun: 'false' } },
     backups: { create: { withKey: false }, list: {}, upload: {}, download: { filename: seed.backup }, delete: { filename: seed.backup }, restore: { filename: seed.backup } },
+    logs: {
+      list: { level: 'info', search: 'server', since: '2026-01-01T00:00:00.000Z', after: 0, before: 999_999_999, limit: 10 }, getExport: {}, testExport: {},
+      setExport: { enabled: false, endpoint: 'http://127.0.0.1:9', protocol: 'otlp-http', headers: { authorization: 'Bearer seeded' }, minLevel: 'warn', compression: 'gzip' },
+    },
+    filesystem: { browse: { path: seed.path }, read: { path: `${seed.path}/README`, offset: 0 } },
     mcp: { call: { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} } },
     external: {
       boards: { projectId }, list: { projectId, columnId: Number(columnId), status: 'idle', label: 'x', limit: 10, cursor: 0 }, create: { projectId, title: 'Made outside', prompt: 'p', columnId: Number(columnId), useWorktree: false }, get: card, stats: { projectId },
@@ -99,8 +105,18 @@ export function requestOf(route: Route, input: Record<string, unknown>): { path:
   const names = paramsOf(route.path)
   const path = route.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(input[name])))
   const rest = Object.fromEntries(Object.entries(input).filter(([name]) => !names.includes(name)))
-  if (route.transfer === 'upload') return { path, options: fileBody() }
+  if (route.transfer === 'upload') return route.input ? { path: `${path}${queryOf(rest)}`, options: fileBody('example.json', JSON.stringify(exampleBoard)) } : { path, options: fileBody() }
   if (sendsBody(route)) return { path, options: route.input ? { body: rest } : {} }
-  const query = new URLSearchParams(Object.entries(rest).map(([name, value]): [string, string] => [name, String(value)]))
-  return { path: query.size > 0 ? `${path}?${query}` : path, options: {} }
+  return { path: `${path}${queryOf(rest)}`, options: {} }
+}
+
+function queryOf(fields: Record<string, unknown>): string {
+  const query = new URLSearchParams(Object.entries(fields).filter(([, value]) => value !== undefined).map(([name, value]): [string, string] => [name, String(value)]))
+  return query.size > 0 ? `?${query}` : ''
+}
+
+/** A file of the board's own with one of everything that is told of. */
+const exampleBoard = {
+  format: 'board', version: 1, projects: [{ id: 1, name: 'Imported' }], boards: [{ id: 1, projectId: 1, name: 'Imported', position: 0 }], columns: [{ id: 1, boardId: 1, name: 'Ideas', columnType: 'backlog', position: 0 }],
+  cards: [{ id: 1, columnId: 1, position: 0, title: 'Imported' }], attachments: [{ id: 1, cardId: 1, filename: 'empty.txt', size: 0, sha256: 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855' }],
 }

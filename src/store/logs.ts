@@ -1,5 +1,5 @@
 import LibsqlDatabase from 'libsql'
-import { chmodSync, renameSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, renameSync, rmSync } from 'node:fs'
 
 /** An entry as it is kept. `level` is 0 for info, 1 for warn, 2 for error; `fields` is JSON text; `words` is what else is found by. */
 export interface LogRow { id: number; at: string; level: number; source: string; requestId: string | null; message: string; fields: string }
@@ -43,7 +43,7 @@ export function openLogDatabase(path: string, mostBytes: number, onSetAside: (re
     if (!isDamaged(error)) throw error
     setAsideLog(path)
     onSetAside((error as Error).message)
-    return open(path, mostBytes, Date.now())
+    return open(path, mostBytes)
   }
 }
 
@@ -53,26 +53,28 @@ export const isDamaged = (error: unknown): boolean => {
   return /^SQLITE_(CORRUPT|NOTADB)/.test(code ?? '') || /malformed|not a database|no such table|vtable constructor failed|another version/.test(message ?? '')
 }
 
-function open(path: string, mostBytes: number, firstId = 1): LogDatabase {
+function open(path: string, mostBytes: number): LogDatabase {
   const database = new LibsqlDatabase(path)
   try {
     chmodSync(path, 0o600)
     for (const pragma of ['journal_mode = WAL', 'synchronous = NORMAL', 'temp_store = MEMORY', 'cache_size = -4000', 'journal_size_limit = 4194304', `max_page_count = ${Math.floor(mostBytes / pageBytes)}`]) database.exec(`PRAGMA ${pragma}`)
-    makeSchema(database)
-    return connect(database, firstId)
+    const isNew = makeSchema(database)
+    return connect(database, isNew && existsSync(damaged(path)) ? Date.now() : 1)
   } catch (error) {
     database.close()
     throw error
   }
 }
 
-function makeSchema(database: LibsqlDatabase.Database): void {
+/** Gives whether there was none. */
+function makeSchema(database: LibsqlDatabase.Database): boolean {
   const { user_version: present } = database.prepare('PRAGMA user_version').get() as { user_version: number }
-  if (present === schemaVersion) return
+  if (present === schemaVersion) return false
   if (present !== 0) throw new Error('The log was made by another version.')
   database.exec('BEGIN IMMEDIATE')
   for (const statement of schema) database.exec(statement)
   database.exec('COMMIT')
+  return true
 }
 
 function connect(database: LibsqlDatabase.Database, firstId: number): LogDatabase {
@@ -131,5 +133,7 @@ function select({ level, search, since, after, before, limit }: LogFilter): { sq
 /** Moves a damaged log to the place of the one that was damaged before. */
 export function setAsideLog(path: string): void {
   for (const ending of ['-wal', '-shm']) rmSync(path + ending, { force: true })
-  renameSync(path, `${path}.damaged`)
+  renameSync(path, damaged(path))
 }
+
+const damaged = (path: string) => `${path}.damaged`
