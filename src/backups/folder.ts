@@ -1,4 +1,4 @@
-import { lstat, open, readdir, readFile, rename, rm, unlink } from 'node:fs/promises'
+import { lstat, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as v from 'valibot'
 import { makePrivateFolder, syncFolder } from '../config/folders.ts'
@@ -64,7 +64,9 @@ export async function freeTime(folder: string, wanted: Date): Promise<Date> {
 
 /** @throws Problem BACKUP_NOT_FOUND */
 export async function removeBackup(folder: string, filename: string): Promise<void> {
-  await unlink(pathOf(folder, filename)).catch((error: NodeJS.ErrnoException) => { throw error.code === 'ENOENT' ? new Problem('BACKUP_NOT_FOUND') : error })
+  const path = pathOf(folder, filename)
+  if (!(await lstat(path).catch(() => undefined))?.isFile()) throw new Problem('BACKUP_NOT_FOUND')
+  await rm(path)
   await rm(recordPath(folder, filename), { force: true })
   await syncFolder(folder)
 }
