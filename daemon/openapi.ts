@@ -110,7 +110,7 @@ const honoursIdempotencyKey = (resource: string, route: Route) => route.status =
 
 function parameters(resource: string, route: Route): Parameter[] {
   const path = paramsOf(route.path).map((name): Parameter => ({ name, in: 'path', required: true, schema: paramSchema(route, name) }))
-  const query = sendsBody(route) || !route.input ? [] : queryParameters(inputSchema(route.input))
+  const query = (sendsBody(route) && route.transfer !== 'upload') || !route.input ? [] : queryParameters(inputSchema(route.input))
   return [
     ...path, ...query,
     ...(honoursIfMatch(resource, route) ? [{ name: 'If-Match', in: 'header' as const, required: false, schema: { type: 'string' as const }, description: 'The ETag of the version that may be changed.' }] : []),
@@ -146,7 +146,7 @@ function requestBody(route: Route): Operation['requestBody'] {
 function responses(resource: string, route: Route): Operation['responses'] {
   const statuses = [
     ...(route.input || isExternal(route.path) || route.transfer === 'upload' ? [400] : []), ...(route.who.kind === 'public' ? [] : [401, 403]), ...(route.path.includes('{') ? [404] : []),
-    ...(sendsBody(route) ? [408, 409, 413, 415] : []), ...(honoursIfMatch(resource, route) ? [412] : []), ...(isExternal(route.path) || resource === 'auth' ? [429] : []), 500, 503,
+    ...(sendsBody(route) ? [408, 409, 413, 415] : []), ...(honoursIfMatch(resource, route) ? [412] : []), ...(isExternal(route.path) || resource === 'auth' || resource === 'transfers' ? [429] : []), 500, 503,
   ]
   return { ...success(route), ...Object.fromEntries(statuses.map(status => [status, { $ref: `#/components/responses/Failure${status}` }])) }
 }

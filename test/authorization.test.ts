@@ -44,7 +44,10 @@ describe('the table', () => {
   })
 
   it('has every field that names a row', () => {
-    const fields = ({ input }: Route) => input && 'entries' in input ? Object.keys(input.entries as object) : []
+    const fields = ({ input }: Route) => {
+      const object = input && 'wrapped' in input ? input.wrapped as object : input
+      return object && 'entries' in object ? Object.keys(object.entries as object) : []
+    }
     const naming = rows.flatMap(({ name, route }) => fields(route).filter(field => /Id$|^ids$|^steps$/.test(field) && !/^(groupId|clientId)$/.test(field)).map(field => `${name} ${field}`))
     expect(naming.sort()).toEqual(Object.keys(inFields).sort())
   })

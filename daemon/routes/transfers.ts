@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream'
 import { join } from 'node:path'
 import type { App } from '../../src/app.ts'
-import { Problem } from '../../src/contract/errors.ts'
 import { contract, type Contract } from '../../src/contract/index.ts'
 import { removeFile, saveFile, type SavedFile } from '../../src/domain/attachmentFiles.ts'
 import { administered } from '../../src/domain/organizations.ts'
@@ -12,41 +11,30 @@ import { importFile, mostBytes, requireTarget, type ImportOptions } from '../../
 import { attachmentHeader } from '../download.ts'
 import type { Call, Handlers } from '../handlers.ts'
 import { claimOf } from '../idempotency.ts'
+import { createTurns, type Turns } from '../turns.ts'
 import { receiveFile } from '../upload.ts'
 
-/** Each takes room on the disk for as long as it lasts. */
-const mostAtOnce = 4
 const stalledMs = 60_000
 
 export const transfersRoutes = (app: App): Handlers<Contract['transfers']> => {
-  const enterExports = turnstile('exports')
-  const enterImports = turnstile('imports')
+  const exports = createTurns('exports', { mostUnderWay: 32, mostAtWork: 2 })
+  const imports = createTurns('imports', { mostUnderWay: 32, mostAtWork: 2 })
   return {
-    exportProject: async ({ id }, call) => send(app, enterExports, { projectId: id }, (await findProject(app.db, id)).name, call),
+    exportProject: async ({ id }, call) => send(app, exports, { projectId: id }, (await findProject(app.db, id)).name, call),
     exportOrganization: async ({ organizationId }, call) => {
       const organization = await administered(app.db, call.caller, organizationId)
-      return send(app, enterExports, { organizationId: organization.id }, organization.name, call)
+      return send(app, exports, { organizationId: organization.id }, organization.name, call)
     },
     import: async (input, call) => {
       await requireTarget(app.db, call.caller, input)
-      const leave = enterImports()
+      const leave = imports.enter()
       try {
         const file = await receive(app, input, call)
-        return await take(app, input, file, call).finally(() => removeFile(app.transfersDir, file.storedAs))
+        return await imports.take(() => take(app, input, file, call)).finally(() => removeFile(app.transfersDir, file.storedAs))
       } finally {
         leave()
       }
     },
-  }
-}
-
-/** Lets so many in at once, and gives each the function with which it leaves. */
-function turnstile(what: string): () => () => void {
-  let inside = 0
-  return () => {
-    if (inside === mostAtOnce) throw new Problem('RATE_LIMITED', `${mostAtOnce} ${what} are under way already.`, { retryAfterSecs: 10 })
-    inside++
-    return () => { inside-- }
   }
 }
 
@@ -63,10 +51,10 @@ async function take(app: App, input: ImportOptions, { storedAs, sha256, filename
 const houseOf = ({ db, attachmentsDir, transfersDir, config }: App) => ({ db, attachmentsDir, transfersDir, config, clock: config.clock })
 
 /** Sends an export and forgets it. A client that takes nothing for a minute is cut off. */
-async function send(app: App, enter: () => () => void, of: Parameters<typeof makeExport>[1], name: string, { request, response, signal }: Call): Promise<Response> {
-  const leave = enter()
+async function send(app: App, exports: Turns, of: Parameters<typeof makeExport>[1], name: string, { request, response, signal }: Call): Promise<Response> {
+  const leave = exports.enter()
   try {
-    const made = await makeExport(houseOf(app), of, signal)
+    const made = await exports.take(() => makeExport(houseOf(app), of, signal))
     if (made.missing.length > 0) app.logs.log('error', 'Files of attachments are missing or have another size.', { source: 'transfers', attachmentIds: made.missing.slice(0, 100), count: made.missing.length })
     const body = request.method === 'HEAD' || signal.aborted ? null : Readable.from(made.stream(), { objectMode: false })
     const end = () => {

@@ -41,8 +41,8 @@ export interface Staged {
 }
 
 /** How long a transaction of many goes on: others write between them. */
-const stepMs = 10
-const recordsAtOnce = 200
+const stepMs = 15
+const recordsAtOnce = 500
 /** An import into a project that is there is one transaction, so it has a bound. */
 const mostIntoExisting = 20_000
 
@@ -64,7 +64,7 @@ export async function stage(house: ImportHouse, caller: Caller, document: Docume
   try {
     const loaded = target.kind === 'existing' ? await load(document) : undefined
     await saveContents(house.attachmentsDir, document, known, made.files)
-    if (!loaded) await writeParts(document, made, work => house.db.transaction(work), ({ isShownAtOnce }) => !isShownAtOnce)
+    if (!loaded) await writeParts(document, made, oneByOne(house.db), ({ isShownAtOnce }) => !isShownAtOnce)
     return {
       undo,
       show: async tx => {
@@ -80,6 +80,12 @@ export async function stage(house: ImportHouse, caller: Caller, document: Docume
     await undo()
     throw error
   }
+}
+
+/** A transaction for each step; whoever waits to write or to be answered comes between them. */
+const oneByOne = (db: Database): Step => async work => {
+  await db.transaction(work)
+  await breathe()
 }
 
 /** In one long transaction the event loop gets its turn between steps; only others who write have to wait. */
