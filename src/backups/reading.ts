@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
@@ -38,13 +39,24 @@ export async function readArchive(path: string, admit: (manifest: Manifest) => P
   })
   const limit = createLimit()
   const tar = extract()
-  const reading = readMembers(tar, async manifest => { limit.allow(manifest); await admit(manifest) }, take).catch((error: Error) => {
+  const fileBytes = (await stat(path)).size
+  const reading = readMembers(tar, async manifest => {
+    limit.allow(requireLikely(manifest, fileBytes))
+    await admit(manifest)
+  }, take).catch((error: Error) => {
     tar.destroy(error)
     throw error
   })
   const [members, streams] = await Promise.allSettled([reading, pipeline(createReadStream(path), raw, createGunzip(), limit.stream, tar, { signal })])
   for (const { status, reason } of [members, streams] as PromiseRejectedResult[]) if (status === 'rejected') throw translated(reason)
   return { manifest: (members as PromiseFulfilledResult<Manifest>).value, size, sha256: hash.digest('hex') }
+}
+
+/** A manifest that claims no more than a file of this size can hold: nothing shrinks to less than a thousandth. */
+function requireLikely(manifest: Manifest, fileBytes: number): Manifest {
+  const claimed = manifest.parts.reduce((sum, { size }) => sum + size, 0)
+  if (claimed > 1100 * fileBytes + mostTrailerBytes) throw notWhole('its manifest claims more than the file can hold')
+  return manifest
 }
 
 /** Ends a stream that unpacks to more than its manifest says. */

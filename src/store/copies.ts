@@ -34,7 +34,7 @@ export async function examineDatabase(path: string, signal?: AbortSignal): Promi
   const version = await requireBoard(path, signal)
   const [integrity, references, files] = await look(path, [{ sql: 'PRAGMA integrity_check(1)' }, { sql: 'PRAGMA foreign_key_check' }, { sql: filesSql }], signal)
   const verdict = String(integrity![0]?.integrity_check)
-  if (verdict !== 'ok') throw new Unsound(`its database is damaged: ${verdict.slice(0, 200)}`)
+  if (verdict !== 'ok') throw new Unsound(`its database is damaged: ${verdict.replace(/\s+/g, ' ').slice(0, 200)}`)
   if (references!.length > 0) throw new Unsound(`its database has rows of ${String(references![0]!.table)} that refer to nothing`)
   return { schemaVersion: version, files: files as unknown as NamedFile[] }
 }
