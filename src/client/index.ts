@@ -29,9 +29,9 @@ export function createClient(connection: Connection): Client {
 
 function call(connection: Connection, route: Route, input: Record<string, unknown>, options?: CallOptions): Promise<unknown> {
   const { path, rest } = fill(route, input)
-  if (route.transfer === 'raw') return download(connection, path, options)
   if (route.transfer === 'upload') return upload(connection, path, rest.file as Upload, options)
   const sendsBody = route.input !== undefined && route.method !== 'GET' && route.method !== 'DELETE'
+  if (route.transfer === 'raw') return download(connection, route.method, path, sendsBody ? rest : undefined, options)
   return sendJson(connection, route.method, path, sendsBody ? rest : undefined, options)
 }
 

@@ -85,11 +85,12 @@ async function readDraft(format: Exclude<ImportFormat, 'board'>, path: string): 
 async function targetOf(config: ServerConfig, caller: Caller, { projectId, organizationId, path }: ImportOptions, { known }: Checked, board: Board | undefined): Promise<Target> {
   if (projectId !== undefined) return { kind: 'existing', projectId, board }
   const paths = new Map<number, string>()
-  for (const [id, project] of known.all<{ name: string; path: string | null }>('projects')) paths.set(id, await folderOf(config, caller, project, path))
+  const projects = known.all<{ name: string; path: string | null }>('projects')
+  for (const [id, project] of projects) paths.set(id, await folderOf(config, caller, projects.size === 1 && path !== undefined ? { ...project, path } : project, path))
   return { kind: 'new', paths, organizationId: organizationId ?? null }
 }
 
-/** A project's own folder where there is one that the caller may use, else the one that the caller names. */
+/** A project's own folder where that is one that the caller may use, else the one that the caller names. */
 async function folderOf(config: ServerConfig, caller: Caller, project: { name: string; path: string | null }, path: string | undefined): Promise<string> {
   const own = project.path === null || project.path === path ? undefined : await requireFolder(config, caller, project.path).catch(() => undefined)
   if (own !== undefined) return own
