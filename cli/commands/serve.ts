@@ -8,7 +8,7 @@ import { openOut } from '../openOut.ts'
 
 interface Flags {
   host?: string; port?: number; dataDir?: string; publicUrl?: string; allowHost?: string[]; trustProxy?: boolean; setupCode?: string; projectRoot?: string[]
-  maxAttachment?: number; agentSlots?: number; backupEvery?: string; backupKeep?: number; browseRoot?: string; logLevel?: 'error' | 'warn' | 'info'; logFormat?: 'json' | 'pretty'
+  maxAttachment?: number; maxImport?: number; agentSlots?: number; backupEvery?: string; backupKeep?: number; browseRoot?: string; logLevel?: 'error' | 'warn' | 'info'; logFormat?: 'json' | 'pretty'
 }
 
 export function register(command: Command): void {
@@ -24,6 +24,7 @@ export function register(command: Command): void {
     .addOption(option('--project-root <folder>', 'where plain users may make projects beyond this machine (repeat it)', 'BOARD_PROJECT_ROOT').argParser(listOf(delimiter)))
     .addOption(option('--browse-root <folder>', 'where a super_admin may look around with board fs (default: the home folder)', 'BOARD_BROWSE_ROOT'))
     .addOption(option('--max-attachment <size>', 'the largest attachment: 50M, 1G (default: 50M)', 'BOARD_MAX_ATTACHMENT').argParser(bytesOf))
+    .addOption(option('--max-import <size>', 'the largest file that is imported (default: 256M)', 'BOARD_MAX_IMPORT').argParser(bytesOf))
     .addOption(option('--agent-slots <number>', 'how many agents work at once (default: 2 a core)', 'BOARD_AGENT_SLOTS').argParser(numberOf))
     .addOption(option('--backup-every <time>', 'make backups by itself: 30m, 6h, 1d, or a cron expression', 'BOARD_BACKUP_EVERY'))
     .addOption(option('--backup-keep <number>', 'how many of those are kept (default: 14)', 'BOARD_BACKUP_KEEP').argParser(numberOf))
@@ -39,8 +40,8 @@ Only the environment holds secrets:
 }
 
 async function serve(command: Command, flags: Flags): Promise<void> {
-  const { allowHost, projectRoot, maxAttachment, ...rest } = flags
-  const options: ServeOptions = { ...rest, allowHosts: allowHost, projectRoots: projectRoot, maxAttachmentBytes: maxAttachment }
+  const { allowHost, projectRoot, maxAttachment, maxImport, ...rest } = flags
+  const options: ServeOptions = { ...rest, allowHosts: allowHost, projectRoots: projectRoot, maxAttachmentBytes: maxAttachment, maxImportBytes: maxImport }
   const { out } = openOut(globalsOf(command))
   const { runServe } = await import('../../daemon/main.ts')
   await runServe(options, out.terminal.stdout).catch(error => { throw explained(error, flags) })
