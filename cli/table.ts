@@ -76,7 +76,7 @@ function shrink<Row>(widths: number[], columns: readonly Column<Row>[], availabl
 const mayBeCut = <Row>({ style }: Column<Row>): boolean => style === 'title' || style === 'text'
 
 const statusColours: Record<string, Colour> = {
-  running: 'cyan', queued: 'blue', waiting: 'yellow', warning: 'yellow', completed: 'green', ok: 'green', failed: 'red', error: 'red', interrupted: 'red', cancelled: 'magenta',
+  running: 'cyan', queued: 'blue', waiting: 'yellow', warning: 'yellow', completed: 'green', ok: 'green', failed: 'red', error: 'red', info: 'cyan', warn: 'yellow', interrupted: 'red', cancelled: 'magenta',
 }
 
 function colourOf(style: Style | undefined, text: string): Colour | undefined {

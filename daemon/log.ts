@@ -6,22 +6,24 @@ export type { Log } from '../src/config/log.ts'
 const rank: Record<LogLevel, number> = { error: 0, warn: 1, info: 2 }
 const colours: Record<LogLevel, string> = { error: '31', warn: '33', info: '36' }
 
+/** What the message of a request says itself. */
+const told = new Set(['method', 'route', 'status', 'code'])
+
 /** How the log stands on stderr: a line of JSON each, or for people to read. */
 export type LogFormat = 'json' | 'pretty'
 
-/** Writes one line to stderr for each message at or above the level. */
-export const createLog = (least: LogLevel, format: LogFormat = 'json', hasColour = false): Log => (level, message, fields = {}) => {
+/** Writes one line to stderr for each message at or above the level. The field `at` is when it happened, if that was not now. */
+export const createLog = (least: LogLevel, format: LogFormat = 'json', hasColour = false): Log => (level, message, { at = new Date().toISOString(), ...fields } = {}) => {
   if (rank[level] > rank[least]) return
-  const at = new Date()
-  process.stderr.write(format === 'json' ? `${JSON.stringify({ at: at.toISOString(), level, message, ...fields })}\n` : pretty(at, level, message, fields, hasColour))
+  process.stderr.write(format === 'json' ? `${JSON.stringify({ at, level, message, ...fields })}\n` : pretty(String(at), level, message, fields, hasColour))
 }
 
-function pretty(at: Date, level: LogLevel, message: string, { source, ...fields }: Readonly<Record<string, unknown>>, hasColour: boolean): string {
+function pretty(at: string, level: LogLevel, message: string, { source, ...fields }: Readonly<Record<string, unknown>>, hasColour: boolean): string {
   const paint = (text: string, code: string) => hasColour ? `\u001b[${code}m${text}\u001b[0m` : text
-  const { cause, ...short } = fields
-  const rest = Object.entries(short).map(([name, value]) => ` ${paint(`${name}=`, '2')}${harmless(typeof value === 'string' ? value : JSON.stringify(value))}`).join('')
+  const { cause, ...others } = fields
+  const rest = Object.entries(others).filter(([name]) => source !== 'http' || !told.has(name)).map(([name, value]) => ` ${paint(`${name}=`, '2')}${harmless(typeof value === 'string' ? value : JSON.stringify(value))}`).join('')
   const below = cause === undefined ? '' : `\n${String(cause).split('\n').map(line => `    ${harmless(line)}`).join('\n')}`
-  return `${paint(at.toTimeString().slice(0, 8), '2')} ${paint(level.padEnd(5), colours[level])} ${paint(harmless(String(source ?? 'server')), '2')} ${harmless(message)}${rest}${paint(below, '2')}\n`
+  return `${paint(new Date(at).toTimeString().slice(0, 8), '2')} ${paint(level.padEnd(5), colours[level])} ${paint(harmless(String(source ?? 'server')), '2')} ${harmless(message)}${rest}${paint(below, '2')}\n`
 }
 
 /** No character of what is logged steers the terminal. */

@@ -48,6 +48,7 @@ export function createFleet(parts: Parts): Fleet {
       running.delete(row.id)
       wake()
     })
+    note(db, state.at!.log, session)
   }
 
   const { wake, atRest } = whileNews(look, error => state.at!.log('error', 'Sessions could not be looked at.', { cause: error instanceof Error ? error.stack : String(error) }), () => state.at !== undefined && !state.isStopping)
@@ -66,6 +67,16 @@ export function createFleet(parts: Parts): Fleet {
       await Promise.race([stopped, delay(mostStopMs, undefined, { ref: false })])
     },
   }
+}
+
+/** Notes the beginning of an agent's work and its end. */
+function note(db: Database, log: Log, { id: sessionId, cardId, purpose, over }: LiveSession): void {
+  const startedAtMs = performance.now()
+  log('info', 'An agent starts.', { sessionId, cardId, purpose })
+  void over.then(() => readSession(db, sessionId)).then(
+    row => log('info', 'An agent has ended.', { sessionId, cardId, agent: row?.agent, status: row?.status, reason: row?.statusReason, ms: Math.round(performance.now() - startedAtMs) }),
+    () => { /* The server stops. */ },
+  )
 }
 
 /** Looks once more for whatever wakes it while it looks, and again after a failure; never twice at the same time. */

@@ -78,7 +78,7 @@ export function openLogs({ dataDir, clock, logLevel }: Pick<ServerConfig, 'dataD
   }
 }
 
-const plain = ({ source, requestId, fields }: Entry) => requestId === null ? { source, ...fields } : { source, requestId, ...fields }
+const plain = ({ at, source, requestId, fields }: Entry) => ({ at, source, ...(requestId !== null && { requestId }), ...fields })
 
 const last = { at: 0, iso: '' }
 /** Many things happen within a millisecond. */
