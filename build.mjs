@@ -8,7 +8,7 @@ import { dirname, join, relative } from 'node:path'
 
 // Commands start within milliseconds, so what every command needs is one CommonJS file with V8's cache of it (ES modules take
 // longer to load, the more files the longer). What few commands need stands beside it, loaded on demand: name -> source.
-const onDemand = { serve: 'daemon/main.ts', watch: 'cli/watch.ts', ui: 'cli/ui/main.ts', conf: 'conf', undici: 'src/client/undici.ts' }
+const onDemand = { serve: 'daemon/main.ts', offline: 'daemon/offline.ts', watch: 'cli/watch.ts', ui: 'cli/ui/main.ts', conf: 'conf', undici: 'src/client/undici.ts' }
 // What stays outside of the bundles has native parts, or finds files beside itself.
 const external = ['libsql', '@libsql/*', '@node-rs/argon2', 'jq-wasm']
 const shared = {

@@ -34,11 +34,18 @@ export function expiry(text: string): { expiresAt: string } | { expiresInDays: n
 
 /** Since when or until when: a message's id, a date or time, or so long ago (`15m`, `2h`). Gives an id or a time in ISO 8601. */
 export function moment(text: string): string {
-  if (/^\d{1,15}$/.test(text)) return text
-  if (/^\d{1,9}[smhd]$/.test(text)) return new Date(Date.now() - durationSecs(text) * 1000).toISOString()
-  if (/^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(Date.parse(text))) return new Date(text).toISOString()
-  throw new InvalidArgumentError('must be a message\'s id, a time like 2030-01-31T12:00:00Z, or how long ago, like 15m.')
+  return /^\d{1,15}$/.test(text) ? text : timeOf(text) ?? refuse('must be a message\'s id, a time like 2030-01-31T12:00:00Z, or how long ago, like 15m.')
 }
+
+/** A date or time, or so long ago (`15m`), in ISO 8601. */
+export const pastTime = (text: string): string => timeOf(text) ?? refuse('must be a time like 2030-01-31T12:00:00Z, or how long ago, like 15m.')
+
+function timeOf(text: string): string | undefined {
+  if (/^\d{1,9}[smhd]$/.test(text)) return new Date(Date.now() - durationSecs(text) * 1000).toISOString()
+  return /^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(Date.parse(text)) ? new Date(text).toISOString() : undefined
+}
+
+function refuse(message: string): never { throw new InvalidArgumentError(message) }
 
 /** Statuses of cards, several with commas or by naming the option again. */
 export function statuses(text: string, before: readonly CardStatus[] | undefined): CardStatus[] {

@@ -79,7 +79,7 @@ const mayBeCut = <Row>({ style }: Column<Row>): boolean => style === 'title' || 
 export const statusColour = (status: string): Colour | undefined => statusColours[status]
 
 const statusColours: Record<string, Colour> = {
-  running: 'cyan', queued: 'blue', waiting: 'yellow', completed: 'green', succeeded: 'green', ok: 'green', failed: 'red', failing: 'red', timeout: 'red', error: 'red', paused: 'yellow', interrupted: 'red', cancelled: 'magenta',
+  running: 'cyan', queued: 'blue', waiting: 'yellow', warning: 'yellow', completed: 'green', succeeded: 'green', ok: 'green', failed: 'red', failing: 'red', timeout: 'red', error: 'red', info: 'cyan', warn: 'yellow', paused: 'yellow', interrupted: 'red', cancelled: 'magenta',
 }
 
 function colourOf(style: Style | undefined, text: string): Colour | undefined {

@@ -34,6 +34,7 @@ export function presentFailure(error: unknown, requestId: string, headers: Heade
 
 export function toProblem(error: unknown, requestId: string): Problem {
   if (error instanceof Problem) return error
+  if (['ENOSPC', 'EDQUOT', 'EFBIG'].includes(String((error as NodeJS.ErrnoException | undefined)?.code))) return new Problem('DISK_FULL', undefined, { cause: error, retryAfterSecs: 30 })
   if (error instanceof UniqueViolation) return new Problem('CONFLICT', undefined, { cause: error })
   return new Problem('INTERNAL', `Something went wrong. The server's log has the cause under request ${requestId}.`, { cause: error })
 }

@@ -1,5 +1,6 @@
+import type { Peer } from '../src/config/peer.ts'
 import { Problem, type ErrorCode } from '../src/contract/errors.ts'
-import type { ProjectRole, Route, Who } from '../src/contract/route.ts'
+import type { Permission, ProjectRole, Route, Who } from '../src/contract/route.ts'
 import { organizationRole, requireRole } from '../src/domain/access.ts'
 import { isAdmin, type Caller } from '../src/domain/caller.ts'
 import { projectOfAttachment } from '../src/store/attachments.ts'
@@ -7,6 +8,9 @@ import { projectOfCard } from '../src/store/cards.ts'
 import type { Reader } from '../src/store/database.ts'
 
 type Params = Record<string, unknown>
+
+/** Whether a row is open to this peer whoever it is, so that no token is looked at. A peer behind a proxy is not on this machine. */
+export const isOpenTo = ({ who }: Route, { isLoopback }: Pick<Peer, 'isLoopback'>): boolean => who.kind === 'public' || (who.kind === 'local' && isLoopback)
 
 /**
  * Enforces a row's `who`, for every route in this one place, and tells the caller's role in the project or organization.
@@ -18,9 +22,10 @@ export async function authorize(db: Reader, route: Route, caller: Caller, input:
   if (caller.kind === 'agent' && who.kind !== 'agentOrUser') throw new Problem('FORBIDDEN', 'This route is not open to agent tokens.')
   if (who.kind === 'key') return requireKey(db, who, caller, input)
   if (who.kind === 'member') return requireMember(db, who, caller, input)
+  if (who.kind === 'super' && who.permission && caller.key) return requireServerKey(who.permission, caller)
   if (caller.kind === 'key') throw new Problem('INSUFFICIENT_PERMISSIONS', 'This route is not open to API keys.')
   if (who.kind === 'organization') return requireOrganizationRole(db, who, caller, input)
-  if (who.kind === 'super' && caller.role !== 'super_admin') throw new Problem('FORBIDDEN')
+  if ((who.kind === 'super' || who.kind === 'local') && caller.role !== 'super_admin') throw new Problem('FORBIDDEN')
   if (who.kind === 'admin' && !isAdmin(caller)) throw new Problem('FORBIDDEN')
   return 'viewer'
 }
@@ -35,6 +40,13 @@ function requireKey(db: Reader, who: Who & { kind: 'key' }, caller: Caller, inpu
   if (!who.permissions.some(permission => caller.key!.permissions.includes(permission)))
     throw new Problem('INSUFFICIENT_PERMISSIONS', `The API key lacks the permission ${who.permissions.join(' or ')}.`)
   return requireRole(db, caller, input.projectId as number, who.permissions.includes('cards.read') ? 'viewer' : 'member', () => new Problem('PROJECT_NOT_FOUND'))
+}
+
+/** Server administration that a key may do: one of server scope, of somebody who is a super_admin now. */
+function requireServerKey(permission: Permission, { key, role }: Caller): ProjectRole {
+  if (!key!.permissions.includes(permission)) throw new Problem('INSUFFICIENT_PERMISSIONS', `The API key lacks the permission ${permission}.`)
+  if (key!.scope !== 'server' || role !== 'super_admin') throw new Problem('INSUFFICIENT_PERMISSIONS', 'This route is open to API keys of server scope that belong to a super_admin.')
+  return 'viewer'
 }
 
 async function requireMember(db: Reader, who: Who & { kind: 'member' }, caller: Caller, input: Params): Promise<ProjectRole> {

@@ -9,23 +9,23 @@ import type { App } from '../src/app.ts'
 import { authenticate } from '../src/identity/authenticate.ts'
 import type { Caller } from '../src/domain/caller.ts'
 import { commonHeaders, present, presentFailure, toProblem, type Headers } from './answer.ts'
-import { authorize } from './authorize.ts'
+import { authorize, isOpenTo } from './authorize.ts'
 import { readJson } from './body.ts'
 import { guard } from './guard.ts'
 import { Json, type AnyHandler, type Call } from './handlers.ts'
 import { claimOf, type Claim } from './idempotency.ts'
 import { paramReader, readQuery, validate } from './input.ts'
-import type { Log } from './log.ts'
+import { createRequestLog, type Answered } from './requestLog.ts'
 import { createKeyLimit, type KeyLimit } from './rateLimit.ts'
 import { handlers } from './routes/index.ts'
 
-export interface Server { app: App; log: Log; keyLimit: KeyLimit }
+export interface Server { app: App; note: (answered: Answered) => void; keyLimit: KeyLimit }
 
 /** Makes the h3 application: one route for each row of the contract, 405 for other methods of its path, 404 for the rest. */
-export function createHttp(app: App, log: Log): H3 {
+export function createHttp(app: App): H3 {
   // A path whose escapes are broken is answered like any other that leads nowhere.
   const h3 = new H3({ silent: true, allowMalformedURL: true })
-  const server: Server = { app, log, keyLimit: createKeyLimit(app.config.externalRequestsPerMinute) }
+  const server: Server = { app, note: noteOf(app), keyLimit: createKeyLimit(app.config.externalRequestsPerMinute) }
   const all = handlers(app) as unknown as Record<string, Record<string, AnyHandler>>
   const methods = new Map<string, string[]>()
   for (const [resource, rows] of Object.entries(contract)) {
@@ -41,6 +41,16 @@ export function createHttp(app: App, log: Log): H3 {
   return h3
 }
 
+/** A request that has been answered is logged and counted. */
+function noteOf({ config, logs, metrics }: App): (answered: Answered) => void {
+  const logged = createRequestLog(logs, config.logLevel === 'info')
+  const timing = metrics.timing({ name: 'board_request_seconds', help: 'How long requests took, by route and status.' }, ['method', 'route', 'status'])
+  return answered => {
+    timing.observe(answered.tookMs / 1000, answered.method, answered.route ?? 'none', String(answered.status))
+    logged(answered)
+  }
+}
+
 const toPattern = (path: string) => path.replace(/\{(\w+)\}/g, ':$1')
 
 /** The whole way of a request: guard, authenticate, authorize, validate, call, present. */
@@ -49,30 +59,32 @@ function answerer(server: Server, route: Route, handler: AnyHandler) {
   const projectInPath = route.who.kind !== 'member' || paramsOf(route.path).includes(route.who.through === 'flatCard' ? 'id' : route.who.through)
   return async (event: H3Event) => {
     const { req, res } = event.runtime!.node as { req: IncomingMessage; res: ServerResponse }
-    const requestId = nextRequestId()
-    const headers = commonHeaders(requestId)
+    const exchange = begin(req, route)
+    const { headers } = exchange
     try {
       guard(server.app, req)
       const peer = server.app.peerOf(req)
-      const caller = route.who.kind === 'public' ? nobody : await authenticate(server.app, req.headers.authorization, peer)
+      const isOpen = isOpenTo(route, peer)
+      const caller = isOpen ? nobody : exchange.caller = await authenticate(server.app, req.headers.authorization, peer)
       if (caller.key && isExternal(route.path)) await server.keyLimit(caller.key.id, headers)
       const params = readParams((event.context.params ?? {}) as Record<string, string>)
       const call = newCall(server, req, res, caller, peer)
-      if (route.who.kind !== 'public' && projectInPath) call.role = await authorize(server.app.db, route, caller, params)
+      if (!isOpen && projectInPath) call.role = await authorize(server.app.db, route, caller, params)
       const { input, claim } = await readInput(server, route, req, params, caller)
       if (!projectInPath) call.role = await authorize(server.app.db, route, caller, input)
       if (claim) call.write = claim.write
       const result = claim?.replay ?? await handler(input as never, call)
       // The answer that was given then, with its ETag.
-      return present(claim && result instanceof Json ? JSON.parse(result.text) : result, route.status, headers)
+      return finish(server, exchange, present(claim && result instanceof Json ? JSON.parse(result.text) : result, route.status, headers))
     } catch (error) {
-      return fail(server, error, requestId, headers, req)
+      return fail(server, exchange, error)
     }
   }
 }
 
 async function readInput(server: Server, route: Route, req: IncomingMessage, params: Record<string, unknown>, caller: Caller): Promise<{ input: Record<string, unknown>; claim?: Claim }> {
-  if (route.transfer === 'upload') return { input: params }
+  // The body of an upload is the file alone.
+  if (route.transfer === 'upload') return { input: route.input ? { ...validate(route.input, readQuery(req.url ?? '')) as object, ...params } : params }
   const sendsBody = req.method !== 'GET' && req.method !== 'HEAD' && req.method !== 'DELETE'
   const body = sendsBody ? await readJson(req) : undefined
   const query = readQuery(req.url ?? '')
@@ -101,25 +113,37 @@ function newCall({ app }: Server, request: IncomingMessage, response: ServerResp
   }
 }
 
-/** A public route has no caller: who sends a token there is not even looked up. */
+/** An open route has no caller: who sends a token there is not even looked up. */
 const nobody: Caller = { kind: 'user', userId: -1, role: 'user', email: '', displayName: '', tokenHash: '' }
 
 const failer = (server: Server, problem: () => Problem, extra: Headers = {}) => (event: H3Event) => {
   const { req } = event.runtime!.node as { req: IncomingMessage }
-  const requestId = nextRequestId()
-  const headers = { ...commonHeaders(requestId), ...extra }
+  const exchange = begin(req, undefined, extra)
   try {
     guard(server.app, req)
     throw problem()
   } catch (error) {
-    return fail(server, error, requestId, headers, req)
+    return fail(server, exchange, error)
   }
 }
 
-function fail(server: Server, error: unknown, requestId: string, headers: Headers, req: IncomingMessage) {
-  const problem = toProblem(error, requestId)
-  if (problem.status >= 500) server.log('error', problem.message, { requestId, method: req.method, path: req.url?.split('?')[0], cause: problem.cause instanceof Error ? problem.cause.stack : String(problem.cause) })
-  return presentFailure(problem, requestId, headers)
+/** A request on its way. */
+interface Exchange { req: IncomingMessage; route: Route | undefined; requestId: string; headers: Headers; startedAtMs: number; caller: Caller | undefined }
+
+function begin(req: IncomingMessage, route: Route | undefined, extra?: Headers): Exchange {
+  const requestId = nextRequestId()
+  return { req, route, requestId, headers: Object.assign(commonHeaders(requestId), extra), startedAtMs: performance.now(), caller: undefined }
+}
+
+function finish(server: Server, exchange: Exchange, response: Response, problem?: Problem): Response {
+  const { req, route, requestId, caller, startedAtMs } = exchange
+  server.note({ method: req.method ?? '', route: route?.path ?? null, status: response.status, tookMs: performance.now() - startedAtMs, requestId, caller, isSignIn: route?.who.kind === 'public', ...(problem && { problem, address: server.app.peerOf(req).address }) })
+  return response
+}
+
+function fail(server: Server, exchange: Exchange, error: unknown): Response {
+  const problem = toProblem(error, exchange.requestId)
+  return finish(server, exchange, presentFailure(problem, exchange.requestId, exchange.headers), problem)
 }
 
 const started = Date.now().toString(36)

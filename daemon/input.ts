@@ -4,7 +4,7 @@ import { isExternal, paramsOf, textParams, type Route } from '../src/contract/ro
 
 /** What an internal route answers when a path names a row that cannot exist. */
 const missing: Record<string, ErrorCode> = {
-  projectId: 'PROJECT_NOT_FOUND', boardId: 'BOARD_NOT_FOUND', columnId: 'COLUMN_NOT_FOUND', cardId: 'CARD_NOT_FOUND', attachmentId: 'ATTACHMENT_NOT_FOUND', sessionId: 'PRE_SESSION_NOT_FOUND', orgId: 'ORGANIZATION_NOT_FOUND', userId: 'MEMBER_NOT_FOUND', email: 'INVITATION_NOT_FOUND', monitorId: 'MONITOR_NOT_FOUND', scriptId: 'SCRIPT_NOT_FOUND', webhookId: 'WEBHOOK_NOT_FOUND', deliveryId: 'DELIVERY_NOT_FOUND',
+  projectId: 'PROJECT_NOT_FOUND', boardId: 'BOARD_NOT_FOUND', columnId: 'COLUMN_NOT_FOUND', cardId: 'CARD_NOT_FOUND', attachmentId: 'ATTACHMENT_NOT_FOUND', sessionId: 'PRE_SESSION_NOT_FOUND', orgId: 'ORGANIZATION_NOT_FOUND', userId: 'MEMBER_NOT_FOUND', email: 'INVITATION_NOT_FOUND', filename: 'BACKUP_NOT_FOUND', monitorId: 'MONITOR_NOT_FOUND', scriptId: 'SCRIPT_NOT_FOUND', webhookId: 'WEBHOOK_NOT_FOUND', deliveryId: 'DELIVERY_NOT_FOUND',
   '/api/projects/{id}': 'PROJECT_NOT_FOUND', '/api/cards/{id}': 'CARD_NOT_FOUND', '/api/board-templates/{id}': 'TEMPLATE_NOT_FOUND', '/api/keys/{id}': 'KEY_NOT_FOUND',
   '/api/organizations/{id}': 'ORGANIZATION_NOT_FOUND', '/api/admin/users/{id}': 'USER_NOT_FOUND', '/api/credentials/{id}': 'CREDENTIAL_NOT_FOUND',
 }

@@ -1,4 +1,7 @@
 import { resolve } from 'node:path'
+import type { App } from '../src/app.ts'
+import { parseSchedule } from '../src/backups/schedule.ts'
+import { causeOf } from '../src/config/log.ts'
 import { oauthClients } from '../src/config/oauthClients.ts'
 import { dataFolder } from '../src/config/paths.ts'
 import { isLoopbackHost, serverDefaults, type ServerConfig } from '../src/config/server.ts'
@@ -14,20 +17,35 @@ export type ServeOptions = Partial<Omit<ServerConfig, 'clock' | 'lookup' | 'webh
  */
 export async function runServe(options: ServeOptions, onTerminal: boolean): Promise<void> {
   const config = configOf(options)
-  const server = await startServer(config, createLog(config.logLevel))
+  if (config.backupEvery !== undefined) parseSchedule(config.backupEvery)
+  const server = await startServer(config, createLog(config.logLevel, config.logFormat ?? (process.stderr.isTTY ? 'pretty' : 'json'), process.stderr.isTTY && !process.env.NO_COLOR), tellSetupCode)
+  noteCrash(server)
   stopOnSignals(server)
   process.stdout.write(`Listening on ${server.url}\n`)
   if (onTerminal) process.stderr.write(nextSteps(server, await server.app.identity.hasUsers()))
-  const setupCode = server.app.identity.setupCode()
+  tellSetupCode(server.app)
+}
+
+function tellSetupCode({ config, identity }: App): void {
+  const setupCode = identity.setupCode()
   if (setupCode) process.stderr.write(config.setupCode === undefined ? `The first user needs this one-time setup code: ${setupCode}\n` : 'The first user needs the setup code that this server was given.\n')
 }
 
 function configOf(options: ServeOptions): ServerConfig {
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as ServeOptions
   return {
-    ...serverDefaults, ...given, dataDir: resolve(given.dataDir ?? dataFolder()), projectRoots: (given.projectRoots ?? []).map(root => resolve(root)),
+    ...serverDefaults, ...given, dataDir: resolve(given.dataDir ?? dataFolder()), projectRoots: (given.projectRoots ?? []).map(root => resolve(root)), browseRoot: resolve(given.browseRoot ?? serverDefaults.browseRoot),
     secretKey: process.env.BOARD_SECRET_KEY || undefined, oauthClients: oauthClients(process.env),
   }
+}
+
+/** The last word of a process that ends by an error which nobody caught. */
+function noteCrash(server: RunningServer): void {
+  process.on('uncaughtExceptionMonitor', error => {
+    const { logs } = server.app
+    logs.log('error', 'The server ends: nobody caught an error.', { cause: causeOf(error) })
+    logs.flushSync()
+  })
 }
 
 function stopOnSignals(server: RunningServer): void {

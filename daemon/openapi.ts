@@ -3,6 +3,7 @@ import type { GenericSchema } from 'valibot'
 import { version } from '../src/config/version.ts'
 import { Attachment } from '../src/contract/attachments.ts'
 import { Me, SignedIn } from '../src/contract/auth.ts'
+import { Backup } from '../src/contract/backups.ts'
 import { Board } from '../src/contract/boards.ts'
 import { CardDetail, CardItem, Pipeline } from '../src/contract/cards.ts'
 import { Column } from '../src/contract/columns.ts'
@@ -30,7 +31,7 @@ export interface Document {
   components: { schemas: Record<string, Schema>; responses: Record<string, Answer>; securitySchemes: Record<string, object> }
 }
 
-const records = { Attachment, Me, SignedIn, Board, CardItem, Card: CardDetail, Pipeline, Column, ExternalBoard, ExternalCard, ExternalItem, ExternalStats, Key, NewKey, Organization, Project, Stats, Shortcuts, UserSettings, Template }
+const records = { Attachment, Backup, Me, SignedIn, Board, CardItem, Card: CardDetail, Pipeline, Column, ExternalBoard, ExternalCard, ExternalItem, ExternalStats, Key, NewKey, Organization, Project, Stats, Shortcuts, UserSettings, Template }
 const conversion = { target: 'draft-2020-12', errorMode: 'ignore' } satisfies ConversionConfig
 const outputs = { ...conversion, typeMode: 'output', overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}` } satisfies ConversionConfig
 
@@ -92,23 +93,24 @@ function whoText(who: Who): string {
   if (who.kind === 'member') return `Needs the project role ${who.role} or more.`
   return who.kind === 'organization' ? `Needs the organization role ${who.role}${who.role === 'member' ? ' or more' : ''}.` : whoTexts[who.kind]
 }
-const whoTexts = { public: 'Open to everybody.', user: 'Needs a sign-in.', admin: 'Needs the role admin or super_admin.', super: 'Needs the role super_admin.', key: 'Needs an API key with one of the permissions.', agent: 'Needs an agent token of the card.', agentOrUser: 'Needs an agent token or a sign-in.' }
+const whoTexts = { public: 'Open to everybody.', user: 'Needs a sign-in.', admin: 'Needs the role admin or super_admin.', super: 'Needs the role super_admin.', local: 'Open to everybody on the server\'s machine; from elsewhere it needs the role super_admin.', key: 'Needs an API key with one of the permissions.', agent: 'Needs an agent token of the card.', agentOrUser: 'Needs an agent token or a sign-in.' }
 
 function security(who: Who): Operation['security'] {
   if (who.kind === 'public') return []
   if (who.kind === 'key') return who.permissions.map(permission => ({ apiKey: [permission] }))
   if (who.kind === 'agent') return [{ agentToken: [] }]
   if (who.kind === 'agentOrUser') return [{ agentToken: [] }, { signIn: [] }]
-  return [{ signIn: [] }, ...(who.kind === 'member' && who.permission ? [{ apiKey: [who.permission] }] : [])]
+  if (who.kind === 'local') return [{}, { signIn: [] }]
+  return [{ signIn: [] }, ...((who.kind === 'member' || who.kind === 'super') && who.permission ? [{ apiKey: [who.permission] }] : [])]
 }
 
 /** Routes that a version guards, and that an Idempotency-Key guards. */
 const honoursIfMatch = (resource: string, route: Route) => route.method === 'PATCH' && route.path.includes('{cardId}') && !route.path.endsWith('/auto-mode') && (resource === 'cards' || resource === 'external')
-const honoursIdempotencyKey = (resource: string, route: Route) => route.status === 201 && !['agents', 'auth', 'keys', 'users'].includes(resource)
+const honoursIdempotencyKey = (resource: string, route: Route) => route.status === 201 && !['agents', 'auth', 'backups', 'keys', 'users'].includes(resource)
 
 function parameters(resource: string, route: Route): Parameter[] {
   const path = paramsOf(route.path).map((name): Parameter => ({ name, in: 'path', required: true, schema: paramSchema(route, name) }))
-  const query = sendsBody(route) || !route.input ? [] : queryParameters(inputSchema(route.input))
+  const query = (sendsBody(route) && route.transfer !== 'upload') || !route.input ? [] : queryParameters(inputSchema(route.input))
   return [
     ...path, ...query,
     ...(honoursIfMatch(resource, route) ? [{ name: 'If-Match', in: 'header' as const, required: false, schema: { type: 'string' as const }, description: 'The ETag of the version that may be changed.' }] : []),
@@ -144,7 +146,7 @@ function requestBody(route: Route): Operation['requestBody'] {
 function responses(resource: string, route: Route): Operation['responses'] {
   const statuses = [
     ...(route.input || isExternal(route.path) || route.transfer === 'upload' ? [400] : []), ...(route.who.kind === 'public' ? [] : [401, 403]), ...(route.path.includes('{') ? [404] : []),
-    ...(sendsBody(route) ? [408, 409, 413, 415] : []), ...(honoursIfMatch(resource, route) ? [412] : []), ...(isExternal(route.path) || resource === 'auth' ? [429] : []), 500, 503,
+    ...(sendsBody(route) ? [408, 409, 413, 415] : []), ...(honoursIfMatch(resource, route) ? [412] : []), ...(isExternal(route.path) || resource === 'auth' || resource === 'transfers' ? [429] : []), 500, 503,
   ]
   return { ...success(route), ...Object.fromEntries(statuses.map(status => [status, { $ref: `#/components/responses/Failure${status}` }])) }
 }

@@ -1,29 +1,27 @@
-import { toNodeHandler } from 'h3/node'
 import { listen } from 'listhen'
 import { rmSync, writeFileSync, renameSync, readFileSync } from 'node:fs'
 import type { Server as HttpServer } from 'node:http'
 import { join } from 'node:path'
-import { createApp, type App } from '../src/app.ts'
+import type { App } from '../src/app.ts'
 import { makePrivateFolder } from '../src/config/folders.ts'
+import { causeOf } from '../src/config/log.ts'
 import { runtimeFile, type Runtime } from '../src/config/paths.ts'
 import { isLoopbackHost, reachable, type ServerConfig } from '../src/config/server.ts'
 import { version } from '../src/config/version.ts'
 import { Problem } from '../src/contract/errors.ts'
-import { isOpen, requireClosedDoor } from '../src/identity/authSettings.ts'
+import { openLogs, type Logs } from '../src/logs/logs.ts'
 import { takeLock } from '../src/store/lock.ts'
-import { createHttp } from './http.ts'
 import type { Log } from './log.ts'
-import { createSocket } from './socket.ts'
-import { startTimetable } from './timetable.ts'
+import { drainMs, openServing, type Serving } from './serving.ts'
 
-const drainMs = 10_000
 /** Without this the listener would try ports that nobody asked for. Its types want pairs where its code takes nothing. */
 const noOtherPorts = { ports: [], portRange: [] as unknown as [number, number], alternativePortRange: [] as unknown as [number, number] }
 
 export interface RunningServer {
   /** Where it answers on this machine. */
   url: string
-  app: App
+  /** The board that answers now: a restore puts another in its place. */
+  readonly app: App
   /** How many clients listen for live events. */
   sockets(): number
   /** Takes no new work, lets what runs finish within 10 s, and lets go of the data folder. */
@@ -32,33 +30,30 @@ export interface RunningServer {
 
 /**
  * Starts a server on its data folder and leaves `daemon.json` there.
+ * @param terminal where the log goes beside the data folder
+ * @param onReplaced told of each board that a restore puts in place
  * @throws Problem SERVER_ALREADY_RUNNING, CONFLICT when authentication is off but others could reach it, or the error of listening (EADDRINUSE, ...)
  */
-export async function startServer(config: ServerConfig, log: Log): Promise<RunningServer> {
+export async function startServer(config: ServerConfig, terminal: Log, onReplaced?: (app: App) => void): Promise<RunningServer> {
   makePrivateFolder(config.dataDir)
   const unlock = takeLock(join(config.dataDir, 'board.lock'))
   if (!unlock) throw new Problem('SERVER_ALREADY_RUNNING', `Another server holds ${config.dataDir}${holder(config.dataDir)}.`)
-  let app: App | undefined
+  let serving: Serving | undefined
+  const logs = openLogs(config, terminal)
   try {
-    app = await createApp(config)
-    await requireClosedDoor(app)
-    if (await isOpen(app)) log('warn', 'Authentication is switched off: everybody on this machine acts as super_admin.')
-    await app.catalogue.list().catch((error: Error) => log('warn', `${error.message} Until that is mended, no agent starts.`, { file: join(config.dataDir, 'config.json') }))
-    return await serveApp(app, log, unlock)
+    serving = await openServing(config, logs, onReplaced)
+    return await listenTo(serving, config, logs, unlock)
   } catch (error) {
-    await app?.close()
+    if (!(error instanceof Problem)) logs.log('error', 'The server could not start.', { cause: causeOf(error) })
+    await serving?.close()
+    await logs.close()
     unlock()
     throw error
   }
 }
 
-async function serveApp(app: App, log: Log, unlock: () => void): Promise<RunningServer> {
-  const { config } = app
-  const socket = createSocket(app, log)
-  // Before the first request, so that no event is committed that its reader does not know of.
-  app.webhooks.start(log)
-  app.notifier.start(log)
-  const listener = await listen(toNodeHandler(createHttp(app, log)), {
+async function listenTo(serving: Serving, config: ServerConfig, { log, close: closeLogs }: Logs, unlock: () => void): Promise<RunningServer> {
+  const listener = await listen(serving.listen, {
     hostname: config.host, port: { port: config.port, random: config.port === 0, ...noOtherPorts }, public: !isLoopbackHost(config.host),
     showURL: false, qr: false, autoClose: false, isProd: true, isTest: false, open: false, clipboard: false, ws: false,
   })
@@ -66,23 +61,24 @@ async function serveApp(app: App, log: Log, unlock: () => void): Promise<Running
   server.headersTimeout = 10_000
   server.requestTimeout = 600_000
   server.keepAliveTimeout = 65_000
-  server.on('upgrade', socket.handleUpgrade)
+  server.on('upgrade', serving.handleUpgrade)
   const { port } = server.address() as { port: number }
   const url = `http://${reachable(config.host)}:${port}`
-  const timetable = startTimetable(app, log)
-  app.supervisor.start(url, log)
-  app.monitors.start(url, log)
-  app.scripts.start(url, log)
-  leaveRuntime(config, { url, pid: process.pid, token: app.identity.localToken, version, startedAt: new Date().toISOString() })
+  serving.start(url)
+  leaveRuntime(config, { url, pid: process.pid, token: serving.app.identity.localToken, version, startedAt: new Date().toISOString(), args: servedWith(process.argv.slice(2)) })
+  log('info', 'The server has started.', { url, version, pid: process.pid, node: process.version })
   const stop = async () => {
+    log('info', 'The server stops.')
     rmSync(runtimeFile(config.dataDir), { force: true })
     const closed = new Promise(resolve => server.close(resolve))
-    await Promise.all([timetable.stop(), app.supervisor.stop(), app.monitors.stop(), app.scripts.stop(), app.webhooks.stop(), socket.close(), drain(server, closed)])
-    await app.close()
+    await Promise.all([serving.quiet(), drain(server, closed)])
+    await serving.close()
+    log('info', 'The server has stopped.')
+    await closeLogs()
     unlock()
   }
   let stopping: Promise<void> | undefined
-  return { url, app, sockets: socket.count, stop: () => stopping ??= stop() }
+  return { url, get app() { return serving.app }, sockets: serving.sockets, stop: () => stopping ??= stop() }
 }
 
 /** Closes idle connections as they become idle, and what is left after the time. */
@@ -94,6 +90,9 @@ async function drain(server: HttpServer, closed: Promise<unknown>): Promise<void
   clearInterval(idle)
   clearTimeout(force)
 }
+
+/** What stands behind `serve` on the command line. */
+const servedWith = (argv: readonly string[]): string[] => argv.includes('serve') ? argv.slice(argv.indexOf('serve') + 1) : []
 
 /** The file appears whole: written beside, then renamed. */
 function leaveRuntime(config: ServerConfig, runtime: Runtime): void {

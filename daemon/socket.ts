@@ -11,7 +11,8 @@ import type { Log } from './log.ts'
 import { admit, refuse, type Admission } from './socket/admission.ts'
 import { declineUpgrade } from './socket/declineUpgrade.ts'
 import { createFanOut } from './socket/fanOut.ts'
-import { Sessions } from './socket/sessions.ts'
+import { closeCodes } from './socket/connection.ts'
+import { Sessions, type Goodbye } from './socket/sessions.ts'
 import { startWatch } from './socket/watch.ts'
 
 const mostMessageBytes = 64 * 1024
@@ -22,8 +23,8 @@ const goodbyeMs = 2000
 export interface Socket {
   /** Takes a request of the node server's 'upgrade' event, and always answers it: with a socket, or as if no upgrade had been asked for. */
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
-  /** Closes every socket with 1001, and after two seconds those that have not gone. Later ones are refused. */
-  close(): Promise<void>
+  /** Closes every socket with 1001 or another code, and after two seconds those that have not gone. Later ones are refused. */
+  close(code?: Goodbye): Promise<void>
   /** How many sockets are open. */
   count(): number
 }
@@ -51,11 +52,12 @@ export function createSocket(app: App, log: Log): Socket {
         refuse(socket, error instanceof Problem ? error : new Problem('INTERNAL'))
       })
     },
-    close: async () => {
+    close: async (code = closeCodes.goingAway) => {
+      if (closing) return
       closing = true
       stopHearing()
       watch.stop()
-      sessions.endAll()
+      sessions.endAll(code)
       for (const giveUpAt = performance.now() + goodbyeMs; sessions.size > 0 && performance.now() < giveUpAt;) await delay(20)
       adapter.closeAll(undefined, undefined, true)
       await adapter.close()

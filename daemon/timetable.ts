@@ -1,29 +1,39 @@
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { App } from '../src/app.ts'
+import { scheduledBackups } from '../src/backups/schedule.ts'
+import { causeOf } from '../src/config/log.ts'
 import { sweepAttachments } from '../src/domain/attachmentFiles.ts'
 import { purge as purgeDeletedCards } from '../src/domain/cards.ts'
 import { removeGone } from '../src/domain/goneWorktrees.ts'
 import { takeUp } from '../src/domain/search.ts'
 import { removeDeleted as removeDeletedWorktrees } from '../src/domain/worktrees.ts'
 import { forgetAgentTokens } from '../src/store/agentTokens.ts'
+import { findDamage } from '../src/store/copies.ts'
 import type { Transaction } from '../src/store/database.ts'
 import { forgetDeliveries } from '../src/store/deliveries.ts'
 import { forgetAnswers } from '../src/store/idempotentAnswers.ts'
 import { forgetProjectDays, noteProjectDays } from '../src/store/projectDays.ts'
 import { forgetSignInTokens } from '../src/store/signInTokens.ts'
 import { purgeMessages } from '../src/store/transcripts.ts'
+import { removeUnfinished } from '../src/transfers/import.ts'
 import type { Log } from './log.ts'
 
 /** Something that the server does from time to time. */
 export interface Job {
   name: string
   everySecs: number
+  /** How long it waits at first. */
+  firstAfterSecs?: number
   /** Does what is due by the clock of the configuration. */
   run(signal: AbortSignal): Promise<void>
 }
 
 const hourSecs = 3600
 const daySecs = 24 * hourSecs
+/** Jobs that run so seldom are worth an entry in the log. */
+const rareSecs = 600
+const logDays = 30
 
 /** Every periodic job of the server. */
 export const jobs = (app: App): Job[] => [
@@ -49,17 +59,27 @@ export const jobs = (app: App): Job[] => [
     await noteProjectDays(tx, tx.now.slice(0, 10))
     await forgetProjectDays(tx, ago(tx, 3 * 365 * daySecs).slice(0, 10))
   }) },
+  { name: 'delete what imports of an earlier server left unfinished', everySecs: daySecs, run: () => removeUnfinished(app.db, app.unfinishedImports) },
+  ...(app.config.backupEvery === undefined ? [] : [{ name: 'make a backup and delete the oldest', everySecs: 30, run: scheduledBackups(app) }]),
+  { name: 'look whether the database file is sound', everySecs: daySecs, firstAfterSecs: 60, run: signal => lookForDamage(app, signal) },
+  { name: 'delete entries of the log after 30 days', everySecs: rareSecs, run: signal => app.logs.prune(signal, new Date(app.config.clock().getTime() - logDays * daySecs * 1000).toISOString()) },
   { name: 'delete attachment files without a row', everySecs: hourSecs, run: async () => { await sweepAttachments(app) } },
 ]
 
-/** Runs every job now, and again so many seconds after it has ended: none overlaps itself, and none stops another. */
+/** Runs every job now or after its first wait, and again so many seconds after it has ended: none overlaps itself, and none stops another. */
 export function startTimetable(app: App, log: Log, timetable = jobs(app)): { stop(): Promise<void> } {
   const stopping = new AbortController()
   const { signal } = stopping
-  const keep = async ({ name, everySecs, run }: Job) => {
+  const wait = (secs: number) => delay(secs * 1000, undefined, { signal, ref: false }).catch(() => { /* The server stops. */ })
+  const keep = async ({ name, everySecs, firstAfterSecs, run }: Job) => {
+    if (firstAfterSecs !== undefined) await wait(firstAfterSecs)
     while (!signal.aborted) {
-      await run(signal).catch((error: unknown) => log('error', `A periodic job failed: ${name}.`, { cause: error instanceof Error ? error.stack : String(error) }))
-      await delay(everySecs * 1000, undefined, { signal, ref: false }).catch(() => { /* The server stops. */ })
+      const startedAtMs = performance.now()
+      await run(signal).then(
+        () => { if (everySecs >= rareSecs) log('info', `A periodic job is done: ${name}.`, { ms: Math.round(performance.now() - startedAtMs) }) },
+        (error: unknown) => signal.aborted || log('error', `A periodic job failed: ${name}.`, { cause: causeOf(error) }),
+      )
+      await wait(everySecs)
     }
   }
   const running = timetable.map(keep)
@@ -69,6 +89,12 @@ export function startTimetable(app: App, log: Log, timetable = jobs(app)): { sto
       await Promise.all(running)
     },
   }
+}
+
+/** Refuses writes from now on if the database file is damaged. */
+async function lookForDamage({ db, config }: App, signal: AbortSignal): Promise<void> {
+  const damage = await findDamage(join(config.dataDir, 'board.db'), false, signal).catch((error: unknown) => { if (!signal.aborted) throw error })
+  if (damage !== undefined) db.noteDamage(new Error(damage))
 }
 
 /** Does bounded pieces of work until there is nothing left to do. */

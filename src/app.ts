@@ -1,26 +1,37 @@
+import { rmSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { makePrivateFolder } from './config/folders.ts'
 import { createCatalogue, type Catalogue } from './agents/catalogue.ts'
 import { createSupervisor, recover, type Supervisor } from './agents/supervisor.ts'
+import { openBackups, type Backups } from './backups/backups.ts'
+import { openData } from './backups/opening.ts'
+import type { Host } from './backups/restoring.ts'
+import { finishState } from './backups/swap.ts'
+import { from } from './config/log.ts'
 import type { ServerConfig } from './config/server.ts'
+import { Problem } from './contract/errors.ts'
 import { createOutbox, type Outbox } from './events/outbox.ts'
 import { createDeviceGrants, type DeviceGrants } from './identity/deviceGrants.ts'
 import { createIdentity, type Identity } from './identity/identity.ts'
 import { createOidc, type Oidc } from './identity/oidc.ts'
-import { createSeal, type Seal } from './identity/seal.ts'
+import { createSeal, sealingKeyOf, type Seal } from './identity/seal.ts'
+import { readLogExport, targetOf } from './logs/exportSettings.ts'
+import type { Logs } from './logs/logs.ts'
+import { createMetrics, type Metrics } from './metrics/metrics.ts'
 import { createMonitors, recoverMonitors, type Monitors } from './monitors/monitors.ts'
 import { createNotifier, type Notifier } from './notifications/notifier.ts'
-import { createScriptRunner, recoverScripts, type ScriptRunner } from './scripts/runner.ts'
 import { createTargets } from './outside/targets.ts'
-import { openDatabase, type Database } from './store/database.ts'
-import { migrate } from './store/migrate.ts'
+import { createScriptRunner, recoverScripts, type ScriptRunner } from './scripts/runner.ts'
+import type { Database } from './store/database.ts'
+import { hiddenProjects } from './store/imports.ts'
 import { peerReader, type Peer } from './config/peer.ts'
 import { createWebhooks, type Webhooks } from './webhooks/webhooks.ts'
 
 /** The board, wired: what handlers are given. */
 export interface App {
   config: ServerConfig
+  logs: Logs
   db: Database
   outbox: Outbox
   identity: Identity
@@ -28,6 +39,7 @@ export interface App {
   deviceGrants: DeviceGrants
   oidc: Oidc
   catalogue: Catalogue
+  metrics: Metrics
   /** Runs the agents; what cards ask of it, too. */
   supervisor: Supervisor
   /** Runs monitors. */
@@ -38,22 +50,40 @@ export interface App {
   webhooks: Webhooks
   /** Tells people what they want to hear of. */
   notifier: Notifier
+  backups: Backups
+  host: Host
   /** Where attachments are kept. */
   attachmentsDir: string
+  /** Where exports and imports are while they are under way. */
+  transfersDir: string
+  /** The projects of imports that an earlier server did not finish. */
+  unfinishedImports: readonly number[]
   peerOf(request: IncomingMessage): Peer
+  /** Takes up what goes on without a request: agents, monitors, scripts. They reach the server at this address. */
+  startWork(url: string): void
+  /** Ends it, and what tells others of events. */
+  stopWork(): Promise<void>
   close(): Promise<void>
 }
 
+/** What the board gets from whoever runs it, and from one that it takes the place of. */
+export interface Surroundings { host?: Host; localToken?: string }
+
 /** Opens the data folder, brings the database up to date and wires every part to those it needs. */
-export async function createApp(config: ServerConfig): Promise<App> {
+export async function createApp(config: ServerConfig, logs: Logs, { host = nobody, localToken }: Surroundings = {}): Promise<App> {
   makePrivateFolder(config.dataDir)
+  await finishState(config.dataDir)
   const seal = createSeal(config)
   const attachmentsDir = join(config.dataDir, 'attachments')
   makePrivateFolder(attachmentsDir)
-  const db = openDatabase({ path: join(config.dataDir, 'board.db'), clock: config.clock })
-  await migrate(db)
+  const transfersDir = join(config.dataDir, 'transfers')
+  rmSync(transfersDir, { recursive: true, force: true })
+  makePrivateFolder(transfersDir)
+  const databasePath = join(config.dataDir, 'board.db')
+  const db = await openData(config, from(logs.log, 'database'))
+  await exportLog({ db, seal, logs })
   const outbox = createOutbox(db)
-  const identity = await createIdentity(config, db)
+  const identity = await createIdentity(config, db, localToken)
   const deviceGrants = createDeviceGrants({ config, db, seal })
   const oidc = createOidc({ config, db, identity, seal })
   const catalogue = createCatalogue(config.dataDir)
@@ -66,15 +96,40 @@ export async function createApp(config: ServerConfig): Promise<App> {
   const targets = createTargets({ allowPrivate: config.allowPrivateWebhooks, lookup: config.lookup })
   const webhooks = createWebhooks({ db, outbox, seal, config, targets })
   const notifier = createNotifier({ db, outbox, webhooks })
+  const metrics = createMetrics()
+  const backups = await openBackups({ dataDir: config.dataDir, source: { databasePath, attachmentsDir, sealingKey: () => sealingKeyOf(config) }, clock: config.clock, log: from(logs.log, 'backups') })
+  // Before the first request, so that no event is committed that its reader does not know of.
+  webhooks.start(from(logs.log, 'webhooks'))
+  notifier.start(from(logs.log, 'notifications'))
+  const stopWork = async () => { await Promise.all([supervisor.stop(), monitors.stop(), scripts.stop(), notifier.stop(), webhooks.stop()]) }
   return {
-    config, db, outbox, identity, seal, deviceGrants, oidc, catalogue, supervisor, monitors, scripts, webhooks, notifier, attachmentsDir, peerOf: peerReader(config),
+    config, logs, db, outbox, identity, seal, deviceGrants, oidc, catalogue, metrics, supervisor, monitors, scripts, webhooks, notifier, backups, host, attachmentsDir, transfersDir, unfinishedImports: await hiddenProjects(db), peerOf: peerReader(config),
+    startWork: url => {
+      supervisor.start(url, from(logs.log, 'agents'))
+      monitors.start(url, from(logs.log, 'monitors'))
+      scripts.start(url, from(logs.log, 'scripts'))
+    },
+    stopWork,
     close: async () => {
-      await Promise.all([supervisor.stop(), monitors.stop(), scripts.stop(), notifier.stop(), webhooks.stop()])
+      await Promise.all([stopWork(), backups.close()])
       await targets.close()
       outbox.close()
       identity.close()
       await deviceGrants.close()
       await db.close()
     },
+  }
+}
+
+/** A board that nobody serves is not replaced while it is open. */
+const nobody: Host = { replace: () => Promise.reject(new Problem('CONFLICT', 'The board is not being served.')) }
+
+/** Sends the log where the settings say. A header that cannot be opened keeps the export off, not the server. */
+async function exportLog({ db, seal, logs }: Pick<App, 'db' | 'seal' | 'logs'>): Promise<void> {
+  const settings = await readLogExport(db)
+  try {
+    logs.exporter.use(settings.enabled ? targetOf(seal, settings) : undefined)
+  } catch (error) {
+    logs.log('error', 'The log is not exported.', { cause: (error as Error).message })
   }
 }

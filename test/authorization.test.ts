@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { errors, type ErrorCode } from '../src/contract/errors.ts'
-import { paramsOf, permissions, type Permission, type Route } from '../src/contract/route.ts'
-import { inputOf, landings, supplies } from './authorizationRequests.ts'
+import { isAboutServer } from '../src/contract/keys.ts'
+import { paramsOf, permissions, projectPermissions, type Permission, type Route } from '../src/contract/route.ts'
+import { headersOf, inputOf, landings, refusals, supplies } from './authorizationRequests.ts'
 import { agentColumns, cells, columns, forAgents, inFields, inPath, sections, type Cell, type Column, type Section } from './authorizationTable.ts'
 import { createWorld, type Place, type World } from './authorizationWorld.ts'
 import { exampleOf, requestOf, rows, type Row } from './examples.ts'
@@ -51,7 +52,10 @@ describe('the table', () => {
   })
 
   it('has every field that names a row', () => {
-    const fields = ({ input }: Route) => input && 'entries' in input ? Object.keys(input.entries as object) : []
+    const fields = ({ input }: Route) => {
+      const object = input && 'wrapped' in input ? input.wrapped as object : input
+      return object && 'entries' in object ? Object.keys(object.entries as object) : []
+    }
     const naming = rows.flatMap(({ name, route }) => fields(route).filter(field => /Id$|^ids$|^steps$/.test(field) && !/^(groupId|clientId)$/.test(field)).map(field => `${name} ${field}`))
     expect(naming.sort()).toEqual(Object.keys(inFields).sort())
   })
@@ -89,6 +93,7 @@ describe('somebody else\'s thing in one\'s own', () => {
   /** What else must be said so that the field alone decides, and what is changed for good. */
   const aside: Record<string, (field: string) => object | Promise<object>> = {
     'keys.create': field => ({ scope: field.replace('Id', ''), projectId: undefined }),
+    'transfers.import': field => field === 'projectId' ? {} : { projectId: undefined, path: world.own.path },
     'projects.update': () => supplies['projects.delete']!({ world, place: world.own, person: world.people.owner }),
   }
 
@@ -140,8 +145,8 @@ async function tokensOf({ allowed }: Line, column: Column): Promise<Array<{ toke
   if (isAgent(column)) return [{ token: await world.agentToken(column) }]
   if (column === 'nobody') return [{ token: null }]
   if (column === 'ended') return world.ended
-  if (column === 'key') return Promise.all((allowed.length > 0 ? allowed.map(each => [each]) : [permissions]).map(async each => ({ token: await keyFor(each), why: each.length === 1 ? each[0] : undefined })))
-  if (column === 'keyless') return [{ token: await keyFor(permissions.filter(each => !allowed.includes(each))) }]
+  if (column === 'key') return Promise.all((allowed.length > 0 ? allowed.map(each => [each]) : [projectPermissions]).map(async each => ({ token: await keyFor(each), why: each.length === 1 ? each[0] : undefined })))
+  if (column === 'keyless') return [{ token: await keyFor((allowed.some(isAboutServer) ? permissions : projectPermissions).filter(each => !allowed.includes(each))) }]
   if (column === 'viewerKey' || column === 'orgKey' || column === 'superKey') return [{ token: world.keys[column] }]
   return [{ token: world.people[column].token }]
 }
@@ -157,7 +162,7 @@ function keyFor(allowed: readonly Permission[]): Promise<string> {
 function send({ name, row }: Line, place: Place, token: string | null, given: Record<string, unknown> = {}): Promise<Reply> {
   if (name === 'server.socket') return subscribe(token, place.projectId)
   const { path, options } = requestOf(row.route, { ...inputOf(name, row, place, world), ...given })
-  return world.board.request(row.route.method, path, { token, ...options })
+  return world.board.request(row.route.method, path, { token, ...options, headers: { ...options.headers, ...headersOf(name) } })
 }
 
 /** Sends a line's request as somebody who is let in, with what it uses up. */
@@ -183,11 +188,12 @@ async function subscribe(token: string | null, projectId: string): Promise<Reply
 const told = ({ status, body, text }: Reply, missing?: Reply): string => status === 404 ? `404 ${text === missing?.text ? 'like what does not exist' : text}` : `${status} ${body?.error?.code ?? text}`
 
 function expectation({ line, column, cell, code }: Case): string {
-  if (isAgent(column) && cell === '403') return '403 FORBIDDEN'
   if (cell === '404') return '404 like what does not exist'
   if (cell === '401') return `401 ${code ?? 'UNAUTHENTICATED'}`
   if (line.section.refusal) return `403 ${line.section.refusal}`
-  return `403 ${people.includes(column) || (line.allowed.length > 0 && column !== 'keyless') ? 'FORBIDDEN' : 'INSUFFICIENT_PERMISSIONS'}`
+  if (isAgent(column)) return '403 FORBIDDEN'
+  if (people.includes(column) && refusals[line.name]) return `403 ${refusals[line.name]}`
+  return `403 ${people.includes(column) || (line.allowed.length > 0 && column !== 'keyless' && !line.allowed.some(isAboutServer)) ? 'FORBIDDEN' : 'INSUFFICIENT_PERMISSIONS'}`
 }
 
 const landed = ({ status, body }: Reply): number | string => body?.error?.code ?? status

@@ -23,11 +23,15 @@ const special: Record<string, (place: Place, world: World) => Input> = {
   'users.resetPassword of a super_admin': (_, { people }) => ({ id: people.super.id }),
   'users.checkDelete of a super_admin': (_, { people }) => ({ id: people.super.id }),
   'organizations.setCredential': () => ({ credentialId: null }),
+  'filesystem.browse': () => ({ path: undefined }),
   'auth.login': (_, { people, password }) => ({ email: people.stranger.email, password }),
 }
 
 /** The input of a request that names what is in this place. */
 export const inputOf = (line: string, row: Row, place: Place, world: World): Input => ({ ...exampleOf(row, place), ...special[line]?.(place, world) })
+
+/** What a line's request says of where it comes from. */
+export const headersOf = (line: string): Record<string, string> => line.endsWith(' from elsewhere') ? { 'x-forwarded-for': '203.0.113.7' } : {}
 
 /** Who sends a request that will be let in, with which rights and where. A key's owner stands in for the key. */
 export interface Sending { world: World; place: Place; person: Person }
@@ -78,6 +82,7 @@ export const supplies: Record<string, (sending: Sending) => Promise<Input & { to
   },
   'monitors.deleteProject': async ({ world, place: { projectId, archivedCardId: cardId } }) => ({ monitorId: (await monitored(world.board, { projectId, cardId })).monitorId }),
   'webhooks.delete': ({ place: { client, projectId } }) => hooked(client, projectId),
+  'backups.download': newBackup, 'backups.delete': newBackup,
   'preSessions.accept': newPreSession, 'preSessions.cancel': newPreSession,
   'panelStates.delete': async sending => {
     const { cardId } = await newCard(sending)
@@ -90,8 +95,12 @@ export const supplies: Record<string, (sending: Sending) => Promise<Input & { to
   },
 }
 
+/** What is answered to somebody whom a route refuses by other means than the role. */
+export const refusals: Record<string, ErrorCode> = { 'filesystem.browse in a folder': 'PATH_OUTSIDE_ROOTS', 'filesystem.read': 'PATH_OUTSIDE_ROOTS' }
+
 /** What is answered to a request that is let in and cannot do what it is for. */
 export const landings: Record<string, ErrorCode> = {
+  'backups.upload': 'INVALID_BACKUP', 'backups.restore': 'BACKUP_NOT_FOUND',
   'auth.setup': 'SETUP_ALREADY_DONE', 'auth.logout local': 'CONFLICT', 'oidc.test': 'OIDC_NOT_CONFIGURED', 'oidc.login': 'OIDC_NOT_CONFIGURED', 'oidc.callback': 'OIDC_SIGN_IN_UNKNOWN', 'oidc.exchange': 'INVALID_CREDENTIALS',
   'credentials.initOauth': 'PROVIDER_UNAVAILABLE', 'credentials.oauthStatus': 'CONFLICT', 'organizations.delete': 'ORGANIZATION_HAS_PROJECTS',
   'external.cancelAgent': 'AGENT_NOT_RUNNING', 'scripts.cancel': 'SCRIPT_NOT_RUNNING', 'agents.cancel': 'AGENT_NOT_RUNNING', 'agents.relay': 'AGENT_NOT_RUNNING', 'agents.approvePlan': 'NOTHING_TO_APPROVE', 'agents.approveAuto': 'NOTHING_TO_APPROVE', 'agents.merge': 'CONFLICT',
@@ -114,6 +123,8 @@ async function ownCredential({ person }: Sending) { return { id: person.own.cred
 async function newColumn({ place: { client, projectId, otherBoardId: boardId } }: Sending) { return { columnId: (await client.columns.create({ projectId, boardId, name: 'Brief', columnType: 'backlog' })).id } }
 async function newScript({ place: { client, projectId } }: Sending) { return { scriptId: (await client.scripts.create({ projectId, name: 'Brief', command: 'true' })).id } }
 async function newCard({ place: { client, projectId } }: Sending) { return { cardId: (await client.cards.create({ projectId, title: 'Brief', deferred: true })).id } }
+
+async function newBackup({ world }: Sending) { return { filename: (await world.board.client.backups.create()).filename } }
 
 async function newPreSession(sending: Sending) {
   const { cardId } = await newCard(sending)

@@ -18,10 +18,10 @@ import type { ErrorCode } from '../src/contract/errors.ts'
  *   owner      owns the project, and does not belong to its organization
  *   admin, super              administer the server, and belong to neither
  *   local      has the local token, and acts as super
- *   key        an API key of super's for the project that has the permission before the route, and no other one
+ *   key        an API key of super's that has the permission before the route, and no other one: for the project, or for the whole server if that is what the permission is about
  *   keyless    the same key with every permission but that one
- *   viewerKey  a key of the viewer's for the whole server, with every permission
- *   orgKey     a key of super's for the organization, with every permission
+ *   viewerKey  a key of the viewer's for the whole server, with every permission that a key of any scope may hold
+ *   orgKey     a key of super's for the organization, with the same
  *   superKey   a key of super's for the whole server, with every permission
  */
 export const columns = ['nobody', 'ended', 'stranger', 'viewer', 'member', 'manager', 'crew', 'chief', 'owner', 'admin', 'super', 'local', 'key', 'keyless', 'viewerKey', 'orgKey', 'superKey'] as const
@@ -40,11 +40,17 @@ export const sections: Section[] = [
     routes: { none: 'server.health, server.ready, server.home, server.openapi, server.docs, auth.status, auth.setup, auth.login, auth.register, oidc.login, oidc.callback, oidc.exchange' },
   },
   {
+    about: 'everybody on this machine, whatever the token',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   ok     ok    ok       ok     ok     ok      ok   ok    ok    ok    ok    ok    ok  ok      ok        ok       ok',
+    routes: { none: 'server.metrics' },
+  },
+  {
     about: 'whoever is signed in',
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   ok       ok     ok     ok      ok   ok    ok    ok    ok    ok    403 403     403       403      403',
     routes: {
-      none: `auth.me, auth.logout, users.search, settings.getUser, settings.setUser, settings.getShortcuts, settings.setShortcuts, settings.getContextRelay, notifications.get, notifications.set, agents.providers, mcp.call, search.find, projects.create, projects.list, projects.reorder, organizations.create, organizations.list,
+      none: `auth.me, auth.logout, users.search, settings.getUser, settings.setUser, settings.getShortcuts, settings.setShortcuts, settings.getContextRelay, notifications.get, notifications.set, agents.providers, filesystem.browse, mcp.call, search.find, projects.create, projects.list, projects.reorder, organizations.create, organizations.list,
         keys.create, keys.list, credentials.create, credentials.list, credentials.initOauth, templates.create, templates.list`,
     },
   },
@@ -72,16 +78,23 @@ export const sections: Section[] = [
     about: 'administrators of the server',
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   403      403    403    403     403  403   403   ok    ok    ok    403 403     403       403      403',
-    routes: { none: 'settings.setContextRelay, users.list, users.create, users.update, users.delete, users.resetPassword, users.checkDelete, users.checkDelete of a super_admin' },
+    routes: { none: 'settings.setContextRelay, logs.list, users.list, users.create, users.update, users.delete, users.resetPassword, users.checkDelete, users.checkDelete of a super_admin' },
   },
   {
     about: 'super_admins',
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   403      403    403    403     403  403   403   403   ok    ok    403 403     403       403      403',
     routes: {
-      none: `auth.getSettings, auth.setSettings, oidc.get, oidc.set, oidc.delete, oidc.test,
+      none: `auth.getSettings, auth.setSettings, logs.getExport, logs.setExport, logs.testExport, oidc.get, oidc.set, oidc.delete, oidc.test,
+        server.metrics from elsewhere, backups.upload, backups.restore, backups.delete,
         users.create a super_admin, users.update of a super_admin, users.update to a super_admin, users.delete of a super_admin, users.resetPassword of a super_admin`,
     },
+  },
+  {
+    about: 'super_admins, and keys of theirs for the whole server',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   403      403    403    403     403  403   403   403   ok    ok    ok  403     403       403      ok',
+    routes: { 'backups.create': 'backups.create', 'backups.read': 'backups.list, backups.download' },
   },
   {
     about: 'who belongs to the organization, and administrators',
@@ -95,7 +108,7 @@ export const sections: Section[] = [
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   404      404    404    404     403  ok    404   ok    ok    ok    403 403     403       403      403',
     foreign: '401   401   404      404    404    404     404  404   404   ok    ok    ok    403 403     403       403      403',
-    routes: { none: 'organizations.update, organizations.delete, organizations.addMember, organizations.updateMember, organizations.removeMember, organizations.setCredential' },
+    routes: { none: 'organizations.update, organizations.delete, organizations.addMember, organizations.updateMember, organizations.removeMember, organizations.setCredential, transfers.exportOrganization' },
   },
   {
     about: 'who may see the project',
@@ -109,6 +122,7 @@ export const sections: Section[] = [
       'cards.read': 'projects.stats, projects.history, cards.list, cards.get, cards.getFlat, cards.status, cards.view, cards.getPipeline, attachments.list, attachments.download, server.socket',
       'scripts.read': 'scripts.list, scripts.status',
       'agents.read': 'agents.get, agents.sessions, agents.history, agents.messages, agents.active, agents.slashCommands, agents.diff, preSessions.get, preSessions.messages, assistant.get',
+      'exports.read': 'transfers.exportProject',
     },
   },
   {
@@ -117,6 +131,12 @@ export const sections: Section[] = [
     own: '   401    401   404      ok     ok     ok      ok   ok    ok    ok    ok    ok    403 403     403       403      403',
     foreign: '401   401   404      404    404    404     404  404   404   ok    ok    ok    403 403     403       403      403',
     routes: { none: 'members.list, panelStates.get, panelStates.set, panelStates.delete, keys.create for a project' },
+  },
+  {
+    about: 'who may see a project in that folder, and no API key',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   403      ok     ok     ok      ok   ok    ok    ok    ok    ok    403 403     403       403      403',
+    routes: { none: 'filesystem.browse in a folder, filesystem.read' },
   },
   {
     about: 'who works in the project',
@@ -143,7 +163,7 @@ export const sections: Section[] = [
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   404      403    ok     ok      ok   ok    ok    ok    ok    ok    403 403     403       403      403',
     foreign: '401   401   404      404    404    404     404  404   404   ok    ok    ok    403 403     403       403      403',
-    routes: { none: 'credentials.chooseForCard, agents.token, monitors.deleteProject' },
+    routes: { none: 'credentials.chooseForCard, agents.token, monitors.deleteProject, transfers.import' },
   },
   {
     about: 'who manages the project',
@@ -230,6 +250,9 @@ export const inFields: Record<string, [chief: string, superAdmin: string]> = {
   'agents.messages sessionId': ['SESSION_NOT_FOUND', 'SESSION_NOT_FOUND'],
   'preSessions.start cardId': ['CARD_NOT_FOUND', 'CARD_NOT_FOUND'],
   'cards.setPipeline steps': ['INVALID_PIPELINE', 'INVALID_PIPELINE'],
+  'transfers.exportOrganization organizationId': ['ORGANIZATION_NOT_FOUND', 'ok'],
+  'transfers.import projectId': ['PROJECT_NOT_FOUND', 'ok'],
+  'transfers.import organizationId': ['ORGANIZATION_NOT_FOUND', 'ok'],
   'external.list columnId': ['empty', 'empty'],
   'external.create columnId': ['COLUMN_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT'],
   'external.move targetColumnId': ['COLUMN_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT'],
@@ -247,4 +270,7 @@ export const forAgents: Record<string, { own: string; foreign: string }> = {
   //           agent otherAgent
   'mcp.call': { own: 'ok ok', foreign: 'ok ok' },
   'server.socket': { own: '404 404', foreign: '404 404' },
+  'monitors.create': { own: 'ok 403', foreign: '403 403' },
+  'monitors.list': { own: 'ok 403', foreign: '403 403' },
+  'monitors.delete': { own: 'ok 403', foreign: '403 403' },
 }

@@ -1,4 +1,5 @@
-import { externalPermissions, permissions, type Permission } from '../src/contract/route.ts'
+import { isAboutServer } from '../src/contract/keys.ts'
+import { externalPermissions, permissions, projectPermissions, type Permission } from '../src/contract/route.ts'
 import type { Client } from '../src/client/index.ts'
 import { mintAgentToken } from '../src/identity/agentTokens.ts'
 import { mint } from '../src/ids/token.ts'
@@ -25,7 +26,7 @@ export interface World {
   foreign: Place
   ended: Ended[]
   keys: Record<'viewerKey' | 'orgKey' | 'superKey', string>
-  /** A key of super's for the own project. */
+  /** A key of super's for the own project, or for the server if that is what a permission is about. */
   keyFor(allowed: readonly Permission[]): Promise<string>
   /** An agent token of the own place's card, or of another card there. */
   agentToken(column: 'agent' | 'otherAgent'): Promise<string>
@@ -49,13 +50,13 @@ export async function createWorld(): Promise<World> {
   for (const { organizationId: id, client } of [own, foreign]) await client.organizations.removeMember({ id, userId: (await client.auth.me()).id })
   const { id: otherCardId } = await own.client.cards.create({ projectId: own.projectId, title: 'Of another agent', deferred: true })
   const people = { stranger, viewer, member, manager, crew, chief, owner, admin: admin.admin, super: top, local: { ...top, token: board.token, client: board.client } } as World['people']
-  const keyOf = async ({ client }: Person, scope: object) => (await client.keys.create({ name: 'All', scope: 'server', permissions: [...permissions], ...scope } as never)).key
+  const keyOf = async ({ client }: Person, scope: object) => (await client.keys.create({ name: 'All', scope: 'server', permissions: [...projectPermissions], ...scope } as never)).key
   return {
     board, people, own, foreign, password,
     ended: [{ why: 'a sign-in that has expired', token: first.token, code: 'TOKEN_EXPIRED' }, { why: 'a key that has expired', token: brief.key, code: 'TOKEN_EXPIRED' }, ...await endSome(board, top)],
-    keys: { viewerKey: await keyOf(people.viewer, {}), orgKey: await keyOf(people.super, { scope: 'organization', organizationId: own.organizationId }), superKey: await keyOf(people.super, {}) },
+    keys: { viewerKey: await keyOf(people.viewer, {}), orgKey: await keyOf(people.super, { scope: 'organization', organizationId: own.organizationId }), superKey: await keyOf(people.super, { permissions: [...permissions] }) },
     agentToken: column => board.server.app.db.transaction(async tx => (await mintAgentToken(tx, { cardId: Number(column === 'agent' ? own.cardId : otherCardId), ttlSecs: 60 })).token),
-    keyFor: async allowed => (await people.super.client.keys.create({ name: 'Some', scope: 'project', projectId: own.projectId, permissions: [...allowed] })).key,
+    keyFor: async allowed => (await keyOf(people.super, { permissions: [...allowed], ...(!allowed.some(isAboutServer) && { scope: 'project', projectId: own.projectId }) })),
   }
 }
 

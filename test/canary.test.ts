@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { permissions } from '../src/contract/route.ts'
+import { projectPermissions } from '../src/contract/route.ts'
 import { hashToken } from '../src/ids/token.ts'
 import { Browser } from './browser.ts'
 import { createCanary, namesIn, type Canary } from './canary.ts'
@@ -100,7 +100,7 @@ async function makeAccounts(root: string): Promise<void> {
 async function useKeys(root: string): Promise<{ key: string; projectId: string }> {
   const projectId = (await post('create a project', '/api/projects', { name: 'Canary project', path: canary.dataDir }, root)).body.data.id as string
   const make = async (name: string) => {
-    const { data } = (await post(name, '/api/keys', { name: 'k', scope: 'project', projectId, permissions: [...permissions] }, root, { 'idempotency-key': name })).body
+    const { data } = (await post(name, '/api/keys', { name: 'k', scope: 'project', projectId, permissions: [...projectPermissions] }, root, { 'idempotency-key': name })).body
     return { id: data.id as string, key: canary.keep(`the key of "${name}"`, data.key as string, name) }
   }
   const [used, turned, revoked] = [await make('create a key'), await make('create a key to rotate'), await make('create a key to revoke')]

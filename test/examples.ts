@@ -15,7 +15,7 @@ export const examples = (seed: Seed): Examples => {
   const { projectId, boardId, otherBoardId, columnId, activeColumnId, doneColumnId, emptyColumnId, cardId, archivedCardId, deletedCardId, attachmentId, keyId, templateId, organizationId, credentialId, grantId, sessionId, monitorId, webhookId, deliveryId, scriptId, memberId, strangerEmail, invitedEmail } = seed
   const card = { projectId, cardId }
   return {
-    server: { health: {}, ready: {}, home: {}, openapi: {}, docs: {}, socket: {} },
+    server: { health: {}, ready: {}, metrics: {}, home: {}, openapi: {}, docs: {}, socket: {} },
     auth: {
       status: {}, setup: { email: 'ada@example.org', password: 'correct horse', displayName: 'Ada' }, login: { email: 'ada@example.org', password: 'correct horse' },
       register: { email: 'bob@example.org', password: 'battery staple' }, logout: {}, getSettings: {}, setSettings: { enabled: true, registrationEnabled: true }, me: {},
@@ -78,11 +78,18 @@ export const examples = (seed: Seed): Examples => {
       create: { ...card, command: 'sleep 60', intervalSecs: 60, description: 'Sleeps', cwd: seed.path, allowUnsandboxed: true }, list: { projectId, cardId: archivedCardId }, delete: { projectId, cardId: archivedCardId, monitorId },
       listProject: { projectId }, deleteProject: { projectId, monitorId },
     },
+    transfers: { exportProject: { id: projectId }, exportOrganization: { organizationId }, import: { format: 'board', projectId, dryRun: 'false' } },
+    backups: { create: { withKey: false }, list: {}, upload: {}, download: { filename: seed.backup }, delete: { filename: seed.backup }, restore: { filename: seed.backup } },
+    logs: {
+      list: { level: 'info', search: 'server', since: '2026-01-01T00:00:00.000Z', after: 0, before: 999_999_999, limit: 10 }, getExport: {}, testExport: {},
+      setExport: { enabled: false, endpoint: 'http://127.0.0.1:9', protocol: 'otlp-http', headers: { authorization: 'Bearer seeded' }, minLevel: 'warn', compression: 'gzip' },
+    },
     webhooks: {
       list: { projectId }, create: { projectId, url: 'http://127.0.0.1:1/made', events: ['card.moved', 'card.created'], enabled: false, description: 'Made' }, update: { projectId, webhookId, url: 'http://127.0.0.1:1/changed', events: ['card.moved'], enabled: true, description: null },
       delete: { projectId, webhookId }, rotate: { projectId, webhookId }, test: { projectId, webhookId }, deliveries: { projectId, webhookId, status: 'pending', limit: 10, cursor: 999_999 }, redeliver: { projectId, webhookId, deliveryId },
     },
     search: { find: { q: 'card', limit: 5 } },
+    filesystem: { browse: { path: seed.path }, read: { path: `${seed.path}/README`, offset: 0 } },
     mcp: { call: { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} } },
     scripts: {
       list: { projectId }, create: { projectId, name: 'Test', command: 'npm test' }, reorder: { projectId, ids: [scriptId] }, status: { projectId, scriptId, since: 10 }, update: { projectId, scriptId, name: 'Tests', command: 'npm run test' },
@@ -112,8 +119,18 @@ export function requestOf(route: Route, input: Record<string, unknown>): { path:
   const names = paramsOf(route.path)
   const path = route.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(input[name])))
   const rest = Object.fromEntries(Object.entries(input).filter(([name]) => !names.includes(name)))
-  if (route.transfer === 'upload') return { path, options: fileBody() }
+  if (route.transfer === 'upload') return route.input ? { path: `${path}${queryOf(rest)}`, options: fileBody('example.json', JSON.stringify(exampleBoard)) } : { path, options: fileBody() }
   if (sendsBody(route)) return { path, options: route.input ? { body: rest } : {} }
-  const query = new URLSearchParams(Object.entries(rest).map(([name, value]): [string, string] => [name, String(value)]))
-  return { path: query.size > 0 ? `${path}?${query}` : path, options: {} }
+  return { path: `${path}${queryOf(rest)}`, options: {} }
+}
+
+function queryOf(fields: Record<string, unknown>): string {
+  const query = new URLSearchParams(Object.entries(fields).filter(([, value]) => value !== undefined).map(([name, value]): [string, string] => [name, String(value)]))
+  return query.size > 0 ? `?${query}` : ''
+}
+
+/** A file of the board's own with one of everything that is told of. */
+const exampleBoard = {
+  format: 'board', version: 1, projects: [{ id: 1, name: 'Imported' }], boards: [{ id: 1, projectId: 1, name: 'Imported', position: 0 }], columns: [{ id: 1, boardId: 1, name: 'Ideas', columnType: 'backlog', position: 0 }],
+  cards: [{ id: 1, columnId: 1, position: 0, title: 'Imported' }], attachments: [{ id: 1, cardId: 1, filename: 'empty.txt', size: 0, sha256: 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855' }],
 }

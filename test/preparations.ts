@@ -4,9 +4,12 @@ import type { Seed } from './seed.ts'
 
 const attachWorktree = (on: TestBoard, { projectId, cardId, worktree }: Seed) => on.client.cards.attachWorktree({ projectId, cardId, path: worktree })
 
+const makeBackup = async (on: TestBoard, fresh: Seed) => { fresh.backup = (await on.client.backups.create()).filename }
+
 /** What must have happened on fresh seeds before a row answers its example with success. */
 export const preparations: Record<string, (on: TestBoard, fresh: Seed) => Promise<unknown>> = {
   'cards.detachWorktree': attachWorktree, 'agents.merge': attachWorktree,
+  'backups.download': makeBackup, 'backups.delete': makeBackup, 'backups.restore': makeBackup,
   'agents.cancel': (on, fresh) => on.client.agents.relaunch(fresh), 'external.cancelAgent': (on, fresh) => on.client.agents.relaunch(fresh),
   'agents.token': (on, { projectId, cardId, activeColumnId }) => on.client.cards.move({ projectId, cardId, columnId: activeColumnId }),
   'monitors.create': async (on, fresh) => {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Client } from '../src/client/index.ts'
-import { permissions } from '../src/contract/route.ts'
+import { projectPermissions } from '../src/contract/route.ts'
 import { mintAgentToken } from '../src/identity/agentTokens.ts'
 import { insertCredential, setAuthorization } from '../src/store/credentials.ts'
 import { insertMonitor, updateMonitor } from '../src/store/monitors.ts'
@@ -47,6 +47,8 @@ export interface Seed {
   deliveryId: string
   /** A script that takes its time, and never ran. */
   scriptId: string
+  /** The filename of a backup, which is not there before it was prepared. */
+  backup: string
   /** An account that belongs to the project and to the organization; empty on a board without users. */
   memberId: string
   /** The address of an account that belongs to neither, and one without an account that is invited to the project. */
@@ -80,7 +82,7 @@ export async function seed(board: TestBoard, token = board.token): Promise<Seed>
   const [columnId, activeColumnId, doneColumnId] = columns.map(({ id }) => id) as [string, string, string]
   const { boardId } = columns[0]!
   const [{ id: otherBoardId }, { id: keyId, key: apiKey }, { id: credentialId }, grantId, people] = await Promise.all([
-    client.boards.create({ projectId, name: 'Other' }), client.keys.create({ name: 'Seeded', scope: 'project', projectId, permissions: [...permissions] }),
+    client.boards.create({ projectId, name: 'Other' }), client.keys.create({ name: 'Seeded', scope: 'project', projectId, permissions: [...projectPermissions] }),
     client.credentials.create({ name: 'Seeded', provider: 'custom', baseUrl: 'http://127.0.0.1:1', apiKey: 'sk-seeded-0123456789' }), expiredGrant(board, Number((await client.auth.me()).id)),
     seedPeople(board, token, projectId, organizationId),
   ])
@@ -96,7 +98,7 @@ export async function seed(board: TestBoard, token = board.token): Promise<Seed>
   ])
   return {
     token, apiKey, path, worktree, projectId, boardId, otherBoardId, columnId, activeColumnId, doneColumnId, emptyColumnId, cardId,
-    archivedCardId: archived.id, deletedCardId: deleted.id, attachmentId: attachment.body.data.id, keyId, templateId, organizationId, credentialId, grantId, sessionId: await refined(board, { projectId, cardId }), ...await monitored(board, { projectId, cardId: archived.id }), ...await hooked(client, projectId),
+    archivedCardId: archived.id, deletedCardId: deleted.id, attachmentId: attachment.body.data.id, keyId, templateId, organizationId, credentialId, grantId, backup: 'board-2026-01-01T00-00-00.000Z.tar.gz', sessionId: await refined(board, { projectId, cardId }), ...await monitored(board, { projectId, cardId: archived.id }), ...await hooked(client, projectId),
     scriptId: (await client.scripts.create({ projectId, name: 'Seeded', command: 'sleep 60' })).id, ...people,
   }
 }

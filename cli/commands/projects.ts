@@ -8,6 +8,7 @@ import { reordered } from '../order.ts'
 import type { Column } from '../output.ts'
 import { changeProfile } from '../profiles.ts'
 import { confirmByName } from '../prompt.ts'
+import { saveDownload } from '../saveDownload.ts'
 import { chosenCredential, resolveOrganization, resolveProject, type Named } from '../resolve.ts'
 import { registerEdit } from './projects-edit.ts'
 import { registerMember } from './projects-member.ts'
@@ -140,6 +141,15 @@ function registerContents(projects: Command): void {
       context.out.done(`All cards of project ${id} "${name}" are read.`)
     })
   example(read, 'board projects read web')
+
+  const save = projects.command('export [project]').summary('Save a project as JSON').description('Save a project as JSON, and print the name of the file: boards, cards, what agents said, attachments. Secrets are not in it. Back in: board import board.')
+    .option('-o, --output <file>', 'the file or folder to write, or - for stdout (default: the project\'s name, here)')
+    .action(async (wanted: string | undefined, { output }: { output?: string }) => {
+      const context = await openContext(save)
+      const { id } = await projectOf(context, wanted)
+      await saveDownload(context.out, await context.client.transfers.exportProject({ id }), output, `project-${id}.board.json`)
+    })
+  example(save, 'board projects export', 'board projects export web -o - | jq .cards')
 
   const files = projects.command('files [project]').summary('List the files that Git tracks').description('List the files that Git tracks in a project\'s folder.')
     .action(async (wanted?: string) => {

@@ -8,7 +8,7 @@ import { openOut } from '../openOut.ts'
 
 interface Flags {
   host?: string; port?: number; dataDir?: string; publicUrl?: string; allowHost?: string[]; trustProxy?: boolean; setupCode?: string; projectRoot?: string[]
-  maxAttachment?: number; agentSlots?: number; allowPrivateWebhooks?: boolean; logLevel?: 'error' | 'warn' | 'info'
+  maxAttachment?: number; maxImport?: number; agentSlots?: number; allowPrivateWebhooks?: boolean; backupEvery?: string; backupKeep?: number; browseRoot?: string; logLevel?: 'error' | 'warn' | 'info'; logFormat?: 'json' | 'pretty'
 }
 
 export function register(command: Command): void {
@@ -22,22 +22,27 @@ export function register(command: Command): void {
     .addOption(option('--trust-proxy', 'believe the address in X-Forwarded-For', 'BOARD_TRUST_PROXY'))
     .addOption(option('--setup-code <code>', 'what the first user must know beyond this machine; better by its variable', 'BOARD_SETUP_CODE'))
     .addOption(option('--project-root <folder>', 'where plain users may make projects beyond this machine (repeat it)', 'BOARD_PROJECT_ROOT').argParser(listOf(delimiter)))
+    .addOption(option('--browse-root <folder>', 'where a super_admin may look around with board fs (default: the home folder)', 'BOARD_BROWSE_ROOT'))
     .addOption(option('--max-attachment <size>', 'the largest attachment: 50M, 1G (default: 50M)', 'BOARD_MAX_ATTACHMENT').argParser(bytesOf))
-    .addOption(option('--agent-slots <number>', 'how many agents work at once (default: 2 a core)', 'BOARD_AGENT_SLOTS').argParser(slotsOf))
+    .addOption(option('--max-import <size>', 'the largest file that is imported (default: 256M)', 'BOARD_MAX_IMPORT').argParser(bytesOf))
+    .addOption(option('--agent-slots <number>', 'how many agents work at once (default: 2 a core)', 'BOARD_AGENT_SLOTS').argParser(numberOf))
     .addOption(option('--allow-private-webhooks', 'let webhooks lead to this machine and into its network', 'BOARD_ALLOW_PRIVATE_WEBHOOKS'))
-    .addOption(option('--log-level <level>', 'error, warn or info (default: warn)', 'BOARD_LOG_LEVEL').choices(['error', 'warn', 'info']))
+    .addOption(option('--backup-every <time>', 'make backups by itself: 30m, 6h, 1d, or a cron expression', 'BOARD_BACKUP_EVERY'))
+    .addOption(option('--backup-keep <number>', 'how many of those are kept (default: 14)', 'BOARD_BACKUP_KEEP').argParser(numberOf))
+    .addOption(option('--log-level <level>', 'how much is logged on stderr: error, warn or info (default: warn)', 'BOARD_LOG_LEVEL').choices(['error', 'warn', 'info']))
+    .addOption(option('--log-format <format>', 'json or pretty (default: pretty on a terminal)', 'BOARD_LOG_FORMAT').choices(['json', 'pretty']))
   command.addHelpText('after', `
 Only the environment holds secrets:
   BOARD_SECRET_KEY                     seals secrets in the database: 32 bytes in base64 or hexadecimal,
                                        as made by openssl rand -base64 32 (default: secret.key in the data folder)
   BOARD_OAUTH_<PROVIDER>_CLIENT_ID     the OAuth client of github, google or custom for board credentials add --oauth;
                                        ..._CLIENT_SECRET and ..._SCOPE where the provider wants them`)
-  example(command, 'board serve', 'board serve --port 0 --data-dir ./data', 'board serve --host 0.0.0.0 --public-url https://board.example.com').action((flags: Flags) => serve(command, flags))
+  example(command, 'board serve', 'board serve --port 0 --data-dir ./data', 'board serve --host 0.0.0.0 --public-url https://board.example.com', 'board serve --backup-every 6h --backup-keep 28').action((flags: Flags) => serve(command, flags))
 }
 
 async function serve(command: Command, flags: Flags): Promise<void> {
-  const { allowHost, projectRoot, maxAttachment, ...rest } = flags
-  const options: ServeOptions = { ...rest, allowHosts: allowHost, projectRoots: projectRoot, maxAttachmentBytes: maxAttachment }
+  const { allowHost, projectRoot, maxAttachment, maxImport, ...rest } = flags
+  const options: ServeOptions = { ...rest, allowHosts: allowHost, projectRoots: projectRoot, maxAttachmentBytes: maxAttachment, maxImportBytes: maxImport }
   const { out } = openOut(globalsOf(command))
   const { runServe } = await import('../../daemon/main.ts')
   await runServe(options, out.terminal.stdout).catch(error => { throw explained(error, flags) })
@@ -48,6 +53,7 @@ function explained(error: NodeJS.ErrnoException, { host = '127.0.0.1', port = 44
   if (error.code === 'EADDRINUSE' || (error.name === 'GetPortError' && local)) return new Failure('conflict', `port ${port} is in use already`, { hint: 'give another --port, or --port 0 for a free one', cause: error })
   if (error.name === 'GetPortError') return new Failure('conflict', `port ${port} of ${host} cannot be listened on`, { hint: `it is in use, or ${host} is no address of this machine`, cause: error })
   if (error.code === 'EACCES' && error.syscall === 'listen') return new Failure('denied', `port ${port} may not be listened on`, { hint: 'give a --port above 1023', cause: error })
+  if (error.code === 'DATABASE_DAMAGED') return new Failure('failure', error.message.replace(/\.$/, ''), { see: 'board backups restore --help', cause: error })
   if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND') return new Failure('usage', `${host} is no address of this machine`, { hint: 'give another --host', cause: error })
   return error
 }
@@ -57,7 +63,7 @@ function portOf(text: string): number {
   return Number(text)
 }
 
-function slotsOf(text: string): number {
+function numberOf(text: string): number {
   if (!/^[1-9]\d{0,3}$/.test(text)) throw new InvalidArgumentError('it must be a number from 1 to 9999.')
   return Number(text)
 }

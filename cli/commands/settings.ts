@@ -1,21 +1,29 @@
 import type { Command } from 'commander'
 import { several } from '../arguments.ts'
 import { openContext, requireUser, type Context } from '../context.ts'
-import { usage } from '../exit.ts'
+import { exitOf, usage } from '../exit.ts'
 import { example } from '../help.ts'
 import { readText } from '../prompt.ts'
 import { nearest } from '../text.ts'
 import { registerAuth } from './settings-auth.ts'
+import { registerLogExport } from './settings-log-export.ts'
 import { registerOidc } from './settings-oidc.ts'
 
 type Values = Record<string, unknown>
-interface Group { about: string; get(context: Context): Promise<Values>; set(context: Context, values: Values): Promise<Values> }
+interface Group {
+  about: string
+  /** What must not stand in an argument. */
+  secret?: string
+  get(context: Context): Promise<Values>
+  set(context: Context, values: Values): Promise<Values>
+}
 
 /** The groups of settings that the server keeps. */
 const groups: Record<string, Group> = {
   user: { about: 'Your own settings', get: ({ client }) => client.settings.getUser(), set: ({ client }, values) => client.settings.setUser(values) },
   'context-relay': { about: 'When agents hand over to a fresh session (server administrators change it)', get: ({ client }) => client.settings.getContextRelay(), set: ({ client }, values) => client.settings.setContextRelay(values) },
   notifications: { about: 'What you are notified of, and how', get: ({ client }) => client.notifications.get(), set: ({ client }, values) => client.notifications.set(values) },
+  'log-export': { about: 'Where the log is sent (super_admins; board settings log-export sets headers)', secret: 'headers', get: ({ client }) => client.logs.getExport(), set: ({ client }, values) => client.logs.setExport(values) },
   shortcuts: { about: 'The keys of the terminal board', get: ({ client }) => client.settings.getShortcuts(), set: ({ client }, values) => client.settings.setShortcuts(values) },
 }
 
@@ -30,13 +38,14 @@ export function register(command: Command): void {
     .action((name: string, options: { field?: string[]; file?: string }) => set(command, name, options))
   registerAuth(command)
   registerOidc(command)
+  registerLogExport(command)
 }
 
 async function get(command: Command, name: string | undefined): Promise<void> {
   const wanted = name === undefined ? Object.keys(groups) : [known(name)]
   const context = await openContext(command)
   requireUser(context, 'settings')
-  const values = await Promise.all(wanted.map(async each => [each, await groups[each]!.get(context)] as const))
+  const values = (await Promise.all(wanted.map(async each => [each, await groups[each]!.get(context).catch(unlessDenied(name === undefined))] as const))).filter((each): each is [string, Values] => each[1] !== undefined)
   if (name !== undefined) return print(context, values[0]![1])
   if (context.out.json) return context.out.value(Object.fromEntries(values))
   for (const [group, row] of values) await print(context, Object.fromEntries(Object.entries(row).map(([key, value]) => [`${group}.${key}`, value])))
@@ -44,6 +53,7 @@ async function get(command: Command, name: string | undefined): Promise<void> {
 
 async function set(command: Command, name: string, { field = [], file }: { field?: string[]; file?: string }): Promise<void> {
   const group = groups[known(name)]!
+  if (group.secret !== undefined && field.some(text => text.startsWith(`${group.secret}=`))) throw usage(`${group.secret} may hold secrets, which do not belong in arguments`, { hint: 'give -F file', see: `board settings ${name} --help` })
   if (field.length === 0 && file === undefined) throw usage('nothing to set', { hint: 'give -f key=value or -F file', see: 'board settings set --help' })
   const values = { ...(file !== undefined && parseFile(await readText(file, '-F'))), ...Object.fromEntries(field.map(text => parseField(text, name === 'shortcuts'))) }
   const context = await openContext(command)
@@ -55,6 +65,9 @@ async function set(command: Command, name: string, { field = [], file }: { field
   context.out.done('What is sent there is signed (Standard Webhooks) with this secret, which is not shown again:')
   context.out.line(changed.webhookSecret)
 }
+
+/** Of all groups, those that the person may not read are left out. */
+const unlessDenied = (readsAll: boolean) => (error: unknown): undefined => { if (!readsAll || exitOf(error) !== 'denied') throw error }
 
 const print = (context: Context, row: Values): Promise<void> =>
   context.out.record(row, Object.keys(row).map(key => ({ name: key, header: key, value: each => each[key] as string | boolean | string[] })))

@@ -10,7 +10,6 @@ import { attachment } from '../../src/views/attachments.ts'
 import { sendFile } from '../download.ts'
 import { Json, type Call, type Handlers } from '../handlers.ts'
 import { claimOf } from '../idempotency.ts'
-import { createLog } from '../log.ts'
 import { receiveFile } from '../upload.ts'
 
 const stalledMs = 60_000
@@ -47,7 +46,7 @@ async function attach(app: App, ref: CardRef, file: SavedFile, call: Call) {
 async function download(app: App, row: AttachmentRow, { request, response }: Call): Promise<Response> {
   const answer = await sendFile(request, { ...row, path: join(app.attachmentsDir, row.storedAs) })
   if (!answer) {
-    createLog(app.config.logLevel)('error', 'An attachment\'s file is missing or has another size.', { attachmentId: row.id })
+    app.logs.log('error', 'An attachment\'s file is missing or has another size.', { attachmentId: row.id })
     throw new Problem('ATTACHMENT_NOT_FOUND')
   }
   response.setTimeout(stalledMs)

@@ -6,12 +6,15 @@ import { agentWrites } from './agentWrites.ts'
 import { assistantRoutes } from './assistant.ts'
 import { attachmentsRoutes } from './attachments.ts'
 import { authRoutes } from './auth.ts'
+import { backupsRoutes } from './backups.ts'
 import { boardsRoutes } from './boards.ts'
 import { cardsRoutes } from './cards.ts'
 import { columnsRoutes } from './columns.ts'
 import { credentialsRoutes } from './credentials.ts'
 import { externalRoutes } from './external.ts'
+import { filesystemRoutes } from './filesystem.ts'
 import { keysRoutes } from './keys.ts'
+import { logsRoutes } from './logs.ts'
 import { mcpRoutes } from './mcp.ts'
 import { membersRoutes } from './members.ts'
 import { monitorsRoutes } from './monitors.ts'
@@ -26,12 +29,13 @@ import { searchRoutes } from './search.ts'
 import { serverRoutes } from './server.ts'
 import { settingsRoutes } from './settings.ts'
 import { templatesRoutes } from './templates.ts'
+import { transfersRoutes } from './transfers.ts'
 import { usersRoutes } from './users.ts'
 import { webhooksRoutes } from './webhooks.ts'
 
 /** A handler for each row of the contract. */
 export const handlers = (app: App): { [Resource in keyof Contract]: Handlers<Contract[Resource]> } => ({
   server: serverRoutes(app), auth: authRoutes(app), users: usersRoutes(app), keys: keysRoutes(app), organizations: organizationsRoutes(app), members: membersRoutes(app), projects: projectsRoutes(app), boards: boardsRoutes(app),
-  columns: columnsRoutes(app), templates: templatesRoutes(app), cards: cardsRoutes(app), attachments: attachmentsRoutes(app), panelStates: panelStatesRoutes(app), settings: settingsRoutes(app), oidc: oidcRoutes(app), credentials: credentialsRoutes(app),
-  agents: { ...agentReads(app), ...agentWrites(app) }, preSessions: preSessionsRoutes(app), assistant: assistantRoutes(app), mcp: mcpRoutes(app), search: searchRoutes(app), monitors: monitorsRoutes(app), scripts: scriptsRoutes(app), webhooks: webhooksRoutes(app), notifications: notificationsRoutes(app), external: externalRoutes(app),
+  columns: columnsRoutes(app), templates: templatesRoutes(app), transfers: transfersRoutes(app), cards: cardsRoutes(app), attachments: attachmentsRoutes(app), panelStates: panelStatesRoutes(app), settings: settingsRoutes(app), oidc: oidcRoutes(app), credentials: credentialsRoutes(app),
+  agents: { ...agentReads(app), ...agentWrites(app) }, preSessions: preSessionsRoutes(app), assistant: assistantRoutes(app), mcp: mcpRoutes(app), backups: backupsRoutes(app), logs: logsRoutes(app), filesystem: filesystemRoutes(app), search: searchRoutes(app), monitors: monitorsRoutes(app), scripts: scriptsRoutes(app), webhooks: webhooksRoutes(app), notifications: notificationsRoutes(app), external: externalRoutes(app),
 })

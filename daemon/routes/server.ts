@@ -16,6 +16,10 @@ export const serverRoutes = (app: App): Handlers<Contract['server']> => {
       await provesWrite()
       return { status: 'ok' }
     },
+    metrics: async () => {
+      const { contentType, text } = await app.metrics.text()
+      return new Response(text, { headers: { 'content-type': contentType } })
+    },
     home: async (_, { request }) => homePage(app.config.publicUrl ?? `http://${request.headers.host}`),
     openapi: async () => Response.json((await import('../openapi.ts')).openApiDocument()),
     docs: async () => {

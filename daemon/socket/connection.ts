@@ -16,7 +16,7 @@ const mostReasonBytes = 120
 const asText = { binary: false, compress: false }
 
 /** What the server closes sockets with (specification "Events"). */
-export const closeCodes = { goingAway: 1001, failed: 1011, unauthenticated: 4001, tooMuch: 4008 } as const
+export const closeCodes = { goingAway: 1001, failed: 1011, restarting: 1012, unauthenticated: 4001, tooMuch: 4008 } as const
 export type CloseCode = (typeof closeCodes)[keyof typeof closeCodes]
 
 /** One open socket: what is sent through it, how fast its client takes that, and its end. */

@@ -8,7 +8,9 @@ import { Feed, type Source } from './feed.ts'
 import { handleMessage } from './messages.ts'
 import { createNotificationTaker } from './notifications.ts'
 
-const goodbye = 'The server is shutting down.'
+const goodbyes = { [closeCodes.goingAway]: 'The server is shutting down.', [closeCodes.restarting]: 'The server is putting a backup in place.' }
+/** What the server closes all sockets with. */
+export type Goodbye = keyof typeof goodbyes
 
 /** One client: its socket, what it follows, and what of its messages is done. */
 export interface Session { connection: Connection; feed: Feed; done: Promise<void>; endNotifications(): void }
@@ -19,7 +21,7 @@ export class Sessions implements Iterable<Session> {
   readonly #db: Reader
   readonly #source: Source
   readonly #log: Log
-  #closing = false
+  #goodbye: Goodbye | undefined
 
   constructor(db: Reader, source: Source) {
     this.#db = db
@@ -32,7 +34,7 @@ export class Sessions implements Iterable<Session> {
   [Symbol.iterator](): MapIterator<Session> { return this.#byPeer.values() }
 
   open(peer: Peer, admission: Admission): void {
-    if (this.#closing) return void closePeer(peer, closeCodes.goingAway, goodbye)
+    if (this.#goodbye) return void closePeer(peer, this.#goodbye, goodbyes[this.#goodbye])
     if ('refusal' in admission) return void closePeer(peer, closeCodes.unauthenticated, admission.refusal)
     const connection = new Connection(peer, admission, this.#log)
     const endNotifications = this.#source.fanOut.attach(createNotificationTaker(this.#db, connection, this.#log))
@@ -74,8 +76,8 @@ export class Sessions implements Iterable<Session> {
   }
 
   /** Closes all sockets, and each that still opens. */
-  endAll(): void {
-    this.#closing = true
-    for (const { connection } of this) connection.end(closeCodes.goingAway, goodbye)
+  endAll(goodbye: Goodbye): void {
+    this.#goodbye = goodbye
+    for (const { connection } of this) connection.end(goodbye, goodbyes[goodbye])
   }
 }

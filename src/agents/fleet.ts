@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Log } from '../config/log.ts'
 import { end, type Agents, type Ending } from '../domain/sessions.ts'
 import { whileNews } from '../process/whileNews.ts'
 import type { Database, Transaction } from '../store/database.ts'
 import { listOpen, readSession, type OpenSession } from '../store/sessions.ts'
-import type { Log, SessionParts } from './parts.ts'
+import type { SessionParts } from './parts.ts'
 import { createQueue } from './queue.ts'
 import { startSession, type LiveSession } from './session.ts'
 
@@ -49,6 +50,7 @@ export function createFleet(parts: Parts): Fleet {
       running.delete(row.id)
       wake()
     })
+    note(db, state.at!.log, session)
   }
 
   const { wake, atRest } = whileNews(look, error => state.at!.log('error', 'Sessions could not be looked at.', { cause: error instanceof Error ? error.stack : String(error) }), () => state.at !== undefined && !state.isStopping)
@@ -68,6 +70,16 @@ export function createFleet(parts: Parts): Fleet {
       await Promise.race([stopped, delay(mostStopMs, undefined, { ref: false })])
     },
   }
+}
+
+/** Notes the beginning of an agent's work and its end. */
+function note(db: Database, log: Log, { id: sessionId, cardId, purpose, over }: LiveSession): void {
+  const startedAtMs = performance.now()
+  log('info', 'An agent starts.', { sessionId, cardId, purpose })
+  void over.then(() => readSession(db, sessionId)).then(
+    row => log('info', 'An agent has ended.', { sessionId, cardId, agent: row?.agent, status: row?.status, reason: row?.statusReason, ms: Math.round(performance.now() - startedAtMs) }),
+    () => { /* The server stops. */ },
+  )
 }
 
 /** Ends every open session as interrupted. */

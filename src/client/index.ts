@@ -29,13 +29,13 @@ export function createClient(connection: Connection): Client {
 
 function call(connection: Connection, route: Route, input: Record<string, unknown>, options?: CallOptions): Promise<unknown> {
   const { path, rest } = fill(route, input)
-  if (route.transfer === 'raw') return download(connection, path, options)
   if (route.transfer === 'upload') return upload(connection, path, rest.file as Upload, options)
   const sendsBody = route.input !== undefined && route.method !== 'GET' && route.method !== 'DELETE'
+  if (route.transfer === 'raw') return download(connection, route.method, path, sendsBody ? rest : undefined, options)
   return sendJson(connection, route.method, path, sendsBody ? rest : undefined, options)
 }
 
-/** Puts the input's fields where they belong: path, then query or body. */
+/** Puts the input's fields where they belong: path, then query or body. The body of an upload is the file alone. */
 function fill(route: Route, input: Record<string, unknown>): { path: string; rest: Record<string, unknown> } {
   const rest = { ...input }
   let path: string = route.path
@@ -43,8 +43,10 @@ function fill(route: Route, input: Record<string, unknown>): { path: string; res
     path = path.replace(`{${name}}`, encodeURIComponent(String(rest[name])))
     delete rest[name]
   }
-  if (route.method !== 'GET' && route.method !== 'DELETE') return { path, rest }
+  const isUpload = route.transfer === 'upload'
+  if (!isUpload && route.method !== 'GET' && route.method !== 'DELETE') return { path, rest }
+  const { file, ...asked } = isUpload ? rest : { ...rest, file: undefined }
   const query = new URLSearchParams()
-  for (const [name, value] of Object.entries(rest)) if (value !== undefined && value !== null) query.set(name, String(value))
-  return { path: query.size > 0 ? `${path}?${query}` : path, rest: {} }
+  for (const [name, value] of Object.entries(asked)) if (value !== undefined && value !== null) query.set(name, String(value))
+  return { path: query.size > 0 ? `${path}?${query}` : path, rest: isUpload ? { file } : {} }
 }

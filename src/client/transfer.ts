@@ -10,12 +10,16 @@ export interface Download { filename: string | undefined; contentType: string; s
 /** A file that goes to the server: a path on this machine, told of its progress in bytes. */
 export interface Upload { path: string; filename?: string; onProgress?: (sentBytes: number, totalBytes: number) => void }
 
+/** A server may work for a while on what it is sent, or before it begins to send. */
+const mostWorkMs = 30 * 60_000
+
 /**
  * Asks for a file and hands over its stream.
  * @throws ApiFailure | Unreachable
  */
-export async function download(connection: Connection, path: string, options?: CallOptions): Promise<Download> {
-  const { statusCode, headers, body } = await ask(connection, path, { method: 'GET', headers: headersOf(connection, undefined, options), signal: options?.signal })
+export async function download(connection: Connection, method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, input?: unknown, options?: CallOptions): Promise<Download> {
+  const sent = input === undefined ? undefined : JSON.stringify(input)
+  const { statusCode, headers, body } = await ask(connection, path, { method, body: sent, headers: headersOf(connection, sent, options), signal: options?.signal, headersTimeout: mostWorkMs })
   if (statusCode >= 400) throw new ApiFailure(statusCode, await body.json().catch(() => undefined), headers)
   const filename = /filename\*=UTF-8''([^;]+)/.exec(String(headers['content-disposition']))?.[1]
   return {
@@ -35,7 +39,7 @@ export async function upload(connection: Connection, path: string, file: Upload,
   const head = `--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="${name}"\r\ncontent-type: application/octet-stream\r\n\r\n`
   const tail = `\r\n--${boundary}--\r\n`
   const { statusCode, headers, body } = await ask(connection, path, {
-    method: 'POST', signal: options?.signal, body: Readable.from(parts(head, file, size, tail)),
+    method: 'POST', signal: options?.signal, headersTimeout: mostWorkMs, body: Readable.from(parts(head, file, size, tail)),
     headers: { ...headersOf(connection, undefined, options), 'content-type': `multipart/form-data; boundary=${boundary}`, 'content-length': String(Buffer.byteLength(head) + size + tail.length) },
   })
   const answer = await body.json().catch(() => undefined)

@@ -1,4 +1,5 @@
 import { chmodSync, existsSync, mkdirSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { dirname, isAbsolute, relative, sep } from 'node:path'
 
 /**
@@ -8,6 +9,16 @@ import { dirname, isAbsolute, relative, sep } from 'node:path'
 export function makePrivateFolder(path: string): void {
   makeMissing(path)
   chmodSync(path, 0o700)
+}
+
+/** Resolves when the names in a folder are on disk. */
+export async function syncFolder(path: string): Promise<void> {
+  const handle = await open(path, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
 }
 
 function makeMissing(path: string): void {

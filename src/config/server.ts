@@ -1,5 +1,5 @@
 import { lookup, type LookupAddress } from 'node:dns'
-import { availableParallelism } from 'node:os'
+import { availableParallelism, homedir } from 'node:os'
 import type { OauthClients } from './oauthClients.ts'
 
 /** Finds all addresses of a name, as dns.lookup does. */
@@ -25,7 +25,11 @@ export interface ServerConfig {
   oauthClients: OauthClients
   /** Folders below which a plain user may create projects while the server listens beyond loopback. */
   projectRoots: readonly string[]
+  /** The folder below which a super_admin may look around on the server's machine. */
+  browseRoot: string
   maxAttachmentBytes: number
+  /** How large a file may be that is imported. */
+  maxImportBytes: number
   /** How many agents work at once; more wait in a queue. */
   agentSlots: number
   /** How long a run of a monitor may take. */
@@ -34,16 +38,23 @@ export interface ServerConfig {
   allowPrivateWebhooks: boolean
   /** How long a webhook's receiver has for its answer, and the pauses before a message is sent again. */
   webhookTiming: { timeoutMs: number; retrySecs: readonly number[] }
+  /** How often a backup is made by itself: `6h`, `30m`, or a cron expression. */
+  backupEvery?: string
+  /** How many of the backups that are made by themselves are kept. */
+  backupKeep: number
   /** Requests a minute and API key on external routes (specification "Limits"). */
   externalRequestsPerMinute: number
+  /** How much of the log goes to stderr; with `info` it also tells of every reading. */
   logLevel: 'error' | 'warn' | 'info'
+  /** How the log stands on stderr: for people where that is a terminal, else as JSON. */
+  logFormat?: 'json' | 'pretty'
   clock: () => Date
   lookup: Lookup
 }
 
 export const serverDefaults = {
-  host: '127.0.0.1', port: 4400, allowHosts: [], trustProxy: false, oauthClients: {}, projectRoots: [], maxAttachmentBytes: 50 * 1024 * 1024, agentSlots: 2 * availableParallelism(), monitorTimeoutMs: 10 * 60_000,
-  allowPrivateWebhooks: false, webhookTiming: { timeoutMs: 15_000, retrySecs: [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400] },
+  host: '127.0.0.1', port: 4400, allowHosts: [], trustProxy: false, oauthClients: {}, projectRoots: [], browseRoot: homedir(), maxAttachmentBytes: 50 * 1024 * 1024, maxImportBytes: 256 * 1024 * 1024, agentSlots: 2 * availableParallelism(), monitorTimeoutMs: 10 * 60_000,
+  allowPrivateWebhooks: false, webhookTiming: { timeoutMs: 15_000, retrySecs: [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400] }, backupKeep: 14,
   externalRequestsPerMinute: 100, logLevel: 'warn', clock: () => new Date(), lookup,
 } satisfies Partial<ServerConfig>
 

@@ -2,12 +2,15 @@ import { agents } from './agents.ts'
 import { assistant } from './assistant.ts'
 import { attachments } from './attachments.ts'
 import { auth } from './auth.ts'
+import { backups } from './backups.ts'
 import { boards } from './boards.ts'
 import { cards } from './cards.ts'
 import { columns } from './columns.ts'
 import { credentials } from './credentials.ts'
 import { external } from './external.ts'
+import { filesystem } from './filesystem.ts'
 import { keys } from './keys.ts'
+import { logs } from './logs.ts'
 import { mcp } from './mcp.ts'
 import { members } from './members.ts'
 import { monitors } from './monitors.ts'
@@ -22,9 +25,10 @@ import { search } from './search.ts'
 import { server } from './server.ts'
 import { settings } from './settings.ts'
 import { templates } from './templates.ts'
+import { transfers } from './transfers.ts'
 import { users } from './users.ts'
 import { webhooks } from './webhooks.ts'
 
 /** The API as data: every route of the server, by resource. */
-export const contract = { server, auth, users, keys, organizations, members, oidc, credentials, projects, boards, columns, templates, cards, attachments, panelStates, settings, agents, preSessions, assistant, mcp, search, monitors, scripts, webhooks, notifications, external }
+export const contract = { server, auth, users, keys, organizations, members, oidc, credentials, projects, boards, columns, templates, cards, attachments, panelStates, settings, agents, preSessions, assistant, mcp, backups, transfers, logs, filesystem, search, monitors, scripts, webhooks, notifications, external }
 export type Contract = typeof contract

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { Id, integer, Name, Ref, Time } from './fields.ts'
-import { del, get, permissions, post, user } from './route.ts'
+import { del, get, permissions, post, serverPermissions, user, type Permission } from './route.ts'
 
 export const KeyScope = v.picklist(['server', 'organization', 'project'], 'must be server, organization or project')
 export const Key = v.object({
@@ -10,6 +10,9 @@ export const Key = v.object({
 /** The only answer that ever holds the full key. */
 export const NewKey = v.object({ ...Key.entries, key: v.string() })
 
+/** Whether a permission is about the whole server, so that only a super_admin may give it to a key. */
+export const isAboutServer = (permission: Permission): boolean => (serverPermissions as readonly Permission[]).includes(permission)
+
 const CreateKey = v.pipe(
   v.strictObject({
     name: Name, scope: KeyScope, organizationId: v.optional(Ref), projectId: v.optional(Ref),
@@ -18,6 +21,7 @@ const CreateKey = v.pipe(
   }),
   v.forward(v.check(body => body.scope !== 'project' || body.projectId !== undefined, 'is required for a key of scope project'), ['projectId']),
   v.forward(v.check(body => body.scope !== 'organization' || body.organizationId !== undefined, 'is required for a key of scope organization'), ['organizationId']),
+  v.forward(v.check(body => body.scope === 'server' || !body.permissions.some(isAboutServer), `${serverPermissions.join(' and ')} go with scope server only`), ['permissions']),
   v.forward(v.check(body => body.scope === 'project' || body.projectId === undefined, 'goes with scope project only'), ['projectId']),
   v.forward(v.check(body => body.scope === 'organization' || body.organizationId === undefined, 'goes with scope organization only'), ['organizationId']),
   v.forward(v.check(body => body.expiresAt === undefined || body.expiresInDays === undefined, 'does not go with expiresInDays'), ['expiresAt']),

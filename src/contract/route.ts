@@ -6,8 +6,12 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 /** What an API key may be allowed to do. The first six are the specification's ("Authentication"). */
 export const externalPermissions = ['cards.read', 'cards.create', 'pipelines.trigger', 'cards.move', 'agents.cancel', 'agents.archive'] as const
 /** Permissions for project-scoped client routes, one family a resource. */
-export const clientPermissions = ['projects.read', 'boards.read', 'boards.write', 'cards.update', 'cards.delete', 'agents.run', 'agents.read', 'scripts.read', 'scripts.write', 'scripts.run', 'webhooks.read', 'webhooks.write', 'monitors.read'] as const
-export const permissions = [...externalPermissions, ...clientPermissions] as const
+export const clientPermissions = ['projects.read', 'boards.read', 'boards.write', 'cards.update', 'cards.delete', 'agents.run', 'agents.read', 'scripts.read', 'scripts.write', 'scripts.run', 'webhooks.read', 'webhooks.write', 'monitors.read', 'exports.read'] as const
+/** Permissions about the whole server, for keys of server scope that belong to a super_admin. */
+export const serverPermissions = ['backups.create', 'backups.read'] as const
+/** What a key of any scope may hold. */
+export const projectPermissions = [...externalPermissions, ...clientPermissions] as const
+export const permissions = [...projectPermissions, ...serverPermissions] as const
 export type Permission = (typeof permissions)[number]
 
 export type ProjectRole = 'viewer' | 'member' | 'admin'
@@ -17,7 +21,8 @@ export type Through = 'projectId' | 'id' | 'flatCard' | 'attachmentId'
 
 /** Who may call a route. It is enforced for every row in one place, never in a handler. */
 export type Who =
-  | { kind: 'public' | 'user' | 'admin' | 'super' }
+  | { kind: 'public' | 'user' | 'admin' | 'local' }
+  | { kind: 'super'; permission?: Permission }
   | { kind: 'member'; role: ProjectRole; permission?: Permission; through: Through }
   | { kind: 'organization'; role: 'member' | 'admin'; through: 'id' | 'orgId' }
   | { kind: 'key'; permissions: readonly Permission[] }
@@ -28,6 +33,10 @@ export const anyone: Who = { kind: 'public' }
 export const user: Who = { kind: 'user' }
 export const admin: Who = { kind: 'admin' }
 export const superAdmin: Who = { kind: 'super' }
+/** A super_admin, or a key of a super_admin's with server scope and the permission. */
+export const superAdminOr = (permission: Permission): Who => ({ kind: 'super', permission })
+/** Anybody on this machine, and super_admins from elsewhere. */
+export const localOrSuper: Who = { kind: 'local' }
 
 /** Anybody who may see the project. */
 export const viewer = (permission?: Permission, through: Through = 'projectId'): Who => ({ kind: 'member', role: 'viewer', permission, through })

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { open, opendir, rename, rm, stat, unlink, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
+import { syncFolder } from '../config/folders.ts'
 import { Problem } from '../contract/errors.ts'
 import type { NewAttachment } from '../store/attachments.ts'
 import { storedNames } from '../store/attachments.ts'
@@ -51,17 +52,21 @@ async function writeAll(file: FileHandle, source: AsyncIterable<Buffer>): Promis
   return { size, sha256: hash.digest('hex'), start }
 }
 
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
+/** Removes a file; one that is gone already is no failure, and one that cannot or must not be removed now is left to `sweepAttachments`. */
+export const removeFile = async (folder: string, storedAs: string): Promise<void> => { if (!holds.has(folder)) await unlink(join(folder, storedAs)).catch(() => { /* swept later */ }) }
+
+/** How many want the files of a folder to stay. */
+const holds = new Map<string, number>()
+
+/** Has every file stay in its folder, whatever becomes of its row, until the returned function is called. */
+export function holdFiles(folder: string): () => void {
+  holds.set(folder, (holds.get(folder) ?? 0) + 1)
+  return () => {
+    const left = holds.get(folder)! - 1
+    if (left > 0) holds.set(folder, left)
+    else holds.delete(folder)
   }
 }
-
-/** Removes a file; one that is gone already is no failure, and one that cannot be removed is left to `sweepAttachments`. */
-export const removeFile = async (folder: string, storedAs: string): Promise<void> => { await unlink(join(folder, storedAs)).catch(() => { /* swept later */ }) }
 
 /** Deletes files that no attachment stands for and that nobody has written to for an hour. Tells how many. */
 export async function sweepAttachments({ db, attachmentsDir }: { db: Reader; attachmentsDir: string }): Promise<number> {
@@ -69,7 +74,7 @@ export async function sweepAttachments({ db, attachmentsDir }: { db: Reader; att
   let names: string[] = []
   const sweep = async () => {
     const stored = new Set(await storedNames(db, names))
-    for (const name of names) if (!stored.has(name) && await isOld(join(attachmentsDir, name))) swept += await unlink(join(attachmentsDir, name)).then(() => 1, () => 0)
+    for (const name of names) if (!stored.has(name) && !holds.has(attachmentsDir) && await isOld(join(attachmentsDir, name))) swept += await unlink(join(attachmentsDir, name)).then(() => 1, () => 0)
     names = []
   }
   for await (const entry of await opendir(attachmentsDir)) {

@@ -1,8 +1,9 @@
-import { Problem } from '../contract/errors.ts'
+import { invalid, Problem } from '../contract/errors.ts'
+import { organizationRole } from './access.ts'
 import type { Caller } from './caller.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import {
-  deleteOrganization, deleteOrganizationMember, hasOtherOrganizationAdmin, hasProjects, insertOrganization, organizationsManagedAlone, readOrganization, readOrganizationMember, renameOrganization, setOrganizationRole,
+  deleteOrganization, deleteOrganizationMember, hasOtherOrganizationAdmin, hasProjects, insertOrganization, listOrganizations, organizationsManagedAlone, readOrganization, readOrganizationMember, renameOrganization, setOrganizationRole,
   type OrganizationMemberRow, type OrganizationRow,
 } from '../store/organizations.ts'
 import { findUserByEmail, ownerFor } from '../store/users.ts'
@@ -15,6 +16,22 @@ export async function find(db: Reader, caller: Caller, id: number): Promise<Orga
   const organization = await readOrganization(db, caller.userId, id)
   if (!organization) throw new Problem('ORGANIZATION_NOT_FOUND')
   return organization
+}
+
+/**
+ * An organization that the caller administers: the named one, or without a name the only one.
+ * @throws Problem ORGANIZATION_NOT_FOUND, FORBIDDEN, VALIDATION_FAILED when there is not just one
+ */
+export async function administered(db: Reader, caller: Caller, id?: number): Promise<OrganizationRow> {
+  if (id === undefined) {
+    const [only, ...others] = (await listOrganizations(db, caller.userId)).filter(({ role }) => role === 'admin')
+    if (!only || others.length > 0) throw invalid('organizationId', `is required: you administer ${only ? 'several organizations' : 'no organization'}`)
+    return only
+  }
+  const role = await organizationRole(db, caller, id)
+  if (role === 'member') throw new Problem('FORBIDDEN', 'This needs the organization role admin.')
+  if (!role) throw new Problem('ORGANIZATION_NOT_FOUND')
+  return find(db, caller, id)
 }
 
 /** Creates an organization. Its creator becomes its admin. */

@@ -113,7 +113,8 @@ async function isBelowRoots(roots: readonly string[], folder: string): Promise<b
   return false
 }
 
-async function requireOrganization(tx: Transaction, caller: Caller, organizationId: number | null): Promise<void> {
+/** Lets a caller pass who may have projects in an organization. @throws Problem ORGANIZATION_NOT_FOUND */
+export async function requireOrganization(tx: Reader, caller: Caller, organizationId: number | null): Promise<void> {
   if (organizationId === null) return
   const organization = await readOrganization(tx, caller.userId, organizationId)
   if (!organization || (organization.role === null && !isAdmin(caller))) throw new Problem('ORGANIZATION_NOT_FOUND')

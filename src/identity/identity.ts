@@ -30,8 +30,8 @@ export interface Identity extends Revocations {
 /** What signing in and out needs of the board. */
 export interface Realm { config: ServerConfig; db: Database; identity: Identity }
 
-export async function createIdentity(config: ServerConfig, db: Database): Promise<Identity> {
-  const localToken = mint('svc_lt_')
+/** @param localToken that of the board whose place this one takes, which goes on */
+export async function createIdentity(config: ServerConfig, db: Database, localToken: string = mint('svc_lt_')): Promise<Identity> {
   const touches = createTouches(db)
   let setupCode = isLocalOnly(config) || await hasUsers(db) ? undefined : config.setupCode ?? newSetupCode()
   return {

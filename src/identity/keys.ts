@@ -1,4 +1,5 @@
 import { invalid, Problem } from '../contract/errors.ts'
+import { isAboutServer } from '../contract/keys.ts'
 import type { Permission } from '../contract/route.ts'
 import { projectRole } from '../domain/access.ts'
 import { hashToken, lastFour, mint } from '../ids/token.ts'
@@ -20,9 +21,10 @@ export interface KeyRequest {
 
 /**
  * Creates an API key of the caller's.
- * @throws Problem PROJECT_NOT_FOUND, ORGANIZATION_NOT_FOUND, VALIDATION_FAILED
+ * @throws Problem PROJECT_NOT_FOUND, ORGANIZATION_NOT_FOUND, VALIDATION_FAILED, FORBIDDEN when somebody else than a super_admin asks for server permissions
  */
 export async function createKey(tx: Transaction, caller: Caller, request: KeyRequest): Promise<MintedKey> {
+  requireRights(caller, request.permissions)
   await requireScope(tx, caller, request)
   return mintKey(tx, {
     userId: await ownerFor(tx, caller.userId), name: request.name, scope: request.scope, organizationId: request.organizationId ?? null, projectId: request.projectId ?? null,
@@ -42,11 +44,12 @@ export async function getKey(db: Reader, caller: Caller, id: number): Promise<Ke
 
 /**
  * Makes a key that may do the same until the same time; the old one goes on for `graceSecs`, and never beyond its own time.
- * @throws Problem KEY_NOT_FOUND, CONFLICT when the key has expired
+ * @throws Problem KEY_NOT_FOUND, CONFLICT when the key has expired, FORBIDDEN when its owner may no longer give it its permissions
  */
 export async function rotateKey(identity: Identity, tx: Transaction, caller: Caller, id: number, graceSecs: number): Promise<MintedKey> {
   const old = await getKey(tx, caller, id)
   if (old.expiresAt <= tx.now) throw new Problem('CONFLICT', 'The key has expired; create a new one.')
+  requireRights(caller, JSON.parse(old.permissions) as Permission[])
   const graceEndsAt = new Date(Date.parse(tx.now) + graceSecs * 1000).toISOString()
   if (graceEndsAt < old.expiresAt) await setKeyExpiry(tx, id, graceEndsAt)
   if (graceSecs === 0) tx.afterCommit(() => identity.announce({ keyId: id }))
@@ -61,6 +64,10 @@ export async function rotateKey(identity: Identity, tx: Transaction, caller: Cal
 export async function revokeKey(identity: Identity, tx: Transaction, caller: Caller, id: number): Promise<void> {
   if (!await deleteKey(tx, caller.userId, id)) throw new Problem('KEY_NOT_FOUND')
   tx.afterCommit(() => identity.announce({ keyId: id }))
+}
+
+function requireRights({ role }: Caller, permissions: readonly Permission[]): void {
+  if (role !== 'super_admin' && permissions.some(isAboutServer)) throw new Problem('FORBIDDEN', `Only a super_admin's key may hold ${permissions.filter(isAboutServer).join(' and ')}.`)
 }
 
 async function requireScope(db: Reader, caller: Caller, { projectId, organizationId }: KeyRequest): Promise<void> {

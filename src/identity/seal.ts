@@ -58,6 +58,20 @@ function open({ bytes, fingerprint }: Key, place: string, sealed: string): strin
   }
 }
 
+/** Whether a text is a key of the kind that seals secrets. */
+export const isSealingKey = (text: string): boolean => toKey(text) !== undefined
+
+/** The text of the key that seals a server's secrets; undefined before there is one. */
+export function sealingKeyOf({ secretKey, dataDir }: Pick<ServerConfig, 'secretKey' | 'dataDir'>): string | undefined {
+  if (secretKey !== undefined) return secretKey
+  try {
+    return readFileSync(join(dataDir, keyFile), 'utf8').trim()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
 const boundData = (fingerprint: string, place: string) => Buffer.from(`${version}.${fingerprint}.${place}`)
 
 /** A key from its text, with a fingerprint that tells keys apart and says nothing about them. */

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Log } from '../agents/parts.ts'
+import type { Log } from '../config/log.ts'
 import type { ServerConfig } from '../config/server.ts'
 import { cutByServer, followCard, recover } from '../domain/monitorRuns.ts'
 import type { Outbox } from '../events/outbox.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Log } from '../agents/parts.ts'
+import type { Log } from '../config/log.ts'
 import { Problem } from '../contract/errors.ts'
 import { monitorLimits } from '../contract/monitors.ts'
 import { requireCardFolder } from '../domain/monitorFolders.ts'

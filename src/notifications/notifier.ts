@@ -1,3 +1,4 @@
+import type { Log } from '../config/log.ts'
 import { recipientsOf } from '../domain/notifications.ts'
 import { append, type Outbox } from '../events/outbox.ts'
 import { startReader, type EventReader } from '../events/reader.ts'
@@ -6,7 +7,6 @@ import { readEventsOfTypes, type StoredEvent } from '../store/events.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
 import { newsOf, newsTypes } from './news.ts'
 
-type Log = (level: 'error' | 'warn' | 'info', message: string, fields?: Record<string, unknown>) => void
 interface Parts { db: Database; outbox: Outbox; webhooks: Pick<Webhooks, 'queueUserDelivery'> }
 
 /** Tells people what they want to hear of: on their sockets, and by their webhooks. */

@@ -4,7 +4,7 @@ import { version } from '../config/version.ts'
 const timeLimitMs = 10_000
 const mostBytes = 256 * 1024
 
-export interface OutsideRequest { method?: 'GET' | 'POST'; headers?: Record<string, string>; body?: string; signal?: AbortSignal }
+export interface OutsideRequest { method?: 'GET' | 'POST'; headers?: Record<string, string>; body?: string | Uint8Array; signal?: AbortSignal }
 /** How far an answer is waited for and read, whether one whose body breaks off is an answer, and who makes the connection. */
 export interface OutsideLimits { timeLimitMs?: number; mostBytes?: number; takesPart?: boolean; dispatcher?: Dispatcher }
 export interface OutsideAnswer { status: number; headers: Record<string, string>; text: string }

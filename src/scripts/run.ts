@@ -1,3 +1,4 @@
+import type { Log } from '../config/log.ts'
 import { constants } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Problem } from '../contract/errors.ts'
@@ -20,7 +21,6 @@ const leftoverTermMs = 1000
 const lastWordsMs = 1000
 const retryMs = 1000
 
-export type Log = (level: 'error' | 'warn' | 'info', message: string, fields?: Record<string, unknown>) => void
 /** What a run needs of the board. `url` is where its command reaches this server. */
 export interface RunParts { db: Database; url: string; log: Log }
 

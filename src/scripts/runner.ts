@@ -1,9 +1,10 @@
+import type { Log } from '../config/log.ts'
 import { setTimeout as delay } from 'node:timers/promises'
 import { failLost, type ScriptRuns } from '../domain/scripts.ts'
 import { whileNews } from '../process/whileNews.ts'
 import type { Database } from '../store/database.ts'
 import { listOpenRuns } from '../store/scripts.ts'
-import { startRun, type LiveRun, type Log } from './run.ts'
+import { startRun, type LiveRun } from './run.ts'
 
 const mostStopMs = 9000
 

@@ -19,5 +19,8 @@ export const deleteAgentTokens = async (tx: Transaction, of: { cardId: number } 
   return (await tx.all<{ hash: string }>(`DELETE FROM agent_tokens WHERE ${column} = ? RETURNING hash`, [id])).map(({ hash }) => hash)
 }
 
+/** Ends every token. */
+export const deleteAllAgentTokens = async (tx: Transaction): Promise<void> => { await tx.run('DELETE FROM agent_tokens') }
+
 /** Forgets tokens that expired before the time. */
 export const forgetAgentTokens = async (tx: Transaction, before: string): Promise<void> => { await tx.run('DELETE FROM agent_tokens WHERE expires_at < ?', [before]) }

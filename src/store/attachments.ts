@@ -13,9 +13,9 @@ export const readAttachment = (db: Reader, id: number): Promise<AttachmentRow | 
 export const listAttachments = (db: Reader, cardId: number): Promise<AttachmentRow[]> => db.all(`SELECT ${fields} ${from} WHERE a.card_id = ? ORDER BY a.id`, [cardId])
 export const countAttachments = async (db: Reader, cardId: number): Promise<number> => (await db.get<{ total: number }>('SELECT count(*) AS total FROM attachments WHERE card_id = ?', [cardId]))!.total
 
-export const insertAttachment = async (tx: Transaction, attachment: NewAttachment): Promise<number> => (await tx.run(
+export const insertAttachment = async (tx: Transaction, attachment: NewAttachment & { createdAt?: string }): Promise<number> => (await tx.run(
   'INSERT INTO attachments (card_id, filename, content_type, size, sha256, stored_as, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
-  [attachment.cardId, attachment.filename, attachment.contentType, attachment.size, attachment.sha256, attachment.storedAs, tx.now])).lastId
+  [attachment.cardId, attachment.filename, attachment.contentType, attachment.size, attachment.sha256, attachment.storedAs, attachment.createdAt ?? tx.now])).lastId
 
 export const deleteAttachment = async (tx: Transaction, id: number): Promise<void> => { await tx.run('DELETE FROM attachments WHERE id = ?', [id]) }
 

@@ -22,16 +22,33 @@ export interface Transaction extends Reader {
 export interface Database extends Reader {
   /**
    * Runs `work` alone and commits it, synced to disk, before the promise resolves. What `work` throws undoes it.
-   * @throws Problem DATABASE_BUSY, DISK_FULL, SHUTTING_DOWN
+   * @throws Problem DATABASE_BUSY, DATABASE_DAMAGED, DISK_FULL, SHUTTING_DOWN
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
+  /**
+   * Gives `work` a reader that sees one state of the database however long it takes, while others go on writing. What is
+   * written meanwhile stays in the log of the database until then, so `work` waits for nobody outside.
+   */
+  snapshot<T>(work: (reader: Reader) => Promise<T>): Promise<T>
+  /** Has every write from now on be refused, because the file was found damaged. */
+  noteDamage(cause: unknown): void
   close(): Promise<void>
 }
 
-export interface DatabaseOptions { path: string; clock: () => Date }
+/** `onDamage` is called once, when the file turns out to be damaged, and may say more of it: that is what writes are refused with. */
+export interface DatabaseOptions { path: string; clock: () => Date; onDamage?: (problem: Problem) => Promise<Problem> }
 
-/** Opens the database that the configuration names. The only place that chooses an engine. */
-export const openDatabase = (options: DatabaseOptions): Database => openEmbedded(options)
+/**
+ * Opens the database that the configuration names. The only place that chooses an engine.
+ * @throws Problem DATABASE_DAMAGED, DISK_FULL
+ */
+export function openDatabase(options: DatabaseOptions): Database {
+  try {
+    return openEmbedded(options)
+  } catch (error) {
+    throw translate(error)
+  }
+}
 
 /** A row with the same unique value exists already. */
 export class UniqueViolation extends Error {}
@@ -41,6 +58,8 @@ export function translate(error: unknown): unknown {
   const { code, message } = error as { code?: string; message?: string }
   if (code === 'SQLITE_CONSTRAINT_UNIQUE' || code === 'SQLITE_CONSTRAINT_PRIMARYKEY') return new UniqueViolation(message)
   if (code?.startsWith('SQLITE_BUSY') || code?.startsWith('SQLITE_LOCKED')) return new Problem('DATABASE_BUSY', undefined, { cause: error })
-  if (code === 'SQLITE_FULL' || (code?.startsWith('SQLITE_IOERR') && /disk full|No space/i.test(message ?? ''))) return new Problem('DISK_FULL', undefined, { cause: error, retryAfterSecs: 30 })
+  if (code === 'SQLITE_NOTADB' || code?.startsWith('SQLITE_CORRUPT')) return new Problem('DATABASE_DAMAGED', undefined, { cause: error, retryAfterSecs: 300 })
+  // A write that a quota or a limit of the process refuses is told like this; a disk that is full by itself is SQLITE_FULL.
+  if (code === 'SQLITE_FULL' || code === 'SQLITE_IOERR_WRITE' || code === 'SQLITE_IOERR_SHMSIZE') return new Problem('DISK_FULL', undefined, { cause: error, retryAfterSecs: 30 })
   return error
 }

@@ -1,8 +1,8 @@
-import LibsqlDatabase from 'libsql'
 import { chmodSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Problem } from '../contract/errors.ts'
-import { translate, type Database, type DatabaseOptions, type Reader, type Transaction, type Value } from './database.ts'
+import { openConnection, type Connection } from './connection.ts'
+import { translate, type Database, type DatabaseOptions, type Reader, type Transaction } from './database.ts'
 
 const mostJobsACommit = 128
 const busyWaitMs = 200
@@ -13,14 +13,17 @@ type Outcome = { job: Job; result: unknown; effects: Array<() => void> } | { job
 /**
  * One libSQL file: a connection that only reads, and one that only writes, behind one queue.
  * Jobs that wait at the same time share a commit, and so a sync to disk; each is undone alone when it fails.
+ * Once the file was seen to be damaged, nothing is written any more.
  */
-export function openEmbedded({ path, clock }: DatabaseOptions): Database {
-  const writer = openWriter(path, clock)
+export function openEmbedded({ path, clock, onDamage }: DatabaseOptions): Database {
+  const health = createHealth(onDamage)
+  const writer = openWriter(path, clock, health)
   chmodSync(path, 0o600)
   const reader = openConnection(path)
   reader.exec('PRAGMA query_only = ON')
   const queue: Job[] = []
   let draining: Promise<void> | undefined
+  const snapshots = new Set<Promise<unknown>>()
   let closing = false
 
   const drain = async () => {
@@ -29,15 +32,24 @@ export function openEmbedded({ path, clock }: DatabaseOptions): Database {
     draining = undefined
   }
   return {
-    get: reader.get,
-    all: reader.all,
+    get: (sql, args) => health.watch(reader.get(sql, args)),
+    all: (sql, args) => health.watch(reader.all(sql, args)),
+    noteDamage: cause => { health.note(new Problem('DATABASE_DAMAGED', undefined, { cause })) },
     transaction: <T>(work: (tx: Transaction) => Promise<T>) => new Promise<T>((resolve, reject) => {
       if (closing) return reject(new Problem('SHUTTING_DOWN'))
+      if (health.damage) return reject(health.damage)
       queue.push({ work, resolve: resolve as (result: unknown) => void, reject })
       draining ??= drain()
     }),
+    snapshot: async work => {
+      if (closing) throw new Problem('SHUTTING_DOWN')
+      const snapshot = readSnapshot(path, () => closing, work)
+      snapshots.add(snapshot)
+      return snapshot.finally(() => snapshots.delete(snapshot))
+    },
     close: async () => {
       closing = true
+      await Promise.allSettled(snapshots)
       await draining
       reader.close()
       writer.close()
@@ -45,31 +57,68 @@ export function openEmbedded({ path, clock }: DatabaseOptions): Database {
   }
 }
 
-function openWriter(path: string, clock: () => Date): { commitTogether(jobs: Job[]): Promise<void>; close(): void } {
-  let connection = openConnection(path)
-  // A connection on which a statement was refused may acknowledge later writes without committing them.
-  const reopen = () => {
-    try { connection.exec('ROLLBACK') } catch { /* no transaction was open */ }
-    connection.close()
-    connection = openConnection(path)
+/** A connection of its own in one read transaction, which its first query begins. It ends early when the database closes. */
+async function readSnapshot<T>(path: string, isClosing: () => boolean, work: (reader: Reader) => Promise<T>): Promise<T> {
+  const connection = openConnection(path)
+  const unlessClosing = <R>(read: () => Promise<R>) => {
+    if (isClosing()) throw new Problem('SHUTTING_DOWN')
+    return read()
   }
+  try {
+    connection.exec('PRAGMA query_only = ON')
+    connection.exec('BEGIN')
+    await connection.get('SELECT 1 FROM sqlite_schema LIMIT 1')
+    return await work({ get: async (sql, args) => unlessClosing(() => connection.get(sql, args)), all: async (sql, args) => unlessClosing(() => connection.all(sql, args)) })
+  } finally {
+    connection.close()
+  }
+}
+
+interface Health {
+  /** What every write is refused with. */
+  readonly damage: Problem | undefined
+  note(problem: unknown): unknown
+  /** Translates what a read fails with. */
+  watch<T>(read: Promise<T>): Promise<T>
+}
+
+function createHealth(onDamage: DatabaseOptions['onDamage']): Health {
+  let damage: Problem | undefined
+  const note = (problem: unknown) => {
+    if (!(problem instanceof Problem) || problem.code !== 'DATABASE_DAMAGED') return problem
+    if (!damage) {
+      damage = problem
+      void onDamage?.(problem).then(better => { damage = better })
+    }
+    return damage
+  }
+  return { get damage() { return damage }, note, watch: read => read.catch((error: unknown) => { throw note(translate(error)) }) }
+}
+
+function openWriter(path: string, clock: () => Date, health: Health): { commitTogether(jobs: Job[]): Promise<void>; close(): void } {
+  let connection: Connection | undefined = openConnection(path)
   return {
     commitTogether: async jobs => {
       const outcomes: Outcome[] = []
       try {
+        connection ??= openConnection(path)
         await begin(connection)
         for (const job of jobs) outcomes.push(await attempt(connection, job, clock))
         connection.exec('COMMIT')
       } catch (error) {
-        reopen()
-        for (const job of jobs) job.reject(translate(error))
+        // A connection on which a statement was refused may acknowledge later writes without committing them.
+        connection?.close()
+        connection = undefined
+        const reason = health.note(translate(error))
+        for (const job of jobs) job.reject(reason)
         return
       }
       for (const outcome of outcomes) settle(outcome)
     },
     close: () => {
-      connection.exec('PRAGMA optimize')
-      connection.close()
+      // The file alone then holds everything.
+      try { connection?.exec('PRAGMA optimize; PRAGMA wal_checkpoint(TRUNCATE)') } catch { /* The file is damaged, or the disk is full. */ }
+      connection?.close()
     },
   }
 }
@@ -87,45 +136,6 @@ async function begin(connection: Connection): Promise<void> {
   }
 }
 
-interface Connection extends Reader {
-  run(sql: string, args?: readonly Value[]): Promise<{ changes: number; lastId: number }>
-  exec(sql: string): void
-  close(): void
-}
-
-function openConnection(path: string): Connection {
-  const database = new LibsqlDatabase(path)
-  database.exec('PRAGMA journal_mode = WAL')
-  database.exec('PRAGMA synchronous = FULL')
-  database.exec('PRAGMA foreign_keys = ON')
-  database.exec('PRAGMA cache_size = -16000')
-  database.exec('PRAGMA temp_store = MEMORY')
-  const statements = new Map<string, LibsqlDatabase.Statement>()
-  const prepare = (sql: string) => {
-    let statement = statements.get(sql)
-    if (!statement) statements.set(sql, statement = database.prepare(sql))
-    return statement
-  }
-  return {
-    get: async <T>(sql: string, args: readonly Value[] = []) => prepare(sql).get(bind(args)) as T | undefined,
-    all: async <T>(sql: string, args: readonly Value[] = []) => prepare(sql).all(bind(args)) as T[],
-    run: async (sql, args = []) => {
-      const { changes, lastInsertRowid } = prepare(sql).run(bind(args))
-      return { changes, lastId: Number(lastInsertRowid) }
-    },
-    exec: sql => { database.exec(sql) },
-    close: () => { database.close() },
-  }
-}
-
-/** The engine aborts the process on a boolean or an object. */
-const bind = (args: readonly Value[]) => args.map(arg => {
-  if (typeof arg === 'boolean') return arg ? 1 : 0
-  if (arg === undefined) return null
-  if (arg !== null && typeof arg === 'object') throw new TypeError('A parameter must be text, a number, a boolean or null.')
-  return arg
-})
-
 async function attempt(writer: Connection, job: Job, clock: () => Date): Promise<Outcome> {
   const effects: Array<() => void> = []
   writer.exec('SAVEPOINT job')
@@ -135,7 +145,8 @@ async function attempt(writer: Connection, job: Job, clock: () => Date): Promise
     return { job, result, effects }
   } catch (error) {
     const reason = translate(error)
-    if (reason instanceof Problem && reason.status === 503) throw error
+    // The engine itself failed, and not what the job does: no job of this commit can go on.
+    if (reason instanceof Problem && reason !== error) throw error
     writer.exec('ROLLBACK TO job')
     writer.exec('RELEASE job')
     return { job, error: reason }

@@ -1,23 +1,28 @@
+import LibsqlDatabase from 'libsql'
+import { Problem } from '../contract/errors.ts'
 import type { Database } from './database.ts'
 import initial from './migrations/0001-initial.ts'
 import people from './migrations/0002-people.ts'
 import agents from './migrations/0003-agents.ts'
 import background from './migrations/0004-background.ts'
 import search from './migrations/0005-search.ts'
+import imports from './migrations/0006-imports.ts'
 
 /** Every migration in order. A migration that has been released is never changed. */
-const migrations = [initial, people, agents, background, search]
+const migrations = [initial, people, agents, background, search, imports]
 
 /** The version that this program's migrations lead to. */
 export const schemaVersion = migrations.length
 
 /**
  * Brings the schema up to this program's version, each migration in a transaction of its own.
- * @throws Error when the database was made by a newer program.
+ * @param before called once, with the version that is there, before a schema is changed
+ * @throws Problem CONFLICT when the database was made by a newer program
  */
-export async function migrate(database: Database): Promise<void> {
+export async function migrate(database: Database, before?: (present: number) => Promise<void>): Promise<void> {
   const present = await presentVersion(database)
-  if (present > schemaVersion) throw new Error(`This database has schema version ${present}; this program knows versions up to ${schemaVersion}. Run a newer board.`)
+  if (present > schemaVersion) throw new Problem('CONFLICT', `A newer board has used this database: it has schema version ${present}, and this program knows versions up to ${schemaVersion}. Run that board, or a newer one.`)
+  if (present > 0 && present < schemaVersion) await before?.(present)
   for (let version = present; version < schemaVersion; version++) {
     await database.transaction(async tx => {
       for (const statement of statementsOf(migrations[version]!)) await tx.run(statement)
@@ -26,7 +31,22 @@ export async function migrate(database: Database): Promise<void> {
   }
 }
 
-const presentVersion = async (database: Database) => (await database.get<{ user_version: number }>('PRAGMA user_version'))?.user_version ?? 0
+/** The tables, indexes and triggers of a database, of triggers with what they do. */
+export const objectsSql = `SELECT type, name, CASE type WHEN 'trigger' THEN sql ELSE '' END AS body FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY type, name`
+
+/** What `objectsSql` gives in a database of this version. */
+export function objectsOf(version: number): unknown[] {
+  const database = new LibsqlDatabase(':memory:')
+  try {
+    for (const migration of migrations.slice(0, version)) for (const statement of statementsOf(migration)) database.exec(statement)
+    return database.prepare(objectsSql).all([])
+  } finally {
+    database.close()
+  }
+}
+
+/** The version of a database's schema; 0 before it has one. */
+export const presentVersion = async (database: Database) => (await database.get<{ user_version: number }>('PRAGMA user_version'))?.user_version ?? 0
 
 /** A statement ends with a semicolon at a line's end, unless the next line goes on with a trigger's body. */
 const statementsOf = (sql: string): string[] =>

@@ -33,6 +33,22 @@ export async function insertCard(tx: Transaction, columnId: number, cardId: numb
   await startChunk(tx, columnId, split(ids.slice(half)), chunk.start + half / width)
 }
 
+/** Puts cards that are in no column's order at the end of this one, in the order of their ids here, at the cost of a few statements for a whole chunk. */
+export async function appendCards(tx: Transaction, columnId: number, cardIds: readonly number[]): Promise<void> {
+  if (cardIds.length < fewIds) {
+    for (const id of cardIds) await insertCard(tx, columnId, id)
+    return
+  }
+  let start = await countOrdered(tx, columnId)
+  for (let from = 0; from < cardIds.length; from += mostIds) {
+    const ids = cardIds.slice(from, from + mostIds)
+    const { lastId } = await tx.run('INSERT INTO column_chunks (column_id, ids) VALUES (?, ?)', [columnId, ids.map(encode).join('')])
+    await tx.run('INSERT INTO chunk_starts (chunk_id, column_id, start, length) VALUES (?, ?, ?, ?)', [lastId, columnId, start, ids.length])
+    await tx.run('UPDATE cards SET chunk_id = ? WHERE id IN (SELECT value FROM json_each(?))', [lastId, JSON.stringify(ids)])
+    start += ids.length
+  }
+}
+
 /** Takes a card out of its column's order; the places behind it close up. */
 export async function removeCard(tx: Transaction, card: Ordered): Promise<void> {
   if (card.chunkId === null) return

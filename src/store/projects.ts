@@ -15,19 +15,19 @@ const memberships = `LEFT JOIN project_members m ON m.project_id = p.id AND m.us
 const visibleFields = `${fields}, m.role AS projectRole, o.role AS organizationRole, w.last_opened_at AS lastOpenedAt,
   (SELECT coalesce(sum(unread), 0) FROM card_counts WHERE project_id = p.id) AS unreadCount`
 
-/** What ties an account to a project, whether or not it lets it in. */
+/** What ties an account to a project, whether or not it lets it in. Nothing ties anybody to one that an import has not finished. */
 export const readGrant = (db: Reader, userId: number, projectId: number): Promise<Grant | undefined> => db.get(
-  `SELECT p.owner_id AS ownerId, p.organization_id AS organizationId, m.role AS projectRole, o.role AS organizationRole FROM projects p ${memberships} WHERE p.id = ?2`, [userId, projectId])
+  `SELECT p.owner_id AS ownerId, p.organization_id AS organizationId, m.role AS projectRole, o.role AS organizationRole FROM projects p ${memberships} WHERE p.id = ?2 AND p.hidden = 0`, [userId, projectId])
 
 export const readProject = (db: Reader, id: number): Promise<ProjectRow | undefined> => db.get(`SELECT ${fields} FROM projects p WHERE p.id = ?`, [id])
 
 export const readVisibleProject = (db: Reader, userId: number, id: number): Promise<VisibleProject | undefined> => db.get(
-  `SELECT ${visibleFields} FROM projects p ${memberships} LEFT JOIN project_visits w ON w.project_id = p.id AND w.user_id = ?1 WHERE p.id = ?2`, [userId, id])
+  `SELECT ${visibleFields} FROM projects p ${memberships} LEFT JOIN project_visits w ON w.project_id = p.id AND w.user_id = ?1 WHERE p.id = ?2 AND p.hidden = 0`, [userId, id])
 
 /** The projects of an account in its own order, or all of them, optionally of one organization. */
 export const listProjects = (db: Reader, userId: number, seesAll: boolean, organizationId?: number): Promise<VisibleProject[]> => db.all(
   `SELECT ${visibleFields} FROM projects p ${memberships} LEFT JOIN project_visits w ON w.project_id = p.id AND w.user_id = ?1
-   WHERE (?2 OR p.owner_id = ?1 OR m.role IS NOT NULL OR o.role IS NOT NULL) AND (?3 IS NULL OR p.organization_id = ?3)
+   WHERE p.hidden = 0 AND (?2 OR p.owner_id = ?1 OR m.role IS NOT NULL OR o.role IS NOT NULL) AND (?3 IS NULL OR p.organization_id = ?3)
    ORDER BY w.position IS NULL, w.position, p.id`, [userId, seesAll, organizationId])
 
 export const insertProject = async (tx: Transaction, project: { name: string; path: string; organizationId: number | null; ownerId: number }): Promise<number> =>

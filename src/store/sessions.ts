@@ -2,6 +2,9 @@ import type { StatusReason } from '../contract/agents.ts'
 import type { CardStatus } from '../contract/fields.ts'
 import type { Reader, Transaction } from './database.ts'
 
+/** How many sessions have not ended, by status. */
+export const countOpenSessions = (db: Reader): Promise<Array<{ status: string; total: number }>> => db.all('SELECT status, count(*) AS total FROM agent_sessions WHERE ended_at IS NULL GROUP BY status')
+
 /** work: a card's agent. pre: the planning agent that refines its prompt. assistant: the project's. terminal: a shell command. */
 export type SessionPurpose = 'work' | 'pre' | 'assistant' | 'terminal'
 /** One run of an agent as lists need it. `question` is what it waits for a person to decide, `resumable` is 0 or 1, `agentSessionId` the agent's own name of it, times are ISO 8601. */

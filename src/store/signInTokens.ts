@@ -20,5 +20,13 @@ export const deleteSignInToken = async (tx: Transaction, hash: string): Promise<
 /** Ends every sign-in of an account. */
 export const deleteSignInTokensOf = async (tx: Transaction, userId: number): Promise<void> => { await tx.run('DELETE FROM sign_in_tokens WHERE user_id = ?', [userId]) }
 
+/** Ends every sign-in. */
+export const deleteAllSignInTokens = async (tx: Transaction): Promise<void> => { await tx.run('DELETE FROM sign_in_tokens') }
+
+/** Keeps a sign-in that was made on another state of the board, if the account with its address is there too. */
+export const keepSignInToken = async (tx: Transaction, { hash, email, expiresAt }: { hash: string; email: string; expiresAt: string }): Promise<void> => {
+  await tx.run('INSERT INTO sign_in_tokens (hash, user_id, created_at, expires_at) SELECT ?, id, ?, ? FROM users WHERE email = ?', [hash, tx.now, expiresAt, email])
+}
+
 /** Forgets tokens that expired before the time. */
 export const forgetSignInTokens = async (tx: Transaction, before: string): Promise<void> => { await tx.run('DELETE FROM sign_in_tokens WHERE expires_at < ?', [before]) }

@@ -1,3 +1,4 @@
+import type { Log } from '../config/log.ts'
 import type { ServerConfig } from '../config/server.ts'
 import * as rules from '../domain/webhooks.ts'
 import type { Outbox } from '../events/outbox.ts'
@@ -12,7 +13,6 @@ import { bodyOf, newMessageId } from './messages.ts'
 import { giveSecret } from './secrets.ts'
 import { createSender } from './sender.ts'
 
-export type Log = (level: 'error' | 'warn' | 'info', message: string, fields?: Record<string, unknown>) => void
 type NewWebhook = Parameters<typeof rules.create>[2]
 /** A webhook with its secret, for the one answer that shows it. */
 export interface Shown { webhook: WebhookRow; secret: string }

@@ -6,6 +6,7 @@ import { externalPermissions } from '../../src/contract/route.ts'
 import type { Caller } from '../../src/domain/caller.ts'
 import * as projects from '../../src/domain/projects.ts'
 import { createKey } from '../../src/identity/keys.ts'
+import { openLogs } from '../../src/logs/logs.ts'
 import { readDefaultBoard } from '../../src/store/boards.ts'
 import { insertCard } from '../../src/store/cards.ts'
 import { readFirstColumn } from '../../src/store/columns.ts'
@@ -22,11 +23,14 @@ const operator: Caller = { kind: 'local', userId: localOperator, role: 'super_ad
 /** Makes a data folder with a project of each size, and a copy of its database for the bare servers. */
 export async function seedBoard(folder: string, sizes: readonly number[]): Promise<Seeded> {
   const dataDir = join(folder, 'data')
-  const app = await createApp({ ...serverDefaults, dataDir })
+  const config = { ...serverDefaults, dataDir }
+  const logs = openLogs(config, () => { /* Nobody reads it. */ })
+  const app = await createApp(config, logs)
   const { token } = await app.db.transaction(tx => createKey(tx, operator, { name: 'Bench', scope: 'server', permissions: externalPermissions }))
   const seeded: Record<number, SeededProject> = {}
   for (const cards of sizes) seeded[cards] = await app.db.transaction(tx => seedProject(tx, cards))
   await app.close()
+  await logs.close()
   const floorFile = join(folder, 'floor.db')
   copyFileSync(join(dataDir, 'board.db'), floorFile)
   return { dataDir, floorFile, apiKey: token, projects: seeded }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { permissions } from '../../src/contract/route.ts'
+import { projectPermissions } from '../../src/contract/route.ts'
 import { exampleOf, requestOf, rows, type Row } from '../examples.ts'
 import type { Reply, TestBoard } from '../helper.ts'
 import { seed, startSlotlessBoard, type Seed } from '../seed.ts'
@@ -32,7 +32,7 @@ beforeAll(async () => {
   own = await seed(board, token)
   ownOther = await seed(board, token)
   foreign = await seed(board, (await board.as().auth.register({ email: 'foreign@example.org', password: 'foreign password' })).token)
-  serverKey = (await board.as(token).keys.create({ name: 'k', scope: 'server', permissions: [...permissions] })).key
+  serverKey = (await board.as(token).keys.create({ name: 'k', scope: 'server', permissions: [...projectPermissions] })).key
   powerlessKey = (await board.as(token).keys.create({ name: 'k', scope: 'server', permissions: ['cards.create'] })).key
 })
 afterAll(() => board.close())

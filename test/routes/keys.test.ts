@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { permissions } from '../../src/contract/route.ts'
+import { projectPermissions } from '../../src/contract/route.ts'
 import { eventually, startBoard, type Reply, type TestBoard } from '../helper.ts'
 
 const dayMs = 86_400_000
@@ -62,6 +62,17 @@ describe('creating a key', () => {
       expect(codeOf(await create(body)), JSON.stringify(body)).toEqual([400, 'VALIDATION_FAILED'])
   })
 
+  it('holds server permissions only when a super_admin gives them, for the whole server', async () => {
+    const permissions = ['backups.read', 'cards.read']
+    expect(codeOf(await create({ permissions }))).toEqual([403, 'FORBIDDEN'])
+    const { id } = await newKey({ permissions }, board.token)
+    for (const scope of [{ scope: 'project', projectId: ownProject }, { scope: 'organization', organizationId: '1' }]) {
+      const { body } = await create({ permissions, ...scope }, board.token)
+      expect(body.error.details).toEqual([{ path: 'permissions', message: 'backups.create and backups.read go with scope server only' }])
+    }
+    expect((await request('POST', `/api/keys/${id}/rotate`, {}, board.token)).body.data.permissions).toEqual(permissions)
+  })
+
   it('answers a project of others like one that does not exist', async () => {
     const others = await create({ scope: 'project', projectId: foreignProject })
     const none = await create({ scope: 'project', projectId: '999999' })
@@ -104,7 +115,7 @@ describe('using a key', () => {
   })
 
   it('opens no route of accounts, keys or administration, with any permission', async () => {
-    const { key, id } = await newKey({ permissions: [...permissions] })
+    const { key, id } = await newKey({ permissions: [...projectPermissions] })
     for (const [method, path, body] of [['GET', '/api/auth/me'], ['GET', '/api/keys'], ['POST', '/api/keys', { name: 'more', scope: 'server', permissions: ['cards.read'] }], ['POST', `/api/keys/${id}/rotate`, {}], ['DELETE', `/api/keys/${id}`],
       ['GET', '/api/users/search?q=own'], ['POST', '/api/projects', { name: 'p', path: '/' }], ['GET', '/api/user/settings'], ['POST', '/api/auth/logout']] as Array<[string, string, Body?]>)
       expect(codeOf(await request(method, path, body, key)), path).toEqual([403, 'INSUFFICIENT_PERMISSIONS'])

@@ -1,0 +1,118 @@
+import type { Command } from 'commander'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import manifest from '../../package.json' with { type: 'json' }
+import { count } from '../arguments.ts'
+import { Failure } from '../exit.ts'
+import { globalsOf } from '../globals.ts'
+import { example } from '../help.ts'
+import { dataFolder } from '../../src/config/paths.ts'
+import { findLocalServer, forgetStale, startLocalServer, stopLocalServer, type LocalServer } from '../localServer.ts'
+import { openOut } from '../openOut.ts'
+import type { Column, Out } from '../output.ts'
+import { write } from '../streams.ts'
+import { installedService, registerInstall, runService } from './server-install.ts'
+
+const program = fileURLToPath(new URL('../../bin/board.js', import.meta.url))
+
+interface Status { state: string; url: string | null; pid: number | null; version: string | null; startedAt: string | null; dataDir: string; service: string | null }
+const fields: Column<Status>[] = [
+  { name: 'state', value: each => each.state }, { name: 'url', value: each => each.url }, { name: 'pid', header: 'Process', value: each => each.pid }, { name: 'version', value: each => each.version },
+  { name: 'startedAt', header: 'Started', style: 'time', value: each => each.startedAt }, { name: 'dataDir', header: 'Data', value: each => each.dataDir }, { name: 'service', value: each => each.service },
+]
+
+export function register(server: Command): void {
+  const start = server.command('start [arguments...]').summary('Start a server in the background').description('Start a server in the background, and wait until it answers. What board serve takes stands behind --. A server that runs already is left alone.')
+    .option('--wait <seconds>', 'how long it may take until it answers', count, 15)
+    .action(async (args: string[], { wait }: { wait: number }) => started(outOf(start), args, wait))
+  example(start, 'board server start', 'board server start -- --port 4500 --agent-slots 2')
+  const stop = server.command('stop').summary('Stop the server').description('Stop the server of this account on this machine. It takes no new work, lets requests end, and asks agents to stop.')
+    .option('--timeout <seconds>', 'how long it may take', count, 20)
+    .action(async (_: object, command: Command) => stopped(outOf(stop), timeoutOf(command)))
+  example(stop, 'board server stop')
+  const restart = server.command('restart').summary('Stop the server and start it again').description('Stop the server and start it again, with what it was started with.')
+    .option('--wait <seconds>', 'how long it may take until it answers', count, 15)
+    .action(async ({ wait }: { wait: number }) => {
+      const before = await findLocalServer()
+      await stopped(outOf(restart), 20)
+      await started(outOf(restart), before.state === 'running' ? before.runtime?.args ?? [] : [], wait)
+    })
+  example(restart, 'board server restart')
+  const status = server.command('status').summary('Show whether a server runs').description('Show the server of this account on this machine, or that none runs.')
+    .option('--exit-status', 'exit 7 when none runs')
+    .action(async ({ exitStatus }: { exitStatus?: boolean }) => showStatus(outOf(status), exitStatus))
+  example(status, 'board server status', 'board server status --exit-status -q || board server start')
+  const logs = server.command('logs').summary('Print the end of the server\'s log files').description('Print the end of the log that the server keeps in files, also when it does not run. board logs asks a running one.')
+    .option('-n, --lines <number>', 'how many lines', count, 50)
+    .action(({ lines }: { lines: number }) => { printLogs(lines) })
+  example(logs, 'board server logs', 'board server logs -n 1000 | jq -r \'select(.level == "error")\'')
+  registerInstall(server, program)
+}
+
+const outOf = (command: Command): Out => openOut(globalsOf(command)).out
+
+/** `--timeout` is a global option too: whichever place it was given in, it is meant here. */
+function timeoutOf(command: Command): number {
+  const own = command.getOptionValueSource('timeout') === 'cli' ? Number(command.getOptionValue('timeout')) : undefined
+  return own ?? globalsOf(command).timeout ?? 20
+}
+
+async function started(out: Out, args: readonly string[], waitSecs: number): Promise<void> {
+  const present = await findLocalServer()
+  if (present.state === 'running') out.done(`A server runs already: ${present.runtime!.url} (process ${present.runtime!.pid}).`)
+  else if (args.length === 0 && installedService()) await runService('start')
+  else {
+    const { url, pid } = await startLocalServer(program, args, waitSecs)
+    out.done(`Started a server: ${url} (process ${pid}). Stop it with: board server stop`)
+  }
+  if (out.json) await showStatus(out)
+}
+
+async function stopped(out: Out, timeoutSecs: number): Promise<void> {
+  const { state, runtime, dataDir } = await findLocalServer()
+  if (state === 'none') return out.done(`No server runs on ${dataDir}.`)
+  if (state === 'stale') {
+    forgetStale(dataDir)
+    return out.done(`No server runs on ${dataDir}; what a killed one left is removed.`)
+  }
+  if (installedService()) await runService('stop')
+  else await stopLocalServer(runtime!, timeoutSecs)
+  out.done(`Stopped the server (process ${runtime!.pid}).`)
+}
+
+async function showStatus(out: Out, exitStatus = false): Promise<void> {
+  const found = await findLocalServer()
+  const running = found.state === 'running' ? found.runtime! : undefined
+  if (!out.quiet || out.json) await out.record<Status>({
+    state: stateText(found), url: running?.url ?? null, pid: running?.pid ?? null, version: found.version, startedAt: running?.startedAt ?? null, dataDir: found.dataDir, service: installedService()?.path ?? null,
+  }, fields)
+  if (found.version !== null && found.version !== manifest.version) out.warn(`the server is version ${found.version} and this program ${manifest.version}; restart it with: board server restart`)
+  if (exitStatus && !running) throw new Failure('unreachable', 'no server runs', { see: 'board server start' })
+}
+
+const stateText = ({ state }: LocalServer): string => state === 'stale' ? 'not running (one was killed)' : state === 'none' ? 'not running' : 'running'
+
+/** The last lines of the newest files, oldest first. */
+function printLogs(lines: number): void {
+  const folder = join(dataFolder(), 'logs')
+  const files = filesIn(folder)
+  if (files.length === 0) throw new Failure('notFound', `there is no log in ${folder}`, { see: 'board server status' })
+  const kept: string[] = []
+  for (const file of files) {
+    if (kept.length >= lines) break
+    kept.unshift(...readFileSync(join(folder, file), 'utf8').split('\n').filter(Boolean).slice(-(lines - kept.length)))
+  }
+  write(kept.map(line => `${line}\n`).join(''))
+}
+
+/** Newest first: `board.log`, `board.1.log`, `board.2.log`. */
+function filesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).filter(name => /^\w+(\.\d+)?\.log$/.test(name)).sort((a, b) => numberOf(a) - numberOf(b))
+  } catch {
+    return []
+  }
+}
+
+const numberOf = (name: string): number => Number(/\.(\d+)\.log$/.exec(name)?.[1] ?? 0)

@@ -1,0 +1,2 @@
+/** What commands do with a data folder by themselves, without a server. It is loaded when one of them is called. */
+export { findDamage } from '../src/store/copies.ts'

@@ -1,0 +1,31 @@
+import { causeOf } from '../src/config/log.ts'
+import type { ErrorCode, Problem } from '../src/contract/errors.ts'
+import type { Caller } from '../src/domain/caller.ts'
+import type { Logs } from '../src/logs/logs.ts'
+
+/** A request that has been answered. `route` is its row's path, for the raw one may hold anything; null where no row has it. */
+export interface Answered { method: string; route: string | null; status: number; tookMs: number; requestId: string; caller?: Caller; address?: string; problem?: Problem; isSignIn: boolean }
+
+const slowMs = 1000
+/** What goes wrong now and then although the server is all right. */
+const passing: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['PROVIDER_UNAVAILABLE', 'AGENT_UNAVAILABLE', 'DATABASE_BUSY', 'SHUTTING_DOWN'])
+
+/**
+ * Makes the function that notes requests: changes, failures and what took long, and with the level info every one. Noting a card's
+ * reading would add a sixth to its cost; noting a change adds a twentieth. Of failures the address is noted too.
+ */
+export function createRequestLog({ log, soon, routine }: Pick<Logs, 'log' | 'soon' | 'routine'>, notesReads: boolean): (answered: Answered) => void {
+  return ({ method, route, status, tookMs, requestId, caller, address, problem, isSignIn }) => {
+    const isRoutine = !problem && tookMs < slowMs && (method === 'GET' || method === 'HEAD')
+    if (isRoutine && !notesReads) return
+    const fields = { source: 'http', requestId, method, route, status, ms: Math.round(tookMs * 100) / 100, caller: caller && nameOf(caller) }
+    if (!problem) return (isRoutine ? routine : soon)('info', `${method} ${route} ${status}`, fields)
+    const more = { ...fields, code: problem.code, address }
+    const message = `${method} ${route ?? '(no route)'} ${status} ${problem.code}`
+    if (status >= 500) log(passing.has(problem.code) ? 'warn' : 'error', message, { ...more, why: problem.message, ...(problem.cause !== undefined && { cause: causeOf(problem.cause) }) })
+    else if (isSignIn && (status === 401 || status === 403 || status === 429)) log('warn', 'A sign-in failed.', more)
+    else soon('info', message, more)
+  }
+}
+
+const nameOf = ({ kind, userId, key, agent }: Caller) => kind === 'key' ? `key ${key!.id}` : kind === 'agent' ? `agent ${agent!.cardId}` : `${kind} ${userId}`

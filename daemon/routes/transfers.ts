@@ -1,0 +1,76 @@
+import { Readable } from 'node:stream'
+import { join } from 'node:path'
+import type { App } from '../../src/app.ts'
+import { contract, type Contract } from '../../src/contract/index.ts'
+import { removeFile, saveFile, type SavedFile } from '../../src/domain/attachmentFiles.ts'
+import { administered } from '../../src/domain/organizations.ts'
+import { find as findProject } from '../../src/domain/projects.ts'
+import { cleanFilename } from '../../src/domain/filenames.ts'
+import { makeExport, type Export } from '../../src/transfers/export.ts'
+import { importFile, mostBytes, requireTarget, type ImportOptions } from '../../src/transfers/importFile.ts'
+import { attachmentHeader } from '../download.ts'
+import type { Call, Handlers } from '../handlers.ts'
+import { claimOf } from '../idempotency.ts'
+import { createTurns, type Turns } from '../turns.ts'
+import { receiveFile } from '../upload.ts'
+
+const stalledMs = 60_000
+
+export const transfersRoutes = (app: App): Handlers<Contract['transfers']> => {
+  const exports = createTurns('exports', { mostUnderWay: 32, mostAtWork: 2 })
+  const imports = createTurns('imports', { mostUnderWay: 32, mostAtWork: 2 })
+  return {
+    exportProject: async ({ id }, call) => send(app, exports, { projectId: id }, (await findProject(app.db, id)).name, call),
+    exportOrganization: async ({ organizationId }, call) => {
+      const organization = await administered(app.db, call.caller, organizationId)
+      return send(app, exports, { organizationId: organization.id }, organization.name, call)
+    },
+    import: async (input, call) => {
+      await requireTarget(app.db, call.caller, input)
+      const leave = imports.enter()
+      try {
+        const file = await receive(app, input, call)
+        return await imports.take(() => take(app, input, file, call)).finally(() => removeFile(app.transfersDir, file.storedAs))
+      } finally {
+        leave()
+      }
+    },
+  }
+}
+
+const receive = ({ config, transfersDir }: App, { format }: ImportOptions, { request }: Call) => receiveFile(request, {
+  maxBytes: mostBytes(format, config), save: (bytes, sentName) => saveFile(transfersDir, bytes, sentName), discard: file => removeFile(transfersDir, file.storedAs),
+})
+
+async function take(app: App, input: ImportOptions, { storedAs, sha256, filename }: SavedFile, call: Call) {
+  const key = call.request.headers['idempotency-key']
+  const claim = key === undefined || input.dryRun ? undefined : await claimOf(app, contract.transfers.import, call.caller, String(key), { ...input, sha256 })
+  return claim?.replay ?? await importFile(houseOf(app), call.caller, { path: join(app.transfersDir, storedAs), filename }, input, (claim ?? call).write)
+}
+
+const houseOf = ({ db, attachmentsDir, transfersDir, config }: App) => ({ db, attachmentsDir, transfersDir, config, clock: config.clock })
+
+/** Sends an export and forgets it. A client that takes nothing for a minute is cut off. */
+async function send(app: App, exports: Turns, of: Parameters<typeof makeExport>[1], name: string, { request, response, signal }: Call): Promise<Response> {
+  const leave = exports.enter()
+  try {
+    const made = await exports.take(() => makeExport(houseOf(app), of, signal))
+    if (made.missing.length > 0) app.logs.log('error', 'Files of attachments are missing or have another size.', { source: 'transfers', attachmentIds: made.missing.slice(0, 100), count: made.missing.length })
+    const body = request.method === 'HEAD' || signal.aborted ? null : Readable.from(made.stream(), { objectMode: false })
+    const end = () => {
+      body?.destroy()
+      void made.close().finally(leave)
+    }
+    if (body && !signal.aborted) signal.addEventListener('abort', end, { once: true })
+    else end()
+    response.setTimeout(stalledMs)
+    return new Response(body && Readable.toWeb(body) as ReadableStream, { headers: headersOf(made, name) })
+  } catch (error) {
+    leave()
+    throw error
+  }
+}
+
+const headersOf = ({ size }: Export, name: string) => ({
+  'content-type': 'application/json; charset=utf-8', 'content-length': String(size), 'content-disposition': attachmentHeader(cleanFilename(`${name}.board.json`)), 'content-security-policy': 'default-src \'none\'; sandbox',
+})

@@ -1,0 +1,147 @@
+import { mkdir, open, rm, statfs, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Log } from '../config/log.ts'
+import type { Backup, BackupOrigin } from '../contract/backups.ts'
+import { Problem } from '../contract/errors.ts'
+import { backupsFolder, keepArchive, namesIn, openBackupsFolder, pathOf, readRecord, removeBackup, workPrefix, writeRecord } from './folder.ts'
+import { hashFile } from './hashing.ts'
+import { makeBackup, type Source } from './making.ts'
+import { keyName, type Manifest } from './manifest.ts'
+import { backupName, timeOfName } from './names.ts'
+import { verifyArchive, workName } from './verifying.ts'
+
+/** The backups of one data folder. What makes or reads an archive waits for its turn. */
+export interface Backups {
+  /** @throws Problem DISK_FULL, DATABASE_DAMAGED, SHUTTING_DOWN */
+  create(origin: BackupOrigin, withKey: boolean): Promise<Backup>
+  /** Newest first. A file that was put there by hand is verified first, once. */
+  list(): Promise<Backup[]>
+  /** A backup and where it is. @throws Problem BACKUP_NOT_FOUND */
+  find(filename: string): Promise<Backup & { path: string }>
+  /** @throws Problem BACKUP_NOT_FOUND */
+  remove(filename: string): Promise<void>
+  /** Writes the bytes of an upload to a file, which `admit` or `discard` takes away. @throws Problem DISK_FULL */
+  receive(bytes: AsyncIterable<Buffer>): Promise<string>
+  /** Makes a backup of an upload that holds one. @param sentName its name, if that is a backup's. @throws Problem INVALID_BACKUP, BACKUP_EXISTS, DISK_FULL */
+  admit(upload: string, sentName: string | undefined): Promise<Backup>
+  discard(upload: string): Promise<void>
+  /** How many bytes an upload may have: half of what the disk has left. */
+  roomBytes(): Promise<number>
+  /** Deletes the timetable's backups but the newest that are good. Tells which. */
+  prune(keep: number): Promise<string[]>
+  /** Runs `work` in turn with a new folder, which is removed afterwards unless it was moved away. */
+  inTurn<T>(work: (folder: string, signal: AbortSignal) => Promise<T>): Promise<T>
+  /** Ends what is being made. */
+  close(): Promise<void>
+}
+
+interface Parts { dataDir: string; source: Source; clock: () => Date; log: Log }
+
+/** Opens the folder `backups` of a data folder; what a server that died left half done is removed. */
+export async function openBackups({ dataDir, source, clock, log }: Parts): Promise<Backups> {
+  const folder = backupsFolder(dataDir)
+  await openBackupsFolder(folder)
+  const closing = new AbortController()
+  const { signal } = closing
+  const inTurn = createTurns(folder, signal)
+  const find = async (filename: string) => ({ path: pathOf(folder, filename), ...await readRecord(folder, filename) ?? await inTurn(async work => await readRecord(folder, filename) ?? inspect(folder, filename, work, signal)) })
+  const admit = (upload: string, sentName: string | undefined) => inTurn(async work => {
+    const { manifest, size, sha256 } = await verifyArchive(upload, { work, signal })
+    const filename = sentName !== undefined && timeOfName(sentName) !== undefined ? sentName : backupName(new Date(manifest.createdAt))
+    const backup = { ...described(filename, manifest), origin: 'upload' as const, size, sha256 }
+    await keepArchive(folder, upload, backup)
+    return backup
+  })
+  return {
+    create: (origin, withKey) => inTurn(work => makeBackup(source, { folder, work, origin, withKey, now: clock(), signal, onMissing: names => log('warn', 'Attachments are missing on disk, and so in the backup.', { names: names.slice(0, 100), total: names.length }) })),
+    list: async () => {
+      const backups: Backup[] = []
+      for (const filename of await namesIn(folder)) {
+        const found = await find(filename).catch(error => { if (error instanceof Problem && error.code === 'BACKUP_NOT_FOUND') return undefined; throw error })
+        if (found) backups.push(withoutPath(found))
+      }
+      return backups
+    },
+    find, admit, inTurn,
+    remove: filename => removeBackup(folder, filename),
+    receive: bytes => receive(folder, bytes),
+    discard: upload => rm(upload, { force: true }),
+    roomBytes: async () => {
+      const { bavail, bsize } = await statfs(folder)
+      return Math.floor(bavail * bsize / 2)
+    },
+    prune: keep => prune(folder, keep),
+    close: async () => {
+      closing.abort(new Problem('SHUTTING_DOWN'))
+      await inTurn.idle()
+    },
+  }
+}
+
+const withoutPath = ({ path: _, ...backup }: Backup & { path: string }): Backup => backup
+
+const described = (filename: string, { parts, version, origin }: Manifest) => ({ filename, createdAt: timeOfName(filename)!, version, origin, verified: true, withKey: parts.some(({ name }) => name === keyName) })
+
+/** Looks through a file of which nothing is known, and notes what it is. */
+async function inspect(folder: string, filename: string, work: string, signal: AbortSignal): Promise<Backup> {
+  const path = pathOf(folder, filename)
+  const backup = await verifyArchive(path, { work, signal }).then(({ manifest, size, sha256 }) => ({ ...described(filename, manifest), size, sha256 }), async error => {
+    if (!(error instanceof Problem) || error.code !== 'INVALID_BACKUP') throw error
+    return { filename, createdAt: timeOfName(filename)!, version: '', origin: 'upload' as const, verified: false, withKey: false, ...await hashFile(path) }
+  })
+  await writeRecord(folder, backup)
+  return backup
+}
+
+async function receive(folder: string, bytes: AsyncIterable<Buffer>): Promise<string> {
+  const path = join(folder, workName(workPrefix))
+  const file = await open(path, 'wx', 0o600)
+  try {
+    await writeFile(file, bytes)
+    await file.sync()
+    return path
+  } catch (error) {
+    await rm(path, { force: true })
+    throw (error as NodeJS.ErrnoException).code === 'ENOSPC' ? new Problem('DISK_FULL', undefined, { cause: error, retryAfterSecs: 30 }) : error
+  } finally {
+    await file.close()
+  }
+}
+
+/** Backups of the timetable that are older than the `keep` newest good ones. */
+async function prune(folder: string, keep: number): Promise<string[]> {
+  const removed: string[] = []
+  let good = 0
+  for (const filename of await namesIn(folder)) {
+    const backup = await readRecord(folder, filename).catch(() => undefined)
+    if (backup?.origin !== 'timetable') continue
+    if (good < keep) good += Number(backup.verified)
+    else {
+      await removeBackup(folder, filename)
+      removed.push(filename)
+    }
+  }
+  return removed
+}
+
+interface Turns { <T>(work: (folder: string, signal: AbortSignal) => Promise<T>): Promise<T>; idle(): Promise<void> }
+
+function createTurns(folder: string, signal: AbortSignal): Turns {
+  let last: Promise<unknown> = Promise.resolve()
+  const take = async <T>(work: (folder: string, signal: AbortSignal) => Promise<T>) => {
+    signal.throwIfAborted()
+    const path = join(folder, workName(workPrefix))
+    await mkdir(path, { mode: 0o700 })
+    try {
+      return await work(path, signal)
+    } finally {
+      await rm(path, { recursive: true, force: true })
+    }
+  }
+  const inTurn = <T>(work: (folder: string, signal: AbortSignal) => Promise<T>) => {
+    const turn = last.then(() => take(work))
+    last = turn.catch(() => { /* The caller is told. */ })
+    return turn
+  }
+  return Object.assign(inTurn, { idle: async () => { await last } })
+}

@@ -1,0 +1,87 @@
+import { lstat, open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import * as v from 'valibot'
+import { makePrivateFolder, syncFolder } from '../config/folders.ts'
+import { Backup } from '../contract/backups.ts'
+import { Problem } from '../contract/errors.ts'
+import { backupName, timeOfName } from './names.ts'
+
+/** What is known of a backup, beside it, so that a list opens no archive. It holds for the file of that size and time of change only. */
+const Record = v.object({ ...Backup.entries, changedAtMs: v.number() })
+
+/** The folder in a data folder that holds the backups. */
+export const backupsFolder = (dataDir: string): string => join(dataDir, 'backups')
+
+/** Where a backup is. @throws Problem BACKUP_NOT_FOUND for a name that no backup has */
+export function pathOf(folder: string, filename: string): string {
+  if (timeOfName(filename) === undefined) throw new Problem('BACKUP_NOT_FOUND')
+  return join(folder, filename)
+}
+
+const recordPath = (folder: string, filename: string) => join(folder, filename.replace(/\.tar\.gz$/, '.json'))
+
+/** The names of the backups, newest first. What has another name, or is no plain file, is none. */
+export async function namesIn(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => { if (error.code === 'ENOENT') return []; throw error })
+  return entries.filter(entry => entry.isFile() && timeOfName(entry.name) !== undefined).map(({ name }) => name).sort().reverse()
+}
+
+/** What is known of a backup, if that is of the file as it is now. @throws Problem BACKUP_NOT_FOUND */
+export async function readRecord(folder: string, filename: string): Promise<Backup | undefined> {
+  const stats = await lstat(pathOf(folder, filename)).catch(() => undefined)
+  if (!stats?.isFile()) throw new Problem('BACKUP_NOT_FOUND')
+  const { success, output } = v.safeParse(Record, await readFile(recordPath(folder, filename), 'utf8').then(text => JSON.parse(text) as unknown).catch(() => undefined))
+  if (!success || output.filename !== filename || output.size !== stats.size || output.changedAtMs !== stats.mtimeMs) return undefined
+  const { changedAtMs: _, ...backup } = output
+  return backup
+}
+
+/** Notes what was found out about the backup that is in this file. */
+export async function writeRecord(folder: string, backup: Backup, path = pathOf(folder, backup.filename)): Promise<void> {
+  const { mtimeMs } = await lstat(path)
+  const target = recordPath(folder, backup.filename)
+  const file = await open(`${target}.new`, 'w', 0o600)
+  try {
+    await file.writeFile(JSON.stringify({ ...backup, changedAtMs: mtimeMs }))
+  } finally {
+    await file.close()
+  }
+  await rename(`${target}.new`, target)
+}
+
+/** Gives a verified archive its name: from then on it is a backup, on disk for good. @throws Problem BACKUP_EXISTS */
+export async function keepArchive(folder: string, path: string, backup: Backup): Promise<void> {
+  if (await exists(pathOf(folder, backup.filename))) throw new Problem('BACKUP_EXISTS')
+  await writeRecord(folder, backup, path)
+  await rename(path, pathOf(folder, backup.filename))
+  await syncFolder(folder)
+}
+
+/** A name that no backup has: that of this time, or the next millisecond that is free. */
+export async function freeTime(folder: string, wanted: Date): Promise<Date> {
+  for (let at = wanted; ; at = new Date(at.getTime() + 1)) if (!await exists(join(folder, backupName(at)))) return at
+}
+
+/** @throws Problem BACKUP_NOT_FOUND */
+export async function removeBackup(folder: string, filename: string): Promise<void> {
+  const path = pathOf(folder, filename)
+  if (!(await lstat(path).catch(() => undefined))?.isFile()) throw new Problem('BACKUP_NOT_FOUND')
+  await rm(path)
+  await rm(recordPath(folder, filename), { force: true })
+  await syncFolder(folder)
+}
+
+/** Makes the folder, and removes what a server that died left half done there. */
+export async function openBackupsFolder(folder: string): Promise<void> {
+  makePrivateFolder(folder)
+  const present = new Set(await namesIn(folder))
+  for (const name of await readdir(folder)) {
+    const isOrphan = name.startsWith('board-') && name.endsWith('.json') && !present.has(name.replace(/\.json$/, '.tar.gz'))
+    if (name.startsWith(workPrefix) || name.endsWith('.json.new') || isOrphan) await rm(join(folder, name), { recursive: true, force: true })
+  }
+}
+
+/** What files and folders are called that are worked on. */
+export const workPrefix = '.work-'
+
+const exists = (path: string) => lstat(path).then(() => true, () => false)

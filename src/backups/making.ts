@@ -1,0 +1,99 @@
+import { lstat, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { version } from '../config/version.ts'
+import type { Backup, BackupOrigin } from '../contract/backups.ts'
+import { holdFiles } from '../domain/attachmentFiles.ts'
+import { copyDatabase, filesOfCopy, type NamedFile } from '../store/copies.ts'
+import { freeTime, keepArchive } from './folder.ts'
+import { hashFile } from './hashing.ts'
+import { attachmentsName, databaseName, format, keyName, type Manifest, type Part } from './manifest.ts'
+import { backupName } from './names.ts'
+import { verifyArchive } from './verifying.ts'
+import { PartChanged, writeArchive } from './writing.ts'
+
+/** What a backup is made of. `sealingKey` tells the key's text, if there is one. */
+export interface Source { databasePath: string; attachmentsDir: string; sealingKey(): string | undefined }
+export interface MakeOptions {
+  folder: string
+  /** An empty folder on the same disk, which the caller removes. */
+  work: string
+  origin: BackupOrigin
+  withKey: boolean
+  now: Date
+  /** Told of the attachments whose files are gone. */
+  onMissing(names: string[]): void
+  signal?: AbortSignal
+}
+
+/**
+ * Makes a backup: a copy of the database as it is at one moment, with the files that this copy names. It gets its name once it
+ * is on disk and was read again whole.
+ * @throws Problem DISK_FULL, DATABASE_DAMAGED, INVALID_BACKUP when what was written does not hold
+ */
+export async function makeBackup(source: Source, options: MakeOptions): Promise<Backup> {
+  const release = holdFiles(source.attachmentsDir)
+  try {
+    const { folder, work, origin, signal } = options
+    const at = await freeTime(folder, options.now)
+    const copy = join(work, databaseName)
+    await copyDatabase(source.databasePath, copy, signal)
+    const { schemaVersion, files } = await filesOfCopy(copy, signal)
+    const key = options.withKey ? await copyKey(source, work) : undefined
+    const { parts, missing } = await findParts(source.attachmentsDir, files)
+    const manifest: Manifest = { format, version, schemaVersion, createdAt: at.toISOString(), origin, missing, parts: [await partOf(databaseName, copy), ...(key ? [await partOf(keyName, key)] : []), ...parts] }
+    const archive = join(work, 'archive')
+    const written = await write(archive, manifest, ({ name }) => join(name.startsWith(attachmentsName) ? join(source.attachmentsDir, '..') : work, name), signal)
+    if (manifest.missing.length > 0) options.onMissing(manifest.missing)
+    await rm(copy)
+    await verifyWritten(archive, written, join(work, 'verified'), signal)
+    const backup: Backup = { filename: backupName(at), createdAt: manifest.createdAt, version, withKey: key !== undefined, origin, verified: true, ...written }
+    await keepArchive(folder, archive, backup)
+    return backup
+  } finally {
+    release()
+  }
+}
+
+async function copyKey(source: Source, work: string): Promise<string | undefined> {
+  const text = source.sealingKey()
+  if (text === undefined) return undefined
+  const path = join(work, keyName)
+  await writeFile(path, `${text}\n`, { mode: 0o600, flag: 'wx' })
+  return path
+}
+
+/** The files that are on disk, as they are: one that was damaged is kept as it is, and one that is gone is noted. */
+async function findParts(attachmentsDir: string, files: readonly NamedFile[]): Promise<{ parts: Part[]; missing: string[] }> {
+  const parts: Part[] = []
+  const missing: string[] = []
+  for (const { name, size, sha256 } of files) {
+    const stats = await lstat(join(attachmentsDir, name)).catch(() => undefined)
+    const partName = `${attachmentsName}/${name}`
+    if (!stats?.isFile()) missing.push(partName)
+    else parts.push(stats.size === size ? { name: partName, size, sha256 } : await partOf(partName, join(attachmentsDir, name)))
+  }
+  return { parts, missing }
+}
+
+const partOf = async (name: string, path: string): Promise<Part> => ({ name, ...await hashFile(path) })
+
+/** Writes the archive, anew when a file turns out to be another than its row says. The manifest is changed to what was written. */
+async function write(path: string, manifest: Manifest, pathOfPart: (part: Part) => string, signal?: AbortSignal): Promise<{ size: number; sha256: string }> {
+  for (;;) {
+    try {
+      return await writeArchive(path, manifest, pathOfPart, signal)
+    } catch (error) {
+      if (!(error instanceof PartChanged)) throw error
+      await rm(path)
+      const at = manifest.parts.findIndex(({ name }) => name === error.part.name)
+      const actual = await partOf(error.part.name, pathOfPart(error.part)).catch(() => undefined)
+      manifest.parts.splice(at, 1, ...(actual ? [actual] : []))
+      if (!actual) manifest.missing.push(error.part.name)
+    }
+  }
+}
+
+async function verifyWritten(path: string, written: { size: number; sha256: string }, work: string, signal?: AbortSignal): Promise<void> {
+  const read = await verifyArchive(path, { work, signal })
+  if (read.sha256 !== written.sha256 || read.size !== written.size) throw new Error('The archive that was read is not the one that was written.')
+}

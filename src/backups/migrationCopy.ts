@@ -1,0 +1,39 @@
+import { open, readdir, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { makePrivateFolder, syncFolder } from '../config/folders.ts'
+import { Problem } from '../contract/errors.ts'
+import { copyDatabase, findDamage } from '../store/copies.ts'
+import { databaseName } from './manifest.ts'
+
+const folderName = 'before-migration'
+const mostKept = 3
+
+/**
+ * Keeps a copy of the database from before its schema is changed, verified and on disk, and the two before it. An older program can
+ * use it: stop the server, and put it in the place of `board.db`.
+ * @throws Problem DISK_FULL, DATABASE_DAMAGED: then the schema is not to be changed
+ */
+export async function keepMigrationCopy(dataDir: string, schemaVersion: number, now: Date): Promise<void> {
+  const folder = join(dataDir, folderName)
+  makePrivateFolder(folder)
+  for (const name of await readdir(folder)) if (name.endsWith('.part')) await rm(join(folder, name))
+  const path = join(folder, `board-${now.toISOString().replaceAll(':', '-')}-v${schemaVersion}.db`)
+  await copyDatabase(join(dataDir, databaseName), `${path}.part`)
+  const damage = await findDamage(`${path}.part`, true)
+  if (damage !== undefined) throw new Problem('DATABASE_DAMAGED', `The database is damaged, so its schema is not changed: ${damage.slice(0, 200)}`)
+  await syncFile(`${path}.part`)
+  await rename(`${path}.part`, path)
+  await syncFolder(folder)
+  const copies = (await readdir(folder)).filter(name => /^board-[\w.-]+-v\d+\.db$/.test(name)).sort()
+  for (const name of copies.slice(0, -mostKept)) await rm(join(folder, name))
+}
+
+async function syncFile(path: string): Promise<void> {
+  const file = await open(path, 'r+')
+  try {
+    await file.chmod(0o600)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}

@@ -1,0 +1,58 @@
+import { Cron } from 'croner'
+import type { ServerConfig } from '../config/server.ts'
+import { invalid } from '../contract/errors.ts'
+import type { Backups } from './backups.ts'
+
+/** When something is due again that was last done, if ever, at the one time, by somebody who began to look at the other; undefined for never. */
+export type Schedule = (last: Date | undefined, since: Date) => Date | undefined
+
+const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000 }
+const longestMs = 366 * unitMs.d
+const retryMs = 15 * 60_000
+
+/**
+ * Reads `30m`, `6h` or `1d`, which is due at once when it was never done, or a cron expression in the server's time zone.
+ * @throws Problem VALIDATION_FAILED
+ */
+export function parseSchedule(text: string): Schedule {
+  const [, count, unit] = /^(\d{1,6})([mhd])$/.exec(text.trim()) ?? []
+  if (count !== undefined) {
+    const everyMs = Number(count) * unitMs[unit as keyof typeof unitMs]
+    if (everyMs < unitMs.m || everyMs > longestMs) throw invalid('backup-every', 'must be from 1m to 366d')
+    return (last, since) => new Date(last === undefined ? since : last.getTime() + everyMs)
+  }
+  try {
+    const cron = new Cron(text, { paused: true })
+    if (cron.nextRun() === null) throw new Error('It never comes.')
+    return (last, since) => cron.nextRun(last ?? since) ?? undefined
+  } catch {
+    throw invalid('backup-every', 'must be a time such as 30m, 6h or 1d, or a cron expression such as "0 3 * * *" that comes again')
+  }
+}
+
+/**
+ * Makes the function that makes a backup when one is due, and deletes the oldest that it has made. What was not made because the
+ * server was away is made when it is back; what fails is tried again a quarter of an hour later.
+ */
+export function scheduledBackups({ backups, config }: { backups: Pick<Backups, 'create' | 'list' | 'prune'>; config: Pick<ServerConfig, 'clock' | 'backupEvery' | 'backupKeep'> }): () => Promise<void> {
+  const schedule = parseSchedule(config.backupEvery!)
+  const since = config.clock()
+  let last: Date | undefined
+  let retryAt = since
+  return async () => {
+    const now = config.clock()
+    last ??= await lastMade(backups, now)
+    const dueAt = schedule(last, since)
+    if (dueAt === undefined || dueAt > now || retryAt > now) return
+    retryAt = new Date(now.getTime() + retryMs)
+    last = new Date((await backups.create('timetable', false)).createdAt)
+    retryAt = now
+    await backups.prune(config.backupKeep)
+  }
+}
+
+/** When the timetable's newest good backup was made. One from a time to come, since when the clock was put back, does not count. */
+async function lastMade(backups: Pick<Backups, 'list'>, now: Date): Promise<Date | undefined> {
+  const newest = (await backups.list()).find(({ origin, verified, createdAt }) => origin === 'timetable' && verified && Date.parse(createdAt) <= now.getTime())
+  return newest && new Date(newest.createdAt)
+}

@@ -1,0 +1,75 @@
+import { lstat, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { randomBytes } from 'node:crypto'
+import * as v from 'valibot'
+import { syncFolder } from '../config/folders.ts'
+import { Problem } from '../contract/errors.ts'
+import { attachmentsName, databaseName, keyName } from './manifest.ts'
+
+/**
+ * How the state of a data folder is replaced in one step. The new state is put together in a folder `restoring-…`. The journal, a
+ * file that appears whole, is the step: from then on the new state is moved into its place, by whoever opens the data folder
+ * next if need be; without it the folder is rubbish. The old state is moved to `replaced-…`, which is rubbish afterwards, or to
+ * `damaged-…`, which stays.
+ */
+const journalName = 'restore.json'
+const Journal = v.strictObject({ from: v.pipe(v.string(), v.regex(/^restoring-[0-9a-f]{16}$/)), to: v.pipe(v.string(), v.regex(/^(replaced|damaged)-[\w.-]{1,60}$/)), withKey: v.boolean() })
+
+/** A new state that is ready: the name of its folder, and whether it brings a sealing key. */
+export interface Prepared { folder: string; withKey: boolean }
+
+/** Makes the folder for a new state, and gives its name. */
+export async function beginState(dataDir: string): Promise<string> {
+  const name = `restoring-${randomBytes(8).toString('hex')}`
+  await mkdir(join(dataDir, name), { mode: 0o700 })
+  return name
+}
+
+/**
+ * The step: the new state is the state from now on, whatever happens. Nothing may have the database open.
+ * @param keptAs a name `damaged-…` when the old state is to stay
+ * @throws Problem CONFLICT when the attachments cannot be moved; then nothing has changed
+ */
+export async function commitState(dataDir: string, { folder, withKey }: Prepared, keptAs?: string): Promise<void> {
+  await requireMovable(dataDir)
+  for (const each of [join(dataDir, folder, attachmentsName), join(dataDir, folder), dataDir]) await syncFolder(each)
+  const journal: v.InferOutput<typeof Journal> = { from: folder, to: keptAs ?? folder.replace('restoring', 'replaced'), withKey }
+  const path = join(dataDir, journalName)
+  const file = await open(`${path}.new`, 'w', 0o600)
+  try {
+    await file.writeFile(JSON.stringify(journal))
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await rename(`${path}.new`, path)
+  await syncFolder(dataDir)
+}
+
+/** Finishes the replacement that was begun, if one was, and removes what is rubbish. To be called before the database is opened. */
+export async function finishState(dataDir: string): Promise<void> {
+  const text = await readFile(join(dataDir, journalName), 'utf8').catch((error: NodeJS.ErrnoException) => { if (error.code === 'ENOENT') return undefined; throw error })
+  if (text !== undefined) await move(dataDir, v.parse(Journal, JSON.parse(text)))
+  for (const name of await readdir(dataDir)) if (/^(restoring|replaced)-/.test(name) || name === `${journalName}.new`) await rm(join(dataDir, name), { recursive: true, force: true })
+}
+
+/** Every move can be repeated: what still lies in the new folder has not been moved, so what stands in its place is old. */
+async function move(dataDir: string, { from, to, withKey }: v.InferOutput<typeof Journal>): Promise<void> {
+  await mkdir(join(dataDir, to), { mode: 0o700, recursive: true })
+  for (const name of [databaseName, attachmentsName, ...(withKey ? [keyName] : [])]) {
+    if (!await exists(join(dataDir, from, name))) continue
+    for (const old of name === databaseName ? [name, `${name}-wal`, `${name}-shm`] : [name]) if (await exists(join(dataDir, old))) await rename(join(dataDir, old), join(dataDir, to, old))
+    await rename(join(dataDir, from, name), join(dataDir, name))
+  }
+  for (const each of [join(dataDir, to), dataDir]) await syncFolder(each)
+  await rm(join(dataDir, journalName))
+  await syncFolder(dataDir)
+}
+
+/** A folder of another disk, or a link to one, cannot be replaced by a rename. */
+async function requireMovable(dataDir: string): Promise<void> {
+  const [folder, attachments] = [await lstat(dataDir), await lstat(join(dataDir, attachmentsName)).catch(() => undefined)]
+  if (attachments && (!attachments.isDirectory() || attachments.dev !== folder.dev)) throw new Problem('CONFLICT', 'The folder of the attachments is a link or a disk of its own; a backup cannot take its place.')
+}
+
+const exists = (path: string) => lstat(path).then(() => true, () => false)

@@ -1,0 +1,99 @@
+import { createHash, type Hash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { open, readFile, type FileHandle } from 'node:fs/promises'
+import { Transform, Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createGzip } from 'node:zlib'
+import { pack, type Pack } from 'tar-stream'
+import { manifestName, type Manifest, type Part } from './manifest.ts'
+
+/** Attachments are often compressed already, and a database shrinks well by the quickest level that there is. */
+const compressionLevel = 1
+const wholeBytes = 256 * 1024
+/** What waits to be synced is never so much that a commit of the database, which is synced too, has to wait for it. */
+const syncEveryBytes = 8 * 1024 * 1024
+
+/** A part's file is gone, or has other bytes than the manifest says. */
+export class PartChanged extends Error {
+  readonly part: Part
+  constructor(part: Part) {
+    super(`${part.name} is not what it was.`)
+    this.part = part
+  }
+}
+
+/**
+ * Writes an archive into a new file, 0600 and synced: the manifest, then its parts in order.
+ * @param pathOf where a part's file is
+ * @returns size and SHA-256 of the archive
+ * @throws PartChanged, the signal's reason, or the file system's error: a part of the file is left then
+ */
+export async function writeArchive(path: string, manifest: Manifest, pathOf: (part: Part) => string, signal?: AbortSignal): Promise<{ size: number; sha256: string }> {
+  const file = await open(path, 'wx', 0o600)
+  const written = { size: 0, hash: createHash('sha256') }
+  try {
+    const tar = pack()
+    const filling = fill(tar, manifest, pathOf).catch((error: Error) => {
+      tar.destroy(error)
+      throw error
+    })
+    const [piped, filled] = await Promise.allSettled([pipeline(tar, createGzip({ level: compressionLevel }), sink(file, written), { signal }), filling])
+    if (filled.status === 'rejected' && filled.reason instanceof PartChanged) throw filled.reason
+    for (const outcome of [piped, filled]) if (outcome.status === 'rejected') throw outcome.reason
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  return { size: written.size, sha256: written.hash.digest('hex') }
+}
+
+async function fill(tar: Pack, manifest: Manifest, pathOf: (part: Part) => string): Promise<void> {
+  const mtime = new Date(manifest.createdAt)
+  const header = ({ name, size }: Pick<Part, 'name' | 'size'>) => ({ name, size, mode: 0o600, mtime })
+  const add = (name: string, bytes: Buffer) => new Promise<void>((resolve, reject) => { tar.entry(header({ name, size: bytes.length }), bytes, error => error ? reject(error) : resolve()) })
+  await add(manifestName, Buffer.from(`${JSON.stringify(manifest)}\n`))
+  for (const part of manifest.parts) {
+    if (part.size <= wholeBytes) await add(part.name, await readWhole(part, pathOf(part)))
+    else await pipeline(createReadStream(pathOf(part)), exactly(part), tar.entry(header(part)))
+  }
+  tar.finalize()
+}
+
+async function readWhole(part: Part, path: string): Promise<Buffer> {
+  const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => { throw error.code === 'ENOENT' ? new PartChanged(part) : error })
+  if (bytes.length !== part.size || createHash('sha256').update(bytes).digest('hex') !== part.sha256) throw new PartChanged(part)
+  return bytes
+}
+
+/** Passes on a part's bytes, and fails when they turn out to be others. */
+function exactly(part: Part): Transform {
+  const hash = createHash('sha256')
+  let size = 0
+  return new Transform({
+    transform(chunk: Buffer, _encoding, pass) {
+      hash.update(chunk)
+      size += chunk.length
+      pass(size > part.size ? new PartChanged(part) : null, chunk)
+    },
+    flush(pass) { pass(hash.digest('hex') === part.sha256 ? null : new PartChanged(part)) },
+  })
+}
+
+function sink(file: FileHandle, written: { size: number; hash: Hash }): Writable {
+  let unsyncedBytes = 0
+  const write = async (chunk: Buffer) => {
+    for (let done = 0; done < chunk.length;) done += (await file.write(chunk, done)).bytesWritten
+    unsyncedBytes += chunk.length
+    if (unsyncedBytes < syncEveryBytes) return
+    unsyncedBytes = 0
+    await file.datasync()
+  }
+  return new Writable({
+    highWaterMark: 1024 * 1024,
+    write(chunk: Buffer, _encoding, done) {
+      written.hash.update(chunk)
+      written.size += chunk.length
+      write(chunk).then(() => done(), done)
+    },
+  })
+}

@@ -1,0 +1,150 @@
+import { isWithin } from '../config/folders.ts'
+import { isUtf8 } from 'node:buffer'
+import { constants, lstat as lstatWithCallback, type Stats } from 'node:fs'
+import { lstat, open, opendir, readlink, realpath, type FileHandle } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { InferOutput } from 'valibot'
+import type { ServerConfig } from '../config/server.ts'
+import { invalid, Problem } from '../contract/errors.ts'
+import type { Entry as EntrySchema, filesystem } from '../contract/filesystem.ts'
+import type { Output } from '../contract/route.ts'
+import type { Reader } from '../store/database.ts'
+import type { Caller } from './caller.ts'
+import { contentTypeOf, telltaleBytes } from './contentTypes.ts'
+import { hiddenIn, isHidden, locate, nameOf, parentOf, rootsOf, type Hidden, type Place, type Root } from './roots.ts'
+
+type Entry = InferOutput<typeof EntrySchema>
+type Listing = Output<typeof filesystem.browse>
+type Read = Output<typeof filesystem.read>
+interface Server { config: ServerConfig; db: Reader }
+
+const mostEntries = 10_000
+const looksAtOnce = 64
+const windowBytes = 1024 * 1024
+const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_DIRECTORY } = constants
+
+/**
+ * Lists a folder below the caller's roots, folders first, or without a path the roots. Links are not followed in the list.
+ * @throws Problem PATH_NOT_ABSOLUTE, PATH_OUTSIDE_ROOTS, FILE_NOT_FOUND, VALIDATION_FAILED
+ */
+export async function browse({ config, db }: Server, caller: Caller, path: string | undefined): Promise<Listing> {
+  const [roots, hidden] = await Promise.all([rootsOf(config, db, caller), hiddenIn(config)])
+  if (path === undefined) return { path: null, parent: null, ...await listRoots(roots, hidden) }
+  const place = await locate(roots, hidden, path)
+  if (!place.stats.isDirectory()) throw invalid('path', 'must be a folder')
+  const handle = await openExactly(roots, place, O_DIRECTORY)
+  try {
+    return { path: place.path, parent: parentOf(roots, place.path), ...await listFolder(await folderOf(handle, place), place.path, hidden) }
+  } finally {
+    await handle.close()
+  }
+}
+
+/**
+ * Reads at most 1 MiB of a file from `offset` on: text where that part of it is UTF-8 without NUL, else base64. Text is not cut
+ * within a character, so the next part begins as many bytes further on as the text has.
+ * @throws Problem PATH_NOT_ABSOLUTE, PATH_OUTSIDE_ROOTS, FILE_NOT_FOUND, VALIDATION_FAILED
+ */
+export async function read({ config, db }: Server, caller: Caller, path: string, offset: number): Promise<Read> {
+  const [roots, hidden] = await Promise.all([rootsOf(config, db, caller), hiddenIn(config)])
+  const place = await locate(roots, hidden, path)
+  if (!place.stats.isFile()) throw invalid('path', 'must be a file')
+  const handle = await openExactly(roots, place, O_NONBLOCK)
+  try {
+    return await readWindow(handle, place.path, offset)
+  } finally {
+    await handle.close()
+  }
+}
+
+/**
+ * Opens what was located, and nothing that was put in its place meanwhile, neither itself nor a folder on the way to it.
+ * A device or a pipe is never opened: what is there is a file or a folder, or it is another one.
+ */
+async function openExactly(roots: readonly Root[], { real, stats }: Place, flags: number): Promise<FileHandle> {
+  const handle = await open(real, O_RDONLY | O_NOFOLLOW | flags).catch(() => { throw new Problem('FILE_NOT_FOUND') })
+  try {
+    const [opened, at] = [await handle.stat(), await pathOf(handle, real)]
+    if (opened.dev === stats.dev && opened.ino === stats.ino && roots.some(root => isWithin(root.real, at))) return handle
+  } catch { /* It is gone. */ }
+  await handle.close()
+  throw new Problem('FILE_NOT_FOUND')
+}
+
+/** Where an open file is: the kernel's word where it gives it. */
+const pathOf = (handle: FileHandle, path: string): Promise<string> => process.platform === 'linux' ? readlink(`/proc/self/fd/${handle.fd}`) : realpath(path)
+
+/** A way to an open folder that stays the same whatever happens to its name. */
+const folderOf = async (handle: FileHandle, { real }: Place): Promise<string> => process.platform === 'linux' ? `/proc/self/fd/${handle.fd}` : real
+
+async function listRoots(roots: readonly Root[], hidden: Hidden): Promise<Pick<Listing, 'entries' | 'truncated'>> {
+  const entries = await inTurns(roots.slice(0, mostEntries), root => entryOf(root.real, root.path, nameOf(root.path), hidden))
+  return { entries: entries.filter((entry): entry is Entry => entry?.type === 'folder').sort(byKindAndName), truncated: roots.length > mostEntries }
+}
+
+async function listFolder(folder: string, path: string, hidden: Hidden): Promise<Pick<Listing, 'entries' | 'truncated'>> {
+  const names: string[] = []
+  let truncated = false
+  for await (const { name } of await opendir(folder, { bufferSize: 1024 })) {
+    truncated = names.length === mostEntries
+    if (truncated) break
+    names.push(name)
+  }
+  const entries = await inTurns(names, name => entryOf(join(folder, name), join(path, name), name, hidden))
+  return { entries: entries.filter((entry): entry is Entry => entry !== undefined).sort(byKindAndName), truncated }
+}
+
+const statOf = promisify(lstatWithCallback)
+
+/** What is gone meanwhile is no entry. */
+async function entryOf(at: string, path: string, name: string, hidden: Hidden): Promise<Entry | undefined> {
+  const stats = await statOf(at).catch(() => undefined) as Stats | undefined
+  if (!stats || isHidden(hidden, stats)) return undefined
+  const type = stats.isDirectory() ? 'folder' : stats.isFile() ? 'file' : stats.isSymbolicLink() ? 'link' : 'other'
+  const isGitRepository = type === 'folder' && await lstat(join(at, '.git')).then(() => true, () => false)
+  return { name, path, type, size: type === 'file' ? stats.size : null, modifiedAt: stats.mtime.toISOString(), isGitRepository }
+}
+
+/** Does work for each item, some at a time. */
+async function inTurns<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+  const results = Array.from<R>({ length: items.length })
+  let next = 0
+  const lane = async () => { for (let at = next++; at < items.length; at = next++) results[at] = await work(items[at]!) }
+  await Promise.all(Array.from({ length: Math.min(looksAtOnce, items.length) }, lane))
+  return results
+}
+
+const byKindAndName = (a: Entry, b: Entry) => (b.type === 'folder' ? 1 : 0) - (a.type === 'folder' ? 1 : 0) || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)
+
+async function readWindow(handle: FileHandle, path: string, offset: number): Promise<Read> {
+  const { size } = await handle.stat()
+  const bytes = await readAt(handle, offset, windowBytes + 1)
+  const truncated = bytes.length > windowBytes
+  const start = offset === 0 ? bytes.subarray(0, telltaleBytes) : await readAt(handle, 0, telltaleBytes)
+  const part = bytes.subarray(0, windowBytes)
+  const text = truncated ? part.subarray(0, wholeCharacters(part)) : part
+  const isText = !text.includes(0) && isUtf8(text)
+  return { path, size, contentType: await contentTypeOf(start, path), encoding: isText ? 'utf8' : 'base64', content: isText ? text.toString('utf8') : part.toString('base64'), truncated }
+}
+
+/** Until the end of the file or of the room. */
+async function readAt(handle: FileHandle, offset: number, most: number): Promise<Buffer> {
+  const buffer = Buffer.allocUnsafe(most)
+  let length = 0
+  for (;;) {
+    const { bytesRead } = await handle.read(buffer, length, most - length, offset + length).catch(() => { throw new Problem('FILE_NOT_FOUND', 'The file cannot be read.') })
+    length += bytesRead
+    if (bytesRead === 0 || length === most) return buffer.subarray(0, length)
+  }
+}
+
+/** How many bytes are left without a character that begins at the end and is cut there. */
+function wholeCharacters(bytes: Buffer): number {
+  for (let back = 1; back <= Math.min(3, bytes.length); back++) {
+    const byte = bytes[bytes.length - back]!
+    if (byte < 0x80) break
+    if (byte >= 0xc0) return back < (byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2) ? bytes.length - back : bytes.length
+  }
+  return bytes.length
+}

@@ -1,0 +1,67 @@
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import { askOutside, whyUnreachable, type OutsideAnswer } from '../outside/ask.ts'
+import type { Entry } from './entry.ts'
+import { logsUrl, toOtlp } from './otlp.ts'
+import { redact } from './redact.ts'
+
+/** Where entries are sent, and what goes with them. */
+export interface Receiver { endpoint: string; headers: Record<string, string>; compression: 'none' | 'gzip' }
+
+/** What became of a request: taken whole or in part, refused for good, or to be tried again. */
+export type Delivery =
+  | { kind: 'taken'; status: number; rejected: number; why: string | null }
+  | { kind: 'refused'; status: number; why: string }
+  | { kind: 'later'; status: number | null; why: string; afterMs: number | undefined }
+
+const retryable = new Set([429, 502, 503, 504])
+const longestWaitMs = 300_000
+const compress = promisify(gzip)
+
+/** Sends entries in one request (OTLP specification, "OTLP/HTTP"). It never throws. */
+export async function deliver(receiver: Receiver, entries: readonly Entry[], signal?: AbortSignal): Promise<Delivery> {
+  try {
+    const text = toOtlp(entries)
+    const isCompressed = receiver.compression === 'gzip'
+    const answer = await askOutside(logsUrl(receiver.endpoint), {
+      method: 'POST', body: isCompressed ? await compress(text) : text, signal,
+      headers: { ...receiver.headers, 'content-type': 'application/json', ...(isCompressed && { 'content-encoding': 'gzip' }) },
+    })
+    return understand(receiver, answer)
+  } catch (error) {
+    return { kind: 'later', status: null, why: whyUnreachable(error), afterMs: undefined }
+  }
+}
+
+function understand(receiver: Receiver, { status, headers, text }: OutsideAnswer): Delivery {
+  const body = parse(text)
+  if (status >= 200 && status < 300) {
+    const { rejectedLogRecords = 0, errorMessage } = (body.partialSuccess ?? {}) as { rejectedLogRecords?: string | number; errorMessage?: unknown }
+    const rejected = Number(rejectedLogRecords)
+    return { kind: 'taken', status, rejected: Number.isSafeInteger(rejected) && rejected > 0 ? rejected : 0, why: said(receiver, errorMessage) }
+  }
+  const why = [`it answered ${status}`, said(receiver, body.message)].filter(part => part !== null).join(': ')
+  return retryable.has(status) ? { kind: 'later', status, why, afterMs: retryAfterMs(headers['retry-after']) } : { kind: 'refused', status, why }
+}
+
+/** What a receiver says, without what it was sent: it may give the headers back. */
+function said({ headers }: Receiver, message: unknown): string | null {
+  if (typeof message !== 'string' || message.trim() === '') return null
+  const secrets = Object.values(headers).flatMap(value => [value, ...value.split(/[\s,;=]+/)]).filter(part => part.length >= 4).sort((a, b) => b.length - a.length)
+  return redact.text(secrets.reduce((text, secret) => text.replaceAll(secret, '[redacted]'), message), 300)
+}
+
+function retryAfterMs(header: string | undefined): number | undefined {
+  if (header === undefined) return undefined
+  const ms = /^\d{1,9}$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now()
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), longestWaitMs)
+}
+
+function parse(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text)
+    return value !== null && typeof value === 'object' ? value as Record<string, unknown> : {}
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,102 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Log } from '../config/log.ts'
+import type { LogLevel } from '../contract/logs.ts'
+import { deliver, type Delivery, type Receiver } from './delivery.ts'
+import { ranks, type Entry } from './entry.ts'
+
+/** Sends the log to a receiver. A receiver that is slow, dead or refuses costs a bounded queue and nothing else. */
+export interface Exporter {
+  /** Takes an entry into the queue. A full queue loses its oldest. */
+  add(entry: Entry): void
+  /** Sends to this receiver from now on, or to none. What is queued goes to the new one. */
+  use(target: Target | undefined): void
+  figures(): { queued: number; dropped: number; sent: number }
+  /** Tries once more to send what is queued, for two seconds. */
+  close(): Promise<void>
+}
+export interface Target extends Receiver { minLevel: LogLevel }
+
+export interface ExportLimits { mostQueued: number; mostAtOnce: number; delayMs: number; firstRetryMs: number; longestRetryMs: number }
+export const exportLimits: ExportLimits = { mostQueued: 2048, mostAtOnce: 512, delayMs: 1000, firstRetryMs: 1000, longestRetryMs: 60_000 }
+const lastTryMs = 2000
+
+interface State { target: Target | undefined; queue: Entry[]; running: Promise<void> | undefined; dropped: number; sent: number; failures: number; hasFailed: boolean; wake: AbortController; stopping: AbortController }
+
+/** @param tell says how the export goes; it must not come back to the export */
+export function createExporter(tell: Log, limits: ExportLimits = exportLimits): Exporter {
+  const state: State = { target: undefined, queue: [], running: undefined, dropped: 0, sent: 0, failures: 0, hasFailed: false, wake: new AbortController(), stopping: new AbortController() }
+  const start = () => {
+    state.running ??= run(state, tell, limits).finally(() => { state.running = undefined })
+  }
+  return {
+    add: entry => {
+      if (!state.target || ranks[entry.level] < ranks[state.target.minLevel] || state.stopping.signal.aborted) return
+      state.queue.push(entry)
+      if (state.queue.length > limits.mostQueued) {
+        state.queue.shift()
+        state.dropped++
+      }
+      start()
+    },
+    use: target => {
+      state.target = target
+      state.failures = 0
+      state.wake.abort()
+      if (!target) state.queue.length = 0
+    },
+    figures: () => ({ queued: state.queue.length, dropped: state.dropped, sent: state.sent }),
+    close: async () => {
+      state.stopping.abort()
+      state.wake.abort()
+      await state.running
+      if (state.target && state.queue.length > 0) await deliver(state.target, state.queue.splice(0), AbortSignal.timeout(lastTryMs))
+    },
+  }
+}
+
+/** Sends what is queued, batch after batch, until nothing is. */
+async function run(state: State, tell: Log, limits: ExportLimits): Promise<void> {
+  await rest(state, limits.delayMs)
+  while (state.target && state.queue.length > 0 && !state.stopping.signal.aborted) {
+    const batch = state.queue.splice(0, limits.mostAtOnce)
+    const delivery = await deliver(state.target, batch, state.stopping.signal)
+    if (delivery.kind === 'later') putBack(state, batch, limits)
+    else count(state, batch.length, delivery)
+    if (!state.stopping.signal.aborted) report(state, tell, delivery)
+    await rest(state, delivery.kind === 'later' ? waitMs(state, delivery.afterMs, limits) : state.queue.length < limits.mostAtOnce ? limits.delayMs : 0)
+  }
+}
+
+async function rest(state: State, ms: number): Promise<void> {
+  if (state.stopping.signal.aborted) return
+  state.wake = new AbortController()
+  await delay(ms, undefined, { signal: state.wake.signal, ref: false }).catch(() => { /* There is another receiver, or the server stops. */ })
+}
+
+function putBack(state: State, batch: readonly Entry[], { mostQueued }: ExportLimits): void {
+  const room = Math.max(0, mostQueued - state.queue.length)
+  state.queue.unshift(...batch.slice(Math.max(0, batch.length - room)))
+  state.dropped += Math.max(0, batch.length - room)
+}
+
+function count(state: State, total: number, delivery: Exclude<Delivery, { kind: 'later' }>): void {
+  const rejected = delivery.kind === 'taken' ? Math.min(delivery.rejected, total) : total
+  state.sent += total - rejected
+  state.dropped += rejected
+}
+
+/** Doubles from one failure to the next, with a little chance in it, unless the receiver says when. */
+function waitMs(state: State, afterMs: number | undefined, { firstRetryMs, longestRetryMs }: ExportLimits): number {
+  const backoffMs = Math.min(firstRetryMs * 2 ** Math.min(state.failures++, 20), longestRetryMs)
+  return afterMs ?? backoffMs * (0.8 + 0.4 * Math.random())
+}
+
+/** Says when it begins to fail and when it works again, not each time. */
+function report(state: State, tell: Log, delivery: Delivery): void {
+  const isFine = delivery.kind === 'taken' && delivery.rejected === 0
+  if (isFine) state.failures = 0
+  if (isFine === !state.hasFailed) return
+  state.hasFailed = !isFine
+  if (isFine) tell('info', 'The log export works again.', { dropped: state.dropped })
+  else tell('warn', 'The log export does not work.', { why: delivery.kind === 'taken' ? `it rejected ${delivery.rejected} entries: ${delivery.why ?? 'no reason given'}` : delivery.why, willRetry: delivery.kind === 'later' })
+}

@@ -1,0 +1,116 @@
+import { join } from 'node:path'
+import type { Log } from '../config/log.ts'
+import type { ServerConfig } from '../config/server.ts'
+import type { LogLevel } from '../contract/logs.ts'
+import { levels, ranks, toEntry, type Entry } from './entry.ts'
+import { createExporter, type Exporter } from './exporter.ts'
+import { createFiles } from './files.ts'
+import { History } from './history.ts'
+import { toMatch } from './search.ts'
+
+/** An entry as it can be read again. */
+export interface KeptEntry extends Entry { id: number }
+export interface LogQuery { level?: LogLevel; search?: string; since?: string; after?: number; before?: number; limit: number }
+
+/** Where the log goes: to stderr, to files, to a database that can be searched, and to a receiver elsewhere if one is set. */
+export interface Logs {
+  log: Log
+  /** The same, a moment later and with others, at a quarter of the cost: for what happens with every request. */
+  soon: Log
+  /** The same, for what is not worth a place in the database: reading that went well. */
+  routine: Log
+  /** The newest first; with `after` an id, what is newer, the oldest first. */
+  list(query: LogQuery): KeptEntry[]
+  exporter: Exporter
+  /** An entry that is sent to try a receiver. */
+  testEntry(): Entry
+  /** Deletes what is older than `before` and what is too much. */
+  prune(signal: AbortSignal, before: string): Promise<void>
+  /** What is queued and what was dropped so far, by where it should have gone. */
+  figures(): { files: { dropped: number }; database: { queued: number; dropped: number }; export: { queued: number; dropped: number; sent: number } }
+  /** Writes what is buffered before it returns. For when the process ends at once. */
+  flushSync(): void
+  close(): Promise<void>
+}
+
+/**
+ * Opens the log of a data folder.
+ * @param terminal where it goes beside: stderr, by the level that was asked for
+ */
+export function openLogs({ dataDir, clock, logLevel }: Pick<ServerConfig, 'dataDir' | 'clock' | 'logLevel'>, terminal: Log): Logs {
+  /** What befalls one part of the log is told where nothing of it is needed. */
+  const tell = (message: string) => terminal('warn', message, { source: 'logs' })
+  const files = createFiles(join(dataDir, 'logs'), tell)
+  const history = new History(join(dataDir, 'logs.db'), tell)
+  const exporter = createExporter((level, message, fields) => take(toEntry(level, message, { source: 'log-export', ...fields }), true, false))
+  const take = (entry: Entry, isKept: boolean, isExported = true) => {
+    files.add(entry)
+    if (isKept) history.add(entry)
+    if (isExported) exporter.add(entry)
+    if (ranks[entry.level] >= ranks[logLevel]) terminal(entry.level, entry.message, plain(entry))
+  }
+  const deferred = createDeferred(({ level, message, fields, at, isKept }) => take(toEntry(level, message, fields, toIso(at)), isKept))
+  return {
+    log: (level, message, fields) => {
+      deferred.flush()
+      take(toEntry(level, message, fields, clock().toISOString()), true)
+    },
+    soon: (level, message, fields) => deferred.add({ level, message, fields, at: clock().getTime(), isKept: true }),
+    routine: (level, message, fields) => deferred.add({ level, message, fields, at: clock().getTime(), isKept: false }),
+    list: query => {
+      deferred.flush()
+      return list(history, query)
+    },
+    exporter,
+    testEntry: () => toEntry('info', 'This entry tries the log export.', { source: 'log-export' }, clock().toISOString()),
+    prune: (signal, before) => history.prune(signal, before),
+    figures: () => ({ files: files.figures(), database: { queued: history.queued, dropped: history.dropped }, export: exporter.figures() }),
+    flushSync: () => {
+      deferred.flush()
+      files.flushSync()
+    },
+    close: async () => {
+      deferred.flush()
+      await exporter.close()
+      history.close()
+      await files.close()
+    },
+  }
+}
+
+const plain = ({ at, source, requestId, fields }: Entry) => ({ at, source, ...(requestId !== null && { requestId }), ...fields })
+
+const last = { at: 0, iso: '' }
+/** Many things happen within a millisecond. */
+function toIso(at: number): string {
+  if (at !== last.at) Object.assign(last, { at, iso: new Date(at).toISOString() })
+  return last.iso
+}
+
+interface Raw { level: LogLevel; message: string; fields: Parameters<Log>[2]; at: number; isKept: boolean }
+const mostDeferred = 200
+const deferMs = 100
+
+/** Gathers what is to be said. One after the other it costs four times as much as many in a row, when the processor has the way in its caches. */
+function createDeferred(take: (raw: Raw) => void): { add(raw: Raw): void; flush(): void } {
+  const waiting: Raw[] = []
+  let timer: NodeJS.Timeout | undefined
+  const flush = () => {
+    clearTimeout(timer)
+    timer = undefined
+    for (const raw of waiting.splice(0)) take(raw)
+  }
+  return {
+    add: raw => {
+      if (waiting.push(raw) >= mostDeferred) flush()
+      else timer ??= setTimeout(flush, deferMs).unref()
+    },
+    flush,
+  }
+}
+
+function list(history: History, { level = 'info', search, ...query }: LogQuery): KeptEntry[] {
+  const match = search === undefined ? undefined : toMatch(search)
+  if (search !== undefined && match === undefined) return []
+  return history.list({ ...query, level: ranks[level], search: match }).map(row => ({ ...row, level: levels[row.level]!, fields: JSON.parse(row.fields) as Record<string, unknown> }))
+}

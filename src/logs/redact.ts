@@ -1,0 +1,61 @@
+const mark = '[redacted]'
+const mostCharacters = 8192
+const mostItems = 100
+const deepest = 5
+
+/** Names of fields whose values are secrets, whatever they hold. */
+const secretName = /pass(word|wd|phrase)?$|secret|token$|api-?_?key|private-?_?key|authorization|cookie|credential$|^pwd$|^headers?$|^body$|^query$|verifier|setup-?_?code/i
+/** What a secret begins with: the board's own tokens, webhook secrets, and what providers give out. */
+const tokens = /\b(svc_(?:ak|st|at|lt)_|whsec_|sk-|ghp_|gho_|ghs_|ghu_|github_pat_|xox[abprs]-|AKIA|ya29\.|eyJ[\w-]{8,}\.)[\w./+=-]{3,}/g
+const schemes = /\b(authorization["']?\s*[:=]\s*["']?)?(bearer|basic)\s+[\w.~+/=-]{4,}/gi
+/** `password=...`, `"apiKey": "..."` in running text. */
+const assigned = /\b([\w-]{0,40}(?:password|passwd|passphrase|secret|token|api[_-]?key|private[_-]?key|cookie|verifier|setup[_-]?code)["']?\s*[:=]\s*)("(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|[^\s&,;)\]}]+)/gi
+const authorities = /\b([a-z][a-z0-9+.-]*:\/\/)[^\s/?#@"']+@/gi
+const queries = /\b([a-z][a-z0-9+.-]{0,20}:\/\/[^\s?#"'<>]+)[?#][^\s"'<>)]*/gi
+const suspicious = /svc_|whsec_|sk-|gh[opsu]_|github_pat_|xox|AKIA|ya29\.|eyJ|bearer|basic|:\/\/|pass|secret|token|key|cookie|verifier|code/i
+
+/** The last wall: what should not have been said is taken out of a text. NUL and halves of characters, which the stores refuse, become marks. */
+function text(given: string, most = mostCharacters): string {
+  const bounded = given.length > most ? `${given.slice(0, most)}…` : given
+  const clean = (bounded.includes('\0') ? bounded.replaceAll('\0', '\u2400') : bounded).toWellFormed()
+  if (!suspicious.test(clean)) return clean
+  return clean.replace(queries, '$1?…').replace(authorities, `$1${mark}@`).replace(tokens, `$1${mark}`).replace(schemes, (_, head = '', scheme) => `${head}${scheme} ${mark}`).replace(assigned, `$1${mark}`)
+}
+
+function value(given: unknown, depth: number): unknown {
+  if (typeof given === 'string') return text(given)
+  if (given === null || typeof given === 'boolean') return given
+  if (typeof given === 'number') return Number.isFinite(given) ? given : String(given)
+  if (typeof given !== 'object') return given === undefined ? undefined : text(String(given), 200)
+  if (given instanceof Date) return Number.isNaN(given.getTime()) ? null : given.toISOString()
+  if (given instanceof Error) return text(given.stack ?? String(given))
+  if (ArrayBuffer.isView(given)) return `${given.byteLength} bytes`
+  if (depth >= deepest) return '…'
+  if (Array.isArray(given)) return given.slice(0, mostItems).map(each => value(each, depth + 1))
+  return fields(given as Record<string, unknown>, depth + 1)
+}
+
+function fields(given: Readonly<Record<string, unknown>>, depth = 0): Record<string, unknown> {
+  const clean: Record<string, unknown> = {}
+  let count = 0
+  for (const name in given) {
+    if (!Object.hasOwn(given, name) || given[name] === undefined || ++count > mostItems) continue
+    clean[text(name, 100)] = isSecret(name) ? mark : value(given[name], depth)
+  }
+  return clean
+}
+
+const known = new Map<string, boolean>()
+
+/** The names of fields are few, so each is looked at once. */
+function isSecret(name: string): boolean {
+  let answer = known.get(name)
+  if (answer === undefined) {
+    answer = secretName.test(name)
+    if (known.size < 1000) known.set(name, answer)
+  }
+  return answer
+}
+
+/** Takes secrets out of what is about to be logged. */
+export const redact = { text, fields: (given: Readonly<Record<string, unknown>>): Record<string, unknown> => fields(given) }

@@ -1,0 +1,56 @@
+import type { Registry } from 'prom-client'
+
+/** Where a figure stands in `/metrics`: its name in Prometheus's terms (`board_agents`), and what it says. */
+export interface Described { name: string; help: string }
+export interface Gauge extends Described {
+  /** Reads the figure when somebody asks for it, by the values of a label where it has one. */
+  read(): Promise<number | Record<string, number>> | number | Record<string, number>
+  label?: string
+  /** It only grows while the server runs. */
+  counts?: boolean
+}
+
+/** Times of something, in seconds, counted into buckets. */
+export interface Timing { observe(secs: number, ...labels: string[]): void }
+
+/** What the server tells about itself. What counts runs all the time and costs next to nothing; what writes it is loaded when it is first asked for. */
+export interface Metrics {
+  gauge(gauge: Gauge): void
+  timing(described: Described, labels?: readonly string[]): Timing
+  /** Everything in Prometheus's text format, and its content type. */
+  text(): Promise<{ contentType: string; text: string }>
+}
+
+/** Upper bounds of the buckets, in seconds. */
+export const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+export interface Tally { labels: string[]; buckets: number[]; count: number; sum: number }
+export interface TimingRow extends Described { labels: readonly string[]; tallies: Map<string, Tally> }
+
+export function createMetrics(): Metrics {
+  const gauges: Gauge[] = []
+  const timings: TimingRow[] = []
+  let writer: Promise<Registry> | undefined
+  return {
+    gauge: gauge => { gauges.push(gauge) },
+    timing: (described, labels = []) => {
+      const row: TimingRow = { ...described, labels, tallies: new Map() }
+      timings.push(row)
+      return { observe: (secs, ...values) => { tally(row, secs, values) } }
+    },
+    text: async () => {
+      const registry = await (writer ??= import('./writer.ts').then(({ createWriter }) => createWriter(timings, gauges)))
+      return { contentType: registry.contentType, text: await registry.metrics() }
+    },
+  }
+}
+
+function tally({ tallies }: TimingRow, secs: number, labels: string[]): void {
+  const key = labels.join('\n')
+  let entry = tallies.get(key)
+  if (!entry) tallies.set(key, entry = { labels, buckets: bounds.map(() => 0), count: 0, sum: 0 })
+  const at = bounds.findIndex(bound => secs <= bound)
+  if (at >= 0) entry.buckets[at]!++
+  entry.count++
+  entry.sum += secs
+}

@@ -1,0 +1,80 @@
+import LibsqlDatabase from 'libsql'
+import { readdirSync, readlinkSync, existsSync } from 'node:fs'
+import { setImmediate, setTimeout as delay } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import type { Reader, Value } from './database.ts'
+
+export interface Connection extends Reader {
+  run(sql: string, args?: readonly Value[]): Promise<{ changes: number; lastId: number }>
+  exec(sql: string): void
+  /** Undoes what is open. The file is let go when the statements are collected as garbage; see `released`. */
+  close(): void
+}
+
+/** Opens a connection to a database file, which is made if it is not there. Each statement is prepared once. */
+export function openConnection(path: string): Connection {
+  const database = new LibsqlDatabase(path)
+  database.exec('PRAGMA journal_mode = WAL')
+  database.exec('PRAGMA synchronous = FULL')
+  database.exec('PRAGMA foreign_keys = ON')
+  database.exec('PRAGMA cache_size = -16000')
+  database.exec('PRAGMA temp_store = MEMORY')
+  const statements = new Map<string, LibsqlDatabase.Statement>()
+  const prepare = (sql: string) => {
+    let statement = statements.get(sql)
+    if (!statement) statements.set(sql, statement = database.prepare(sql))
+    return statement
+  }
+  return {
+    get: async <T>(sql: string, args: readonly Value[] = []) => prepare(sql).get(bind(args)) as T | undefined,
+    all: async <T>(sql: string, args: readonly Value[] = []) => prepare(sql).all(bind(args)) as T[],
+    run: async (sql, args = []) => {
+      const { changes, lastInsertRowid } = prepare(sql).run(bind(args))
+      return { changes, lastId: Number(lastInsertRowid) }
+    },
+    exec: sql => { database.exec(sql) },
+    close: () => {
+      // A connection that is closed lives on until its statements are gone, and so would its transaction.
+      try { if (database.inTransaction) database.exec('ROLLBACK') } catch { /* The engine has undone it. */ }
+      statements.clear()
+      database.close()
+    },
+  }
+}
+
+/** The engine aborts the process on a boolean or an object. */
+const bind = (args: readonly Value[]) => args.map(arg => {
+  if (typeof arg === 'boolean') return arg ? 1 : 0
+  if (arg === undefined) return null
+  if (arg !== null && typeof arg === 'object') throw new TypeError('A parameter must be text, a number, a boolean or null.')
+  return arg
+})
+
+const mostReleaseMs = 5000
+let collectGarbage: (() => void) | undefined
+
+/**
+ * Resolves to whether nothing of this process has the database file open any more. The engine lets go of a closed connection
+ * only when its statements are collected, and then removes the log by its name: a file that takes this one's place must come after that.
+ */
+export async function released(path: string): Promise<boolean> {
+  setFlagsFromString('--expose-gc')
+  collectGarbage ??= runInNewContext('gc') as () => void
+  for (const giveUpAt = performance.now() + mostReleaseMs; performance.now() < giveUpAt; await delay(20)) {
+    collectGarbage()
+    // What was collected is let go a moment later.
+    for (let turn = 0; turn < 3; turn++) await setImmediate()
+    if (!isOpenHere(path)) return true
+  }
+  return false
+}
+
+/** Linux tells which files a process has open. Elsewhere the log tells: the last one who closes the database removes it. */
+function isOpenHere(path: string): boolean {
+  const folder = '/proc/self/fd'
+  if (!existsSync(folder)) return existsSync(`${path}-wal`)
+  return readdirSync(folder).some(descriptor => {
+    try { return [path, `${path}-wal`, `${path}-shm`].includes(readlinkSync(`${folder}/${descriptor}`)) } catch { return false }
+  })
+}

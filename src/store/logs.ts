@@ -1,0 +1,139 @@
+import LibsqlDatabase from 'libsql'
+import { chmodSync, existsSync, renameSync, rmSync } from 'node:fs'
+
+/** An entry as it is kept. `level` is 0 for info, 1 for warn, 2 for error; `fields` is JSON text; `words` is what else is found by. */
+export interface LogRow { id: number; at: string; level: number; source: string; requestId: string | null; message: string; fields: string }
+export interface NewLogRow extends Omit<LogRow, 'id'> { words: string }
+/** `search` is in FTS5's language. With `after` the oldest come first, else the newest. */
+export interface LogFilter { level: number; search?: string; since?: string; after?: number; before?: number; limit: number }
+
+/** The log's own database: one connection, apart from the board's. What it throws means that it should be closed. */
+export interface LogDatabase {
+  /** Adds entries in one transaction. Their ids grow. */
+  insert(rows: readonly NewLogRow[]): void
+  list(filter: LogFilter): LogRow[]
+  /** Deletes at most `most` of the oldest entries: those before a time, and those above a number. Gives how many it deleted. */
+  prune(limits: { before: string; mostRows: number; most: number }): number
+  /** How much of the file is in use. */
+  usedBytes(): number
+  close(): void
+}
+
+const pageBytes = 4096
+const schemaVersion = 1
+const schema = [
+  'CREATE TABLE entries (id INTEGER PRIMARY KEY, at TEXT NOT NULL, level INTEGER NOT NULL, source TEXT NOT NULL, request_id TEXT, message TEXT NOT NULL, fields TEXT NOT NULL)',
+  'CREATE INDEX entries_by_time ON entries (at)',
+  'CREATE INDEX entries_warn ON entries (id) WHERE level >= 1',
+  'CREATE INDEX entries_error ON entries (id) WHERE level >= 2',
+  'CREATE VIRTUAL TABLE entries_text USING fts5(words, content = \'\', contentless_delete = 1)',
+  `PRAGMA user_version = ${schemaVersion}`,
+]
+
+/**
+ * Opens the log's database or makes it. One that is damaged, or of another version, is set aside in the place of the one that was
+ * set aside before, and a new one begins with ids above any that it gave.
+ * @param mostBytes what its file never exceeds
+ * @throws the engine's or the file system's error when no database can be made there
+ */
+export function openLogDatabase(path: string, mostBytes: number, onSetAside: (reason: string) => void): LogDatabase {
+  try {
+    return open(path, mostBytes)
+  } catch (error) {
+    if (!isDamaged(error)) throw error
+    setAsideLog(path)
+    onSetAside((error as Error).message)
+    return open(path, mostBytes)
+  }
+}
+
+/** Whether an error says that the file itself is no good. */
+export const isDamaged = (error: unknown): boolean => {
+  const { code, message } = error as { code?: string; message?: string }
+  return /^SQLITE_(CORRUPT|NOTADB)/.test(code ?? '') || /malformed|not a database|no such table|vtable constructor failed|another version/.test(message ?? '')
+}
+
+function open(path: string, mostBytes: number): LogDatabase {
+  const database = new LibsqlDatabase(path)
+  try {
+    chmodSync(path, 0o600)
+    for (const pragma of ['journal_mode = WAL', 'synchronous = NORMAL', 'temp_store = MEMORY', 'cache_size = -4000', 'journal_size_limit = 4194304', `max_page_count = ${Math.floor(mostBytes / pageBytes)}`]) database.exec(`PRAGMA ${pragma}`)
+    const isNew = makeSchema(database)
+    return connect(database, isNew && existsSync(damaged(path)) ? Date.now() : 1)
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}
+
+/** Gives whether there was none. */
+function makeSchema(database: LibsqlDatabase.Database): boolean {
+  const { user_version: present } = database.prepare('PRAGMA user_version').get() as { user_version: number }
+  if (present === schemaVersion) return false
+  if (present !== 0) throw new Error('The log was made by another version.')
+  database.exec('BEGIN IMMEDIATE')
+  for (const statement of schema) database.exec(statement)
+  database.exec('COMMIT')
+  return true
+}
+
+function connect(database: LibsqlDatabase.Database, firstId: number): LogDatabase {
+  const number = (sql: string) => Number(Object.values(database.prepare(sql).get() as object)[0] ?? 0)
+  let nextId = Math.max(firstId, number('SELECT max(id) FROM entries') + 1)
+  const insertEntry = database.prepare('INSERT INTO entries (id, at, level, source, request_id, message, fields) VALUES (?, ?, ?, ?, ?, ?, ?)')
+  const insertWords = database.prepare('INSERT INTO entries_text (rowid, words) VALUES (?, ?)')
+  const alone = (work: () => void) => {
+    database.exec('BEGIN IMMEDIATE')
+    work()
+    database.exec('COMMIT')
+  }
+  return {
+    insert: rows => alone(() => {
+      for (const { at, level, source, requestId, message, fields, words } of rows) {
+        insertEntry.run([nextId, at, level, source, requestId, message, fields])
+        insertWords.run([nextId++, words])
+      }
+    }),
+    list: filter => {
+      const { sql, args } = select(filter)
+      return database.prepare(sql).all(args) as LogRow[]
+    },
+    prune: ({ before, mostRows, most }) => {
+      const last = number('SELECT max(id) FROM entries')
+      const { id: through } = database.prepare(`SELECT max(id) AS id FROM (SELECT id FROM entries WHERE id < ? AND (at < ? OR id <= (SELECT id FROM entries ORDER BY id DESC LIMIT 1 OFFSET ?)) ORDER BY id LIMIT ?)`).get([last, before, mostRows, most]) as { id: number | null }
+      if (through === null) return 0
+      let deleted = 0
+      alone(() => {
+        database.prepare('DELETE FROM entries_text WHERE rowid <= ?').run([through])
+        deleted = database.prepare('DELETE FROM entries WHERE id <= ?').run([through]).changes
+      })
+      return deleted
+    },
+    usedBytes: () => (number('PRAGMA page_count') - number('PRAGMA freelist_count')) * pageBytes,
+    close: () => { database.close() },
+  }
+}
+
+/** The level stands in the text, so that the index of its entries is used. */
+function select({ level, search, since, after, before, limit }: LogFilter): { sql: string; args: Array<string | number> } {
+  const fields = 'e.id, e.at, e.level, e.source, e.request_id AS requestId, e.message, e.fields'
+  const id = search === undefined ? 'e.id' : 't.rowid'
+  const wheres: Array<[string, ...Array<string | number>]> = [
+    ...(search === undefined ? [] : [['t.words MATCH ?', search] as [string, string]]),
+    ...(level > 0 ? [[`e.level >= ${Math.floor(level)}`] as [string]] : []),
+    ...(since === undefined ? [] : [[`${id} >= (SELECT min(id) FROM entries WHERE at >= ?)`, since] as [string, string], ['e.at >= ?', since] as [string, string]]),
+    ...(after === undefined ? [] : [[`${id} > ?`, after] as [string, number]]),
+    ...(before === undefined ? [] : [[`${id} < ?`, before] as [string, number]]),
+  ]
+  const table = search === undefined ? 'entries e' : 'entries_text t JOIN entries e ON e.id = t.rowid'
+  const where = wheres.length > 0 ? `WHERE ${wheres.map(([text]) => text).join(' AND ')}` : ''
+  return { sql: `SELECT ${fields} FROM ${table} ${where} ORDER BY ${id} ${after === undefined ? 'DESC' : 'ASC'} LIMIT ?`, args: [...wheres.flatMap(([, ...values]) => values), limit] }
+}
+
+/** Moves a damaged log to the place of the one that was damaged before. */
+export function setAsideLog(path: string): void {
+  for (const ending of ['-wal', '-shm']) rmSync(path + ending, { force: true })
+  renameSync(path, damaged(path))
+}
+
+const damaged = (path: string) => `${path}.damaged`

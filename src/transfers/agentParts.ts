@@ -1,0 +1,62 @@
+import type { Reader } from '../store/database.ts'
+import { exportedMessages, exportedSessions, sessionsWithMessages, type ExportMessage } from '../store/exports.ts'
+import { insertImportedMessage, insertImportedSession } from '../store/imports.ts'
+import { insertWaitingMessage } from '../store/waitingMessages.ts'
+import { message as messageView } from '../views/agents.ts'
+import { pages, part } from './part.ts'
+import { Message, Session, type MessageRecord } from './records.ts'
+
+/** Whoever was an agent cannot be asked to go on with a session: that has a name of the agent's own, and a place on a machine. */
+export const sessions = part({
+  name: 'sessions', schema: Session, most: 1_000_000,
+  read: async function* (db, scope) {
+    for (const { id } of scope.projects) for await (const rows of pages(after => exportedSessions(db, id, after))) yield rows.map(({ json }) => json)
+  },
+  check: (record, known) => {
+    known.find('cards', record.cardId, 'cardId')
+    known.add('sessions', record.id, record.cardId)
+  },
+  write: async (tx, { id, messages: messageCount, toolCalls: toolCount, ...session }, made) => {
+    const card = made.rows.cards.get(session.cardId)
+    if (!card) return
+    const wasOpen = session.endedAt === null
+    const sessionId = await insertImportedSession(tx, {
+      ...session, cardId: card.id, projectId: card.projectId, messageCount, toolCount, ...(wasOpen && { status: 'interrupted', statusReason: 'server_restart', endedAt: made.exportedAt }),
+    })
+    made.rows.sessions.set(id, { id: sessionId, cardId: card.id, isPre: session.purpose === 'pre' })
+  },
+})
+
+export const messages = part({
+  name: 'messages', schema: Message, most: 10_000_000,
+  read: async function* (db, scope) {
+    for (const { id } of scope.projects)
+      for await (const withMessages of pages(after => sessionsWithMessages(db, id, after)))
+        for (const session of withMessages) yield* messagesOf(db, session.id)
+  },
+  check: (record, known) => {
+    known.find('sessions', record.sessionId, 'sessionId')
+    if (record.waitingSessionId !== null) known.find('sessions', record.waitingSessionId, 'waitingSessionId')
+    if ((record.role === 'tool') !== (record.tool !== null)) known.fault('tool', record.role === 'tool' ? 'is required for a tool\'s message' : 'is for a tool\'s message only')
+  },
+  write: async (tx, record, made) => {
+    const session = made.rows.sessions.get(record.sessionId)
+    if (!session) return
+    const { role, callId, at } = record
+    const messageId = await insertImportedMessage(tx, { sessionId: session.id, cardId: session.isPre ? null : session.cardId, role, callId, at, piece: pieceOf(record) })
+    const waiting = record.waitingSessionId === null ? undefined : made.rows.sessions.get(record.waitingSessionId)
+    if (waiting) await insertWaitingMessage(tx, { sessionId: waiting.id, content: record.content, messageId })
+  },
+})
+
+async function* messagesOf(db: Reader, sessionId: number): AsyncGenerator<string[]> {
+  for await (const rows of pages(after => exportedMessages(db, sessionId, after))) yield rows.map(recordOf)
+}
+
+/** A message as people read it, folded from its pieces. */
+function recordOf(row: ExportMessage): string {
+  const { role, content, tool, at } = messageView(row)
+  return JSON.stringify({ sessionId: row.sessionId, role, callId: row.callId, at, content, tool, waitingSessionId: row.waitingSessionId })
+}
+
+const pieceOf = ({ content, tool }: MessageRecord) => JSON.stringify(tool ? { ...tool, content } : content)

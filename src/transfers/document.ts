@@ -1,0 +1,66 @@
+import * as v from 'valibot'
+import { Faults, unimportable } from './faults.ts'
+import { openJson, type Placed } from './jsonFile.ts'
+import { Known } from './known.ts'
+import { parts } from './parts.ts'
+import { Head } from './records.ts'
+
+/** Records that can be imported, whatever they were before: read as often as it takes. */
+export interface Document {
+  exportedAt: string | undefined
+  organization: { name: string } | null
+  records(part: string): AsyncIterable<Placed>
+  /** What the file holds that has no place here. */
+  warnings: readonly string[]
+  close(): Promise<void>
+}
+
+/** What a check found: how many records each part has, and what it knows of them. */
+export interface Checked { counts: Readonly<Record<string, number>>; known: Known }
+
+/** Opens a file of the board's own format. @throws Problem INVALID_IMPORT */
+export async function openDocument(path: string): Promise<Document> {
+  const file = await openJson(path)
+  try {
+    const heads = Object.keys(Head.entries)
+    if (!file.names.includes('format')) throw unimportable('format', 'is required: this is no export of a board')
+    const values = Object.fromEntries(await Promise.all(file.names.filter(name => heads.includes(name)).map(async name => [name, await file.small(name)])))
+    const faults = new Faults()
+    for (const name of file.names) if (!heads.includes(name) && !parts.some(part => part.name === name)) faults.add(name.slice(0, 100), 'is not a known part')
+    const head = v.safeParse(Head, values)
+    if (!head.success) faults.addIssues('', head.issues)
+    faults.require()
+    const { exportedAt, organization } = head.output as v.InferOutput<typeof Head>
+    return { exportedAt, organization, records: name => file.entries(name), warnings: [], close: file.close }
+  } catch (error) {
+    await file.close()
+    throw error
+  }
+}
+
+/**
+ * Checks every record of a document by itself and against the others, and writes nothing.
+ * @throws Problem INVALID_IMPORT with the first 20 faults, each by its place
+ */
+export async function check(document: Document, limits: { maxAttachmentBytes: number }): Promise<Checked> {
+  const faults = new Faults()
+  const known = new Known(faults, limits)
+  const counts: Record<string, number> = {}
+  for (const { name, schema, most, check, checkEnd } of parts) {
+    counts[name] = 0
+    for await (const { place, value } of document.records(name)) {
+      known.place = place
+      if (++counts[name] > most) throw unimportable(name, `must have at most ${most} records`)
+      const result = v.safeParse(schema, value, { abortPipeEarly: true })
+      if (result.success) check?.(result.output, known)
+      else {
+        faults.addIssues(place, result.issues)
+        known.tolerate(name, value)
+      }
+    }
+    known.place = name
+    checkEnd?.(known)
+  }
+  faults.require()
+  return { counts, known }
+}

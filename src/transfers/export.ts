@@ -1,0 +1,158 @@
+import { randomBytes } from 'node:crypto'
+import { copyFile, link, mkdir, open, rm, stat, type FileHandle } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
+import { join } from 'node:path'
+import { setImmediate as breathe } from 'node:timers/promises'
+import { version as programVersion } from '../config/version.ts'
+import { Problem } from '../contract/errors.ts'
+import { readAttachment } from '../store/attachments.ts'
+import { listBoards } from '../store/boards.ts'
+import type { Database, Reader } from '../store/database.ts'
+import { exportedAttachments, exportedCardIds, organizationProjects } from '../store/exports.ts'
+import { readOrganization } from '../store/organizations.ts'
+import { noAccount } from '../domain/caller.ts'
+import { lengthOfPieces, piecesOf, type ContentFile } from './contentPieces.ts'
+import type { Scope } from './part.ts'
+import { parts } from './parts.ts'
+import { version } from './records.ts'
+
+/** What making an export needs. `transfersDir` holds files for as long as they are sent. */
+export interface ExportHouse { db: Database; attachmentsDir: string; transfersDir: string; clock: () => Date }
+
+/** An export that is ready to be sent, `size` bytes long. Whoever has it closes it. */
+export interface Export {
+  size: number
+  /** Attachments whose file is gone, or of another size: the export has no content of theirs. */
+  missing: readonly number[]
+  stream(): AsyncGenerator<Buffer | string>
+  close(): Promise<void>
+}
+
+const bufferLength = 262_144
+const end = '\n]}\n'
+
+/**
+ * Writes a project, or an organization with its projects, as they are at one moment (README, "Export and import"). The rows go
+ * to a file first, page by page, so that a slow client holds nothing up; attachments stay where they are, under a second
+ * name that outlives their deletion.
+ * @throws Problem DISK_FULL, SHUTTING_DOWN, or the signal's reason
+ */
+export async function makeExport(house: ExportHouse, of: { projectId: number } | { organizationId: number }, signal: AbortSignal): Promise<Export> {
+  const folder = join(house.transfersDir, `export-${randomBytes(8).toString('hex')}`)
+  const close = () => rm(folder, { recursive: true, force: true })
+  await mkdir(folder, { mode: 0o700 })
+  try {
+    const rows = join(folder, 'rows.json')
+    const { files, missing } = await house.db.snapshot(async db => {
+      const scope = await scopeOf(db, of)
+      await writeRows(rows, db, scope, house.clock(), signal)
+      return keepFiles(house, folder, db, scope, signal)
+    })
+    return {
+      size: (await stat(rows)).size + lengthOfPieces(files) + end.length, missing, close,
+      stream: async function* () {
+        yield* createReadStream(rows) as AsyncIterable<Buffer>
+        yield* piecesOf(files)
+        yield end
+      },
+    }
+  } catch (error) {
+    await close()
+    throw (error as NodeJS.ErrnoException).code === 'ENOSPC' ? new Problem('DISK_FULL', undefined, { cause: error, retryAfterSecs: 30 }) : error
+  }
+}
+
+async function scopeOf(db: Reader, of: { projectId: number } | { organizationId: number }): Promise<Scope> {
+  const ids = 'projectId' in of ? [of.projectId] : await organizationProjects(db, of.organizationId)
+  const projects: Array<Scope['projects'][number]> = []
+  for (const id of ids) projects.push({ id, cardIds: await cardIdsOf(db, id) })
+  return { organizationId: 'organizationId' in of ? of.organizationId : null, projects }
+}
+
+/** The cards of all boards of a project in the order in which they were made. */
+async function cardIdsOf(db: Reader, projectId: number): Promise<number[]> {
+  const ids: number[] = []
+  for (const board of await listBoards(db, projectId)) {
+    for (let page = await exportedCardIds(db, board.id, 0); page.length > 0; page = await exportedCardIds(db, board.id, page.at(-1)!)) {
+      ids.push(...page)
+      await breathe()
+    }
+  }
+  return ids.sort((a, b) => a - b)
+}
+
+async function writeRows(path: string, db: Reader, scope: Scope, now: Date, signal: AbortSignal): Promise<void> {
+  const file = await open(path, 'wx', 0o600)
+  try {
+    const out = new Out(file)
+    const organization = scope.organizationId === null ? null : { name: (await readOrganization(db, noAccount, scope.organizationId))!.name }
+    const head = JSON.stringify({ format: 'board', version, exportedAt: now.toISOString(), program: `board ${programVersion}`, organization })
+    await out.write(head.slice(0, -1))
+    for (const { name, read } of parts) {
+      await out.write(`,\n${JSON.stringify(name)}:[`)
+      let between = '\n'
+      for await (const records of read(db, scope)) {
+        signal.throwIfAborted()
+        await breathe()
+        if (records.length === 0) continue
+        await out.write(between + records.join(',\n'))
+        between = ',\n'
+      }
+      if (name !== parts.at(-1)!.name) await out.write(']')
+    }
+    await out.flush()
+  } finally {
+    await file.close()
+  }
+}
+
+/** Gathers what is written into larger pieces. */
+class Out {
+  readonly #file: FileHandle
+  #text = ''
+
+  constructor(file: FileHandle) { this.#file = file }
+
+  async write(text: string): Promise<void> {
+    this.#text += text
+    if (this.#text.length > bufferLength) await this.flush()
+  }
+
+  async flush(): Promise<void> {
+    const text = this.#text
+    this.#text = ''
+    await this.#file.appendFile(text)
+  }
+}
+
+async function keepFiles(house: ExportHouse, folder: string, db: Reader, { projects }: Scope, signal: AbortSignal): Promise<{ files: ContentFile[]; missing: number[] }> {
+  const files: ContentFile[] = []
+  const missing: number[] = []
+  for (const { cardIds } of projects) {
+    for (let from = 0; from < cardIds.length; from += 1000) {
+      signal.throwIfAborted()
+      for (const { id, size, storedAs } of await exportedAttachments(db, cardIds.slice(from, from + 1000))) {
+        const path = join(folder, storedAs)
+        if (await keepFile(join(house.attachmentsDir, storedAs), path, size)) files.push({ id, size, path })
+        // One that somebody deletes at this moment misses its content too, but nobody need be told of it.
+        else if (await readAttachment(house.db, id)) missing.push(id)
+      }
+      await breathe()
+    }
+  }
+  return { files, missing }
+}
+
+/** Gives a file a second name, and tells whether it is what it should be. */
+async function keepFile(path: string, kept: string, size: number): Promise<boolean> {
+  try {
+    await link(path, kept).catch(async (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT' || error.code === 'ENOSPC') throw error
+      await copyFile(path, kept)
+    })
+    return (await stat(kept)).size === size
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false
+    throw error
+  }
+}

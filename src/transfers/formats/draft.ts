@@ -1,0 +1,74 @@
+import type { ColumnType } from '../../contract/fields.ts'
+
+/** Where cards of another program stand: a list of its own by name, or all that are to be done or are done. */
+export interface Source {
+  /** What `map` calls it. */
+  key: string
+  /** The column that it is looked for by its name; without one, by its type. */
+  name: string | undefined
+  columnType: ColumnType
+}
+export interface DraftCard { source: Source; title: string; prompt: string; labels: string[]; isArchived: boolean; createdAt?: string; updatedAt?: string }
+
+/** What is read from another program's file, in the order in which it is to stand. */
+export interface Draft { name: string | undefined; sources: readonly Source[]; cards: readonly DraftCard[]; warnings: readonly string[] }
+
+const mostTitleLength = 500
+const mostPromptBytes = 65_536
+const mostLabels = 50
+const mostLabelLength = 100
+const cutNote = '\n\n[The rest did not fit into a prompt.]'
+
+/** Counts what has no place here, and says each thing once. */
+export class Warnings {
+  readonly #counts = new Map<string, number>()
+
+  /** `what` holds `%` where the number goes. */
+  count(what: string, by = 1): void { if (by > 0) this.#counts.set(what, (this.#counts.get(what) ?? 0) + by) }
+
+  list(): string[] { return [...this.#counts].map(([what, count]) => what.replace('%', String(count))) }
+}
+
+export interface Text { title: unknown; sections: readonly string[]; labels: readonly unknown[] }
+
+/** Fits texts of any length into a card. What does not fit into the title stands in the prompt. */
+export function fit({ title, sections, labels }: Text, warnings: Warnings): Pick<DraftCard, 'title' | 'prompt' | 'labels'> {
+  const whole = clean(title).replace(/\s+/g, ' ').trim() || 'Untitled'
+  const short = whole.length <= mostTitleLength ? whole : `${whole.slice(0, mostTitleLength - 1).toWellFormed().replace(/\ufffd$/, '')}…`
+  warnings.count('% titles are longer than 500 characters; the whole of them is in the prompt.', short === whole ? 0 : 1)
+  const prompt = [...(short === whole ? [] : [whole]), ...sections.map(section => clean(section).trim())].filter(Boolean).join('\n\n')
+  const names = [...new Set(labels.map(label => clean(label).trim()).filter(Boolean).map(label => label.slice(0, mostLabelLength).toWellFormed()))]
+  warnings.count('% labels beyond 50 on a card were left out.', Math.max(0, names.length - mostLabels))
+  return { title: short, prompt: cut(prompt, warnings), labels: names.slice(0, mostLabels) }
+}
+
+function cut(prompt: string, warnings: Warnings): string {
+  if (Buffer.byteLength(prompt) <= mostPromptBytes) return prompt
+  warnings.count('% prompts are longer than 64 KiB and were cut.')
+  const bytes = Buffer.from(prompt).subarray(0, mostPromptBytes - cutNote.length - 4)
+  return bytes.toString().replace(/\ufffd+$/, '') + cutNote
+}
+
+/** Text as the board can keep it. */
+export const clean = (value: unknown): string => typeof value === 'string' ? value.replaceAll('\0', '').replace(/\r\n?/g, '\n').toWellFormed() : ''
+
+/** A time in the form in which the board keeps it. */
+export function time(value: unknown): string | undefined {
+  const at = typeof value === 'string' ? Date.parse(value) : NaN
+  return Number.isNaN(at) || at < 0 || at > 253_402_300_799_999 ? undefined : new Date(at).toISOString()
+}
+
+const doneNames = /^(done|complete|completed|finished|closed|shipped|released|deployed|resolved)$/i
+const activeNames = /\b(doing|progress|wip|working|active|review|reviewing|testing|qa|implement|implementing|building)\b/i
+const archiveNames = /^(archive|archived)$/i
+
+/** What a list is for, as its name tells. A name that tells nothing is no reason to start agents there. */
+export function typeOf(name: string): ColumnType {
+  if (doneNames.test(name.trim())) return 'done'
+  if (archiveNames.test(name.trim())) return 'archive'
+  return activeNames.test(name) ? 'active' : 'backlog'
+}
+
+export type Entry = Record<string, unknown>
+export const record = (value: unknown): Entry => typeof value === 'object' && value !== null && !Array.isArray(value) ? value as Entry : {}
+export const list = (value: unknown): unknown[] => Array.isArray(value) ? value : []

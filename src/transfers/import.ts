@@ -1,0 +1,178 @@
+import { setImmediate as breathe } from 'node:timers/promises'
+import * as v from 'valibot'
+import { Problem } from '../contract/errors.ts'
+import { requireRole } from '../domain/access.ts'
+import { removeFile } from '../domain/attachmentFiles.ts'
+import type { Caller } from '../domain/caller.ts'
+import * as organizations from '../domain/organizations.ts'
+import { requireOrganization } from '../domain/projects.ts'
+import { append } from '../events/outbox.ts'
+import { listBoards } from '../store/boards.ts'
+import { listColumns } from '../store/columns.ts'
+import type { Database, Transaction } from '../store/database.ts'
+import { deleteSomeOfHidden, raiseProjectTokens, revealProject } from '../store/imports.ts'
+import { deleteProject, readProject } from '../store/projects.ts'
+import { ownerFor } from '../store/users.ts'
+import { board as boardView } from '../views/boards.ts'
+import { projectNews } from '../views/projects.ts'
+import type { Checked, Document } from './document.ts'
+import { unimportable } from './faults.ts'
+import type { Made, Part } from './part.ts'
+import { parts } from './parts.ts'
+import { saveContents } from './saveContents.ts'
+
+/** What importing needs. */
+export interface ImportHouse { db: Database; attachmentsDir: string; clock: () => Date }
+
+/**
+ * Where an import goes. New projects have folders by the file's ids. Into a project that is there come whole boards, or with
+ * `board` cards and columns: `columnIds` are the rows of that board's columns, as they were seen, by the file's ids.
+ */
+export type Target =
+  | { kind: 'new'; paths: ReadonlyMap<number, string>; organizationId: number | null }
+  | { kind: 'existing'; projectId: number; board?: { id: number; columnIds: ReadonlyMap<number, number> } }
+
+/** An import whose rows are hidden, or not written yet. */
+export interface Staged {
+  /** Shows all of it in this transaction, and tells its projects and the organization that was made for them. */
+  show(tx: Transaction): Promise<{ projectIds: number[]; organizationId: number | null }>
+  /** Undoes what is not shown; nothing is left then. Does nothing once it is shown. */
+  undo(): Promise<void>
+}
+
+/** How long a transaction of many goes on: others write between them. */
+const stepMs = 15
+const recordsAtOnce = 500
+/** An import into a project that is there is one transaction, so it has a bound. */
+const mostIntoExisting = 20_000
+
+type Step = (work: (tx: Transaction) => Promise<void>) => Promise<void>
+
+/**
+ * Writes a checked document, but shows nothing of it. New projects are written in many short transactions, hidden; what goes
+ * into a project that is there is only read, to be written at once. Nothing that runs by itself is started.
+ * @throws Problem INVALID_IMPORT, DISK_FULL, ...; nothing is left then
+ */
+export async function stage(house: ImportHouse, caller: Caller, document: Document, { known }: Checked, target: Target): Promise<Staged> {
+  const made = await begin(house, caller, document, target)
+  let isShown = false
+  const undo = async () => {
+    if (isShown) return
+    await Promise.all([...made.files.values()].map(({ storedAs }) => removeFile(house.attachmentsDir, storedAs)))
+    for (const id of made.hidden) await removeHidden(house.db, id)
+  }
+  try {
+    const loaded = target.kind === 'existing' ? await load(document) : undefined
+    await saveContents(house.attachmentsDir, document, known, made.files)
+    if (!loaded) await writeParts(document, made, oneByOne(house.db), ({ isShownAtOnce }) => !isShownAtOnce)
+    return {
+      undo,
+      show: async tx => {
+        if (target.kind === 'existing') await intoProject(tx, caller, target, known, made)
+        await writeParts(loaded ?? document, made, inOne(tx), ({ isShownAtOnce }) => loaded !== undefined || isShownAtOnce === true)
+        const organizationId = target.kind === 'new' ? await showProjects(tx, caller, document, target.organizationId, made) : null
+        for (const tell of made.news) await tell(tx)
+        tx.afterCommit(() => { isShown = true })
+        return { projectIds: [...new Set([...made.rows.projects.values()].map(({ id }) => id))], organizationId }
+      },
+    }
+  } catch (error) {
+    await undo()
+    throw error
+  }
+}
+
+/** A transaction for each step; whoever waits to write or to be answered comes between them. */
+const oneByOne = (db: Database): Step => async work => {
+  await db.transaction(work)
+  await breathe()
+}
+
+/** In one long transaction the event loop gets its turn between steps; only others who write have to wait. */
+const inOne = (tx: Transaction): Step => async work => {
+  await work(tx)
+  await breathe()
+}
+
+const begin = async ({ db, clock }: ImportHouse, caller: Caller, { exportedAt }: Document, target: Target): Promise<Made> => ({
+  ownerId: await db.transaction(tx => ownerFor(tx, caller.userId)), paths: target.kind === 'new' ? target.paths : new Map(), intoExisting: target.kind === 'existing', exportedAt: exportedAt ?? clock().toISOString(),
+  rows: { projects: new Map(), boards: new Map(), columns: new Map(), cards: new Map(), sessions: new Map() }, hidden: [], order: new Map(), files: new Map(), templates: undefined, news: [],
+})
+
+/** Reads a document that is small enough to be written in one transaction. @throws Problem INVALID_IMPORT */
+async function load(document: Document): Promise<Pick<Document, 'records'>> {
+  const records = new Map<string, Array<{ place: string; value: unknown }>>()
+  let total = 0
+  for (const { name } of parts.filter(({ write }) => write)) {
+    const list = []
+    for await (const record of document.records(name)) {
+      list.push(record)
+      if (++total > mostIntoExisting) throw unimportable('', `the file must have at most ${mostIntoExisting} records to go into a project that is there; without projectId it makes projects of its own, of any size`)
+    }
+    records.set(name, list)
+  }
+  return { records: async function* (name) { yield* records.get(name) ?? [] } }
+}
+
+async function writeParts(document: Pick<Document, 'records'>, made: Made, step: Step, isWanted: (part: Part) => boolean): Promise<void> {
+  for (const part of parts.filter(part => part.write && isWanted(part))) {
+    let waiting: unknown[] = []
+    for await (const { value } of document.records(part.name)) {
+      waiting.push(v.parse(part.schema, value))
+      if (waiting.length === recordsAtOnce) waiting = await writeAll(part, waiting, made, step)
+    }
+    await writeAll(part, waiting, made, step)
+    for (const work of part.finish?.(made) ?? []) await step(work)
+  }
+}
+
+async function writeAll({ write }: Part, records: unknown[], made: Made, step: Step): Promise<unknown[]> {
+  for (let next = 0; next < records.length;) {
+    await step(async tx => {
+      const endMs = performance.now() + stepMs
+      do await write!(tx, records[next++], made)
+      while (next < records.length && performance.now() < endMs)
+    })
+  }
+  return []
+}
+
+/** Ties what is in a file to what is in a project. @throws Problem PROJECT_NOT_FOUND, FORBIDDEN, CONFLICT */
+async function intoProject(tx: Transaction, caller: Caller, { projectId, board }: Target & { kind: 'existing' }, known: Checked['known'], { rows }: Made): Promise<void> {
+  await requireRole(tx, caller, projectId, 'member', () => new Problem('PROJECT_NOT_FOUND'))
+  let firstBoard = (await listBoards(tx, projectId)).length
+  for (const id of known.all('projects').keys()) {
+    rows.projects.set(id, { id: projectId, firstBoard })
+    firstBoard += [...known.all<number>('boards').values()].filter(owner => owner === id).length
+  }
+  if (!board) return
+  const columns = await listColumns(tx, board.id)
+  if (columns.map(({ id }) => id).join() !== [...board.columnIds.values()].join()) throw new Problem('CONFLICT', 'The columns of the board have changed meanwhile. Try again.')
+  for (const id of known.all('boards').keys()) rows.boards.set(id, { id: board.id, projectId })
+  for (const [id, columnId] of board.columnIds) rows.columns.set(id, { id: columnId, boardId: board.id, projectId })
+}
+
+/** @throws Problem ORGANIZATION_NOT_FOUND */
+async function showProjects(tx: Transaction, caller: Caller, document: Document, wanted: number | null, made: Made): Promise<number | null> {
+  await requireOrganization(tx, caller, wanted)
+  const ownOrganization = wanted === null && document.organization ? (await organizations.create(tx, caller, document.organization.name)).id : null
+  for await (const { value } of document.records('projects')) {
+    const { id: idInFile, tokens } = value as { id: number; tokens?: { total: number; sessions: number } }
+    const { id } = made.rows.projects.get(idInFile)!
+    if (tokens && tokens.sessions > 0) await raiseProjectTokens(tx, id, tokens)
+    await revealProject(tx, id, wanted ?? ownOrganization)
+    await append(tx, 'project.created', id, projectNews((await readProject(tx, id))!))
+    for (const board of await listBoards(tx, id)) await append(tx, 'board.created', id, boardView(board))
+  }
+  return ownOrganization
+}
+
+/** Deletes projects of imports that a crash cut short. */
+export async function removeUnfinished(db: Database, ids: readonly number[]): Promise<void> {
+  for (const id of ids) await removeHidden(db, id)
+}
+
+async function removeHidden(db: Database, id: number): Promise<void> {
+  while (await db.transaction(tx => deleteSomeOfHidden(tx, id)) > 0) { /* a part of it a time */ }
+  await db.transaction(tx => deleteProject(tx, id))
+}

@@ -1,0 +1,182 @@
+import type { FileHandle } from 'node:fs/promises'
+
+/** A member of a list, or of an object with its key. It goes from the byte `start` to the one before `end`; `text` is its JSON where that was asked for. */
+export interface Member { key: string | undefined; start: number; end: number; text: string }
+
+/** A JSON text is broken, or holds something that is too long or too deep. `at` is the byte, counted from 0. */
+export class BrokenJson extends Error {
+  readonly at: number
+  constructor(message: string, at: number) {
+    super(message)
+    this.at = at
+  }
+}
+
+const chunkBytes = 65_536
+const mostKeyBytes = 1024
+const deepest = 64
+const [quote, backslash, comma, colon, openList, closeList, openObject, closeObject] = [...Buffer.from('"\\,:[]{}')] as [number, number, number, number, number, number, number, number]
+const isSpace = (byte: number) => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
+const opens = (byte: number) => byte === openList || byte === openObject
+const closes = (byte: number) => byte === closeList || byte === closeObject
+const byteOrderMark = [0xef, 0xbb, 0xbf]
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** Where the first byte at or after `start` is that is no white space (a byte order mark counts as such), and what it is. */
+export async function firstByte(file: FileHandle, start = 0): Promise<{ at: number; char: string } | undefined> {
+  for await (const { bytes, at } of chunksOf(file, start)) {
+    const index = bytes.findIndex((byte, index) => !isSpace(byte) && byte !== byteOrderMark[at + index])
+    if (index >= 0) return { at: at + index, char: String.fromCharCode(bytes[index]!) }
+  }
+  return undefined
+}
+
+/**
+ * The members of the list or object that begins at a byte of a file, one after the other. At most `mostBytes` of one are in
+ * memory; without `mostBytes` their texts are left empty. Checks the outermost structure; whoever parses a text checks the
+ * rest of it. Returns the byte behind the closing bracket.
+ * @throws BrokenJson
+ */
+export async function* membersAt(file: FileHandle, start: number, mostBytes?: number): AsyncGenerator<Member, number> {
+  let scan: Scan | undefined
+  for await (const { bytes, at } of chunksOf(file, start)) {
+    scan ??= begin(bytes[0]!, at, mostBytes)
+    yield* take(scan, bytes, at)
+    if (scan.end !== undefined) return scan.end
+  }
+  throw new BrokenJson('ends in the middle', start)
+}
+
+async function* chunksOf(file: FileHandle, start: number): AsyncGenerator<{ bytes: Buffer; at: number }> {
+  for (let at = start; ;) {
+    const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(chunkBytes), 0, chunkBytes, at)
+    if (bytesRead === 0) return
+    yield { bytes: buffer.subarray(0, bytesRead), at }
+    at += bytesRead
+  }
+}
+
+interface Scan {
+  start: number
+  end: number | undefined
+  isObject: boolean
+  mostBytes: number | undefined
+  /** What may come between members, and whether the end may. */
+  awaits: 'key' | 'colon' | 'value' | 'comma'
+  mayEnd: boolean
+  /** What is being read, since which byte; undefined between members. */
+  reads: 'key' | 'value' | undefined
+  since: number
+  /** Brackets that are open in it, and where in a string it is. */
+  depth: number
+  inString: boolean
+  escaped: boolean
+  pieces: Buffer[]
+  length: number
+  key: string | undefined
+}
+
+function begin(bracket: number, start: number, mostBytes: number | undefined): Scan {
+  if (!opens(bracket)) throw new BrokenJson('must be a list or an object', start)
+  const isObject = bracket === openObject
+  return { start, end: undefined, isObject, mostBytes, awaits: isObject ? 'key' : 'value', mayEnd: true, reads: undefined, since: 0, depth: 0, inString: false, escaped: false, pieces: [], length: 0, key: undefined }
+}
+
+/** The members that end in these bytes, which follow upon the last ones. */
+function* take(scan: Scan, bytes: Buffer, at: number): Generator<Member> {
+  let from = 0
+  for (let index = at === scan.start ? 1 : 0; index < bytes.length && scan.end === undefined; index++) {
+    if (scan.inString) index = passText(scan, bytes, index)
+    const byte = bytes[index]
+    if (byte === undefined) break
+    const isScalarEnd = scan.reads !== undefined && !scan.inString && scan.depth === 0 && (byte === comma || closes(byte) || isSpace(byte))
+    if (scan.reads === undefined) {
+      if (between(scan, byte, at + index)) from = index
+    } else if (isScalarEnd || readsOn(scan, byte, at + index)) {
+      const last = isScalarEnd ? index : index + 1
+      keep(scan, bytes, from, last)
+      const member = finish(scan, at + last)
+      if (member) yield member
+      if (isScalarEnd) between(scan, byte, at + index)
+    }
+  }
+  if (scan.reads !== undefined) keep(scan, bytes, from, bytes.length)
+}
+
+/** Goes on in a string to the quote that ends it, or to the end of the bytes. */
+function passText(scan: Scan, bytes: Buffer, from: number): number {
+  for (let index = from; index < bytes.length; index++) {
+    const byte = bytes[index]
+    if (scan.escaped) scan.escaped = false
+    else if (byte === backslash) scan.escaped = true
+    else if (byte === quote) return index
+  }
+  return bytes.length
+}
+
+/** Takes a byte between members, and tells whether it begins a key or a value. */
+function between(scan: Scan, byte: number, at: number): boolean {
+  if (isSpace(byte)) return false
+  if (closes(byte)) {
+    if (!scan.mayEnd || (byte === closeObject) !== scan.isObject) throw unexpected(byte, at)
+    scan.end = at + 1
+    return false
+  }
+  if (scan.awaits === 'comma' || scan.awaits === 'colon') {
+    if (byte !== (scan.awaits === 'comma' ? comma : colon)) throw unexpected(byte, at)
+    Object.assign(scan, { awaits: scan.awaits === 'comma' && scan.isObject ? 'key' : 'value', mayEnd: false })
+    return false
+  }
+  if (scan.awaits === 'key' ? byte !== quote : !opens(byte) && byte !== quote && !/[-\dtfn]/.test(String.fromCharCode(byte))) throw unexpected(byte, at)
+  Object.assign(scan, { reads: scan.awaits, since: at, depth: opens(byte) ? 1 : 0, inString: byte === quote, mayEnd: false })
+  return true
+}
+
+const unexpected = (byte: number, at: number) => new BrokenJson(`holds an unexpected ${byte > 0x20 && byte < 0x7f ? String.fromCharCode(byte) : 'character'}`, at)
+
+/** Takes a byte of a key or a value outside of a string's text, and tells whether that ends with it. */
+function readsOn(scan: Scan, byte: number, at: number): boolean {
+  if (scan.inString) scan.inString = false
+  else if (byte === quote) {
+    scan.inString = true
+    return false
+  } else if (opens(byte)) {
+    if (++scan.depth > deepest) throw new BrokenJson(`nests deeper than ${deepest} levels`, at)
+  } else if (closes(byte)) scan.depth--
+  else return false
+  return scan.depth === 0
+}
+
+function keep(scan: Scan, bytes: Buffer, from: number, to: number): void {
+  const most = scan.reads === 'key' ? mostKeyBytes : scan.mostBytes
+  if (most === undefined) return
+  scan.length += to - from
+  if (scan.length > most) throw new BrokenJson(`holds ${scan.reads === 'key' ? 'a key' : 'an entry'} of more than ${most} bytes`, scan.since)
+  scan.pieces.push(bytes.subarray(from, to))
+}
+
+function finish(scan: Scan, end: number): Member | undefined {
+  const text = decode(scan)
+  const { reads, key, since } = scan
+  Object.assign(scan, { reads: undefined, pieces: [], length: 0, awaits: reads === 'key' ? 'colon' : 'comma', mayEnd: reads !== 'key' })
+  if (reads === 'value') return { key, start: since, end, text }
+  scan.key = parse(text, since) as string
+  return undefined
+}
+
+function decode({ pieces, since }: Scan): string {
+  try {
+    return utf8.decode(pieces.length === 1 ? pieces[0] : Buffer.concat(pieces))
+  } catch {
+    throw new BrokenJson('is not UTF-8', since)
+  }
+}
+
+/** @throws BrokenJson */
+export function parse(text: string, at: number): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new BrokenJson('is not valid JSON', at)
+  }
+}

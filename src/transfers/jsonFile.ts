@@ -1,0 +1,84 @@
+import { open, type FileHandle } from 'node:fs/promises'
+import { unimportable } from './faults.ts'
+import { BrokenJson, firstByte, membersAt, parse } from './json.ts'
+
+/** A value of a file, and its place there. */
+export interface Placed { place: string; value: unknown }
+
+/** A JSON file of any size whose outermost value is a list, or an object that may hold lists. */
+export interface JsonFile {
+  /** The names of the outermost object's members; none for a list. */
+  names: readonly string[]
+  isList: boolean
+  /** A member that is small. */
+  small(name: string): Promise<unknown>
+  /** The entries of a member that is a list, or of the outermost list without a name, one after the other. A member that is missing has none. */
+  entries(name?: string): AsyncIterable<Placed>
+  close(): Promise<void>
+}
+
+/** No entry of a list, and no small member, is larger. */
+const mostBytes = 8 * 1024 * 1024
+
+/** Opens a JSON file and looks where its members stand. @throws Problem INVALID_IMPORT */
+export async function openJson(path: string): Promise<JsonFile> {
+  const file = await open(path, 'r')
+  try {
+    const first = await firstByte(file)
+    if (first?.char !== '{' && first?.char !== '[') throw unimportable('', 'the file must be JSON: an object or a list')
+    const members = first.char === '{' ? await told(() => look(file, first.at)) : new Map<string, { start: number; end: number }>()
+    return {
+      names: [...members.keys()], isList: first.char === '[', close: () => file.close(),
+      small: name => told(() => readSmall(file, name, members.get(name)!)),
+      entries: name => entriesOf(file, name === undefined ? first.at : members.get(name)?.start, name),
+    }
+  } catch (error) {
+    await file.close()
+    throw error
+  }
+}
+
+async function look(file: FileHandle, start: number): Promise<Map<string, { start: number; end: number }>> {
+  const members = new Map<string, { start: number; end: number }>()
+  const found = membersAt(file, start)
+  for (;;) {
+    const { done, value } = await found.next()
+    if (done) {
+      if (await firstByte(file, value)) throw new BrokenJson('goes on behind its end', value)
+      return members
+    }
+    if (members.has(value.key!)) throw unimportable(value.key!.slice(0, 100), 'stands there more than once')
+    members.set(value.key!, value)
+  }
+}
+
+async function readSmall(file: FileHandle, name: string, { start, end }: { start: number; end: number }): Promise<unknown> {
+  if (end - start > mostBytes) throw unimportable(name, `must have at most ${mostBytes} bytes`)
+  const { buffer } = await file.read(Buffer.alloc(end - start), 0, end - start, start)
+  return parse(buffer.toString(), start)
+}
+
+async function* entriesOf(file: FileHandle, start: number | undefined, name: string | undefined): AsyncGenerator<Placed> {
+  if (start === undefined) return
+  if ((await firstByte(file, start))?.char !== '[') throw unimportable(name ?? '', 'must be a list')
+  const members = membersAt(file, start, mostBytes)
+  for (let index = 0; ; index++) {
+    const place = name === undefined ? String(index) : `${name}.${index}`
+    const next = await told(() => members.next(), place)
+    if (next.done) {
+      if (name === undefined && await firstByte(file, next.value)) throw unimportable('', 'the file goes on behind its end')
+      return
+    }
+    const { text, start: at } = next.value
+    yield { place, value: await told(async () => parse(text, at), place) }
+  }
+}
+
+/** What is wrong with the JSON, told with its place. */
+async function told<T>(read: () => Promise<T>, place = ''): Promise<T> {
+  try {
+    return await read()
+  } catch (error) {
+    throw error instanceof BrokenJson ? unimportable(place, `${place === '' ? 'the file ' : ''}${error.message} (byte ${error.at})`) : error
+  }
+}

@@ -1,0 +1,74 @@
+import type { GenericSchema, InferOutput } from 'valibot'
+import type { SavedFile } from '../domain/attachmentFiles.ts'
+import type { Reader, Transaction } from '../store/database.ts'
+import type { Known } from './known.ts'
+
+/** What is exported: the projects with the ids of their cards, and the organization if it is one. */
+export interface Scope { organizationId: number | null; projects: ReadonlyArray<{ id: number; cardIds: readonly number[] }> }
+
+/** What an import has made so far: the rows for the ids of the file. */
+export interface Made {
+  ownerId: number
+  /** The folders of projects, by the file's ids. */
+  paths: ReadonlyMap<number, string>
+  /** Whether the project was there before. */
+  intoExisting: boolean
+  /** When the file was made: whatever was going on then ended. */
+  exportedAt: string
+  rows: { [Name in keyof MadeRows]: Map<number, MadeRows[Name]> }
+  /** New projects that are on disk. */
+  hidden: number[]
+  /** The cards that are to stand in a column, by its row, in their order. */
+  order: Map<number, number[]>
+  /** Files of attachments on disk. */
+  files: Map<number, SavedFile>
+  /** The templates that are there, once they have been looked up. */
+  templates: Set<string> | undefined
+  /** Events that tell of what was made in a project that was there before. */
+  news: Array<(tx: Transaction) => Promise<void>>
+}
+interface MadeRows {
+  projects: { id: number; firstBoard: number }
+  boards: { id: number; projectId: number }
+  columns: { id: number; boardId: number; projectId: number }
+  cards: { id: number; projectId: number }
+  sessions: { id: number; cardId: number; isPre: boolean }
+}
+
+/**
+ * A part of a board's file: a list of records under its name. It tells how records are read from the database, what they look
+ * like, which rules hold between them, and how rows are made of them.
+ */
+export interface Part<S extends GenericSchema = GenericSchema> {
+  name: string
+  schema: S
+  /** How many records a file may hold. */
+  most: number
+  /** Pages of records as JSON texts. */
+  read(db: Reader, scope: Scope): AsyncIterable<readonly string[]>
+  /** Checks what a schema cannot, record after record, and at the end of the list. */
+  check?(record: InferOutput<S>, known: Known): void
+  checkEnd?(known: Known): void
+  /** Makes rows of a record; without it records are there for people to read. */
+  write?(tx: Transaction, record: InferOutput<S>, made: Made): Promise<void>
+  /** Whether rows are made at the end of an import only, in the step that shows all of it: they belong to no project that could hide them. */
+  isShownAtOnce?: boolean
+  /** What is left to do when all records are written, in steps that are short enough for one transaction each. */
+  finish?(made: Made): Iterable<(tx: Transaction) => Promise<void>>
+}
+
+/** Ties a part's functions to its schema. */
+export const part = <S extends GenericSchema>(part: Part<S>): Part => part as unknown as Part
+
+/** Goes through a project's rows page by page. */
+export async function* pages<R extends { id: number }>(read: (after: number) => Promise<R[]>): AsyncGenerator<R[]> {
+  for (let after = 0; ;) {
+    const rows = await read(after)
+    if (rows.length === 0) return
+    yield rows
+    after = rows.at(-1)!.id
+  }
+}
+
+/** Tells of a row that was made where people may be looking. A project of the import's own is told of as a whole. */
+export const tell = (made: Made, news: (tx: Transaction) => Promise<void>): void => { if (made.intoExisting) made.news.push(news) }

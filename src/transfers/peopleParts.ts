@@ -1,0 +1,36 @@
+import { exportedMembers, exportedOrganizationMembers, exportedTemplates } from '../store/exports.ts'
+import { insertTemplate, listTemplates } from '../store/templates.ts'
+import { part } from './part.ts'
+import { OrganizationMember, ProjectMember, Template } from './records.ts'
+
+/** The templates of an organization's people. Whoever imports them owns them; those that are here already are not made twice. */
+export const templates = part({
+  name: 'templates', schema: Template, most: 1000, isShownAtOnce: true,
+  read: async function* (db, { organizationId }) {
+    if (organizationId !== null) yield (await exportedTemplates(db, organizationId)).map(({ json }) => json)
+  },
+  write: async (tx, { name, columns }, made) => {
+    const template = { name, columns: JSON.stringify(columns) }
+    made.templates ??= new Set((await listTemplates(tx)).map(identity))
+    if (made.templates.has(identity(template))) return
+    made.templates.add(identity(template))
+    await insertTemplate(tx, made.ownerId, template)
+  },
+})
+
+const identity = ({ name, columns }: { name: string; columns: string }) => `${name}\n${columns}`
+
+/** For people to read: who is let in is for those to say who manage the new project or organization. */
+export const organizationMembers = part({
+  name: 'organizationMembers', schema: OrganizationMember, most: 100_000,
+  read: async function* (db, { organizationId }) {
+    if (organizationId !== null) yield (await exportedOrganizationMembers(db, organizationId)).map(({ json }) => json)
+  },
+})
+export const members = part({
+  name: 'members', schema: ProjectMember, most: 100_000,
+  read: async function* (db, scope) {
+    for (const { id } of scope.projects) yield (await exportedMembers(db, id)).map(({ json }) => json)
+  },
+  check: (record, known) => { known.find('projects', record.projectId, 'projectId') },
+})

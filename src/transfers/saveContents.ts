@@ -1,0 +1,69 @@
+import { saveFile, type SavedFile } from '../domain/attachmentFiles.ts'
+import type { KnownAttachment } from './attachmentParts.ts'
+import type { Document } from './document.ts'
+import type { Known } from './known.ts'
+
+const filesAtOnce = 8
+
+/**
+ * Writes the attachments of a checked document to files, which belong to no attachment yet: what a crash leaves is swept away
+ * later. Small ones are written side by side, since each waits for the disk.
+ * @throws Problem DISK_FULL; `files` names those that are written
+ */
+export async function saveContents(folder: string, document: Document, known: Known, files: Map<number, SavedFile>): Promise<void> {
+  const attachments = known.all<KnownAttachment>('attachments')
+  const saving = new Set<Promise<void>>()
+  const save = (id: number, bytes: AsyncIterable<Buffer>): Promise<void> => {
+    const task = saveFile(folder, bytes, attachments.get(id)!.filename).then(file => { files.set(id, file) }).finally(() => saving.delete(task))
+    saving.add(task)
+    task.catch(() => { /* awaited below */ })
+    return task
+  }
+  try {
+    for (const [id, { size }] of attachments) if (size === 0) await save(id, pieces())
+    const records = new Pieces(document)
+    for (let first = await records.next(); first; first = await records.next()) {
+      if (await records.follows(first.id)) await save(first.id, records.rest(first))
+      else void save(first.id, pieces(first.bytes))
+      if (saving.size >= filesAtOnce) await Promise.race(saving)
+    }
+    await Promise.all(saving)
+  } finally {
+    await Promise.allSettled(saving)
+  }
+}
+
+async function* pieces(...all: Buffer[]): AsyncGenerator<Buffer> { yield* all }
+
+interface Piece { id: number; bytes: Buffer }
+
+/** The pieces of all attachments in the order of the file, with a look at the next one. */
+class Pieces {
+  readonly #records: AsyncIterator<{ value: unknown }>
+  #ahead: Piece | undefined
+
+  constructor(document: Document) { this.#records = document.records('contents')[Symbol.asyncIterator]() }
+
+  async next(): Promise<Piece | undefined> {
+    const piece = await this.#look()
+    this.#ahead = undefined
+    return piece
+  }
+
+  /** Whether the next piece is one of the same attachment. */
+  async follows(id: number): Promise<boolean> { return (await this.#look())?.id === id }
+
+  /** The bytes of a piece and of those of its attachment that follow. */
+  async* rest(first: Piece): AsyncGenerator<Buffer> {
+    yield first.bytes
+    while (await this.follows(first.id)) yield (await this.next())!.bytes
+  }
+
+  async #look(): Promise<Piece | undefined> {
+    if (this.#ahead) return this.#ahead
+    const { done, value } = await this.#records.next()
+    if (done) return undefined
+    const { attachmentId, content } = value.value as { attachmentId: number; content: string }
+    return this.#ahead = { id: attachmentId, bytes: Buffer.from(content, 'base64') }
+  }
+}

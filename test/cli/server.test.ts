@@ -1,0 +1,89 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, afterEach, expect, test } from 'vitest'
+import { commandLine } from '../commandLine.ts'
+import { eventually } from '../helper.ts'
+
+const cli = commandLine()
+const dataDir = join(cli.home, '.local', 'share', 'board')
+const runtime = () => JSON.parse(readFileSync(join(dataDir, 'daemon.json'), 'utf8')) as { pid: number; url: string }
+const isAlive = (pid: number) => {
+  try { return process.kill(pid, 0) } catch { return false }
+}
+
+afterEach(() => cli.board(['server', 'stop']))
+afterAll(() => cli.close())
+
+test('a server that was started goes on in the background, and is found, restarted and stopped', async () => {
+  expect((await cli.board(['server', 'status', '--exit-status'])).code).toBe(7)
+  const { stderr } = await cli.board(['server', 'start', '--', '--port', '0', '--agent-slots', '3'])
+  const first = runtime()
+  expect(stderr).toContain(`Started a server: ${first.url} (process ${first.pid}).`)
+  expect(await cli.json(['server', 'status'])).toMatchObject({ state: 'running', url: first.url, pid: first.pid, dataDir })
+  expect((await cli.board(['server', 'start'])).stderr).toContain('runs already')
+  expect(await cli.ok(['whoami', '--json', '--jq', '.role'])).toBe('super_admin\n')
+  await cli.ok(['server', 'restart'])
+  const second = runtime()
+  expect(second.pid).not.toBe(first.pid)
+  expect([isAlive(first.pid), isAlive(second.pid)]).toEqual([false, true])
+  expect(await (await fetch(`${second.url}/metrics`)).text()).toContain('board_agent_slots 3\n')
+  expect((await cli.board(['server', 'stop'])).stderr).toContain(`Stopped the server (process ${second.pid}).`)
+  expect([isAlive(second.pid), existsSync(join(dataDir, 'daemon.json'))]).toEqual([false, false])
+  expect(await cli.ok(['server', 'logs', '-n', '1'])).toContain('"message":"The server has stopped."')
+}, 40_000)
+
+test('a server that cannot start says why, and nothing is left running', async () => {
+  const failed = await cli.board(['server', 'start', '--', '--port', '0', '--host', '192.0.2.1'])
+  expect([failed.code, failed.stdout]).toEqual([1, ''])
+  expect(failed.stderr).toContain('the server ended at once: ')
+  expect((await cli.json(['server', 'status'])).state).toBe('not running')
+})
+
+test('what a killed server left is told, mended and no hindrance', async () => {
+  await cli.ok(['server', 'start', '--', '--port', '0'])
+  const { pid } = runtime()
+  process.kill(pid, 'SIGKILL')
+  await eventually('the end of the server', () => !isAlive(pid))
+  expect((await cli.json(['server', 'status'])).state).toContain('killed')
+  expect(await cli.ok(['doctor'])).toContain('warning\tdaemon.json\tis left from a server that was killed\t')
+  await cli.ok(['doctor', '--fix'])
+  expect(existsSync(join(dataDir, 'daemon.json'))).toBe(false)
+  await cli.ok(['server', 'start', '--', '--port', '0'])
+  expect((await cli.json(['server', 'status'])).state).toBe('running')
+})
+
+test('the doctor finds open permissions and a damaged database, mends the one and says what to do about the other', async () => {
+  await cli.ok(['server', 'start', '--', '--port', '0'])
+  const sound = await cli.json<Array<{ check: string; result: string }>>(['doctor'])
+  expect(sound.filter(({ result, check }) => result !== 'ok' && check !== 'agents')).toEqual([])
+  await cli.ok(['server', 'stop'])
+  chmodSync(join(dataDir, 'board.db'), 0o644)
+  const open = await cli.board(['doctor'])
+  expect([open.code, open.stdout]).toEqual([1, expect.stringMatching(/^failed\tpermissions\tothers can read .*board\.db\tchmod go-rwx /m)])
+  await cli.ok(['doctor', '--fix'])
+  expect(statSync(join(dataDir, 'board.db')).mode & 0o777).toBe(0o600)
+  const path = join(dataDir, 'board.db')
+  const whole = readFileSync(path)
+  writeFileSync(path, Buffer.concat([whole.subarray(0, 4096), Buffer.alloc(whole.length - 4096, 7)]))
+  const damaged = await cli.board(['doctor'])
+  expect([damaged.code, damaged.stdout]).toEqual([1, expect.stringMatching(/^failed\tdatabase\t.* is damaged: .*\tstop the server and restore a backup/m)])
+  writeFileSync(path, whole)
+}, 40_000)
+
+test('a service is printed for both platforms, and installed and removed by the platform\'s own program', async () => {
+  expect(await cli.ok(['server', 'install', '--print', '--launchd', '--', '--public-url', 'https://b.example.org/?a=1&b'])).toContain('<string>https://b.example.org/?a=1&#38;b</string>')
+  const bin = join(cli.home, 'bin')
+  mkdirSync(bin)
+  writeFileSync(join(bin, 'systemctl'), '#!/bin/sh\necho "$@" >> "$HOME/systemctl.log"\n', { mode: 0o755 })
+  const env = { PATH: `${bin}:${cli.env.PATH}` }
+  await cli.ok(['server', 'install', '--systemd', '--', '--port', '4500', '--project-root', '/srv/a b%'], { env })
+  const unit = readFileSync(join(cli.home, '.config', 'systemd', 'user', 'board.service'), 'utf8')
+  expect(unit).toMatch(/^ExecStart=\S+ \S+board\.js serve --port 4500 --project-root "\/srv\/a b%%"$/m)
+  expect(unit).toContain(`Environment=BOARD_DATA_DIR=${dataDir}\n`)
+  await cli.ok(['server', 'start'], { env })
+  expect(readFileSync(join(cli.home, 'systemctl.log'), 'utf8')).toBe('--user daemon-reload\n--user enable --now board.service\n--user start board.service\n')
+  expect((await cli.board(['server', 'uninstall'])).code).toBe(2)
+  await cli.ok(['server', 'uninstall', '--yes'], { env })
+  expect(existsSync(join(cli.home, '.config', 'systemd', 'user', 'board.service'))).toBe(false)
+  expect((await cli.board(['server', 'uninstall', '--yes'], { env })).code).toBe(3)
+})

@@ -1,0 +1,132 @@
+import { readdirSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { hashOfBoard } from '../backups/boardState.ts'
+import { startBoard, type Reply, type TestBoard } from '../helper.ts'
+import { openSocket } from '../liveSocket.ts'
+import { fileBody } from '../seed.ts'
+
+let board: TestBoard
+let projectId: string
+const password = 'a long password'
+
+beforeAll(async () => {
+  board = await startBoard()
+  await board.as().auth.setup({ email: 'root@example.org', password })
+  projectId = (await board.client.projects.create({ name: 'Kept', path: board.folder('kept') })).id
+  const { id } = await newCard('the first card')
+  await board.request('POST', `/api/projects/${projectId}/cards/${id}/attachments`, fileBody('notes.txt', 'some text'))
+})
+afterAll(() => board.close())
+
+const newCard = (title: string) => board.client.cards.create({ projectId, title, deferred: true })
+const titles = async () => (await board.client.cards.list({ projectId })).map(({ title }) => title)
+const back = async () => (await board.client.backups.create()).filename
+const restore = (filename: string, token = board.token) => board.request('POST', `/api/backups/${filename}/restore`, { token })
+const signIn = async () => (await board.as().auth.login({ email: 'root@example.org', password })).token
+const me = async (token: string) => (await board.request('GET', '/api/auth/me', { token })).status
+
+describe('a restore', () => {
+  it('brings back every row and every file, and keeps what was there as a backup', async () => {
+    const filename = await back()
+    const before = hashOfBoard(board.dataDir)
+    const { id: cardId } = await newCard('to be kept')
+    await board.request('POST', `/api/projects/${projectId}/cards/${cardId}/attachments`, fileBody('later.txt', 'later'))
+    const later = hashOfBoard(board.dataDir)
+    const { status, body } = await restore(filename)
+    expect([status, body.data]).toEqual([200, { filename, keptAs: expect.stringMatching(/^board-.*\.tar\.gz$/) }])
+    expect(hashOfBoard(board.dataDir)).toBe(before)
+    expect(await titles()).not.toContain('to be kept')
+    expect((await board.client.backups.list()).find(each => each.filename === body.data.keptAs)).toMatchObject({ origin: 'restore', verified: true })
+    await restore(body.data.keptAs)
+    expect(hashOfBoard(board.dataDir)).toBe(later)
+    expect(await titles()).toContain('to be kept')
+    expect(readdirSync(board.dataDir).filter(name => /^(restor|replaced|damaged)/.test(name))).toEqual([])
+  })
+
+  it('leaves nothing of the earlier database open that could harm the new one', async () => {
+    for (let round = 0; round < 3; round++) {
+      const filename = await back()
+      await newCard(`round ${round}`)
+      expect((await restore(filename)).status).toBe(200)
+      await newCard(`after ${round}`)
+    }
+    const before = hashOfBoard(board.dataDir)
+    await board.server.stop()
+    board = { ...board, ...await startBoard({ dataDir: board.dataDir }) }
+    expect((await titles()).filter(title => title.startsWith('after'))).toEqual(['after 0', 'after 1', 'after 2'])
+    expect(hashOfBoard(board.dataDir)).toBe(before)
+  })
+
+  it('ends every sign-in but the caller\'s, and neither keys nor the local token', async () => {
+    const root = await signIn()
+    const { key } = await board.as(root).keys.create({ name: 'k', scope: 'server', permissions: ['backups.read'] })
+    const filename = await back()
+    const [mine, other] = [await signIn(), await signIn()]
+    expect((await restore(filename, mine)).status).toBe(200)
+    expect([await me(mine), await me(other), await me(root), await me(board.token)]).toEqual([200, 401, 401, 200])
+    expect((await board.request('GET', '/api/backups', { token: key })).status).toBe(200)
+    expect((await board.request('GET', '/api/backups', { token: mine })).status).toBe(200)
+  })
+
+  it('ends the caller\'s sign-in too when the account is not in the backup', async () => {
+    const filename = await back()
+    const { user, generatedPassword } = await board.client.users.create({ email: 'late@example.org', name: 'Late', role: 'super_admin' })
+    const { token } = await board.as().auth.login({ email: user.email, password: generatedPassword })
+    expect((await restore(filename, token)).status).toBe(200)
+    expect(await me(token)).toBe(401)
+  })
+
+  it('closes sockets with 1012, and who comes back is told to read anew what the backup does not know', async () => {
+    const filename = await back()
+    await newCard('news')
+    const live = await openSocket(board.url, board.token)
+    live.send({ type: 'subscribe', payload: { projectId } })
+    const { data } = await live.message('subscribed')
+    await restore(filename)
+    expect(await live.untilClosed()).toMatchObject({ code: 1012 })
+    const again = await openSocket(board.url, board.token)
+    again.send({ type: 'subscribe', payload: { projectId, since: data.seq } })
+    await again.message('resync')
+    again.close()
+  })
+
+  it('is done once at a time', async () => {
+    const filename = await back()
+    const answers = (await Promise.all([restore(filename), restore(filename), restore(filename)])).map(({ status, body }) => [status, body.error?.code])
+    expect(answers.filter(([status]) => status === 200)).toHaveLength(1)
+    for (const [status, code] of answers.filter(([each]) => each !== 200)) expect([[409, 'CONFLICT'], [503, 'SHUTTING_DOWN']]).toContainEqual([status, code])
+  })
+
+  it('loses no write that was acknowledged, turns others away with Retry-After, and always answers for its health', async () => {
+    const filename = await back()
+    const acknowledged: string[] = []
+    const answers: Reply[] = []
+    let isDone = false
+    const write = async (writer: number) => {
+      for (let number = 0; !isDone; number++) {
+        const title = `written ${writer}-${number}`
+        const reply = await board.request('POST', '/api/cards', { body: { projectId, title, deferred: true } })
+        if (reply.status === 201) acknowledged.push(title)
+        answers.push(reply)
+        if (reply.status === 503) await new Promise(resolve => setTimeout(resolve, 5))
+      }
+    }
+    const read = async (path: string) => { while (!isDone) answers.push(await board.request('GET', path)) }
+    const healthy: number[] = []
+    const watch = async () => { while (!isDone) healthy.push((await board.request('GET', '/api/health')).status) }
+    const all = Promise.all([write(1), write(2), write(3), read(`/api/projects/${projectId}/cards`), watch()])
+    const { body, status } = await restore(filename)
+    isDone = true
+    await all
+    expect(status, JSON.stringify(body)).toBe(200)
+    const refused = answers.filter(reply => reply.status >= 300)
+    expect(refused.length).toBeGreaterThan(0)
+    for (const reply of refused) expect([reply.status, reply.body.error.code, reply.headers.get('retry-after')]).toEqual([503, 'SHUTTING_DOWN', expect.stringMatching(/^[12]$/)])
+    expect(new Set(healthy)).toEqual(new Set([200]))
+    const now = await titles()
+    await restore(body.data.keptAs)
+    const then = await titles()
+    expect(acknowledged.filter(title => !now.includes(title) && !then.includes(title))).toEqual([])
+    expect(acknowledged.filter(title => then.includes(title)).length).toBeGreaterThan(0)
+  })
+})

@@ -1,0 +1,55 @@
+import { expect } from 'vitest'
+import type { Reply, RequestOptions, TestBoard } from '../helper.ts'
+
+// oxlint-disable-next-line typescript/no-explicit-any -- tests look into whatever an export holds
+export type Doc = Record<string, any>
+
+/** A file as the body of an import. */
+export function fileOf(content: string | Uint8Array | Doc, filename = 'file.json'): RequestOptions {
+  const bytes = typeof content === 'string' ? Buffer.from(content) : content instanceof Uint8Array ? content : Buffer.from(JSON.stringify(content))
+  const head = `--transfer-boundary\r\nContent-Disposition: form-data; name="file"; filename="${filename}"\r\nContent-Type: application/octet-stream\r\n\r\n`
+  return { raw: Buffer.concat([Buffer.from(head), bytes, Buffer.from('\r\n--transfer-boundary--\r\n')]), headers: { 'content-type': 'multipart/form-data; boundary=transfer-boundary' } }
+}
+
+/** Imports a file with the query's fields. */
+export const importFile = (board: TestBoard, query: Record<string, string>, content: string | Uint8Array | Doc, options: RequestOptions & { filename?: string } = {}): Promise<Reply> => {
+  const file = fileOf(content, options.filename)
+  return board.request('POST', `/api/import?${new URLSearchParams(query)}`, { ...file, ...options, headers: { ...file.headers, ...options.headers } })
+}
+
+/** Imports a file that is right, and tells what was made. */
+export async function imported(board: TestBoard, query: Record<string, string>, content: string | Uint8Array | Doc, options: RequestOptions & { filename?: string } = {}): Promise<Doc> {
+  const reply = await importFile(board, query, content, options)
+  expect([reply.status, reply.text.slice(0, 2000)]).toEqual([201, expect.any(String)])
+  return reply.body.data
+}
+
+/** An import that is refused: the paths and rules of its faults. */
+export async function faultsOf(board: TestBoard, query: Record<string, string>, content: string | Uint8Array | Doc): Promise<string[]> {
+  const reply = await importFile(board, query, content)
+  expect([reply.status, reply.body?.error?.code], reply.text).toEqual([400, 'INVALID_IMPORT'])
+  return reply.body.error.details.map(({ path, message }: Doc) => `${path} ${message}`)
+}
+
+export async function exported(board: TestBoard, projectId: string): Promise<Doc> {
+  const reply = await board.request('GET', `/api/projects/${projectId}/export`)
+  expect([reply.status, reply.headers.get('content-length')]).toEqual([200, String(Buffer.byteLength(reply.text))])
+  return reply.body
+}
+
+/**
+ * What a document says, whatever the ids are: each id is the place of its record in its part. Without what a file says for
+ * people to read, and when and by what it was made.
+ */
+export function normal(document: Doc): Doc {
+  const ids = Object.fromEntries(['projects', 'boards', 'columns', 'cards', 'sessions', 'attachments'].map(part => [part, new Map<number, number>((document[part] ?? []).map(({ id }: Doc, index: number) => [id, index]))]))
+  const ref = (part: string, id: number | null) => id === null ? null : ids[part]!.get(id)
+  const owners: Record<string, string> = { projectId: 'projects', boardId: 'boards', columnId: 'columns', cardId: 'cards', sessionId: 'sessions', waitingSessionId: 'sessions', attachmentId: 'attachments' }
+  const renumber = (part: string, record: Doc): Doc => Object.fromEntries(Object.entries(record).map(([field, value]) => {
+    if (field === 'id') return [field, ref(part, value)]
+    if (field === 'pipeline') return [field, value.map((step: Doc) => ({ ...step, columnId: ref('columns', step.columnId) }))]
+    return [field, owners[field] ? ref(owners[field], value) : value]
+  }))
+  const parts = ['templates', 'projects', 'boards', 'columns', 'cards', 'sessions', 'messages', 'attachments', 'contents']
+  return { format: document.format, version: document.version, organization: document.organization, ...Object.fromEntries(parts.map(part => [part, (document[part] ?? []).map((record: Doc) => renumber(part, record))])) }
+}
