@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { App } from '../src/app.ts'
@@ -70,6 +71,7 @@ export const jobs = (app: App): Job[] => [
 export function startTimetable(app: App, log: Log, timetable = jobs(app)): { stop(): Promise<void> } {
   const stopping = new AbortController()
   const { signal } = stopping
+  setMaxListeners(timetable.length * 2, signal)
   const wait = (secs: number) => delay(secs * 1000, undefined, { signal, ref: false }).catch(() => { /* The server stops. */ })
   const keep = async ({ name, everySecs, firstAfterSecs, run }: Job) => {
     if (firstAfterSecs !== undefined) await wait(firstAfterSecs)

@@ -14,7 +14,7 @@ export const preparations: Record<string, (on: TestBoard, fresh: Seed) => Promis
   'agents.token': (on, { projectId, cardId, activeColumnId }) => on.client.cards.move({ projectId, cardId, columnId: activeColumnId }),
   'monitors.create': async (on, fresh) => {
     fresh.cardId = (await on.client.cards.create({ projectId: fresh.projectId, title: 'Active', columnId: fresh.activeColumnId, deferred: true })).id
-    fresh.agentToken = (await on.client.agents.token(fresh)).token
+    fresh.agentToken = (await on.client.agents.token({ projectId: fresh.projectId, cardId: fresh.cardId })).token
   },
   'scripts.cancel': (on, fresh) => on.client.scripts.run(fresh), 'scripts.delete': (on, fresh) => on.client.scripts.run(fresh),
   'agents.approveAuto': async (on, { projectId, cardId, activeColumnId }) => {
