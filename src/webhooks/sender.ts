@@ -9,8 +9,8 @@ const lastAttemptsMs = 5000
 
 /** Attempts deliveries: those of one webhook one after another, so that a slow receiver delays nobody else. */
 export interface Sender {
-  /** Looks what there is to send to these webhooks. */
-  wake(webhookIds: readonly number[]): void
+  /** Looks what there is to send to a webhook. */
+  wake(webhookId: number): void
   /** Looks for everything that is due. */
   wakeDue(): Promise<void>
   /** Begins nothing more and waits 5 s for attempts that are on their way; what is cut short then is sent again at the next start. */
@@ -53,7 +53,7 @@ export function createSender(parts: AttemptParts & { db: Database }): Sender {
     lanes.set(webhookId, { over, again: false })
   }
   return {
-    wake: webhookIds => webhookIds.forEach(wake),
+    wake,
     wakeDue: async () => { for (const webhookId of await webhooksWithDueDeliveries(db, config.clock().toISOString())) wake(webhookId) },
     stop: async () => {
       stopped = true
