@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { projectPermissions } from '../src/contract/route.ts'
 import { hashToken } from '../src/ids/token.ts'
 import { Browser } from './browser.ts'
-import { createCanary, namesIn, type Canary } from './canary.ts'
+import { createCanary, namesIn, useWebhooks, type Canary } from './canary.ts'
 import { commandLine } from './commandLine.ts'
 import { canaryDeviceCode, startProvider, type FakeProvider } from './fakeProvider.ts'
 import { eventually } from './helper.ts'
@@ -26,7 +26,7 @@ let provider: FakeProvider
 let identityProvider: IdentityProvider
 let onDisk: Array<{ name: string; bytes: Buffer }>
 const [key, setupCode, oauthClientSecret] = [randomBytes(32), random('setup'), random('oauth-client')]
-const env = { BOARD_SECRET_KEY: key.toString('base64'), BOARD_SETUP_CODE: setupCode, BOARD_OAUTH_GITHUB_CLIENT_ID: 'board', BOARD_OAUTH_GITHUB_CLIENT_SECRET: oauthClientSecret }
+const env = { BOARD_SECRET_KEY: key.toString('base64'), BOARD_SETUP_CODE: setupCode, BOARD_OAUTH_GITHUB_CLIENT_ID: 'board', BOARD_OAUTH_GITHUB_CLIENT_SECRET: oauthClientSecret, BOARD_ALLOW_PRIVATE_WEBHOOKS: '1' }
 
 /** Everything that knows a secret is used here, well and badly. */
 beforeAll(async () => {
@@ -38,8 +38,8 @@ beforeAll(async () => {
   const root = await setUp()
   const ada = await signUp(root)
   const { key: apiKey, projectId } = await useKeys(root)
-  await useCredentials(root)
-  await authorizeDevice(root)
+  await useWebhooks(canary, root, projectId, provider.url)
+  for (const use of [useCredentials, authorizeDevice]) await use(root)
   const single = await signOn(root)
   for (const [who, token] of Object.entries({ local, root, ada, apiKey, single })) await misuse(who, token)
   await fail(root, projectId)

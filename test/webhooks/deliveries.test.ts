@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { insertDelivery } from '../../src/store/deliveries.ts'
 import { eventually, startBoard, type TestBoard } from '../helper.ts'
 import { startReceiver, verified, type Receiver } from './receiver.ts'
 
@@ -172,6 +173,18 @@ test('deleting or disabling a webhook, or deleting its project, ends what is pen
   await later.add('Later')
   await eventually('what comes later', () => later.got().length === 1)
   expect([disabled, deleted, dissolved].map(each => each.got().length)).toEqual([1, 1, 1])
+})
+
+test('thousands that are pending are given up and deleted in pieces', async () => {
+  const { ref, webhookId } = await hook(['card.created'], () => { /* It never answers. */ })
+  const { db } = board.server.app
+  const count = async (status: string) => (await db.get<{ total: number }>('SELECT count(*) AS total FROM webhook_deliveries WHERE webhook_id = ? AND status = ?', [Number(webhookId), status]))!.total
+  await db.transaction(async tx => { for (let at = 0; at < 1700; at++) await insertDelivery(tx, { webhookId: Number(webhookId), messageId: `msg_${at}`, type: 'card.created', body: '{}' }) })
+  await board.client.webhooks.update({ ...ref, enabled: false })
+  expect(await count('failed')).toBeGreaterThanOrEqual(500)
+  await eventually('the end of all', async () => await count('failed') === 1700)
+  await board.client.webhooks.delete(ref)
+  expect(await count('failed')).toBe(0)
 })
 
 test('a test goes out before everything that waits, and what has ended is sent again with the same id', async () => {
