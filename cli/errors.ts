@@ -43,6 +43,7 @@ function describeApi(error: ApiFailure): Omit<Description, 'exit'> {
 const whereToLook: Record<string, string> = {
   PROJECT_NOT_FOUND: 'board projects list', BOARD_NOT_FOUND: 'board boards list', COLUMN_NOT_FOUND: 'board columns list', CARD_NOT_FOUND: 'board cards list', TEMPLATE_NOT_FOUND: 'board templates list',
   KEY_NOT_FOUND: 'board keys list', ORGANIZATION_NOT_FOUND: 'board orgs list', CREDENTIAL_NOT_FOUND: 'board credentials list', USER_NOT_FOUND: 'board users list',
+  BACKUP_NOT_FOUND: 'board backups list', BACKUP_EXISTS: 'board backups list',
   AGENT_UNAVAILABLE: 'board agents providers', AGENT_NOT_RUNNING: 'board agents list', NOTHING_TO_APPROVE: 'board agents list',
 }
 

@@ -51,7 +51,7 @@ export async function restore({ backups, config, db, host }: Parts, filename: st
 }
 
 /** Where the present state is kept: a backup, or the folder that it will be moved to. */
-interface Kept { name: string; folder?: string }
+export interface Kept { name: string; folder?: string }
 
 /** Keeps the present state as a backup, or tells where its files will stay when there is nothing sound to back up. */
 export async function keepPresent(create: () => Promise<{ filename: string }>, { clock }: Pick<ServerConfig, 'clock'>): Promise<Kept> {
