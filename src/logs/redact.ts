@@ -9,7 +9,7 @@ const secretName = /pass(word|wd|phrase)?$|secret|token$|api-?_?key|private-?_?k
 const tokens = /\b(svc_(?:ak|st|at|lt)_|whsec_|sk-|ghp_|gho_|ghs_|ghu_|github_pat_|xox[abprs]-|AKIA|ya29\.|eyJ[\w-]{8,}\.)[\w./+=-]{3,}/g
 const schemes = /\b(authorization["']?\s*[:=]\s*["']?)?(bearer|basic)\s+[\w.~+/=-]{4,}/gi
 /** `password=...`, `"apiKey": "..."` in running text. */
-const assigned = /\b([\w-]{0,40}(?:password|passwd|passphrase|secret|token|api[_-]?key|private[_-]?key|cookie|verifier|setup[_-]?code)["']?\s*[:=]\s*)("(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|[^\s&,;)\]}]+)/gi
+const assigned = /\b([\w-]{0,40}(?:password|passwd|passphrase|secret|token|api[_-]?key|private[_-]?key|cookie|verifier|setup[_-]?code)\\{0,8}["']?\s*[:=]\s*)(\\{1,8}"[^"]*"?|"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|[^\s&,;)\]}]+)/gi
 const authorities = /\b([a-z][a-z0-9+.-]*:\/\/)[^\s/?#@"']+@/gi
 const queries = /\b([a-z][a-z0-9+.-]{0,20}:\/\/[^\s?#"'<>]+)[?#][^\s"'<>)]*/gi
 const suspicious = /svc_|whsec_|sk-|gh[opsu]_|github_pat_|xox|AKIA|ya29\.|eyJ|bearer|basic|:\/\/|pass|secret|token|key|cookie|verifier|code/i
