@@ -42,6 +42,7 @@ beforeAll(async () => {
   await authorizeDevice(root)
   const single = await signOn(root)
   for (const [who, token] of Object.entries({ local, root, ada, apiKey, single })) await misuse(who, token)
+  await takeOut(root, projectId)
   await fail(root, projectId)
   await useCommandLine(root)
   onDisk = canary.files()
@@ -173,6 +174,19 @@ async function misuse(who: string, token: string): Promise<void> {
   await post(backToSender, '/api/cards', { [token]: 1 }, token)
   await canary.ask(name, 'DELETE', `/api/health?token=${token}`, { token, headers: { origin: `http://${token}.example`, 'if-match': `"${token}"`, 'x-request-id': token } })
   for (const each of [token, `${token}x`, token.slice(0, -1)]) await canary.listen(name, each)
+}
+
+/** Exports everything, from where it knows every kind of secret, and brings it back in. */
+async function takeOut(root: string, projectId: string): Promise<void> {
+  const [{ id: credentialId }] = (await canary.ask('list credentials', 'GET', '/api/credentials', { token: root })).body.data
+  const { id: organizationId } = (await post('create an organization', '/api/organizations', { name: 'Canary club' }, root)).body.data
+  await canary.ask('move a project', 'PATCH', `/api/projects/${projectId}`, { token: root, body: { organizationId } })
+  for (const path of [`/api/projects/${projectId}/credential`, `/api/organizations/${organizationId}/default-credential`]) expect((await canary.ask('choose a credential', 'PUT', path, { token: root, body: { credentialId } })).status).toBe(200)
+  await canary.ask('export a project', 'GET', `/api/projects/${projectId}/export`, { token: root })
+  const { body } = await post('export an organization', '/api/export', { organizationId }, root)
+  expect(body).toMatchObject({ organization: { name: 'Canary club' }, projects: [{ name: 'Canary project' }], cards: [{ title: 'Canary card' }], attachments: [{ filename: 'canary.txt' }], contents: [{}] })
+  const imported = await canary.ask('import', 'POST', '/api/import?format=board', { token: root, ...fileBody('canary.json', JSON.stringify(body)) })
+  expect(imported.status).toBe(201)
 }
 
 /** Has the server fail, so that it says so in its log. */
