@@ -11,13 +11,15 @@ import { listColumns } from '../store/columns.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import type { KnownAttachment } from './attachmentParts.ts'
 import { check, openDocument, type Checked, type Document } from './document.ts'
+import { unimportable } from './faults.ts'
 import type { Draft } from './formats/draft.ts'
 import { draftDocument, readMap } from './formats/draftDocument.ts'
 import { readGithub } from './formats/github.ts'
 import { readMarkdown } from './formats/markdown.ts'
 import { readTrello } from './formats/trello.ts'
-import { stage, type ImportHouse, type Target } from './import.ts'
+import { mostIntoExisting, stage, type ImportHouse, type Target } from './import.ts'
 import { openJson } from './jsonFile.ts'
+import { parts } from './parts.ts'
 
 export interface ImportOptions { format: ImportFormat; projectId?: number; organizationId?: number; path?: string; map?: string; dryRun: boolean }
 type Report = v.InferOutput<typeof Imported>
@@ -46,7 +48,8 @@ export async function requireTarget(db: Reader, caller: Caller, { projectId, org
 export async function importFile(house: ImportHouse & { config: ServerConfig }, caller: Caller, file: { path: string; filename: string }, options: ImportOptions, commit: Commit): Promise<Report> {
   const { document, board } = await open(house, file, options)
   try {
-    const checked = await check(document, house.config)
+    const checked = await check(document, house.config, house.signal)
+    requireFew(checked, options)
     const target = await targetOf(house.config, caller, options, checked, board)
     const report = { ...reportOf(checked, options, board), dryRun: options.dryRun, warnings: [...document.warnings, ...checked.known.warnings, ...leftOut(checked, options)] }
     if (options.dryRun) return { ...report, projectIds: [], organizationId: null }
@@ -59,6 +62,12 @@ export async function importFile(house: ImportHouse & { config: ServerConfig }, 
   } finally {
     await document.close()
   }
+}
+
+/** @throws Problem INVALID_IMPORT when a file has too much for a project that is there */
+function requireFew({ counts }: Checked, { projectId }: ImportOptions): void {
+  const total = parts.reduce((sum, { name, write }) => sum + (write ? counts[name]! : 0), 0)
+  if (projectId !== undefined && total > mostIntoExisting) throw unimportable('', `the file has ${total} records, and at most ${mostIntoExisting} go into a project that is there; without projectId they make projects of their own, as many as there are`)
 }
 
 type Board = NonNullable<(Target & { kind: 'existing' })['board']>

@@ -4,9 +4,10 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { insertSession, updateSession } from '../../src/store/sessions.ts'
 import { insertMessage, insertPiece } from '../../src/store/transcripts.ts'
-import { startBoard, type TestBoard } from '../helper.ts'
+import { eventually, startBoard, type TestBoard } from '../helper.ts'
 import { follow } from '../liveSocket.ts'
 import { exported, faultsOf, fileOf, imported, importFile, normal, type Doc } from '../transfers/files.ts'
+import { largeBoard } from '../transfers/largeBoard.ts'
 
 let board: TestBoard
 let path: string
@@ -67,6 +68,18 @@ describe('an export of a project', () => {
     await board.client.cards.delete({ projectId, cardId: gone.id })
     const { cards, attachments, contents } = await exported(board, projectId)
     expect([cards.map(({ title }: Doc) => title), attachments.length, contents.length]).toEqual([['Kept'], 1, 1])
+  })
+
+  it('leaves nothing behind when its client goes away', async () => {
+    const projectId = await newProject()
+    const { id: cardId } = await board.client.cards.create({ projectId, title: 'A' })
+    for (let at = 0; at < 10; at++) await attach(projectId, cardId, 'large.bin', Buffer.alloc(1_900_000, at))
+    const reply = await fetch(`${board.url}/api/projects/${projectId}/export`, { headers: { authorization: `Bearer ${board.token}` } })
+    const reader = reply.body!.getReader()
+    await reader.read()
+    expect(underWay().length).toBe(1)
+    await reader.cancel()
+    await expect.poll(underWay).toEqual([])
   })
 
   it('is one state of the board, whatever others write meanwhile', async () => {
@@ -168,6 +181,28 @@ describe('an import', () => {
     const both = await Promise.all([1, 2].map(() => importFile(board, { format: 'board' }, document(), { headers: { 'idempotency-key': 'import-2' } })))
     expect(both[0]!.body).toEqual(both[1]!.body)
     expect((await board.server.app.db.all('SELECT id FROM projects WHERE hidden = 1')).length).toBe(0)
+  })
+
+  it('puts at most 5,000 records into a project that is there', async () => {
+    const projectId = await newProject()
+    const many = (count: number) => document({ cards: Array.from({ length: count }, (_, position) => ({ id: position + 1, columnId: 1, position, title: `Card ${position}` })) })
+    for (const dryRun of ['true', 'false']) expect(await faultsOf(board, { format: 'board', projectId, dryRun }, many(4996))).toEqual([expect.stringMatching(/^ the file has 5001 records, and at most 5000 go into a project that is there/)])
+    expect(await imported(board, { format: 'board', projectId }, many(4995))).toMatchObject({ cards: 4995 })
+    const { cards } = await exported(board, projectId)
+    expect(cards.map(({ title, position }: Doc) => [title, position])).toEqual(Array.from({ length: 4995 }, (_, at) => [`Card ${at}`, at]))
+  })
+
+  it('leaves nothing when its client goes away', async () => {
+    const large = largeBoard(path, 4000)
+    const [rows, files] = [await rowCounts(), stored()]
+    const { headers, raw } = fileOf(large)
+    const leaving = new AbortController()
+    const reply = fetch(`${board.url}/api/import?format=board`, { method: 'POST', body: raw as Uint8Array, headers: { ...headers, authorization: `Bearer ${board.token}` }, signal: leaving.signal }).catch((error: Error) => error.name)
+    await eventually('rows that are hidden', async () => (await rowCounts()).cards! > rows.cards! + 500)
+    expect((await board.client.projects.list()).some(({ name }) => name === 'Large')).toBe(false)
+    leaving.abort()
+    expect(await reply).toBe('AbortError')
+    await expect.poll(async () => [await rowCounts(), stored(), underWay()], { timeout: 10_000 }).toEqual([rows, files, []])
   })
 
   it('makes a project of the caller\'s, at the folder that is named', async () => {
