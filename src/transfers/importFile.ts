@@ -26,6 +26,8 @@ type Report = v.InferOutput<typeof Imported>
 /** Runs the step that shows an import, and presents what it gives. */
 type Commit = <T>(work: (tx: Transaction) => Promise<T>, present: (result: T) => Report) => Promise<Report>
 
+const mostWarnings = 50
+
 /** How large a file may be: the board's own is read piece by piece, of others the cards are in memory. */
 export const mostBytes = (format: ImportFormat, { maxImportBytes }: Pick<ServerConfig, 'maxImportBytes'>): number => format === 'board' ? maxImportBytes : Math.min(maxImportBytes, 64 * 1024 * 1024)
 
@@ -51,7 +53,7 @@ export async function importFile(house: ImportHouse & { config: ServerConfig }, 
     const checked = await check(document, house.config, house.signal)
     requireFew(checked, options)
     const target = await targetOf(house.config, caller, options, checked, board)
-    const report = { ...reportOf(checked, options, board), dryRun: options.dryRun, warnings: [...document.warnings, ...checked.known.warnings, ...leftOut(checked, options)] }
+    const report = { ...reportOf(checked, options, board), dryRun: options.dryRun, warnings: few([...document.warnings, ...checked.known.warnings, ...leftOut(checked, options)]) }
     if (options.dryRun) return { ...report, projectIds: [], organizationId: null }
     const staged = await stage(house, caller, document, checked, target)
     try {
@@ -63,6 +65,8 @@ export async function importFile(house: ImportHouse & { config: ServerConfig }, 
     await document.close()
   }
 }
+
+const few = (warnings: readonly string[]): string[] => warnings.length <= mostWarnings ? [...warnings] : [...warnings.slice(0, mostWarnings), `And ${warnings.length - mostWarnings} more like these.`]
 
 /** @throws Problem INVALID_IMPORT when a file has too much for a project that is there */
 function requireFew({ counts }: Checked, { projectId }: ImportOptions): void {

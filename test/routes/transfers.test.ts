@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { insertSession, updateSession } from '../../src/store/sessions.ts'
@@ -80,6 +80,18 @@ describe('an export of a project', () => {
     expect(underWay().length).toBe(1)
     await reader.cancel()
     await expect.poll(underWay).toEqual([])
+  })
+
+  it('ends in the middle when a file becomes shorter meanwhile, and the server goes on', async () => {
+    const projectId = await newProject()
+    const { id: cardId } = await board.client.cards.create({ projectId, title: 'A' })
+    const before = stored()
+    for (let at = 0; at < 10; at++) await attach(projectId, cardId, 'large.bin', Buffer.alloc(1_900_000, at))
+    const reply = await fetch(`${board.url}/api/projects/${projectId}/export`, { headers: { authorization: `Bearer ${board.token}` } })
+    for (const name of stored().filter(name => !before.includes(name))) truncateSync(join(board.dataDir, 'attachments', name), 10)
+    await expect(reply.text()).rejects.toThrow('terminated')
+    await expect.poll(underWay).toEqual([])
+    expect((await board.client.server.health()).status).toBe('ok')
   })
 
   it('is one state of the board, whatever others write meanwhile', async () => {
