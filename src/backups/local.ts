@@ -12,7 +12,7 @@ import { backupsFolder } from './folder.ts'
 import { attachmentsName, databaseName, keyName } from './manifest.ts'
 import { timeOfName } from './names.ts'
 import { keepPresent, prepare, swap, type Kept } from './restoring.ts'
-import { finishState } from './swap.ts'
+import { finishState, removeRubbish } from './swap.ts'
 import { verifyArchive } from './verifying.ts'
 
 /** What a backup file was found to hold. Sizes are bytes. */
@@ -61,10 +61,12 @@ export async function restoreFile(path: string, dataDir: string, onProgress?: On
   if (!unlock) throw new Problem('SERVER_ALREADY_RUNNING', `A server holds ${dataDir}. Restore through it, or stop it first.`)
   try {
     await finishState(dataDir)
+    await removeRubbish(dataDir)
     const prepared = await prepare(config, path, { onProgress })
     const kept = await keep(config, prepared.withKey)
     await swap(config, prepared, kept?.folder)
     await finishState(dataDir)
+    await removeRubbish(dataDir)
     await markDatabase(dataDir, config.clock())
     return { filename: basename(path), keptAs: kept?.name ?? null }
   } finally {
