@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Log } from '../config/log.ts'
+import { causeOf, type Log } from '../config/log.ts'
 import { end, type Agents, type Ending } from '../domain/sessions.ts'
 import { whileNews } from '../process/whileNews.ts'
 import type { Database, Transaction } from '../store/database.ts'
@@ -46,14 +46,10 @@ export function createFleet(parts: Parts): Fleet {
   const launch = (row: OpenSession) => {
     const session = startSession({ ...parts, ...state.at! }, row)
     running.set(row.id, session)
-    void session.over.finally(() => {
-      running.delete(row.id)
-      wake()
-    })
+    void session.over.finally(() => { if (running.delete(row.id)) wake() })
     note(db, state.at!.log, session)
   }
-
-  const { wake, atRest } = whileNews(look, error => state.at!.log('error', 'Sessions could not be looked at.', { cause: error instanceof Error ? error.stack : String(error) }), () => state.at !== undefined && !state.isStopping)
+  const { wake, atRest } = whileNews(look, error => state.at!.log('error', 'Sessions could not be looked at.', { cause: causeOf(error) }), () => state.at !== undefined && !state.isStopping)
 
   return {
     live: id => running.get(id), wake,

@@ -43,16 +43,15 @@ export function openEmbedded({ path, clock, onDamage }: DatabaseOptions): Databa
     }),
     snapshot: async work => {
       if (closing) throw new Problem('SHUTTING_DOWN')
-      const snapshot = readSnapshot(path, () => closing, work)
+      const snapshot = readSnapshot(path, () => closing, work).finally(() => snapshots.delete(snapshot))
       snapshots.add(snapshot)
-      return snapshot.finally(() => snapshots.delete(snapshot))
+      return snapshot
     },
     close: async () => {
       closing = true
       await Promise.allSettled(snapshots)
       await draining
-      reader.close()
-      writer.close()
+      for (const each of [reader, writer]) each.close()
     },
   }
 }
