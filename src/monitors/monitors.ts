@@ -12,7 +12,6 @@ import { createSchedule, type Schedule } from './schedule.ts'
 const mostStopMs = 9000
 /** A difference between two clocks that is more than their unevenness. */
 const clockJumpMs = 1000
-/** What may put a monitor on or off the schedule. */
 /** How long news are gathered: what a busy board tells costs one look. */
 const gatherMs = 50
 
