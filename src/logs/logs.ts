@@ -19,6 +19,8 @@ export interface Logs {
   soon: Log
   /** The same, for what is not worth a place in the database: reading that went well. */
   routine: Log
+  /** The same, but not on stderr: for what is said there in another way. */
+  aside: Log
   /** The newest first; with `after` an id, what is newer, the oldest first. */
   list(query: LogQuery): KeptEntry[]
   exporter: Exporter
@@ -43,11 +45,11 @@ export function openLogs({ dataDir, clock, logLevel }: Pick<ServerConfig, 'dataD
   const files = createFiles(join(dataDir, 'logs'), tell)
   const history = new History(join(dataDir, 'logs.db'), tell)
   const exporter = createExporter((level, message, fields) => take(toEntry(level, message, { source: 'log-export', ...fields }), true, false))
-  const take = (entry: Entry, isKept: boolean, isExported = true) => {
+  const take = (entry: Entry, isKept: boolean, isExported = true, isShown = true) => {
     files.add(entry)
     if (isKept) history.add(entry)
     if (isExported) exporter.add(entry)
-    if (ranks[entry.level] >= ranks[logLevel]) terminal(entry.level, entry.message, plain(entry))
+    if (isShown && ranks[entry.level] >= ranks[logLevel]) terminal(entry.level, entry.message, plain(entry))
   }
   const deferred = createDeferred(({ level, message, fields, at, isKept }) => take(toEntry(level, message, fields, toIso(at)), isKept))
   return {
@@ -55,6 +57,7 @@ export function openLogs({ dataDir, clock, logLevel }: Pick<ServerConfig, 'dataD
       deferred.flush()
       take(toEntry(level, message, fields, clock().toISOString()), true)
     },
+    aside: (level, message, fields) => take(toEntry(level, message, fields, clock().toISOString()), true, true, false),
     soon: (level, message, fields) => deferred.add({ level, message, fields, at: clock().getTime(), isKept: true }),
     routine: (level, message, fields) => deferred.add({ level, message, fields, at: clock().getTime(), isKept: false }),
     list: query => {
