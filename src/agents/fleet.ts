@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Log } from '../config/log.ts'
+import { causeOf, type Log } from '../config/log.ts'
 import { end, type Agents, type Ending } from '../domain/sessions.ts'
 import type { Database, Transaction } from '../store/database.ts'
 import { listOpen, readSession, type OpenSession } from '../store/sessions.ts'
@@ -62,7 +62,8 @@ export function createFleet(parts: Parts): Fleet {
     stop: async () => {
       state.isStopping = true
       await atRest()
-      await interruptAll(db, agents)
+      // What cannot be written now, on a full disk say, is when the server starts again.
+      await interruptAll(db, agents).catch((error: unknown) => state.at?.log('error', 'Sessions could not be ended in the database.', { cause: causeOf(error) }))
       const stopped = Promise.all([...running.values()].map(session => session.stop()))
       await Promise.race([stopped, delay(mostStopMs, undefined, { ref: false })])
     },

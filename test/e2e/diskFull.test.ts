@@ -90,7 +90,7 @@ describe.skipIf(!mayMount)('on a disk of its own (needs the right to mount one)'
     expect(await failureOf(client.backups.create())).toMatchObject({ status: 503, code: 'DISK_FULL' })
     expect(readdirSync(join(dataDir, 'attachments'))).toEqual([])
     expect(readdirSync(join(dataDir, 'backups'))).toEqual([])
-    execFileSync('mount', ['-o', 'remount,size=64m', join(root, 'disk')])
+    execFileSync('mount', ['-o', 'remount,size=128m', join(root, 'disk')])
     await client.cards.create({ projectId, title: 'room again', deferred: true })
     expect(await titles(projectId)).toEqual([...acknowledged, 'room again'])
     await eventually('a server that is ready', async () => (await fetch(`${url}/api/ready`)).ok)
