@@ -42,13 +42,12 @@ export function createFleet(parts: Parts): Fleet {
     if (!state.isStopping) for (const { id } of queue.next([...running.values()])) launch(open.find(row => row.id === id)!)
   }
   const launch = (row: OpenSession) => {
-    const session = startSession({ ...parts, ...state.at! }, row)
+    const session = noted(db, state.at!.log, startSession({ ...parts, ...state.at! }, row))
     running.set(row.id, session)
     void session.over.finally(() => {
       running.delete(row.id)
       wake()
     })
-    note(db, state.at!.log, session)
   }
 
   const { wake, atRest } = whileNews(look, error => state.at!.log('error', 'Sessions could not be looked at.', { cause: error instanceof Error ? error.stack : String(error) }), () => state.at !== undefined && !state.isStopping)
@@ -71,13 +70,15 @@ export function createFleet(parts: Parts): Fleet {
 }
 
 /** Notes the beginning of an agent's work and its end. */
-function note(db: Database, log: Log, { id: sessionId, cardId, purpose, over }: LiveSession): void {
+function noted(db: Database, log: Log, session: LiveSession): LiveSession {
+  const { id: sessionId, cardId, purpose, over } = session
   const startedAtMs = performance.now()
   log('info', 'An agent starts.', { sessionId, cardId, purpose })
   void over.then(() => readSession(db, sessionId)).then(
     row => log('info', 'An agent has ended.', { sessionId, cardId, agent: row?.agent, status: row?.status, reason: row?.statusReason, ms: Math.round(performance.now() - startedAtMs) }),
     () => { /* The server stops. */ },
   )
+  return session
 }
 
 /** Looks once more for whatever wakes it while it looks, and again after a failure; never twice at the same time. */

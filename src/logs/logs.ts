@@ -24,8 +24,6 @@ export interface Logs {
   /** The newest first; with `after` an id, what is newer, the oldest first. */
   list(query: LogQuery): KeptEntry[]
   exporter: Exporter
-  /** An entry that is sent to try a receiver. */
-  testEntry(): Entry
   /** Deletes what is older than `before` and what is too much. */
   prune(signal: AbortSignal, before: string): Promise<void>
   /** What is queued and what was dropped so far, by where it should have gone. */
@@ -65,7 +63,6 @@ export function openLogs({ dataDir, clock, logLevel }: Pick<ServerConfig, 'dataD
       return list(history, query)
     },
     exporter,
-    testEntry: () => toEntry('info', 'This entry tries the log export.', { source: 'log-export' }, clock().toISOString()),
     prune: (signal, before) => history.prune(signal, before),
     figures: () => ({ files: files.figures(), database: { queued: history.queued, dropped: history.dropped }, export: exporter.figures() }),
     flushSync: () => {
