@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { projectPermissions } from '../src/contract/route.ts'
 import { hashToken } from '../src/ids/token.ts'
@@ -49,7 +50,8 @@ beforeAll(async () => {
   await fail(root, projectId)
   await useCommandLine(root)
   await eventually('the log to be written and sent', () => receiver.records().some(({ message }) => message.startsWith('PUT /api/settings')) && canary.files().some(({ name, bytes }) => name.startsWith('logs.db') && bytes.includes('A sign-in failed.')), 60_000)
-  onDisk = canary.files()
+  const backup = await backUp(root)
+  onDisk = [...canary.files(), backup]
   await restart(root)
   onDisk.push(...canary.files())
 }, 180_000)
@@ -219,6 +221,19 @@ async function fail(root: string, projectId: string): Promise<void> {
   expect(failed.status).toBe(500)
 }
 
+/** What a backup holds that was made without the key. One with the key shows that secrets would be found there. */
+async function backUp(root: string): Promise<{ name: string; bytes: Buffer }> {
+  const make = async (name: string, body: object) => {
+    const { filename } = (await post(name, '/api/backups', body, root)).body.data as { filename: string }
+    const bytes = gunzipSync(readFileSync(join(canary.dataDir, 'backups', filename)))
+    return { filename, bytes }
+  }
+  const { filename, bytes } = await make('back up with the key', { withKey: true })
+  expect(namesIn(bytes, canary.secrets)).toEqual(['BOARD_SECRET_KEY', 'the bytes of BOARD_SECRET_KEY'])
+  await canary.ask('delete a backup', 'DELETE', `/api/backups/${filename}`, { token: root })
+  return { name: 'a backup', bytes: (await make('back up', {})).bytes }
+}
+
 async function useCommandLine(root: string): Promise<void> {
   const cli = commandLine({ BOARD_URL: canary.url })
   const password = canary.keep('a password at the command line', newPassword())
@@ -290,6 +305,7 @@ it('all of them were looked for where they could have been', () => {
   }
   expect(receiver.records().length).toBeGreaterThan(20)
   expect(receiver.records().some(({ attributes }) => /ENOENT/.test(String(attributes['exception.stacktrace'])))).toBe(true)
+  for (const marker of [hashToken(token), 'Canary root', 'Canary card', 'canary attachment', '$argon2id$']) expect([marker, onDisk.find(({ name }) => name === 'a backup')!.bytes.includes(marker)]).toEqual([marker, true])
   expect(canary.log()).toMatch(/"level":"error".*\/attachments"/)
   expect(canary.log()).toContain('"message":"A socket is closed."')
   expect([...canary.commandLines].some(line => line.includes(canary.dataDir))).toBe(true)

@@ -42,10 +42,9 @@ export function openEmbedded({ path, clock, onDamage }: DatabaseOptions): Databa
       draining ??= drain()
     }),
     snapshot: async work => {
-      if (closing) throw new Problem('SHUTTING_DOWN')
-      const snapshot = readSnapshot(path, () => closing, work).finally(() => snapshots.delete(snapshot))
+      const snapshot = readSnapshot(path, () => closing, work)
       snapshots.add(snapshot)
-      return snapshot
+      return health.watch(snapshot.finally(() => snapshots.delete(snapshot)))
     },
     close: async () => {
       closing = true
@@ -58,11 +57,11 @@ export function openEmbedded({ path, clock, onDamage }: DatabaseOptions): Databa
 
 /** A connection of its own in one read transaction, which its first query begins. It ends early when the database closes. */
 async function readSnapshot<T>(path: string, isClosing: () => boolean, work: (reader: Reader) => Promise<T>): Promise<T> {
-  const connection = openConnection(path)
-  const unlessClosing = <R>(read: () => Promise<R>) => {
+  const unlessClosing = <R>(read: () => R): R => {
     if (isClosing()) throw new Problem('SHUTTING_DOWN')
     return read()
   }
+  const connection = unlessClosing(() => openConnection(path))
   try {
     connection.exec('PRAGMA query_only = ON')
     connection.exec('BEGIN')
@@ -115,8 +114,8 @@ function openWriter(path: string, clock: () => Date, health: Health): { commitTo
       for (const outcome of outcomes) settle(outcome)
     },
     close: () => {
-      // The file alone then holds everything.
-      try { connection?.exec('PRAGMA optimize; PRAGMA wal_checkpoint(TRUNCATE)') } catch { /* The file is damaged, or the disk is full. */ }
+      // The file alone then holds everything. One that is damaged is left as it is.
+      try { if (!health.damage) connection?.exec('PRAGMA optimize; PRAGMA wal_checkpoint(TRUNCATE)') } catch { /* The file is damaged, or the disk is full. */ }
       connection?.close()
     },
   }
