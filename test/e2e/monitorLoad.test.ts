@@ -114,11 +114,11 @@ test('when all are due at once each has its turn, and a project with little to r
   }
   monitors.clear()
   const [modest] = await cardsOf('Modest', 1)
-  const endHealth = watchHealth()
   const beganAt = Date.now()
   await Promise.all(Array.from({ length: total }, (_, at) => add(at + total, 'date +%s%3N >> LEDGER; sleep 0.3', 3600)))
   await modest!.client.monitors.create({ projectId: modest!.projectId, cardId: modest!.cardId, command: `date +%s%3N >> ${join(ledgers, 'modest')}`, intervalSecs: 3600, allowUnsandboxed: true })
   const askedAt = Date.now()
+  const endHealth = watchHealth()
   await eventually('a run of each', () => [...monitors.keys(), 'modest'].every(name => stampsOf(name).length > 0), 120_000)
   const tookMs = Date.now() - beganAt
   const waitedMs = stampsOf('modest')[0]! - askedAt
