@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { disable } from '../domain/webhooks.ts'
+import { createSlots } from '../outside/slots.ts'
 import type { Database } from '../store/database.ts'
 import { nextDelivery, recordAttempt, webhooksWithDueDeliveries, type DueDelivery } from '../store/deliveries.ts'
 import { insist } from '../store/insist.ts'
 import { attempt, isGone, type AttemptParts } from './attempt.ts'
-import { createSlots } from './slots.ts'
 
-const mostAtOnce = 64
+const mostAtOnce = 128
 const lastAttemptsMs = 5000
 const mostStopMs = 7000
 
@@ -47,7 +47,7 @@ export function createSender(parts: AttemptParts & { db: Database }): Sender {
   }
 }
 
-/** Sends one delivery and notes what it came to: at most 64 at once, until it is stopped. */
+/** Sends one delivery and notes what it came to: at most 128 at once, until it is stopped. */
 function createPost({ db, ...parts }: AttemptParts & { db: Database }) {
   const inSlot = createSlots(mostAtOnce)
   const onTheirWay = new Set<AbortController>()

@@ -64,6 +64,8 @@ test('a move by another program is told too, and ends the token of the card\'s a
 test('a webhook gets the events that it asked for, of its project, from its creation on', async () => {
   const { projectId, add, got, ref } = await hook(['card.created', 'card.archived'])
   const other = await hook()
+  await board.client.cards.create({ projectId: other.projectId, title: 'Before it' })
+  const { id: lateId } = await board.client.webhooks.create({ projectId: other.projectId, url: `${receiver.url}/late`, events: ['card.created'] })
   const early = await hook(['card.archived'])
   const card = await early.add('Before')
   await board.client.webhooks.update({ ...early.ref, events: ['card.archived', 'card.created'] })
@@ -79,7 +81,8 @@ test('a webhook gets the events that it asked for, of its project, from its crea
   await add('Told')
   await eventually('the third message', () => got().length === 3)
   expect(got().map(({ message }) => [message.type, message.data.title])).toEqual([['card.created', 'First'], ['card.archived', 'Renamed'], ['card.created', 'Told']])
-  expect([other.got(), early.got().map(({ message }) => message.type)]).toEqual([[], ['card.archived']])
+  expect([titles(other.got()), titles(receiver.at('/late')), early.got().map(({ message }) => message.type)]).toEqual([['Before it'], [], ['card.archived']])
+  expect((await board.client.webhooks.deliveries({ projectId: other.projectId, webhookId: lateId })).items).toEqual([])
 })
 
 test('first attempts go out one at a time and in the order of events, and a slow receiver delays nobody else', async () => {
@@ -191,6 +194,8 @@ test('a test goes out before everything that waits, and what has ended is sent a
   const { ref, secret, add, got, deliveries } = await hook(['card.created'], (_, response) => setTimeout(() => response.writeHead(200).end('ok'), 50))
   await Promise.all(Array.from({ length: 10 }, (_, at) => add(`Card ${at}`)))
   await eventually('the first attempt', () => got().length > 0)
+  // Others wait for another attempt.
+  await board.server.app.db.transaction(tx => tx.run("UPDATE webhook_deliveries SET attempts = 1, next_attempt_at = '2026-01-01T00:00:00.000Z' WHERE webhook_id = ? AND attempts = 0 AND id % 2 = 0", [Number(ref.webhookId)]))
   const asked = await board.client.webhooks.test(ref)
   expect(asked).toMatchObject({ type: 'webhook.test', status: 'pending', attempts: 0 })
   await eventually('the test', () => got().some(({ id }) => id === asked.messageId))
