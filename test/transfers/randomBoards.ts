@@ -15,7 +15,7 @@ const message = fc.oneof(
   fc.record({ role: fc.constantFrom('user', 'agent', 'thought', 'plan', 'system'), callId: fc.constant(null), at: time, content: fc.string({ unit: 'grapheme' }), tool: fc.constant(null), waits: fc.boolean() }),
   fc.record({
     role: fc.constant('tool'), callId: orNull(plain(20)), at: time, content: fc.string(), waits: fc.constant(false),
-    tool: fc.record({ name: fc.string(), kind: fc.string({ maxLength: 20 }), status: fc.constantFrom('pending', 'in_progress', 'completed', 'failed'), input: fc.jsonValue({ maxDepth: 3 }), output: fc.jsonValue({ maxDepth: 3 }), locations: fc.array(fc.record({ path: fc.string(), line: orNull(fc.nat()) }), { maxLength: 2 }) }),
+    tool: fc.record({ name: plain(20), kind: fc.string({ maxLength: 20 }), status: fc.constantFrom('pending', 'in_progress', 'completed', 'failed'), input: fc.jsonValue({ maxDepth: 3 }), output: fc.jsonValue({ maxDepth: 3 }), locations: fc.array(fc.record({ path: fc.string(), line: orNull(fc.nat()) }), { maxLength: 2 }) }),
   }),
 )
 const session = fc.record({
