@@ -9,7 +9,7 @@ import { Problem } from '../src/contract/errors.ts'
 import { isOpen, requireClosedDoor } from '../src/identity/authSettings.ts'
 import type { Logs } from '../src/logs/logs.ts'
 import { describeFigures } from './figures.ts'
-import { createGate, type Listener } from './gate.ts'
+import { createGate, type Gate, type Listener } from './gate.ts'
 import { createHttp } from './http.ts'
 import { createSocket, type Socket } from './socket.ts'
 import { closeCodes } from './socket/connection.ts'
@@ -18,78 +18,91 @@ import { startTimetable } from './timetable.ts'
 /** How long what is being answered may take when the board is taken down. */
 export const drainMs = 10_000
 
-/** The board on a data folder, as it answers. A restore takes it down and opens another one in its place. */
-export interface Serving {
-  /** The board that is open now. */
-  readonly app: App
-  listen: Listener
-  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
-  sockets(): number
-  /** Takes up periodic work and agents, which reach the server at this address. */
-  start(url: string): void
-  /** Ends what goes on by itself: periodic work, agents, sockets, and a restore that is going on. */
-  quiet(): Promise<void>
-  close(): Promise<void>
-}
-
 interface Open { app: App; answer: Listener; socket: Socket; timetable?: { stop(): Promise<void> } }
 
-/** @param onReplaced told of each board that a restore puts in place */
-export async function openServing(config: ServerConfig, logs: Logs, onReplaced: (app: App) => void = () => {}): Promise<Serving> {
-  let url: string | undefined
-  let replacing: Promise<unknown> | undefined
-  const host: Host = {
-    replace: (request, keep, swap) => {
-      if (replacing) throw new Problem('CONFLICT', 'A backup is being restored already.')
-      const replaced = replace(request, keep, swap).finally(() => { replacing = undefined })
-      replacing = replaced.catch(() => { /* Who asked is told. */ })
-      return replaced
-    },
-  }
-  let now = await open(config, logs, host)
-  const gate = createGate(() => now.answer)
+/** The board on a data folder, as it answers. A restore takes it down and opens another one in its place. */
+export class Serving implements Host {
+  /** Where requests come in. */
+  readonly listen: Listener
+  readonly #config: ServerConfig
+  readonly #logs: Logs
+  readonly #onReplaced: (app: App) => void
+  readonly #gate: Gate
+  #now!: Open
+  #url: string | undefined
+  #replacing: Promise<unknown> | undefined
 
-  const start = () => {
-    if (url === undefined) return
-    now.timetable = startTimetable(now.app, from(logs.log, 'timetable'))
-    now.app.supervisor.start(url, from(logs.log, 'agents'))
+  private constructor(config: ServerConfig, logs: Logs, onReplaced: (app: App) => void) {
+    this.#config = config
+    this.#logs = logs
+    this.#onReplaced = onReplaced
+    this.#gate = createGate(() => this.#now.answer)
+    this.listen = this.#gate.listen
   }
-  const replace = async <T>(request: IncomingMessage, keep: () => Promise<T>, swap: (kept: T) => Promise<void>): Promise<T> => {
-    const { app, socket, timetable } = now
-    await gate.narrow('reading', request, drainMs)
+
+  /** @param onReplaced told of each board that a restore puts in place */
+  static async open(config: ServerConfig, logs: Logs, onReplaced: (app: App) => void = () => {}): Promise<Serving> {
+    const serving = new Serving(config, logs, onReplaced)
+    serving.#now = await open(config, logs, serving)
+    return serving
+  }
+
+  /** The board that is open now. */
+  get app(): App { return this.#now.app }
+
+  sockets(): number { return this.#now.socket.count() }
+
+  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void { this.#now.socket.handleUpgrade(request, socket, head) }
+
+  /** Takes up periodic work and agents, which reach the server at this address. */
+  start(url: string): void {
+    this.#url = url
+    this.#takeUpWork()
+  }
+
+  replace<T>(request: IncomingMessage, keep: () => Promise<T>, swap: (kept: T) => Promise<void>): Promise<T> {
+    if (this.#replacing) throw new Problem('CONFLICT', 'A backup is being restored already.')
+    const replaced = this.#replace(request, keep, swap).finally(() => { this.#replacing = undefined })
+    this.#replacing = replaced.catch(() => { /* Who asked is told. */ })
+    return replaced
+  }
+
+  /** Ends what goes on by itself: periodic work, agents, sockets, and a restore that is going on. */
+  async quiet(): Promise<void> {
+    this.#url = undefined
+    // What makes a backup is ended rather than waited for.
+    await this.#now.app.backups.close()
+    await this.#replacing
+    const { app, socket, timetable } = this.#now
+    await Promise.all([timetable?.stop(), app.supervisor.stop(), socket.close()])
+  }
+
+  close(): Promise<void> { return this.#now.app.close() }
+
+  async #replace<T>(request: IncomingMessage, keep: () => Promise<T>, swap: (kept: T) => Promise<void>): Promise<T> {
+    const { app, socket, timetable } = this.#now
+    await this.#gate.narrow('reading', request, drainMs)
     await Promise.all([timetable?.stop(), app.supervisor.stop()])
     const kept = await outcomeOf(keep)
-    await Promise.all([gate.narrow('closed', request, drainMs), socket.close(closeCodes.restarting)])
+    await Promise.all([this.#gate.narrow('closed', request, drainMs), socket.close(closeCodes.restarting)])
     await app.close()
     const swapped = 'error' in kept ? kept : await outcomeOf(() => swap(kept.value))
-    now = await open(config, logs, host, app.identity.localToken).catch((error: unknown) => {
-      logs.log('error', 'The board could not be opened again. Restart the server.', { cause: causeOf(error) })
+    this.#now = await open(this.#config, this.#logs, this, app.identity.localToken).catch((error: unknown) => {
+      this.#logs.log('error', 'The board could not be opened again. Restart the server.', { cause: causeOf(error) })
       throw error
     })
-    start()
-    onReplaced(now.app)
-    gate.widen()
+    this.#takeUpWork()
+    this.#onReplaced(this.#now.app)
+    this.#gate.widen()
     if ('error' in kept) throw kept.error
     if ('error' in swapped) throw swapped.error
     return kept.value
   }
-  return {
-    get app() { return now.app },
-    listen: gate.listen,
-    handleUpgrade: (request, socket, head) => now.socket.handleUpgrade(request, socket, head),
-    sockets: () => now.socket.count(),
-    start: at => {
-      url = at
-      start()
-    },
-    quiet: async () => {
-      url = undefined
-      // What makes a backup is ended rather than waited for.
-      await now.app.backups.close()
-      await replacing
-      await Promise.all([now.timetable?.stop(), now.app.supervisor.stop(), now.socket.close()])
-    },
-    close: () => now.app.close(),
+
+  #takeUpWork(): void {
+    if (this.#url === undefined) return
+    this.#now.timetable = startTimetable(this.#now.app, from(this.#logs.log, 'timetable'))
+    this.#now.app.supervisor.start(this.#url, from(this.#logs.log, 'agents'))
   }
 }
 
