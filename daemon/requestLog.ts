@@ -1,4 +1,4 @@
-import { causeOf } from '../src/config/log.ts'
+import { causeOf, type Log } from '../src/config/log.ts'
 import type { ErrorCode, Problem } from '../src/contract/errors.ts'
 import type { Caller } from '../src/domain/caller.ts'
 import type { Logs } from '../src/logs/logs.ts'
@@ -7,6 +7,8 @@ import type { Logs } from '../src/logs/logs.ts'
 export interface Answered { method: string; route: string | null; status: number; tookMs: number; requestId: string; caller?: Caller; address?: string; problem?: Problem; isSignIn: boolean }
 
 const slowMs = 1000
+/** How many failures of people who have not said who they are get noted in so long a time: nobody can push everything else out of the log. */
+const [mostOfStrangers, strangersMs] = [100, 10_000]
 /** What goes wrong now and then although the server is all right. */
 const passing: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['PROVIDER_UNAVAILABLE', 'AGENT_UNAVAILABLE', 'DATABASE_BUSY', 'SHUTTING_DOWN'])
 
@@ -15,16 +17,33 @@ const passing: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['PROVIDER_UNAVAILABL
  * reading would add a sixth to its cost; noting a change adds a twentieth. Of failures the address is noted too.
  */
 export function createRequestLog({ log, soon, routine }: Pick<Logs, 'log' | 'soon' | 'routine'>, notesReads: boolean): (answered: Answered) => void {
+  const isNoted = strangersLimit(log)
   return ({ method, route, status, tookMs, requestId, caller, address, problem, isSignIn }) => {
     const isRoutine = !problem && tookMs < slowMs && (method === 'GET' || method === 'HEAD')
     if (isRoutine && !notesReads) return
     const fields = { source: 'http', requestId, method, route, status, ms: Math.round(tookMs * 100) / 100, caller: caller && nameOf(caller) }
     if (!problem) return (isRoutine ? routine : soon)('info', `${method} ${route} ${status}`, fields)
+    if (!caller && status < 500 && !isNoted()) return
     const more = { ...fields, code: problem.code, address }
     const message = `${method} ${route ?? '(no route)'} ${status} ${problem.code}`
     if (status >= 500) log(passing.has(problem.code) ? 'warn' : 'error', message, { ...more, why: problem.message, ...(problem.cause !== undefined && { cause: causeOf(problem.cause) }) })
     else if (isSignIn && (status === 401 || status === 403 || status === 429)) log('warn', 'A sign-in failed.', more)
     else soon('info', message, more)
+  }
+}
+
+/** Tells whether one more may be noted, and notes how many were not once there is room again. */
+function strangersLimit(log: Log): () => boolean {
+  let [endsAtMs, left, unnoted] = [0, 0, 0]
+  return () => {
+    const nowMs = performance.now()
+    if (nowMs > endsAtMs) {
+      if (unnoted > 0) log('warn', `${unnoted} more requests of people who did not say who they are failed.`, { source: 'http', count: unnoted });
+      [endsAtMs, left, unnoted] = [nowMs + strangersMs, mostOfStrangers, 0]
+    }
+    if (left-- > 0) return true
+    unnoted++
+    return false
   }
 }
 

@@ -12,7 +12,7 @@ import { Problem } from '../src/contract/errors.ts'
 import { openLogs, type Logs } from '../src/logs/logs.ts'
 import { takeLock } from '../src/store/lock.ts'
 import type { Log } from './log.ts'
-import { drainMs, openServing, type Serving } from './serving.ts'
+import { drainMs, Serving } from './serving.ts'
 
 /** Without this the listener would try ports that nobody asked for. Its types want pairs where its code takes nothing. */
 const noOtherPorts = { ports: [], portRange: [] as unknown as [number, number], alternativePortRange: [] as unknown as [number, number] }
@@ -41,7 +41,7 @@ export async function startServer(config: ServerConfig, terminal: Log, onReplace
   let serving: Serving | undefined
   const logs = openLogs(config, terminal)
   try {
-    serving = await openServing(config, logs, onReplaced)
+    serving = await Serving.open(config, logs, onReplaced)
     return await listenTo(serving, config, logs, unlock)
   } catch (error) {
     if (!(error instanceof Problem)) logs.aside('error', 'The server could not start.', { cause: causeOf(error) })
@@ -59,9 +59,10 @@ async function listenTo(serving: Serving, config: ServerConfig, { log, close: cl
   })
   const server = listener.server as HttpServer
   server.headersTimeout = 10_000
-  server.requestTimeout = 600_000
+  // A large backup may take long to arrive. Whoever reads a body has a time of its own in which something must come.
+  server.requestTimeout = 6 * 3_600_000
   server.keepAliveTimeout = 65_000
-  server.on('upgrade', serving.handleUpgrade)
+  server.on('upgrade', (request, socket, head) => serving.handleUpgrade(request, socket, head))
   const { port } = server.address() as { port: number }
   const url = `http://${reachable(config.host)}:${port}`
   serving.start(url)
@@ -78,7 +79,7 @@ async function listenTo(serving: Serving, config: ServerConfig, { log, close: cl
     unlock()
   }
   let stopping: Promise<void> | undefined
-  return { url, get app() { return serving.app }, sockets: serving.sockets, stop: () => stopping ??= stop() }
+  return { url, get app() { return serving.app }, sockets: () => serving.sockets(), stop: () => stopping ??= stop() }
 }
 
 /** Closes idle connections as they become idle, and what is left after the time. */

@@ -19,82 +19,92 @@ import { startTimetable } from './timetable.ts'
 /** How long what is being answered may take when the board is taken down. */
 export const drainMs = 10_000
 
-/** The board on a data folder, as it answers. A restore takes it down and opens another one in its place. */
-export interface Serving {
-  /** The board that is open now. */
-  readonly app: App
-  listen: Listener
-  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
-  sockets(): number
-  /** Takes up periodic work and agents, which reach the server at this address. */
-  start(url: string): void
-  /** Ends what goes on by itself: periodic work, agents, sockets, and a restore that is going on. */
-  quiet(): Promise<void>
-  close(): Promise<void>
-}
-
 interface Open { app: App; answer: Listener; socket: Socket; timetable?: { stop(): Promise<void> } }
-/** What is served now. `open` opens a board in its place, `url` is where it answers once it does. */
-interface State { now: Open; open(localToken?: string): Promise<Open>; url?: string; replacing?: Promise<unknown>; onReplaced(app: App): void; logs: Logs }
 
-/** @param onReplaced told of each board that a restore puts in place */
-export async function openServing(config: ServerConfig, logs: Logs, onReplaced: (app: App) => void = () => {}): Promise<Serving> {
-  const host: Host = {
-    replace: (request, keep, swap) => {
-      if (state.replacing) throw new Problem('CONFLICT', 'A backup is being restored already.')
-      const replaced = replace(state, gate, request, keep, swap).finally(() => { state.replacing = undefined })
-      state.replacing = replaced.catch(() => { /* Who asked is told. */ })
-      return replaced
-    },
+/** The board on a data folder, as it answers. A restore takes it down and opens another one in its place. */
+export class Serving implements Host {
+  /** Where requests come in. */
+  readonly listen: Listener
+  readonly #config: ServerConfig
+  readonly #logs: Logs
+  readonly #onReplaced: (app: App) => void
+  readonly #gate: Gate
+  #now!: Open
+  #url: string | undefined
+  #replacing: Promise<unknown> | undefined
+
+  private constructor(config: ServerConfig, logs: Logs, onReplaced: (app: App) => void) {
+    this.#config = config
+    this.#logs = logs
+    this.#onReplaced = onReplaced
+    this.#gate = createGate(() => this.#now.answer)
+    this.listen = this.#gate.listen
   }
-  const openBoard = (localToken?: string) => open(config, logs, host, localToken)
-  const state: State = { now: await openBoard(), open: openBoard, onReplaced, logs }
-  const gate = createGate(() => state.now.answer)
-  return {
-    get app() { return state.now.app },
-    listen: gate.listen,
-    handleUpgrade: (request, socket, head) => state.now.socket.handleUpgrade(request, socket, head),
-    sockets: () => state.now.socket.count(),
-    start: url => {
-      state.url = url
-      start(state)
-    },
-    quiet: async () => {
-      state.url = undefined
-      // What makes a backup is ended rather than waited for.
-      await state.now.app.backups.close()
-      await state.replacing
-      await Promise.all([state.now.timetable?.stop(), state.now.app.stopWork(), state.now.socket.close()])
-    },
-    close: () => state.now.app.close(),
+
+  /** @param onReplaced told of each board that a restore puts in place */
+  static async open(config: ServerConfig, logs: Logs, onReplaced: (app: App) => void = () => {}): Promise<Serving> {
+    const serving = new Serving(config, logs, onReplaced)
+    serving.#now = await open(config, logs, serving)
+    return serving
   }
-}
 
-function start({ url, now, logs }: State): void {
-  if (url === undefined) return
-  now.timetable = startTimetable(now.app, from(logs.log, 'timetable'))
-  now.app.startWork(url)
-}
+  /** The board that is open now. */
+  get app(): App { return this.#now.app }
 
-/** Takes the board down, lets its state be kept and swapped, and opens what is there then: the new one, or the old one again. */
-async function replace<T>(state: State, gate: Gate, request: IncomingMessage, keep: () => Promise<T>, swap: (kept: T) => Promise<void>): Promise<T> {
-  const { app, socket, timetable } = state.now
-  await gate.narrow('reading', request, drainMs)
-  await Promise.all([timetable?.stop(), app.stopWork()])
-  const kept = await outcomeOf(keep)
-  await Promise.all([gate.narrow('closed', request, drainMs), socket.close(closeCodes.restarting)])
-  await app.close()
-  const swapped = 'error' in kept ? kept : await outcomeOf(() => swap(kept.value))
-  state.now = await state.open(app.identity.localToken).catch((error: unknown) => {
-    state.logs.log('error', 'The board could not be opened again. Restart the server.', { cause: causeOf(error) })
-    throw error
-  })
-  start(state)
-  state.onReplaced(state.now.app)
-  gate.widen()
-  if ('error' in kept) throw kept.error
-  if ('error' in swapped) throw swapped.error
-  return kept.value
+  sockets(): number { return this.#now.socket.count() }
+
+  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void { this.#now.socket.handleUpgrade(request, socket, head) }
+
+  /** Takes up periodic work and agents, which reach the server at this address. */
+  start(url: string): void {
+    this.#url = url
+    this.#takeUpWork()
+  }
+
+  replace<T>(request: IncomingMessage, keep: () => Promise<T>, swap: (kept: T) => Promise<void>): Promise<T> {
+    if (this.#replacing) throw new Problem('CONFLICT', 'A backup is being restored already.')
+    const replaced = this.#replace(request, keep, swap).finally(() => { this.#replacing = undefined })
+    this.#replacing = replaced.catch(() => { /* Who asked is told. */ })
+    return replaced
+  }
+
+  /** Ends what goes on by itself: periodic work, agents, sockets, and a restore that is going on. */
+  async quiet(): Promise<void> {
+    this.#url = undefined
+    // What makes a backup is ended rather than waited for.
+    await this.#now.app.backups.close()
+    await this.#replacing
+    const { app, socket, timetable } = this.#now
+    await Promise.all([timetable?.stop(), app.stopWork(), socket.close()])
+  }
+
+  close(): Promise<void> { return this.#now.app.close() }
+
+  async #replace<T>(request: IncomingMessage, keep: () => Promise<T>, swap: (kept: T) => Promise<void>): Promise<T> {
+    const { app, socket, timetable } = this.#now
+    await this.#gate.narrow('reading', request, drainMs)
+    await Promise.all([timetable?.stop(), app.stopWork()])
+    const kept = await outcomeOf(keep)
+    await Promise.all([this.#gate.narrow('closed', request, drainMs), socket.close(closeCodes.restarting)])
+    await app.close()
+    const swapped = 'error' in kept ? kept : await outcomeOf(() => swap(kept.value))
+    this.#now = await open(this.#config, this.#logs, this, app.identity.localToken).catch((error: unknown) => {
+      this.#logs.log('error', 'The board could not be opened again. Restart the server.', { cause: causeOf(error) })
+      throw error
+    })
+    this.#takeUpWork()
+    this.#onReplaced(this.#now.app)
+    this.#gate.widen()
+    if ('error' in kept) throw kept.error
+    if ('error' in swapped) throw swapped.error
+    return kept.value
+  }
+
+  #takeUpWork(): void {
+    if (this.#url === undefined) return
+    this.#now.timetable = startTimetable(this.#now.app, from(this.#logs.log, 'timetable'))
+    this.#now.app.startWork(this.#url)
+  }
 }
 
 const outcomeOf = <T>(work: () => Promise<T>): Promise<{ value: T } | { error: unknown }> => work().then(value => ({ value }), (error: unknown) => ({ error }))

@@ -1,7 +1,7 @@
-import { createHash, hash, type Hash } from 'node:crypto'
+import { createHash, hash } from 'node:crypto'
 import { createReadStream, lstatSync, readFileSync } from 'node:fs'
 import { open, type FileHandle } from 'node:fs/promises'
-import { Transform, Writable } from 'node:stream'
+import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setImmediate } from 'node:timers/promises'
 import { createGzip } from 'node:zlib'
@@ -35,22 +35,22 @@ export class PartChanged extends Error {
  */
 export async function writeArchive(path: string, manifest: Manifest, pathOf: (part: Part) => string, signal?: AbortSignal): Promise<{ size: number; sha256: string }> {
   const file = await open(path, 'wx', 0o600)
-  const written = { size: 0, hash: createHash('sha256') }
   try {
     const tar = pack()
     const filling = fill(tar, manifest, pathOf).catch((error: Error) => {
       tar.destroy(error)
       throw error
     })
-    const [piped, filled] = await Promise.allSettled([pipeline(gather(tar as AsyncIterable<Buffer>), createGzip({ level: compressionLevel, chunkSize: gatheredBytes }), sink(file, written), { signal }), filling])
+    const piping = pipeline(gather(tar as AsyncIterable<Buffer>), createGzip({ level: compressionLevel, chunkSize: gatheredBytes }), compressed => writeAll(file, compressed as AsyncIterable<Buffer>), { signal })
+    const [piped, filled] = await Promise.allSettled([piping, filling])
     signal?.throwIfAborted()
     if (filled.status === 'rejected' && filled.reason instanceof PartChanged) throw filled.reason
-    for (const outcome of [piped, filled]) if (outcome.status === 'rejected') throw outcome.reason
-    await file.sync()
+    if (piped.status === 'rejected') throw piped.reason
+    if (filled.status === 'rejected') throw filled.reason
+    return piped.value
   } finally {
     await file.close()
   }
-  return { size: written.size, sha256: written.hash.digest('hex') }
 }
 
 async function fill(tar: Pack, manifest: Manifest, pathOf: (part: Part) => string): Promise<void> {
@@ -102,21 +102,19 @@ function exactly(part: Part): Transform {
   })
 }
 
-function sink(file: FileHandle, written: { size: number; hash: Hash }): Writable {
-  let unsyncedBytes = 0
-  const write = async (chunk: Buffer) => {
-    for (let done = 0; done < chunk.length;) done += (await file.write(chunk, done)).bytesWritten
+/** Writes chunks one after the other, and syncs as it goes. */
+async function writeAll(file: FileHandle, chunks: AsyncIterable<Buffer>): Promise<{ size: number; sha256: string }> {
+  const digest = createHash('sha256')
+  let [size, unsyncedBytes] = [0, 0]
+  for await (const chunk of chunks) {
+    digest.update(chunk)
+    size += chunk.length
     unsyncedBytes += chunk.length
-    if (unsyncedBytes < syncEveryBytes) return
+    for (let done = 0; done < chunk.length;) done += (await file.write(chunk, done)).bytesWritten
+    if (unsyncedBytes < syncEveryBytes) continue
     unsyncedBytes = 0
     await file.datasync()
   }
-  return new Writable({
-    highWaterMark: 1024 * 1024,
-    write(chunk: Buffer, _encoding, done) {
-      written.hash.update(chunk)
-      written.size += chunk.length
-      write(chunk).then(() => done(), done)
-    },
-  })
+  await file.sync()
+  return { size, sha256: digest.digest('hex') }
 }

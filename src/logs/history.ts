@@ -1,5 +1,6 @@
 import { isDamaged, openLogDatabase, setAsideLog, type LogDatabase, type LogFilter, type LogRow } from '../store/logs.ts'
 import { ranks, type Entry } from './entry.ts'
+import { levelWords } from './search.ts'
 
 /** How many entries wait to be written at most, how many are kept after pruning, and how large the file gets. */
 export interface HistoryLimits { mostQueued: number; mostRows: number; mostBytes: number }
@@ -139,7 +140,7 @@ export class History {
 
 const toRow = ({ at, level, source, message, requestId, fields }: Entry) => {
   const text = JSON.stringify(fields)
-  return { at, level: ranks[level], source, requestId, message, fields: text, words: `${message} ${source} ${requestId ?? ''} ${text}` }
+  return { at, level: ranks[level], source, requestId, message, fields: text, words: `${message} ${source} ${requestId ?? ''} ${text} ${levelWords[level]}` }
 }
 
 const dropNotice = (count: number): Entry => ({ at: new Date().toISOString(), level: 'warn', source: 'logs', message: `${count} entries of the log could not be kept.`, requestId: null, fields: { count } })

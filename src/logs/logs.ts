@@ -110,7 +110,7 @@ function createDeferred(take: (raw: Raw) => void): { add(raw: Raw): void; flush(
 }
 
 function list(history: History, { level = 'info', search, ...query }: LogQuery): KeptEntry[] {
-  const match = search === undefined ? undefined : toMatch(search)
+  const match = search === undefined ? undefined : toMatch(search, level)
   if (search !== undefined && match === undefined) return []
   return history.list({ ...query, level: ranks[level], search: match }).map(row => ({ ...row, level: levels[row.level]!, fields: JSON.parse(row.fields) as Record<string, unknown> }))
 }

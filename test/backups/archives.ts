@@ -24,7 +24,8 @@ export async function archiveOf(members: readonly Member[]): Promise<Buffer> {
   return gzipSync(await buffer(tar as unknown as AsyncIterable<Buffer>))
 }
 
-export interface ManifestText { format: number; version: string; schemaVersion: number; createdAt: string; origin: string; parts: Array<{ name: string; size: number; sha256: string }>; missing: string[] }
+export interface PartText { name: string; size: number; sha256: string }
+export interface ManifestText { format: number; version: string; schemaVersion: number; createdAt: string; origin: string; parts: PartText[]; missing: string[] }
 
 /** The manifest of an archive's members, and the members with another one. */
 export const manifestOf = (members: readonly Member[]): ManifestText => JSON.parse(members[0]!.bytes.toString()) as ManifestText
@@ -40,4 +41,4 @@ export function withPart(members: readonly Member[], name: string, bytes: Buffer
   return withManifest(isNew ? [...others, { name, bytes }] : others, { ...manifest, parts })
 }
 
-export const partOf = (name: string, bytes: Buffer) => ({ name, size: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') })
+const partOf = (name: string, bytes: Buffer): PartText => ({ name, size: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') })

@@ -7,7 +7,7 @@ import { gunzipSync, gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startBoard, type TestBoard } from '../helper.ts'
 import { fileBody } from '../seed.ts'
-import { archiveOf, manifestOf, membersOf, withManifest, withPart, type Member, type partOf } from './archives.ts'
+import { archiveOf, manifestOf, membersOf, withManifest, withPart, type Member, type PartText } from './archives.ts'
 
 const filename = 'board-2020-01-01T00-00-00.000Z.tar.gz'
 let board: TestBoard
@@ -46,7 +46,7 @@ const renamed = (from: string, to: string) => {
   return withManifest(good.map(each => each.name === from ? { ...each, name: to } : each), { ...manifest, parts: manifest.parts.map(each => each.name === from ? { ...each, name: to } : each) })
 }
 const manifestWith = (change: object) => withManifest(good, { ...manifestOf(good), ...change })
-const manifestPart = (change: (part: ReturnType<typeof partOf>) => object) => manifestWith({ parts: manifestOf(good).parts.map(part => part.name === attachment ? { ...part, ...change(part) } : part) })
+const manifestPart = (change: (part: PartText) => object) => manifestWith({ parts: manifestOf(good).parts.map(part => part.name === attachment ? { ...part, ...change(part) } : part) })
 const linked = (type: string) => good.map(each => each.name === attachment ? { ...each, bytes: Buffer.alloc(0), header: { type, linkname: '/etc/passwd' } } : each)
 const damagedPage = (bytes: Buffer) => {
   const copy = Buffer.from(bytes)

@@ -88,6 +88,24 @@ describe('board logs', () => {
   }, 90_000)
 })
 
+test('board serve writes its log at stderr as JSON or for people, from the level on that is wanted', async () => {
+  const said = async (...args: string[]) => {
+    const server = cli.start(['serve', '--port', '0', '--data-dir', join(cli.home, args.join('')), ...args], { BOARD_LOG_LEVEL: 'warn' })
+    const url = await eventually('the server', () => /Listening on (\S+)/.exec(server.stdout)?.[1], 20_000)
+    await fetch(`${url}/api/auth/login`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ email: 'eve@example.org', password: 'canary-password' }) })
+    await fetch(`${url}/api/health?x=1`)
+    server.interrupt()
+    await eventually('its end', () => server.code !== undefined, 15_000)
+    return server.stderr.trimEnd().split('\n')
+  }
+  const json = (await said('--log-format', 'json')).map(line => JSON.parse(line) as Record<string, unknown>)
+  expect(json).toEqual([expect.objectContaining({ level: 'warn', source: 'http', message: 'A sign-in failed.', status: 401, at: expect.stringMatching(/Z$/) })])
+  const pretty = await said('--log-format', 'pretty', '--log-level', 'info')
+  expect(pretty).toContainEqual(expect.stringMatching(/^\d\d:\d\d:\d\d info {2}http GET \/api\/health 200 requestId=\S+ ms=[\d.]+$/))
+  expect(pretty).toContainEqual(expect.stringMatching(/^\d\d:\d\d:\d\d warn {2}http A sign-in failed\. .*address=127\.0\.0\.1/))
+  expect(pretty.at(-1)).toMatch(/server The server has stopped\.$/)
+}, 60_000)
+
 describe('board settings log-export', () => {
   const secret = 'canary-of-the-command-line'
   test('sets, shows, tries and unsets where the log is sent, and never shows a header\'s value', async () => {

@@ -85,7 +85,7 @@ describe.skipIf(!mayMount)('on a disk of its own (needs the right to mount one)'
     expect((await fetch(`${url}/api/ready`)).status).toBe(503)
     const attached = join(root, 'attached')
     writeFileSync(attached, Buffer.alloc(3_000_000))
-    const { id: cardId } = (await client.cards.list({ projectId, limit: 1 }))[0]!
+    const cardId = (await client.cards.list({ projectId, limit: 1 }))[0]!.id
     expect(await failureOf(client.attachments.create({ projectId, cardId, file: { path: attached } }))).toMatchObject({ status: 503, code: 'DISK_FULL' })
     expect(await failureOf(client.backups.create())).toMatchObject({ status: 503, code: 'DISK_FULL' })
     expect(readdirSync(join(dataDir, 'attachments'))).toEqual([])
