@@ -3,7 +3,7 @@ import xterm from '@xterm/headless'
 import { resolve } from 'node:path'
 import { eventually } from '../helper.ts'
 
-export interface TerminalOptions { width?: number; height?: number; env?: Record<string, string>; cwd?: string }
+export interface TerminalOptions { width?: number; height?: number; env?: Record<string, string>; cwd?: string; /** Told what the screen shows after each synchronized update. */ onFrame?: (lines: readonly string[]) => void }
 
 /** A program in a pseudo terminal, and what its terminal shows. */
 export interface TestTerminal {
@@ -13,8 +13,8 @@ export interface TestTerminal {
   text(): string
   /** Everything that was written, as it was. */
   readonly written: string
-  /** What the screen showed after each synchronized update. */
-  readonly frames: string[]
+  /** How many synchronized updates came. */
+  readonly frameCount: number
   /** How the program ended. */
   readonly ended: { code: number; signal: number | undefined } | undefined
   /** The screen of its own is shown; the cursor is seen. */
@@ -40,10 +40,10 @@ const keys: Record<string, string> = { enter: '\r', escape: '\u001b', up: '\u001
 export const boardIn = (args: readonly string[], options: TerminalOptions): TestTerminal => terminal(process.execPath, [program, ...args], options)
 
 /** Runs a program in a terminal that knows synchronized updates. */
-export function terminal(file: string, args: readonly string[], { width = 100, height = 30, env = {}, cwd }: TerminalOptions): TestTerminal {
+export function terminal(file: string, args: readonly string[], { width = 100, height = 30, env = {}, cwd, onFrame }: TerminalOptions): TestTerminal {
   const child = spawn(file, [...args], { cols: width, rows: height, cwd, env: { TERM: 'xterm-256color', ...env }, name: 'xterm-256color' })
   const screen = new xterm.Terminal({ cols: width, rows: height, allowProposedApi: true, scrollback: 1000 })
-  const state = { written: '', frames: [] as string[], ended: undefined as TestTerminal['ended'], pending: 0 }
+  const state = { written: '', frames: 0, ended: undefined as TestTerminal['ended'], pending: 0 }
   const lines = () => Array.from({ length: screen.rows }, (_, y) => screen.buffer.active.getLine(screen.buffer.active.baseY + y)?.translateToString(true) ?? '')
   child.onData(data => {
     state.written += data
@@ -52,7 +52,7 @@ export function terminal(file: string, args: readonly string[], { width = 100, h
     for (;;) {
       const at = rest.indexOf(ends)
       const part = at < 0 ? rest : rest.slice(0, at + ends.length)
-      screen.write(part, () => { if (at >= 0) state.frames.push(lines().join('\n')) })
+      screen.write(part, () => { if (at >= 0) { state.frames++; onFrame?.(lines()) } })
       if (at < 0) break
       rest = rest.slice(at + ends.length)
     }
@@ -70,7 +70,7 @@ export function terminal(file: string, args: readonly string[], { width = 100, h
   }
   return {
     process: child, lines, text: () => lines().join('\n'),
-    get written() { return state.written }, get frames() { return state.frames }, get ended() { return state.ended },
+    get written() { return state.written }, get frameCount() { return state.frames }, get ended() { return state.ended },
     get isAlternate() { return screen.buffer.active.type === 'alternate' },
     get isCursorShown() { return !/\u001b\[\?25l(?!.*\u001b\[\?25h)/s.test(state.written) },
     styleAt: text => styleAt(screen, lines(), text),

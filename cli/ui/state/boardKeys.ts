@@ -18,8 +18,8 @@ export function onBoard(model: Model, action: ShortcutAction): Step {
     case 'up': return to(at - 1)
     case 'top': return to(0)
     case 'bottom': return to(column.found.length - 1)
-    case 'pageDown': return to(at + cardsOnScreen(model, board, column))
-    case 'pageUp': return to(at - cardsOnScreen(model, board, column))
+    case 'pageDown': return turnPage(model, column, at, cardsOnScreen(model, board, column))
+    case 'pageUp': return turnPage(model, column, at, -cardsOnScreen(model, board, column))
     case 'left': return focus(model, board, column, -1)
     case 'right': return focus(model, board, column, 1)
     case 'moveLeft': return moveAside(model, board, column, -1)
@@ -45,6 +45,12 @@ function cardsOnScreen(model: Model, board: ShownBoard, column: ShownColumn): nu
   let count = 0
   while (top + count < column.found.length && used <= layout.innerHeight) used += cardHeight(board.cards.get(column.found[top + count++]!), layout, width)
   return Math.max(1, count - 2)
+}
+
+/** The window moves with the cursor. */
+function turnPage(model: Model, column: ShownColumn, at: number, by: number): Step {
+  const top = Math.max(0, (model.view.tops[column.id] ?? 0) + by)
+  return stay({ ...model, view: withCursor({ ...model.view, tops: { ...model.view.tops, [column.id]: top } }, column, at + by) })
 }
 
 function focus(model: Model, board: ShownBoard, column: ShownColumn, step: number): Step {
