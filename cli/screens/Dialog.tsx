@@ -24,8 +24,10 @@ export function Dialog({ model, dialog, look }: { model: Model; dialog: DialogSt
   const most = Math.max(1, height - 4)
   const lines = content.lines.slice(0, most)
   const rows = framed({ ...content, lines }, outer, look)
+  // What is asked for is read above the question.
+  const top = dialog.kind === 'approve' ? height - rows.length - 2 : Math.floor((height - rows.length) / 3)
   return (
-    <Box position="absolute" marginLeft={Math.floor((width - outer) / 2)} marginTop={Math.max(0, Math.floor((height - rows.length) / 3))}>
+    <Box position="absolute" marginLeft={Math.floor((width - outer) / 2)} marginTop={Math.max(0, top)}>
       <Lines width={outer} height={rows.length} lines={rows} caret={content.caret && { x: content.caret.x + 2, y: content.caret.y + 1 }} />
     </Box>
   )

@@ -32,7 +32,7 @@ function footOf(model: Model, look: Look): Foot | undefined {
     ...(view.filter !== '' && !model.opened ? [span(`/${view.filter}  `, palette.warn)] : []),
     ...(model.pressed.length > 0 ? [span(`${model.pressed.join('')} `, palette.accent)] : []),
   ]
-  return { line: between(fitSpans(keyHints(model, look), Math.max(0, size.width - widthOfSpans(state) - 1), ''), state, size.width) }
+  return { line: between(keyHints(model, look, size.width - widthOfSpans(state) - 1), state, size.width) }
 }
 
 function typed(sign: string, field: TextField, right: readonly Span[], { size }: Model, { palette, glyphs }: Look): Foot {
@@ -60,11 +60,18 @@ function hints(model: Model, text: string, palette: Look['palette']): Span[] {
 const onBoard: [ShortcutAction, string][] = [['open', 'open'], ['moveLeft', ''], ['moveRight', 'move'], ['add', 'add'], ['run', 'run'], ['approve', 'approve'], ['cancel', 'cancel'], ['select', 'select'], ['filter', 'filter'], ['jump', 'jump'], ['edit', 'edit'], ['undo', 'undo'], ['archive', 'archive'], ['quit', 'quit']]
 const onCard: [ShortcutAction, string][] = [['nextTab', 'tab'], ['down', ''], ['up', 'scroll'], ['send', 'message'], ['run', 'run'], ['approve', 'approve'], ['cancel', 'cancel'], ['edit', 'edit'], ['back', 'back']]
 
-function keyHints({ keymap, opened }: Model, { palette }: Look): Span[] {
+/** As many of the keys as there is room for. */
+function keyHints({ keymap, opened }: Model, { palette }: Look, room: number): Span[] {
   const hint = ([action, text]: [ShortcutAction, string]): Span[] => {
     const key = keymap.keysOf[action][0]
     if (key === undefined) return []
     return [span(shownKeys(key), palette.key), span(text === '' ? '/' : ` ${text}  `, palette.dim)]
   }
-  return [span(' '), ...hint(['help', 'help']), ...(opened ? onCard : onBoard).flatMap(hint)]
+  const spans = [span(' ')]
+  for (const each of [['help', 'help'] as [ShortcutAction, string], ...(opened ? onCard : onBoard)]) {
+    const next = hint(each)
+    if (widthOfSpans(spans) + widthOfSpans(next) > room + 2) break
+    spans.push(...next)
+  }
+  return spans
 }

@@ -139,7 +139,7 @@ describe('agents from the board', () => {
     await board.untilStatus(id, 'failed')
     await open()
     await terminal.shows('1 unread')
-    await terminal.shows(/Falls over +●/)
+    await terminal.shows(/│● Falls over/)
     terminal.press('l', 'enter')
     await terminal.shows('✗ failed')
     terminal.press('escape')

@@ -94,7 +94,7 @@ export async function measure({ server, projectId, columnIds }: LoadedBoard, loa
 function isWhole(lines: readonly string[], columns: number): boolean {
   const count = (line: string, sign: string) => line.split(sign).length - 1
   const body = lines.slice(2, -2)
-  return lines[0]!.startsWith(' web') && count(lines[1]!, '╭') === columns && count(lines.at(-2)!, '╰') === columns && body.every(line => count(line, '│') === 2 * columns) && lines.at(-1)!.includes('help')
+  return lines[0]!.startsWith(' web') && count(lines[1]!, '╭') === columns && count(lines.at(-2)!, '╰') === columns && body.every(line => line.split(/[│┃]/).length - 1 === 2 * columns) && lines.at(-1)!.includes('help')
 }
 
 const outsideOfFrames = ({ written }: TestTerminal): number => written.replace(/\u001b\[\?2026h.*?\u001b\[\?2026l/gs, '').replace(/^(\u001b\[\?\d+[hl])+/, '').length

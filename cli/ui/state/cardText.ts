@@ -41,19 +41,23 @@ function transcriptLines(opened: Opened, settings: UserSettings, width: number):
     const before = shown[at - 1]
     if (before && before.sessionId !== message.sessionId) lines.push({ kind: 'dim', text: '' }, { kind: 'dim', text: `session ${message.sessionId}` })
     if (lines.length > 0 && !(message.tool && before?.tool)) lines.push({ kind: 'text', text: '' })
-    lines.push(...once(message, width, () => messageLines(message, width)))
+    lines.push(...once(message, width, () => messageLines(message, speakerOf(opened, message), width)))
   }
   if (shown.length === 0) lines.push({ kind: 'dim', text: latestSession(opened) ? 'Nothing has been said yet.' : 'No agent has worked on this card.' })
   return lines
 }
 
-function messageLines(message: Message, width: number): readonly TextLine[] {
+/** An agent is called by its name. */
+const speakerOf = ({ sessions }: Opened, { role, sessionId }: Message): string =>
+  role === 'user' ? 'you' : (role === 'agent' ? sessions.find(each => each.sessionId === sessionId)?.agent : undefined) ?? role
+
+function messageLines(message: Message, speaker: string, width: number): readonly TextLine[] {
   const { role, tool, content, at } = message
-  if (tool) return toolLines(tool, width)
+  if (tool) return [...toolLines(tool, width), ...toolDetails(tool, content, width)]
   const kind = role === 'tool' ? 'system' : role
   const time = new Date(at).toTimeString().slice(0, 8)
   const body = role === 'thought' ? paragraph(content.trim(), width - 2, 'thought') : markdown(content.trim(), width - 2, role === 'system' ? 'dim' : 'text')
-  return [{ kind, text: role === 'user' ? 'you' : role, aside: time }, ...body.map(line => ({ ...line, text: `  ${line.text}` }))]
+  return [{ kind, text: harmless(speaker), aside: time }, ...body.map(line => ({ ...line, text: `  ${line.text}` }))]
 }
 
 const toolKinds = { pending: 'toolGoing', in_progress: 'toolGoing', completed: 'toolDone', failed: 'toolFailed' } as const
@@ -63,6 +67,23 @@ function toolLines({ name, kind, status, locations }: NonNullable<Message['tool'
   const title = name || kind
   const text = place !== '' && !title.includes(place.split('/').at(-1)!.split(':')[0]!) ? `${title}  ${place}` : title
   return [{ kind: toolKinds[status], text: wrap(harmless(text), Math.max(10, width - kind.length - 4), 1)[0]!, aside: kind }]
+}
+
+const mostDetails = 12
+
+/** Of a call that goes on or waits, what it is about; of one that failed, what it said. */
+function toolDetails({ status, input }: NonNullable<Message['tool']>, content: string, width: number): readonly TextLine[] {
+  if (status === 'completed') return []
+  const text = content.trim() || (status === 'failed' ? '' : inputText(input))
+  const lines = text === '' ? [] : paragraph(text, width - 4, status === 'failed' ? 'failed' : 'code')
+  const shown = lines.length > mostDetails ? [...lines.slice(0, mostDetails), { kind: 'dim' as const, text: `${lines.length - mostDetails} more lines` }] : lines
+  return shown.map(line => ({ ...line, text: `    ${line.text}` }))
+}
+
+function inputText(input: unknown): string {
+  if (typeof input === 'string') return input
+  if (typeof input !== 'object' || input === null) return ''
+  return Object.entries(input).filter(([, value]) => typeof value === 'string' || typeof value === 'number' || Array.isArray(value)).map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(' ') : String(value)}`).join('\n')
 }
 
 /** Text with line breaks, in lines of a width. */

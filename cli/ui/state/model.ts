@@ -44,7 +44,7 @@ export type Dialog =
   | { kind: 'help'; field: TextField; top: number }
   | { kind: 'add'; columnId: string; title: TextField; prompt?: TextField }
   | { kind: 'send'; cardId: string; field: TextField }
-  | { kind: 'approve'; cardId: string; question: string; feedback?: TextField }
+  | { kind: 'approve'; cardId: string; question: string; feedback?: TextField; /** To the board, where the person comes from. */ returns: boolean }
   | { kind: 'confirm'; question: string; intent: Intent }
 
 /** Work outside of the model: requests, the editor, the end. */
