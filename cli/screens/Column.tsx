@@ -41,7 +41,7 @@ function windowLines(props: ColumnProps): { lines: Line[]; window: Window } {
 }
 
 const blank = (width: number): Line => ({ spans: [span(' '.repeat(width))] })
-const emptyText = ({ ids, isWhole }: ShownColumn): string => ids.length > 0 ? 'Nothing here matches.' : isWhole ? 'No cards.' : 'Reading ...'
+const emptyText = ({ ids, total }: ShownColumn): string => ids.length > 0 ? 'Nothing here matches.' : total === 0 ? 'No cards.' : 'Reading ...'
 
 function framed({ column, view, look: { palette, glyphs } }: ColumnProps, lines: readonly Line[], window: Window, width: number): Line[] {
   const isFocused = column.id === view.focus

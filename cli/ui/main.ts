@@ -105,7 +105,7 @@ class Ui {
     this.#drawnAtMs = performance.now()
     const events = this.#events.splice(0)
     if (events.length > 0) this.#apply({ type: 'events', events })
-    this.#apply({ type: 'tick', nowMs: Date.now() })
+    this.#apply({ type: 'tick' })
     this.#ink.rerender(this.#element())
     if (this.#root) this.#terminal.draw(frameOf(this.#root, this.#model.size.width, this.#model.size.height))
     clearTimeout(this.#tickTimer)
@@ -113,7 +113,7 @@ class Ui {
   }
 
   #apply(news: News): void {
-    const { model, effects } = update(this.#model, news)
+    const { model, effects } = update({ ...this.#model, nowMs: Date.now() }, news)
     this.#model = model
     for (const effect of effects) this.#do(effect)
   }

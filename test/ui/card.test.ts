@@ -142,9 +142,10 @@ describe('agents from the board', () => {
     await terminal.shows(/│● Falls over/)
     terminal.press('l', 'enter')
     await terminal.shows('✗ failed')
+    await board.until(id, 'that it is read', ({ unread }) => !unread)
     terminal.press('escape')
+    await terminal.shows('Falls over')
     await terminal.lacks('1 unread')
-    expect((await board.card(id)).unread).toBe(false)
   })
 
   test('several cards are run at once', async () => {

@@ -41,7 +41,7 @@ export const boardIn = (args: readonly string[], options: TerminalOptions): Test
 
 /** Runs a program in a terminal that knows synchronized updates. */
 export function terminal(file: string, args: readonly string[], { width = 100, height = 30, env = {}, cwd, onFrame }: TerminalOptions): TestTerminal {
-  const child = spawn(file, [...args], { cols: width, rows: height, cwd, env: { TERM: 'xterm-256color', ...env }, name: 'xterm-256color' })
+  const child = spawn(file, [...args], { cols: width, rows: height, cwd, env: { TERM: 'xterm-256color', ...env }, name: env.TERM ?? 'xterm-256color' })
   const screen = new xterm.Terminal({ cols: width, rows: height, allowProposedApi: true, scrollback: 1000 })
   const state = { written: '', frames: 0, ended: undefined as TestTerminal['ended'], pending: 0 }
   const lines = () => Array.from({ length: screen.rows }, (_, y) => screen.buffer.active.getLine(screen.buffer.active.baseY + y)?.translateToString(true) ?? '')

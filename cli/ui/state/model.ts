@@ -62,7 +62,7 @@ interface CardEffect<Type extends string> { type: Type; cardId: string }
 
 /** What the model is told. */
 export type News =
-  | { type: 'key'; key: Key } | { type: 'resized'; size: Size } | { type: 'tick'; nowMs: number }
+  | { type: 'key'; key: Key } | { type: 'resized'; size: Size } | { type: 'tick' }
   | { type: 'events'; events: readonly LiveMessage[] } | { type: 'subscribed' } | { type: 'live'; state: Model['live'] }
   | { type: 'boards'; boards: readonly BoardRecord[] } | { type: 'columns'; boardId: string; columns: readonly Column[] } | { type: 'page'; page: Page }
   | { type: 'moved'; moveId: number; version: number } | { type: 'refused'; moveId?: number; text: string } | { type: 'said'; text: string }

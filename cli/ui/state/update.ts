@@ -24,7 +24,7 @@ function take(model: Model, news: News): Step {
   switch (news.type) {
     case 'key': return onKey(model, news.key)
     case 'resized': return stay({ ...model, size: news.size })
-    case 'tick': return stay({ ...model, nowMs: news.nowMs, notice: model.notice && model.notice.untilMs > news.nowMs ? model.notice : undefined })
+    case 'tick': return stay({ ...model, notice: model.notice && model.notice.untilMs > model.nowMs ? model.notice : undefined })
     case 'events': return onEvents(model, news.events)
     case 'subscribed': return stay({ ...model, reading: undefined, shelf: asStale(model.shelf) }, { type: 'columns' }, ...(model.opened ? [{ type: 'open' as const, cardId: model.opened.cardId }] : []))
     case 'live': return stay({ ...model, live: news.state })
@@ -32,12 +32,19 @@ function take(model: Model, news: News): Step {
     case 'columns': return stay(news.boardId === model.boardId ? { ...model, shelf: withColumns(model.shelf, news.columns), reading: model.reading && { ...model.reading, before: withColumns(model.reading.before, news.columns) } } : model)
     case 'page': return onPage(model, news.page)
     case 'moved': return stay({ ...model, moves: model.moves.map(move => move.id === news.moveId ? { ...move, doneVersion: news.version } : move) })
-    case 'refused': return stay(say({ ...model, moves: model.moves.filter(({ id }) => id !== news.moveId) }, news.text, true))
+    case 'refused': return onRefused(model, news)
     case 'said': return stay(say(model, news.text))
     case 'created': return stay({ ...model, view: { ...model.view, filter: '', wanted: news.cardId } })
     case 'found': return onFound(model, news.card)
     default: return onCardRead(model, news)
   }
+}
+
+/** A card that could not move is where it was, and the cursor is on it. */
+function onRefused(model: Model, { moveId, text }: Extract<News, { type: 'refused' }>): Step {
+  const move = model.moves.find(({ id }) => id === moveId)
+  const moves = model.moves.filter(each => each !== move)
+  return stay(say({ ...model, moves, view: move ? { ...model.view, wanted: move.cardId } : model.view }, text, true))
 }
 
 function onKey(model: Model, key: Key): Step {
