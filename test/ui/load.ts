@@ -15,7 +15,7 @@ import { boardProcess, type BoardProcess } from '../e2e/boardProcess.ts'
 import { hideAgents } from '../helper.ts'
 import { boardIn, type TestTerminal } from './terminal.ts'
 
-export interface Load { cards: number; seconds: number; updatesPerSec: number; keysPerSec: number; width: number; height: number }
+export interface Load { seconds: number; updatesPerSec: number; keysPerSec: number; width: number; height: number }
 export interface Figures { frames: number; framesPerSec: number; bytesPerFrame: number; cpuPercent: number; brokenFrames: number; bytesOutsideOfFrames: number; updates: number; memoryMb: number }
 
 /** A server of its own process with a project of four columns that share the cards. */
@@ -88,6 +88,16 @@ export async function measure({ server, projectId, columnIds }: LoadedBoard, loa
   } finally {
     terminal.close()
   }
+}
+
+/** From the start of the process to its first picture. */
+export async function firstFrameMs({ server }: LoadedBoard): Promise<number> {
+  const startedAtMs = performance.now()
+  const terminal = boardIn(['ui', '-P', 'web'], { env: { PATH: process.env.PATH ?? '', HOME: tmpdir(), BOARD_URL: server.url, BOARD_TOKEN: server.token } })
+  await new Promise<void>(done => { const listening = terminal.process.onData(() => { if (terminal.written.includes('\u001b[?2026l')) { listening.dispose(); done() } }) })
+  const tookMs = performance.now() - startedAtMs
+  terminal.close()
+  return tookMs
 }
 
 /** Every column has its head, its foot and both of its sides. */
