@@ -6,7 +6,7 @@ import { emptyField, textIn, type TextField } from '../ui/state/textField.ts'
 import { wrap } from '../ui/state/wrap.ts'
 import type { Line, Span } from '../ui/terminal/cells.ts'
 import { Lines } from '../ui/terminal/painting.tsx'
-import { lastFitting } from './Footer.tsx'
+import { seenOf } from './field.ts'
 import type { Look } from './look.ts'
 import { between, fitSpans, fitText, span, widthOfSpans } from './spans.ts'
 
@@ -59,11 +59,9 @@ function contentOf(asked: Asked): Content | undefined {
   }
 }
 
-/** A field that scrolls sideways, so that its caret is seen. */
-function field(label: string, { signs, at }: TextField, inside: number, y: number): { lines: Line[]; caret: { x: number; y: number } } {
-  const room = inside - widthOf(label) - 1
-  const before = lastFitting(signs.slice(0, at).join(''), room)
-  return { lines: [{ spans: fitSpans([span(label), span(before + signs.slice(at).join(''))], inside, '') }], caret: { x: widthOf(label) + widthOf(before), y } }
+function field(label: string, typed: TextField, inside: number, y: number): { lines: Line[]; caret: { x: number; y: number } } {
+  const { text, caret } = seenOf(typed, inside - widthOf(label))
+  return { lines: [{ spans: fitSpans([span(label), span(text)], inside, '') }], caret: { x: widthOf(label) + caret, y } }
 }
 
 function help({ model, look: { palette, glyphs }, inside }: Asked, dialog: Extract<DialogState, { kind: 'help' }>): Content {

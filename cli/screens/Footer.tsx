@@ -1,11 +1,11 @@
 import type { ShortcutAction } from '../../src/contract/settings.ts'
-import { widthOf } from '../text.ts'
 import { shownKeys } from '../ui/state/helpRows.ts'
 import { suggestions } from '../ui/state/jump.ts'
 import type { Model } from '../ui/state/model.ts'
 import { textIn, type TextField } from '../ui/state/textField.ts'
 import type { Line, Span } from '../ui/terminal/cells.ts'
 import { Lines } from '../ui/terminal/painting.tsx'
+import { seenOf } from './field.ts'
 import type { Look } from './look.ts'
 import { between, fitSpans, span, widthOfSpans } from './spans.ts'
 
@@ -36,19 +36,9 @@ function footOf(model: Model, look: Look): Foot | undefined {
 }
 
 function typed(sign: string, field: TextField, right: readonly Span[], { size }: Model, { palette, glyphs }: Look): Foot {
-  const before = field.signs.slice(0, field.at).join('')
-  const room = size.width - 3 - Math.min(widthOfSpans(right), Math.floor(size.width / 2))
-  const hidden = Math.max(0, widthOf(before) - room)
-  const shown = hidden > 0 ? textIn(field).slice(before.length - lastFitting(before, room).length) : textIn(field)
-  const caretX = 2 + Math.min(widthOf(before), widthOf(lastFitting(before, room)))
-  return { line: between([span(` ${sign}`, palette.accent), span(shown, palette.strong)], fitSpans(right, Math.floor(size.width / 2), ''), size.width, undefined, glyphs.ellipsis), caretX }
-}
-
-/** The end of a text that fits. */
-export function lastFitting(text: string, width: number): string {
-  let start = 0
-  while (widthOf(text.slice(start)) > width) start++
-  return text.slice(start)
+  const aside = fitSpans(right, Math.floor(size.width / 2), '')
+  const { text, caret } = seenOf(field, size.width - 3 - widthOfSpans(aside))
+  return { line: between([span(` ${sign}`, palette.accent), span(text, palette.strong)], aside, size.width, undefined, glyphs.ellipsis), caretX: 2 + caret }
 }
 
 function hints(model: Model, text: string, palette: Look['palette']): Span[] {

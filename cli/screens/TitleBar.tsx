@@ -41,5 +41,6 @@ function agentsAndUnread(model: Model, palette: Look['palette']): Span[] {
   const count = countOf(model.shelf.cards)
   const styles = { running: palette.busy, waiting: palette.warn, queued: '' }
   const agents = (['running', 'waiting', 'queued'] as const).filter(status => count[status] > 0).map(status => span(`${count[status]} ${status}  `, styles[status]))
-  return [...agents, ...(count.unread > 0 ? [span(`${count.unread} unread  `, palette.unread)] : [])]
+  const moving = model.moves.length > 1 ? [span(`${model.moves.length} on their way  `)] : []
+  return [...moving, ...agents, ...(count.unread > 0 ? [span(`${count.unread} unread  `, palette.unread)] : [])]
 }

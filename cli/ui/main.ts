@@ -54,7 +54,7 @@ class Ui {
     this.#look = lookOf({ ...start.settings, colour: context.out.terminal.colour, isAscii })
     this.#model = initialModel(start, { width: process.stdout.columns || 80, height: process.stdout.rows || 24 })
     this.#work = createWork(context, start.project.id, () => this.#model.boardId, { tell: news => this.#tell(news), lend: work => this.#terminal.lend(work) })
-    this.#terminal = new TerminalSession({ alternate, onKey: key => this.#tell({ type: 'key', key }), onResize: size => this.#tell({ type: 'resized', size }) })
+    this.#terminal = new TerminalSession({ alternate, onKey: key => this.#tell({ type: 'key', key }), onResize: size => this.#tell({ type: 'resized', size }), onGone: () => this.#end() })
     this.#ink = mount(this.#terminal)
     this.#draw()
     this.#live = new Live(context.connection, {

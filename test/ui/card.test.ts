@@ -52,6 +52,19 @@ describe('an opened card', () => {
     await terminal.shows(new RegExp(`#${id}  ✓ completed`))
   })
 
+  test('what is changed while one looks at it appears', async () => {
+    const id = await add('asking', { title: 'Changes later' })
+    await open()
+    terminal.press('r')
+    await terminal.shows(new RegExp(`#${id}  ◆ waiting`), 20_000)
+    terminal.press('l', 'enter', 'l')
+    await terminal.shows('Nothing has been changed.')
+    await board.client.agents.approvePlan({ projectId: board.projectId, cardId: id, approved: true })
+    await terminal.shows('+allowed', 20_000)
+    await terminal.shows(/allowed\.txt +\+1 -0/)
+    await board.until(id, 'that it is read', ({ unread, status }) => !unread && status === 'completed')
+  })
+
   test('is live while the agent works, and says what it asks for; a approves', async () => {
     const id = await add('asking', { title: 'Needs leave' })
     await open()

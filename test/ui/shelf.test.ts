@@ -90,7 +90,7 @@ class Client {
   serve(): boolean {
     const effect = this.#asked.shift()
     if (effect?.type === 'page') this.#answers.push({ type: 'page', page: { ...effect, limit: pageSize, cards: this.#server.page(effect.columnId, effect.offset) } })
-    if (effect?.type === 'columns') this.#answers.push({ type: 'columns', boardId: '1', columns: this.#server.list() })
+    if (effect?.type === 'columns') this.#answers.push({ type: 'columns', boards: [], boardId: '1', columns: this.#server.list() })
     return effect !== undefined
   }
 

@@ -76,13 +76,13 @@ function selectAll(model: Model, column: ShownColumn): Step {
 function open(model: Model): Step {
   const card = currentCard(model)
   if (!card) return stay(model)
-  return stay({ ...model, opened: openedOf(card.id, card.status === 'idle' ? 'prompt' : 'transcript') }, { type: 'open', cardId: card.id }, ...(card.unread ? [{ type: 'viewed' as const, cardId: card.id }] : []))
+  return stay({ ...model, opened: openedOf(card.id, card.status === 'idle' ? 'prompt' : 'transcript') }, { type: 'open', cardId: card.id })
 }
 
 /** The chosen cards move to the top of the neighbouring column, in their order. */
 function moveAside(model: Model, board: ShownBoard, column: ShownColumn, step: number): Step {
   const target = board.columns[board.columns.indexOf(column) + step]
-  const cards = chosenCards(model).filter(({ columnId }) => columnId !== target?.id)
+  const cards = chosenCards(model).filter(({ id }) => !target?.ids.includes(id))
   if (!target || cards.length === 0) return stay(model)
   const places = cards.map(({ id }, at) => ({ cardId: id, columnId: target.id, position: at }))
   return ask(model, cards, `${named(cards)} to ${target.name}`, { type: 'move', places, text: `${named(cards)} to ${target.name}` })

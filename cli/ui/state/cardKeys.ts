@@ -75,9 +75,7 @@ function onCard(model: Model, opened: Opened, action: ShortcutAction): Step {
 
 function turn(model: Model, opened: Opened, step: number): Step {
   const tab = tabs[(tabs.indexOf(opened.tab) + step + tabs.length) % tabs.length]!
-  const now = { ...opened, tab }
-  if (tab !== 'diff' || (opened.diff !== undefined && !opened.isDiffStale)) return stay({ ...model, opened: now })
-  return stay({ ...model, opened: { ...now, isDiffStale: false } }, { type: 'diff', cardId: opened.cardId })
+  return stay({ ...model, opened: { ...opened, tab } })
 }
 
 function scroll(model: Model, opened: Opened, by: number): Step {

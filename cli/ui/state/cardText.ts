@@ -1,4 +1,4 @@
-import { diffLines } from '../../diffText.ts'
+import { changesOf, diffLines } from '../../diffText.ts'
 import { harmless } from '../../text.ts'
 import type { Model, UserSettings } from './model.ts'
 import { latestSession, type Message, type Opened } from './opened.ts'
@@ -105,6 +105,8 @@ function markdown(text: string, width: number, kind: LineKind): TextLine[] {
 /** A text's lines without anything that steers a terminal; tabs become spaces. */
 const spread = (text: string): string[] => harmless(text, true).split('\n').map(line => line.replaceAll('\t', '    '))
 
+const mostFiles = 50
+
 function diffTab({ diff }: Opened, width: number): readonly TextLine[] {
   if (diff === undefined) return [{ kind: 'dim', text: 'Reading ...' }]
   if (typeof diff === 'string') return paragraph(diff, width, 'dim')
@@ -112,8 +114,9 @@ function diffTab({ diff }: Opened, width: number): readonly TextLine[] {
   return once(diff, width, () => {
     const { filesChanged, insertions, deletions } = diff.stats
     const head: TextLine = { kind: 'dim', text: `${filesChanged} ${filesChanged === 1 ? 'file' : 'files'} changed, ${insertions} inserted, ${deletions} deleted` }
+    const files = changesOf(diff.diff).map(({ path, insertions, deletions }): TextLine => ({ kind: 'text', text: `  ${wrap(harmless(path), Math.max(10, width - 20), 1)[0]!}`, aside: `+${insertions} -${deletions}` }))
     const end: TextLine[] = diff.truncated ? [{ kind: 'failed', text: 'The diff is too large; this is its beginning.' }] : []
-    return [head, ...[...diffLines(diff.diff)].flatMap(line => drawn(line, width)), ...end]
+    return [head, ...files.slice(0, mostFiles), ...[...diffLines(diff.diff)].flatMap(line => drawn(line, width)), ...end]
   })
 }
 

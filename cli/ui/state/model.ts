@@ -64,7 +64,7 @@ interface CardEffect<Type extends string> { type: Type; cardId: string }
 export type News =
   | { type: 'key'; key: Key } | { type: 'resized'; size: Size } | { type: 'tick' }
   | { type: 'events'; events: readonly LiveMessage[] } | { type: 'subscribed' } | { type: 'live'; state: Model['live'] }
-  | { type: 'boards'; boards: readonly BoardRecord[] } | { type: 'columns'; boardId: string; columns: readonly Column[] } | { type: 'page'; page: Page }
+  | { type: 'columns'; boards: readonly BoardRecord[]; boardId: string; columns: readonly Column[] } | { type: 'page'; page: Page }
   | { type: 'moved'; moveId: number; version: number } | { type: 'refused'; moveId?: number; text: string } | { type: 'said'; text: string }
   | { type: 'created'; cardId: string } | { type: 'found'; card: CardDetail }
   | { type: 'opened'; card: CardDetail; sessions: readonly Session[]; messages: readonly Message[] } | { type: 'older'; cardId: string; messages: readonly Message[] } | { type: 'diffed'; cardId: string; diff: Diff | string }
