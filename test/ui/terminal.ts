@@ -33,6 +33,7 @@ export interface TestTerminal {
 }
 
 const program = resolve(import.meta.dirname, '..', '..', 'bin', 'board.js')
+const begins = '\u001b[?2026h'
 const ends = '\u001b[?2026l'
 const keys: Record<string, string> = { enter: '\r', escape: '\u001b', up: '\u001b[A', down: '\u001b[B', right: '\u001b[C', left: '\u001b[D', tab: '\t', backspace: '\u007f', pagedown: '\u001b[6~', pageup: '\u001b[5~', 'ctrl+c': '\u0003', 'ctrl+d': '\u0004', 'ctrl+e': '\u0005', 'ctrl+l': '\f', 'ctrl+u': '\u0015', 'ctrl+z': '\u001a' }
 
@@ -60,10 +61,11 @@ export function terminal(file: string, args: readonly string[], { width = 100, h
   })
   screen.onData(answer => child.write(answer))
   child.onExit(({ exitCode, signal }) => { state.ended = { code: exitCode, signal } })
+  const isMidFrame = () => state.written.lastIndexOf(begins) > state.written.lastIndexOf(ends)
   const has = (text: string | RegExp) => typeof text === 'string' ? lines().join('\n').includes(text) : text.test(lines().join('\n'))
   const seen = async (what: string, condition: () => boolean, timeoutMs = 8000) => {
     try {
-      await eventually(what, () => state.pending === 0 && condition(), timeoutMs)
+      await eventually(what, () => state.pending === 0 && !isMidFrame() && condition(), timeoutMs)
     } catch (error) {
       throw new Error(`${(error as Error).message}\n${lines().join('\n')}`, { cause: error })
     }
