@@ -1,7 +1,7 @@
 import { build } from 'esbuild'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
@@ -25,6 +25,25 @@ const withoutUnused = {
   setup(bundler) {
     bundler.onResolve({ filter: /^(react-devtools-core|node-forge|untun|tinyclip|jiti|thread-stream)$/ }, ({ path }) => ({ path, namespace: 'nothing' }))
     bundler.onLoad({ filter: /.*/, namespace: 'nothing' }, () => ({ contents: 'export default {}' }))
+  },
+}
+
+/**
+ * Parts of ink that cost 50 ms as soon as they are imported: the layout reads its WebAssembly, which is in its source, through
+ * fetch, for which Node loads an HTTP client; and tables of signs are made that only texts beyond ASCII need.
+ */
+const slowToImport = [
+  [/yoga-wasm-base64-esm\.js$/, '"function"!=typeof fetch', 'true'],
+  [/string-width\/index\.js$/, 'const segmenter = new Intl.Segmenter()', 'let madeSegmenter; const segmenter = { segment: text => (madeSegmenter ??= new Intl.Segmenter()).segment(text) }'],
+  [/string-width\/index\.js$/, 'const rgiEmojiRegex = /^\\p{RGI_Emoji}$/v', 'let madeRegex; const rgiEmojiRegex = { test: text => (madeRegex ??= /^\\p{RGI_Emoji}$/v).test(text) }'],
+]
+const quickToImport = {
+  name: 'quick-to-import',
+  setup(bundler) {
+    bundler.onLoad({ filter: /yoga-wasm-base64-esm\.js$|string-width\/index\.js$/ }, ({ path }) => {
+      const source = readFileSync(path, 'utf8')
+      return { contents: slowToImport.reduce((text, [file, slow, quick]) => file.test(path) ? text.replace(slow, quick) : text, source) }
+    })
   },
 }
 
@@ -78,7 +97,7 @@ const built = await Promise.all([
     define: { ...shared.define, 'import.meta.url': 'boardUrl' }, banner: { js: "const boardUrl=require('node:url').pathToFileURL(__filename).href;" },
   }),
   build({
-    ...shared, entryPoints: onDemand, outdir: dirname(main), chunkNames: 'chunks/[name]-[hash]', splitting: true, format: 'esm', plugins: [withoutUnused],
+    ...shared, entryPoints: onDemand, outdir: dirname(main), chunkNames: 'chunks/[name]-[hash]', splitting: true, format: 'esm', plugins: [withoutUnused, quickToImport],
     // CommonJS packages in the bundle call require, which a module does not have.
     banner: { js: "import{createRequire as boardRequire}from'node:module';const require=boardRequire(import.meta.url);" },
   }),

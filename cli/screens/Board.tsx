@@ -1,10 +1,10 @@
 import { Box } from 'ink'
-import { boardOf, cursorIn, layoutFor, type ShownBoard } from '../ui/state/board.ts'
+import { boardOf, layoutFor, type ShownBoard } from '../ui/state/board.ts'
 import type { Layout } from '../ui/state/layout.ts'
 import type { Model } from '../ui/state/model.ts'
 import type { Line, Span } from '../ui/terminal/cells.ts'
 import { Lines } from '../ui/terminal/painting.tsx'
-import { Column, countOf } from './Column.tsx'
+import { Column, countOf, placeOf } from './Column.tsx'
 import type { Look } from './look.ts'
 import { between, fitSpans, span, widthOfSpans } from './spans.ts'
 import { TitleBar } from './TitleBar.tsx'
@@ -37,7 +37,7 @@ function columnTabs(model: Model, { columns }: ShownBoard, { size }: Layout, { p
     return [span(` ${column.name} `, index === at ? `${style};7` : style), span(`${countOf(column)} `, style)]
   }
   const current = columns[at]
-  const place = current && current.found.length > 0 ? [span(`${cursorIn(current, model.view) + 1} of ${current.found.length} `, palette.dim)] : []
+  const place = current && current.found.length > 0 ? [span(`${placeOf(current, model.view)} `, palette.dim)] : []
   let from = at
   let used = current ? widthOfSpans(tab(at)) : 0
   while (from > 0 && used + widthOfSpans(tab(from - 1)) < size.width * 0.6) used += widthOfSpans(tab(--from))

@@ -8,7 +8,7 @@ import type { Model } from '../ui/state/model.ts'
 import { latestSession, tabs, type Opened } from '../ui/state/opened.ts'
 import type { Line, Span } from '../ui/terminal/cells.ts'
 import { Lines } from '../ui/terminal/painting.tsx'
-import { badge } from './Column.tsx'
+import { badge } from './cardLines.ts'
 import { lineStyle, type Look } from './look.ts'
 import { between, span } from './spans.ts'
 
@@ -28,10 +28,11 @@ export function Card({ model, opened, look }: { model: Model; opened: Opened; lo
   )
 }
 
-function titleLine({ size, shelf, live, nowMs }: Model, { card, cardId }: Opened, { palette, glyphs }: Look): Line {
+function titleLine({ size, shelf, live, nowMs }: Model, { card, cardId }: Opened, look: Look): Line {
+  const { palette, glyphs } = look
   const shown = card ?? shelf.cards.get(cardId)
   const state = live === 'open' ? [] : [span(` ${glyphs.broken} connecting again ... `, palette.error)]
-  const status = shown && shown.status !== 'idle' ? [badge(shown, palette, glyphs, nowMs), span(' ')] : []
+  const status = shown && shown.status !== 'idle' ? [badge(shown, look, nowMs), span(' ')] : []
   return between([span(` #${cardId} `), span(shown?.title ?? '', palette.strong)], [...status, ...state], size.width, palette.bar, glyphs.ellipsis)
 }
 
@@ -40,8 +41,8 @@ function aboutLine({ size, nowMs }: Model, opened: Opened, { palette, glyphs }: 
   if (!card) return { spans: [] }
   const session = latestSession(opened)
   const parts = [
-    card.columnName, session?.agent ?? card.agent, session?.model, card.gitBranch, card.autoMode ? 'auto mode' : undefined, card.statusReason && card.statusReason !== card.status ? card.statusReason.replaceAll('_', ' ') : undefined,
-    `changed ${relativeTime(card.updatedAt, nowMs)}`,
+    card.columnName, session?.agent ?? card.agent, session?.model, card.autoMode ? 'auto mode' : undefined, card.statusReason && card.statusReason !== card.status ? card.statusReason.replaceAll('_', ' ') : undefined,
+    nowMs - Date.parse(card.updatedAt) < 60_000 ? 'changed just now' : `changed ${relativeTime(card.updatedAt, nowMs)}`, card.gitBranch,
   ].filter(part => part !== null && part !== undefined && part !== '')
   const left = [span(` ${parts.join(` ${glyphs.dot} `)}`, palette.dim), ...card.labels.map(label => span(`  ${label}`, palette.label))]
   return between(left, session ? usageOf(session, palette) : [], size.width, undefined, glyphs.ellipsis)
@@ -55,7 +56,10 @@ function usageOf({ usage }: Session, palette: Look['palette']): Span[] {
 }
 
 function tabLine(model: Model, opened: Opened, top: number, { palette, glyphs }: Look): Line {
-  const names = tabs.flatMap(tab => [span(' '), span(` ${tab[0]!.toUpperCase()}${tab.slice(1)} `, tab === opened.tab ? `${palette.focus};7` : palette.dim)])
+  const names = tabs.flatMap(tab => {
+    const name = `${tab[0]!.toUpperCase()}${tab.slice(1)}`
+    return [span(' '), tab === opened.tab ? span(`[${name}]`, palette.focus) : span(` ${name} `, palette.dim)]
+  })
   const last = lastTop(model, opened)
   const isFollowing = opened.tab === 'transcript' && opened.follows && opened.card?.hasActiveAgent
   const place = last === 0 ? '' : `${top > 0 ? glyphs.up : ' '}${top < last ? glyphs.below : ' '} ${Math.round(top / last * 100)} % `

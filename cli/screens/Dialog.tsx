@@ -6,7 +6,7 @@ import { emptyField, textIn, type TextField } from '../ui/state/textField.ts'
 import { wrap } from '../ui/state/wrap.ts'
 import type { Line, Span } from '../ui/terminal/cells.ts'
 import { Lines } from '../ui/terminal/painting.tsx'
-import { lastFitting } from './Footer.tsx'
+import { seenOf } from './field.ts'
 import type { Look } from './look.ts'
 import { between, fitSpans, fitText, span, widthOfSpans } from './spans.ts'
 
@@ -24,8 +24,10 @@ export function Dialog({ model, dialog, look }: { model: Model; dialog: DialogSt
   const most = Math.max(1, height - 4)
   const lines = content.lines.slice(0, most)
   const rows = framed({ ...content, lines }, outer, look)
+  // What is asked for is read above the question.
+  const top = dialog.kind === 'approve' ? height - rows.length - 2 : Math.floor((height - rows.length) / 3)
   return (
-    <Box position="absolute" marginLeft={Math.floor((width - outer) / 2)} marginTop={Math.max(0, Math.floor((height - rows.length) / 3))}>
+    <Box position="absolute" marginLeft={Math.floor((width - outer) / 2)} marginTop={Math.max(0, top)}>
       <Lines width={outer} height={rows.length} lines={rows} caret={content.caret && { x: content.caret.x + 2, y: content.caret.y + 1 }} />
     </Box>
   )
@@ -57,11 +59,9 @@ function contentOf(asked: Asked): Content | undefined {
   }
 }
 
-/** A field that scrolls sideways, so that its caret is seen. */
-function field(label: string, { signs, at }: TextField, inside: number, y: number): { lines: Line[]; caret: { x: number; y: number } } {
-  const room = inside - widthOf(label) - 1
-  const before = lastFitting(signs.slice(0, at).join(''), room)
-  return { lines: [{ spans: fitSpans([span(label), span(before + signs.slice(at).join(''))], inside, '') }], caret: { x: widthOf(label) + widthOf(before), y } }
+function field(label: string, typed: TextField, inside: number, y: number): { lines: Line[]; caret: { x: number; y: number } } {
+  const { text, caret } = seenOf(typed, inside - widthOf(label))
+  return { lines: [{ spans: fitSpans([span(label), span(text)], inside, '') }], caret: { x: widthOf(label) + caret, y } }
 }
 
 function help({ model, look: { palette, glyphs }, inside }: Asked, dialog: Extract<DialogState, { kind: 'help' }>): Content {

@@ -1,11 +1,11 @@
 import type { ShortcutAction } from '../../src/contract/settings.ts'
-import { widthOf } from '../text.ts'
 import { shownKeys } from '../ui/state/helpRows.ts'
 import { suggestions } from '../ui/state/jump.ts'
 import type { Model } from '../ui/state/model.ts'
 import { textIn, type TextField } from '../ui/state/textField.ts'
 import type { Line, Span } from '../ui/terminal/cells.ts'
 import { Lines } from '../ui/terminal/painting.tsx'
+import { seenOf } from './field.ts'
 import type { Look } from './look.ts'
 import { between, fitSpans, span, widthOfSpans } from './spans.ts'
 
@@ -32,23 +32,13 @@ function footOf(model: Model, look: Look): Foot | undefined {
     ...(view.filter !== '' && !model.opened ? [span(`/${view.filter}  `, palette.warn)] : []),
     ...(model.pressed.length > 0 ? [span(`${model.pressed.join('')} `, palette.accent)] : []),
   ]
-  return { line: between(fitSpans(keyHints(model, look), Math.max(0, size.width - widthOfSpans(state) - 1), ''), state, size.width) }
+  return { line: between(keyHints(model, look, size.width - widthOfSpans(state) - 1), state, size.width) }
 }
 
 function typed(sign: string, field: TextField, right: readonly Span[], { size }: Model, { palette, glyphs }: Look): Foot {
-  const before = field.signs.slice(0, field.at).join('')
-  const room = size.width - 3 - Math.min(widthOfSpans(right), Math.floor(size.width / 2))
-  const hidden = Math.max(0, widthOf(before) - room)
-  const shown = hidden > 0 ? textIn(field).slice(before.length - lastFitting(before, room).length) : textIn(field)
-  const caretX = 2 + Math.min(widthOf(before), widthOf(lastFitting(before, room)))
-  return { line: between([span(` ${sign}`, palette.accent), span(shown, palette.strong)], fitSpans(right, Math.floor(size.width / 2), ''), size.width, undefined, glyphs.ellipsis), caretX }
-}
-
-/** The end of a text that fits. */
-export function lastFitting(text: string, width: number): string {
-  let start = 0
-  while (widthOf(text.slice(start)) > width) start++
-  return text.slice(start)
+  const aside = fitSpans(right, Math.floor(size.width / 2), '')
+  const { text, caret } = seenOf(field, size.width - 3 - widthOfSpans(aside))
+  return { line: between([span(` ${sign}`, palette.accent), span(text, palette.strong)], aside, size.width, undefined, glyphs.ellipsis), caretX: 2 + caret }
 }
 
 function hints(model: Model, text: string, palette: Look['palette']): Span[] {
@@ -60,11 +50,18 @@ function hints(model: Model, text: string, palette: Look['palette']): Span[] {
 const onBoard: [ShortcutAction, string][] = [['open', 'open'], ['moveLeft', ''], ['moveRight', 'move'], ['add', 'add'], ['run', 'run'], ['approve', 'approve'], ['cancel', 'cancel'], ['select', 'select'], ['filter', 'filter'], ['jump', 'jump'], ['edit', 'edit'], ['undo', 'undo'], ['archive', 'archive'], ['quit', 'quit']]
 const onCard: [ShortcutAction, string][] = [['nextTab', 'tab'], ['down', ''], ['up', 'scroll'], ['send', 'message'], ['run', 'run'], ['approve', 'approve'], ['cancel', 'cancel'], ['edit', 'edit'], ['back', 'back']]
 
-function keyHints({ keymap, opened }: Model, { palette }: Look): Span[] {
+/** As many of the keys as there is room for. */
+function keyHints({ keymap, opened }: Model, { palette }: Look, room: number): Span[] {
   const hint = ([action, text]: [ShortcutAction, string]): Span[] => {
     const key = keymap.keysOf[action][0]
     if (key === undefined) return []
     return [span(shownKeys(key), palette.key), span(text === '' ? '/' : ` ${text}  `, palette.dim)]
   }
-  return [span(' '), ...hint(['help', 'help']), ...(opened ? onCard : onBoard).flatMap(hint)]
+  const spans = [span(' ')]
+  for (const each of [['help', 'help'] as [ShortcutAction, string], ...(opened ? onCard : onBoard)]) {
+    const next = hint(each)
+    if (widthOfSpans(spans) + widthOfSpans(next) > room + 2) break
+    spans.push(...next)
+  }
+  return spans
 }

@@ -11,7 +11,7 @@ export function TitleBar({ model, look: { palette, glyphs } }: { model: Model; l
   const board = boards.find(({ id }) => id === boardId)
   const left = [span(` ${project.name}`, palette.strong), span(` ${glyphs.dot} ${board?.name ?? ''}`), ...columnsAside(model, glyphs)]
   const state = live === 'open' ? span(`${glyphs.live} live `, palette.good) : live === 'waiting' ? span(`${glyphs.broken} connecting again ... `, palette.error) : span(`${glyphs.broken} connecting ... `, palette.warn)
-  return <Lines width={size.width} height={1} lines={[between(left, [...countsOf(model, palette), state], size.width, palette.bar, glyphs.ellipsis)]} />
+  return <Lines width={size.width} height={1} lines={[between(left, [...agentsAndUnread(model, palette), state], size.width, palette.bar, glyphs.ellipsis)]} />
 }
 
 function columnsAside(model: Model, glyphs: Look['glyphs']): Span[] {
@@ -21,14 +21,26 @@ function columnsAside(model: Model, glyphs: Look['glyphs']): Span[] {
   return [span(`  ${first > 0 ? glyphs.left : ' '} columns ${first + 1}-${first + widths.length} of ${board.columns.length} ${first + widths.length < board.columns.length ? glyphs.right : ' '}`)]
 }
 
-function countsOf(model: Model, palette: Look['palette']): Span[] {
-  const count = { running: 0, waiting: 0, queued: 0 }
-  let unread = 0
-  for (const { status, unread: isUnread } of model.shelf.cards.values()) {
+interface Counts { running: number; waiting: number; queued: number; unread: number }
+const counted = new WeakMap<Model['shelf']['cards'], Counts>()
+
+/** How many cards there are of what one looks for. The same cards are counted once. */
+function countOf(cards: Model['shelf']['cards']): Counts {
+  const known = counted.get(cards)
+  if (known) return known
+  const count = { running: 0, waiting: 0, queued: 0, unread: 0 }
+  for (const { status, unread } of cards.values()) {
     if (status === 'running' || status === 'waiting' || status === 'queued') count[status]++
-    if (isUnread) unread++
+    if (unread) count.unread++
   }
+  counted.set(cards, count)
+  return count
+}
+
+function agentsAndUnread(model: Model, palette: Look['palette']): Span[] {
+  const count = countOf(model.shelf.cards)
   const styles = { running: palette.busy, waiting: palette.warn, queued: '' }
   const agents = (['running', 'waiting', 'queued'] as const).filter(status => count[status] > 0).map(status => span(`${count[status]} ${status}  `, styles[status]))
-  return [...agents, ...(unread > 0 ? [span(`${unread} unread  `, palette.unread)] : [])]
+  const moving = model.moves.length > 1 ? [span(`${model.moves.length} on their way  `)] : []
+  return [...moving, ...agents, ...(count.unread > 0 ? [span(`${count.unread} unread  `, palette.unread)] : [])]
 }

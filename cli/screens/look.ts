@@ -10,7 +10,7 @@ export interface Palette {
   cursor: string; selected: string
   bar: string; key: string; added: string; removed: string; hunk: string; thought: string; code: string
 }
-export interface Glyphs { corner: readonly [string, string, string, string]; across: string; down: string; cursor: string; selected: string; unread: string; live: string; broken: string; dot: string; more: string; up: string; below: string; left: string; right: string; ellipsis: string; status: Record<CardStatus, string>; busy: readonly string[] }
+export interface Glyphs { corner: readonly [string, string, string, string]; across: string; down: string; cursor: string; selected: string; unread: string; thumb: string; live: string; broken: string; dot: string; more: string; up: string; below: string; left: string; right: string; ellipsis: string; status: Record<CardStatus, string>; busy: readonly string[] }
 
 /** Everything that decides how the screens look. */
 export interface Look { palette: Palette; glyphs: Glyphs }
@@ -36,11 +36,11 @@ const highContrast = (palette: Palette): Palette => ({
 })
 
 const boxes: Glyphs = {
-  corner: ['╭', '╮', '╰', '╯'], across: '─', down: '│', cursor: '▌', selected: '◼', unread: '●', live: '●', broken: '○', dot: '·', more: '…', up: '▲', below: '▼', left: '‹', right: '›', ellipsis: '…',
+  corner: ['╭', '╮', '╰', '╯'], across: '─', down: '│', cursor: '▌', selected: '◼', unread: '●', thumb: '┃', live: '●', broken: '○', dot: '·', more: '…', up: '▲', below: '▼', left: '‹', right: '›', ellipsis: '…',
   status: { idle: '', queued: '◌', running: '◐', waiting: '◆', completed: '✓', failed: '✗', cancelled: '⊘', interrupted: '!' }, busy: ['◐', '◓', '◑', '◒'],
 }
 const ascii: Glyphs = {
-  corner: ['+', '+', '+', '+'], across: '-', down: '|', cursor: '>', selected: '#', unread: '*', live: '*', broken: 'o', dot: '-', more: '...', up: '^', below: 'v', left: '<', right: '>', ellipsis: '~',
+  corner: ['+', '+', '+', '+'], across: '-', down: '|', cursor: '>', selected: '#', unread: '*', thumb: '#', live: '*', broken: 'o', dot: '-', more: '...', up: '^', below: 'v', left: '<', right: '>', ellipsis: '~',
   status: { idle: '', queued: 'o', running: '|', waiting: '?', completed: '+', failed: 'x', cancelled: '-', interrupted: '!' }, busy: ['|', '/', '-', '\\'],
 }
 

@@ -1,7 +1,8 @@
-import { fit, widthOf } from '../text.ts'
+import { fit, harmless, widthOf } from '../text.ts'
 import type { Line, Span } from '../ui/terminal/cells.ts'
 
-export const span = (text: string, style = ''): Span => ({ text, style })
+/** Text in a style. What could steer the terminal is made visible before anybody measures it. */
+export const span = (text: string, style = ''): Span => ({ text: harmless(text), style })
 export const widthOfSpans = (spans: readonly Span[]): number => spans.reduce((sum, { text }) => sum + widthOf(text), 0)
 
 /** A line whose last spans stand at its right end. Where both do not fit, the left ones are cut. */
@@ -25,6 +26,6 @@ export function fitSpans(spans: readonly Span[], width: number, ellipsis = '…'
 }
 
 export const fitText = (text: string, width: number, ellipsis: string): string => {
-  const fitted = fit(text, width)
-  return fitted === text || ellipsis === '…' ? fitted : fitted.replace(/…$/, ellipsis)
+  const fitted = fit(harmless(text), width)
+  return fitted === harmless(text) || ellipsis === '…' ? fitted : fitted.replace(/…$/, ellipsis)
 }

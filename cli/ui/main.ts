@@ -1,5 +1,5 @@
 import { Writable } from 'node:stream'
-import { render, type DOMElement, type Instance } from 'ink'
+import { Box, render, type DOMElement, type Instance } from 'ink'
 import { createElement } from 'react'
 import { Live, type LiveMessage } from '../../src/client/socket.ts'
 import type { Context } from '../context.ts'
@@ -45,15 +45,17 @@ class Ui {
   #drawTimer: NodeJS.Timeout | undefined
   #tickTimer: NodeJS.Timeout | undefined
   #drawnAtMs = 0
+  #isSubscribed = false
+  #isClosed = false
   #end: (error?: unknown) => void = () => { /* set at once */ }
 
   constructor(context: Context, start: Start, { isAscii, alternate }: UiOptions) {
     const ended = new Promise<void>((resolve, reject) => { this.#end = error => error === undefined ? resolve() : reject(error as Error) })
     this.#look = lookOf({ ...start.settings, colour: context.out.terminal.colour, isAscii })
     this.#model = initialModel(start, { width: process.stdout.columns || 80, height: process.stdout.rows || 24 })
-    this.#terminal = new TerminalSession({ alternate, onKey: key => this.#tell({ type: 'key', key }), onResize: size => this.#tell({ type: 'resized', size }) })
     this.#work = createWork(context, start.project.id, () => this.#model.boardId, { tell: news => this.#tell(news), lend: work => this.#terminal.lend(work) })
-    this.#ink = render(this.#element(), { stdout: sink(this.#terminal), maxFps: 0.001, patchConsole: false, exitOnCtrlC: false })
+    this.#terminal = new TerminalSession({ alternate, onKey: key => this.#tell({ type: 'key', key }), onResize: size => this.#tell({ type: 'resized', size }), onGone: () => this.#end() })
+    this.#ink = mount(this.#terminal)
     this.#draw()
     this.#live = new Live(context.connection, {
       onEvent: message => { this.#events.push(message); this.#schedule() },
@@ -64,9 +66,8 @@ class Ui {
     this.ended = Promise.race([ended, this.#live.done, this.#ink.waitUntilExit().then(() => ended)])
   }
 
-  #isSubscribed = false
-
   close(): void {
+    this.#isClosed = true
     clearTimeout(this.#drawTimer)
     clearTimeout(this.#tickTimer)
     this.#work.close()
@@ -76,9 +77,7 @@ class Ui {
   }
 
   #tell(news: News): void {
-    const { model, effects } = update(this.#model, news)
-    this.#model = model
-    for (const effect of effects) this.#do(effect)
+    this.#apply(news)
     this.#schedule()
   }
 
@@ -95,6 +94,7 @@ class Ui {
   }
 
   #schedule(): void {
+    if (this.#isClosed) return
     this.#drawTimer ??= setTimeout(() => {
       this.#drawTimer = undefined
       this.#draw()
@@ -105,7 +105,7 @@ class Ui {
     this.#drawnAtMs = performance.now()
     const events = this.#events.splice(0)
     if (events.length > 0) this.#apply({ type: 'events', events })
-    this.#apply({ type: 'tick', nowMs: Date.now() })
+    this.#apply({ type: 'tick' })
     this.#ink.rerender(this.#element())
     if (this.#root) this.#terminal.draw(frameOf(this.#root, this.#model.size.width, this.#model.size.height))
     clearTimeout(this.#tickTimer)
@@ -113,7 +113,7 @@ class Ui {
   }
 
   #apply(news: News): void {
-    const { model, effects } = update(this.#model, news)
+    const { model, effects } = update({ ...this.#model, nowMs: Date.now() }, news)
     this.#model = model
     for (const effect of effects) this.#do(effect)
   }
@@ -123,8 +123,12 @@ class Ui {
   readonly #onRoot = (root: DOMElement | null): void => { this.#root = root }
 }
 
-/** Where ink writes: nowhere. It lays the boxes out; frames are painted from them. */
-function sink(terminal: TerminalSession): NodeJS.WriteStream {
-  const stream = new Writable({ write: (_chunk, _encoding, done) => done() })
-  return Object.defineProperties(stream, { columns: { get: () => terminal.size.width }, rows: { get: () => terminal.size.height } }) as unknown as NodeJS.WriteStream
+/** Ink lays the boxes out and draws nothing: frames are painted from the boxes. */
+function mount(terminal: TerminalSession): Instance {
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const stdout = Object.defineProperties(nowhere, { columns: { get: () => terminal.size.width }, rows: { get: () => terminal.size.height } }) as unknown as NodeJS.WriteStream
+  let top: DOMElement | undefined
+  const ink = render(createElement(Box, { ref: (node: DOMElement | null) => { top = node?.parentNode ?? top } }), { stdout, patchConsole: false, exitOnCtrlC: false })
+  if (top) top.onRender = undefined
+  return ink
 }

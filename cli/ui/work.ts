@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { ApiFailure } from '../../src/client/index.ts'
 import type { CardPlace } from '../cardRoutes.ts'
 import { cardOfText, cardText } from '../cardFile.ts'
 import { startCard } from '../cardRun.ts'
@@ -29,11 +30,11 @@ export function createWork(context: Context, projectId: string, boardId: () => s
   const changes = changesOf(context, projectId, lend)
   const read = (ask: () => Promise<News>) => void insist(ask, () => isClosed).then(news => { if (!isClosed) tell(news) }, error => { if (!isClosed) refused(error) })
   const change = (act: () => Promise<News | void>, moveId?: number) => {
-    lastChange = lastChange.then(act).then(news => { if (news) tell(news) }, error => refused(error, moveId))
+    lastChange = lastChange.then(() => whenAllowed(act)).then(news => { if (news) tell(news) }, error => refused(error, moveId))
   }
   return {
     do: job => {
-      if (job.type in reads) for (const ask of (reads[job.type as keyof typeof reads] as (job: Job) => (() => Promise<News>)[])(job)) read(ask)
+      if (job.type in reads) read((reads[job.type as keyof typeof reads] as (job: Job) => () => Promise<News>)(job))
       else change(() => (changes[job.type as keyof typeof changes] as (job: Job) => Promise<News | void>)(job), 'move' in job ? job.move.id : undefined)
     },
     close: () => { isClosed = true },
@@ -43,21 +44,22 @@ export function createWork(context: Context, projectId: string, boardId: () => s
 type Reads = 'page' | 'columns' | 'open' | 'older' | 'diff' | 'find'
 type Of<Type extends Job['type']> = Extract<Job, { type: Type }>
 
-function readsOf({ client }: Context, projectId: string, boardId: () => string): { [Type in Reads]: (job: Of<Type>) => (() => Promise<News>)[] } {
+function readsOf({ client }: Context, projectId: string, boardId: () => string): { [Type in Reads]: (job: Of<Type>) => () => Promise<News> } {
   return {
-    page: ({ request, columnId, offset, limit }) => [async () => ({ type: 'page', page: { request, columnId, offset, limit, cards: await client.cards.list({ projectId, columnId, offset, limit }) } })],
-    columns: () => [
-      async () => ({ type: 'boards', boards: await client.boards.list({ projectId }) }),
-      async () => ({ type: 'columns', boardId: boardId(), columns: await client.columns.list({ projectId, boardId: boardId() }) }),
-    ],
-    open: ({ cardId }) => [async () => {
+    page: ({ request, columnId, offset, limit }) => async () => ({ type: 'page', page: { request, columnId, offset, limit, cards: await client.cards.list({ projectId, columnId, offset, limit }) } }),
+    columns: () => async () => {
+      const boards = await client.boards.list({ projectId })
+      const board = boards.find(({ id }) => id === boardId()) ?? boards[0]
+      return { type: 'columns', boards, boardId: board?.id ?? '', columns: board ? await client.columns.list({ projectId, boardId: board.id }) : [] }
+    },
+    open: ({ cardId }) => async () => {
       const place = { projectId, cardId }
       const [card, sessions, messages] = await Promise.all([client.cards.get(place), client.agents.sessions(place), client.agents.messages({ ...place, limit: messagesAtOnce })])
       return { type: 'opened', card, sessions, messages }
-    }],
-    older: ({ cardId, before }) => [async () => ({ type: 'older', cardId, messages: await client.agents.messages({ projectId, cardId, before, limit: messagesAtOnce }) })],
-    diff: ({ cardId }) => [async () => ({ type: 'diffed', cardId, diff: await client.agents.diff({ projectId, cardId }).catch(error => orReason(error)) })],
-    find: ({ cardId }) => [async () => ({ type: 'found', card: await client.cards.get({ projectId, cardId }) })],
+    },
+    older: ({ cardId, before }) => async () => ({ type: 'older', cardId, messages: await client.agents.messages({ projectId, cardId, before, limit: messagesAtOnce }) }),
+    diff: ({ cardId }) => async () => ({ type: 'diffed', cardId, diff: await client.agents.diff({ projectId, cardId }).catch(error => orReason(error)) }),
+    find: ({ cardId }) => async () => ({ type: 'found', card: await client.cards.get({ projectId, cardId }) }),
   }
 }
 
@@ -94,6 +96,19 @@ async function insist<T>(read: () => Promise<T>, isOver: () => boolean): Promise
     } catch (error) {
       if (exitOf(error) !== 'unreachable' || isOver()) throw error
       await sleep(againAfterMs, undefined, { ref: false })
+    }
+  }
+}
+
+/** A server that is asked too often is asked again when it says so. */
+async function whenAllowed<T>(act: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await act()
+    } catch (error) {
+      const { status, retryAfterSecs } = error as ApiFailure
+      if (status !== 429 || retryAfterSecs === undefined) throw error
+      await sleep(retryAfterSecs * 1000, undefined, { ref: false })
     }
   }
 }

@@ -3,7 +3,7 @@ import xterm from '@xterm/headless'
 import { resolve } from 'node:path'
 import { eventually } from '../helper.ts'
 
-export interface TerminalOptions { width?: number; height?: number; env?: Record<string, string>; cwd?: string }
+export interface TerminalOptions { width?: number; height?: number; env?: Record<string, string>; cwd?: string; /** Told what the screen shows after each synchronized update. */ onFrame?: (lines: readonly string[]) => void }
 
 /** A program in a pseudo terminal, and what its terminal shows. */
 export interface TestTerminal {
@@ -13,8 +13,8 @@ export interface TestTerminal {
   text(): string
   /** Everything that was written, as it was. */
   readonly written: string
-  /** What the screen showed after each synchronized update. */
-  readonly frames: string[]
+  /** How many synchronized updates came. */
+  readonly frameCount: number
   /** How the program ended. */
   readonly ended: { code: number; signal: number | undefined } | undefined
   /** The screen of its own is shown; the cursor is seen. */
@@ -33,6 +33,7 @@ export interface TestTerminal {
 }
 
 const program = resolve(import.meta.dirname, '..', '..', 'bin', 'board.js')
+const begins = '\u001b[?2026h'
 const ends = '\u001b[?2026l'
 const keys: Record<string, string> = { enter: '\r', escape: '\u001b', up: '\u001b[A', down: '\u001b[B', right: '\u001b[C', left: '\u001b[D', tab: '\t', backspace: '\u007f', pagedown: '\u001b[6~', pageup: '\u001b[5~', 'ctrl+c': '\u0003', 'ctrl+d': '\u0004', 'ctrl+e': '\u0005', 'ctrl+l': '\f', 'ctrl+u': '\u0015', 'ctrl+z': '\u001a' }
 
@@ -40,10 +41,10 @@ const keys: Record<string, string> = { enter: '\r', escape: '\u001b', up: '\u001
 export const boardIn = (args: readonly string[], options: TerminalOptions): TestTerminal => terminal(process.execPath, [program, ...args], options)
 
 /** Runs a program in a terminal that knows synchronized updates. */
-export function terminal(file: string, args: readonly string[], { width = 100, height = 30, env = {}, cwd }: TerminalOptions): TestTerminal {
-  const child = spawn(file, [...args], { cols: width, rows: height, cwd, env: { TERM: 'xterm-256color', ...env }, name: 'xterm-256color' })
+export function terminal(file: string, args: readonly string[], { width = 100, height = 30, env = {}, cwd, onFrame }: TerminalOptions): TestTerminal {
+  const child = spawn(file, [...args], { cols: width, rows: height, cwd, env: { TERM: 'xterm-256color', ...env }, name: env.TERM ?? 'xterm-256color' })
   const screen = new xterm.Terminal({ cols: width, rows: height, allowProposedApi: true, scrollback: 1000 })
-  const state = { written: '', frames: [] as string[], ended: undefined as TestTerminal['ended'], pending: 0 }
+  const state = { written: '', frames: 0, ended: undefined as TestTerminal['ended'], pending: 0 }
   const lines = () => Array.from({ length: screen.rows }, (_, y) => screen.buffer.active.getLine(screen.buffer.active.baseY + y)?.translateToString(true) ?? '')
   child.onData(data => {
     state.written += data
@@ -52,7 +53,7 @@ export function terminal(file: string, args: readonly string[], { width = 100, h
     for (;;) {
       const at = rest.indexOf(ends)
       const part = at < 0 ? rest : rest.slice(0, at + ends.length)
-      screen.write(part, () => { if (at >= 0) state.frames.push(lines().join('\n')) })
+      screen.write(part, () => { if (at >= 0) { state.frames++; onFrame?.(lines()) } })
       if (at < 0) break
       rest = rest.slice(at + ends.length)
     }
@@ -60,17 +61,18 @@ export function terminal(file: string, args: readonly string[], { width = 100, h
   })
   screen.onData(answer => child.write(answer))
   child.onExit(({ exitCode, signal }) => { state.ended = { code: exitCode, signal } })
+  const isMidFrame = () => state.written.lastIndexOf(begins) > state.written.lastIndexOf(ends)
   const has = (text: string | RegExp) => typeof text === 'string' ? lines().join('\n').includes(text) : text.test(lines().join('\n'))
   const seen = async (what: string, condition: () => boolean, timeoutMs = 8000) => {
     try {
-      await eventually(what, () => state.pending === 0 && condition(), timeoutMs)
+      await eventually(what, () => state.pending === 0 && !isMidFrame() && condition(), timeoutMs)
     } catch (error) {
       throw new Error(`${(error as Error).message}\n${lines().join('\n')}`, { cause: error })
     }
   }
   return {
     process: child, lines, text: () => lines().join('\n'),
-    get written() { return state.written }, get frames() { return state.frames }, get ended() { return state.ended },
+    get written() { return state.written }, get frameCount() { return state.frames }, get ended() { return state.ended },
     get isAlternate() { return screen.buffer.active.type === 'alternate' },
     get isCursorShown() { return !/\u001b\[\?25l(?!.*\u001b\[\?25h)/s.test(state.written) },
     styleAt: text => styleAt(screen, lines(), text),

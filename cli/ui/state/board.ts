@@ -32,9 +32,12 @@ function withMoves(columns: readonly ColumnShelf[], moves: readonly Move[]): rea
 /** Whether a card has every word somewhere in its title, its labels, its status or (with #) its id. */
 function matches(card: Card | undefined, filter: string): boolean {
   if (!card) return false
-  const text = `${card.title} ${card.labels.join(' ')} ${card.status} #${card.id}`.toLowerCase()
+  const text = texts.get(card) ?? `${card.title} ${card.labels.join(' ')} ${card.status} #${card.id}`.toLowerCase()
+  texts.set(card, text)
   return filter.toLowerCase().split(/\s+/).every(word => text.includes(word))
 }
+
+const texts = new WeakMap<Card, string>()
 
 export const focusedColumn = (board: ShownBoard, { focus }: Model['view']): ShownColumn | undefined => board.columns.find(({ id }) => id === focus) ?? board.columns[0]
 

@@ -18,8 +18,8 @@ export function onBoard(model: Model, action: ShortcutAction): Step {
     case 'up': return to(at - 1)
     case 'top': return to(0)
     case 'bottom': return to(column.found.length - 1)
-    case 'pageDown': return to(at + cardsOnScreen(model, board, column))
-    case 'pageUp': return to(at - cardsOnScreen(model, board, column))
+    case 'pageDown': return turnPage(model, column, at, cardsOnScreen(model, board, column))
+    case 'pageUp': return turnPage(model, column, at, -cardsOnScreen(model, board, column))
     case 'left': return focus(model, board, column, -1)
     case 'right': return focus(model, board, column, 1)
     case 'moveLeft': return moveAside(model, board, column, -1)
@@ -47,6 +47,12 @@ function cardsOnScreen(model: Model, board: ShownBoard, column: ShownColumn): nu
   return Math.max(1, count - 2)
 }
 
+/** The window moves with the cursor. */
+function turnPage(model: Model, column: ShownColumn, at: number, by: number): Step {
+  const top = Math.max(0, (model.view.tops[column.id] ?? 0) + by)
+  return stay({ ...model, view: withCursor({ ...model.view, tops: { ...model.view.tops, [column.id]: top } }, column, at + by) })
+}
+
 function focus(model: Model, board: ShownBoard, column: ShownColumn, step: number): Step {
   const next = board.columns[board.columns.indexOf(column) + step]
   return stay(next ? { ...model, view: { ...model.view, focus: next.id } } : model)
@@ -70,13 +76,13 @@ function selectAll(model: Model, column: ShownColumn): Step {
 function open(model: Model): Step {
   const card = currentCard(model)
   if (!card) return stay(model)
-  return stay({ ...model, opened: openedOf(card.id, card.status === 'idle' ? 'prompt' : 'transcript') }, { type: 'open', cardId: card.id }, ...(card.unread ? [{ type: 'viewed' as const, cardId: card.id }] : []))
+  return stay({ ...model, opened: openedOf(card.id, card.status === 'idle' ? 'prompt' : 'transcript') }, { type: 'open', cardId: card.id })
 }
 
 /** The chosen cards move to the top of the neighbouring column, in their order. */
 function moveAside(model: Model, board: ShownBoard, column: ShownColumn, step: number): Step {
   const target = board.columns[board.columns.indexOf(column) + step]
-  const cards = chosenCards(model).filter(({ columnId }) => columnId !== target?.id)
+  const cards = chosenCards(model).filter(({ id }) => !target?.ids.includes(id))
   if (!target || cards.length === 0) return stay(model)
   const places = cards.map(({ id }, at) => ({ cardId: id, columnId: target.id, position: at }))
   return ask(model, cards, `${named(cards)} to ${target.name}`, { type: 'move', places, text: `${named(cards)} to ${target.name}` })

@@ -4,7 +4,7 @@ import { onBoard } from './boardKeys.ts'
 import { tabHeight, tabLines, tabWidth } from './cardText.ts'
 import { ask, named } from './intents.ts'
 import { say, stay, type Effect, type Model, type Step } from './model.ts'
-import { tabs, type Opened } from './opened.ts'
+import { openedOf, tabs, type Opened } from './opened.ts'
 import type { Card } from './shelf.ts'
 import { emptyField } from './textField.ts'
 
@@ -44,10 +44,17 @@ function cancel(model: Model, cards: readonly Card[]): Step {
 /** A card that waits is shown with what its agent asks; completed ones move on to their next step. */
 function approve(model: Model, cards: readonly Card[]): Step {
   const waiting = cards.find(({ status }) => status === 'waiting')
-  if (waiting) return stay({ ...model, dialog: { kind: 'approve', cardId: waiting.id, question: '' } }, { type: 'find', cardId: waiting.id })
+  if (waiting) return asked(model, waiting)
   const completed = cards.filter(({ status }) => status === 'completed')
   if (completed.length > 0) return each(say(model, `Approved ${named(completed)}.`), completed, 'advance')
   return stay(say(model, cards.length === 1 ? `Card ${cards[0]!.id} waits for no approval.` : 'None of these cards waits for an approval.'))
+}
+
+/** The transcript, which shows what is asked, stands behind the question. */
+function asked(model: Model, { id }: Card): Step {
+  const isOpen = model.opened?.cardId === id
+  const opened = isOpen ? { ...model.opened!, tab: 'transcript' as const, follows: true } : openedOf(id, 'transcript')
+  return stay({ ...model, opened, dialog: { kind: 'approve', cardId: id, question: '', returns: !isOpen } }, { type: 'find', cardId: id }, ...(isOpen ? [] : [{ type: 'open' as const, cardId: id }]))
 }
 
 function onCard(model: Model, opened: Opened, action: ShortcutAction): Step {
@@ -68,9 +75,7 @@ function onCard(model: Model, opened: Opened, action: ShortcutAction): Step {
 
 function turn(model: Model, opened: Opened, step: number): Step {
   const tab = tabs[(tabs.indexOf(opened.tab) + step + tabs.length) % tabs.length]!
-  const now = { ...opened, tab }
-  if (tab !== 'diff' || (opened.diff !== undefined && !opened.isDiffStale)) return stay({ ...model, opened: now })
-  return stay({ ...model, opened: { ...now, isDiffStale: false } }, { type: 'diff', cardId: opened.cardId })
+  return stay({ ...model, opened: { ...opened, tab } })
 }
 
 function scroll(model: Model, opened: Opened, by: number): Step {

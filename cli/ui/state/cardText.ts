@@ -1,4 +1,4 @@
-import { diffLines } from '../../diffText.ts'
+import { changesOf, diffLines } from '../../diffText.ts'
 import { harmless } from '../../text.ts'
 import type { Model, UserSettings } from './model.ts'
 import { latestSession, type Message, type Opened } from './opened.ts'
@@ -41,19 +41,23 @@ function transcriptLines(opened: Opened, settings: UserSettings, width: number):
     const before = shown[at - 1]
     if (before && before.sessionId !== message.sessionId) lines.push({ kind: 'dim', text: '' }, { kind: 'dim', text: `session ${message.sessionId}` })
     if (lines.length > 0 && !(message.tool && before?.tool)) lines.push({ kind: 'text', text: '' })
-    lines.push(...once(message, width, () => messageLines(message, width)))
+    lines.push(...once(message, width, () => messageLines(message, speakerOf(opened, message), width)))
   }
   if (shown.length === 0) lines.push({ kind: 'dim', text: latestSession(opened) ? 'Nothing has been said yet.' : 'No agent has worked on this card.' })
   return lines
 }
 
-function messageLines(message: Message, width: number): readonly TextLine[] {
+/** An agent is called by its name. */
+const speakerOf = ({ sessions }: Opened, { role, sessionId }: Message): string =>
+  role === 'user' ? 'you' : (role === 'agent' ? sessions.find(each => each.sessionId === sessionId)?.agent : undefined) ?? role
+
+function messageLines(message: Message, speaker: string, width: number): readonly TextLine[] {
   const { role, tool, content, at } = message
-  if (tool) return toolLines(tool, width)
+  if (tool) return [...toolLines(tool, width), ...toolDetails(tool, content, width)]
   const kind = role === 'tool' ? 'system' : role
   const time = new Date(at).toTimeString().slice(0, 8)
   const body = role === 'thought' ? paragraph(content.trim(), width - 2, 'thought') : markdown(content.trim(), width - 2, role === 'system' ? 'dim' : 'text')
-  return [{ kind, text: role === 'user' ? 'you' : role, aside: time }, ...body.map(line => ({ ...line, text: `  ${line.text}` }))]
+  return [{ kind, text: harmless(speaker), aside: time }, ...body.map(line => ({ ...line, text: `  ${line.text}` }))]
 }
 
 const toolKinds = { pending: 'toolGoing', in_progress: 'toolGoing', completed: 'toolDone', failed: 'toolFailed' } as const
@@ -63,6 +67,23 @@ function toolLines({ name, kind, status, locations }: NonNullable<Message['tool'
   const title = name || kind
   const text = place !== '' && !title.includes(place.split('/').at(-1)!.split(':')[0]!) ? `${title}  ${place}` : title
   return [{ kind: toolKinds[status], text: wrap(harmless(text), Math.max(10, width - kind.length - 4), 1)[0]!, aside: kind }]
+}
+
+const mostDetails = 12
+
+/** Of a call that goes on or waits, what it is about; of one that failed, what it said. */
+function toolDetails({ status, input }: NonNullable<Message['tool']>, content: string, width: number): readonly TextLine[] {
+  if (status === 'completed') return []
+  const text = content.trim() || (status === 'failed' ? '' : inputText(input))
+  const lines = text === '' ? [] : paragraph(text, width - 4, status === 'failed' ? 'failed' : 'code')
+  const shown = lines.length > mostDetails ? [...lines.slice(0, mostDetails), { kind: 'dim' as const, text: `${lines.length - mostDetails} more lines` }] : lines
+  return shown.map(line => ({ ...line, text: `    ${line.text}` }))
+}
+
+function inputText(input: unknown): string {
+  if (typeof input === 'string') return input
+  if (typeof input !== 'object' || input === null) return ''
+  return Object.entries(input).filter(([, value]) => typeof value === 'string' || typeof value === 'number' || Array.isArray(value)).map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(' ') : String(value)}`).join('\n')
 }
 
 /** Text with line breaks, in lines of a width. */
@@ -84,6 +105,8 @@ function markdown(text: string, width: number, kind: LineKind): TextLine[] {
 /** A text's lines without anything that steers a terminal; tabs become spaces. */
 const spread = (text: string): string[] => harmless(text, true).split('\n').map(line => line.replaceAll('\t', '    '))
 
+const mostFiles = 50
+
 function diffTab({ diff }: Opened, width: number): readonly TextLine[] {
   if (diff === undefined) return [{ kind: 'dim', text: 'Reading ...' }]
   if (typeof diff === 'string') return paragraph(diff, width, 'dim')
@@ -91,8 +114,9 @@ function diffTab({ diff }: Opened, width: number): readonly TextLine[] {
   return once(diff, width, () => {
     const { filesChanged, insertions, deletions } = diff.stats
     const head: TextLine = { kind: 'dim', text: `${filesChanged} ${filesChanged === 1 ? 'file' : 'files'} changed, ${insertions} inserted, ${deletions} deleted` }
+    const files = changesOf(diff.diff).map(({ path, insertions, deletions }): TextLine => ({ kind: 'text', text: `  ${wrap(harmless(path), Math.max(10, width - 20), 1)[0]!}`, aside: `+${insertions} -${deletions}` }))
     const end: TextLine[] = diff.truncated ? [{ kind: 'failed', text: 'The diff is too large; this is its beginning.' }] : []
-    return [head, ...[...diffLines(diff.diff)].flatMap(line => drawn(line, width)), ...end]
+    return [head, ...files.slice(0, mostFiles), ...[...diffLines(diff.diff)].flatMap(line => drawn(line, width)), ...end]
   })
 }
 

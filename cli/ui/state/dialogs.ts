@@ -27,7 +27,7 @@ const to = (model: Model, dialog: Dialog): Step => stay({ ...model, dialog })
 
 function dismissed(model: Model, dialog: Dialog): Step {
   if (dialog.kind === 'filter') return stay({ ...without(model), view: { ...model.view, filter: dialog.before } })
-  if (dialog.kind === 'approve' && dialog.feedback) return to(model, { ...dialog, feedback: undefined })
+  if (dialog.kind === 'approve') return dialog.feedback ? to(model, { ...dialog, feedback: undefined }) : stay(back(model, dialog))
   return stay(without(model))
 }
 
@@ -86,17 +86,20 @@ function inSend(model: Model, dialog: Of<'send'>, key: Key): Step {
   return field ? to(model, { ...dialog, field }) : stay(model)
 }
 
+/** Where the question was asked from. */
+const back = (model: Model, { returns }: Of<'approve'>): Model => ({ ...without(model), opened: returns ? undefined : model.opened })
+
 function inApprove(model: Model, dialog: Of<'approve'>, key: Key): Step {
   const { cardId, feedback } = dialog
   if (feedback) return inFeedback(model, dialog, feedback, key)
-  if (['y', 'a', 'enter'].includes(key.name)) return stay(say(without(model), `Approved what the agent of card ${cardId} asked.`), { type: 'approve', cardId, approved: true })
-  if (key.name === 'n') return stay(say(without(model), `Refused what the agent of card ${cardId} asked.`), { type: 'approve', cardId, approved: false })
+  if (['y', 'a', 'enter'].includes(key.name)) return stay(say(back(model, dialog), `Approved what the agent of card ${cardId} asked.`), { type: 'approve', cardId, approved: true })
+  if (key.name === 'n') return stay(say(back(model, dialog), `Refused what the agent of card ${cardId} asked.`), { type: 'approve', cardId, approved: false })
   return key.name === 'f' ? to(model, { ...dialog, feedback: emptyField }) : stay(model)
 }
 
 function inFeedback(model: Model, dialog: Of<'approve'>, feedback: TextField, key: Key): Step {
   const text = textIn(feedback).trim()
-  if (key.name === 'enter') return stay(say(without(model), `Refused what the agent of card ${dialog.cardId} asked.`), { type: 'approve', cardId: dialog.cardId, approved: false, ...(text !== '' && { feedback: text }) })
+  if (key.name === 'enter') return stay(say(back(model, dialog), `Refused what the agent of card ${dialog.cardId} asked.`), { type: 'approve', cardId: dialog.cardId, approved: false, ...(text !== '' && { feedback: text }) })
   const field = typeInto(feedback, key)
   return field ? to(model, { ...dialog, feedback: field }) : stay(model)
 }

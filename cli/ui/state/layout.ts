@@ -1,3 +1,4 @@
+import { harmless } from '../../text.ts'
 import type { Size } from '../terminal/session.ts'
 import type { Card } from './shelf.ts'
 import { wrap } from './wrap.ts'
@@ -42,7 +43,7 @@ const titles = new WeakMap<Card, { width: number; lines: string[] }>()
 export function titleLines(card: Card, width: number): string[] {
   const known = titles.get(card)
   if (known?.width === width) return known.lines
-  const lines = wrap(card.title, width, mostTitleLines)
+  const lines = wrap(harmless(card.title), width, mostTitleLines)
   titles.set(card, { width, lines })
   return lines
 }

@@ -44,7 +44,7 @@ export type Dialog =
   | { kind: 'help'; field: TextField; top: number }
   | { kind: 'add'; columnId: string; title: TextField; prompt?: TextField }
   | { kind: 'send'; cardId: string; field: TextField }
-  | { kind: 'approve'; cardId: string; question: string; feedback?: TextField }
+  | { kind: 'approve'; cardId: string; question: string; feedback?: TextField; /** To the board, where the person comes from. */ returns: boolean }
   | { kind: 'confirm'; question: string; intent: Intent }
 
 /** Work outside of the model: requests, the editor, the end. */
@@ -62,9 +62,9 @@ interface CardEffect<Type extends string> { type: Type; cardId: string }
 
 /** What the model is told. */
 export type News =
-  | { type: 'key'; key: Key } | { type: 'resized'; size: Size } | { type: 'tick'; nowMs: number }
+  | { type: 'key'; key: Key } | { type: 'resized'; size: Size } | { type: 'tick' }
   | { type: 'events'; events: readonly LiveMessage[] } | { type: 'subscribed' } | { type: 'live'; state: Model['live'] }
-  | { type: 'boards'; boards: readonly BoardRecord[] } | { type: 'columns'; boardId: string; columns: readonly Column[] } | { type: 'page'; page: Page }
+  | { type: 'columns'; boards: readonly BoardRecord[]; boardId: string; columns: readonly Column[] } | { type: 'page'; page: Page }
   | { type: 'moved'; moveId: number; version: number } | { type: 'refused'; moveId?: number; text: string } | { type: 'said'; text: string }
   | { type: 'created'; cardId: string } | { type: 'found'; card: CardDetail }
   | { type: 'opened'; card: CardDetail; sessions: readonly Session[]; messages: readonly Message[] } | { type: 'older'; cardId: string; messages: readonly Message[] } | { type: 'diffed'; cardId: string; diff: Diff | string }

@@ -24,8 +24,9 @@ export interface Opened {
   older: 'maybe' | 'reading' | 'none'
   /** The reason instead, where there is no diff. */
   diff?: Diff | string
-  /** What was told has changed files since the diff was read. */
+  /** What was told may have changed files since the diff was asked for. */
   isDiffStale: boolean
+  isDiffComing: boolean
   tab: Tab
   /** The first line that is seen of each tab. */
   tops: Readonly<Record<Tab, number>>
@@ -35,7 +36,7 @@ export interface Opened {
 
 export const messagesAtOnce = 200
 
-export const openedOf = (cardId: string, tab: Tab): Opened => ({ cardId, early: [], sessions: [], messages: [], older: 'maybe', isDiffStale: false, tab, tops: { prompt: 0, transcript: 0, diff: 0 }, follows: true })
+export const openedOf = (cardId: string, tab: Tab): Opened => ({ cardId, early: [], sessions: [], messages: [], older: 'maybe', isDiffStale: true, isDiffComing: false, tab, tops: { prompt: 0, transcript: 0, diff: 0 }, follows: true })
 
 /** Takes over what events tell of the card, of its sessions and of what is said in them. */
 export function withNews(opened: Opened, events: readonly LiveMessage[]): Opened {
@@ -59,7 +60,7 @@ const withCard = (opened: Opened, card: CardDetail): Opened => opened.card && op
 function withSession(opened: Opened, session: Session): Opened {
   if (session.cardId !== opened.cardId || session.sessionId === null) return opened
   const others = opened.sessions.filter(({ sessionId }) => sessionId !== session.sessionId)
-  return { ...opened, sessions: [...others, session].sort((a, b) => Number(a.sessionId) - Number(b.sessionId)) }
+  return { ...opened, isDiffStale: true, sessions: [...others, session].sort((a, b) => Number(a.sessionId) - Number(b.sessionId)) }
 }
 
 /** A message comes again and again, whole, while it grows. */

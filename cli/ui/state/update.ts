@@ -1,4 +1,5 @@
 import type { LiveMessage } from '../../../src/client/socket.ts'
+import type { EventData } from '../../../src/contract/events.ts'
 import type { Key } from '../terminal/keys.ts'
 import { boardOf, focusedColumn, settle } from './board.ts'
 import { act, lastTop } from './cardKeys.ts'
@@ -16,28 +17,45 @@ const laterPage = 1000
 export function update(model: Model, news: News): Step {
   const { model: next, effects } = take(model, news)
   const settled = settle(next)
-  const reading = settled.reading ? { model: settled, effects: [] } : readOn(settled)
-  return { model: reading.model, effects: [...effects, ...reading.effects] }
+  const reading = settled.reading ? stay(settled) : readOn(settled)
+  const looking = lookAfter(model, reading.model)
+  return { model: looking.model, effects: [...effects, ...reading.effects, ...looking.effects] }
+}
+
+/** A card that is looked at is read, and so is its diff while that is looked at. */
+function lookAfter({ opened: before }: Model, model: Model): Step {
+  const { opened } = model
+  if (!opened?.card) return stay(model)
+  const viewed: Effect[] = opened.card.unread && before?.card?.version !== opened.card.version ? [{ type: 'viewed', cardId: opened.cardId }] : []
+  if (opened.tab !== 'diff' || !opened.isDiffStale || opened.isDiffComing) return stay(model, ...viewed)
+  return stay({ ...model, opened: { ...opened, isDiffStale: false, isDiffComing: true } }, ...viewed, { type: 'diff', cardId: opened.cardId })
 }
 
 function take(model: Model, news: News): Step {
   switch (news.type) {
     case 'key': return onKey(model, news.key)
     case 'resized': return stay({ ...model, size: news.size })
-    case 'tick': return stay({ ...model, nowMs: news.nowMs, notice: model.notice && model.notice.untilMs > news.nowMs ? model.notice : undefined })
+    case 'tick': return stay({ ...model, notice: model.notice && model.notice.untilMs > model.nowMs ? model.notice : undefined })
     case 'events': return onEvents(model, news.events)
     case 'subscribed': return stay({ ...model, reading: undefined, shelf: asStale(model.shelf) }, { type: 'columns' }, ...(model.opened ? [{ type: 'open' as const, cardId: model.opened.cardId }] : []))
     case 'live': return stay({ ...model, live: news.state })
-    case 'boards': return stay({ ...model, boards: news.boards })
-    case 'columns': return stay(news.boardId === model.boardId ? { ...model, shelf: withColumns(model.shelf, news.columns), reading: model.reading && { ...model.reading, before: withColumns(model.reading.before, news.columns) } } : model)
+    case 'columns': return stay(onColumns(model, news))
     case 'page': return onPage(model, news.page)
     case 'moved': return stay({ ...model, moves: model.moves.map(move => move.id === news.moveId ? { ...move, doneVersion: news.version } : move) })
-    case 'refused': return stay(say({ ...model, moves: model.moves.filter(({ id }) => id !== news.moveId) }, news.text, true))
+    case 'refused': return onRefused(model, news)
     case 'said': return stay(say(model, news.text))
     case 'created': return stay({ ...model, view: { ...model.view, filter: '', wanted: news.cardId } })
     case 'found': return onFound(model, news.card)
     default: return onCardRead(model, news)
   }
+}
+
+/** A card that could not move is where it was, and the cursor is on it. */
+function onRefused(model: Model, { moveId, text }: Extract<News, { type: 'refused' }>): Step {
+  const move = model.moves.find(({ id }) => id === moveId)
+  const moves = model.moves.filter(each => each !== move)
+  const opened = model.opened?.card ? model.opened : undefined
+  return stay(say({ ...model, moves, opened, view: move ? { ...model.view, wanted: move.cardId } : model.view }, text, true))
 }
 
 function onKey(model: Model, key: Key): Step {
@@ -53,12 +71,20 @@ function onKey(model: Model, key: Key): Step {
   return model.pressed.length > 0 ? onKey(idle, key) : stay(idle)
 }
 
+/** The board's columns; of another board when this one is gone. */
+function onColumns(model: Model, { boards, boardId, columns }: Extract<News, { type: 'columns' }>): Model {
+  if (boardId !== model.boardId && boards.some(({ id }) => id === model.boardId)) return { ...model, boards }
+  const here = boardId === model.boardId ? model : say(withBoard(model, boardId), 'The board was deleted.', true)
+  return { ...here, boards, shelf: withColumns(here.shelf, columns), reading: here.reading && { ...here.reading, before: withColumns(here.reading.before, columns) } }
+}
+
 const aboutBoards = /^(board|column)\./
 
 function onEvents(model: Model, events: readonly LiveMessage[]): Step {
   if (events.some(({ type }) => type === 'resync')) return take(model, { type: 'subscribed' })
   const reading = model.reading && { ...model.reading, events: [...model.reading.events, ...events] }
-  const next = { ...model, reading, shelf: withEvents(model.shelf, events), opened: model.opened && withNews(model.opened, events) }
+  const project = events.reduce((known, { type, data }) => type === 'project.updated' ? { ...known, name: (data as EventData<'project.updated'>).name } : known, model.project)
+  const next = { ...model, project, reading, shelf: withEvents(model.shelf, events), opened: model.opened && withNews(model.opened, events) }
   const effects: Effect[] = events.some(({ type }) => aboutBoards.test(type)) ? [{ type: 'columns' }] : []
   const isGone = events.some(({ type, data }) => type === 'card.deleted' && (data as { id: string }).id === model.opened?.cardId)
   return stay(isGone ? say({ ...next, opened: undefined }, 'The card was deleted.', true) : next, ...effects)
@@ -97,7 +123,7 @@ function onCardRead(model: Model, news: Extract<News, { type: 'opened' | 'older'
   const { opened } = model
   if (!opened || opened.cardId !== (news.type === 'opened' ? news.card.id : news.cardId)) return stay(model)
   if (news.type === 'opened') return stay({ ...model, opened: withRead(opened, { card: news.card, sessions: news.sessions, messages: news.messages }) })
-  if (news.type === 'diffed') return stay({ ...model, opened: { ...opened, diff: news.diff } })
+  if (news.type === 'diffed') return stay({ ...model, opened: { ...opened, diff: news.diff, isDiffComing: false } })
   const more = { ...opened, messages: merged(opened.messages, news.messages), older: news.messages.length < messagesAtOnce ? 'none' as const : 'maybe' as const }
   // What is seen stays where it is.
   const added = lastTop(model, more) - lastTop(model, opened)

@@ -3,7 +3,7 @@ export interface Key { name: string; text?: string }
 
 const named: Record<string, string> = { '\r': 'enter', '\n': 'enter', '\t': 'tab', '\u007f': 'backspace', '\b': 'backspace', ' ': 'space', ',': 'comma' }
 /** The ends of sequences that begin with ESC [ or ESC O. */
-const finals: Record<string, string> = { A: 'up', B: 'down', C: 'right', D: 'left', H: 'home', F: 'end', Z: 'shift+tab', P: 'f1', Q: 'f2', R: 'f3', S: 'f4', M: 'enter' }
+const finals: Record<string, string> = { A: 'up', B: 'down', C: 'right', D: 'left', H: 'home', F: 'end', Z: 'shift+tab', P: 'f1', Q: 'f2', R: 'f3', S: 'f4' }
 const tildes: Record<string, string> = { 1: 'home', 2: 'insert', 3: 'delete', 4: 'end', 5: 'pageup', 6: 'pagedown', 7: 'home', 8: 'end', 11: 'f1', 12: 'f2', 13: 'f3', 14: 'f4', 15: 'f5', 17: 'f6', 18: 'f7', 19: 'f8', 20: 'f9', 21: 'f10', 23: 'f11', 24: 'f12' }
 const pasteBegin = '\u001b[200~'
 const pasteEnd = '\u001b[201~'
@@ -48,7 +48,7 @@ function first(text: string, final: boolean): Taken | undefined {
   if (text[0] !== '\u001b') return typed(text)
   if (text.startsWith(pasteBegin)) return pasted(text)
   const sequence = /^\u001b(?:\[([\d;:<=>?]*)[ -/]*([@-~])|O([ -~]))/.exec(text)
-  if (sequence) return { key: fromSequence(sequence[1] ?? '', sequence[2] ?? sequence[3]!), length: sequence[0].length }
+  if (sequence) return { key: sequence[3] === 'M' ? { name: 'enter' } : fromSequence(sequence[1] ?? '', sequence[2] ?? sequence[3]!), length: sequence[0].length }
   if (!final && /^\u001b(?:\[[\d;:<=>?]*[ -/]*|O)?$/.test(text)) return undefined
   if (text.length > 1 && text[1] !== '\u001b' && !/^\u001b[[O]/.test(text)) {
     const { key, length } = typed(text.slice(1))
@@ -71,8 +71,9 @@ function typed(text: string): Taken {
   return { key: { name: character, text: character }, length: character.length }
 }
 
-/** The modifiers are in the second number: 1 more than shift 1, alt 2, ctrl 4. */
+/** The modifiers are in the second number: 1 more than shift 1, alt 2, ctrl 4. What the terminal tells of itself is no key. */
 function fromSequence(parameters: string, final: string): Key | undefined {
+  if (/^[<=>?]/.test(parameters)) return undefined
   const [number = '', modifier = '1'] = parameters.split(';')
   const base = final === '~' ? tildes[number] : final === 'u' ? fromCode(Number(number)) : finals[final]
   if (base === undefined) return undefined

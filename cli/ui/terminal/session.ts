@@ -7,6 +7,8 @@ export interface TerminalOptions {
   alternate: boolean
   onKey: (key: Key) => void
   onResize: (size: Size) => void
+  /** Nobody is there any more. */
+  onGone: () => void
 }
 export interface Size { width: number; height: number }
 
@@ -40,6 +42,8 @@ export class TerminalSession {
     process.on('uncaughtExceptionMonitor', this.#restore)
     process.on('exit', this.#restore)
     process.stdout.on('resize', this.#resized)
+    process.stdin.on('end', this.#gone)
+    process.stdout.on('error', this.#gone)
     this.#open()
   }
 
@@ -85,6 +89,7 @@ export class TerminalSession {
     process.off('uncaughtExceptionMonitor', this.#restore)
     process.off('exit', this.#restore)
     process.stdout.off('resize', this.#resized)
+    process.stdin.off('end', this.#gone)
   }
 
   /** Stops what was started with this process as Ctrl-Z does, with the terminal as it was. */
@@ -110,6 +115,12 @@ export class TerminalSession {
       writeSync(1, `${leave}${bottom}`)
       process.stdin.setRawMode(false)
     } catch { /* The terminal is gone. */ }
+  }
+
+  /** A terminal that has been closed cannot be written to. */
+  readonly #gone = (): void => {
+    this.#isOpen = false
+    this.#options.onGone()
   }
 
   readonly #received = (piece: string): void => {

@@ -1,0 +1,171 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { startAgentBoard, type AgentBoard } from '../agents/agentBoard.ts'
+import { commandLine, type CommandLine } from '../commandLine.ts'
+import { boardIn, type TerminalOptions, type TestTerminal } from './terminal.ts'
+
+let board: AgentBoard
+let cli: CommandLine
+let terminal: TestTerminal
+
+beforeAll(async () => {
+  board = await startAgentBoard({ good: { fixture: 'well-behaved' }, asking: { fixture: 'permission-first' }, planning: { fixture: 'plan-approval' }, forever: { fixture: 'forever' }, crashing: { fixture: 'crash-in-turn' } })
+  cli = commandLine({ BOARD_URL: board.url, BOARD_TOKEN: board.token, BOARD_PROJECT: 'Agents' })
+})
+afterAll(async () => {
+  cli.close()
+  await board.close()
+})
+afterEach(async () => {
+  terminal.close()
+  for (const columnId of Object.values(board.columns)) await board.client.columns.clear({ projectId: board.projectId, columnId })
+})
+
+const open = async (options: TerminalOptions = {}) => {
+  terminal = boardIn(['ui'], { ...options, cwd: cli.home, env: { ...cli.env, TERM: 'xterm-256color', ...options.env } })
+  await terminal.shows('live', 20_000)
+}
+const add = async (agent: string, input: Parameters<AgentBoard['start']>[1] = {}) => (await board.start(agent, { columnId: board.columns.backlog, deferred: true, ...input })).id
+
+describe('an opened card', () => {
+  test('shows its prompt, what was said, and what was changed in colours', async () => {
+    const id = await add('good', { title: 'Write a file', prompt: '# Task\nWrite the file.\n\n```\nsome code\n```', labels: ['easy'] })
+    await open()
+    terminal.press('enter')
+    await terminal.shows('Write the file.')
+    expect(terminal.styleAt('Task')).toMatchObject({ bold: true })
+    expect(terminal.text()).not.toContain('```')
+    await terminal.shows(/easy/)
+    terminal.press('r')
+    await terminal.shows('✓ completed', 20_000)
+    terminal.press('l')
+    await terminal.shows('I wrote hello.txt as asked.')
+    await terminal.shows('A file is wanted.')
+    await terminal.shows(/✓ Write hello\.txt +.*edit/)
+    terminal.press('tab')
+    await terminal.shows('+hello from turn 1')
+    await terminal.shows('1 file changed, 1 inserted, 0 deleted')
+    expect(terminal.styleAt('+hello from turn 1')).toMatchObject({ colour: 2 })
+    terminal.press('h', 'h')
+    await terminal.shows('Write the file.')
+    terminal.press('escape')
+    await terminal.shows(/╭─ In Progress/)
+    await terminal.shows(new RegExp(`#${id}  ✓ completed`))
+  })
+
+  test('what is changed while one looks at it appears', async () => {
+    const id = await add('asking', { title: 'Changes later' })
+    await open()
+    terminal.press('r')
+    await terminal.shows(new RegExp(`#${id}  ◆ waiting`), 20_000)
+    terminal.press('l', 'enter', 'l')
+    await terminal.shows('Nothing has been changed.')
+    await board.client.agents.approvePlan({ projectId: board.projectId, cardId: id, approved: true })
+    await terminal.shows('+allowed', 20_000)
+    await terminal.shows(/allowed\.txt +\+1 -0/)
+    await board.until(id, 'that it is read', ({ unread, status }) => !unread && status === 'completed')
+  })
+
+  test('is live while the agent works, and says what it asks for; a approves', async () => {
+    const id = await add('asking', { title: 'Needs leave' })
+    await open()
+    terminal.press('L')
+    await terminal.shows(new RegExp(`#${id}  ◆ waiting`), 20_000)
+    await terminal.shows('1 waiting')
+    terminal.press('enter')
+    await terminal.shows('Write allowed.txt')
+    terminal.press('a')
+    await terminal.shows(`The agent of card ${id} asks`)
+    await terminal.shows('y approve, n refuse')
+    terminal.press('y')
+    await terminal.shows('Written.', 20_000)
+    await terminal.shows('✓ completed', 20_000)
+  })
+
+  test('a plan is refused with a message, and the agent answers', async () => {
+    const id = await add('planning', { title: 'Plan first' })
+    await open()
+    terminal.press('r')
+    await terminal.shows(new RegExp(`#${id}  ◆ waiting`), 20_000)
+    terminal.press('l', 'a')
+    await terminal.shows('Ready to code?')
+    terminal.press('f', 'Smaller steps, please.', 'enter')
+    terminal.press('enter')
+    await terminal.shows('What should be different?', 20_000)
+    await terminal.shows('Smaller steps, please.')
+  })
+
+  test('m sends the agent a message', async () => {
+    const id = await add('good', { title: 'Talk', columnId: board.columns.active, deferred: false })
+    await board.untilStatus(id, 'completed')
+    await open()
+    terminal.press('l', 'enter')
+    await terminal.shows('as asked.')
+    terminal.press('m', 'And now the next one.', 'enter')
+    await terminal.shows(`Sent to the agent of card ${id}.`)
+    await terminal.shows('And now the next one.')
+    await board.untilStatus(id, 'completed')
+  })
+
+  test('thoughts and kinds of tools are hidden as the settings say', async () => {
+    const id = await add('good', { title: 'Quiet', columnId: board.columns.active, deferred: false })
+    await board.untilStatus(id, 'completed')
+    await board.client.settings.setUser({ agentReasoning: false, hiddenToolTypes: ['edit'] })
+    await open()
+    terminal.press('l', 'enter')
+    await terminal.shows('as asked.')
+    expect(terminal.text()).not.toContain('A file is wanted.')
+    expect(terminal.text()).not.toMatch(/Write hello\.txt +.*edit/)
+    await board.client.settings.setUser({ agentReasoning: true, hiddenToolTypes: [] })
+  })
+})
+
+describe('agents from the board', () => {
+  test('x asks, and cancels the agent', async () => {
+    const id = await add('forever', { title: 'Never ends' })
+    await open()
+    terminal.press('r')
+    await terminal.shows(new RegExp(`#${id}  [◐◓◑◒] running`), 20_000)
+    terminal.press('l', 'x')
+    await terminal.shows(`Cancel the agent of card ${id}?`)
+    terminal.press('n')
+    await terminal.lacks('Cancel the agent')
+    terminal.press('x', 'y')
+    await terminal.shows(new RegExp(`#${id}  ⊘ cancelled`), 20_000)
+  })
+
+  test('moving a card whose agent works asks first', async () => {
+    const id = await add('forever', { title: 'At work', columnId: board.columns.active, deferred: false })
+    await board.untilStatus(id, 'running')
+    await open()
+    terminal.press('l', 'H')
+    await terminal.shows(/agent of card \d+ is at work and will be ended/)
+    terminal.press('n')
+    await terminal.lacks('will be ended')
+    expect((await board.card(id)).status).toBe('running')
+    terminal.press('H', 'enter')
+    await board.untilStatus(id, 'cancelled')
+    await terminal.shows(/│▌ At work/)
+  })
+
+  test('a failed agent is unread until it is looked at, and r goes on', async () => {
+    const id = await add('crashing', { title: 'Falls over', columnId: board.columns.active, deferred: false })
+    await board.untilStatus(id, 'failed')
+    await open()
+    await terminal.shows('1 unread')
+    await terminal.shows(/│● Falls over/)
+    terminal.press('l', 'enter')
+    await terminal.shows('✗ failed')
+    await board.until(id, 'that it is read', ({ unread }) => !unread)
+    terminal.press('escape')
+    await terminal.shows('Falls over')
+    await terminal.lacks('1 unread')
+  })
+
+  test('several cards are run at once', async () => {
+    const ids = [await add('good', { title: 'First' }), await add('good', { title: 'Second' })]
+    await open()
+    terminal.press('v', 'v', 'r')
+    for (const id of ids) await terminal.shows(new RegExp(`#${id}  ✓ completed`), 20_000)
+    expect(terminal.text()).toMatch(/In Progress ─+ 2/)
+  })
+})

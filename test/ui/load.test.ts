@@ -1,0 +1,36 @@
+import { spawn } from '@lydell/node-pty'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { median } from '../bench/figures.ts'
+import { firstFrameMs, measure, startLoaded, type LoadedBoard } from './load.ts'
+
+/** BOARD_TEST_ROUNDS=10 npx vitest run test/ui/load.test.ts measures 10,000 cards for ten seconds. */
+const rounds = Number(process.env.BOARD_TEST_ROUNDS ?? 0)
+let board: LoadedBoard
+
+beforeAll(async () => { board = await startLoaded(rounds > 0 ? 10_000 : 2000) }, 60_000)
+afterAll(() => board.close())
+
+test.each([[100, 30], [240, 70]])('four columns with many cards and 20 changes a second stay quick at %i×%i', async (width, height) => {
+  const figures = await measure(board, { seconds: rounds > 0 ? rounds : 3, updatesPerSec: 20, keysPerSec: 20, width, height })
+  if (rounds > 0) console.log({ width, height, ...figures })
+  expect(figures.brokenFrames).toBe(0)
+  expect(figures.bytesOutsideOfFrames).toBe(0)
+  expect(figures.bytesPerFrame).toBeLessThan(1024)
+  // Other work on this machine slows the frames down, but does not use the processor time of the board.
+  expect(figures.framesPerSec).toBeGreaterThan(rounds > 0 ? 15 : 5)
+  expect(figures.cpuPercent).toBeLessThan(60)
+}, 60_000 + rounds * 2000)
+
+test('the first picture comes soon', async () => {
+  const node: number[] = []
+  const ui: number[] = []
+  for (let round = 0; round < (rounds > 0 ? 21 : 5); round++) {
+    node.push(await new Promise(done => {
+      const startedAtMs = performance.now()
+      spawn(process.execPath, ['-e', '0'], { env: { PATH: process.env.PATH } }).onExit(() => done(performance.now() - startedAtMs))
+    }))
+    ui.push(await firstFrameMs(board))
+  }
+  if (rounds > 0) console.log({ nodeMs: median(node), firstFrameMs: median(ui), times: median(ui) / median(node) })
+  expect(median(ui)).toBeLessThan(median(node) * (rounds > 0 ? 7 : 12))
+}, 60_000)
