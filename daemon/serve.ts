@@ -61,6 +61,8 @@ async function listenTo(serving: Serving, config: ServerConfig, { log, close: cl
   server.headersTimeout = 10_000
   server.requestTimeout = 600_000
   server.keepAliveTimeout = 65_000
+  // By itself Node passes over what stands behind the thousandth header, Origin and X-Forwarded-For too; 16 KiB of headers are the limit.
+  server.maxHeadersCount = 0
   server.on('upgrade', serving.handleUpgrade)
   const { port } = server.address() as { port: number }
   const url = `http://${reachable(config.host)}:${port}`
