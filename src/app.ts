@@ -20,6 +20,7 @@ import { readLogExport, targetOf } from './logs/exportSettings.ts'
 import type { Logs } from './logs/logs.ts'
 import { createMetrics, type Metrics } from './metrics/metrics.ts'
 import { createMonitors, recoverMonitors, type Monitors } from './monitors/monitors.ts'
+import { createWayOut, type WayOut } from './identity/wayOut.ts'
 import { createNotifier, type Notifier } from './notifications/notifier.ts'
 import { createTargets } from './outside/targets.ts'
 import { createScriptRunner, recoverScripts, type ScriptRunner } from './scripts/runner.ts'
@@ -37,6 +38,7 @@ export interface App {
   identity: Identity
   seal: Seal
   deviceGrants: DeviceGrants
+  wayOut: WayOut
   oidc: Oidc
   catalogue: Catalogue
   metrics: Metrics
@@ -84,7 +86,9 @@ export async function createApp(config: ServerConfig, logs: Logs, { host = nobod
   await exportLog({ db, seal, logs })
   const outbox = createOutbox(db)
   const identity = await createIdentity(config, db, localToken)
-  const deviceGrants = createDeviceGrants({ config, db, seal })
+  const targets = createTargets({ allowPrivate: config.allowPrivateWebhooks, lookup: config.lookup })
+  const wayOut = createWayOut({ config, db, targets })
+  const deviceGrants = createDeviceGrants({ config, db, seal, wayOut })
   const oidc = createOidc({ config, db, identity, seal })
   const catalogue = createCatalogue(config.dataDir)
   const supervisor = createSupervisor({ config, db, catalogue, deviceGrants, revocations: identity })
@@ -93,7 +97,6 @@ export async function createApp(config: ServerConfig, logs: Logs, { host = nobod
   await recoverScripts(db)
   const monitors = createMonitors({ db, outbox, config })
   const scripts = createScriptRunner(db)
-  const targets = createTargets({ allowPrivate: config.allowPrivateWebhooks, lookup: config.lookup })
   const webhooks = createWebhooks({ db, outbox, seal, config, targets })
   const notifier = createNotifier({ db, outbox, webhooks })
   const metrics = createMetrics()
@@ -103,7 +106,7 @@ export async function createApp(config: ServerConfig, logs: Logs, { host = nobod
   notifier.start(from(logs.log, 'notifications'))
   const stopWork = async () => { await Promise.all([supervisor.stop(), monitors.stop(), scripts.stop(), notifier.stop(), webhooks.stop()]) }
   return {
-    config, logs, db, outbox, identity, seal, deviceGrants, oidc, catalogue, metrics, supervisor, monitors, scripts, webhooks, notifier, backups, host, attachmentsDir, transfersDir, unfinishedImports: await hiddenProjects(db), peerOf: peerReader(config),
+    config, logs, db, outbox, identity, seal, deviceGrants, wayOut, oidc, catalogue, metrics, supervisor, monitors, scripts, webhooks, notifier, backups, host, attachmentsDir, transfersDir, unfinishedImports: await hiddenProjects(db), peerOf: peerReader(config),
     startWork: url => {
       supervisor.start(url, from(logs.log, 'agents'))
       monitors.start(url, from(logs.log, 'monitors'))
@@ -111,11 +114,10 @@ export async function createApp(config: ServerConfig, logs: Logs, { host = nobod
     },
     stopWork,
     close: async () => {
-      await Promise.all([stopWork(), backups.close()])
+      await Promise.all([stopWork(), backups.close(), deviceGrants.close()])
       await targets.close()
       outbox.close()
       identity.close()
-      await deviceGrants.close()
       await db.close()
     },
   }
