@@ -53,6 +53,9 @@ function noteOf({ config, logs, metrics }: App): (answered: Answered) => void {
 
 const toPattern = (path: string) => path.replace(/\{(\w+)\}/g, ':$1')
 
+/** A path with dots or backslashes, which the router would make straight: whoever stands before the server and looks at paths sees another one. */
+const roundabout = /^[^?]*(?:\\|\/(?:\.|%2e){1,2}(?:[/?#]|$))/i
+
 /** The whole way of a request: guard, authenticate, authorize, validate, call, present. */
 function answerer(server: Server, route: Route, handler: AnyHandler) {
   const readParams = paramReader(route)
@@ -63,6 +66,7 @@ function answerer(server: Server, route: Route, handler: AnyHandler) {
     const { headers } = exchange
     try {
       guard(server.app, req)
+      if (roundabout.test(req.url ?? '')) throw new Problem('NOT_FOUND')
       const peer = server.app.peerOf(req)
       const isOpen = isOpenTo(route, peer)
       const caller = isOpen ? nobody : exchange.caller = await authenticate(server.app, req.headers.authorization, peer)

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { Problem, type Detail, type ErrorCode } from '../src/contract/errors.ts'
+import { invalid, Problem, type Detail, type ErrorCode } from '../src/contract/errors.ts'
 import { isExternal, paramsOf, textParams, type Route } from '../src/contract/route.ts'
 
 /** What an internal route answers when a path names a row that cannot exist. */
@@ -44,10 +44,22 @@ export function readQuery(url: string): Record<string, string> {
 export function validate(schema: v.GenericSchema, value: unknown): unknown {
   // An object schema takes a list for an object without fields.
   if (Array.isArray(value)) throw new Problem('VALIDATION_FAILED', 'body must be an object', { details: [{ path: '', message: 'must be an object' }] })
+  requireBounds(value)
   const result = v.safeParse(schema, value, { abortPipeEarly: true })
   if (result.success) return result.output
   const details = result.issues.slice(0, 20).map(toDetail)
   throw new Problem('VALIDATION_FAILED', details.map(({ path, message }) => `${path || 'body'} ${message}`).join('; ').slice(0, 2000), { details })
+}
+
+const mostItems = 10_000
+
+/** A schema looks at each item, and makes an issue of each, before it counts them: half a million of nothing would hold up the server for seconds. */
+function requireBounds(value: unknown): void {
+  if (value === null || typeof value !== 'object') return
+  for (const [name, field] of Object.entries(value)) {
+    const count = Array.isArray(field) ? field.length : field !== null && typeof field === 'object' ? Object.keys(field).length : 0
+    if (count > mostItems) throw invalid(name.slice(0, 200), `must have at most ${mostItems} items`)
+  }
 }
 
 function toDetail(issue: v.BaseIssue<unknown>): Detail {

@@ -62,6 +62,8 @@ async function listenTo(serving: Serving, config: ServerConfig, { log, close: cl
   // A large backup may take long to arrive. Whoever reads a body has a time of its own in which something must come.
   server.requestTimeout = 6 * 3_600_000
   server.keepAliveTimeout = 65_000
+  // By itself Node passes over what stands behind the thousandth header, Origin and X-Forwarded-For too; 16 KiB of headers are the limit.
+  server.maxHeadersCount = 0
   server.on('upgrade', (request, socket, head) => serving.handleUpgrade(request, socket, head))
   const { port } = server.address() as { port: number }
   const url = `http://${reachable(config.host)}:${port}`

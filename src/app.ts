@@ -20,8 +20,9 @@ import { readLogExport, targetOf } from './logs/exportSettings.ts'
 import type { Logs } from './logs/logs.ts'
 import { createMetrics, type Metrics } from './metrics/metrics.ts'
 import { createMonitors, recoverMonitors, type Monitors } from './monitors/monitors.ts'
+import { createWayOut, type WayOut } from './identity/wayOut.ts'
 import { createNotifier, type Notifier } from './notifications/notifier.ts'
-import { createTargets } from './outside/targets.ts'
+import { createTargets, type Targets } from './outside/targets.ts'
 import { createScriptRunner, recoverScripts, type ScriptRunner } from './scripts/runner.ts'
 import type { Database } from './store/database.ts'
 import { hiddenProjects } from './store/imports.ts'
@@ -37,6 +38,7 @@ export interface App {
   identity: Identity
   seal: Seal
   deviceGrants: DeviceGrants
+  wayOut: WayOut
   oidc: Oidc
   catalogue: Catalogue
   metrics: Metrics
@@ -80,20 +82,21 @@ export async function createApp(config: ServerConfig, logs: Logs, { host = nobod
   await exportLog({ db, seal, logs })
   const outbox = createOutbox(db)
   const identity = await createIdentity(config, db, localToken)
-  const deviceGrants = createDeviceGrants({ config, db, seal })
+  const targets = createTargets({ allowPrivate: config.allowPrivateWebhooks, lookup: config.lookup })
+  const wayOut = createWayOut({ config, db, targets })
+  const deviceGrants = createDeviceGrants({ config, db, seal, wayOut })
   const oidc = createOidc({ config, db, identity, seal })
   const metrics = createMetrics()
-  const work = await createWork({ config, logs, db, outbox, seal, identity, deviceGrants })
+  const work = await createWork({ config, logs, db, outbox, seal, identity, deviceGrants, targets })
   const source = { databasePath: join(config.dataDir, 'board.db'), attachmentsDir, sealingKey: () => sealingKeyOf(config) }
   const backups = await openBackups({ dataDir: config.dataDir, source, clock: config.clock, log: from(logs.log, 'backups') })
   return {
-    config, logs, db, outbox, identity, seal, deviceGrants, oidc, metrics, ...work, backups, host, attachmentsDir, transfersDir, unfinishedImports: await hiddenProjects(db), peerOf: peerReader(config),
+    config, logs, db, outbox, identity, seal, deviceGrants, wayOut, oidc, metrics, ...work, backups, host, attachmentsDir, transfersDir, unfinishedImports: await hiddenProjects(db), peerOf: peerReader(config),
     close: async () => {
-      await Promise.all([work.stopWork(), backups.close()])
-      await work.targets.close()
+      await Promise.all([work.stopWork(), backups.close(), deviceGrants.close()])
+      await targets.close()
       outbox.close()
       identity.close()
-      await deviceGrants.close()
       await db.close()
       await tidied
     },
@@ -101,7 +104,7 @@ export async function createApp(config: ServerConfig, logs: Logs, { host = nobod
 }
 
 /** What goes on without a request, and tells others of what happens. What an earlier server left of it is ended first. */
-async function createWork({ config, logs, db, outbox, seal, identity, deviceGrants }: Pick<App, 'config' | 'logs' | 'db' | 'outbox' | 'seal' | 'identity' | 'deviceGrants'>) {
+async function createWork({ config, logs, db, outbox, seal, identity, deviceGrants, targets }: Pick<App, 'config' | 'logs' | 'db' | 'outbox' | 'seal' | 'identity' | 'deviceGrants'> & { targets: Targets }) {
   const catalogue = createCatalogue(config.dataDir)
   const supervisor = createSupervisor({ config, db, catalogue, deviceGrants, revocations: identity })
   await recover(db, supervisor)
@@ -109,14 +112,13 @@ async function createWork({ config, logs, db, outbox, seal, identity, deviceGran
   await recoverScripts(db)
   const monitors = createMonitors({ db, outbox, config })
   const scripts = createScriptRunner(db)
-  const targets = createTargets({ allowPrivate: config.allowPrivateWebhooks, lookup: config.lookup })
   const webhooks = createWebhooks({ db, outbox, seal, config, targets })
   const notifier = createNotifier({ db, outbox, webhooks })
   // Before the first request, so that no event is committed that its reader does not know of.
   webhooks.start(from(logs.log, 'webhooks'))
   notifier.start(from(logs.log, 'notifications'))
   return {
-    catalogue, supervisor, monitors, scripts, targets, webhooks, notifier,
+    catalogue, supervisor, monitors, scripts, webhooks, notifier,
     startWork: (url: string) => {
       supervisor.start(url, from(logs.log, 'agents'))
       monitors.start(url, from(logs.log, 'monitors'))

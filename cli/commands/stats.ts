@@ -7,6 +7,7 @@ import { drawBars, drawBurnUp, type Bar } from '../charts.ts'
 import { example } from '../help.ts'
 import type { Column } from '../output.ts'
 import { resolveProject } from '../resolve.ts'
+import { harmless } from '../text.ts'
 
 type Stats = Output<Contract['projects']['stats']>
 type Day = Output<Contract['projects']['history']>[number]
@@ -32,7 +33,7 @@ export function register(command: Command): void {
 async function print({ out }: Context, name: string, stats: Stats, history: Day[], by: By | undefined): Promise<void> {
   if (out.json) return out.value(by === 'day' ? history : by ? rowsOf(stats, by) : { stats, days: history })
   if (!out.terminal.stdout || out.quiet) return by === 'day' ? out.list(history, days) : out.list([...by === 'status' ? [] : rowsOf(stats, 'column'), ...by === 'column' ? [] : rowsOf(stats, 'status')], columns)
-  const parts = [out.paint(`${name}: ${stats.total} ${stats.total === 1 ? 'card' : 'cards'}, ${stats.tokens.total.toLocaleString('en')} tokens in ${stats.tokens.sessions} sessions`, 'bold')]
+  const parts = [out.paint(`${harmless(name)}: ${stats.total} ${stats.total === 1 ? 'card' : 'cards'}, ${stats.tokens.total.toLocaleString('en')} tokens in ${stats.tokens.sessions} sessions`, 'bold')]
   if (by !== 'status' && by !== 'day') parts.push(drawBars(bars(rowsOf(stats, 'column')), out.terminal))
   if (by !== 'column' && by !== 'day' && stats.total > 0) parts.push(drawBars(bars(rowsOf(stats, 'status'), true), out.terminal))
   if (by === undefined || by === 'day') parts.push(await drawBurnUp(history, out.terminal))

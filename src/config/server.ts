@@ -63,3 +63,9 @@ export const reachable = (host: string): string => host === '0.0.0.0' || host ==
 
 /** Whether a name or address means this machine only. */
 export const isLoopbackHost = (host: string): boolean => host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host) || host.endsWith('.localhost')
+
+/** Whether only this machine can reach the server: it listens on loopback and no proxy stands before it. */
+export const isLocalOnly = (config: ServerConfig): boolean => isLoopbackHost(config.host) && !config.trustProxy && knowsItsPeers(config)
+
+/** Behind a proxy that is not trusted to name them, all peers look like this machine. */
+export const knowsItsPeers = ({ publicUrl, trustProxy }: ServerConfig): boolean => trustProxy || publicUrl === undefined || isLoopbackHost(new URL(publicUrl).hostname)

@@ -49,7 +49,8 @@ export const Prompt = v.pipe(text(0, 65_536), v.check(value => Buffer.byteLength
 export const Labels = v.pipe(v.array(text(1, 100)), v.maxLength(50, 'must have at most 50 labels'))
 /** The zero-based place in a column. A place past the end means the end. */
 export const Position = wholeNumber(0, Number.MAX_SAFE_INTEGER)
-export const Email = v.pipe(text(3, 254), v.trim(), v.regex(/^[^\s@"<>]+@[^\s@"<>]+$/, 'must be an email address'))
+/** Without characters that nobody sees: with one of them it would look like somebody else's. */
+export const Email = v.pipe(text(3, 254), v.trim(), v.regex(/^[^\s@"<>\p{C}]+@[^\s@"<>\p{C}]+$/u, 'must be an email address'))
 /** Where messages are sent to. It holds no name and no password. */
 export const WebhookUrl = v.pipe(text(1, 2000), v.url('must be a URL'), v.regex(/^https?:\/\//i, 'must begin with https:// or http://'), v.check(url => !URL.canParse(url) || new URL(url).username + new URL(url).password === '', 'must not hold a name or password'))
 export const Count = v.pipe(v.number(), v.integer())

@@ -1,7 +1,7 @@
 import { realpath, stat } from 'node:fs/promises'
 import { isAbsolute, resolve } from 'node:path'
 import { isWithin } from '../config/folders.ts'
-import { isLoopbackHost, type ServerConfig } from '../config/server.ts'
+import { isLocalOnly, type ServerConfig } from '../config/server.ts'
 import { Problem } from '../contract/errors.ts'
 import { append } from '../events/outbox.ts'
 import { isAdmin, type Caller } from './caller.ts'
@@ -97,7 +97,7 @@ export async function reorder(tx: Transaction, caller: Caller, ids: readonly num
 export async function requireFolder(config: ServerConfig, caller: Caller, path: string): Promise<string> {
   if (!isAbsolute(path)) throw new Problem('PATH_NOT_ABSOLUTE')
   const folder = resolve(path)
-  if (!isAdmin(caller) && !isLoopbackHost(config.host) && !await isBelowRoots(config.projectRoots, folder)) throw new Problem('PATH_OUTSIDE_ROOTS')
+  if (!isAdmin(caller) && !isLocalOnly(config) && !await isBelowRoots(config.projectRoots, folder)) throw new Problem('PATH_OUTSIDE_ROOTS')
   const found = await stat(folder).catch(() => undefined)
   if (!found?.isDirectory()) throw new Problem('PATH_NOT_FOUND')
   return folder

@@ -1,8 +1,8 @@
-import { isLoopbackHost, type ServerConfig } from '../config/server.ts'
+import { isLocalOnly, isLoopbackHost, type ServerConfig } from '../config/server.ts'
 import { Problem } from '../contract/errors.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import { readServerSetting, writeServerSetting } from '../store/serverSettings.ts'
-import { isLocalOnly, type Realm } from './identity.ts'
+import type { Realm } from './identity.ts'
 
 /** Whether one must sign in, and whether anybody may make an account. */
 export interface AuthSettings { enabled: boolean; registrationEnabled: boolean }

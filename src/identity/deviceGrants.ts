@@ -12,6 +12,7 @@ import { secretPlace } from './credentials.ts'
 import { pollDeviceCode, refresh, requestDeviceCode, requireDeviceAuthorization, type PollResult, type Tokens, type TokenSource } from './oauth.ts'
 import type { Secret } from './providers.ts'
 import type { Seal } from './seal.ts'
+import type { WayOut } from './wayOut.ts'
 
 const mostPending = 10
 const slowerSecs = 5
@@ -35,7 +36,7 @@ export interface DeviceGrants {
   close(): Promise<void>
 }
 
-interface Parts { config: ServerConfig; db: Database; seal: Seal }
+interface Parts { config: ServerConfig; db: Database; seal: Seal; wayOut: WayOut }
 const codePlace = (id: number) => `credentials/${id}/device-code`
 const authorizationOf = ({ oauth }: CredentialRow) => JSON.parse(oauth!) as Authorization
 
@@ -80,11 +81,11 @@ export function createDeviceGrants(parts: Parts): DeviceGrants {
   }
 }
 
-async function begin({ config, db, seal }: Parts, caller: Caller, request: DeviceRequest): Promise<StartedGrant & { deviceCode: string }> {
+async function begin({ config, db, seal, wayOut }: Parts, caller: Caller, request: DeviceRequest): Promise<StartedGrant & { deviceCode: string }> {
   requireDeviceAuthorization(request.provider)
   const { client, isServersClient } = clientFor(config, request)
   await requireRoom(db, caller, config.clock().toISOString())
-  const { source, deviceCode, userCode, verificationUri, expiresInSecs, intervalSecs } = await requestDeviceCode(request.provider, request.baseUrl, client)
+  const { source, deviceCode, userCode, verificationUri, expiresInSecs, intervalSecs } = await requestDeviceCode(request.provider, request.baseUrl, client, await wayOut(caller.userId))
   return db.transaction(async tx => {
     await requireRoom(tx, caller, tx.now)
     const expiresAt = new Date(Date.parse(tx.now) + expiresInSecs * 1000).toISOString()
@@ -112,7 +113,7 @@ const clientSecretFor = ({ oauthClients }: ServerConfig, { provider }: Credentia
 
 /** Waits and asks in turn until there is an outcome, the time is over, or the credential is gone. */
 async function poll(parts: Parts, id: number, deviceCode: string, signal: AbortSignal): Promise<void> {
-  const { config, db } = parts
+  const { config, db, wayOut } = parts
   for (;;) {
     const waiting = await readPending(db, id)
     if (!waiting) return
@@ -122,7 +123,7 @@ async function poll(parts: Parts, id: number, deviceCode: string, signal: AbortS
     const { authorization } = credential
     const now = config.clock()
     const isOver = authorization.expiresAt <= now.toISOString()
-    const result = isOver ? 'expired' : await pollDeviceCode({ source: authorization.source, clientSecret: clientSecretFor(config, credential.row, authorization), deviceCode, now, signal })
+    const result = isOver ? 'expired' : await pollDeviceCode({ source: authorization.source, clientSecret: clientSecretFor(config, credential.row, authorization), deviceCode, now, signal, dispatcher: await wayOut(credential.row.userId) })
     if (signal.aborted && typeof result === 'string') return
     if (result !== 'pending') await settle(parts, id, result)
   }
@@ -151,13 +152,13 @@ const tokensOf = (seal: Seal, credential: CredentialRow) => JSON.parse(seal.open
 const isOld = ({ expiresAt, refreshToken }: Tokens, now: Date) => refreshToken !== undefined && expiresAt !== undefined && Date.parse(expiresAt) - now.getTime() < refreshBeforeMs
 
 /** Exchanges old tokens and keeps the new ones. Where the provider gives none, the old ones are all there is. */
-async function renew({ config, db, seal }: Parts, id: number): Promise<Tokens> {
+async function renew({ config, db, seal, wayOut }: Parts, id: number): Promise<Tokens> {
   const credential = await readCredential(db, id)
   if (!credential?.sealed) throw new Problem('CREDENTIAL_NOT_FOUND')
   const old = tokensOf(seal, credential)
   if (!isOld(old, config.clock())) return old
   const authorization = authorizationOf(credential)
-  const tokens = await refresh(authorization.source, clientSecretFor(config, credential, authorization), old.refreshToken!, config.clock())
+  const tokens = await refresh(authorization.source, clientSecretFor(config, credential, authorization), old.refreshToken!, config.clock(), await wayOut(credential.userId))
   if (!tokens) return old
   await db.transaction(tx => setAuthorization(tx, id, { oauth: credential.oauth!, sealed: seal.seal(secretPlace(credential), JSON.stringify(tokens)) }))
   return tokens

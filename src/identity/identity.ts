@@ -1,5 +1,5 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
-import { isLoopbackHost, type ServerConfig } from '../config/server.ts'
+import { isLocalOnly, knowsItsPeers, type ServerConfig } from '../config/server.ts'
 import type { Peer } from '../config/peer.ts'
 import { hashToken, mint } from '../ids/token.ts'
 import type { Database } from '../store/database.ts'
@@ -45,12 +45,6 @@ export async function createIdentity(config: ServerConfig, db: Database, localTo
     close: () => touches.close(),
   }
 }
-
-/** Whether only this machine can reach the server: it listens on loopback and no proxy stands before it. */
-export const isLocalOnly = (config: ServerConfig): boolean => isLoopbackHost(config.host) && !config.trustProxy && knowsItsPeers(config)
-
-/** Behind a proxy that is not trusted to name them, all peers look like this machine. */
-const knowsItsPeers = ({ publicUrl, trustProxy }: ServerConfig) => trustProxy || publicUrl === undefined || isLoopbackHost(new URL(publicUrl).hostname)
 
 const newSetupCode = () => randomBytes(8).toString('hex').match(/.{4}/g)!.join('-')
 

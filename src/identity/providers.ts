@@ -1,3 +1,4 @@
+import type { Dispatcher } from 'undici'
 import { invalid } from '../contract/errors.ts'
 import type { CredentialProvider } from '../contract/credentials.ts'
 import type { CredentialRow } from '../store/credentials.ts'
@@ -36,10 +37,10 @@ export function baseUrlOf({ provider, baseUrl }: Pick<CredentialRow, 'provider' 
 }
 
 /** Asks the provider whether a secret is good. That no answer comes is an answer too. */
-export async function verify(credential: Pick<CredentialRow, 'provider' | 'baseUrl'>, { kind, token }: Secret): Promise<Verdict> {
+export async function verify(credential: Pick<CredentialRow, 'provider' | 'baseUrl'>, { kind, token }: Secret, dispatcher?: Dispatcher): Promise<Verdict> {
   const { path, headers, refusals = [] } = providers[credential.provider]
   try {
-    const { status, headers: { 'content-type': type = '' } } = await askOutside(baseUrlOf(credential) + path, { headers: kind === 'oauth' ? bearer(token) : headers(token) })
+    const { status, headers: { 'content-type': type = '' } } = await askOutside(baseUrlOf(credential) + path, { headers: kind === 'oauth' ? bearer(token) : headers(token) }, { dispatcher })
     if (status >= 200 && status < 300) return /^application\/([\w.-]+\+)?json\b/i.test(type) ? { valid: true, detail: null } : wrong('The answer is not that of an API; check the base URL.')
     if (status === 401 || status === 403 || refusals.includes(status)) return wrong(`The provider refuses the key (status ${status}).`)
     if (status >= 300 && status < 400) return wrong(`The provider answered with a redirect (status ${status}), which is not followed; check the base URL.`)

@@ -11,7 +11,7 @@ const told = (cardId: string) => board.client.logs.list({ search: `"cardId ${car
 test('the log tells when an agent starts and how it ends, and nothing of what it was told', async () => {
   const { id } = await board.start('well', { prompt: 'A prompt that is nobody\'s business' })
   await board.untilStatus(id, 'completed')
-  const entries = await eventually('both entries', async () => { const found = await told(id); return found.length === 2 && found })
+  const entries = await eventually('both entries', async () => { const found = await told(id); return found.length === 2 ? found : undefined })
   expect(entries.map(({ level, message }) => [level, message])).toEqual([['info', 'An agent starts.'], ['info', 'An agent has ended.']])
   expect(entries[1]!.fields).toMatchObject({ cardId: Number(id), agent: 'well', status: 'completed', ms: expect.any(Number) })
   const crashed = await board.start('crash')

@@ -7,7 +7,7 @@ import { exampleOf, requestOf, rows, sendsBody, tokenFor, type Row } from '../ex
 import type { TestBoard } from '../helper.ts'
 import { seed, startSlotlessBoard, type Seed } from '../seed.ts'
 
-/** For longer runs by hand: BOARD_FUZZ_RUNS a row, BOARD_FUZZ_SEED as a failure prints it. */
+/** For longer runs by hand (`npm run fuzz`): BOARD_FUZZ_RUNS a row, BOARD_FUZZ_SEED as a failure prints it. */
 const runs = Number(process.env.BOARD_FUZZ_RUNS ?? 24)
 const fuzzSeed = Number(process.env.BOARD_FUZZ_SEED ?? 20_261_121)
 const answerMs = 5000
@@ -80,6 +80,10 @@ const oddHeaders: fc.Arbitrary<Record<string, string>> = fc.oneof(
   fc.constantFrom('if-match', 'idempotency-key', 'authorization', 'x-request-id').map(name => ({ [name]: 'x'.repeat(4000) })),
 )
 
+/** A body of which some bytes are left out, doubled or others. */
+const bent = (body: string): fc.Arbitrary<Buffer> => fc.array(fc.record({ at: fc.nat(body.length), length: fc.nat(40), instead: fc.oneof(fc.constantFrom('', '\r\n', '--seed-boundary', '--seed-boundary--', '; filename="../../x"', 'Content-Type: text/html\r\n', '\0', 'null', '[', '"', '-1', '1e999'), fc.string({ unit: 'binary', maxLength: 20 })) }), { minLength: 1, maxLength: 3 })
+  .map(changes => Buffer.from(changes.reduce((text, { at, length, instead }) => text.slice(0, at) + instead + text.slice(at + length), body)))
+
 const fieldsOf = ({ input }: Route, example: Record<string, unknown>) => [...new Set([...Object.keys(example), ...(input && 'entries' in input ? Object.keys(input.entries as object) : [])])]
 /** An object's JSON text with one member replaced, added or left out. */
 const withMember = (object: Record<string, unknown>, name: string, json: string | undefined) =>
@@ -107,6 +111,7 @@ function attacks(row: Row, from: Seed): fc.Arbitrary<Attack> {
   const kinds: Array<fc.Arbitrary<Attack>> = [oddHeaders.map(headers => ({ ...base, headers: { ...base.headers, ...headers } })), oddQueries.map(query => ({ ...base, path: `${bare}?${query}` }))]
   if (paramsOf(route.path).length > 0) kinds.push(fc.tuple(fc.constantFrom(...paramsOf(route.path)), oddSegments).map(([param, segment]) => ({ ...base, path: requestOf({ ...route, path: route.path.replace(`{${param}}`, '\u0001') }, example).path.split('?')[0]!.replace('\u0001', () => segment) })))
   if (sendsBody(route)) kinds.push(oddBodies.map(body => ({ ...base, headers: json, body })))
+  if (route.transfer === 'upload') for (let weight = 0; weight < 3; weight++) kinds.push(bent(String(base.body)).map(body => ({ ...base, body })))
   if (sendsBody(route) && route.input && route.transfer !== 'upload') {
     kinds.push(fc.tuple(oddNames, oddJson).map(([field, text]) => ({ ...base, body: withMember(rest, field, text), ...(isNamed && route.input?.type !== 'loose_object' && !names.includes(field) && !(field in Object.prototype) && { field, isUnknown: true }) })))
     if (names.length > 0) for (let weight = 0; weight < 4; weight++) kinds.push(fc.tuple(fc.constantFrom(...names), fc.option(oddJson, { nil: undefined, freq: 8 })).map(([field, text]) => ({ ...base, body: withMember(rest, field, text), field: isNamed ? field : undefined })))
@@ -123,5 +128,5 @@ describe(`${rows.length * runs} requests that are nearly right (seed ${fuzzSeed}
     await fc.assert(fc.asyncProperty(attacks(row, from), async attack => { await expectGrace(attack) }), { seed: fuzzSeed, numRuns: runs, endOnFailure: true })
     expect((await exchange({ method: 'GET', path: '/api/ready', headers: {} })).status).toBe(200)
     expect(Object.keys(Object.prototype)).toEqual([])
-  }, 60_000)
+  }, 60_000 + 100 * runs)
 })

@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createApp } from '../../src/app.ts'
+import { openLogs } from '../../src/logs/logs.ts'
 import { serverDefaults } from '../../src/config/server.ts'
 import type { Caller } from '../../src/domain/caller.ts'
 import * as projects from '../../src/domain/projects.ts'
@@ -28,7 +29,9 @@ export async function startLoaded(cards: number): Promise<LoadedBoard> {
   const root = mkdtempSync(join(tmpdir(), 'board-load-'))
   const dataDir = join(root, 'data')
   hideAgents(dataDir)
-  const app = await createApp({ ...serverDefaults, dataDir })
+  const config = { ...serverDefaults, dataDir }
+  const logs = openLogs(config, () => { /* Nobody reads it. */ })
+  const app = await createApp(config, logs)
   const seeded = await app.db.transaction(async tx => {
     const { id: projectId } = await projects.create(tx, operator, { name: 'web', path: root, organizationId: null })
     const { id: boardId } = (await readDefaultBoard(tx, projectId))!
@@ -42,6 +45,7 @@ export async function startLoaded(cards: number): Promise<LoadedBoard> {
     return { projectId: String(projectId), columnIds: ids.map(String) }
   })
   await app.close()
+  await logs.close()
   const server = boardProcess(dataDir, { HOME: root })
   await server.start()
   return {

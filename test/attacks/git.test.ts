@@ -1,0 +1,119 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import type { TestBoard } from '../helper.ts'
+import { startSlotlessBoard } from '../seed.ts'
+
+const person = ['-c', 'user.name=T', '-c', 'user.email=t@example.org', '-c', 'commit.gpgsign=false']
+const git = (cwd: string, ...args: string[]) => execFileSync('git', [...person, ...args], { cwd, stdio: ['ignore', 'pipe', 'ignore'] }).toString().trim()
+let board: TestBoard
+let repository: string
+let worktree: string
+let bait: string
+let ran: string
+let projectId: string
+let cardId: string
+let count = 0
+
+beforeAll(async () => { board = await startSlotlessBoard() })
+afterAll(() => board.close())
+beforeEach(async () => {
+  repository = board.folder(`repository-${++count}`)
+  worktree = join(repository, '..', `worktree-${count}`)
+  ran = join(repository, '..', `ran-${count}`)
+  bait = join(repository, '..', `bait-${count}`)
+  writeFileSync(bait, `#!/bin/sh\necho "$0 $*" >> '${ran}'\nexit 1\n`, { mode: 0o755 })
+  git(repository, 'init', '-q', '-b', 'main')
+  writeFileSync(join(repository, 'README'), 'A repository.\n')
+  git(repository, 'add', '.')
+  git(repository, 'commit', '-q', '-m', 'Begin')
+  git(repository, 'worktree', 'add', '-q', '-b', 'own', worktree)
+  writeFileSync(join(worktree, 'README'), 'Changed.\n')
+  projectId = (await board.client.projects.create({ name: 'P', path: repository })).id
+  cardId = (await board.client.cards.create({ projectId, title: 'Card' })).id
+  await board.client.cards.attachWorktree({ projectId, cardId, path: worktree })
+})
+
+/** Everything that makes the server run git in what an agent owns. None of it may fail with a 5xx. */
+async function touchAll(): Promise<void> {
+  const card = `/api/projects/${projectId}/cards/${cardId}`
+  const routes = [['GET', `${card}/diff`], ['GET', `/api/projects/${projectId}/files`], ['DELETE', card], ['POST', `${card}/merge`, { into: 'main' }], ['GET', `${card}/diff`], ['GET', `/api/filesystem/browse?path=${worktree}`]] as const
+  for (const [method, path, body] of routes) {
+    const { status, text } = await board.request(method, path, { body })
+    expect(status, `${method} ${path} ${text}`).toBeLessThan(500)
+  }
+}
+const nothingRan = () => expect(existsSync(ran)).toBe(false)
+
+it('a remote whose address is a command is asked for nothing, although an object is missing that it is said to have', async () => {
+  for (const [name, value] of [['core.repositoryFormatVersion', '1'], ['extensions.partialClone', 'evil'], ['remote.evil.promisor', 'true'], ['remote.evil.partialclonefilter', 'blob:none'], ['remote.evil.url', `ext::${bait} %S`], ['protocol.ext.allow', 'always'], ['protocol.allow', 'always']] as const) git(repository, 'config', name, value)
+  const blob = git(repository, 'rev-parse', 'HEAD:README')
+  rmSync(join(repository, '.git/objects', blob.slice(0, 2), blob.slice(2)))
+  await touchAll()
+  nothingRan()
+  // The bait is live: git itself takes it.
+  expect(() => git(repository, 'cat-file', 'blob', blob)).toThrow()
+  expect(existsSync(ran)).toBe(true)
+})
+
+it('a remote on this machine runs nothing that is named to serve it', async () => {
+  for (const [name, value] of [['core.repositoryFormatVersion', '1'], ['extensions.partialClone', 'evil'], ['remote.evil.promisor', 'true'], ['remote.evil.url', repository], ['remote.evil.uploadpack', bait]] as const) git(repository, 'config', name, value)
+  const blob = git(repository, 'rev-parse', 'HEAD:README')
+  rmSync(join(repository, '.git/objects', blob.slice(0, 2), blob.slice(2)))
+  await touchAll()
+  nothingRan()
+  expect(() => git(repository, 'cat-file', 'blob', blob)).toThrow()
+  expect(existsSync(ran)).toBe(true)
+})
+
+it('names of branches that begin like options are names', async () => {
+  const out = join(repository, '..', `out-${count}`)
+  for (const into of [`--output=${out}`, '-D', '--upload-pack=touch', '-c', `ext::${bait}`, 'main..own', 'main@{0}', ':README', '@', 'main\n--force', `refs/heads/../../${out}`]) {
+    const { status, body } = await board.request('POST', `/api/projects/${projectId}/cards/${cardId}/merge`, { body: { into } })
+    expect([status, body.error.code], into).toEqual([expect.any(Number), expect.stringMatching(/VALIDATION_FAILED|BRANCH_NOT_FOUND|CONFLICT/)])
+    expect(status, into).toBeLessThan(500)
+  }
+  git(worktree, 'commit', '-q', '-am', 'Work')
+  for (const name of [`--output=${out}`, '-x', `--exec=${bait}`]) writeFileSync(join(repository, '.git/refs/heads', name.replaceAll('/', '_')), `${git(worktree, 'rev-parse', 'HEAD')}\n`)
+  await touchAll()
+  expect([existsSync(out), existsSync(ran)]).toEqual([false, false])
+})
+
+it('a worktree on a branch that is called like an option is looked at like any other', async () => {
+  const out = join(repository, '..', `out-${count}`)
+  git(worktree, 'symbolic-ref', 'HEAD', `refs/heads/--output=${out}`)
+  await touchAll()
+  expect(existsSync(out)).toBe(false)
+})
+
+it('programs that the configuration includes from elsewhere, aliases and submodules name do not run', async () => {
+  const settings = ['core.fsmonitor', 'core.sshCommand', 'core.editor', 'core.gitProxy', 'diff.external', 'diff.all.command', 'diff.all.textconv', 'filter.all.clean', 'filter.all.smudge', 'filter.all.process', 'merge.all.driver', 'merge.default', 'gpg.program', 'gpg.ssh.program', 'credential.helper', 'sequence.editor', 'uploadpack.packObjectsHook', 'trailer.x.command', 'submodule.sub.update']
+  const included = join(worktree, 'included')
+  writeFileSync(included, '')
+  for (const name of settings) git(repository, 'config', '--file', included, name, name.startsWith('submodule') ? `!${bait}` : bait)
+  git(repository, 'config', '--file', included, 'commit.gpgSign', 'true')
+  git(repository, 'config', '--file', included, 'alias.diff', `!${bait}`)
+  git(repository, 'config', 'include.path', included)
+  git(repository, 'config', `includeIf.gitdir:${repository}/.path`, included)
+  writeFileSync(join(worktree, '.gitattributes'), '* filter=all diff=all merge=all\n')
+  writeFileSync(join(worktree, '.gitmodules'), `[submodule "sub"]\n\tpath = sub\n\turl = ext::${bait}\n\tupdate = !${bait}\n`)
+  mkdirSync(join(worktree, 'sub'))
+  for (const hook of ['pre-commit', 'post-checkout', 'post-merge', 'pre-merge-commit', 'commit-msg', 'prepare-commit-msg', 'reference-transaction', 'post-index-change', 'post-commit', 'update']) writeFileSync(join(repository, '.git/hooks', hook), `#!/bin/sh\nexec '${bait}' ${hook}\n`, { mode: 0o755 })
+  await touchAll()
+  nothingRan()
+  try { git(worktree, 'status') } catch { /* What it runs fails. */ }
+  expect(existsSync(ran)).toBe(true)
+})
+
+it('a worktree that becomes a link to elsewhere is neither read nor deleted through', async () => {
+  const elsewhere = join(repository, '..', `elsewhere-${count}`)
+  mkdirSync(elsewhere)
+  writeFileSync(join(elsewhere, 'kept'), 'of somebody else')
+  rmSync(worktree, { recursive: true })
+  execFileSync('ln', ['-s', elsewhere, worktree])
+  const { text } = await board.request('GET', `/api/projects/${projectId}/cards/${cardId}/diff`)
+  expect(text).not.toContain('of somebody else')
+  await board.request('DELETE', `/api/projects/${projectId}/cards/${cardId}?force=true`)
+  expect(readdirSync(elsewhere)).toEqual(['kept'])
+})
