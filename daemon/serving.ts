@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { createApp, type App } from '../src/app.ts'
 import type { Host } from '../src/backups/restoring.ts'
+import { readAgents } from '../src/agents/configured.ts'
 import { causeOf, from } from '../src/config/log.ts'
 import type { ServerConfig } from '../src/config/server.ts'
 import { Problem } from '../src/contract/errors.ts'
@@ -114,7 +115,7 @@ async function open(config: ServerConfig, logs: Logs, host: Host, localToken?: s
   try {
     await requireClosedDoor(app)
     if (await isOpen(app)) logs.log('warn', 'Authentication is switched off: everybody on this machine acts as super_admin.')
-    await app.catalogue.list().catch((error: Error) => logs.log('warn', `${error.message} Until that is mended, no agent starts.`, { file: join(config.dataDir, 'config.json') }))
+    await readAgents(config.dataDir).catch((error: Error) => logs.log('warn', `${error.message} Until that is mended, no agent starts.`, { file: join(config.dataDir, 'config.json') }))
     const socket = createSocket(app, from(logs.log, 'socket'))
     describeFigures(app, socket.count)
     return { app, socket, answer: toNodeHandler(createHttp(app)) as Listener }

@@ -27,8 +27,8 @@ export function openEmbedded({ path, clock, onDamage }: DatabaseOptions): Databa
   let closing = false
 
   const drain = async () => {
-    await new Promise(setImmediate)
-    while (queue.length > 0) await writer.commitTogether(queue.splice(0, mostJobsACommit))
+    // Others get their turn even if who is done queues the next job at once.
+    for (; queue.length > 0; await writer.commitTogether(queue.splice(0, mostJobsACommit))) await new Promise(setImmediate)
     draining = undefined
   }
   return {
