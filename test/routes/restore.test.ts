@@ -1,4 +1,6 @@
 import { readdirSync } from 'node:fs'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hashOfBoard } from '../backups/boardState.ts'
 import { eventually, startBoard, type Reply, type TestBoard } from '../helper.ts'
@@ -23,6 +25,13 @@ const titles = async () => (await board.client.cards.list({ projectId })).map(({
 const back = async () => (await board.client.backups.create()).filename
 const restore = (filename: string, token = board.token) => board.request('POST', `/api/backups/${filename}/restore`, { token })
 const signIn = async () => (await board.as().auth.login({ email: 'root@example.org', password })).token
+async function collectGarbage(): Promise<void> {
+  setFlagsFromString('--expose-gc')
+  for (let turn = 0; turn < 3; turn++) {
+    (runInNewContext('gc') as () => void)()
+    await new Promise(setImmediate)
+  }
+}
 const me = async (token: string) => (await board.request('GET', '/api/auth/me', { token })).status
 
 describe('a restore', () => {
@@ -49,6 +58,10 @@ describe('a restore', () => {
       await newCard(`round ${round}`)
       expect((await restore(filename)).status).toBe(200)
       await newCard(`after ${round}`)
+      // A connection that was closed and not let go of would end now, with all that it does at its end.
+      const written = hashOfBoard(board.dataDir)
+      await collectGarbage()
+      expect(hashOfBoard(board.dataDir)).toBe(written)
     }
     const before = hashOfBoard(board.dataDir)
     await board.server.stop()
