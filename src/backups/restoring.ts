@@ -41,12 +41,16 @@ export async function restore({ backups, config, db, host }: Parts, filename: st
   const { path } = await backups.find(filename)
   const signIn = caller.kind === 'user' ? await findSignIn(db, caller.tokenHash) : undefined
   const prepared = await backups.inTurn((_, signal) => prepare(config, path, { keep: signIn && { hash: caller.tokenHash, ...signIn }, signal }))
+  let isCommitted = false
   try {
     const keep = () => keepPresent(() => backups.create('restore', prepared.withKey), config)
-    const kept = await host.replace(request, keep, ({ folder }) => swap(config, prepared, folder))
+    const kept = await host.replace(request, keep, async ({ folder }) => {
+      await swap(config, prepared, folder)
+      isCommitted = true
+    })
     return { filename, keptAs: kept.name }
   } finally {
-    await rm(join(config.dataDir, prepared.folder), { recursive: true, force: true })
+    if (!isCommitted) await rm(join(config.dataDir, prepared.folder), { recursive: true, force: true })
   }
 }
 

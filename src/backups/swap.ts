@@ -47,10 +47,21 @@ export async function commitState(dataDir: string, { folder, withKey }: Prepared
   await syncFolder(dataDir)
 }
 
-/** Finishes the replacement that was begun, if one was. To be called before the database is opened. */
+/**
+ * Finishes the replacement that was begun, if one was. To be called before the database is opened.
+ * @throws Problem CONFLICT when the journal is none
+ */
 export async function finishState(dataDir: string): Promise<void> {
   const text = await readFile(join(dataDir, journalName), 'utf8').catch((error: NodeJS.ErrnoException) => { if (error.code === 'ENOENT') return undefined; throw error })
-  if (text !== undefined) await move(dataDir, v.parse(Journal, JSON.parse(text)))
+  if (text !== undefined) await move(dataDir, readJournal(text))
+}
+
+function readJournal(text: string): v.InferOutput<typeof Journal> {
+  try {
+    return v.parse(Journal, JSON.parse(text))
+  } catch (cause) {
+    throw new Problem('CONFLICT', `${journalName} in the data folder is damaged: it should say which restored state is to be put in place. Nothing was changed.`, { cause })
+  }
 }
 
 /** Removes what is rubbish at the moment of the call. To be called when no new state is being put together. */

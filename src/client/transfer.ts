@@ -61,7 +61,8 @@ async function ask(connection: Connection, path: string, options: Parameters<typ
   const { request } = await import('./undici.ts')
   const url = connection.url.replace(/\/$/, '') + path
   try {
-    return await request(url, options)
+    // Without a time of its own, what the server does with a file may take as long as it takes.
+    return await request(url, connection.timeoutMs === 0 ? { ...options, headersTimeout: 0, bodyTimeout: 0 } : options)
   } catch (error) {
     throw new Unreachable(new URL(url).origin, error)
   }

@@ -42,11 +42,12 @@ export const exportedCards = (db: Reader, ids: readonly number[]): Promise<Expor
    FROM json_each(?) i JOIN cards c ON c.id = i.value ${placeJoins} ORDER BY i.key`, [JSON.stringify(ids)])
 
 const ofCards = 'JOIN cards c ON c.id = s.card_id AND c.deleted_at IS NULL'
-export const exportedSessions = page(
-  `SELECT s.id, json_object('id', s.id, 'cardId', s.card_id, 'purpose', s.purpose, 'agent', s.agent, 'status', s.status, 'statusReason', s.status_reason, 'detail', s.detail, 'model', s.model,
-    'inputTokens', s.input_tokens, 'outputTokens', s.output_tokens, 'contextUsed', s.context_used, 'contextSize', s.context_size, 'costUsd', json(iif(s.cost_usd IS NULL, 'null', printf('%!.17g', s.cost_usd))), 'summary', s.summary, 'prompt', s.prompt,
+/** Without `costUsd`: the database cannot write a fraction exactly. */
+export const exportedSessions = (db: Reader, projectId: number, after: number): Promise<Array<ExportRow & { costUsd: number | null }>> => db.all(
+  `SELECT s.id, s.cost_usd AS costUsd, json_object('id', s.id, 'cardId', s.card_id, 'purpose', s.purpose, 'agent', s.agent, 'status', s.status, 'statusReason', s.status_reason, 'detail', s.detail, 'model', s.model,
+    'inputTokens', s.input_tokens, 'outputTokens', s.output_tokens, 'contextUsed', s.context_used, 'contextSize', s.context_size, 'summary', s.summary, 'prompt', s.prompt,
     'baseCommit', nullif(s.base_commit, ''), 'branch', s.branch, 'messages', s.message_count, 'toolCalls', s.tool_count, 'filesChanged', s.files_changed, 'createdAt', s.created_at, 'startedAt', s.started_at, 'endedAt', s.ended_at) AS json
-   FROM agent_sessions s ${ofCards} WHERE s.project_id = ? AND s.id > ? ORDER BY s.id`, 100)
+   FROM agent_sessions s ${ofCards} WHERE s.project_id = ? AND s.id > ? ORDER BY s.id LIMIT 100`, [projectId, after])
 
 /** Messages after the `after`th of the session, oldest first. */
 export const exportedMessages = (db: Reader, sessionId: number, after: number): Promise<ExportMessage[]> => db.all(

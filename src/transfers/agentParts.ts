@@ -10,7 +10,7 @@ import { Message, Session, type MessageRecord } from './records.ts'
 export const sessions = part({
   name: 'sessions', schema: Session, most: 1_000_000,
   read: async function* (db, scope) {
-    for (const { id } of scope.projects) for await (const rows of pages(after => exportedSessions(db, id, after))) yield rows.map(({ json }) => json)
+    for (const { id } of scope.projects) for await (const rows of pages(after => exportedSessions(db, id, after))) yield rows.map(({ json, costUsd }) => `${json.slice(0, -1)},"costUsd":${JSON.stringify(costUsd)}}`)
   },
   check: (record, known) => {
     known.find('cards', record.cardId, 'cardId')

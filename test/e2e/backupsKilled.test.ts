@@ -9,7 +9,7 @@ import { verifyFile } from '../../src/backups/local.ts'
 import { schemaVersion } from '../../src/store/migrate.ts'
 import { hashOfBoard } from '../backups/boardState.ts'
 import { makeOldBoard } from '../backups/oldBoard.ts'
-import { hideAgents } from '../helper.ts'
+import { eventually, hideAgents } from '../helper.ts'
 import { boardProcess, clearAway, type BoardProcess } from './boardProcess.ts'
 import { createDice } from './dice.ts'
 
@@ -49,7 +49,7 @@ async function expectSound(): Promise<void> {
     expect(await verifyFile(join(dataDir, 'backups', backup.filename))).toMatchObject({ size: backup.size, sha256: backup.sha256 })
   }
   expect(readdirSync(join(dataDir, 'backups')).filter(name => !/^board-[\dT.-]+Z\.(tar\.gz|json)$/.test(name))).toEqual([])
-  expect(readdirSync(dataDir).filter(name => /^(restor|replaced|damaged)/.test(name))).toEqual([])
+  await eventually('an end of what is left over', () => !readdirSync(dataDir).some(name => /^(restor|replaced|damaged)/.test(name)))
 }
 
 const card = (title: string) => board.client.cards.create({ projectId, title, deferred: true })

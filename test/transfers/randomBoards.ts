@@ -37,7 +37,7 @@ const project = fc.record({
 })
 
 /** Random projects as a whole and right document, whose ids are not the ones that an import will give. */
-export const randomDocument = (path: string) => fc.array(project, { minLength: 1, maxLength: 2 }).map(projects => toDocument(projects, path))
+export const randomDocument = (path: string) => fc.array(project, { minLength: 1, maxLength: 2 }).map((projects): Doc => JSON.parse(JSON.stringify(toDocument(projects, path))))
 
 function toDocument(projects: Doc[], path: string): Doc {
   const parts: Record<string, Doc[]> = { templates: [], projects: [], members: [], boards: [], columns: [], scripts: [], cards: [], sessions: [], messages: [], attachments: [], contents: [] }
