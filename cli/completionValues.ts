@@ -21,6 +21,7 @@ const sources: Record<string, Source> = {
   template: async ({ client }) => named(await client.templates.list()),
   key: async ({ client }) => named(await client.keys.list(), key => key.scope),
   credential: async ({ client }) => named(await client.credentials.list(), credential => credential.provider),
+  backup: async ({ client }) => (await client.backups.list()).map(({ filename, origin }) => ({ value: filename, about: origin })),
   user: async ({ client }) => (await client.users.list({ limit: 100 })).users.map(({ id, email }) => ({ value: id, about: email })),
   organization: async ({ client }) => named(await client.organizations.list()),
 }

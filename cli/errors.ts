@@ -45,6 +45,7 @@ const whereToLook: Record<string, string> = {
   KEY_NOT_FOUND: 'board keys list', ORGANIZATION_NOT_FOUND: 'board orgs list', CREDENTIAL_NOT_FOUND: 'board credentials list', USER_NOT_FOUND: 'board users list',
   MONITOR_NOT_FOUND: 'board monitors list', MONITOR_LIMIT_REACHED: 'board monitors list',
   SCRIPT_NOT_FOUND: 'board scripts list', SCRIPT_ALREADY_RUNNING: 'board scripts status', SCRIPT_NOT_RUNNING: 'board scripts status',
+  BACKUP_NOT_FOUND: 'board backups list', BACKUP_EXISTS: 'board backups list',
   AGENT_UNAVAILABLE: 'board agents providers', AGENT_NOT_RUNNING: 'board agents list', NOTHING_TO_APPROVE: 'board agents list',
 }
 

@@ -51,6 +51,8 @@ export function exitOf(error: unknown): Exit {
   if (!(error instanceof Error)) return 'failure'
   // By name, for a part that is loaded on demand has its own copy of the class.
   if (error.name === 'Failure') return (error as Failure).exit
+  // The command line was right, and the file is wrong.
+  if ((error as ApiFailure).code === 'INVALID_BACKUP') return 'failure'
   if (error.name === 'ApiFailure' || error.name === 'Problem') return exitOfStatus((error as ApiFailure).status)
   if (error.name === 'Unreachable') return 'unreachable'
   return error.name === 'AbortError' ? 'interrupted' : 'failure'

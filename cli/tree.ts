@@ -49,6 +49,7 @@ export const nouns: readonly Noun[] = [
   { name: 'export', summary: 'Save an organization with its projects as JSON', group: 'Run a server', load: () => import('./commands/export.ts') },
   { name: 'import', summary: 'Make cards of a file: the board\'s own, Trello\'s, GitHub\'s or Markdown', group: 'Run a server', load: () => import('./commands/import.ts') },
   { name: 'users', alias: 'user', summary: 'Manage the accounts of a server', group: 'Run a server', load: () => import('./commands/users.ts') },
+  { name: 'backups', alias: 'backup', summary: 'Make, check and restore backups', group: 'Run a server', load: () => import('./commands/backups.ts') },
   { name: 'serve', summary: 'Run a server', group: 'Run a server', load: () => import('./commands/serve.ts') },
   { name: 'server', summary: 'Start, stop and install the server of this machine', group: 'Run a server', load: () => import('./commands/server.ts') },
   { name: 'doctor', summary: 'Look for what is wrong, and say what to do', group: 'Run a server', load: () => import('./commands/doctor.ts') },

@@ -1,2 +1,3 @@
 /** What commands do with a data folder by themselves, without a server. It is loaded when one of them is called. */
 export { findDamage } from '../src/store/copies.ts'
+export { findFile, restoreFile, verifyFile } from '../src/backups/local.ts'

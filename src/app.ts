@@ -7,8 +7,8 @@ import { createSupervisor, recover, type Supervisor } from './agents/supervisor.
 import { openBackups, type Backups } from './backups/backups.ts'
 import { openData } from './backups/opening.ts'
 import type { Host } from './backups/restoring.ts'
-import { finishState } from './backups/swap.ts'
-import { from } from './config/log.ts'
+import { finishState, removeRubbish } from './backups/swap.ts'
+import { causeOf, from } from './config/log.ts'
 import type { ServerConfig } from './config/server.ts'
 import { Problem } from './contract/errors.ts'
 import { createOutbox, type Outbox } from './events/outbox.ts'
@@ -73,6 +73,7 @@ export interface Surroundings { host?: Host; localToken?: string }
 export async function createApp(config: ServerConfig, logs: Logs, { host = nobody, localToken }: Surroundings = {}): Promise<App> {
   makePrivateFolder(config.dataDir)
   await finishState(config.dataDir)
+  const tidied = removeRubbish(config.dataDir).catch((error: unknown) => from(logs.log, 'backups')('warn', 'What an earlier restore has left could not be removed.', { cause: causeOf(error) }))
   const seal = createSeal(config)
   const attachmentsDir = join(config.dataDir, 'attachments')
   makePrivateFolder(attachmentsDir)
@@ -117,6 +118,7 @@ export async function createApp(config: ServerConfig, logs: Logs, { host = nobod
       identity.close()
       await deviceGrants.close()
       await db.close()
+      await tidied
     },
   }
 }

@@ -14,7 +14,7 @@ const floors: Record<string, number> = {
 }
 /** The command line is a client: it may know the contract, the client and the configuration. What `serve`, and work on a data folder without a server, hands over to the daemon is loaded on demand. */
 const cliMayImport = ['cli', 'src/contract', 'src/client', 'src/config']
-const cliExceptions = ['cli/commands/doctor.ts -> daemon/offline.ts', 'cli/commands/serve.ts -> daemon/main.ts']
+const cliExceptions = ['cli/commands/backups-restore.ts -> daemon/offline.ts', 'cli/commands/doctor.ts -> daemon/offline.ts', 'cli/commands/serve.ts -> daemon/main.ts']
 
 interface Import { from: string; to: string; line: string }
 const sources = ['src', 'cli', 'daemon'].flatMap(folder => readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map(file => join(folder, file))).filter(file => /\.tsx?$/.test(file))

@@ -12,6 +12,7 @@ import { eventually } from './helper.ts'
 import { startIdentityProvider, type IdentityProvider } from './identityProvider.ts'
 import { openSocket } from './liveSocket.ts'
 import { fileBody } from './seed.ts'
+import { reply, startReceiver, type OtlpReceiver } from './otlpReceiver.ts'
 import { isCallback, isLoopback, loopback } from './singleSignOn.ts'
 
 const random = (what: string) => `${what}-${randomBytes(12).toString('base64url')}`
@@ -24,6 +25,7 @@ const far = { 'x-forwarded-for': '203.0.113.7' }
 let canary: Canary
 let provider: FakeProvider
 let identityProvider: IdentityProvider
+let receiver: OtlpReceiver
 let onDisk: Array<{ name: string; bytes: Buffer }>
 const [key, setupCode, oauthClientSecret] = [randomBytes(32), random('setup'), random('oauth-client')]
 const env = { BOARD_SECRET_KEY: key.toString('base64'), BOARD_SETUP_CODE: setupCode, BOARD_OAUTH_GITHUB_CLIENT_ID: 'board', BOARD_OAUTH_GITHUB_CLIENT_SECRET: oauthClientSecret }
@@ -36,14 +38,17 @@ beforeAll(async () => {
   for (const [what, value] of [['BOARD_SECRET_KEY', env.BOARD_SECRET_KEY], ['the bytes of BOARD_SECRET_KEY', key], ['the setup code', setupCode], ['the secret of the OAuth client', oauthClientSecret]] as const) canary.keep(what, value)
   const local = canary.keep('the local token', JSON.parse(readFileSync(join(canary.dataDir, 'daemon.json'), 'utf8')).token as string)
   const root = await setUp()
+  await exportLog(root)
   const ada = await signUp(root)
   const { key: apiKey, projectId } = await useKeys(root)
   await useCredentials(root)
   await authorizeDevice(root)
   const single = await signOn(root)
   for (const [who, token] of Object.entries({ local, root, ada, apiKey, single })) await misuse(who, token)
+  await takeOut(root, projectId)
   await fail(root, projectId)
   await useCommandLine(root)
+  await eventually('the log to be written and sent', () => receiver.records().some(({ message }) => message.startsWith('PUT /api/settings')) && canary.files().some(({ name, bytes }) => name.startsWith('logs.db') && bytes.includes('A sign-in failed.')), 60_000)
   onDisk = canary.files()
   await restart(root)
   onDisk.push(...canary.files())
@@ -53,6 +58,7 @@ afterAll(async () => {
   await canary.close()
   await provider?.close()
   await identityProvider?.close()
+  await receiver?.close()
 })
 
 const post = (name: string, path: string, body: unknown, token?: string, headers?: Record<string, string>) => canary.ask(name, 'POST', path, { body, token, headers })
@@ -67,6 +73,21 @@ async function setUp(): Promise<string> {
   const { body } = await post('setup', '/api/auth/setup', { ...first, setupCode }, undefined, far)
   await post('setup again', '/api/auth/setup', { ...first, setupCode }, undefined, far)
   return canary.keep('the token of setup', body.data.token as string, 'setup')
+}
+
+/** All that is logged from here on goes to a receiver as well, which tells everybody what it was sent. */
+async function exportLog(root: string): Promise<void> {
+  receiver = await startReceiver()
+  const header = canary.keep('a header of the log export', `Bearer ${random('header')}`)
+  const set = (name: string, body: object) => canary.ask(name, 'PUT', '/api/settings/log-export', { token: root, body })
+  await set('export the log badly', { endpoint: `http://user:${header.slice(7)}@127.0.0.1/?key=${header}`, headers: { 'a b': header } })
+  await set('export the log', { enabled: true, endpoint: receiver.url, headers: { authorization: header } })
+  receiver.answer = (response, { headers }) => {
+    receiver.answer = undefined
+    reply(response, 401, { message: `Nobody knows ${headers.authorization}` })
+  }
+  await post('try the export', '/api/settings/log-export/test', undefined, root)
+  await canary.ask('read the export', 'GET', '/api/settings/log-export', { token: root })
 }
 
 async function signUp(root: string): Promise<string> {
@@ -166,13 +187,26 @@ async function signOn(root: string): Promise<string> {
 async function misuse(who: string, token: string): Promise<void> {
   const name = `misuse of ${who}`
   for (const authorization of [`Bearer ${token}`, `Bearer ${token}x`, `Basic ${token}`, token, `Bearer ${token} ${token}`]) await canary.ask(name, 'GET', '/api/auth/me', { headers: { authorization } })
-  for (const path of [`/api/projects/${token}`, `/api/nothing/${token}?token=${token}`, `/api/projects?token=${token}`, `/api/ws?token=${token}`, `/${token}`, `/api/oidc/callback?code=${token}&state=${token}`, `/api/external/projects/${token}/cards?limit=${token}`])
+  for (const path of [`/api/projects/${token}`, `/api/nothing/${token}?token=${token}`, `/api/projects?token=${token}`, `/api/ws?token=${token}`, `/${token}`, `/api/oidc/callback?code=${token}&state=${token}`, `/api/external/projects/${token}/cards?limit=${token}`, `/api/logs?search=${token}`, `/api/filesystem/read?path=/${token}`, `/api/filesystem/browse?path=${canary.dataDir}/${token}`, `/api/filesystem/read?path=${canary.dataDir}/daemon.json`, `/api/filesystem/browse?path=${canary.dataDir}`])
     await canary.ask(name, 'GET', path, { token })
   for (const body of [{ token }, { projectId: token, title: '' }, token, [token]]) await post(name, '/api/cards', body, token)
   await canary.ask(name, 'POST', '/api/cards', { token, raw: `{"title": "${token}` })
   await post(backToSender, '/api/cards', { [token]: 1 }, token)
   await canary.ask(name, 'DELETE', `/api/health?token=${token}`, { token, headers: { origin: `http://${token}.example`, 'if-match': `"${token}"`, 'x-request-id': token } })
   for (const each of [token, `${token}x`, token.slice(0, -1)]) await canary.listen(name, each)
+}
+
+/** Exports everything, from where it knows every kind of secret, and brings it back in. */
+async function takeOut(root: string, projectId: string): Promise<void> {
+  const [{ id: credentialId }] = (await canary.ask('list credentials', 'GET', '/api/credentials', { token: root })).body.data
+  const { id: organizationId } = (await post('create an organization', '/api/organizations', { name: 'Canary club' }, root)).body.data
+  await canary.ask('move a project', 'PATCH', `/api/projects/${projectId}`, { token: root, body: { organizationId } })
+  for (const path of [`/api/projects/${projectId}/credential`, `/api/organizations/${organizationId}/default-credential`]) expect((await canary.ask('choose a credential', 'PUT', path, { token: root, body: { credentialId } })).status).toBe(200)
+  await canary.ask('export a project', 'GET', `/api/projects/${projectId}/export`, { token: root })
+  const { body } = await post('export an organization', '/api/export', { organizationId }, root)
+  expect(body).toMatchObject({ organization: { name: 'Canary club' }, projects: [{ name: 'Canary project' }], cards: [{ title: 'Canary card' }], attachments: [{ filename: 'canary.txt' }], contents: [{}] })
+  const imported = await canary.ask('import', 'POST', '/api/import?format=board', { token: root, ...fileBody('canary.json', JSON.stringify(body)) })
+  expect(imported.status).toBe(201)
 }
 
 /** Has the server fail, so that it says so in its log. */
@@ -213,7 +247,8 @@ async function restart(root: string): Promise<void> {
   canary.keep('another local token', JSON.parse(readFileSync(join(canary.dataDir, 'daemon.json'), 'utf8')).token as string)
   const { data } = (await canary.ask('list credentials', 'GET', '/api/credentials', { token: root })).body
   const replies = await Promise.all(data.map(({ id }: { id: string }) => post('verify with another key', `/api/credentials/${id}/verify`, undefined, root)))
-  replies.push(await canary.ask('sign on with another key', 'GET', '/api/oidc/login'))
+  replies.push(await canary.ask('sign on with another key', 'GET', '/api/oidc/login'), await post('try the export with another key', '/api/settings/log-export/test', undefined, root))
+  await canary.ask('read the log', 'GET', '/api/logs?limit=1000', { token: root })
   expect(replies.map(({ body }) => body.error.code)).toEqual(replies.map(() => 'SEALED_WITH_OTHER_KEY'))
   await canary.stop()
   onDisk.push(...canary.files())
@@ -228,6 +263,11 @@ it('no secret stands in the database, its log, an attachment or another file', (
 })
 
 it('no secret stands in what the server writes to its log', () => { expect(namesIn(canary.log(), canary.secrets)).toEqual([]) })
+
+it('no secret stands in what is sent to a receiver of the log', () => {
+  expect(receiver.requests.flatMap(({ text }) => namesIn(text, canary.secrets))).toEqual([])
+  expect(receiver.misfits).toEqual([])
+})
 
 it('no answer shows a secret but the one that hands it out', () => {
   const shown = canary.answers.filter(({ name }) => name !== backToSender).flatMap(({ name, text }) => namesIn(text, canary.secrets.filter(({ shownIn }) => !shownIn.includes(name))).map(what => `${name}: ${what}`))
@@ -244,6 +284,12 @@ it('all of them were looked for where they could have been', () => {
   const token = canary.secrets.find(({ what }) => what === 'a sign-in token')!.value as string
   for (const marker of [hashToken(token), 'Canary root', 'Canary card', 'Canary credential', 'eve@example.org', '$argon2id$']) expect([marker, database.includes(marker)]).toEqual([marker, true])
   expect(onDisk.map(({ name }) => name)).toEqual(expect.arrayContaining(['board.db', 'board.db-wal', 'daemon.json', expect.stringMatching(/^attachments\/\w+$/)]))
+  for (const [name, file] of [['the files', /^logs\/board\.log$/], ['the database', /^logs\.db/]] as const) {
+    const kept = Buffer.concat(onDisk.filter(each => file.test(each.name)).map(({ bytes }) => bytes))
+    for (const marker of ['A sign-in failed.', 'POST /api/keys 201', '/attachments', 'ENOENT']) expect([name, marker, kept.includes(marker)]).toEqual([name, marker, true])
+  }
+  expect(receiver.records().length).toBeGreaterThan(20)
+  expect(receiver.records().some(({ attributes }) => /ENOENT/.test(String(attributes['exception.stacktrace'])))).toBe(true)
   expect(canary.log()).toMatch(/"level":"error".*\/attachments"/)
   expect(canary.log()).toContain('"message":"A socket is closed."')
   expect([...canary.commandLines].some(line => line.includes(canary.dataDir))).toBe(true)

@@ -85,7 +85,7 @@ async function send(context: Context, format: ImportFormat, path: string, name: 
 function faulty(error: ApiFailure, out: Out): unknown {
   if (error.details.length < 2) return error
   for (const { path, message } of error.details) out.warn(`${path} ${message}`)
-  return new Failure('failure', `nothing was imported: the file has ${error.details.length === 20 ? 'at least 20' : error.details.length} faults`, { cause: error })
+  return new Failure('usage', `nothing was imported: the file has ${error.details.length === 20 ? 'at least 20' : error.details.length} faults`, { cause: error })
 }
 
 async function tell(out: Out, report: Report): Promise<void> {

@@ -53,7 +53,7 @@ function explained(error: NodeJS.ErrnoException, { host = '127.0.0.1', port = 44
   if (error.code === 'EADDRINUSE' || (error.name === 'GetPortError' && local)) return new Failure('conflict', `port ${port} is in use already`, { hint: 'give another --port, or --port 0 for a free one', cause: error })
   if (error.name === 'GetPortError') return new Failure('conflict', `port ${port} of ${host} cannot be listened on`, { hint: `it is in use, or ${host} is no address of this machine`, cause: error })
   if (error.code === 'EACCES' && error.syscall === 'listen') return new Failure('denied', `port ${port} may not be listened on`, { hint: 'give a --port above 1023', cause: error })
-  if (error.code === 'DATABASE_DAMAGED') return new Failure('failure', error.message.replace(/\.$/, ''), { see: 'board backups restore --help', cause: error })
+  if (error.code === 'DATABASE_DAMAGED') return new Failure('failure', error.message.replace(/^T/, 't').replace(/\.$/, ''), { see: 'board backups restore --help', cause: error })
   if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND') return new Failure('usage', `${host} is no address of this machine`, { hint: 'give another --host', cause: error })
   return error
 }

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { join } from 'node:path'
 import type { App } from '../../src/app.ts'
+import { Problem } from '../../src/contract/errors.ts'
 import { contract, type Contract } from '../../src/contract/index.ts'
 import { removeFile, saveFile, type SavedFile } from '../../src/domain/attachmentFiles.ts'
 import { administered } from '../../src/domain/organizations.ts'
@@ -30,7 +31,7 @@ export const transfersRoutes = (app: App): Handlers<Contract['transfers']> => {
       const leave = imports.enter()
       try {
         const file = await receive(app, input, call)
-        return await imports.take(() => take(app, input, file, call)).finally(() => removeFile(app.transfersDir, file.storedAs))
+        return await unlessGone(call, () => imports.take(() => take(app, input, file, call))).finally(() => removeFile(app.transfersDir, file.storedAs))
       } finally {
         leave()
       }
@@ -45,16 +46,26 @@ const receive = ({ config, transfersDir }: App, { format }: ImportOptions, { req
 async function take(app: App, input: ImportOptions, { storedAs, sha256, filename }: SavedFile, call: Call) {
   const key = call.request.headers['idempotency-key']
   const claim = key === undefined || input.dryRun ? undefined : await claimOf(app, contract.transfers.import, call.caller, String(key), { ...input, sha256 })
-  return claim?.replay ?? await importFile(houseOf(app), call.caller, { path: join(app.transfersDir, storedAs), filename }, input, (claim ?? call).write)
+  return claim?.replay ?? await importFile({ ...houseOf(app), signal: call.signal }, call.caller, { path: join(app.transfersDir, storedAs), filename }, input, (claim ?? call).write)
+}
+
+/** Work that is given up because its client is gone is nobody's failure. */
+async function unlessGone<T>({ signal }: Call, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw signal.aborted ? new Problem('CONFLICT', 'The client went away.', { cause: error }) : error
+  }
 }
 
 const houseOf = ({ db, attachmentsDir, transfersDir, config }: App) => ({ db, attachmentsDir, transfersDir, config, clock: config.clock })
 
 /** Sends an export and forgets it. A client that takes nothing for a minute is cut off. */
-async function send(app: App, exports: Turns, of: Parameters<typeof makeExport>[1], name: string, { request, response, signal }: Call): Promise<Response> {
+async function send(app: App, exports: Turns, of: Parameters<typeof makeExport>[1], name: string, call: Call): Promise<Response> {
+  const { request, response, signal } = call
   const leave = exports.enter()
   try {
-    const made = await exports.take(() => makeExport(houseOf(app), of, signal))
+    const made = await unlessGone(call, () => exports.take(() => makeExport(houseOf(app), of, signal)))
     if (made.missing.length > 0) app.logs.log('error', 'Files of attachments are missing or have another size.', { source: 'transfers', attachmentIds: made.missing.slice(0, 100), count: made.missing.length })
     const body = request.method === 'HEAD' || signal.aborted ? null : Readable.from(made.stream(), { objectMode: false })
     const end = () => {

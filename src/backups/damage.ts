@@ -18,11 +18,16 @@ const headerBytes = 100
  * @throws Problem DATABASE_DAMAGED; a copy of what is there has been kept then
  */
 export async function requireDatabase(dataDir: string, log: Log): Promise<void> {
+  const { reason } = await lookAtDatabase(dataDir)
+  if (reason !== undefined) throw await damaged(dataDir, log, reason)
+}
+
+/** Whether a data folder has a database or had one, and what is wrong with it as far as can be seen without opening it. */
+export async function lookAtDatabase(dataDir: string): Promise<{ isThere: boolean; reason?: string }> {
   const path = join(dataDir, databaseName)
   const header = await readHeader(path)
-  const isKnown = await hadDatabase(dataDir)
-  const reason = header === undefined || header.size === 0 ? isKnown && (header ? 'it is empty' : 'it is gone') : await findFault(path, header)
-  if (reason) throw await damaged(dataDir, log, reason)
+  if (header !== undefined && header.size > 0) return { isThere: true, reason: await findFault(path, header) }
+  return await hadDatabase(dataDir) ? { isThere: true, reason: header ? 'it is empty' : 'it is gone' } : { isThere: false }
 }
 
 /** Whether the data folder has had a database. */

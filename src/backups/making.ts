@@ -1,4 +1,4 @@
-import { lstat, rm, writeFile } from 'node:fs/promises'
+import { readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { version } from '../config/version.ts'
 import type { Backup, BackupOrigin } from '../contract/backups.ts'
@@ -62,22 +62,19 @@ async function copyKey(source: Source, work: string): Promise<string | undefined
   return path
 }
 
-/** The files that are on disk, as they are: one that was damaged is kept as it is, and one that is gone is noted. */
+/** The files that are on disk, taken to be what their rows say, and those that are gone. */
 async function findParts(attachmentsDir: string, files: readonly NamedFile[]): Promise<{ parts: Part[]; missing: string[] }> {
-  const parts: Part[] = []
-  const missing: string[] = []
-  for (const { name, size, sha256 } of files) {
-    const stats = await lstat(join(attachmentsDir, name)).catch(() => undefined)
-    const partName = `${attachmentsName}/${name}`
-    if (!stats?.isFile()) missing.push(partName)
-    else parts.push(stats.size === size ? { name: partName, size, sha256 } : await partOf(partName, join(attachmentsDir, name)))
-  }
-  return { parts, missing }
+  const present = new Set((await readdir(attachmentsDir, { withFileTypes: true })).filter(entry => entry.isFile()).map(({ name }) => name))
+  const all = files.map(({ name, size, sha256 }) => ({ isPresent: present.has(name), part: { name: `${attachmentsName}/${name}`, size, sha256 } }))
+  return { parts: all.filter(({ isPresent }) => isPresent).map(({ part }) => part), missing: all.filter(({ isPresent }) => !isPresent).map(({ part }) => part.name) }
 }
 
 const partOf = async (name: string, path: string): Promise<Part> => ({ name, ...await hashFile(path) })
 
-/** Writes the archive, anew when a file turns out to be another than its row says. The manifest is changed to what was written. */
+/**
+ * Writes the archive. When a file turns out to be another than its row says, all are looked at and it is written anew: what is
+ * damaged is kept as it is. The manifest is changed to what was written.
+ */
 async function write(path: string, manifest: Manifest, pathOfPart: (part: Part) => string, signal?: AbortSignal): Promise<{ size: number; sha256: string }> {
   for (;;) {
     try {
@@ -85,10 +82,10 @@ async function write(path: string, manifest: Manifest, pathOfPart: (part: Part) 
     } catch (error) {
       if (!(error instanceof PartChanged)) throw error
       await rm(path)
-      const at = manifest.parts.findIndex(({ name }) => name === error.part.name)
-      const actual = await partOf(error.part.name, pathOfPart(error.part)).catch(() => undefined)
-      manifest.parts.splice(at, 1, ...(actual ? [actual] : []))
-      if (!actual) manifest.missing.push(error.part.name)
+      const measured = []
+      for (const part of manifest.parts) measured.push({ name: part.name, actual: await partOf(part.name, pathOfPart(part)).catch(() => undefined) })
+      manifest.parts = measured.flatMap(({ actual }) => actual ?? [])
+      manifest.missing.push(...measured.filter(({ actual }) => !actual).map(({ name }) => name))
     }
   }
 }

@@ -17,6 +17,7 @@ export type TakePart = (part: Part, bytes: AsyncIterable<Buffer>) => Promise<voi
 /** Each member has a header and is filled up; what stands at the end is little. */
 const blockBytes = 1024
 const mostTrailerBytes = 1024 * 1024
+const chunkBytes = 256 * 1024
 
 export const notWhole = (reason: string, cause?: unknown): Problem => new Problem('INVALID_BACKUP', `The file is not a whole backup of a board: ${reason}.`, { cause })
 
@@ -47,8 +48,10 @@ export async function readArchive(path: string, admit: (manifest: Manifest) => P
     tar.destroy(error)
     throw error
   })
-  const [members, streams] = await Promise.allSettled([reading, pipeline(createReadStream(path), raw, createGunzip(), limit.stream, tar, { signal })])
-  for (const { status, reason } of [members, streams] as PromiseRejectedResult[]) if (status === 'rejected') throw translated(reason)
+  const [members, streams] = await Promise.allSettled([reading, pipeline(createReadStream(path, { highWaterMark: chunkBytes }), raw, createGunzip({ chunkSize: chunkBytes }), limit.stream, tar, { signal })])
+  signal?.throwIfAborted()
+  const failures = [members, streams].flatMap(outcome => outcome.status === 'rejected' ? [outcome.reason as NodeJS.ErrnoException] : [])
+  if (failures.length > 0) throw failures.find(each => !isOfStreams(each)) ?? notWhole('it is damaged or cut off', failures[0])
   return { manifest: (members as PromiseFulfilledResult<Manifest>).value, size, sha256: hash.digest('hex') }
 }
 
@@ -124,9 +127,5 @@ function parse(text: string): unknown {
   try { return JSON.parse(text) } catch { return undefined }
 }
 
-/** What the streams say of a file that is no archive. */
-function translated(error: NodeJS.ErrnoException): unknown {
-  if (error instanceof Problem || error.syscall || error.name === 'AbortError') return error
-  if (error.code?.startsWith('Z_') || error.code?.startsWith('ERR_STREAM') || error.code === undefined) return notWhole('it is damaged or cut off', error)
-  return error
-}
+/** What streams say of a file that is no archive, and of each other's end. */
+const isOfStreams = (error: NodeJS.ErrnoException): boolean => !(error instanceof Problem || error instanceof TypeError || error.syscall) && /^(Z_|ERR_STREAM|STREAM_|$)/.test(error.code ?? '')

@@ -12,7 +12,7 @@ import { released } from '../store/connection.ts'
 import { openDatabase } from '../store/database.ts'
 import { migrate } from '../store/migrate.ts'
 import { deleteAllSignInTokens, findSignIn, keepSignInToken, type SignInRow } from '../store/signInTokens.ts'
-import { databaseName, keyName } from './manifest.ts'
+import { attachmentsName, databaseName, keyName } from './manifest.ts'
 import { backupName } from './names.ts'
 import { beginState, commitState, type Prepared } from './swap.ts'
 import { verifyArchive } from './verifying.ts'
@@ -51,7 +51,7 @@ export async function restore({ backups, config, db, host }: Parts, filename: st
 }
 
 /** Where the present state is kept: a backup, or the folder that it will be moved to. */
-interface Kept { name: string; folder?: string }
+export interface Kept { name: string; folder?: string }
 
 /** Keeps the present state as a backup, or tells where its files will stay when there is nothing sound to back up. */
 export async function keepPresent(create: () => Promise<{ filename: string }>, { clock }: Pick<ServerConfig, 'clock'>): Promise<Kept> {
@@ -78,7 +78,7 @@ export async function prepare(config: ServerConfig, path: string, { keep, onProg
   const folder = await beginState(config.dataDir)
   const work = join(config.dataDir, folder)
   try {
-    const { manifest } = await verifyArchive(path, { work, unpack: true, onProgress, signal })
+    const { manifest } = await verifyArchive(path, { work, unpack: { reuse: join(config.dataDir, attachmentsName) }, onProgress, signal })
     await bringUp(config, join(work, databaseName), keep)
     return { folder, withKey: manifest.parts.some(({ name }) => name === keyName) }
   } catch (error) {

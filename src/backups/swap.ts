@@ -1,6 +1,7 @@
-import { lstat, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
-import { join } from 'node:path'
 import { randomBytes } from 'node:crypto'
+import { readdirSync } from 'node:fs'
+import { lstat, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import * as v from 'valibot'
 import { syncFolder } from '../config/folders.ts'
 import { Problem } from '../contract/errors.ts'
@@ -46,11 +47,16 @@ export async function commitState(dataDir: string, { folder, withKey }: Prepared
   await syncFolder(dataDir)
 }
 
-/** Finishes the replacement that was begun, if one was, and removes what is rubbish. To be called before the database is opened. */
+/** Finishes the replacement that was begun, if one was. To be called before the database is opened. */
 export async function finishState(dataDir: string): Promise<void> {
   const text = await readFile(join(dataDir, journalName), 'utf8').catch((error: NodeJS.ErrnoException) => { if (error.code === 'ENOENT') return undefined; throw error })
   if (text !== undefined) await move(dataDir, v.parse(Journal, JSON.parse(text)))
-  for (const name of await readdir(dataDir)) if (/^(restoring|replaced)-/.test(name) || name === `${journalName}.new`) await rm(join(dataDir, name), { recursive: true, force: true })
+}
+
+/** Removes what is rubbish at the moment of the call. To be called when no new state is being put together. */
+export async function removeRubbish(dataDir: string): Promise<void> {
+  const names = readdirSync(dataDir).filter(name => /^(restoring|replaced)-/.test(name) || name === `${journalName}.new`)
+  for (const name of names) await rm(join(dataDir, name), { recursive: true, force: true })
 }
 
 /** Every move can be repeated: what still lies in the new folder has not been moved, so what stands in its place is old. */

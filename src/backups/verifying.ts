@@ -1,23 +1,22 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, open, statfs, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, readdir, statfs } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { Readable } from 'node:stream'
 import { makePrivateFolder } from '../config/folders.ts'
 import { Problem } from '../contract/errors.ts'
 import { isSealingKey } from '../identity/seal.ts'
 import { examineDatabase, Unsound, type Examined } from '../store/copies.ts'
 import { attachmentsName, databaseName, keyName, type Manifest, type Part } from './manifest.ts'
 import { notWhole, readArchive, type Read } from './reading.ts'
+import { createUnpacking, drain, whole } from './unpacking.ts'
 
-/** Parts that are being written and synced at the same time, and the largest that is held in memory for that. */
-const mostAtOnce = 16
-const wholeBytes = 256 * 1024
 const spareBytes = 32 * 1024 * 1024
 
 export interface VerifyOptions {
   /** A new folder: what is unpacked goes here. */
   work: string
-  /** Unpack every part, synced to disk, and not only the database. */
-  unpack?: boolean
+  /** Unpack every part, synced to disk, and not only the database. Attachments that lie in the folder `reuse` are linked. */
+  unpack?: { reuse?: string }
   /** Told how many bytes of the archive were read. */
   onProgress?: (bytes: number) => void
   signal?: AbortSignal
@@ -28,25 +27,30 @@ export interface VerifyOptions {
  * opens, is sound, is a board's, and names exactly the attachments that are there.
  * @throws Problem INVALID_BACKUP, DISK_FULL when what it holds would not fit on the disk
  */
-export async function verifyArchive(path: string, { work, unpack = false, onProgress, signal }: VerifyOptions): Promise<Read> {
+export async function verifyArchive(path: string, { work, unpack, onProgress, signal }: VerifyOptions): Promise<Read> {
   makePrivateFolder(work)
   if (unpack) await mkdir(join(work, attachmentsName), { mode: 0o700 })
-  const writes = createWrites()
+  const [attachments, others] = [createUnpacking(work, unpack !== undefined, unpack?.reuse), createUnpacking(work, unpack !== undefined)]
   const take = async (part: Part, bytes: AsyncIterable<Buffer>) => {
-    if (part.name === keyName) return takeKey(bytes, key => writes.add(join(work, keyName), key, unpack))
-    if (!unpack && part.name !== databaseName) for await (const _ of bytes);
-    else if (part.size > wholeBytes) await writePart(join(work, part.name), bytes, unpack)
-    else await writes.add(join(work, part.name), await whole(bytes), unpack)
+    if (part.name === databaseName) return others.take(part, bytes)
+    if (part.name === keyName) return takeKey(bytes, key => unpack && others.take(part, key))
+    return unpack ? attachments.take(part, bytes) : drain(bytes)
   }
-  const read = await readArchive(path, manifest => requireRoom(work, manifest, unpack), take, { onProgress, signal }).finally(() => writes.settled())
-  await writes.done()
+  const written = () => Promise.all([attachments.done(), others.done()])
+  const read = await readArchive(path, manifest => requireRoom(work, manifest, unpack), take, { onProgress, signal }).catch(async error => {
+    await written().catch(() => { /* The first failure is told. */ })
+    throw error
+  })
+  await written()
   const examined = await examineDatabase(join(work, databaseName), signal).catch(error => { throw error instanceof Unsound ? notWhole(error.message) : error })
   requireAgreement(read.manifest, examined)
   return read
 }
 
-async function requireRoom(work: string, { parts }: Manifest, unpack: boolean): Promise<void> {
-  const wanted = parts.reduce((sum, { name, size }) => sum + (unpack || name === databaseName ? size : 0), spareBytes)
+async function requireRoom(work: string, { parts }: Manifest, unpack?: { reuse?: string }): Promise<void> {
+  const present = new Set(unpack?.reuse === undefined ? [] : await readdir(unpack.reuse).catch(() => []))
+  const isWritten = (name: string) => unpack ? !present.has(basename(name)) : name === databaseName
+  const wanted = parts.reduce((sum, { name, size }) => sum + (isWritten(name) ? size : 0), spareBytes)
   const { bavail, bsize } = await statfs(work)
   if (wanted > bavail * bsize) throw new Problem('DISK_FULL', `To unpack the backup takes ${wanted} bytes, and the disk has ${bavail * bsize} left.`, { retryAfterSecs: 30 })
 }
@@ -58,43 +62,10 @@ function requireAgreement({ schemaVersion, parts, missing }: Manifest, examined:
   if (present.length !== named.size || present.some(name => !named.has(name))) throw notWhole('its attachments are not those of its database')
 }
 
-async function takeKey(bytes: AsyncIterable<Buffer>, keep: (key: Buffer) => Promise<void>): Promise<void> {
+async function takeKey(bytes: AsyncIterable<Buffer>, keep: (key: AsyncIterable<Buffer>) => Promise<void> | undefined): Promise<void> {
   const key = await whole(bytes)
   if (!isSealingKey(key.toString('utf8').trim())) throw notWhole('its sealing key is none')
-  await keep(key)
-}
-
-async function whole(bytes: AsyncIterable<Buffer>): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  for await (const chunk of bytes) chunks.push(chunk)
-  return Buffer.concat(chunks)
-}
-
-async function writePart(path: string, bytes: AsyncIterable<Buffer> | Buffer, sync: boolean): Promise<void> {
-  const file = await open(path, 'wx', 0o600)
-  try {
-    await writeFile(file, bytes)
-    if (sync) await file.sync()
-  } finally {
-    await file.close()
-  }
-}
-
-/** Writes small files side by side: a sync to disk costs the same for several. */
-function createWrites(): { add(path: string, bytes: Buffer, sync: boolean): Promise<void>; settled(): Promise<void>; done(): Promise<void> } {
-  const running = new Set<Promise<void>>()
-  let failure: { error: unknown } | undefined
-  const check = () => { if (failure) throw failure.error }
-  return {
-    add: async (path, bytes, sync) => {
-      check()
-      const write = writePart(path, bytes, sync).catch((error: unknown) => { failure ??= { error } }).finally(() => running.delete(write))
-      running.add(write)
-      if (running.size >= mostAtOnce) await Promise.race(running)
-    },
-    settled: async () => { await Promise.all(running) },
-    done: async () => { check() },
-  }
+  await keep(Readable.from([key]))
 }
 
 /** A name for a folder or file that is worked on. */

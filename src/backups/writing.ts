@@ -1,8 +1,9 @@
-import { createHash, type Hash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { open, readFile, type FileHandle } from 'node:fs/promises'
+import { createHash, hash, type Hash } from 'node:crypto'
+import { createReadStream, lstatSync, readFileSync } from 'node:fs'
+import { open, type FileHandle } from 'node:fs/promises'
 import { Transform, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { setImmediate } from 'node:timers/promises'
 import { createGzip } from 'node:zlib'
 import { pack, type Pack } from 'tar-stream'
 import { manifestName, type Manifest, type Part } from './manifest.ts'
@@ -10,6 +11,10 @@ import { manifestName, type Manifest, type Part } from './manifest.ts'
 /** Attachments are often compressed already, and a database shrinks well by the quickest level that there is. */
 const compressionLevel = 1
 const wholeBytes = 256 * 1024
+/** For so long small files are read at a stretch, without the thread pool, whose turns would take ten times as long. */
+const stretchMs = 2
+/** The compressor is given this much at once: each chunk is a turn of the thread pool too. */
+const gatheredBytes = 256 * 1024
 /** What waits to be synced is never so much that a commit of the database, which is synced too, has to wait for it. */
 const syncEveryBytes = 8 * 1024 * 1024
 
@@ -37,7 +42,8 @@ export async function writeArchive(path: string, manifest: Manifest, pathOf: (pa
       tar.destroy(error)
       throw error
     })
-    const [piped, filled] = await Promise.allSettled([pipeline(tar, createGzip({ level: compressionLevel }), sink(file, written), { signal }), filling])
+    const [piped, filled] = await Promise.allSettled([pipeline(gather(tar as AsyncIterable<Buffer>), createGzip({ level: compressionLevel, chunkSize: gatheredBytes }), sink(file, written), { signal }), filling])
+    signal?.throwIfAborted()
     if (filled.status === 'rejected' && filled.reason instanceof PartChanged) throw filled.reason
     for (const outcome of [piped, filled]) if (outcome.status === 'rejected') throw outcome.reason
     await file.sync()
@@ -52,30 +58,47 @@ async function fill(tar: Pack, manifest: Manifest, pathOf: (part: Part) => strin
   const header = ({ name, size }: Pick<Part, 'name' | 'size'>) => ({ name, size, mode: 0o600, mtime })
   const add = (name: string, bytes: Buffer) => new Promise<void>((resolve, reject) => { tar.entry(header({ name, size: bytes.length }), bytes, error => error ? reject(error) : resolve()) })
   await add(manifestName, Buffer.from(`${JSON.stringify(manifest)}\n`))
+  let restedAt = performance.now()
   for (const part of manifest.parts) {
-    if (part.size <= wholeBytes) await add(part.name, await readWhole(part, pathOf(part)))
+    if (part.size <= wholeBytes) await add(part.name, readWhole(part, pathOf(part)))
     else await pipeline(createReadStream(pathOf(part)), exactly(part), tar.entry(header(part)))
+    if (performance.now() - restedAt < stretchMs) continue
+    await setImmediate()
+    restedAt = performance.now()
   }
   tar.finalize()
 }
 
-async function readWhole(part: Part, path: string): Promise<Buffer> {
-  const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => { throw error.code === 'ENOENT' ? new PartChanged(part) : error })
-  if (bytes.length !== part.size || createHash('sha256').update(bytes).digest('hex') !== part.sha256) throw new PartChanged(part)
+async function* gather(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let [gathered, bytes]: [Buffer[], number] = [[], 0]
+  for await (const chunk of chunks) {
+    gathered.push(chunk)
+    bytes += chunk.length
+    if (bytes < gatheredBytes) continue
+    yield Buffer.concat(gathered)
+    ;[gathered, bytes] = [[], 0]
+  }
+  yield Buffer.concat(gathered)
+}
+
+function readWhole(part: Part, path: string): Buffer {
+  const isThere = lstatSync(path, { throwIfNoEntry: false })?.size === part.size
+  const bytes = isThere ? readFileSync(path) : undefined
+  if (bytes?.length !== part.size || hash('sha256', bytes, 'hex') !== part.sha256) throw new PartChanged(part)
   return bytes
 }
 
 /** Passes on a part's bytes, and fails when they turn out to be others. */
 function exactly(part: Part): Transform {
-  const hash = createHash('sha256')
+  const digest = createHash('sha256')
   let size = 0
   return new Transform({
     transform(chunk: Buffer, _encoding, pass) {
-      hash.update(chunk)
+      digest.update(chunk)
       size += chunk.length
       pass(size > part.size ? new PartChanged(part) : null, chunk)
     },
-    flush(pass) { pass(hash.digest('hex') === part.sha256 ? null : new PartChanged(part)) },
+    flush(pass) { pass(digest.digest('hex') === part.sha256 ? null : new PartChanged(part)) },
   })
 }
 

@@ -11,7 +11,7 @@ export interface Exporter {
   /** Sends to this receiver from now on, or to none. What is queued goes to the new one. */
   use(target: Target | undefined): void
   figures(): { queued: number; dropped: number; sent: number }
-  /** Tries once more to send what is queued, for two seconds. */
+  /** Sends what is queued, unless the receiver fails or takes longer than two seconds. */
   close(): Promise<void>
 }
 export interface Target extends Receiver { minLevel: LogLevel }
@@ -20,19 +20,19 @@ export interface ExportLimits { mostQueued: number; mostAtOnce: number; delayMs:
 export const exportLimits: ExportLimits = { mostQueued: 2048, mostAtOnce: 512, delayMs: 1000, firstRetryMs: 1000, longestRetryMs: 60_000 }
 const lastTryMs = 2000
 
-interface State { target: Target | undefined; queue: Entry[]; running: Promise<void> | undefined; dropped: number; sent: number; failures: number; hasFailed: boolean; wake: AbortController; stopping: AbortController }
+interface State { target: Target | undefined; queue: Entry[]; sending: number; running: Promise<void> | undefined; dropped: number; sent: number; failures: number; hasFailed: boolean; isStopping: boolean; wake: AbortController; end: AbortController }
 
 /** @param tell says how the export goes; it must not come back to the export */
 export function createExporter(tell: Log, limits: ExportLimits = exportLimits): Exporter {
-  const state: State = { target: undefined, queue: [], running: undefined, dropped: 0, sent: 0, failures: 0, hasFailed: false, wake: new AbortController(), stopping: new AbortController() }
+  const state: State = { target: undefined, queue: [], sending: 0, running: undefined, dropped: 0, sent: 0, failures: 0, hasFailed: false, isStopping: false, wake: new AbortController(), end: new AbortController() }
   const start = () => {
     state.running ??= run(state, tell, limits).finally(() => { state.running = undefined })
   }
   return {
     add: entry => {
-      if (!state.target || ranks[entry.level] < ranks[state.target.minLevel] || state.stopping.signal.aborted) return
+      if (!state.target || ranks[entry.level] < ranks[state.target.minLevel] || state.isStopping) return
       state.queue.push(entry)
-      if (state.queue.length > limits.mostQueued) {
+      if (state.queue.length + state.sending > limits.mostQueued) {
         state.queue.shift()
         state.dropped++
       }
@@ -44,12 +44,14 @@ export function createExporter(tell: Log, limits: ExportLimits = exportLimits): 
       state.wake.abort()
       if (!target) state.queue.length = 0
     },
-    figures: () => ({ queued: state.queue.length, dropped: state.dropped, sent: state.sent }),
+    figures: () => ({ queued: state.queue.length + state.sending, dropped: state.dropped, sent: state.sent }),
     close: async () => {
-      state.stopping.abort()
+      state.isStopping = true
       state.wake.abort()
+      const timer = setTimeout(() => state.end.abort(), lastTryMs)
       await state.running
-      if (state.target && state.queue.length > 0) await deliver(state.target, state.queue.splice(0), AbortSignal.timeout(lastTryMs))
+      if (state.target && state.queue.length > 0 && state.failures === 0) await deliver(state.target, state.queue.splice(0), state.end.signal)
+      clearTimeout(timer)
     },
   }
 }
@@ -57,18 +59,20 @@ export function createExporter(tell: Log, limits: ExportLimits = exportLimits): 
 /** Sends what is queued, batch after batch, until nothing is. */
 async function run(state: State, tell: Log, limits: ExportLimits): Promise<void> {
   await rest(state, limits.delayMs)
-  while (state.target && state.queue.length > 0 && !state.stopping.signal.aborted) {
+  while (state.target && state.queue.length > 0 && !state.isStopping) {
     const batch = state.queue.splice(0, limits.mostAtOnce)
-    const delivery = await deliver(state.target, batch, state.stopping.signal)
+    state.sending = batch.length
+    const delivery = await deliver(state.target, batch, state.end.signal)
+    state.sending = 0
     if (delivery.kind === 'later') putBack(state, batch, limits)
     else count(state, batch.length, delivery)
-    if (!state.stopping.signal.aborted) report(state, tell, delivery)
+    if (!state.isStopping) report(state, tell, delivery)
     await rest(state, delivery.kind === 'later' ? waitMs(state, delivery.afterMs, limits) : state.queue.length < limits.mostAtOnce ? limits.delayMs : 0)
   }
 }
 
 async function rest(state: State, ms: number): Promise<void> {
-  if (state.stopping.signal.aborted) return
+  if (state.isStopping) return
   state.wake = new AbortController()
   await delay(ms, undefined, { signal: state.wake.signal, ref: false }).catch(() => { /* There is another receiver, or the server stops. */ })
 }

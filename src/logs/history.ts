@@ -10,7 +10,8 @@ const againAfterMs = 5000
 /** About a millisecond of work, after which others have their turn. */
 const rowsAtOnce = 80
 const prunedAtOnce = 250
-const rowsBetweenLooks = 400
+/** So much of the file is written between two looks at how full it is. */
+const lookAfter = 0.02
 /** When so much of the file is in use, the oldest entries go until no more than that is, before anything is written. */
 const [fullAt, roomyAt] = [0.8, 0.7]
 
@@ -29,7 +30,7 @@ export class History {
   #untold = 0
   #failedAtMs = -Infinity
   #hasFailed = false
-  #rowsSinceLook = Infinity
+  #bytesSinceLook = Infinity
   #isMakingRoom = false
   #isClosed = false
 
@@ -89,9 +90,10 @@ export class History {
     const entries = this.#queue.slice(0, rowsAtOnce)
     try {
       if (this.#makesRoom()) return
-      this.#use().insert(entries.map(toRow))
+      const rows = entries.map(toRow)
+      this.#use().insert(rows)
       this.#queue.splice(0, entries.length)
-      this.#rowsSinceLook += entries.length
+      for (const { message, fields, words } of rows) this.#bytesSinceLook += message.length + fields.length + words.length
       this.#hasFailed = false
       if (this.#untold > 0) this.#queue.push(dropNotice(this.#untold))
       this.#untold = 0
@@ -104,8 +106,8 @@ export class History {
 
   /** Deletes some of the oldest entries where the file is nearly full; true when that was enough for one turn. */
   #makesRoom(): boolean {
-    if (!this.#isMakingRoom && this.#rowsSinceLook < rowsBetweenLooks) return false
-    this.#rowsSinceLook = 0
+    if (!this.#isMakingRoom && this.#bytesSinceLook < this.#limits.mostBytes * lookAfter) return false
+    this.#bytesSinceLook = 0
     this.#isMakingRoom = this.#use().usedBytes() > this.#limits.mostBytes * (this.#isMakingRoom ? roomyAt : fullAt)
     return this.#isMakingRoom && this.#use().prune({ before: '', mostRows: 0, most: prunedAtOnce }) > 0
   }
@@ -118,7 +120,7 @@ export class History {
   /** Does without a database that has failed; a damaged one makes place for a new one. */
   #give(error: unknown): void {
     this.#letGo()
-    this.#rowsSinceLook = Infinity
+    this.#bytesSinceLook = Infinity
     const { message } = error as Error
     if (isDamaged(error)) {
       this.#tell(`The log's database is damaged and is set aside: ${message}`)

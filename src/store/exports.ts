@@ -35,7 +35,7 @@ export const exportedCards = (db: Reader, ids: readonly number[]): Promise<Expor
   `SELECT c.id, json_object('id', c.id, 'columnId', c.column_id, 'kind', c.kind, 'position', ${placeSql}, 'title', c.title, 'prompt', c.prompt, 'labels', json(c.labels), 'groupId', c.group_id,
     'pipeline', (SELECT json_group_array(json(step)) FROM (SELECT j.value AS step FROM json_each(c.pipeline) j WHERE EXISTS (SELECT 1 FROM columns WHERE id = json_extract(j.value, '$.columnId') AND project_id = c.project_id) ORDER BY j.key)),
     'agent', c.agent, 'command', c.command, 'status', c.status, 'statusReason', c.status_reason, 'unread', ${flag('c.unread')}, 'deferred', ${flag('c.deferred')}, 'autoMode', ${flag('c.auto_mode')},
-    'useWorktree', ${flag('c.use_worktree')}, 'gitBranch', c.git_branch, 'baseCommit', c.base_commit, 'lastAgentAction', json(c.last_agent_action), 'createdAt', c.created_at, 'updatedAt', c.updated_at,
+    'useWorktree', ${flag('c.use_worktree')}, 'gitBranch', c.git_branch, 'baseCommit', nullif(c.base_commit, ''), 'lastAgentAction', json(c.last_agent_action), 'createdAt', c.created_at, 'updatedAt', c.updated_at,
     'startedAt', c.started_at, 'endedAt', c.ended_at, 'archivedAt', c.archived_at, 'version', c.version) AS json
    FROM json_each(?) i JOIN cards c ON c.id = i.value ${placeJoins} ORDER BY i.key`, [JSON.stringify(ids)])
 
@@ -43,7 +43,7 @@ const ofCards = 'JOIN cards c ON c.id = s.card_id AND c.deleted_at IS NULL'
 export const exportedSessions = page(
   `SELECT s.id, json_object('id', s.id, 'cardId', s.card_id, 'purpose', s.purpose, 'agent', s.agent, 'status', s.status, 'statusReason', s.status_reason, 'detail', s.detail, 'model', s.model,
     'inputTokens', s.input_tokens, 'outputTokens', s.output_tokens, 'contextUsed', s.context_used, 'contextSize', s.context_size, 'costUsd', json(iif(s.cost_usd IS NULL, 'null', printf('%!.17g', s.cost_usd))), 'summary', s.summary, 'prompt', s.prompt,
-    'baseCommit', s.base_commit, 'branch', s.branch, 'messages', s.message_count, 'toolCalls', s.tool_count, 'filesChanged', s.files_changed, 'createdAt', s.created_at, 'startedAt', s.started_at, 'endedAt', s.ended_at) AS json
+    'baseCommit', nullif(s.base_commit, ''), 'branch', s.branch, 'messages', s.message_count, 'toolCalls', s.tool_count, 'filesChanged', s.files_changed, 'createdAt', s.created_at, 'startedAt', s.started_at, 'endedAt', s.ended_at) AS json
    FROM agent_sessions s ${ofCards} WHERE s.project_id = ? AND s.id > ? ORDER BY s.id`, 100)
 
 /** Messages after the `after`th of the session, oldest first. */

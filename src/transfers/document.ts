@@ -40,15 +40,16 @@ export async function openDocument(path: string): Promise<Document> {
 
 /**
  * Checks every record of a document by itself and against the others, and writes nothing.
- * @throws Problem INVALID_IMPORT with the first 20 faults, each by its place
+ * @throws Problem INVALID_IMPORT with the first 20 faults, each by its place, or the signal's reason
  */
-export async function check(document: Document, limits: { maxAttachmentBytes: number }): Promise<Checked> {
+export async function check(document: Document, limits: { maxAttachmentBytes: number }, signal: AbortSignal): Promise<Checked> {
   const faults = new Faults()
   const known = new Known(faults, limits)
   const counts: Record<string, number> = {}
   for (const { name, schema, most, check, checkEnd } of parts) {
     counts[name] = 0
     for await (const { place, value } of document.records(name)) {
+      signal.throwIfAborted()
       known.place = place
       if (++counts[name] > most) throw unimportable(name, `must have at most ${most} records`)
       const result = v.safeParse(schema, value, { abortPipeEarly: true })

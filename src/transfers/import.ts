@@ -16,13 +16,12 @@ import { ownerFor } from '../store/users.ts'
 import { board as boardView } from '../views/boards.ts'
 import { projectNews } from '../views/projects.ts'
 import type { Checked, Document } from './document.ts'
-import { unimportable } from './faults.ts'
 import type { Made, Part } from './part.ts'
 import { parts } from './parts.ts'
 import { saveContents } from './saveContents.ts'
 
-/** What importing needs. */
-export interface ImportHouse { db: Database; attachmentsDir: string; clock: () => Date }
+/** What importing needs. An aborted import leaves nothing. */
+export interface ImportHouse { db: Database; attachmentsDir: string; clock: () => Date; signal: AbortSignal }
 
 /**
  * Where an import goes. New projects have folders by the file's ids. Into a project that is there come whole boards, or with
@@ -43,15 +42,15 @@ export interface Staged {
 /** How long a transaction of many goes on: others write between them. */
 const stepMs = 15
 const recordsAtOnce = 500
-/** An import into a project that is there is one transaction, so it has a bound. */
-const mostIntoExisting = 20_000
+/** How many records go into a project that is there: all in one transaction, for which others who write have to wait. */
+export const mostIntoExisting = 5000
 
 type Step = (work: (tx: Transaction) => Promise<void>) => Promise<void>
 
 /**
  * Writes a checked document, but shows nothing of it. New projects are written in many short transactions, hidden; what goes
  * into a project that is there is only read, to be written at once. Nothing that runs by itself is started.
- * @throws Problem INVALID_IMPORT, DISK_FULL, ...; nothing is left then
+ * @throws Problem DISK_FULL, ..., or the signal's reason; nothing is left then
  */
 export async function stage(house: ImportHouse, caller: Caller, document: Document, { known }: Checked, target: Target): Promise<Staged> {
   const made = await begin(house, caller, document, target)
@@ -64,14 +63,14 @@ export async function stage(house: ImportHouse, caller: Caller, document: Docume
   try {
     const loaded = target.kind === 'existing' ? await load(document) : undefined
     await saveContents(house.attachmentsDir, document, known, made.files)
-    if (!loaded) await writeParts(document, made, oneByOne(house.db), ({ isShownAtOnce }) => !isShownAtOnce)
+    if (!loaded) await writeParts(document, made, oneByOne(house), ({ isShownAtOnce }) => !isShownAtOnce)
     return {
       undo,
       show: async tx => {
         if (target.kind === 'existing') await intoProject(tx, caller, target, known, made)
         await writeParts(loaded ?? document, made, inOne(tx), ({ isShownAtOnce }) => loaded !== undefined || isShownAtOnce === true)
         const organizationId = target.kind === 'new' ? await showProjects(tx, caller, document, target.organizationId, made) : null
-        for (const tell of made.news) await tell(tx)
+        await inSteps(made.news, (tell, tx) => tell(tx), inOne(tx))
         tx.afterCommit(() => { isShown = true })
         return { projectIds: [...new Set([...made.rows.projects.values()].map(({ id }) => id))], organizationId }
       },
@@ -83,7 +82,8 @@ export async function stage(house: ImportHouse, caller: Caller, document: Docume
 }
 
 /** A transaction for each step; whoever waits to write or to be answered comes between them. */
-const oneByOne = (db: Database): Step => async work => {
+const oneByOne = ({ db, signal }: ImportHouse): Step => async work => {
+  signal.throwIfAborted()
   await db.transaction(work)
   await breathe()
 }
@@ -99,16 +99,12 @@ const begin = async ({ db, clock }: ImportHouse, caller: Caller, { exportedAt }:
   rows: { projects: new Map(), boards: new Map(), columns: new Map(), cards: new Map(), sessions: new Map() }, hidden: [], order: new Map(), files: new Map(), templates: undefined, news: [],
 })
 
-/** Reads a document that is small enough to be written in one transaction. @throws Problem INVALID_IMPORT */
+/** Reads a document that is small enough to be written in one transaction. */
 async function load(document: Document): Promise<Pick<Document, 'records'>> {
   const records = new Map<string, Array<{ place: string; value: unknown }>>()
-  let total = 0
   for (const { name } of parts.filter(({ write }) => write)) {
     const list = []
-    for await (const record of document.records(name)) {
-      list.push(record)
-      if (++total > mostIntoExisting) throw unimportable('', `the file must have at most ${mostIntoExisting} records to go into a project that is there; without projectId it makes projects of its own, of any size`)
-    }
+    for await (const record of document.records(name)) list.push(record)
     records.set(name, list)
   }
   return { records: async function* (name) { yield* records.get(name) ?? [] } }
@@ -119,22 +115,24 @@ async function writeParts(document: Pick<Document, 'records'>, made: Made, step:
     let waiting: unknown[] = []
     for await (const { value } of document.records(part.name)) {
       waiting.push(v.parse(part.schema, value))
-      if (waiting.length === recordsAtOnce) waiting = await writeAll(part, waiting, made, step)
+      if (waiting.length < recordsAtOnce) continue
+      await inSteps(waiting, (record, tx) => part.write!(tx, record, made), step)
+      waiting = []
     }
-    await writeAll(part, waiting, made, step)
+    await inSteps(waiting, (record, tx) => part.write!(tx, record, made), step)
     for (const work of part.finish?.(made) ?? []) await step(work)
   }
 }
 
-async function writeAll({ write }: Part, records: unknown[], made: Made, step: Step): Promise<unknown[]> {
-  for (let next = 0; next < records.length;) {
+/** Does as many things in a step as there is time for. */
+async function inSteps<T>(things: readonly T[], work: (thing: T, tx: Transaction) => Promise<void>, step: Step): Promise<void> {
+  for (let next = 0; next < things.length;) {
     await step(async tx => {
       const endMs = performance.now() + stepMs
-      do await write!(tx, records[next++], made)
-      while (next < records.length && performance.now() < endMs)
+      do await work(things[next++]!, tx)
+      while (next < things.length && performance.now() < endMs)
     })
   }
-  return []
 }
 
 /** Ties what is in a file to what is in a project. @throws Problem PROJECT_NOT_FOUND, FORBIDDEN, CONFLICT */
@@ -173,6 +171,6 @@ export async function removeUnfinished(db: Database, ids: readonly number[]): Pr
 }
 
 async function removeHidden(db: Database, id: number): Promise<void> {
-  while (await db.transaction(tx => deleteSomeOfHidden(tx, id)) > 0) { /* a part of it a time */ }
+  while (await db.transaction(tx => deleteSomeOfHidden(tx, id)) > 0) await breathe()
   await db.transaction(tx => deleteProject(tx, id))
 }

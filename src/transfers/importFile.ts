@@ -11,18 +11,22 @@ import { listColumns } from '../store/columns.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import type { KnownAttachment } from './attachmentParts.ts'
 import { check, openDocument, type Checked, type Document } from './document.ts'
+import { unimportable } from './faults.ts'
 import type { Draft } from './formats/draft.ts'
 import { draftDocument, readMap } from './formats/draftDocument.ts'
 import { readGithub } from './formats/github.ts'
 import { readMarkdown } from './formats/markdown.ts'
 import { readTrello } from './formats/trello.ts'
-import { stage, type ImportHouse, type Target } from './import.ts'
+import { mostIntoExisting, stage, type ImportHouse, type Target } from './import.ts'
 import { openJson } from './jsonFile.ts'
+import { parts } from './parts.ts'
 
 export interface ImportOptions { format: ImportFormat; projectId?: number; organizationId?: number; path?: string; map?: string; dryRun: boolean }
 type Report = v.InferOutput<typeof Imported>
 /** Runs the step that shows an import, and presents what it gives. */
 type Commit = <T>(work: (tx: Transaction) => Promise<T>, present: (result: T) => Report) => Promise<Report>
+
+const mostWarnings = 50
 
 /** How large a file may be: the board's own is read piece by piece, of others the cards are in memory. */
 export const mostBytes = (format: ImportFormat, { maxImportBytes }: Pick<ServerConfig, 'maxImportBytes'>): number => format === 'board' ? maxImportBytes : Math.min(maxImportBytes, 64 * 1024 * 1024)
@@ -46,9 +50,10 @@ export async function requireTarget(db: Reader, caller: Caller, { projectId, org
 export async function importFile(house: ImportHouse & { config: ServerConfig }, caller: Caller, file: { path: string; filename: string }, options: ImportOptions, commit: Commit): Promise<Report> {
   const { document, board } = await open(house, file, options)
   try {
-    const checked = await check(document, house.config)
+    const checked = await check(document, house.config, house.signal)
+    requireFew(checked, options)
     const target = await targetOf(house.config, caller, options, checked, board)
-    const report = { ...reportOf(checked, options, board), dryRun: options.dryRun, warnings: [...document.warnings, ...checked.known.warnings, ...leftOut(checked, options)] }
+    const report = { ...reportOf(checked, options, board), dryRun: options.dryRun, warnings: few([...document.warnings, ...checked.known.warnings, ...leftOut(checked, options)]) }
     if (options.dryRun) return { ...report, projectIds: [], organizationId: null }
     const staged = await stage(house, caller, document, checked, target)
     try {
@@ -59,6 +64,14 @@ export async function importFile(house: ImportHouse & { config: ServerConfig }, 
   } finally {
     await document.close()
   }
+}
+
+const few = (warnings: readonly string[]): string[] => warnings.length <= mostWarnings ? [...warnings] : [...warnings.slice(0, mostWarnings), `And ${warnings.length - mostWarnings} more like these.`]
+
+/** @throws Problem INVALID_IMPORT when a file has too much for a project that is there */
+function requireFew({ counts }: Checked, { projectId }: ImportOptions): void {
+  const total = parts.reduce((sum, { name, write }) => sum + (write ? counts[name]! : 0), 0)
+  if (projectId !== undefined && total > mostIntoExisting) throw unimportable('', `the file has ${total} records, and at most ${mostIntoExisting} go into a project that is there; without projectId they make projects of their own, as many as there are`)
 }
 
 type Board = NonNullable<(Target & { kind: 'existing' })['board']>

@@ -12,7 +12,7 @@ const Amount = v.pipe(v.number(), v.finite(), v.minValue(0))
 const orNull = <S extends v.GenericSchema>(schema: S) => v.optional(v.nullable(schema), null)
 const LongText = text(0, mostTextLength)
 const Commit = v.pipe(v.string(), v.regex(/^[0-9a-f]{7,64}$/, 'must be the id of a commit'))
-const Branch = text(1, 250)
+const Branch = text(1, 1000)
 const Member = { email: v.nullable(text(0, 254)), displayName: text(0, 500) }
 
 export const Head = v.strictObject({ format: v.literal('board'), version: v.literal(version), exportedAt: v.optional(Time), program: v.optional(text(0, 200)), organization: orNull(v.strictObject({ name: Name })) })
@@ -32,11 +32,11 @@ export const Card = v.strictObject({
   pipeline: v.optional(v.pipe(v.array(v.strictObject({ columnId: IntegerId, prompt: v.optional(Prompt, ''), approval: v.optional(v.picklist(['auto', 'manual']), 'auto') })), v.maxLength(100)), []),
   agent: orNull(AgentId), command: orNull(text(1, 4096)), status: v.optional(CardStatus, 'idle'), statusReason: orNull(StatusReason), unread: v.optional(v.boolean(), false), deferred: v.optional(v.boolean(), false),
   autoMode: v.optional(v.boolean(), false), useWorktree: v.optional(v.boolean(), true), gitBranch: orNull(Branch), baseCommit: orNull(Commit),
-  lastAgentAction: orNull(v.strictObject({ type: v.pipe(v.string(), v.maxLength(500)), at: Time, detail: v.nullable(v.pipe(v.string(), v.maxLength(mostTextLength))) })),
+  lastAgentAction: orNull(v.strictObject({ type: v.pipe(v.string(), v.maxLength(10_000)), at: Time, detail: v.nullable(v.pipe(v.string(), v.maxLength(mostTextLength))) })),
   createdAt: v.optional(Time), updatedAt: v.optional(Time), startedAt: orNull(Time), endedAt: orNull(Time), archivedAt: orNull(Time), version: v.optional(integer(1, Number.MAX_SAFE_INTEGER), 1),
 })
 export const Session = v.strictObject({
-  id: IntegerId, cardId: IntegerId, purpose: v.picklist(['work', 'pre', 'assistant', 'terminal']), agent: text(1, 100), status: CardStatus, statusReason: orNull(StatusReason), detail: orNull(LongText), model: orNull(text(0, 500)),
+  id: IntegerId, cardId: IntegerId, purpose: v.picklist(['work', 'pre', 'assistant', 'terminal']), agent: text(1, 100), status: CardStatus, statusReason: orNull(StatusReason), detail: orNull(LongText), model: orNull(text(0, 10_000)),
   inputTokens: v.optional(Count, 0), outputTokens: v.optional(Count, 0), contextUsed: orNull(Count), contextSize: orNull(Count), costUsd: orNull(Amount), summary: orNull(LongText), prompt: v.optional(LongText, ''),
   baseCommit: orNull(Commit), branch: orNull(Branch), messages: v.optional(Count, 0), toolCalls: v.optional(Count, 0), filesChanged: v.optional(Count, 0), createdAt: Time, startedAt: orNull(Time), endedAt: orNull(Time),
 })
@@ -44,7 +44,7 @@ const FreeText = v.pipe(v.string(), v.maxLength(mostTextLength))
 export const Message = v.strictObject({
   sessionId: IntegerId, role: v.picklist(['user', 'agent', 'thought', 'tool', 'plan', 'system']), callId: orNull(text(0, 500)), at: Time, content: FreeText,
   tool: orNull(v.strictObject({
-    name: FreeText, kind: v.pipe(v.string(), v.maxLength(500)), status: v.picklist(['pending', 'in_progress', 'completed', 'failed']), input: v.unknown(), output: v.unknown(),
+    name: FreeText, kind: v.pipe(v.string(), v.maxLength(500)), status: v.picklist(['pending', 'in_progress', 'completed', 'failed']), input: v.optional(v.unknown(), null), output: v.optional(v.unknown(), null),
     locations: v.pipe(v.array(v.strictObject({ path: v.pipe(v.string(), v.maxLength(4096)), line: v.nullable(Count) })), v.maxLength(1000)),
   })),
   /** The session that still has to be told it. */

@@ -23,10 +23,9 @@ const cutNote = '\n\n[The rest did not fit into a prompt.]'
 export class Warnings {
   readonly #counts = new Map<string, number>()
 
-  /** `what` holds `%` where the number goes. */
   count(what: string, by = 1): void { if (by > 0) this.#counts.set(what, (this.#counts.get(what) ?? 0) + by) }
 
-  list(): string[] { return [...this.#counts].map(([what, count]) => what.replace('%', String(count))) }
+  list(): string[] { return [...this.#counts].map(([what, count]) => `${what}: ${count}.`) }
 }
 
 export interface Text { title: unknown; sections: readonly string[]; labels: readonly unknown[] }
@@ -35,16 +34,16 @@ export interface Text { title: unknown; sections: readonly string[]; labels: rea
 export function fit({ title, sections, labels }: Text, warnings: Warnings): Pick<DraftCard, 'title' | 'prompt' | 'labels'> {
   const whole = clean(title).replace(/\s+/g, ' ').trim() || 'Untitled'
   const short = whole.length <= mostTitleLength ? whole : `${whole.slice(0, mostTitleLength - 1).toWellFormed().replace(/\ufffd$/, '')}…`
-  warnings.count('% titles are longer than 500 characters; the whole of them is in the prompt.', short === whole ? 0 : 1)
+  warnings.count('Titles of more than 500 characters, whole in the prompt', short === whole ? 0 : 1)
   const prompt = [...(short === whole ? [] : [whole]), ...sections.map(section => clean(section).trim())].filter(Boolean).join('\n\n')
   const names = [...new Set(labels.map(label => clean(label).trim()).filter(Boolean).map(label => label.slice(0, mostLabelLength).toWellFormed()))]
-  warnings.count('% labels beyond 50 on a card were left out.', Math.max(0, names.length - mostLabels))
+  warnings.count('Labels beyond 50 on a card, left out', Math.max(0, names.length - mostLabels))
   return { title: short, prompt: cut(prompt, warnings), labels: names.slice(0, mostLabels) }
 }
 
 function cut(prompt: string, warnings: Warnings): string {
   if (Buffer.byteLength(prompt) <= mostPromptBytes) return prompt
-  warnings.count('% prompts are longer than 64 KiB and were cut.')
+  warnings.count('Prompts of more than 64 KiB, cut')
   const bytes = Buffer.from(prompt).subarray(0, mostPromptBytes - cutNote.length - 4)
   return bytes.toString().replace(/\ufffd+$/, '') + cutNote
 }

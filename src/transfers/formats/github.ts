@@ -18,7 +18,7 @@ export async function readGithub(file: JsonFile): Promise<Draft> {
     const issue = record(value)
     if (typeof issue.title !== 'string') throw unimportable(`${place}.title`, 'is required: ask gh for the field title')
     name ??= /^https?:\/\/[^/]+\/([^/]+\/[^/]+)\/issues\//.exec(clean(issue.url))?.[1]
-    for (const [field, held] of Object.entries(issue)) warnings.count(`The field ${field.slice(0, 50)} of % issues has no place here.`, known.has(field) || isEmpty(held) ? 0 : 1)
+    for (const [field, held] of Object.entries(issue)) warnings.count(`Issues whose field ${field.slice(0, 50)} has no place here`, known.has(field) || isEmpty(held) ? 0 : 1)
     cards.push(cardOf(issue, warnings))
   }
   // As gh lists them, the newest stands first.

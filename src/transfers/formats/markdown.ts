@@ -30,7 +30,7 @@ export async function readMarkdown(path: string): Promise<Draft> {
   }
   if (state.tasks.length === 0) throw unimportable('', 'the file must hold tasks: lines like "- [ ] Something to do"')
   const warnings = new Warnings()
-  warnings.count('% lines of text outside of tasks have no place here.', state.stray)
+  warnings.count('Lines of text outside of tasks, left out', state.stray)
   const used = new Set(state.tasks.map(({ heading }) => heading))
   const sources = new Map(state.headings.filter(name => used.has(name)).map((name): [string, Source] => [name, { key: name, name, columnType: typeOf(name) }]))
   const cards = state.tasks.map((each): DraftCard => ({ source: sourceOf(each, sources), isArchived: false, ...fit({ title: each.title, sections: [dedent(each.below)], labels: [] }, warnings) }))

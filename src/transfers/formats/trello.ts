@@ -5,7 +5,7 @@ import { clean, fit, list, record, time, typeOf, Warnings, type Draft, type Draf
 /** Trello gives no more actions than this into a file. */
 const mostActions = 1000
 
-interface Trello { lists: Entry[]; cards: Entry[]; checklists: Map<string, Entry[]>; comments: Map<string, Entry[]>; people: Map<string, string> }
+interface Trello { mayMissComments: boolean; lists: Entry[]; cards: Entry[]; checklists: Map<string, Entry[]>; comments: Map<string, Entry[]>; people: Map<string, string> }
 
 /** Reads a board as Trello exports it to JSON. @throws Problem INVALID_IMPORT */
 export async function readTrello(file: JsonFile): Promise<Draft> {
@@ -15,11 +15,11 @@ export async function readTrello(file: JsonFile): Promise<Draft> {
   const sources = sourcesOf(board.lists)
   const cards = [...board.cards].sort((a, b) => place(a) - place(b)).flatMap(card => {
     const source = sources.get(clean(card.idList))
-    warnings.count('% cards name a list that is not in the file; they were left out.', source ? 0 : 1)
+    warnings.count('Cards in a list that is not in the file, left out', source ? 0 : 1)
     return source ? [cardOf(card, source, board, warnings)] : []
   })
   const used = new Set(cards.map(({ source }) => source))
-  return { name: file.names.includes('name') ? clean(await file.small('name')) : undefined, sources: [...sources.values()].filter(source => source.columnType !== 'archive' || used.has(source)), cards, warnings: warnings.list() }
+  return { name: file.names.includes('name') ? clean(await file.small('name')) : undefined, sources: [...sources.values()].filter(source => source.columnType !== 'archive' || used.has(source)), cards, warnings: [...board.mayMissComments ? ['Trello exports the newest 1,000 actions only: older comments are not in the file.'] : [], ...warnings.list()] }
 }
 
 async function readParts(file: JsonFile, warnings: Warnings): Promise<Trello> {
@@ -32,10 +32,9 @@ async function readParts(file: JsonFile, warnings: Warnings): Promise<Trello> {
     return entries
   }
   const [lists, cards, checklists, actions, members] = [await read('lists'), await read('cards'), await read('checklists'), await read('actions'), await read('members')]
-  warnings.count('Trello exports the newest 1,000 actions only: comments that are older are not in the file.', actions.length >= mostActions ? 1 : 0)
-  for (const name of ['customFields', 'pluginData']) if (file.names.includes(name)) warnings.count(`% ${name === 'customFields' ? 'custom fields have' : 'entries of power-ups have'} no place here.`, (await read(name)).length)
+  for (const name of ['customFields', 'pluginData']) if (file.names.includes(name)) warnings.count(name === 'customFields' ? 'Custom fields without a place here' : 'Entries of power-ups without a place here', (await read(name)).length)
   return {
-    lists: lists.sort((a, b) => place(a) - place(b)), cards, checklists: grouped(checklists, ({ idCard }) => clean(idCard)),
+    mayMissComments: actions.length >= mostActions, lists: lists.sort((a, b) => place(a) - place(b)), cards, checklists: grouped(checklists, ({ idCard }) => clean(idCard)),
     comments: grouped(actions.filter(({ type }) => type === 'commentCard'), ({ data }) => clean(record(record(data).card).id)), people: new Map(members.map(({ id, fullName, username }) => [clean(id), clean(fullName) || clean(username)])),
   }
 }
@@ -70,8 +69,8 @@ function sourcesOf(lists: readonly Entry[]): Map<string, Source> {
 }
 
 function cardOf(card: Entry, source: Source, board: Trello, warnings: Warnings): DraftCard {
-  warnings.count('% files that were attached stay with Trello; the prompts hold links to them.', list(card.attachments).filter(each => record(each).isUpload === true).length)
-  warnings.count('% values of custom fields have no place here.', list(card.customFieldItems).length)
+  warnings.count('Attached files that stay with Trello, linked in the prompts', list(card.attachments).filter(each => record(each).isUpload === true).length)
+  warnings.count('Values of custom fields without a place here', list(card.customFieldItems).length)
   const id = clean(card.id)
   const sections = [clean(card.desc), facts(card, board), ...checklists(board.checklists.get(id) ?? []), links(list(card.attachments).map(record)), comments(board.comments.get(id) ?? [])]
   const labels = list(card.labels).map(record).map(({ name, color }) => clean(name) || color)

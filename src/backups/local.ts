@@ -1,0 +1,88 @@
+import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { makePrivateFolder } from '../config/folders.ts'
+import { serverDefaults, type ServerConfig } from '../config/server.ts'
+import { Problem } from '../contract/errors.ts'
+import { sealingKeyOf } from '../identity/seal.ts'
+import { takeLock } from '../store/lock.ts'
+import { openBackups } from './backups.ts'
+import { lookAtDatabase, markDatabase } from './damage.ts'
+import { backupsFolder } from './folder.ts'
+import { attachmentsName, databaseName, keyName } from './manifest.ts'
+import { timeOfName } from './names.ts'
+import { keepPresent, prepare, swap, type Kept } from './restoring.ts'
+import { finishState, removeRubbish } from './swap.ts'
+import { verifyArchive } from './verifying.ts'
+
+/** What a backup file was found to hold. Sizes are bytes. */
+export interface Verified { filename: string; size: number; sha256: string; createdAt: string; version: string; schemaVersion: number; withKey: boolean; databaseSize: number; attachments: number; missing: number }
+/** Told how much of a file was read. */
+export type OnProgress = (bytes: number) => void
+
+/**
+ * Looks through a backup file on this machine, as a restore would.
+ * @throws Problem INVALID_BACKUP, DISK_FULL when its database does not fit into the folder for temporary files
+ */
+export async function verifyFile(path: string, onProgress?: OnProgress): Promise<Verified> {
+  const folder = await mkdtemp(join(tmpdir(), 'board-verify-'))
+  try {
+    const { manifest, size, sha256 } = await verifyArchive(path, { work: join(folder, 'work'), onProgress })
+    const { createdAt, version, schemaVersion, parts, missing } = manifest
+    return {
+      filename: basename(path), size, sha256, createdAt, version, schemaVersion, withKey: parts.some(({ name }) => name === keyName), databaseSize: parts.find(({ name }) => name === databaseName)!.size,
+      attachments: parts.filter(({ name }) => name.startsWith(attachmentsName)).length, missing: missing.length,
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/**
+ * The file that is meant: a path, or the name of a backup in the data folder.
+ * @throws Problem BACKUP_NOT_FOUND
+ */
+export async function findFile(wanted: string, dataDir: string): Promise<string> {
+  const kept = timeOfName(wanted) === undefined ? [] : [join(backupsFolder(dataDir), wanted)]
+  for (const path of [wanted, ...kept]) if (await stat(path).then(found => found.isFile(), () => false)) return path
+  throw new Problem('BACKUP_NOT_FOUND', `There is no backup ${wanted}, neither as a file nor in ${backupsFolder(dataDir)}.`)
+}
+
+/**
+ * Puts a backup in the place of what a data folder holds, while no server uses it. What was there is kept as a backup, or in a folder
+ * `damaged-…` when it is too damaged for one. Every sign-in ends.
+ * @returns where the earlier state is; null when there was none
+ * @throws Problem INVALID_BACKUP, DISK_FULL, SERVER_ALREADY_RUNNING, CONFLICT
+ */
+export async function restoreFile(path: string, dataDir: string, onProgress?: OnProgress): Promise<{ filename: string; keptAs: string | null }> {
+  const config: ServerConfig = { ...serverDefaults, dataDir, secretKey: process.env.BOARD_SECRET_KEY || undefined }
+  makePrivateFolder(dataDir)
+  const unlock = takeLock(join(dataDir, 'board.lock'))
+  if (!unlock) throw new Problem('SERVER_ALREADY_RUNNING', `A server holds ${dataDir}. Restore through it, or stop it first.`)
+  try {
+    await finishState(dataDir)
+    await removeRubbish(dataDir)
+    const prepared = await prepare(config, path, { onProgress })
+    const kept = await keep(config, prepared.withKey)
+    await swap(config, prepared, kept?.folder)
+    await finishState(dataDir)
+    await removeRubbish(dataDir)
+    await markDatabase(dataDir, config.clock())
+    return { filename: basename(path), keptAs: kept?.name ?? null }
+  } finally {
+    unlock()
+  }
+}
+
+/** Keeps what the data folder holds, if it holds anything. */
+async function keep(config: ServerConfig, withKey: boolean): Promise<Kept | undefined> {
+  const { dataDir, clock } = config
+  const { isThere, reason } = await lookAtDatabase(dataDir)
+  if (!isThere) return undefined
+  return keepPresent(async () => {
+    if (reason !== undefined) throw new Problem('DATABASE_DAMAGED')
+    const source = { databasePath: join(dataDir, databaseName), attachmentsDir: join(dataDir, attachmentsName), sealingKey: () => sealingKeyOf(config) }
+    const backups = await openBackups({ dataDir, source, clock, log: () => { /* Nobody reads a log here. */ } })
+    return backups.create('restore', withKey)
+  }, config)
+}

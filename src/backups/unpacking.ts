@@ -1,0 +1,103 @@
+import { closeSync, fsync, linkSync, lstatSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { open, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { promisify } from 'node:util'
+import { hashFile } from './hashing.ts'
+import type { Part } from './manifest.ts'
+
+/** Files up to this size are held in memory, and so many of them are synced at the same time: that costs the same for several. */
+const wholeBytes = 256 * 1024
+const mostAtOnce = 32
+const sync = promisify(fsync)
+
+/** Where parts are unpacked to. */
+export interface Unpacking {
+  /** Writes a part to a new file there. */
+  take(part: Part, bytes: AsyncIterable<Buffer>): Promise<void>
+  /** Resolves when nothing is being written any more. @throws what a write failed with */
+  done(): Promise<void>
+}
+
+/**
+ * @param synced whether the files are on disk when it is done
+ * @param reuse a folder: a file in it that has a part's name and bytes is linked instead of written. Nobody may ever write to such files
+ */
+export function createUnpacking(folder: string, synced: boolean, reuse?: string): Unpacking {
+  const syncing = new Set<Promise<void>>()
+  let failure: { error: unknown } | undefined
+  const check = () => { if (failure) throw failure.error }
+
+  const finish = async (descriptor: number) => {
+    const finishing = (synced ? sync(descriptor) : Promise.resolve()).catch((error: unknown) => { failure ??= { error } }).finally(() => {
+      closeSync(descriptor)
+      syncing.delete(finishing)
+    })
+    syncing.add(finishing)
+    if (syncing.size >= mostAtOnce) await Promise.race(syncing)
+  }
+  return {
+    take: async (part, bytes) => {
+      check()
+      const path = join(folder, part.name)
+      const present = reuse === undefined ? undefined : join(reuse, basename(part.name))
+      if (part.size > wholeBytes) return present !== undefined && await isSame(present, part) && link(present, path) ? drain(bytes) : writeStream(path, bytes, synced)
+      const content = await whole(bytes)
+      if (present === undefined || !holds(present, content) || !link(present, path)) await finish(writeWhole(path, content))
+    },
+    done: async () => {
+      await Promise.all(syncing)
+      check()
+    },
+  }
+}
+
+/** All bytes of something that is known to be small. */
+export async function whole(bytes: AsyncIterable<Buffer>): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of bytes) chunks.push(chunk)
+  return Buffer.concat(chunks)
+}
+
+/** Reads bytes and forgets them. */
+export async function drain(bytes: AsyncIterable<Buffer>): Promise<void> { for await (const _ of bytes); }
+
+/** A small file is looked at without turns of the thread pool, which would take ten times as long. */
+function holds(path: string, content: Buffer): boolean {
+  try { return lstatSync(path).isFile() && readFileSync(path).equals(content) } catch { return false }
+}
+
+async function isSame(path: string, { size, sha256 }: Part): Promise<boolean> {
+  const stats = lstatSync(path, { throwIfNoEntry: false })
+  return stats?.isFile() === true && stats.size === size && (await hashFile(path)).sha256 === sha256
+}
+
+/** Some file systems have no links. */
+function link(from: string, to: string): boolean {
+  try {
+    linkSync(from, to)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function writeWhole(path: string, content: Buffer): number {
+  const descriptor = openSync(path, 'wx', 0o600)
+  try {
+    for (let written = 0; written < content.length;) written += writeSync(descriptor, content, written)
+    return descriptor
+  } catch (error) {
+    closeSync(descriptor)
+    throw error
+  }
+}
+
+async function writeStream(path: string, bytes: AsyncIterable<Buffer>, synced: boolean): Promise<void> {
+  const file = await open(path, 'wx', 0o600)
+  try {
+    await writeFile(file, bytes)
+    if (synced) await file.sync()
+  } finally {
+    await file.close()
+  }
+}

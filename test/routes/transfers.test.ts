@@ -1,0 +1,352 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { insertSession, updateSession } from '../../src/store/sessions.ts'
+import { insertMessage, insertPiece } from '../../src/store/transcripts.ts'
+import { eventually, startBoard, type TestBoard } from '../helper.ts'
+import { follow } from '../liveSocket.ts'
+import { exported, faultsOf, fileOf, imported, importFile, normal, type Doc } from '../transfers/files.ts'
+import { largeBoard } from '../transfers/largeBoard.ts'
+
+let board: TestBoard
+let path: string
+beforeAll(async () => {
+  board = await startBoard({ maxAttachmentBytes: 2_000_000, maxImportBytes: 8_000_000 })
+  path = board.folder('work')
+})
+afterAll(() => board.close())
+
+const newProject = async (name = 'Web') => (await board.client.projects.create({ name, path })).id
+const attach = async (projectId: string, cardId: string, filename: string, bytes: Uint8Array) => (await board.request('POST', `/api/projects/${projectId}/cards/${cardId}/attachments`, fileOf(bytes, filename))).body.data.id as string
+const stored = () => readdirSync(join(board.dataDir, 'attachments'))
+/** What is left of exports and imports on the disk. */
+const underWay = () => readdirSync(join(board.dataDir, 'transfers'))
+/** The number of rows of each table, but those that grow with every request. */
+async function rowCounts(): Promise<Record<string, number>> {
+  const { db } = board.server.app
+  const tables = (await db.all<{ name: string }>(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`)).map(({ name }) => name)
+  return Object.fromEntries(await Promise.all(tables.map(async name => [name, (await db.get<{ total: number }>(`SELECT count(*) AS total FROM ${name}`))!.total])))
+}
+
+/** The least that is a board's file. */
+const document = (change: Doc = {}): Doc => ({
+  format: 'board', version: 1, projects: [{ id: 1, name: 'Imported', path }], boards: [{ id: 1, projectId: 1, name: 'Board', position: 0 }],
+  columns: [{ id: 1, boardId: 1, name: 'Ideas', columnType: 'backlog', position: 0 }, { id: 2, boardId: 1, name: 'Doing', columnType: 'active', position: 1 }, { id: 3, boardId: 1, name: 'Old', columnType: 'archive', position: 2 }],
+  cards: [{ id: 1, columnId: 1, position: 0, title: 'First' }], ...change,
+})
+
+describe('an export of a project', () => {
+  it('is a file of JSON with its name and length, which holds what the project holds', async () => {
+    const projectId = await newProject('Wéb "1"')
+    const card = await board.client.cards.create({ projectId, title: 'A card', prompt: 'Do it', labels: ['bug'] })
+    const bytes = Buffer.from('hello attachment')
+    await attach(projectId, card.id, 'notes.txt', bytes)
+    const reply = await board.request('GET', `/api/projects/${projectId}/export`)
+    expect(Object.fromEntries(['content-type', 'content-length', 'content-disposition', 'x-content-type-options'].map(name => [name, reply.headers.get(name)]))).toEqual({
+      'content-type': 'application/json; charset=utf-8', 'content-length': String(Buffer.byteLength(reply.text)), 'content-disposition': 'attachment; filename="W_b _1_.board.json"; filename*=UTF-8\'\'W%C3%A9b%20%221%22.board.json', 'x-content-type-options': 'nosniff',
+    })
+    expect(reply.body).toMatchObject({
+      format: 'board', version: 1, organization: null, projects: [{ name: 'Wéb "1"', path, tokens: { total: 0, sessions: 0 } }], boards: [{ name: 'Board', position: 0 }], columns: [{ name: 'Backlog' }, { name: 'In Progress' }, { name: 'Done' }],
+      cards: [{ title: 'A card', prompt: 'Do it', labels: ['bug'], position: 0, version: card.version }],
+      attachments: [{ filename: 'notes.txt', contentType: 'text/plain', size: 16, sha256: createHash('sha256').update(bytes).digest('hex') }], contents: [{ content: bytes.toString('base64') }],
+    })
+    await expect.poll(underWay).toEqual([])
+  })
+
+  it('answers HEAD with the length alone, and leaves nothing behind', async () => {
+    const projectId = await newProject()
+    const reply = await board.request('HEAD', `/api/projects/${projectId}/export`)
+    expect([reply.status, reply.text, Number(reply.headers.get('content-length')) > 100]).toEqual([200, '', true])
+    await expect.poll(underWay).toEqual([])
+  })
+
+  it('leaves deleted cards out, and what belongs to them', async () => {
+    const projectId = await newProject()
+    const [kept, gone] = [await board.client.cards.create({ projectId, title: 'Kept' }), await board.client.cards.create({ projectId, title: 'Gone' })]
+    for (const { id } of [kept, gone]) await attach(projectId, id, 'a.txt', Buffer.from(id))
+    await board.client.cards.delete({ projectId, cardId: gone.id })
+    const { cards, attachments, contents } = await exported(board, projectId)
+    expect([cards.map(({ title }: Doc) => title), attachments.length, contents.length]).toEqual([['Kept'], 1, 1])
+  })
+
+  it('leaves nothing behind when its client goes away', async () => {
+    const projectId = await newProject()
+    const { id: cardId } = await board.client.cards.create({ projectId, title: 'A' })
+    for (let at = 0; at < 10; at++) await attach(projectId, cardId, 'large.bin', Buffer.alloc(1_900_000, at))
+    const reply = await fetch(`${board.url}/api/projects/${projectId}/export`, { headers: { authorization: `Bearer ${board.token}` } })
+    const reader = reply.body!.getReader()
+    await reader.read()
+    expect(underWay().length).toBe(1)
+    await reader.cancel()
+    await expect.poll(underWay).toEqual([])
+  })
+
+  it('ends in the middle when a file becomes shorter meanwhile, and the server goes on', async () => {
+    const projectId = await newProject()
+    const { id: cardId } = await board.client.cards.create({ projectId, title: 'A' })
+    const before = stored()
+    for (let at = 0; at < 10; at++) await attach(projectId, cardId, 'large.bin', Buffer.alloc(1_900_000, at))
+    const reply = await fetch(`${board.url}/api/projects/${projectId}/export`, { headers: { authorization: `Bearer ${board.token}` } })
+    for (const name of stored().filter(name => !before.includes(name))) truncateSync(join(board.dataDir, 'attachments', name), 10)
+    await expect(reply.text()).rejects.toThrow('terminated')
+    await expect.poll(underWay).toEqual([])
+    expect((await board.client.server.health()).status).toBe('ok')
+  })
+
+  it('is one state of the board, whatever others write meanwhile', async () => {
+    const projectId = await newProject()
+    const [from, to] = await board.client.columns.list({ projectId })
+    const cards = await Promise.all(Array.from({ length: 400 }, (_, at) => board.client.cards.create({ projectId, title: `Card ${at}`, deferred: true })))
+    let isOver = false
+    const moving = (async () => {
+      for (let at = 0; !isOver; at++) await board.client.cards.move({ projectId, cardId: cards[at % 400]!.id, columnId: at % 3 === 0 ? from!.id : to!.id, position: at % 7 }).catch(() => { /* no agent is there */ })
+    })()
+    for (let round = 0; round < 10; round++) {
+      const file = await exported(board, projectId)
+      const places = new Map<number, number[]>()
+      for (const { columnId, position } of file.cards) places.set(columnId, [...places.get(columnId) ?? [], position])
+      for (const taken of places.values()) expect(taken.sort((a, b) => a - b)).toEqual(taken.map((_, place) => place))
+      expect(file.cards.length).toBe(400)
+    }
+    isOver = true
+    await moving
+  })
+
+  it('tells of an attachment whose file is lost, and comes back without it', async () => {
+    const projectId = await newProject()
+    const { id: cardId } = await board.client.cards.create({ projectId, title: 'A' })
+    await attach(projectId, cardId, 'kept.txt', Buffer.from('kept'))
+    const before = stored()
+    await attach(projectId, cardId, 'lost.txt', Buffer.from('lost'))
+    rmSync(join(board.dataDir, 'attachments', stored().find(name => !before.includes(name))!))
+    const file = await exported(board, projectId)
+    expect([file.attachments.length, file.contents.length]).toEqual([2, 1])
+    const report = await imported(board, { format: 'board' }, file)
+    expect(report).toMatchObject({ attachments: 1, warnings: ['The attachment "lost.txt" has no content in the file; it is left out.'] })
+    expect((await exported(board, report.projectIds[0])).attachments.map(({ filename }: Doc) => filename)).toEqual(['kept.txt'])
+  })
+})
+
+describe('an export of an organization', () => {
+  it('holds its projects, its people by address and their templates, and comes back as an organization of its own', async () => {
+    const { id: organizationId } = await board.client.organizations.create({ name: 'Club' })
+    const template = await board.client.templates.create({ name: 'Ours', columns: [{ name: 'Z', columnType: 'backlog', prompt: 'p' }] })
+    for (const name of ['One', 'Two']) {
+      const { id: projectId } = await board.client.projects.create({ name, path, organizationId })
+      await board.client.cards.create({ projectId, title: `Card of ${name}` })
+    }
+    const first = (await board.request('POST', '/api/export', { body: { organizationId } })).body
+    expect(first).toMatchObject({ organization: { name: 'Club' }, projects: [{ name: 'One' }, { name: 'Two' }], templates: [{ name: 'Ours' }], cards: [{ title: 'Card of One' }, { title: 'Card of Two' }] })
+    expect((await board.request('POST', '/api/export', { body: {} })).body.projects).toEqual(first.projects)
+    await board.client.templates.delete({ id: template.id })
+    const report = await imported(board, { format: 'board' }, first)
+    expect(report.organizationId).not.toBe(organizationId)
+    expect(await board.client.templates.list()).toContainEqual(expect.objectContaining({ name: 'Ours', columns: template.columns }))
+    const second = (await board.request('POST', '/api/export', { body: { organizationId: report.organizationId } })).body
+    expect(normal(second)).toEqual(normal(first))
+    await imported(board, { format: 'board' }, first)
+    expect((await board.client.templates.list()).filter(({ name }) => name === 'Ours').length).toBe(1)
+    expect((await board.request('POST', '/api/export', { body: {} })).body.error.message).toBe('organizationId is required: you administer several organizations')
+  })
+})
+
+describe('an import', () => {
+  it('interrupts what was at work, and starts nothing', async () => {
+    const at = '2026-01-01T00:00:00.000Z'
+    const cards = ['queued', 'running', 'waiting', 'completed'].map((status, index) => ({ id: index + 1, columnId: 2, position: index, title: status, status, autoMode: true }))
+    const sessions = cards.map(({ id, status }) => ({ id, cardId: id, purpose: 'work', agent: 'claude', status, createdAt: at, startedAt: at, endedAt: status === 'completed' ? at : null }))
+    const { projectIds: [projectId] } = await imported(board, { format: 'board' }, document({ cards, sessions, exportedAt: '2026-02-01T00:00:00.000Z' }))
+    const file = await exported(board, projectId)
+    expect(file.cards.map(({ status }: Doc) => status)).toEqual(['interrupted', 'interrupted', 'interrupted', 'completed'])
+    expect(file.sessions.map(({ status, statusReason, endedAt }: Doc) => [status, statusReason, endedAt])).toEqual([...Array.from({ length: 3 }, () => ['interrupted', 'server_restart', '2026-02-01T00:00:00.000Z']), ['completed', null, at]])
+    expect(await board.client.agents.active({ projectId })).toEqual([])
+  })
+
+  it('adds the boards of a file to a project, and tells everybody there', async () => {
+    const projectId = await newProject()
+    const live = await follow(board.url, board.token, projectId)
+    const report = await imported(board, { format: 'board', projectId }, document({ boards: [{ id: 7, projectId: 1, name: 'Second', position: 1 }, { id: 1, projectId: 1, name: 'First', position: 0 }] }))
+    expect(report).toMatchObject({ projectIds: [projectId], projects: 0, boards: 2, columns: 3, cards: 1 })
+    expect((await board.client.boards.list({ projectId })).map(({ name, position }) => [name, position])).toEqual([['Board', 0], ['First', 1], ['Second', 2]])
+    const told = [await live.message('card.created'), ...live.messages.filter(({ seq }: Doc) => seq !== undefined)]
+    expect([...new Set(told.map(({ type }) => type))].sort()).toEqual(['board.created', 'card.created', 'column.created'])
+    expect(told[0].data).toMatchObject({ title: 'First', position: 0, projectId })
+    live.close()
+  })
+
+  it('keeps the assistant of a project that is there', async () => {
+    const cards = [{ id: 1, columnId: 1, kind: 'assistant', position: null, title: 'Assistant' }, { id: 2, columnId: 1, position: 0, title: 'Work' }]
+    const sessions = [{ id: 1, cardId: 1, purpose: 'assistant', agent: 'claude', status: 'completed', createdAt: '2026-01-01T00:00:00.000Z', endedAt: '2026-01-01T00:00:00.000Z' }]
+    const messages = [{ sessionId: 1, role: 'user', at: '2026-01-01T00:00:00.000Z', content: 'Hello' }]
+    const projectId = await newProject()
+    expect(await imported(board, { format: 'board', projectId }, document({ cards, sessions, messages }))).toMatchObject({ cards: 1, warnings: ['The conversation with a project\'s assistant was left out: the project has one of its own.'] })
+    const own = await imported(board, { format: 'board' }, document({ cards, sessions, messages }))
+    expect((await exported(board, own.projectIds[0])).messages).toMatchObject([{ content: 'Hello' }])
+  })
+
+  it('does the same request once with an Idempotency-Key', async () => {
+    const headers = { 'idempotency-key': 'import-1' }
+    const [first, second] = [await imported(board, { format: 'board' }, document(), { headers }), await imported(board, { format: 'board' }, document(), { headers })]
+    expect(second).toEqual(first)
+    expect((await importFile(board, { format: 'board' }, document({ cards: [] }), { headers })).body.error.code).toBe('IDEMPOTENCY_KEY_REUSED')
+    const both = await Promise.all([1, 2].map(() => importFile(board, { format: 'board' }, document(), { headers: { 'idempotency-key': 'import-2' } })))
+    expect(both[0]!.body).toEqual(both[1]!.body)
+    expect((await board.server.app.db.all('SELECT id FROM projects WHERE hidden = 1')).length).toBe(0)
+  })
+
+  it('puts at most 5,000 records into a project that is there', async () => {
+    const projectId = await newProject()
+    const many = (count: number) => document({ cards: Array.from({ length: count }, (_, position) => ({ id: position + 1, columnId: 1, position, title: `Card ${position}` })) })
+    for (const dryRun of ['true', 'false']) expect(await faultsOf(board, { format: 'board', projectId, dryRun }, many(4996))).toEqual([expect.stringMatching(/^ the file has 5001 records, and at most 5000 go into a project that is there/)])
+    expect(await imported(board, { format: 'board', projectId }, many(4995))).toMatchObject({ cards: 4995 })
+    const { cards } = await exported(board, projectId)
+    expect(cards.map(({ title, position }: Doc) => [title, position])).toEqual(Array.from({ length: 4995 }, (_, at) => [`Card ${at}`, at]))
+  })
+
+  it('leaves nothing when its client goes away', async () => {
+    const large = largeBoard(path, 4000)
+    const [rows, files] = [await rowCounts(), stored()]
+    const { headers, raw } = fileOf(large)
+    const leaving = new AbortController()
+    const reply = fetch(`${board.url}/api/import?format=board`, { method: 'POST', body: raw as Uint8Array, headers: { ...headers, authorization: `Bearer ${board.token}` }, signal: leaving.signal }).catch((error: Error) => error.name)
+    await eventually('rows that are hidden', async () => (await rowCounts()).cards! > rows.cards! + 500)
+    expect((await board.client.projects.list()).some(({ name }) => name === 'Large')).toBe(false)
+    leaving.abort()
+    expect(await reply).toBe('AbortError')
+    await expect.poll(async () => [await rowCounts(), stored(), underWay()], { timeout: 10_000 }).toEqual([rows, files, []])
+  })
+
+  it('makes a project of the caller\'s, at the folder that is named', async () => {
+    const other = board.folder('other')
+    const { projectIds: [id] } = await imported(board, { format: 'board', path: other }, document())
+    expect(await board.client.projects.get({ id })).toMatchObject({ name: 'Imported', path: other, role: 'admin' })
+    const reply = await importFile(board, { format: 'board' }, document({ projects: [{ id: 1, name: 'Elsewhere', path: '/nonexistent/folder' }] }))
+    expect([reply.status, reply.body.error.message]).toEqual([400, 'The project "Elsewhere" needs a folder: give path.'])
+  })
+
+  it('takes a file up to its bound, and none beyond it', async () => {
+    const reply = await importFile(board, { format: 'board' }, Buffer.alloc(8_000_001, 0x20))
+    expect([reply.status, reply.body.error.code]).toEqual([413, 'BODY_TOO_LARGE'])
+    expect(await faultsOf(board, { format: 'board' }, Buffer.alloc(7_999_999, 0x20))).toEqual([' the file must be JSON: an object or a list'])
+  })
+})
+
+describe('a file that is wrong', () => {
+  const at = '2026-01-01T00:00:00.000Z'
+  const card = (change: Doc) => document({ cards: [{ id: 1, columnId: 1, position: 0, title: 'First', ...change }] })
+  const session = { id: 1, cardId: 1, purpose: 'work', agent: 'claude', status: 'completed', createdAt: at, endedAt: at }
+  const attachment = { id: 1, cardId: 1, filename: 'a.txt', size: 3, sha256: createHash('sha256').update('abc').digest('hex') }
+  const cases: Array<[string, Doc | string, string[]]> = [
+    ['no JSON', 'hello', [' the file must be JSON: an object or a list']],
+    ['JSON that is cut off', '{"format":"board","version":1,"cards":[{', [' the file ends in the middle (byte 0)']],
+    ['JSON that goes on', `${JSON.stringify(document())} {}`, [` the file goes on behind its end (byte ${JSON.stringify(document()).length})`]],
+    ['broken entries', JSON.stringify(document()).replace('"title":"First"', '"title":First'), [expect.stringMatching(/^cards\.0 is not valid JSON \(byte \d+\)$/) as never]],
+    ['something else', { cards: [] }, ['format is required: this is no export of a board']],
+    ['a version from the future', document({ version: 2 }), ['version must be 1']],
+    ['a part that nobody knows', document({ secrets: [] }), ['secrets is not a known part']],
+    ['a part that is no list', document({ cards: {} }), ['cards must be a list']],
+    ['a part twice', `{"format":"board","version":1,"cards":[],"cards":[]}`, ['cards stands there more than once']],
+    ['no project', document({ projects: [], boards: [], columns: [], cards: [] }), ['projects must hold a project']],
+    ['a project without a board', document({ boards: [], columns: [], cards: [] }), ['boards must hold a board of project 1']],
+    ['a title that is empty', card({ title: '' }), ['cards.0.title must not be empty']],
+    ['NUL', card({ title: 'a\0b' }), ['cards.0.title must not contain the NUL character']],
+    ['half a character', card({ prompt: '\ud800' }), ['cards.0.prompt must be well-formed Unicode']],
+    ['a prompt that is too long', card({ prompt: 'x'.repeat(65_537) }), ['cards.0.prompt must have at most 65536 characters']],
+    ['a field that nobody knows', card({ colour: 'red' }), ['cards.0.colour is not a known field']],
+    ['a path to a worktree', card({ worktreePath: '/' }), ['cards.0.worktreePath is not a known field']],
+    ['a field that is missing', card({ title: undefined }), ['cards.0.title is required']],
+    ['an unknown column', card({ columnId: 9 }), ['cards.0.columnId names nothing in columns']],
+    ['an unknown column in a pipeline', card({ pipeline: [{ columnId: 2 }, { columnId: 9 }] }), ['cards.0.pipeline.1.columnId names nothing in columns']],
+    ['the same id twice', document({ cards: [1, 1].map((id, position) => ({ id, columnId: 1, position, title: 'x' })) }), ['cards.1.id stands there more than once']],
+    ['the same place twice', document({ cards: [1, 2].map(id => ({ id, columnId: 1, position: 0, title: 'x' })) }), ['cards.1.position is taken already in column 1']],
+    ['a hole', document({ cards: [0, 2].map((position, at) => ({ id: at + 1, columnId: 1, position, title: 'x' })) }), ['cards must leave no hole in column 1: nothing has the position 1']],
+    ['a place that is none', card({ position: null }), ['cards.0.position is required']],
+    ['a place of an archived card', card({ archivedAt: at }), ['cards.0.position must be null: the card is in no column\'s order']],
+    ['a card that is not archived among those that are', card({ columnId: 3 }), ['cards.0.archivedAt is required in an archive column']],
+    ['a terminal card without a command', card({ kind: 'terminal', position: null }), ['cards.0.command is required for a terminal card']],
+    ['a command of a card that runs none', card({ command: 'rm -rf /' }), ['cards.0.command is for terminal cards only']],
+    ['two assistants', document({ cards: [1, 2].map(id => ({ id, columnId: 1, kind: 'assistant', position: null, title: 'x' })) }), ['cards.1.kind is taken already in project 1']],
+    ['a commit that is none', card({ baseCommit: '--output=x' }), ['cards.0.baseCommit must be the id of a commit']],
+    ['a session of an unknown card', document({ sessions: [{ ...session, cardId: 5 }] }), ['sessions.0.cardId names nothing in cards']],
+    ['a message of an unknown session', document({ messages: [{ sessionId: 4, role: 'user', at, content: '' }] }), ['messages.0.sessionId names nothing in sessions']],
+    ['a tool without its call', document({ sessions: [session], messages: [{ sessionId: 1, role: 'tool', at, content: '' }] }), ['messages.0.tool is required for a tool\'s message']],
+    ['a time that is none', card({ createdAt: 'yesterday' }), ['cards.0.createdAt must be a time like 2026-01-31T12:00:00.000Z']],
+    ['content that is not base64', document({ attachments: [attachment], contents: [{ attachmentId: 1, content: 'ab*=' }] }), ['contents.0.content must be base64', 'attachments.0.size is 3, but its content has 0 bytes'].slice(0, 1)],
+    ['content of another size', document({ attachments: [attachment], contents: [{ attachmentId: 1, content: Buffer.from('abcd').toString('base64') }] }), ['attachments.0.size is 3, but its content has 4 bytes']],
+    ['content of another hash', document({ attachments: [attachment], contents: [{ attachmentId: 1, content: Buffer.from('abd').toString('base64') }] }), ['attachments.0.sha256 is not the hash of its content']],
+    ['content of nothing', document({ contents: [{ attachmentId: 1, content: '' }] }), ['contents.0.attachmentId names nothing in attachments']],
+    ['an attachment that is too large', document({ attachments: [{ ...attachment, size: 3_000_000 }] }), ['attachments.0.size must be at most 2000000: this server takes no larger attachments']],
+    ['something too deep', `{"format":"board","version":1,"cards":[${'['.repeat(100)}`, [expect.stringContaining('nests deeper than 64 levels') as never]],
+  ]
+
+  it.each(cases)('is refused for %s, and nothing is made', async (_, file, faults) => {
+    const before = [await rowCounts(), stored()]
+    expect(await faultsOf(board, { format: 'board' }, file)).toEqual(faults)
+    expect([await rowCounts(), stored(), underWay()]).toEqual([...before, []])
+  })
+
+  it('is told its first 20 faults', async () => {
+    const faults = await faultsOf(board, { format: 'board' }, document({ cards: Array.from({ length: 50 }, (_, position) => ({ id: position + 1, columnId: 1, position, title: '' })) }))
+    expect(faults).toEqual(Array.from({ length: 20 }, (_, at) => `cards.${at}.title must not be empty`))
+  })
+
+  it.each(['INSERT ON attachments', 'INSERT ON agent_sessions', 'UPDATE OF hidden ON projects', 'INSERT ON events'])('leaves nothing when writing it fails at %s', async event => {
+    const projectId = await newProject()
+    const { db } = board.server.app
+    const whole = document({ sessions: [session], attachments: [attachment], contents: [{ attachmentId: 1, content: Buffer.from('abc').toString('base64') }] })
+    await db.transaction(tx => tx.run(`CREATE TRIGGER broken BEFORE ${event} BEGIN SELECT RAISE(ABORT, 'broken'); END`))
+    try {
+      for (const query of [{ format: 'board' }, { format: 'board', projectId }].slice(0, event.includes('projects') ? 1 : 2) as Array<Record<string, string>>) {
+        const before = [await rowCounts(), stored()]
+        expect((await importFile(board, query, whole)).status).toBe(500)
+        expect([await rowCounts(), stored(), underWay()]).toEqual([...before, []])
+      }
+    } finally {
+      await db.transaction(tx => tx.run('DROP TRIGGER broken'))
+    }
+  })
+})
+
+it('a transcript goes out as people read it, and comes back', async () => {
+  const projectId = await newProject()
+  const { id: cardId } = await board.client.cards.create({ projectId, title: 'Talk' })
+  await board.server.app.db.transaction(async tx => {
+    const sessionId = await insertSession(tx, { projectId: Number(projectId), cardId: Number(cardId), purpose: 'work', agent: 'claude', status: 'completed', prompt: 'Go' })
+    await updateSession(tx, sessionId, { endedAt: tx.now, summary: 'Went well' })
+    const said = await insertMessage(tx, { sessionId, cardId: Number(cardId), role: 'agent' })
+    for (const piece of ['One ', 'and ', 'two']) await insertPiece(tx, said, JSON.stringify(piece))
+    const tool = await insertMessage(tx, { sessionId, cardId: Number(cardId), role: 'tool', callId: 'call-1' })
+    await insertPiece(tx, tool, JSON.stringify({ name: 'Read', kind: 'read', status: 'pending', input: { path: 'a' } }))
+    await insertPiece(tx, tool, JSON.stringify({ status: 'completed', output: 'contents', content: 'shown' }))
+  })
+  const file = await exported(board, projectId)
+  expect(file.messages).toMatchObject([{ role: 'agent', content: 'One and two', tool: null }, { role: 'tool', callId: 'call-1', content: 'shown', tool: { name: 'Read', status: 'completed', input: { path: 'a' }, output: 'contents' } }])
+  const { projectIds: [copy] } = await imported(board, { format: 'board' }, file)
+  expect(normal(await exported(board, copy))).toEqual(normal(file))
+  const [card] = await board.client.cards.list({ projectId: copy })
+  const bare = (messages: Doc[]) => messages.map(({ id: _, sessionId: __, ...message }) => message)
+  expect(bare(await board.client.agents.messages({ projectId: copy, cardId: card!.id }))).toEqual(bare(await board.client.agents.messages({ projectId, cardId })))
+})
+
+it('what an earlier server left under way is gone when the next one starts', async () => {
+  const own = await startBoard()
+  try {
+    await own.server.app.db.transaction(async tx => {
+      const { lastId } = await tx.run(`INSERT INTO projects (name, path, owner_id, created_at, updated_at, hidden) VALUES ('Half', '/', 0, ?, ?, 1)`, [tx.now, tx.now])
+      await tx.run('INSERT INTO boards (project_id, name, position, created_at) VALUES (?, ?, 0, ?)', [lastId, 'Half', tx.now])
+      expect(await own.client.projects.list()).toEqual([])
+      expect((await own.request('GET', `/api/projects/${lastId}`)).status).toBe(404)
+    })
+    writeFileSync(join(own.dataDir, 'transfers', 'left'), 'x')
+    await own.server.stop()
+    const next = await startBoard({ dataDir: own.dataDir })
+    await next.server.app.db.all('SELECT 1')
+    expect(readdirSync(join(own.dataDir, 'transfers'))).toEqual([])
+    await expect.poll(() => next.server.app.db.all('SELECT id FROM projects')).toEqual([])
+    expect(readFileSync(join(own.dataDir, 'board.db')).length).toBeGreaterThan(0)
+    await next.close()
+  } finally {
+    await own.close()
+  }
+})
