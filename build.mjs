@@ -18,12 +18,12 @@ const shared = {
 
 /**
  * What is imported and never used: ink's developer tools, and what the listener has for certificates of its own making,
- * tunnels and the clipboard, which takes a sixth of the server's start to load.
+ * tunnels and the clipboard, and what pino has for other threads, which takes a sixth of the server's start to load.
  */
 const withoutUnused = {
   name: 'without-unused',
   setup(bundler) {
-    bundler.onResolve({ filter: /^(react-devtools-core|node-forge|untun|tinyclip|jiti)$/ }, ({ path }) => ({ path, namespace: 'nothing' }))
+    bundler.onResolve({ filter: /^(react-devtools-core|node-forge|untun|tinyclip|jiti|thread-stream)$/ }, ({ path }) => ({ path, namespace: 'nothing' }))
     bundler.onLoad({ filter: /.*/, namespace: 'nothing' }, () => ({ contents: 'export default {}' }))
   },
 }

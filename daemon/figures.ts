@@ -17,6 +17,10 @@ export function describeFigures(app: App, sockets: () => number): void {
   } })
   metrics.gauge({ name: 'board_agent_slots', help: 'How many agents may work at once.', read: () => config.agentSlots })
   metrics.gauge({ name: 'board_events_total', help: 'Events since the database was made.', counts: true, read: () => app.outbox.lastSeq() })
+  metrics.gauge({ name: 'board_log_dropped_total', help: 'Entries of the log that were not kept or sent, by where they should have gone.', counts: true, label: 'to', read: () => {
+    const { files, database, export: sent } = app.logs.figures()
+    return { files: files.dropped, database: database.dropped, export: sent.dropped }
+  } })
   metrics.gauge({ name: 'board_database_bytes', help: 'The size of the database file and of its log.', label: 'file', read: async () => ({ database: await sizeOf(join(config.dataDir, 'board.db')), wal: await sizeOf(join(config.dataDir, 'board.db-wal')) }) })
 }
 

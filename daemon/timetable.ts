@@ -63,7 +63,7 @@ export const jobs = (app: App): Job[] => [
   { name: 'delete what imports of an earlier server left unfinished', everySecs: daySecs, run: () => removeUnfinished(app.db, app.unfinishedImports) },
   ...(app.config.backupEvery === undefined ? [] : [{ name: 'make a backup and delete the oldest', everySecs: 30, run: scheduledBackups(app) }]),
   { name: 'look whether the database file is sound', everySecs: daySecs, firstAfterSecs: 60, run: signal => lookForDamage(app, signal) },
-  { name: 'delete entries of the log after 30 days', everySecs: rareSecs, run: signal => app.logs.prune(signal, new Date(app.config.clock().getTime() - logDays * daySecs * 1000).toISOString()) },
+  { name: 'delete entries of the log after 30 days', everySecs: rareSecs, firstAfterSecs: 60, run: signal => app.logs.prune(signal, new Date(app.config.clock().getTime() - logDays * daySecs * 1000).toISOString()) },
   { name: 'delete attachment files without a row', everySecs: hourSecs, run: async () => { await sweepAttachments(app) } },
 ]
 

@@ -78,7 +78,8 @@ function parse(request: IncomingMessage, parser: BusboyInstance, idleMs: number,
     }
     const idle = setTimeout(() => fail(request.complete ? broken() : new Problem('REQUEST_TIMEOUT')), idleMs)
     parser.on('file', (name, stream, filename) => {
-      file = stream.on('error', fail)
+      // Whoever saves the file lets go of the stream when that fails: its own failure is told, not this one.
+      file = stream.on('error', error => { if (error.name !== 'AbortError') fail(error) })
       // The chunk that made the body fail may hold a file too.
       if (failed) file.destroy()
       else if (name === 'file') onFile(stream, filename, fail)

@@ -42,10 +42,9 @@ export function openEmbedded({ path, clock, onDamage }: DatabaseOptions): Databa
       draining ??= drain()
     }),
     snapshot: async work => {
-      if (closing) throw new Problem('SHUTTING_DOWN')
       const snapshot = readSnapshot(path, () => closing, work)
       snapshots.add(snapshot)
-      return snapshot.finally(() => snapshots.delete(snapshot))
+      return health.watch(snapshot.finally(() => snapshots.delete(snapshot)))
     },
     close: async () => {
       closing = true
@@ -59,11 +58,11 @@ export function openEmbedded({ path, clock, onDamage }: DatabaseOptions): Databa
 
 /** A connection of its own in one read transaction, which its first query begins. It ends early when the database closes. */
 async function readSnapshot<T>(path: string, isClosing: () => boolean, work: (reader: Reader) => Promise<T>): Promise<T> {
-  const connection = openConnection(path)
-  const unlessClosing = <R>(read: () => Promise<R>) => {
+  const unlessClosing = <R>(read: () => R): R => {
     if (isClosing()) throw new Problem('SHUTTING_DOWN')
     return read()
   }
+  const connection = unlessClosing(() => openConnection(path))
   try {
     connection.exec('PRAGMA query_only = ON')
     connection.exec('BEGIN')

@@ -7,8 +7,8 @@ import { redact } from '../../src/logs/redact.ts'
 const secret = 'Tr0ub4dor-canary'
 
 describe('a text loses', () => {
-  test.each([
-    ...tokenPrefixes.map(prefix => ['a token of the board', mint(prefix)] as const),
+  test.each<[string, string]>([
+    ...tokenPrefixes.map((prefix): [string, string] => [`a token of the board, ${prefix}`, mint(prefix)]),
     ['a webhook\'s secret', 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
     ['a provider\'s key', 'sk-ant-api03-abcdefghij'], ['a token of GitHub', 'ghp_0123456789abcdefghijABCDEFGHIJ012345'], ['a JWT', 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl'],
   ])('%s, wherever it stands', (_, value) => {

@@ -85,6 +85,13 @@ const fieldsOf = ({ input }: Route, example: Record<string, unknown>) => [...new
 const withMember = (object: Record<string, unknown>, name: string, json: string | undefined) =>
   `{${[...Object.entries(object).filter(([each]) => each !== name).map(([each, value]) => `${JSON.stringify(each)}:${JSON.stringify(value)}`), ...(json === undefined ? [] : [`${JSON.stringify(name)}:${json}`])].join()}}`
 
+/** A query with one field that is odd. */
+function withField(path: string, field: string, value: string): URLSearchParams {
+  const query = new URLSearchParams(path.split('?')[1])
+  query.set(field, value)
+  return query
+}
+
 /** Requests that are nearly what the row wants. */
 function attacks(row: Row, from: Seed): fc.Arbitrary<Attack> {
   const { route } = row
@@ -100,10 +107,10 @@ function attacks(row: Row, from: Seed): fc.Arbitrary<Attack> {
   const kinds: Array<fc.Arbitrary<Attack>> = [oddHeaders.map(headers => ({ ...base, headers: { ...base.headers, ...headers } })), oddQueries.map(query => ({ ...base, path: `${bare}?${query}` }))]
   if (paramsOf(route.path).length > 0) kinds.push(fc.tuple(fc.constantFrom(...paramsOf(route.path)), oddSegments).map(([param, segment]) => ({ ...base, path: requestOf({ ...route, path: route.path.replace(`{${param}}`, '\u0001') }, example).path.split('?')[0]!.replace('\u0001', () => segment) })))
   if (sendsBody(route)) kinds.push(oddBodies.map(body => ({ ...base, headers: json, body })))
-  if (sendsBody(route) && route.input) {
+  if (sendsBody(route) && route.input && route.transfer !== 'upload') {
     kinds.push(fc.tuple(oddNames, oddJson).map(([field, text]) => ({ ...base, body: withMember(rest, field, text), ...(isNamed && route.input?.type !== 'loose_object' && !names.includes(field) && !(field in Object.prototype) && { field, isUnknown: true }) })))
     if (names.length > 0) for (let weight = 0; weight < 4; weight++) kinds.push(fc.tuple(fc.constantFrom(...names), fc.option(oddJson, { nil: undefined, freq: 8 })).map(([field, text]) => ({ ...base, body: withMember(rest, field, text), field: isNamed ? field : undefined })))
-  } else if (names.length > 0) kinds.push(fc.tuple(fc.constantFrom(...names), oddJson).map(([field, text]) => ({ ...base, path: `${bare}?${encodeURIComponent(field)}=${encodeURIComponent(text.slice(0, 1000).toWellFormed())}`, field })))
+  } else if (names.length > 0) kinds.push(fc.tuple(fc.constantFrom(...names), oddJson).map(([field, text]) => ({ ...base, path: `${bare}?${withField(path, field, text.slice(0, 1000).toWellFormed())}`, field })))
   return fc.oneof(...kinds)
 }
 

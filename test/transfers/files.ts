@@ -1,3 +1,5 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect } from 'vitest'
 import type { Reply, RequestOptions, TestBoard } from '../helper.ts'
 
@@ -52,4 +54,22 @@ export function normal(document: Doc): Doc {
   }))
   const parts = ['templates', 'projects', 'boards', 'columns', 'cards', 'sessions', 'messages', 'attachments', 'contents']
   return { format: document.format, version: document.version, organization: document.organization, ...Object.fromEntries(parts.map(part => [part, (document[part] ?? []).map((record: Doc) => renumber(part, record))])) }
+}
+
+/** The least that is a board's file, and a change of its parts. */
+export const leastDocument = (path: string, change: Doc = {}): Doc => ({
+  format: 'board', version: 1, projects: [{ id: 1, name: 'Imported', path }], boards: [{ id: 1, projectId: 1, name: 'Board', position: 0 }],
+  columns: [{ id: 1, boardId: 1, name: 'Ideas', columnType: 'backlog', position: 0 }, { id: 2, boardId: 1, name: 'Doing', columnType: 'active', position: 1 }, { id: 3, boardId: 1, name: 'Old', columnType: 'archive', position: 2 }],
+  cards: [{ id: 1, columnId: 1, position: 0, title: 'First' }], ...change,
+})
+
+/** The attachments' files, and what is left of exports and imports on the disk. */
+export const stored = (board: TestBoard): string[] => readdirSync(join(board.dataDir, 'attachments'))
+export const underWay = (board: TestBoard): string[] => readdirSync(join(board.dataDir, 'transfers'))
+
+/** The number of rows of each table. */
+export async function rowCounts(board: TestBoard): Promise<Record<string, number>> {
+  const { db } = board.server.app
+  const tables = (await db.all<{ name: string }>(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`)).map(({ name }) => name)
+  return Object.fromEntries(await Promise.all(tables.map(async name => [name, (await db.get<{ total: number }>(`SELECT count(*) AS total FROM ${name}`))!.total])))
 }

@@ -1,0 +1,136 @@
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createClient, type ApiFailure, type Client } from '../../src/client/index.ts'
+import { eventually, hideAgents } from '../helper.ts'
+
+let root: string
+let dataDir: string
+let child: ChildProcess | undefined
+let client: Client
+let url: string
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'board-full-'))
+  dataDir = join(root, 'disk', 'data')
+  mkdirSync(join(root, 'disk'))
+})
+afterEach(async () => {
+  if (child?.exitCode === null) {
+    const ended = once(child, 'exit')
+    child.kill('SIGKILL')
+    await ended
+  }
+  if (isMounted()) execFileSync('umount', [join(root, 'disk')])
+  rmSync(root, { recursive: true, force: true })
+})
+
+const isMounted = () => readFileSync('/proc/mounts', 'utf8').includes(` ${join(root, 'disk')} `)
+const mayMount = process.platform === 'linux' && (() => {
+  const folder = mkdtempSync(join(tmpdir(), 'board-mount-'))
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'none', folder], { stdio: 'ignore' })
+    execFileSync('umount', [folder])
+    return true
+  } catch {
+    return false
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+})()
+
+/** Starts a server, in a shell that has set limits before. */
+async function start(before = ':'): Promise<void> {
+  hideAgents(dataDir)
+  child = spawn('sh', ['-c', `${before}; exec "$0" "$@"`, process.execPath, resolve('bin/board.js'), 'serve', '--port', '0', '--data-dir', dataDir], { env: { PATH: process.env.PATH, HOME: root }, stdio: ['ignore', 'pipe', 'ignore'] })
+  let said = ''
+  child.stdout!.on('data', (text: Buffer) => { said += String(text) })
+  url = await eventually('a server that listens', () => /Listening on (\S+)/.exec(said)?.[1], 15_000)
+  client = createClient({ url, token: JSON.parse(readFileSync(join(dataDir, 'daemon.json'), 'utf8')).token })
+}
+
+const failureOf = (work: Promise<unknown>): Promise<ApiFailure | undefined> => work.then(() => undefined, (error: ApiFailure) => error)
+const prompt = 'x'.repeat(60_000)
+
+/** Writes until the disk is full, and tells what was refused first and what was acknowledged before. */
+async function writeUntilFull(projectId: string): Promise<{ failure: ApiFailure; acknowledged: string[] }> {
+  const acknowledged: string[] = []
+  for (let number = 0; number < 2000; number++) {
+    const failure = await failureOf(client.cards.create({ projectId, title: `card ${number}`, prompt, deferred: true }))
+    if (failure) return { failure, acknowledged }
+    acknowledged.push(`card ${number}`)
+  }
+  throw new Error('The disk was never full.')
+}
+
+const titles = async (projectId: string) => (await client.cards.list({ projectId })).map(({ title }) => title)
+
+/** What holds of a full disk, however it came to be full. */
+async function expectReadsOnly(projectId: string, failure: ApiFailure, acknowledged: string[]): Promise<void> {
+  expect([failure.status, failure.code, failure.retryAfterSecs]).toEqual([503, 'DISK_FULL', 30])
+  for (let round = 0; round < 5; round++) expect(await failureOf(client.cards.create({ projectId, title: 'refused', prompt, deferred: true }))).toMatchObject({ code: 'DISK_FULL' })
+  expect(await titles(projectId)).toEqual(acknowledged)
+  expect((await fetch(`${url}/api/health`)).status).toBe(200)
+}
+
+describe.skipIf(!mayMount)('on a disk of its own (needs the right to mount one)', () => {
+  it('a full disk refuses writes with 503 DISK_FULL, answers reads, and takes writes again when there is room', async () => {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'none', join(root, 'disk')])
+    await start()
+    const { id: projectId } = await client.projects.create({ name: 'Full', path: root })
+    const { failure, acknowledged } = await writeUntilFull(projectId)
+    await expectReadsOnly(projectId, failure, acknowledged)
+    expect((await fetch(`${url}/api/ready`)).status).toBe(503)
+    const attached = join(root, 'attached')
+    writeFileSync(attached, Buffer.alloc(3_000_000))
+    const [{ id: cardId }] = await client.cards.list({ projectId, limit: 1 }) as [{ id: string }]
+    expect(await failureOf(client.attachments.create({ projectId, cardId, file: { path: attached } }))).toMatchObject({ status: 503, code: 'DISK_FULL' })
+    expect(await failureOf(client.backups.create())).toMatchObject({ status: 503, code: 'DISK_FULL' })
+    expect(readdirSync(join(dataDir, 'attachments'))).toEqual([])
+    expect(readdirSync(join(dataDir, 'backups'))).toEqual([])
+    execFileSync('mount', ['-o', 'remount,size=64m', join(root, 'disk')])
+    await client.cards.create({ projectId, title: 'room again', deferred: true })
+    expect(await titles(projectId)).toEqual([...acknowledged, 'room again'])
+    await eventually('a server that is ready', async () => (await fetch(`${url}/api/ready`)).ok)
+    const { filename } = await client.backups.create()
+    expect(await client.backups.restore({ filename })).toMatchObject({ filename })
+    expect(await titles(projectId)).toEqual([...acknowledged, 'room again'])
+  }, 60_000)
+
+  it('a restore that does not fit changes nothing', async () => {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64m', 'none', join(root, 'disk')])
+    await start()
+    const { id: projectId } = await client.projects.create({ name: 'Full', path: root })
+    const attached = join(root, 'attached')
+    writeFileSync(attached, Buffer.from(Array.from({ length: 6_000_000 }, (_, index) => (index * 7919) % 251)))
+    const { id: cardId } = await client.cards.create({ projectId, title: 'with a file', deferred: true })
+    const attachment = await client.attachments.create({ projectId, cardId, file: { path: attached } })
+    const { filename } = await client.backups.create()
+    await client.attachments.delete({ attachmentId: attachment.id })
+    const left = Number(execFileSync('df', ['--output=avail', '-B1', join(root, 'disk')], { encoding: 'utf8' }).split('\n')[1])
+    writeFileSync(join(root, 'disk', 'ballast'), Buffer.alloc(left - 2_000_000))
+    expect(await failureOf(client.backups.restore({ filename }))).toMatchObject({ status: 503, code: 'DISK_FULL' })
+    expect(await titles(projectId)).toEqual(['with a file'])
+    expect(readdirSync(dataDir).filter(name => /^(restor|replaced|damaged)/.test(name))).toEqual([])
+    rmSync(join(root, 'disk', 'ballast'))
+    await client.backups.restore({ filename })
+    expect(await client.attachments.list({ projectId, cardId })).toHaveLength(1)
+  }, 60_000)
+})
+
+describe.skipIf(process.platform === 'win32')('under a limit of the process', () => {
+  it('what the system does not let grow is refused like a full disk, and nothing that was acknowledged is lost', async () => {
+    await start('trap "" XFSZ; ulimit -f 6000')
+    const { id: projectId } = await client.projects.create({ name: 'Full', path: root })
+    const { failure, acknowledged } = await writeUntilFull(projectId)
+    await expectReadsOnly(projectId, failure, acknowledged)
+    const ended = once(child!, 'exit')
+    child!.kill('SIGTERM')
+    await ended
+    await start()
+    expect(await titles(projectId)).toEqual(acknowledged)
+    await client.cards.create({ projectId, title: 'room again', deferred: true })
+  }, 60_000)
+})
