@@ -1,9 +1,10 @@
 import type { Command } from 'commander'
-import type { Candidate } from './completion.ts'
 import { openContext, type Context } from './context.ts'
 import { readSettings } from './profiles.ts'
 import { boardsOf, columnsOf, type Named } from './resolve.ts'
 
+/** Something that may stand where the cursor is. */
+export interface Candidate { value: string; about?: string }
 type Source = (context: Context) => Promise<Candidate[]>
 
 const mostCards = 200

@@ -1,8 +1,17 @@
 import { realpathSync } from 'node:fs'
 import { sep } from 'node:path'
-import type { Context } from './context.ts'
+import type { Client } from '../src/client/index.ts'
+import type { Discovery } from './discovery.ts'
 import { Failure, usage } from './exit.ts'
 import { nearest } from './text.ts'
+
+/** What names are looked up with: a command's Context has it. */
+interface Context {
+  client: Client
+  external: boolean
+  discovery: Discovery
+  project(): Promise<Named>
+}
 
 /** Anything that has an id and a name. */
 export interface Named { id: string; name: string }

@@ -3,7 +3,7 @@ import { resolve as absolute } from 'node:path'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import { openContext, openUserContext, type Context } from '../context.ts'
-import { example } from '../help.ts'
+import { example, grouped } from '../help.ts'
 import { reordered } from '../order.ts'
 import type { Column } from '../output.ts'
 import { changeProfile } from '../profiles.ts'
@@ -50,6 +50,7 @@ export function register(projects: Command): void {
   registerContents(projects)
   registerCredential(projects)
   registerMember(projects)
+  grouped(projects, { 'See projects': 'list view stats files read', 'Change projects': 'create edit use reorder delete export', 'Who works on them': 'member credential' })
 }
 
 /** The project that is named, else the current one. */
