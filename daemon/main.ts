@@ -44,7 +44,7 @@ function configOf(options: ServeOptions): ServerConfig {
 function noteCrash(server: RunningServer): void {
   process.on('uncaughtExceptionMonitor', error => {
     const { logs } = server.app
-    logs.log('error', 'The server ends: nobody caught an error.', { cause: causeOf(error) })
+    logs.aside('error', 'The server ends: nobody caught an error.', { cause: causeOf(error) })
     logs.flushSync()
   })
 }

@@ -44,7 +44,7 @@ export async function startServer(config: ServerConfig, terminal: Log, onReplace
     serving = await openServing(config, logs, onReplaced)
     return await listenTo(serving, config, logs, unlock)
   } catch (error) {
-    if (!(error instanceof Problem)) logs.log('error', 'The server could not start.', { cause: causeOf(error) })
+    if (!(error instanceof Problem)) logs.aside('error', 'The server could not start.', { cause: causeOf(error) })
     await serving?.close()
     await logs.close()
     unlock()

@@ -10,7 +10,7 @@ import { Problem } from '../src/contract/errors.ts'
 import { isOpen, requireClosedDoor } from '../src/identity/authSettings.ts'
 import type { Logs } from '../src/logs/logs.ts'
 import { describeFigures } from './figures.ts'
-import { createGate, type Listener } from './gate.ts'
+import { createGate, type Gate, type Listener } from './gate.ts'
 import { createHttp } from './http.ts'
 import { createSocket, type Socket } from './socket.ts'
 import { closeCodes } from './socket/connection.ts'
@@ -34,64 +34,67 @@ export interface Serving {
 }
 
 interface Open { app: App; answer: Listener; socket: Socket; timetable?: { stop(): Promise<void> } }
+/** What is served now. `open` opens a board in its place, `url` is where it answers once it does. */
+interface State { now: Open; open(localToken?: string): Promise<Open>; url?: string; replacing?: Promise<unknown>; onReplaced(app: App): void; logs: Logs }
 
 /** @param onReplaced told of each board that a restore puts in place */
 export async function openServing(config: ServerConfig, logs: Logs, onReplaced: (app: App) => void = () => {}): Promise<Serving> {
-  let url: string | undefined
-  let replacing: Promise<unknown> | undefined
   const host: Host = {
     replace: (request, keep, swap) => {
-      if (replacing) throw new Problem('CONFLICT', 'A backup is being restored already.')
-      const replaced = replace(request, keep, swap).finally(() => { replacing = undefined })
-      replacing = replaced.catch(() => { /* Who asked is told. */ })
+      if (state.replacing) throw new Problem('CONFLICT', 'A backup is being restored already.')
+      const replaced = replace(state, gate, request, keep, swap).finally(() => { state.replacing = undefined })
+      state.replacing = replaced.catch(() => { /* Who asked is told. */ })
       return replaced
     },
   }
-  let now = await open(config, logs, host)
-  const gate = createGate(() => now.answer)
-
-  const start = () => {
-    if (url === undefined) return
-    now.timetable = startTimetable(now.app, from(logs.log, 'timetable'))
-    now.app.startWork(url)
-  }
-  const replace = async <T>(request: IncomingMessage, keep: () => Promise<T>, swap: (kept: T) => Promise<void>): Promise<T> => {
-    const { app, socket, timetable } = now
-    await gate.narrow('reading', request, drainMs)
-    await Promise.all([timetable?.stop(), app.stopWork()])
-    const kept = await outcomeOf(keep)
-    await Promise.all([gate.narrow('closed', request, drainMs), socket.close(closeCodes.restarting)])
-    await app.close()
-    const swapped = 'error' in kept ? kept : await outcomeOf(() => swap(kept.value))
-    now = await open(config, logs, host, app.identity.localToken).catch((error: unknown) => {
-      logs.log('error', 'The board could not be opened again. Restart the server.', { cause: causeOf(error) })
-      throw error
-    })
-    start()
-    onReplaced(now.app)
-    gate.widen()
-    if ('error' in kept) throw kept.error
-    if ('error' in swapped) throw swapped.error
-    return kept.value
-  }
+  const openBoard = (localToken?: string) => open(config, logs, host, localToken)
+  const state: State = { now: await openBoard(), open: openBoard, onReplaced, logs }
+  const gate = createGate(() => state.now.answer)
   return {
-    get app() { return now.app },
+    get app() { return state.now.app },
     listen: gate.listen,
-    handleUpgrade: (request, socket, head) => now.socket.handleUpgrade(request, socket, head),
-    sockets: () => now.socket.count(),
-    start: at => {
-      url = at
-      start()
+    handleUpgrade: (request, socket, head) => state.now.socket.handleUpgrade(request, socket, head),
+    sockets: () => state.now.socket.count(),
+    start: url => {
+      state.url = url
+      start(state)
     },
     quiet: async () => {
-      url = undefined
+      state.url = undefined
       // What makes a backup is ended rather than waited for.
-      await now.app.backups.close()
-      await replacing
-      await Promise.all([now.timetable?.stop(), now.app.stopWork(), now.socket.close()])
+      await state.now.app.backups.close()
+      await state.replacing
+      await Promise.all([state.now.timetable?.stop(), state.now.app.stopWork(), state.now.socket.close()])
     },
-    close: () => now.app.close(),
+    close: () => state.now.app.close(),
   }
+}
+
+function start({ url, now, logs }: State): void {
+  if (url === undefined) return
+  now.timetable = startTimetable(now.app, from(logs.log, 'timetable'))
+  now.app.startWork(url)
+}
+
+/** Takes the board down, lets its state be kept and swapped, and opens what is there then: the new one, or the old one again. */
+async function replace<T>(state: State, gate: Gate, request: IncomingMessage, keep: () => Promise<T>, swap: (kept: T) => Promise<void>): Promise<T> {
+  const { app, socket, timetable } = state.now
+  await gate.narrow('reading', request, drainMs)
+  await Promise.all([timetable?.stop(), app.stopWork()])
+  const kept = await outcomeOf(keep)
+  await Promise.all([gate.narrow('closed', request, drainMs), socket.close(closeCodes.restarting)])
+  await app.close()
+  const swapped = 'error' in kept ? kept : await outcomeOf(() => swap(kept.value))
+  state.now = await state.open(app.identity.localToken).catch((error: unknown) => {
+    state.logs.log('error', 'The board could not be opened again. Restart the server.', { cause: causeOf(error) })
+    throw error
+  })
+  start(state)
+  state.onReplaced(state.now.app)
+  gate.widen()
+  if ('error' in kept) throw kept.error
+  if ('error' in swapped) throw swapped.error
+  return kept.value
 }
 
 const outcomeOf = <T>(work: () => Promise<T>): Promise<{ value: T } | { error: unknown }> => work().then(value => ({ value }), (error: unknown) => ({ error }))

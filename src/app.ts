@@ -75,18 +75,33 @@ export async function createApp(config: ServerConfig, logs: Logs, { host = nobod
   await finishState(config.dataDir)
   const tidied = removeRubbish(config.dataDir).catch((error: unknown) => from(logs.log, 'backups')('warn', 'What an earlier restore has left could not be removed.', { cause: causeOf(error) }))
   const seal = createSeal(config)
-  const attachmentsDir = join(config.dataDir, 'attachments')
-  makePrivateFolder(attachmentsDir)
-  const transfersDir = join(config.dataDir, 'transfers')
-  rmSync(transfersDir, { recursive: true, force: true })
-  makePrivateFolder(transfersDir)
-  const databasePath = join(config.dataDir, 'board.db')
+  const { attachmentsDir, transfersDir } = openFolders(config)
   const db = await openData(config, from(logs.log, 'database'))
   await exportLog({ db, seal, logs })
   const outbox = createOutbox(db)
   const identity = await createIdentity(config, db, localToken)
   const deviceGrants = createDeviceGrants({ config, db, seal })
   const oidc = createOidc({ config, db, identity, seal })
+  const metrics = createMetrics()
+  const work = await createWork({ config, logs, db, outbox, seal, identity, deviceGrants })
+  const source = { databasePath: join(config.dataDir, 'board.db'), attachmentsDir, sealingKey: () => sealingKeyOf(config) }
+  const backups = await openBackups({ dataDir: config.dataDir, source, clock: config.clock, log: from(logs.log, 'backups') })
+  return {
+    config, logs, db, outbox, identity, seal, deviceGrants, oidc, metrics, ...work, backups, host, attachmentsDir, transfersDir, unfinishedImports: await hiddenProjects(db), peerOf: peerReader(config),
+    close: async () => {
+      await Promise.all([work.stopWork(), backups.close()])
+      await work.targets.close()
+      outbox.close()
+      identity.close()
+      await deviceGrants.close()
+      await db.close()
+      await tidied
+    },
+  }
+}
+
+/** What goes on without a request, and tells others of what happens. What an earlier server left of it is ended first. */
+async function createWork({ config, logs, db, outbox, seal, identity, deviceGrants }: Pick<App, 'config' | 'logs' | 'db' | 'outbox' | 'seal' | 'identity' | 'deviceGrants'>) {
   const catalogue = createCatalogue(config.dataDir)
   const supervisor = createSupervisor({ config, db, catalogue, deviceGrants, revocations: identity })
   await recover(db, supervisor)
@@ -97,30 +112,27 @@ export async function createApp(config: ServerConfig, logs: Logs, { host = nobod
   const targets = createTargets({ allowPrivate: config.allowPrivateWebhooks, lookup: config.lookup })
   const webhooks = createWebhooks({ db, outbox, seal, config, targets })
   const notifier = createNotifier({ db, outbox, webhooks })
-  const metrics = createMetrics()
-  const backups = await openBackups({ dataDir: config.dataDir, source: { databasePath, attachmentsDir, sealingKey: () => sealingKeyOf(config) }, clock: config.clock, log: from(logs.log, 'backups') })
   // Before the first request, so that no event is committed that its reader does not know of.
   webhooks.start(from(logs.log, 'webhooks'))
   notifier.start(from(logs.log, 'notifications'))
-  const stopWork = async () => { await Promise.all([supervisor.stop(), monitors.stop(), scripts.stop(), notifier.stop(), webhooks.stop()]) }
   return {
-    config, logs, db, outbox, identity, seal, deviceGrants, oidc, catalogue, metrics, supervisor, monitors, scripts, webhooks, notifier, backups, host, attachmentsDir, transfersDir, unfinishedImports: await hiddenProjects(db), peerOf: peerReader(config),
-    startWork: url => {
+    catalogue, supervisor, monitors, scripts, targets, webhooks, notifier,
+    startWork: (url: string) => {
       supervisor.start(url, from(logs.log, 'agents'))
       monitors.start(url, from(logs.log, 'monitors'))
       scripts.start(url, from(logs.log, 'scripts'))
     },
-    stopWork,
-    close: async () => {
-      await Promise.all([stopWork(), backups.close()])
-      await targets.close()
-      outbox.close()
-      identity.close()
-      await deviceGrants.close()
-      await db.close()
-      await tidied
-    },
+    stopWork: async () => { await Promise.all([supervisor.stop(), monitors.stop(), scripts.stop(), notifier.stop(), webhooks.stop()]) },
   }
+}
+
+/** What was under way when an earlier server ended is worth nothing. */
+function openFolders({ dataDir }: ServerConfig): { attachmentsDir: string; transfersDir: string } {
+  const folders = { attachmentsDir: join(dataDir, 'attachments'), transfersDir: join(dataDir, 'transfers') }
+  rmSync(folders.transfersDir, { recursive: true, force: true })
+  makePrivateFolder(folders.attachmentsDir)
+  makePrivateFolder(folders.transfersDir)
+  return folders
 }
 
 /** A board that nobody serves is not replaced while it is open. */

@@ -80,7 +80,7 @@ export const supplies: Record<string, (sending: Sending) => Promise<Input & { to
     await sending.place.client.cards.attachWorktree({ projectId: sending.place.projectId, cardId, path: sending.place.worktree })
     return { cardId }
   },
-  'monitors.deleteProject': async ({ world, place: { projectId, archivedCardId: cardId } }) => ({ monitorId: (await monitored(world.board, { projectId, cardId })).monitorId }),
+  'monitors.deleteProject': async ({ world, place: { projectId, archivedCardId: cardId } }) => ({ monitorId: await monitored(world.board, { projectId, cardId }) }),
   'webhooks.delete': ({ place: { client, projectId } }) => hooked(client, projectId),
   'backups.download': newBackup, 'backups.delete': newBackup,
   'preSessions.accept': newPreSession, 'preSessions.cancel': newPreSession,

@@ -1,11 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { projectPermissions } from '../src/contract/route.ts'
 import { hashToken } from '../src/ids/token.ts'
 import { Browser } from './browser.ts'
-import { createCanary, namesIn, type Canary } from './canary.ts'
+import { createCanary, namesIn, useWebhooks, type Canary } from './canary.ts'
 import { commandLine } from './commandLine.ts'
 import { canaryDeviceCode, startProvider, type FakeProvider } from './fakeProvider.ts'
 import { eventually } from './helper.ts'
@@ -28,7 +29,7 @@ let identityProvider: IdentityProvider
 let receiver: OtlpReceiver
 let onDisk: Array<{ name: string; bytes: Buffer }>
 const [key, setupCode, oauthClientSecret] = [randomBytes(32), random('setup'), random('oauth-client')]
-const env = { BOARD_SECRET_KEY: key.toString('base64'), BOARD_SETUP_CODE: setupCode, BOARD_OAUTH_GITHUB_CLIENT_ID: 'board', BOARD_OAUTH_GITHUB_CLIENT_SECRET: oauthClientSecret }
+const env = { BOARD_SECRET_KEY: key.toString('base64'), BOARD_SETUP_CODE: setupCode, BOARD_OAUTH_GITHUB_CLIENT_ID: 'board', BOARD_OAUTH_GITHUB_CLIENT_SECRET: oauthClientSecret, BOARD_ALLOW_PRIVATE_WEBHOOKS: '1' }
 
 /** Everything that knows a secret is used here, well and badly. */
 beforeAll(async () => {
@@ -41,15 +42,16 @@ beforeAll(async () => {
   await exportLog(root)
   const ada = await signUp(root)
   const { key: apiKey, projectId } = await useKeys(root)
-  await useCredentials(root)
-  await authorizeDevice(root)
+  await useWebhooks(canary, root, projectId, provider.url)
+  for (const use of [useCredentials, authorizeDevice]) await use(root)
   const single = await signOn(root)
   for (const [who, token] of Object.entries({ local, root, ada, apiKey, single })) await misuse(who, token)
   await takeOut(root, projectId)
   await fail(root, projectId)
   await useCommandLine(root)
   await eventually('the log to be written and sent', () => receiver.records().some(({ message }) => message.startsWith('PUT /api/settings')) && canary.files().some(({ name, bytes }) => name.startsWith('logs.db') && bytes.includes('A sign-in failed.')), 60_000)
-  onDisk = canary.files()
+  const backup = await backUp(root)
+  onDisk = [...canary.files(), backup]
   await restart(root)
   onDisk.push(...canary.files())
 }, 180_000)
@@ -219,6 +221,19 @@ async function fail(root: string, projectId: string): Promise<void> {
   expect(failed.status).toBe(500)
 }
 
+/** What a backup holds that was made without the key. One with the key shows that secrets would be found there. */
+async function backUp(root: string): Promise<{ name: string; bytes: Buffer }> {
+  const make = async (name: string, body: object) => {
+    const { filename } = (await post(name, '/api/backups', body, root)).body.data as { filename: string }
+    const bytes = gunzipSync(readFileSync(join(canary.dataDir, 'backups', filename)))
+    return { filename, bytes }
+  }
+  const { filename, bytes } = await make('back up with the key', { withKey: true })
+  expect(namesIn(bytes, canary.secrets)).toEqual(['BOARD_SECRET_KEY', 'the bytes of BOARD_SECRET_KEY'])
+  await canary.ask('delete a backup', 'DELETE', `/api/backups/${filename}`, { token: root })
+  return { name: 'a backup', bytes: (await make('back up', {})).bytes }
+}
+
 async function useCommandLine(root: string): Promise<void> {
   const cli = commandLine({ BOARD_URL: canary.url })
   const password = canary.keep('a password at the command line', newPassword())
@@ -290,6 +305,7 @@ it('all of them were looked for where they could have been', () => {
   }
   expect(receiver.records().length).toBeGreaterThan(20)
   expect(receiver.records().some(({ attributes }) => /ENOENT/.test(String(attributes['exception.stacktrace'])))).toBe(true)
+  for (const marker of [hashToken(token), 'Canary root', 'Canary card', 'canary attachment', '$argon2id$']) expect([marker, onDisk.find(({ name }) => name === 'a backup')!.bytes.includes(marker)]).toEqual([marker, true])
   expect(canary.log()).toMatch(/"level":"error".*\/attachments"/)
   expect(canary.log()).toContain('"message":"A socket is closed."')
   expect([...canary.commandLines].some(line => line.includes(canary.dataDir))).toBe(true)

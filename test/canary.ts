@@ -83,6 +83,20 @@ export function createCanary(): Canary {
   return canary
 }
 
+/** Makes webhooks, well and badly, and has them send where nobody takes anything. Some of the answers say so with what they were sent. */
+export async function useWebhooks({ ask, keep }: Canary, token: string, projectId: string, target: string): Promise<void> {
+  const path = `/api/projects/${projectId}/webhooks`
+  const webhook = { url: `${target}/hook`, events: ['card.created'] }
+  const { body: { data } } = await ask('create a webhook', 'POST', path, { token, body: webhook, headers: { 'idempotency-key': 'webhook' } })
+  const secret = keep('the secret of a webhook', data.secret as string, 'create a webhook')
+  keep('the bytes of a webhook\'s secret', Buffer.from(secret.slice('whsec_'.length), 'base64'), 'create a webhook')
+  keep('a rotated secret of a webhook', (await ask('rotate a webhook', 'POST', `${path}/${data.id}/rotate`, { token })).body.data.secret as string, 'rotate a webhook')
+  for (const [name, wrong] of [['with a secret of its own', { ...webhook, secret }], ['with a secret for an event', { ...webhook, events: [secret] }], ['with a secret in the address', { ...webhook, url: `http://user:${secret}@127.0.0.1/` }]] as const) await ask(`create a webhook ${name}`, 'POST', path, { token, body: wrong })
+  await ask('test a webhook', 'POST', `${path}/${data.id}/test`, { token })
+  await eventually('an attempt', async () => (await ask('list deliveries', 'GET', `${path}/${data.id}/deliveries`, { token })).body.data.items[0].attempts > 0, patienceMs)
+  await ask('list webhooks', 'GET', path, { token })
+}
+
 /** Which of the secrets stand in a text or in bytes, in whatever form. */
 export const namesIn = (content: string | Buffer, secrets: readonly Secret[]): string[] => {
   const bytes = Buffer.from(content)

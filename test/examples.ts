@@ -12,7 +12,7 @@ type Examples = { [Resource in keyof Contract]: { [Name in keyof Contract[Resour
 
 /** An input that each row answers with success on fresh seeds. A new row without one is a type error here. */
 export const examples = (seed: Seed): Examples => {
-  const { projectId, boardId, otherBoardId, columnId, activeColumnId, doneColumnId, emptyColumnId, cardId, archivedCardId, deletedCardId, attachmentId, keyId, templateId, organizationId, credentialId, grantId, sessionId, monitorId, webhookId, deliveryId, scriptId, memberId, strangerEmail, invitedEmail } = seed
+  const { projectId, boardId, otherBoardId, columnId, activeColumnId, doneColumnId, emptyColumnId, cardId, activeCardId, archivedCardId, deletedCardId, attachmentId, keyId, templateId, organizationId, credentialId, grantId, sessionId, monitorId, webhookId, deliveryId, scriptId, memberId, strangerEmail, invitedEmail } = seed
   const card = { projectId, cardId }
   return {
     server: { health: {}, ready: {}, metrics: {}, home: {}, openapi: {}, docs: {}, socket: {} },
@@ -75,7 +75,7 @@ export const examples = (seed: Seed): Examples => {
     },
     assistant: { get: { projectId }, send: { projectId, content: 'What is left to do?' } },
     monitors: {
-      create: { ...card, command: 'sleep 60', intervalSecs: 60, description: 'Sleeps', cwd: seed.path, allowUnsandboxed: true }, list: { projectId, cardId: archivedCardId }, delete: { projectId, cardId: archivedCardId, monitorId },
+      create: { projectId, cardId: activeCardId, command: 'sleep 60', intervalSecs: 60, description: 'Sleeps', cwd: seed.path, allowUnsandboxed: true }, list: { projectId, cardId: activeCardId }, delete: { projectId, cardId: activeCardId, monitorId },
       listProject: { projectId }, deleteProject: { projectId, monitorId },
     },
     transfers: { exportProject: { id: projectId }, exportOrganization: { organizationId }, import: { format: 'board', projectId, dryRun: 'false' } },

@@ -1,6 +1,6 @@
 import { end } from '../src/domain/sessions.ts'
 import type { TestBoard } from './helper.ts'
-import type { Seed } from './seed.ts'
+import { monitored, type Seed } from './seed.ts'
 
 const attachWorktree = (on: TestBoard, { projectId, cardId, worktree }: Seed) => on.client.cards.attachWorktree({ projectId, cardId, path: worktree })
 
@@ -12,10 +12,7 @@ export const preparations: Record<string, (on: TestBoard, fresh: Seed) => Promis
   'backups.download': makeBackup, 'backups.delete': makeBackup, 'backups.restore': makeBackup,
   'agents.cancel': (on, fresh) => on.client.agents.relaunch(fresh), 'external.cancelAgent': (on, fresh) => on.client.agents.relaunch(fresh),
   'agents.token': (on, { projectId, cardId, activeColumnId }) => on.client.cards.move({ projectId, cardId, columnId: activeColumnId }),
-  'monitors.create': async (on, fresh) => {
-    fresh.cardId = (await on.client.cards.create({ projectId: fresh.projectId, title: 'Active', columnId: fresh.activeColumnId, deferred: true })).id
-    fresh.agentToken = (await on.client.agents.token({ projectId: fresh.projectId, cardId: fresh.cardId })).token
-  },
+  'monitors.delete': async (on, fresh) => { fresh.monitorId = await monitored(on, { projectId: fresh.projectId, cardId: fresh.activeCardId }, 'pending') },
   'scripts.cancel': (on, fresh) => on.client.scripts.run(fresh), 'scripts.delete': (on, fresh) => on.client.scripts.run(fresh),
   'agents.approveAuto': async (on, { projectId, cardId, activeColumnId }) => {
     await on.client.cards.move({ projectId, cardId, columnId: activeColumnId })

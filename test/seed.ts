@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Client } from '../src/client/index.ts'
 import { projectPermissions } from '../src/contract/route.ts'
-import { mintAgentToken } from '../src/identity/agentTokens.ts'
 import { insertCredential, setAuthorization } from '../src/store/credentials.ts'
 import { insertMonitor, updateMonitor } from '../src/store/monitors.ts'
 import { insertSession, updateSession } from '../src/store/sessions.ts'
@@ -39,9 +38,11 @@ export interface Seed {
   grantId: string
   /** A pre-session of the card whose agent waits for an answer. */
   sessionId: string
-  /** A monitor of the archived card, which rests, and an agent token of that card. */
-  monitorId: string
+  /** A card in the active column on which no agent runs, and an agent token of it. */
+  activeCardId: string
   agentToken: string
+  /** A monitor of the archived card: it rests. */
+  monitorId: string
   /** A webhook that nobody receives, and a delivery of it. */
   webhookId: string
   deliveryId: string
@@ -88,9 +89,9 @@ export async function seed(board: TestBoard, token = board.token): Promise<Seed>
   ])
   const created = await board.request('POST', `/api/external/projects/${projectId}/cards`, { token: apiKey, body: { title: 'Seeded card', prompt: 'Do it' } })
   const cardId = String(created.body.data.id)
-  const [{ id: emptyColumnId }, archived, deleted, attachment] = await Promise.all([
+  const [{ id: emptyColumnId }, archived, deleted, active, attachment] = await Promise.all([
     client.columns.create({ projectId, boardId, name: 'Empty', columnType: 'archive' }),
-    client.cards.create({ projectId, title: 'Archived' }), client.cards.create({ projectId, title: 'Deleted' }),
+    client.cards.create({ projectId, title: 'Archived' }), client.cards.create({ projectId, title: 'Deleted' }), client.cards.create({ projectId, title: 'Active', columnId: activeColumnId, deferred: true }),
     attach(board, { token, projectId, cardId }),
   ])
   await Promise.all([
@@ -98,7 +99,7 @@ export async function seed(board: TestBoard, token = board.token): Promise<Seed>
   ])
   return {
     token, apiKey, path, worktree, projectId, boardId, otherBoardId, columnId, activeColumnId, doneColumnId, emptyColumnId, cardId,
-    archivedCardId: archived.id, deletedCardId: deleted.id, attachmentId: attachment.body.data.id, keyId, templateId, organizationId, credentialId, grantId, backup: 'board-2026-01-01T00-00-00.000Z.tar.gz', sessionId: await refined(board, { projectId, cardId }), ...await monitored(board, { projectId, cardId: archived.id }), ...await hooked(client, projectId),
+    activeCardId: active.id, agentToken: (await client.agents.token({ projectId, cardId: active.id })).token, archivedCardId: archived.id, deletedCardId: deleted.id, attachmentId: attachment.body.data.id, keyId, templateId, organizationId, credentialId, grantId, backup: 'board-2026-01-01T00-00-00.000Z.tar.gz', sessionId: await refined(board, { projectId, cardId }), monitorId: await monitored(board, { projectId, cardId: archived.id }), ...await hooked(client, projectId),
     scriptId: (await client.scripts.create({ projectId, name: 'Seeded', command: 'sleep 60' })).id, ...people,
   }
 }
@@ -133,11 +134,11 @@ export const refined = (board: TestBoard, { projectId, cardId }: Pick<Seed, 'pro
   return String(id)
 })
 
-/** A monitor that rests, and an agent token of its card. */
-export const monitored = (board: TestBoard, { projectId, cardId }: Pick<Seed, 'projectId' | 'cardId'>): Promise<Pick<Seed, 'monitorId' | 'agentToken'>> => board.server.app.db.transaction(async tx => {
-  const id = await insertMonitor(tx, { projectId: Number(projectId), cardId: Number(cardId), command: 'true', intervalSecs: 60, description: null, cwd: '/' })
-  await updateMonitor(tx, id, { status: 'paused', nextRunAt: null })
-  return { monitorId: String(id), agentToken: (await mintAgentToken(tx, { cardId: Number(cardId), ttlSecs: 3600 })).token }
+/** Puts a monitor into the database that rests, or with an active card is due in a day. */
+export const monitored = (board: TestBoard, { projectId, cardId }: Pick<Seed, 'projectId' | 'cardId'>, status: 'paused' | 'pending' = 'paused'): Promise<string> => board.server.app.db.transaction(async tx => {
+  const id = await insertMonitor(tx, { projectId: Number(projectId), cardId: Number(cardId), command: 'true', intervalSecs: 86_400, description: null, cwd: '/' })
+  await updateMonitor(tx, id, { status, nextRunAt: status === 'paused' ? null : new Date(Date.parse(tx.now) + 86_400_000).toISOString() })
+  return String(id)
 })
 
 /** A webhook to a port where nobody listens, and its test. */

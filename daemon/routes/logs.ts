@@ -1,6 +1,7 @@
 import type { App } from '../../src/app.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { deliver } from '../../src/logs/delivery.ts'
+import { toEntry } from '../../src/logs/entry.ts'
 import { changeLogExport, masked, readLogExport, targetOf } from '../../src/logs/exportSettings.ts'
 import type { Handlers } from '../handlers.ts'
 
@@ -15,7 +16,7 @@ export const logsRoutes = (app: App): Handlers<Contract['logs']> => ({
   testExport: async (_, call) => {
     const target = targetOf(app.seal, await readLogExport(app.db))
     if (!target) return { delivered: false, status: null, error: 'No endpoint is set.' }
-    const delivery = await deliver(target, [app.logs.testEntry()], call.signal)
+    const delivery = await deliver(target, [toEntry('info', 'This entry tries the log export.', { source: 'log-export' }, app.config.clock().toISOString())], call.signal)
     return { delivered: delivery.kind === 'taken' && delivery.rejected === 0, status: delivery.status, error: delivery.why }
   },
 })

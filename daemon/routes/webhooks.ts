@@ -1,6 +1,6 @@
 import type { App } from '../../src/app.ts'
 import type { Contract } from '../../src/contract/index.ts'
-import { find, list, remove } from '../../src/domain/webhooks.ts'
+import { find, list } from '../../src/domain/webhooks.ts'
 import { listDeliveries } from '../../src/store/deliveries.ts'
 import { delivery, deliveryPage, webhook, webhookWithSecret } from '../../src/views/webhooks.ts'
 import type { Handlers } from '../handlers.ts'
@@ -16,7 +16,7 @@ export const webhooksRoutes = ({ db, webhooks }: App): Handlers<Contract['webhoo
     if (change.url !== undefined) await webhooks.requireTarget(change.url)
     return write(tx => webhooks.update(tx, { projectId, webhookId }, change), webhook)
   },
-  delete: (ref, { write }) => write(tx => remove(tx, ref), () => undefined),
+  delete: ref => webhooks.remove(ref),
   rotate: async ref => webhookWithSecret(await db.transaction(tx => webhooks.rotate(tx, ref))),
   test: (ref, { write }) => write(tx => webhooks.test(tx, ref), delivery),
   deliveries: async ({ status, limit, cursor, ...ref }) => deliveryPage(await listDeliveries(db, (await find(db, ref)).id, { status, before: cursor, limit }), limit),

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Log } from '../config/log.ts'
+import { causeOf, type Log } from '../config/log.ts'
 import { end, type Agents, type Ending } from '../domain/sessions.ts'
 import { whileNews } from '../process/whileNews.ts'
 import type { Database, Transaction } from '../store/database.ts'
@@ -44,16 +44,11 @@ export function createFleet(parts: Parts): Fleet {
     if (!state.isStopping) for (const { id } of queue.next([...running.values()])) launch(open.find(row => row.id === id)!)
   }
   const launch = (row: OpenSession) => {
-    const session = startSession({ ...parts, ...state.at! }, row)
+    const session = noted(db, state.at!.log, startSession({ ...parts, ...state.at! }, row))
     running.set(row.id, session)
-    void session.over.finally(() => {
-      running.delete(row.id)
-      wake()
-    })
-    note(db, state.at!.log, session)
+    void session.over.finally(() => { if (running.delete(row.id)) wake() })
   }
-
-  const { wake, atRest } = whileNews(look, error => state.at!.log('error', 'Sessions could not be looked at.', { cause: error instanceof Error ? error.stack : String(error) }), () => state.at !== undefined && !state.isStopping)
+  const { wake, atRest } = whileNews(look, error => state.at!.log('error', 'Sessions could not be looked at.', { cause: causeOf(error) }), () => state.at !== undefined && !state.isStopping)
 
   return {
     live: id => running.get(id), wake,
@@ -65,7 +60,8 @@ export function createFleet(parts: Parts): Fleet {
     stop: async () => {
       state.isStopping = true
       await atRest()
-      await interruptAll(db, agents)
+      // What cannot be written now, on a full disk say, is when the server starts again.
+      await interruptAll(db, agents).catch((error: unknown) => state.at?.log('error', 'Sessions could not be ended in the database.', { cause: causeOf(error) }))
       const stopped = Promise.all([...running.values()].map(session => session.stop()))
       await Promise.race([stopped, delay(mostStopMs, undefined, { ref: false })])
     },
@@ -73,13 +69,15 @@ export function createFleet(parts: Parts): Fleet {
 }
 
 /** Notes the beginning of an agent's work and its end. */
-function note(db: Database, log: Log, { id: sessionId, cardId, purpose, over }: LiveSession): void {
+function noted(db: Database, log: Log, session: LiveSession): LiveSession {
+  const { id: sessionId, cardId, purpose, over } = session
   const startedAtMs = performance.now()
   log('info', 'An agent starts.', { sessionId, cardId, purpose })
   void over.then(() => readSession(db, sessionId)).then(
     row => log('info', 'An agent has ended.', { sessionId, cardId, agent: row?.agent, status: row?.status, reason: row?.statusReason, ms: Math.round(performance.now() - startedAtMs) }),
     () => { /* The server stops. */ },
   )
+  return session
 }
 
 /** Ends every open session as interrupted. */

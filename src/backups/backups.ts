@@ -70,7 +70,7 @@ export async function openBackups({ dataDir, source, clock, log }: Parts): Promi
       const { bavail, bsize } = await statfs(folder)
       return Math.floor(bavail * bsize / 2)
     },
-    prune: keep => prune(folder, keep),
+    prune: keep => prune(folder, keep, clock()),
     close: async () => {
       closing.abort(new Problem('SHUTTING_DOWN'))
       await inTurn.idle()
@@ -108,11 +108,13 @@ async function receive(folder: string, bytes: AsyncIterable<Buffer>): Promise<st
   }
 }
 
-/** Backups of the timetable that are older than the `keep` newest good ones. */
-async function prune(folder: string, keep: number): Promise<string[]> {
+/** Backups of the timetable that are older than the `keep` newest good ones. Those from a time to come are the oldest: the clock was put back since. */
+async function prune(folder: string, keep: number, now: Date): Promise<string[]> {
   const removed: string[] = []
   let good = 0
-  for (const filename of await namesIn(folder)) {
+  const names = await namesIn(folder)
+  const isToCome = (filename: string) => Date.parse(timeOfName(filename)!) > now.getTime()
+  for (const filename of [...names.filter(name => !isToCome(name)), ...names.filter(isToCome)]) {
     const backup = await readRecord(folder, filename).catch(() => undefined)
     if (backup?.origin !== 'timetable') continue
     if (good < keep) good += Number(backup.verified)

@@ -26,8 +26,9 @@ export async function requireDatabase(dataDir: string, log: Log): Promise<void> 
 export async function lookAtDatabase(dataDir: string): Promise<{ isThere: boolean; reason?: string }> {
   const path = join(dataDir, databaseName)
   const header = await readHeader(path)
-  if (header !== undefined && header.size > 0) return { isThere: true, reason: await findFault(path, header) }
-  return await hadDatabase(dataDir) ? { isThere: true, reason: header ? 'it is empty' : 'it is gone' } : { isThere: false }
+  const isKnown = await hadDatabase(dataDir)
+  if (header !== undefined && header.size > 0) return { isThere: true, reason: await findFault(path, header, isKnown) }
+  return isKnown ? { isThere: true, reason: header ? 'it is empty' : 'it is gone' } : { isThere: false }
 }
 
 /** Whether the data folder has had a database. */
@@ -48,7 +49,8 @@ export async function damaged(dataDir: string, log: Log, reason: string, cause?:
     return undefined
   })
   const newest = await newestGood(dataDir)
-  const advice = newest === undefined ? 'There is no good backup here.' : `The newest good backup is ${newest}; to put it in place: board backups restore ${newest}`
+  const [unknown] = newest === undefined ? await namesIn(backupsFolder(dataDir)) : []
+  const advice = newest === undefined ? unknown === undefined ? 'There is no backup here.' : `No backup here is known to be good; the newest is ${unknown}.` : `The newest good backup is ${newest}; to put it in place: board backups restore ${newest}`
   log('error', 'The database is damaged. Nothing is written to it.', { reason, copy, newestBackup: newest, cause: cause === undefined ? undefined : causeOf(cause) })
   return new Problem('DATABASE_DAMAGED', `The database ${databaseName} is damaged: ${reason}. Nothing is written to it${copy === undefined ? '' : `, and a copy of it is in ${copy}`}. ${advice}`, { retryAfterSecs: 300, cause })
 }
@@ -75,11 +77,12 @@ async function readHeader(path: string): Promise<Header | undefined> {
 }
 
 /** What the first hundred bytes tell (the format's section 1.3). While there is a log, the file may still lack pages. */
-async function findFault(path: string, { size, bytes }: Header): Promise<string | undefined> {
+async function findFault(path: string, { size, bytes }: Header, isKnown: boolean): Promise<string | undefined> {
   if (!bytes.subarray(0, magic.length).equals(magic)) return 'it is no database'
   const pageBytes = bytes.readUInt16BE(16) === 1 ? 65_536 : bytes.readUInt16BE(16)
   const pages = bytes.readUInt32BE(28)
   const logBytes = await lstat(`${path}-wal`).then(stats => stats.size, () => 0)
+  if (logBytes === 0 && isKnown && bytes.readUInt32BE(60) === 0) return 'it holds no board'
   const isCounted = bytes.readUInt32BE(24) === bytes.readUInt32BE(92)
   return logBytes === 0 && isCounted && size < pages * pageBytes ? 'its end is missing' : undefined
 }

@@ -7,7 +7,7 @@ import { Problem } from '../contract/errors.ts'
 import { backupName, timeOfName } from './names.ts'
 
 /** What is known of a backup, beside it, so that a list opens no archive. It holds for the file of that size and time of change only. */
-const Record = v.object({ ...Backup.entries, changedAtMs: v.number() })
+const Record = v.object({ ...Backup.entries, changedAtSecs: v.number() })
 
 /** The folder in a data folder that holds the backups. */
 export const backupsFolder = (dataDir: string): string => join(dataDir, 'backups')
@@ -31,18 +31,18 @@ export async function readRecord(folder: string, filename: string): Promise<Back
   const stats = await lstat(pathOf(folder, filename)).catch(() => undefined)
   if (!stats?.isFile()) throw new Problem('BACKUP_NOT_FOUND')
   const { success, output } = v.safeParse(Record, await readFile(recordPath(folder, filename), 'utf8').then(text => JSON.parse(text) as unknown).catch(() => undefined))
-  if (!success || output.filename !== filename || output.size !== stats.size || output.changedAtMs !== stats.mtimeMs) return undefined
-  const { changedAtMs: _, ...backup } = output
+  if (!success || output.filename !== filename || output.size !== stats.size || output.changedAtSecs !== secsOf(stats)) return undefined
+  const { changedAtSecs: _, ...backup } = output
   return backup
 }
 
 /** Notes what was found out about the backup that is in this file. */
 export async function writeRecord(folder: string, backup: Backup, path = pathOf(folder, backup.filename)): Promise<void> {
-  const { mtimeMs } = await lstat(path)
+  const changedAtSecs = secsOf(await lstat(path))
   const target = recordPath(folder, backup.filename)
   const file = await open(`${target}.new`, 'w', 0o600)
   try {
-    await file.writeFile(JSON.stringify({ ...backup, changedAtMs: mtimeMs }))
+    await file.writeFile(JSON.stringify({ ...backup, changedAtSecs }))
   } finally {
     await file.close()
   }
@@ -83,5 +83,8 @@ export async function openBackupsFolder(folder: string): Promise<void> {
 
 /** What files and folders are called that are worked on. */
 export const workPrefix = '.work-'
+
+/** Copies of a file keep the time to the second at least. */
+const secsOf = ({ mtimeMs }: { mtimeMs: number }) => Math.floor(mtimeMs / 1000)
 
 const exists = (path: string) => lstat(path).then(() => true, () => false)

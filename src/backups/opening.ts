@@ -26,8 +26,9 @@ export async function openData({ dataDir, clock }: Pick<ServerConfig, 'dataDir' 
     isOpen = true
     return db
   } catch (error) {
+    const problem = error instanceof Problem && error.code === 'DATABASE_DAMAGED' ? await damaged(dataDir, log, reasonOf(error), error.cause) : error
     await db?.close()
-    throw error instanceof Problem && error.code === 'DATABASE_DAMAGED' ? await damaged(dataDir, log, reasonOf(error), error.cause) : error
+    throw problem
   }
 }
 

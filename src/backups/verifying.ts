@@ -10,7 +10,7 @@ import { attachmentsName, databaseName, keyName, type Manifest, type Part } from
 import { notWhole, readArchive, type Read } from './reading.ts'
 import { createUnpacking, drain, whole } from './unpacking.ts'
 
-const spareBytes = 32 * 1024 * 1024
+const spareBytes = 16 * 1024 * 1024
 
 export interface VerifyOptions {
   /** A new folder: what is unpacked goes here. */

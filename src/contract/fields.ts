@@ -60,6 +60,8 @@ export const CardStatus = v.picklist(['idle', 'queued', 'running', 'waiting', 'c
 export type CardStatus = v.InferOutput<typeof CardStatus>
 export const CardKind = v.picklist(['kanban', 'terminal', 'assistant'])
 export type CardKind = v.InferOutput<typeof CardKind>
+/** A script's shell command. */
+export const ShellCommand = text(1, 16_384)
 /** The id of an agent provider. */
 export const AgentId = v.pipe(text(1, 100), v.regex(/^[a-z0-9][\w.-]*$/i, 'must be the id of an agent'))
 export const UserRole = v.picklist(['super_admin', 'admin', 'user'], 'must be super_admin, admin or user')

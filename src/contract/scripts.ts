@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { Count, Id, Name, Order, queryInteger, text, Time } from './fields.ts'
+import { Count, Id, Name, Order, queryInteger, ShellCommand, Time } from './fields.ts'
 import { del, get, member, post, put, viewer } from './route.ts'
 
 export const Script = v.object({ id: Id, name: v.string(), command: v.string(), position: Count })
@@ -11,7 +11,6 @@ export const ScriptStatus = v.object({
   scriptId: Id, status: v.picklist(['idle', 'running', 'succeeded', 'failed', 'cancelled']), pid: v.nullable(Count), exitCode: v.nullable(v.number()), error: v.nullable(v.string()), startedAt: v.nullable(Time), finishedAt: v.nullable(Time),
   output: v.string(), outputStart: Count,
 })
-const ShellCommand = text(1, 16_384)
 /** With `since`, `output` begins at that character where it is still kept. */
 const ReadStatus = v.strictObject({ scriptId: v.optional(queryInteger(1)), since: v.optional(queryInteger(0)) })
 

@@ -28,7 +28,10 @@ export function requireKnown(fields: Record<string, unknown>): void {
 /** The store would cut a text with NUL there, and lone surrogates have no UTF-8. */
 const isText = (value: unknown): value is string => typeof value === 'string' && !value.includes('\0') && value.isWellFormed()
 
-function refuse(code: ErrorCode, path: string): never {
+function refuse(code: ErrorCode, path: string): never { throw wrong(code, path) }
+
+/** What is said of a field that breaks its rule. */
+export function wrong(code: ErrorCode, path: string): Problem {
   const { message } = new Problem(code)
-  throw new Problem(code, message, { details: [{ path, message }] })
+  return new Problem(code, message, { details: [{ path, message }] })
 }

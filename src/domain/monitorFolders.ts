@@ -1,10 +1,10 @@
 import { realpath, stat } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join } from 'node:path'
 import { isWithin } from '../config/folders.ts'
-import { Problem } from '../contract/errors.ts'
 import { standingOf } from '../git/cardWorktrees.ts'
 import type { CardRow } from '../store/cards.ts'
 import type { ProjectRow } from '../store/projects.ts'
+import { wrong } from './monitorFields.ts'
 
 type Card = Pick<CardRow, 'worktreePath'>
 type Project = Pick<ProjectRow, 'path'>
@@ -23,9 +23,9 @@ export async function workingFolder({ worktreePath }: Card, project: Project): P
  */
 export async function requireCardFolder(cwd: string, { worktreePath }: Card, project: Project): Promise<string> {
   const real = isAbsolute(cwd) ? await realpath(cwd).catch(() => undefined) : undefined
-  if (real === undefined || !await isFolder(real)) throw new Problem('MONITOR_CWD_INVALID')
+  if (real === undefined || !await isFolder(real)) throw wrong('MONITOR_CWD_INVALID', 'cwd')
   const roots = await Promise.all([realpath(project.path).catch(() => undefined), ...(worktreePath === null ? [] : [placeOf(worktreePath)])])
-  if (!roots.some(root => root !== undefined && isWithin(root, real))) throw new Problem('MONITOR_CWD_OUTSIDE_CARD')
+  if (!roots.some(root => root !== undefined && isWithin(root, real))) throw wrong('MONITOR_CWD_OUTSIDE_CARD', 'cwd')
   return real
 }
 

@@ -1,9 +1,10 @@
 import { Problem } from '../contract/errors.ts'
 import type { Reader, Transaction } from '../store/database.ts'
-import { failDeliveries, readDelivery, type DeliveryRow } from '../store/deliveries.ts'
+import { deleteDeliveries, failDeliveries, readDelivery, type DeliveryRow } from '../store/deliveries.ts'
 import { countWebhooks, deleteWebhook, insertWebhook, listWebhooks, readWebhook, updateWebhook, type WebhookRow } from '../store/webhooks.ts'
 
 const mostWebhooks = 50
+const mostAtOnce = 500
 
 export interface WebhookRef { projectId: number; webhookId: number }
 export interface WebhookChange { url?: string; events?: readonly string[]; enabled?: boolean; description?: string | null }
@@ -38,7 +39,7 @@ export async function create(tx: Transaction, projectId: number, { url, events, 
   return find(tx, { projectId, webhookId })
 }
 
-/** Changes a webhook. The caller has checked a new target. What is pending when it is disabled fails. @throws Problem WEBHOOK_NOT_FOUND */
+/** Changes a webhook. The caller has checked a new target. What is pending when it is disabled is given up, the first 500 at once. @throws Problem WEBHOOK_NOT_FOUND */
 export async function update(tx: Transaction, ref: WebhookRef, change: WebhookChange): Promise<WebhookRow> {
   const webhook = await find(tx, ref)
   if (Object.values(change).every(value => value === undefined)) return webhook
@@ -47,16 +48,29 @@ export async function update(tx: Transaction, ref: WebhookRef, change: WebhookCh
     id: webhook.id, url: change.url ?? webhook.url, events: change.events ? JSON.stringify(change.events) : webhook.events, enabled,
     description: change.description === undefined ? webhook.description : change.description, disabledReason: enabled ? null : webhook.disabledReason,
   })
-  if (!enabled && webhook.enabled) await failDeliveries(tx, webhook.id, 'The webhook was disabled.')
+  if (!enabled) await giveUpSome(tx, webhook.id)
   return find(tx, ref)
 }
 
-/** Disables a webhook because of what its receiver did; what is pending fails. */
+/** Disables a webhook because of what its receiver did; what is pending is given up, the first 500 at once. */
 export async function disable(tx: Transaction, webhookId: number, disabledReason: string): Promise<void> {
   const webhook = await readWebhook(tx, webhookId)
   if (!webhook?.enabled) return
   await updateWebhook(tx, { ...webhook, enabled: false, disabledReason })
-  await failDeliveries(tx, webhookId, `The webhook was disabled: ${disabledReason}`)
+  await giveUpSome(tx, webhookId)
+}
+
+/** Gives up at most 500 deliveries that are pending for a disabled webhook, and tells whether there may be more. */
+export async function giveUpSome(tx: Transaction, webhookId: number): Promise<boolean> {
+  const webhook = await readWebhook(tx, webhookId)
+  if (!webhook || webhook.enabled) return false
+  const error = webhook.disabledReason === null ? 'The webhook was disabled.' : `The webhook was disabled: ${webhook.disabledReason}`
+  return await failDeliveries(tx, webhookId, error, mostAtOnce) === mostAtOnce
+}
+
+/** Deletes at most 500 of a webhook's deliveries, and tells whether there may be more. @throws Problem WEBHOOK_NOT_FOUND */
+export async function clearSome(tx: Transaction, ref: WebhookRef): Promise<boolean> {
+  return await deleteDeliveries(tx, (await find(tx, ref)).id, mostAtOnce) === mostAtOnce
 }
 
 /** Deletes a webhook with its deliveries. @throws Problem WEBHOOK_NOT_FOUND */

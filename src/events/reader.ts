@@ -31,45 +31,24 @@ export interface EventReader {
  * cursor. A reader that is new begins with the next event.
  * @param onFailure told when a page could not be taken; it is tried again a second later
  */
-export function startReader({ db, outbox }: { db: Database; outbox: Outbox }, name: string, { find, take }: Taker, onFailure: (error: unknown) => void): EventReader {
-  /** Everything up to here is taken or wanted by nobody; how much of that is noted. */
-  let [position, noted] = [-1, 0]
+export function startReader({ db, outbox }: { db: Database; outbox: Outbox }, name: string, taker: Taker, onFailure: (error: unknown) => void): EventReader {
+  const { isDue, takePage } = createPager(db, name, taker)
   let stopped = false
   let timer: NodeJS.Timeout | undefined
   let working = Promise.resolve()
-
-  const takePage = async (tx: Transaction): Promise<boolean> => {
-    const last = await readLastSeq(tx)
-    const events = await find(tx, await readCursor(tx, name) ?? last, pageSize)
-    if (events.length > 0) await take(tx, events)
-    const isFull = events.length === pageSize
-    const seq = isFull ? events.at(-1)!.seq : last
-    await writeCursor(tx, name, seq)
-    tx.afterCommit(() => { position = noted = seq })
-    return isFull
-  }
-  /** The newest event is read first: what is committed later is looked at the next time. */
-  const isDue = async (): Promise<boolean> => {
-    if (position < 0) return true
-    const last = await readLastSeq(db)
-    if ((await find(db, position, 1)).length > 0) return true
-    position = Math.max(position, last)
-    return position - noted >= mostUnnoted
-  }
   const work = async () => {
     try {
       while (!stopped && await isDue() && await db.transaction(takePage));
     } catch (error) {
       onFailure(error)
-      lookIn(retryMs)
+      workIn(retryMs)
     }
   }
-  const lookIn = (afterMs: number) => {
+  const workIn = (afterMs: number) => {
     if (!stopped) timer ??= setTimeout(() => { timer = undefined; working = working.then(work) }, afterMs)
   }
-
-  const endNews = outbox.onNews(() => lookIn(gatherMs))
-  lookIn(0)
+  const endNews = outbox.onNews(() => workIn(gatherMs))
+  workIn(0)
   return {
     catchUp: async tx => { while (await takePage(tx)); },
     stop: async () => {
@@ -77,6 +56,33 @@ export function startReader({ db, outbox }: { db: Database; outbox: Outbox }, na
       clearTimeout(timer)
       endNews()
       await working
+    },
+  }
+}
+
+/** Takes a page at a time, and knows when there may be one. */
+function createPager(db: Database, name: string, { find, take }: Taker): { isDue(): Promise<boolean>; takePage(tx: Transaction): Promise<boolean> } {
+  /** Everything up to here is taken or wanted by nobody; how much of that is noted. */
+  let [position, noted] = [-1, 0]
+  return {
+    /** The newest event is read first: what is committed later is looked at the next time. */
+    isDue: async () => {
+      if (position < 0) return true
+      const last = await readLastSeq(db)
+      if ((await find(db, position, 1)).length > 0) return true
+      position = Math.max(position, last)
+      return position - noted >= mostUnnoted
+    },
+    /** Tells whether there may be another page. */
+    takePage: async tx => {
+      const last = await readLastSeq(tx)
+      const events = await find(tx, await readCursor(tx, name) ?? last, pageSize)
+      if (events.length > 0) await take(tx, events)
+      const isFull = events.length === pageSize
+      const seq = isFull ? events.at(-1)!.seq : last
+      await writeCursor(tx, name, seq)
+      tx.afterCommit(() => { position = noted = seq })
+      return isFull
     },
   }
 }

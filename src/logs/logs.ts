@@ -19,11 +19,11 @@ export interface Logs {
   soon: Log
   /** The same, for what is not worth a place in the database: reading that went well. */
   routine: Log
+  /** The same, but not on stderr: for what is said there in another way. */
+  aside: Log
   /** The newest first; with `after` an id, what is newer, the oldest first. */
   list(query: LogQuery): KeptEntry[]
   exporter: Exporter
-  /** An entry that is sent to try a receiver. */
-  testEntry(): Entry
   /** Deletes what is older than `before` and what is too much. */
   prune(signal: AbortSignal, before: string): Promise<void>
   /** What is queued and what was dropped so far, by where it should have gone. */
@@ -43,11 +43,11 @@ export function openLogs({ dataDir, clock, logLevel }: Pick<ServerConfig, 'dataD
   const files = createFiles(join(dataDir, 'logs'), tell)
   const history = new History(join(dataDir, 'logs.db'), tell)
   const exporter = createExporter((level, message, fields) => take(toEntry(level, message, { source: 'log-export', ...fields }), true, false))
-  const take = (entry: Entry, isKept: boolean, isExported = true) => {
+  const take = (entry: Entry, isKept: boolean, isExported = true, isShown = true) => {
     files.add(entry)
     if (isKept) history.add(entry)
     if (isExported) exporter.add(entry)
-    if (ranks[entry.level] >= ranks[logLevel]) terminal(entry.level, entry.message, plain(entry))
+    if (isShown && ranks[entry.level] >= ranks[logLevel]) terminal(entry.level, entry.message, plain(entry))
   }
   const deferred = createDeferred(({ level, message, fields, at, isKept }) => take(toEntry(level, message, fields, toIso(at)), isKept))
   return {
@@ -55,6 +55,7 @@ export function openLogs({ dataDir, clock, logLevel }: Pick<ServerConfig, 'dataD
       deferred.flush()
       take(toEntry(level, message, fields, clock().toISOString()), true)
     },
+    aside: (level, message, fields) => take(toEntry(level, message, fields, clock().toISOString()), true, true, false),
     soon: (level, message, fields) => deferred.add({ level, message, fields, at: clock().getTime(), isKept: true }),
     routine: (level, message, fields) => deferred.add({ level, message, fields, at: clock().getTime(), isKept: false }),
     list: query => {
@@ -62,7 +63,6 @@ export function openLogs({ dataDir, clock, logLevel }: Pick<ServerConfig, 'dataD
       return list(history, query)
     },
     exporter,
-    testEntry: () => toEntry('info', 'This entry tries the log export.', { source: 'log-export' }, clock().toISOString()),
     prune: (signal, before) => history.prune(signal, before),
     figures: () => ({ files: files.figures(), database: { queued: history.queued, dropped: history.dropped }, export: exporter.figures() }),
     flushSync: () => {

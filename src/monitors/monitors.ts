@@ -12,8 +12,8 @@ import { createSchedule, type Schedule } from './schedule.ts'
 const mostStopMs = 9000
 /** A difference between two clocks that is more than their unevenness. */
 const clockJumpMs = 1000
-/** What may put a monitor on or off the schedule. */
-const news = /^(card|monitor|project)\./
+/** How long news are gathered: what a busy board tells costs one look. */
+const gatherMs = 50
 
 /** Runs the monitors. */
 export interface Monitors {
@@ -41,6 +41,14 @@ export function createMonitors({ db, outbox, config }: Parts): Monitors {
   }
   const { wake, atRest } = whileNews(look, error => state.at!.log('error', 'Monitors could not be looked at.', { cause: error instanceof Error ? error.stack : String(error) }), () => state.at !== undefined && !state.isStopping)
 
+  let gathering: NodeJS.Timeout | undefined
+  const soon = () => {
+    gathering ??= setTimeout(() => {
+      gathering = undefined
+      wake()
+    }, gatherMs).unref()
+  }
+
   return {
     look: () => {
       wake()
@@ -48,7 +56,7 @@ export function createMonitors({ db, outbox, config }: Parts): Monitors {
     },
     start: (url, log) => {
       state.at = { url, log }
-      state.unsubscribe = outbox.subscribe(events => { if (events.some(({ type }) => news.test(type))) wake() })
+      state.unsubscribe = outbox.onNews(soon)
       wake()
     },
     stop: async () => {

@@ -1,11 +1,12 @@
-import { begin } from '../domain/monitorRuns.ts'
+import { Problem } from '../contract/errors.ts'
 import { monitorLimits } from '../contract/monitors.ts'
+import { begin } from '../domain/monitorRuns.ts'
 import { insist } from '../store/insist.ts'
 import { keepResult } from './results.ts'
 import { runCommand, type RunParts } from './run.ts'
 import type { Schedule, Scheduled } from './schedule.ts'
 
-const retryMs = 1000
+const retryMs = 10_000
 
 /** Runs what is due, as many at once as a server may. */
 export interface Runner {
@@ -69,7 +70,8 @@ async function runOnce(parts: RunParts, schedule: Schedule, wallTime: (inMs: num
     const inMs = schedule.advance(id)
     await insist(db, tx => keepResult(tx, id, result, wallTime(inMs)), code => log('warn', 'How a run of a monitor ended could not be kept yet.', { code }))
   } catch (error) {
-    log('error', 'A run of a monitor could not be kept.', { monitorId: id, cause: error instanceof Error ? error.stack : String(error) })
+    if (error instanceof Problem) log('warn', 'A run of a monitor is put off.', { monitorId: id, code: error.code })
+    else log('error', 'A run of a monitor could not be kept.', { monitorId: id, cause: error instanceof Error ? error.stack : String(error) })
     schedule.postpone(id, retryMs)
   }
 }

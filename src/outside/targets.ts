@@ -3,6 +3,7 @@ import { parse } from 'ipaddr.js'
 import type { Dispatcher } from 'undici'
 import type { Lookup } from '../config/server.ts'
 import { Problem } from '../contract/errors.ts'
+import { createSlots } from './slots.ts'
 
 /** Where requests may go that somebody else than the operator has named. */
 export interface Targets {
@@ -27,8 +28,10 @@ export class TargetRefused extends Error {
 
 const lookupTimeoutMs = 5000
 const connectTimeoutMs = 10_000
+const mostLookups = 2
 
-export function createTargets({ allowPrivate, lookup }: { allowPrivate: boolean; lookup: Lookup }): Targets {
+export function createTargets({ allowPrivate, lookup: lookupAddress }: { allowPrivate: boolean; lookup: Lookup }): Targets {
+  const lookup = fewAtOnce(lookupAddress)
   let agent: Promise<Dispatcher> | undefined
   const isRefused = (address: string) => !allowPrivate && !isPublicAddress(address)
   return {
@@ -73,6 +76,15 @@ async function makeAgent(isRefused: (address: string) => boolean, lookup: Lookup
       else connect(options, callback)
     },
   })
+}
+
+/** The system's resolver takes a thread for each name, of four that files and passwords need as well. */
+function fewAtOnce(lookup: Lookup): Lookup {
+  const inSlot = createSlots(mostLookups)
+  return (hostname, options, callback) => void inSlot(() => new Promise<void>(resolve => lookup(hostname, options, (error, addresses) => {
+    resolve()
+    callback(error, addresses)
+  })))
 }
 
 /** The addresses that a name has, none if nothing is known of it in time. */

@@ -78,6 +78,7 @@ export async function spawnTree(options: SpawnOptions, db: Database): Promise<Ch
 async function launch({ command, cwd, env, stdin }: SpawnOptions, runId: string): Promise<ChildProcess> {
   const [program, ...args] = command
   if (program === undefined || program === '') throw new LaunchFailed('missing', 'No program is given.')
+  await nextTurn()
   try {
     const started = spawn(program, args, { cwd, env: { ...env, [marker]: runId }, stdio: [stdin, 'pipe', 'pipe'], detached: true, windowsHide: true })
     for (const stream of started.stdio) stream?.on('error', () => {})
@@ -88,6 +89,10 @@ async function launch({ command, cwd, env, stdin }: SpawnOptions, runId: string)
     throw await toLaunchFailed(error, program, cwd)
   }
 }
+
+/** Starting a process holds everything up for some milliseconds: of several that start at the same time, each has a turn of the event loop to itself. */
+const nextTurn = (): Promise<unknown> => turn = turn.then(() => new Promise(setImmediate))
+let turn: Promise<unknown> = Promise.resolve()
 
 async function toLaunchFailed(cause: unknown, program: string, cwd: string): Promise<LaunchFailed> {
   const { code } = cause as NodeJS.ErrnoException

@@ -21,8 +21,8 @@ const leftoverTermMs = 1000
 const lastWordsMs = 1000
 const retryMs = 1000
 
-/** What a run needs of the board. `url` is where its command reaches this server. */
-export interface RunParts { db: Database; url: string; log: Log }
+/** What a run needs of the board. `url` is where its command reaches this server; what is done in turn leaves the server time for others in between. */
+export interface RunParts { db: Database; url: string; log: Log; inTurn<T>(work: () => Promise<T>): Promise<T> }
 
 /** A run whose processes are on this machine. */
 export interface LiveRun {
@@ -68,11 +68,11 @@ async function live(parts: RunParts, run: OpenRun, state: State): Promise<void> 
 }
 
 async function perform(parts: RunParts, run: OpenRun, state: State): Promise<Ending> {
-  if (state.reason !== null) return cancelled(state.reason)
-  const child = await launch(parts, run).catch((error: unknown) => {
+  const child = await parts.inTurn(async () => state.reason === null ? launch(parts, run) : undefined).catch((error: unknown) => {
     if (error instanceof LaunchFailed) return error
     throw error
   })
+  if (!child) return cancelled(state.reason!)
   if (child instanceof LaunchFailed) return { status: 'failed', exitCode: null, error: child.reason === 'folder' ? 'The project\'s folder is not there any more.' : child.message }
   state.child = child
   const told = Promise.all([child.stdout, child.stderr].map(stream => readPaced(stream, state.tail.add)))

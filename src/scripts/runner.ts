@@ -4,7 +4,7 @@ import { failLost, type ScriptRuns } from '../domain/scripts.ts'
 import { whileNews } from '../process/whileNews.ts'
 import type { Database } from '../store/database.ts'
 import { listOpenRuns } from '../store/scripts.ts'
-import { startRun, type LiveRun } from './run.ts'
+import { startRun, type LiveRun, type RunParts } from './run.ts'
 
 const mostStopMs = 9000
 
@@ -24,6 +24,7 @@ export interface ScriptRunner extends ScriptRuns {
 export function createScriptRunner(db: Database): ScriptRunner {
   const running = new Map<number, LiveRun>()
   const state = { at: undefined as { url: string; log: Log } | undefined, isStopping: false }
+  const inTurn = createTurns()
   const look = async () => {
     const open = new Map((await listOpenRuns(db)).map(run => [run.scriptId, run]))
     for (const live of running.values()) {
@@ -33,7 +34,7 @@ export function createScriptRunner(db: Database): ScriptRunner {
     }
     for (const row of open.values()) {
       if (running.has(row.scriptId) || state.isStopping) continue
-      const live = startRun({ db, ...state.at! }, row)
+      const live = startRun({ db, inTurn, ...state.at! }, row)
       running.set(row.scriptId, live)
       void live.over.then(() => {
         running.delete(row.scriptId)
@@ -57,6 +58,16 @@ export function createScriptRunner(db: Database): ScriptRunner {
       for (const live of running.values()) live.stop('The server was stopped.')
       await Promise.race([Promise.all([...running.values()].map(({ over }) => over)), delay(mostStopMs, undefined, { ref: false })])
     },
+  }
+}
+
+/** Starting a process holds everything up for some milliseconds: many that are to start at once do so one after the other. */
+function createTurns(): RunParts['inTurn'] {
+  let last: Promise<unknown> = Promise.resolve()
+  return work => {
+    const done = last.then(work)
+    last = done.catch(() => {}).then(() => new Promise(setImmediate))
+    return done
   }
 }
 

@@ -31,6 +31,10 @@ export const webhooksWithDueDeliveries = async (db: Reader, now: string): Promis
      EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.status = 'pending' AND d.attempts = 0)
      OR EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.status = 'pending' AND d.attempts > 0 AND d.next_attempt_at <= ?))`, [now])).map(({ id }) => id)
 
+/** The disabled webhooks that still have pending deliveries. */
+export const disabledWithDeliveries = async (db: Reader): Promise<number[]> => (await db.all<{ id: number }>(
+  `SELECT w.id FROM webhooks w WHERE w.enabled = 0 AND EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.status = 'pending')`)).map(({ id }) => id)
+
 const due = `SELECT d.id, d.webhook_id AS webhookId, d.message_id AS messageId, d.body, d.attempts, w.url, w.secret, d.asked, d.next_attempt_at AS dueAt FROM ${source} WHERE w.id = ? AND w.enabled = 1 AND d.status = 'pending'`
 
 /**
@@ -53,10 +57,14 @@ export const recordAttempt = async (tx: Transaction, id: number, { url, response
 /** Has a pending delivery attempted as soon as it can be. */
 export const hastenDelivery = async (tx: Transaction, id: number): Promise<void> => { await tx.run('UPDATE webhook_deliveries SET next_attempt_at = ?, asked = 1 WHERE id = ?', [tx.now, id]) }
 
-/** Gives up what is pending for a webhook. */
-export const failDeliveries = async (tx: Transaction, webhookId: number, error: string): Promise<void> => {
-  await tx.run(`UPDATE webhook_deliveries SET status = 'failed', error = ?, next_attempt_at = NULL, finished_at = ? WHERE webhook_id = ? AND status = 'pending'`, [error, tx.now, webhookId])
-}
+/** Gives up at most `limit` of a webhook's pending deliveries, and tells how many. */
+export const failDeliveries = async (tx: Transaction, webhookId: number, error: string, limit: number): Promise<number> => (await tx.run(
+  `UPDATE webhook_deliveries SET status = 'failed', error = ?, next_attempt_at = NULL, finished_at = ?
+   WHERE id IN (SELECT id FROM webhook_deliveries WHERE webhook_id = ? AND status = 'pending' ORDER BY id LIMIT ?)`, [error, tx.now, webhookId, limit])).changes
+
+/** Deletes at most `limit` of a webhook's deliveries, and tells how many. */
+export const deleteDeliveries = async (tx: Transaction, webhookId: number, limit: number): Promise<number> =>
+  (await tx.run('DELETE FROM webhook_deliveries WHERE id IN (SELECT id FROM webhook_deliveries WHERE webhook_id = ? LIMIT ?)', [webhookId, limit])).changes
 
 /** Deletes at most `limit` deliveries that ended before a time, and tells how many. */
 export const forgetDeliveries = async (tx: Transaction, before: string, limit: number): Promise<number> =>

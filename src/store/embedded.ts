@@ -50,8 +50,7 @@ export function openEmbedded({ path, clock, onDamage }: DatabaseOptions): Databa
       closing = true
       await Promise.allSettled(snapshots)
       await draining
-      reader.close()
-      writer.close()
+      for (const each of [reader, writer]) each.close()
     },
   }
 }
@@ -115,8 +114,8 @@ function openWriter(path: string, clock: () => Date, health: Health): { commitTo
       for (const outcome of outcomes) settle(outcome)
     },
     close: () => {
-      // The file alone then holds everything.
-      try { connection?.exec('PRAGMA optimize; PRAGMA wal_checkpoint(TRUNCATE)') } catch { /* The file is damaged, or the disk is full. */ }
+      // The file alone then holds everything. One that is damaged is left as it is.
+      try { if (!health.damage) connection?.exec('PRAGMA optimize; PRAGMA wal_checkpoint(TRUNCATE)') } catch { /* The file is damaged, or the disk is full. */ }
       connection?.close()
     },
   }

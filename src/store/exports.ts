@@ -26,6 +26,8 @@ export const exportedBoards = page(`SELECT id, json_object('id', id, 'projectId'
 export const exportedColumns = page(
   `SELECT id, json_object('id', id, 'boardId', board_id, 'name', name, 'columnType', column_type, 'prompt', prompt, 'agent', agent, 'position', position) AS json FROM columns WHERE project_id = ? AND id > ? ORDER BY id`, 100)
 
+export const exportedScripts = (db: Reader, projectId: number): Promise<ExportRow[]> => db.all(`SELECT id, json_object('projectId', project_id, 'name', name, 'command', command) AS json FROM scripts WHERE project_id = ? ORDER BY position`, [projectId])
+
 /** At most 5,000 ids of a board's cards after one, ascending: deleted cards are left out. */
 export const exportedCardIds = async (db: Reader, boardId: number, after: number): Promise<number[]> =>
   (await db.all<{ id: number }>('SELECT id FROM cards WHERE board_id = ? AND id > ? AND deleted_at IS NULL ORDER BY id LIMIT 5000', [boardId, after])).map(({ id }) => id)

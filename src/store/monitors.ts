@@ -15,7 +15,8 @@ export type ScheduleRow = Pick<MonitorRow, 'id' | 'projectId' | 'cardId' | 'inte
 const isActive = `(c.kind = 'kanban' AND c.archived_at IS NULL AND c.deleted_at IS NULL AND l.column_type = 'active') AS isActive`
 const fields = `m.id, m.project_id AS projectId, m.card_id AS cardId, m.command, m.interval_secs AS intervalSecs, m.description, m.cwd, m.status, m.outcome, m.exit_code AS exitCode, m.error, m.output,
   m.last_started_at AS lastStartedAt, m.last_finished_at AS lastFinishedAt, m.next_run_at AS nextRunAt, m.consecutive_failures AS consecutiveFailures, m.created_at AS createdAt, m.updated_at AS updatedAt, ${isActive}`
-const from = 'FROM monitors m JOIN cards c ON c.id = m.card_id JOIN columns l ON l.id = c.column_id'
+/** CROSS JOIN holds the order: monitors are few and cards are many, which the planner does not know. */
+const from = 'FROM monitors m CROSS JOIN cards c ON c.id = m.card_id CROSS JOIN columns l ON l.id = c.column_id'
 
 /** A monitor, of a deleted card too. */
 export const readMonitor = (db: Reader, id: number): Promise<MonitorRow | undefined> => db.get(`SELECT ${fields} ${from} WHERE m.id = ?`, [id])

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { StatusReason } from '../contract/agents.ts'
-import { AgentId, CardKind, CardStatus, ColumnType, Labels, integer, IntegerId, Name, Position, Prompt, text, Title } from '../contract/fields.ts'
+import { AgentId, CardKind, CardStatus, ColumnType, Labels, integer, IntegerId, Name, Position, Prompt, ShellCommand, text, Title } from '../contract/fields.ts'
 
 /** The records of a board's file, one schema a part (README, "Export and import"). Ids are those of the file: they tie its records to each other and mean nothing elsewhere. */
 export const version = 1
@@ -27,6 +27,7 @@ export const Project = v.strictObject({
 export const ProjectMember = v.strictObject({ projectId: IntegerId, ...Member, role: v.picklist(['owner', 'admin', 'member', 'viewer']), invited: v.optional(v.boolean(), false) })
 export const Board = v.strictObject({ id: IntegerId, projectId: IntegerId, name: Name, position: Position, createdAt: v.optional(Time) })
 export const Column = v.strictObject({ id: IntegerId, boardId: IntegerId, name: Name, columnType: ColumnType, prompt: v.optional(Prompt, ''), agent: orNull(AgentId), position: Position })
+export const Script = v.strictObject({ projectId: IntegerId, name: Name, command: ShellCommand })
 export const Card = v.strictObject({
   id: IntegerId, columnId: IntegerId, kind: v.optional(CardKind, 'kanban'), position: v.nullable(Position), title: Title, prompt: v.optional(Prompt, ''), labels: v.optional(Labels, []), groupId: orNull(Name),
   pipeline: v.optional(v.pipe(v.array(v.strictObject({ columnId: IntegerId, prompt: v.optional(Prompt, ''), approval: v.optional(v.picklist(['auto', 'manual']), 'auto') })), v.maxLength(100)), []),

@@ -1,16 +1,19 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { disable } from '../domain/webhooks.ts'
+import { createSlots } from '../outside/slots.ts'
 import type { Database } from '../store/database.ts'
 import { nextDelivery, recordAttempt, webhooksWithDueDeliveries, type DueDelivery } from '../store/deliveries.ts'
+import { insist } from '../store/insist.ts'
 import { attempt, isGone, type AttemptParts } from './attempt.ts'
-import { createSlots } from './slots.ts'
 
-const mostAtOnce = 64
+const mostAtOnce = 128
 const lastAttemptsMs = 5000
+const mostStopMs = 7000
 
 /** Attempts deliveries: those of one webhook one after another, so that a slow receiver delays nobody else. */
 export interface Sender {
-  /** Looks what there is to send to these webhooks. */
-  wake(webhookIds: readonly number[]): void
+  /** Looks what there is to send to a webhook. */
+  wake(webhookId: number): void
   /** Looks for everything that is due. */
   wakeDue(): Promise<void>
   /** Begins nothing more and waits 5 s for attempts that are on their way; what is cut short then is sent again at the next start. */
@@ -19,46 +22,53 @@ export interface Sender {
 
 export function createSender(parts: AttemptParts & { db: Database }): Sender {
   const { db, config, onFailure } = parts
-  const inSlot = createSlots(mostAtOnce)
+  const now = () => config.clock().toISOString()
+  const post = createPost(parts)
   /** What is on its way for a webhook; whether there may be more since it looked. */
   const lanes = new Map<number, { over: Promise<void>; again: boolean }>()
-  const stopping = new Set<AbortController>()
-  let stopped = false
-
   const sendAll = async (webhookId: number) => {
-    for (let due: DueDelivery | undefined; !stopped && (due = await nextDelivery(db, webhookId, config.clock().toISOString()));) {
-      const delivery = due
-      await inSlot(() => send(delivery))
-    }
-  }
-  const send = async (delivery: DueDelivery) => {
-    if (stopped) return
-    const controller = new AbortController()
-    stopping.add(controller)
-    const outcome = await attempt(parts, delivery, controller.signal).finally(() => stopping.delete(controller))
-    if (!outcome) return
-    await db.transaction(async tx => {
-      if (await recordAttempt(tx, delivery.id, outcome) && isGone(outcome)) await disable(tx, delivery.webhookId, 'The receiver answered 410 Gone.')
-    })
+    for (let due: DueDelivery | undefined; !post.isStopped() && (due = await nextDelivery(db, webhookId, now()));) await post.send(due)
   }
   const wake = (webhookId: number) => {
     const lane = lanes.get(webhookId)
     if (lane) lane.again = true
-    if (lane || stopped) return
+    if (lane || post.isStopped()) return
     const over = sendAll(webhookId).catch(onFailure).then(() => {
-      const again = lanes.get(webhookId)!.again
+      const { again } = lanes.get(webhookId)!
       lanes.delete(webhookId)
       if (again) wake(webhookId)
     })
     lanes.set(webhookId, { over, again: false })
   }
   return {
-    wake: webhookIds => webhookIds.forEach(wake),
-    wakeDue: async () => { for (const webhookId of await webhooksWithDueDeliveries(db, config.clock().toISOString())) wake(webhookId) },
-    stop: async () => {
+    wake,
+    wakeDue: async () => { for (const webhookId of await webhooksWithDueDeliveries(db, now())) wake(webhookId) },
+    stop: () => post.stop([...lanes.values()].map(({ over }) => over)),
+  }
+}
+
+/** Sends one delivery and notes what it came to: at most 128 at once, until it is stopped. */
+function createPost({ db, ...parts }: AttemptParts & { db: Database }) {
+  const inSlot = createSlots(mostAtOnce)
+  const onTheirWay = new Set<AbortController>()
+  let stopped = false
+  const send = async (delivery: DueDelivery) => {
+    if (stopped) return
+    const controller = new AbortController()
+    onTheirWay.add(controller)
+    const outcome = await attempt(parts, delivery, controller.signal).finally(() => onTheirWay.delete(controller))
+    // What was sent is not sent again because the disk is full for a while.
+    if (outcome) await insist(db, async tx => {
+      if (await recordAttempt(tx, delivery.id, outcome) && isGone(outcome)) await disable(tx, delivery.webhookId, 'The receiver answered 410 Gone.')
+    }, () => { /* Every request tells of it. */ })
+  }
+  return {
+    send: (delivery: DueDelivery): Promise<void> => inSlot(() => send(delivery)),
+    isStopped: () => stopped,
+    stop: async (sending: ReadonlyArray<Promise<void>>): Promise<void> => {
       stopped = true
-      const force = setTimeout(() => { for (const controller of stopping) controller.abort() }, lastAttemptsMs)
-      await Promise.all([...lanes.values()].map(({ over }) => over))
+      const force = setTimeout(() => { for (const controller of onTheirWay) controller.abort() }, lastAttemptsMs)
+      await Promise.race([Promise.all(sending), delay(mostStopMs, undefined, { ref: false })])
       clearTimeout(force)
     },
   }

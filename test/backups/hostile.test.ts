@@ -7,7 +7,7 @@ import { gunzipSync, gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startBoard, type TestBoard } from '../helper.ts'
 import { fileBody } from '../seed.ts'
-import { archiveOf, manifestOf, membersOf, partOf, withManifest, withPart, type Member } from './archives.ts'
+import { archiveOf, manifestOf, membersOf, withManifest, withPart, type Member, type partOf } from './archives.ts'
 
 const filename = 'board-2020-01-01T00-00-00.000Z.tar.gz'
 let board: TestBoard

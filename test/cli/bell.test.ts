@@ -74,7 +74,7 @@ test.each([
   ['a terminal that makes a message of the desktop of it', { TERM_PROGRAM: 'WezTerm' }, '\u001b]9;board: Told: The agent has completed its work.\u001b\\'],
   ['kitty', { TERM: 'xterm-kitty' }, '\u001b]9;board: Told: The agent has completed its work.\u001b\\'],
   ['foot', { TERM: 'foot' }, '\u001b]777;notify;board;Told: The agent has completed its work.\u001b\\'],
-  ['such a terminal with tmux in it', { TERM: 'tmux-256color', TMUX: '/tmp/tmux', TERM_PROGRAM: 'WezTerm' }, '\u001b]2;Told: The agent has completed its work.\u001b\\'],
+  ['such a terminal with tmux in it', { TERM: 'tmux-256color', TMUX: 'inside', TERM_PROGRAM: 'WezTerm' }, '\u001b]2;Told: The agent has completed its work.\u001b\\'],
 ])('in %s it is told in that way', async (_, env, expected) => {
   expect(await following('Told', env)).toContain(bell + expected)
 }, 25_000)

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { commandLine, type CommandLine } from '../commandLine.ts'
+import { eventually } from '../helper.ts'
 import { startMonitorBoard, type ActiveCard, type MonitorBoard } from '../monitors/monitorBoard.ts'
 
 let board: MonitorBoard
@@ -107,6 +108,18 @@ test('an API key reads monitors, and neither adds nor deletes them', async () =>
   for (const args of [['add', cardId, 'true', '--every', '60', '--allow-unsandboxed'], ['delete', cardId, id, '--yes']]) expect(await program.board(['monitors', ...args])).toMatchObject({ code: 4, stderr: expect.stringContaining('the token is an API key') })
 })
 
-test('watching wants a terminal', async () => {
+test('watching draws the list anew when something changes, on a terminal only', async () => {
+  const watched = await board.newCard()
+  await board.create(watched, 'true', { description: 'There before' })
+  const going = cli.start(['monitors', 'list', watched.cardId, '--watch'], { BOARD_FORCE_TTY: '120' })
+  await eventually('the first drawing', () => going.stdout.includes('There before'), 10_000)
+  let added = 0
+  // The subscription may come after the first drawing.
+  await eventually('a drawing with a new monitor', async () => {
+    if (added < 7) await board.create(watched, 'true', { description: `Came later ${added++}` })
+    return going.stdout.includes('Came later')
+  }, 12_000)
+  going.interrupt()
+  await eventually('its end', () => going.code !== undefined)
   expect(await cli.board(['monitors', 'list', '--watch'])).toMatchObject({ code: 2, stderr: expect.stringContaining('--watch draws on a terminal') })
 })

@@ -85,12 +85,12 @@ describe.skipIf(!mayMount)('on a disk of its own (needs the right to mount one)'
     expect((await fetch(`${url}/api/ready`)).status).toBe(503)
     const attached = join(root, 'attached')
     writeFileSync(attached, Buffer.alloc(3_000_000))
-    const [{ id: cardId }] = await client.cards.list({ projectId, limit: 1 }) as [{ id: string }]
+    const { id: cardId } = (await client.cards.list({ projectId, limit: 1 }))[0]!
     expect(await failureOf(client.attachments.create({ projectId, cardId, file: { path: attached } }))).toMatchObject({ status: 503, code: 'DISK_FULL' })
     expect(await failureOf(client.backups.create())).toMatchObject({ status: 503, code: 'DISK_FULL' })
     expect(readdirSync(join(dataDir, 'attachments'))).toEqual([])
     expect(readdirSync(join(dataDir, 'backups'))).toEqual([])
-    execFileSync('mount', ['-o', 'remount,size=64m', join(root, 'disk')])
+    execFileSync('mount', ['-o', 'remount,size=128m', join(root, 'disk')])
     await client.cards.create({ projectId, title: 'room again', deferred: true })
     expect(await titles(projectId)).toEqual([...acknowledged, 'room again'])
     await eventually('a server that is ready', async () => (await fetch(`${url}/api/ready`)).ok)

@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { realpathSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Client } from '../../src/client/index.ts'
 import type { ServerConfig } from '../../src/config/server.ts'
 import { insertMonitor, type NewMonitor } from '../../src/store/monitors.ts'
 import type { TestCard } from '../agentRows.ts'
 import { eventually, startBoard, type TestBoard } from '../helper.ts'
 import { processesWith } from '../process/trees.ts'
+
+const lookEveryMs = 100
 
 export type Monitor = Awaited<ReturnType<Client['monitors']['create']>>
 /** A card in the active column on which no agent runs, and an agent token of it. */
@@ -63,5 +66,8 @@ export async function startMonitorBoard(config: Partial<ServerConfig> = {}): Pro
   }
 }
 
-/** Waits until no process carries the mark in its command line or environment. */
-export const untilGone = (mark: string, timeoutMs = 5000): Promise<boolean> => eventually(`the end of every process of ${mark}`, () => processesWith(mark).length === 0, timeoutMs)
+/** Waits until at least so many processes carry the mark in their command line or environment. The server has the same event loop: it is left alone meanwhile. */
+export const untilThere = (mark: string, least: number): Promise<boolean> => eventually(`the processes of ${mark}`, () => looked(processesWith(mark).length >= least))
+/** Waits until no process carries the mark any more. */
+export const untilGone = (mark: string, timeoutMs = 5000): Promise<boolean> => eventually(`the end of every process of ${mark}`, () => looked(processesWith(mark).length === 0), timeoutMs)
+const looked = async (isSo: boolean): Promise<boolean> => isSo || delay(lookEveryMs, false)

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { eventually } from '../helper.ts'
-import { processesWith } from '../process/trees.ts'
-import { startMonitorBoard, untilGone, type ActiveCard, type MonitorBoard } from './monitorBoard.ts'
+import { startMonitorBoard, untilGone, untilThere, type ActiveCard, type MonitorBoard } from './monitorBoard.ts'
 
 let board: MonitorBoard
 beforeAll(async () => { board = await startMonitorBoard() })
@@ -13,7 +12,7 @@ async function going(card: ActiveCard): Promise<{ id: string; mark: string }> {
   const mark = `board-monitor-${process.pid}-${++count}`
   const stubborn = `sh -c 'trap "" TERM HUP; while :; do sleep 0.1; done' ${mark}`
   const { id } = await board.create(card, `setsid ${stubborn} & (setsid sh -c 'setsid ${stubborn.replaceAll("'", '"').replace('""', "''")} & sleep 100; :' ${mark} &); sh -c 'sleep 100; :' ${mark}`)
-  await eventually('its processes', () => processesWith(mark).length >= 3)
+  await untilThere(mark, 3)
   await board.until(id, 'its run', ({ status }) => status === 'running')
   return { id, mark }
 }
@@ -57,7 +56,7 @@ describe('what runs is ended with all its descendants within 5 s, in whatever se
     await eventually('the pause', async () => (await row())!.status === 'paused')
     expect(await row()).toMatchObject({ status: 'paused', next: null })
     await comeBack!(card)
-    await eventually('the next run', () => processesWith(mark).length >= 3)
+    await untilThere(mark, 3)
     await board.client.monitors.deleteProject({ projectId: board.projectId, monitorId: id })
     await untilGone(mark)
   })

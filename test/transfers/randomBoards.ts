@@ -15,7 +15,7 @@ const message = fc.oneof(
   fc.record({ role: fc.constantFrom('user', 'agent', 'thought', 'plan', 'system'), callId: fc.constant(null), at: time, content: fc.string({ unit: 'grapheme' }), tool: fc.constant(null), waits: fc.boolean() }),
   fc.record({
     role: fc.constant('tool'), callId: orNull(plain(20)), at: time, content: fc.string(), waits: fc.constant(false),
-    tool: fc.record({ name: fc.string(), kind: fc.string({ maxLength: 20 }), status: fc.constantFrom('pending', 'in_progress', 'completed', 'failed'), input: fc.jsonValue({ maxDepth: 3 }), output: fc.jsonValue({ maxDepth: 3 }), locations: fc.array(fc.record({ path: fc.string(), line: orNull(fc.nat()) }), { maxLength: 2 }) }),
+    tool: fc.record({ name: plain(20), kind: fc.string({ maxLength: 20 }), status: fc.constantFrom('pending', 'in_progress', 'completed', 'failed'), input: fc.jsonValue({ maxDepth: 3 }), output: fc.jsonValue({ maxDepth: 3 }), locations: fc.array(fc.record({ path: fc.string(), line: orNull(fc.nat()) }), { maxLength: 2 }) }),
   }),
 )
 const session = fc.record({
@@ -32,6 +32,7 @@ const card = fc.record({
 })
 const project = fc.record({
   name: plain(30), agent: orNull(agent), copiedFiles: fc.array(plain(10), { maxLength: 2 }), createdAt: time, updatedAt: time,
+  scripts: fc.array(fc.record({ name: plain(20), command: plain(30) }), { maxLength: 3 }),
   boards: fc.array(fc.record({ name: plain(20), createdAt: time, columns: fc.array(column, { minLength: 1, maxLength: 5 }), cards: fc.array(card, { maxLength: 8 }) }), { minLength: 1, maxLength: 3 }),
 })
 
@@ -39,15 +40,16 @@ const project = fc.record({
 export const randomDocument = (path: string) => fc.array(project, { minLength: 1, maxLength: 2 }).map(projects => toDocument(projects, path))
 
 function toDocument(projects: Doc[], path: string): Doc {
-  const parts: Record<string, Doc[]> = { templates: [], projects: [], members: [], boards: [], columns: [], cards: [], sessions: [], messages: [], attachments: [], contents: [] }
+  const parts: Record<string, Doc[]> = { templates: [], projects: [], members: [], boards: [], columns: [], scripts: [], cards: [], sessions: [], messages: [], attachments: [], contents: [] }
   let last = 1000
   const add = (part: string, record: Doc): number => {
     parts[part]!.push({ id: last += 3, ...record })
     return last
   }
-  for (const { boards, ...each } of projects) {
+  for (const { boards, scripts, ...each } of projects) {
     const all: Doc[] = boards.flatMap((board: Doc) => board.cards.flatMap((card: Doc) => card.sessions))
     const projectId = add('projects', { ...each, path, tokens: { total: all.reduce((sum: number, { inputTokens, outputTokens }) => sum + inputTokens + outputTokens, 0), sessions: all.length } })
+    for (const script of scripts) parts.scripts!.push({ projectId, ...script })
     for (const [position, { name, createdAt, columns, cards }] of boards.entries()) {
       const boardId = add('boards', { projectId, name, position, createdAt })
       const rows = columns.map((column: Doc, at: number) => ({ id: add('columns', { boardId, ...column, position: at }), type: column.columnType }))

@@ -32,8 +32,9 @@ function only(document: Doc, projectId: number): Doc {
   const boards = document.boards.filter((each: Doc) => each.projectId === projectId)
   const within = (part: string, field: string, owners: Doc[]) => document[part].filter((each: Doc) => owners.some(({ id }) => id === each[field]))
   const columns = within('columns', 'boardId', boards)
+  const scripts = document.scripts.filter((each: Doc) => each.projectId === projectId)
   const cards = within('cards', 'columnId', columns)
   const sessions = within('sessions', 'cardId', cards)
   const attachments = within('attachments', 'cardId', cards)
-  return { ...document, projects: document.projects.filter(({ id }: Doc) => id === projectId), boards, columns, cards, sessions, messages: within('messages', 'sessionId', sessions), attachments, contents: within('contents', 'attachmentId', attachments) }
+  return { ...document, projects: document.projects.filter(({ id }: Doc) => id === projectId), boards, columns, scripts, cards, sessions, messages: within('messages', 'sessionId', sessions), attachments, contents: within('contents', 'attachmentId', attachments) }
 }

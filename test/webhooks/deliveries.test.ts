@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { insertDelivery } from '../../src/store/deliveries.ts'
 import { eventually, startBoard, type TestBoard } from '../helper.ts'
 import { startReceiver, verified, type Receiver } from './receiver.ts'
 
@@ -63,6 +64,8 @@ test('a move by another program is told too, and ends the token of the card\'s a
 test('a webhook gets the events that it asked for, of its project, from its creation on', async () => {
   const { projectId, add, got, ref } = await hook(['card.created', 'card.archived'])
   const other = await hook()
+  await board.client.cards.create({ projectId: other.projectId, title: 'Before it' })
+  const { id: lateId } = await board.client.webhooks.create({ projectId: other.projectId, url: `${receiver.url}/late`, events: ['card.created'] })
   const early = await hook(['card.archived'])
   const card = await early.add('Before')
   await board.client.webhooks.update({ ...early.ref, events: ['card.archived', 'card.created'] })
@@ -78,7 +81,8 @@ test('a webhook gets the events that it asked for, of its project, from its crea
   await add('Told')
   await eventually('the third message', () => got().length === 3)
   expect(got().map(({ message }) => [message.type, message.data.title])).toEqual([['card.created', 'First'], ['card.archived', 'Renamed'], ['card.created', 'Told']])
-  expect([other.got(), early.got().map(({ message }) => message.type)]).toEqual([[], ['card.archived']])
+  expect([titles(other.got()), titles(receiver.at('/late')), early.got().map(({ message }) => message.type)]).toEqual([['Before it'], [], ['card.archived']])
+  expect((await board.client.webhooks.deliveries({ projectId: other.projectId, webhookId: lateId })).items).toEqual([])
 })
 
 test('first attempts go out one at a time and in the order of events, and a slow receiver delays nobody else', async () => {
@@ -174,10 +178,24 @@ test('deleting or disabling a webhook, or deleting its project, ends what is pen
   expect([disabled, deleted, dissolved].map(each => each.got().length)).toEqual([1, 1, 1])
 })
 
+test('thousands that are pending are given up and deleted in pieces', async () => {
+  const { ref, webhookId } = await hook(['card.created'], () => { /* It never answers. */ })
+  const { db } = board.server.app
+  const count = async (status: string) => (await db.get<{ total: number }>('SELECT count(*) AS total FROM webhook_deliveries WHERE webhook_id = ? AND status = ?', [Number(webhookId), status]))!.total
+  await db.transaction(async tx => { for (let at = 0; at < 1700; at++) await insertDelivery(tx, { webhookId: Number(webhookId), messageId: `msg_${at}`, type: 'card.created', body: '{}' }) })
+  await board.client.webhooks.update({ ...ref, enabled: false })
+  expect(await count('failed')).toBeGreaterThanOrEqual(500)
+  await eventually('the end of all', async () => await count('failed') === 1700)
+  await board.client.webhooks.delete(ref)
+  expect(await count('failed')).toBe(0)
+})
+
 test('a test goes out before everything that waits, and what has ended is sent again with the same id', async () => {
   const { ref, secret, add, got, deliveries } = await hook(['card.created'], (_, response) => setTimeout(() => response.writeHead(200).end('ok'), 50))
   await Promise.all(Array.from({ length: 10 }, (_, at) => add(`Card ${at}`)))
   await eventually('the first attempt', () => got().length > 0)
+  // Others wait for another attempt.
+  await board.server.app.db.transaction(tx => tx.run("UPDATE webhook_deliveries SET attempts = 1, next_attempt_at = '2026-01-01T00:00:00.000Z' WHERE webhook_id = ? AND attempts = 0 AND id % 2 = 0", [Number(ref.webhookId)]))
   const asked = await board.client.webhooks.test(ref)
   expect(asked).toMatchObject({ type: 'webhook.test', status: 'pending', attempts: 0 })
   await eventually('the test', () => got().some(({ id }) => id === asked.messageId))

@@ -1,0 +1,14 @@
+import * as rules from '../domain/scripts.ts'
+import { exportedScripts } from '../store/exports.ts'
+import { part } from './part.ts'
+import { Script } from './records.ts'
+
+/** The scripts of projects, in their order. Nothing of an import runs by itself. */
+export const scripts = part({
+  name: 'scripts', schema: Script, most: 100_000,
+  read: async function* (db, scope) {
+    for (const { id } of scope.projects) yield (await exportedScripts(db, id)).map(({ json }) => json)
+  },
+  check: (record, known) => { known.find('projects', record.projectId, 'projectId') },
+  write: async (tx, { projectId, name, command }, made) => { await rules.create(tx, made.rows.projects.get(projectId)!.id, { name, command }) },
+})

@@ -1,0 +1,63 @@
+import * as rules from '../domain/webhooks.ts'
+import type { Seal } from '../identity/seal.ts'
+import type { Database, Transaction } from '../store/database.ts'
+import { hastenDelivery, type DeliveryRow } from '../store/deliveries.ts'
+import type { WebhookRow } from '../store/webhooks.ts'
+import type { Queue } from './queue.ts'
+import { giveSecret } from './secrets.ts'
+
+/** A webhook with its secret, for the one answer that shows it. */
+export interface Shown { webhook: WebhookRow; secret: string }
+type NewWebhook = Parameters<typeof rules.create>[2]
+
+/** What people do with the webhooks of a project. All throw Problem WEBHOOK_NOT_FOUND, and what the rules throw. */
+export interface ProjectWebhooks {
+  create(tx: Transaction, projectId: number, webhook: NewWebhook): Promise<Shown>
+  update(tx: Transaction, ref: rules.WebhookRef, change: rules.WebhookChange): Promise<WebhookRow>
+  /** Deletes a webhook with its deliveries, in several transactions: thousands in one would keep everybody waiting. */
+  remove(ref: rules.WebhookRef): Promise<void>
+  rotate(tx: Transaction, ref: rules.WebhookRef): Promise<Shown>
+  /** Queues a `webhook.test` message, which goes before all others. */
+  test(tx: Transaction, ref: rules.WebhookRef): Promise<DeliveryRow>
+  /** Sends a message once more, with the same webhook-id: a delivery that has ended gets a new one beside it. */
+  redeliver(tx: Transaction, ref: rules.WebhookRef, deliveryId: number): Promise<DeliveryRow>
+}
+
+/** @param catchUp takes what happened before a change of webhooks, for it is theirs as they were */
+export function createProjectWebhooks({ db, seal, queue }: { db: Database; seal: Seal; queue: Queue }, catchUp: (tx: Transaction) => Promise<void>): ProjectWebhooks {
+  const shown = async (tx: Transaction, ref: rules.WebhookRef): Promise<Shown> => {
+    await rules.find(tx, ref)
+    const secret = await giveSecret(seal, tx, ref.webhookId)
+    return { webhook: await rules.find(tx, ref), secret }
+  }
+  return {
+    create: async (tx, projectId, input) => {
+      await catchUp(tx)
+      const { id: webhookId } = await rules.create(tx, projectId, input)
+      return shown(tx, { projectId, webhookId })
+    },
+    update: async (tx, ref, change) => {
+      await catchUp(tx)
+      return rules.update(tx, ref, change)
+    },
+    remove: async ref => {
+      await db.transaction(tx => rules.update(tx, ref, { enabled: false }))
+      while (await db.transaction(tx => rules.clearSome(tx, ref)));
+      await db.transaction(tx => rules.remove(tx, ref))
+    },
+    rotate: shown,
+    test: async (tx, ref) => {
+      const { id } = await rules.findEnabled(tx, ref)
+      const told = { type: 'webhook.test', timestamp: tx.now, projectId: ref.projectId, data: JSON.stringify({ webhookId: String(id) }) }
+      return rules.findDelivery(tx, ref, await queue.tell(tx, id, told, true))
+    },
+    redeliver: async (tx, ref, deliveryId) => {
+      const before = await rules.findDelivery(tx, ref, deliveryId)
+      const { id } = await rules.findEnabled(tx, ref)
+      if (before.status !== 'pending') return rules.findDelivery(tx, ref, await queue.repeat(tx, id, before))
+      await hastenDelivery(tx, before.id)
+      queue.wakeAfter(tx, id)
+      return rules.findDelivery(tx, ref, before.id)
+    },
+  }
+}
