@@ -83,6 +83,12 @@ export class Out {
   /** Says what was done, on stderr. `--quiet` says nothing. */
   done(message: string): void { if (!this.quiet) this.#talk(`${harmless(message)}\n`) }
 
+  /** Says what was done, on stderr; with `--json`, prints what came of it. */
+  async did(row: object, message: string): Promise<void> { return this.json ? this.record(row, []) : this.done(message) }
+
+  /** Prints what `--dry-run` found: a line, or the record. */
+  async would(verb: string, what: string, row: object): Promise<void> { return this.json ? this.record(row, []) : this.line(`would ${verb} ${what}`) }
+
   /** Says on stderr what the person should know although the command goes on. */
   warn(message: string): void { this.#talk(`${paint('warning:', 'yellow', this.terminal.stderrColour)} ${harmless(message)}\n`) }
 
