@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from 'commander'
+import { InvalidArgumentError, type Command } from 'commander'
 import { CardStatus } from '../src/contract/fields.ts'
 
 /** Parsers for the values of options and arguments. They throw what commander turns into a usage error. */
@@ -57,3 +57,9 @@ export function statuses(text: string, before: readonly CardStatus[] | undefined
 
 /** Collects an option that may be given several times. */
 export const several = (text: string, before: readonly string[] | undefined): string[] => [...before ?? [], text]
+
+/** Words that help and completion offer for the first argument, of a command that says itself what is wrong with others. */
+export function offering(words: readonly string[], command: Command): Command {
+  command.registeredArguments[0]!.argChoices = [...words]
+  return command
+}

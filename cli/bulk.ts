@@ -46,6 +46,7 @@ export async function bulk(context: Context, ids: readonly string[], action: (id
   const wanted = await readIds(ids)
   const progress = out.progress(label, wanted.length)
   const results: Done[] = []
+  const failures: unknown[] = []
   for (const id of wanted) {
     try {
       await patiently(() => action(id))
@@ -53,6 +54,7 @@ export async function bulk(context: Context, ids: readonly string[], action: (id
       if (!listsAtEnd && !silent) await out.row(results.at(-1)!, columns)
     } catch (error) {
       if (isHopeless(error) || (wanted.length === 1 && !listsAtEnd)) throw error
+      failures.push(error)
       results.push({ id, result: 'failed', error: describe(error).message })
       progress.done()
       if (!listsAtEnd) talk(`board: ${id}: ${describe(error).message}\n`)
@@ -61,8 +63,7 @@ export async function bulk(context: Context, ids: readonly string[], action: (id
   }
   progress.done()
   if (listsAtEnd) await out.list(results, columns)
-  const failed = results.filter(({ error }) => error !== null).length
-  if (failed > 0) throw new Failure('failure', `${failed} of ${results.length} failed`)
+  if (failures.length > 0) throw results.length === 1 ? failures[0] : new Failure('failure', `${failures.length} of ${results.length} failed`)
 }
 
 /** Nothing more can work: the server is away, or the sign-in does not hold. */

@@ -1,13 +1,12 @@
 import type { Argument, Command, Option } from 'commander'
 import { writeSync } from 'node:fs'
+import type { Candidate } from './completionValues.ts'
 import { createProgram, load } from './program.ts'
 import { settleJson } from './run.ts'
 import { fit, harmless } from './text.ts'
 
-/** Something that may stand where the cursor is. */
-export interface Candidate { value: string; about?: string }
 /** Candidates, or what the shell completes better by itself. */
-export type Completion = Candidate[] | 'files' | 'folders'
+type Completion = Candidate[] | 'files' | 'folders'
 
 /** Where a command line stands before the word at the cursor. */
 interface Line {

@@ -1,9 +1,11 @@
 import type { Command } from 'commander'
-import type { Candidate } from './completion.ts'
+import { events } from '../src/contract/events.ts'
 import { openContext, type Context } from './context.ts'
 import { readSettings } from './profiles.ts'
 import { boardsOf, columnsOf, type Named } from './resolve.ts'
 
+/** Something that may stand where the cursor is. */
+export interface Candidate { value: string; about?: string }
 type Source = (context: Context) => Promise<Candidate[]>
 
 const mostCards = 200
@@ -26,13 +28,19 @@ const sources: Record<string, Source> = {
   organization: async ({ client }) => named(await client.organizations.list()),
 }
 
+/** What this program knows itself. */
+const known: Record<string, () => Candidate[]> = {
+  profile: () => Object.entries(readSettings().profiles ?? {}).map(([value, { url }]) => ({ value, about: url })),
+  type: () => Object.keys(events).map(value => ({ value })),
+}
+
 /**
  * The values of this moment for a placeholder; none where it stands for free text.
  * @throws whatever keeps the server from answering
  */
 export async function liveValues(program: Command, placeholder: string, withinMs: number): Promise<Candidate[]> {
   const name = placeholder.replace(/s$/, '')
-  if (name === 'profile') return Object.entries(readSettings().profiles ?? {}).map(([value, { url }]) => ({ value, about: url }))
+  if (Object.hasOwn(known, name)) return known[name]!()
   const source = Object.hasOwn(sources, name) ? sources[name] : undefined
   if (!source) return []
   program.setOptionValue('timeout', withinMs / 1000)

@@ -1,22 +1,16 @@
 import type { Command, Help, Option } from 'commander'
 
-/** Adds an example or several to a command's help. */
-export const example = (command: Command, ...lines: string[]): Command =>
-  command.addHelpText('after', `\nExamples:\n${lines.map(line => `  ${line}`).join('\n')}`)
+const examples = new WeakMap<Command, readonly string[]>()
 
-/** Adds the help command and, below the list of commands, the topics. */
-export function fillHelp(program: Command): void {
-  program.command('help [command...]').summary('Show help for a command or a topic').helpGroup('Help')
-    .description('Show help for a command, or for a topic: environment, exit-codes, formatting, scripting.')
-    .action(async (words: string[]) => (await import('./commands/help.ts')).showHelp(program, words))
-  program.addHelpText('after', `
-Topics (board help <topic>): environment, exit-codes, formatting, scripting
+/** Adds an example or several to a command's help. The help of its noun shows the first one. */
+export function example(command: Command, ...lines: string[]): Command {
+  examples.set(command, lines)
+  return command.addHelpText('after', `\n${drawExamples(lines)}`)
+}
 
-Examples:
-  board serve
-  board projects create my-app --path .
-  board cards add "Fix the login"
-  board cards list`)
+/** Puts the verbs of a noun under heads: head -> their names. */
+export function grouped(noun: Command, heads: Record<string, string>): void {
+  for (const [head, verbs] of Object.entries(heads)) for (const verb of verbs.split(' ')) noun.commands.find(each => each.name() === verb)!.helpGroup(head)
 }
 
 /** The help of one command: how to call it, what is below it, its own options, and the global ones in short. */
@@ -35,9 +29,18 @@ export function formatHelp(command: Command, helper: Help): string {
     ...groups.flatMap(group => lines(group || 'Commands', commands.filter(each => each.helpGroup() === group).map(each => [termOf(each), helper.subcommandDescription(each)]))),
     ...lines('Arguments', helper.visibleArguments(command).map(each => [helper.argumentTerm(each), helper.argumentDescription(each)])),
     ...lines('Options', optionRows(helper.visibleOptions(command))),
-    ...(top ? [] : ['', 'Global options, in full with board --help:', helper.boxWrap(helper.visibleGlobalOptions(command).map(each => each.short ?? each.long).join(' '), helper.helpWidth ?? 80).replace(/^/gm, '  ')]),
+    ...(top ? [] : ['', 'Global options, in full with board --help:', helper.boxWrap(helper.visibleGlobalOptions(command).filter(each => each.long !== '--version').map(each => [each.short, each.long].filter(Boolean).join('/')).join(' '), helper.helpWidth ?? 80).replace(/^/gm, '  ')]),
+    ...(top || commands.length === 0 ? [] : ['', drawExamples(groups.flatMap(group => commands.filter(each => each.helpGroup() === group).slice(0, groups.length > 1 ? 2 : 4)).flatMap(firstExample))]),
     '',
   ].join('\n')
+}
+
+const drawExamples = (lines: readonly string[]): string => `Examples:\n${lines.map(line => `  ${line}`).join('\n')}`
+
+/** A command's first example; of one with commands below it, that of its first one. */
+function firstExample(command: Command): string[] {
+  const first = examples.get(command)?.[0] ?? command.commands.flatMap(firstExample)[0]
+  return first === undefined ? [] : [first]
 }
 
 const pathOf = (command: Command): string[] => command.parent ? [...pathOf(command.parent), command.name()] : []

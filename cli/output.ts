@@ -1,25 +1,11 @@
 import { usage } from './exit.ts'
 import { Progress } from './progress.ts'
 import { talk, write } from './streams.ts'
-import { cellText, drawLine, drawRecord, drawTable, drawTabs } from './table.ts'
+import { cellText, drawLine, drawRecord, drawTable, drawTabs, type Column, type Style } from './table.ts'
 import { paint, type Colour, type Terminal } from './terminal.ts'
 import { harmless, harmlessJson, nearest } from './text.ts'
 
-/** How a terminal shows a value. `title` and `text` may be cut to the width, `time` is an ISO time shown relatively, `status` is coloured by its value. */
-export type Style = 'plain' | 'id' | 'title' | 'text' | 'time' | 'status' | 'dim'
-
-/** One field of a row. From it follow the table's column, the TSV's field and the name that `--json` takes. */
-export interface Column<Row> {
-  /** The API's name of the field. `--json` takes it, and gives what the row itself has under that name, if it has. */
-  name: string
-  /** The table's head. Usually the name in capitals. */
-  header?: string
-  value: (row: Row) => unknown
-  align?: 'left' | 'right'
-  style?: Style
-  /** Only `--json` shows it. */
-  hidden?: boolean
-}
+export type { Column, Style }
 
 export interface OutOptions { terminal: Terminal; json?: string | true; jq?: string; quiet?: boolean; pager?: string; write?: (text: string) => void; talk?: (text: string) => void }
 
@@ -96,6 +82,12 @@ export class Out {
 
   /** Says what was done, on stderr. `--quiet` says nothing. */
   done(message: string): void { if (!this.quiet) this.#talk(`${harmless(message)}\n`) }
+
+  /** Says what was done, on stderr; with `--json`, prints what came of it. */
+  async did(row: object, message: string): Promise<void> { return this.json ? this.record(row, []) : this.done(message) }
+
+  /** Prints what `--dry-run` found: a line, or the record. */
+  async would(verb: string, what: string, row: object): Promise<void> { return this.json ? this.record(row, []) : this.line(`would ${verb} ${what}`) }
 
   /** Says on stderr what the person should know although the command goes on. */
   warn(message: string): void { this.#talk(`${paint('warning:', 'yellow', this.terminal.stderrColour)} ${harmless(message)}\n`) }

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
-import { fillHelp, formatHelp } from './help.ts'
+import { example, formatHelp } from './help.ts'
 import { write } from './streams.ts'
 import { groups, nouns, type Noun } from './tree.ts'
 
@@ -16,7 +16,7 @@ export function createProgram(): Command {
     .hook('preSubcommand', (_program, command) => load(command))
   addGlobals(program)
   for (const group of groups) for (const noun of nouns) if (noun.group === group) addNoun(program, noun)
-  fillHelp(program)
+  addHelp(program)
   return program
 }
 
@@ -40,6 +40,15 @@ export async function load(command: Command): Promise<void> {
 function addNoun(program: Command, { name, alias, summary, group }: Noun): void {
   const command = program.command(name).summary(summary).description(`${summary}.`).helpGroup(group).helpCommand(false)
   if (alias) command.alias(alias)
+}
+
+/** Adds the help command and, below the list of commands, the topics. */
+function addHelp(program: Command): void {
+  program.command('help [command...]').summary('Show help for a command or a topic').helpGroup('Help')
+    .description('Show help for a command, or for a topic: environment, exit-codes, formatting, scripting.')
+    .action(async (words: string[]) => (await import('./commands/help.ts')).showHelp(program, words, load))
+  example(program.addHelpText('after', '\nTopics (board help <topic>): environment, exit-codes, formatting, scripting'),
+    'board serve', 'board projects create my-app --path .', 'board cards add "Fix the login"', 'board cards list')
 }
 
 function addGlobals(program: Command): void {

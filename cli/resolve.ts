@@ -1,8 +1,17 @@
 import { realpathSync } from 'node:fs'
 import { sep } from 'node:path'
-import type { Context } from './context.ts'
+import type { Client } from '../src/client/index.ts'
+import type { Discovery } from './discovery.ts'
 import { Failure, usage } from './exit.ts'
 import { nearest } from './text.ts'
+
+/** What names are looked up with: a command's Context has it. */
+interface Context {
+  client: Client
+  external: boolean
+  discovery: Discovery
+  project(): Promise<Named>
+}
 
 /** Anything that has an id and a name. */
 export interface Named { id: string; name: string }
@@ -108,11 +117,11 @@ export async function resolveCredential(context: Context, wanted: string): Promi
 export const chosenCredential = async (context: Context, wanted: string): Promise<string | null> => wanted === 'none' ? null : (await resolveCredential(context, wanted)).id
 
 /** An account by its address or id, for administrators. `name` says both where both are known. */
-export async function resolveUser(context: Context, wanted: string): Promise<Named> {
-  if (isId(wanted)) return { id: wanted, name: wanted }
+export async function resolveUser(context: Context, wanted: string): Promise<Named & { email: string | null }> {
+  if (isId(wanted)) return { id: wanted, name: wanted, email: null }
   const { users } = await context.client.users.list({ search: wanted, limit: 100 })
   const { id, email } = pickPerson('user', users.map(user => ({ ...user, userId: user.id })), wanted, 'board users list')
-  return { id, name: `${id} (${email})` }
+  return { id, name: `${id} (${email})`, email }
 }
 
 /**

@@ -1,6 +1,21 @@
-import type { Column, Style } from './output.ts'
 import { paint, type Colour, type Terminal } from './terminal.ts'
 import { fit, harmless, relativeTime, widthOf } from './text.ts'
+
+/** How a terminal shows a value. `title` and `text` may be cut to the width, `time` is an ISO time shown relatively, `status` is coloured by its value. */
+export type Style = 'plain' | 'id' | 'title' | 'text' | 'time' | 'status' | 'dim'
+
+/** One field of a row. From it follow the table's column, the TSV's field and the name that `--json` takes. */
+export interface Column<Row> {
+  /** The API's name of the field. `--json` takes it, and gives what the row itself has under that name, if it has. */
+  name: string
+  /** The table's head. Usually the name in capitals. */
+  header?: string
+  value: (row: Row) => unknown
+  align?: 'left' | 'right'
+  style?: Style
+  /** Only `--json` shows it. */
+  hidden?: boolean
+}
 
 /** One value as one line of harmless text. */
 export function cellText(value: unknown): string {

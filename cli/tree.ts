@@ -57,5 +57,5 @@ export const nouns: readonly Noun[] = [
   { name: 'fs', summary: 'Look at folders and files of the server', group: 'Run a server', load: () => import('./commands/fs.ts') },
   { name: 'completion', summary: 'Complete commands, columns and cards in your shell', group: 'Automate', load: () => import('./commands/completion.ts') },
   { name: 'browse', summary: 'Open a page of the server in your browser', group: 'Automate', load: () => import('./commands/browse.ts') },
-  { name: 'version', summary: 'Show the version of this program and of Node', group: 'Run a server', load: () => import('./commands/version.ts') },
+  { name: 'version', summary: 'Show the version of this program, of Node and of the server', group: 'Run a server', load: () => import('./commands/version.ts') },
 ]

@@ -12,10 +12,10 @@ import { startServer, type RunningServer } from './serve.ts'
 export type ServeOptions = Partial<Omit<ServerConfig, 'clock' | 'lookup' | 'webhookTiming' | 'externalRequestsPerMinute' | 'monitorTimeoutMs' | 'secretKey' | 'oauthClients'>>
 
 /**
- * Runs a server in the foreground until SIGTERM or SIGINT. Resolves once it answers; the process ends after the drain.
+ * Runs a server in the foreground until SIGTERM or SIGINT. Resolves to its URL once it answers; the process ends after the drain.
  * @throws Problem SERVER_ALREADY_RUNNING, or the error of listening
  */
-export async function runServe(options: ServeOptions, onTerminal: boolean): Promise<void> {
+export async function runServe(options: ServeOptions, onTerminal: boolean): Promise<string> {
   const config = configOf(options)
   if (config.backupEvery !== undefined) parseSchedule(config.backupEvery)
   const server = await startServer(config, createLog(config.logLevel, config.logFormat ?? (process.stderr.isTTY ? 'pretty' : 'json'), process.stderr.isTTY && !process.env.NO_COLOR), tellSetupCode)
@@ -24,6 +24,7 @@ export async function runServe(options: ServeOptions, onTerminal: boolean): Prom
   process.stdout.write(`Listening on ${server.url}\n`)
   if (onTerminal) process.stderr.write(nextSteps(server, await server.app.identity.hasUsers()))
   tellSetupCode(server.app)
+  return server.url
 }
 
 function tellSetupCode({ config, identity }: App): void {

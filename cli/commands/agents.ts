@@ -3,7 +3,7 @@ import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import { inItsProject } from '../cardRoutes.ts'
 import { openContext, openUserContext, requireScreen, requireUser, type Context } from '../context.ts'
-import { example } from '../help.ts'
+import { example, grouped } from '../help.ts'
 import type { Column } from '../output.ts'
 import { printSession, sessionFields } from '../sessionFields.ts'
 import { registerMessages } from './agents-messages.ts'
@@ -53,6 +53,7 @@ export function register(agents: Command): void {
   example(history, 'board agents history 12', 'board agents history 12 --json summary')
   registerMessages(agents)
   registerSteering(agents)
+  grouped(agents, { 'See agents': 'list providers view sessions history messages', 'Steer them': 'send approve retry relaunch relay' })
 }
 
 function registerList(agents: Command): void {

@@ -7,8 +7,8 @@ import { originOf } from '../discovery.ts'
 import { Failure, usage } from '../exit.ts'
 import { changeProfile, isProfileName, readSettings } from '../profiles.ts'
 import { ask, askSecret, readStdin } from '../prompt.ts'
-import type { SignOptions } from './auth.ts'
 
+export interface SignOptions { email?: string; name?: string; passwordStdin?: boolean; withToken?: boolean }
 export interface SignedIn { token: string; user?: { email: string; role: string } }
 
 /** Creates the first user. Asks for what is missing, and for the setup code only where the server wants one. */

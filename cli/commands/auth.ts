@@ -1,10 +1,8 @@
 import { Option, type Command } from 'commander'
 import { usage } from '../exit.ts'
 import { example } from '../help.ts'
-import { login, logout, register as signUp, setup } from './auth-sign.ts'
+import { login, logout, register as signUp, setup, type SignOptions } from './auth-sign.ts'
 import { status, token } from './auth-show.ts'
-
-export interface SignOptions { email?: string; name?: string; passwordStdin?: boolean; withToken?: boolean }
 
 export function register(command: Command): void {
   const verb = (name: string, summary: string) => command.command(name).summary(summary).description(`${summary}.`)

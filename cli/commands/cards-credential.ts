@@ -9,8 +9,8 @@ export function registerCredential(cards: Command): void {
     .action(async (id: string, wanted: string) => {
       const context = await openUserContext(credential)
       const chosen = await chosenCredential(context, wanted)
-      await inItsProject(context, id, place => context.client.credentials.chooseForCard({ ...place, credentialId: chosen }))
-      context.out.done(chosen === null ? `Card ${id} has no credential of its own now.` : `Card ${id} uses credential ${chosen}.`)
+      const card = await inItsProject(context, id, place => context.client.credentials.chooseForCard({ ...place, credentialId: chosen }))
+      await context.out.did(card, chosen === null ? `Card ${id} has no credential of its own now.` : `Card ${id} uses credential ${chosen}.`)
     })
   example(credential, 'board cards credential 12 work', 'board cards credential 12 none')
 }

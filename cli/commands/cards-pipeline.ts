@@ -28,8 +28,8 @@ export function registerPipeline(cards: Command): void {
     .addArgument(new Argument('<on|off>', 'on or off').choices(['on', 'off']))
     .action(async (id: string, wanted: string) => {
       const context = await openContext(auto)
-      await inItsProject(context, id, place => context.client.cards.setAutoMode({ ...place, enabled: wanted === 'on' }))
-      context.out.done(`Auto mode of card ${id} is ${wanted}.`)
+      const card = await inItsProject(context, id, place => context.client.cards.setAutoMode({ ...place, enabled: wanted === 'on' }))
+      await context.out.did(card, `Auto mode of card ${id} is ${wanted}.`)
     })
   example(auto, 'board cards auto 12 on')
 }

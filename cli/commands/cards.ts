@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { grouped } from '../help.ts'
 import { registerAdd } from './cards-add.ts'
 import { registerAttachments } from './cards-attachments.ts'
 import { registerChanges } from './cards-changes.ts'
@@ -25,4 +26,11 @@ export function register(command: Command): void {
   registerPipeline(command)
   registerAttachments(command)
   registerCredential(command)
+  grouped(command, {
+    'See cards': 'list view read summary',
+    'Write cards': 'add edit attach attachments download',
+    'Move cards on': 'move complete approve archive unarchive delete restore',
+    'Run their agents': 'run wait cancel auto pipeline credential',
+    'Work with their branches': 'diff merge checkout worktree',
+  })
 }

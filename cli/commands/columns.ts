@@ -66,8 +66,8 @@ function registerEdit(columns: Command): void {
       if (options.name === undefined && prompt === undefined && options.agent === undefined) throw usage('what should change?', { hint: 'give --name, --prompt, --prompt-file or --agent', see: 'board columns edit --help' })
       const context = await openContext(edit)
       const { projectId, column } = await columnOf(context, wanted)
-      await context.client.columns.update({ projectId, columnId: column.id, name: options.name, prompt, agent: await chosenAgent(context, options.agent) })
-      context.out.done(`Edited column ${column.id}.`)
+      const edited = await context.client.columns.update({ projectId, columnId: column.id, name: options.name, prompt, agent: await chosenAgent(context, options.agent) })
+      await context.out.did(edited, `Edited column ${column.id}.`)
     })
   example(edit, 'board columns edit Review --prompt-file review.md', 'board columns edit "In Progress" --name Build', 'board columns edit Review --agent codex')
 }
@@ -98,7 +98,7 @@ function registerDelete(columns: Command): void {
       const { projectId, column } = await columnOf(context, wanted)
       const { cardCount } = column as Listed
       const what = `${cardCount ?? 'all'} card${cardCount === 1 ? '' : 's'} of column ${column.id} "${column.name}"`
-      if (options.dryRun) return context.out.line(`would delete ${what}`)
+      if (options.dryRun) return context.out.would('delete', what, { id: column.id, name: column.name, cards: cardCount ?? null })
       await confirm(context, `Delete ${what}?`, options.yes)
       await context.client.columns.clear({ projectId, columnId: column.id })
       context.out.done(`Deleted ${what}.`)

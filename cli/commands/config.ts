@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { offering } from '../arguments.ts'
 import { usage } from '../exit.ts'
 import { globalsOf } from '../globals.ts'
 import { example } from '../help.ts'
@@ -6,10 +7,12 @@ import { openOut } from '../openOut.ts'
 import { changeSettings, configFile, configKeys, type ConfigKey } from '../profiles.ts'
 import { nearest } from '../text.ts'
 
+const keys = Object.keys(configKeys)
+
 export function register(command: Command): void {
   command.addHelpText('after', `\nKeys:\n${Object.entries(configKeys).map(([key, meaning]) => `  ${key.padEnd(9)}${meaning}`).join('\n')}`)
-  example(command.command('get [key]').summary('Show a setting, or all').description('Show a setting of this command line, or all of them.'), 'board config get pager').action((key?: string) => get(command, key))
-  example(command.command('set <key> <value>').summary('Change a setting').description('Change a setting of this command line. An empty value unsets it.'),
+  example(offering(keys, command.command('get [key]')).summary('Show a setting, or all').description('Show a setting of this command line, or all of them.'), 'board config get pager').action((key?: string) => get(command, key))
+  example(offering(keys, command.command('set <key> <value>')).summary('Change a setting').description('Change a setting of this command line. An empty value unsets it.'),
     'board config set editor "code --wait"', 'board config set pager ""').action((key: string, value: string) => set(command, key, value))
   example(command.command('path').summary('Show where the conf file is').description('Show where the conf file is.'), 'cat "$(board config path)"').action(() => openOut(globalsOf(command)).out.line(configFile()))
 }
@@ -39,6 +42,6 @@ async function set(command: Command, key: string, value: string): Promise<void> 
 
 function known(key: string): asserts key is ConfigKey {
   if (Object.hasOwn(configKeys, key)) return
-  const meant = nearest(key, Object.keys(configKeys))
-  throw usage(`there is no setting "${key}"`, { hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : `known: ${Object.keys(configKeys).join(', ')}`, see: 'board config --help' })
+  const meant = nearest(key, keys)
+  throw usage(`there is no setting "${key}"`, { hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : `known: ${keys.join(', ')}`, see: 'board config --help' })
 }

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import { openUserContext, type Context } from '../context.ts'
-import { exits, Failure, usage } from '../exit.ts'
+import { Failure, usage } from '../exit.ts'
 import { example } from '../help.ts'
 import type { Column } from '../output.ts'
 import { askSecret, confirm, readStdin } from '../prompt.ts'
@@ -100,8 +100,8 @@ function registerEdit(credentials: Command): void {
       if (name === undefined && !apiKeyStdin) throw usage('what should change?', { hint: 'give --name or --api-key-stdin', see: 'board credentials edit --help' })
       const context = await openUserContext(edit)
       const { id } = await resolveCredential(context, wanted)
-      await context.client.credentials.update({ id, name, apiKey: apiKeyStdin ? await readStdin('--api-key-stdin') : undefined })
-      context.out.done(`Edited credential ${id}.`)
+      const edited = await context.client.credentials.update({ id, name, apiKey: apiKeyStdin ? await readStdin('--api-key-stdin') : undefined })
+      await context.out.did(edited, `Edited credential ${id}.`)
     })
   example(edit, 'board credentials edit work --name office', 'board credentials edit work --api-key-stdin < key.txt')
 }
@@ -126,7 +126,7 @@ function registerVerify(credentials: Command): void {
       const { id } = await resolveCredential(context, wanted)
       const verdict = { id, ...await context.client.credentials.verify({ id }) }
       await context.out.record(verdict, [{ name: 'id', style: 'id', value: each => each.id }, { name: 'valid', value: each => each.valid }, { name: 'detail', value: each => each.detail }])
-      if (!verdict.valid) process.exitCode = exits.failure
+      if (!verdict.valid) throw new Failure('failure', 'the provider does not take the credential', { see: 'board credentials edit --help' })
     })
   example(verify, 'board credentials verify work')
 }

@@ -2,12 +2,11 @@ import type { Command } from 'commander'
 import { Failure } from '../exit.ts'
 import { globalsOf } from '../globals.ts'
 import { openOut } from '../openOut.ts'
-import { load } from '../program.ts'
 import { nearest } from '../text.ts'
 import { topics } from '../topics.ts'
 
-/** Prints the help of the command or topic that the words name. */
-export async function showHelp(program: Command, words: readonly string[]): Promise<void> {
+/** Prints the help of the command or topic that the words name. `load` loads what is below a noun. */
+export async function showHelp(program: Command, words: readonly string[], load: (command: Command) => Promise<void>): Promise<void> {
   const topic = words.length === 1 && Object.hasOwn(topics, words[0]!) ? topics[words[0]!] : undefined
   if (topic) return openOut(globalsOf(program)).out.text(topic.text())
   let command = program

@@ -44,8 +44,8 @@ export function register(orgs: Command): void {
     .action(async (wanted: string, name: string) => {
       const context = await openUserContext(rename)
       const { id } = await resolveOrganization(context, wanted)
-      await context.client.organizations.update({ id, name })
-      context.out.done(`Renamed organization ${id}.`)
+      const renamed = await context.client.organizations.update({ id, name })
+      await context.out.did(renamed, `Renamed organization ${id}.`)
     })
   example(rename, 'board orgs rename acme "Acme Ltd"')
   registerDelete(orgs)
@@ -71,8 +71,8 @@ function registerCredential(orgs: Command): void {
     .action(async (wanted: string, wantedCredential: string) => {
       const context = await openUserContext(credential)
       const { id } = await resolveOrganization(context, wanted)
-      const { defaultCredentialId } = await context.client.organizations.setCredential({ orgId: id, credentialId: await chosenCredential(context, wantedCredential) })
-      context.out.done(defaultCredentialId === null ? `Organization ${id} has no default credential now.` : `Organization ${id} uses credential ${defaultCredentialId}.`)
+      const organization = await context.client.organizations.setCredential({ orgId: id, credentialId: await chosenCredential(context, wantedCredential) })
+      await context.out.did(organization, organization.defaultCredentialId === null ? `Organization ${id} has no default credential now.` : `Organization ${id} uses credential ${organization.defaultCredentialId}.`)
     })
   example(credential, 'board orgs credential acme work', 'board orgs credential acme none')
 }

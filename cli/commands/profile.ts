@@ -22,7 +22,7 @@ export function register(command: Command): void {
   example(command.command('set <profile>').summary('Make or change a profile').description('Make a profile, or change its server (--url) or its project (--project).'),
     'board profile set work --url https://board.example.com --project api').action((name: string) => set(command, name))
   example(command.command('delete <profile>').summary('Delete a profile and its token').description('Delete a profile and the token in it. The token stays valid: log out first to end it.')
-    .option('--yes', 'do not ask'), 'board profile delete work --yes').action((name: string, options: { yes?: boolean }) => remove(command, name, options))
+    .option('-y, --yes', 'do not ask'), 'board profile delete work --yes').action((name: string, options: { yes?: boolean }) => remove(command, name, options))
 }
 
 async function list(command: Command): Promise<void> {

@@ -20,8 +20,8 @@ export function registerEdit(projects: Command): void {
       if (Object.keys(options).length === 0) throw usage('what should change?', { hint: 'give --name, --path, --org, --agent or --copy', see: 'board projects edit --help' })
       const context = await openUserContext(edit)
       const { id } = await (wanted === undefined ? context.project() : resolveProject(context, wanted))
-      await context.client.projects.update({ id, ...await changeOf(context, options) })
-      context.out.done(`Edited project ${id}.`)
+      const edited = await context.client.projects.update({ id, ...await changeOf(context, options) })
+      await context.out.did(edited, `Edited project ${id}.`)
     })
   example(edit, 'board projects edit --agent claude --copy .env', 'board projects edit web --name website', 'board projects edit --agent none')
 }

@@ -3,7 +3,7 @@ import { resolve as absolute } from 'node:path'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import { openContext, openUserContext, type Context } from '../context.ts'
-import { example } from '../help.ts'
+import { example, grouped } from '../help.ts'
 import { reordered } from '../order.ts'
 import type { Column } from '../output.ts'
 import { changeProfile } from '../profiles.ts'
@@ -50,6 +50,7 @@ export function register(projects: Command): void {
   registerContents(projects)
   registerCredential(projects)
   registerMember(projects)
+  grouped(projects, { 'See projects': 'list view stats files read', 'Change projects': 'create edit use reorder delete export', 'Who works on them': 'member credential' })
 }
 
 /** The project that is named, else the current one. */
@@ -78,7 +79,7 @@ function registerDelete(projects: Command): void {
       const { id, name } = await resolveProject(context, wanted)
       const { total } = await context.client.projects.stats({ id })
       const what = `project ${id} "${name}" with ${total} card${total === 1 ? '' : 's'}`
-      if (dryRun) return context.out.line(`would delete ${what}`)
+      if (dryRun) return context.out.would('delete', what, { id, name, cards: total })
       await confirmByName(context, `This deletes ${what}.`, name, yes)
       await context.client.projects.delete({ id })
       context.out.done(`Deleted ${what}.`)
@@ -102,7 +103,7 @@ function registerOrder(projects: Command): void {
       if (!context.external) await context.client.projects.opened({ id })
       const profile = context.discovery.profile?.value ?? 'default'
       await changeProfile(profile, { project: id }, true)
-      context.out.done(`Project ${id} "${name}" is the current one (profile ${profile}).`)
+      await context.out.did({ id, name, profile }, `Project ${id} "${name}" is the current one (profile ${profile}).`)
     })
   example(use, 'board projects use web')
 }
@@ -112,8 +113,8 @@ function registerCredential(projects: Command): void {
     .action(async (wanted: string) => {
       const context = await openUserContext(credential)
       const { id, name } = await context.project()
-      const { credentialId } = await context.client.credentials.choose({ projectId: id, credentialId: await chosenCredential(context, wanted) })
-      context.out.done(credentialId === null ? `Project ${id} "${name}" has no credential of its own now.` : `Project ${id} "${name}" uses credential ${credentialId}.`)
+      const project = await context.client.credentials.choose({ projectId: id, credentialId: await chosenCredential(context, wanted) })
+      await context.out.did(project, project.credentialId === null ? `Project ${id} "${name}" has no credential of its own now.` : `Project ${id} "${name}" uses credential ${project.credentialId}.`)
     })
   example(credential, 'board projects credential work', 'board projects credential none -P web')
 }

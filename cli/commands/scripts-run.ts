@@ -29,8 +29,8 @@ export function registerRun(scripts: Command): void {
     .action(async (wanted: string) => {
       const context = await openContext(cancel)
       const place = await resolveScript(context, wanted)
-      await context.client.scripts.cancel(place)
-      context.out.done(`Cancelling script ${place.scriptId}.`)
+      const run = await context.client.scripts.cancel(place)
+      await context.out.did(run, `Cancelling script ${place.scriptId}.`)
     })
   example(cancel, 'board scripts cancel deploy')
 

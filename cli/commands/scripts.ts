@@ -59,8 +59,8 @@ function registerEdit(scripts: Command): void {
       if (name === undefined && command === undefined) throw usage('what should change?', { hint: 'give --name, --command or -F', see: 'board scripts edit --help' })
       const context = await openContext(edit)
       const place = await resolveScript(context, wanted)
-      await context.client.scripts.update({ ...place, name, command })
-      context.out.done(`Edited script ${place.scriptId}.`)
+      const edited = await context.client.scripts.update({ ...place, name, command })
+      await context.out.did(edited, `Edited script ${place.scriptId}.`)
     })
   example(edit, 'board scripts edit test --command "npm run test:all"', 'board scripts edit test --name check')
 }

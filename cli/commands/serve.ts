@@ -1,6 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { delimiter } from 'node:path'
 import type { ServeOptions } from '../../daemon/main.ts'
+import { openBrowser } from '../browser.ts'
 import { Failure } from '../exit.ts'
 import { globalsOf } from '../globals.ts'
 import { example } from '../help.ts'
@@ -8,11 +9,14 @@ import { openOut } from '../openOut.ts'
 
 interface Flags {
   host?: string; port?: number; dataDir?: string; publicUrl?: string; allowHost?: string[]; trustProxy?: boolean; setupCode?: string; projectRoot?: string[]
-  maxAttachment?: number; maxImport?: number; agentSlots?: number; allowPrivateWebhooks?: boolean; backupEvery?: string; backupKeep?: number; browseRoot?: string; logLevel?: 'error' | 'warn' | 'info'; logFormat?: 'json' | 'pretty'
+  maxAttachment?: number; maxImport?: number; agentSlots?: number; allowPrivateWebhooks?: boolean; backupEvery?: string; backupKeep?: number; browseRoot?: string; logLevel?: 'error' | 'warn' | 'info'; logFormat?: 'json' | 'pretty'; open?: boolean
 }
 
 export function register(command: Command): void {
-  const option = (flags: string, text: string, variable: string) => new Option(flags, text).env(variable)
+  const option = (flags: string, text: string, variable: string) => {
+    forget(variable, !flags.includes('<'))
+    return new Option(flags, text).env(variable)
+  }
   command.description('Run a server in the foreground, until it gets SIGTERM or SIGINT. It then lets what runs finish.')
     .addOption(option('--host <host>', 'the address to listen on (default: 127.0.0.1)', 'BOARD_HOST'))
     .addOption(option('--port <port>', 'the port to listen on; 0 picks one (default: 4400)', 'BOARD_PORT').argParser(portOf))
@@ -31,6 +35,7 @@ export function register(command: Command): void {
     .addOption(option('--backup-keep <number>', 'how many of those are kept (default: 14)', 'BOARD_BACKUP_KEEP').argParser(numberOf))
     .addOption(option('--log-level <level>', 'how much is logged on stderr: error, warn or info (default: warn)', 'BOARD_LOG_LEVEL').choices(['error', 'warn', 'info']))
     .addOption(option('--log-format <format>', 'json or pretty (default: pretty on a terminal)', 'BOARD_LOG_FORMAT').choices(['json', 'pretty']))
+    .addOption(option('--open', 'open its page in your browser when it answers', 'BOARD_OPEN'))
   command.addHelpText('after', `
 Only the environment holds secrets:
   BOARD_SECRET_KEY                     seals secrets in the database: 32 bytes in base64 or hexadecimal,
@@ -40,12 +45,19 @@ Only the environment holds secrets:
   example(command, 'board serve', 'board serve --port 0 --data-dir ./data', 'board serve --host 0.0.0.0 --public-url https://board.example.com', 'board serve --backup-every 6h --backup-keep 28').action((flags: Flags) => serve(command, flags))
 }
 
+/** An empty variable, or a switch that says no, is as if it were not there: commander takes any for a yes. */
+function forget(variable: string, isSwitch: boolean): void {
+  const value = process.env[variable]
+  if (value === '' || (isSwitch && value !== undefined && /^(0|false|no|off)$/i.test(value))) delete process.env[variable]
+}
+
 async function serve(command: Command, flags: Flags): Promise<void> {
-  const { allowHost, projectRoot, maxAttachment, maxImport, ...rest } = flags
+  const { allowHost, projectRoot, maxAttachment, maxImport, open, ...rest } = flags
   const options: ServeOptions = { ...rest, allowHosts: allowHost, projectRoots: projectRoot, maxAttachmentBytes: maxAttachment, maxImportBytes: maxImport }
   const { out } = openOut(globalsOf(command))
   const { runServe } = await import('../../daemon/main.ts')
-  await runServe(options, out.terminal.stdout).catch(error => { throw explained(error, flags) })
+  const url = await runServe(options, out.terminal.stdout).catch(error => { throw explained(error, flags) })
+  if (open && !await openBrowser(url)) out.done(`There is no browser to open. Open it yourself: ${url}`)
 }
 
 function explained(error: NodeJS.ErrnoException, { host = '127.0.0.1', port = 4400 }: Flags): unknown {

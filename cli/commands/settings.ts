@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { several } from '../arguments.ts'
+import { offering, several } from '../arguments.ts'
 import { openContext, requireUser, type Context } from '../context.ts'
 import { exitOf, usage } from '../exit.ts'
 import { example } from '../help.ts'
@@ -29,9 +29,9 @@ const groups: Record<string, Group> = {
 
 export function register(command: Command): void {
   command.addHelpText('after', `\nGroups:\n${Object.entries(groups).map(([name, { about }]) => `  ${name.padEnd(15)}${about}`).join('\n')}`)
-  example(command.command('get [group]').summary('Show settings').description('Show the settings of a group, or of all groups.'), 'board settings get user', 'board settings get shortcuts --json quit')
+  example(offering(Object.keys(groups), command.command('get [group]')).summary('Show settings').description('Show the settings of a group, or of all groups.'), 'board settings get user', 'board settings get shortcuts --json quit')
     .action((name?: string) => get(command, name))
-  example(command.command('set <group>').summary('Change settings').description('Change some settings of a group. What is not named stays.')
+  example(offering(Object.keys(groups), command.command('set <group>')).summary('Change settings').description('Change some settings of a group. What is not named stays.')
     .option('-f, --field <key=value>', 'a setting; true, false, numbers and JSON are understood (repeat it for more)', several)
     .option('-F, --file <file>', 'a JSON object of settings, - for stdin'),
   'board settings set user -f theme=dark -f highContrast=true', 'board settings set shortcuts -f quit=q', 'board settings set context-relay -f thresholdPercent=70', 'board settings set notifications -f sound=false -f webhookUrl=https://example.org/hook')
@@ -41,11 +41,15 @@ export function register(command: Command): void {
   registerLogExport(command)
 }
 
+/** Of all groups, those that the person may not read are left out. */
 async function get(command: Command, name: string | undefined): Promise<void> {
   const wanted = name === undefined ? Object.keys(groups) : [known(name)]
   const context = await openContext(command)
   requireUser(context, 'settings')
-  const values = (await Promise.all(wanted.map(async each => [each, await groups[each]!.get(context).catch(unlessDenied(name === undefined))] as const))).filter((each): each is [string, Values] => each[1] !== undefined)
+  const read = await Promise.allSettled(wanted.map(async each => [each, await groups[each]!.get(context)] as const))
+  const values = read.flatMap(each => each.status === 'fulfilled' ? [each.value] : [])
+  const failure = read.find(each => each.status === 'rejected' && (values.length === 0 || exitOf(each.reason) !== 'denied')) as PromiseRejectedResult | undefined
+  if (failure) throw failure.reason
   if (name !== undefined) return print(context, values[0]![1])
   if (context.out.json) return context.out.value(Object.fromEntries(values))
   for (const [group, row] of values) await print(context, Object.fromEntries(Object.entries(row).map(([key, value]) => [`${group}.${key}`, value])))
@@ -65,9 +69,6 @@ async function set(command: Command, name: string, { field = [], file }: { field
   context.out.done('What is sent there is signed (Standard Webhooks) with this secret, which is not shown again:')
   context.out.line(changed.webhookSecret)
 }
-
-/** Of all groups, those that the person may not read are left out. */
-const unlessDenied = (readsAll: boolean) => (error: unknown): undefined => { if (!readsAll || exitOf(error) !== 'denied') throw error }
 
 const print = (context: Context, row: Values): Promise<void> =>
   context.out.record(row, Object.keys(row).map(key => ({ name: key, header: key, value: each => each[key] as string | boolean | string[] })))

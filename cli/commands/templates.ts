@@ -51,8 +51,8 @@ function registerEdit(templates: Command): void {
       if (options.name === undefined && !changed) throw usage('what should change?', { hint: 'give --name, --column or --columns-file', see: 'board templates edit --help' })
       const context = await openUserContext(edit)
       const { id } = await resolveTemplate(context, wanted)
-      await context.client.templates.update({ id, name: options.name, columns: changed })
-      context.out.done(`Edited template ${id}.`)
+      const edited = await context.client.templates.update({ id, name: options.name, columns: changed })
+      await context.out.did(edited, `Edited template ${id}.`)
     })
   example(edit, 'board templates edit Release --name "Release train"')
 }

@@ -71,10 +71,10 @@ function registerCreate(users: Command): void {
 }
 
 /** Prints a password for the only time: alone with `--quiet`, so that it can go straight into a file. */
-async function printNew<Row extends { email: string; generatedPassword: string }>({ out }: Context, row: Row): Promise<void> {
+async function printNew<Row extends { id: string; email: string | null; generatedPassword: string }>({ out }: Context, row: Row): Promise<void> {
   if (out.quiet && !out.json) return out.line(row.generatedPassword)
   out.done('Keep the password now: it is not shown again.')
-  await out.record<Row>(row, [{ name: 'email', style: 'title', value: each => each.email }, { name: 'generatedPassword', header: 'Password', value: each => each.generatedPassword }])
+  await out.record<Row>(row, [{ name: 'id', style: 'id', value: each => each.id }, { name: 'email', style: 'title', value: each => each.email }, { name: 'generatedPassword', header: 'Password', value: each => each.generatedPassword }])
 }
 
 function registerEdit(users: Command): void {
@@ -99,7 +99,7 @@ function registerDelete(users: Command): void {
       const { id, name } = await resolveUser(context, wanted)
       const { ownedProjectsCount: total } = await context.client.users.checkDelete({ id })
       const what = `user ${name}; ${total} project${total === 1 ? ' passes' : 's pass'} to a super_admin`
-      if (dryRun) return context.out.line(`would delete ${what}`)
+      if (dryRun) return context.out.would('delete', what, { id, projects: total })
       await confirm(context, `Delete ${what}?`, yes)
       await context.client.users.delete({ id })
       context.out.done(`Deleted ${what}.`)
@@ -112,9 +112,9 @@ function registerReset(users: Command): void {
     .option('-y, --yes', 'do not ask')
     .action(async (wanted: string, { yes }: { yes?: boolean }) => {
       const context = await openUserContext(reset)
-      const { id, name } = await resolveUser(context, wanted)
+      const { id, name, email } = await resolveUser(context, wanted)
       await confirm(context, `Replace the password of user ${name}?`, yes)
-      await printNew(context, { email: name, ...await context.client.users.resetPassword({ id }) })
+      await printNew(context, { id, email, ...await context.client.users.resetPassword({ id }) })
     })
   example(reset, 'board users reset-password ada@example.com')
 }

@@ -77,8 +77,8 @@ function registerEdit(webhooks: Command): void {
       if (target === undefined && !event && description === undefined && !enable && !disable) throw usage('what should change?', { hint: 'give --target, --event, --description, --enable or --disable', see: 'board webhooks edit --help' })
       const context = await openContext(edit)
       const place = await resolveWebhook(context, wanted)
-      await context.client.webhooks.update({ ...place, url: target, events: event, description, enabled: enable ? true : disable ? false : undefined })
-      context.out.done(`Edited webhook ${place.webhookId}.`)
+      const edited = await context.client.webhooks.update({ ...place, url: target, events: event, description, enabled: enable ? true : disable ? false : undefined })
+      await context.out.did(edited, `Edited webhook ${place.webhookId}.`)
     })
   example(edit, 'board webhooks edit 3 --event card.moved --event card.completed', 'board webhooks edit 3 --target https://example.com/other', 'board webhooks edit 3 --enable')
 }

@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer as createHttpServer } from 'node:http'
 import { createServer, type AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -44,6 +45,39 @@ test('its options are environment variables too, and a flag goes before them', a
   expect(await cli.ok(['auth', 'status', '--json', 'url'], { env: { BOARD_DATA_DIR: join(cli.home, 'flag') } })).toBe(`{"url":"${line.replace('Listening on ', '')}"}\n`)
   child.kill('SIGTERM')
   await once(child, 'exit')
+})
+
+test('an empty variable, and a switch that says no, are as if they were not there', async () => {
+  const { child, line, talk } = await serve(['--data-dir', join(cli.home, 'empty')], { BOARD_PORT: '0', BOARD_HOST: '', BOARD_PUBLIC_URL: '', BOARD_MAX_ATTACHMENT: '', BOARD_TRUST_PROXY: 'false', BOARD_OPEN: '0' })
+  expect(line).toMatch(/^Listening on http:\/\/127\.0\.0\.1:\d+$/)
+  child.kill('SIGTERM')
+  await once(child, 'close')
+  expect(talk()).toBe('')
+})
+
+test('--open opens its page, and says the address where there is no browser', async () => {
+  const opened = join(cli.home, 'opened')
+  writeFileSync(join(cli.home, 'browser'), `#!/bin/sh\nprintf %s "$1" > '${opened}'\n`, { mode: 0o755 })
+  const { child, line, talk } = await serve(['--port', '0', '--open', '--data-dir', join(cli.home, 'open')], { BROWSER: join(cli.home, 'browser') })
+  const url = line.replace('Listening on ', '')
+  expect(await eventually('the browser', () => existsSync(opened) && readFileSync(opened, 'utf8'))).toBe(url)
+  expect(await cli.json(['version', '--check', '--url', url])).toMatchObject({ server: expect.stringMatching(/^\d+\./) })
+  child.kill('SIGTERM')
+  await once(child, 'close')
+  expect(talk()).toBe('')
+
+  const other = await serve(['--port', '0', '--data-dir', join(cli.home, 'open')], { BROWSER: join(cli.home, 'nothing'), BOARD_OPEN: '1' })
+  await eventually('the address', () => other.talk().includes(`Open it yourself: ${other.line.replace('Listening on ', '')}`))
+  other.child.kill('SIGTERM')
+  await once(other.child, 'close')
+})
+
+test('board version --check is exit 1 where the server is of another version', async () => {
+  const other = createHttpServer((_request, response) => response.setHeader('content-type', 'application/json').end('{"data":{"status":"ok","version":"0.0.1"}}'))
+  await once(other.listen(0, '127.0.0.1'), 'listening')
+  const { code, stdout, stderr } = await cli.board(['version', '--check', '--json', 'server', '--url', `http://127.0.0.1:${(other.address() as AddressInfo).port}`])
+  expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '{"server":"0.0.1"}\n', stderr: 'board: the server is of another version: 0.0.1\nupdate the older one; after an update: board server restart\n' })
+  other.close()
 })
 
 test('it says at its start what is wrong with its configuration of agents', async () => {

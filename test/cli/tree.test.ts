@@ -1,35 +1,46 @@
 import type { Command } from 'commander'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createProgram, loadAll } from '../../cli/program.ts'
-import { commandLine, type CommandLine, type Ran } from '../commandLine.ts'
-import { startBoard, type TestBoard } from '../helper.ts'
+import { commandLine, run, type CommandLine, type Ran } from '../commandLine.ts'
+import { nameOf, wordsOf, type Named } from '../commandWords.ts'
+import type { TestBoard } from '../helper.ts'
+import { preparations } from '../preparations.ts'
+import { monitored, seed, startSlotlessBoard } from '../seed.ts'
 
-/** Commands that need no server. What they do without one, other tests say. */
-const local = /^(auth token|browse|completion|config|help|profile|serve|server|version|doctor|backups (verify|restore)|cards checkout)\b/
-/** Commands that go on until they are ended, or open a screen. */
-const goesOn = /^(events|mcp|ui|serve|logs --follow)\b/
+type Result = Ran & { name: string }
+
+/** Commands that need no server. What they do, other tests say. */
+const local = /^(auth token|completion|config|help|profile|serve|server|version|doctor|backups (verify|restore)|cards checkout)\b/
 /** Commands that anybody may call. */
 const open = /^(auth (setup|login|register|status|logout)|api|browse)\b/
-/** What stands behind a command so that it is complete, where its arguments alone do not do. */
-const completing: Record<string, string[]> = {
-  'api': ['/api/auth/me'], 'auth login': ['--email', 'a@example.org', '--password-stdin'], 'auth register': ['--email', 'a@example.org', '--password-stdin'], 'auth setup': ['--email', 'a@example.org', '--password-stdin'],
-  'agents send': ['999999', 'Hello'], 'assistant send': ['Hello'], 'presession send': ['999999', 'Hello'], 'cards edit': ['999999', '--title', 'x'], 'cards add': ['x'], 'cards delete': ['999999', '--yes'], 'cards move': ['999999', '--to', 'Done'], 'columns edit': ['999999', '--name', 'x'], 'credentials add': ['x', '--provider', 'openai', '--api-key-stdin'],
-  'credentials edit': ['999999', '--name', 'x'], 'projects edit': ['999999', '--name', 'x'], 'settings set': ['user', '-f', 'theme=dark'], 'templates create': ['x', '--column', 'A:backlog'], 'templates edit': ['999999', '--name', 'x'], 'users edit': ['999999', '--name', 'x'],
-  'users reset-password': ['999999', '--yes'],
+/** Commands that end somebody else's work here: they come last. */
+const ends = /(delete|archive|revoke|clear|complete)$/
+/** How commands end that the state of the board, or an empty stdin, does not allow. */
+const otherwise: Record<string, number> = {
+  'agents approve': 5, 'agents relaunch': 5, 'agents relay': 5, 'agents retry': 5, 'auth login': 2, 'auth register': 2, 'auth setup': 5, 'backups upload': 1, 'cards approve': 5, 'cards merge': 5, 'credentials add': 2, 'credentials verify': 1, 'presession accept': 5, 'presession start': 5,
 }
 
 let board: TestBoard
 let signedIn: CommandLine
 let alone: CommandLine
-let commands: Array<{ name: string; command: Command; words: string[] }>
+let program: Command
+let commands: Command[]
+let named: Named
+let other: Named
+let third: Named
 
 beforeAll(async () => {
-  board = await startBoard()
+  board = await startSlotlessBoard()
   await board.client.auth.setup({ email: 'ada@example.org', password: 'correct horse' })
-  await board.client.projects.create({ name: 'web', path: board.folder('web') })
-  signedIn = commandLine({ BOARD_URL: board.url, BOARD_TOKEN: board.token, BOARD_PROJECT: 'web' })
+  named = await everything()
+  other = await everything()
+  third = await everything()
+  signedIn = commandLine({ BOARD_URL: board.url, BOARD_TOKEN: board.token })
   alone = commandLine()
-  commands = leaves(await loadAll(createProgram())).map(command => ({ name: nameOf(command), command, words: wordsOf(command) }))
+  program = await loadAll(createProgram())
+  commands = leaves(program)
 }, 60_000)
 afterAll(async () => {
   signedIn.close()
@@ -38,71 +49,76 @@ afterAll(async () => {
 })
 
 const leaves = (command: Command): Command[] => command.commands.length > 0 ? command.commands.flatMap(leaves) : [command]
-const nameOf = (command: Command): string => command.parent?.parent ? `${nameOf(command.parent)} ${command.name()}` : command.name()
 
-/** A whole command line: each argument gets its first choice, or an id that nothing has. */
-function wordsOf(command: Command): string[] {
-  const name = nameOf(command)
-  const required = command.registeredArguments.filter(each => each.required).map(({ argChoices }) => argChoices?.[0] ?? '999999')
-  const mandatory = command.options.filter(each => each.mandatory).flatMap(({ long, argChoices }) => [long!, argChoices?.[0] ?? '60'])
-  return [...name.split(' '), ...completing[name] ?? required, ...mandatory]
+/** A project with one of everything, and files. */
+async function everything(): Promise<Named> {
+  const seeded = await seed(board)
+  const folder = board.folder(`files-${seeded.projectId}`)
+  mkdirSync(join(folder, 'saved'))
+  writeFileSync(join(folder, 'notes.txt'), 'Notes.\n')
+  writeFileSync(join(folder, 'tasks.md'), '# Doing\n- [ ] One\n')
+  await preparations['backups.download']!(board, seeded)
+  seeded.monitorId = await monitored(board, { projectId: seeded.projectId, cardId: seeded.activeCardId }, 'pending')
+  return { ...seeded, file: join(folder, 'notes.txt'), markdown: join(folder, 'tasks.md'), folder: join(folder, 'saved') }
 }
 
-/** Runs a command line for each of these commands, a few at a time. */
-async function each(chosen: typeof commands, run: (words: string[]) => Promise<Ran>): Promise<Array<Ran & { name: string }>> {
-  const results: Array<Ran & { name: string }> = []
-  const waiting = [...chosen]
-  const worker = async () => {
-    for (let next = waiting.shift(); next; next = waiting.shift()) results.push({ name: next.name, ...await run(next.words) })
-  }
-  await Promise.all(Array.from({ length: 4 }, worker))
-  return results.sort((a, b) => a.name.localeCompare(b.name))
+/** Runs a command line for each of these commands, one after the other in one process. */
+async function eachInTurn(cli: CommandLine, chosen: readonly Command[], more: readonly string[], things: Named, isMeant = (_word: string): boolean => true): Promise<Result[]> {
+  const lines = chosen.map(command => [...wordsOf(command, things).filter(isMeant), ...more])
+  const { code, stdout, stderr } = await run(process.execPath, [join(import.meta.dirname, '../fixtures/inTurn.cjs'), JSON.stringify(lines)], { env: cli.env, cwd: cli.home })
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  const ended: Ran[] = JSON.parse(stdout)
+  return chosen.map((command, at) => ({ name: nameOf(command), ...ended[at]! }))
 }
 
-const exitsOf = (results: Array<Ran & { name: string }>) => Object.fromEntries(results.map(({ name, code }) => [name, code]))
-const all = (results: Array<{ name: string }>, code: number) => Object.fromEntries(results.map(({ name }) => [name, code]))
+/** The commands that end by themselves and leave the sign-in alone, those that end what others need at the end. */
+const working = () => commands.filter(command => !/^(events|mcp|ui|auth logout)$/.test(nameOf(command)) && !local.test(nameOf(command))).toSorted((a, b) => Number(ends.test(nameOf(a))) - Number(ends.test(nameOf(b))))
+
+const exitsOf = (results: readonly Result[]) => Object.fromEntries(results.map(({ name, code }) => [name, code]).toSorted())
+const all = (results: readonly Result[], code: (name: string) => number) => Object.fromEntries(results.map(({ name }) => [name, code(name)]).toSorted())
 
 /** Errors are short lines on stderr that begin with the program's name, and nobody reads a stack. */
-function expectTidy({ name, code, stdout, stderr }: Ran & { name: string }): void {
-  expect(`${stdout}${stderr}`, name).not.toMatch(/^\s+at .+:\d+:\d+|node:internal|\[object Object\]|undefined/m)
+function expectTidy({ name, code, stdout, stderr }: Result): void {
+  expect(`${stdout}${stderr}`, name).not.toMatch(/^\s+at .+:\d+:\d+|node:internal|\[object Object\]|\bundefined\b|\u001b/m)
   if (code === 0) return
-  if (stdout !== '') expect(JSON.parse(stdout), name).toMatchObject([{ result: 'failed' }])
   expect(stderr, name).toMatch(/^board: /m)
+  expect(stderr.split('\n').length, name).toBeLessThan(6)
 }
 
 describe('every command', () => {
-  test('has help with how to call it, what it does and an example', () => {
-    expect(commands.length).toBeGreaterThan(100)
-    for (const { name, command } of commands.filter(({ name }) => name !== 'help')) {
-      let help = ''
-      command.configureOutput({ writeOut: text => { help += text } })
-      command.outputHelp()
-      expect(help, name).toMatch(new RegExp(`^Usage: board ${name}.*\\n(Alias.*\\n)?\\n\\S.+`))
-      expect(help, name).toMatch(/^Examples:\n {2}\S/m)
-      for (const line of help.split('\n')) expect(line.length, `${name}: ${line}`).toBeLessThan(220)
-    }
-  })
-
   test('says that no server runs, and ends with 7', async () => {
-    const results = await each(commands.filter(({ name }) => !local.test(name)), words => alone.board([...words, '--no-input']))
-    expect(exitsOf(results)).toEqual(all(results, 7))
+    const results = await eachInTurn(alone, commands.filter(command => !local.test(nameOf(command))), ['--no-input'], named)
+    expect(exitsOf(results)).toEqual(all(results, () => 7))
     results.forEach(expectTidy)
-  }, 60_000)
+    expect(results.filter(({ stdout }) => stdout !== '')).toEqual([])
+  }, 30_000)
 
   // The terminal board first looks for its terminal, which is missing here too.
   test('says that a sign-in is missing, and ends with 4', async () => {
-    const results = await each(commands.filter(({ name }) => !local.test(name) && !open.test(name) && name !== 'ui'), words => alone.board([...words, '--no-input', '--url', board.url, '-P', '1']))
-    expect(exitsOf(results)).toEqual(all(results, 4))
+    const chosen = commands.filter(command => !local.test(nameOf(command)) && !open.test(nameOf(command)) && nameOf(command) !== 'ui')
+    const results = await eachInTurn(alone, chosen, ['--no-input', '--url', board.url, '-P', named.projectId], named)
+    expect(exitsOf(results)).toEqual(all(results, () => 4))
     results.forEach(expectTidy)
-  }, 60_000)
+  }, 30_000)
 
-  test('in a pipe prints data or an error, asks nothing and does not wait', async () => {
-    const results = await each(commands.filter(({ name }) => !goesOn.test(name) && !local.test(name) && name !== 'auth logout'), words => signedIn.board([...words, '--json']))
-    for (const result of results) {
-      expectTidy(result)
-      // No agent is installed for the assistant.
-      expect(result.name === 'assistant send' ? [7] : [0, 1, 2, 3, 5], result.name).toContain(result.code)
-      if (result.code === 0 && result.stdout !== '') expect(() => { JSON.parse(result.stdout) }, result.name).not.toThrow()
-    }
-  }, 60_000)
+  test('prints JSON and nothing else on stdout with --json', async () => {
+    const results = await eachInTurn(signedIn, working(), ['--json', '-P', named.projectId], named)
+    expect(exitsOf(results)).toEqual(all(results, name => otherwise[name] ?? 0))
+    results.forEach(expectTidy)
+    for (const { name, stdout } of results) if (stdout !== '') expect(() => { JSON.parse(stdout) }, name).not.toThrow()
+  }, 40_000)
+
+  test('prints lines without a head in a pipe, and with -q says nothing of what it did', async () => {
+    const results = await eachInTurn(signedIn, working(), ['-q', '-P', other.projectId], other)
+    expect(exitsOf(results)).toEqual(all(results, name => otherwise[name] ?? 0))
+    results.forEach(expectTidy)
+    expect(results.filter(({ code, stderr }) => code === 0 && stderr !== '').map(({ name, stderr }) => ({ name, stderr }))).toEqual([])
+    for (const { name, stdout } of results.filter(({ name }) => /(list|add|create|edit|search|run)$/.test(name))) expect(stdout, name).toMatch(/^(\S+\n)*$/)
+  }, 40_000)
+
+  test('that asks for a yes exits 2 where nobody can be asked, and names the flag', async () => {
+    const asking = commands.filter(command => command.options.some(({ long }) => long === '--yes') && !local.test(nameOf(command)) && !/^settings/.test(nameOf(command)))
+    const results = await eachInTurn(signedIn, asking, ['-P', third.projectId], third, word => word !== '--yes' && word !== '--dry-run')
+    expect(results.filter(({ code, stderr }) => code !== 2 || !stderr.includes('--yes')).map(({ name, code, stderr }) => ({ name, code, stderr }))).toEqual([])
+  }, 20_000)
 })

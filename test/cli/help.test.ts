@@ -1,0 +1,86 @@
+import type { Command } from 'commander'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { createProgram, loadAll } from '../../cli/program.ts'
+import { settleJson } from '../../cli/run.ts'
+import { nameOf } from '../commandWords.ts'
+
+let program: Command
+let leaves: Command[]
+let nouns: Command[]
+
+beforeAll(async () => {
+  program = await loadAll(createProgram())
+  const all = below(program)
+  leaves = all.filter(({ commands }) => commands.length === 0)
+  nouns = all.filter(({ commands }) => commands.length > 0)
+})
+
+const below = (command: Command): Command[] => command.commands.flatMap(each => [each, ...below(each)])
+
+function helpOf(command: Command): string {
+  let help = ''
+  command.configureOutput({ writeOut: text => { help += text } })
+  command.outputHelp()
+  return help
+}
+
+const examplesOf = (command: Command): string[] => /^Examples:\n((?: {2}\S.*\n)+)/m.exec(helpOf(command))?.[1]?.trimEnd().split('\n').map(line => line.trim()) ?? []
+
+/** The command lines of `board` in a line of shell. */
+function linesOf(example: string): string[][] {
+  const substituted = [...example.matchAll(/\$\(board ([^)]*)\)/g)].map(([, line]) => wordsOf(line!))
+  const parts = example.replace(/\$\([^)]*\)/g, 'X').match(/(?:[^|&;"']|"[^"]*"|'[^']*')+/g) ?? []
+  return [...substituted, ...parts.map(part => wordsOf(part.replace(/\s[<>]\s*\S+/g, ''))).filter(([first]) => first === 'board').map(words => words.slice(1))]
+}
+
+const wordsOf = (part: string): string[] => [...part.trim().matchAll(/(?:[^\s"']|"[^"]*"|'[^']*')+/g)].map(([word]) => word.replace(/"([^"]*)"|'([^']*)'/g, (_, double?: string, single?: string) => double ?? single ?? ''))
+
+/** Parses a command line as the program does, and gives the name of the command that would act. */
+async function parsed(words: readonly string[]): Promise<string> {
+  const fresh = await loadAll(createProgram())
+  let acting = ''
+  for (const command of below(fresh)) if (command.commands.length === 0) command.action(() => { acting = nameOf(command) })
+  await fresh.parseAsync(settleJson(words), { from: 'user' })
+  return acting
+}
+
+describe('the help', () => {
+  test('of every command says how to call it, what it does, and shows examples', () => {
+    expect(leaves.length).toBeGreaterThan(140)
+    for (const command of leaves.filter(each => nameOf(each) !== 'help')) {
+      const help = helpOf(command)
+      expect(help, nameOf(command)).toMatch(new RegExp(`^Usage: board ${nameOf(command)}.*\\n(Alias.*\\n)?\\n\\S.+`))
+      expect(examplesOf(command).length, nameOf(command)).toBeGreaterThan(0)
+      for (const line of help.split('\n')) expect(line.length, `${nameOf(command)}: ${line}`).toBeLessThan(220)
+    }
+  })
+
+  test('of every noun lists its commands under heads, all of them under one, and shows some of their examples', () => {
+    for (const noun of nouns) {
+      const help = helpOf(noun)
+      for (const command of noun.commands) expect(help, nameOf(noun)).toMatch(new RegExp(`^ {2}${command.name()}[ \\n]`, 'm'))
+      const heads = new Set(noun.commands.map(each => each.helpGroup()))
+      expect(heads.has('') ? heads.size : 1, `${nameOf(noun)} has commands under no head`).toBe(1)
+      expect(examplesOf(noun).length, nameOf(noun)).toBeGreaterThan(Math.min(noun.commands.length, 2) - 1)
+    }
+  })
+
+  test('of the program lists every noun under a head', () => {
+    const help = helpOf(program)
+    for (const command of program.commands) expect(help).toMatch(new RegExp(`^ {2}${command.name()}[ \\n]`, 'm'))
+    expect(help.match(/^(Work on the board|Set up projects|Sign in|Run a server|Automate|Help):$/gm)).toHaveLength(6)
+  })
+
+  test('has examples that can be typed: every command, option and choice in them exists', async () => {
+    const wrong: string[] = []
+    for (const command of leaves.filter(each => nameOf(each) !== 'help')) {
+      const acting: string[] = []
+      for (const example of examplesOf(command)) {
+        for (const words of linesOf(example)) acting.push(await parsed(words).catch((error: Error) => `${example}: ${error.message}`))
+      }
+      wrong.push(...acting.filter(name => name === '' || name.includes(': ')))
+      if (!acting.includes(nameOf(command))) wrong.push(`${nameOf(command)} is in none of its examples`)
+    }
+    expect(wrong).toEqual([])
+  })
+})
