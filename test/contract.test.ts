@@ -140,7 +140,7 @@ describe.each(rows)('$name', row => {
     const reply = await send(row, input, name === 'auth.logout' ? (await on.as().auth.login(ada)).token : tokenFor(row, fresh), on)
     if (refusals[name]) expectFailure(reply, refusals[name])
     else expectSuccess(row, reply)
-    const told: ToldEvent[] = name === 'projects.delete' ? [await live.message('project.deleted')] : await eventsSince(on, name === 'projects.create' ? reply.body.data.id : fresh.projectId, live.messages[0].data.seq)
+    const told: ToldEvent[] = name === 'projects.delete' ? [await live.message('project.deleted')] : await eventsSince(on, name === 'projects.create' ? reply.body.data.id : fresh.projectId, (await live.message('subscribed')).data.seq)
     expect([...new Set(told.map(({ type }) => type))].sort()).toEqual(refusals[name] ? [] : [...route.emits ?? []].filter(type => name !== 'transfers.import' || type !== 'project.created').sort())
     for (const { type, data } of told) expect(v.parse(events[type], data)).toEqual(data)
     live.close()
