@@ -63,6 +63,8 @@ function onKey(model: Model, key: Key): Step {
   if (key.name === 'ctrl+l') return stay(model, { type: 'redraw' })
   if (model.dialog) return inDialog(model, model.dialog, key)
   if (key.name === 'ctrl+c') return stay(model, { type: 'interrupt' })
+  // Who presses a key goes where that leads, not where a card that was waited for appears.
+  if (model.view.wanted !== undefined) return onKey({ ...model, view: { ...model.view, wanted: undefined } }, key)
   const pressed = [...model.pressed, key.name]
   const action = actionOf(model.keymap, pressed)
   if (action === 'more') return stay({ ...model, pressed })
