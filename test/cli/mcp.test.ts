@@ -57,7 +57,7 @@ test('without a current project each call names one', async () => {
 
 test('with --read-only nothing can be changed', async () => {
   const client = await connect(['--read-only', '-P', projectId])
-  expect((await client.listTools()).tools.map(({ name }) => name).sort()).toEqual(['get_card', 'list_cards', 'list_columns', 'read_attachment'])
+  expect((await client.listTools()).tools.map(({ name }) => name).sort()).toEqual(['get_card', 'list_cards', 'list_columns', 'list_monitors', 'read_attachment'])
   expect((await use(client, 'list_cards')).cards.length).toBeGreaterThan(1)
   await expect(client.callTool({ name: 'create_card', arguments: { title: 'No' } })).rejects.toThrow(/no tool create_card/)
 })
