@@ -23,7 +23,7 @@ afterAll(() => board.close())
 /** Runs the script with nothing else in its environment. */
 const nightly = (more: Record<string, string> = {}): Promise<Ran> => run('/usr/bin/env', ['-i', ...Object.entries({ ...environment, ...more }).map(([name, value]) => `${name}=${value}`), 'sh', resolve(import.meta.dirname, 'nightly.sh')], { cwd: exportsFolder })
 const useAgent = (agent: string) => board.client.projects.update({ id: board.projectId, agent })
-const inColumn = async (columnId: string) => (await board.client.cards.list({ projectId: board.projectId, columnId })).toSorted((a, b) => a.position - b.position).map(({ title, status }) => `${title}: ${status}`)
+const inColumn = async (columnId: string) => (await board.client.cards.list({ projectId: board.projectId, columnId })).toSorted((a, b) => a.position! - b.position!).map(({ title, status }) => `${title}: ${status}`)
 
 test('a script in cron makes, moves, runs, waits for, exports and archives cards, and prints the ids of those', async () => {
   await useAgent('good')
