@@ -20,7 +20,7 @@ test('requests are counted by route, method and status, never by what stands in 
   expect(text).toContain('board_request_seconds_count{method="GET",route="/api/projects/{id}",status="200"} 1\n')
   expect(text).toContain('board_request_seconds_count{method="GET",route="/api/projects/{id}",status="404"} 1\n')
   expect(text).not.toContain('projects/999999')
-  for (const line of text.split('\n')) expect(line).toMatch(/^($|# (HELP|TYPE) \w+ .+|\w+(\{(\w+="[^"\n]*",?)+\})? (-?\d+(\.\d+)?(e[+-]?\d+)?|\+Inf|NaN))$/)
+  for (const line of text.split('\n')) expect(line).toMatch(/^($|# (HELP|TYPE) \w+ .+|\w+(\{(\w+="[^"\n]*",?)+\})? (-?\d+(\.\d+)?(e[+-]?\d+)?|\+Inf|[Nn]a[Nn]))$/)
 })
 
 test('sockets, events, agents, monitors, webhooks and the database have figures', async () => {
