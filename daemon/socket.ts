@@ -30,7 +30,8 @@ export interface Socket {
 }
 
 export function createSocket(app: App, log: Log): Socket {
-  const fanOut = createFanOut(app.outbox, () => watch.look(), error => log('error', 'Notifications cannot be told.', { cause: String(error) }))
+  const lag = app.metrics.timing({ name: 'board_event_lag_seconds', help: 'How long after it was written the first of a page of events is handed to sockets.' })
+  const fanOut = createFanOut(app.outbox, () => watch.look(), at => lag.observe((app.config.clock().getTime() - Date.parse(at)) / 1000), error => log('error', 'Notifications cannot be told.', { cause: String(error) }))
   const sessions = new Sessions(app.db, { outbox: app.outbox, fanOut, now: () => app.config.clock().toISOString(), log })
   const watch = startWatch(app.db, sessions, log)
   const stopHearing = app.identity.onRevoked(ended => sessions.endOf(caller => isOf(caller, ended)))

@@ -177,7 +177,7 @@ async function sendForGood({ line, where, column, token }: Case): Promise<Reply>
 async function subscribe(token: string | null, projectId: string): Promise<Reply> {
   const live = await openSocket(world.board.url, token ?? undefined)
   live.send({ type: 'subscribe', payload: { projectId } })
-  const message = await eventually('an answer on the socket', () => live.closed ?? live.messages[0], 20_000)
+  const message = await eventually('an answer on the socket', () => live.closed ?? live.messages.find(({ type }) => type !== 'notification'), 20_000)
   live.close()
   const code: ErrorCode | undefined = message.code === 4001 ? /expired/.test(message.reason) ? 'TOKEN_EXPIRED' : 'UNAUTHENTICATED' : message.data?.code
   const text = JSON.stringify({ code, message: message.data?.message })

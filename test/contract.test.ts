@@ -17,7 +17,6 @@ const refusals: Record<string, ErrorCode> = {
   'agents.relay': 'AGENT_NOT_RUNNING', 'agents.approvePlan': 'NOTHING_TO_APPROVE', 'server.socket': 'NOT_FOUND', 'credentials.initOauth': 'PROVIDER_UNAVAILABLE',
   'backups.upload': 'INVALID_BACKUP', 'oidc.test': 'OIDC_NOT_CONFIGURED', 'oidc.login': 'OIDC_NOT_CONFIGURED', 'oidc.callback': 'OIDC_SIGN_IN_UNKNOWN', 'oidc.exchange': 'INVALID_CREDENTIALS',
 }
-
 /** Rows that change the whole server, so that each has one of its own. */
 const changesTheServer = ['auth.setup', 'backups.restore']
 
@@ -25,11 +24,7 @@ let board: TestBoard
 const ranks = ['viewer', 'member', 'admin'] as const
 const people = {} as Record<ProjectRole, { id: string; token: string }>
 const started: TestBoard[] = []
-const start = async () => {
-  const fresh = await startSlotlessBoard()
-  started.push(fresh)
-  return fresh
-}
+const start = async () => started[started.push(await startSlotlessBoard()) - 1]!
 
 beforeAll(async () => {
   board = await start()
@@ -140,7 +135,7 @@ describe.each(rows)('$name', row => {
     const reply = await send(row, input, name === 'auth.logout' ? (await on.as().auth.login(ada)).token : tokenFor(row, fresh), on)
     if (refusals[name]) expectFailure(reply, refusals[name])
     else expectSuccess(row, reply)
-    const told: ToldEvent[] = name === 'projects.delete' ? [await live.message('project.deleted')] : await eventsSince(on, name === 'projects.create' ? reply.body.data.id : fresh.projectId, live.messages[0].data.seq)
+    const told: ToldEvent[] = name === 'projects.delete' ? [await live.message('project.deleted')] : await eventsSince(on, name === 'projects.create' ? reply.body.data.id : fresh.projectId, (await live.message('subscribed')).data.seq)
     expect([...new Set(told.map(({ type }) => type))].sort()).toEqual(refusals[name] ? [] : [...route.emits ?? []].filter(type => name !== 'transfers.import' || type !== 'project.created').sort())
     for (const { type, data } of told) expect(v.parse(events[type], data)).toEqual(data)
     live.close()
@@ -247,7 +242,6 @@ const newKey = async ({ projectId }: Seed, allowed: readonly Permission[]): Prom
   (await board.client.keys.create({ name: 'Some', permissions: [...allowed], ...(allowed.some(isAboutServer) ? { scope: 'server' } : { scope: 'project', projectId }) })).key
 
 interface ToldEvent { type: EventType; data: unknown }
-
 /** Every event of a project after a seq. */
 async function eventsSince(on: TestBoard, projectId: string, since: number): Promise<ToldEvent[]> {
   const live = await follow(on.url, on.token, projectId, since)

@@ -32,7 +32,10 @@ export async function startBoard(config: Partial<ServerConfig> = {}): Promise<Te
   const root = mkdtempSync(join(tmpdir(), 'board-test-'))
   const dataDir = config.dataDir ?? join(root, 'data')
   hideAgents(dataDir)
-  const server = await startServer({ ...serverDefaults, port: 0, logLevel: 'error', allowPrivateWebhooks: true, ...config, dataDir }, createLog(config.logLevel ?? 'error'))
+  const server = await startServer({ ...serverDefaults, port: 0, logLevel: 'error', allowPrivateWebhooks: true, ...config, dataDir }, createLog(config.logLevel ?? 'error')).catch((error: unknown) => {
+    rmSync(root, { recursive: true, force: true })
+    throw error
+  })
   const token = server.app.identity.localToken
   return {
     url: server.url, dataDir, token, server, client: createClient({ url: server.url, token }),

@@ -48,7 +48,7 @@ function hints(model: Model, text: string, palette: Look['palette']): Span[] {
 }
 
 const onBoard: [ShortcutAction, string][] = [['open', 'open'], ['moveLeft', ''], ['moveRight', 'move'], ['add', 'add'], ['run', 'run'], ['approve', 'approve'], ['cancel', 'cancel'], ['select', 'select'], ['filter', 'filter'], ['jump', 'jump'], ['edit', 'edit'], ['undo', 'undo'], ['archive', 'archive'], ['quit', 'quit']]
-const onCard: [ShortcutAction, string][] = [['nextTab', 'tab'], ['down', ''], ['up', 'scroll'], ['send', 'message'], ['run', 'run'], ['approve', 'approve'], ['cancel', 'cancel'], ['edit', 'edit'], ['back', 'back']]
+const onCard: [ShortcutAction, string][] = [['nextTab', 'next tab'], ['down', ''], ['up', 'scroll'], ['send', 'message'], ['run', 'run'], ['approve', 'approve'], ['cancel', 'cancel'], ['edit', 'edit'], ['back', 'back']]
 
 /** As many of the keys as there is room for. */
 function keyHints({ keymap, opened }: Model, { palette }: Look, room: number): Span[] {

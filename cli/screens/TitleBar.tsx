@@ -5,13 +5,16 @@ import { Lines } from '../ui/terminal/painting.tsx'
 import type { Look } from './look.ts'
 import { between, span } from './spans.ts'
 
+/** Where there is less room, only where one is. */
+const narrowest = 56
+
 /** Where one is, what the agents do, and whether news arrive. */
 export function TitleBar({ model, look: { palette, glyphs } }: { model: Model; look: Look }) {
   const { project, boards, boardId, live, size } = model
   const board = boards.find(({ id }) => id === boardId)
   const left = [span(` ${project.name}`, palette.strong), span(` ${glyphs.dot} ${board?.name ?? ''}`), ...columnsAside(model, glyphs)]
   const state = live === 'open' ? span(`${glyphs.live} live `, palette.good) : live === 'waiting' ? span(`${glyphs.broken} connecting again ... `, palette.error) : span(`${glyphs.broken} connecting ... `, palette.warn)
-  return <Lines width={size.width} height={1} lines={[between(left, [...agentsAndUnread(model, palette), state], size.width, palette.bar, glyphs.ellipsis)]} />
+  return <Lines width={size.width} height={1} lines={[between(left, size.width < narrowest ? [state] : [...agentsAndUnread(model, palette), state], size.width, palette.bar, glyphs.ellipsis)]} />
 }
 
 function columnsAside(model: Model, glyphs: Look['glyphs']): Span[] {

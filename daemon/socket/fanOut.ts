@@ -23,15 +23,19 @@ export interface FanOut {
 
 /**
  * @param onProjectChanged called when a project changed or is gone, and with it perhaps who may see it
+ * @param onPublished told when an event that was written at this time is handed over
  * @param onFailure told when notifications cannot be handed over before somebody follows a project
  */
-export function createFanOut(outbox: Outbox, onProjectChanged: () => void, onFailure: (error: unknown) => void): FanOut {
+export function createFanOut(outbox: Outbox, onProjectChanged: () => void, onPublished: (at: string) => void, onFailure: (error: unknown) => void): FanOut {
   const followers: Followers = new Map()
   const takers = new Set<NotificationTaker>()
   let stopListening: (() => void) | undefined
 
   /** The seq is one that was the newest before: what follows is read from the database or handed over. */
-  const listen = (after: number) => { stopListening ??= outbox.subscribe(events => { for (const event of events) publish(event, followers, takers, onProjectChanged) }, after) }
+  const listen = (after: number) => { stopListening ??= outbox.subscribe(events => {
+    for (const event of events) publish(event, followers, takers, onProjectChanged)
+    onPublished(events[0]!.at)
+  }, after) }
   const rest = () => {
     if (followers.size + takers.size > 0) return
     stopListening?.()

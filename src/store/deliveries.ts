@@ -49,6 +49,9 @@ export async function nextDelivery(db: Reader, webhookId: number, now: string): 
   return first && again ? (again.dueAt < first.dueAt ? again : first) : first ?? again
 }
 
+/** How many deliveries are kept, by status. */
+export const countDeliveries = (db: Reader): Promise<Array<{ kind: string; total: number }>> => db.all('SELECT status AS kind, count(*) AS total FROM webhook_deliveries GROUP BY status')
+
 /** Notes an attempt of a delivery that is still pending, and tells whether it is. */
 export const recordAttempt = async (tx: Transaction, id: number, { url, responseStatus, responseBody, error, durationMs, startedAt, status, nextAttemptAt }: AttemptRow): Promise<boolean> => (await tx.run(
   `UPDATE webhook_deliveries SET attempts = attempts + 1, url = ?, response_status = ?, response_body = ?, error = ?, duration_ms = ?, last_attempt_at = ?, status = ?, next_attempt_at = ?, finished_at = ?

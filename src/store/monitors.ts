@@ -27,6 +27,8 @@ export const listCardMonitors = (db: Reader, cardId: number): Promise<MonitorRow
 /** The monitors of a project's cards, those of deleted ones left out. */
 export const listProjectMonitors = (db: Reader, projectId: number): Promise<MonitorRow[]> => db.all(`SELECT ${fields} ${from} WHERE m.project_id = ? AND c.deleted_at IS NULL ORDER BY m.id`, [projectId])
 export const countMonitors = async (db: Reader, cardId: number): Promise<number> => (await db.get<{ total: number }>('SELECT count(*) AS total FROM monitors WHERE card_id = ?', [cardId]))!.total
+/** How many monitors there are, by status. */
+export const countMonitorsByStatus = (db: Reader): Promise<Array<{ kind: string; total: number }>> => db.all('SELECT status AS kind, count(*) AS total FROM monitors GROUP BY status')
 /** Every monitor of the server. */
 export const listSchedules = (db: Reader): Promise<ScheduleRow[]> => db.all(`SELECT m.id, m.project_id AS projectId, m.card_id AS cardId, m.interval_secs AS intervalSecs, m.status, m.next_run_at AS nextRunAt, ${isActive} ${from}`)
 

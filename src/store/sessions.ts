@@ -3,7 +3,7 @@ import type { CardStatus } from '../contract/fields.ts'
 import type { Reader, Transaction } from './database.ts'
 
 /** How many sessions have not ended, by status. */
-export const countOpenSessions = (db: Reader): Promise<Array<{ status: string; total: number }>> => db.all('SELECT status, count(*) AS total FROM agent_sessions WHERE ended_at IS NULL GROUP BY status')
+export const countOpenSessions = (db: Reader): Promise<Array<{ kind: string; total: number }>> => db.all('SELECT status AS kind, count(*) AS total FROM agent_sessions WHERE ended_at IS NULL GROUP BY status')
 
 /** work: a card's agent. pre: the planning agent that refines its prompt. assistant: the project's. terminal: a shell command. */
 export type SessionPurpose = 'work' | 'pre' | 'assistant' | 'terminal'

@@ -161,11 +161,14 @@ describe('agents from the board', () => {
     await terminal.lacks('1 unread')
   })
 
-  test('several cards are run at once', async () => {
+  test('several cards are run at once, and approved for their next step', async () => {
     const ids = [await add('good', { title: 'First' }), await add('good', { title: 'Second' })]
     await open()
     terminal.press('v', 'v', 'r')
     for (const id of ids) await terminal.shows(new RegExp(`#${id}  ✓ completed`), 20_000)
     expect(terminal.text()).toMatch(/In Progress ─+ 2/)
+    terminal.press('l', 'V', 'a')
+    await terminal.shows('Approved 2 cards.')
+    await terminal.shows(/In Progress ─+ 0.*Done ─+ 2/)
   })
 })

@@ -77,8 +77,14 @@ export function settle(model: Model): Model {
   const moves = model.moves.filter(move => !hasArrived(model.shelf, move))
   const settled = moves.length === model.moves.length ? model : { ...model, moves }
   const board = boardOf(settled)
-  const view = settleView(settled, board)
+  const view = withoutGone(settleView(settled, board), settled.shelf)
   return view === settled.view ? settled : { ...settled, view }
+}
+
+/** Cards that are gone are not selected any more. */
+function withoutGone(view: Model['view'], { cards }: Shelf): Model['view'] {
+  const selected = [...view.selected].filter(id => cards.has(id))
+  return selected.length === view.selected.size ? view : { ...view, selected: new Set(selected) }
 }
 
 function hasArrived({ cards }: Shelf, { cardId, doneVersion }: Move): boolean {

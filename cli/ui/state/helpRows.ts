@@ -5,7 +5,7 @@ export interface HelpRow { keys: string; text: string }
 
 const meanings: Record<ShortcutAction, string> = {
   left: 'go to the column on the left', down: 'go down', up: 'go up', right: 'go to the column on the right', top: 'go to the first card', bottom: 'go to the last card', pageDown: 'go down a page', pageUp: 'go up a page',
-  moveLeft: 'move the card to the column on the left', moveRight: 'move the card to the column on the right', moveDown: 'move the card down', moveUp: 'move the card up',
+  moveLeft: 'move the card one column to the left', moveRight: 'move the card one column to the right', moveDown: 'move the card down', moveUp: 'move the card up',
   select: 'select the card, or no longer', selectAll: 'select all cards of the column, or none', filter: 'show only cards with these words', jump: 'jump to a card by its id, or to a column or board by its name',
   open: 'open the card', back: 'go back; clear the selection, then the filter', nextTab: 'next tab of the card: prompt, transcript, diff', add: 'add a card', edit: 'edit title and prompt in your editor',
   run: 'run the agent of the card', cancel: 'cancel the agent of the card', approve: 'approve what the agent asks, or the next step', send: 'send the agent a message', archive: 'archive the card', undo: 'undo the last move or archiving',

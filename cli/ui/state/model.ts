@@ -7,7 +7,7 @@ import type { Size } from '../terminal/session.ts'
 import type { Key } from '../terminal/keys.ts'
 import type { Keymap } from './keymap.ts'
 import type { Message, Opened, Session } from './opened.ts'
-import type { Card, CardDetail, Column, Page, Shelf } from './shelf.ts'
+import type { CardDetail, Column, Page, Shelf } from './shelf.ts'
 import type { TextField } from './textField.ts'
 
 export type BoardRecord = InferOutput<typeof Board>
@@ -99,5 +99,3 @@ export interface Step { model: Model; effects: readonly Effect[] }
 export const noticeMs = 6000
 export const stay = (model: Model, ...effects: Effect[]): Step => ({ model, effects })
 export const say = (model: Model, text: string, isError = false): Model => ({ ...model, notice: { text, isError, untilMs: model.nowMs + noticeMs } })
-
-export type { Card }

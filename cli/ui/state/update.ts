@@ -63,6 +63,8 @@ function onKey(model: Model, key: Key): Step {
   if (key.name === 'ctrl+l') return stay(model, { type: 'redraw' })
   if (model.dialog) return inDialog(model, model.dialog, key)
   if (key.name === 'ctrl+c') return stay(model, { type: 'interrupt' })
+  // Who presses a key goes where that leads, not where a card that was waited for appears.
+  if (model.view.wanted !== undefined) return onKey({ ...model, view: { ...model.view, wanted: undefined } }, key)
   const pressed = [...model.pressed, key.name]
   const action = actionOf(model.keymap, pressed)
   if (action === 'more') return stay({ ...model, pressed })
@@ -86,6 +88,7 @@ function onEvents(model: Model, events: readonly LiveMessage[]): Step {
   const project = events.reduce((known, { type, data }) => type === 'project.updated' ? { ...known, name: (data as EventData<'project.updated'>).name } : known, model.project)
   const next = { ...model, project, reading, shelf: withEvents(model.shelf, events), opened: model.opened && withNews(model.opened, events) }
   const effects: Effect[] = events.some(({ type }) => aboutBoards.test(type)) ? [{ type: 'columns' }] : []
+  if (events.some(({ type }) => type === 'project.deleted')) return stay(say(next, 'The project was deleted.', true))
   const isGone = events.some(({ type, data }) => type === 'card.deleted' && (data as { id: string }).id === model.opened?.cardId)
   return stay(isGone ? say({ ...next, opened: undefined }, 'The card was deleted.', true) : next, ...effects)
 }

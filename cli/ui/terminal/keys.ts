@@ -32,7 +32,8 @@ export function createDecoder(): Decoder {
   }
   return {
     push: piece => {
-      rest += piece
+      // It also gets out of a paste that never ends.
+      rest = piece === '\u0003' ? piece : rest + piece
       return take(false)
     },
     get pending() { return rest !== '' && !rest.startsWith(pasteBegin) },

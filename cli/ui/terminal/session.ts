@@ -99,7 +99,7 @@ export class TerminalSession {
     if (this.#isOpen) return
     this.#isOpen = true
     process.stdin.setRawMode(true)
-    process.stdin.on('data', this.#received)
+    process.stdin.off('data', this.#received).on('data', this.#received)
     process.stdin.resume()
     this.#shown = undefined
     process.stdout.write(`${this.#options.alternate ? '\u001b[?1049h' : ''}${enter}`)
@@ -148,5 +148,11 @@ export class TerminalSession {
     process.kill(process.pid, 'SIGSTOP')
   }
 
-  readonly #goOn = (): void => { if (!this.#isOpen && !this.#isLent) this.#open() }
+  /** Who stopped the process may have used the terminal, so all is set anew. */
+  readonly #goOn = (): void => {
+    if (this.#isLent) return
+    if (this.#isOpen) process.stdin.setRawMode(false)
+    this.#isOpen = false
+    this.#open()
+  }
 }
