@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createProgram, loadAll } from '../../cli/program.ts'
-import { settleJson } from '../../cli/run.ts'
 import { nameOf } from '../commandWords.ts'
+import { below, boardLines, parsed } from '../shellLines.ts'
 
 let program: Command
 let leaves: Command[]
@@ -15,8 +15,6 @@ beforeAll(async () => {
   nouns = all.filter(({ commands }) => commands.length > 0)
 })
 
-const below = (command: Command): Command[] => command.commands.flatMap(each => [each, ...below(each)])
-
 function helpOf(command: Command): string {
   let help = ''
   command.configureOutput({ writeOut: text => { help += text } })
@@ -25,24 +23,6 @@ function helpOf(command: Command): string {
 }
 
 const examplesOf = (command: Command): string[] => /^Examples:\n((?: {2}\S.*\n)+)/m.exec(helpOf(command))?.[1]?.trimEnd().split('\n').map(line => line.trim()) ?? []
-
-/** The command lines of `board` in a line of shell. */
-function linesOf(example: string): string[][] {
-  const substituted = [...example.matchAll(/\$\(board ([^)]*)\)/g)].map(([, line]) => wordsOf(line!))
-  const parts = example.replace(/\$\([^)]*\)/g, 'X').match(/(?:[^|&;"']|"[^"]*"|'[^']*')+/g) ?? []
-  return [...substituted, ...parts.map(part => wordsOf(part.replace(/\s[<>]\s*\S+/g, ''))).filter(([first]) => first === 'board').map(words => words.slice(1))]
-}
-
-const wordsOf = (part: string): string[] => [...part.trim().matchAll(/(?:[^\s"']|"[^"]*"|'[^']*')+/g)].map(([word]) => word.replace(/"([^"]*)"|'([^']*)'/g, (_, double?: string, single?: string) => double ?? single ?? ''))
-
-/** Parses a command line as the program does, and gives the name of the command that would act. */
-async function parsed(words: readonly string[]): Promise<string> {
-  const fresh = await loadAll(createProgram())
-  let acting = ''
-  for (const command of below(fresh)) if (command.commands.length === 0) command.action(() => { acting = nameOf(command) })
-  await fresh.parseAsync(settleJson(words), { from: 'user' })
-  return acting
-}
 
 describe('the help', () => {
   test('of every command says how to call it, what it does, and shows examples', () => {
@@ -76,7 +56,7 @@ describe('the help', () => {
     for (const command of leaves.filter(each => nameOf(each) !== 'help')) {
       const acting: string[] = []
       for (const example of examplesOf(command)) {
-        for (const words of linesOf(example)) acting.push(await parsed(words).catch((error: Error) => `${example}: ${error.message}`))
+        for (const words of boardLines(example)) acting.push(await parsed(words).catch((error: Error) => `${example}: ${error.message}`))
       }
       wrong.push(...acting.filter(name => name === '' || name.includes(': ')))
       if (!acting.includes(nameOf(command))) wrong.push(`${nameOf(command)} is in none of its examples`)

@@ -1,0 +1,32 @@
+import type { Command } from 'commander'
+import { createProgram, loadAll } from '../cli/program.ts'
+import { settleJson } from '../cli/run.ts'
+import { nameOf } from './commandWords.ts'
+
+/** Everything below a command. */
+export const below = (command: Command): Command[] => command.commands.flatMap(each => [each, ...below(each)])
+
+/** The command lines of `board` in a line of shell, without `board`. */
+export function boardLines(line: string): string[][] {
+  const substituted = [...line.matchAll(/\$\(board ([^)]*)\)/g)].map(([, inner]) => wordsOf(inner!))
+  const parts = line.replace(/\$\([^)]*\)/g, 'X').match(/(?:[^|&;"']|"[^"]*"|'[^']*')+/g) ?? []
+  return [...substituted, ...parts.map(part => wordsOf(part.replace(/\s[<>]\s*\S+/g, ''))).filter(([first]) => first === 'board').map(words => words.slice(1))]
+}
+
+const wordsOf = (part: string): string[] => [...part.trim().matchAll(/(?:[^\s"']|"[^"]*"|'[^']*')+/g)].map(([word]) => word.replace(/"([^"]*)"|'([^']*)'/g, (_, double?: string, single?: string) => double ?? single ?? ''))
+
+/**
+ * Parses a command line as the program does.
+ * @returns the name of the command that would act
+ * @throws CommanderError where there is no such command, option or choice, or something is missing
+ */
+export async function parsed(words: readonly string[]): Promise<string> {
+  const program = await loadAll(createProgram())
+  let acting = ''
+  for (const command of below(program)) {
+    command.configureOutput({ writeOut: () => {} })
+    if (command.commands.length === 0) command.action(() => { acting = nameOf(command) })
+  }
+  await program.parseAsync(settleJson(words), { from: 'user' })
+  return acting
+}
