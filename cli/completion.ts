@@ -43,7 +43,7 @@ async function complete(program: Command, words: readonly string[]): Promise<Com
   const below = commandsOf(command)
   if (given.length === 0 && below.length > 0) return matching(below, word)
   const argument = argumentAt(command, given.length)
-  return argument ? matching(await valuesOf(program, argument, line), word, given) : []
+  return argument ? matching(await valuesOf(program, argument, line), word, argument.variadic ? given.slice(command.registeredArguments.length - 1) : []) : []
 }
 
 /** Follows the words down the tree, and keeps the global options for finding the server. Undefined: there is no such command. */

@@ -1,9 +1,10 @@
-import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createProgram, loadAll } from '../../cli/program.ts'
 import { commandLine, run, type CommandLine } from '../commandLine.ts'
+import { insertMonitor } from '../../src/store/monitors.ts'
 import { startBoard, type TestBoard } from '../helper.ts'
 
 const root = resolve(import.meta.dirname, '..', '..')
@@ -50,7 +51,11 @@ let server: TestBoard
 let cli: CommandLine
 let mark: string
 let folder: string
-const lines = { columns: 'board cards list -c ', cards: 'board cards view ', projects: 'board projects view ', keys: 'board keys revoke ', templates: 'board boards create x --template ' }
+let backup: string
+const lines = {
+  columns: 'board cards list -c ', cards: 'board cards view ', projects: 'board projects view ', keys: 'board keys revoke ', templates: 'board boards create x --template ',
+  scripts: 'board scripts run ', monitors: 'board monitors delete 1 ', webhooks: 'board webhooks deliveries ', organizations: 'board orgs view ', credentials: 'board credentials view ',
+}
 
 beforeAll(async () => {
   server = await startBoard()
@@ -70,12 +75,19 @@ async function fillWithHostileNames(): Promise<void> {
   const { client } = server
   const { id: projectId } = await client.projects.create({ name: 'plain-project', path: folder })
   const boardId = (await client.boards.list({ projectId }))[0]!.id
+  backup = (await client.backups.create()).filename
+  for (const name of hostile) if (!name.includes('/')) copyFileSync(join(server.dataDir, 'backups', backup), join(server.dataDir, 'backups', `${name}.tar.gz`))
   for (const name of hostile.map(each => each.replaceAll('MARK', mark))) {
     await client.projects.create({ name, path: folder })
     await client.columns.create({ projectId, boardId, name, columnType: 'done' })
     await client.cards.create({ projectId, title: name })
     await client.keys.create({ name, scope: 'project', projectId, permissions: ['cards.read'] })
     await client.templates.create({ name, columns: [] })
+    await client.scripts.create({ projectId, name, command: name })
+    await client.webhooks.create({ projectId, url: new URL(`http://127.0.0.1:1/?${name}`).href, events: ['card.moved'] })
+    await client.organizations.create({ name })
+    await client.credentials.create({ name, provider: 'openai', apiKey: 'sk-of-a-test' })
+    await server.server.app.db.transaction(tx => insertMonitor(tx, { projectId: Number(projectId), cardId: 1, command: name, intervalSecs: 60, description: null, cwd: '/' }))
   }
 }
 
@@ -105,7 +117,7 @@ describe.each(Object.keys(drivers))('in %s', shell => {
     expect([...commands.keys()].map((line, at) => [line, found[at]!.toSorted()])).toEqual([...commands].map(([line, names]) => [line, names.toSorted()]))
   }, 60_000)
 
-  test('candidates are plain words, whatever cards, columns, projects, keys and templates are called, and nothing of a name runs', async context => {
+  test('candidates are plain words, whatever the things of a board are called, and nothing of a name runs', async context => {
     if (!await has(shell)) { console.warn(`SKIPPED: ${shell} is not installed here`); return context.skip(`${shell} is not installed`) }
     const typed = hostile.slice(0, 8).filter(each => !each.includes('\n')).map(each => `board cards list -c ${each.replaceAll('MARK', mark).replaceAll(' ', '')}`)
     const found = await offered(shell, [...Object.values(lines), ...(shell === 'fish' ? [] : typed)])
@@ -114,6 +126,13 @@ describe.each(Object.keys(drivers))('in %s', shell => {
     expect(live.map(candidates => candidates.length >= hostile.length)).toEqual(live.map(() => true))
     expect(live.flat().filter(candidate => !plain.test(candidate))).toEqual([])
     expect(found[2]).toContain('plain-project')
+  }, 60_000)
+
+  test('files in the folder of backups that mean harm are not offered, and backups are by their names', async context => {
+    if (!await has(shell)) { console.warn(`SKIPPED: ${shell} is not installed here`); return context.skip(`${shell} is not installed`) }
+    const found = await offered(shell, ['board backups download ', 'board backups restore '])
+    expect(found[0]).toEqual([backup])
+    expect(existsSync(mark)).toBe(false)
   }, 60_000)
 
   test('values of options complete behind a space and behind =', async context => {
