@@ -148,5 +148,8 @@ it('runs again on its grid, never beside itself, and makes up for nothing', asyn
   const told = lines(ledger).map(line => line.split(' ') as [string, string])
   expect(told.slice(0, 8).map(([word]) => word)).toEqual(['begin', 'end', 'begin', 'end', 'begin', 'end', 'begin', 'end'])
   const begins = told.filter(([word]) => word === 'begin').map(([, at]) => Number(BigInt(at) / 1_000_000n))
-  for (const [index, at] of begins.slice(1).entries()) expect(Math.abs(at - begins[index]! - 800)).toBeLessThan(300)
+  // A busy machine starts a command late, and the next one is in time again: never sooner than the run and what is left of its interval, less that delay.
+  const gaps = begins.slice(1).map((at, index) => at - begins[index]!)
+  expect(Math.min(...gaps)).toBeGreaterThan(600)
+  expect((begins.at(-1)! - begins[0]!) / gaps.length).toBeGreaterThan(700)
 })
