@@ -246,5 +246,5 @@ interface ToldEvent { type: EventType; data: unknown }
 async function eventsSince(on: TestBoard, projectId: string, since: number): Promise<ToldEvent[]> {
   const live = await follow(on.url, on.token, projectId, since)
   live.close()
-  return live.messages.filter(({ seq }) => seq !== undefined)
+  return live.messages.filter(({ seq, type }) => seq !== undefined && type !== 'notification')
 }

@@ -4,8 +4,8 @@ import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** What changes by itself when a board is taken down and up, or is proof of who is signed in. */
-const volatile = ['sign_in_tokens', 'agent_tokens', 'process_runs']
+/** What changes by itself when a board is taken down and up, what the timetable keeps, and proof of who is signed in. */
+const volatile = ['sign_in_tokens', 'agent_tokens', 'process_runs', 'unindexed_cards', 'project_days', 'event_cursors']
 
 /** A hash of every row of every table and of every attachment's bytes. Nobody may be writing. */
 export function hashOfBoard(dataDir: string): string {
@@ -16,7 +16,7 @@ export function hashOfBoard(dataDir: string): string {
     const database = new LibsqlDatabase(join(folder, 'board.db'))
     const all = (sql: string) => database.prepare(sql).raw().all([]) as unknown[][]
     for (const [table, sql] of all("SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name") as string[][]) {
-      if (volatile.includes(table!)) continue
+      if (volatile.includes(table!) || table!.startsWith('card_texts')) continue
       const order = all(`PRAGMA table_info(${table})`).map((_, at) => at + 1).join(', ')
       hash.update(`${table} ${sql}\n`)
       for (const row of all(`SELECT * FROM ${table}${table === 'server_settings' ? " WHERE name <> 'ready'" : ''} ORDER BY ${order}`)) hash.update(`${JSON.stringify(row)}\n`)
