@@ -27,7 +27,7 @@ const deadlineMs = Number(process.env.BOARD_COMPLETION_TIMEOUT_MS) || 270
  */
 export async function printCompletion(words: readonly string[]): Promise<void> {
   const late = new Promise<void>(resolve => { setTimeout(resolve, Math.max(80, deadlineMs - performance.now())) })
-  await Promise.race([late, complete(createProgram(), words).then(print, () => { /* Silence is an answer. */ })])
+  await Promise.race([late, complete(createProgram(words.slice(0, -1)), words).then(print, () => { /* Silence is an answer. */ })])
   process.exit()
 }
 

@@ -23,5 +23,5 @@ void main(process.argv.slice(2))
 async function main(argv: string[]): Promise<void> {
   // The shells' completion asks by `board __complete -- <words>`.
   if (argv[0] === '__complete') return (await import('./completion.ts')).printCompletion(argv.slice(2))
-  await run(createProgram(), argv)
+  await run(createProgram(argv), argv)
 }

@@ -6,16 +6,18 @@ import { groups, nouns, type Noun } from './tree.ts'
 
 /**
  * The whole tree with every noun's name, alias and summary, but without what is below a noun: that is loaded when the noun is
- * invoked, or by `loadAll`.
+ * invoked, or by `loadAll`. Where the words begin with a noun, it is the only one: to make all of them takes milliseconds.
  */
-export function createProgram(): Command {
+export function createProgram(words: readonly string[] = []): Command {
   const program = new Command('board').description('A project board that runs coding agents, and its command line.')
     .version(manifest.version, '-V, --version', 'print the version').helpCommand(false).exitOverride()
     .configureOutput({ writeOut: write, writeErr: () => { /* errors.ts tells of errors */ }, outputError: () => { /* the same */ } })
     .configureHelp({ showGlobalOptions: true, formatHelp })
     .hook('preSubcommand', (_program, command) => load(command))
   addGlobals(program)
-  for (const group of groups) for (const noun of nouns) if (noun.group === group) addNoun(program, noun)
+  const meant = nouns.find(({ name, alias }) => name === words[0] || (alias !== undefined && alias === words[0]))
+  if (meant) addNoun(program, meant)
+  else for (const group of groups) for (const noun of nouns) if (noun.group === group) addNoun(program, noun)
   addHelp(program)
   return program
 }

@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
-import { openContext } from '../context.ts'
 import { Failure } from '../exit.ts'
 import { globalsOf } from '../globals.ts'
 import { example } from '../help.ts'
@@ -19,6 +18,7 @@ export function register(command: Command): void {
 }
 
 async function checked(command: Command): Promise<void> {
+  const { openContext } = await import('../context.ts')
   const { client, out } = await openContext(command)
   const { version: server } = await client.server.health()
   await out.record({ ...own, server }, [...fields, serverField])

@@ -16,13 +16,13 @@ export interface Program { board: string; dataDir: string; projectId: number }
 function environment({ dataDir, projectId }: Program): NodeJS.ProcessEnv {
   const { NODE_EXTRA_CA_CERTS: _certificates, NODE_OPTIONS: _options, ...inherited } = process.env
   const own = Object.fromEntries(Object.entries(inherited).filter(([name]) => !name.startsWith('BOARD_')))
-  return { ...own, BOARD_DATA_DIR: dataDir, BOARD_PROJECT: String(projectId), XDG_CONFIG_HOME: dataDir, NO_COLOR: '1' }
+  return { ...own, BOARD_DATA_DIR: dataDir, BOARD_PROJECT: String(projectId), XDG_CONFIG_HOME: dataDir, NO_COLOR: '1', BOARD_COMPLETION_TIMEOUT_MS: '5000' }
 }
 
-/** Times whole processes in turn and notes `node`, `version` and `cards` in ms. A server runs on the data folder. */
+/** Times whole processes in turn and notes `node`, `version`, `cards` and `completion` in ms. A server runs on the data folder. */
 export function measureCommands(program: Program, runs: number, figures: Figures): void {
   const env = environment(program)
-  const commands = { node: ['-e', '0'], version: [program.board, '--version'], cards: [program.board, 'cards', 'list'] }
+  const commands = { node: ['-e', '0'], version: [program.board, '--version'], cards: [program.board, 'cards', 'list'], completion: [program.board, '__complete', '--', 'cards', 'view', ''] }
   const run = (args: readonly string[]) => {
     const startedAt = performance.now()
     const { status, stderr } = spawnSync(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })

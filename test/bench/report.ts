@@ -38,7 +38,7 @@ function processesText(figures: Figures): string {
     return values ? [[title, `${whole(median(values))} ${unit}`, base ? times(median(values) / median(figures.get(base)!)) : '', `±${percent(spread(values))}`]] : []
   }
   const rows = [
-    ...line('node -e 0', 'commands/node', 'ms'), ...line('board --version', 'commands/version', 'ms', 'commands/node'), ...line('board cards list', 'commands/cards', 'ms', 'commands/node'),
+    ...line('node -e 0', 'commands/node', 'ms'), ...line('board --version', 'commands/version', 'ms', 'commands/node'), ...line('board cards list', 'commands/cards', 'ms', 'commands/node'), ...line('completion', 'commands/completion', 'ms', 'commands/node'),
     ...line('raw node:http server to its first answer', 'start/raw', 'ms'), ...line('board serve to its first answer', 'start/board', 'ms', 'start/raw'), ...line('board serve, idle memory', 'memory/idle', 'MB'),
     ...writerCounts.flatMap(clients => [...line(`${clients} writers`, `writers ${clients}/rate`, '/s'), ...line(`${clients} writers, errors`, `writers ${clients}/errors`, '')]),
   ]

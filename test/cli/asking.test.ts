@@ -1,0 +1,102 @@
+import { spawn, type IPty } from '@lydell/node-pty'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { commandLine, type CommandLine } from '../commandLine.ts'
+import { eventually, startBoard, type TestBoard } from '../helper.ts'
+
+let board: TestBoard
+let cli: CommandLine
+let projectId: string
+const terminals: IPty[] = []
+
+beforeAll(async () => {
+  board = await startBoard()
+  projectId = (await board.client.projects.create({ name: 'web', path: board.folder('web') })).id
+  cli = commandLine({ BOARD_URL: board.url, BOARD_TOKEN: board.token, BOARD_PROJECT: projectId })
+}, 30_000)
+afterAll(async () => {
+  for (const terminal of terminals) try { terminal.kill('SIGKILL') } catch { /* It has ended. */ }
+  cli.close()
+  await board.close()
+})
+
+const newCard = async (title: string, prompt = '') => (await board.client.cards.create({ projectId, title, prompt })).id
+const card = (id: string) => board.client.cards.get({ projectId, cardId: id })
+
+/** Runs `board` on a terminal to its end; types each answer once what it answers is asked. */
+async function onTerminal(args: readonly string[], { env = {}, answers = [] }: { env?: Record<string, string>; answers?: readonly [string, string][] } = {}): Promise<{ code: number; text: string }> {
+  const terminal = spawn(process.execPath, [resolve('bin/board.js'), ...args], { cols: 200, rows: 30, cwd: cli.home, env: { ...cli.env, NO_COLOR: '1', TMPDIR: cli.home, ...env } })
+  terminals.push(terminal)
+  let text = ''
+  let code: number | undefined
+  terminal.onData(data => { text += data })
+  terminal.onExit(({ exitCode }) => { code = exitCode })
+  for (const [question, answer] of answers) {
+    await eventually(question, () => text.includes(question), 10_000)
+    terminal.write(answer)
+  }
+  await eventually('its end', () => code !== undefined, 10_000)
+  return { code: code!, text: text.replaceAll('\r', '') }
+}
+
+/** An editor that runs a command of shell with the file as $1. */
+function editor(script: string): { EDITOR: string } {
+  const file = join(cli.home, 'editor')
+  writeFileSync(file, `#!/bin/sh\nset -e\n${script}\n`, { mode: 0o755 })
+  return { EDITOR: file }
+}
+
+describe('cards edit --editor', () => {
+  test('opens title and prompt in EDITOR, and takes what was written there', async () => {
+    const id = await newCard('Old title', 'Old prompt\nin two lines')
+    const { code, text } = await onTerminal(['cards', 'edit', id, '--editor'], { env: editor('cat "$1" > "$HOME/seen"; printf "New title\\n\\nNew prompt\\n\\nwith a gap" > "$1"') })
+    expect({ code, text }).toEqual({ code: 0, text: `Edited card ${id}.\n` })
+    expect(readFileSync(join(cli.home, 'seen'), 'utf8')).toBe('Old title\n\nOld prompt\nin two lines')
+    expect(await card(id)).toMatchObject({ title: 'New title', prompt: 'New prompt\n\nwith a gap' })
+  })
+
+  test('changes nothing where nothing was written, nor where the editor fails', async () => {
+    const id = await newCard('As it is')
+    const { version } = await card(id)
+    expect(await onTerminal(['cards', 'edit', id, '--editor'], { env: editor(':') })).toEqual({ code: 0, text: 'Nothing was changed.\n' })
+    const failed = await onTerminal(['cards', 'edit', id, '--editor'], { env: editor('exit 3') })
+    expect(failed).toMatchObject({ code: 1, text: expect.stringMatching(/^board: the editor ended with 3; nothing was changed\nyour text is kept in \S+\n/) })
+    expect((await card(id)).version).toBe(version)
+  })
+
+  test('keeps the text in a file where somebody else has changed the card meanwhile, or it has no title', async () => {
+    const id = await newCard('Mine')
+    const change = `curl -fsS -X PATCH -H "Authorization: Bearer $BOARD_TOKEN" -H 'content-type: application/json' -d '{"title":"Theirs"}' "$BOARD_URL/api/projects/${projectId}/cards/${id}" > /dev/null`
+    const { code, text } = await onTerminal(['cards', 'edit', id, '--editor'], { env: editor(`${change}; echo "Mine, better" > "$1"`) })
+    const [, kept] = /your text is kept in ([^)\s]+)\)/.exec(text) ?? []
+    expect({ code, kept: readFileSync(kept!, 'utf8'), title: (await card(id)).title }).toEqual({ code: 5, kept: 'Mine, better\n', title: 'Theirs' })
+    expect(await onTerminal(['cards', 'edit', id, '--editor'], { env: editor(': > "$1"') })).toMatchObject({ code: 2, text: expect.stringContaining('the first line must be the title (your text is kept in') })
+  })
+})
+
+describe('before it deletes', () => {
+  test('it asks, and anything but yes changes nothing', async () => {
+    const id = await newCard('Doomed')
+    const question = `Delete card ${id}? [y/N]: `
+    expect(await onTerminal(['cards', 'delete', id], { answers: [[question, '\r']] })).toMatchObject({ code: 1, text: expect.stringContaining('board: nothing was changed') })
+    expect(await onTerminal(['cards', 'delete', id], { answers: [[question, '\u0003']] })).toMatchObject({ code: 130 })
+    expect((await card(id)).title).toBe('Doomed')
+    expect(await onTerminal(['cards', 'delete', id], { answers: [[question, 'y\r']] })).toMatchObject({ code: 0 })
+    await expect(card(id)).rejects.toMatchObject({ status: 404 })
+  })
+
+  test('it wants the name of a project typed', async () => {
+    const { id } = await board.client.projects.create({ name: 'doomed', path: board.folder('doomed') })
+    const question = 'Type "doomed" to go on: '
+    expect(await onTerminal(['projects', 'delete', 'doomed'], { answers: [[question, 'y\r']] })).toMatchObject({ code: 1, text: expect.stringContaining('that is not the name') })
+    expect(await onTerminal(['projects', 'delete', 'doomed'], { answers: [[question, 'doomed\r']] })).toMatchObject({ code: 0 })
+    expect((await board.client.projects.list()).some(project => project.id === id)).toBe(false)
+  })
+
+  test('it asks nothing with --no-input, although it could', async () => {
+    const id = await newCard('Kept')
+    expect(await onTerminal(['cards', 'delete', id, '--no-input'])).toMatchObject({ code: 2, text: expect.stringContaining('--yes') })
+    expect((await card(id)).title).toBe('Kept')
+  })
+})
