@@ -33,11 +33,13 @@ export function runAside(path: string, statements: readonly SlowStatement[], sig
     const worker = new Worker(program, { eval: true, execArgv: [], workerData: { engine, path, statements } })
     const abort = () => { void worker.terminate().then(() => reject(signal!.reason)) }
     signal?.addEventListener('abort', abort, { once: true })
-    worker.once('message', ({ rows, failure }) => failure ? reject(Object.assign(new Error(failure.message), { code: failure.code })) : resolve(rows))
+    let settle = (code: number): void => reject(new Error(`The thread of a database ended with ${code}.`))
+    worker.once('message', ({ rows, failure }) => { settle = () => failure ? reject(Object.assign(new Error(failure.message), { code: failure.code })) : resolve(rows) })
     worker.once('error', reject)
+    // The thread has let go of the file only when it has ended: two connections that close at once both leave the log to the other.
     worker.once('exit', code => {
       signal?.removeEventListener('abort', abort)
-      reject(new Error(`The thread of a database ended with ${code}.`))
+      settle(code)
     })
   })
 }

@@ -9,7 +9,7 @@ import type { Client } from '../../src/client/index.ts'
 import { startBoard, type Reply, type TestBoard } from '../helper.ts'
 
 let board: TestBoard
-/** Everything that these tests make. `home` is the browse root; the projects are `home/work/own` and `foreign`. */
+/** Everything that these tests make. `home` is the browse root; the projects are `home/code/own` and `foreign`. */
 let root: string
 let home: string
 let own: string
@@ -19,7 +19,7 @@ const tokens = {} as Record<'super' | 'ada' | 'bob' | 'nobody', string>
 beforeAll(async () => {
   root = realpathSync(mkdtempSync(join(tmpdir(), 'board-files-')))
   home = join(root, 'home')
-  own = join(home, 'work', 'own')
+  own = join(home, 'code', 'own')
   foreign = join(root, 'foreign')
   for (const folder of [own, foreign, join(own, 'src', 'deep'), join(root, 'outside', 'folder')]) mkdirSync(folder, { recursive: true })
   writeFileSync(join(root, 'outside', 'secret.txt'), 'nobody may read this')
@@ -76,7 +76,7 @@ describe('browsing', () => {
   test('leads up to a root and no further', async () => {
     expect((await as('ada').browse({ path: join(own, 'src') })).parent).toBe(own)
     expect((await as('ada').browse({ path: own })).parent).toBeNull()
-    expect((await as('super').browse({ path: own })).parent).toBe(join(home, 'work'))
+    expect((await as('super').browse({ path: own })).parent).toBe(join(home, 'code'))
     expect((await as('super').browse({ path: home })).parent).toBeNull()
   })
 
@@ -181,7 +181,7 @@ describe('reading', () => {
 
 describe('the roots', () => {
   test('are the only places, whatever a path is like', async () => {
-    expect([await code('browse', 'work'), await code('browse', './x'), await code('read', 'C:\\x')]).toEqual(['PATH_NOT_ABSOLUTE', 'PATH_NOT_ABSOLUTE', 'PATH_NOT_ABSOLUTE'])
+    expect([await code('browse', 'code'), await code('browse', './x'), await code('read', 'C:\\x')]).toEqual(['PATH_NOT_ABSOLUTE', 'PATH_NOT_ABSOLUTE', 'PATH_NOT_ABSOLUTE'])
     for (const path of ['/', '/etc', '/etc/passwd', root, home, `${own}/..`, `${own}/../../..`, `${own}-other`, `${own}/../own2`, foreign, '/proc/self/environ', '//etc']) expect(await code('browse', path), path).toBe('PATH_OUTSIDE_ROOTS')
     expect((await board.request('GET', `/api/filesystem/read?path=${own}/README.md%00.png`, { token: tokens.ada })).status).toBe(400)
   })
@@ -191,7 +191,7 @@ describe('the roots', () => {
     const [nothing, there] = [join(root, 'outside', 'nothing'), join(root, 'outside', 'secret.txt')]
     expect(await answer(nothing)).toBe(await answer(there))
     const links: Record<string, string> = {
-      'to-file': there, 'to-nothing': nothing, 'to-folder': join(root, 'outside', 'folder'), 'to-no-folder': join(root, 'outside', 'no-folder'), 'relative': '../../../outside/secret.txt', 'relative-nothing': '../../../outside/nothing', 'to-root': '/', 'through': join(root, 'outside', 'folder', '..', '..', 'home', 'work', 'own', '..', '..', '..', 'outside'),
+      'to-file': there, 'to-nothing': nothing, 'to-folder': join(root, 'outside', 'folder'), 'to-no-folder': join(root, 'outside', 'no-folder'), 'relative': '../../../outside/secret.txt', 'relative-nothing': '../../../outside/nothing', 'to-root': '/', 'through': join(root, 'outside', 'folder', '..', '..', 'home', 'code', 'own', '..', '..', '..', 'outside'),
       'there-and-back': join(root, 'outside', 'folder', '..', '..', 'outside', 'nothing'), 'to-foreign': foreign,
     }
     for (const [name, target] of Object.entries(links)) symlinkSync(target, join(own, name))
@@ -227,8 +227,8 @@ describe('the roots', () => {
   test('never show the server\'s data folder, by no name', async () => {
     expect(readdirSync(join(home, 'board-data'))).toContain('board.db')
     symlinkSync('board-data', join(home, 'alias'))
-    expect(await names(home, 'super')).toEqual(['work', 'alias'])
-    for (const path of ['board-data', 'board-data/board.db', 'board-data/daemon.json', 'alias', 'alias/secret.key', 'work/../board-data/logs/board.log', 'board-data/nothing']) for (const what of ['read', 'browse'] as const) expect(await code(what, join(home, path), 'super'), path).toBe('FILE_NOT_FOUND')
+    expect(await names(home, 'super')).toEqual(['code', 'alias'])
+    for (const path of ['board-data', 'board-data/board.db', 'board-data/daemon.json', 'alias', 'alias/secret.key', 'code/../board-data/logs/board.log', 'board-data/nothing']) for (const what of ['read', 'browse'] as const) expect(await code(what, join(home, path), 'super'), path).toBe('FILE_NOT_FOUND')
     const inside = await board.as(tokens.ada).projects.create({ name: 'Inside', path: join(home, 'board-data') })
     expect([await code('browse', join(home, 'board-data')), await code('read', join(home, 'board-data', 'board.db'))]).toEqual(['FILE_NOT_FOUND', 'FILE_NOT_FOUND'])
     expect((await as('ada').browse()).entries.map(({ path }) => path)).toEqual([own])
