@@ -53,8 +53,16 @@ async function listColumn(app: App, filter: CardFilter, offset: number): Promise
   const beside = Object.entries(others).find(([name, value]) => name !== 'offset' && value !== undefined && value !== false)
   if (columnId === undefined || beside) throw invalid('offset', `goes with columnId and limit only${beside ? `, not with ${beside[0]}` : ''}`)
   const { id } = await cards.columnOfProject(app.db, { projectId }, columnId)
-  return readCards(app.db, await orderedIds(app.db, id, offset, limit))
+  for (let reading = 1; ; reading++) {
+    const ids = await orderedIds(app.db, id, offset, limit)
+    const page = await readCards(app.db, ids)
+    const isOneState = page.length === ids.length && page.every(({ position }, place) => position === offset + place)
+    if (isOneState || reading === mostReadings) return page.filter(card => card.columnId === id)
+  }
 }
+
+/** How often a page is read before it is shown although cards were moved meanwhile. */
+const mostReadings = 5
 
 const findFlat = async (app: App, cardId: number) => cards.find(app.db, { projectId: await projectOfCard(app.db, cardId) ?? 0, cardId })
 
