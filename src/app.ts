@@ -11,6 +11,7 @@ import { finishState, removeRubbish } from './backups/swap.ts'
 import { causeOf, from } from './config/log.ts'
 import type { ServerConfig } from './config/server.ts'
 import { Problem } from './contract/errors.ts'
+import { watchOtherDaemons } from './events/otherDaemons.ts'
 import { createOutbox, type Outbox } from './events/outbox.ts'
 import { createDeviceGrants, type DeviceGrants } from './identity/deviceGrants.ts'
 import { createIdentity, type Identity } from './identity/identity.ts'
@@ -24,6 +25,7 @@ import { createWayOut, type WayOut } from './identity/wayOut.ts'
 import { createNotifier, type Notifier } from './notifications/notifier.ts'
 import { createTargets, type Targets } from './outside/targets.ts'
 import { createScriptRunner, recoverScripts, type ScriptRunner } from './scripts/runner.ts'
+import { createMembership, type Duty, type Membership } from './daemons/membership.ts'
 import type { Database } from './store/database.ts'
 import { hiddenProjects } from './store/imports.ts'
 import { peerReader, type Peer } from './config/peer.ts'
@@ -61,8 +63,13 @@ export interface App {
   /** The projects of imports that an earlier server did not finish. */
   unfinishedImports: readonly number[]
   peerOf(request: IncomingMessage): Peer
-  /** Takes up what goes on without a request: agents, monitors, scripts. They reach the server at this address. */
-  startWork(url: string): void
+  /** This daemon among those that share its database. */
+  membership: Membership
+  /**
+   * Takes up what goes on without a request: agents, monitors, scripts, which reach the server at this address. With a shared
+   * database it does so while this daemon has the duty; `onRelieved` is called when another one has taken a duty over.
+   */
+  startWork(url: string, onRelieved: () => void): void
   /** Ends it, and what tells others of events. */
   stopWork(): Promise<void>
   close(): Promise<void>
@@ -81,20 +88,24 @@ export async function createApp(config: ServerConfig, logs: Logs, { host = nobod
   const db = await openData(config, from(logs.log, 'database'))
   await exportLog({ db, seal, logs })
   const outbox = createOutbox(db)
+  const endWatch = config.database && watchOtherDaemons(db, config.database, outbox.wake)
   const identity = await createIdentity(config, db, localToken)
   const targets = createTargets({ allowPrivate: config.allowPrivateWebhooks, lookup: config.lookup })
   const wayOut = createWayOut({ config, db, targets })
   const deviceGrants = createDeviceGrants({ config, db, seal, wayOut })
   const oidc = createOidc({ config, db, identity, seal })
   const metrics = createMetrics()
-  const work = await createWork({ config, logs, db, outbox, seal, identity, deviceGrants, targets })
+  const membership = createMembership(db, config)
+  const work = await createWork({ config, logs, db, membership, outbox, seal, identity, deviceGrants, targets })
   const source = { databasePath: join(config.dataDir, 'board.db'), attachmentsDir, sealingKey: () => sealingKeyOf(config) }
   const backups = await openBackups({ dataDir: config.dataDir, source, clock: config.clock, log: from(logs.log, 'backups') })
   return {
-    config, logs, db, outbox, identity, seal, deviceGrants, wayOut, oidc, metrics, ...work, backups, host, attachmentsDir, transfersDir, unfinishedImports: await hiddenProjects(db), peerOf: peerReader(config),
+    config, logs, db, outbox, identity, seal, deviceGrants, wayOut, oidc, metrics, membership, ...work, backups, host, attachmentsDir, transfersDir, unfinishedImports: db.isShared ? [] : await hiddenProjects(db), peerOf: peerReader(config),
     close: async () => {
       await Promise.all([work.stopWork(), backups.close(), deviceGrants.close()])
+      await membership.stop()
       await targets.close()
+      endWatch?.()
       outbox.close()
       identity.close()
       await db.close()
@@ -104,26 +115,45 @@ export async function createApp(config: ServerConfig, logs: Logs, { host = nobod
 }
 
 /** What goes on without a request, and tells others of what happens. What an earlier server left of it is ended first. */
-async function createWork({ config, logs, db, outbox, seal, identity, deviceGrants, targets }: Pick<App, 'config' | 'logs' | 'db' | 'outbox' | 'seal' | 'identity' | 'deviceGrants'> & { targets: Targets }) {
+async function createWork({ config, logs, db, membership, outbox, seal, identity, deviceGrants, targets }: Pick<App, 'config' | 'logs' | 'db' | 'membership' | 'outbox' | 'seal' | 'identity' | 'deviceGrants'> & { targets: Targets }) {
+  const [machineDb, boardDb] = [membership.databaseFor('machine'), membership.databaseFor('board')]
   const catalogue = createCatalogue(config.dataDir)
-  const supervisor = createSupervisor({ config, db, catalogue, deviceGrants, revocations: identity })
-  await recover(db, supervisor)
-  await recoverMonitors(db)
-  await recoverScripts(db)
-  const monitors = createMonitors({ db, outbox, config })
-  const scripts = createScriptRunner(db)
-  const webhooks = createWebhooks({ db, outbox, seal, config, targets })
-  const notifier = createNotifier({ db, outbox, webhooks })
-  // Before the first request, so that no event is committed that its reader does not know of.
-  webhooks.start(from(logs.log, 'webhooks'))
-  notifier.start(from(logs.log, 'notifications'))
-  return {
-    catalogue, supervisor, monitors, scripts, webhooks, notifier,
-    startWork: (url: string) => {
+  const supervisor = createSupervisor({ config, db: machineDb, catalogue, deviceGrants, revocations: identity })
+  const monitors = createMonitors({ db: machineDb, outbox, config })
+  const scripts = createScriptRunner(machineDb)
+  const webhooks = createWebhooks({ db: boardDb, outbox, seal, config, targets })
+  const notifier = createNotifier({ db: boardDb, outbox, webhooks })
+  const endEarlier = async () => {
+    await recover(machineDb, supervisor)
+    await recoverMonitors(machineDb)
+    await recoverScripts(machineDb)
+  }
+  const start = {
+    machine: (url: string) => {
       supervisor.start(url, from(logs.log, 'agents'))
       monitors.start(url, from(logs.log, 'monitors'))
       scripts.start(url, from(logs.log, 'scripts'))
     },
+    board: () => {
+      webhooks.start(from(logs.log, 'webhooks'))
+      notifier.start(from(logs.log, 'notifications'))
+    },
+  }
+  if (!db.isShared) {
+    await endEarlier()
+    // Before the first request, so that no event is committed that its reader does not know of.
+    start.board()
+  }
+  const onDuty = async (duty: Duty, url: string) => {
+    if (duty === 'board') return start.board()
+    await endEarlier()
+    start.machine(url)
+    // What other daemons have committed may be work for this one.
+    outbox.onNews(() => supervisor.wake())
+  }
+  return {
+    catalogue, supervisor, monitors, scripts, webhooks, notifier,
+    startWork: (url: string, onRelieved: () => void) => db.isShared ? membership.start(url, { onDuty: duty => onDuty(duty, url), onRelieved }, from(logs.log, 'daemons')) : start.machine(url),
     stopWork: async () => { await Promise.all([supervisor.stop(), monitors.stop(), scripts.stop(), notifier.stop(), webhooks.stop()]) },
   }
 }

@@ -34,7 +34,7 @@ export async function startBoard(config: Partial<ServerConfig> = {}): Promise<Te
   const dataDir = config.dataDir ?? join(root, 'data')
   hideAgents(dataDir)
   const shared = onLibsqlServer && config.database === undefined ? await databaseOf(dataDir) : undefined
-  const server = await startServer({ ...serverDefaults, port: 0, logLevel: 'error', allowPrivateWebhooks: true, ...config, ...shared && { database: { url: shared.url } }, dataDir }, createLog(config.logLevel ?? 'error')).catch((error: unknown) => {
+  const server = await startServer({ ...serverDefaults, port: 0, logLevel: 'error', allowPrivateWebhooks: true, ...config, ...shared && { database: { url: shared.url, host: 'one' } }, dataDir }, createLog(config.logLevel ?? 'error')).catch((error: unknown) => {
     rmSync(root, { recursive: true, force: true })
     throw error
   })

@@ -5,6 +5,8 @@ import { openEmbedded } from './embedded.ts'
 export type Value = string | number | boolean | null | undefined
 
 export interface Reader {
+  /** The machine whose folders this daemon sees; null where the database is a file of the only machine. Work is for projects of that machine. */
+  readonly host: string | null
   /** The first row, or undefined. */
   get<T>(sql: string, args?: readonly Value[]): Promise<T | undefined>
   all<T>(sql: string, args?: readonly Value[]): Promise<T[]>
@@ -40,7 +42,7 @@ export interface Database extends Reader {
 /** A file. `onDamage` is called once, when it turns out to be damaged, and may say more of it: that is what writes are refused with. */
 export interface EmbeddedOptions { path: string; clock: () => Date; onDamage?: (problem: Problem) => Promise<Problem> }
 /** A libSQL server's address, `ws:`, `wss:`, `http:`, `https:` or `libsql:`, and the token that it wants. */
-export interface RemoteOptions { url: string; token?: string; clock: () => Date }
+export interface RemoteOptions { url: string; token?: string; host: string; clock: () => Date }
 
 /**
  * Opens a database file, which is made if it is not there.

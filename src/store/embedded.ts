@@ -22,7 +22,7 @@ export function openEmbedded({ path, clock, onDamage }: EmbeddedOptions): Databa
   const snapshots = new Set<Promise<unknown>>()
   let closing = false
   return {
-    isShared: false,
+    host: null, isShared: false,
     get: (sql, args) => health.watch(reader.get(sql, args)),
     all: (sql, args) => health.watch(reader.all(sql, args)),
     noteDamage: cause => { health.note(new Problem('DATABASE_DAMAGED', undefined, { cause })) },
@@ -51,7 +51,7 @@ async function readSnapshot<T>(path: string, isClosing: () => boolean, work: (re
     connection.exec('PRAGMA query_only = ON')
     connection.exec('BEGIN')
     await connection.get('SELECT 1 FROM sqlite_schema LIMIT 1')
-    return await work({ get: async (sql, args) => unlessClosing(() => connection.get(sql, args)), all: async (sql, args) => unlessClosing(() => connection.all(sql, args)) })
+    return await work({ host: null, get: async (sql, args) => unlessClosing(() => connection.get(sql, args)), all: async (sql, args) => unlessClosing(() => connection.all(sql, args)) })
   } finally {
     connection.close()
   }

@@ -60,7 +60,7 @@ export async function attempt(writer: Writer, job: Job, now: string): Promise<Ou
   const effects: Array<() => void> = []
   writer.exec('SAVEPOINT job')
   try {
-    const result = await job.work({ get: writer.get, all: writer.all, run: writer.run, now, afterCommit: effect => effects.push(effect) })
+    const result = await job.work({ host: writer.host, get: writer.get, all: writer.all, run: writer.run, now, afterCommit: effect => effects.push(effect) })
     writer.exec('RELEASE job')
     return { job, result, effects }
   } catch (error) {
