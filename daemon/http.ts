@@ -6,15 +6,17 @@ import { invalid, Problem } from '../src/contract/errors.ts'
 import { AnyObject } from '../src/contract/fields.ts'
 import { isExternal, paramsOf, type Route } from '../src/contract/route.ts'
 import type { App } from '../src/app.ts'
-import { authenticate } from '../src/identity/authenticate.ts'
+import { authenticate, type Voucher } from '../src/identity/authenticate.ts'
+import { isPass, passHeader } from '../src/identity/passes.ts'
 import type { Caller } from '../src/domain/caller.ts'
 import { commonHeaders, present, presentFailure, toProblem, type Headers } from './answer.ts'
-import { authorize, isOpenTo } from './authorize.ts'
+import { authorize, isOpenTo, projectOf } from './authorize.ts'
 import { readJson } from './body.ts'
 import { guard } from './guard.ts'
 import { Json, type AnyHandler, type Call } from './handlers.ts'
 import { claimOf, type Claim } from './idempotency.ts'
 import { paramReader, readQuery, validate } from './input.ts'
+import { passOn } from './passOn.ts'
 import { createRequestLog, type Answered } from './requestLog.ts'
 import { createKeyLimit, type KeyLimit } from './rateLimit.ts'
 import { handlers } from './routes/index.ts'
@@ -69,13 +71,17 @@ function answerer(server: Server, route: Route, handler: AnyHandler) {
       if (roundabout.test(req.url ?? '')) throw new Problem('NOT_FOUND')
       const peer = server.app.peerOf(req)
       const isOpen = isOpenTo(route, peer)
-      const caller = isOpen ? nobody : exchange.caller = await authenticate(server.app, req.headers.authorization, peer)
+      const caller = isOpen ? nobody : exchange.caller = await authenticate(server.app, req.headers.authorization, peer, voucherOf(server.app, req))
       if (caller.key && isExternal(route.path)) await server.keyLimit(caller.key.id, headers)
       const params = readParams((event.context.params ?? {}) as Record<string, string>)
       const call = newCall(server, req, res, caller, peer)
       if (!isOpen && projectInPath) call.role = await authorize(server.app.db, route, caller, params)
+      const passed = route.at && projectInPath && await passOn(server.app, { route, caller, req, projectId: await projectOf(server.app.db, route, params), signal: call.signal })
+      if (passed) return finish(server, exchange, present(passed, passed.status, headers))
       const { input, claim } = await readInput(server, route, req, params, caller)
       if (!projectInPath) call.role = await authorize(server.app.db, route, caller, input)
+      const passedWhole = route.at && !projectInPath && await passOn(server.app, { route, caller, req, projectId: await projectOf(server.app.db, route, input), signal: call.signal, body: input })
+      if (passedWhole) return finish(server, exchange, present(passedWhole, passedWhole.status, headers))
       if (claim) call.write = claim.write
       const result = claim?.replay ?? await handler(input as never, call)
       // The answer that was given then, with its ETag.
@@ -115,6 +121,12 @@ function newCall({ app }: Server, request: IncomingMessage, response: ServerResp
     },
     write: async (work, toOutput) => toOutput(await app.db.transaction(work)),
   }
+}
+
+/** Tells whether another daemon on the same database vouches for a request. */
+const voucherOf = ({ db, seal, membership }: App, { headers, method, url }: IncomingMessage): Voucher => {
+  const pass = headers[passHeader]
+  return db.isShared && typeof pass === 'string' ? () => isPass(seal, pass, { method: method!, url: url!, daemonId: membership.id, nowMs: Date.now() }) : undefined
 }
 
 /** An open route has no caller: who sends a token there is not even looked up. */

@@ -2,8 +2,6 @@ import { rmSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { makePrivateFolder } from './config/folders.ts'
-import { createCatalogue, type Catalogue } from './agents/catalogue.ts'
-import { createSupervisor, recover, type Supervisor } from './agents/supervisor.ts'
 import { openBackups, type Backups } from './backups/backups.ts'
 import { openData } from './backups/opening.ts'
 import type { Host } from './backups/restoring.ts'
@@ -20,19 +18,16 @@ import { createSeal, sealingKeyOf, type Seal } from './identity/seal.ts'
 import { readLogExport, targetOf } from './logs/exportSettings.ts'
 import type { Logs } from './logs/logs.ts'
 import { createMetrics, type Metrics } from './metrics/metrics.ts'
-import { createMonitors, recoverMonitors, type Monitors } from './monitors/monitors.ts'
 import { createWayOut, type WayOut } from './identity/wayOut.ts'
-import { createNotifier, type Notifier } from './notifications/notifier.ts'
-import { createTargets, type Targets } from './outside/targets.ts'
-import { createScriptRunner, recoverScripts, type ScriptRunner } from './scripts/runner.ts'
-import { createMembership, type Duty, type Membership } from './daemons/membership.ts'
+import { createTargets } from './outside/targets.ts'
+import { createMembership, type Membership } from './daemons/membership.ts'
 import type { Database } from './store/database.ts'
 import { hiddenProjects } from './store/imports.ts'
 import { peerReader, type Peer } from './config/peer.ts'
-import { createWebhooks, type Webhooks } from './webhooks/webhooks.ts'
+import { createWork, type Work } from './work.ts'
 
 /** The board, wired: what handlers are given. */
-export interface App {
+export interface App extends Work {
   config: ServerConfig
   logs: Logs
   db: Database
@@ -42,18 +37,7 @@ export interface App {
   deviceGrants: DeviceGrants
   wayOut: WayOut
   oidc: Oidc
-  catalogue: Catalogue
   metrics: Metrics
-  /** Runs the agents; what cards ask of it, too. */
-  supervisor: Supervisor
-  /** Runs monitors. */
-  monitors: Monitors
-  /** Runs scripts. */
-  scripts: ScriptRunner
-  /** Tells receivers what happens. */
-  webhooks: Webhooks
-  /** Tells people what they want to hear of. */
-  notifier: Notifier
   backups: Backups
   host: Host
   /** Where attachments are kept. */
@@ -65,13 +49,6 @@ export interface App {
   peerOf(request: IncomingMessage): Peer
   /** This daemon among those that share its database. */
   membership: Membership
-  /**
-   * Takes up what goes on without a request: agents, monitors, scripts, which reach the server at this address. With a shared
-   * database it does so while this daemon has the duty; `onRelieved` is called when another one has taken a duty over.
-   */
-  startWork(url: string, onRelieved: () => void): void
-  /** Ends it, and what tells others of events. */
-  stopWork(): Promise<void>
   close(): Promise<void>
 }
 
@@ -111,50 +88,6 @@ export async function createApp(config: ServerConfig, logs: Logs, { host = nobod
       await db.close()
       await tidied
     },
-  }
-}
-
-/** What goes on without a request, and tells others of what happens. What an earlier server left of it is ended first. */
-async function createWork({ config, logs, db, membership, outbox, seal, identity, deviceGrants, targets }: Pick<App, 'config' | 'logs' | 'db' | 'membership' | 'outbox' | 'seal' | 'identity' | 'deviceGrants'> & { targets: Targets }) {
-  const [machineDb, boardDb] = [membership.databaseFor('machine'), membership.databaseFor('board')]
-  const catalogue = createCatalogue(config.dataDir)
-  const supervisor = createSupervisor({ config, db: machineDb, catalogue, deviceGrants, revocations: identity })
-  const monitors = createMonitors({ db: machineDb, outbox, config })
-  const scripts = createScriptRunner(machineDb)
-  const webhooks = createWebhooks({ db: boardDb, outbox, seal, config, targets })
-  const notifier = createNotifier({ db: boardDb, outbox, webhooks })
-  const endEarlier = async () => {
-    await recover(machineDb, supervisor)
-    await recoverMonitors(machineDb)
-    await recoverScripts(machineDb)
-  }
-  const start = {
-    machine: (url: string) => {
-      supervisor.start(url, from(logs.log, 'agents'))
-      monitors.start(url, from(logs.log, 'monitors'))
-      scripts.start(url, from(logs.log, 'scripts'))
-    },
-    board: () => {
-      webhooks.start(from(logs.log, 'webhooks'))
-      notifier.start(from(logs.log, 'notifications'))
-    },
-  }
-  if (!db.isShared) {
-    await endEarlier()
-    // Before the first request, so that no event is committed that its reader does not know of.
-    start.board()
-  }
-  const onDuty = async (duty: Duty, url: string) => {
-    if (duty === 'board') return start.board()
-    await endEarlier()
-    start.machine(url)
-    // What other daemons have committed may be work for this one.
-    outbox.onNews(() => supervisor.wake())
-  }
-  return {
-    catalogue, supervisor, monitors, scripts, webhooks, notifier,
-    startWork: (url: string, onRelieved: () => void) => db.isShared ? membership.start(url, { onDuty: duty => onDuty(duty, url), onRelieved }, from(logs.log, 'daemons')) : start.machine(url),
-    stopWork: async () => { await Promise.all([supervisor.stop(), monitors.stop(), scripts.stop(), notifier.stop(), webhooks.stop()]) },
   }
 }
 

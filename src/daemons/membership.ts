@@ -41,21 +41,18 @@ export const createMembership = (db: Database, config: Pick<ServerConfig, 'datab
 
 const alone = (db: Database): Membership => ({ id: 'alone', has: () => true, databaseFor: () => db, start: () => {}, stop: async () => {} })
 
+/** This daemon as the others see it. */
+interface Self { id: string; host: string; url: string; version: string; startedAt: string }
+
 function join(db: Database, { host, advertise }: NonNullable<ServerConfig['database']>): Membership {
-  const id = randomUUID()
-  const startedAt = new Date().toISOString()
+  const self = { id: randomUUID(), host, version, startedAt: new Date().toISOString() }
   const tokens = new Map<Duty, number>()
   const stopping = new AbortController()
   let keeping = Promise.resolve()
   let takingUp: Promise<unknown> = Promise.resolve()
 
   const renew = async (url: string, { onDuty, onRelieved }: Told, log: Log) => {
-    const taken = await db.transaction(async tx => {
-      await noteDaemon(tx, { id, host, url: advertise ?? url, version, startedAt })
-      await forgetSilentDaemons(tx, silentMs)
-      return [['machine', await takeLease(tx, leaseOf('machine', host), id, leaseMs)], ['board', await takeLease(tx, leaseOf('board', host), id, leaseMs)]] as const
-    })
-    for (const [duty, token] of taken) {
+    for (const [duty, token] of await takeLeases(db, { ...self, url: advertise ?? url })) {
       const before = tokens.get(duty)
       if (before !== undefined && before !== token) return onRelieved()
       if (before !== undefined || token === undefined) continue
@@ -68,26 +65,34 @@ function join(db: Database, { host, advertise }: NonNullable<ServerConfig['datab
     }
   }
   return {
-    id, has: duty => tokens.has(duty),
+    id: self.id, has: duty => tokens.has(duty),
     databaseFor: duty => fenced(db, async tx => {
       const token = tokens.get(duty)
-      if (token === undefined || !await holdsLease(tx, leaseOf(duty, host), id, token)) throw new Problem('SHUTTING_DOWN', 'Another daemon does this now.')
+      if (token === undefined || !await holdsLease(tx, leaseOf(duty, host), self.id, token)) throw new Problem('SHUTTING_DOWN', 'Another daemon does this now.')
     }),
     start: (url, told, log) => {
-      keeping = (async () => {
-        while (!stopping.signal.aborted) {
-          await renew(url, told, log).catch((error: unknown) => log('warn', 'The leases could not be renewed.', { cause: causeOf(error) }))
-          await delay(renewMs, undefined, { signal: stopping.signal, ref: false }).catch(() => { /* It stops. */ })
-        }
-      })()
+      keeping = repeat(() => renew(url, told, log).catch((error: unknown) => log('warn', 'The leases could not be renewed.', { cause: causeOf(error) })), stopping.signal)
     },
     stop: async () => {
       stopping.abort()
       await Promise.all([keeping, takingUp])
-      await db.transaction(tx => forgetDaemon(tx, id)).catch(() => { /* The leases end by themselves. */ })
+      await db.transaction(tx => forgetDaemon(tx, self.id)).catch(() => { /* The leases end by themselves. */ })
       tokens.clear()
     },
   }
+}
+
+/** Notes that this daemon is there, takes the leases that are free and renews those that it has. */
+const takeLeases = (db: Database, self: Self): Promise<Array<[Duty, number | undefined]>> => db.transaction(async tx => {
+  await noteDaemon(tx, self)
+  await forgetSilentDaemons(tx, silentMs)
+  const leases: Array<[Duty, number | undefined]> = []
+  for (const duty of ['machine', 'board'] as const) leases.push([duty, await takeLease(tx, leaseOf(duty, self.host), self.id, leaseMs)])
+  return leases
+})
+
+async function repeat(work: () => Promise<unknown>, signal: AbortSignal): Promise<void> {
+  for (; !signal.aborted; await delay(renewMs, undefined, { signal, ref: false }).catch(() => { /* It stops. */ })) await work()
 }
 
 /** A database whose writes look first whether they may still be made. */

@@ -20,12 +20,16 @@ const keyUseMs = 60_000
 /** The operator's account as callers see it. */
 const operator = { userId: localOperator, role: 'super_admin', email: '', displayName: 'Local operator' } as const
 
+/** Whether another daemon on the same database vouches that the operator of its machine sends a request; undefined where none says so. */
+export type Voucher = (() => boolean) | undefined
+
 /**
  * Tells who sends a request by its `Authorization` header, with one look-up. Without one it is nobody, unless authentication is
- * switched off and the peer is on this machine.
+ * switched off and the peer is on this machine, or another daemon vouches for it.
  * @throws Problem UNAUTHENTICATED, TOKEN_EXPIRED
  */
-export function authenticate(realm: Realm, authorization: string | undefined, peer: Pick<Peer, 'isLoopback'>): Promise<Caller> {
+export function authenticate(realm: Realm, authorization: string | undefined, peer: Pick<Peer, 'isLoopback'>, voucher?: Voucher): Promise<Caller> {
+  if (authorization === undefined && voucher) return voucher() ? operate(realm.db, '') : refuse()
   if (authorization === undefined) return peer.isLoopback ? neighbour(realm) : refuse()
   if (!/^Bearer /i.test(authorization)) return refuse('Send Authorization: Bearer <token>.')
   const token = authorization.slice('Bearer '.length).trim()

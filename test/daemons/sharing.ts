@@ -1,0 +1,35 @@
+import { afterAll, describe } from 'vitest'
+import type { ServerConfig } from '../../src/config/server.ts'
+import { startBoard, type TestBoard } from '../helper.ts'
+import { noLibsqlServer, startLibsqlServer, type LibsqlServer } from '../libsqlServer.ts'
+
+export const secretKey = 'c2hhcmVkIGJ5IGFsbCBkYWVtb25zIG9mIGEgdGVzdCE='
+
+if (noLibsqlServer !== undefined) process.stdout.write(`LEFT OUT: the tests of several daemons, for there is no libSQL server here. ${noLibsqlServer}\n`)
+
+/** Tests for which a real libSQL server is needed; each file has one of its own. */
+export const describeShared = describe.skipIf(noLibsqlServer !== undefined)
+
+/** A libSQL server, and daemons on it that end with the file. */
+export interface Sharing {
+  server: LibsqlServer
+  /** Starts a daemon of a machine. */
+  join(machine: string, config?: Partial<ServerConfig>): Promise<TestBoard>
+}
+
+export async function startSharing(): Promise<Sharing> {
+  const server = await startLibsqlServer()
+  const boards: TestBoard[] = []
+  afterAll(async () => {
+    for (const board of boards) await board.close()
+    await server.close()
+  })
+  return {
+    server,
+    join: async (machine, config = {}) => {
+      const board = await startBoard({ secretKey, ...config, database: { url: server.url, host: machine } })
+      boards.push(board)
+      return board
+    },
+  }
+}
