@@ -12,14 +12,16 @@ import { boardProcess, clearAway } from './boardProcess.ts'
 import { Follower, type Told } from './crashFollowers.ts'
 import { createWriters, type Writers } from './crashWriters.ts'
 import { createDice } from './dice.ts'
-import { shown } from './measure.ts'
+import { percentile, shown } from './measure.ts'
 
 /** BOARD_TEST_ROUNDS=200 or 1000 for the long runs; BOARD_TEST_SEED repeats what a run has drawn. */
+const isLong = process.env.BOARD_TEST_ROUNDS !== undefined
 const rounds = Number(process.env.BOARD_TEST_ROUNDS ?? 8)
 const seed = Number(process.env.BOARD_TEST_SEED ?? randomInt(2 ** 31))
 const cardCount = 10_000
 const [writerCount, followerCount] = [16, 3]
-const readyMs = 2000
+/** What is aimed at, and how far beyond it one start may be on a machine that runs other tests meanwhile. */
+const [readyMs, mostReadyMs] = [2000, isLong ? 2000 : 4000]
 
 const root = mkdtempSync(join(tmpdir(), 'board-crash-'))
 const [dataDir, copies, ledger] = [join(root, 'data'), join(root, 'copies'), join(root, 'ledger')]
@@ -80,7 +82,8 @@ async function addMonitor(projectId: string, cardId: string): Promise<void> {
   const all = await board.client.monitors.listProject({ projectId })
   if (all.length === monitorLimits.mostPerCard) await board.client.monitors.deleteProject({ projectId, monitorId: all[0]!.id })
   const { token } = await board.client.agents.token({ projectId, cardId })
-  const command = `exec 9>${root}/lock${randomUUID()}; flock -n 9 || echo double >> ${ledger}; echo run >> ${ledger}; setsid sh -c 'sleep 300; :' ${mark} & exec sh -c 'sleep 300; :' ${mark}`
+  const stay = dice.chance(0.25) ? 'trap "" TERM; while :; do sleep 0.2; done' : 'sleep 300; :'
+  const command = `exec 9>${root}/lock${randomUUID()}; flock -n 9 || echo double >> ${ledger}; echo run >> ${ledger}; setsid sh -c '${stay}' ${mark} & exec sh -c '${stay}' ${mark}`
   await createClient({ url: board.url, token }).monitors.create({ projectId, cardId, command, intervalSecs: 10, allowUnsandboxed: true })
 }
 const linesOf = (word: string) => existsSync(ledger) ? readFileSync(ledger, 'utf8').split('\n').filter(line => line === word).length : 0
@@ -119,6 +122,7 @@ it(`no acknowledged write, event or process is lost or doubled in ${rounds} cras
   expect(processesWith(mark)).toEqual([])
   expect(orphans.filter(count => count > 0).length, 'crashes that left processes').toBeGreaterThan(rounds / 2)
   const again = readyAfterMs.slice(1)
-  process.stdout.write(`${rounds} crashes of seed ${seed}: ready again after ${shown(again)}, with ${writers.ledgers.flatMap(({ entries }) => entries).length} cards; ${linesOf('run')} runs of monitors, ${orphans.reduce((sum, count) => sum + count)} processes left by crashes\n`)
-  expect(Math.max(...again)).toBeLessThan(readyMs)
+  process.stdout.write(`${rounds} crashes of seed ${seed}: ready again after ${shown(again)}, aim ${readyMs} ms, with ${writers.ledgers.flatMap(({ entries }) => entries).length} cards; ${linesOf('run')} runs of monitors, ${orphans.reduce((sum, count) => sum + count)} processes left by crashes\n`)
+  expect(percentile(again, 0.5)).toBeLessThan(readyMs)
+  expect(Math.max(...again)).toBeLessThan(mostReadyMs)
 }, 60_000 + rounds * 10_000)
