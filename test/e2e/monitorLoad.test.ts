@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createClient, type Client } from '../../src/client/index.ts'
 import { eventually, hideAgents } from '../helper.ts'
 import { boardProcess, clearAway } from './boardProcess.ts'
-import { cpuMs, percentile, shown, watchHealth } from './measure.ts'
+import { cpuMs, expectQuick, percentile, shown, shownAnswers, startProbe } from './measure.ts'
 
 /** BOARD_TEST_MONITORS=500 for the long run: each runs once a minute. */
 const total = Number(process.env.BOARD_TEST_MONITORS ?? 24)
@@ -18,7 +18,7 @@ const watchedMs = (isLong ? 2.5 : 0.7) * intervalSecs * 1000
 const projects = 5
 const perCard = 8
 /** What is aimed at, and what a machine that runs other tests meanwhile still holds. */
-const [mostLagMs, mostHealthMs] = isLong ? [1000, 100] : [3000, 1000]
+const [mostLagMs, mostHealthMs] = isLong ? [1000, 100] : [3000, 300]
 
 type Monitor = Awaited<ReturnType<Client['monitors']['create']>>
 const root = mkdtempSync(join(tmpdir(), 'board-monitor-load-'))
@@ -71,16 +71,16 @@ test(`${total} monitors run on time, none more often than another, and the serve
     await delay(Math.max(0, beganAt + at * spreadMs / total - performance.now()))
     await add(at, `date +%s%3N >> LEDGER; sleep ${at % 5 / 10}`, intervalSecs)
   }
-  const endHealth = watchHealth(() => board.client)
+  const probe = await startProbe(board)
   const [cpuBeforeMs, runsBefore] = [cpuMs(board.pid), lags().length]
   await delay(watchedMs)
-  const health = await endHealth()
+  const answers = await probe.end()
   const late = lags()
   const eachMs = (cpuMs(board.pid) - cpuBeforeMs) / (late.length - runsBefore)
   const runs = [...monitors.keys()].map(name => stampsOf(name).length)
-  process.stdout.write(`${total} monitors, ${late.length} runs at ${eachMs.toFixed(1)} ms of the server's processor each: lag ${shown(late)}; runs of each ${Math.min(...runs)} to ${Math.max(...runs)}; ${health.length} answers of health: ${shown(health)}\n`)
+  process.stdout.write(`${total} monitors, ${late.length} runs at ${eachMs.toFixed(1)} ms of the server's processor each: lag ${shown(late)}; runs of each ${Math.min(...runs)} to ${Math.max(...runs)}; ${shownAnswers(answers)}\n`)
   expect(percentile(late, 0.99)).toBeLessThan(mostLagMs)
-  expect(percentile(health, 0.99)).toBeLessThan(mostHealthMs)
+  expectQuick(answers, mostHealthMs)
   // Those that began first have had time for one run more.
   expect(Math.max(...runs) - Math.min(...runs)).toBeLessThanOrEqual(1)
 }, 10 * intervalSecs * 1000)
@@ -96,13 +96,13 @@ test('when all are due at once each has its turn, and a project with little to r
   await Promise.all(Array.from({ length: total }, (_, at) => add(at + total, 'date +%s%3N >> LEDGER; sleep 0.3', 3600)))
   await modest!.client.monitors.create({ projectId: modest!.projectId, cardId: modest!.cardId, command: `date +%s%3N >> ${join(ledgers, 'modest')}`, intervalSecs: 3600, allowUnsandboxed: true })
   const askedAt = Date.now()
-  const endHealth = watchHealth(() => board.client)
+  const probe = await startProbe(board)
   await eventually('a run of each', () => [...monitors.keys(), 'modest'].every(name => stampsOf(name).length > 0), 120_000)
   const tookMs = Date.now() - beganAt
   const waitedMs = stampsOf('modest')[0]! - askedAt
-  const health = await endHealth()
-  process.stdout.write(`${total} at once: all ran within ${(tookMs / 1000).toFixed(1)} s, the one of another project after ${waitedMs} ms; ${health.length} answers of health: ${shown(health)}\n`)
+  const answers = await probe.end()
+  process.stdout.write(`${total} at once: all ran within ${(tookMs / 1000).toFixed(1)} s, the one of another project after ${waitedMs} ms; ${shownAnswers(answers)}\n`)
   expect([...monitors.keys()].map(name => stampsOf(name).length).filter(runs => runs !== 1)).toEqual([])
   expect(waitedMs).toBeLessThan(2000)
-  expect(percentile(health, 0.99)).toBeLessThan(mostHealthMs)
+  expectQuick(answers, mostHealthMs)
 }, 180_000)
