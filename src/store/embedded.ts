@@ -7,7 +7,7 @@ import { translate, type Database, type DatabaseOptions, type Reader, type Trans
 const mostJobsACommit = 128
 const busyWaitMs = 200
 
-interface Job { work: (tx: Transaction) => Promise<unknown>; resolve: (result: unknown) => void; reject: (error: unknown) => void }
+interface Job { queuedAtMs: number; work: (tx: Transaction) => Promise<unknown>; resolve: (result: unknown) => void; reject: (error: unknown) => void }
 type Outcome = { job: Job; result: unknown; effects: Array<() => void> } | { job: Job; error: unknown }
 
 /**
@@ -38,7 +38,7 @@ export function openEmbedded({ path, clock, onDamage }: DatabaseOptions): Databa
     transaction: <T>(work: (tx: Transaction) => Promise<T>) => new Promise<T>((resolve, reject) => {
       if (closing) return reject(new Problem('SHUTTING_DOWN'))
       if (health.damage) return reject(health.damage)
-      queue.push({ work, resolve: resolve as (result: unknown) => void, reject })
+      queue.push({ queuedAtMs: performance.now(), work, resolve: resolve as (result: unknown) => void, reject })
       draining ??= drain()
     }),
     snapshot: async work => {
@@ -100,7 +100,7 @@ function openWriter(path: string, clock: () => Date, health: Health): { commitTo
       const outcomes: Outcome[] = []
       try {
         connection ??= openConnection(path)
-        await begin(connection)
+        await begin(connection, jobs[0]!.queuedAtMs + busyWaitMs)
         for (const job of jobs) outcomes.push(await attempt(connection, job, clock))
         connection.exec('COMMIT')
       } catch (error) {
@@ -121,9 +121,8 @@ function openWriter(path: string, clock: () => Date, health: Health): { commitTo
   }
 }
 
-/** Waits a while for another process that holds the file. */
-async function begin(connection: Connection): Promise<void> {
-  const giveUpAt = performance.now() + busyWaitMs
+/** Waits a while for another process that holds the file: those who came while others waited are not kept waiting twice as long. */
+async function begin(connection: Connection, giveUpAt: number): Promise<void> {
   for (;;) {
     try {
       return connection.exec('BEGIN IMMEDIATE')
