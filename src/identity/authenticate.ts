@@ -58,7 +58,7 @@ async function keyHolder({ db, config, identity }: Realm, tokenHash: string): Pr
   if (Date.parse(row.expiresAt) <= now.getTime()) throw new Problem('TOKEN_EXPIRED', 'The API key has expired.')
   const owner = row.role === null ? ownerBeforeUsers(row.userId, row.hasUsers) : { userId: row.userId, role: row.role, email: row.email!, displayName: row.displayName! }
   if (!owner) return refuse('The API key is not valid.')
-  if (row.lastUsedAt === null || now.getTime() - Date.parse(row.lastUsedAt) >= keyUseMs) identity.touches.keyUsed(row.id, now.toISOString())
+  if (row.lastUsedAt === null || Math.abs(now.getTime() - Date.parse(row.lastUsedAt)) >= keyUseMs) identity.touches.keyUsed(row.id, now.toISOString())
   const key = { id: row.id, permissions: JSON.parse(row.permissions) as Permission[], scope: row.scope, organizationId: row.organizationId, projectId: row.projectId }
   return { kind: 'key', ...owner, tokenHash, key }
 }

@@ -85,7 +85,7 @@ function openWriter(path: string, clock: () => Date, health: Health): { commitTo
       const outcomes: Outcome[] = []
       try {
         connection ??= openConnection(path)
-        await begin(connection)
+        await begin(connection, jobs[0]!.queuedAtMs + busyWaitMs)
         for (const job of jobs) outcomes.push(await attempt(connection, job, clock().toISOString()))
         connection.exec('COMMIT')
       } catch (error) {
@@ -107,9 +107,8 @@ function openWriter(path: string, clock: () => Date, health: Health): { commitTo
   }
 }
 
-/** Waits a while for another process that holds the file. */
-async function begin(connection: Connection): Promise<void> {
-  const giveUpAt = performance.now() + busyWaitMs
+/** Waits a while for another process that holds the file: those who came while others waited are not kept waiting twice as long. */
+async function begin(connection: Connection, giveUpAt: number): Promise<void> {
   for (;;) {
     try {
       return connection.exec('BEGIN IMMEDIATE')

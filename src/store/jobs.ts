@@ -9,7 +9,7 @@ export interface Writer extends Reader {
 }
 
 /** Work that waits for its commit. */
-export interface Job { work: (tx: Transaction) => Promise<unknown>; resolve: (result: unknown) => void; reject: (error: unknown) => void }
+export interface Job { queuedAtMs: number; work: (tx: Transaction) => Promise<unknown>; resolve: (result: unknown) => void; reject: (error: unknown) => void }
 export type Outcome = { job: Job; result: unknown; effects: Array<() => void> } | { job: Job; error: unknown }
 
 export interface JobQueue {
@@ -42,7 +42,7 @@ export function createJobQueue({ refusal, commitTogether, mostJobsACommit }: Com
     transaction: <T>(work: (tx: Transaction) => Promise<T>) => new Promise<T>((resolve, reject) => {
       const problem = closing ? new Problem('SHUTTING_DOWN') : refusal()
       if (problem) return reject(problem)
-      queue.push({ work, resolve: resolve as (result: unknown) => void, reject })
+      queue.push({ queuedAtMs: performance.now(), work, resolve: resolve as (result: unknown) => void, reject })
       draining ??= drain()
     }),
     close: async () => {
