@@ -6,6 +6,8 @@ import type { Route } from '../src/contract/route.ts'
 import type { Caller } from '../src/domain/caller.ts'
 import { passHeader, signPass } from '../src/identity/passes.ts'
 import { readWorker } from '../src/store/daemons.ts'
+import { projectOf } from './authorize.ts'
+import type { Call } from './handlers.ts'
 
 /** Who has passed a request on. One that carries it is answered where it arrives. */
 const passedOnHeader = 'x-board-passed-on'
@@ -14,29 +16,28 @@ const ownHeaders = new Set(['connection', 'keep-alive', 'transfer-encoding', 'te
 const connectMs = 2000
 const answerMs = 10 * 60_000
 
-interface Passing { route: Route; caller: Caller; projectId: number | undefined; req: IncomingMessage; signal: AbortSignal; /** What has been read of the body already. */ body?: unknown }
-
 /**
  * Passes a request on to the daemon that works for the machine which has the project's folder, where the route needs that machine
  * and this daemon is not the one. Undefined where the request is answered here.
+ * @param body what has been read of the request's body already, if it has been
  * @throws Problem MACHINE_UNAVAILABLE when no daemon works there at present
  */
-export async function passOn(app: App, passing: Passing): Promise<Response | undefined> {
-  const { route, projectId, req } = passing
-  if (route.at === undefined || projectId === undefined || !app.db.isShared) return undefined
-  const worker = await readWorker(app.db, projectId)
+export async function passOn(app: App, route: Route, call: Call, input: Record<string, unknown>, body?: unknown): Promise<Response | undefined> {
+  if (route.at === undefined || !app.db.isShared) return undefined
+  const projectId = await projectOf(app.db, route, input)
+  const worker = projectId === undefined ? undefined : await readWorker(app.db, projectId)
   if (!worker || worker.host === null || worker.daemonId === app.membership.id) return undefined
   const isHere = worker.host === app.db.host
-  if (worker.url === null || req.headers[passedOnHeader] !== undefined) {
+  if (worker.url === null || call.request.headers[passedOnHeader] !== undefined) {
     if (route.at === 'machine or here' && !isHere) return undefined
     throw unavailable(worker.host)
   }
-  return send(app, passing, { ...worker, host: worker.host, url: worker.url, daemonId: worker.daemonId! })
+  return send(app, call, { host: worker.host, url: worker.url, daemonId: worker.daemonId! }, body)
 }
 
 const unavailable = (host: string, cause?: unknown) => new Problem('MACHINE_UNAVAILABLE', `No daemon works on the machine ${host} at present, which has the project's folder.`, { retryAfterSecs: 2, cause })
 
-async function send(app: App, { caller, req, signal, body }: Passing, to: { host: string; url: string; daemonId: string }): Promise<Response> {
+async function send(app: App, { caller, request: req, signal }: Call, to: { host: string; url: string; daemonId: string }, body: unknown): Promise<Response> {
   const { Agent, request } = await import('../src/client/undici.ts')
   const dispatcher = agents.get(app) ?? new Agent({ connect: { timeout: connectMs }, headersTimeout: answerMs, bodyTimeout: answerMs })
   agents.set(app, dispatcher)

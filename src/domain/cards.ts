@@ -1,7 +1,7 @@
 import { invalid, Problem } from '../contract/errors.ts'
 import type { CardKind } from '../contract/fields.ts'
 import { append } from '../events/outbox.ts'
-import { insertCard, markRead, markSomeRead, purgeCards, readCard, readDeletedCard, updateCard, type CardChange, type CardRow } from '../store/cards.ts'
+import { insertCard, markRead, markSomeRead, purgeCards, readCard, readDeletedCard, readExternalJson, updateCard, type CardChange, type CardRow } from '../store/cards.ts'
 import { readDefaultBoard } from '../store/boards.ts'
 import { listColumns, readColumn, readFirstColumn, type ColumnRow } from '../store/columns.ts'
 import type { Reader, Transaction } from '../store/database.ts'
@@ -24,6 +24,11 @@ export interface NewCard {
 /** @throws Problem CARD_NOT_FOUND */
 export async function find(db: Reader, { projectId, cardId }: CardRef): Promise<CardRow> {
   return await readCard(db, projectId, cardId) ?? refuse('CARD_NOT_FOUND')
+}
+
+/** A card in the external view as JSON text, which the database makes. @throws Problem CARD_NOT_FOUND, also for a card that is no kanban card */
+export async function findExternalJson(db: Reader, { projectId, cardId }: CardRef): Promise<{ json: string; version: number }> {
+  return await readExternalJson(db, projectId, cardId) ?? refuse('CARD_NOT_FOUND')
 }
 
 /** A card as external routes know it. @throws Problem CARD_NOT_FOUND, also for a card of another kind */

@@ -7,7 +7,8 @@ export interface ProjectRow {
 }
 /** A project as one account sees it. */
 export interface VisibleProject extends ProjectRow { projectRole: string | null; organizationRole: string | null; lastOpenedAt: string | null; unreadCount: number }
-export interface Grant { ownerId: number; organizationId: number | null; projectRole: 'admin' | 'member' | 'viewer' | null; organizationRole: 'admin' | 'member' | null }
+/** What ties an account to a project, whether or not it lets it in. */
+export interface Grant { ownerId: number; projectOrganizationId: number | null; projectRole: 'admin' | 'member' | 'viewer' | null; organizationRole: 'admin' | 'member' | null }
 
 const fields = 'p.id, p.name, p.path, p.host, p.organization_id AS organizationId, p.owner_id AS ownerId, p.credential_id AS credentialId, p.agent, p.copied_files AS copiedFiles, p.created_at AS createdAt, p.updated_at AS updatedAt'
 const memberships = `LEFT JOIN project_members m ON m.project_id = p.id AND m.user_id = ?1
@@ -15,9 +16,20 @@ const memberships = `LEFT JOIN project_members m ON m.project_id = p.id AND m.us
 const visibleFields = `${fields}, m.role AS projectRole, o.role AS organizationRole, w.last_opened_at AS lastOpenedAt,
   (SELECT coalesce(sum(unread), 0) FROM card_counts WHERE project_id = p.id) AS unreadCount`
 
-/** What ties an account to a project, whether or not it lets it in. Nothing ties anybody to one that an import has not finished. */
-export const readGrant = (db: Reader, userId: number, projectId: number): Promise<Grant | undefined> => db.get(
-  `SELECT p.owner_id AS ownerId, p.organization_id AS organizationId, m.role AS projectRole, o.role AS organizationRole FROM projects p ${memberships} WHERE p.id = ?2 AND p.hidden = 0`, [userId, projectId])
+const grantFields = 'p.owner_id AS ownerId, p.organization_id AS projectOrganizationId, m.role AS projectRole, o.role AS organizationRole'
+const grant = `SELECT ${grantFields} FROM projects p ${memberships} WHERE p.id = ?2 AND p.hidden = 0`
+
+/** Nothing ties anybody to a project that does not exist, or that an import has not finished. */
+export const readGrant = (db: Reader, userId: number, projectId: number): Promise<Grant | undefined> => db.get(grant, [userId, projectId])
+
+/** For a query that finds an account by a token: what ties it to a project, in the same statement. `ownerId` is null when nothing does. */
+export const grantBeside = (userId: string, projectId: string): { fields: string; joins: string } => ({
+  fields: grantFields,
+  joins: `LEFT JOIN projects p ON p.id = ${projectId} AND p.hidden = 0 LEFT JOIN project_members m ON m.project_id = p.id AND m.user_id = ${userId}
+   LEFT JOIN organization_members o ON o.organization_id = p.organization_id AND o.user_id = ${userId}`,
+})
+/** The fields of `grantBeside`. */
+export type GrantBeside = { [Field in keyof Grant]: Grant[Field] | null }
 
 export const readProject = (db: Reader, id: number): Promise<ProjectRow | undefined> => db.get(`SELECT ${fields} FROM projects p WHERE p.id = ?`, [id])
 
