@@ -27,7 +27,7 @@ export interface Server { app: App; note: (answered: Answered) => void; keyLimit
 export function createHttp(app: App): H3 {
   // A path whose escapes are broken is answered like any other that leads nowhere.
   const h3 = new H3({ silent: true, allowMalformedURL: true })
-  const server: Server = { app, note: noteOf(app), keyLimit: createKeyLimit(app.config.externalRequestsPerMinute) }
+  const server: Server = { app, note: noteOf(app), keyLimit: createKeyLimit(app.config.externalRequestsPerMinute, app.db) }
   const all = handlers(app) as unknown as Record<string, Record<string, AnyHandler>>
   const methods = new Map<string, string[]>()
   for (const [resource, rows] of Object.entries(contract)) {
