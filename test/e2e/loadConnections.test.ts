@@ -117,7 +117,7 @@ test(`${connections} connections that take their time are gone within ${goneWith
   const slow = await Promise.all(Array.from({ length: connections }, async (_, at) => {
     const [way, first, piece] = ways[at % ways.length]!
     await delay(at * 2)
-    return { way, ...{ client: openSlow(first(), piece, 500) } }
+    return { way, client: openSlow(first(), piece, 500) }
   }))
   await eventually('the end of all', () => slow.every(({ client }) => client.goneAfterMs !== undefined), isLong ? 60_000 : 30_000).catch(() => { /* Told below. */ })
   const tookMs = performance.now() - began

@@ -18,15 +18,18 @@ export async function startFixture(name: string, args: readonly string[] = [], e
 }
 
 /** What a program of the fixtures prints next; one line at a time. */
-export const nextLine = (child: ChildProcess): Promise<string> => new Promise(done => {
+export const nextLine = (child: ChildProcess): Promise<string> => new Promise((done, fail) => {
   let text = ''
+  const end = (settle: () => void) => {
+    child.stdout!.off('data', onData).off('end', onEnd)
+    settle()
+  }
   const onData = (chunk: Buffer) => {
     text += String(chunk)
-    if (!text.endsWith('\n')) return
-    child.stdout!.off('data', onData)
-    done(text.trim())
+    if (text.endsWith('\n')) end(() => done(text.trim()))
   }
-  child.stdout!.on('data', onData)
+  const onEnd = () => end(() => fail(new Error(`${child.spawnargs.slice(1, 3).join(' ')} ended without a word.`)))
+  child.stdout!.on('data', onData).on('end', onEnd)
 })
 
 /** How many milliseconds answers took: of the server's health, of a request that reads the database, and of a bare server, which tells how busy the machine was. */
@@ -69,7 +72,10 @@ export const openFiles = (pid: number): number => readdirSync(`/proc/${pid}/fd`)
 /** Looks at a process's memory again and again. The returned function ends it and gives the most that was seen, in MiB. */
 export function watchMemory(pid: number): () => number {
   let most = memoryMiB(pid)
-  const timer = setInterval(() => { most = Math.max(most, memoryMiB(pid)) }, 20)
+  const timer = setInterval(() => {
+    // A server that is gone is for the test to tell.
+    try { most = Math.max(most, memoryMiB(pid)) } catch { clearInterval(timer) }
+  }, 20)
   return () => {
     clearInterval(timer)
     return Math.max(most, memoryMiB(pid))
