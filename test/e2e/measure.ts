@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { WebSocket } from 'undici'
 import { expect } from 'vitest'
 import type { BoardProcess } from './boardProcess.ts'
 
@@ -80,4 +81,21 @@ export function watchMemory(pid: number): () => number {
     clearInterval(timer)
     return Math.max(most, memoryMiB(pid))
   }
+}
+
+/** What is alive in the heap of a process that said on stderr where its inspector listens, after a collection, in MiB. */
+export async function heapMiB(stderr: string): Promise<number> {
+  const inspector = new WebSocket(/ws:\/\/\S+/.exec(stderr)![0])
+  await new Promise((done, fail) => { inspector.addEventListener('open', done); inspector.addEventListener('error', () => fail(new Error('The inspector does not answer.'))) })
+  const ask = (id: number, method: string) => new Promise<{ usedSize: number }>(done => {
+    inspector.addEventListener('message', ({ data }) => {
+      const answer = JSON.parse(String(data))
+      if (answer.id === id) done(answer.result)
+    })
+    inspector.send(JSON.stringify({ id, method }))
+  })
+  for (const id of [1, 2, 3]) await ask(id, 'HeapProfiler.collectGarbage')
+  const { usedSize } = await ask(4, 'Runtime.getHeapUsage')
+  inspector.close()
+  return usedSize / 2 ** 20
 }
