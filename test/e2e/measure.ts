@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { WebSocket } from 'undici'
-import { expect } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import type { BoardProcess } from './boardProcess.ts'
 
 /** The value below which this share of the values lies. */
@@ -12,9 +12,10 @@ export const percentile = (values: readonly number[], share: number): number => 
 /** "p50 3.1 ms, p99 12.0 ms, most 15.2 ms (300)" */
 export const shown = (values: readonly number[]): string => `p50 ${percentile(values, 0.5).toFixed(1)} ms, p99 ${percentile(values, 0.99).toFixed(1)} ms, most ${Math.max(...values).toFixed(1)} ms (${values.length})`
 
-/** A program of the fixtures that runs until it gets SIGTERM, and the first line that it printed. */
+/** A program of the fixtures that runs until it gets SIGTERM or the test is over, and the first line that it printed. */
 export async function startFixture(name: string, args: readonly string[] = [], env: Record<string, string> = {}): Promise<{ child: ChildProcess; line: string }> {
   const child = spawn(process.execPath, [resolve(`test/fixtures/${name}.mjs`), ...args], { stdio: ['ignore', 'pipe', 'inherit'], env: { PATH: process.env.PATH ?? '', ...env } })
+  onTestFinished(() => { child.kill('SIGKILL') })
   return { child, line: await nextLine(child) }
 }
 
