@@ -15,8 +15,8 @@ import { expectQuick, heapMiB, memoryMiB, openFiles, shownAnswers, startProbe } 
 
 /** BOARD_TEST_MINUTES=30 for the long run. */
 const isLong = process.env.BOARD_TEST_MINUTES !== undefined
-const minutes = Number(process.env.BOARD_TEST_MINUTES ?? 0.2)
-const warmUpMs = isLong ? 60_000 : 5000
+const minutes = Number(process.env.BOARD_TEST_MINUTES ?? 0.15)
+const warmUpMs = isLong ? 60_000 : 3000
 /** What may be left of it: what is remembered of paths, statements and times is bounded. */
 const [mostMoreHeapMiB, mostMoreFiles, quickMs] = [isLong ? 10 : 6, 3, 100]
 
