@@ -16,7 +16,7 @@ const local = /^(auth token|completion|config|help|profile|serve|server|version|
 /** Commands that anybody may call. */
 const open = /^(auth (setup|login|register|status|logout)|api|browse)\b/
 /** Commands that end somebody else's work here: they come last. */
-const ends = /(delete|detach|archive|revoke|clear|complete)$/
+const ends = /(delete|archive|revoke|clear|complete)$/
 /** How commands end that the state of the board, or an empty stdin, does not allow. */
 const otherwise: Record<string, number> = {
   'agents approve': 5, 'agents relaunch': 5, 'agents relay': 5, 'agents retry': 5, 'auth login': 2, 'auth register': 2, 'auth setup': 5, 'backups upload': 1, 'cards approve': 5, 'cards merge': 5, 'credentials add': 2, 'credentials verify': 1, 'presession accept': 5, 'presession start': 5,
