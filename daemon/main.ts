@@ -16,6 +16,8 @@ export type ServeOptions = Partial<Omit<ServerConfig, 'clock' | 'lookup' | 'webh
  * @throws Problem SERVER_ALREADY_RUNNING, or the error of listening
  */
 export async function runServe(options: ServeOptions, onTerminal: boolean): Promise<string> {
+  // Whoever reads what the server says may go, or never come: it works on.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => { /* Nobody can be told. */ })
   const config = configOf(options)
   if (config.backupEvery !== undefined) parseSchedule(config.backupEvery)
   const server = await startServer(config, createLog(config.logLevel, config.logFormat ?? (process.stderr.isTTY ? 'pretty' : 'json'), process.stderr.isTTY && !process.env.NO_COLOR), tellSetupCode)
