@@ -8,6 +8,8 @@ import { isLoopbackHost, serverDefaults, type ServerConfig } from '../src/config
 import { createLog } from './log.ts'
 import { startServer, type RunningServer } from './serve.ts'
 
+const loadAfterMs = 1000
+
 /** What `board serve` takes from flags and environment; the rest has defaults. Paths may be relative. */
 export type ServeOptions = Partial<Omit<ServerConfig, 'clock' | 'lookup' | 'webhookTiming' | 'externalRequestsPerMinute' | 'monitorTimeoutMs' | 'secretKey' | 'oauthClients'>>
 
@@ -26,7 +28,16 @@ export async function runServe(options: ServeOptions, onTerminal: boolean): Prom
   process.stdout.write(`Listening on ${server.url}\n`)
   if (onTerminal) process.stderr.write(nextSteps(server, await server.app.identity.hasUsers()))
   tellSetupCode(server.app)
+  setTimeout(loadAhead, loadAfterMs).unref()
   return server.url
+}
+
+/**
+ * Loads what sign-ins, Git and requests to others need, when the start is over. By itself it would be loaded when it is first
+ * needed, and a module that cannot be loaded then, because no descriptor is free, cannot be loaded later either.
+ */
+function loadAhead(): void {
+  void Promise.allSettled([import('@node-rs/argon2'), import('execa'), import('../src/client/undici.ts')])
 }
 
 function tellSetupCode({ config, identity }: App): void {
