@@ -4,9 +4,10 @@ import type { App } from '../src/app.ts'
 import { parseSchedule } from '../src/backups/schedule.ts'
 import { causeOf } from '../src/config/log.ts'
 import { oauthClients } from '../src/config/oauthClients.ts'
-import { dataFolder } from '../src/config/paths.ts'
+import { dataFolder, printedFile } from '../src/config/paths.ts'
 import { isLoopbackHost, serverDefaults, type ServerConfig } from '../src/config/server.ts'
 import { createLog } from './log.ts'
+import { bounded } from './printed.ts'
 import { startServer, type RunningServer } from './serve.ts'
 
 /** What `board serve` takes from flags and environment; the rest has defaults. Paths may be relative. */
@@ -19,7 +20,8 @@ export type ServeOptions = Partial<Omit<ServerConfig, 'database' | 'clock' | 'lo
 export async function runServe(options: ServeOptions, onTerminal: boolean): Promise<string> {
   const config = configOf(options)
   if (config.backupEvery !== undefined) parseSchedule(config.backupEvery)
-  const server = await startServer(config, createLog(config.logLevel, config.logFormat ?? (process.stderr.isTTY ? 'pretty' : 'json'), process.stderr.isTTY && !process.env.NO_COLOR), tellSetupCode)
+  const log = createLog(config.logLevel, config.logFormat ?? (process.stderr.isTTY ? 'pretty' : 'json'), process.stderr.isTTY && !process.env.NO_COLOR)
+  const server = await startServer(config, bounded(log, printedFile(config.dataDir)), tellSetupCode)
   noteCrash(server)
   stopOnSignals(server)
   process.stdout.write(`Listening on ${server.url}\n`)
