@@ -10,6 +10,8 @@ import { createLog } from './log.ts'
 import { bounded } from './printed.ts'
 import { startServer, type RunningServer } from './serve.ts'
 
+const loadAfterMs = 1000
+
 /** What `board serve` takes from flags and environment; the rest has defaults. Paths may be relative. */
 export type ServeOptions = Partial<Omit<ServerConfig, 'database' | 'clock' | 'lookup' | 'webhookTiming' | 'externalRequestsPerMinute' | 'monitorTimeoutMs' | 'secretKey' | 'oauthClients'>> & { database?: string; machine?: string; advertise?: string }
 
@@ -18,6 +20,8 @@ export type ServeOptions = Partial<Omit<ServerConfig, 'database' | 'clock' | 'lo
  * @throws Problem SERVER_ALREADY_RUNNING, or the error of listening
  */
 export async function runServe(options: ServeOptions, onTerminal: boolean): Promise<string> {
+  // Whoever reads what the server says may go, or never come: it works on.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => { /* Nobody can be told. */ })
   const config = configOf(options)
   if (config.backupEvery !== undefined) parseSchedule(config.backupEvery)
   const log = createLog(config.logLevel, config.logFormat ?? (process.stderr.isTTY ? 'pretty' : 'json'), process.stderr.isTTY && !process.env.NO_COLOR)
@@ -27,7 +31,16 @@ export async function runServe(options: ServeOptions, onTerminal: boolean): Prom
   process.stdout.write(`Listening on ${server.url}\n`)
   if (onTerminal) process.stderr.write(nextSteps(server, await server.app.identity.hasUsers()))
   tellSetupCode(server.app)
+  setTimeout(loadAhead, loadAfterMs).unref()
   return server.url
+}
+
+/**
+ * Loads what sign-ins, Git and requests to others need, when the start is over. By itself it would be loaded when it is first
+ * needed, and a module that cannot be loaded then, because no descriptor is free, cannot be loaded later either.
+ */
+function loadAhead(): void {
+  void Promise.allSettled([import('@node-rs/argon2'), import('execa'), import('../src/client/undici.ts')])
 }
 
 function tellSetupCode({ config, identity }: App): void {

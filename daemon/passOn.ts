@@ -15,6 +15,8 @@ const passedOnHeader = 'x-board-passed-on'
 const ownHeaders = new Set(['connection', 'keep-alive', 'transfer-encoding', 'te', 'trailer', 'upgrade', 'proxy-authorization', 'proxy-authenticate', 'host', 'origin', 'expect', 'authorization', 'cookie', 'content-length', passHeader, passedOnHeader])
 const connectMs = 2000
 const answerMs = 10 * 60_000
+/** What is a write and no more is answered as soon as one. */
+const writeMs = 2500
 
 /**
  * Passes a request on to the daemon that works for the machine which has the project's folder, where the route needs that machine
@@ -27,25 +29,24 @@ export async function passOn(app: App, route: Route, call: Call, input: Record<s
   const projectId = await projectOf(app.db, route, input)
   const worker = projectId === undefined ? undefined : await readWorker(app.db, projectId)
   if (!worker || worker.host === null || worker.daemonId === app.membership.id) return undefined
-  const isHere = worker.host === app.db.host
   if (worker.url === null || call.request.headers[passedOnHeader] !== undefined) {
-    if (route.at === 'machine or here' && !isHere) return undefined
+    if (route.at === 'machine or here') return undefined
     throw unavailable(worker.host)
   }
-  return send(app, call, { host: worker.host, url: worker.url, daemonId: worker.daemonId! }, body)
+  return send(app, call, { host: worker.host, url: worker.url, daemonId: worker.daemonId!, mostMs: route.at === 'machine' ? answerMs : writeMs }, body)
 }
 
 const unavailable = (host: string, cause?: unknown) => new Problem('MACHINE_UNAVAILABLE', `No daemon works on the machine ${host} at present, which has the project's folder.`, { retryAfterSecs: 2, cause })
 
-async function send(app: App, { caller, request: req, signal }: Call, to: { host: string; url: string; daemonId: string }, body: unknown): Promise<Response> {
+async function send(app: App, { caller, request: req, signal }: Call, to: { host: string; url: string; daemonId: string; mostMs: number }, body: unknown): Promise<Response> {
   const { Agent, request } = await import('../src/client/undici.ts')
-  const dispatcher = agents.get(app) ?? new Agent({ connect: { timeout: connectMs }, headersTimeout: answerMs, bodyTimeout: answerMs })
+  const dispatcher = agents.get(app) ?? new Agent({ connect: { timeout: connectMs }, bodyTimeout: answerMs })
   agents.set(app, dispatcher)
   const method = req.method as 'GET'
   // Who sends a stream on ends it; the request itself is still needed for its answer.
   const sends = body !== undefined ? JSON.stringify(body) : hasBody(req) ? req.pipe(new PassThrough()) : undefined
   try {
-    const answer = await request(to.url.replace(/\/$/, '') + req.url!, { method, dispatcher, signal, headers: headersFor(app, caller, req, to), body: sends })
+    const answer = await request(to.url.replace(/\/$/, '') + req.url!, { method, dispatcher, signal, headersTimeout: to.mostMs, headers: headersFor(app, caller, req, to), body: sends })
     const isEmpty = method === ('HEAD' as string) || answer.statusCode === 204 || answer.statusCode === 304
     if (isEmpty) await answer.body.dump()
     const headers = Object.entries(answer.headers).flatMap(([name, value]) => ownHeaders.has(name) && name !== 'content-length' || value === undefined ? [] : [[name, String(value)] as [string, string]])

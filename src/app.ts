@@ -15,6 +15,7 @@ import { createDeviceGrants, type DeviceGrants } from './identity/deviceGrants.t
 import { createIdentity, type Identity } from './identity/identity.ts'
 import { createOidc, type Oidc } from './identity/oidc.ts'
 import { createSeal, sealingKeyOf, type Seal } from './identity/seal.ts'
+import { requireSharedKey } from './identity/sharedKey.ts'
 import { readLogExport, targetOf } from './logs/exportSettings.ts'
 import type { Logs } from './logs/logs.ts'
 import { createMetrics, type Metrics } from './metrics/metrics.ts'
@@ -63,10 +64,14 @@ export async function createApp(config: ServerConfig, logs: Logs, { host = nobod
   const seal = createSeal(config)
   const { attachmentsDir, transfersDir } = openFolders(config)
   const db = await openData(config, from(logs.log, 'database'))
+  if (db.isShared) await requireSharedKey(db, seal).catch(async (error: unknown) => {
+    await db.close()
+    throw error
+  })
   await exportLog({ db, seal, logs })
   const outbox = createOutbox(db)
   const endWatch = config.database && watchOtherDaemons(db, config.database, outbox.wake)
-  const identity = await createIdentity(config, db, localToken)
+  const identity = await createIdentity(config, db, seal, localToken)
   const targets = createTargets({ allowPrivate: config.allowPrivateWebhooks, lookup: config.lookup })
   const wayOut = createWayOut({ config, db, targets })
   const deviceGrants = createDeviceGrants({ config, db, seal, wayOut })

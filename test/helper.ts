@@ -99,7 +99,7 @@ const parse = (text: string): any => {
 }
 
 /** Waits until `condition` gives something true, looking every few milliseconds; fails after `timeoutMs` and says what was awaited. */
-export async function eventually<T>(what: string, condition: () => T | Promise<T>, timeoutMs = 5000): Promise<NonNullable<T>> {
+export async function eventually<T>(what: string, condition: () => T | Promise<T>, timeoutMs = 20_000): Promise<NonNullable<T>> {
   const giveUpAt = Date.now() + timeoutMs
   for (;;) {
     const result = await condition()

@@ -1,10 +1,8 @@
 import type { Reader, Transaction } from './database.ts'
+import { nowMs } from './databaseTime.ts'
 
 /** A daemon on this database. `isThere` while it has been heard of within the time of a lease. */
 export interface DaemonRow { id: string; host: string; url: string; version: string; startedAt: string; seenMsAgo: number; leases: string | null }
-
-/** Daemons on several machines go by one clock: the database's, in milliseconds. */
-const nowMs = `CAST(unixepoch('subsec') * 1000 AS INTEGER)`
 
 /** Notes that a daemon is there. */
 export const noteDaemon = async (tx: Transaction, daemon: { id: string; host: string; url: string; version: string; startedAt: string }): Promise<void> => {

@@ -7,8 +7,11 @@ import { openReadingStreams, type ReadingStreams, type Rows } from './readingStr
 const mostJobsACommit = 32
 /** Other machines wait for the end of a commit, and the server takes one from who holds it for 5 s. */
 const mostCommitMs = 200
-/** How long the server has for an answer; nobody waits longer than that for a read, or twice that for a write. */
+/** How long the server has for an answer; and how long anybody waits for a write, in the queue and at the server. */
 const answerMs = 1400
+const mostWriteMs = 2800
+/** What is left of that when a commit begins must be enough for one. */
+const leastCommitMs = 600
 const readingMs = 60_000
 
 interface Statement { sql: string; args: Array<string | number | bigint | null> }
@@ -73,6 +76,11 @@ function createLine<C extends { close(): void }>(open: () => C): Line<C> {
 
 async function commitTogether(line: Line<Client>, jobs: readonly Job[], { host, clock }: Pick<RemoteOptions, 'host' | 'clock'>): Promise<number> {
   const outcomes: Outcome[] = []
+  const leftMs = jobs[0]!.queuedAtMs + mostWriteMs - performance.now()
+  if (leftMs < leastCommitMs) {
+    jobs[0]!.reject(new Problem('DATABASE_BUSY', 'Too many writes wait for the database server; try again.'))
+    return 1
+  }
   let tried = 1
   try {
     await line.use(async client => {
@@ -86,7 +94,7 @@ async function commitTogether(line: Line<Client>, jobs: readonly Job[], { host, 
       } finally {
         transaction.close()
       }
-    }, 2 * answerMs)
+    }, leftMs)
   } catch (error) {
     for (const job of jobs.slice(0, tried)) job.reject(error)
     return tried

@@ -54,12 +54,12 @@ export function floorWorks(database: LibsqlDatabase.Database): (job: Job, sample
     })
   }
 
-  const move: Make = async ({ boardId, via }, sample) => {
-    const { statement, bind } = prepare(await statementOf(tx => updateCard(tx, cardId, { columnId: placeholder('column'), boardId, archivedAt: null })))
+  const move: Make = async ({ via }, sample) => {
+    const { statement, bind } = prepare(await statementOf(tx => updateCard(tx, cardId, {})))
     const { data } = JSON.parse(sample.body) as { data: Record<string, unknown> }
     return (request, response) => readBody<{ targetColumnId: number; columnId: string; position: number }>(request, ({ targetColumnId, columnId, position }) => {
       const card = Number(request.url!.split('/').at(-2))
-      statement.run(bind({ card, column: targetColumnId ?? Number(columnId) }))
+      statement.run(bind({ card }))
       answer(response, sample, `{"data":${JSON.stringify({ ...data, id: via === 'key' ? card : String(card), columnId: targetColumnId ?? columnId, position })}}`)
     })
   }

@@ -15,20 +15,23 @@ export interface Sharing {
   server: LibsqlServer
   /** Starts a daemon of a machine. */
   join(machine: string, config?: Partial<ServerConfig>): Promise<TestBoard>
+  /** Does something when the file ends, before the server goes. */
+  end(work: () => Promise<void>): void
 }
 
 export async function startSharing(): Promise<Sharing> {
   const server = await startLibsqlServer()
-  const boards: TestBoard[] = []
+  const endings: Array<() => Promise<void>> = []
   afterAll(async () => {
-    for (const board of boards) await board.close()
+    for (const end of endings) await end()
     await server.close()
   })
   return {
     server,
+    end: work => { endings.push(work) },
     join: async (machine, config = {}) => {
       const board = await startBoard({ secretKey, ...config, database: { url: server.url, host: machine } })
-      boards.push(board)
+      endings.push(() => board.close())
       return board
     },
   }

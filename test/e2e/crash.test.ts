@@ -16,7 +16,7 @@ import { percentile, shown } from './measure.ts'
 
 /** BOARD_TEST_ROUNDS=200 or 1000 for the long runs; BOARD_TEST_SEED repeats what a run has drawn. */
 const isLong = process.env.BOARD_TEST_ROUNDS !== undefined
-const rounds = Number(process.env.BOARD_TEST_ROUNDS ?? 8)
+const rounds = Number(process.env.BOARD_TEST_ROUNDS ?? 6)
 const seed = Number(process.env.BOARD_TEST_SEED ?? randomInt(2 ** 31))
 const cardCount = 10_000
 const [writerCount, followerCount] = [16, 3]
