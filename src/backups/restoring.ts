@@ -2,7 +2,6 @@ import type { IncomingMessage } from 'node:http'
 import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { App } from '../app.ts'
 import type { ServerConfig } from '../config/server.ts'
 import { Problem } from '../contract/errors.ts'
 import type { Caller } from '../domain/caller.ts'
@@ -10,9 +9,10 @@ import { requireClosedDoor } from '../identity/authSettings.ts'
 import { clearHosts } from '../store/daemons.ts'
 import { deleteAllAgentTokens } from '../store/agentTokens.ts'
 import { released } from '../store/connection.ts'
-import { openDatabase } from '../store/database.ts'
+import { openDatabase, type Reader } from '../store/database.ts'
 import { migrate } from '../store/migrate.ts'
 import { deleteAllSignInTokens, findSignIn, keepSignInToken, type SignInRow } from '../store/signInTokens.ts'
+import type { Backups } from './backups.ts'
 import { attachmentsName, databaseName, keyName } from './manifest.ts'
 import { backupName } from './names.ts'
 import { beginState, commitState, type Prepared } from './swap.ts'
@@ -29,7 +29,7 @@ export interface Host {
   replace<T>(request: IncomingMessage, keep: () => Promise<T>, swap: (kept: T) => Promise<void>): Promise<T>
 }
 
-type Parts = Pick<App, 'backups' | 'config' | 'db' | 'host'>
+interface Parts { backups: Backups; config: ServerConfig; db: Reader; host: Host }
 
 /**
  * Puts a backup in the place of the present state, which is kept as a backup. Everything is verified, brought up to this program's
