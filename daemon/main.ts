@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import type { App } from '../src/app.ts'
 import { parseSchedule } from '../src/backups/schedule.ts'
@@ -8,14 +9,18 @@ import { isLoopbackHost, serverDefaults, type ServerConfig } from '../src/config
 import { createLog } from './log.ts'
 import { startServer, type RunningServer } from './serve.ts'
 
+const loadAfterMs = 1000
+
 /** What `board serve` takes from flags and environment; the rest has defaults. Paths may be relative. */
-export type ServeOptions = Partial<Omit<ServerConfig, 'clock' | 'lookup' | 'webhookTiming' | 'externalRequestsPerMinute' | 'monitorTimeoutMs' | 'secretKey' | 'oauthClients'>>
+export type ServeOptions = Partial<Omit<ServerConfig, 'database' | 'clock' | 'lookup' | 'webhookTiming' | 'externalRequestsPerMinute' | 'monitorTimeoutMs' | 'secretKey' | 'oauthClients'>> & { database?: string; machine?: string; advertise?: string }
 
 /**
  * Runs a server in the foreground until SIGTERM or SIGINT. Resolves to its URL once it answers; the process ends after the drain.
  * @throws Problem SERVER_ALREADY_RUNNING, or the error of listening
  */
 export async function runServe(options: ServeOptions, onTerminal: boolean): Promise<string> {
+  // Whoever reads what the server says may go, or never come: it works on.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => { /* Nobody can be told. */ })
   const config = configOf(options)
   if (config.backupEvery !== undefined) parseSchedule(config.backupEvery)
   const server = await startServer(config, createLog(config.logLevel, config.logFormat ?? (process.stderr.isTTY ? 'pretty' : 'json'), process.stderr.isTTY && !process.env.NO_COLOR), tellSetupCode)
@@ -24,7 +29,16 @@ export async function runServe(options: ServeOptions, onTerminal: boolean): Prom
   process.stdout.write(`Listening on ${server.url}\n`)
   if (onTerminal) process.stderr.write(nextSteps(server, await server.app.identity.hasUsers()))
   tellSetupCode(server.app)
+  setTimeout(loadAhead, loadAfterMs).unref()
   return server.url
+}
+
+/**
+ * Loads what sign-ins, Git and requests to others need, when the start is over. By itself it would be loaded when it is first
+ * needed, and a module that cannot be loaded then, because no descriptor is free, cannot be loaded later either.
+ */
+function loadAhead(): void {
+  void Promise.allSettled([import('@node-rs/argon2'), import('execa'), import('../src/client/undici.ts')])
 }
 
 function tellSetupCode({ config, identity }: App): void {
@@ -32,10 +46,11 @@ function tellSetupCode({ config, identity }: App): void {
   if (setupCode) process.stderr.write(config.setupCode === undefined ? `The first user needs this one-time setup code: ${setupCode}\n` : 'The first user needs the setup code that this server was given.\n')
 }
 
-function configOf(options: ServeOptions): ServerConfig {
-  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as ServeOptions
+function configOf({ database, machine = hostname(), advertise, ...options }: ServeOptions): ServerConfig {
+  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Omit<ServeOptions, 'database'>
   return {
     ...serverDefaults, ...given, dataDir: resolve(given.dataDir ?? dataFolder()), projectRoots: (given.projectRoots ?? []).map(root => resolve(root)), browseRoot: resolve(given.browseRoot ?? serverDefaults.browseRoot),
+    ...database !== undefined && { database: { url: database, token: process.env.BOARD_DATABASE_TOKEN || undefined, host: machine, advertise } },
     secretKey: process.env.BOARD_SECRET_KEY || undefined, oauthClients: oauthClients(process.env),
   }
 }
