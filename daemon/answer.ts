@@ -16,10 +16,9 @@ export function present(result: unknown, status: number, headers: Headers): Resp
   }
   if (result === undefined) return new FastResponse(null, { status: 204, headers })
   headers['content-type'] = 'application/json; charset=utf-8'
-  if (result instanceof Json) return new FastResponse(`{"data":${result.text}}`, { status, headers })
   const { version } = result as { version?: unknown }
   if (typeof version === 'number') headers.etag = `"${version}"`
-  return new FastResponse(`{"data":${JSON.stringify(result)}}`, { status, headers })
+  return new FastResponse(`{"data":${result instanceof Json ? result.text : JSON.stringify(result)}}`, { status, headers })
 }
 
 /** A failure in its envelope (specification "Errors"). What is no Problem is a 500 that tells nothing but the request's id. */

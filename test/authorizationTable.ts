@@ -78,7 +78,7 @@ export const sections: Section[] = [
     about: 'administrators of the server',
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   403      403    403    403     403  403   403   ok    ok    ok    403 403     403       403      403',
-    routes: { none: 'settings.setContextRelay, logs.list, users.list, users.create, users.update, users.delete, users.resetPassword, users.checkDelete, users.checkDelete of a super_admin' },
+    routes: { none: 'settings.setContextRelay, logs.list, server.daemons, users.list, users.create, users.update, users.delete, users.resetPassword, users.checkDelete, users.checkDelete of a super_admin' },
   },
   {
     about: 'super_admins',

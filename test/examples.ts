@@ -15,7 +15,7 @@ export const examples = (seed: Seed): Examples => {
   const { projectId, boardId, otherBoardId, columnId, activeColumnId, doneColumnId, emptyColumnId, cardId, activeCardId, archivedCardId, deletedCardId, attachmentId, keyId, templateId, organizationId, credentialId, grantId, sessionId, monitorId, webhookId, deliveryId, scriptId, memberId, strangerEmail, invitedEmail } = seed
   const card = { projectId, cardId }
   return {
-    server: { health: {}, ready: {}, metrics: {}, home: {}, openapi: {}, docs: {}, socket: {} },
+    server: { health: {}, ready: {}, daemons: {}, metrics: {}, home: {}, openapi: {}, docs: {}, socket: {} },
     auth: {
       status: {}, setup: { email: 'ada@example.org', password: 'correct horse', displayName: 'Ada' }, login: { email: 'ada@example.org', password: 'correct horse' },
       register: { email: 'bob@example.org', password: 'battery staple' }, logout: {}, getSettings: {}, setSettings: { enabled: true, registrationEnabled: true }, me: {},

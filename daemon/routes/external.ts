@@ -18,7 +18,10 @@ export const externalRoutes = (app: App): Handlers<Contract['external']> => ({
     return new Json(`{"items":${items},"nextCursor":${nextCursor}}`)
   },
   create: (input, call) => call.write(tx => cards.create(tx, app.supervisor, { ...input, caller: call.caller }, true), externalCard),
-  get: async ref => externalCard(await cards.findKanban(app.db, ref)),
+  get: async ref => {
+    const { json, version } = await cards.findExternalJson(app.db, ref)
+    return new Json(json, version)
+  },
   stats: async ({ projectId }) => externalStats(await countCards(app.db, projectId), await readProjectTokens(app.db, projectId)),
   move: ({ targetColumnId, position, ...ref }, call) => call.write(async tx => {
     await cards.findKanban(tx, ref)

@@ -3,6 +3,7 @@ import { credentialFor } from '../domain/credentials.ts'
 import { ensureWorktree } from '../domain/worktrees.ts'
 import { mintAgentToken, mostTokenSecs } from '../identity/agentTokens.ts'
 import { readCard, type CardRow } from '../store/cards.ts'
+import { whenFree } from '../store/insist.ts'
 import { readProject, type ProjectRow } from '../store/projects.ts'
 import { updateSession, type SessionRow } from '../store/sessions.ts'
 import type { AgentCredential } from './credentials.ts'
@@ -22,12 +23,12 @@ export async function prepare(run: Pick<Run, 'parts' | 'id' | 'isStopping'>, ses
   const [card, project] = await Promise.all([readCard(db, session.projectId, session.cardId), readProject(db, session.projectId)])
   if (!card || !project) throw new AgentFailure('launch_failed', 'The card is not there any more.')
   const provider = session.purpose === 'terminal' ? null : await providerOf(parts, session.agent)
-  const [cwd, credential] = [await placeOf(parts, session, card, project), await credentialOf(parts, card, provider)]
-  const { token } = await db.transaction(async tx => {
+  const [cwd, credential] = [await whenFree(() => placeOf(parts, session, card, project)), await credentialOf(parts, card, provider)]
+  const { token } = await whenFree(() => db.transaction(async tx => {
     if (!await ownRow(run, tx)) throw new Stopped()
     await updateSession(tx, session.id, { credentialId: credential?.id ?? null })
     return mintAgentToken(tx, { cardId: card.id, sessionId: session.id, ttlSecs: mostTokenSecs })
-  })
+  }))
   return prepareLaunch({ provider, credential, cwd, dataDir: config.dataDir, board: { url, token, projectId: project.id, cardId: card.id }, author: null, mode: session.purpose === 'pre' ? 'plan' : 'work' })
 }
 

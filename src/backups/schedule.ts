@@ -36,14 +36,17 @@ export function parseSchedule(text: string): Schedule {
  */
 export function scheduledBackups({ backups, config }: { backups: Pick<Backups, 'create' | 'list' | 'prune'>; config: Pick<ServerConfig, 'clock' | 'backupEvery' | 'backupKeep'> }): () => Promise<void> {
   const schedule = parseSchedule(config.backupEvery!)
-  const since = config.clock()
+  let since = config.clock()
   let last: Date | undefined
   let retryAt = since
   return async () => {
     const now = config.clock()
+    // What is known of a time to come is from before the clock was put back.
+    if (since > now) since = now
+    if (last && last > now) last = undefined
     last ??= await lastMade(backups, now)
     const dueAt = schedule(last, since)
-    if (dueAt === undefined || dueAt > now || retryAt > now) return
+    if (dueAt === undefined || dueAt > now || (retryAt > now && retryAt.getTime() - now.getTime() <= retryMs)) return
     retryAt = new Date(now.getTime() + retryMs)
     last = new Date((await backups.create('timetable', false)).createdAt)
     retryAt = now

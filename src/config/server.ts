@@ -11,6 +11,8 @@ export interface ServerConfig {
   /** 0 picks a free one. */
   port: number
   dataDir: string
+  /** The libSQL server that keeps the database, instead of a file in the data folder, the token that it wants, this machine's name among those that share it, and where their daemons reach this one, if not at the address that it listens on. */
+  database?: { url: string; token?: string; host: string; advertise?: string }
   /** The origin (and path) by which people reach a server that stands behind a proxy. */
   publicUrl?: string
   /** Host names that requests may carry beside loopback names, `host` and `publicUrl`'s. */

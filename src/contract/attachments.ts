@@ -6,7 +6,7 @@ export const Attachment = v.object({ id: Id, cardId: Id, filename: v.string(), c
 
 export const attachments = {
   list: get('/api/projects/{projectId}/cards/{cardId}/attachments', { who: viewer('cards.read'), summary: 'List a card\'s attachments', output: v.array(Attachment) }),
-  create: post('/api/projects/{projectId}/cards/{cardId}/attachments', { who: member('cards.update'), summary: 'Attach a file: multipart/form-data, field file', transfer: 'upload', output: Attachment, status: 201, emits: ['attachment.created'] }),
-  download: get('/api/attachments/{attachmentId}', { who: viewer('cards.read', 'attachmentId'), summary: 'Download an attachment', transfer: 'raw' }),
-  delete: del('/api/attachments/{attachmentId}', { who: member('cards.update', 'attachmentId'), summary: 'Delete an attachment', emits: ['attachment.deleted'] }),
+  create: post('/api/projects/{projectId}/cards/{cardId}/attachments', { at: 'machine', who: member('cards.update'), summary: 'Attach a file: multipart/form-data, field file', transfer: 'upload', output: Attachment, status: 201, emits: ['attachment.created'] }),
+  download: get('/api/attachments/{attachmentId}', { at: 'machine', who: viewer('cards.read', 'attachmentId'), summary: 'Download an attachment', transfer: 'raw' }),
+  delete: del('/api/attachments/{attachmentId}', { at: 'machine or here', who: member('cards.update', 'attachmentId'), summary: 'Delete an attachment', emits: ['attachment.deleted'] }),
 }

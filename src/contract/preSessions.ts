@@ -9,10 +9,10 @@ export const PreSession = v.object({ sessionId: Id, cardId: Id, status: v.pickli
 const Content = v.strictObject({ content: v.pipe(Prompt, v.minLength(1, 'must not be empty')) })
 
 export const preSessions = {
-  start: post('/api/projects/{projectId}/pre-session', { who: member('agents.run'), summary: 'Start to refine a card\'s prompt', input: v.strictObject({ cardId: Ref }), output: PreSession, status: 201, emits: ['agent.status'] }),
-  get: get('/api/projects/{projectId}/pre-session/{sessionId}', { who: viewer('agents.read'), summary: 'Read a pre-session and its prompt so far', output: PreSession }),
-  send: post('/api/projects/{projectId}/pre-session/{sessionId}/message', { who: member('agents.run'), summary: 'Answer the planning agent', input: Content, output: Message, status: 202, emits: ['agent.message', 'agent.status'] }),
-  accept: post('/api/projects/{projectId}/pre-session/{sessionId}/accept', { who: member('agents.run'), summary: 'Make the refined prompt the card\'s prompt', output: CardDetail, emits: ['card.updated'] }),
-  cancel: post('/api/projects/{projectId}/pre-session/{sessionId}/cancel', { who: member('agents.run'), summary: 'End a pre-session; the card stays as it is' }),
-  messages: get('/api/projects/{projectId}/pre-session/{sessionId}/messages', { who: viewer('agents.read'), summary: 'List a pre-session\'s messages, oldest first', output: v.array(Message) }),
+  start: post('/api/projects/{projectId}/pre-session', { at: 'machine', who: member('agents.run'), summary: 'Start to refine a card\'s prompt', input: v.strictObject({ cardId: Ref }), output: PreSession, status: 201, emits: ['agent.status'] }),
+  get: get('/api/projects/{projectId}/pre-session/{sessionId}', { at: 'machine', who: viewer('agents.read'), summary: 'Read a pre-session and its prompt so far', output: PreSession }),
+  send: post('/api/projects/{projectId}/pre-session/{sessionId}/message', { at: 'machine', who: member('agents.run'), summary: 'Answer the planning agent', input: Content, output: Message, status: 202, emits: ['agent.message', 'agent.status'] }),
+  accept: post('/api/projects/{projectId}/pre-session/{sessionId}/accept', { at: 'machine', who: member('agents.run'), summary: 'Make the refined prompt the card\'s prompt', output: CardDetail, emits: ['card.updated'] }),
+  cancel: post('/api/projects/{projectId}/pre-session/{sessionId}/cancel', { at: 'machine', who: member('agents.run'), summary: 'End a pre-session; the card stays as it is' }),
+  messages: get('/api/projects/{projectId}/pre-session/{sessionId}/messages', { at: 'machine', who: viewer('agents.read'), summary: 'List a pre-session\'s messages, oldest first', output: v.array(Message) }),
 }

@@ -1,7 +1,7 @@
 import { invalid, Problem } from '../contract/errors.ts'
 import type { CardKind } from '../contract/fields.ts'
 import { append } from '../events/outbox.ts'
-import { insertCard, markRead, markSomeRead, purgeCards, readCard, readDeletedCard, updateCard, type CardChange, type CardRow } from '../store/cards.ts'
+import { insertCard, markRead, markSomeRead, purgeCards, readCard, readDeletedCard, readExternalJson, updateCard, type CardChange, type CardRow } from '../store/cards.ts'
 import { readDefaultBoard } from '../store/boards.ts'
 import { listColumns, readColumn, readFirstColumn, type ColumnRow } from '../store/columns.ts'
 import type { Reader, Transaction } from '../store/database.ts'
@@ -24,6 +24,11 @@ export interface NewCard {
 /** @throws Problem CARD_NOT_FOUND */
 export async function find(db: Reader, { projectId, cardId }: CardRef): Promise<CardRow> {
   return await readCard(db, projectId, cardId) ?? refuse('CARD_NOT_FOUND')
+}
+
+/** A card in the external view as JSON text, which the database makes. @throws Problem CARD_NOT_FOUND, also for a card that is no kanban card */
+export async function findExternalJson(db: Reader, { projectId, cardId }: CardRef): Promise<{ json: string; version: number }> {
+  return await readExternalJson(db, projectId, cardId) ?? refuse('CARD_NOT_FOUND')
 }
 
 /** A card as external routes know it. @throws Problem CARD_NOT_FOUND, also for a card of another kind */
@@ -164,10 +169,11 @@ export async function removeSome(tx: Transaction, agents: Agents, projectId: num
 export const purge = (tx: Transaction): Promise<number> => purgeCards(tx, new Date(Date.parse(tx.now) - restorableMs).toISOString(), 100)
 
 async function place(tx: Transaction, card: CardRow, column: ColumnRow, position?: number, change: CardChange = {}): Promise<void> {
-  await order.removeCard(tx, card)
-  if (isOrdered(card)) await order.insertCard(tx, column.id, card.id, position)
-  const archivedAt = column.columnType === 'archive' ? card.archivedAt ?? tx.now : null
-  await updateCard(tx, card.id, { columnId: column.id, boardId: column.boardId, archivedAt, ...change })
+  if (isOrdered(card)) await order.moveCard(tx, card, column.id, position)
+  const standing = { columnId: column.id, boardId: column.boardId, archivedAt: column.columnType === 'archive' ? card.archivedAt ?? tx.now : null }
+  // What is named is written to every index that holds it, even if it stays: half of what a move within a column would cost.
+  const changed = Object.entries(standing).filter(([field, value]) => card[field as keyof typeof standing] !== value)
+  await updateCard(tx, card.id, { ...Object.fromEntries(changed), ...change })
 }
 
 async function announce(tx: Transaction, type: 'card.created' | 'card.updated' | 'card.completed' | 'card.archived' | 'card.unarchived' | 'card.restored', ref: CardRef): Promise<CardRow> {

@@ -1,3 +1,5 @@
+import { stat } from 'node:fs/promises'
+
 export interface GitOptions {
   /** Written to standard input. */
   input?: string | Buffer
@@ -16,9 +18,9 @@ export interface GitOptions {
 
 export interface GitResult { exitCode: number; stdout: Buffer; stderr: string; isCut: boolean }
 
-/** Git did not run to its end: it is missing, took too long, or said more than it may. `reason` tells which. */
+/** Git did not run to its end: it or the folder is missing, it took too long, or said more than it may. `reason` tells which. */
 export class GitFailed extends Error {
-  readonly reason: 'missing' | 'timeout' | 'output' | 'failed'
+  readonly reason: 'missing' | 'folder' | 'timeout' | 'output' | 'failed'
   constructor(reason: GitFailed['reason'], message: string, cause?: unknown) {
     super(message, { cause })
     this.name = 'GitFailed'
@@ -56,7 +58,7 @@ export async function git(cwd: string, args: readonly string[], options: GitOpti
     if (result.timedOut) throw new GitFailed('timeout', 'Git took too long.', result)
     if (result.isMaxBuffer && options.cutsOutput) return { exitCode: 0, stdout: Buffer.from(result.stdout ?? []), stderr, isCut: true }
     if (result.isMaxBuffer) throw new GitFailed('output', 'Git said more than is kept.', result)
-    if (result.exitCode === undefined) throw new GitFailed(result.code === 'ENOENT' ? 'missing' : 'failed', 'Git could not be started.', result)
+    if (result.exitCode === undefined) throw new GitFailed(await whyNotStarted(result.code, cwd), 'Git could not be started.', result)
     return { exitCode: result.exitCode, stdout: Buffer.from(result.stdout ?? []), stderr, isCut: false }
   } finally {
     freeSlot()
@@ -72,6 +74,10 @@ export async function gitOutput(cwd: string, args: readonly string[], options?: 
   if (!(options?.exitCodes ?? [0]).includes(exitCode)) throw new GitFailed('failed', `git ${args[0]} ended with ${exitCode}: ${stderr.trim()}`)
   return stdout
 }
+
+/** A program and the folder to run it in are missed by the same code. */
+const whyNotStarted = async (code: string | undefined, cwd: string): Promise<GitFailed['reason']> =>
+  code !== 'ENOENT' && code !== 'ENOTDIR' ? 'failed' : (await stat(cwd).catch(() => undefined))?.isDirectory() ? 'missing' : 'folder'
 
 /** The texts of a NUL-separated list. */
 export const nulSeparated = (output: Buffer): string[] => output.toString().split('\0').slice(0, -1)

@@ -1,6 +1,7 @@
-import { realpath } from 'node:fs/promises'
+import { lstat, realpath } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { Problem } from '../contract/errors.ts'
-import { git, gitOutput, GitFailed, nulSeparated } from './git.ts'
+import { git, gitOutput, GitFailed, nulSeparated, type GitResult } from './git.ts'
 
 /**
  * Where a working tree is, its own Git folder, and the one that it shares with the other worktrees. Absolute, without links.
@@ -10,9 +11,9 @@ export interface Repository { topLevel: string; gitDir: string; commonDir: strin
 
 const mostListBytes = 64 * 1024 * 1024
 
-/** The repository whose working tree holds the folder, or undefined when there is none. */
+/** The repository whose working tree holds the folder, or undefined when there is none. @throws Problem CONFLICT when this machine has no Git; GitFailed */
 export async function findRepository(path: string): Promise<Repository | undefined> {
-  const { exitCode, stdout } = await git(path, ['rev-parse', '--path-format=absolute', '--show-toplevel', '--git-dir', '--git-common-dir', '--revs-only', 'HEAD^{commit}', '--symbolic-full-name', 'HEAD'])
+  const { exitCode, stdout } = await git(path, ['rev-parse', '--path-format=absolute', '--show-toplevel', '--git-dir', '--git-common-dir', '--revs-only', 'HEAD^{commit}', '--symbolic-full-name', 'HEAD']).catch((error: unknown) => withoutGit(path, error))
   const lines = stdout.toString().split('\n').slice(0, -1)
   const [head, ref] = lines.slice(3)
   // Other lines than these are of a path with a line break in it.
@@ -22,6 +23,15 @@ export async function findRepository(path: string): Promise<Repository | undefin
   const branch = ref?.startsWith('refs/heads/') && ref !== 'refs/heads/HEAD' ? ref.slice('refs/heads/'.length) : undefined
   return { topLevel: topLevel!, gitDir: gitDir!, commonDir: commonDir!, head, branch }
 }
+
+/** In a folder that is gone there is no repository, nor where no folder has Git's mark: only for the others Git is needed. */
+async function withoutGit(path: string, error: unknown): Promise<Pick<GitResult, 'exitCode' | 'stdout'>> {
+  if (!(error instanceof GitFailed) || !['folder', 'missing'].includes(error.reason)) throw error
+  if (error.reason === 'missing' && await isMarked(await realpath(path))) throw new Problem('CONFLICT', 'Git was not found on the server: install it, or mend the PATH that the server is started with.', { cause: error })
+  return { exitCode: 128, stdout: Buffer.alloc(0) }
+}
+
+const isMarked = async (folder: string): Promise<boolean> => await lstat(join(folder, '.git')).then(() => true, () => false) || (dirname(folder) !== folder && isMarked(dirname(folder)))
 
 /** The branch that a working tree is on; null when it is on none. */
 export async function currentBranch(path: string): Promise<string | null> {

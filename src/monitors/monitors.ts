@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Log } from '../config/log.ts'
 import type { ServerConfig } from '../config/server.ts'
+import { clockFollower } from '../config/clock.ts'
 import { cutByServer, followCard, recover } from '../domain/monitorRuns.ts'
 import type { Outbox } from '../events/outbox.ts'
 import { whileNews } from '../process/whileNews.ts'
@@ -10,8 +11,6 @@ import { createRunner, type Runner } from './runner.ts'
 import { createSchedule, type Schedule } from './schedule.ts'
 
 const mostStopMs = 9000
-/** A difference between two clocks that is more than their unevenness. */
-const clockJumpMs = 1000
 /** How long news are gathered: what a busy board tells costs one look. */
 const gatherMs = 50
 
@@ -33,6 +32,7 @@ export function createMonitors({ db, outbox, config }: Parts): Monitors {
   const wallTime = (inMs: number) => new Date(config.clock().getTime() + inMs).toISOString()
   const schedule = createSchedule()
   const runner = createRunner(() => ({ db, ...state.at!, timeoutMs: config.monitorTimeoutMs }), schedule, wallTime, () => wake())
+  // Times of the wall clock are for show and for the next server.
   const followClock = clockFollower(config, () => db.transaction(async tx => { for (const id of schedule.ids()) if (!runner.isRunning(id)) await setNextRun(tx, id, wallTime(schedule.inMs(id)!)) }))
   const look = async () => {
     await compare(db, schedule, runner, config)
@@ -92,15 +92,3 @@ const isAstray = ({ status, isActive }: ScheduleRow): boolean => status === 'run
 /** How far off the run is that a row tells of: what was missed is due now, and nothing is further off than an interval, whatever became of the clock. */
 const untilDue = ({ nextRunAt, intervalSecs }: ScheduleRow, { clock }: ServerConfig): number =>
   Math.min(Math.max(0, nextRunAt === null ? 0 : Date.parse(nextRunAt) - clock().getTime()), intervalSecs * 1000)
-
-/** Times of the wall clock are for show and for the next server: they follow when that clock is set. */
-function clockFollower({ clock }: ServerConfig, rewrite: () => Promise<void>): () => Promise<void> {
-  const ahead = () => clock().getTime() - performance.now()
-  let knownMs = ahead()
-  return async () => {
-    const nowMs = ahead()
-    if (Math.abs(nowMs - knownMs) < clockJumpMs) return
-    await rewrite()
-    knownMs = nowMs
-  }
-}

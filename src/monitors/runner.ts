@@ -1,7 +1,7 @@
 import { Problem } from '../contract/errors.ts'
 import { monitorLimits } from '../contract/monitors.ts'
 import { begin } from '../domain/monitorRuns.ts'
-import { insist } from '../store/insist.ts'
+import { insist, whenFree } from '../store/insist.ts'
 import { keepResult } from './results.ts'
 import { runCommand, type RunParts } from './run.ts'
 import type { Schedule, Scheduled } from './schedule.ts'
@@ -64,7 +64,7 @@ export function createRunner(parts: () => RunParts, schedule: Schedule, wallTime
 async function runOnce(parts: RunParts, schedule: Schedule, wallTime: (inMs: number) => string, id: number, stopped: AbortSignal): Promise<void> {
   const { db, log } = parts
   try {
-    const monitor = await db.transaction(tx => begin(tx, id))
+    const monitor = await whenFree(() => db.transaction(tx => begin(tx, id)))
     if (!monitor) return schedule.forget(id)
     const result = await runCommand(parts, monitor, stopped)
     const inMs = schedule.advance(id)

@@ -60,6 +60,9 @@ export const recordAttempt = async (tx: Transaction, id: number, { url, response
 /** Has a pending delivery attempted as soon as it can be. */
 export const hastenDelivery = async (tx: Transaction, id: number): Promise<void> => { await tx.run('UPDATE webhook_deliveries SET next_attempt_at = ?, asked = 1 WHERE id = ?', [tx.now, id]) }
 
+/** Has each pending delivery attempted as soon as it can be whose latest attempt lies in a time to come: the clock was put back since, and its pause is not what it was meant to be. */
+export const hastenAttemptedLater = async (tx: Transaction): Promise<void> => { await tx.run("UPDATE webhook_deliveries SET next_attempt_at = ? WHERE status = 'pending' AND attempts > 0 AND last_attempt_at > ?", [tx.now, tx.now]) }
+
 /** Gives up at most `limit` of a webhook's pending deliveries, and tells how many. */
 export const failDeliveries = async (tx: Transaction, webhookId: number, error: string, limit: number): Promise<number> => (await tx.run(
   `UPDATE webhook_deliveries SET status = 'failed', error = ?, next_attempt_at = NULL, finished_at = ?

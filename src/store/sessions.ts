@@ -70,8 +70,9 @@ export function listOpenSessions(db: Reader, of: { cardId?: number; projectId?: 
 
 export interface ActiveAgentRow { cardId: number; cardTitle: string; status: CardStatus; agent: string; startedAt: string | null }
 export type OpenSession = Pick<SessionRow, 'id' | 'cardId' | 'purpose' | 'status'>
-/** All sessions of the server without an end, oldest first, with nothing that is long. */
-export const listOpen = (db: Reader): Promise<OpenSession[]> => db.all('SELECT id, card_id AS cardId, purpose, status FROM agent_sessions WHERE ended_at IS NULL ORDER BY id')
+/** All sessions of this machine's projects without an end, oldest first, with nothing that is long. */
+export const listOpen = (db: Reader): Promise<OpenSession[]> => db.all(
+  'SELECT s.id, s.card_id AS cardId, s.purpose, s.status FROM agent_sessions s JOIN projects p ON p.id = s.project_id WHERE s.ended_at IS NULL AND p.host IS ? ORDER BY s.id', [db.host])
 
 /** A project's cards with an active agent, the longest running first. */
 export const listActiveAgents = (db: Reader, projectId: number): Promise<ActiveAgentRow[]> => db.all(

@@ -1,3 +1,4 @@
+import { clockFollower } from '../config/clock.ts'
 import type { Log } from '../config/log.ts'
 import type { ServerConfig } from '../config/server.ts'
 import { giveUpSome } from '../domain/webhooks.ts'
@@ -6,7 +7,7 @@ import { startReader, type EventReader } from '../events/reader.ts'
 import type { Seal } from '../identity/seal.ts'
 import type { Targets } from '../outside/targets.ts'
 import type { Database, Transaction } from '../store/database.ts'
-import { disabledWithDeliveries } from '../store/deliveries.ts'
+import { disabledWithDeliveries, hastenAttemptedLater } from '../store/deliveries.ts'
 import { readEventsForWebhooks, type StoredEvent } from '../store/events.ts'
 import { webhooksFor } from '../store/webhooks.ts'
 import { createProjectWebhooks, type ProjectWebhooks } from './projectWebhooks.ts'
@@ -33,6 +34,7 @@ export function createWebhooks({ db, outbox, seal, config, targets }: Parts): We
   const told = (message: string) => (error: unknown) => log('error', message, { cause: error instanceof Error ? error.stack : String(error) })
   const sender = createSender({ db, seal, config, targets, onFailure: told('A webhook could not be attended to.') })
   const queue = createQueue(sender)
+  const followClock = clockFollower(config, () => db.transaction(hastenAttemptedLater), false)
   const take = async (tx: Transaction, events: StoredEvent[]) => {
     for (const { seq, projectId, type, data, at } of events) {
       for (const { id } of await webhooksFor(tx, projectId!, type)) await queue.tell(tx, id, { type, timestamp: at, projectId: projectId!, seq, data })
@@ -49,6 +51,7 @@ export function createWebhooks({ db, outbox, seal, config, targets }: Parts): We
       await sender.stop()
     },
     sendDue: async () => {
+      await followClock()
       await sender.wakeDue()
       for (const webhookId of await disabledWithDeliveries(db)) while (await db.transaction(tx => giveUpSome(tx, webhookId)));
     },
