@@ -38,10 +38,10 @@ async function listed(context: Context, options: ListOptions): Promise<void> {
   if (page.more) context.out.warn(`there are more cards; these are the first ${page.cards.length}. --all lists every card`)
 }
 
-/** Lists with the columns' names where they are shown. */
+/** Lists with the columns' names and types where they are shown and did not come with the cards. */
 async function load(context: Context, projectId: string, filter: CardFilter, limit: number, onPage?: (count: number) => void): Promise<CardPage> {
   const listing = listCards(context, projectId, filter, limit, onPage)
-  if (context.out.quiet) return listing
+  if (context.out.quiet || (!context.external && !context.out.json)) return listing
   const cards = await withColumnNames(context, projectId, listing.then(page => page.cards))
   return { ...await listing, cards }
 }
