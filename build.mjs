@@ -88,13 +88,33 @@ const withoutValidation = {
   },
 }
 
+/**
+ * Of the contract a client needs where each route is, how it is sent and the names of its fields, which is there sooner as data
+ * than by making every row.
+ */
+const contractAsData = {
+  name: 'contract-as-data',
+  setup(bundler) {
+    bundler.onLoad({ filter: /src[\\/]contract[\\/]index\.ts$/ }, async ({ path }) => {
+      const { outputFiles } = await build({ ...shared, entryPoints: [path], format: 'esm', write: false, metafile: false })
+      const { contract } = await import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString('base64')}`)
+      const namesOf = schema => schema && { entries: Object.fromEntries(Object.keys(schema.entries ?? {}).map(name => [name, {}])) }
+      const rowOf = ({ method, path, transfer, query, input }) => ({ method, path, transfer, query, input: namesOf(input) })
+      const mapped = (object, map) => Object.fromEntries(Object.entries(object).map(([name, value]) => [name, map(value)]))
+      const rows = JSON.stringify(mapped(contract, resource => mapped(resource, rowOf)))
+      return { contents: `export const contract = JSON.parse(${JSON.stringify(rows)})` }
+    })
+  },
+}
+
 // As deep in the tree as the commands' sources are, for what they find beside them.
 const main = 'dist/cli/main.cjs'
 const startedAtMs = performance.now()
 const built = await Promise.all([
   build({
-    ...shared, entryPoints: ['cli/main.ts'], outfile: main, write: false, format: 'cjs', plugins: [loadedOnDemand, lazyBuiltins, withoutValidation],
-    minifyIdentifiers: true, define: { ...shared.define, 'import.meta.url': 'boardUrl' }, banner: { js: "const boardUrl=require('node:url').pathToFileURL(__filename).href;" },
+    ...shared, entryPoints: ['cli/main.ts'], outfile: main, write: false, format: 'cjs', plugins: [loadedOnDemand, lazyBuiltins, withoutValidation, contractAsData],
+    minifyIdentifiers: true, define: { ...shared.define, 'import.meta.url': 'boardUrl' },
+    banner: { js: "(function(exports,require,module,__filename,__dirname,boardImport){const boardUrl=require('node:url').pathToFileURL(__filename).href;" }, footer: { js: '})' },
   }),
   build({
     ...shared, entryPoints: onDemand, outdir: dirname(main), chunkNames: 'chunks/[name]-[hash]', splitting: true, format: 'esm', plugins: [withoutUnused, quickToImport],

@@ -24,8 +24,7 @@ function run() {
   const module = require('node:module')
   module.enableCompileCache?.()
   const cache = `${main}.cache`
-  const source = `(function (exports, require, module, __filename, __dirname, boardImport) {${readFileSync(main, 'utf8')}\n})`
-  const script = new Script(source, { filename: main, cachedData: existsSync(cache) ? readFileSync(cache) : undefined })
+  const script = new Script(readFileSync(main, 'latin1'), { filename: main, cachedData: existsSync(cache) ? readFileSync(cache) : undefined })
   // In a script that comes from the cache, import() does not work: this one stands in for it.
   const boardImport = name => import(name.startsWith('.') ? pathToFileURL(join(dirname(main), name)) : name)
   script.runInThisContext()({}, module.createRequire(main), {}, main, dirname(main), boardImport)

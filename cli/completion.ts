@@ -26,7 +26,7 @@ const deadlineMs = Number(process.env.BOARD_COMPLETION_TIMEOUT_MS) || 270
  * @param words what stands after `board`, the last being the word at the cursor
  */
 export async function printCompletion(words: readonly string[]): Promise<void> {
-  const late = new Promise<void>(resolve => { setTimeout(resolve, Math.max(80, deadlineMs - performance.now())) })
+  const late = new Promise<void>(resolve => { setTimeout(resolve, Math.max(80, deadlineMs - process.uptime() * 1000)) })
   await Promise.race([late, complete(createProgram(words.slice(0, -1)), words).then(print, () => { /* Silence is an answer. */ })])
   process.exit()
 }
