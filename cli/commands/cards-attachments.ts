@@ -18,7 +18,7 @@ const columns: Column<Attachment>[] = [
   { name: 'createdAt', header: 'CREATED', style: 'time', value: file => file.createdAt },
 ]
 
-export function registerAttachments(cards: Command): void {
+export function registerVerbs(cards: Command): void {
   const attach = cards.command('attach <card> <files...>').summary('Attach files to a card').description('Attach files to a card.')
     .action(async (id: string, files: string[]) => {
       const context = await openContext(attach)

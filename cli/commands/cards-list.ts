@@ -9,7 +9,7 @@ import { resolveColumn } from '../resolve.ts'
 
 interface ListOptions { column?: string; status?: CardStatus; label?: string; search?: string; archived?: boolean; limit: number; all?: boolean; watch?: boolean }
 
-export function registerList(cards: Command): void {
+export function registerVerbs(cards: Command): void {
   const list = cards.command('list').summary('List cards').description('List cards: one column\'s in their order, or a project\'s by id.')
     .option('-c, --column <column>', 'only this column, by name or id')
     .addOption(new Option('-s, --status <status>', 'only cards of this status').choices(CardStatus.options))
