@@ -1,13 +1,15 @@
 import { build } from 'esbuild'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 
-// Commands start within milliseconds, so what every command needs is one CommonJS file with V8's cache of it (ES modules take
-// longer to load, the more files the longer). What few commands need stands beside it, loaded on demand: name -> source.
+// Commands start within milliseconds, so the program is CommonJS with V8's cache of it (ES modules take longer to load, the more
+// files the longer) in two files: `main.cjs` with what every command needs and those that are run most often, and `rest.cjs` with
+// the other commands. What few commands need stands beside them, loaded on demand: name -> source.
+const often = ['cli/commands/cards.ts', 'cli/commands/cards-list.ts', 'cli/commands/cards-view.ts', 'cli/completion.ts', 'cli/completionValues.ts']
 const onDemand = { serve: 'daemon/main.ts', offline: 'daemon/offline.ts', watch: 'cli/watch.ts', ui: 'cli/ui/main.ts', conf: 'conf', undici: 'src/client/undici.ts' }
 // What stays outside of the bundles has native parts, or finds files beside itself.
 const external = ['libsql', '@libsql/*', '@node-rs/argon2', 'jq-wasm']
@@ -88,14 +90,84 @@ const withoutValidation = {
   },
 }
 
+/**
+ * Of the contract a client needs where each route is, how it is sent and the names of its fields, which is there sooner as data
+ * than by making every row.
+ */
+const contractAsData = {
+  name: 'contract-as-data',
+  setup(bundler) {
+    bundler.onLoad({ filter: /src[\\/]contract[\\/]index\.ts$/ }, async ({ path }) => {
+      const { outputFiles } = await build({ ...shared, entryPoints: [path], format: 'esm', write: false, metafile: false })
+      const { contract } = await import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString('base64')}`)
+      const namesOf = schema => schema && { entries: Object.fromEntries(Object.keys(schema.entries ?? {}).map(name => [name, {}])) }
+      const rowOf = ({ method, path, transfer, query, input }) => ({ method, path, transfer, query, input: namesOf(input) })
+      const mapped = (object, map) => Object.fromEntries(Object.entries(object).map(([name, value]) => [name, map(value)]))
+      const rows = mapped(contract, resource => JSON.stringify(mapped(resource, rowOf)))
+      return { contents: `const rows = ${JSON.stringify(rows)}, made = {}; export const contract = { ${Object.keys(rows).map(name => `get ${name}() { return made.${name} ??= JSON.parse(rows.${name}) }`).join(', ')} }` }
+    })
+  },
+}
+
+/** Imports of what is not needed often are put into the other file; `asked` collects them. */
+const leavesTheRest = asked => ({
+  name: 'leaves-the-rest',
+  setup(bundler) {
+    bundler.onResolve({ filter: /^\./ }, ({ path, kind, resolveDir }) => {
+      const wanted = relative('.', join(resolveDir, path))
+      return kind === 'dynamic-import' && !often.includes(wanted) ? { path: wanted, namespace: 'rest' } : undefined
+    })
+    bundler.onLoad({ filter: /.*/, namespace: 'rest' }, ({ path }) => {
+      asked.add(path)
+      return { contents: `module.exports = boardOther(${JSON.stringify(path)})` }
+    })
+  },
+})
+
+/** What the main file has is taken from there, so that no module is there twice; `asked` collects it. */
+const takesFromMain = (inputs, asked) => ({
+  name: 'takes-from-main',
+  setup(bundler) {
+    bundler.onResolve({ filter: /.*/, namespace: 'file' }, async ({ path, kind, resolveDir, pluginData }) => {
+      if (pluginData === 'resolving' || kind === 'entry-point') return undefined
+      const resolved = relative('.', (await bundler.resolve(path, { kind, resolveDir, pluginData: 'resolving' })).path)
+      // Behind a path that ends in .mjs nothing but an ES module may stand.
+      return inputs.has(resolved) ? { path: `${resolved}.cjs`, namespace: 'main', pluginData: resolved } : undefined
+    })
+    bundler.onLoad({ filter: /.*/, namespace: 'main' }, ({ pluginData }) => {
+      asked.add(pluginData)
+      return { contents: `module.exports = boardOther(${JSON.stringify(pluginData)})` }
+    })
+  },
+})
+
+/** One of the two files: a function that bin/board.js calls, whose exports are functions that load the modules by their paths. */
+const buildPart = (outfile, modules, plugins, start = '') => build({
+  ...shared, outfile, write: false, format: 'cjs', minifyIdentifiers: true, define: { ...shared.define, 'import.meta.url': 'boardUrl' },
+  stdin: { resolveDir: '.', contents: `module.exports = { ${[...modules].map(path => `${JSON.stringify(path)}: () => require(${JSON.stringify(`./${path}`)})`).join(', ')} }\n${start}` },
+  plugins: [loadedOnDemand, ...plugins, lazyBuiltins, withoutValidation, contractAsData],
+  banner: { js: `(function(exports,require,module,__filename,__dirname,boardImport,boardOther){${start ? '' : 'const boardUrl=require("node:url").pathToFileURL(__filename).href;'}` }, footer: { js: '})' },
+})
+
 // As deep in the tree as the commands' sources are, for what they find beside them.
-const main = 'dist/cli/main.cjs'
+const [main, rest] = ['dist/cli/main.cjs', 'dist/cli/rest.cjs']
 const startedAtMs = performance.now()
-const built = await Promise.all([
-  build({
-    ...shared, entryPoints: ['cli/main.ts'], outfile: main, write: false, format: 'cjs', plugins: [loadedOnDemand, lazyBuiltins, withoutValidation],
-    minifyIdentifiers: true, define: { ...shared.define, 'import.meta.url': 'boardUrl' }, banner: { js: "const boardUrl=require('node:url').pathToFileURL(__filename).href;" },
-  }),
+
+async function buildProgram() {
+  const [asked, taken] = [new Set(), new Set()]
+  const start = 'require("./cli/main.ts")'
+  const { metafile } = await buildPart(main, [], [leavesTheRest(asked)], start)
+  const restPart = await buildPart(rest, asked, [takesFromMain(new Set(Object.keys(metafile.inputs)), taken)])
+  const mainPart = await buildPart(main, taken, [leavesTheRest(asked)], start)
+  // bin/board.js gives the program a function instead of import().
+  for (const { outputFiles: [{ path, text }] } of [mainPart, restPart]) writeFileSync(path, text.replace(/\bimport\((?="[\w./:-]+"\))/g, 'boardImport('))
+}
+
+mkdirSync(dirname(main), { recursive: true })
+// V8 takes any cache of a source that is as long.
+for (const file of [main, rest]) rmSync(`${file}.cache`, { force: true })
+const [, parts] = await Promise.all([
+  buildProgram(),
   build({
     ...shared, entryPoints: onDemand, outdir: dirname(main), chunkNames: 'chunks/[name]-[hash]', splitting: true, format: 'esm', plugins: [withoutUnused, quickToImport],
     // CommonJS packages in the bundle call require, which a module does not have.
@@ -103,21 +175,20 @@ const built = await Promise.all([
   }),
 ])
 
-// bin/board.js gives the program a function instead of import().
-writeFileSync(main, built[0].outputFiles[0].text.replace(/\bimport\((?="[\w./:-]+"\))/g, 'boardImport('))
-
-// V8's cache holds what has been compiled so far, so it is taken from a process that has listed cards, here those of a server
+// V8's cache holds what has been compiled so far, so it is taken from processes that have run commands, here against a server
 // whose every list has one row.
 const row = { id: '1', name: 'name', title: 'title', path: '/', status: 'idle', columnId: '1', labels: [], updatedAt: new Date(0).toISOString() }
 const server = createServer((_request, response) => response.setHeader('content-type', 'application/json').end(JSON.stringify({ data: [row] })))
 await once(server.listen(0, '127.0.0.1'), 'listening')
-const takeCache = `const script = require('./bin/board.js'); process.on('exit', () => require('fs').writeFileSync('${main}.cache', script.createCachedData()))`
-const child = spawn(process.execPath, ['-e', takeCache, 'board', 'cards', 'list', '-P', '1', '--url', `http://127.0.0.1:${server.address().port}`], { stdio: 'ignore', env: { HOME: join(tmpdir(), 'no-such-folder') } })
-await once(child, 'exit')
+const takeCaches = `const scripts = require('./bin/board.js'); process.on('exit', () => { for (const [file, script] of scripts) require('fs').writeFileSync(file + '.cache', script.createCachedData()) })`
+for (const words of [['cards', 'list'], ['__complete', '--', 'cards', 'view', ''], ['projects', 'list']]) {
+  const child = spawn(process.execPath, ['-e', takeCaches, 'board', ...words], { stdio: 'ignore', env: { HOME: join(tmpdir(), 'no-such-folder'), BOARD_PROJECT: '1', BOARD_URL: `http://127.0.0.1:${server.address().port}` } })
+  await once(child, 'exit')
+}
 server.close()
 
 // What an older build left is removed last, so that a program that runs meanwhile finds its parts.
-const written = new Set([...built.flatMap(({ metafile }) => Object.keys(metafile.outputs)), `${main}.cache`].map(path => join(path)))
+const written = new Set([...Object.keys(parts.metafile.outputs), main, rest, `${main}.cache`, `${rest}.cache`].map(path => join(path)))
 for (const entry of readdirSync('dist', { recursive: true, withFileTypes: true })) {
   const path = join(entry.parentPath, entry.name)
   if (entry.isFile() && !written.has(path)) rmSync(path)

@@ -18,16 +18,24 @@ function refuse(reason) {
   process.exitCode = 1
 }
 
-/** Runs the built program with V8's cache of it, which the build leaves beside it; V8 ignores one that another Node made. */
+/** Runs the built program. Returns its scripts by their files, for the build to make V8's cache of them. */
 function run() {
   const { Script } = require('node:vm')
   const module = require('node:module')
   module.enableCompileCache?.()
-  const cache = `${main}.cache`
-  const source = `(function (exports, require, module, __filename, __dirname, boardImport) {${readFileSync(main, 'utf8')}\n})`
-  const script = new Script(source, { filename: main, cachedData: existsSync(cache) ? readFileSync(cache) : undefined })
+  const scripts = new Map()
   // In a script that comes from the cache, import() does not work: this one stands in for it.
   const boardImport = name => import(name.startsWith('.') ? pathToFileURL(join(dirname(main), name)) : name)
-  script.runInThisContext()({}, module.createRequire(main), {}, main, dirname(main), boardImport)
-  return script
+  // V8 ignores a cache that another Node made. The files are ASCII.
+  const load = (file, boardOther) => {
+    const cache = `${file}.cache`
+    const script = new Script(readFileSync(file, 'latin1'), { filename: file, cachedData: existsSync(cache) ? readFileSync(cache) : undefined })
+    scripts.set(file, script)
+    const part = { exports: {} }
+    script.runInThisContext()(part.exports, module.createRequire(file), part, file, dirname(file), boardImport, boardOther)
+    return part.exports
+  }
+  let rest
+  const modules = load(main, path => (rest ??= load(join(dirname(main), 'rest.cjs'), path => modules[path]()))[path]())
+  return scripts
 }

@@ -14,8 +14,8 @@ export interface Discovery {
   url: Found | undefined
   token: Found | undefined
   project: Found | undefined
-  /** The URL is that of the daemon.json of this machine, which has not been asked yet whether it lives. */
-  local: boolean
+  /** What daemon.json says of the server on this machine, if its URL is meant. It has not been asked yet whether it lives. */
+  local: Runtime | undefined
 }
 
 /**
@@ -36,7 +36,7 @@ export function discover(globals: Globals, env: NodeJS.ProcessEnv = process.env,
     profile: profileName, url: url && { ...url, value: origin(url) },
     token: url && tokenFor(originOf(url.value), { globals, env, profile, fromProfile, first, runtime }),
     project: found(globals.project, '--project') ?? pick(first, found(profile?.project, fromProfile), found(env.BOARD_PROJECT, 'BOARD_PROJECT')),
-    local: runtime !== undefined && url?.value === runtime.url && url.from === 'the running server on this machine',
+    local: runtime && url?.value === runtime.url && url.from === 'the running server on this machine' ? runtime : undefined,
   }
 }
 

@@ -11,7 +11,7 @@ export function describe(error: unknown): Description {
   if (!(error instanceof Error)) return { exit, message: String(error) }
   if (error.name === 'Failure') return { exit, message: error.message, hint: (error as Failure).hint, see: (error as Failure).see }
   if (error.name === 'ApiFailure') return { exit, ...describeApi(error as ApiFailure) }
-  if (error.name === 'Unreachable') return { exit, message: sentence(error.message), see: 'board auth status' }
+  if (error.name === 'Unreachable') return { exit, message: sentence(error.message), hint: (error.cause as NodeJS.ErrnoException | undefined)?.code === 'ECONNREFUSED' ? 'no server runs there' : undefined, see: 'board auth status' }
   if (error.name === 'Problem') return { exit, message: sentence(error.message) }
   const code = (error as NodeJS.ErrnoException).code
   return { exit, message: error.message || String(code ?? error.name) }

@@ -22,7 +22,7 @@ const columns: Column<Attachment>[] = [
 ]
 const cardColumn: Column<Attachment> = { name: 'cardId', header: 'CARD', align: 'right', value: file => file.cardId }
 
-export function registerAttachments(cards: Command): void {
+export function registerVerbs(cards: Command): void {
   const attach = cards.command('attach <card> <files...>').summary('Attach files to a card').description('Attach files to a card.')
     .action(async (id: string, files: string[]) => {
       const context = await openContext(attach)
