@@ -4,6 +4,7 @@ import { Failure, usage } from './exit.ts'
 import type { Globals } from './globals.ts'
 import { readSettings, type Profile, type Settings } from './profiles.ts'
 import { nearest } from './text.ts'
+import { unreadable } from './unreadable.ts'
 
 /** A value and where it came from, for `board auth status`. */
 export interface Found { value: string; from: string }
@@ -76,7 +77,7 @@ function fromFile(path: string | undefined, from: string): Found | undefined {
     const value = readFileSync(path === '-' ? 0 : path, 'utf8').trim()
     if (value !== '') return { value, from }
   } catch (error) {
-    throw usage(`the token file of ${from} cannot be read: ${(error as NodeJS.ErrnoException).code}`, { see: 'board help environment' })
+    throw unreadable(`the token file of ${from}`, error, { see: 'board help environment' })
   }
   throw usage(`the token file of ${from} is empty`, { see: 'board help environment' })
 }

@@ -12,6 +12,7 @@ import { addNewestOptions, printNewest, type NewestOptions } from '../newest.ts'
 import type { Column } from '../output.ts'
 import { confirm } from '../prompt.ts'
 import { saveDownload } from '../saveDownload.ts'
+import { unreadable } from '../unreadable.ts'
 
 type Attachment = Output<Contract['attachments']['create']>
 
@@ -82,6 +83,6 @@ async function attached({ client, out }: Context, place: CardPlace, files: reado
 }
 
 async function checkFile(path: string): Promise<void> {
-  const found = await stat(path).catch((error: NodeJS.ErrnoException) => { throw usage(`${path} cannot be read: ${error.code}`) })
+  const found = await stat(path).catch(error => { throw unreadable(path, error) })
   if (!found.isFile()) throw usage(`${path} is not a file`)
 }
