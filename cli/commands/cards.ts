@@ -13,7 +13,7 @@ const files: readonly [verbs: string, load: () => Promise<{ registerVerbs(cards:
   ['worktree checkout', () => import('./cards-worktree.ts')],
   ['archive unarchive complete delete restore', () => import('./cards-lifecycle.ts')],
   ['pipeline auto', () => import('./cards-pipeline.ts')],
-  ['attach attachments download', () => import('./cards-attachments.ts')],
+  ['attach attachments download detach', () => import('./cards-attachments.ts')],
   ['credential', () => import('./cards-credential.ts')],
 ]
 
