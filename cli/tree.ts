@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 
-/** What a command file exports: it fills the command that the tree has made for its noun. */
-export interface CommandFile { register(command: Command): void }
+/** What a command file exports: it fills the command that the tree has made for its noun, if need be with no other verb than the one that is meant. */
+export interface CommandFile { register(command: Command, verb?: string): void | Promise<void> }
 
 /** A noun (or a verb of its own) at the top of the tree. */
 export interface Noun {

@@ -17,7 +17,7 @@ interface AddOptions extends PromptOptions {
   column?: string; label?: string[]; worktree: boolean; run?: boolean; unlessExists?: boolean; idempotencyKey?: string; agent?: string; terminal?: string; template?: string; from?: string
 }
 
-export function registerAdd(cards: Command): void {
+export function registerVerbs(cards: Command): void {
   const add = addPromptOptions(cards.command('add [title]').summary('Add a card, or many').description('Add a card at the end of a column, and print it. Its agent waits until --run, or board cards run.'))
     .option('-c, --column <column>', 'the column, by name or id (default: the first of the default board)')
     .option('-l, --label <label>', 'a label; may be given several times', several)

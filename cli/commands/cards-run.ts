@@ -15,7 +15,7 @@ interface WaitOptions { for?: CardStatus[]; exitStatus?: boolean }
 
 const bad: ReadonlySet<CardStatus> = new Set<CardStatus>(['failed', 'cancelled', 'interrupted'])
 
-export function registerRun(cards: Command): void {
+export function registerVerbs(cards: Command): void {
   const run = cards.command('run <cards...>').summary('Start the agents of cards').description('Start the agents of cards: a deferred card in an active column is activated, any other moves to its board\'s first active column. - reads ids from stdin.')
     .option('-w, --wait', 'wait until the agents have ended or wait for you, at most --timeout seconds; exit 1 unless all completed')
     .option('-f, --follow', 'the same for one card, with its messages as they come')
