@@ -1,8 +1,19 @@
 import { defineConfig } from 'vitest/config'
 
+/** What measures time or memory: each in a process of its own, after all others, so that it measures the board and not its neighbours. */
+const measuring = [
+  'test/timetable.test.ts', 'test/agents/{acp,transcriptFlood}.test.ts', 'test/attacks/{signIn,socketFrames}.test.ts', 'test/domain/hashQueue.test.ts',
+  'test/e2e/{agentLoad,backupsAtScale,monitorLoad}.test.ts', 'test/logs/history.test.ts', 'test/routes/{logFlood,socketLimits}.test.ts', 'test/transfers/large.test.ts', 'test/ui/load.test.ts',
+]
+const every = { testTimeout: 60_000, hookTimeout: 60_000, pool: 'forks', env: { NO_COLOR: '1', BOARD_DATA_DIR: '', BOARD_URL: '', BOARD_TOKEN: '' } } as const
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'], exclude: ['**/node_modules/**'], globalSetup: 'test/build.ts', reporters: ['default', './test/closingLine.ts'],
-    testTimeout: 20_000, hookTimeout: 30_000, pool: 'forks', env: { NO_COLOR: '1', BOARD_DATA_DIR: '', BOARD_URL: '', BOARD_TOKEN: '' },
+    globalSetup: ['test/scratch.ts', 'test/build.ts'], reporters: ['default', './test/closingLine.ts'],
+    projects: [
+      // Most tests wait for others most of the time. The files share the processes, in which the board's code is loaded and warm.
+      { test: { ...every, name: 'board', include: ['test/**/*.test.ts'], exclude: ['**/node_modules/**', ...measuring], isolate: false, maxWorkers: 4, sequence: { groupOrder: 0 } } },
+      { test: { ...every, name: 'measuring', include: measuring, maxWorkers: 1, sequence: { groupOrder: 1 } } },
+    ],
   },
 })

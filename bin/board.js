@@ -18,16 +18,24 @@ function refuse(reason) {
   process.exitCode = 1
 }
 
-/** Runs the built program with V8's cache of it, which the build leaves beside it; V8 ignores one that another Node made. */
+/** Runs the built program. Returns its scripts, those that are loaded later too, by file. */
 function run() {
   const { Script } = require('node:vm')
   const module = require('node:module')
   module.enableCompileCache?.()
-  const cache = `${main}.cache`
-  const source = `(function (exports, require, module, __filename, __dirname, boardImport) {${readFileSync(main, 'utf8')}\n})`
-  const script = new Script(source, { filename: main, cachedData: existsSync(cache) ? readFileSync(cache) : undefined })
-  // In a script that comes from the cache, import() does not work: this one stands in for it.
-  const boardImport = name => import(name.startsWith('.') ? pathToFileURL(join(dirname(main), name)) : name)
-  script.runInThisContext()({}, module.createRequire(main), {}, main, dirname(main), boardImport)
-  return script
+  const scripts = new Map()
+  /** A script comes with V8's cache of it, which the build leaves beside it; V8 ignores one that another Node made. */
+  const load = file => {
+    const cache = `${file}.cache`
+    const source = `(function (exports, require, module, __filename, __dirname, boardImport) {${readFileSync(file, 'latin1')}\n})`
+    const script = new Script(source, { filename: file, cachedData: existsSync(cache) ? readFileSync(cache) : undefined })
+    scripts.set(file, script)
+    // In a script that comes from the cache, import() does not work: this one stands in for it.
+    const boardImport = async name => name.endsWith('.cjs') ? load(join(dirname(file), name)) : import(name.startsWith('.') ? pathToFileURL(join(dirname(file), name)) : name)
+    const loaded = { exports: {} }
+    script.runInThisContext()(loaded.exports, module.createRequire(file), loaded, file, dirname(file), boardImport)
+    return loaded.exports
+  }
+  load(main)
+  return scripts
 }

@@ -65,6 +65,9 @@ async function requireOrganizationRole(db: Reader, who: Who & { kind: 'organizat
   return role
 }
 
+/** The project that a route is about, once its input was authorized. */
+export const projectOf = async (db: Reader, { who }: Route, input: Params): Promise<number | undefined> => who.kind === 'member' ? paths[who.through].find(db, input) : input.projectId as number | undefined
+
 /** How an input leads to its project, and what is said when it leads nowhere. */
 const paths: Record<(Who & { kind: 'member' })['through'], { find: (db: Reader, input: Params) => number | undefined | Promise<number | undefined>; code: ErrorCode }> = {
   projectId: { find: (_, input) => input.projectId as number, code: 'PROJECT_NOT_FOUND' },

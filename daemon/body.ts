@@ -2,7 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import { Problem } from '../src/contract/errors.ts'
 
 export const maxJsonBytes = 1024 * 1024
-const bodyTimeoutMs = 15_000
+/** A body may take so long, and from then on as long as so much of it comes in each second. */
+const [patienceMs, leastBytesPerSec] = [10_000, 16_384]
 
 /**
  * Reads a JSON body of at most 1 MiB. No body is an empty object.
@@ -39,7 +40,12 @@ function readBytes(request: IncomingMessage): Promise<Buffer> {
     const onEnd = () => finish(() => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)))
     const onError = (error: Error) => fail(new Problem('INVALID_JSON', 'The body broke off.', { cause: error }))
     const onClose = () => fail(new Problem('INVALID_JSON', 'The body broke off.'))
-    const timer = setTimeout(() => fail(new Problem('REQUEST_TIMEOUT')), bodyTimeoutMs)
+    const began = performance.now()
+    const look = () => {
+      if (size < leastBytesPerSec * (performance.now() - began) / 1000) return fail(new Problem('REQUEST_TIMEOUT'))
+      timer = setTimeout(look, 1000)
+    }
+    let timer = setTimeout(look, patienceMs)
     request.on('data', onData).on('end', onEnd).on('error', onError).on('close', onClose)
   })
 }

@@ -11,7 +11,7 @@ export type Opening = 'open' | 'reading' | 'closed'
 export interface Gate {
   listen: Listener
   /** Turns away what the opening does not let through, and resolves when nothing of that kind is being answered any more; what takes longer than the time is cut off. `except` goes on. */
-  narrow(opening: Opening, except: IncomingMessage, mostMs: number): Promise<void>
+  narrow(opening: Opening, except: IncomingMessage | undefined, mostMs: number): Promise<void>
   widen(): void
 }
 
@@ -23,7 +23,7 @@ export function createGate(answer: () => Listener): Gate {
   let opening: Opening = 'open'
   const isLetThrough = ({ method, url }: IncomingMessage, by: Opening) => by === 'open' || url === alwaysAnswered || (by === 'reading' && (method === 'GET' || method === 'HEAD'))
 
-  const ended = (except: IncomingMessage) => Promise.all([...active].filter(([, request]) => request !== except && !isLetThrough(request, opening)).map(([response]) => new Promise(resolve => response.once('close', resolve))))
+  const ended = (except: IncomingMessage | undefined) => Promise.all([...active].filter(([, request]) => request !== except && !isLetThrough(request, opening)).map(([response]) => new Promise(resolve => response.once('close', resolve))))
   return {
     listen: (request, response) => {
       if (!isLetThrough(request, opening)) return turnAway(request, response)
@@ -44,7 +44,7 @@ export function createGate(answer: () => Listener): Gate {
 let turnedAway = 0
 
 function turnAway(request: IncomingMessage, response: ServerResponse): void {
-  const problem = new Problem('SHUTTING_DOWN', 'The server is putting a backup in place; try again in a moment.', { retryAfterSecs: 2 })
+  const problem = new Problem('SHUTTING_DOWN', 'The server is opening its database anew; try again in a moment.', { retryAfterSecs: 2 })
   request.resume()
   response.writeHead(problem.status, { ...commonHeaders(`away-${(++turnedAway).toString(36)}`), 'content-type': 'application/json; charset=utf-8', 'retry-after': String(problem.retryAfterSecs) })
   response.end(request.method === 'HEAD' ? undefined : JSON.stringify({ error: problem }))

@@ -22,7 +22,7 @@ export function guard({ config }: { config: ServerConfig }, { headers }: Pick<In
 
 function prepare(config: ServerConfig): Rules {
   const publicUrl = config.publicUrl === undefined ? undefined : new URL(config.publicUrl)
-  const names = [config.host.includes(':') && !config.host.startsWith('[') ? `[${config.host}]` : config.host, ...config.allowHosts.map(host => split(host)?.name ?? host), ...(publicUrl ? [publicUrl.hostname] : [])]
+  const names = [config.host.includes(':') && !config.host.startsWith('[') ? `[${config.host}]` : config.host, ...config.allowHosts.map(host => split(host)?.name ?? host), ...[publicUrl?.hostname, config.database?.advertise && new URL(config.database.advertise).hostname].filter(name => name !== undefined)]
   const rules = { names: new Set(names.map(name => name.toLowerCase())), publicOrigin: publicUrl?.origin, accepted: new Set<string>() }
   rulesOf.set(config, rules)
   return rules

@@ -24,10 +24,14 @@ export interface Call {
   write<T, O>(work: (tx: Transaction) => Promise<T>, present: (result: T) => O): Promise<O>
 }
 
-/** A handler's answer that is JSON already, made by the database. */
+/** A handler's answer that is JSON already, made by the database, and the version that it has of what it shows. */
 export class Json {
   readonly text: string
-  constructor(text: string) { this.text = text }
+  readonly version: number | undefined
+  constructor(text: string, version?: number) {
+    this.text = text
+    this.version = version
+  }
 }
 
 /** A handler for each row of a resource: a missing one is a type error in the resource's file. */

@@ -6,15 +6,17 @@ import { invalid, Problem } from '../src/contract/errors.ts'
 import { AnyObject } from '../src/contract/fields.ts'
 import { isExternal, paramsOf, type Route } from '../src/contract/route.ts'
 import type { App } from '../src/app.ts'
-import { authenticate } from '../src/identity/authenticate.ts'
+import { authenticate, type Voucher } from '../src/identity/authenticate.ts'
+import { isPass, passHeader } from '../src/identity/passes.ts'
 import type { Caller } from '../src/domain/caller.ts'
-import { commonHeaders, present, presentFailure, toProblem, type Headers } from './answer.ts'
+import { commonHeaders, present, presentFailure, send, toProblem, type Answer, type Headers } from './answer.ts'
 import { authorize, isOpenTo } from './authorize.ts'
 import { readJson } from './body.ts'
 import { guard } from './guard.ts'
 import { Json, type AnyHandler, type Call } from './handlers.ts'
 import { claimOf, type Claim } from './idempotency.ts'
-import { paramReader, readQuery, validate } from './input.ts'
+import { paramReader, peekId, readQuery, validate } from './input.ts'
+import { passOn } from './passOn.ts'
 import { createRequestLog, type Answered } from './requestLog.ts'
 import { createKeyLimit, type KeyLimit } from './rateLimit.ts'
 import { handlers } from './routes/index.ts'
@@ -25,7 +27,7 @@ export interface Server { app: App; note: (answered: Answered) => void; keyLimit
 export function createHttp(app: App): H3 {
   // A path whose escapes are broken is answered like any other that leads nowhere.
   const h3 = new H3({ silent: true, allowMalformedURL: true })
-  const server: Server = { app, note: noteOf(app), keyLimit: createKeyLimit(app.config.externalRequestsPerMinute) }
+  const server: Server = { app, note: noteOf(app), keyLimit: createKeyLimit(app.config.externalRequestsPerMinute, app.db) }
   const all = handlers(app) as unknown as Record<string, Record<string, AnyHandler>>
   const methods = new Map<string, string[]>()
   for (const [resource, rows] of Object.entries(contract)) {
@@ -60,22 +62,28 @@ const roundabout = /^[^?]*(?:\\|\/(?:\.|%2e){1,2}(?:[/?#]|$))/i
 function answerer(server: Server, route: Route, handler: AnyHandler) {
   const readParams = paramReader(route)
   const projectInPath = route.who.kind !== 'member' || paramsOf(route.path).includes(route.who.through === 'flatCard' ? 'id' : route.who.through)
+  const projectParam = projectParamOf(route)
   return async (event: H3Event) => {
     const { req, res } = event.runtime!.node as { req: IncomingMessage; res: ServerResponse }
-    const exchange = begin(req, route)
+    const exchange = begin(req, res, route)
     const { headers } = exchange
     try {
       guard(server.app, req)
       if (roundabout.test(req.url ?? '')) throw new Problem('NOT_FOUND')
       const peer = server.app.peerOf(req)
       const isOpen = isOpenTo(route, peer)
-      const caller = isOpen ? nobody : exchange.caller = await authenticate(server.app, req.headers.authorization, peer)
+      const raw = (event.context.params ?? {}) as Record<string, string>
+      const caller = isOpen ? nobody : exchange.caller = await authenticate(server.app, req.headers.authorization, peer, peekId(raw[projectParam]), voucherOf(server.app, req))
       if (caller.key && isExternal(route.path)) await server.keyLimit(caller.key.id, headers)
-      const params = readParams((event.context.params ?? {}) as Record<string, string>)
+      const params = readParams(raw)
       const call = newCall(server, req, res, caller, peer)
       if (!isOpen && projectInPath) call.role = await authorize(server.app.db, route, caller, params)
+      const passed = projectInPath && await passOn(server.app, route, call, params)
+      if (passed) return finish(server, exchange, present(passed, passed.status, headers))
       const { input, claim } = await readInput(server, route, req, params, caller)
       if (!projectInPath) call.role = await authorize(server.app.db, route, caller, input)
+      const passedWhole = !projectInPath && await passOn(server.app, route, call, input, input)
+      if (passedWhole) return finish(server, exchange, present(passedWhole, passedWhole.status, headers))
       if (claim) call.write = claim.write
       const result = claim?.replay ?? await handler(input as never, call)
       // The answer that was given then, with its ETag.
@@ -84,6 +92,12 @@ function answerer(server: Server, route: Route, handler: AnyHandler) {
       return fail(server, exchange, error)
     }
   }
+}
+
+/** The path's parameter that names the project in which the caller's role is asked for, or nothing. */
+function projectParamOf({ who, path }: Route): string {
+  const name = who.kind === 'member' ? who.through : 'projectId'
+  return paramsOf(path).includes(name) && (name === 'projectId' || name === 'id') ? name : ''
 }
 
 async function readInput(server: Server, route: Route, req: IncomingMessage, params: Record<string, unknown>, caller: Caller): Promise<{ input: Record<string, unknown>; claim?: Claim }> {
@@ -117,12 +131,18 @@ function newCall({ app }: Server, request: IncomingMessage, response: ServerResp
   }
 }
 
+/** Tells whether another daemon on the same database vouches for a request. */
+const voucherOf = ({ db, seal, membership }: App, { headers, method, url }: IncomingMessage): Voucher => {
+  const pass = headers[passHeader]
+  return db.isShared && typeof pass === 'string' ? () => isPass(seal, pass, { method: method!, url: url!, daemonId: membership.id, nowMs: Date.now() }) : undefined
+}
+
 /** An open route has no caller: who sends a token there is not even looked up. */
 const nobody: Caller = { kind: 'user', userId: -1, role: 'user', email: '', displayName: '', tokenHash: '' }
 
 const failer = (server: Server, problem: () => Problem, extra: Headers = {}) => (event: H3Event) => {
-  const { req } = event.runtime!.node as { req: IncomingMessage }
-  const exchange = begin(req, undefined, extra)
+  const { req, res } = event.runtime!.node as { req: IncomingMessage; res: ServerResponse }
+  const exchange = begin(req, res, undefined, extra)
   try {
     guard(server.app, req)
     throw problem()
@@ -132,16 +152,17 @@ const failer = (server: Server, problem: () => Problem, extra: Headers = {}) => 
 }
 
 /** A request on its way. */
-interface Exchange { req: IncomingMessage; route: Route | undefined; requestId: string; headers: Headers; startedAtMs: number; caller: Caller | undefined }
+interface Exchange { req: IncomingMessage; res: ServerResponse; route: Route | undefined; requestId: string; headers: Headers; startedAtMs: number; caller: Caller | undefined }
 
-function begin(req: IncomingMessage, route: Route | undefined, extra?: Headers): Exchange {
+function begin(req: IncomingMessage, res: ServerResponse, route: Route | undefined, extra?: Headers): Exchange {
   const requestId = nextRequestId()
-  return { req, route, requestId, headers: Object.assign(commonHeaders(requestId), extra), startedAtMs: performance.now(), caller: undefined }
+  return { req, res, route, requestId, headers: Object.assign(commonHeaders(requestId), extra), startedAtMs: performance.now(), caller: undefined }
 }
 
-function finish(server: Server, exchange: Exchange, response: Response, problem?: Problem): Response {
-  const { req, route, requestId, caller, startedAtMs } = exchange
-  server.note({ method: req.method ?? '', route: route?.path ?? null, status: response.status, tookMs: performance.now() - startedAtMs, requestId, caller, isSignIn: route?.who.kind === 'public', ...(problem && { problem, address: server.app.peerOf(req).address }) })
+function finish(server: Server, exchange: Exchange, answer: Answer, problem?: Problem): Response {
+  const { req, res, route, requestId, caller, startedAtMs } = exchange
+  const response = send(res, answer)
+  server.note({ method: req.method ?? '', route: route?.path ?? null, status: answer.status, tookMs: performance.now() - startedAtMs, requestId, caller, isSignIn: route?.who.kind === 'public', ...(problem && { problem, address: server.app.peerOf(req).address }) })
   return response
 }
 

@@ -24,6 +24,9 @@ export function paramReader(route: Route): (raw: Record<string, string>) => Reco
   }
 }
 
+/** The id in a path's parameter, before anything is refused; undefined for what is no id. */
+export const peekId = (raw: string | undefined): number | undefined => raw === undefined ? undefined : parseId(raw)
+
 /**
  * Reads a query string; each name may stand once.
  * @throws Problem VALIDATION_FAILED

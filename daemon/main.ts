@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import type { App } from '../src/app.ts'
 import { parseSchedule } from '../src/backups/schedule.ts'
@@ -11,7 +12,7 @@ import { startServer, type RunningServer } from './serve.ts'
 const loadAfterMs = 1000
 
 /** What `board serve` takes from flags and environment; the rest has defaults. Paths may be relative. */
-export type ServeOptions = Partial<Omit<ServerConfig, 'clock' | 'lookup' | 'webhookTiming' | 'externalRequestsPerMinute' | 'monitorTimeoutMs' | 'secretKey' | 'oauthClients'>>
+export type ServeOptions = Partial<Omit<ServerConfig, 'database' | 'clock' | 'lookup' | 'webhookTiming' | 'externalRequestsPerMinute' | 'monitorTimeoutMs' | 'secretKey' | 'oauthClients'>> & { database?: string; machine?: string; advertise?: string }
 
 /**
  * Runs a server in the foreground until SIGTERM or SIGINT. Resolves to its URL once it answers; the process ends after the drain.
@@ -46,10 +47,11 @@ function tellSetupCode({ config, identity }: App): void {
   if (setupCode) process.stderr.write(config.setupCode === undefined ? `The first user needs this one-time setup code: ${setupCode}\n` : 'The first user needs the setup code that this server was given.\n')
 }
 
-function configOf(options: ServeOptions): ServerConfig {
-  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as ServeOptions
+function configOf({ database, machine = hostname(), advertise, ...options }: ServeOptions): ServerConfig {
+  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Omit<ServeOptions, 'database'>
   return {
     ...serverDefaults, ...given, dataDir: resolve(given.dataDir ?? dataFolder()), projectRoots: (given.projectRoots ?? []).map(root => resolve(root)), browseRoot: resolve(given.browseRoot ?? serverDefaults.browseRoot),
+    ...database !== undefined && { database: { url: database, token: process.env.BOARD_DATABASE_TOKEN || undefined, host: machine, advertise } },
     secretKey: process.env.BOARD_SECRET_KEY || undefined, oauthClients: oauthClients(process.env),
   }
 }

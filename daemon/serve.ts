@@ -11,6 +11,7 @@ import { version } from '../src/config/version.ts'
 import { Problem } from '../src/contract/errors.ts'
 import { openLogs, type Logs } from '../src/logs/logs.ts'
 import { takeLock } from '../src/store/lock.ts'
+import { createConnections } from './connections.ts'
 import type { Log } from './log.ts'
 import { drainMs, Serving } from './serving.ts'
 
@@ -53,12 +54,13 @@ export async function startServer(config: ServerConfig, terminal: Log, onReplace
 }
 
 async function listenTo(serving: Serving, config: ServerConfig, { log, close: closeLogs }: Logs, unlock: () => void): Promise<RunningServer> {
-  const listener = await listen(serving.listen, {
+  const connections = createConnections(serving.listen)
+  const listener = await listen(connections.listen, {
     hostname: config.host, port: { port: config.port, random: config.port === 0, ...noOtherPorts }, public: !isLoopbackHost(config.host),
     showURL: false, qr: false, autoClose: false, isProd: true, isTest: false, open: false, clipboard: false, ws: false,
   })
   const server = listener.server as HttpServer
-  server.headersTimeout = 10_000
+  connections.watch(server)
   // A large backup may take long to arrive. Whoever reads a body has a time of its own in which something must come.
   server.requestTimeout = 6 * 3_600_000
   server.keepAliveTimeout = 65_000

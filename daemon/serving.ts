@@ -19,6 +19,7 @@ import { startTimetable } from './timetable.ts'
 
 /** How long what is being answered may take when the board is taken down. */
 export const drainMs = 10_000
+const mostAnswerMs = 2000
 
 interface Open { app: App; answer: Listener; socket: Socket; timetable?: { stop(): Promise<void> } }
 
@@ -89,22 +90,40 @@ export class Serving implements Host {
     await Promise.all([this.#gate.narrow('closed', request, drainMs), socket.close(closeCodes.restarting)])
     await app.close()
     const swapped = 'error' in kept ? kept : await outcomeOf(() => swap(kept.value))
-    this.#now = await open(this.#config, this.#logs, this, app.identity.localToken).catch((error: unknown) => {
+    await this.#openAnew(app.identity.localToken)
+    if ('error' in kept) throw kept.error
+    if ('error' in swapped) throw swapped.error
+    return kept.value
+  }
+
+  async #openAnew(localToken: string): Promise<void> {
+    this.#now = await open(this.#config, this.#logs, this, localToken).catch((error: unknown) => {
       this.#logs.log('error', 'The board could not be opened again. Restart the server.', { cause: causeOf(error) })
       throw error
     })
     this.#takeUpWork()
     this.#onReplaced(this.#now.app)
     this.#gate.widen()
-    if ('error' in kept) throw kept.error
-    if ('error' in swapped) throw swapped.error
-    return kept.value
+  }
+
+  /** Another daemon does what this one has done: it begins anew, and waits for its turn. */
+  #relieve(): void {
+    if (this.#replacing || this.#url === undefined) return
+    this.#logs.log('warn', 'Another daemon has taken over what this one did. It begins anew.')
+    this.#replacing = this.#reopen().catch(() => { /* It is in the log. */ }).finally(() => { this.#replacing = undefined })
+  }
+
+  async #reopen(): Promise<void> {
+    const { app, socket, timetable } = this.#now
+    await Promise.all([timetable?.stop(), app.stopWork(), socket.close(closeCodes.restarting), this.#gate.narrow('closed', undefined, mostAnswerMs)])
+    await app.close()
+    await this.#openAnew(app.identity.localToken)
   }
 
   #takeUpWork(): void {
     if (this.#url === undefined) return
     this.#now.timetable = startTimetable(this.#now.app, from(this.#logs.log, 'timetable'))
-    this.#now.app.startWork(this.#url)
+    this.#now.app.startWork(this.#url, () => this.#relieve())
   }
 }
 

@@ -10,6 +10,7 @@ import { removeGone } from '../src/domain/goneWorktrees.ts'
 import { takeUp } from '../src/domain/search.ts'
 import { removeDeleted as removeDeletedWorktrees } from '../src/domain/worktrees.ts'
 import { forgetAgentTokens } from '../src/store/agentTokens.ts'
+import type { Duty } from '../src/daemons/membership.ts'
 import { findDamage } from '../src/store/copies.ts'
 import type { Transaction } from '../src/store/database.ts'
 import { forgetDeliveries } from '../src/store/deliveries.ts'
@@ -24,6 +25,8 @@ import type { Log } from './log.ts'
 export interface Job {
   name: string
   everySecs: number
+  /** Whose it is where several daemons share the database; without it, each one's own. */
+  duty?: Duty
   /** How long it waits at first. */
   firstAfterSecs?: number
   /** Does what is due by the clock of the configuration. */
@@ -34,38 +37,40 @@ const hourSecs = 3600
 const daySecs = 24 * hourSecs
 /** Jobs that run so seldom are worth an entry in the log. */
 const rareSecs = 600
+/** How often a daemon looks whether a job has become its own. */
+const dutySecs = 1
 const logDays = 30
 
 /** Every periodic job of the server. */
-export const jobs = (app: App): Job[] => [
-  { name: 'delete events that need not be kept', everySecs: 600, run: signal => repeat(signal, () => app.db.transaction(tx => app.outbox.prune(tx))) },
-  { name: 'compare monitors with what runs', everySecs: 1, run: () => app.monitors.look() },
-  { name: 'end scripts that are gone', everySecs: 1, run: async () => app.scripts.check() },
-  { name: 'send webhook deliveries that are due', everySecs: 1, run: () => app.webhooks.sendDue() },
-  { name: 'forget webhook deliveries 30 days after their end', everySecs: hourSecs, run: signal => repeat(signal, () => app.db.transaction(tx => forgetDeliveries(tx, ago(tx, 30 * daySecs), 500))) },
-  { name: 'forget idempotent answers after a day', everySecs: hourSecs, run: () => app.db.transaction(tx => forgetAnswers(tx, ago(tx, daySecs))) },
-  { name: 'forget sign-in tokens a day after their end', everySecs: hourSecs, run: () => app.db.transaction(tx => forgetSignInTokens(tx, ago(tx, daySecs))) },
-  { name: 'forget agent tokens a day after their end', everySecs: hourSecs, run: () => app.db.transaction(tx => forgetAgentTokens(tx, ago(tx, daySecs))) },
-  { name: 'remove cards that were deleted over 30 days ago', everySecs: hourSecs, run: async signal => {
-    await repeat(signal, () => app.db.transaction(tx => purgeMessages(tx, ago(tx, 30 * daySecs), 500)))
-    try {
-      await removeDeletedWorktrees(app.db, new Date(app.config.clock().getTime() - 30 * daySecs * 1000).toISOString(), app.config.dataDir)
-    } finally {
-      await repeat(signal, () => app.db.transaction(purgeDeletedCards))
-    }
-  } },
-  { name: 'remove worktrees of projects and boards that were deleted', everySecs: 300, run: () => removeGone(app.db, app.config.dataDir, app.supervisor.isAtWork) },
-  { name: 'take up the words of new and changed cards', everySecs: 5, run: signal => takeUp(app.db, Infinity, signal) },
-  { name: 'note what each project is like today', everySecs: 600, run: () => app.db.transaction(async tx => {
-    await noteProjectDays(tx, tx.now.slice(0, 10))
-    await forgetProjectDays(tx, ago(tx, 3 * 365 * daySecs).slice(0, 10))
-  }) },
-  { name: 'delete what imports of an earlier server left unfinished', everySecs: daySecs, run: () => removeUnfinished(app.db, app.unfinishedImports) },
-  ...(app.config.backupEvery === undefined ? [] : [{ name: 'make a backup and delete the oldest', everySecs: 30, run: scheduledBackups(app) }]),
-  { name: 'look whether the database file is sound', everySecs: daySecs, firstAfterSecs: 60, run: signal => lookForDamage(app, signal) },
-  { name: 'delete entries of the log after 30 days', everySecs: rareSecs, firstAfterSecs: 60, run: signal => app.logs.prune(signal, new Date(app.config.clock().getTime() - logDays * daySecs * 1000).toISOString()) },
-  { name: 'delete attachment files without a row', everySecs: hourSecs, run: async () => { await sweepAttachments(app) } },
-]
+export const jobs = (app: App): Job[] => {
+  const [board, machine] = [app.membership.databaseFor('board'), app.membership.databaseFor('machine')]
+  return [
+    { name: 'delete events that need not be kept', everySecs: 600, duty: 'board', run: signal => repeat(signal, () => board.transaction(tx => app.outbox.prune(tx))) },
+    { name: 'compare monitors with what runs', everySecs: 1, duty: 'machine', run: () => app.monitors.look() },
+    { name: 'end scripts that are gone', everySecs: 1, duty: 'machine', run: async () => app.scripts.check() },
+    { name: 'send webhook deliveries that are due', everySecs: 1, duty: 'board', run: () => app.webhooks.sendDue() },
+    { name: 'forget webhook deliveries 30 days after their end', everySecs: hourSecs, duty: 'board', run: signal => repeat(signal, () => board.transaction(tx => forgetDeliveries(tx, ago(tx, 30 * daySecs), 500))) },
+    { name: 'forget idempotent answers after a day', everySecs: hourSecs, duty: 'board', run: () => board.transaction(tx => forgetAnswers(tx, ago(tx, daySecs))) },
+    { name: 'forget sign-in tokens a day after their end', everySecs: hourSecs, duty: 'board', run: () => board.transaction(tx => forgetSignInTokens(tx, ago(tx, daySecs))) },
+    { name: 'forget agent tokens a day after their end', everySecs: hourSecs, duty: 'board', run: () => board.transaction(tx => forgetAgentTokens(tx, ago(tx, daySecs))) },
+    { name: 'remove the worktrees of cards that were deleted over 30 days ago', everySecs: hourSecs, duty: 'machine', run: () => removeDeletedWorktrees(machine, new Date(app.config.clock().getTime() - 30 * daySecs * 1000).toISOString(), app.config.dataDir) },
+    { name: 'remove cards that were deleted over 30 days ago and have no worktree any more', everySecs: hourSecs, duty: 'board', run: async signal => {
+      await repeat(signal, () => board.transaction(tx => purgeMessages(tx, ago(tx, 30 * daySecs), 500)))
+      await repeat(signal, () => board.transaction(purgeDeletedCards))
+    } },
+    { name: 'remove worktrees of projects and boards that were deleted', everySecs: 300, duty: 'machine', run: () => removeGone(machine, app.config.dataDir, app.supervisor.isAtWork) },
+    { name: 'take up the words of new and changed cards', everySecs: 5, duty: 'board', run: signal => takeUp(board, Infinity, signal) },
+    { name: 'note what each project is like today', everySecs: 600, duty: 'board', run: () => board.transaction(async tx => {
+      await noteProjectDays(tx, tx.now.slice(0, 10))
+      await forgetProjectDays(tx, ago(tx, 3 * 365 * daySecs).slice(0, 10))
+    }) },
+    { name: 'delete what imports of an earlier server left unfinished', everySecs: daySecs, duty: 'machine', run: () => removeUnfinished(machine, app.unfinishedImports) },
+    ...(app.config.backupEvery === undefined ? [] : [{ name: 'make a backup and delete the oldest', everySecs: 30, duty: 'board' as const, run: scheduledBackups(app) }]),
+    ...(app.db.isShared ? [] : [{ name: 'look whether the database file is sound', everySecs: daySecs, firstAfterSecs: 60, run: (signal: AbortSignal) => lookForDamage(app, signal) }]),
+    { name: 'delete entries of the log after 30 days', everySecs: rareSecs, firstAfterSecs: 60, run: signal => app.logs.prune(signal, new Date(app.config.clock().getTime() - logDays * daySecs * 1000).toISOString()) },
+    { name: 'delete attachment files without a row', everySecs: hourSecs, run: async () => { await sweepAttachments(app) } },
+  ]
+}
 
 /** Runs every job now or after its first wait, and again so many seconds after it has ended: none overlaps itself, and none stops another. */
 export function startTimetable(app: App, log: Log, timetable = jobs(app)): { stop(): Promise<void> } {
@@ -73,9 +78,13 @@ export function startTimetable(app: App, log: Log, timetable = jobs(app)): { sto
   const { signal } = stopping
   setMaxListeners(timetable.length * 2, signal)
   const wait = (secs: number) => delay(secs * 1000, undefined, { signal, ref: false }).catch(() => { /* The server stops. */ })
-  const keep = async ({ name, everySecs, firstAfterSecs, run }: Job) => {
+  const keep = async ({ name, everySecs, firstAfterSecs, duty, run }: Job) => {
     if (firstAfterSecs !== undefined) await wait(firstAfterSecs)
     while (!signal.aborted) {
+      if (duty && !app.membership.has(duty)) {
+        await wait(dutySecs)
+        continue
+      }
       const startedAtMs = performance.now()
       await run(signal).then(
         () => { if (everySecs >= rareSecs) log('info', `A periodic job is done: ${name}.`, { ms: Math.round(performance.now() - startedAtMs) }) },

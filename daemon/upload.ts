@@ -1,6 +1,5 @@
 import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy'
 import type { IncomingMessage } from 'node:http'
-import { setTimeout as delay } from 'node:timers/promises'
 import { invalid, Problem } from '../src/contract/errors.ts'
 
 export interface UploadOptions<T> {
@@ -14,8 +13,6 @@ export interface UploadOptions<T> {
 }
 
 const usualIdleMs = 30_000
-/** How long the rest of a body that is too large is read and forgotten, for the client to see the answer. */
-const lingerMs = 5000
 const mostOverheadBytes = 65_536
 const limits = { files: 1, fields: 8, parts: 10, fieldSize: 1024, headerPairs: 32, headerSize: 16_384 }
 
@@ -31,7 +28,6 @@ export async function receiveFile<T>(request: IncomingMessage, options: UploadOp
     return await receive(request, openParser(request, options.maxBytes), options, tooLarge)
   } catch (error) {
     request.resume()
-    if (error instanceof Problem && error.code === 'BODY_TOO_LARGE') await ended(request)
     throw error
   }
 }
@@ -92,5 +88,3 @@ function parse(request: IncomingMessage, parser: BusboyInstance, idleMs: number,
     request.pipe(parser)
   })
 }
-
-const ended = (request: IncomingMessage) => request.complete || request.destroyed ? undefined : Promise.race([new Promise(resolve => request.once('end', resolve).once('close', resolve)), delay(lingerMs, undefined, { ref: false })])

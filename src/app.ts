@@ -2,8 +2,6 @@ import { rmSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { makePrivateFolder } from './config/folders.ts'
-import { createCatalogue, type Catalogue } from './agents/catalogue.ts'
-import { createSupervisor, recover, type Supervisor } from './agents/supervisor.ts'
 import { openBackups, type Backups } from './backups/backups.ts'
 import { openData } from './backups/opening.ts'
 import type { Host } from './backups/restoring.ts'
@@ -11,26 +9,26 @@ import { finishState, removeRubbish } from './backups/swap.ts'
 import { causeOf, from } from './config/log.ts'
 import type { ServerConfig } from './config/server.ts'
 import { Problem } from './contract/errors.ts'
+import { watchOtherDaemons } from './events/otherDaemons.ts'
 import { createOutbox, type Outbox } from './events/outbox.ts'
 import { createDeviceGrants, type DeviceGrants } from './identity/deviceGrants.ts'
 import { createIdentity, type Identity } from './identity/identity.ts'
 import { createOidc, type Oidc } from './identity/oidc.ts'
 import { createSeal, sealingKeyOf, type Seal } from './identity/seal.ts'
+import { requireSharedKey } from './identity/sharedKey.ts'
 import { readLogExport, targetOf } from './logs/exportSettings.ts'
 import type { Logs } from './logs/logs.ts'
 import { createMetrics, type Metrics } from './metrics/metrics.ts'
-import { createMonitors, recoverMonitors, type Monitors } from './monitors/monitors.ts'
 import { createWayOut, type WayOut } from './identity/wayOut.ts'
-import { createNotifier, type Notifier } from './notifications/notifier.ts'
-import { createTargets, type Targets } from './outside/targets.ts'
-import { createScriptRunner, recoverScripts, type ScriptRunner } from './scripts/runner.ts'
+import { createTargets } from './outside/targets.ts'
+import { createMembership, type Membership } from './daemons/membership.ts'
 import type { Database } from './store/database.ts'
 import { hiddenProjects } from './store/imports.ts'
 import { peerReader, type Peer } from './config/peer.ts'
-import { createWebhooks, type Webhooks } from './webhooks/webhooks.ts'
+import { createWork, type Work } from './work.ts'
 
 /** The board, wired: what handlers are given. */
-export interface App {
+export interface App extends Work {
   config: ServerConfig
   logs: Logs
   db: Database
@@ -40,18 +38,7 @@ export interface App {
   deviceGrants: DeviceGrants
   wayOut: WayOut
   oidc: Oidc
-  catalogue: Catalogue
   metrics: Metrics
-  /** Runs the agents; what cards ask of it, too. */
-  supervisor: Supervisor
-  /** Runs monitors. */
-  monitors: Monitors
-  /** Runs scripts. */
-  scripts: ScriptRunner
-  /** Tells receivers what happens. */
-  webhooks: Webhooks
-  /** Tells people what they want to hear of. */
-  notifier: Notifier
   backups: Backups
   host: Host
   /** Where attachments are kept. */
@@ -61,10 +48,8 @@ export interface App {
   /** The projects of imports that an earlier server did not finish. */
   unfinishedImports: readonly number[]
   peerOf(request: IncomingMessage): Peer
-  /** Takes up what goes on without a request: agents, monitors, scripts. They reach the server at this address. */
-  startWork(url: string): void
-  /** Ends it, and what tells others of events. */
-  stopWork(): Promise<void>
+  /** This daemon among those that share its database. */
+  membership: Membership
   close(): Promise<void>
 }
 
@@ -79,52 +64,35 @@ export async function createApp(config: ServerConfig, logs: Logs, { host = nobod
   const seal = createSeal(config)
   const { attachmentsDir, transfersDir } = openFolders(config)
   const db = await openData(config, from(logs.log, 'database'))
+  if (db.isShared) await requireSharedKey(db, seal).catch(async (error: unknown) => {
+    await db.close()
+    throw error
+  })
   await exportLog({ db, seal, logs })
   const outbox = createOutbox(db)
-  const identity = await createIdentity(config, db, localToken)
+  const endWatch = config.database && watchOtherDaemons(db, config.database, outbox.wake)
+  const identity = await createIdentity(config, db, seal, localToken)
   const targets = createTargets({ allowPrivate: config.allowPrivateWebhooks, lookup: config.lookup })
   const wayOut = createWayOut({ config, db, targets })
   const deviceGrants = createDeviceGrants({ config, db, seal, wayOut })
   const oidc = createOidc({ config, db, identity, seal })
   const metrics = createMetrics()
-  const work = await createWork({ config, logs, db, outbox, seal, identity, deviceGrants, targets })
+  const membership = createMembership(db, config)
+  const work = await createWork({ config, logs, db, membership, outbox, seal, identity, deviceGrants, targets })
   const source = { databasePath: join(config.dataDir, 'board.db'), attachmentsDir, sealingKey: () => sealingKeyOf(config) }
   const backups = await openBackups({ dataDir: config.dataDir, source, clock: config.clock, log: from(logs.log, 'backups') })
   return {
-    config, logs, db, outbox, identity, seal, deviceGrants, wayOut, oidc, metrics, ...work, backups, host, attachmentsDir, transfersDir, unfinishedImports: await hiddenProjects(db), peerOf: peerReader(config),
+    config, logs, db, outbox, identity, seal, deviceGrants, wayOut, oidc, metrics, membership, ...work, backups, host, attachmentsDir, transfersDir, unfinishedImports: db.isShared ? [] : await hiddenProjects(db), peerOf: peerReader(config),
     close: async () => {
       await Promise.all([work.stopWork(), backups.close(), deviceGrants.close()])
+      await membership.stop()
       await targets.close()
+      endWatch?.()
       outbox.close()
       identity.close()
       await db.close()
       await tidied
     },
-  }
-}
-
-/** What goes on without a request, and tells others of what happens. What an earlier server left of it is ended first. */
-async function createWork({ config, logs, db, outbox, seal, identity, deviceGrants, targets }: Pick<App, 'config' | 'logs' | 'db' | 'outbox' | 'seal' | 'identity' | 'deviceGrants'> & { targets: Targets }) {
-  const catalogue = createCatalogue(config.dataDir)
-  const supervisor = createSupervisor({ config, db, catalogue, deviceGrants, revocations: identity })
-  await recover(db, supervisor)
-  await recoverMonitors(db)
-  await recoverScripts(db)
-  const monitors = createMonitors({ db, outbox, config })
-  const scripts = createScriptRunner(db)
-  const webhooks = createWebhooks({ db, outbox, seal, config, targets })
-  const notifier = createNotifier({ db, outbox, webhooks })
-  // Before the first request, so that no event is committed that its reader does not know of.
-  webhooks.start(from(logs.log, 'webhooks'))
-  notifier.start(from(logs.log, 'notifications'))
-  return {
-    catalogue, supervisor, monitors, scripts, webhooks, notifier,
-    startWork: (url: string) => {
-      supervisor.start(url, from(logs.log, 'agents'))
-      monitors.start(url, from(logs.log, 'monitors'))
-      scripts.start(url, from(logs.log, 'scripts'))
-    },
-    stopWork: async () => { await Promise.all([supervisor.stop(), monitors.stop(), scripts.stop(), notifier.stop(), webhooks.stop()]) },
   }
 }
 

@@ -15,7 +15,7 @@ export const examples = (seed: Seed): Examples => {
   const { projectId, boardId, otherBoardId, columnId, activeColumnId, doneColumnId, emptyColumnId, cardId, activeCardId, archivedCardId, deletedCardId, attachmentId, keyId, templateId, organizationId, credentialId, grantId, sessionId, monitorId, webhookId, deliveryId, scriptId, memberId, strangerEmail, invitedEmail } = seed
   const card = { projectId, cardId }
   return {
-    server: { health: {}, ready: {}, metrics: {}, home: {}, openapi: {}, docs: {}, socket: {} },
+    server: { health: {}, ready: {}, daemons: {}, metrics: {}, home: {}, openapi: {}, docs: {}, socket: {} },
     auth: {
       status: {}, setup: { email: 'ada@example.org', password: 'correct horse', displayName: 'Ada' }, login: { email: 'ada@example.org', password: 'correct horse' },
       register: { email: 'bob@example.org', password: 'battery staple' }, logout: {}, getSettings: {}, setSettings: { enabled: true, registrationEnabled: true }, me: {},
@@ -55,7 +55,7 @@ export const examples = (seed: Seed): Examples => {
       attachWorktree: { ...card, path: seed.worktree }, detachWorktree: card,
       create: { projectId, title: 'Made', prompt: 'p', columnId, labels: ['a'], groupId: 'g', useWorktree: false, deferred: true, autoMode: true, agent: 'fixture', kind: 'kanban' }, getFlat: { id: cardId }, status: { id: cardId },
     },
-    attachments: { list: card, create: card, download: { attachmentId }, delete: { attachmentId } },
+    attachments: { listProject: { projectId, limit: 10, cursor: 999_999 }, list: card, create: card, download: { attachmentId }, delete: { attachmentId } },
     panelStates: { get: { projectId }, set: { projectId, [cardId]: { width: 300 } }, delete: card },
     settings: {
       getUser: {}, setUser: { theme: 'dark', highContrast: true, sidebarExpanded: false, agentReasoning: false, statusLine: false, hiddenToolTypes: ['read'] }, getShortcuts: {}, setShortcuts: { help: '?,f1' },
@@ -71,7 +71,7 @@ export const examples = (seed: Seed): Examples => {
       approvePlan: { ...card, approved: true, feedback: 'Mind the tests' }, summary: card, active: { projectId }, slashCommands: { projectId }, token: { ...card, ttlSecs: 60 }, approveAuto: card, diff: card, merge: { ...card, into: 'main', squash: true },
     },
     preSessions: {
-      start: { projectId, cardId }, get: { projectId, sessionId }, send: { projectId, sessionId, content: 'In Rust' }, accept: { projectId, sessionId }, cancel: { projectId, sessionId }, messages: { projectId, sessionId },
+      list: { projectId, limit: 10, cursor: 999_999 }, start: { projectId, cardId }, get: { projectId, sessionId }, send: { projectId, sessionId, content: 'In Rust' }, accept: { projectId, sessionId }, cancel: { projectId, sessionId }, messages: { projectId, sessionId },
     },
     assistant: { get: { projectId }, send: { projectId, content: 'What is left to do?' } },
     monitors: {

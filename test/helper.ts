@@ -6,6 +6,7 @@ import { createClient, type Client } from '../src/client/index.ts'
 import { serverDefaults, type ServerConfig } from '../src/config/server.ts'
 import { createLog } from '../daemon/log.ts'
 import { startServer, type RunningServer } from '../daemon/serve.ts'
+import type { LibsqlServer } from './libsqlServer.ts'
 
 /** A real server on a data folder and a port of its own. */
 export interface TestBoard {
@@ -32,7 +33,8 @@ export async function startBoard(config: Partial<ServerConfig> = {}): Promise<Te
   const root = mkdtempSync(join(tmpdir(), 'board-test-'))
   const dataDir = config.dataDir ?? join(root, 'data')
   hideAgents(dataDir)
-  const server = await startServer({ ...serverDefaults, port: 0, logLevel: 'error', allowPrivateWebhooks: true, ...config, dataDir }, createLog(config.logLevel ?? 'error')).catch((error: unknown) => {
+  const shared = onLibsqlServer && config.database === undefined ? await databaseOf(dataDir) : undefined
+  const server = await startServer({ ...serverDefaults, port: 0, logLevel: 'error', allowPrivateWebhooks: true, ...config, ...shared && { database: { url: shared.url, host: 'one' } }, dataDir }, createLog(config.logLevel ?? 'error')).catch((error: unknown) => {
     rmSync(root, { recursive: true, force: true })
     throw error
   })
@@ -48,10 +50,29 @@ export async function startBoard(config: Partial<ServerConfig> = {}): Promise<Te
     },
     close: async () => {
       await server.stop()
+      if (dataDir.startsWith(root)) await forgetDatabaseOf(dataDir)
       rmSync(root, { recursive: true, force: true })
     },
   }
 }
+
+/** Whether the boards of this run keep their databases on libSQL servers: the same tests hold for them. */
+export const onLibsqlServer = process.env.BOARD_TEST_DATABASE === 'sqld'
+
+/** A board that is started again on its data folder finds its database again. */
+const databases = new Map<string, LibsqlServer>()
+async function databaseOf(dataDir: string): Promise<LibsqlServer> {
+  const { startLibsqlServer } = await import('./libsqlServer.ts')
+  const server = databases.get(dataDir) ?? await startLibsqlServer()
+  databases.set(dataDir, server)
+  return server
+}
+
+async function forgetDatabaseOf(dataDir: string): Promise<void> {
+  await databases.get(dataDir)?.close()
+  databases.delete(dataDir)
+}
+if (onLibsqlServer) process.on('exit', () => { for (const server of databases.values()) server.process().kill('SIGKILL') })
 
 /** The built-in agents as ones that are not installed, whatever this machine has. */
 export const withheldAgents = Object.fromEntries(builtIn.map(({ id }) => [id, { command: ['/nonexistent/agent'] }]))
@@ -78,7 +99,7 @@ const parse = (text: string): any => {
 }
 
 /** Waits until `condition` gives something true, looking every few milliseconds; fails after `timeoutMs` and says what was awaited. */
-export async function eventually<T>(what: string, condition: () => T | Promise<T>, timeoutMs = 5000): Promise<NonNullable<T>> {
+export async function eventually<T>(what: string, condition: () => T | Promise<T>, timeoutMs = 20_000): Promise<NonNullable<T>> {
   const giveUpAt = Date.now() + timeoutMs
   for (;;) {
     const result = await condition()

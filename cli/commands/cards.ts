@@ -28,7 +28,7 @@ export function register(command: Command): void {
   registerCredential(command)
   grouped(command, {
     'See cards': 'list view read summary',
-    'Write cards': 'add edit attach attachments download',
+    'Write cards': 'add edit attach attachments download detach',
     'Move cards on': 'move complete approve archive unarchive delete restore',
     'Run their agents': 'run wait cancel auto pipeline credential',
     'Work with their branches': 'diff merge checkout worktree',

@@ -6,14 +6,14 @@ import { readPipeline, setPipeline } from '../../src/domain/pipeline.ts'
 import * as projects from '../../src/domain/projects.ts'
 import * as worktrees from '../../src/domain/worktrees.ts'
 import { currentBranch } from '../../src/git/repository.ts'
-import { listCards, projectOfCard, readCards, type CardFilter, type CardRow } from '../../src/store/cards.ts'
+import { listItemsJson, projectOfCard, readCards, type CardFilter, type CardRow } from '../../src/store/cards.ts'
 import type { Transaction } from '../../src/store/database.ts'
 import { orderedIds } from '../../src/store/order.ts'
 import { cardDetail, cardItem, hasActiveAgent, pipeline } from '../../src/views/cards.ts'
-import type { Call, Handlers } from '../handlers.ts'
+import { Json, type Call, type Handlers } from '../handlers.ts'
 
 export const cardsRoutes = (app: App): Handlers<Contract['cards']> => ({
-  list: async input => (await (input.offset === undefined ? listCards(app.db, input) : listColumn(app, input, input.offset))).map(cardItem),
+  list: async input => input.offset === undefined ? new Json(await listItemsJson(app.db, input)) : (await listColumn(app, input, input.offset)).map(cardItem),
   get: async ref => cardDetail(await cards.find(app.db, ref)),
   update: ({ projectId, cardId, ...change }, call) => call.write(tx => cards.update(tx, { projectId, cardId, ...seen(call) }, change), cardDetail),
   delete: async ({ force, ...ref }, call) => {
@@ -53,8 +53,16 @@ async function listColumn(app: App, filter: CardFilter, offset: number): Promise
   const beside = Object.entries(others).find(([name, value]) => name !== 'offset' && value !== undefined && value !== false)
   if (columnId === undefined || beside) throw invalid('offset', `goes with columnId and limit only${beside ? `, not with ${beside[0]}` : ''}`)
   const { id } = await cards.columnOfProject(app.db, { projectId }, columnId)
-  return readCards(app.db, await orderedIds(app.db, id, offset, limit))
+  for (let reading = 1; ; reading++) {
+    const ids = await orderedIds(app.db, id, offset, limit)
+    const page = await readCards(app.db, ids)
+    const isOneState = page.length === ids.length && page.every(({ position }, place) => position === offset + place)
+    if (isOneState || reading === mostReadings) return page.filter(card => card.columnId === id)
+  }
 }
+
+/** How often a page is read before it is shown although cards were moved meanwhile. */
+const mostReadings = 5
 
 const findFlat = async (app: App, cardId: number) => cards.find(app.db, { projectId: await projectOfCard(app.db, cardId) ?? 0, cardId })
 

@@ -3,6 +3,8 @@ import { version } from '../../src/config/version.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { writeServerSetting } from '../../src/store/serverSettings.ts'
+import { listDaemons } from '../../src/store/daemons.ts'
+import { daemon } from '../../src/views/daemons.ts'
 import type { Handlers } from '../handlers.ts'
 import { homePage } from '../homePage.ts'
 
@@ -16,6 +18,7 @@ export const serverRoutes = (app: App): Handlers<Contract['server']> => {
       await provesWrite()
       return { status: 'ok' }
     },
+    daemons: async () => (await listDaemons(app.db)).map(row => daemon(row, app.membership.id)),
     metrics: async () => {
       const { contentType, text } = await app.metrics.text()
       return new Response(text, { headers: { 'content-type': contentType } })

@@ -14,7 +14,7 @@ import { createFleet, interruptAll, type Fleet } from './fleet.ts'
 import type { SessionParts } from './parts.ts'
 
 /** Runs the agents, and answers what the rules of cards ask about them. */
-export interface Supervisor extends Agents, Pick<Fleet, 'live' | 'isAtWork' | 'start' | 'stop'> {
+export interface Supervisor extends Agents, Pick<Fleet, 'live' | 'isAtWork' | 'wake' | 'start' | 'stop'> {
   /** Looks which agents there are, before a transaction that may choose one. */
   refresh(): Promise<void>
 }
@@ -33,7 +33,7 @@ export function createSupervisor({ revocations, ...parts }: Parts): Supervisor {
   }
   const fleet = createFleet({ ...parts, agents })
   const refresh = async () => { await parts.catalogue.list().catch(() => { /* Who chooses one is told. */ }) }
-  return { ...agents, live: fleet.live, isAtWork: fleet.isAtWork, start: fleet.start, stop: fleet.stop, refresh }
+  return { ...agents, live: fleet.live, isAtWork: fleet.isAtWork, wake: fleet.wake, start: fleet.start, stop: fleet.stop, refresh }
 }
 
 /** At the start of a server: ends what an earlier one left running, and what was open becomes interrupted. */

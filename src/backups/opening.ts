@@ -1,19 +1,48 @@
 import { join } from 'node:path'
-import type { Log } from '../config/log.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import { causeOf, type Log } from '../config/log.ts'
 import type { ServerConfig } from '../config/server.ts'
 import { Problem } from '../contract/errors.ts'
-import { openDatabase, type Database } from '../store/database.ts'
+import { openDatabase, openSharedDatabase, type Database } from '../store/database.ts'
 import { migrate, presentVersion } from '../store/migrate.ts'
 import { damaged, hadDatabase, markDatabase, requireDatabase } from './damage.ts'
 import { databaseName } from './manifest.ts'
 import { keepMigrationCopy } from './migrationCopy.ts'
+
+const mostWaitMs = 30_000
+const retryMs = 250
+
+/**
+ * Opens the database that the configuration names and brings it up to this program's version.
+ * @throws Problem DATABASE_DAMAGED, DISK_FULL, DATABASE_BUSY when a libSQL server is out of reach, CONFLICT when a newer board has used it
+ */
+export const openData = (config: Pick<ServerConfig, 'dataDir' | 'database' | 'clock'>, log: Log): Promise<Database> => config.database ? openShared({ ...config.database, clock: config.clock }, log) : openOwn(config, log)
+
+/** Of several daemons that start at once one migrates, and the others wait. */
+async function openShared(options: Parameters<typeof openSharedDatabase>[0], log: Log): Promise<Database> {
+  const db = await openSharedDatabase(options)
+  const giveUpAt = performance.now() + mostWaitMs
+  for (;;) {
+    try {
+      await migrate(db)
+      return db
+    } catch (error) {
+      if (!(error instanceof Problem && error.code === 'DATABASE_BUSY' && performance.now() < giveUpAt)) {
+        await db.close()
+        throw error
+      }
+      log('warn', 'The database server does not answer yet.', { cause: causeOf(error.cause ?? error) })
+      await delay(retryMs)
+    }
+  }
+}
 
 /**
  * Opens the database of a data folder and brings it up to this program's version; a copy from before is kept. A data folder that had
  * a database never gets a new one.
  * @throws Problem DATABASE_DAMAGED, DISK_FULL, CONFLICT when a newer board has used it
  */
-export async function openData({ dataDir, clock }: Pick<ServerConfig, 'dataDir' | 'clock'>, log: Log): Promise<Database> {
+async function openOwn({ dataDir, clock }: Pick<ServerConfig, 'dataDir' | 'clock'>, log: Log): Promise<Database> {
   await requireDatabase(dataDir, log)
   let isOpen = false
   let db: Database | undefined

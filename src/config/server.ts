@@ -11,6 +11,8 @@ export interface ServerConfig {
   /** 0 picks a free one. */
   port: number
   dataDir: string
+  /** The libSQL server that keeps the database, instead of a file in the data folder, the token that it wants, this machine's name among those that share it, and where their daemons reach this one, if not at the address that it listens on. */
+  database?: { url: string; token?: string; host: string; advertise?: string }
   /** The origin (and path) by which people reach a server that stands behind a proxy. */
   publicUrl?: string
   /** Host names that requests may carry beside loopback names, `host` and `publicUrl`'s. */
@@ -34,7 +36,7 @@ export interface ServerConfig {
   agentSlots: number
   /** How long a run of a monitor may take. */
   monitorTimeoutMs: number
-  /** Whether webhooks may lead to this machine and into its network. */
+  /** Whether webhooks, and the base URLs of plain users' credentials, may lead to this machine and into its network. */
   allowPrivateWebhooks: boolean
   /** How long a webhook's receiver has for its answer, and the pauses before a message is sent again. */
   webhookTiming: { timeoutMs: number; retrySecs: readonly number[] }

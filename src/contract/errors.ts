@@ -92,6 +92,7 @@ export const errors = {
   DATABASE_DAMAGED: [503, 'The database file is damaged; nothing is written until a backup is restored.'],
   DISK_FULL: [503, 'The disk is full; nothing was changed.'],
   PROVIDER_UNAVAILABLE: [503, 'The provider could not be reached; try again later.'],
+  MACHINE_UNAVAILABLE: [503, 'No daemon works on the machine that has the project\'s folder.'],
   AGENT_UNAVAILABLE: [503, 'No agent can be started.'],
   SHUTTING_DOWN: [503, 'The server is shutting down.'],
 } as const satisfies Record<string, readonly [number, string]>

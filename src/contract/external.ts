@@ -35,5 +35,5 @@ export const external = {
   stats: get('/api/external/projects/{projectId}/stats', { who: key('cards.read'), summary: 'Count a project\'s cards', output: ExternalStats }),
   move: patch('/api/external/projects/{projectId}/cards/{cardId}/move', { who: key('cards.move'), summary: 'Move a card; the target column\'s agent is not started', input: Move, output: ExternalCard, emits: ['card.moved'] }),
   archive: post('/api/external/projects/{projectId}/cards/{cardId}/archive', { who: key('agents.archive'), summary: 'Archive a card', output: Ok, emits: ['card.archived'] }),
-  cancelAgent: post('/api/external/projects/{projectId}/cards/{cardId}/agent/cancel', { who: key('agents.cancel'), summary: 'Cancel a card\'s agent', output: Ok, emits: ['agent.status', 'card.updated'] }),
+  cancelAgent: post('/api/external/projects/{projectId}/cards/{cardId}/agent/cancel', { at: 'machine or here', who: key('agents.cancel'), summary: 'Cancel a card\'s agent', output: Ok, emits: ['agent.status', 'card.updated'] }),
 }

@@ -19,7 +19,7 @@ const CreateMonitor = v.strictObject({
 })
 
 export const monitors = {
-  create: post('/api/projects/{projectId}/cards/{cardId}/monitors', { who: agentOf('cardId'), summary: 'Run a command on a schedule while the card is active', input: CreateMonitor, checkedBy: 'rules', output: Monitor, status: 201, emits: ['monitor.created'] }),
+  create: post('/api/projects/{projectId}/cards/{cardId}/monitors', { at: 'machine', who: agentOf('cardId'), summary: 'Run a command on a schedule while the card is active', input: CreateMonitor, checkedBy: 'rules', output: Monitor, status: 201, emits: ['monitor.created'] }),
   list: get('/api/projects/{projectId}/cards/{cardId}/monitors', { who: agentOf('cardId'), summary: 'List the card\'s monitors in the order of their creation', output: v.array(Monitor) }),
   delete: del('/api/projects/{projectId}/cards/{cardId}/monitors/{monitorId}', { who: agentOf('cardId'), summary: 'Delete a monitor; a running command and its descendants are ended', emits: ['monitor.deleted'] }),
   listProject: get('/api/projects/{projectId}/monitors', { who: viewer('monitors.read'), summary: 'List the monitors of all cards of a project', output: v.array(Monitor) }),

@@ -71,6 +71,8 @@ export interface Spec {
   query?: readonly string[]
   status?: Status
   emits?: readonly EventType[]
+  /** Where it is answered if several machines share the board: where the project's folder and processes are, or there if a daemon works there. */
+  at?: 'machine' | 'machine or here'
   /** 'raw': the handler answers a Response of its own. 'upload': the handler reads a multipart body itself. */
   transfer?: 'raw' | 'upload'
 }

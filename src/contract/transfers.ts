@@ -10,7 +10,7 @@ export const Imported = v.object({ dryRun: v.boolean(), projectIds: v.array(Id),
 const Import = v.strictObject({ format: ImportFormat, projectId: v.optional(queryInteger(1)), organizationId: v.optional(queryInteger(1)), path: v.optional(text(1, 4096)), map: v.optional(v.pipe(v.string(), v.maxLength(4096, 'must have at most 4096 characters'))), dryRun: v.optional(queryBoolean, false) })
 
 export const transfers = {
-  exportProject: get('/api/projects/{id}/export', { who: viewer('exports.read', 'id'), summary: 'Download a project as JSON', transfer: 'raw' }),
+  exportProject: get('/api/projects/{id}/export', { at: 'machine or here', who: viewer('exports.read', 'id'), summary: 'Download a project as JSON', transfer: 'raw' }),
   exportOrganization: post('/api/export', { who: user, summary: 'Download an organization with its projects as JSON; without organizationId, the only one that the caller administers', input: v.optional(v.strictObject({ organizationId: v.optional(Ref) }), {}), transfer: 'raw' }),
   import: post('/api/import', { who: user, summary: 'Import a file: multipart/form-data, field file; all of it or nothing', input: Import, query: ['format', 'projectId', 'organizationId', 'path', 'map', 'dryRun'], transfer: 'upload', output: Imported, status: 201, emits: ['project.created', 'board.created', 'column.created', 'card.created', 'attachment.created'] }),
 }

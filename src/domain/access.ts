@@ -12,8 +12,8 @@ const rank: Record<ProjectRole, number> = { viewer: 1, member: 2, admin: 3 }
  * An API key reaches the projects of its scope only.
  */
 export async function projectRole(db: Reader, caller: Caller, projectId: number): Promise<ProjectRole | undefined> {
-  const grant = await readGrant(db, caller.userId, projectId)
-  if (!grant || !withinScope(caller, projectId, grant.organizationId)) return undefined
+  const grant = caller.grant?.projectId === projectId ? caller.grant.held : await readGrant(db, caller.userId, projectId)
+  if (!grant || !withinScope(caller, projectId, grant.projectOrganizationId)) return undefined
   if (isAdmin(caller) || grant.ownerId === caller.userId || grant.organizationRole === 'admin') return 'admin'
   const roles = [grant.projectRole, grant.organizationRole].filter((role): role is ProjectRole => role !== null)
   return roles.sort((a, b) => rank[b] - rank[a])[0]

@@ -1,5 +1,6 @@
 import type { UserRole } from '../contract/fields.ts'
 import type { Permission } from '../contract/route.ts'
+import type { Grant } from '../store/projects.ts'
 
 /** Who sends a request, as its token tells. */
 export interface Caller {
@@ -13,6 +14,8 @@ export interface Caller {
   tokenHash: string
   /** What an API key is limited to, beside its owner's rights. */
   key?: { id: number; permissions: readonly Permission[]; scope: 'server' | 'organization' | 'project'; organizationId: number | null; projectId: number | null }
+  /** What ties the account to the project that the request names, as it was when the token was looked up. */
+  grant?: { projectId: number; held: Grant | undefined }
   /** What an agent token is for. It has no rights but those of its card. */
   agent?: { projectId: number; cardId: number; sessionId: number | null }
 }

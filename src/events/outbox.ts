@@ -24,6 +24,8 @@ export interface Outbox {
   oldestSeq(): Promise<number>
   /** Deletes a bounded number of events that need not be kept and that every reader has taken, and tells how many. 0 means done. */
   prune(tx: Transaction): Promise<number>
+  /** Has every reader look for news: another daemon may have committed events. */
+  wake(): void
   close(): void
 }
 
@@ -62,6 +64,7 @@ export function createOutbox(db: Database): Outbox {
     lastSeq: () => readLastSeq(db),
     oldestSeq: () => readOldestSeq(db),
     prune: tx => deleteOldestEvents(tx, new Date(Date.parse(tx.now) - keptMs).toISOString(), keptEvents, mostPrunedAtOnce),
+    wake: wakeTails,
     close: () => { for (const stop of subscriptions) stop() },
   }
 }

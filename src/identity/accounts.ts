@@ -94,7 +94,7 @@ export async function logout({ identity }: Realm, tx: Transaction, caller: Calle
   if (caller.tokenHash === '') throw new Problem('CONFLICT', 'The request carries no token to end.')
   if (caller.kind !== 'user') throw new Problem('CONFLICT', 'The local token cannot be ended; it ends when the server stops.')
   await deleteSignInToken(tx, caller.tokenHash)
-  tx.afterCommit(() => identity.announce({ tokenHash: caller.tokenHash }))
+  await identity.announce(tx, { tokenHash: caller.tokenHash })
 }
 
 const mostFound = 20

@@ -36,5 +36,5 @@ export async function mintForPerson(tx: Transaction, caller: Caller, ref: cards.
 
 /** Ends a card's agent tokens, or a session's, in the transaction of the change that ends active execution; their sockets are closed after the commit. */
 export async function revokeAgentTokens(revocations: Revocations, tx: Transaction, of: { cardId: number } | { sessionId: number }): Promise<void> {
-  for (const tokenHash of await deleteAgentTokens(tx, of)) tx.afterCommit(() => revocations.announce({ tokenHash }))
+  for (const tokenHash of await deleteAgentTokens(tx, of)) await revocations.announce(tx, { tokenHash })
 }

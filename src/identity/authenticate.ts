@@ -7,6 +7,7 @@ import { findKeyHolder } from '../store/keys.ts'
 import { findSignIn } from '../store/signInTokens.ts'
 import { localOperator, readFirstSuperAdmin } from '../store/users.ts'
 import type { Reader } from '../store/database.ts'
+import type { Grant, GrantBeside } from '../store/projects.ts'
 import { isOpen } from './authSettings.ts'
 import { projectRole } from '../domain/access.ts'
 import { noAccount, type Caller } from '../domain/caller.ts'
@@ -20,35 +21,40 @@ const keyUseMs = 60_000
 /** The operator's account as callers see it. */
 const operator = { userId: localOperator, role: 'super_admin', email: '', displayName: 'Local operator' } as const
 
+/** Whether another daemon on the same database vouches that the operator of its machine sends a request; undefined where none says so. */
+export type Voucher = (() => boolean) | undefined
+
 /**
  * Tells who sends a request by its `Authorization` header, with one look-up. Without one it is nobody, unless authentication is
- * switched off and the peer is on this machine.
+ * switched off and the peer is on this machine, or another daemon vouches for it.
+ * @param projectId the project that the request names: what ties the caller to it comes with the same look-up where it can
  * @throws Problem UNAUTHENTICATED, TOKEN_EXPIRED
  */
-export function authenticate(realm: Realm, authorization: string | undefined, peer: Pick<Peer, 'isLoopback'>): Promise<Caller> {
+export function authenticate(realm: Realm, authorization: string | undefined, peer: Pick<Peer, 'isLoopback'>, projectId?: number, voucher?: Voucher): Promise<Caller> {
+  if (authorization === undefined && voucher) return voucher() ? operate(realm.db, '') : refuse()
   if (authorization === undefined) return peer.isLoopback ? neighbour(realm) : refuse()
   if (!/^Bearer /i.test(authorization)) return refuse('Send Authorization: Bearer <token>.')
   const token = authorization.slice('Bearer '.length).trim()
   switch (check(token)) {
-    case 'svc_st_': return signedIn(realm, hashToken(token))
-    case 'svc_ak_': return keyHolder(realm, hashToken(token))
+    case 'svc_st_': return signedIn(realm, hashToken(token), projectId)
+    case 'svc_ak_': return keyHolder(realm, hashToken(token), projectId)
     case 'svc_at_': return agent(realm, hashToken(token))
     case 'svc_lt_': return local(realm, hashToken(token))
     default: return refuse('The token is not valid.')
   }
 }
 
-async function signedIn({ db, config, identity }: Realm, tokenHash: string): Promise<Caller> {
-  const row = await findSignIn(db, tokenHash)
+async function signedIn({ db, config, identity }: Realm, tokenHash: string, projectId?: number): Promise<Caller> {
+  const row = await findSignIn(db, tokenHash, projectId)
   if (!row) return refuse('The token is not valid.')
   const leftMs = Date.parse(row.expiresAt) - config.clock().getTime()
   if (leftMs <= 0) throw new Problem('TOKEN_EXPIRED')
   if (leftMs < signInMs - dayMs) identity.touches.extend(tokenHash, new Date(config.clock().getTime() + signInMs).toISOString())
-  return { kind: 'user', userId: row.userId, role: row.role, email: row.email, displayName: row.displayName, tokenHash }
+  return { kind: 'user', userId: row.userId, role: row.role, email: row.email, displayName: row.displayName, tokenHash, grant: grantIn(row, projectId) }
 }
 
-async function keyHolder({ db, config, identity }: Realm, tokenHash: string): Promise<Caller> {
-  const row = await findKeyHolder(db, tokenHash)
+async function keyHolder({ db, config, identity }: Realm, tokenHash: string, projectId?: number): Promise<Caller> {
+  const row = await findKeyHolder(db, tokenHash, projectId)
   if (!row) return refuse('The API key is not valid.')
   const now = config.clock()
   if (Date.parse(row.expiresAt) <= now.getTime()) throw new Problem('TOKEN_EXPIRED', 'The API key has expired.')
@@ -56,8 +62,10 @@ async function keyHolder({ db, config, identity }: Realm, tokenHash: string): Pr
   if (!owner) return refuse('The API key is not valid.')
   if (row.lastUsedAt === null || Math.abs(now.getTime() - Date.parse(row.lastUsedAt)) >= keyUseMs) identity.touches.keyUsed(row.id, now.toISOString())
   const key = { id: row.id, permissions: JSON.parse(row.permissions) as Permission[], scope: row.scope, organizationId: row.organizationId, projectId: row.projectId }
-  return { kind: 'key', ...owner, tokenHash, key }
+  return { kind: 'key', userId: owner.userId, role: owner.role, email: owner.email, displayName: owner.displayName, tokenHash, key, grant: grantIn(row, projectId) }
 }
+
+const grantIn = (row: GrantBeside, projectId: number | undefined): Caller['grant'] => projectId === undefined ? undefined : { projectId, held: row.ownerId === null ? undefined : row as Grant }
 
 const ownerBeforeUsers = (userId: number, hasUsers: number) => userId === localOperator && !hasUsers ? operator : undefined
 

@@ -6,6 +6,7 @@ import type { Database } from '../store/database.ts'
 import { hasUsers } from '../store/users.ts'
 import { createHashQueue, type HashQueue } from './passwords.ts'
 import { createRevocations, type Revocations } from './revocations.ts'
+import type { Seal } from './seal.ts'
 import { createThrottle, type Throttle } from './throttle.ts'
 import { createTouches, type Touches } from './touches.ts'
 
@@ -31,18 +32,22 @@ export interface Identity extends Revocations {
 export interface Realm { config: ServerConfig; db: Database; identity: Identity }
 
 /** @param localToken that of the board whose place this one takes, which goes on */
-export async function createIdentity(config: ServerConfig, db: Database, localToken: string = mint('svc_lt_')): Promise<Identity> {
+export async function createIdentity(config: ServerConfig, db: Database, seal: Seal, localToken: string = mint('svc_lt_')): Promise<Identity> {
   const touches = createTouches(db)
+  const revocations = createRevocations(db)
   let setupCode = isLocalOnly(config) || await hasUsers(db) ? undefined : config.setupCode ?? newSetupCode()
   return {
-    ...createRevocations(), localToken, localTokenHash: hashToken(localToken),
+    ...revocations, localToken, localTokenHash: hashToken(localToken),
     hasUsers: () => hasUsers(db),
     setupCode: () => setupCode,
     needsSetupCode: peer => setupCode !== undefined && !(peer.isLoopback && knowsItsPeers(config)),
     isSetupCode: text => setupCode !== undefined && text !== undefined && isSame(text, setupCode),
     endSetup: () => { setupCode = undefined },
-    throttle: createThrottle(), hashInTurn: createHashQueue(), touches,
-    close: () => touches.close(),
+    throttle: createThrottle(db, seal), hashInTurn: createHashQueue(), touches,
+    close: () => {
+      revocations.close()
+      touches.close()
+    },
   }
 }
 

@@ -52,7 +52,7 @@ export async function rotateKey(identity: Identity, tx: Transaction, caller: Cal
   requireRights(caller, JSON.parse(old.permissions) as Permission[])
   const graceEndsAt = new Date(Date.parse(tx.now) + graceSecs * 1000).toISOString()
   if (graceEndsAt < old.expiresAt) await setKeyExpiry(tx, id, graceEndsAt)
-  if (graceSecs === 0) tx.afterCommit(() => identity.announce({ keyId: id }))
+  if (graceSecs === 0) await identity.announce(tx, { keyId: id })
   const { userId, name, scope, organizationId, projectId, permissions, expiresAt } = old
   return mintKey(tx, { userId, name, scope, organizationId, projectId, permissions, expiresAt })
 }
@@ -63,7 +63,7 @@ export async function rotateKey(identity: Identity, tx: Transaction, caller: Cal
  */
 export async function revokeKey(identity: Identity, tx: Transaction, caller: Caller, id: number): Promise<void> {
   if (!await deleteKey(tx, caller.userId, id)) throw new Problem('KEY_NOT_FOUND')
-  tx.afterCommit(() => identity.announce({ keyId: id }))
+  await identity.announce(tx, { keyId: id })
 }
 
 function requireRights({ role }: Caller, permissions: readonly Permission[]): void {

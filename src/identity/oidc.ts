@@ -7,11 +7,11 @@ import type { SignedInUser } from './accounts.ts'
 import { signInMs } from './authenticate.ts'
 import type { Realm } from './identity.ts'
 import { accountOf } from './oidcAccounts.ts'
-import type { Binding, Claims, Provider } from './oidcProvider.ts'
+import type { Binding, Claims } from './oidcProvider.ts'
 import { isSameSettings, requireOidcSettings, type OidcSettings } from './oidcSettings.ts'
 import { createProviderCache, type ProviderCache } from './providerCache.ts'
 import type { Seal } from './seal.ts'
-import { createTickets, type Tickets } from './tickets.ts'
+import { ticketsOf, type Tickets } from './tickets.ts'
 
 /** How long somebody may take at the identity provider. */
 export const pendingMs = 600_000
@@ -23,14 +23,14 @@ export interface Listener { loopback: string; challenge: string }
 /** Whose sign-in it was; where a program waits for the outcome, the URL by which the browser tells it. */
 export type Outcome = { user: UserRow } | { goTo: string }
 
-/** Single sign-on with OpenID Connect: the authorization code flow with PKCE, state and nonce. What is pending lives in memory. */
+/** Single sign-on with OpenID Connect: the authorization code flow with PKCE, state and nonce. What is pending is kept for minutes. */
 export interface Oidc extends Realm { seal: Seal; pendings: Tickets<Pending>; codes: Tickets<Granted>; providers: ProviderCache }
-interface Pending { provider: Provider; settings: OidcSettings; redirectUri: string; binding: Binding; browserHash: string; listener: Listener | undefined }
+interface Pending { settings: OidcSettings; redirectUri: string; binding: Binding; browserHash: string; listener: Listener | undefined }
 type Granted = OidcIdentity & { userId: number; challenge: string }
 
 export const createOidc = ({ config, db, identity, seal }: Realm & { seal: Seal }): Oidc => ({
   config, db, identity, seal, providers: createProviderCache(seal, config.clock),
-  pendings: createTickets({ most: mostKept, lifeMs: pendingMs, clock: config.clock }), codes: createTickets({ most: mostKept, lifeMs: codeMs, clock: config.clock }),
+  pendings: ticketsOf('sign-in', { db, seal, clock: config.clock }, { most: mostKept, lifeMs: pendingMs }), codes: ticketsOf('code', { db, seal, clock: config.clock }, { most: mostKept, lifeMs: codeMs }),
 })
 
 /**
@@ -42,7 +42,7 @@ export async function begin({ db, providers, pendings }: Oidc, redirectUri: stri
   const provider = await providers.of(settings)
   const { url, binding } = await provider.request(redirectUri)
   const browserSecret = newSecret()
-  pendings.keep(binding.state, { provider, settings, redirectUri, binding, browserHash: hashToken(browserSecret), listener })
+  await pendings.keep(binding.state, { settings, redirectUri, binding, browserHash: hashToken(browserSecret), listener })
   return { url, browserSecret }
 }
 
@@ -51,13 +51,13 @@ export async function begin({ db, providers, pendings }: Oidc, redirectUri: stri
  * @throws Problem OIDC_SIGN_IN_UNKNOWN, and where no program waits for the outcome OIDC_REFUSED, OIDC_NOT_CONFIGURED, PROVIDER_UNAVAILABLE
  */
 export async function complete(oidc: Oidc, answer: URLSearchParams, browserSecret = ''): Promise<Outcome> {
-  const pending = oidc.pendings.take(answer.get('state') ?? '')
+  const pending = await oidc.pendings.take(answer.get('state') ?? '')
   if (pending?.browserHash !== hashToken(browserSecret)) throw new Problem('OIDC_SIGN_IN_UNKNOWN')
   const { listener } = pending
   try {
     const claims = await claimsOf(oidc, pending, answer)
     const user = await oidc.db.transaction(tx => accountOf(oidc.identity, tx, claims))
-    return listener ? { goTo: withQuery(listener, { code: grant(oidc, listener, claims, user) }) } : { user }
+    return listener ? { goTo: withQuery(listener, { code: await grant(oidc, listener, claims, user) }) } : { user }
   } catch (problem) {
     if (!(problem instanceof Problem) || !listener) throw problem
     return { goTo: withQuery(listener, { error: problem.code, message: problem.message }) }
@@ -69,7 +69,7 @@ export async function complete(oidc: Oidc, answer: URLSearchParams, browserSecre
  * @throws Problem INVALID_CREDENTIALS
  */
 export async function exchange({ db, codes }: Oidc, code: string, verifier: string): Promise<SignedInUser> {
-  const granted = codes.take(code)
+  const granted = await codes.take(code)
   if (granted?.challenge !== hash('sha256', verifier, 'base64url')) throw new Problem('INVALID_CREDENTIALS', 'The code is not valid: it was used already, or is over a minute old.')
   return db.transaction(async tx => {
     const token = mint('svc_st_')
@@ -97,17 +97,18 @@ export async function test({ db, providers }: Oidc): Promise<{ ok: boolean; issu
 }
 
 /** After a failure the metadata are read anew. */
-async function claimsOf({ db, providers }: Oidc, { provider, settings, redirectUri, binding }: Pending, answer: URLSearchParams): Promise<Claims> {
+async function claimsOf({ db, providers }: Oidc, { settings, redirectUri, binding }: Pending, answer: URLSearchParams): Promise<Claims> {
   if (!isSameSettings(settings, await requireOidcSettings(db))) throw new Problem('OIDC_REFUSED', 'The settings of single sign-on have changed meanwhile. Start again.')
+  const provider = await providers.of(settings)
   return provider.claims(new URL(`${redirectUri}?${answer}`), binding).catch(error => {
     providers.forget()
     throw error
   })
 }
 
-function grant({ codes }: Oidc, { challenge }: Listener, { issuer, subject }: Claims, user: UserRow): string {
+async function grant({ codes }: Oidc, { challenge }: Listener, { issuer, subject }: Claims, user: UserRow): Promise<string> {
   const code = newSecret()
-  codes.keep(code, { userId: user.id, issuer, subject, challenge })
+  await codes.keep(code, { userId: user.id, issuer, subject, challenge })
   return code
 }
 

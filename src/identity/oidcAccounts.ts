@@ -40,7 +40,7 @@ async function link(identity: Identity, tx: Transaction, known: LinkableRow, { i
   if (known.selfRegistered) {
     await disownRegistrant(tx, id)
     await deleteSignInTokensOf(tx, id)
-    tx.afterCommit(() => identity.announce({ userId: id }))
+    await identity.announce(tx, { userId: id })
   }
   await linkUser(tx, id, { issuer, subject })
   return { id, email, displayName, role }

@@ -1,3 +1,9 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Database, Transaction } from '../store/database.ts'
+import { insertRevocation, lastRevocation, listRevocations } from '../store/revocations.ts'
+
+const lookMs = 400
+
 /** What no longer holds: one token (by its hash), every token of an account, every sign-in of an account, or an API key. */
 export type Ended = { tokenHash: string } | { userId: number } | { signInsOf: number } | { keyId: number }
 
@@ -5,16 +11,43 @@ export type Ended = { tokenHash: string } | { userId: number } | { signInsOf: nu
 export interface Revocations {
   /** Calls the listener for each end that is committed from now on. Returns the function that stops it. */
   onRevoked(listener: (ended: Ended) => void): () => void
-  announce(ended: Ended): void
+  /** In the transaction of what ends it: tells of it after the commit, the other daemons on the database too. */
+  announce(tx: Transaction, ended: Ended): Promise<void>
 }
 
-export function createRevocations(): Revocations {
+export function createRevocations(db: Database): Revocations & { close(): void } {
   const listeners = new Set<(ended: Ended) => void>()
+  const tell = (ended: Ended) => { for (const listener of listeners) listener(ended) }
+  const endHearing = db.isShared ? hearOthers(db, tell) : () => {}
   return {
     onRevoked: listener => {
       listeners.add(listener)
       return () => { listeners.delete(listener) }
     },
-    announce: ended => { for (const listener of listeners) listener(ended) },
+    announce: async (tx, ended) => {
+      if (db.isShared) await insertRevocation(tx, JSON.stringify(ended))
+      tx.afterCommit(() => tell(ended))
+    },
+    close: endHearing,
   }
+}
+
+/** Hears what other daemons end, and what this one does again, within half a second. */
+function hearOthers(db: Database, tell: (ended: Ended) => void): () => void {
+  const ending = new AbortController()
+  const { signal } = ending
+  const hear = async () => {
+    let last: number | undefined
+    for (; !signal.aborted; await delay(lookMs, undefined, { signal, ref: false }).catch(() => { /* It ends. */ })) {
+      try {
+        last ??= await lastRevocation(db)
+        for (const { id, ended } of await listRevocations(db, last)) {
+          tell(JSON.parse(ended) as Ended)
+          last = id
+        }
+      } catch { /* The next look tells of it. */ }
+    }
+  }
+  void hear()
+  return () => ending.abort()
 }

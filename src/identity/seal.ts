@@ -20,6 +20,8 @@ export interface Seal {
   seal(place: string, secret: string): string
   /** @throws Problem SEALED_WITH_OTHER_KEY, also when the text is damaged or belongs to another place */
   open(place: string, sealed: string): string
+  /** A key for another purpose, which tells nothing of the one that seals. */
+  derive(label: string): Buffer
 }
 
 interface Key { bytes: Buffer; fingerprint: string }
@@ -35,6 +37,7 @@ export function createSeal({ secretKey, dataDir }: Pick<ServerConfig, 'secretKey
   return {
     seal: (place, secret) => seal(useKey(), place, secret),
     open: (place, sealed) => open(useKey(), place, sealed),
+    derive: label => Buffer.from(hkdfSync('sha256', useKey().bytes, '', label, keyBytes)),
   }
 }
 

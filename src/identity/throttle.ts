@@ -2,8 +2,12 @@ import { parse, type IPv6 } from 'ipaddr.js'
 import { createHmac, randomBytes } from 'node:crypto'
 import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
 import { Problem } from '../contract/errors.ts'
+import { addToCounter, readCounter, type Count } from '../store/counters.ts'
+import type { Database } from '../store/database.ts'
+import type { Seal } from './seal.ts'
 
 export const mostFailuresAMinute = 10
+const minuteMs = 60_000
 
 /** Slows down guessing: so many failures a minute for an address and for an email. */
 export interface Throttle {
@@ -13,24 +17,37 @@ export interface Throttle {
   countFailure(address: string, email: string): Promise<void>
 }
 
+/** Failures of the present minute, counted by key. */
+interface Failures { get(key: string): Promise<Count | undefined>; add(key: string): Promise<Count> }
+
 /**
  * Addresses and emails are told apart by 20 bits of a keyed hash. That bounds what strangers can make the server remember,
- * and the key, new at each start, keeps them from choosing whom they share a count with.
+ * and the key, new at each start or secret to the daemons that share the database, keeps them from choosing whom they share a count with.
  */
-export function createThrottle(): Throttle {
-  const failures = new RateLimiterMemory({ points: mostFailuresAMinute, duration: 60 })
-  const secret = randomBytes(32)
+export function createThrottle(db: Database, seal: Seal): Throttle {
+  const [failures, secret] = db.isShared ? [sharedFailures(db), seal.derive('board throttle')] : [ownFailures(), randomBytes(32)]
   const keysOf = (address: string, email: string) => [`address ${networkOf(address)}`, `email ${email.toLowerCase()}`]
     .map(text => text.slice(0, 1) + createHmac('sha256', secret).update(text).digest('hex').slice(0, 5))
-  const refuse = (counts: Array<RateLimiterRes | null>, most: number) => {
-    const over = counts.filter(count => count !== null && count.consumedPoints > most && count.msBeforeNext > 0) as RateLimiterRes[]
-    if (over.length > 0) throw new Problem('RATE_LIMITED', 'Too many failures; try again later.', { retryAfterSecs: Math.max(...over.map(count => count.msBeforeNext)) / 1000 })
+  const refuse = (counts: Array<Count | undefined>, most: number) => {
+    const over = counts.filter(count => count !== undefined && count.taken > most && count.leftMs > 0) as Count[]
+    if (over.length > 0) throw new Problem('RATE_LIMITED', 'Too many failures; try again later.', { retryAfterSecs: Math.max(...over.map(({ leftMs }) => leftMs)) / 1000 })
   }
   return {
-    check: async (address, email) => refuse(await Promise.all(keysOf(address, email).map(key => failures.get(key))), mostFailuresAMinute - 1),
-    countFailure: async (address, email) => refuse(await Promise.all(keysOf(address, email).map(key => failures.penalty(key))), mostFailuresAMinute),
+    check: async (address, email) => refuse(await Promise.all(keysOf(address, email).map(failures.get)), mostFailuresAMinute - 1),
+    countFailure: async (address, email) => refuse(await Promise.all(keysOf(address, email).map(failures.add)), mostFailuresAMinute),
   }
 }
+
+function ownFailures(): Failures {
+  const limiter = new RateLimiterMemory({ points: mostFailuresAMinute, duration: minuteMs / 1000 })
+  const count = (result: RateLimiterRes | null) => result === null ? undefined : { taken: result.consumedPoints, leftMs: result.msBeforeNext }
+  return { get: async key => count(await limiter.get(key)), add: async key => count(await limiter.penalty(key))! }
+}
+
+const sharedFailures = (db: Database): Failures => ({
+  get: key => readCounter(db, `failures/${key}`),
+  add: key => db.transaction(tx => addToCounter(tx, `failures/${key}`, 1, minuteMs)),
+})
 
 /** An IPv6 host commands at least 2^64 addresses: it counts as its /64. */
 function networkOf(address: string): string {

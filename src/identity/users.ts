@@ -66,7 +66,7 @@ export async function remove(identity: Identity, tx: Transaction, caller: Caller
   await organizations.passOn(tx, id, heir.id)
   await passOnTemplates(tx, id, heir.id)
   await deleteUser(tx, id)
-  tx.afterCommit(() => identity.announce({ userId: id }))
+  await identity.announce(tx, { userId: id })
 }
 
 /**
@@ -81,7 +81,7 @@ export async function resetPassword({ db, identity }: Realm, caller: Caller, id:
     if (user.authProvider !== 'local') throw new Problem('NOT_LOCAL_AUTH')
     await setPasswordHash(tx, id, passwordHash)
     await deleteSignInTokensOf(tx, id)
-    tx.afterCommit(() => identity.announce({ signInsOf: id }))
+    await identity.announce(tx, { signInsOf: id })
   })
   return generatedPassword
 }

@@ -4,11 +4,12 @@ import { endTrees } from './stop.ts'
 import { findMembers, type Tree } from './sweep.ts'
 import { bootId, listProcesses, type ProcessEntry } from './table.ts'
 
-const termMs = 1500
+/** Nobody is served until they are gone, and they have lost their server some time ago. */
+const termMs = 500
 
 /**
  * Ends what an earlier server on this data folder left running, and clears its record. For the start of a server, once it
- * holds the folder's lock and before it starts a process of its own. Takes at most 4 s.
+ * holds the folder's lock and before it starts a process of its own. Takes at most 3 s.
  * Returns how many runs were on record, how many processes of them lived, and how many of these could not be ended.
  */
 export async function endLeftovers(db: Database): Promise<{ runs: number; processes: number; remaining: number }> {

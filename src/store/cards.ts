@@ -12,21 +12,26 @@ export interface CardRow {
   /** JSON text of a card that was read alone: its open sessions as locks, and its latest sessions. */
   locks?: string; sessions?: string
 }
+/** What a card's status is while an agent works on it. */
+export const activeStatuses: readonly CardStatus[] = ['queued', 'running', 'waiting']
 export interface CardFilter { projectId: number; boardId?: number; columnId?: number; status?: CardStatus; label?: string; search?: string; archived?: boolean; kind?: 'kanban' | 'terminal'; limit: number; cursor?: number }
 
 const fields = `c.id, c.project_id AS projectId, c.board_id AS boardId, c.column_id AS columnId, c.chunk_id AS chunkId, l.name AS columnName, l.column_type AS columnType, ${placeSql} AS position,
   c.kind, c.group_id AS groupId, c.title, c.prompt, c.labels, c.pipeline, c.status, c.status_reason AS statusReason, c.unread, c.deferred, c.auto_mode AS autoMode, c.use_worktree AS useWorktree,
   c.git_branch AS gitBranch, c.worktree_path AS worktreePath, c.worktree_managed AS worktreeManaged, c.base_commit AS baseCommit, c.last_agent_action AS lastAgentAction, c.agent, c.command, c.credential_id AS credentialId,
   c.created_at AS createdAt, c.updated_at AS updatedAt, c.started_at AS startedAt, c.ended_at AS endedAt, c.archived_at AS archivedAt, c.deleted_at AS deletedAt, c.version`
-/** Oldest first. A session that waits for its turn has been asked for, not begun. */
-const sessionFields = `(SELECT json_group_array(json_object('kind', iif(purpose = 'pre', 'pre-session', 'agent'), 'holder', agent, 'acquiredAt', coalesce(started_at, created_at))) FROM agent_sessions WHERE card_id = c.id AND ended_at IS NULL) AS locks,
-  (SELECT json_group_array(json_object('id', id, 'agent', agent, 'status', status, 'startedAt', coalesce(started_at, created_at), 'endedAt', ended_at, 'summary', summary))
-    FROM (SELECT * FROM (SELECT * FROM agent_sessions WHERE card_id = c.id AND purpose <> 'pre' ORDER BY id DESC LIMIT 50) ORDER BY id)) AS sessions`
+/** JSON of a card's open sessions as locks and of its latest sessions, oldest first. A session that waits for its turn has been asked for, not begun. */
+const locks = `(SELECT json_group_array(json_object('kind', iif(purpose = 'pre', 'pre-session', 'agent'), 'holder', agent, 'acquiredAt', coalesce(started_at, created_at))) FROM agent_sessions WHERE card_id = c.id AND ended_at IS NULL)`
+const sessions = `(SELECT json_group_array(json_object('id', id, 'agent', agent, 'status', status, 'startedAt', coalesce(started_at, created_at), 'endedAt', ended_at, 'summary', summary))
+    FROM (SELECT * FROM (SELECT * FROM agent_sessions WHERE card_id = c.id AND purpose <> 'pre' ORDER BY id DESC LIMIT 50) ORDER BY id))`
+const sessionFields = `${locks} AS locks, ${sessions} AS sessions`
 const from = `FROM cards c JOIN columns l ON l.id = c.column_id ${placeJoins}`
 /** What external routes list and count. */
 const listed = `c.deleted_at IS NULL AND c.archived_at IS NULL AND c.kind = 'kanban'`
 
-export const readCard = (db: Reader, projectId: number, id: number): Promise<CardRow | undefined> => db.get(`SELECT ${fields}, ${sessionFields} ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NULL`, [id, projectId])
+// Made once: the engine finds a prepared statement by its text, and joining a text anew costs more than that.
+const card = `SELECT ${fields}, ${sessionFields} ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NULL`
+export const readCard = (db: Reader, projectId: number, id: number): Promise<CardRow | undefined> => db.get(card, [id, projectId])
 export const readDeletedCard = (db: Reader, projectId: number, id: number): Promise<CardRow | undefined> => db.get(`SELECT ${fields}, ${sessionFields} ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NOT NULL`, [id, projectId])
 /** The card of a project's assistant, once there is one. */
 export const readAssistantCard = (db: Reader, projectId: number): Promise<CardRow | undefined> => db.get(`SELECT ${fields}, ${sessionFields} ${from} WHERE c.project_id = ? AND c.kind = 'assistant' AND c.deleted_at IS NULL ORDER BY c.id LIMIT 1`, [projectId])
@@ -66,8 +71,7 @@ export async function markSomeRead(tx: Transaction, projectId: number, limit: nu
 
 /** Cards by id after the cursor. */
 export function listCards(db: Reader, filter: CardFilter): Promise<CardRow[]> {
-  const kind = filter.kind === 'terminal' ? `c.kind = 'terminal'` : `c.kind = 'kanban'`
-  const { where, args } = conditions(filter, filter.archived ? 'c.archived_at IS NOT NULL AND c.deleted_at IS NULL' : `c.archived_at IS NULL AND c.deleted_at IS NULL AND ${kind}`)
+  const { where, args } = conditions(filter, shown(filter))
   return db.all(`SELECT ${fields} ${from} WHERE ${where} ORDER BY c.id LIMIT ?`, [...args, filter.limit])
 }
 
@@ -85,10 +89,30 @@ export async function listExternalJson(db: Reader, filter: CardFilter): Promise<
   return { items: `[${page.items ?? ''}]`, nextCursor: page.more === 1 ? page.lastId : null }
 }
 
+/** A card in the external view, and its version. */
+export const readExternalJson = (db: Reader, projectId: number, id: number): Promise<{ json: string; version: number } | undefined> => db.get(externalCard, [id, projectId])
+
+/** A page of cards by id as JSON text, in the internal view of lists. */
+export async function listItemsJson(db: Reader, filter: CardFilter): Promise<string> {
+  const { where, args } = conditions(filter, shown(filter))
+  const { items } = (await db.get<{ items: string | null }>(`SELECT group_concat(item) AS items FROM (SELECT ${item} AS item ${from} WHERE ${where} ORDER BY c.id LIMIT ?)`, [...args, filter.limit]))!
+  return `[${items ?? ''}]`
+}
+
 const flag = (column: string) => `json(iif(${column}, 'true', 'false'))`
-const externalItem = `json_object('id', c.id, 'projectId', c.project_id, 'boardId', c.board_id, 'columnId', c.column_id, 'groupId', c.group_id, 'title', c.title, 'prompt', c.prompt, 'labels', json(c.labels),
+const externalFields = `'id', c.id, 'projectId', c.project_id, 'boardId', c.board_id, 'columnId', c.column_id, 'groupId', c.group_id, 'title', c.title, 'prompt', c.prompt, 'labels', json(c.labels),
   'status', c.status, 'statusReason', c.status_reason, 'position', ${placeSql}, 'unread', ${flag('c.unread')}, 'gitBranch', c.git_branch, 'useWorktree', ${flag('c.use_worktree')}, 'deferred', ${flag('c.deferred')},
-  'lastAgentAction', json(c.last_agent_action), 'createdAt', c.created_at, 'updatedAt', c.updated_at, 'startedAt', c.started_at, 'endedAt', c.ended_at, 'version', c.version)`
+  'lastAgentAction', json(c.last_agent_action), 'createdAt', c.created_at, 'updatedAt', c.updated_at, 'startedAt', c.started_at, 'endedAt', c.ended_at, 'version', c.version`
+const externalItem = `json_object(${externalFields})`
+const externalCard = `SELECT json_object(${externalFields}, 'locks', json(${locks}), 'sessions', json(${sessions})) AS json, c.version ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NULL AND c.kind = 'kanban'`
+const textId = (column: string) => `cast(${column} AS TEXT)`
+const item = `json_object('id', ${textId('c.id')}, 'projectId', ${textId('c.project_id')}, 'boardId', ${textId('c.board_id')}, 'columnId', ${textId('c.column_id')}, 'columnName', l.name, 'groupId', c.group_id, 'title', c.title,
+  'labels', json(c.labels), 'kind', c.kind, 'status', c.status, 'statusReason', c.status_reason, 'position', ${placeSql}, 'unread', ${flag('c.unread')}, 'deferred', ${flag('c.deferred')}, 'autoMode', ${flag('c.auto_mode')},
+  'hasActiveAgent', ${flag(`c.status IN (${activeStatuses.map(status => `'${status}'`).join(', ')})`)}, 'archivedAt', c.archived_at, 'createdAt', c.created_at, 'updatedAt', c.updated_at, 'version', c.version)`
+
+/** What internal lists show: those of a kind that are on the board, or the archived ones of any kind. */
+const shown = ({ archived, kind }: CardFilter): string =>
+  archived ? 'c.archived_at IS NOT NULL AND c.deleted_at IS NULL' : `c.archived_at IS NULL AND c.deleted_at IS NULL AND ${kind === 'terminal' ? `c.kind = 'terminal'` : `c.kind = 'kanban'`}`
 
 function conditions(filter: CardFilter, visible: string): { where: string; args: Array<string | number> } {
   const parts: Array<[string, string | number | undefined]> = [
@@ -105,9 +129,10 @@ export const countCards = (db: Reader, projectId: number): Promise<Counts[]> => 
   `SELECT l.id AS columnId, l.name, l.column_type AS columnType, n.status, n.total FROM columns l JOIN boards b ON b.id = l.board_id
    LEFT JOIN card_counts n ON n.project_id = l.project_id AND n.column_id = l.id AND n.total > 0 WHERE l.project_id = ? ORDER BY b.position, l.position, n.status`, [projectId])
 
-/** Cards that were deleted before the time and still have a managed worktree. */
+/** Cards of this machine's projects that were deleted before the time and still have a managed worktree. */
 export const listDeletedWithWorktree = (db: Reader, before: string): Promise<CardRow[]> => db.all(
-  `SELECT ${fields} ${from} WHERE c.deleted_at < ? AND c.worktree_managed = 1 AND c.worktree_path IS NOT NULL ORDER BY c.id LIMIT 1000`, [before])
+  `SELECT ${fields} ${from} WHERE c.deleted_at < ? AND c.worktree_managed = 1 AND c.worktree_path IS NOT NULL
+   AND c.project_id IN (SELECT id FROM projects WHERE host IS ?) ORDER BY c.id LIMIT 1000`, [before, db.host])
 
 /** The cards of a project, or of one of its boards, that have a managed worktree or may be about to get one, deleted ones too, and the branches that the board made for them. */
 export const listWithWorktree = (db: Reader, { projectId, boardId }: { projectId: number; boardId?: number }): Promise<Array<{ id: number; branch: string | null }>> => db.all(

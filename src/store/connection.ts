@@ -27,6 +27,7 @@ export function openConnection(path: string): Connection {
     return statement
   }
   return {
+    host: null,
     get: async <T>(sql: string, args: readonly Value[] = []) => prepare(sql).get(bind(args)) as T | undefined,
     all: async <T>(sql: string, args: readonly Value[] = []) => prepare(sql).all(bind(args)) as T[],
     run: async (sql, args = []) => {

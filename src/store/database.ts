@@ -5,6 +5,8 @@ import { openEmbedded } from './embedded.ts'
 export type Value = string | number | boolean | null | undefined
 
 export interface Reader {
+  /** The machine whose folders this daemon sees; null where the database is a file of the only machine. Work is for projects of that machine. */
+  readonly host: string | null
   /** The first row, or undefined. */
   get<T>(sql: string, args?: readonly Value[]): Promise<T | undefined>
   all<T>(sql: string, args?: readonly Value[]): Promise<T[]>
@@ -20,6 +22,8 @@ export interface Transaction extends Reader {
 }
 
 export interface Database extends Reader {
+  /** Whether other daemons write to it, too. */
+  readonly isShared: boolean
   /**
    * Runs `work` alone and commits it, synced to disk, before the promise resolves. What `work` throws undoes it.
    * @throws Problem DATABASE_BUSY, DATABASE_DAMAGED, DISK_FULL, SHUTTING_DOWN
@@ -35,14 +39,16 @@ export interface Database extends Reader {
   close(): Promise<void>
 }
 
-/** `onDamage` is called once, when the file turns out to be damaged, and may say more of it: that is what writes are refused with. */
-export interface DatabaseOptions { path: string; clock: () => Date; onDamage?: (problem: Problem) => Promise<Problem> }
+/** A file. `onDamage` is called once, when it turns out to be damaged, and may say more of it: that is what writes are refused with. */
+export interface EmbeddedOptions { path: string; clock: () => Date; onDamage?: (problem: Problem) => Promise<Problem> }
+/** A libSQL server's address, `ws:`, `wss:`, `http:`, `https:` or `libsql:`, and the token that it wants. */
+export interface RemoteOptions { url: string; token?: string; host: string; clock: () => Date }
 
 /**
- * Opens the database that the configuration names. The only place that chooses an engine.
+ * Opens a database file, which is made if it is not there.
  * @throws Problem DATABASE_DAMAGED, DISK_FULL
  */
-export function openDatabase(options: DatabaseOptions): Database {
+export function openDatabase(options: EmbeddedOptions): Database {
   try {
     return openEmbedded(options)
   } catch (error) {
@@ -50,16 +56,24 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
 }
 
+/** Opens the database of a libSQL server. What speaks to one is loaded by those who have one. */
+export const openSharedDatabase = async (options: RemoteOptions): Promise<Database> => (await import('./remote.ts')).openRemote(options)
+
 /** A row with the same unique value exists already. */
 export class UniqueViolation extends Error {}
 
 /** Turns an engine's failure into the board's own, once for all callers. */
 export function translate(error: unknown): unknown {
-  const { code, message } = error as { code?: string; message?: string }
-  if (code === 'SQLITE_CONSTRAINT_UNIQUE' || code === 'SQLITE_CONSTRAINT_PRIMARYKEY') return new UniqueViolation(message)
+  const { code: engineCode, extendedCode, message } = error as { code?: string; extendedCode?: string; message?: string }
+  const code = extendedCode ?? engineCode
+  if (code === 'SQLITE_CONSTRAINT_UNIQUE' || code === 'SQLITE_CONSTRAINT_PRIMARYKEY' || (code === 'SQLITE_CONSTRAINT' && message?.includes('UNIQUE constraint failed'))) return new UniqueViolation(message)
   if (code?.startsWith('SQLITE_BUSY') || code?.startsWith('SQLITE_LOCKED')) return new Problem('DATABASE_BUSY', undefined, { cause: error })
   if (code === 'SQLITE_NOTADB' || code?.startsWith('SQLITE_CORRUPT')) return new Problem('DATABASE_DAMAGED', undefined, { cause: error, retryAfterSecs: 300 })
   // A write that a quota or a limit of the process refuses is told like this; a disk that is full by itself is SQLITE_FULL.
   if (code === 'SQLITE_FULL' || code === 'SQLITE_IOERR_WRITE' || code === 'SQLITE_IOERR_SHMSIZE') return new Problem('DISK_FULL', undefined, { cause: error, retryAfterSecs: 30 })
+  if (code !== undefined && outOfReach.test(code)) return new Problem('DATABASE_BUSY', 'The database server is out of reach; try again.', { cause: error })
   return error
 }
+
+/** How the client of a libSQL server tells of a connection or transaction that has ended. */
+const outOfReach = /^(HRANA_|TRANSACTION_|STREAM_|CLIENT_CLOSED|SERVER_ERROR|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|UND_ERR_)/

@@ -2,45 +2,31 @@ import { chmodSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Problem } from '../contract/errors.ts'
 import { openConnection, type Connection } from './connection.ts'
-import { translate, type Database, type DatabaseOptions, type Reader, type Transaction } from './database.ts'
+import { translate, type Database, type EmbeddedOptions, type Reader } from './database.ts'
+import { attempt, createJobQueue, settle, type Job, type Outcome } from './jobs.ts'
 
 const mostJobsACommit = 128
 const busyWaitMs = 200
 
-interface Job { queuedAtMs: number; work: (tx: Transaction) => Promise<unknown>; resolve: (result: unknown) => void; reject: (error: unknown) => void }
-type Outcome = { job: Job; result: unknown; effects: Array<() => void> } | { job: Job; error: unknown }
-
 /**
  * One libSQL file: a connection that only reads, and one that only writes, behind one queue.
- * Jobs that wait at the same time share a commit, and so a sync to disk; each is undone alone when it fails.
  * Once the file was seen to be damaged, nothing is written any more.
  */
-export function openEmbedded({ path, clock, onDamage }: DatabaseOptions): Database {
+export function openEmbedded({ path, clock, onDamage }: EmbeddedOptions): Database {
   const health = createHealth(onDamage)
   const writer = openWriter(path, clock, health)
   chmodSync(path, 0o600)
   const reader = openConnection(path)
   reader.exec('PRAGMA query_only = ON')
-  const queue: Job[] = []
-  let draining: Promise<void> | undefined
+  const jobs = createJobQueue({ refusal: () => health.damage, commitTogether: writer.commitTogether, mostJobsACommit })
   const snapshots = new Set<Promise<unknown>>()
   let closing = false
-
-  const drain = async () => {
-    // Others get their turn even if who is done queues the next job at once.
-    for (; queue.length > 0; await writer.commitTogether(queue.splice(0, mostJobsACommit))) await new Promise(setImmediate)
-    draining = undefined
-  }
   return {
+    host: null, isShared: false,
     get: (sql, args) => health.watch(reader.get(sql, args)),
     all: (sql, args) => health.watch(reader.all(sql, args)),
     noteDamage: cause => { health.note(new Problem('DATABASE_DAMAGED', undefined, { cause })) },
-    transaction: <T>(work: (tx: Transaction) => Promise<T>) => new Promise<T>((resolve, reject) => {
-      if (closing) return reject(new Problem('SHUTTING_DOWN'))
-      if (health.damage) return reject(health.damage)
-      queue.push({ queuedAtMs: performance.now(), work, resolve: resolve as (result: unknown) => void, reject })
-      draining ??= drain()
-    }),
+    transaction: jobs.transaction,
     snapshot: async work => {
       const snapshot = readSnapshot(path, () => closing, work)
       snapshots.add(snapshot)
@@ -48,8 +34,7 @@ export function openEmbedded({ path, clock, onDamage }: DatabaseOptions): Databa
     },
     close: async () => {
       closing = true
-      await Promise.allSettled(snapshots)
-      await draining
+      await Promise.all([jobs.close(), Promise.allSettled(snapshots)])
       for (const each of [reader, writer]) each.close()
     },
   }
@@ -66,7 +51,7 @@ async function readSnapshot<T>(path: string, isClosing: () => boolean, work: (re
     connection.exec('PRAGMA query_only = ON')
     connection.exec('BEGIN')
     await connection.get('SELECT 1 FROM sqlite_schema LIMIT 1')
-    return await work({ get: async (sql, args) => unlessClosing(() => connection.get(sql, args)), all: async (sql, args) => unlessClosing(() => connection.all(sql, args)) })
+    return await work({ host: null, get: async (sql, args) => unlessClosing(() => connection.get(sql, args)), all: async (sql, args) => unlessClosing(() => connection.all(sql, args)) })
   } finally {
     connection.close()
   }
@@ -80,7 +65,7 @@ interface Health {
   watch<T>(read: Promise<T>): Promise<T>
 }
 
-function createHealth(onDamage: DatabaseOptions['onDamage']): Health {
+function createHealth(onDamage: EmbeddedOptions['onDamage']): Health {
   let damage: Problem | undefined
   const note = (problem: unknown) => {
     if (!(problem instanceof Problem) || problem.code !== 'DATABASE_DAMAGED') return problem
@@ -93,7 +78,7 @@ function createHealth(onDamage: DatabaseOptions['onDamage']): Health {
   return { get damage() { return damage }, note, watch: read => read.catch((error: unknown) => { throw note(translate(error)) }) }
 }
 
-function openWriter(path: string, clock: () => Date, health: Health): { commitTogether(jobs: Job[]): Promise<void>; close(): void } {
+function openWriter(path: string, clock: () => Date, health: Health): { commitTogether(jobs: readonly Job[]): Promise<number>; close(): void } {
   let connection: Connection | undefined = openConnection(path)
   return {
     commitTogether: async jobs => {
@@ -101,7 +86,7 @@ function openWriter(path: string, clock: () => Date, health: Health): { commitTo
       try {
         connection ??= openConnection(path)
         await begin(connection, jobs[0]!.queuedAtMs + busyWaitMs)
-        for (const job of jobs) outcomes.push(await attempt(connection, job, clock))
+        for (const job of jobs) outcomes.push(await attempt(connection, job, clock().toISOString()))
         connection.exec('COMMIT')
       } catch (error) {
         // A connection on which a statement was refused may acknowledge later writes without committing them.
@@ -109,9 +94,10 @@ function openWriter(path: string, clock: () => Date, health: Health): { commitTo
         connection = undefined
         const reason = health.note(translate(error))
         for (const job of jobs) job.reject(reason)
-        return
+        return jobs.length
       }
       for (const outcome of outcomes) settle(outcome)
+      return jobs.length
     },
     close: () => {
       // The file alone then holds everything. One that is damaged is left as it is.
@@ -131,27 +117,4 @@ async function begin(connection: Connection, giveUpAt: number): Promise<void> {
       await delay(10)
     }
   }
-}
-
-async function attempt(writer: Connection, job: Job, clock: () => Date): Promise<Outcome> {
-  const effects: Array<() => void> = []
-  writer.exec('SAVEPOINT job')
-  try {
-    const result = await job.work({ get: writer.get, all: writer.all, run: writer.run, now: clock().toISOString(), afterCommit: effect => effects.push(effect) })
-    writer.exec('RELEASE job')
-    return { job, result, effects }
-  } catch (error) {
-    const reason = translate(error)
-    // The engine itself failed, and not what the job does: no job of this commit can go on.
-    if (reason instanceof Problem && reason !== error) throw error
-    writer.exec('ROLLBACK TO job')
-    writer.exec('RELEASE job')
-    return { job, error: reason }
-  }
-}
-
-function settle(outcome: Outcome): void {
-  if ('error' in outcome) return outcome.job.reject(outcome.error)
-  for (const effect of outcome.effects) effect()
-  outcome.job.resolve(outcome.result)
 }

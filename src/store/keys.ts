@@ -1,5 +1,6 @@
 import type { UserRole } from '../contract/fields.ts'
 import type { Reader, Transaction } from './database.ts'
+import { grantBeside, type GrantBeside } from './projects.ts'
 
 export type KeyScope = 'server' | 'organization' | 'project'
 /** An API key as it is stored; `permissions` is JSON text. */
@@ -7,17 +8,20 @@ export interface KeyRow {
   id: number; userId: number; name: string; scope: KeyScope; organizationId: number | null; projectId: number | null
   permissions: string; lastFour: string; createdAt: string; expiresAt: string; lastUsedAt: string | null
 }
-/** What a request needs to know of a key and the account that owns it. The account's fields are null when it is not there (any more). */
-export interface KeyHolder extends Pick<KeyRow, 'id' | 'userId' | 'scope' | 'organizationId' | 'projectId' | 'permissions' | 'expiresAt' | 'lastUsedAt'> {
+/** What a request needs to know of a key, the account that owns it and what ties that to a project. The account's fields are null when it is not there (any more). */
+export interface KeyHolder extends GrantBeside, Pick<KeyRow, 'id' | 'userId' | 'scope' | 'organizationId' | 'projectId' | 'permissions' | 'expiresAt' | 'lastUsedAt'> {
   role: UserRole | null; email: string | null; displayName: string | null; hasUsers: number
 }
 
 const fields = `k.id, k.user_id AS userId, k.name, k.scope, k.organization_id AS organizationId, k.project_id AS projectId,
   k.permissions, k.last_four AS lastFour, k.created_at AS createdAt, k.expires_at AS expiresAt, k.last_used_at AS lastUsedAt`
 
-export const findKeyHolder = (db: Reader, hash: string): Promise<KeyHolder | undefined> => db.get(
-  `SELECT k.id, k.user_id AS userId, k.scope, k.organization_id AS organizationId, k.project_id AS projectId, k.permissions, k.expires_at AS expiresAt, k.last_used_at AS lastUsedAt, u.role, u.email, u.display_name AS displayName, u.id IS NOT NULL OR EXISTS (SELECT 1 FROM users) AS hasUsers
-   FROM api_keys k LEFT JOIN users u ON u.id = k.user_id WHERE k.hash = ?`, [hash])
+const beside = grantBeside('k.user_id', '?2')
+const keyHolder = `SELECT k.id, k.user_id AS userId, k.scope, k.organization_id AS organizationId, k.project_id AS projectId, k.permissions, k.expires_at AS expiresAt, k.last_used_at AS lastUsedAt, u.role, u.email, u.display_name AS displayName,
+  u.id IS NOT NULL OR EXISTS (SELECT 1 FROM users) AS hasUsers, ${beside.fields} FROM api_keys k LEFT JOIN users u ON u.id = k.user_id ${beside.joins} WHERE k.hash = ?1`
+
+/** The key with this hash, and what ties its owner to the project, if one is named. */
+export const findKeyHolder = (db: Reader, hash: string, projectId?: number): Promise<KeyHolder | undefined> => db.get(keyHolder, [hash, projectId])
 
 export const listKeys = (db: Reader, userId: number): Promise<KeyRow[]> => db.all(`SELECT ${fields} FROM api_keys k WHERE k.user_id = ? ORDER BY k.id`, [userId])
 

@@ -1,15 +1,16 @@
 import LibsqlDatabase from 'libsql'
 import { Problem } from '../contract/errors.ts'
-import type { Database } from './database.ts'
+import type { Database, Reader } from './database.ts'
 import initial from './migrations/0001-initial.ts'
 import people from './migrations/0002-people.ts'
 import agents from './migrations/0003-agents.ts'
 import background from './migrations/0004-background.ts'
 import search from './migrations/0005-search.ts'
 import imports from './migrations/0006-imports.ts'
+import daemons from './migrations/0007-daemons.ts'
 
 /** Every migration in order. A migration that has been released is never changed. */
-const migrations = [initial, people, agents, background, search, imports]
+const migrations = [initial, people, agents, background, search, imports, daemons]
 
 /** The version that this program's migrations lead to. */
 export const schemaVersion = migrations.length
@@ -25,6 +26,8 @@ export async function migrate(database: Database, before?: (present: number) => 
   if (present > 0 && present < schemaVersion) await before?.(present)
   for (let version = present; version < schemaVersion; version++) {
     await database.transaction(async tx => {
+      // Another daemon on the same server may have been quicker.
+      if (await presentVersion(tx) > version) return
       for (const statement of statementsOf(migrations[version]!)) await tx.run(statement)
       await tx.run(`PRAGMA user_version = ${version + 1}`)
     })
@@ -46,7 +49,7 @@ export function objectsOf(version: number): unknown[] {
 }
 
 /** The version of a database's schema; 0 before it has one. */
-export const presentVersion = async (database: Database) => (await database.get<{ user_version: number }>('PRAGMA user_version'))?.user_version ?? 0
+export const presentVersion = async (database: Reader) => (await database.get<{ user_version: number }>('PRAGMA user_version'))?.user_version ?? 0
 
 /** A statement ends with a semicolon at a line's end, unless the next line goes on with a trigger's body. */
 const statementsOf = (sql: string): string[] =>

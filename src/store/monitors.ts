@@ -16,6 +16,7 @@ const isActive = `(c.kind = 'kanban' AND c.archived_at IS NULL AND c.deleted_at 
 const fields = `m.id, m.project_id AS projectId, m.card_id AS cardId, m.command, m.interval_secs AS intervalSecs, m.description, m.cwd, m.status, m.outcome, m.exit_code AS exitCode, m.error, m.output,
   m.last_started_at AS lastStartedAt, m.last_finished_at AS lastFinishedAt, m.next_run_at AS nextRunAt, m.consecutive_failures AS consecutiveFailures, m.created_at AS createdAt, m.updated_at AS updatedAt, ${isActive}`
 /** CROSS JOIN holds the order: monitors are few and cards are many, which the planner does not know. */
+const ofThisMachine = 'JOIN projects p ON p.id = m.project_id AND p.host IS ?'
 const from = 'FROM monitors m CROSS JOIN cards c ON c.id = m.card_id CROSS JOIN columns l ON l.id = c.column_id'
 
 /** A monitor, of a deleted card too. */
@@ -30,7 +31,7 @@ export const countMonitors = async (db: Reader, cardId: number): Promise<number>
 /** How many monitors there are, by status. */
 export const countMonitorsByStatus = (db: Reader): Promise<Array<{ kind: string; total: number }>> => db.all('SELECT status AS kind, count(*) AS total FROM monitors GROUP BY status')
 /** Every monitor of the server. */
-export const listSchedules = (db: Reader): Promise<ScheduleRow[]> => db.all(`SELECT m.id, m.project_id AS projectId, m.card_id AS cardId, m.interval_secs AS intervalSecs, m.status, m.next_run_at AS nextRunAt, ${isActive} ${from}`)
+export const listSchedules = (db: Reader): Promise<ScheduleRow[]> => db.all(`SELECT m.id, m.project_id AS projectId, m.card_id AS cardId, m.interval_secs AS intervalSecs, m.status, m.next_run_at AS nextRunAt, ${isActive} ${from} ${ofThisMachine}`, [db.host])
 
 /** A new monitor is due at once. */
 export const insertMonitor = async (tx: Transaction, monitor: NewMonitor): Promise<number> => (await tx.run(
@@ -54,4 +55,5 @@ export async function updateMonitor(tx: Transaction, id: number, change: Monitor
 export const setNextRun = async (tx: Transaction, id: number, nextRunAt: string): Promise<void> => { await tx.run('UPDATE monitors SET next_run_at = ? WHERE id = ?', [nextRunAt, id]) }
 
 /** The monitors whose rows say that they run. */
-export const listRunningMonitors = (db: Reader): Promise<Array<Pick<MonitorRow, 'id'>>> => db.all(`SELECT id FROM monitors WHERE status = 'running'`)
+export const listRunningMonitors = (db: Reader): Promise<Array<Pick<MonitorRow, 'id'>>> => db.all(
+  `SELECT m.id FROM monitors m ${ofThisMachine} WHERE m.status = 'running'`, [db.host])

@@ -9,6 +9,7 @@ import type { Reader, Transaction } from './database.ts'
 const mostIds = 256
 const fewIds = 64
 const width = 9
+const theEnd = Number.MAX_SAFE_INTEGER
 
 /** SQL for a card's place, for a query that joins `cards c`, `column_chunks k` and `chunk_starts s` on c.chunk_id; NULL outside the order. */
 export const placeSql = `(s.start + (instr(k.ids, printf(',%08x', c.id)) - 1) / ${width})`
@@ -19,18 +20,34 @@ interface Chunk { chunkId: number; start: number; length: number; ids: string }
 type Ordered = { id: number; columnId: number; chunkId: number | null }
 
 /** Puts a card into a column: at the zero-based place, or at the end when the place is past it or not given. */
-export async function insertCard(tx: Transaction, columnId: number, cardId: number, position = Number.MAX_SAFE_INTEGER): Promise<void> {
+export async function insertCard(tx: Transaction, columnId: number, cardId: number, position = theEnd): Promise<void> {
   const chunk = await chunkAt(tx, columnId, position)
   if (!chunk) return startChunk(tx, columnId, [encode(cardId)], 0)
-  const place = Math.min(position - chunk.start, chunk.length)
-  if (position < Number.MAX_SAFE_INTEGER) await shiftLater(tx, columnId, chunk.start, 1)
-  if (chunk.length === mostIds && place === mostIds) return startChunk(tx, columnId, [encode(cardId)], chunk.start + mostIds)
-  const ids = chunk.ids.slice(0, place * width) + encode(cardId) + chunk.ids.slice(place * width)
-  await tx.run('UPDATE cards SET chunk_id = ? WHERE id = ?', [chunk.chunkId, cardId])
-  if (chunk.length < mostIds) return rewrite(tx, chunk.chunkId, ids)
-  const half = Math.ceil((chunk.length + 1) / 2) * width
-  await rewrite(tx, chunk.chunkId, ids.slice(0, half))
-  await startChunk(tx, columnId, split(ids.slice(half)), chunk.start + half / width)
+  if (position < theEnd) await shiftLater(tx, columnId, chunk.start, 1)
+  await insertInto(tx, columnId, chunk, cardId, position - chunk.start)
+}
+
+/** Takes a card, if it is in a column's order, out of it and puts it into a column like `insertCard`. Within a column that costs a number for each chunk between the two places. */
+export async function moveCard(tx: Transaction, card: Ordered, columnId: number, position = theEnd): Promise<void> {
+  if (card.chunkId === null || card.columnId !== columnId) {
+    await removeCard(tx, card)
+    return insertCard(tx, columnId, card.id, position)
+  }
+  const source = await chunkOf(tx, card)
+  const rest = { ...source, ids: source.ids.replace(encode(card.id), ''), length: source.length - 1 }
+  const isUp = position < source.start
+  // The place counts without the card: behind it, each chunk begins one earlier than is written.
+  const target = isUp ? (await chunkAt(tx, columnId, position))! : position - source.start <= rest.length ? source : (await chunkAt(tx, columnId, Math.min(position, theEnd - 1) + 1))!
+  if (target.chunkId === source.chunkId) return setIds(tx, source.chunkId, withId(rest, card.id, position - source.start))
+  const [low, high] = [Math.min(source.start, target.start), Math.max(source.start, target.start)]
+  await tx.run('UPDATE chunk_starts SET start = start + iif(start > ?1, ?2, 0), length = length + (chunk_id = ?3) - (chunk_id = ?4) WHERE column_id = ?5 AND start BETWEEN ?1 AND ?6', [low, isUp ? 1 : -1, target.chunkId, source.chunkId, columnId, high])
+  const [from, to] = isUp ? [{ ...rest, start: rest.start + 1 }, target] : [rest, { ...target, start: target.start - 1 }]
+  if (to.length === mostIds) await insertInto(tx, columnId, to, card.id, position - to.start)
+  else {
+    await tx.run('UPDATE cards SET chunk_id = ? WHERE id = ?', [to.chunkId, card.id])
+    await setIds(tx, to.chunkId, withId(to, card.id, position - to.start))
+  }
+  await (from.length < fewIds ? leave(tx, columnId, from) : setIds(tx, from.chunkId, from.ids))
 }
 
 /** Puts cards that are in no column's order at the end of this one, in the order of their ids here, at the cost of a few statements for a whole chunk. */
@@ -52,14 +69,10 @@ export async function appendCards(tx: Transaction, columnId: number, cardIds: re
 /** Takes a card out of its column's order; the places behind it close up. */
 export async function removeCard(tx: Transaction, card: Ordered): Promise<void> {
   if (card.chunkId === null) return
-  const chunk = await tx.get<Chunk>('SELECT s.chunk_id AS chunkId, s.start, s.length, k.ids FROM chunk_starts s JOIN column_chunks k ON k.id = s.chunk_id WHERE s.chunk_id = ?', [card.chunkId])
-  if (!chunk) throw new Error(`Card ${card.id} names chunk ${card.chunkId}, which is not there.`)
-  const ids = chunk.ids.replace(encode(card.id), '')
+  const chunk = await chunkOf(tx, card)
   await tx.run('UPDATE cards SET chunk_id = NULL WHERE id = ?', [card.id])
   await shiftLater(tx, card.columnId, chunk.start, -1)
-  if (ids === '') return dropChunk(tx, chunk.chunkId)
-  await rewrite(tx, chunk.chunkId, ids)
-  if (ids.length < fewIds * width) await joinNext(tx, card.columnId, { ...chunk, ids, length: chunk.length - 1 })
+  await leave(tx, card.columnId, { ...chunk, ids: chunk.ids.replace(encode(card.id), ''), length: chunk.length - 1 })
 }
 
 /** How many cards a column's order holds. */
@@ -76,6 +89,32 @@ export async function orderedIds(db: Reader, columnId: number, offset: number, l
   return chunks.flatMap(chunk => split(chunk.ids)).slice(skipped, skipped + limit).map(text => Number.parseInt(text.slice(1), 16))
 }
 
+async function chunkOf(tx: Transaction, card: Ordered): Promise<Chunk> {
+  const chunk = await tx.get<Chunk>('SELECT s.chunk_id AS chunkId, s.start, s.length, k.ids FROM chunk_starts s JOIN column_chunks k ON k.id = s.chunk_id WHERE s.chunk_id = ?', [card.chunkId])
+  if (!chunk) throw new Error(`Card ${card.id} names chunk ${card.chunkId}, which is not there.`)
+  return chunk
+}
+
+/** Puts a card into a chunk, at its end when the place is past that. What does not fit goes into a new chunk behind it. */
+async function insertInto(tx: Transaction, columnId: number, chunk: Chunk, cardId: number, place: number): Promise<void> {
+  if (chunk.length === mostIds && place >= mostIds) return startChunk(tx, columnId, [encode(cardId)], chunk.start + mostIds)
+  const ids = withId(chunk, cardId, place)
+  await tx.run('UPDATE cards SET chunk_id = ? WHERE id = ?', [chunk.chunkId, cardId])
+  if (chunk.length < mostIds) return rewrite(tx, chunk.chunkId, ids)
+  const half = Math.ceil((chunk.length + 1) / 2) * width
+  await rewrite(tx, chunk.chunkId, ids.slice(0, half))
+  await startChunk(tx, columnId, split(ids.slice(half)), chunk.start + half / width)
+}
+
+/** Writes what is left of a chunk out of which a card was taken. */
+async function leave(tx: Transaction, columnId: number, chunk: Chunk): Promise<void> {
+  if (chunk.length === 0) return dropChunk(tx, chunk.chunkId)
+  await rewrite(tx, chunk.chunkId, chunk.ids)
+  if (chunk.length < fewIds) await joinNext(tx, columnId, chunk)
+}
+
+const withId = ({ ids }: Chunk, cardId: number, place: number) => ids.slice(0, place * width) + encode(cardId) + ids.slice(place * width)
+
 const encode = (cardId: number) => `,${cardId.toString(16).padStart(width - 1, '0')}`
 const split = (ids: string) => ids.match(/,[0-9a-f]{8}/g) ?? []
 
@@ -87,8 +126,10 @@ const chunkAt = (tx: Transaction, columnId: number, position: number) => tx.get<
 const shiftLater = (tx: Transaction, columnId: number, start: number, by: 1 | -1) =>
   tx.run('UPDATE chunk_starts SET start = start + ? WHERE column_id = ? AND start > ?', [by, columnId, start])
 
+const setIds = async (tx: Transaction, chunkId: number, ids: string) => { await tx.run('UPDATE column_chunks SET ids = ? WHERE id = ?', [ids, chunkId]) }
+
 async function rewrite(tx: Transaction, chunkId: number, ids: string): Promise<void> {
-  await tx.run('UPDATE column_chunks SET ids = ? WHERE id = ?', [ids, chunkId])
+  await setIds(tx, chunkId, ids)
   await tx.run('UPDATE chunk_starts SET length = ? WHERE chunk_id = ?', [ids.length / width, chunkId])
 }
 

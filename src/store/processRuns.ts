@@ -5,7 +5,7 @@ export interface ProcessRunRow { runId: string; kind: string; pid: number; pidSt
 
 /** Notes a run that is about to start. */
 export const insertProcessRun = async (tx: Transaction, run: { runId: string; kind: string; bootId: string | null }): Promise<void> => {
-  await tx.run('INSERT INTO process_runs (run_id, kind, pid, boot_id, started_at) VALUES (?, ?, 0, ?, ?)', [run.runId, run.kind, run.bootId, tx.now])
+  await tx.run('INSERT INTO process_runs (run_id, kind, pid, boot_id, started_at, host) VALUES (?, ?, 0, ?, ?, ?)', [run.runId, run.kind, run.bootId, tx.now, tx.host])
 }
 
 export const setProcessRunPid = async (tx: Transaction, runId: string, pid: number, pidStartedAt: string | null): Promise<void> => {
@@ -14,5 +14,6 @@ export const setProcessRunPid = async (tx: Transaction, runId: string, pid: numb
 
 export const deleteProcessRun = async (tx: Transaction, runId: string): Promise<void> => { await tx.run('DELETE FROM process_runs WHERE run_id = ?', [runId]) }
 
+/** Those of this machine. */
 export const listProcessRuns = (db: Reader): Promise<ProcessRunRow[]> => db.all(
-  'SELECT run_id AS runId, kind, pid, pid_started_at AS pidStartedAt, boot_id AS bootId, started_at AS startedAt FROM process_runs ORDER BY run_id')
+  'SELECT run_id AS runId, kind, pid, pid_started_at AS pidStartedAt, boot_id AS bootId, started_at AS startedAt FROM process_runs WHERE host IS ? ORDER BY run_id', [db.host])

@@ -1,23 +1,35 @@
 import type { Reader, Transaction } from './database.ts'
 
 export interface ProjectRow {
-  id: number; name: string; path: string; organizationId: number | null; ownerId: number; credentialId: number | null; agent: string | null; createdAt: string; updatedAt: string
+  id: number; name: string; path: string; host: string | null; organizationId: number | null; ownerId: number; credentialId: number | null; agent: string | null; createdAt: string; updatedAt: string
   /** JSON text: which ignored files each new worktree gets a copy of, as patterns. */
   copiedFiles: string
 }
 /** A project as one account sees it. */
 export interface VisibleProject extends ProjectRow { projectRole: string | null; organizationRole: string | null; lastOpenedAt: string | null; unreadCount: number }
-export interface Grant { ownerId: number; organizationId: number | null; projectRole: 'admin' | 'member' | 'viewer' | null; organizationRole: 'admin' | 'member' | null }
+/** What ties an account to a project, whether or not it lets it in. */
+export interface Grant { ownerId: number; projectOrganizationId: number | null; projectRole: 'admin' | 'member' | 'viewer' | null; organizationRole: 'admin' | 'member' | null }
 
-const fields = 'p.id, p.name, p.path, p.organization_id AS organizationId, p.owner_id AS ownerId, p.credential_id AS credentialId, p.agent, p.copied_files AS copiedFiles, p.created_at AS createdAt, p.updated_at AS updatedAt'
+const fields = 'p.id, p.name, p.path, p.host, p.organization_id AS organizationId, p.owner_id AS ownerId, p.credential_id AS credentialId, p.agent, p.copied_files AS copiedFiles, p.created_at AS createdAt, p.updated_at AS updatedAt'
 const memberships = `LEFT JOIN project_members m ON m.project_id = p.id AND m.user_id = ?1
   LEFT JOIN organization_members o ON o.organization_id = p.organization_id AND o.user_id = ?1`
 const visibleFields = `${fields}, m.role AS projectRole, o.role AS organizationRole, w.last_opened_at AS lastOpenedAt,
   (SELECT coalesce(sum(unread), 0) FROM card_counts WHERE project_id = p.id) AS unreadCount`
 
-/** What ties an account to a project, whether or not it lets it in. Nothing ties anybody to one that an import has not finished. */
-export const readGrant = (db: Reader, userId: number, projectId: number): Promise<Grant | undefined> => db.get(
-  `SELECT p.owner_id AS ownerId, p.organization_id AS organizationId, m.role AS projectRole, o.role AS organizationRole FROM projects p ${memberships} WHERE p.id = ?2 AND p.hidden = 0`, [userId, projectId])
+const grantFields = 'p.owner_id AS ownerId, p.organization_id AS projectOrganizationId, m.role AS projectRole, o.role AS organizationRole'
+const grant = `SELECT ${grantFields} FROM projects p ${memberships} WHERE p.id = ?2 AND p.hidden = 0`
+
+/** Nothing ties anybody to a project that does not exist, or that an import has not finished. */
+export const readGrant = (db: Reader, userId: number, projectId: number): Promise<Grant | undefined> => db.get(grant, [userId, projectId])
+
+/** For a query that finds an account by a token: what ties it to a project, in the same statement. `ownerId` is null when nothing does. */
+export const grantBeside = (userId: string, projectId: string): { fields: string; joins: string } => ({
+  fields: grantFields,
+  joins: `LEFT JOIN projects p ON p.id = ${projectId} AND p.hidden = 0 LEFT JOIN project_members m ON m.project_id = p.id AND m.user_id = ${userId}
+   LEFT JOIN organization_members o ON o.organization_id = p.organization_id AND o.user_id = ${userId}`,
+})
+/** The fields of `grantBeside`. */
+export type GrantBeside = { [Field in keyof Grant]: Grant[Field] | null }
 
 export const readProject = (db: Reader, id: number): Promise<ProjectRow | undefined> => db.get(`SELECT ${fields} FROM projects p WHERE p.id = ?`, [id])
 
@@ -30,8 +42,9 @@ export const listProjects = (db: Reader, userId: number, seesAll: boolean, organ
    WHERE p.hidden = 0 AND (?2 OR p.owner_id = ?1 OR m.role IS NOT NULL OR o.role IS NOT NULL) AND (?3 IS NULL OR p.organization_id = ?3)
    ORDER BY w.position IS NULL, w.position, p.id`, [userId, seesAll, organizationId])
 
+/** A project is its machine's: that of the daemon that makes it. */
 export const insertProject = async (tx: Transaction, project: { name: string; path: string; organizationId: number | null; ownerId: number }): Promise<number> =>
-  (await tx.run('INSERT INTO projects (name, path, organization_id, owner_id, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)', [project.name, project.path, project.organizationId, project.ownerId, tx.now, tx.now])).lastId
+  (await tx.run('INSERT INTO projects (name, path, host, organization_id, owner_id, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)', [project.name, project.path, tx.host, project.organizationId, project.ownerId, tx.now, tx.now])).lastId
 
 export const updateProject = async (tx: Transaction, id: number, project: Pick<ProjectRow, 'name' | 'path' | 'organizationId' | 'agent' | 'copiedFiles'>): Promise<void> => {
   await tx.run('UPDATE projects SET name = ?, path = ?, organization_id = ?, agent = ?, copied_files = ?, updated_at = ? WHERE id = ?', [project.name, project.path, project.organizationId, project.agent, project.copiedFiles, tx.now, id])

@@ -38,7 +38,7 @@ export const readRun = (db: Reader, scriptId: number): Promise<ScriptRunRow | un
 
 /** All runs of the server without an end, in no order. */
 export const listOpenRuns = (db: Reader): Promise<OpenRun[]> => db.all(
-  'SELECT r.script_id AS scriptId, s.project_id AS projectId, s.command, p.path, r.error FROM script_runs r INDEXED BY script_runs_open JOIN scripts s ON s.id = r.script_id JOIN projects p ON p.id = s.project_id WHERE r.finished_at IS NULL')
+  'SELECT r.script_id AS scriptId, s.project_id AS projectId, s.command, p.path, r.error FROM script_runs r INDEXED BY script_runs_open JOIN scripts s ON s.id = r.script_id JOIN projects p ON p.id = s.project_id WHERE r.finished_at IS NULL AND p.host IS ?', [db.host])
 
 /** Begins a run in place of the one before. */
 export const insertRun = async (tx: Transaction, scriptId: number): Promise<void> => {

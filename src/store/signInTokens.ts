@@ -1,10 +1,14 @@
 import type { UserRole } from '../contract/fields.ts'
 import type { Reader, Transaction } from './database.ts'
+import { grantBeside, type GrantBeside } from './projects.ts'
 
-export interface SignInRow { userId: number; email: string; displayName: string; role: UserRole; expiresAt: string }
+export interface SignInRow extends GrantBeside { userId: number; email: string; displayName: string; role: UserRole; expiresAt: string }
 
-export const findSignIn = (db: Reader, hash: string): Promise<SignInRow | undefined> => db.get(
-  'SELECT t.user_id AS userId, t.expires_at AS expiresAt, u.email, u.display_name AS displayName, u.role FROM sign_in_tokens t JOIN users u ON u.id = t.user_id WHERE t.hash = ?', [hash])
+const beside = grantBeside('t.user_id', '?2')
+const signIn = `SELECT t.user_id AS userId, t.expires_at AS expiresAt, u.email, u.display_name AS displayName, u.role, ${beside.fields} FROM sign_in_tokens t JOIN users u ON u.id = t.user_id ${beside.joins} WHERE t.hash = ?1`
+
+/** The sign-in with this hash, and what ties its account to the project, if one is named. */
+export const findSignIn = (db: Reader, hash: string, projectId?: number): Promise<SignInRow | undefined> => db.get(signIn, [hash, projectId])
 
 /** Stores a token for an account that still has this password's hash, and tells whether it has. */
 export const insertSignInToken = async (tx: Transaction, token: { hash: string; userId: number; passwordHash: string; expiresAt: string }): Promise<boolean> =>

@@ -1,12 +1,10 @@
 import type { InferOutput } from 'valibot'
 import type { CardDetail, CardItem, Pipeline } from '../contract/cards.ts'
 import type { ExternalCard } from '../contract/external.ts'
-import type { CardStatus } from '../contract/fields.ts'
-import type { CardRow } from '../store/cards.ts'
+import { activeStatuses, type CardRow } from '../store/cards.ts'
 
 export interface Step { columnId: number; columnName: string; prompt: string; approval: 'auto' | 'manual' }
 
-export const activeStatuses: readonly CardStatus[] = ['queued', 'running', 'waiting']
 export const hasActiveAgent = (card: Pick<CardRow, 'status'>): boolean => activeStatuses.includes(card.status)
 
 /** A card as internal lists show it. */

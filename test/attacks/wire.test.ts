@@ -62,6 +62,13 @@ it('a body that nobody asked for is no second request, on the same connection ei
   expect(await isKept()).toBe(true)
 })
 
+it('what stands behind a body that was too large is read for a while, and never done', async () => {
+  const answer = await exchange(`${outer('Content-Length: 1048577', 'x'.repeat(1_048_577))}${inner()}`)
+  expect(statuses(answer)).toEqual([413])
+  expect(answer).toMatch(/^connection: close/im)
+  expect(await isKept()).toBe(true)
+})
+
 it('a flood of headers is refused without being kept', async () => {
   for (const headers of ['X: y\r\n'.repeat(50_000), `X: ${'y'.repeat(1_000_000)}\r\n`, `${'y'.repeat(100_000)}: x\r\n`]) expect(statuses(await exchange(`GET /api/health HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n`))).toEqual([431])
 })

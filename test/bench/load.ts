@@ -12,7 +12,7 @@ export interface Load {
   secs: number
   latenciesMs: number[]
 }
-export interface Drive { port: number; clients: number; durationMs: number; apiKey: string; next: () => Exchange }
+export interface Drive { port: number; clients: number; durationMs: number; token: string; next: () => Exchange }
 
 const patienceMs = 10_000
 
@@ -20,7 +20,7 @@ const patienceMs = 10_000
  * Loads a server from keep-alive connections, each of which sends its next request when the answer to the last one is whole.
  * It speaks HTTP by itself, because a client of the usual kind costs more than the servers that are measured here.
  */
-export async function drive({ port, clients, durationMs, apiKey, next }: Drive): Promise<Load> {
+export async function drive({ port, clients, durationMs, token, next }: Drive): Promise<Load> {
   const load: Load = { requests: 0, failures: 0, secs: 0, latenciesMs: [] }
   const startedAt = performance.now()
   const endsAt = startedAt + durationMs
@@ -31,12 +31,12 @@ export async function drive({ port, clients, durationMs, apiKey, next }: Drive):
     load.failures++
     load.firstFailure ??= String(answered)
   }
-  await Promise.all(Array.from({ length: clients }, () => client(port, endsAt, () => toText(next(), apiKey), count)))
+  await Promise.all(Array.from({ length: clients }, () => client(port, endsAt, () => toText(next(), token), count)))
   return { ...load, secs: (performance.now() - startedAt) / 1000 }
 }
 
-function toText({ method, path, body }: Exchange, apiKey: string): string {
-  const head = `${method} ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${apiKey}\r\nuser-agent: bench\r\naccept: */*\r\n`
+function toText({ method, path, body }: Exchange, token: string): string {
+  const head = `${method} ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${token}\r\nuser-agent: bench\r\naccept: */*\r\n`
   if (body === undefined) return `${head}\r\n`
   const text = JSON.stringify(body)
   return `${head}content-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`

@@ -6,27 +6,32 @@ import { startChild } from './child.ts'
 import type { Figures } from './figures.ts'
 import { isWanted, readOptions, usage, type Options } from './options.ts'
 import { measureCommands, measureStarts } from './processes.ts'
-import { comparison, reportOf, textOf } from './report.ts'
-import { measureWorks } from './rounds.ts'
-import { seedBoard, type Seeded } from './seed.ts'
-import { listSizes, worksOf, type Work } from './works.ts'
+import { aimsText, comparison, detailsText, reportOf } from './report.ts'
+import { measureWorks, type Servers } from './rounds.ts'
+import { configureAgents, seedBoard, seedSmall, type Seeded } from './seed.ts'
+import { measureEvents, measureReplay } from './sockets.ts'
+import { measureTranscript } from './transcript.ts'
+import { sizes, worksOf, type Work } from './works.ts'
 import { measureWriters } from './writers.ts'
 
-/** Where the bundled parts are, the board's program, and what was typed. */
-export interface Bench { folder: string; board: string; argv: readonly string[] }
+/** Where the bundled parts are, the board's program, the agent that says so much, and what was typed. */
+export interface Bench { folder: string; board: string; flood: string; argv: readonly string[] }
+type Tell = (text: string) => void
 
 /** Measures the board beside its floors on this machine, and prints what it finds. */
 export async function runBench(bench: Bench): Promise<void> {
   const options = optionsOf(bench.argv)
   if (!options) return
   const startedAt = performance.now()
-  const tell = (text: string) => process.stderr.write(`${Math.round((performance.now() - startedAt) / 1000)} s: ${text}\n`)
+  const tell: Tell = text => { process.stderr.write(`${Math.round((performance.now() - startedAt) / 1000)} s: ${text}\n`) }
   const [busy] = loadavg() as [number]
   tell('seeding')
-  const seeded = await seedBoard(bench.folder, listSizes)
+  const seeded = await seedBoard(bench.folder, sizes)
+  const smallDataDir = await seedSmall(bench.folder)
+  for (const dataDir of [seeded.dataDir, smallDataDir]) configureAgents(dataDir, { command: [process.execPath, bench.flood], env: { FIXTURE_UPDATES: String(options.floodUpdates) } })
   const works = worksOf(seeded)
   const figures: Figures = new Map()
-  const program = { board: bench.board, dataDir: seeded.dataDir, projectId: seeded.projects[100]!.projectId }
+  const program = { board: bench.board, dataDir: seeded.dataDir, smallDataDir, projectId: seeded.projects[100]!.projectId }
   if (isWanted(options, 'start')) {
     tell('starting servers')
     await measureStarts(program, options.startRuns, figures)
@@ -36,14 +41,24 @@ export async function runBench(bench: Bench): Promise<void> {
       tell('running commands')
       measureCommands(program, options.processRuns, figures)
     }
-    await measureWorks(servers, works.filter(({ name }) => isWanted(options, name)), options, figures, tell)
-    if (isWanted(options, 'writers')) {
-      tell('writing at the same time')
-      await measureWriters(servers, works, options, figures)
-    }
+    await measureServers(servers, works, options, figures, tell)
   })
   report(figures, works, options)
   if (busy > availableParallelism() / 4) console.log(`Other programs were busy before this run (load ${busy.toFixed(1)} on ${availableParallelism()} processors): its figures are higher than those of a quiet machine, and lie further apart.`)
+}
+
+async function measureServers(servers: Servers, works: readonly Work[], options: Options, figures: Figures, tell: Tell): Promise<void> {
+  const creating = works.find(({ kind, via }) => kind === 'create' && via === 'key')!
+  await measureWorks(servers, works.filter(({ name }) => isWanted(options, name)), options, figures, tell)
+  const parts = {
+    writers: () => measureWriters(servers, works, options, figures), events: () => measureEvents(servers, creating, options, figures),
+    replay: () => measureReplay(servers, creating, figures), transcript: () => measureTranscript(servers, options, figures),
+  }
+  for (const [name, measure] of Object.entries(parts)) {
+    if (!isWanted(options, name)) continue
+    tell(name)
+    await measure()
+  }
 }
 
 function optionsOf(argv: readonly string[]): Options | undefined {
@@ -56,11 +71,11 @@ function optionsOf(argv: readonly string[]): Options | undefined {
   }
 }
 
-async function withServers({ folder }: Bench, seeded: Seeded, { profile }: Options, work: (servers: Parameters<typeof measureWriters>[0]) => Promise<void>): Promise<void> {
+async function withServers({ folder }: Bench, seeded: Seeded, { profile }: Options, work: (servers: Servers) => Promise<void>): Promise<void> {
   const board = await startChild(join(folder, 'server.mjs'), { dataDir: seeded.dataDir }, profile && join(profile, 'board'))
   const floor = await startChild(join(folder, 'floor.mjs'), { databaseFile: seeded.floorFile }, profile && join(profile, 'floor'))
   try {
-    await work({ board, floor, apiKey: seeded.apiKey })
+    await work({ board, floor, seeded })
   } finally {
     await Promise.all([board.stop(), floor.stop()])
   }
@@ -68,7 +83,8 @@ async function withServers({ folder }: Bench, seeded: Seeded, { profile }: Optio
 
 function report(figures: Figures, works: readonly Work[], options: Options): void {
   const aims = judge(figures)
-  console.log(`\n${textOf(figures, works, aims)}`)
+  console.log(`\n${aimsText(figures, aims)}`)
+  if (options.details) console.log(detailsText(figures, works))
   if (options.compare) console.log(comparison(figures, options.compare))
   if (options.json) writeFileSync(options.json, `${JSON.stringify(reportOf(figures, aims), null, 2)}\n`)
 }

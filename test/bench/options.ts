@@ -1,32 +1,43 @@
 import { parseArgs } from 'node:util'
 
 export interface Options {
-  /** Only the parts whose name begins so: get, list, create, move, writers, commands, start. Empty: all. */
+  /** Only the parts whose name begins so. Empty: all. */
   only: readonly string[]
   json?: string
   compare?: string
   /** Where the servers leave their CPU profiles. They cost time: figures taken with them are not to be compared. */
   profile?: string
+  /** Whether to print what lies behind the table: CPU time and requests a second of every work on every side. */
+  details: boolean
   quick: boolean
   rounds: number
-  /** How long each server is under load in a round, by 32 clients and by one. */
+  /** How long each server is under load in a round, by 32 clients and by eight. */
   loadMs: number
-  singleMs: number
+  calmMs: number
   warmUpMs: number
   writersMs: number
   processRuns: number
   startRuns: number
+  eventsARound: number
+  floodUpdates: number
+  floodRuns: number
 }
 
-export const usage = `Usage: npm run bench -- [--quick] [--only get,list,move,create,writers,commands,start] [--json FILE] [--compare FILE] [--profile FOLDER]`
+export const parts = ['get', 'list', 'stats', 'search', 'move', 'create', 'writers', 'events', 'replay', 'transcript', 'start', 'commands']
+export const usage = `Usage: npm run bench -- [--quick] [--details] [--only ${parts.join(',')}] [--json FILE] [--compare FILE] [--profile FOLDER]`
 
-const thorough = { rounds: 5, loadMs: 900, singleMs: 250, warmUpMs: 800, writersMs: 4000, processRuns: 21, startRuns: 7 }
-const quick = { rounds: 3, loadMs: 250, singleMs: 80, warmUpMs: 300, writersMs: 1200, processRuns: 9, startRuns: 3 }
+const floodUpdates = 100_000
+const thorough = { rounds: 5, loadMs: 900, calmMs: 500, warmUpMs: 800, writersMs: 4000, processRuns: 21, startRuns: 9, eventsARound: 60, floodUpdates, floodRuns: 3 }
+const quick = { rounds: 3, loadMs: 250, calmMs: 150, warmUpMs: 300, writersMs: 1200, processRuns: 9, startRuns: 3, eventsARound: 20, floodUpdates, floodRuns: 1 }
 
-/** @throws TypeError for an unknown flag */
+/** @throws TypeError for an unknown flag or part */
 export function readOptions(argv: readonly string[]): Options {
-  const { values } = parseArgs({ args: [...argv], options: { quick: { type: 'boolean', default: false }, only: { type: 'string' }, json: { type: 'string' }, compare: { type: 'string' }, profile: { type: 'string' } } })
-  return { ...values, only: values.only?.split(',').filter(Boolean) ?? [], ...(values.quick ? quick : thorough) }
+  const { values } = parseArgs({ args: [...argv], options: { quick: { type: 'boolean', default: false }, details: { type: 'boolean', default: false }, only: { type: 'string' }, json: { type: 'string' }, compare: { type: 'string' }, profile: { type: 'string' } } })
+  const only = values.only?.split(',').filter(Boolean) ?? []
+  const unknown = only.find(part => !parts.some(each => part.startsWith(each)))
+  if (unknown !== undefined) throw new TypeError(`--only knows no part ${unknown}.`)
+  return { ...values, only, ...(values.quick ? quick : thorough) }
 }
 
+/** Whether a part, or one work of it (`list 100`), is to be measured. */
 export const isWanted = ({ only }: Options, name: string): boolean => only.length === 0 || only.some(part => name.startsWith(part))

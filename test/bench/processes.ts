@@ -1,6 +1,6 @@
 import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -9,11 +9,11 @@ import { note, type Figures } from './figures.ts'
 const rawServer = `require('http').createServer((q,s)=>s.end('ok')).listen(0,'127.0.0.1',function(){console.log('Listening on http://127.0.0.1:'+this.address().port)})`
 const idleMs = 1500
 
-/** Where the program stands, the data folder that it uses, and the project whose cards are listed. */
-export interface Program { board: string; dataDir: string; projectId: number }
+/** Where the program stands, the data folder that it uses and one with few cards, and the project whose cards are listed. */
+export interface Program { board: string; dataDir: string; smallDataDir: string; projectId: number }
 
 /** Node reads extra certificates at each start, and a profile of somebody's own would lead to another server. */
-function environment({ dataDir, projectId }: Program): NodeJS.ProcessEnv {
+function environment({ dataDir, projectId }: Pick<Program, 'dataDir' | 'projectId'>): NodeJS.ProcessEnv {
   const { NODE_EXTRA_CA_CERTS: _certificates, NODE_OPTIONS: _options, ...inherited } = process.env
   const own = Object.fromEntries(Object.entries(inherited).filter(([name]) => !name.startsWith('BOARD_')))
   return { ...own, BOARD_DATA_DIR: dataDir, BOARD_PROJECT: String(projectId), XDG_CONFIG_HOME: dataDir, NO_COLOR: '1', BOARD_COMPLETION_TIMEOUT_MS: '5000' }
@@ -34,15 +34,20 @@ export function measureCommands(program: Program, runs: number, figures: Figures
   for (let turn = 0; turn < runs; turn++) for (const [name, args] of Object.entries(commands)) note(figures, `commands/${name}`, run(args))
 }
 
-/** Starts `board serve` and a raw server in turn; notes `start/board` and `start/raw` to the first answer in ms, and the board's idle memory in MB. */
+/**
+ * Starts `board serve` on both data folders and a raw server in turn; notes `start/board`, `start/small` and `start/raw` to the first answer in ms,
+ * the CPU time until then where the system tells it, and the board's idle memory in MB.
+ */
 export async function measureStarts(program: Program, runs: number, figures: Figures): Promise<void> {
-  const env = environment(program)
+  const sides = { raw: { args: ['-e', rawServer], dataDir: program.dataDir }, board: { args: [program.board, 'serve', '--port', '0'], dataDir: program.dataDir }, small: { args: [program.board, 'serve', '--port', '0'], dataDir: program.smallDataDir } }
   for (let turn = 0; turn <= runs; turn++) {
-    for (const [name, args] of [['raw', ['-e', rawServer]], ['board', [program.board, 'serve', '--port', '0']]] as const) {
+    for (const [name, { args, dataDir }] of Object.entries(sides)) {
       const startedAt = performance.now()
-      const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] })
+      const child = spawn(process.execPath, args, { env: environment({ ...program, dataDir }), stdio: ['ignore', 'pipe', 'inherit'] })
       await firstAnswer(child)
-      if (turn > 0) note(figures, `start/${name}`, performance.now() - startedAt)
+      const [tookMs, cpuMs] = [performance.now() - startedAt, cpuMsOf(child.pid!)]
+      if (turn > 0) note(figures, `start/${name}`, tookMs)
+      if (turn > 0 && cpuMs !== undefined) note(figures, `start/${name}/cpu`, cpuMs)
       if (turn === runs && name === 'board') {
         await delay(idleMs)
         note(figures, 'memory/idle', residentMegabytes(child.pid!))
@@ -51,6 +56,13 @@ export async function measureStarts(program: Program, runs: number, figures: Fig
       await once(child, 'exit')
     }
   }
+}
+
+/** Linux tells how long each thread of a process was at work. */
+function cpuMsOf(pid: number): number | undefined {
+  const folder = `/proc/${pid}/task`
+  if (!existsSync(folder)) return undefined
+  return readdirSync(folder).reduce((sum, thread) => sum + Number(readFileSync(`${folder}/${thread}/schedstat`, 'utf8').split(' ')[0]) / 1e6, 0)
 }
 
 async function firstAnswer(child: ChildProcess): Promise<void> {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import type { Judged } from './aims.ts'
 import { median, range, spread, type Figures } from './figures.ts'
+import { busyClients, calmClients } from './rounds.ts'
 import { writerCounts } from './writers.ts'
 import type { Work } from './works.ts'
 
@@ -13,47 +14,48 @@ export const reportOf = (figures: Figures, aims: Judged[]): Report => ({
   figures: Object.fromEntries([...figures].map(([name, values]) => [name, { median: median(values), ...range(values), rounds: values.length }])), aims,
 })
 
-/** The run as text: what servers cost, what whole processes take, the aims. */
-export const textOf = (figures: Figures, works: readonly Work[], aims: readonly Judged[]): string =>
-  [serversText(figures, works), processesText(figures), aimsText(aims)].filter(Boolean).join('\n')
+/** Every aim that was measured: the board's figure, its floor's, and what the one is of the other. */
+export const aimsText = (figures: Figures, aims: readonly Judged[]): string => aims.length === 0 ? '' : table([
+  ['', 'board', 'floor', 'ratio', 'of rounds', 'aim', ''],
+  ...aims.map(({ title, of, beside, base, value, low, high, atMost, atLeast, unit = '', verdict }) => {
+    const show = base === undefined ? (each: number) => `${digits(each)} ${unit}`.trim() : times
+    const floor = base ?? (beside === undefined || !figures.has(beside) ? undefined : median(figures.get(beside)!))
+    return [
+      title, `${digits(median(figures.get(of)!))} ${unit}`.trim(), floor === undefined ? '' : `${digits(floor)} ${unit}`.trim(), base === undefined ? '' : times(value), figures.get(of)!.length === 1 ? '' : `${show(low)}–${show(high)}`,
+      atMost === undefined ? `≥ ${show(atLeast!)}` : `≤ ${show(atMost)}`, verdict,
+    ]
+  }),
+])
 
-function serversText(figures: Figures, works: readonly Work[]): string {
-  const measured = works.flatMap(work => work.floors.includes('objects') ? [{ ...work, floor: 'statement' }, { ...work, floor: 'objects', title: '  against rows made into objects' }] : [{ ...work, floor: 'statement' }])
+/** What lies behind the table: every work on every side, and what has no aim. */
+export function detailsText(figures: Figures, works: readonly Work[]): string {
+  const measured = works.flatMap(work => work.floors.filter(floor => floor !== 'raw' || work.floors.length === 1).map(floor => ({ ...work, floor })))
   const rows = measured.filter(({ name }) => figures.has(`${name}/board/cpu`)).map(({ title, name, floor }) => {
     const at = (side: string, what: string) => median(figures.get(`${name}/${side}/${what}`)!)
     const [ofBoard, ofFloor] = [figures.get(`${name}/board/cpu`)!, figures.get(`${name}/${floor}/cpu`)!]
     return [
-      title, whole(at('raw', 'cpu')), whole(median(ofFloor)), whole(median(ofBoard)), times(median(ofBoard) / median(ofFloor)), `±${percent(spread(ofFloor))}`, `±${percent(spread(ofBoard))}`,
-      whole(at('raw', 'rate')), whole(at(floor, 'rate')), whole(at('board', 'rate')), millis(at(floor, 'p50')), millis(at(floor, 'p99')), millis(at('board', 'p50')), millis(at('board', 'p99')),
+      floor === 'objects' ? `${title}, of objects` : title, whole(at('raw', 'cpu')), whole(median(ofFloor)), whole(median(ofBoard)), times(median(ofBoard) / median(ofFloor)), `±${percent(spread(ofFloor))}`, `±${percent(spread(ofBoard))}`,
+      whole(at('raw', 'rate')), whole(at(floor, 'rate')), whole(at('board', 'rate')), millis(at(floor, 'p50')), millis(at(floor, 'p99')), millis(at('board', 'p50')), millis(at('board', 'p99')), millis(at('board', `p99 of ${busyClients}`)),
     ]
   })
-  if (rows.length === 0) return ''
-  const heads = ['', 'µs raw', 'µs bare', 'µs board', 'ratio', 'bare', 'board', '/s raw', '/s bare', '/s board', 'p50 bare', 'p99', 'p50 board', 'p99']
-  return `CPU µs a request and requests a second by 32 clients, latency in ms of one client. raw: node:http with the same bytes; bare: node:http with the same statement and durability\n${table([heads, ...rows])}`
+  const heads = ['', 'µs raw', 'µs bare', 'µs board', 'ratio', 'bare', 'board', '/s raw', '/s bare', '/s board', 'p50 bare', 'p99', 'p50 board', 'p99', `p99 of ${busyClients}`]
+  const servers = rows.length === 0 ? '' : `CPU µs a request and requests a second by ${busyClients} clients, latency in ms of ${calmClients}. raw: node:http with the same bytes; bare: node:http with the same statement and durability\n${table([heads, ...rows])}`
+  return `${servers}\n${othersText(figures)}`
 }
 
-function processesText(figures: Figures): string {
-  const line = (title: string, name: string, unit: string, base?: string) => {
-    const values = figures.get(name)
-    return values ? [[title, `${whole(median(values))} ${unit}`, base ? times(median(values) / median(figures.get(base)!)) : '', `±${percent(spread(values))}`]] : []
-  }
-  const rows = [
-    ...line('node -e 0', 'commands/node', 'ms'), ...line('board --version', 'commands/version', 'ms', 'commands/node'), ...line('board cards list', 'commands/cards', 'ms', 'commands/node'), ...line('completion', 'commands/completion', 'ms', 'commands/node'),
-    ...line('raw node:http server to its first answer', 'start/raw', 'ms'), ...line('board serve to its first answer', 'start/board', 'ms', 'start/raw'), ...line('board serve, idle memory', 'memory/idle', 'MB'),
-    ...writerCounts.flatMap(clients => [...line(`${clients} writers`, `writers ${clients}/rate`, '/s'), ...line(`${clients} writers, errors`, `writers ${clients}/errors`, '')]),
+function othersText(figures: Figures): string {
+  const lines: Array<[title: string, name: string, unit: string]> = [
+    ['raw node:http server to its first answer, CPU', 'start/raw/cpu', 'ms'], ['board serve to its first answer, CPU', 'start/board/cpu', 'ms'], ['board serve with 100 cards, CPU', 'start/small/cpu', 'ms'],
+    ...writerCounts.map((clients): [string, string, string] => [`${clients} writers`, `writers ${clients}/rate`, '/s']), ['all who asked for what they missed had it after', 'replay/secs', 's'],
   ]
-  return rows.length === 0 ? '' : table(rows)
+  const rows = lines.flatMap(([title, name, unit]) => figures.has(name) ? [[title, `${digits(median(figures.get(name)!))} ${unit}`, `±${percent(spread(figures.get(name)!))}`]] : [])
+  return rows.length === 0 ? '' : table([['', 'board', 'rounds'], ...rows])
 }
-
-const aimsText = (aims: readonly Judged[]) => aims.length === 0 ? '' : table(aims.map(({ title, value, low, high, atMost, unit, against, verdict }) => {
-  const show = against === undefined ? (each: number) => `${whole(each)} ${unit ?? ''}`.trim() : times
-  return [verdict, title, show(value), against === undefined ? '' : `${times(low)} to ${times(high)}`, `aim at most ${show(atMost)}`]
-}))
 
 /** This run beside an earlier one. @throws Error when the file is no report */
 export function comparison(figures: Figures, file: string): string {
   const before = JSON.parse(readFileSync(file, 'utf8')) as Report
-  const rows = [...figures].filter(([name]) => before.figures[name] && !/p50$|p99$|errors$|\/raw\//.test(name)).map(([name, values]) => {
+  const rows = [...figures].filter(([name]) => before.figures[name] && !/p50$|p99|errors$|missing$|\/raw\//.test(name)).map(([name, values]) => {
     const then = before.figures[name]!.median
     return [name, digits(then), digits(median(values)), times(median(values) / then)]
   })
@@ -62,11 +64,11 @@ export function comparison(figures: Figures, file: string): string {
 
 function table(rows: readonly string[][]): string {
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map(row => row[column]!.length)))
-  return `${rows.map(row => row.map((cell, column) => column === 0 || !/^[±\d]/.test(cell) && rows[0]![0] !== '' ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!)).join('  ').trimEnd()).join('\n')}\n`
+  return `${rows.map(row => row.map((cell, column) => column > 0 && /^([±≤≥\d]|$)/.test(cell) ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!)).join('  ').trimEnd()).join('\n')}\n`
 }
 
 const whole = (value: number) => Math.round(value).toLocaleString('en-US')
 const times = (value: number) => `${value.toFixed(2)} ×`
 const millis = (value: number) => value.toFixed(2)
 const percent = (part: number) => `${Math.round(part * 100)} %`
-const digits = (value: number) => value < 100 ? value.toPrecision(3) : whole(value)
+const digits = (value: number) => value === 0 ? '0' : value < 10 ? value.toFixed(2) : value < 100 ? value.toFixed(1) : whole(value)

@@ -1,19 +1,22 @@
 import type { Child } from './child.ts'
 import { median, note, quantile, type Figures } from './figures.ts'
 import type { FloorKind, Job, Sample } from './ipc.ts'
-import { drive, type Exchange } from './load.ts'
+import { drive, type Exchange, type Load } from './load.ts'
 import type { Options } from './options.ts'
+import type { Seeded } from './seed.ts'
 import type { Work } from './works.ts'
 
-export interface Servers { board: Child; floor: Child; apiKey: string }
+export interface Servers { board: Child; floor: Child; seeded: Seeded }
 type Side = FloorKind | 'board'
 
-const busyClients = 32
+export const [busyClients, calmClients] = [32, 8]
 const ownHeaders = new Set(['content-type', 'etag', 'x-request-id', 'x-content-type-options', 'cache-control', 'ratelimit', 'ratelimit-policy'])
+
+export const tokenOf = ({ seeded }: Servers, { via }: Pick<Work, 'via'>): string => via === 'key' ? seeded.apiKey : seeded.signInToken
 
 /**
  * Measures every work on every side in turn, round after round, so that what troubles the machine troubles all alike.
- * Notes `work/side/cpu` (µs a request) and `rate` (requests a second) by 32 clients, `p50` and `p99` (ms) by one.
+ * Notes `work/side/cpu` (µs a request), `rate` (requests a second) and `p99 of 32` (ms) by 32 clients, `p50` and `p99` by eight.
  */
 export async function measureWorks(servers: Servers, works: readonly Work[], options: Options, figures: Figures, tell: (text: string) => void): Promise<void> {
   const samples = new Map<Work, Sample>()
@@ -31,6 +34,7 @@ export async function measureWorks(servers: Servers, works: readonly Work[], opt
       for (const side of round % 2 === 0 ? sides : sides.toReversed()) await measure(work, side, round === 0)
     }
   }
+  if (works.length > 0) note(figures, 'memory/load', (await servers.board.memory()).peakBytes / 1024 / 1024)
 }
 
 async function measureOnce(servers: Servers, child: Child, work: Work, name: string, options: Options, figures: Figures): Promise<void> {
@@ -38,13 +42,14 @@ async function measureOnce(servers: Servers, child: Child, work: Work, name: str
   const busy = await load(servers, child, work, busyClients, options.loadMs)
   note(figures, `${name}/cpu`, (await child.cpuMicros() - before) / busy.requests)
   note(figures, `${name}/rate`, busy.requests / busy.secs)
-  const single = await load(servers, child, work, 1, options.singleMs)
-  note(figures, `${name}/p50`, median(single.latenciesMs))
-  note(figures, `${name}/p99`, quantile(single.latenciesMs, 0.99))
+  note(figures, `${name}/p99 of ${busyClients}`, quantile(busy.latenciesMs, 0.99))
+  const calm = await load(servers, child, work, calmClients, options.calmMs)
+  note(figures, `${name}/p50`, median(calm.latenciesMs))
+  note(figures, `${name}/p99`, quantile(calm.latenciesMs, 0.99))
 }
 
-async function load({ apiKey }: Servers, { port }: Child, work: Work, clients: number, durationMs: number) {
-  const result = await drive({ port, clients, durationMs, apiKey, next: work.next })
+async function load(servers: Servers, { port }: Child, work: Work, clients: number, durationMs: number): Promise<Load> {
+  const result = await drive({ port, clients, durationMs, token: tokenOf(servers, work), next: work.next })
   if (result.failures > 0) throw new Error(`${work.title}: ${result.failures} of ${result.requests} requests failed (${result.firstFailure}).`)
   return result
 }
@@ -52,22 +57,23 @@ async function load({ apiKey }: Servers, { port }: Child, work: Work, clients: n
 /** Asks the board once, and holds its floors to the same bytes. What a write answers differs in ids, times and versions. */
 async function checkedSample(servers: Servers, work: Work): Promise<Sample> {
   const exchange = work.next()
-  const sample = await ask(servers.board.port, exchange, servers.apiKey)
+  const token = tokenOf(servers, work)
+  const sample = await ask(servers.board.port, exchange, token)
   if (sample.status >= 300) throw new Error(`${work.title}: the board answered ${sample.status}: ${sample.body}`)
   for (const floor of work.floors) {
     await servers.floor.use(jobOf(work, floor), sample)
-    const { status, body } = await ask(servers.floor.port, exchange, servers.apiKey)
-    const same = work.kind === 'get' || work.kind === 'list' ? body === sample.body : fieldsOf(body) === fieldsOf(sample.body)
+    const { status, body } = await ask(servers.floor.port, exchange, token)
+    const same = work.kind === 'create' || work.kind === 'move' ? fieldsOf(body) === fieldsOf(sample.body) : body === sample.body
     if (status !== sample.status || !same) throw new Error(`${work.title}: the ${floor} floor answers ${status} ${body}, and the board ${sample.status} ${sample.body}`)
   }
   return sample
 }
 
-async function ask(port: number, { method, path, body }: Exchange, apiKey: string): Promise<Sample> {
-  const reply = await fetch(`http://127.0.0.1:${port}${path}`, { method, headers: { authorization: `Bearer ${apiKey}`, ...(body !== undefined && { 'content-type': 'application/json' }) }, body: body === undefined ? undefined : JSON.stringify(body) })
+export async function ask(port: number, { method, path, body }: Exchange, token: string): Promise<Sample> {
+  const reply = await fetch(`http://127.0.0.1:${port}${path}`, { method, headers: { authorization: `Bearer ${token}`, ...(body !== undefined && { 'content-type': 'application/json' }) }, body: body === undefined ? undefined : JSON.stringify(body) })
   return { status: reply.status, headers: Object.fromEntries([...reply.headers].filter(([name]) => ownHeaders.has(name))), body: await reply.text() }
 }
 
-const jobOf = ({ kind, project: { projectId, boardId, columnId } }: Work, floor: FloorKind): Job => ({ floor, kind, projectId, boardId, columnId })
+export const jobOf = ({ kind, via, project: { projectId, boardId, columnId } }: Work, floor: FloorKind): Job => ({ floor, kind, via, projectId, boardId, columnId })
 
 const fieldsOf = (body: string) => Object.keys((JSON.parse(body) as { data: object }).data).join()

@@ -1,10 +1,13 @@
-import { copyFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createApp } from '../../src/app.ts'
+import { createApp, type App } from '../../src/app.ts'
+import { builtIn } from '../../src/agents/providers.ts'
 import { serverDefaults } from '../../src/config/server.ts'
 import { externalPermissions } from '../../src/contract/route.ts'
 import type { Caller } from '../../src/domain/caller.ts'
 import * as projects from '../../src/domain/projects.ts'
+import { takeUp } from '../../src/domain/search.ts'
+import { setup } from '../../src/identity/accounts.ts'
 import { createKey } from '../../src/identity/keys.ts'
 import { openLogs } from '../../src/logs/logs.ts'
 import { readDefaultBoard } from '../../src/store/boards.ts'
@@ -13,33 +16,61 @@ import { readFirstColumn } from '../../src/store/columns.ts'
 import type { Transaction } from '../../src/store/database.ts'
 import * as order from '../../src/store/order.ts'
 import { localOperator } from '../../src/store/users.ts'
+import { smallest } from './works.ts'
 
-/** A project whose cards all stand in the first column, with ids from `firstCardId` on. */
-export interface SeededProject { cards: number; projectId: number; boardId: number; columnId: number; firstCardId: number }
-export interface Seeded { dataDir: string; floorFile: string; apiKey: string; projects: Record<number, SeededProject> }
+/** A project whose cards all stand in the first column, with ids from `firstCardId` on. Cards in the active column start agents. */
+export interface SeededProject { cards: number; projectId: number; boardId: number; columnId: number; activeColumnId: number; firstCardId: number }
+export interface Seeded { dataDir: string; floorFile: string; apiKey: string; signInToken: string; projects: Record<number, SeededProject> }
 
+export const flooder = 'flooder'
 const operator: Caller = { kind: 'local', userId: localOperator, role: 'super_admin', email: '', displayName: 'Local operator', tokenHash: '' }
+
+/** An agent that says as much as it is told to. */
+export interface Flood { command: readonly string[]; env: Record<string, string> }
 
 /** Makes a data folder with a project of each size, and a copy of its database for the bare servers. */
 export async function seedBoard(folder: string, sizes: readonly number[]): Promise<Seeded> {
-  const dataDir = join(folder, 'data')
+  const [dataDir, floorFile] = [join(folder, 'data'), join(folder, 'floor.db')]
+  const seeded: Record<number, SeededProject> = {}
+  const tokens = await seedFolder(dataDir, async app => {
+    for (const cards of sizes) seeded[cards] = await app.db.transaction(tx => seedProject(tx, cards, folder))
+    await takeUp(app.db)
+    const { token: apiKey } = await app.db.transaction(tx => createKey(tx, operator, { name: 'Bench', scope: 'server', permissions: externalPermissions }))
+    const { token: signInToken } = await setup(app, { email: 'bench@example.org', password: 'measured more than once' }, { address: '127.0.0.1', isLoopback: true }, true)
+    return { apiKey, signInToken }
+  })
+  copyFileSync(join(dataDir, 'board.db'), floorFile)
+  return { dataDir, floorFile, ...tokens, projects: seeded }
+}
+
+/** Makes a data folder with the smallest project alone. */
+export async function seedSmall(folder: string): Promise<string> {
+  const dataDir = join(folder, 'small')
+  await seedFolder(dataDir, app => app.db.transaction(tx => seedProject(tx, smallest, folder)))
+  return dataDir
+}
+
+/** Leaves the agents of a data folder but this one out of it, whatever this machine has installed. */
+export function configureAgents(dataDir: string, flood: Flood): void {
+  const agents = { ...Object.fromEntries(builtIn.map(({ id }) => [id, { command: ['/nonexistent/agent'] }])), [flooder]: flood }
+  writeFileSync(join(dataDir, 'config.json'), JSON.stringify({ agents }))
+}
+
+async function seedFolder<T>(dataDir: string, seed: (app: App) => Promise<T>): Promise<T> {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const config = { ...serverDefaults, dataDir }
   const logs = openLogs(config, () => { /* Nobody reads it. */ })
   const app = await createApp(config, logs)
-  const { token } = await app.db.transaction(tx => createKey(tx, operator, { name: 'Bench', scope: 'server', permissions: externalPermissions }))
-  const seeded: Record<number, SeededProject> = {}
-  for (const cards of sizes) seeded[cards] = await app.db.transaction(tx => seedProject(tx, cards))
+  const seeded = await seed(app)
   await app.close()
   await logs.close()
-  const floorFile = join(folder, 'floor.db')
-  copyFileSync(join(dataDir, 'board.db'), floorFile)
-  return { dataDir, floorFile, apiKey: token, projects: seeded }
+  return seeded
 }
 
-async function seedProject(tx: Transaction, cards: number): Promise<SeededProject> {
-  const { id: projectId } = await projects.create(tx, operator, { name: `Project of ${cards}`, path: '/', organizationId: null })
+async function seedProject(tx: Transaction, cards: number, path: string): Promise<SeededProject> {
+  const { id: projectId } = await projects.create(tx, operator, { name: `Project of ${cards}`, path, organizationId: null })
   const { id: boardId } = (await readDefaultBoard(tx, projectId))!
-  const { id: columnId } = (await readFirstColumn(tx, boardId))!
+  const [{ id: columnId }, { id: activeColumnId }] = [(await readFirstColumn(tx, boardId))!, (await readFirstColumn(tx, boardId, 'active'))!]
   const card = { projectId, boardId, columnId, prompt: prompt.repeat(3), labels: '["bench","customer"]', pipeline: '[]', groupId: null, archivedAt: null, lastAgentAction: null, deferred: true, autoMode: false, useWorktree: true, unread: false }
   let firstCardId = 0
   for (let number = 0; number < cards; number++) {
@@ -47,7 +78,7 @@ async function seedProject(tx: Transaction, cards: number): Promise<SeededProjec
     await order.insertCard(tx, columnId, id)
     firstCardId ||= id
   }
-  return { cards, projectId, boardId, columnId, firstCardId }
+  return { cards, projectId, boardId, columnId, activeColumnId, firstCardId }
 }
 
 const prompt = 'Read the report, find the cause, write a test that fails, mend it, and say what you changed. '

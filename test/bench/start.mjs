@@ -18,4 +18,4 @@ await build({
   banner: { js: "import{createRequire as boardRequire}from'node:module';const require=boardRequire(import.meta.url);" },
 })
 const { runBench } = await import(pathToFileURL(join(folder, 'main.mjs')).href)
-await runBench({ folder, board: join(root, 'bin', 'board.js'), argv: process.argv.slice(2) })
+await runBench({ folder, board: join(root, 'bin', 'board.js'), flood: join(root, 'test', 'fixtures', 'agents', 'flood.mjs'), argv: process.argv.slice(2) })

@@ -17,7 +17,7 @@ export async function statementOf(call: (db: Transaction) => Promise<unknown>): 
     first ??= { sql, args }
     return answer
   }
-  const reader: Reader = { get: note({}) as Reader['get'], all: note([]) as Reader['all'] }
+  const reader: Reader = { host: null, get: note({}) as Reader['get'], all: note([]) as Reader['all'] }
   await call({ ...reader, run: note({ changes: 1, lastId: 1 }), now: new Date().toISOString(), afterCommit: () => {} })
   if (!first) throw new Error('The function of the store ran no statement.')
   const args = first.args.map(plain)

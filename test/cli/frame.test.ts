@@ -182,6 +182,13 @@ describe('the program', () => {
       await run('/bin/sh', ['-c', damage])
       expect((await run(process.execPath, [`${copy}/bin/board.js`, 'cards', 'list', '-q'], { env: cli.env })).stdout).toBe('1\n2\n3\n4\n')
     }
+    for (const damage of [`rm ${copy}/dist/cli/serve.cjs.cache`, `head -c 5000 /dev/zero > ${copy}/dist/cli/serve.cjs.cache`]) {
+      await run('/bin/sh', ['-c', damage])
+      const child = spawn(process.execPath, [`${copy}/bin/board.js`, 'serve', '--port', '0', '--data-dir', `${copy}/data`], { env: cli.env })
+      expect(await new Promise(heard => child.stdout.once('data', line => heard(String(line))))).toMatch(/^Listening on http:/)
+      child.kill('SIGTERM')
+      expect(await new Promise(ended => child.once('close', ended))).toBe(0)
+    }
   })
 
   test('--debug tells of each request on stderr and never of a token', async () => {

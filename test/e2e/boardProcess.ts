@@ -12,6 +12,8 @@ export interface BoardProcess {
   url: string
   token: string
   pid: number
+  /** What the present run has said on stderr so far. */
+  stderr: string
   /** Starts it and waits until it answers. */
   start(): Promise<void>
   /** Sends the signal, and waits for the end of the process. */
@@ -26,10 +28,15 @@ export interface BoardProcess {
 export function boardProcess(dataDir: string, env: Record<string, string>, args: readonly string[] = [], program = resolve('bin/board.js')): BoardProcess {
   let child: ChildProcess | undefined
   const board: BoardProcess = {
-    client: createClient({ url: 'http://127.0.0.1:1' }), url: '', token: '', pid: 0,
+    client: createClient({ url: 'http://127.0.0.1:1' }), url: '', token: '', pid: 0, stderr: '',
     async start() {
+      board.stderr = ''
       const started = child = spawn(process.execPath, [program, 'serve', '--port', '0', '--data-dir', dataDir, '--log-level', 'error', ...args],
-        { stdio: ['ignore', 'ignore', 'inherit'], env: { PATH: process.env.PATH ?? '', ...env } })
+        { stdio: ['ignore', 'ignore', 'pipe'], env: { PATH: process.env.PATH ?? '', ...env } })
+      started.stderr!.on('data', (chunk: Buffer) => {
+        board.stderr += String(chunk)
+        process.stderr.write(chunk)
+      })
       const { url, token } = await eventually('a server that answers', () => {
         if (started.exitCode !== null || started.signalCode !== null) throw new Error(`The server ended with ${started.exitCode ?? started.signalCode}.`)
         return runtimeOf(dataDir, started.pid!)

@@ -132,7 +132,7 @@ describe.skipIf(!mayMount)('on a disk of its own (needs the right to mount one)'
     await start()
     const { id: projectId } = await client.projects.create({ name: 'Logged', path: root })
     /** Asks for what is not there: each answer is an entry. */
-    const fill = () => drive({ port: Number(new URL(url).port), clients: 8, durationMs: 300, apiKey: token, next: () => ({ method: 'GET', path: `/api/projects/${projectId}/cards/999999` }) })
+    const fill = () => drive({ port: Number(new URL(url).port), clients: 8, durationMs: 300, token, next: () => ({ method: 'GET', path: `/api/projects/${projectId}/cards/999999` }) })
     const dropped = async () => Number(/board_log_dropped_total\{to="files"\} (\d+)/.exec(await text((await client.server.metrics()).body))![1])
     const lines = () => readFileSync(join(folder, 'board.log'), 'utf8').split('\n').slice(0, -1)
     expect(() => writeFileSync(join(folder, 'ballast'), Buffer.alloc(2 * 1024 * 1024))).toThrow('ENOSPC')

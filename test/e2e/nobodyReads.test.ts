@@ -63,7 +63,7 @@ it.each([
 
 it('a server whose output nobody reads answers as before, keeps little of it, and says how much it has dropped when somebody reads again', async () => {
   await start('exec "$@" 2>&1')
-  const load = () => drive({ port: Number(new URL(server.url).port), clients: 8, durationMs: 1000, apiKey: server.token, next: () => ({ method: 'GET', path: '/api/auth/me' }) })
+  const load = () => drive({ port: Number(new URL(server.url).port), clients: 8, durationMs: 1000, token: server.token, next: () => ({ method: 'GET', path: '/api/auth/me' }) })
   await load()
   const before = residentMiB()
   let requests = 0

@@ -47,11 +47,11 @@ export interface TestCard {
 /** Opens a store with the account's home in its folder, so that no Git configuration of this machine counts. */
 export async function openProjects(): Promise<{ db: Database; folder: string; home: string; project(name: string, init?: string[]): Promise<TestProject>; close(): Promise<void> }> {
   const store = await openStore()
-  const { db, folder, close } = store
+  const { db, folder } = store
   const home = join(folder, 'home')
   mkdirSync(home)
-  process.env.HOME = home
-  process.env.XDG_CONFIG_HOME = home
+  const { HOME, XDG_CONFIG_HOME } = process.env
+  setEnvironment({ HOME: home, XDG_CONFIG_HOME: home })
   const dataDir = join(folder, 'data')
 
   const project = async (name: string, init: string[] = ['-b', 'main']): Promise<TestProject> => {
@@ -85,5 +85,16 @@ export async function openProjects(): Promise<{ db: Database; folder: string; ho
     }
     return { path, dataDir, card, set }
   }
+  const close = async () => {
+    setEnvironment({ HOME, XDG_CONFIG_HOME })
+    await store.close()
+  }
   return { db, folder, home, project, close }
+}
+
+function setEnvironment(variables: Record<string, string | undefined>): void {
+  for (const [name, value] of Object.entries(variables)) {
+    if (value === undefined) delete process.env[name]
+    else process.env[name] = value
+  }
 }

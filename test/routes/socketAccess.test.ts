@@ -15,7 +15,10 @@ beforeAll(async () => {
   await board.client.auth.setup({ email: 'root@example.com', password: 'correct horse' })
 })
 afterEach(() => { for (const socket of sockets.splice(0)) socket.close() })
-afterAll(() => board.close())
+afterAll(async () => {
+  await board.close()
+  logged.mockRestore()
+})
 
 let users = 0
 const signUp = async () => (await board.client.auth.register({ email: `user${++users}@example.com`, password: 'correct horse' })).token

@@ -12,7 +12,10 @@ const closeFrame4008 = Buffer.from([0x0f, 0xa8])
 beforeAll(async () => { board = await startBoard({ logLevel: 'info' }) })
 beforeEach(() => { logged.mockClear() })
 afterEach(() => { for (const socket of sockets.splice(0)) socket.close() })
-afterAll(() => board.close())
+afterAll(async () => {
+  await board.close()
+  logged.mockRestore()
+})
 
 const newProject = async (name = 'Live') => (await board.client.projects.create({ name, path: board.folder(name) })).id
 const open = async () => opened(await openSocket(board.url, board.token))

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openDatabase, type Database, type Transaction } from '../../src/store/database.ts'
 import { migrate } from '../../src/store/migrate.ts'
-import { countOrdered, insertCard, orderedIds, placeJoins, placeSql, removeCard } from '../../src/store/order.ts'
+import { countOrdered, insertCard, moveCard, orderedIds, placeJoins, placeSql, removeCard } from '../../src/store/order.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'board-order-'))
 let db: Database
@@ -49,11 +49,13 @@ async function apply(model: Model, { kind, which, column, at }: Step): Promise<v
     const id = all[which % all.length]!
     const from = [...model.columns].find(([, ids]) => ids.includes(id))![0]
     const card = (await tx.get<{ chunkId: number }>('SELECT chunk_id AS chunkId FROM cards WHERE id = ?', [id]))!
-    await removeCard(tx, { id, columnId: from, chunkId: card.chunkId })
     model.columns.get(from)!.splice(model.columns.get(from)!.indexOf(id), 1)
-    if (kind === 'remove') return void await tx.run('DELETE FROM cards WHERE id = ?', [id])
+    if (kind === 'remove') {
+      await removeCard(tx, { id, columnId: from, chunkId: card.chunkId })
+      return void await tx.run('DELETE FROM cards WHERE id = ?', [id])
+    }
+    await moveCard(tx, { id, columnId: from, chunkId: card.chunkId }, column, at)
     await tx.run('UPDATE cards SET column_id = ? WHERE id = ?', [column, id])
-    await insertCard(tx, column, id, at)
     model.columns.get(column)!.splice(at ?? Number.MAX_SAFE_INTEGER, 0, id)
   })
 }

@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { causeOf, type Log } from '../config/log.ts'
+import type { ServerConfig } from '../config/server.ts'
+import { version } from '../config/version.ts'
+import { Problem } from '../contract/errors.ts'
+import { forgetDaemon, forgetSilentDaemons, holdsLease, noteDaemon, takeLease } from '../store/daemons.ts'
+import type { Database } from '../store/database.ts'
+
+/** How long a lease holds: a daemon that is not heard of for so long is replaced. */
+export const leaseMs = 3000
+const renewMs = 750
+const silentMs = 24 * 3_600_000
+
+/** Work that one daemon does at a time: what belongs to this machine's projects, and what belongs to the whole board. */
+export type Duty = 'machine' | 'board'
+
+/** This daemon among those that share its database. Alone, it has every duty from the start and for good. */
+export interface Membership {
+  readonly id: string
+  has(duty: Duty): boolean
+  /** The database for what a duty has it do: it refuses to write once another daemon has taken the duty over. */
+  databaseFor(duty: Duty): Database
+  /** Takes duties as they are free. The daemons reach this one at the address. */
+  start(url: string, told: Told, log: Log): void
+  /** Gives its duties up. */
+  stop(): Promise<void>
+}
+export interface Told {
+  /** This daemon has a duty from now on. It is told of one at a time. */
+  onDuty(duty: Duty): Promise<void>
+  /** Another daemon has taken a duty over: nothing that belongs to it may go on here. */
+  onRelieved(): void
+}
+
+/** The lease of a duty. */
+export const leaseOf = (duty: Duty, host: string | null): string => duty === 'machine' ? `machine:${host}` : 'board'
+
+export const createMembership = (db: Database, config: Pick<ServerConfig, 'database'>): Membership =>
+  config.database ? join(db, config.database) : alone(db)
+
+const alone = (db: Database): Membership => ({ id: 'alone', has: () => true, databaseFor: () => db, start: () => {}, stop: async () => {} })
+
+/** This daemon as the others see it. */
+interface Self { id: string; host: string; url: string; version: string; startedAt: string }
+
+function join(db: Database, { host, advertise }: NonNullable<ServerConfig['database']>): Membership {
+  const self = { id: randomUUID(), host, version, startedAt: new Date().toISOString() }
+  const tokens = new Map<Duty, number>()
+  const stopping = new AbortController()
+  let keeping = Promise.resolve()
+  let takingUp: Promise<unknown> = Promise.resolve()
+
+  const renew = async (url: string, { onDuty, onRelieved }: Told, log: Log) => {
+    for (const [duty, token] of await takeLeases(db, { ...self, url: advertise ?? url })) {
+      const before = tokens.get(duty)
+      if (before !== undefined && before !== token) return onRelieved()
+      if (before !== undefined || token === undefined) continue
+      tokens.set(duty, token)
+      // The leases are renewed meanwhile. What could not be taken up is tried again.
+      takingUp = takingUp.then(() => onDuty(duty)).catch((error: unknown) => {
+        tokens.delete(duty)
+        log('error', 'A duty could not be taken up.', { duty, cause: causeOf(error) })
+      })
+    }
+  }
+  return {
+    id: self.id, has: duty => tokens.has(duty),
+    databaseFor: duty => fenced(db, async tx => {
+      const token = tokens.get(duty)
+      if (token === undefined || !await holdsLease(tx, leaseOf(duty, host), self.id, token)) throw new Problem('SHUTTING_DOWN', 'Another daemon does this now.')
+    }),
+    start: (url, told, log) => {
+      keeping = repeat(() => renew(url, told, log).catch((error: unknown) => log('warn', 'The leases could not be renewed.', { cause: causeOf(error) })), stopping.signal)
+    },
+    stop: async () => {
+      stopping.abort()
+      await Promise.all([keeping, takingUp])
+      await db.transaction(tx => forgetDaemon(tx, self.id)).catch(() => { /* The leases end by themselves. */ })
+      tokens.clear()
+    },
+  }
+}
+
+/** Notes that this daemon is there, takes the leases that are free and renews those that it has. */
+const takeLeases = (db: Database, self: Self): Promise<Array<[Duty, number | undefined]>> => db.transaction(async tx => {
+  await noteDaemon(tx, self)
+  await forgetSilentDaemons(tx, silentMs)
+  const leases: Array<[Duty, number | undefined]> = []
+  for (const duty of ['machine', 'board'] as const) leases.push([duty, await takeLease(tx, leaseOf(duty, self.host), self.id, leaseMs)])
+  return leases
+})
+
+async function repeat(work: () => Promise<unknown>, signal: AbortSignal): Promise<void> {
+  for (; !signal.aborted; await delay(renewMs, undefined, { signal, ref: false }).catch(() => { /* It stops. */ })) await work()
+}
+
+/** A database whose writes look first whether they may still be made. */
+const fenced = (db: Database, check: (tx: Parameters<Parameters<Database['transaction']>[0]>[0]) => Promise<void>): Database => ({
+  ...db,
+  transaction: work => db.transaction(async tx => {
+    await check(tx)
+    return work(tx)
+  }),
+})

@@ -1,0 +1,38 @@
+import type { Reader, Transaction } from './database.ts'
+import { nowMs } from './databaseTime.ts'
+
+/** A daemon on this database. `isThere` while it has been heard of within the time of a lease. */
+export interface DaemonRow { id: string; host: string; url: string; version: string; startedAt: string; seenMsAgo: number; leases: string | null }
+
+/** Notes that a daemon is there. */
+export const noteDaemon = async (tx: Transaction, daemon: { id: string; host: string; url: string; version: string; startedAt: string }): Promise<void> => {
+  await tx.run(`INSERT INTO daemons (id, host, url, version, started_at, seen_at_ms) VALUES (?, ?, ?, ?, ?, ${nowMs}) ON CONFLICT DO UPDATE SET seen_at_ms = excluded.seen_at_ms, url = excluded.url`,
+    [daemon.id, daemon.host, daemon.url, daemon.version, daemon.startedAt])
+}
+
+export const forgetDaemon = async (tx: Transaction, id: string): Promise<void> => {
+  await tx.run('UPDATE leases SET ends_at_ms = 0 WHERE daemon_id = ?', [id])
+  await tx.run('DELETE FROM daemons WHERE id = ?', [id])
+}
+
+/** Forgets daemons that have not been heard of for so long. */
+export const forgetSilentDaemons = async (tx: Transaction, silentMs: number): Promise<void> => { await tx.run(`DELETE FROM daemons WHERE seen_at_ms < ${nowMs} - ?`, [silentMs]) }
+
+/** All daemons by host, and the names of the leases that they hold, as JSON. */
+export const listDaemons = (db: Reader): Promise<DaemonRow[]> => db.all(
+  `SELECT d.id, d.host, d.url, d.version, d.started_at AS startedAt, ${nowMs} - d.seen_at_ms AS seenMsAgo,
+   (SELECT json_group_array(l.name) FROM leases l WHERE l.daemon_id = d.id AND l.ends_at_ms > ${nowMs}) AS leases FROM daemons d ORDER BY d.host, d.started_at, d.id`)
+
+/** Which machine has a project's folder, and the daemon that works there at present. */
+export const readWorker = (db: Reader, projectId: number): Promise<{ host: string | null; daemonId: string | null; url: string | null } | undefined> => db.get(
+  `SELECT p.host, d.id AS daemonId, d.url FROM projects p LEFT JOIN leases l ON l.name = 'machine:' || p.host AND l.ends_at_ms > ${nowMs} LEFT JOIN daemons d ON d.id = l.daemon_id WHERE p.id = ?`, [projectId])
+
+/** Takes a lease that is free, or renews one that this daemon has, and gives its token. Undefined while another daemon has it. */
+export const takeLease = async (tx: Transaction, name: string, daemonId: string, forMs: number): Promise<number | undefined> => (await tx.all<{ token: number }>(
+  `INSERT INTO leases (name, daemon_id, token, ends_at_ms) VALUES (?1, ?2, 1, ${nowMs} + ?3)
+   ON CONFLICT DO UPDATE SET daemon_id = excluded.daemon_id, token = token + (daemon_id <> excluded.daemon_id), ends_at_ms = excluded.ends_at_ms
+   WHERE daemon_id = excluded.daemon_id OR ends_at_ms <= ${nowMs} RETURNING token`, [name, daemonId, forMs]))[0]?.token
+
+/** Whether a lease has not changed hands since it was taken with this token. */
+export const holdsLease = async (db: Reader, name: string, daemonId: string, token: number): Promise<boolean> =>
+  await db.get('SELECT 1 AS held FROM leases WHERE name = ? AND daemon_id = ? AND token = ?', [name, daemonId, token]) !== undefined

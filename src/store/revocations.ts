@@ -1,0 +1,14 @@
+import type { Reader, Transaction } from './database.ts'
+import { nowMs } from './databaseTime.ts'
+
+const keptMs = 3_600_000
+
+/** Tells the other daemons what has ended, as JSON. They have heard of it long before it is forgotten. */
+export async function insertRevocation(tx: Transaction, ended: string): Promise<void> {
+  await tx.run(`DELETE FROM revocations WHERE at_ms < ${nowMs} - ?`, [keptMs])
+  await tx.run(`INSERT INTO revocations (ended, at_ms) VALUES (?, ${nowMs})`, [ended])
+}
+
+export const lastRevocation = async (db: Reader): Promise<number> => (await db.get<{ id: number | null }>('SELECT max(id) AS id FROM revocations'))?.id ?? 0
+
+export const listRevocations = (db: Reader, afterId: number): Promise<Array<{ id: number; ended: string }>> => db.all('SELECT id, ended FROM revocations WHERE id > ? ORDER BY id', [afterId])

@@ -1,0 +1,120 @@
+import type { Child } from './child.ts'
+import { note, quantile, type Figures } from './figures.ts'
+import { drive } from './load.ts'
+import { openListener, type Listener } from './listener.ts'
+import type { Options } from './options.ts'
+import { ask, jobOf, type Servers } from './rounds.ts'
+import type { Work } from './works.ts'
+
+export const [listenerCount, replayCount, replayedEvents] = [500, 1000, 200]
+const openAtOnce = 50
+const patienceMs = 30_000
+
+/**
+ * Creates cards that 500 sockets hear of, beside bare sockets that are sent the same in a loop. Notes `events/side/rate` (deliveries a second),
+ * `p99` (ms from the request), `cpu` (µs of the server a delivery) and `missing`.
+ */
+export async function measureEvents({ board, floor, seeded }: Servers, work: Work, options: Options, figures: Figures): Promise<void> {
+  const sample = await ask(board.port, work.next(), seeded.apiKey)
+  const sides = [['floor', floor], ['board', board]] as const
+  const frame = await frameOf(board, seeded.signInToken, work, seeded.apiKey)
+  await floor.use(jobOf(work, 'statement'), { ...sample, frame })
+  const listeners = new Map<Child, Listener[]>()
+  for (const [, child] of sides) listeners.set(child, await openAll(child.port, seeded.signInToken, listenerCount, work.project.projectId))
+  for (let round = 0; round <= options.rounds; round++) {
+    for (const [side, child] of round % 2 === 0 ? sides : sides.toReversed()) await tellAll(child, listeners.get(child)!, work, seeded.apiKey, options.eventsARound, round > 0 ? { figures, side } : undefined)
+  }
+  for (const each of listeners.values()) for (const listener of each) listener.close()
+}
+
+/** What one socket is sent of a card that is created: the floor sends as much. */
+async function frameOf(board: Child, token: string, work: Work, apiKey: string): Promise<string> {
+  const [listener] = await openAll(board.port, token, 1, work.project.projectId) as [Listener]
+  const heard = new Promise<string>(resolve => { listener.onMessage = text => resolve(text()) })
+  await ask(board.port, work.next(), apiKey)
+  const frame = await heard
+  listener.close()
+  return frame
+}
+
+async function tellAll(child: Child, listeners: readonly Listener[], work: Work, apiKey: string, events: number, noteIn?: { figures: Figures; side: string }): Promise<void> {
+  const latenciesMs: number[] = []
+  const before = await child.cpuMicros()
+  const startedAt = performance.now()
+  let missing = 0
+  for (let event = 0; event < events; event++) {
+    const askedAt = performance.now()
+    const heard = allHear(listeners, at => latenciesMs.push(at - askedAt))
+    await drive({ port: child.port, clients: 1, durationMs: 0, token: apiKey, next: work.next })
+    missing += await heard
+  }
+  if (!noteIn) return
+  const { figures, side } = noteIn
+  const deliveries = latenciesMs.length
+  note(figures, `events/${side}/rate`, deliveries / (performance.now() - startedAt) * 1000)
+  note(figures, `events/${side}/p99`, quantile(latenciesMs, 0.99))
+  note(figures, `events/${side}/cpu`, (await child.cpuMicros() - before) / deliveries)
+  note(figures, `events/${side}/missing`, missing)
+}
+
+/** Resolves to how many did not get a message in time, once all that come have come. */
+function allHear(listeners: readonly Listener[], onHeard: (at: number) => void): Promise<number> {
+  return new Promise(resolve => {
+    let waiting = listeners.length
+    const timer = setTimeout(() => resolve(waiting), patienceMs)
+    for (const listener of listeners) listener.onMessage = (_, at) => {
+      onHeard(at)
+      if (--waiting > 0) return
+      clearTimeout(timer)
+      resolve(0)
+    }
+  })
+}
+
+/**
+ * Has 1,000 sockets ask at the same time for the same 200 events that they missed. Notes `replay/firstByte` (ms, the worst of a hundred),
+ * `replay/memory` (how many MB the server grew by at most), `replay/secs` and `replay/missing`.
+ */
+export async function measureReplay({ board, seeded }: Servers, work: Work, figures: Figures): Promise<void> {
+  const { projectId } = work.project
+  const [first] = await openAll(board.port, seeded.signInToken, 1, projectId) as [Listener]
+  const since = await subscribe(first, projectId)
+  first.close()
+  for (let event = 0; event < replayedEvents; event++) await drive({ port: board.port, clients: 1, durationMs: 0, token: seeded.apiKey, next: work.next })
+  const listeners = await openAll(board.port, seeded.signInToken, replayCount)
+  const before = await board.memory()
+  const askedAt = performance.now()
+  const ends = await Promise.all(listeners.map(listener => subscribe(listener, projectId, since).then(() => performance.now())))
+  const after = await board.memory()
+  note(figures, 'replay/firstByte', quantile(listeners.map(({ firstByteAt }) => firstByteAt! - askedAt), 0.99))
+  note(figures, 'replay/secs', (Math.max(...ends) - askedAt) / 1000)
+  note(figures, 'replay/memory', (Math.max(after.residentBytes, after.peakBytes) - before.residentBytes) / 1024 / 1024)
+  note(figures, 'replay/missing', listeners.reduce((sum, { messages }) => sum + replayedEvents + 1 - messages, 0))
+  for (const listener of listeners) listener.close()
+}
+
+/** Opens sockets, some at a time, which follow a project if one is given. */
+async function openAll(port: number, token: string, count: number, projectId?: number): Promise<Listener[]> {
+  const opened: Listener[] = []
+  while (opened.length < count) {
+    const some = await Promise.all(Array.from({ length: Math.min(openAtOnce, count - opened.length) }, () => openListener(port, token)))
+    if (projectId !== undefined) await Promise.all(some.map(listener => subscribe(listener, projectId)))
+    opened.push(...some)
+  }
+  return opened
+}
+
+/** Resolves, when the project is followed and everything since the seq has come, to the seq up to which it has. */
+function subscribe(listener: Listener, projectId: number, since?: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error('A socket was not told what it missed.')), patienceMs)
+    listener.onMessage = message => {
+      const text = message()
+      if (!text.startsWith('{"type":"subscribed"')) return
+      clearTimeout(timer)
+      resolve((JSON.parse(text) as { data?: { seq: number } }).data?.seq ?? 0)
+    }
+    listener.send(JSON.stringify({ type: 'subscribe', payload: { projectId: String(projectId), since } }))
+  })
+}
+

@@ -1,0 +1,79 @@
+import { execFileSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { eventually, type TestBoard } from '../helper.ts'
+import { isSharable, startSharing, type Sharing } from './sharing.ts'
+
+describe.skipIf(!isSharable)('two machines that share a board', () => {
+  let sharing: Sharing
+  let one: TestBoard
+  let two: TestBoard
+  let projectId: string
+  let folder: string
+
+  beforeAll(async () => {
+    sharing = await startSharing()
+    ;[one, two] = [await sharing.join('one'), await sharing.join('two')]
+    folder = two.folder('there')
+    execFileSync('git', ['init', '-q', '-b', 'main', folder])
+    writeFileSync(join(folder, 'readme.txt'), 'on machine two\n')
+    execFileSync('git', ['-C', folder, 'add', '-A'])
+    execFileSync('git', ['-C', folder, '-c', 'user.name=x', '-c', 'user.email=x@example.com', 'commit', '-qm', 'first'])
+    projectId = (await two.client.projects.create({ name: 'There', path: folder })).id
+    await eventually('both daemons at work', async () => (await one.client.server.daemons()).filter(each => each.duties.includes('machine')).length === 2)
+  })
+
+  it('what one writes the other reads at once, and each tells who is there', async () => {
+    const { id } = await one.client.cards.create({ projectId, title: 'made through one', deferred: true })
+    expect(await two.client.cards.get({ projectId, cardId: id })).toMatchObject({ title: 'made through one' })
+    const daemons = await two.client.server.daemons()
+    expect(daemons.map(({ machine, isThis, isThere }) => [machine, isThis, isThere])).toEqual([['one', false, true], ['two', true, true]])
+    expect(daemons.filter(({ duties }) => duties.includes('board'))).toHaveLength(1)
+  })
+
+  it('files, attachments and scripts of a project are those of its machine, whichever daemon is asked', async () => {
+    expect(JSON.stringify(await one.client.projects.files({ projectId }))).toContain('readme.txt')
+    const { id: cardId } = await one.client.cards.create({ projectId, title: 'with a file', deferred: true })
+    const sent = join(one.folder('sent'), 'a.txt')
+    writeFileSync(sent, 'sent to one')
+    const attachment = await one.client.attachments.create({ projectId, cardId, file: { path: sent } })
+    for (const board of [one, two]) expect((await board.request('GET', `/api/attachments/${attachment.id}`)).text).toBe('sent to one')
+    const script = await one.client.scripts.create({ projectId, name: 'where', command: 'pwd' })
+    await one.client.scripts.run({ projectId, scriptId: script.id })
+    await eventually('the script\'s output', async () => JSON.stringify(await one.client.scripts.status({ projectId })).includes(folder))
+  })
+
+  it('a daemon that is not there is named, and cards are read and written all the same', async () => {
+    const three = await sharing.join('three')
+    const away = (await three.client.projects.create({ name: 'Away', path: three.folder('away') })).id
+    const { id: cardId } = await three.client.cards.create({ projectId: away, title: 'left behind', deferred: true })
+    await three.server.stop()
+    const refused = await one.request('GET', `/api/projects/${away}/files`)
+    expect([refused.status, refused.body.error.code, refused.headers.get('retry-after')]).toEqual([503, 'MACHINE_UNAVAILABLE', '2'])
+    expect(refused.body.error.message).toContain('three')
+    expect(await one.client.cards.list({ projectId: away })).toHaveLength(1)
+    expect(await one.client.cards.update({ projectId: away, cardId, title: 'renamed' })).toMatchObject({ title: 'renamed' })
+    await one.client.cards.create({ projectId: away, title: 'another', deferred: true })
+  })
+
+  it('a word of another daemon\'s is believed only for the request that it was given for', async () => {
+    const path = `/api/projects/${projectId}/files`
+    const bad = async (pass: string, at = path) => (await two.request('GET', at, { token: null, headers: { 'x-board-pass': pass } })).status
+    const { signPass } = await import('../../src/identity/passes.ts')
+    const { app } = two.server
+    const pass = { method: 'GET', url: path, daemonId: app.membership.id, expiresAtMs: Date.now() + 5000 }
+    expect(await bad(signPass(app.seal, pass))).toBe(200)
+    expect(await bad(signPass(app.seal, pass), `/api/projects/${projectId}/cards`)).toBe(401)
+    expect(await bad(signPass(app.seal, { ...pass, daemonId: one.server.app.membership.id }))).toBe(401)
+    expect(await bad(signPass(app.seal, { ...pass, expiresAtMs: Date.now() - 1 }))).toBe(401)
+    expect(await bad(`${Date.now() + 5000}.${'A'.repeat(43)}`)).toBe(401)
+    expect(await bad('nonsense')).toBe(401)
+  })
+
+  it('nobody who may not see a project learns of its machine', async () => {
+    await one.client.auth.setup({ email: 'a@example.com', password: 'long enough', displayName: 'A' })
+    const { token } = await one.client.auth.register({ email: 'b@example.com', password: 'long enough', displayName: 'B' })
+    for (const board of [one, two]) expect((await board.request('GET', `/api/projects/${projectId}/files`, { token })).body.error.code).toBe('PROJECT_NOT_FOUND')
+  })
+})

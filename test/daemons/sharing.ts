@@ -1,0 +1,38 @@
+import { afterAll } from 'vitest'
+import type { ServerConfig } from '../../src/config/server.ts'
+import { startBoard, type TestBoard } from '../helper.ts'
+import { noLibsqlServer, startLibsqlServer, type LibsqlServer } from '../libsqlServer.ts'
+
+export const secretKey = 'c2hhcmVkIGJ5IGFsbCBkYWVtb25zIG9mIGEgdGVzdCE='
+
+if (noLibsqlServer !== undefined) process.stdout.write(`LEFT OUT: the tests of several daemons, for there is no libSQL server here. ${noLibsqlServer}\n`)
+
+/** Whether there is a real libSQL server for tests; each file starts one of its own. */
+export const isSharable = noLibsqlServer === undefined
+
+/** A libSQL server, and daemons on it that end with the file. */
+export interface Sharing {
+  server: LibsqlServer
+  /** Starts a daemon of a machine. */
+  join(machine: string, config?: Partial<ServerConfig>): Promise<TestBoard>
+  /** Does something when the file ends, before the server goes. */
+  end(work: () => Promise<void>): void
+}
+
+export async function startSharing(): Promise<Sharing> {
+  const server = await startLibsqlServer()
+  const endings: Array<() => Promise<void>> = []
+  afterAll(async () => {
+    for (const end of endings) await end()
+    await server.close()
+  })
+  return {
+    server,
+    end: work => { endings.push(work) },
+    join: async (machine, config = {}) => {
+      const board = await startBoard({ secretKey, ...config, database: { url: server.url, host: machine } })
+      endings.push(() => board.close())
+      return board
+    },
+  }
+}

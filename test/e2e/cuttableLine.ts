@@ -1,0 +1,47 @@
+import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
+
+/** A line to a server that can be cut: nothing comes through then, in either direction, and nobody is told. */
+export interface CuttableLine {
+  port: number
+  cut(): void
+  mend(): void
+  close(): Promise<void>
+}
+
+export async function cuttableLine(toPort: number): Promise<CuttableLine> {
+  const sockets = new Set<Socket>()
+  let isCut = false
+  const add = (from: Socket, to: Socket) => {
+    sockets.add(from)
+    if (isCut) from.pause()
+    from.on('data', chunk => { if (!to.destroyed && !to.write(chunk)) from.pause() })
+    to.on('drain', () => { if (!isCut) from.resume() })
+    from.on('error', () => to.destroy()).on('close', () => {
+      sockets.delete(from)
+      to.destroy()
+    })
+  }
+  const server = createServer(client => {
+    const up = connect(toPort, '127.0.0.1')
+    add(client, up)
+    add(up, client)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    port: (server.address() as { port: number }).port,
+    cut: () => {
+      isCut = true
+      for (const socket of sockets) socket.pause()
+    },
+    mend: () => {
+      isCut = false
+      for (const socket of sockets) socket.resume()
+    },
+    close: async () => {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}

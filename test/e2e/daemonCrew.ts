@@ -1,0 +1,60 @@
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { hideAgents } from '../helper.ts'
+import type { LibsqlServer } from '../libsqlServer.ts'
+import { openSocket } from '../liveSocket.ts'
+import { boardProcess, type BoardProcess } from './boardProcess.ts'
+import { cuttableLine, type CuttableLine } from './cuttableLine.ts'
+
+/** One of several daemons on a database: its process, its line to the database, and what it was asked and told. */
+export interface Crewmate {
+  name: string
+  machine: string
+  board: BoardProcess
+  line: CuttableLine
+  /** Cards whose making was acknowledged, by title. */
+  made: string[]
+  /** How long each write took to be answered, well or badly. */
+  answeredAfterMs: number[]
+  /** The seqs that a follower of its live events was told, over all connections. */
+  seqs: number[]
+}
+
+export async function startCrewmate(name: string, machine: string, server: LibsqlServer, root: string, secretKey: string): Promise<Crewmate> {
+  const line = await cuttableLine(Number(new URL(server.url).port))
+  const dataDir = join(root, name)
+  hideAgents(dataDir)
+  const board = boardProcess(dataDir, { HOME: root, BOARD_SECRET_KEY: secretKey }, ['--database', `ws://127.0.0.1:${line.port}`, '--machine', machine])
+  await board.start()
+  return { name, machine, board, line, made: [], answeredAfterMs: [], seqs: [] }
+}
+
+/** Makes cards through a daemon, one after the other, until it is told to end; what fails is tried under another title. */
+export async function keepWriting(mate: Crewmate, projectId: string, columnId: string, { signal, pauseMs, writer }: { signal: AbortSignal; pauseMs: number; writer: number }): Promise<void> {
+  for (let number = 0; !signal.aborted; number++) {
+    const title = `${mate.name} ${writer} ${number}`
+    const began = performance.now()
+    const isMade = await mate.board.client.cards.create({ projectId, columnId, title, deferred: true }).then(() => true, () => false)
+    mate.answeredAfterMs.push(performance.now() - began)
+    if (isMade) mate.made.push(title)
+    await delay(isMade ? pauseMs : 100)
+  }
+}
+
+/** Follows a project's events through a daemon, and goes on where it was after each end of a connection. */
+export async function keepFollowing(mate: Crewmate, projectId: string, since: number, signal: AbortSignal, onEvent: (mate: Crewmate, message: { seq: number; data: { title?: string } }) => void = () => {}): Promise<void> {
+  for (let last = since; !signal.aborted; await delay(50)) {
+    const live = await openSocket(mate.board.url, mate.board.token).catch(() => undefined)
+    if (!live) continue
+    live.send({ type: 'subscribe', payload: { projectId, since: last } })
+    for (let isOver = false; !isOver; await delay(5)) {
+      isOver = live.closed !== undefined || signal.aborted
+      for (const message of live.messages.splice(0)) {
+        if (message.seq === undefined || message.projectId !== projectId || message.type === 'notification') continue
+        mate.seqs.push(last = message.seq)
+        onEvent(mate, message)
+      }
+    }
+    live.close()
+  }
+}

@@ -1,0 +1,130 @@
+import { mkdtempSync } from 'node:fs'
+import { request } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually, hideAgents } from '../helper.ts'
+import { boardProcess, clearAway } from './boardProcess.ts'
+import { expectQuick, memoryMiB, shownAnswers, startProbe, watchMemory } from './measure.ts'
+
+/** BOARD_TEST_CONNECTIONS=500 for the whole load, with files as large as they may be by default. */
+const isLong = process.env.BOARD_TEST_CONNECTIONS !== undefined
+const connections = Number(process.env.BOARD_TEST_CONNECTIONS ?? 150)
+const bodies = 20
+const bodyBytes = 2 ** 30
+const mostMoreMiB = 50
+const quickMs = 100
+const goneWithinMs = 15_000
+
+const root = mkdtempSync(join(tmpdir(), 'board-load-connections-'))
+const board = boardProcess(join(root, 'data'), { HOME: root }, isLong ? [] : ['--max-attachment', '4M', '--max-import', '8M'])
+let cardPath: string
+
+beforeAll(async () => {
+  hideAgents(join(root, 'data'))
+  await board.start()
+  const { id: projectId } = await board.client.projects.create({ name: 'Load', path: root })
+  const { id: cardId } = await board.client.cards.create({ projectId, title: 'Load' })
+  cardPath = `/api/projects/${projectId}/cards/${cardId}`
+}, 60_000)
+afterAll(() => clearAway(board, root), 30_000)
+
+const chunk = Buffer.alloc(65_536, 'x')
+const part = Buffer.from('--x\r\nContent-Disposition: form-data; name="file"; filename="x.bin"\r\nContent-Type: application/octet-stream\r\n\r\n')
+
+/** Sends a body of 1 GiB as a stream, until it is answered. Resolves to status, code and how much was sent; rejects when the connection breaks without an answer. */
+function sendLarge(method: string, path: string, contentType: string, isChunked: boolean): Promise<{ status: number; code: string; sentBytes: number }> {
+  return new Promise((resolve, reject) => {
+    let sentBytes = 0
+    const sent = request(board.url + path, { method, agent: false, headers: { authorization: `Bearer ${board.token}`, 'content-type': contentType, ...(!isChunked && { 'content-length': bodyBytes }) } })
+    const send = () => {
+      while (sentBytes < bodyBytes && !sent.destroyed) {
+        const piece = sentBytes === 0 && contentType.startsWith('multipart') ? Buffer.concat([part, chunk]).subarray(0, chunk.length) : chunk
+        sentBytes += piece.length
+        if (!sent.write(piece)) return void sent.once('drain', send)
+      }
+      sent.end()
+    }
+    sent.on('error', reject).on('response', answer => {
+      let text = ''
+      answer.setEncoding('utf8').on('data', more => { text += more }).on('error', reject).on('end', () => {
+        resolve({ status: answer.statusCode!, code: JSON.parse(text).error.code, sentBytes })
+        sent.destroy()
+      })
+    })
+    send()
+  })
+}
+
+/** What, its method, its path and the kind of its body. */
+const kinds = [
+  ['JSON', 'POST', () => '/api/cards', 'application/json'],
+  ['a stranger\'s JSON', 'POST', () => '/api/auth/login', 'application/json'],
+  ['an attachment', 'POST', () => `${cardPath}/attachments`, 'multipart/form-data; boundary=x'],
+  ['an import', 'POST', () => '/api/import?format=board', 'multipart/form-data; boundary=x'],
+] as const
+
+const all = kinds.flatMap(([name, ...kind]) => [{ name: `${name}, with their length`, kind, isChunked: false }, { name: `${name}, in chunks`, kind, isChunked: true }])
+test.each(all)('twenty bodies of 1 GB at once of $name, are answered with 413 and cost no memory', async ({ name, kind: [method, path, contentType], isChunked }) => {
+  const before = memoryMiB(board.pid)
+  const [endWatch, probe, began] = [watchMemory(board.pid), await startProbe(board), performance.now()]
+  const answers = await Promise.all(Array.from({ length: bodies }, () => sendLarge(method, path(), contentType, isChunked)))
+  const tookMs = performance.now() - began
+  const [most, quick] = [endWatch(), await probe.end()]
+  process.stdout.write(`${bodies} bodies of 1 GB, ${name}: ${tookMs.toFixed(0)} ms, ${(Math.max(...answers.map(({ sentBytes }) => sentBytes)) / 2 ** 20).toFixed(0)} MiB sent at most each; ${(most - before).toFixed(0)} MiB more memory, aim ${mostMoreMiB}; ${shownAnswers(quick)}\n`)
+  expect(answers.map(({ status, code }) => [status, code])).toEqual(answers.map(() => [413, 'BODY_TOO_LARGE']))
+  expect(most - before).toBeLessThan(mostMoreMiB)
+}, 120_000)
+
+/** A client that takes its time: what it sends at once, and what then piece by piece. */
+interface Slow { socket: Socket; received: string; goneAfterMs: number | undefined }
+
+function openSlow(first: string, piece: string, everyMs: number): Slow {
+  const began = performance.now()
+  const socket = connect(Number(new URL(board.url).port), '127.0.0.1')
+  const slow: Slow = { socket, received: '', goneAfterMs: undefined }
+  const timer = setInterval(() => { if (socket.writable) socket.write(piece) }, everyMs)
+  socket.on('data', data => { slow.received += String(data) }).on('error', () => { /* The server may drop it. */ }).on('close', () => {
+    clearInterval(timer)
+    slow.goneAfterMs = performance.now() - began
+  })
+  if (first !== '') socket.write(first)
+  return slow
+}
+
+const head = (method: string, path: string, headers = '') => `${method} ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n`
+const authorization = () => `Authorization: Bearer ${board.token}\r\n`
+const json = 'Content-Type: application/json\r\nContent-Length: 100000\r\n'
+
+/** The ways of being slow: what comes at once, and what then dribbles. */
+const ways: Array<[string, () => string, string]> = [
+  ['that say nothing', () => '', ''],
+  ['whose head dribbles', () => 'GET /api/health HTTP/1.1\r\nHost: localhost\r\n', 'X-A: b\r\n'],
+  ['whose second head dribbles', () => `${head('GET', '/api/health')}GET /api/health HTTP/1.1\r\nHost: localhost\r\n`, 'X-A: b\r\n'],
+  ['of strangers whose body dribbles', () => head('POST', '/api/auth/login', json), ' '],
+  ['whose JSON dribbles', () => head('POST', '/api/cards', authorization() + json), ' '],
+  ['whose body dribbles after they were refused', () => head('POST', '/api/cards', json), ' '],
+  ['whose body dribbles where none is read', () => head('GET', '/api/health', json), ' '],
+  ['whose body dribbles where there is no route', () => head('POST', '/nowhere', json), ' '],
+]
+
+test(`${connections} connections that take their time are gone within ${goneWithinMs / 1000} s, and others are answered quickly meanwhile`, async () => {
+  const before = memoryMiB(board.pid)
+  const probe = await startProbe(board)
+  const began = performance.now()
+  const slow = await Promise.all(Array.from({ length: connections }, async (_, at) => {
+    const [way, first, piece] = ways[at % ways.length]!
+    await delay(at * 2)
+    return { way, client: openSlow(first(), piece, 500) }
+  }))
+  await eventually('the end of all', () => slow.every(({ client }) => client.goneAfterMs !== undefined), isLong ? 60_000 : 30_000).catch(() => { /* Told below. */ })
+  const tookMs = performance.now() - began
+  const answers = await probe.end()
+  const longest = ways.map(([way]) => [way, Math.max(...slow.filter(each => each.way === way).map(({ client }) => client.goneAfterMs ?? Infinity))] as const)
+  process.stdout.write(`${connections} slow connections gone after ${tookMs.toFixed(0)} ms: ${longest.map(([way, ms]) => `${way} ${ms.toFixed(0)}`).join(', ')}; ${(memoryMiB(board.pid) - before).toFixed(0)} MiB more; ${shownAnswers(answers)}\n`)
+  for (const { client } of slow) client.socket.destroy()
+  expect(longest.filter(([, ms]) => ms > goneWithinMs)).toEqual([])
+  expectQuick(answers, quickMs)
+}, 120_000)

@@ -1,0 +1,100 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually, hideAgents } from '../helper.ts'
+import { openRaw, type RawSocket } from '../liveSocket.ts'
+import { boardProcess, clearAway } from './boardProcess.ts'
+import { expectQuick, memoryMiB, nextLine, percentile, shown, shownAnswers, startFixture, startProbe, watchMemory } from './measure.ts'
+
+/** BOARD_TEST_SOCKETS=1000 for the whole load. */
+const isLong = process.env.BOARD_TEST_SOCKETS !== undefined
+const sockets = Number(process.env.BOARD_TEST_SOCKETS ?? 400)
+const stalledCount = 100
+/** What is aimed at. Where others work on the machine meanwhile, what that costs is added. */
+const [deliveredMs, mostMoreMiB, mostStalledMiB, quickMs] = [500, 60, 120, 100]
+
+const root = mkdtempSync(join(tmpdir(), 'board-load-sockets-'))
+const board = boardProcess(join(root, 'data'), { HOME: root })
+beforeAll(async () => {
+  hideAgents(join(root, 'data'))
+  await board.start()
+}, 60_000)
+afterAll(() => clearAway(board, root), 30_000)
+
+/** A project with a card, and sockets of another process that follow it. */
+async function followed(count: number) {
+  const { id: projectId } = await board.client.projects.create({ name: 'Live', path: root })
+  const { id: cardId } = await board.client.cards.create({ projectId, title: 'Live' })
+  const { child } = await startFixture('followers', [board.url, board.token, projectId, String(count)])
+  return {
+    projectId, cardId,
+    end: async () => {
+      const told = nextLine(child)
+      child.kill('SIGTERM')
+      return JSON.parse(await told) as { events: number[]; delaysMs: number[]; closed: number }
+    },
+  }
+}
+
+test(`${sockets} sockets get ten events each, soon and without costing much memory`, async () => {
+  const events = 10
+  await followed(1).then(({ end }) => end())
+  const before = memoryMiB(board.pid)
+  const endWatch = watchMemory(board.pid)
+  const { projectId, cardId, end } = await followed(sockets)
+  const opened = memoryMiB(board.pid) - before
+  const probe = await startProbe(board)
+  for (let number = 0; number < events; number++) {
+    await board.client.cards.update({ projectId, cardId, title: `Title ${number}` })
+    await delay(200)
+  }
+  await delay(500)
+  const [{ events: heard, delaysMs, closed }, most, answers] = [await end(), endWatch() - before, await probe.end()]
+  process.stdout.write(`${sockets} sockets, ${events} events each: after ${shown(delaysMs)}, aim ${deliveredMs} ms; ${opened.toFixed(0)} MiB more when open and ${most.toFixed(0)} at most, aim ${mostMoreMiB}; ${shownAnswers(answers)}\n`)
+  expect([heard.length, new Set(heard), closed]).toEqual([sockets, new Set([events]), 0])
+  expect(Math.max(...delaysMs)).toBeLessThan(deliveredMs + (isLong ? 0 : 10 * percentile(answers.machine, 0.99)))
+  expect(most).toBeLessThan(mostMoreMiB)
+  await eventually('a server that has forgotten them', async () => /^board_sockets 0$/m.test(await figures()))
+}, 120_000)
+
+const figures = async () => (await fetch(`${board.url}/metrics`, { headers: { authorization: `Bearer ${board.token}` } })).text()
+
+/** A client that follows a project and reads no more. */
+async function stall(projectId: string): Promise<RawSocket> {
+  const raw = await openRaw(board.url, `/api/ws?token=${board.token}`)
+  raw.frame(JSON.stringify({ type: 'subscribe', payload: { projectId } }))
+  await eventually('the subscription', () => raw.received().includes('subscribed'))
+  raw.socket.pause()
+  return raw
+}
+
+test(`${stalledCount} sockets that stop reading cost little and are closed, and others get every event soon`, async () => {
+  const [healthy, events, bytes] = [10, 200, 60_000]
+  const { projectId, cardId, end } = await followed(healthy)
+  const before = memoryMiB(board.pid)
+  const endWatch = watchMemory(board.pid)
+  const stalled = await Promise.all(Array.from({ length: stalledCount }, () => stall(projectId)))
+  const probe = await startProbe(board)
+  const began = performance.now()
+  for (let number = 0; number < events; number++) {
+    await board.client.cards.update({ projectId, cardId, prompt: `${number}:`.padEnd(bytes, 'x') })
+    await delay(Math.max(0, began + number * 25 - performance.now()))
+  }
+  await eventually('a server that has closed them', async () => new RegExp(`^board_sockets ${healthy}$`, 'm').test(await figures()), 20_000)
+  const [most, answers, { events: heard, delaysMs, closed }] = [endWatch() - before, await probe.end(), await end()]
+  process.stdout.write(`${stalledCount} stalled sockets, ${events} events of ${bytes / 1000} kB: ${most.toFixed(0)} MiB more at most, aim ${mostStalledMiB}; ${healthy} healthy ones got theirs after ${shown(delaysMs)}, aim p99 ${quickMs} ms; ${shownAnswers(answers)}\n`)
+  expect([heard, closed]).toEqual([Array.from({ length: healthy }, () => events), 0])
+  expect(most).toBeLessThan(mostStalledMiB)
+  expect(percentile(delaysMs, 0.99)).toBeLessThan(quickMs + 5 * percentile(answers.machine, 0.99))
+  expectQuick(answers, quickMs)
+  await expectCutOff(stalled)
+}, 120_000)
+
+/** Who reads again finds the end of the connection, and has not been sent all of it. */
+async function expectCutOff(stalled: readonly RawSocket[]): Promise<void> {
+  for (const { socket } of stalled) socket.resume()
+  await eventually('the end of each', () => stalled.every(({ socket }) => socket.destroyed))
+  for (const { received } of stalled) expect(received().length).toBeLessThan(10 * 2 ** 20)
+}

