@@ -4,9 +4,10 @@ import type { App } from '../src/app.ts'
 import { parseSchedule } from '../src/backups/schedule.ts'
 import { causeOf } from '../src/config/log.ts'
 import { oauthClients } from '../src/config/oauthClients.ts'
-import { dataFolder } from '../src/config/paths.ts'
+import { dataFolder, printedFile } from '../src/config/paths.ts'
 import { isLoopbackHost, serverDefaults, type ServerConfig } from '../src/config/server.ts'
 import { createLog } from './log.ts'
+import { bounded } from './printed.ts'
 import { startServer, type RunningServer } from './serve.ts'
 
 const loadAfterMs = 1000
@@ -23,7 +24,8 @@ export async function runServe(options: ServeOptions, onTerminal: boolean): Prom
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => { /* Nobody can be told. */ })
   const config = configOf(options)
   if (config.backupEvery !== undefined) parseSchedule(config.backupEvery)
-  const server = await startServer(config, createLog(config.logLevel, config.logFormat ?? (process.stderr.isTTY ? 'pretty' : 'json'), process.stderr.isTTY && !process.env.NO_COLOR), tellSetupCode)
+  const log = createLog(config.logLevel, config.logFormat ?? (process.stderr.isTTY ? 'pretty' : 'json'), process.stderr.isTTY && !process.env.NO_COLOR)
+  const server = await startServer(config, bounded(log, printedFile(config.dataDir)), tellSetupCode)
   noteCrash(server)
   stopOnSignals(server)
   process.stdout.write(`Listening on ${server.url}\n`)

@@ -3,25 +3,20 @@ import { readdirSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { settleJson } from '../../cli/run.ts'
-import { commandLine, run, type CommandLine } from '../commandLine.ts'
-import { startBoard, type TestBoard } from '../helper.ts'
+import { run } from '../commandLine.ts'
+import { startWebProject, type WebProject } from '../webProject.ts'
 
 const program = resolve(import.meta.dirname, '..', '..', 'bin', 'board.js')
 const hostile = 'evil \u001b[31mred\u001b]0;title\u0007 \u202eright \u009b2J tab\there\nsecond line'
 
-let server: TestBoard
-let cli: CommandLine
-let projectId: string
+let { server, cli, projectId, close } = {} as WebProject
 
 beforeAll(async () => {
-  server = await startBoard()
-  cli = commandLine({ BOARD_URL: server.url, BOARD_TOKEN: server.token, BOARD_PROJECT: 'web' })
-  projectId = (await server.client.projects.create({ name: 'web', path: server.folder('web') })).id
+  ({ server, cli, projectId, close } = await startWebProject())
   for (const title of ['first', 'second', hostile, '漢字 👍🏽 wide']) await server.client.cards.create({ projectId, title, deferred: true })
 })
 afterAll(async () => {
-  cli.close()
-  await server.close()
+  await close()
 })
 
 describe('in a pipe', () => {

@@ -6,14 +6,13 @@ import type { Named } from '../../resolve.ts'
 import type { Size } from '../terminal/session.ts'
 import type { Key } from '../terminal/keys.ts'
 import type { Keymap } from './keymap.ts'
-import type { Message, Opened, Session } from './opened.ts'
+import type { Diff, Message, Opened, Session } from './opened.ts'
 import type { CardDetail, Column, Page, Shelf } from './shelf.ts'
 import type { TextField } from './textField.ts'
 
 export type BoardRecord = InferOutput<typeof Board>
 export type UserSettings = typeof defaultUserSettings
 export type Shortcuts = Readonly<Record<ShortcutAction, string>>
-export interface Diff { diff: string; stats: { filesChanged: number; insertions: number; deletions: number }; truncated: boolean }
 
 /** A card that is on its way: the server has not told of it yet. Without a column it leaves the board. */
 export interface Move { id: number; cardId: string; columnId: string | undefined; position: number; doneVersion?: number }
