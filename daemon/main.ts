@@ -36,11 +36,12 @@ export async function runServe(options: ServeOptions, onTerminal: boolean): Prom
 }
 
 /**
- * Loads what sign-ins, Git and requests to others need, when the start is over. By itself it would be loaded when it is first
- * needed, and a module that cannot be loaded then, because no descriptor is free, cannot be loaded later either.
+ * Loads what nearly every server comes to need, when its start is over: for sign-ins, Git, requests to others, attachments and
+ * figures. By itself it would be loaded when it is first needed, and what cannot be loaded then, because somebody holds all
+ * descriptors, cannot be loaded later either.
  */
 function loadAhead(): void {
-  void Promise.allSettled([import('@node-rs/argon2'), import('execa'), import('../src/client/undici.ts')])
+  void Promise.allSettled([import('@node-rs/argon2'), import('execa'), import('../src/client/undici.ts'), import('file-type'), import('../src/metrics/writer.ts')])
 }
 
 function tellSetupCode({ config, identity }: App): void {
