@@ -59,6 +59,28 @@ test('only the store knows SQL', () => {
   expect(sources.filter(file => !file.startsWith('src/store/') && sql.test(readFileSync(join(root, file), 'utf8')))).toEqual([])
 })
 
+/** Where a file is read or written while everybody waits: at the start and the end of a server, and where it was measured to be cheaper than a turn of the thread pool, or must not be waited for. */
+const mayWaitForFiles = [
+  'daemon/main.ts', 'daemon/serve.ts', 'src/app.ts', 'src/config/folders.ts', 'src/identity/seal.ts', 'src/store/connection.ts', 'src/store/embedded.ts', 'src/store/lock.ts', 'src/store/logs.ts', // a server begins or ends
+  'src/backups/restoring.ts', 'src/backups/swap.ts', 'src/backups/unpacking.ts', 'src/backups/writing.ts', // many small files
+  'src/logs/files.ts', 'src/logs/logs.ts', 'src/logs/rotatingFile.ts', // a crash, and the next of the log's files
+  'src/process/table.ts', // /proc is memory
+  'src/domain/goneWorktrees.ts', // within a transaction
+]
+
+test('a request waits for no file while others could be answered', () => {
+  expect(sources.filter(file => !file.startsWith('cli/') && !mayWaitForFiles.includes(file) && /\b[a-z]\w*Sync\b/.test(readFileSync(join(root, file), 'utf8')))).toEqual([])
+})
+
+test('passwords are hashed in one place, off the thread that answers', () => {
+  expect(sources.filter(file => /argon2|scrypt|pbkdf2/.test(readFileSync(join(root, file), 'utf8')))).toEqual(['src/identity/passwords.ts'])
+  expect(readFileSync(join(root, 'src/identity/passwords.ts'), 'utf8')).not.toMatch(/argon2\.\w+Sync/)
+})
+
+test('what a route answers is checked against its schema in tests, and not by the server', () => {
+  expect(sources.filter(file => file.startsWith('daemon/') && /\broute\.output\b/.test(readFileSync(join(root, file), 'utf8')))).toEqual(['daemon/openapi.ts'])
+})
+
 function reaches(arrows: Map<string, Set<string>>, from: string, goal: string, seen = new Set<string>()): boolean {
   for (const next of arrows.get(from) ?? []) {
     if (next === goal) return true
