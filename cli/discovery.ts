@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { dataFolder, runtimeFile, type Runtime } from '../src/config/paths.ts'
-import { Failure, usage } from './exit.ts'
+import { Failure, fileReason, usage } from './exit.ts'
 import type { Globals } from './globals.ts'
 import { readSettings, type Profile, type Settings } from './profiles.ts'
 import { nearest } from './text.ts'
@@ -76,7 +76,7 @@ function fromFile(path: string | undefined, from: string): Found | undefined {
     const value = readFileSync(path === '-' ? 0 : path, 'utf8').trim()
     if (value !== '') return { value, from }
   } catch (error) {
-    throw usage(`the token file of ${from} cannot be read: ${(error as NodeJS.ErrnoException).code}`, { see: 'board help environment' })
+    throw usage(`the token file of ${from} cannot be read: ${fileReason(error)}`, { see: 'board help environment' })
   }
   throw usage(`the token file of ${from} is empty`, { see: 'board help environment' })
 }

@@ -50,4 +50,4 @@ const whereToLook: Record<string, string> = {
 }
 
 /** A sentence of the API as a short line: no capital, no full stop. */
-const sentence = (text: string): string => text.replace(/^[A-Z](?=[a-z])/, first => first.toLowerCase()).replace(/\.$/, '')
+export const sentence = (text: string): string => text.replace(/^[A-Z](?=[a-z])/, first => first.toLowerCase()).replace(/\.$/, '')

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { Failure, usage } from './exit.ts'
+import { Failure, fileReason, usage } from './exit.ts'
 import { isTerminal, talk } from './streams.ts'
 import { harmless } from './text.ts'
 
@@ -78,7 +78,7 @@ export async function readText(path: string, flag: string): Promise<string> {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    throw usage(`${flag} ${path} cannot be read: ${(error as NodeJS.ErrnoException).code}`)
+    throw usage(`${flag} ${path} cannot be read: ${fileReason(error)}`)
   }
 }
 

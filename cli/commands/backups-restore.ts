@@ -8,7 +8,7 @@ import type { Backup } from '../../src/contract/backups.ts'
 import { chosen, columns, during, patient } from '../backupWork.ts'
 import { openUserContext, type Context } from '../context.ts'
 import { discover } from '../discovery.ts'
-import { Failure, usage } from '../exit.ts'
+import { Failure, fileReason, usage } from '../exit.ts'
 import { globalsOf } from '../globals.ts'
 import { example } from '../help.ts'
 import { findLocalServer } from '../localServer.ts'
@@ -97,7 +97,7 @@ async function put(context: Context, path: string): Promise<string> {
 }
 
 async function uploaded(context: Context, path: string): Promise<Backup> {
-  const found = await stat(path).catch((error: NodeJS.ErrnoException) => { throw usage(`${path} cannot be read: ${error.code}`) })
+  const found = await stat(path).catch((error: unknown) => { throw usage(`${path} cannot be read: ${fileReason(error)}`) })
   if (!found.isFile()) throw usage(`${path} is not a file`)
   const progress = context.out.progress('Uploading', found.size)
   return patient(context).backups.upload({ file: { path, onProgress: sent => progress.to(sent) } }).finally(() => progress.done())

@@ -5,7 +5,7 @@ import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import { inItsProject, type CardPlace } from '../cardRoutes.ts'
 import { openContext, type Context } from '../context.ts'
-import { usage } from '../exit.ts'
+import { fileReason, usage } from '../exit.ts'
 import { example } from '../help.ts'
 import type { Column } from '../output.ts'
 import { saveDownload } from '../saveDownload.ts'
@@ -56,6 +56,6 @@ async function attached({ client, out }: Context, place: CardPlace, files: reado
 }
 
 async function checkFile(path: string): Promise<void> {
-  const found = await stat(path).catch((error: NodeJS.ErrnoException) => { throw usage(`${path} cannot be read: ${error.code}`) })
+  const found = await stat(path).catch((error: unknown) => { throw usage(`${path} cannot be read: ${fileReason(error)}`) })
   if (!found.isFile()) throw usage(`${path} is not a file`)
 }

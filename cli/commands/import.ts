@@ -9,7 +9,7 @@ import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import { ImportFormat } from '../../src/contract/transfers.ts'
 import { openUserContext, type Context } from '../context.ts'
-import { Failure, usage } from '../exit.ts'
+import { Failure, fileReason, usage } from '../exit.ts'
 import { example } from '../help.ts'
 import type { Column, Out } from '../output.ts'
 import { resolveOrganization, resolveProject } from '../resolve.ts'
@@ -49,7 +49,7 @@ function mapping(text: string, before: Record<string, string> = {}): Record<stri
 /** Gives the file's path; stdin is kept in a file of its own for that long. */
 async function withFile(file: string, use: (path: string) => Promise<void>): Promise<void> {
   if (file !== '-') {
-    const found = await stat(file).catch((error: NodeJS.ErrnoException) => { throw usage(`${file} cannot be read: ${error.code}`) })
+    const found = await stat(file).catch((error: unknown) => { throw usage(`${file} cannot be read: ${fileReason(error)}`) })
     if (!found.isFile()) throw usage(`${file} is not a file`)
     return use(file)
   }
