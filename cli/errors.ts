@@ -51,4 +51,4 @@ const whereToLook: Record<string, string> = {
 }
 
 /** A sentence of the API as a short line: no capital, no full stop, and commands for routes. */
-const sentence = (text: string): string => text.replace(/^[A-Z](?=[a-z ])/, first => first.toLowerCase()).replace(/\.$/, '').replaceAll('POST /api/auth/setup', 'board auth setup')
+export const sentence = (text: string): string => text.replace(/^[A-Z](?=[a-z ])/, first => first.toLowerCase()).replace(/\.$/, '').replaceAll('POST /api/auth/setup', 'board auth setup')

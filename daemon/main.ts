@@ -78,6 +78,6 @@ function stopOnSignals(server: RunningServer): void {
 }
 
 function nextSteps(server: RunningServer, hasUsers: boolean): string {
-  const first = hasUsers || !isLoopbackHost(server.app.config.host) ? '' : '  board auth setup --email you@example.org  make this server yours (optional here)\n'
-  return `\nIn a second terminal:\n  board projects create my-app --path .     make a project of a folder\n  board cards add "My first card"           and a card on its board\n  board cards list\n${first}\nAPI: ${server.url}/api/docs   Stop with Ctrl+C.\n`
+  const first = hasUsers || !isLoopbackHost(server.app.config.host) ? '' : '  board auth setup --email you@example.org    make this server yours (optional here)\n'
+  return `\nIn a second terminal:\n  board projects create my-app --path .       make a project of a folder\n  board cards add "My first card"             and a card on its board\n  board cards list\n${first}\nAPI: ${server.url}/api/docs   Stop with Ctrl+C.\n`
 }
