@@ -55,6 +55,16 @@ test('an empty variable, and a switch that says no, are as if they were not ther
   expect(talk()).toBe('')
 })
 
+test('on a terminal it says what to do next, as the person has to type it who started it by npx', async () => {
+  const started = (name: string, env: Record<string, string>) => cli.start(['serve', '--port', '0', '--data-dir', join(cli.home, name)], { BOARD_FORCE_TTY: '1', ...env })
+  const [linked, byNpx] = [started('linked', {}), started('npx', { npm_command: 'exec' })]
+  await eventually('what to do next', () => [linked, byNpx].every(({ stdout }) => stdout.includes('Stop with Ctrl+C.')))
+  expect(linked.stdout).toContain('\n  board projects create my-app --path .     make a project of a folder\n  board cards add "My first card"           and a card on its board\n')
+  expect(byNpx.stdout).toContain('\n  npx board projects create my-app --path ~/my-app  make a project of a folder\n  npx board cards add "My first card" -P my-app     and a card on its board\n')
+  for (const server of [linked, byNpx]) server.interrupt()
+  await eventually('the end', () => linked.code !== undefined && byNpx.code !== undefined)
+})
+
 test('--open opens its page, and says the address where there is no browser', async () => {
   const opened = join(cli.home, 'opened')
   writeFileSync(join(cli.home, 'browser'), `#!/bin/sh\nprintf %s "$1" > '${opened}'\n`, { mode: 0o755 })
