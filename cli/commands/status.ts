@@ -1,5 +1,7 @@
 import type { Command } from 'commander'
 import { ApiFailure } from '../../src/client/failures.ts'
+import type { Contract } from '../../src/contract/index.ts'
+import type { Output } from '../../src/contract/route.ts'
 import { openContext, type Context } from '../context.ts'
 import { Failure } from '../exit.ts'
 import { example } from '../help.ts'
@@ -11,8 +13,11 @@ interface Count { columnId: string; name: string; columnType: string; count: num
 interface Stats { total: number; byStatus: Record<string, number | undefined>; byColumn: Count[] }
 /** How many agents are in each status in which they are active. */
 type Agents = Record<(typeof active)[number], number>
+type Daemon = Output<Contract['server']['daemons']>[number]
 interface Status {
   server: { url: string; status: string; version: string }
+  /** Those that share the board with others; null for one that is alone, and for whoever may not know. */
+  daemons: Daemon[] | null
   user: { email: string; displayName: string; role: string } | null
   project: { id: string; name: string } | null
   agents: Agents | null
@@ -21,6 +26,7 @@ interface Status {
 
 const fields: Column<Status>[] = [
   { name: 'server', value: ({ server }) => `${server.url} (${server.version})` },
+  { name: 'daemons', value: ({ daemons }) => daemons && daemons.map(({ machine, url, isThere, duties }) => `${machine} (${url}${!isThere ? ', away' : duties.length === 0 ? ', standing by' : ''})`).join(', ') },
   { name: 'user', value: ({ user }) => user ? `${user.displayName}${user.email && ` <${user.email}>`}, ${user.role}` : null },
   { name: 'project', style: 'title', value: ({ project }) => project && `${project.name} (${project.id})` },
   { name: 'agents', value: ({ agents }) => agents && (countsOf(agents).slice(2) || 'none at work') },
@@ -45,7 +51,7 @@ async function status(command: Command, { exitStatus }: { exitStatus?: boolean }
   const stats = project && await statsOf(context, project.id)
   const agents = project && await agentsOf(context, project.id, stats!)
   const row: Status = {
-    server: { url: context.connection.url, ...health }, user, project, agents, total: stats?.total ?? null, byStatus: stats?.byStatus ?? null, byColumn: stats?.byColumn ?? null,
+    server: { url: context.connection.url, ...health }, daemons: await daemonsOf(context, user), user, project, agents, total: stats?.total ?? null, byStatus: stats?.byStatus ?? null, byColumn: stats?.byColumn ?? null,
   }
   await print(context, row)
   const troubled = troubles.filter(name => (stats?.byStatus[name] ?? 0) > 0)
@@ -55,10 +61,18 @@ async function status(command: Command, { exitStatus }: { exitStatus?: boolean }
 async function print({ out }: Context, row: Status): Promise<void> {
   if (out.quiet && !out.json) return
   if (out.json) return out.record(row, fields)
-  await out.record(row, row.project ? fields : fields.slice(0, 2))
+  const shown = row.project ? fields : fields.slice(0, 3)
+  await out.record(row, row.daemons ? shown : shown.filter(({ name }) => name !== 'daemons'))
   if (!row.byColumn) return out.done('No project is chosen: name one with -P.')
   if (out.terminal.stdout) write('\n')
   await out.list(row.byColumn, columns)
+}
+
+/** Who shares the board, for administrators. */
+async function daemonsOf({ client }: Context, user: Status['user']): Promise<Daemon[] | null> {
+  if (user === null || user.role === 'user') return null
+  const daemons = await client.server.daemons()
+  return daemons.length === 0 ? null : daemons
 }
 
 /** The current project, or none where nobody chose one: the server's part of the answer is worth having without it. */
