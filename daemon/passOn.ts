@@ -1,11 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 import { PassThrough, Readable } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { App } from '../src/app.ts'
 import { Problem } from '../src/contract/errors.ts'
 import type { Route } from '../src/contract/route.ts'
 import type { Caller } from '../src/domain/caller.ts'
 import { passHeader, signPass } from '../src/identity/passes.ts'
-import { readWorker } from '../src/store/daemons.ts'
+import { readWorker, type Worker } from '../src/store/daemons.ts'
 import { projectOf } from './authorize.ts'
 import type { Call } from './handlers.ts'
 
@@ -14,6 +15,7 @@ const passedOnHeader = 'x-board-passed-on'
 /** What belongs to one connection, and what the other daemon says for itself. */
 const ownHeaders = new Set(['connection', 'keep-alive', 'transfer-encoding', 'te', 'trailer', 'upgrade', 'proxy-authorization', 'proxy-authenticate', 'host', 'origin', 'expect', 'authorization', 'cookie', 'content-length', passHeader, passedOnHeader])
 const connectMs = 2000
+const [mostWaitMs, lookMs, aliveMs] = [2500, 200, 10_000]
 const answerMs = 10 * 60_000
 /** What is a write and no more is answered as soon as one. */
 const writeMs = 2500
@@ -27,13 +29,22 @@ const writeMs = 2500
 export async function passOn(app: App, route: Route, call: Call, input: Record<string, unknown>, body?: unknown): Promise<Response | undefined> {
   if (route.at === undefined || !app.db.isShared) return undefined
   const projectId = await projectOf(app.db, route, input)
-  const worker = projectId === undefined ? undefined : await readWorker(app.db, projectId)
-  if (!worker || worker.host === null || worker.daemonId === app.membership.id) return undefined
+  const worker = projectId === undefined ? undefined : await findWorker(app, projectId, route.at)
+  if (!worker || worker.host === null || worker.daemonId === app.membership.id || (worker.host === app.db.host && app.membership.has('machine'))) return undefined
   if (worker.url === null || call.request.headers[passedOnHeader] !== undefined) {
     if (route.at === 'machine or here') return undefined
     throw unavailable(worker.host)
   }
   return send(app, call, { host: worker.host, url: worker.url, daemonId: worker.daemonId!, mostMs: route.at === 'machine' ? answerMs : writeMs }, body)
+}
+
+/** A daemon that was there a moment ago is waited for, or the one that takes over from it. */
+async function findWorker({ db, membership }: App, projectId: number, at: Route['at']): Promise<Worker | undefined> {
+  for (const giveUpAt = performance.now() + mostWaitMs; ; await delay(lookMs)) {
+    const worker = await readWorker(db, projectId)
+    const mayCome = worker !== undefined && worker.daemonId === null && worker.seenMsAgo !== null && worker.seenMsAgo < aliveMs && !(worker.host === db.host && membership.has('machine'))
+    if (!mayCome || at === 'machine or here' || performance.now() > giveUpAt) return worker
+  }
 }
 
 const unavailable = (host: string, cause?: unknown) => new Problem('MACHINE_UNAVAILABLE', `No daemon works on the machine ${host} at present, which has the project's folder.`, { retryAfterSecs: 2, cause })

@@ -26,9 +26,10 @@ export const listDaemons = (db: Reader): Promise<DaemonRow[]> => db.all(
   `SELECT d.id, d.host, d.url, d.version, d.started_at AS startedAt, ${nowMs} - d.seen_at_ms AS seenMsAgo,
    (SELECT json_group_array(l.name) FROM leases l WHERE l.daemon_id = d.id AND l.ends_at_ms > ${nowMs}) AS leases FROM daemons d ORDER BY d.host, d.started_at, d.id`)
 
-/** Which machine has a project's folder, and the daemon that works there at present. */
-export const readWorker = (db: Reader, projectId: number): Promise<{ host: string | null; daemonId: string | null; url: string | null } | undefined> => db.get(
-  `SELECT p.host, d.id AS daemonId, d.url FROM projects p LEFT JOIN leases l ON l.name = 'machine:' || p.host AND l.ends_at_ms > ${nowMs} LEFT JOIN daemons d ON d.id = l.daemon_id WHERE p.id = ?`, [projectId])
+/** Which machine has a project's folder, the daemon that works there at present, and how long ago any daemon of it was heard of. */
+export interface Worker { host: string | null; daemonId: string | null; url: string | null; seenMsAgo: number | null }
+export const readWorker = (db: Reader, projectId: number): Promise<Worker | undefined> => db.get(
+  `SELECT p.host, d.id AS daemonId, d.url, (SELECT ${nowMs} - max(seen_at_ms) FROM daemons WHERE host = p.host) AS seenMsAgo FROM projects p LEFT JOIN leases l ON l.name = 'machine:' || p.host AND l.ends_at_ms > ${nowMs} LEFT JOIN daemons d ON d.id = l.daemon_id WHERE p.id = ?`, [projectId])
 
 /** Takes a lease that is free, or renews one that this daemon has, and gives its token. Undefined while another daemon has it. */
 export const takeLease = async (tx: Transaction, name: string, daemonId: string, forMs: number): Promise<number | undefined> => (await tx.all<{ token: number }>(

@@ -39,8 +39,6 @@ describe.skipIf(!isSharable)('daemons that share a board', () => {
 
   it('a token that is ended at one daemon is refused at the other at once, and its sockets are closed within a second', async () => {
     const { token } = await one.client.auth.register(ada)
-    const socket = await follow(two.url, (await two.as().auth.login(ada)).token, projectId).catch(() => undefined)
-    expect(socket).toBeUndefined()
     await one.client.members.add({ id: projectId, email: ada.email, role: 'viewer' })
     const [own, other] = [await follow(two.url, token, projectId), await follow(two.url, (await two.as().auth.login(ada)).token, projectId)]
     await one.as(token).auth.logout()
