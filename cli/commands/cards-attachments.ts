@@ -12,6 +12,7 @@ import { addNewestOptions, printNewest, type NewestOptions } from '../newest.ts'
 import type { Column } from '../output.ts'
 import { confirm } from '../prompt.ts'
 import { saveDownload } from '../saveDownload.ts'
+import { unreadable } from '../unreadable.ts'
 
 type Attachment = Output<Contract['attachments']['create']>
 
@@ -22,7 +23,7 @@ const columns: Column<Attachment>[] = [
 ]
 const cardColumn: Column<Attachment> = { name: 'cardId', header: 'CARD', align: 'right', value: file => file.cardId }
 
-export function registerAttachments(cards: Command): void {
+export function registerVerbs(cards: Command): void {
   const attach = cards.command('attach <card> <files...>').summary('Attach files to a card').description('Attach files to a card.')
     .action(async (id: string, files: string[]) => {
       const context = await openContext(attach)
@@ -82,6 +83,6 @@ async function attached({ client, out }: Context, place: CardPlace, files: reado
 }
 
 async function checkFile(path: string): Promise<void> {
-  const found = await stat(path).catch((error: NodeJS.ErrnoException) => { throw usage(`${path} cannot be read: ${error.code}`) })
+  const found = await stat(path).catch(error => { throw unreadable(path, error) })
   if (!found.isFile()) throw usage(`${path} is not a file`)
 }

@@ -6,6 +6,7 @@ import type { ServerConfig } from '../config/server.ts'
 import { Problem } from '../contract/errors.ts'
 import type { Caller } from '../domain/caller.ts'
 import { requireClosedDoor } from '../identity/authSettings.ts'
+import { clearHosts } from '../store/daemons.ts'
 import { deleteAllAgentTokens } from '../store/agentTokens.ts'
 import { released } from '../store/connection.ts'
 import { openDatabase, type Reader } from '../store/database.ts'
@@ -38,6 +39,7 @@ interface Parts { backups: Backups; config: ServerConfig; db: Reader; host: Host
  * @throws Problem BACKUP_NOT_FOUND, INVALID_BACKUP, DISK_FULL, CONFLICT
  */
 export async function restore({ backups, config, db, host }: Parts, filename: string, caller: Caller, request: IncomingMessage): Promise<{ filename: string; keptAs: string }> {
+  if (config.database) throw new Problem('CONFLICT', 'A board on a libSQL server is put back while its daemons are stopped: board database move --from FILE --to URL --replace')
   const { path } = await backups.find(filename)
   const signIn = caller.kind === 'user' ? await findSignIn(db, caller.tokenHash) : undefined
   const prepared = await backups.inTurn((_, signal) => prepare(config, path, { keep: signIn && { hash: caller.tokenHash, ...signIn }, signal }))
@@ -98,6 +100,8 @@ async function bringUp(config: ServerConfig, path: string, keep?: SignInRow & { 
     await db.transaction(async tx => {
       await deleteAllSignInTokens(tx)
       await deleteAllAgentTokens(tx)
+      // What several machines shared is this one's alone.
+      await clearHosts(tx)
       if (keep) await keepSignInToken(tx, keep)
     })
     await requireClosedDoor({ config, db })

@@ -112,6 +112,7 @@ const ways: Array<[string, () => string, string]> = [
 
 test(`${connections} connections that take their time are gone within ${goneWithinMs / 1000} s, and others are answered quickly meanwhile`, async () => {
   const before = memoryMiB(board.pid)
+  const kept = openSlow(head('GET', '/api/health'), '', 500)
   const probe = await startProbe(board)
   const began = performance.now()
   const slow = await Promise.all(Array.from({ length: connections }, async (_, at) => {
@@ -125,6 +126,9 @@ test(`${connections} connections that take their time are gone within ${goneWith
   const longest = ways.map(([way]) => [way, Math.max(...slow.filter(each => each.way === way).map(({ client }) => client.goneAfterMs ?? Infinity))] as const)
   process.stdout.write(`${connections} slow connections gone after ${tookMs.toFixed(0)} ms: ${longest.map(([way, ms]) => `${way} ${ms.toFixed(0)}`).join(', ')}; ${(memoryMiB(board.pid) - before).toFixed(0)} MiB more; ${shownAnswers(answers)}\n`)
   for (const { client } of slow) client.socket.destroy()
+  kept.socket.write(head('GET', '/api/health', 'Connection: close\r\n'))
+  await eventually('the end of a connection that was kept meanwhile', () => kept.goneAfterMs)
+  expect(kept.received.match(/HTTP\/1\.1 200 /g)).toHaveLength(2)
   expect(longest.filter(([, ms]) => ms > goneWithinMs)).toEqual([])
   expectQuick(answers, quickMs)
 }, 120_000)

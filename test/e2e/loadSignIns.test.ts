@@ -24,7 +24,7 @@ afterAll(() => clearAway(board, root), 30_000)
 
 /** Signs in so many times at once. Returns how each ended, and how many ms it took. */
 async function signIn(each: (at: number) => { email: string; password: string }): Promise<{ ends: string[]; tookMs: number[]; more: number; answers: Awaited<ReturnType<Awaited<ReturnType<typeof startProbe>>['end']>> }> {
-  const stranger = createClient({ url: board.url })
+  const stranger = createClient({ url: board.url, timeoutMs: 120_000 })
   const before = memoryMiB(board.pid)
   const [endWatch, probe, began] = [watchMemory(board.pid), await startProbe(board), performance.now()]
   const tookMs: number[] = []

@@ -10,7 +10,7 @@ import { isAlive } from '../process/trees.ts'
 
 /** How many requests are logged while nobody reads the log. For longer runs by hand: BOARD_TEST_REQUESTS. */
 const leastRequests = Number(process.env.BOARD_TEST_REQUESTS ?? 15_000)
-const mostMoreMiB = 60
+const mostMoreMiB = 100
 
 let root: string
 let dataDir: string
