@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { request as requestHttp, type IncomingMessage } from 'node:http'
-import { tmpdir } from 'node:os'
+import { availableParallelism, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { builtIn } from '../src/agents/providers.ts'
@@ -106,9 +106,12 @@ const parse = (text: string): any => {
   try { return JSON.parse(text) } catch { return undefined }
 }
 
-/** Waits until `condition` gives something true, looking every few milliseconds; fails after `timeoutMs` and says what was awaited. */
+/** How many times as long as on a quiet machine things may take here now, by the processes that want a processor. */
+export const slowdown = (): number => Math.max(1, loadavg()[0]! / availableParallelism())
+
+/** Waits until `condition` gives something true, looking every few milliseconds; fails after `timeoutMs`, or as much longer as the machine is busy, and says what was awaited. */
 export async function eventually<T>(what: string, condition: () => T | Promise<T>, timeoutMs = 20_000): Promise<NonNullable<T>> {
-  const giveUpAt = Date.now() + timeoutMs
+  const giveUpAt = Date.now() + timeoutMs * slowdown()
   for (;;) {
     const result = await condition()
     if (result) return result

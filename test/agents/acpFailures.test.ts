@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { slowdown } from '../helper.ts'
 import { createRoom, failure, type AgentRoom } from './agent.ts'
 
 let room: AgentRoom
@@ -58,7 +59,7 @@ describe('a failure', () => {
     const before = performance.now()
     const found = await failure(link.prompt('go'))
     expect([found.reason, found.message, room.heard.text()]).toEqual([reason, message, 'I begin.'])
-    expect(performance.now() - before).toBeLessThan(1500)
+    expect(performance.now() - before).toBeLessThan(1500 * slowdown())
     expect((await failure(link.prompt('again'))).reason).toBe(reason)
   })
 
@@ -66,7 +67,7 @@ describe('a failure', () => {
     const link = await started('dies-with-heirs')
     const before = performance.now()
     expect((await failure(link.prompt('go'))).message).toContain('SIGKILL')
-    expect(performance.now() - before).toBeLessThan(2000)
+    expect(performance.now() - before).toBeLessThan(2000 * slowdown())
   })
 
   test.each([

@@ -8,7 +8,7 @@ let board: AgentBoard
 beforeAll(async () => {
   board = await startAgentBoard({ resumable: { fixture: 'resumable' } })
   await board.client.projects.update({ id: board.projectId, agent: 'resumable' })
-}, 30_000)
+})
 afterAll(() => board.close())
 
 test('the assistant starts when it is spoken to, remembers, and is in no list', async () => {

@@ -12,7 +12,7 @@ beforeAll(async () => {
     'stillborn': { fixture: 'dies-before-initialize' }, 'limited': { fixture: 'usage-limited' }, 'refusing': { fixture: 'usage-limited', env: { FIXTURE_LIMIT: 'refusal' } },
     'echo': { protocol: 'command', command: ['/bin/sh', '-c', 'echo "heard: $0"', '{prompt}'] },
   }, { agentSlots: 10 })
-}, 30_000)
+})
 afterAll(() => board.close())
 
 test('a well-behaved agent works in the worktree and completes its card', async () => {

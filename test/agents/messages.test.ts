@@ -5,7 +5,7 @@ import { startAgentBoard, type AgentBoard } from './agentBoard.ts'
 let board: AgentBoard
 beforeAll(async () => {
   board = await startAgentBoard({ 'resumable': { fixture: 'resumable' }, 'well': { fixture: 'well-behaved' }, 'slow': { fixture: 'permission-first' }, 'crash': { fixture: 'crash-in-turn' }, 'forever': { fixture: 'forever' } })
-}, 30_000)
+})
 afterAll(() => board.close())
 
 const ref = (cardId: string) => ({ projectId: board.projectId, cardId })

@@ -28,7 +28,7 @@ let board: AgentBoard
 beforeAll(async () => {
   const variants = Object.entries({ ...ownTools, ...otherTools }).map(([what, call]) => [idOf(what), asking(call)])
   board = await startAgentBoard({ asking: { fixture: 'permission-first' }, planning: { fixture: 'plan-approval' }, ...Object.fromEntries(variants) })
-}, 30_000)
+})
 afterAll(() => board.close())
 
 const ref = (cardId: string) => ({ projectId: board.projectId, cardId })

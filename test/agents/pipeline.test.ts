@@ -14,7 +14,7 @@ beforeAll(async () => {
   for (const column of await board.client.columns.list({ projectId, boardId })) await board.client.columns.delete({ projectId, columnId: column.id })
   const create = async (name: string, columnType: 'active' | 'done', prompt = '') => (await board.client.columns.create({ projectId, boardId, name, columnType, prompt })).id
   columns = { plan: await create('Plan', 'active', 'Make a plan.'), build: await create('Build', 'active', 'Build it.'), review: await create('Review', 'active'), done: await create('Done', 'done') }
-}, 30_000)
+})
 afterAll(() => board.close())
 
 const told = (cardId: string) => readFileSync(join(board.dataDir, 'worktrees', board.projectId, cardId, 'told.txt'), 'utf8')

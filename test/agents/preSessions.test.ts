@@ -5,7 +5,7 @@ import { startAgentBoard, type AgentBoard } from './agentBoard.ts'
 let board: AgentBoard
 beforeAll(async () => {
   board = await startAgentBoard({ planner: { fixture: 'refining' }, forever: { fixture: 'forever' } })
-}, 30_000)
+})
 afterAll(() => board.close())
 
 const create = (agent: string, prompt = 'Mend the roof.') => board.client.cards.create({ projectId: board.projectId, title: 'Roof', prompt, agent })

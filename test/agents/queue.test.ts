@@ -5,7 +5,7 @@ import { startAgentBoard, type AgentBoard, type Card } from './agentBoard.ts'
 let board: AgentBoard
 beforeAll(async () => {
   board = await startAgentBoard({ forever: { fixture: 'forever' }, well: { fixture: 'well-behaved' } }, { agentSlots: 2 })
-}, 30_000)
+})
 afterAll(() => board.close())
 
 const cancel = (cardId: string) => board.client.agents.cancel({ projectId: board.projectId, cardId })

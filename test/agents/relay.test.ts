@@ -5,7 +5,7 @@ import { startAgentBoard, type AgentBoard } from './agentBoard.ts'
 let board: AgentBoard
 beforeAll(async () => {
   board = await startAgentBoard({ filling: { fixture: 'filling-context' }, forever: { fixture: 'filling-context', env: { FIXTURE_USED: '10' } }, full: { fixture: 'filling-context', env: { FIXTURE_FIRST: '95' } } })
-}, 30_000)
+})
 afterAll(() => board.close())
 
 const ref = (cardId: string) => ({ projectId: board.projectId, cardId })

@@ -6,7 +6,7 @@ import { startAgentBoard, type AgentBoard } from './agentBoard.ts'
 let board: AgentBoard
 beforeAll(async () => {
   board = await startAgentBoard({ asking: { fixture: 'permission-first' }, filling: { fixture: 'filling-context', env: { FIXTURE_USED: '10' } } })
-}, 30_000)
+})
 afterAll(() => board.close())
 
 /** What only an agent at work can tell of; every other row is held to its events where the contract is walked. */

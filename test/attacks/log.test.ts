@@ -73,4 +73,4 @@ it('what clients send neither forges a line of the log nor steers the terminal t
     }
     for (const line of files.join('').split('\n').filter(Boolean)) expect(() => JSON.parse(line) as unknown, line).not.toThrow()
   }
-}, 40_000)
+})

@@ -46,7 +46,7 @@ it('an account that is there and one that is not are refused with the same words
   expect([...words]).toHaveLength(1)
   expect(median(times.known!) / median(times.unknown!)).toBeGreaterThan(0.4)
   expect(median(times.known!) / median(times.unknown!)).toBeLessThan(2.5)
-}, 30_000)
+})
 
 const likeAda = {
   'with a letter that nobody sees': 'a\u200bda@example.org', 'with a joiner': 'ada\u200d@example.org', 'with a soft hyphen': 'ada\u00ad@example.org', 'written backwards': '\u202eada@example.org', 'with a control character': 'ada\u0007@example.org', 'with a tag character': 'ada\u{e0041}@example.org',

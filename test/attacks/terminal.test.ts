@@ -35,7 +35,7 @@ beforeAll(async () => {
   await client.webhooks.create({ projectId, url: 'http://127.0.0.1:1/x', events: ['card.moved'], description: hostile })
   await client.auth.setup({ email: 'ada@example.org', password: 'correct horse', displayName: hostile })
   await eventually('the script\'s end', async () => (await client.scripts.status({ projectId })).every(({ status }) => status !== 'running'))
-}, 30_000)
+})
 afterAll(async () => {
   cli.close()
   await server.close()

@@ -9,7 +9,7 @@ let cli: CommandLine
 beforeAll(async () => {
   board = await startAgentBoard({ good: { fixture: 'well-behaved' }, asking: { fixture: 'permission-first' }, refining: { fixture: 'refining' }, notes: { fixture: 'resumable' }, crashing: { fixture: 'crash-in-turn' }, endless: { fixture: 'forever' } })
   cli = commandLine({ BOARD_URL: board.url, BOARD_TOKEN: board.token, BOARD_PROJECT: board.projectId })
-}, 30_000)
+})
 afterAll(async () => {
   cli.close()
   await board.close()

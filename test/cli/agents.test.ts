@@ -12,7 +12,7 @@ beforeAll(async () => {
     planning: { fixture: 'plan-approval' }, limited: { fixture: 'usage-limited' }, notes: { fixture: 'resumable' }, calling: { fixture: 'many-calls' },
   })
   cli = commandLine({ BOARD_URL: board.url, BOARD_TOKEN: board.token, BOARD_PROJECT: board.projectId })
-}, 30_000)
+})
 afterAll(async () => {
   cli.close()
   await board.close()
@@ -62,7 +62,7 @@ describe('what there is', () => {
     await eventually('its end', () => watching.stdout.trimEnd().split('Watched').at(-1)!.includes('0 agents'), 15_000)
     watching.interrupt()
     expect((await cli.board(['agents', 'list', '--watch'])).code).toBe(2)
-  }, 40_000)
+  })
 
   test('view, sessions and history tell what a session was and what it did', async () => {
     const id = await completed('good')
@@ -134,7 +134,7 @@ describe('messages', () => {
     expect(seen).toEqual(stored)
     following.interrupt()
     await eventually('the end', () => following.code === 130)
-  }, 40_000)
+  })
 
   test('-f on a terminal writes a text as it grows, under one head', async () => {
     const { id } = await board.start('endless')
@@ -148,7 +148,7 @@ describe('messages', () => {
     await eventually('the end', () => following.code !== undefined)
     const rounds = [...following.stdout.matchAll(/\((\d+)\)/g)].map(match => Number(match[1]))
     expect(rounds).toEqual(rounds.map((_, at) => at + 1))
-  }, 40_000)
+  })
 
   test('-f in a pipe prints what a cancelled agent said last too', async () => {
     const { id } = await board.start('endless')
@@ -160,7 +160,7 @@ describe('messages', () => {
     expect(text).toEqual((await board.messages(id)).find(({ role }) => role === 'agent'))
     following.interrupt()
     await eventually('the end', () => following.code === 130)
-  }, 40_000)
+  })
 
   test('-f that begins while an agent talks without a pause leaves nothing out', async () => {
     const { id } = await board.start('calling')
@@ -174,7 +174,7 @@ describe('messages', () => {
       expect(parsed(each.stdout).map(message => message.id)).toEqual(stored.map(message => message.id))
       each.interrupt()
     }
-  }, 40_000)
+  })
 })
 
 describe('steering', () => {

@@ -14,7 +14,7 @@ beforeAll(async () => {
   board = await startBoard()
   projectId = (await board.client.projects.create({ name: 'web', path: board.folder('web') })).id
   cli = commandLine({ BOARD_URL: board.url, BOARD_TOKEN: board.token, BOARD_PROJECT: projectId })
-}, 30_000)
+})
 afterAll(async () => {
   for (const terminal of terminals) try { terminal.kill('SIGKILL') } catch { /* It has ended. */ }
   cli.close()

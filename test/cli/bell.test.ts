@@ -17,7 +17,7 @@ const bell = '\u0007'
 beforeAll(async () => {
   board = await startAgentBoard({ good: { fixture: 'well-behaved' }, asking: { fixture: 'permission-first' } })
   cli = commandLine({ BOARD_URL: board.url, BOARD_TOKEN: board.token, BOARD_PROJECT: board.projectId })
-}, 30_000)
+})
 afterEach(async () => {
   for (const terminal of terminals.splice(0)) try { terminal.kill('SIGKILL') } catch { /* It has ended. */ }
   await board.client.notifications.set({ desktop: true, sound: true, agentCompleted: true })
@@ -52,7 +52,7 @@ async function completesUntil(isSeen: () => boolean, title: string): Promise<voi
     await completes(title)
     await eventually('a sign of it', isSeen, 300).catch(() => { /* The next one. */ })
     return isSeen()
-  }, 10_000)
+  })
 }
 /** Follows the events on a terminal until one of such a card is told, whole. */
 async function following(title: string, env?: Record<string, string>): Promise<string> {
@@ -68,7 +68,7 @@ test('who follows events on a terminal hears the bell and sees the title, and wh
   expect(text).toContain(`${bell}\u001b]2;Fix ␛]0;owned␇\ufffd31m it: The agent has completed its work.\u001b\\`)
   expect(text).not.toContain('\u001b]0;')
   expect(text).not.toContain('\u009b')
-}, 25_000)
+})
 
 test.each([
   ['a terminal that makes a message of the desktop of it', { TERM_PROGRAM: 'WezTerm' }, '\u001b]9;board: Told: The agent has completed its work.\u001b\\'],
@@ -77,7 +77,7 @@ test.each([
   ['such a terminal with tmux in it', { TERM: 'tmux-256color', TMUX: 'inside', TERM_PROGRAM: 'WezTerm' }, '\u001b]2;Told: The agent has completed its work.\u001b\\'],
 ])('in %s it is told in that way', async (_, env, expected) => {
   expect(await following('Told', env)).toContain(bell + expected)
-}, 25_000)
+})
 
 test('the settings switch off the one or the other', async () => {
   await board.client.notifications.set({ sound: false })
@@ -86,7 +86,7 @@ test('the settings switch off the one or the other', async () => {
   await board.client.notifications.set({ sound: true, desktop: false })
   const invisible = await following('Invisible')
   expect([countOf(invisible, bell) > 0, invisible.includes('\u001b]2;')]).toEqual([true, false])
-}, 40_000)
+})
 
 test('a dumb terminal, and whoever wants quiet, is left alone', async () => {
   const dumb = await following('Dumb', { TERM: 'dumb' })
@@ -94,7 +94,7 @@ test('a dumb terminal, and whoever wants quiet, is left alone', async () => {
   const quiet = boardOn(['events', '--type', 'notification', '-q'])
   await completesUntil(() => /\d+\r\n/.test(quiet.text), 'Quiet')
   expect(quiet.text).toMatch(/^(\d+\r\n)+$/)
-}, 25_000)
+})
 
 test.each([['stdout', 'events | cat'], ['stderr', 'events 2>told']])('nothing is told where %s is no terminal', async (_, command) => {
   const shown = onTerminal('sh', ['-c', `"$0" "$1" ${command}`, process.execPath, program])
@@ -102,13 +102,13 @@ test.each([['stdout', 'events | cat'], ['stderr', 'events 2>told']])('nothing is
   expect(shown.text).not.toContain(bell)
   expect(shown.text).not.toContain('\u001b]')
   if (command.includes('2>')) expect(readFileSync(join(cli.home, 'told'), 'utf8')).not.toContain(bell)
-}, 25_000)
+})
 
 test('nothing is told in a pipe that is taken for a terminal', async () => {
   const going = cli.start(['events'], { BOARD_FORCE_TTY: '100' })
   await completesUntil(() => going.stdout.includes('notification'), 'Forced')
   expect(going.stdout + going.stderr).not.toContain(bell)
-}, 25_000)
+})
 
 test('cards wait rings when its card is done, before it ends', async () => {
   const cardId = await newCard('Awaited')
@@ -120,7 +120,7 @@ test('cards wait rings when its card is done, before it ends', async () => {
   await board.server.app.db.transaction(tx => end(tx, board.server.app.supervisor, session.id, { status: 'completed' }))
   await eventually('the end', () => shown.code !== undefined, 10_000)
   expect([shown.code, countOf(shown.text, bell), shown.text.includes('\u001b]2;Awaited: The agent has completed its work.')]).toEqual([0, 1, true])
-}, 25_000)
+})
 
 test('cards run --wait and --follow ring once', async () => {
   for (const [flag, agent] of [['--wait', 'good'], ['--follow', 'asking']] as const) {
@@ -129,7 +129,7 @@ test('cards run --wait and --follow ring once', async () => {
     await eventually('the end', () => shown.code !== undefined, 20_000)
     expect([flag, shown.code, countOf(shown.text, bell), countOf(shown.text, `\u001b]2;Run ${flag}: `)]).toEqual([flag, agent === 'good' ? 0 : 1, 1, 1])
   }
-}, 50_000)
+})
 
 test('agents messages -f rings for every card', async () => {
   const cardId = await newCard('Followed')
@@ -137,7 +137,7 @@ test('agents messages -f rings for every card', async () => {
   await eventually('the following', () => shown.text.includes('Ctrl-C ends it'), 10_000)
   await completesUntil(() => shown.text.includes(bell), 'Another')
   expect(shown.text).toContain('\u001b]2;Another: ')
-}, 25_000)
+})
 
 test('what one is notified of is read and set with the other settings; a new URL\'s secret is printed once', async () => {
   expect(await cli.ok(['settings', 'set', 'notifications', '-f', 'sound=false', '-f', 'webhookUrl=https://hooks.example.org/mine'])).toMatch(/^whsec_\S+\n$/)
@@ -146,4 +146,4 @@ test('what one is notified of is read and set with the other settings; a new URL
   await cli.ok(['settings', 'set', 'notifications', '-f', 'webhookUrl=null'])
   expect(await cli.board(['settings', 'set', 'notifications', '-f', 'sound=loud'])).toMatchObject({ code: 2, stderr: expect.stringContaining('sound') })
   expect(await cli.board(['settings', 'set', 'notifications', '-f', 'webhookUrl=nowhere'])).toMatchObject({ code: 2, stderr: expect.stringContaining('webhookUrl must be a URL') })
-}, 20_000)
+})

@@ -15,7 +15,7 @@ const oddFiles = `mv 'old name.txt' 'new name.txt'; echo more >> 'new name.txt';
 beforeAll(async () => {
   board = await startAgentBoard({ good: { fixture: 'well-behaved' }, shell: { fixture: 'none', protocol: 'command', command: ['sh', '-c', oddFiles] } })
   cli = commandLine({ BOARD_URL: board.url, BOARD_TOKEN: board.token, BOARD_PROJECT: board.projectId })
-}, 30_000)
+})
 afterAll(async () => {
   cli.close()
   await board.close()

@@ -11,7 +11,7 @@ beforeAll(async () => {
     good: { fixture: 'well-behaved' }, endless: { fixture: 'forever' }, asking: { fixture: 'permission-first' }, crashing: { fixture: 'crash-in-turn' },
   }, { externalRequestsPerMinute: 10_000 })
   cli = commandLine({ BOARD_URL: board.url, BOARD_TOKEN: board.token, BOARD_PROJECT: board.projectId })
-}, 30_000)
+})
 afterAll(async () => {
   for (const each of [cli, ...holders]) each.close()
   await board.close()
@@ -46,7 +46,7 @@ describe('run', () => {
     expect(stdout.trimEnd().split('\n').sort()).toEqual([`${ids[0]}\tcompleted\t\tFirst`, `${ids[1]}\tfailed\tcrashed\tSecond`, `${ids[2]}\twaiting\t\tThird`])
     expect({ code, said: stderr.includes('2 of 3 did not complete') }).toEqual({ code: 1, said: true })
     await cli.ok(['agents', 'approve', ids[2]!])
-  }, 40_000)
+  })
 
   test('--wait of one that waits for a person says how it is answered', async () => {
     const id = await newCard('asking')

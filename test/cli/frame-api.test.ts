@@ -144,7 +144,7 @@ describe('events', () => {
     expect({ code: asDaemon.code(), lines: asDaemon.lines() }).toEqual({ code: 4, lines: ['project.created', 'board.created', 'before'] })
     await second.close()
     await first.close()
-  }, 40_000)
+  })
 
   test('a type that is none is exit 2, a project that one may not see exit 3', async () => {
     expect(await cli.board(['events', '--type', 'card.movd'])).toMatchObject({ code: 2, stderr: expect.stringContaining('did you mean: card.moved') })

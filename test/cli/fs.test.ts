@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -39,7 +39,9 @@ describe('board fs ls', () => {
   })
 
   test('is a table on a terminal, and says when a folder is empty', async () => {
-    expect(await cli.ok(['fs', 'ls', root], onTerminal)).toMatch(/^TYPE +SIZE +MODIFIED +GIT +NAME\nfolder +now +git +folder\n/m)
+    const fiveHoursAgo = Date.now() / 1000 - 5.5 * 3600
+    utimesSync(join(root, 'folder'), fiveHoursAgo, fiveHoursAgo)
+    expect(await cli.ok(['fs', 'ls', root], onTerminal)).toMatch(/^TYPE +SIZE +MODIFIED +GIT +NAME\nfolder +5h ago +git +folder\n/m)
     mkdirSync(join(root, 'folder', 'empty'))
     const { stdout, stderr } = await cli.board(['fs', 'ls', join(root, 'folder', 'empty')], onTerminal)
     expect([stdout, stderr]).toEqual(['', 'The folder is empty.\n'])

@@ -118,7 +118,7 @@ test('watching draws the list anew when something changes, on a terminal only', 
   await eventually('a drawing with a new monitor', async () => {
     if (added < 7) await board.create(watched, 'true', { description: `Came later ${added++}` })
     return going.stdout.includes('Came later')
-  }, 12_000)
+  })
   going.interrupt()
   await eventually('its end', () => going.code !== undefined)
   expect(await cli.board(['monitors', 'list', '--watch'])).toMatchObject({ code: 2, stderr: expect.stringContaining('--watch draws on a terminal') })

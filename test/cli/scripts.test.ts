@@ -37,7 +37,7 @@ describe('scripts', () => {
     expect(await cli.board(['scripts', 'delete', 'check', ...project])).toMatchObject({ code: 2, stderr: expect.stringContaining('give --yes') })
     await cli.ok(['scripts', 'delete', 'check', '--yes', ...project])
     expect(await cli.ok(['scripts', 'list', '-q', ...project])).toBe(`${deploy}\n`)
-  }, 20_000)
+  })
 
   test.each([
     [['add', 'x'], 2, 'what should it run?'], [['add', 'x', 'true', '-F', '-'], 2, 'the command is given twice'], [['edit', 'nobody', '--name', 'x'], 3, 'there is no script "nobody"'],
@@ -77,7 +77,7 @@ describe('run', () => {
     await server.client.scripts.create({ projectId, name: 'go', command: 'touch go' }).then(({ id }) => server.client.scripts.run({ projectId, scriptId: id }))
     await eventually('the end', () => going.code !== undefined, 10_000)
     expect(going).toMatchObject({ code: 0, stdout: '\u001b[31mred\u001b[0m\nlast\n', stderr: expect.stringMatching(/^Script \d+ succeeded after \d+\.\d s\.\n$/) })
-  }, 20_000)
+  })
 
   test('--wait makes the output harmless for a terminal', async () => {
     await script('hostile', 'printf "\\033]0;owned\\007text\\n"')
@@ -92,7 +92,7 @@ describe('run', () => {
     expect(await cli.board(['scripts', 'run', 'struck', '--exit-status', '-q'])).toMatchObject({ code: 143, stderr: '' })
     await script('fine', 'true')
     expect((await cli.board(['scripts', 'run', 'fine', '--exit-status'])).code).toBe(0)
-  }, 20_000)
+  })
 
   test('--exit-status of a run that is cancelled is not 0, even if the script says so', async () => {
     const { place, until } = await script('polite', 'trap "exit 0" TERM; echo ready; while :; do sleep 0.05; done')
@@ -101,7 +101,7 @@ describe('run', () => {
     expect((await cli.board(['scripts', 'cancel', 'polite'])).code).toBe(0)
     await eventually('the end', () => going.code !== undefined, 10_000)
     expect(going).toMatchObject({ code: 1, stderr: expect.stringContaining(`script ${place.scriptId} was cancelled`) })
-  }, 20_000)
+  })
 
   test('--wait --json is the run as it ended', async () => {
     await script('record', 'echo out; exit 2')
@@ -118,14 +118,14 @@ describe('run', () => {
     expect((await status()).status).toBe('running')
     expect(await cli.board(['scripts', 'run', 'long'])).toMatchObject({ code: 5, stderr: 'board: the script is running already\nsee: board scripts status\n' })
     await cli.ok(['scripts', 'cancel', 'long'])
-  }, 20_000)
+  })
 
   test('--timeout ends the waiting with 8, not the script', async () => {
     const { place, status } = await script('longer', 'sleep 60')
     expect(await cli.board(['scripts', 'run', 'longer', '--wait', '--timeout', '1'])).toMatchObject({ code: 8, stderr: expect.stringContaining(`timed out after 1 s; script ${place.scriptId} is still running`) })
     expect((await status()).status).toBe('running')
     await cli.ok(['scripts', 'cancel', 'longer'])
-  }, 20_000)
+  })
 
   test('of a script that is deleted meanwhile exits with 3', async () => {
     const { until } = await script('doomed', 'echo begun; sleep 60')
@@ -134,14 +134,14 @@ describe('run', () => {
     await cli.ok(['scripts', 'delete', 'doomed', '--yes'])
     await eventually('the end', () => going.code !== undefined, 10_000)
     expect(going).toMatchObject({ code: 3, stderr: expect.stringContaining('there is no such script') })
-  }, 20_000)
+  })
 
   test('works with an API key that may, and says what is missing of one that may not', async () => {
     await script('keyed', 'echo keyed')
     const keyed = async (...permissions: Array<'scripts.read' | 'scripts.run'>) => ({ BOARD_TOKEN: (await server.client.keys.create({ name: 'cron', scope: 'project', projectId, permissions })).key, BOARD_PROJECT: projectId })
     expect(await cli.ok(['scripts', 'run', 'keyed', '--exit-status'], { env: await keyed('scripts.read', 'scripts.run') })).toBe('keyed\n')
     expect(await cli.board(['scripts', 'run', 'keyed'], { env: await keyed('scripts.read') })).toMatchObject({ code: 4, stderr: expect.stringContaining('scripts.run') })
-  }, 20_000)
+  })
 })
 
 describe('status', () => {
@@ -153,7 +153,7 @@ describe('status', () => {
     expect(await cli.ok(['scripts', 'status', 'shown'])).toMatch(/^scriptId\t\d+\nname\tshown\nstatus\tfailed\nexitCode\t4\n[^]*--\nline\n$/)
     expect(await cli.json(['scripts', 'status', 'shown'])).toMatchObject({ status: 'failed', output: 'line\n' })
     expect(stripVTControlCharacters(await onTerminal.ok(['scripts', 'status']))).toMatch(/ID +NAME +STATUS +EXIT +STARTED +FINISHED/)
-  }, 20_000)
+  })
 
   test('--watch keeps the list up to date on a terminal, and is refused elsewhere', async () => {
     const { run } = await script('watched', 'sleep 0.2')
@@ -164,5 +164,5 @@ describe('status', () => {
     going.interrupt()
     await eventually('the end', () => going.code !== undefined)
     expect(await cli.board(['scripts', 'status', '--watch'])).toMatchObject({ code: 2, stderr: expect.stringContaining('--watch draws on a terminal') })
-  }, 30_000)
+  })
 })

@@ -30,7 +30,7 @@ test('a server that was started goes on in the background, and is found, restart
   expect((await cli.board(['server', 'stop'])).stderr).toContain(`Stopped the server (process ${second.pid}).`)
   expect([isAlive(second.pid), existsSync(join(dataDir, 'daemon.json'))]).toEqual([false, false])
   expect(await cli.ok(['server', 'logs', '-n', '1'])).toContain('"message":"The server has stopped."')
-}, 40_000)
+})
 
 test('what a server in the background prints does not fill the disk, and what it printed first stays', async () => {
   await cli.ok(['server', 'start', '--', '--port', '0', '--log-level', 'info'])
@@ -82,7 +82,7 @@ test('the doctor finds open permissions and a damaged database, mends the one an
   const damaged = await cli.board(['doctor'])
   expect([damaged.code, damaged.stdout]).toEqual([1, expect.stringMatching(/^failed\tdatabase\t.* is damaged: .*\tstop the server and restore a backup/m)])
   writeFileSync(path, whole)
-}, 40_000)
+})
 
 test('a service is printed for both platforms, and installed and removed by the platform\'s own program', async () => {
   expect(await cli.ok(['server', 'install', '--print', '--launchd', '--', '--public-url', 'https://b.example.org/?a=1&b'])).toContain('<string>https://b.example.org/?a=1&#38;b</string>')

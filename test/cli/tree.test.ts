@@ -91,7 +91,7 @@ describe('every command', () => {
     expect(exitsOf(results)).toEqual(all(results, () => 7))
     results.forEach(expectTidy)
     expect(results.filter(({ stdout }) => stdout !== '')).toEqual([])
-  }, 30_000)
+  })
 
   // The terminal board first looks for its terminal, which is missing here too.
   test('says that a sign-in is missing, and ends with 4', async () => {
@@ -99,14 +99,14 @@ describe('every command', () => {
     const results = await eachInTurn(alone, chosen, ['--no-input', '--url', board.url, '-P', named.projectId], named)
     expect(exitsOf(results)).toEqual(all(results, () => 4))
     results.forEach(expectTidy)
-  }, 30_000)
+  })
 
   test('prints JSON and nothing else on stdout with --json', async () => {
     const results = await eachInTurn(signedIn, working(), ['--json', '-P', named.projectId], named)
     expect(exitsOf(results)).toEqual(all(results, name => otherwise[name] ?? 0))
     results.forEach(expectTidy)
     for (const { name, stdout } of results) if (stdout !== '') expect(() => { JSON.parse(stdout) }, name).not.toThrow()
-  }, 40_000)
+  })
 
   test('prints lines without a head in a pipe, and with -q says nothing of what it did', async () => {
     const results = await eachInTurn(signedIn, working(), ['-q', '-P', other.projectId], other)
@@ -114,11 +114,11 @@ describe('every command', () => {
     results.forEach(expectTidy)
     expect(results.filter(({ code, stderr }) => code === 0 && stderr !== '').map(({ name, stderr }) => ({ name, stderr }))).toEqual([])
     for (const { name, stdout } of results.filter(({ name }) => /(list|add|create|edit|search|run)$/.test(name))) expect(stdout, name).toMatch(/^(\S+\n)*$/)
-  }, 40_000)
+  })
 
   test('that asks for a yes exits 2 where nobody can be asked, and names the flag', async () => {
     const asking = commands.filter(command => command.options.some(({ long }) => long === '--yes') && !local.test(nameOf(command)) && !nameOf(command).startsWith('settings'))
     const results = await eachInTurn(signedIn, asking, ['-P', third.projectId], third, word => word !== '--yes' && word !== '--dry-run')
     expect(results.filter(({ code, stderr }) => code !== 2 || !stderr.includes('--yes')).map(({ name, code, stderr }) => ({ name, code, stderr }))).toEqual([])
-  }, 20_000)
+  })
 })

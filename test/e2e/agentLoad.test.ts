@@ -42,7 +42,7 @@ beforeAll(async () => {
 afterAll(async () => {
   bare.kill()
   await clearAway(board, root)
-}, 30_000)
+})
 
 const run = (name: string, ...args: string[]) => spawn(process.execPath, [resolve(`test/fixtures/${name}.mjs`), ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
 const firstLine = async (child: ChildProcess) => String((await once(child.stdout!, 'data'))[0]).trim()

@@ -45,7 +45,7 @@ afterAll(async () => {
   await clearAway(board, root)
   // What a failed run leaves.
   for (const pid of processesWith(mark)) process.kill(pid, 'SIGKILL')
-}, 30_000)
+})
 
 const listed = () => board.client.cards.list({ projectId })
 type Step = (client: Client, cardId: string) => Promise<unknown>

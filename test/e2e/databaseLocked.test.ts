@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createClient, type ApiFailure } from '../../src/client/index.ts'
 import { configure, makeRepository } from '../agents/agentBoard.ts'
 import { quantile } from '../bench/figures.ts'
-import { eventually } from '../helper.ts'
+import { eventually, slowdown } from '../helper.ts'
 import { follow } from '../liveSocket.ts'
 import { startReceiver, type Receiver } from '../webhooks/receiver.ts'
 import { boardProcess, clearAway } from './boardProcess.ts'
@@ -38,7 +38,7 @@ beforeAll(async () => {
   projectId = (await board.client.projects.create({ name: 'Locked', path: makeRepository(join(root, 'repository')) })).id
   columns = (await board.client.columns.list({ projectId })).map(({ id }) => id)
   other = spawn(process.execPath, [resolve('test/fixtures/lock.mjs'), join(dataDir, 'board.db')], { stdio: ['pipe', 'pipe', 'inherit'] })
-}, 30_000)
+})
 afterAll(async () => {
   other.stdin!.end()
   await clearAway(board, root)
@@ -87,7 +87,7 @@ it('while another program holds the database, writes are refused in time with 50
     })
     const readMs = performance.now()
     expect(await titlesThere()).toEqual([...acknowledged].sort())
-    expect(performance.now() - readMs).toBeLessThan(mostMs)
+    expect(performance.now() - readMs).toBeLessThan(mostMs * slowdown())
     const outcomes = await Promise.all(writers)
     expect(outcomes.map(({ refusal }) => refusal)).toEqual(outcomes.map(() => busy))
     return outcomes.map(each => each.tookMs)
@@ -95,9 +95,9 @@ it('while another program holds the database, writes are refused in time with 50
   process.stdout.write(`A locked database: refused within p50 ${quantile(tookMs, 0.5).toFixed(0)} ms, most ${Math.max(...tookMs).toFixed(0)} ms (aim ${aimMs} ms)\n`)
   await add()
   expect(await titlesThere()).toEqual([...acknowledged].sort())
-  expect(quantile(tookMs, 0.9)).toBeLessThan(aimMs)
-  expect(Math.max(...tookMs)).toBeLessThan(mostMs)
-}, 30_000)
+  expect(quantile(tookMs, 0.9)).toBeLessThan(aimMs * slowdown())
+  expect(Math.max(...tookMs)).toBeLessThan(mostMs * slowdown())
+})
 
 it('a lock that is let go in time refuses nothing', async () => {
   await tell('take')

@@ -139,7 +139,7 @@ describe.skipIf(!mayMount)('on a disk of its own (needs the right to mount one)'
     await eventually('entries that were dropped', async () => {
       await fill()
       return await dropped() > 0
-    }, 20_000)
+    })
     expect(await client.logs.list({ search: 'CARD_NOT_FOUND', limit: 10 })).toHaveLength(10)
     expect((await fetch(`${url}/api/ready`)).status).toBe(200)
     rmSync(join(folder, 'ballast'))
@@ -147,7 +147,7 @@ describe.skipIf(!mayMount)('on a disk of its own (needs the right to mount one)'
     await eventually('a line in the file', async () => {
       await client.cards.create({ projectId, title: 'room again', deferred: true })
       return lines().at(-1) !== before
-    }, 15_000)
+    })
     for (const line of lines()) expect(() => JSON.parse(line)).not.toThrow()
   }, 60_000)
 })

@@ -31,10 +31,10 @@ beforeAll(async () => {
   child.stderr!.on('data', (text: Buffer) => { said += String(text) })
   server = await eventually('a server that answers', () => {
     try { return JSON.parse(readFileSync(join(dataDir, 'daemon.json'), 'utf8')) } catch { return undefined }
-  }, 15_000)
+  })
   client = createClient(server)
   projectId = (await client.projects.create({ name: 'Few', path })).id
-}, 30_000)
+})
 afterAll(async () => {
   for (const socket of sockets) socket.destroy()
   if (isAlive(server.pid)) process.kill(server.pid, 'SIGKILL')

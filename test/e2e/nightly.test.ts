@@ -17,7 +17,7 @@ beforeAll(async () => {
   const file = join(bin, 'key')
   writeFileSync(file, `${key}\n`, { mode: 0o600 })
   environment = { PATH: `${bin}:${process.env.PATH}`, BOARD_URL: board.url, BOARD_TOKEN_FILE: file, BOARD_PROJECT: board.projectId, EXPORTS: exportsFolder, PATIENCE_SECS: '60' }
-}, 30_000)
+})
 afterAll(() => board.close())
 
 /** Runs the script with nothing else in its environment. */
@@ -56,4 +56,4 @@ test('no server is exit 7 after three tries, and a key that does not hold exit 4
   const wrong = join(exportsFolder, 'wrong')
   writeFileSync(wrong, 'svc_ak_wrong', { mode: 0o600 })
   expect(await nightly({ BOARD_TOKEN_FILE: wrong })).toMatchObject({ code: 4, stdout: '' })
-}, 30_000)
+})

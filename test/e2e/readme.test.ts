@@ -72,7 +72,7 @@ beforeAll(async () => {
   cpSync('test/fixtures/imports/trello.json', join(folder, 'board.json'))
   cpSync('test/fixtures/imports/tasks.md', join(folder, 'TODO.md'))
   await new Promise<void>(listening => receiver.listen(0, '127.0.0.1', listening))
-}, 30_000)
+})
 afterAll(async () => {
   if (existsSync(join(home, 'server.pid'))) {
     const pid = Number(readFileSync(join(home, 'server.pid'), 'utf8'))
@@ -81,7 +81,7 @@ afterAll(async () => {
   }
   receiver.close()
   rmSync(root, { recursive: true, force: true, maxRetries: 5 })
-}, 30_000)
+})
 
 function isAlive(pid: number): boolean {
   try { return process.kill(pid, 0) } catch { return false }

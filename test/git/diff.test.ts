@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { slowdown } from '../helper.ts'
 import { commit, git, openProjects, write, type TestCard, type TestProject } from './cards.ts'
 
 let projects: Awaited<ReturnType<typeof openProjects>>
@@ -74,7 +75,7 @@ test('very large files are named without being read, however they got there', as
   commit(worktree, 'large', 'x\n'.repeat(3 * 1024 * 1024))
   const startedAt = performance.now()
   const { diff, stats, truncated } = await card.diff()
-  expect(performance.now() - startedAt).toBeLessThan(8000)
+  expect(performance.now() - startedAt).toBeLessThan(8000 * slowdown())
   expect(diff).toContain('Binary files /dev/null and b/huge differ')
   expect(diff).toContain('Binary files /dev/null and b/large differ')
   expect({ stats, truncated }).toEqual({ stats: { filesChanged: 2, insertions: 0, deletions: 0 }, truncated: false })

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { mint, tokenPrefixes } from '../../src/ids/token.ts'
 import { toEntry } from '../../src/logs/entry.ts'
 import { redact } from '../../src/logs/redact.ts'
+import { slowdown } from '../helper.ts'
 
 const secret = 'Tr0ub4dor-canary'
 
@@ -47,7 +48,7 @@ test('it takes no time to look at the worst of texts', () => {
   const worst = ['a-', 'a.', '://', 'password', 'key=', 'bearer ', 'svc_', 'a:', '/a', '/?a=', '"', '\\"', 'token"'].map(part => part.repeat(20_000))
   const startedAtMs = performance.now()
   for (const text of worst) redact.text(text)
-  expect(performance.now() - startedAtMs).toBeLessThan(1000)
+  expect(performance.now() - startedAtMs).toBeLessThan(1000 * slowdown())
 })
 
 test('a password never comes through as the value of a secret\'s name', () => {

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { eventually } from '../helper.ts'
+import { eventually, slowdown } from '../helper.ts'
 import { startMonitorBoard, untilGone, type ActiveCard, type Monitor, type MonitorBoard } from './monitorBoard.ts'
 
 const secret = 'c2VjcmV0LW9mLXRoZS1zZXJ2ZXItMzItYnl0ZXMtISE='
@@ -82,7 +82,7 @@ describe('a run', () => {
       return isOver(monitor)
     })
     expect((await board.monitor(id)).status).toBe('timeout')
-    expect(slowestMs).toBeLessThan(500)
+    expect(slowestMs).toBeLessThan(500 * slowdown())
   })
 
   it('knows its server, project and card, and no secret', async () => {

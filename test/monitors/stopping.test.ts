@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { eventually } from '../helper.ts'
+import { eventually, slowdown } from '../helper.ts'
 import { startMonitorBoard, untilGone, untilThere, type ActiveCard, type MonitorBoard } from './monitorBoard.ts'
 
 let board: MonitorBoard
@@ -23,7 +23,7 @@ describe('what runs is ended with all its descendants within 5 s, in whatever se
     const { id, mark } = await going(card)
     const before = performance.now()
     await board.as(card.token).monitors.delete({ ...card.ref, monitorId: id })
-    expect(performance.now() - before).toBeLessThan(1000)
+    expect(performance.now() - before).toBeLessThan(1000 * slowdown())
     await untilGone(mark)
     expect(await board.as(card.token).monitors.list(card.ref)).toEqual([])
   })

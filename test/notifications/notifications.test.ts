@@ -40,7 +40,7 @@ const wantEverything = { agentCompleted: true, agentFailed: true, agentWaiting: 
 
 beforeAll(async () => {
   [board, receiver] = await Promise.all([startAgentBoard({ good: { fixture: 'well-behaved' }, crashing: { fixture: 'crash-in-turn' }, asking: { fixture: 'permission-first' } }), startReceiver()])
-}, 30_000)
+})
 afterEach(async () => { for (const { client } of Object.values(people ?? {})) await client.notifications.set(wantEverything) })
 afterAll(async () => {
   for (const socket of sockets) socket.close()
@@ -56,7 +56,7 @@ test('the local operator is told before the first user exists, also on a socket 
   })
   expect(bare.messages.find(({ type }) => type === 'notification')).toMatchObject({ projectId: null, seq: expect.any(Number) })
   await untilTold(board.socket, id, 'agentCompleted')
-}, 20_000)
+})
 
 test('the owner and those who work in the project are told, on all their sockets, and nobody else', async () => {
   const { token, user } = await board.client.auth.setup({ email: 'owner@example.org', password: 'a long password' })
@@ -83,7 +83,7 @@ test('the owner and those who work in the project are told, on all their sockets
   for (const socket of [people.viewer.socket, following, people.crew.socket, people.stranger.socket]) expect(told(socket)).toEqual([])
   for (const { id: userId, socket } of [owner, people.member]) expect(new Set(told(socket).map(each => each.userId))).toEqual(new Set([userId]))
   expect(about(people.member.socket, id)).toHaveLength(1)
-}, 30_000)
+})
 
 test('each is told of what they want, the way they want it', async () => {
   const { owner, member, manager } = people
@@ -93,7 +93,7 @@ test('each is told of what they want, the way they want it', async () => {
   expect(await untilTold(owner.socket, id, 'agentCompleted')).toMatchObject({ sound: true, desktop: true })
   await untilTold(member.socket, await ends('failed'), 'agentFailed')
   expect(about(member.socket, id)).toEqual([])
-}, 20_000)
+})
 
 test('an agent that waits is told of once, with its question, and again when it waits anew', async () => {
   const { owner } = people
@@ -112,7 +112,7 @@ test('an agent that waits is told of once, with its question, and again when it 
   await board.client.agents.cancel({ projectId: board.projectId, cardId: id })
   await settled(owner.socket)
   expect(about(owner.socket, id)).toHaveLength(2)
-}, 30_000)
+})
 
 test('talks are nobody\'s news, and neither is what is cancelled', async () => {
   const { owner } = people
@@ -127,7 +127,7 @@ test('talks are nobody\'s news, and neither is what is cancelled', async () => {
   await app.db.transaction(tx => end(tx, app.supervisor, session.id, { status: 'cancelled' }))
   await settled(owner.socket)
   expect([...about(owner.socket, id), ...about(owner.socket, cancelled)]).toEqual([])
-}, 20_000)
+})
 
 test('a monitor that begins to fail is told of', async () => {
   const { owner } = people
@@ -135,7 +135,7 @@ test('a monitor that begins to fail is told of', async () => {
   const { token } = await board.client.agents.token({ projectId: board.projectId, cardId })
   await board.as(token).monitors.create({ projectId: board.projectId, cardId, command: 'exit 3', intervalSecs: 10, description: 'The site', allowUnsandboxed: true })
   expect(await untilTold(owner.socket, cardId, 'monitorFailing')).toMatchObject({ cardTitle: 'Watched', message: 'The monitor "The site" fails with exit code 3.' })
-}, 20_000)
+})
 
 test('a webhook URL gets it as well, signed with the secret that was shown', async () => {
   const { owner, member } = people
@@ -148,7 +148,7 @@ test('a webhook URL gets it as well, signed with the secret that was shown', asy
   await untilTold(owner.socket, crash, 'agentFailed')
   await settled(member.socket)
   expect(receiver.received.filter(({ message }) => message.data.cardId === crash)).toEqual([])
-}, 20_000)
+})
 
 test('what happens while nobody makes notifications is told of once they are made again, once', async () => {
   const { owner } = people
@@ -160,7 +160,7 @@ test('what happens while nobody makes notifications is told of once they are mad
   await untilTold(owner.socket, id, 'agentCompleted')
   await settled(owner.socket)
   expect(about(owner.socket, id)).toHaveLength(1)
-}, 20_000)
+})
 
 test('who cannot see the project any more is not told of it', async () => {
   const { owner, member } = people
@@ -176,7 +176,7 @@ test('who cannot see the project any more is not told of it', async () => {
   await settled(owner.socket)
   expect(about(member.socket, id)).toHaveLength(1)
   await owner.client.members.add({ id: board.projectId, email: member.email, role: 'member' })
-}, 20_000)
+})
 
 test('a client that reads nothing is not sent more and more', async () => {
   const { owner } = people
@@ -194,4 +194,4 @@ test('a client that reads nothing is not sent more and more', async () => {
   await eventually('the pong', () => raw.received().includes('"pong"'), 10_000)
   expect(raw.received().length).toBeLessThan(many * message.length / 2)
   raw.socket.destroy()
-}, 40_000)
+})

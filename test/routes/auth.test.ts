@@ -76,7 +76,7 @@ describe('setup', () => {
     expect(await board.as(token).auth.me()).toEqual(user)
     expect(await board.client.auth.me()).toEqual(user)
     expect((await board.client.users.search({ q: 'ada' }))).toHaveLength(1)
-  }, 30_000)
+  })
 
   it('hands over what the local operator made', async () => {
     const board = await start()

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
-import { eventually, startBoard, type TestBoard } from '../helper.ts'
+import { eventually, slowdown, startBoard, type TestBoard } from '../helper.ts'
 import { follow, openRaw, openSocket, type LiveSocket, type RawSocket } from '../liveSocket.ts'
 
 let board: TestBoard
@@ -155,7 +155,7 @@ test('when the server stops, sockets are closed with 1001, and one that does not
   const deaf = await openRaw(stopping.url, `/api/ws?token=${stopping.token}`)
   const began = performance.now()
   await stopping.close()
-  expect(performance.now() - began).toBeLessThan(4000)
+  expect(performance.now() - began).toBeLessThan(4000 * slowdown())
   expect((await live.untilClosed()).code).toBe(1001)
   await eventually('the end of the deaf connection', () => deaf.socket.destroyed)
 })
