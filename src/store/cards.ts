@@ -129,10 +129,10 @@ export const countCards = (db: Reader, projectId: number): Promise<Counts[]> => 
   `SELECT l.id AS columnId, l.name, l.column_type AS columnType, n.status, n.total FROM columns l JOIN boards b ON b.id = l.board_id
    LEFT JOIN card_counts n ON n.project_id = l.project_id AND n.column_id = l.id AND n.total > 0 WHERE l.project_id = ? ORDER BY b.position, l.position, n.status`, [projectId])
 
-/** Cards of this machine's projects that were deleted before the time and still have a managed worktree. */
+/** Cards of this machine's projects that were deleted before the time and still have a managed worktree, those first that were deleted first: in the order of ids, every card would be looked at. */
 export const listDeletedWithWorktree = (db: Reader, before: string): Promise<CardRow[]> => db.all(
   `SELECT ${fields} ${from} WHERE c.deleted_at < ? AND c.worktree_managed = 1 AND c.worktree_path IS NOT NULL
-   AND c.project_id IN (SELECT id FROM projects WHERE host IS ?) ORDER BY c.id LIMIT 1000`, [before, db.host])
+   AND c.project_id IN (SELECT id FROM projects WHERE host IS ?) ORDER BY c.deleted_at LIMIT 1000`, [before, db.host])
 
 /** The cards of a project, or of one of its boards, that have a managed worktree or may be about to get one, deleted ones too, and the branches that the board made for them. */
 export const listWithWorktree = (db: Reader, { projectId, boardId }: { projectId: number; boardId?: number }): Promise<Array<{ id: number; branch: string | null }>> => db.all(

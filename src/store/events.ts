@@ -41,11 +41,12 @@ export const readOldestSeq = async (db: Reader): Promise<number> =>
  */
 export async function deleteOldestEvents(tx: Transaction, before: string, keep: number, limit: number): Promise<number> {
   const oldest = await readOldestSeq(tx)
-  const young = await tx.get<{ seq: number }>('SELECT seq FROM events WHERE at >= ? ORDER BY seq LIMIT 1', [before])
   const slowest = await tx.get<{ seq: number | null }>('SELECT min(seq) AS seq FROM event_cursors')
-  const end = Math.min(oldest + limit, young?.seq ?? Infinity, await readLastSeq(tx) - keep + 1, (slowest?.seq ?? Infinity) + 1)
-  if (end <= oldest) return 0
-  return (await tx.run('DELETE FROM events WHERE seq < ?', [end])).changes
+  const most = Math.min(oldest + limit, await readLastSeq(tx) - keep + 1, (slowest?.seq ?? Infinity) + 1)
+  if (most <= oldest) return 0
+  const young = await tx.get<{ seq: number }>('SELECT seq FROM events WHERE seq < ? AND at >= ? ORDER BY seq LIMIT 1', [most, before])
+  const end = young?.seq ?? most
+  return end <= oldest ? 0 : (await tx.run('DELETE FROM events WHERE seq < ?', [end])).changes
 }
 
 /** The newest event that a reader has taken; undefined for a reader that has not begun. */
