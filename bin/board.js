@@ -18,24 +18,24 @@ function refuse(reason) {
   process.exitCode = 1
 }
 
-/** Runs the built program. Returns its scripts, those that are loaded later too, by file. */
+/** Runs the built program. Returns its scripts by their files, for the build to make V8's cache of them. */
 function run() {
   const { Script } = require('node:vm')
   const module = require('node:module')
   module.enableCompileCache?.()
   const scripts = new Map()
-  /** A script comes with V8's cache of it, which the build leaves beside it; V8 ignores one that another Node made. */
-  const load = file => {
+  // In a script that comes from the cache, import() does not work: this one stands in for it.
+  const boardImport = async name => name.endsWith('.cjs') ? load(join(dirname(main), name)) : import(name.startsWith('.') ? pathToFileURL(join(dirname(main), name)) : name)
+  // V8 ignores a cache that another Node made. The files are ASCII.
+  const load = (file, boardOther) => {
     const cache = `${file}.cache`
-    const source = `(function (exports, require, module, __filename, __dirname, boardImport) {${readFileSync(file, 'latin1')}\n})`
-    const script = new Script(source, { filename: file, cachedData: existsSync(cache) ? readFileSync(cache) : undefined })
+    const script = new Script(readFileSync(file, 'latin1'), { filename: file, cachedData: existsSync(cache) ? readFileSync(cache) : undefined })
     scripts.set(file, script)
-    // In a script that comes from the cache, import() does not work: this one stands in for it.
-    const boardImport = async name => name.endsWith('.cjs') ? load(join(dirname(file), name)) : import(name.startsWith('.') ? pathToFileURL(join(dirname(file), name)) : name)
-    const loaded = { exports: {} }
-    script.runInThisContext()(loaded.exports, module.createRequire(file), loaded, file, dirname(file), boardImport)
-    return loaded.exports
+    const part = { exports: {} }
+    script.runInThisContext()(part.exports, module.createRequire(file), part, file, dirname(file), boardImport, boardOther)
+    return part.exports
   }
-  load(main)
+  let rest
+  const modules = load(main, path => (rest ??= load(join(dirname(main), 'rest.cjs'), path => modules[path]()))[path]())
   return scripts
 }

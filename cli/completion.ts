@@ -26,7 +26,7 @@ const deadlineMs = Number(process.env.BOARD_COMPLETION_TIMEOUT_MS) || 270
  * @param words what stands after `board`, the last being the word at the cursor
  */
 export async function printCompletion(words: readonly string[]): Promise<void> {
-  const late = new Promise<void>(resolve => { setTimeout(resolve, Math.max(80, deadlineMs - performance.now())) })
+  const late = new Promise<void>(resolve => { setTimeout(resolve, Math.max(80, deadlineMs - process.uptime() * 1000)) })
   await Promise.race([late, complete(createProgram(words.slice(0, -1)), words).then(print, () => { /* Silence is an answer. */ })])
   process.exit()
 }
@@ -49,7 +49,7 @@ async function complete(program: Command, words: readonly string[]): Promise<Com
 /** Follows the words down the tree, and keeps the global options for finding the server. Undefined: there is no such command. */
 async function read(program: Command, words: readonly string[]): Promise<Line | undefined> {
   const line: Line = { command: program, given: [] }
-  for (const word of words) {
+  for (const [at, word] of words.entries()) {
     const { command, given, pending } = line
     if (pending) {
       program.setOptionValue(pending.attributeName(), word)
@@ -60,7 +60,7 @@ async function read(program: Command, words: readonly string[]): Promise<Line | 
     } else if (command.commands.length > 0 && given.length === 0) {
       const next = command.commands.find(each => each.name() === word || each.aliases().includes(word))
       if (!next) return undefined
-      await load(next)
+      await load(next, words[at + 1])
       line.command = next
     } else given.push(word)
   }
@@ -112,7 +112,7 @@ async function valuesOf(program: Command, taker: Option | Argument, { command, g
   if (placeholder === 'folder') return 'folders'
   if (command.name() === 'help') return helpTopics(program, given)
   const { liveValues } = await import('./completionValues.ts')
-  return liveValues(program, placeholder, deadlineMs)
+  return liveValues(program, placeholder, { command, given }, deadlineMs)
 }
 
 /** The commands below those that are named; at the top the topics too. */

@@ -4,6 +4,7 @@ import { Failure, usage } from './exit.ts'
 import type { Globals } from './globals.ts'
 import { readSettings, type Profile, type Settings } from './profiles.ts'
 import { nearest } from './text.ts'
+import { unreadable } from './unreadable.ts'
 
 /** A value and where it came from, for `board auth status`. */
 export interface Found { value: string; from: string }
@@ -14,8 +15,8 @@ export interface Discovery {
   url: Found | undefined
   token: Found | undefined
   project: Found | undefined
-  /** The URL is that of the daemon.json of this machine, which has not been asked yet whether it lives. */
-  local: boolean
+  /** What daemon.json says of the server on this machine, if its URL is meant. It has not been asked yet whether it lives. */
+  local: Runtime | undefined
 }
 
 /**
@@ -36,7 +37,7 @@ export function discover(globals: Globals, env: NodeJS.ProcessEnv = process.env,
     profile: profileName, url: url && { ...url, value: origin(url) },
     token: url && tokenFor(originOf(url.value), { globals, env, profile, fromProfile, first, runtime }),
     project: found(globals.project, '--project') ?? pick(first, found(profile?.project, fromProfile), found(env.BOARD_PROJECT, 'BOARD_PROJECT')),
-    local: runtime !== undefined && url?.value === runtime.url && url.from === 'the running server on this machine',
+    local: runtime && url?.value === runtime.url && url.from === 'the running server on this machine' ? runtime : undefined,
   }
 }
 
@@ -76,7 +77,7 @@ function fromFile(path: string | undefined, from: string): Found | undefined {
     const value = readFileSync(path === '-' ? 0 : path, 'utf8').trim()
     if (value !== '') return { value, from }
   } catch (error) {
-    throw usage(`the token file of ${from} cannot be read: ${(error as NodeJS.ErrnoException).code}`, { see: 'board help environment' })
+    throw unreadable(`the token file of ${from}`, error, { see: 'board help environment' })
   }
   throw usage(`the token file of ${from} is empty`, { see: 'board help environment' })
 }

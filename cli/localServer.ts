@@ -1,9 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { closeSync, constants, existsSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sendJson } from '../src/client/http.ts'
-import { dataFolder, runtimeFile, type Runtime } from '../src/config/paths.ts'
+import { dataFolder, printedFile, runtimeFile, type Runtime } from '../src/config/paths.ts'
 import { readRuntime } from './discovery.ts'
 import { Failure } from './exit.ts'
 
@@ -11,6 +11,8 @@ import { Failure } from './exit.ts'
 export interface LocalServer { dataDir: string; state: 'running' | 'stale' | 'none'; runtime: Runtime | undefined; version: string | null }
 
 const betweenMs = 50
+/** The server cuts off what it has printed when it is too much: what it prints next must come at the end. */
+const appended = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_APPEND
 
 /** Looks whether a server runs on this account's data folder, or on the one that BOARD_DATA_DIR names. */
 export async function findLocalServer(env: NodeJS.ProcessEnv = process.env): Promise<LocalServer> {
@@ -23,16 +25,16 @@ export async function findLocalServer(env: NodeJS.ProcessEnv = process.env): Pro
 
 /**
  * Starts a server in the background, which goes on when this program and its terminal are gone. What it prints goes to
- * `logs/server.out` in the data folder. Waits until it answers.
+ * `logs/server.out` in the data folder, 4 MiB at most. Waits until it answers.
  * @param program the path of `bin/board.js`
  * @param args what `board serve` takes; paths in them are relative to the working folder
  * @throws Failure with the last lines that it printed when it ended, (timedOut) when it does not answer in time
  */
 export async function startLocalServer(program: string, args: readonly string[], waitSecs: number): Promise<Runtime> {
   const dataDir = dataFolder()
-  mkdirSync(join(dataDir, 'logs'), { recursive: true, mode: 0o700 })
-  const printed = join(dataDir, 'logs', 'server.out')
-  const out = openSync(printed, 'w', 0o600)
+  const printed = printedFile(dataDir)
+  mkdirSync(dirname(printed), { recursive: true, mode: 0o700 })
+  const out = openSync(printed, appended, 0o600)
   if (readRuntime()) forgetStale(dataDir)
   const child = spawn(process.execPath, [program, 'serve', ...args], { detached: true, stdio: ['ignore', out, out] })
   closeSync(out)

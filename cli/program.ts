@@ -13,7 +13,7 @@ export function createProgram(words: readonly string[] = []): Command {
     .version(manifest.version, '-V, --version', 'print the version').helpCommand(false).exitOverride()
     .configureOutput({ writeOut: write, writeErr: () => { /* errors.ts tells of errors */ }, outputError: () => { /* the same */ } })
     .configureHelp({ showGlobalOptions: true, formatHelp })
-    .hook('preSubcommand', (_program, command) => load(command))
+    .hook('preSubcommand', (_program, command) => load(command, command.name() === words[0] || command.alias() === words[0] ? words[1] : undefined))
   addGlobals(program)
   const meant = nouns.find(({ name, alias }) => name === words[0] || (alias !== undefined && alias === words[0]))
   if (meant) addNoun(program, meant)
@@ -24,19 +24,19 @@ export function createProgram(words: readonly string[] = []): Command {
 
 /** Loads what is below every noun, for completion and for the whole help. */
 export async function loadAll(program: Command): Promise<Command> {
-  await Promise.all(program.commands.map(load))
+  await Promise.all(program.commands.map(command => load(command)))
   return program
 }
 
 const loaded = new WeakSet<Command>()
 
-/** Loads what is below one noun, once. A verb may be called like a noun (`settings auth`). */
-export async function load(command: Command): Promise<void> {
+/** Loads what is below one noun, once; of some nouns only the verb that is meant. A verb may be called like a noun (`settings auth`). */
+export async function load(command: Command, verb?: string): Promise<void> {
   const noun = command.parent?.parent === null ? nouns.find(({ name }) => name === command.name()) : undefined
   if (!noun || loaded.has(command)) return
   loaded.add(command)
   const file = await noun.load()
-  file.register(command)
+  await file.register(command, verb)
 }
 
 function addNoun(program: Command, { name, alias, summary, group }: Noun): void {

@@ -2,6 +2,8 @@ import { harmless } from './text.ts'
 
 const quietMs = 500
 const betweenMs = 100
+/** Node loads `performance` when it is first used, which takes a millisecond. */
+const nowMs = () => process.uptime() * 1000
 
 /** A line on stderr that says how far something is. It appears after half a second and is wiped at the end. */
 export class Progress {
@@ -9,7 +11,7 @@ export class Progress {
   readonly #total: number | undefined
   readonly #wanted: boolean
   readonly #talk: (text: string) => void
-  readonly #startedAtMs = performance.now()
+  readonly #startedAtMs = nowMs()
   #drawnAtMs = 0
   #count = 0
 
@@ -25,9 +27,9 @@ export class Progress {
 
   to(count: number): void {
     this.#count = count
-    const nowMs = performance.now()
-    if (!this.#wanted || nowMs - this.#startedAtMs < quietMs || nowMs - this.#drawnAtMs < betweenMs) return
-    this.#drawnAtMs = nowMs
+    const atMs = nowMs()
+    if (!this.#wanted || atMs - this.#startedAtMs < quietMs || atMs - this.#drawnAtMs < betweenMs) return
+    this.#drawnAtMs = atMs
     this.#talk(`\r\u001b[K${this.#label} ${this.#text()}`)
   }
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 
-/** What a command file exports: it fills the command that the tree has made for its noun. */
-export interface CommandFile { register(command: Command): void }
+/** What a command file exports: it fills the command that the tree has made for its noun, if need be with no other verb than the one that is meant. */
+export interface CommandFile { register(command: Command, verb?: string): void | Promise<void> }
 
 /** A noun (or a verb of its own) at the top of the tree. */
 export interface Noun {
@@ -52,6 +52,7 @@ export const nouns: readonly Noun[] = [
   { name: 'backups', alias: 'backup', summary: 'Make, check and restore backups', group: 'Run a server', load: () => import('./commands/backups.ts') },
   { name: 'serve', summary: 'Run a server', group: 'Run a server', load: () => import('./commands/serve.ts') },
   { name: 'server', summary: 'Start, stop and install the server of this machine', group: 'Run a server', load: () => import('./commands/server.ts') },
+  { name: 'database', summary: 'Move the board between this machine and a libSQL server', group: 'Run a server', load: () => import('./commands/database.ts') },
   { name: 'doctor', summary: 'Look for what is wrong, and say what to do', group: 'Run a server', load: () => import('./commands/doctor.ts') },
   { name: 'logs', alias: 'log', summary: 'Show or follow the server\'s log', group: 'Run a server', load: () => import('./commands/logs.ts') },
   { name: 'fs', summary: 'Look at folders and files of the server', group: 'Run a server', load: () => import('./commands/fs.ts') },

@@ -9,7 +9,7 @@ import type { App } from '../src/app.ts'
 import { authenticate, type Voucher } from '../src/identity/authenticate.ts'
 import { isPass, passHeader } from '../src/identity/passes.ts'
 import type { Caller } from '../src/domain/caller.ts'
-import { commonHeaders, present, presentFailure, toProblem, type Headers } from './answer.ts'
+import { commonHeaders, present, presentFailure, send, toProblem, type Answer, type Headers } from './answer.ts'
 import { authorize, isOpenTo } from './authorize.ts'
 import { readJson } from './body.ts'
 import { guard } from './guard.ts'
@@ -65,7 +65,7 @@ function answerer(server: Server, route: Route, handler: AnyHandler) {
   const projectParam = projectParamOf(route)
   return async (event: H3Event) => {
     const { req, res } = event.runtime!.node as { req: IncomingMessage; res: ServerResponse }
-    const exchange = begin(req, route)
+    const exchange = begin(req, res, route)
     const { headers } = exchange
     try {
       guard(server.app, req)
@@ -141,8 +141,8 @@ const voucherOf = ({ db, seal, membership }: App, { headers, method, url }: Inco
 const nobody: Caller = { kind: 'user', userId: -1, role: 'user', email: '', displayName: '', tokenHash: '' }
 
 const failer = (server: Server, problem: () => Problem, extra: Headers = {}) => (event: H3Event) => {
-  const { req } = event.runtime!.node as { req: IncomingMessage }
-  const exchange = begin(req, undefined, extra)
+  const { req, res } = event.runtime!.node as { req: IncomingMessage; res: ServerResponse }
+  const exchange = begin(req, res, undefined, extra)
   try {
     guard(server.app, req)
     throw problem()
@@ -152,16 +152,17 @@ const failer = (server: Server, problem: () => Problem, extra: Headers = {}) => 
 }
 
 /** A request on its way. */
-interface Exchange { req: IncomingMessage; route: Route | undefined; requestId: string; headers: Headers; startedAtMs: number; caller: Caller | undefined }
+interface Exchange { req: IncomingMessage; res: ServerResponse; route: Route | undefined; requestId: string; headers: Headers; startedAtMs: number; caller: Caller | undefined }
 
-function begin(req: IncomingMessage, route: Route | undefined, extra?: Headers): Exchange {
+function begin(req: IncomingMessage, res: ServerResponse, route: Route | undefined, extra?: Headers): Exchange {
   const requestId = nextRequestId()
-  return { req, route, requestId, headers: Object.assign(commonHeaders(requestId), extra), startedAtMs: performance.now(), caller: undefined }
+  return { req, res, route, requestId, headers: Object.assign(commonHeaders(requestId), extra), startedAtMs: performance.now(), caller: undefined }
 }
 
-function finish(server: Server, exchange: Exchange, response: Response, problem?: Problem): Response {
-  const { req, route, requestId, caller, startedAtMs } = exchange
-  server.note({ method: req.method ?? '', route: route?.path ?? null, status: response.status, tookMs: performance.now() - startedAtMs, requestId, caller, isSignIn: route?.who.kind === 'public', ...(problem && { problem, address: server.app.peerOf(req).address }) })
+function finish(server: Server, exchange: Exchange, answer: Answer, problem?: Problem): Response {
+  const { req, res, route, requestId, caller, startedAtMs } = exchange
+  const response = send(res, answer)
+  server.note({ method: req.method ?? '', route: route?.path ?? null, status: answer.status, tookMs: performance.now() - startedAtMs, requestId, caller, isSignIn: route?.who.kind === 'public', ...(problem && { problem, address: server.app.peerOf(req).address }) })
   return response
 }
 

@@ -12,10 +12,24 @@ const told = new Set(['method', 'route', 'status', 'code'])
 /** How the log stands on stderr: a line of JSON each, or for people to read. */
 export type LogFormat = 'json' | 'pretty'
 
-/** Writes one line to stderr for each message at or above the level. The field `at` is when it happened, if that was not now. */
-export const createLog = (least: LogLevel, format: LogFormat = 'json', hasColour = false): Log => (level, message, { at = new Date().toISOString(), ...fields } = {}) => {
-  if (rank[level] > rank[least]) return
-  process.stderr.write(format === 'json' ? `${JSON.stringify({ at, level, message, ...fields })}\n` : pretty(String(at), level, message, fields, hasColour))
+/** With so many bytes that nobody has read, nothing is added. */
+const mostWaitingBytes = 1024 * 1024
+
+/**
+ * Writes one line to stderr for each message at or above the level. The field `at` is when it happened, if that was not now.
+ * What stderr's reader does not take in time is dropped and counted: a server waits for nobody there.
+ */
+export function createLog(least: LogLevel, format: LogFormat = 'json', hasColour = false): Log {
+  let dropped = 0
+  const log: Log = (level, message, { at = new Date().toISOString(), ...fields } = {}) => {
+    if (rank[level] > rank[least]) return
+    if (process.stderr.writableLength > mostWaitingBytes) return void dropped++
+    const count = dropped
+    dropped = 0
+    if (count > 0) log('error', `${count} entries of the log could not be shown here.`, { source: 'logs', count })
+    process.stderr.write(format === 'json' ? `${JSON.stringify({ at, level, message, ...fields })}\n` : pretty(String(at), level, message, fields, hasColour))
+  }
+  return log
 }
 
 function pretty(at: string, level: LogLevel, message: string, { source, ...fields }: Readonly<Record<string, unknown>>, hasColour: boolean): string {

@@ -4,10 +4,13 @@ import type { App } from '../src/app.ts'
 import { parseSchedule } from '../src/backups/schedule.ts'
 import { causeOf } from '../src/config/log.ts'
 import { oauthClients } from '../src/config/oauthClients.ts'
-import { dataFolder } from '../src/config/paths.ts'
+import { dataFolder, printedFile } from '../src/config/paths.ts'
 import { isLoopbackHost, serverDefaults, type ServerConfig } from '../src/config/server.ts'
 import { createLog } from './log.ts'
+import { bounded } from './printed.ts'
 import { startServer, type RunningServer } from './serve.ts'
+
+const loadAfterMs = 1000
 
 /** What `board serve` takes from flags and environment; the rest has defaults. Paths may be relative. */
 export type ServeOptions = Partial<Omit<ServerConfig, 'database' | 'clock' | 'lookup' | 'webhookTiming' | 'externalRequestsPerMinute' | 'monitorTimeoutMs' | 'secretKey' | 'oauthClients'>> & { database?: string; machine?: string; advertise?: string }
@@ -17,15 +20,28 @@ export type ServeOptions = Partial<Omit<ServerConfig, 'database' | 'clock' | 'lo
  * @throws Problem SERVER_ALREADY_RUNNING, or the error of listening
  */
 export async function runServe(options: ServeOptions, onTerminal: boolean): Promise<string> {
+  // Whoever reads what the server says may go, or never come: it works on.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => { /* Nobody can be told. */ })
   const config = configOf(options)
   if (config.backupEvery !== undefined) parseSchedule(config.backupEvery)
-  const server = await startServer(config, createLog(config.logLevel, config.logFormat ?? (process.stderr.isTTY ? 'pretty' : 'json'), process.stderr.isTTY && !process.env.NO_COLOR), tellSetupCode)
+  const log = createLog(config.logLevel, config.logFormat ?? (process.stderr.isTTY ? 'pretty' : 'json'), process.stderr.isTTY && !process.env.NO_COLOR)
+  const server = await startServer(config, bounded(log, printedFile(config.dataDir)), tellSetupCode)
   noteCrash(server)
   stopOnSignals(server)
   process.stdout.write(`Listening on ${server.url}\n`)
   if (onTerminal) process.stderr.write(nextSteps(server, await server.app.identity.hasUsers()))
   tellSetupCode(server.app)
+  setTimeout(loadAhead, loadAfterMs).unref()
   return server.url
+}
+
+/**
+ * Loads what nearly every server comes to need, when its start is over: for sign-ins, Git, requests to others, attachments and
+ * figures. By itself it would be loaded when it is first needed, and what cannot be loaded then, because somebody holds all
+ * descriptors, cannot be loaded later either.
+ */
+function loadAhead(): void {
+  void Promise.allSettled([import('@node-rs/argon2'), import('execa'), import('../src/client/undici.ts'), import('file-type'), import('../src/metrics/writer.ts')])
 }
 
 function tellSetupCode({ config, identity }: App): void {
@@ -61,7 +77,14 @@ function stopOnSignals(server: RunningServer): void {
   process.on('SIGTERM', onSignal).on('SIGINT', onSignal).on('SIGHUP', onSignal)
 }
 
+/** What npx started is not on the path, and is where the board is and not the project. */
 function nextSteps(server: RunningServer, hasUsers: boolean): string {
-  const first = hasUsers || !isLoopbackHost(server.app.config.host) ? '' : '  board auth setup --email you@example.org   make this server yours (optional here)\n'
-  return `\nIn a second terminal:\n  board projects create my-app --path .       make a project of a folder\n  board cards add "My first card"             and a card on its board\n  board cards list\n${first}\nAPI: ${server.url}/api/docs   Stop with Ctrl+C.\n`
+  const [board, path, project] = process.env.npm_command === 'exec' ? ['npx board', '~/my-app', ' -P my-app'] : ['board', '.', '']
+  const mayBeMade = !hasUsers && isLoopbackHost(server.app.config.host)
+  const steps = [
+    [`${board} projects create my-app --path ${path}`, 'make a project of a folder'], [`${board} cards add "My first card"${project}`, 'and a card on its board'], [`${board} cards list${project}`, ''],
+    ...mayBeMade ? [[`${board} auth setup --email you@example.org`, 'make this server yours (optional here)']] : [],
+  ] as const
+  const width = Math.max(...steps.map(([command]) => command.length)) + 2
+  return `\nIn a second terminal:\n${steps.map(([command, what]) => `  ${command.padEnd(width)}${what}`.trimEnd()).join('\n')}\n\nAPI: ${server.url}/api/docs   Stop with Ctrl+C.\n`
 }

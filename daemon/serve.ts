@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { App } from '../src/app.ts'
 import { makePrivateFolder } from '../src/config/folders.ts'
 import { causeOf } from '../src/config/log.ts'
+import { processMark } from '../src/config/kernel.ts'
 import { runtimeFile, type Runtime } from '../src/config/paths.ts'
 import { isLoopbackHost, reachable, type ServerConfig } from '../src/config/server.ts'
 import { version } from '../src/config/version.ts'
@@ -70,7 +71,7 @@ async function listenTo(serving: Serving, config: ServerConfig, { log, close: cl
   const { port } = server.address() as { port: number }
   const url = `http://${reachable(config.host)}:${port}`
   serving.start(url)
-  leaveRuntime(config, { url, pid: process.pid, token: serving.app.identity.localToken, version, startedAt: new Date().toISOString(), args: servedWith(process.argv.slice(2)) })
+  leaveRuntime(config, { url, pid: process.pid, mark: processMark(process.pid), token: serving.app.identity.localToken, version, startedAt: new Date().toISOString(), args: servedWith(process.argv.slice(2)) })
   log('info', 'The server has started.', { url, version, pid: process.pid, node: process.version })
   const stop = async () => {
     log('info', 'The server stops.')

@@ -12,6 +12,7 @@ import { admit, refuse, type Admission } from './socket/admission.ts'
 import { declineUpgrade } from './socket/declineUpgrade.ts'
 import { createFanOut } from './socket/fanOut.ts'
 import { closeCodes } from './socket/connection.ts'
+import { createPages } from './socket/pages.ts'
 import { Sessions, type Goodbye } from './socket/sessions.ts'
 import { startWatch } from './socket/watch.ts'
 
@@ -32,7 +33,7 @@ export interface Socket {
 export function createSocket(app: App, log: Log): Socket {
   const lag = app.metrics.timing({ name: 'board_event_lag_seconds', help: 'How long after it was written the first of a page of events is handed to sockets.' })
   const fanOut = createFanOut(app.outbox, () => watch.look(), at => lag.observe((app.config.clock().getTime() - Date.parse(at)) / 1000), error => log('error', 'Notifications cannot be told.', { cause: String(error) }))
-  const sessions = new Sessions(app.db, { outbox: app.outbox, fanOut, now: () => app.config.clock().toISOString(), log })
+  const sessions = new Sessions(app.db, { outbox: app.outbox, pages: createPages(app.outbox), fanOut, now: () => app.config.clock().toISOString(), log })
   const watch = startWatch(app.db, sessions, log)
   const stopHearing = app.identity.onRevoked(ended => sessions.endOf(caller => isOf(caller, ended)))
   const adapter = createAdapter(sessions)
@@ -41,7 +42,7 @@ export function createSocket(app: App, log: Log): Socket {
   const upgrade = async (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const admission = closing ? undefined : await admit(app, request)
     if (!admission || closing) throw new Problem('SHUTTING_DOWN')
-    await adapter.handleUpgrade(request, socket, head, Object.assign(new Request('http://board/api/ws'), { context: { admission } }))
+    await adapter.handleUpgrade(request, socket, head, Object.assign(new Request('http://board/api/ws'), { context: { admission, socket } }))
   }
 
   return {
@@ -76,7 +77,7 @@ function createAdapter(sessions: Sessions): NodeAdapter {
     getNamespace: () => 'board', idleTimeout: heartbeatSecs,
     serverOptions: { maxPayload: mostMessageBytes, perMessageDeflate: false, clientTracking: false },
     hooks: {
-      open: safely(peer => sessions.open(peer, peer.context.admission as Admission)),
+      open: safely(peer => sessions.open(peer, peer.context.socket as Duplex, peer.context.admission as Admission)),
       message: safely((peer, message) => sessions.receive(peer, message.rawData)),
       ping: safely(peer => sessions.ping(peer)),
       drain: safely(peer => sessions.drain(peer)),

@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { makePrivateFolder } from './config/folders.ts'
+import { dumpDatabase } from './backups/dumping.ts'
 import { openBackups, type Backups } from './backups/backups.ts'
 import { openData } from './backups/opening.ts'
 import type { Host } from './backups/restoring.ts'
@@ -22,6 +23,7 @@ import { createMetrics, type Metrics } from './metrics/metrics.ts'
 import { createWayOut, type WayOut } from './identity/wayOut.ts'
 import { createTargets } from './outside/targets.ts'
 import { createMembership, type Membership } from './daemons/membership.ts'
+import { copyDatabase } from './store/copies.ts'
 import type { Database } from './store/database.ts'
 import { hiddenProjects } from './store/imports.ts'
 import { peerReader, type Peer } from './config/peer.ts'
@@ -79,7 +81,7 @@ export async function createApp(config: ServerConfig, logs: Logs, { host = nobod
   const metrics = createMetrics()
   const membership = createMembership(db, config)
   const work = await createWork({ config, logs, db, membership, outbox, seal, identity, deviceGrants, targets })
-  const source = { databasePath: join(config.dataDir, 'board.db'), attachmentsDir, sealingKey: () => sealingKeyOf(config) }
+  const source = { copyDatabase: (to: string, signal?: AbortSignal) => db.isShared ? dumpDatabase(db, to) : copyDatabase(join(config.dataDir, 'board.db'), to, signal), attachmentsDir, sealingKey: () => sealingKeyOf(config) }
   const backups = await openBackups({ dataDir: config.dataDir, source, clock: config.clock, log: from(logs.log, 'backups') })
   return {
     config, logs, db, outbox, identity, seal, deviceGrants, wayOut, oidc, metrics, membership, ...work, backups, host, attachmentsDir, transfersDir, unfinishedImports: db.isShared ? [] : await hiddenProjects(db), peerOf: peerReader(config),

@@ -9,12 +9,12 @@ const root = resolve(dirname(fileURLToPath(import.meta.url)), '..')
 const floors: Record<string, number> = {
   'src/contract': 1, 'src/config': 1, 'src/ids': 1,
   'src/client': 2, 'src/store': 2, 'src/events': 2, 'src/git': 2, 'src/process': 2, 'src/outside': 2, 'src/views': 2,
-  'src/domain': 3, 'src/identity': 3, 'cli': 3, 'src/agents': 4, 'src/webhooks': 4, 'src/scripts': 4, 'src/notifications': 4, 'src/monitors': 4, 'src/transfers': 4, 'src/backups': 4, 'src/logs': 4,
+  'src/domain': 3, 'src/identity': 3, 'cli': 3, 'src/agents': 4, 'src/webhooks': 4, 'src/scripts': 4, 'src/notifications': 4, 'src/monitors': 4, 'src/transfers': 4, 'src/backups': 4, 'src/logs': 4, 'src/daemons': 4,
   'src/metrics': 1, 'src': 5, 'daemon': 6,
 }
 /** The command line is a client: it may know the contract, the client and the configuration. What `serve`, and work on a data folder without a server, hands over to the daemon is loaded on demand. */
 const cliMayImport = ['cli', 'src/contract', 'src/client', 'src/config']
-const cliExceptions = ['cli/commands/backups-restore.ts -> daemon/offline.ts', 'cli/commands/doctor.ts -> daemon/offline.ts', 'cli/commands/serve.ts -> daemon/main.ts']
+const cliExceptions = ['cli/commands/backups-restore.ts -> daemon/offline.ts', 'cli/commands/database.ts -> daemon/offline.ts', 'cli/commands/doctor.ts -> daemon/offline.ts', 'cli/commands/serve.ts -> daemon/main.ts']
 
 interface Import { from: string; to: string; line: string }
 const sources = ['src', 'cli', 'daemon'].flatMap(folder => readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map(file => join(folder, file))).filter(file => /\.tsx?$/.test(file))
@@ -57,6 +57,28 @@ test('no rooms on one floor import each other in a circle', () => {
 test('only the store knows SQL', () => {
   const sql = /\b(SELECT .+ FROM|INSERT INTO|UPDATE \w+ SET|DELETE FROM|PRAGMA)\b/
   expect(sources.filter(file => !file.startsWith('src/store/') && sql.test(readFileSync(join(root, file), 'utf8')))).toEqual([])
+})
+
+/** Where a file is read or written while everybody waits: at the start and the end of a server, and where it was measured to be cheaper than a turn of the thread pool, or must not be waited for. */
+const mayWaitForFiles = [
+  'daemon/main.ts', 'daemon/serve.ts', 'src/app.ts', 'src/config/folders.ts', 'src/identity/seal.ts', 'src/store/connection.ts', 'src/store/embedded.ts', 'src/store/lock.ts', 'src/store/logs.ts', // a server begins or ends
+  'src/backups/restoring.ts', 'src/backups/swap.ts', 'src/backups/unpacking.ts', 'src/backups/writing.ts', // many small files
+  'src/logs/files.ts', 'src/logs/logs.ts', 'src/logs/rotatingFile.ts', // a crash, and the next of the log's files
+  'src/process/table.ts', // /proc is memory
+  'src/domain/goneWorktrees.ts', // within a transaction
+]
+
+test('a request waits for no file while others could be answered', () => {
+  expect(sources.filter(file => !file.startsWith('cli/') && !mayWaitForFiles.includes(file) && /\b[a-z]\w*Sync\b/.test(readFileSync(join(root, file), 'utf8')))).toEqual([])
+})
+
+test('passwords are hashed in one place, off the thread that answers', () => {
+  expect(sources.filter(file => /argon2|scrypt|pbkdf2/.test(readFileSync(join(root, file), 'utf8')))).toEqual(['src/identity/passwords.ts'])
+  expect(readFileSync(join(root, 'src/identity/passwords.ts'), 'utf8')).not.toMatch(/argon2\.\w+Sync/)
+})
+
+test('what a route answers is checked against its schema in tests, and not by the server', () => {
+  expect(sources.filter(file => file.startsWith('daemon/') && /\broute\.output\b/.test(readFileSync(join(root, file), 'utf8')))).toEqual(['daemon/openapi.ts'])
 })
 
 function reaches(arrows: Map<string, Set<string>>, from: string, goal: string, seen = new Set<string>()): boolean {

@@ -1,6 +1,8 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { request as requestHttp, type IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { builtIn } from '../src/agents/providers.ts'
 import { createClient, type Client } from '../src/client/index.ts'
 import { serverDefaults, type ServerConfig } from '../src/config/server.ts'
@@ -85,14 +87,20 @@ export function hideAgents(dataDir: string, others: Record<string, { command: re
   writeFileSync(file, JSON.stringify({ agents: { ...withheldAgents, ...others } }))
 }
 
-async function request(url: string, method: string, path: string, { token, body, raw, headers = {} }: RequestOptions): Promise<Reply> {
-  const reply = await fetch(url + path, {
-    method, redirect: 'manual', body: raw ?? (body === undefined ? undefined : JSON.stringify(body)),
-    headers: { ...(token && { authorization: `Bearer ${token}` }), ...((body !== undefined || raw !== undefined) && { 'content-type': 'application/json' }), ...headers },
+/** With node:http, which costs a quarter of what fetch does. */
+function request(url: string, method: string, path: string, { token, body, raw = body === undefined ? undefined : JSON.stringify(body), headers = {} }: RequestOptions): Promise<Reply> {
+  const all = { accept: '*/*', ...(token && { authorization: `Bearer ${token}` }), ...(raw !== undefined && { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(raw)) }), ...headers }
+  return new Promise((resolve, reject) => {
+    const outgoing = requestHttp(new URL(url + path), { method, headers: all }, async incoming => {
+      const content = await text(incoming)
+      resolve({ status: incoming.statusCode!, headers: headersOf(incoming), text: content, body: parse(content) })
+    })
+    outgoing.on('error', reject)
+    outgoing.end(raw)
   })
-  const text = await reply.text()
-  return { status: reply.status, headers: reply.headers, text, body: parse(text) }
 }
+
+const headersOf = ({ rawHeaders }: IncomingMessage): Headers => new Headers(rawHeaders.flatMap((name, at) => at % 2 === 0 ? [[name, rawHeaders[at + 1]!] as [string, string]] : []))
 
 const parse = (text: string): any => {
   try { return JSON.parse(text) } catch { return undefined }

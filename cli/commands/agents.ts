@@ -28,7 +28,7 @@ const historyColumns: Column<Summary>[] = [
 ]
 const providerColumns: Column<Provider>[] = [
   { name: 'id', style: 'id', value: agent => agent.id }, { name: 'name', style: 'title', value: agent => agent.name }, { name: 'installed', value: agent => agent.installed },
-  { name: 'protocol', value: agent => agent.protocol }, { name: 'credentialProviders', header: 'CREDENTIALS', value: agent => agent.credentialProviders }, { name: 'howToGet', header: 'HOW TO GET IT', style: 'text', value: agent => agent.installed ? null : agent.install },
+  { name: 'protocol', value: agent => agent.protocol }, { name: 'credentialProviders', header: 'CREDENTIALS', style: 'text', value: agent => agent.credentialProviders }, { name: 'howToGet', header: 'HOW TO GET IT', value: agent => agent.installed ? null : agent.install },
   { name: 'command', hidden: true, value: agent => agent.command },
 ]
 

@@ -15,6 +15,7 @@ import { findLocalServer } from '../localServer.ts'
 import { openOut } from '../openOut.ts'
 import type { Column, Out } from '../output.ts'
 import { confirmByName } from '../prompt.ts'
+import { unreadable } from '../unreadable.ts'
 
 const offline = () => import('../../daemon/offline.ts')
 type Verified = Awaited<ReturnType<Awaited<ReturnType<typeof offline>>['verifyFile']>>
@@ -97,7 +98,7 @@ async function put(context: Context, path: string): Promise<string> {
 }
 
 async function uploaded(context: Context, path: string): Promise<Backup> {
-  const found = await stat(path).catch((error: NodeJS.ErrnoException) => { throw usage(`${path} cannot be read: ${error.code}`) })
+  const found = await stat(path).catch(error => { throw unreadable(path, error) })
   if (!found.isFile()) throw usage(`${path} is not a file`)
   const progress = context.out.progress('Uploading', found.size)
   return patient(context).backups.upload({ file: { path, onProgress: sent => progress.to(sent) } }).finally(() => progress.done())

@@ -17,7 +17,7 @@ const changeColumns: Column<FileChange>[] = [
 ]
 const mergedFields: Column<Merged>[] = [{ name: 'commit', style: 'id', value: merged => merged.commit }, { name: 'into', value: merged => merged.into }, { name: 'merged', value: merged => merged.merged }]
 
-export function registerChanges(cards: Command): void {
+export function registerVerbs(cards: Command): void {
   const diff = cards.command('diff <card>').summary('Show what a card has changed').description('Show what a card has changed since its base commit, files that Git does not track too. In a pipe it is as it came: board cards diff 12 | git apply')
     .option('--stat', 'only how many lines of each file')
     .action(async (id: string, { stat }: { stat?: boolean }) => {

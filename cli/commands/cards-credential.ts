@@ -4,7 +4,7 @@ import { openUserContext } from '../context.ts'
 import { example } from '../help.ts'
 import { chosenCredential } from '../resolve.ts'
 
-export function registerCredential(cards: Command): void {
+export function registerVerbs(cards: Command): void {
   const credential = cards.command('credential <card> <credential>').summary('Choose the credential of a card\'s agent').description('Choose which of your credentials a card\'s agent uses; with none it uses its project\'s.')
     .action(async (id: string, wanted: string) => {
       const context = await openUserContext(credential)

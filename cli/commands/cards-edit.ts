@@ -13,7 +13,7 @@ import { addPromptOptions, promptOf, type PromptOptions } from '../promptOption.
 interface EditOptions extends PromptOptions { title?: string; addLabel?: string[]; removeLabel?: string[]; editor?: boolean; agent?: string }
 interface Change { title?: string; prompt?: string; labels?: string[]; agent?: string | null }
 
-export function registerEdit(cards: Command): void {
+export function registerVerbs(cards: Command): void {
   const command = addPromptOptions(cards.command('edit <cards...>').summary('Change cards').description('Change cards. - reads ids from stdin.'))
     .option('-t, --title <title>', 'the new title')
     .option('--add-label <label>', 'a label to add; may be given several times', several)

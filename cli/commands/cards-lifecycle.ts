@@ -7,7 +7,7 @@ import { confirm } from '../prompt.ts'
 
 interface DeleteOptions { force?: boolean; yes?: boolean; dryRun?: boolean }
 
-export function registerLifecycle(cards: Command): void {
+export function registerVerbs(cards: Command): void {
   const complete = verb(cards, 'complete', 'Move cards to their board\'s first done column', ({ client }, place) => client.cards.complete(place), 'completed')
   example(complete, 'board cards complete 12')
   const archive = verb(cards, 'archive', 'Archive cards', archiveCard, 'archived').option('--dry-run', 'only say what would be archived')

@@ -9,7 +9,7 @@ import { resolveColumn } from '../resolve.ts'
 
 interface ListOptions { column?: string; status?: CardStatus; label?: string; search?: string; archived?: boolean; limit: number; all?: boolean; watch?: boolean }
 
-export function registerList(cards: Command): void {
+export function registerVerbs(cards: Command): void {
   const list = cards.command('list').summary('List cards').description('List cards: one column\'s in their order, or a project\'s by id.')
     .option('-c, --column <column>', 'only this column, by name or id')
     .addOption(new Option('-s, --status <status>', 'only cards of this status').choices(CardStatus.options))
@@ -38,10 +38,10 @@ async function listed(context: Context, options: ListOptions): Promise<void> {
   if (page.more) context.out.warn(`there are more cards; these are the first ${page.cards.length}. --all lists every card`)
 }
 
-/** Lists with the columns' names where they are shown. */
+/** Lists with the columns' names and types where they are shown and did not come with the cards. */
 async function load(context: Context, projectId: string, filter: CardFilter, limit: number, onPage?: (count: number) => void): Promise<CardPage> {
   const listing = listCards(context, projectId, filter, limit, onPage)
-  if (context.out.quiet) return listing
+  if (context.out.quiet || (!context.external && !context.out.json)) return listing
   const cards = await withColumnNames(context, projectId, listing.then(page => page.cards))
   return { ...await listing, cards }
 }

@@ -9,7 +9,7 @@ import { resolveColumn } from '../resolve.ts'
 
 interface MoveOptions { to?: string; position?: number; top?: boolean; bottom?: boolean; dryRun?: boolean }
 
-export function registerMove(cards: Command): void {
+export function registerVerbs(cards: Command): void {
   const move = cards.command('move <cards...>').summary('Move cards to a column, or within their column').description('Move cards to a column, or within their column. Several cards keep the order in which they are named. - reads ids from stdin.')
     .option('--to <column>', 'the column, by name or id (default: the one that a card is in)')
     .addOption(new Option('--position <number>', 'the zero-based place of the first card').argParser(wholePlace).conflicts(['top', 'bottom']))

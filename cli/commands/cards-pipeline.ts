@@ -14,7 +14,7 @@ const stepColumns: Column<Step>[] = [
   { name: 'approval', value: step => step.approval }, { name: 'prompt', style: 'text', value: step => step.prompt },
 ]
 
-export function registerPipeline(cards: Command): void {
+export function registerVerbs(cards: Command): void {
   const pipeline = cards.command('pipeline <card>').summary('Show or change a card\'s pipeline').description('Show or change the active columns that a card passes, with a prompt each.')
     .option('--set <file>', 'the steps as JSON, or - for stdin: [{"column": "Review", "prompt": "...", "approval": "manual"}]')
     .action(async (id: string, { set }: { set?: string }) => {

@@ -6,7 +6,7 @@ import { openContext, type Context } from '../context.ts'
 import { example } from '../help.ts'
 import { harmless } from '../text.ts'
 
-export function registerView(cards: Command): void {
+export function registerVerbs(cards: Command): void {
   const view = cards.command('view <card>').summary('Show a card').description('Show a card with its prompt.')
     .option('--prompt', 'print the prompt only')
     .action(async (id: string, { prompt }: { prompt?: boolean }) => viewed(await openContext(view), id, prompt))

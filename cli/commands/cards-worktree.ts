@@ -15,7 +15,7 @@ const fields: Column<Place>[] = [
   { name: 'managed', header: 'Made by the board', value: card => card.managed }, { name: 'worktreePath', header: 'Worktree', value: card => card.worktreePath },
 ]
 
-export function registerWorktree(cards: Command): void {
+export function registerVerbs(cards: Command): void {
   const worktree = cards.command('worktree <card>').summary('Show, attach or detach a card\'s worktree').description('Show a card\'s branch and worktree, or attach a worktree of your own. The folder of a worktree that the board made is shown where it is on this machine.')
     .addOption(new Option('--attach <folder>', 'a worktree of the project\'s repository, on the server').conflicts('detach'))
     .option('--detach', 'detach the attached worktree; its folder stays')

@@ -1,34 +1,29 @@
 import type { Command } from 'commander'
 import { grouped } from '../help.ts'
-import { registerAdd } from './cards-add.ts'
-import { registerAttachments } from './cards-attachments.ts'
-import { registerChanges } from './cards-changes.ts'
-import { registerCredential } from './cards-credential.ts'
-import { registerEdit } from './cards-edit.ts'
-import { registerLifecycle } from './cards-lifecycle.ts'
-import { registerList } from './cards-list.ts'
-import { registerMove } from './cards-move.ts'
-import { registerPipeline } from './cards-pipeline.ts'
-import { registerRun } from './cards-run.ts'
-import { registerView } from './cards-view.ts'
-import { registerWorktree } from './cards-worktree.ts'
 
-export function register(command: Command): void {
-  registerList(command)
-  registerView(command)
-  registerAdd(command)
-  registerEdit(command)
-  registerMove(command)
-  registerRun(command)
-  registerChanges(command)
-  registerWorktree(command)
-  registerLifecycle(command)
-  registerPipeline(command)
-  registerAttachments(command)
-  registerCredential(command)
+/** Which verbs stand in which file. Only the file of the verb that is meant is loaded: a list needs nothing of what follows agents. */
+const files: readonly [verbs: string, load: () => Promise<{ registerVerbs(cards: Command): void }>][] = [
+  ['list', () => import('./cards-list.ts')],
+  ['view read', () => import('./cards-view.ts')],
+  ['add', () => import('./cards-add.ts')],
+  ['edit', () => import('./cards-edit.ts')],
+  ['move', () => import('./cards-move.ts')],
+  ['run cancel wait', () => import('./cards-run.ts')],
+  ['diff merge approve summary', () => import('./cards-changes.ts')],
+  ['worktree checkout', () => import('./cards-worktree.ts')],
+  ['archive unarchive complete delete restore', () => import('./cards-lifecycle.ts')],
+  ['pipeline auto', () => import('./cards-pipeline.ts')],
+  ['attach attachments download detach', () => import('./cards-attachments.ts')],
+  ['credential', () => import('./cards-credential.ts')],
+]
+
+export async function register(command: Command, verb?: string): Promise<void> {
+  const meant = files.find(([verbs]) => verb !== undefined && verbs.split(' ').includes(verb))
+  if (meant) return (await meant[1]()).registerVerbs(command)
+  for (const [, load] of files) (await load()).registerVerbs(command)
   grouped(command, {
     'See cards': 'list view read summary',
-    'Write cards': 'add edit attach attachments download',
+    'Write cards': 'add edit attach attachments download detach',
     'Move cards on': 'move complete approve archive unarchive delete restore',
     'Run their agents': 'run wait cancel auto pipeline credential',
     'Work with their branches': 'diff merge checkout worktree',

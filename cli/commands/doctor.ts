@@ -23,7 +23,7 @@ export function register(command: Command): void {
       const { findDamage } = await import('../../daemon/offline.ts')
       const { url, token, local } = discover(globals, process.env, settings)
       const connection: Connection | undefined = url && { url: url.value, token: token?.value, timeoutMs: (globals.timeout ?? 10) * 1000 }
-      const findings = await checkUp({ version: manifest.version, connection, isLocal: local, findDamage: path => findDamage(path, true) })
+      const findings = await checkUp({ version: manifest.version, connection, isLocal: local !== undefined, findDamage: path => findDamage(path, true) })
       const shown = findings.map(finding => fix && finding.fix ? mended(finding) : { ...finding, fix: undefined })
       await out.list(shown.map(({ fix: _, ...rest }) => rest), columns)
       if (!fix && findings.some(finding => finding.fix)) out.done('Some of it is mended by: board doctor --fix')

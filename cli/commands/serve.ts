@@ -33,21 +33,28 @@ export function register(command: Command): void {
     .addOption(option('--max-attachment <size>', 'the largest attachment: 50M, 1G (default: 50M)', 'BOARD_MAX_ATTACHMENT').argParser(bytesOf))
     .addOption(option('--max-import <size>', 'the largest file that is imported (default: 256M)', 'BOARD_MAX_IMPORT').argParser(bytesOf))
     .addOption(option('--agent-slots <number>', 'how many agents work at once (default: 2 a core)', 'BOARD_AGENT_SLOTS').argParser(numberOf))
-    .addOption(option('--allow-private-webhooks', 'let webhooks lead to this machine and into its network', 'BOARD_ALLOW_PRIVATE_WEBHOOKS'))
+    .addOption(option('--allow-private-webhooks', 'let webhooks, and the base URLs of plain users\' credentials, lead to this machine and into its network', 'BOARD_ALLOW_PRIVATE_WEBHOOKS'))
     .addOption(option('--backup-every <time>', 'make backups by itself: 30m, 6h, 1d, or a cron expression', 'BOARD_BACKUP_EVERY'))
     .addOption(option('--backup-keep <number>', 'how many of those are kept (default: 14)', 'BOARD_BACKUP_KEEP').argParser(numberOf))
     .addOption(option('--log-level <level>', 'how much is logged on stderr: error, warn or info (default: warn)', 'BOARD_LOG_LEVEL').choices(['error', 'warn', 'info']))
     .addOption(option('--log-format <format>', 'json or pretty (default: pretty on a terminal)', 'BOARD_LOG_FORMAT').choices(['json', 'pretty']))
     .addOption(option('--open', 'open its page in your browser when it answers', 'BOARD_OPEN'))
-  command.addHelpText('after', `
-Only the environment holds secrets:
-  BOARD_SECRET_KEY                     seals secrets in the database: 32 bytes in base64 or hexadecimal,
-                                       as made by openssl rand -base64 32 (default: secret.key in the data folder)
-  BOARD_DATABASE_TOKEN                 what the libSQL server of --database wants to see
-  BOARD_OAUTH_<PROVIDER>_CLIENT_ID     the OAuth client of github, google or custom for board credentials add --oauth;
-                                       ..._CLIENT_SECRET and ..._SCOPE where the provider wants them`)
+  command.addHelpText('after', secrets)
   example(command, 'board serve', 'board serve --port 0 --data-dir ./data', 'board serve --host 0.0.0.0 --public-url https://board.example.com', 'board serve --backup-every 6h --backup-keep 28', 'board serve --database ws://db.example.com:8080 --machine build-1').action((flags: Flags) => serve(command, flags))
 }
+
+const secrets = `
+Only the environment holds secrets:
+  BOARD_SECRET_KEY                  seals secrets in the database: 32 bytes in
+                                    base64 or hexadecimal, as made by openssl
+                                    rand -base64 32 (default: secret.key in the
+                                    data folder)
+  BOARD_DATABASE_TOKEN              what the libSQL server of --database wants to
+                                    see
+  BOARD_OAUTH_<PROVIDER>_CLIENT_ID  the OAuth client of github, google or custom
+                                    for board credentials add --oauth; and
+                                    ..._CLIENT_SECRET and ..._SCOPE where the
+                                    provider wants them`
 
 /** An empty variable, or a switch that says no, is as if it were not there: commander takes any for a yes. */
 function forget(variable: string, isSwitch: boolean): void {
@@ -96,14 +103,16 @@ function bytesOf(text: string): number {
   return Number(match[1]) * { '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 }[match[2]!.toLowerCase() as '' | 'k' | 'm' | 'g']
 }
 
-function databaseOf(text: string): string {
+/** What an option that names a libSQL server takes. */
+export function databaseOf(text: string): string {
   if (!URL.canParse(text) || !/^(wss?|https?|libsql):$/.test(new URL(text).protocol)) throw new InvalidArgumentError('it must be an address of a libSQL server, such as ws://db.example.com:8080.')
   const { username, password, searchParams } = new URL(text)
   if (username || password || searchParams.has('authToken')) throw new InvalidArgumentError('it must hold no password or token: others can see it. Put the token in BOARD_DATABASE_TOKEN.')
   return text
 }
 
-function machineOf(text: string): string {
+/** What an option that names a machine takes. */
+export function machineOf(text: string): string {
   if (!/^[\w.-]{1,100}$/.test(text)) throw new InvalidArgumentError('it must be 1 to 100 letters, digits, dots, hyphens or underscores.')
   return text
 }

@@ -34,7 +34,8 @@ export function createWork(context: Context, projectId: string, boardId: () => s
   }
   return {
     do: job => {
-      if (job.type in reads) read((reads[job.type as keyof typeof reads] as (job: Job) => () => Promise<News>)(job))
+      if (job.type === 'settings') void readSettings(context).then(news => { if (!isClosed) tell(news) }, () => { /* They are read again before long. */ })
+      else if (job.type in reads) read((reads[job.type as keyof typeof reads] as (job: Job) => () => Promise<News>)(job))
       else change(() => (changes[job.type as keyof typeof changes] as (job: Job) => Promise<News | void>)(job), 'move' in job ? job.move.id : undefined)
     },
     close: () => { isClosed = true },
@@ -63,7 +64,7 @@ function readsOf({ client }: Context, projectId: string, boardId: () => string):
   }
 }
 
-function changesOf(context: Context, projectId: string, lend: WorkHooks['lend']): { [Type in Exclude<Job['type'], Reads>]: (job: Of<Type>) => Promise<News | void> } {
+function changesOf(context: Context, projectId: string, lend: WorkHooks['lend']): { [Type in Exclude<Job['type'], Reads | 'settings'>]: (job: Of<Type>) => Promise<News | void> } {
   const { client } = context
   const place = (cardId: string): CardPlace => ({ projectId, cardId })
   return {
@@ -86,6 +87,11 @@ function changesOf(context: Context, projectId: string, lend: WorkHooks['lend'])
     writePrompt: ({ columnId, title, prompt }) => lend(() => writePrompt(context, projectId, columnId, title, prompt)),
     edit: ({ cardId }) => lend(() => editCard(context, place(cardId))),
   }
+}
+
+async function readSettings({ client }: Context): Promise<News> {
+  const [settings, shortcuts] = await Promise.all([client.settings.getUser(), client.settings.getShortcuts()])
+  return { type: 'settings', settings, shortcuts }
 }
 
 /** A server that is away or busy is asked again. */
@@ -124,14 +130,10 @@ function orReason(error: unknown): string {
 /** Starts a card's agent: for the first time, where it broke off, or anew. */
 async function run(context: Context, place: CardPlace): Promise<News> {
   const { client } = context
-  const before = await client.cards.get(place)
-  const isStarted = before.columnType === 'active' && !before.deferred
-  if (!isStarted) await startCard(context, place)
-  else if (before.status === 'failed' || before.status === 'interrupted' || before.status === 'cancelled') await client.agents.retry(place)
-  else await client.agents.relaunch(place)
+  const begun = await startCard(context, place)
   const { lastAgentAction } = await client.cards.get(place)
   if (lastAgentAction?.type === 'not_started') return { type: 'refused', text: `Card ${place.cardId}: ${lastAgentAction.detail ?? 'its agent was not started.'}` }
-  return { type: 'said', text: `The agent of card ${place.cardId} ${isStarted && before.status !== 'idle' && before.status !== 'completed' ? 'goes on' : 'starts'}.` }
+  return { type: 'said', text: `The agent of card ${place.cardId} ${begun}.` }
 }
 
 async function editCard({ client }: Context, place: CardPlace): Promise<News> {

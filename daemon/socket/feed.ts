@@ -2,12 +2,11 @@ import type { Outbox, StoredEvent } from '../../src/events/outbox.ts'
 import type { Log } from '../log.ts'
 import { closeCodes, type Connection } from './connection.ts'
 import type { FanOut, Follower } from './fanOut.ts'
-import { eventFrame, resyncFrame, subscribedFrame, type Frame } from './frame.ts'
-
-const pageSize = 32
+import { resyncFrame, subscribedFrame, type Frame } from './frame.ts'
+import type { Pages } from './pages.ts'
 
 /** Where feeds come from. */
-export interface Source { outbox: Outbox; fanOut: FanOut; now: () => string; log: Log }
+export interface Source { outbox: Outbox; pages: Pages; fanOut: FanOut; now: () => string; log: Log }
 
 /** How far one socket has got in one project. */
 interface Cursor extends Follower {
@@ -97,21 +96,19 @@ export class Feed {
 
   #behind(): Cursor[] { return this.#connection.ended ? [] : [...this.#cursors.values()].filter(cursor => cursor.behind) }
 
+  /** Sends a page, one part in a turn: who misses much does not keep others waiting for their first event. */
   async #advance(cursor: Cursor): Promise<void> {
-    const { outbox, now } = this.#source
-    await this.#connection.drained()
-    const last = await outbox.lastSeq()
-    const page = await outbox.replay(cursor.projectId, cursor.seq, pageSize)
-    const hasLost = cursor.seq < await outbox.oldestSeq() - 1
-    for (const event of hasLost ? [] : page) {
+    const { pages, now } = this.#source
+    const { parts, isFull, hasLost, last } = await pages.read(cursor.projectId, cursor.seq)
+    for (const [index, { frames, seq }] of parts.entries()) {
       await this.#connection.drained()
       if (!this.#isFollowed(cursor)) return
-      this.#connection.send(eventFrame(event))
-      cursor.seq = event.seq
+      this.#connection.send(frames)
+      cursor.seq = seq
+      if (isFull || index < parts.length - 1) await new Promise(setImmediate)
     }
-    if (!this.#isFollowed(cursor)) return
+    if (isFull || !this.#isFollowed(cursor)) return
     if (hasLost) this.#connection.send(resyncFrame(cursor.projectId, last, now()))
-    else if (page.length === pageSize) return new Promise(setImmediate)
     this.#arrive(cursor, last)
   }
 

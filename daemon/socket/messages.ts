@@ -4,14 +4,15 @@ import { projectRole } from '../../src/domain/access.ts'
 import type { Caller } from '../../src/domain/caller.ts'
 import type { Reader } from '../../src/store/database.ts'
 import { validate } from '../input.ts'
+import type { Connection } from './connection.ts'
+import type { Feed } from './feed.ts'
 import { errorFrame, pongFrame } from './frame.ts'
-import type { Session } from './sessions.ts'
 
 /**
  * Does what a client's message says and answers it; what is wrong with the message is an answer too.
  * @param raw text, or bytes when the message was binary
  */
-export async function handleMessage(db: Reader, { connection, feed }: Pick<Session, 'connection' | 'feed'>, raw: unknown): Promise<void> {
+export async function handleMessage(db: Reader, { connection, feed }: { connection: Connection; feed: Feed }, raw: unknown): Promise<void> {
   let projectId: number | undefined
   try {
     const message = parse(raw)

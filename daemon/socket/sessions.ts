@@ -1,4 +1,5 @@
 import type { Peer } from 'crossws'
+import type { Duplex } from 'node:stream'
 import type { Caller } from '../../src/domain/caller.ts'
 import type { Reader } from '../../src/store/database.ts'
 import type { Log } from '../log.ts'
@@ -33,10 +34,10 @@ export class Sessions implements Iterable<Session> {
 
   [Symbol.iterator](): MapIterator<Session> { return this.#byPeer.values() }
 
-  open(peer: Peer, admission: Admission): void {
+  open(peer: Peer, socket: Duplex, admission: Admission): void {
     if (this.#goodbye) return void closePeer(peer, this.#goodbye, goodbyes[this.#goodbye])
     if ('refusal' in admission) return void closePeer(peer, closeCodes.unauthenticated, admission.refusal)
-    const connection = new Connection(peer, admission, this.#log)
+    const connection = new Connection(peer, socket, admission, this.#log)
     const endNotifications = this.#source.fanOut.attach(createNotificationTaker(this.#db, connection, this.#log))
     this.#byPeer.set(peer, { connection, feed: new Feed(connection, this.#source), done: Promise.resolve(), endNotifications })
   }

@@ -1,15 +1,12 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { causeOf, type Log } from '../config/log.ts'
 import { end, type Agents, type Ending } from '../domain/sessions.ts'
-import { whileNews } from '../process/whileNews.ts'
+import { whileNews, withinStop } from '../process/whileNews.ts'
 import type { Database, Transaction } from '../store/database.ts'
 import { listOpen, readSession, type OpenSession } from '../store/sessions.ts'
 import type { SessionParts } from './parts.ts'
 import { createQueue } from './queue.ts'
 import { startSession, type LiveSession } from './session.ts'
 
-/** A session that makes its worktree cannot be stopped before Git has ended. */
-const mostStopMs = 9000
 const interrupted: Ending = { status: 'interrupted', statusReason: 'server_restart', detail: 'The server stopped while the agent was at work.' }
 const lost: Ending = { status: 'failed', statusReason: 'crashed', detail: 'The server lost the agent; its log tells more.' }
 
@@ -34,36 +31,30 @@ export function createFleet(parts: Parts): Fleet {
   const { db, agents, config } = parts
   const running = new Map<number, LiveSession>()
   const queue = createQueue(config.agentSlots)
-  const state = { at: undefined as { url: string; log: Log } | undefined, isStopping: false }
   const look = async () => {
     const open = await listOpen(db)
     const ids = new Set(open.map(({ id }) => id))
     for (const session of running.values()) if (!ids.has(session.id)) void session.stop()
-    for (const { id, status } of open) if (status !== 'queued' && !running.has(id)) await db.transaction(tx => endLost(tx, agents, id, () => !running.has(id) && !state.isStopping))
+    for (const { id, status } of open) if (status !== 'queued' && !running.has(id)) await db.transaction(tx => endLost(tx, agents, id, () => !running.has(id) && !lookout.isOver))
     queue.keep(open.filter(({ status }) => status === 'queued'))
-    if (!state.isStopping) for (const { id } of queue.next([...running.values()])) launch(open.find(row => row.id === id)!)
+    if (!lookout.isOver) for (const { id } of queue.next([...running.values()])) launch(open.find(row => row.id === id)!)
   }
   const launch = (row: OpenSession) => {
-    const session = noted(db, state.at!.log, startSession({ ...parts, ...state.at! }, row))
+    const session = noted(db, lookout.at!.log, startSession({ ...parts, ...lookout.at! }, row))
     running.set(row.id, session)
-    void session.over.finally(() => { if (running.delete(row.id)) wake() })
+    void session.over.finally(() => { if (running.delete(row.id)) lookout.wake() })
   }
-  const { wake, atRest } = whileNews(look, error => state.at!.log('error', 'Sessions could not be looked at.', { cause: causeOf(error) }), () => state.at !== undefined && !state.isStopping)
+  const lookout = whileNews('Sessions', look)
 
   return {
-    live: id => running.get(id), wake,
+    live: id => running.get(id), wake: lookout.wake, start: lookout.start,
     isAtWork: cardId => [...running.values()].some(session => session.cardId === cardId),
-    start: (url, log) => {
-      state.at = { url, log }
-      wake()
-    },
     stop: async () => {
-      state.isStopping = true
-      await atRest()
+      await lookout.end()
       // What cannot be written now, on a full disk say, is when the server starts again.
-      await interruptAll(db, agents).catch((error: unknown) => state.at?.log('error', 'Sessions could not be ended in the database.', { cause: causeOf(error) }))
-      const stopped = Promise.all([...running.values()].map(session => session.stop()))
-      await Promise.race([stopped, delay(mostStopMs, undefined, { ref: false })])
+      await interruptAll(db, agents).catch((error: unknown) => lookout.at?.log('error', 'Sessions could not be ended in the database.', { cause: causeOf(error) }))
+      // A session that makes its worktree cannot be stopped before Git has ended.
+      await withinStop(Promise.all([...running.values()].map(session => session.stop())))
     },
   }
 }

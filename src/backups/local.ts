@@ -5,6 +5,7 @@ import { makePrivateFolder } from '../config/folders.ts'
 import { serverDefaults, type ServerConfig } from '../config/server.ts'
 import { Problem } from '../contract/errors.ts'
 import { sealingKeyOf } from '../identity/seal.ts'
+import { copyDatabase } from '../store/copies.ts'
 import { takeLock } from '../store/lock.ts'
 import { openBackups } from './backups.ts'
 import { lookAtDatabase, markDatabase } from './damage.ts'
@@ -81,7 +82,7 @@ async function keep(config: ServerConfig, withKey: boolean): Promise<Kept | unde
   if (!isThere) return undefined
   return keepPresent(async () => {
     if (reason !== undefined) throw new Problem('DATABASE_DAMAGED')
-    const source = { databasePath: join(dataDir, databaseName), attachmentsDir: join(dataDir, attachmentsName), sealingKey: () => sealingKeyOf(config) }
+    const source = { copyDatabase: (to: string, signal?: AbortSignal) => copyDatabase(join(dataDir, databaseName), to, signal), attachmentsDir: join(dataDir, attachmentsName), sealingKey: () => sealingKeyOf(config) }
     const backups = await openBackups({ dataDir, source, clock, log: () => { /* Nobody reads a log here. */ } })
     return backups.create('restore', withKey)
   }, config)

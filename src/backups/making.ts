@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { version } from '../config/version.ts'
 import type { Backup, BackupOrigin } from '../contract/backups.ts'
 import { holdFiles } from '../domain/attachmentFiles.ts'
-import { copyDatabase, filesOfCopy, type NamedFile } from '../store/copies.ts'
+import { filesOfCopy, type NamedFile } from '../store/copies.ts'
 import { freeTime, keepArchive } from './folder.ts'
 import { hashFile } from './hashing.ts'
 import { attachmentsName, databaseName, format, keyName, type Manifest, type Part } from './manifest.ts'
@@ -11,8 +11,8 @@ import { backupName } from './names.ts'
 import { verifyArchive } from './verifying.ts'
 import { PartChanged, writeArchive } from './writing.ts'
 
-/** What a backup is made of. `sealingKey` tells the key's text, if there is one. */
-export interface Source { databasePath: string; attachmentsDir: string; sealingKey(): string | undefined }
+/** What a backup is made of. `copyDatabase` writes it, as it is at one moment, into a new file; `sealingKey` tells the key's text, if there is one. */
+export interface Source { copyDatabase(to: string, signal?: AbortSignal): Promise<void>; attachmentsDir: string; sealingKey(): string | undefined }
 export interface MakeOptions {
   folder: string
   /** An empty folder on the same disk, which the caller removes. */
@@ -36,7 +36,7 @@ export async function makeBackup(source: Source, options: MakeOptions): Promise<
     const { folder, work, origin, signal } = options
     const at = await freeTime(folder, options.now)
     const copy = join(work, databaseName)
-    await copyDatabase(source.databasePath, copy, signal)
+    await source.copyDatabase(copy, signal)
     const { schemaVersion, files } = await filesOfCopy(copy, signal)
     const key = options.withKey ? await copyKey(source, work) : undefined
     const { parts, missing } = await findParts(source.attachmentsDir, files)

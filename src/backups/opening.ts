@@ -4,9 +4,11 @@ import { causeOf, type Log } from '../config/log.ts'
 import type { ServerConfig } from '../config/server.ts'
 import { Problem } from '../contract/errors.ts'
 import { openDatabase, openSharedDatabase, type Database } from '../store/database.ts'
+import { requireFinished } from '../store/copying.ts'
 import { migrate, presentVersion } from '../store/migrate.ts'
 import { damaged, hadDatabase, markDatabase, requireDatabase } from './damage.ts'
 import { databaseName } from './manifest.ts'
+import { movedTo } from './moving.ts'
 import { keepMigrationCopy } from './migrationCopy.ts'
 
 const mostWaitMs = 30_000
@@ -25,6 +27,7 @@ async function openShared(options: Parameters<typeof openSharedDatabase>[0], log
   for (;;) {
     try {
       await migrate(db)
+      await requireFinished(db)
       return db
     } catch (error) {
       if (!(error instanceof Problem && error.code === 'DATABASE_BUSY' && performance.now() < giveUpAt)) {
@@ -42,7 +45,14 @@ async function openShared(options: Parameters<typeof openSharedDatabase>[0], log
  * a database never gets a new one.
  * @throws Problem DATABASE_DAMAGED, DISK_FULL, CONFLICT when a newer board has used it
  */
+/** A board that was moved to a server is not begun anew here. */
+async function requireHere(dataDir: string): Promise<void> {
+  const to = await movedTo(dataDir)
+  if (to !== undefined) throw new Problem('CONFLICT', `The board of this data folder has moved to ${to}. Serve it with --database ${to}, or take it back: board database move --from ${to}`)
+}
+
 async function openOwn({ dataDir, clock }: Pick<ServerConfig, 'dataDir' | 'clock'>, log: Log): Promise<Database> {
+  await requireHere(dataDir)
   await requireDatabase(dataDir, log)
   let isOpen = false
   let db: Database | undefined

@@ -2,16 +2,17 @@ import type { IncomingMessage } from 'node:http'
 import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { App } from '../app.ts'
 import type { ServerConfig } from '../config/server.ts'
 import { Problem } from '../contract/errors.ts'
 import type { Caller } from '../domain/caller.ts'
 import { requireClosedDoor } from '../identity/authSettings.ts'
+import { clearHosts } from '../store/daemons.ts'
 import { deleteAllAgentTokens } from '../store/agentTokens.ts'
 import { released } from '../store/connection.ts'
-import { openDatabase } from '../store/database.ts'
+import { openDatabase, type Reader } from '../store/database.ts'
 import { migrate } from '../store/migrate.ts'
 import { deleteAllSignInTokens, findSignIn, keepSignInToken, type SignInRow } from '../store/signInTokens.ts'
+import type { Backups } from './backups.ts'
 import { attachmentsName, databaseName, keyName } from './manifest.ts'
 import { backupName } from './names.ts'
 import { beginState, commitState, type Prepared } from './swap.ts'
@@ -28,7 +29,7 @@ export interface Host {
   replace<T>(request: IncomingMessage, keep: () => Promise<T>, swap: (kept: T) => Promise<void>): Promise<T>
 }
 
-type Parts = Pick<App, 'backups' | 'config' | 'db' | 'host'>
+interface Parts { backups: Backups; config: ServerConfig; db: Reader; host: Host }
 
 /**
  * Puts a backup in the place of the present state, which is kept as a backup. Everything is verified, brought up to this program's
@@ -38,6 +39,7 @@ type Parts = Pick<App, 'backups' | 'config' | 'db' | 'host'>
  * @throws Problem BACKUP_NOT_FOUND, INVALID_BACKUP, DISK_FULL, CONFLICT
  */
 export async function restore({ backups, config, db, host }: Parts, filename: string, caller: Caller, request: IncomingMessage): Promise<{ filename: string; keptAs: string }> {
+  if (config.database) throw new Problem('CONFLICT', 'A board on a libSQL server is put back while its daemons are stopped: board database move --from FILE --to URL --replace')
   const { path } = await backups.find(filename)
   const signIn = caller.kind === 'user' ? await findSignIn(db, caller.tokenHash) : undefined
   const prepared = await backups.inTurn((_, signal) => prepare(config, path, { keep: signIn && { hash: caller.tokenHash, ...signIn }, signal }))
@@ -98,6 +100,8 @@ async function bringUp(config: ServerConfig, path: string, keep?: SignInRow & { 
     await db.transaction(async tx => {
       await deleteAllSignInTokens(tx)
       await deleteAllAgentTokens(tx)
+      // What several machines shared is this one's alone.
+      await clearHosts(tx)
       if (keep) await keepSignInToken(tx, keep)
     })
     await requireClosedDoor({ config, db })

@@ -1,5 +1,7 @@
-import { request as requestHttp, type IncomingHttpHeaders, type RequestOptions } from 'node:http'
 import { ApiFailure, Unreachable } from './failures.ts'
+import { exchangePlain, type Answer, type Asked } from './plainHttp.ts'
+
+export type { Answer } from './plainHttp.ts'
 
 /** Where a server is and who calls it. */
 export interface Connection {
@@ -13,19 +15,31 @@ export interface Connection {
 }
 
 export interface CallOptions { ifMatch?: string; idempotencyKey?: string; signal?: AbortSignal; headers?: Record<string, string> }
-export interface Answer { status: number; headers: IncomingHttpHeaders; bytes: Buffer }
 
 /**
- * One request with node:http, which costs a short-lived process less than fetch or undici do.
+ * One request, by what costs a short-lived process least.
  * @throws Unreachable when no answer comes.
  */
 export async function send(connection: Connection, method: string, path: string, body?: string, options: CallOptions = {}): Promise<Answer> {
   const url = new URL(connection.url.replace(/\/$/, '') + path)
-  const request = url.protocol === 'https:' ? (await import('node:https')).request : requestHttp
+  const asked = { method, headers: headersOf(connection, body, options), body, signal: options.signal, timeoutMs: connection.timeoutMs ?? 30_000 }
+  const { onRequest } = connection
+  if (!onRequest) return exchange(url, asked, options)
   const startedAt = performance.now()
-  const answer = await exchange(request, url, { method, headers: headersOf(connection, body, options), signal: options.signal, timeout: connection.timeoutMs ?? 30_000 }, body)
-  connection.onRequest?.({ method, path, status: answer.status, tookMs: performance.now() - startedAt, requestId: answer.headers['x-request-id'] as string | undefined })
+  const answer = await exchange(url, asked, options)
+  onRequest({ method, path, status: answer.status, tookMs: performance.now() - startedAt, requestId: answer.headers['x-request-id'] as string | undefined })
   return answer
+}
+
+async function exchange(url: URL, asked: Asked, { headers = {} }: CallOptions): Promise<Answer> {
+  try {
+    if (url.protocol === 'http:' && Object.keys(headers).length === 0) return await exchangePlain(url, asked)
+    const { exchangeByNode } = await import('./nodeHttp.ts')
+    return await exchangeByNode(url, asked)
+  } catch (error) {
+    if (asked.signal?.aborted) throw asked.signal.reason
+    throw (error as NodeJS.ErrnoException).code === 'ERR_INVALID_CHAR' ? error : new Unreachable(url.origin, error)
+  }
 }
 
 /** Sends a request and takes the answer apart: `data`, or an ApiFailure. */
@@ -45,21 +59,6 @@ export function headersOf(connection: Connection, body: string | undefined, opti
     ...(options.idempotencyKey && { 'idempotency-key': options.idempotencyKey }),
     ...options.headers,
   }
-}
-
-function exchange(request: typeof requestHttp, url: URL, options: RequestOptions, body: string | undefined): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const fail = (error: unknown) => reject(options.signal?.aborted ? options.signal.reason : new Unreachable(url.origin, error))
-    const outgoing = request(url, options, incoming => {
-      const chunks: Buffer[] = []
-      incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
-      incoming.on('error', fail)
-      incoming.on('end', () => resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, bytes: Buffer.concat(chunks) }))
-    })
-    outgoing.on('timeout', () => outgoing.destroy(Object.assign(new Error('timed out'), { code: 'ETIMEDOUT' })))
-    outgoing.on('error', fail)
-    outgoing.end(body)
-  })
 }
 
 function parse(body: string): unknown {

@@ -19,13 +19,17 @@ export type Client = { [Resource in keyof Contract]: Calls<Contract[Resource]> }
 
 /** Makes the typed functions for one server: `client.cards.move({ projectId, cardId, columnId })`. */
 export function createClient(connection: Connection): Client {
-  const client: Record<string, Record<string, unknown>> = {}
-  for (const [resource, rows] of Object.entries(contract)) {
-    client[resource] = {}
-    for (const [name, route] of Object.entries(rows)) client[resource][name] = (input: Record<string, unknown> = {}, options?: CallOptions) => call(connection, route, input, options)
+  const client = {} as Client
+  for (const resource of Object.keys(contract) as (keyof Contract)[]) {
+    let calls: unknown
+    Object.defineProperty(client, resource, { enumerable: true, get: () => calls ??= callsOf(connection, contract[resource]) })
   }
-  return client as unknown as Client
+  return client
 }
+
+/** Made when the resource is first called, for a command calls one or two. */
+const callsOf = (connection: Connection, rows: Record<string, Route>) => Object.fromEntries(Object.entries(rows).map(([name, route]) =>
+  [name, (input: Record<string, unknown> = {}, options?: CallOptions) => call(connection, route, input, options)]))
 
 function call(connection: Connection, route: Route, input: Record<string, unknown>, options?: CallOptions): Promise<unknown> {
   const { path, rest } = fill(route, input)

@@ -12,5 +12,8 @@ export function dataFolder(env: NodeJS.ProcessEnv = process.env): string {
 /** The file in which a running daemon leaves its URL, pid and local token. */
 export const runtimeFile = (dataDir: string): string => join(dataDir, 'daemon.json')
 
-/** What `daemon.json` holds. It is 0600: the token acts as super_admin. `args` are what `board serve` was given, for a restart. */
-export interface Runtime { url: string; pid: number; token: string; version: string; startedAt: string; args?: string[] }
+/** Where a server in the background prints. */
+export const printedFile = (dataDir: string): string => join(dataDir, 'logs', 'server.out')
+
+/** What `daemon.json` holds. It is 0600: the token acts as super_admin. `mark` says which process had that pid (`processMark`); `args` are what `board serve` was given, for a restart. */
+export interface Runtime { url: string; pid: number; mark?: string; token: string; version: string; startedAt: string; args?: string[] }

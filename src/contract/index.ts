@@ -7,6 +7,7 @@ import { boards } from './boards.ts'
 import { cards } from './cards.ts'
 import { columns } from './columns.ts'
 import { credentials } from './credentials.ts'
+import type { EventType } from './events.ts'
 import { external } from './external.ts'
 import { filesystem } from './filesystem.ts'
 import { keys } from './keys.ts'
@@ -20,6 +21,7 @@ import { organizations } from './organizations.ts'
 import { panelStates } from './panelStates.ts'
 import { preSessions } from './preSessions.ts'
 import { projects } from './projects.ts'
+import type { Route } from './route.ts'
 import { scripts } from './scripts.ts'
 import { search } from './search.ts'
 import { server } from './server.ts'
@@ -29,6 +31,9 @@ import { transfers } from './transfers.ts'
 import { users } from './users.ts'
 import { webhooks } from './webhooks.ts'
 
+/** A route that tells by events that there are. */
+type Told = Route & { emits?: readonly EventType[] }
+
 /** The API as data: every route of the server, by resource. */
-export const contract = { server, auth, users, keys, organizations, members, oidc, credentials, projects, boards, columns, templates, cards, attachments, panelStates, settings, agents, preSessions, assistant, mcp, backups, transfers, logs, filesystem, search, monitors, scripts, webhooks, notifications, external }
+export const contract = { server, auth, users, keys, organizations, members, oidc, credentials, projects, boards, columns, templates, cards, attachments, panelStates, settings, agents, preSessions, assistant, mcp, backups, transfers, logs, filesystem, search, monitors, scripts, webhooks, notifications, external } satisfies Record<string, Record<string, Told>>
 export type Contract = typeof contract

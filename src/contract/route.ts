@@ -1,5 +1,4 @@
 import type { GenericSchema, InferInput, InferOutput } from 'valibot'
-import type { EventType } from './events.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -70,7 +69,8 @@ export interface Spec {
   /** Query fields of a route that also has a body. */
   query?: readonly string[]
   status?: Status
-  emits?: readonly EventType[]
+  /** Types of events. */
+  emits?: readonly string[]
   /** Where it is answered if several machines share the board: where the project's folder and processes are, or there if a daemon works there. */
   at?: 'machine' | 'machine or here'
   /** 'raw': the handler answers a Response of its own. 'upload': the handler reads a multipart body itself. */

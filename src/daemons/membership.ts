@@ -4,11 +4,9 @@ import { causeOf, type Log } from '../config/log.ts'
 import type { ServerConfig } from '../config/server.ts'
 import { version } from '../config/version.ts'
 import { Problem } from '../contract/errors.ts'
-import { forgetDaemon, forgetSilentDaemons, holdsLease, noteDaemon, takeLease } from '../store/daemons.ts'
+import { forgetDaemon, forgetSilentDaemons, holdsLease, leaseMs, noteDaemon, takeLease } from '../store/daemons.ts'
 import type { Database } from '../store/database.ts'
 
-/** How long a lease holds: a daemon that is not heard of for so long is replaced. */
-export const leaseMs = 3000
 const renewMs = 750
 const silentMs = 24 * 3_600_000
 

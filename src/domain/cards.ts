@@ -2,8 +2,7 @@ import { invalid, Problem } from '../contract/errors.ts'
 import type { CardKind } from '../contract/fields.ts'
 import { append } from '../events/outbox.ts'
 import { insertCard, markRead, markSomeRead, purgeCards, readCard, readDeletedCard, readExternalJson, updateCard, type CardChange, type CardRow } from '../store/cards.ts'
-import { readDefaultBoard } from '../store/boards.ts'
-import { listColumns, readColumn, readFirstColumn, type ColumnRow } from '../store/columns.ts'
+import { listColumns, listDefaultColumns, readColumn, readFirstColumn, type ColumnRow } from '../store/columns.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import * as order from '../store/order.ts'
 import type { Caller } from './caller.ts'
@@ -14,27 +13,22 @@ import { initialSteps } from './steps.ts'
 
 const restorableMs = 30 * 86_400_000
 
-/** Which card, the version that the caller believes it has (`If-Match`), and who the caller is. */
-export interface CardRef { projectId: number; cardId: number; ifMatch?: string; caller?: Caller }
+/** Which card, of which kind if only one will do, the version that the caller believes it has (`If-Match`), and who the caller is. */
+export interface CardRef { projectId: number; cardId: number; kind?: CardKind; ifMatch?: string; caller?: Caller }
 export interface NewCard {
   projectId: number; caller?: Caller; title: string; prompt: string; columnId?: number; labels?: readonly string[]; groupId?: string | null
   useWorktree: boolean; deferred?: boolean; autoMode?: boolean; agent?: string | null; kind?: CardKind; command?: string | null
 }
 
 /** @throws Problem CARD_NOT_FOUND */
-export async function find(db: Reader, { projectId, cardId }: CardRef): Promise<CardRow> {
-  return await readCard(db, projectId, cardId) ?? refuse('CARD_NOT_FOUND')
+export async function find(db: Reader, { projectId, cardId, kind }: CardRef): Promise<CardRow> {
+  const card = await readCard(db, projectId, cardId)
+  return card && (kind === undefined || card.kind === kind) ? card : refuse('CARD_NOT_FOUND')
 }
 
 /** A card in the external view as JSON text, which the database makes. @throws Problem CARD_NOT_FOUND, also for a card that is no kanban card */
 export async function findExternalJson(db: Reader, { projectId, cardId }: CardRef): Promise<{ json: string; version: number }> {
   return await readExternalJson(db, projectId, cardId) ?? refuse('CARD_NOT_FOUND')
-}
-
-/** A card as external routes know it. @throws Problem CARD_NOT_FOUND, also for a card of another kind */
-export async function findKanban(db: Reader, ref: CardRef): Promise<CardRow> {
-  const card = await find(db, ref)
-  return card.kind === 'kanban' ? card : refuse('CARD_NOT_FOUND')
 }
 
 /**
@@ -43,12 +37,12 @@ export async function findKanban(db: Reader, ref: CardRef): Promise<CardRow> {
  * @throws Problem COLUMN_NOT_FOUND, COLUMN_IN_OTHER_PROJECT, VALIDATION_FAILED for a terminal card without a command, and COLUMN_NOT_ON_DEFAULT_BOARD when `automation` made the card
  */
 export async function create(tx: Transaction, agents: Agents, card: NewCard, automation = false): Promise<CardRow> {
-  const column = await columnForNewCard(tx, card, automation)
+  const { column, columns } = await placeForNewCard(tx, card, automation)
   const deferred = card.deferred ?? automation
   if ((card.kind === 'terminal') !== (typeof card.command === 'string')) throw invalid('command', card.kind === 'terminal' ? 'is required for a terminal card' : 'is for terminal cards only')
   const id = await insertCard(tx, {
     ...card, deferred, boardId: column.boardId, columnId: column.id, labels: JSON.stringify(card.labels ?? []), groupId: card.groupId ?? null, unread: automation,
-    autoMode: card.autoMode ?? false, pipeline: JSON.stringify(initialSteps(await listColumns(tx, column.boardId))),
+    autoMode: card.autoMode ?? false, pipeline: JSON.stringify(initialSteps(columns)),
     archivedAt: column.columnType === 'archive' ? tx.now : null, lastAgentAction: null,
   })
   if (isOrdered(card)) await order.insertCard(tx, column.id, id)
@@ -189,12 +183,14 @@ async function findVersion(tx: Transaction, ref: CardRef): Promise<CardRow> {
   return card
 }
 
-async function columnForNewCard(tx: Transaction, card: NewCard, automation: boolean): Promise<ColumnRow> {
-  const board = await readDefaultBoard(tx, card.projectId) ?? refuse('BOARD_NOT_FOUND')
-  if (card.columnId === undefined) return await readFirstColumn(tx, board.id) ?? refuse('COLUMN_NOT_FOUND', 'The default board has no columns.')
-  const column = await columnOfProject(tx, card, card.columnId)
-  if (automation && column.boardId !== board.id) throw new Problem('COLUMN_NOT_ON_DEFAULT_BOARD')
-  return column
+/** The column for a new card, and all columns of its board. */
+async function placeForNewCard(tx: Transaction, card: NewCard, automation: boolean): Promise<{ column: ColumnRow; columns: ColumnRow[] }> {
+  const columns = await listDefaultColumns(tx, card.projectId)
+  const wanted = card.columnId === undefined ? columns[0] ?? refuse('COLUMN_NOT_FOUND', 'The default board has no columns.') : columns.find(({ id }) => id === card.columnId)
+  if (wanted) return { column: wanted, columns }
+  const column = await columnOfProject(tx, card, card.columnId!)
+  if (automation) throw new Problem('COLUMN_NOT_ON_DEFAULT_BOARD')
+  return { column, columns: await listColumns(tx, column.boardId) }
 }
 
 /**

@@ -1,3 +1,5 @@
+import type { ChildProcess } from 'node:child_process'
+import { subscribe } from 'node:diagnostics_channel'
 import { stat } from 'node:fs/promises'
 
 export interface GitOptions {
@@ -46,14 +48,7 @@ const harmless = [
 export async function git(cwd: string, args: readonly string[], options: GitOptions = {}): Promise<GitResult> {
   await takeSlot()
   try {
-    // Loaded when it is first needed: a server that starts has no use for it yet.
-    const { execa } = await import('execa')
-    const result = await execa('git', ['--no-pager', ...harmless, ...args], {
-      cwd, env: environment(options.env), extendEnv: false, reject: false, encoding: 'buffer', stripFinalNewline: false, cleanup: true,
-      timeout: options.timeoutMs ?? usualTimeoutMs, forceKillAfterDelay: 2000, maxBuffer: options.maxBytes ?? usualMaxBytes,
-      ...(options.input === undefined ? { stdin: 'ignore' as const } : { input: options.input }),
-      ...(options.appendTo !== undefined && { stdout: { file: options.appendTo, append: true } }),
-    })
+    const result = await run(cwd, args, options)
     const stderr = Buffer.from(result.stderr ?? []).toString().slice(0, 4000)
     if (result.timedOut) throw new GitFailed('timeout', 'Git took too long.', result)
     if (result.isMaxBuffer && options.cutsOutput) return { exitCode: 0, stdout: Buffer.from(result.stdout ?? []), stderr, isCut: true }
@@ -74,6 +69,24 @@ export async function gitOutput(cwd: string, args: readonly string[], options?: 
   if (!(options?.exitCodes ?? [0]).includes(exitCode)) throw new GitFailed('failed', `git ${args[0]} ended with ${exitCode}: ${stderr.trim()}`)
   return stdout
 }
+
+/** Loaded when it is first needed: a server that starts has no use for it yet. */
+async function run(cwd: string, args: readonly string[], options: GitOptions) {
+  const { execa } = await import('execa')
+  try {
+    return await execa('git', ['--no-pager', ...harmless, ...args], {
+      cwd, env: environment(options.env), extendEnv: false, reject: false, encoding: 'buffer', stripFinalNewline: false, cleanup: true,
+      timeout: options.timeoutMs ?? usualTimeoutMs, forceKillAfterDelay: 2000, maxBuffer: options.maxBytes ?? usualMaxBytes,
+      ...(options.input === undefined ? { stdin: 'ignore' as const } : { input: options.input }),
+      ...(options.appendTo !== undefined && { stdout: { file: options.appendTo, append: true } }),
+    })
+  } catch (error) {
+    throw new GitFailed('failed', 'Git could not be started.', error)
+  }
+}
+
+/** Where no descriptor is free a process fails without streams, which execa stumbles over before it listens for the failure: that would end the server. */
+subscribe('child_process', message => { (message as { process: ChildProcess }).process.on('error', () => {}) })
 
 /** A program and the folder to run it in are missed by the same code. */
 const whyNotStarted = async (code: string | undefined, cwd: string): Promise<GitFailed['reason']> =>

@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
-import { bounds, type Described, type Gauge, type TimingRow } from './metrics.ts'
+import { bounds, type Described, type Gauge, type TimingRow } from './figures.ts'
 
 /** Everything is wired before the first request, so that the writer knows it all. */
 export function createWriter(timings: readonly TimingRow[], gauges: readonly Gauge[]): Registry {

@@ -1,16 +1,14 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Log } from '../config/log.ts'
 import type { ServerConfig } from '../config/server.ts'
 import { clockFollower } from '../config/clock.ts'
 import { cutByServer, followCard, recover } from '../domain/monitorRuns.ts'
 import type { Outbox } from '../events/outbox.ts'
-import { whileNews } from '../process/whileNews.ts'
+import { whileNews, withinStop } from '../process/whileNews.ts'
 import type { Database } from '../store/database.ts'
 import { listRunningMonitors, listSchedules, setNextRun, type ScheduleRow } from '../store/monitors.ts'
 import { createRunner, type Runner } from './runner.ts'
 import { createSchedule, type Schedule } from './schedule.ts'
 
-const mostStopMs = 9000
 /** How long news are gathered: what a busy board tells costs one look. */
 const gatherMs = 50
 
@@ -28,10 +26,10 @@ interface Parts { db: Database; outbox: Outbox; config: ServerConfig }
 
 /** What the rows of monitors say is what it does: each one of an active card runs when it is due, and nothing else runs. */
 export function createMonitors({ db, outbox, config }: Parts): Monitors {
-  const state = { at: undefined as { url: string; log: Log } | undefined, isStopping: false, unsubscribe: () => {} }
+  let unsubscribe = () => {}
   const wallTime = (inMs: number) => new Date(config.clock().getTime() + inMs).toISOString()
   const schedule = createSchedule()
-  const runner = createRunner(() => ({ db, ...state.at!, timeoutMs: config.monitorTimeoutMs }), schedule, wallTime, () => wake())
+  const runner = createRunner(() => ({ db, ...lookout.at!, timeoutMs: config.monitorTimeoutMs }), schedule, wallTime, () => lookout.wake())
   // Times of the wall clock are for show and for the next server.
   const followClock = clockFollower(config, () => db.transaction(async tx => { for (const id of schedule.ids()) if (!runner.isRunning(id)) await setNextRun(tx, id, wallTime(schedule.inMs(id)!)) }))
   const look = async () => {
@@ -39,30 +37,28 @@ export function createMonitors({ db, outbox, config }: Parts): Monitors {
     await followClock()
     runner.startDue()
   }
-  const { wake, atRest } = whileNews(look, error => state.at!.log('error', 'Monitors could not be looked at.', { cause: error instanceof Error ? error.stack : String(error) }), () => state.at !== undefined && !state.isStopping)
+  const lookout = whileNews('Monitors', look)
 
   let gathering: NodeJS.Timeout | undefined
   const soon = () => {
     gathering ??= setTimeout(() => {
       gathering = undefined
-      wake()
+      lookout.wake()
     }, gatherMs).unref()
   }
 
   return {
     look: () => {
-      wake()
-      return atRest()
+      lookout.wake()
+      return lookout.atRest()
     },
     start: (url, log) => {
-      state.at = { url, log }
-      state.unsubscribe = outbox.onNews(soon)
-      wake()
+      unsubscribe = outbox.onNews(soon)
+      lookout.start(url, log)
     },
     stop: async () => {
-      state.isStopping = true
-      state.unsubscribe()
-      await Promise.race([Promise.all([runner.close(cutByServer), atRest()]), delay(mostStopMs, undefined, { ref: false })])
+      unsubscribe()
+      await withinStop(Promise.all([lookout.end(), runner.close(cutByServer)]))
     },
   }
 }

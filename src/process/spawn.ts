@@ -82,8 +82,9 @@ async function launch({ command, cwd, env, stdin }: SpawnOptions, runId: string)
   await nextTurn()
   try {
     const started = spawn(program, args, { cwd, env: { ...env, [marker]: runId }, stdio: [stdin, 'pipe', 'pipe'], detached: true, windowsHide: true })
-    for (const stream of started.stdio) stream?.on('error', () => {})
     started.on('error', () => {})
+    // Without a descriptor to spare there are no streams, whatever the type says.
+    for (const stream of started.stdio as typeof started.stdio | undefined ?? []) stream?.on('error', () => {})
     if (started.pid === undefined) await once(started, 'spawn')
     return started
   } catch (error) {

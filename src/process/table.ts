@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
-import { closeSync, openSync, readdirSync, readFile, readSync } from 'node:fs'
+import { readdirSync, readFile } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
+import { readKernel, readStat } from '../config/kernel.ts'
 
 /** A process of this machine. `startedAt` with the pid names it for good: clock ticks since the boot on Linux, a date elsewhere. */
 export interface ProcessEntry { pid: number; parentPid: number; groupId: number; sessionId: number; startedAt: string }
@@ -9,7 +10,6 @@ export interface ProcessEntry { pid: number; parentPid: number; groupId: number;
 export const marker = 'BOARD_RUN_ID'
 
 const isLinux = process.platform === 'linux'
-const buffer = Buffer.alloc(4096)
 const mostAtOnce = 200
 const environTimeoutMs = 1000
 const mostAttempts = 4
@@ -18,7 +18,7 @@ const attemptPauseMs = 2
 const kernelThreads = 2
 
 /** Which boot of the machine this is; null where that is not told. */
-export const bootId: string | null = isLinux ? read('/proc/sys/kernel/random/boot_id')?.trim() ?? null : null
+export const bootId: string | null = isLinux ? readKernel('/proc/sys/kernel/random/boot_id')?.trim() ?? null : null
 
 /** Every process that is not just waiting to be reaped, without the kernel's. */
 export const listProcesses = (): Promise<ProcessEntry[]> => isLinux ? listProc() : listPs()
@@ -34,11 +34,11 @@ async function listProc(): Promise<ProcessEntry[]> {
   return entries
 }
 
-/** One process by its pid, on Linux only. Its name may hold spaces and brackets. */
+/** One process by its pid, on Linux only. */
 function entryOf(pid: number): ProcessEntry | undefined {
-  const stat = read(`/proc/${pid}/stat`)
+  const stat = readStat(pid)
   if (stat === undefined) return undefined
-  const [state, parentPid, groupId, sessionId, ...rest] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const [state, parentPid, groupId, sessionId, ...rest] = stat
   return state === 'Z' || state === 'X' || Number(parentPid) === kernelThreads ? undefined : { pid, parentPid: Number(parentPid), groupId: Number(groupId), sessionId: Number(sessionId), startedAt: rest[15]! }
 }
 
@@ -80,17 +80,4 @@ export function send(signal: NodeJS.Signals, { pid, startedAt }: ProcessEntry, t
   try {
     process.kill(toGroup ? -pid : pid, signal)
   } catch { /* it ended in between, or became somebody else's */ }
-}
-
-/** Reads a file of the kernel's, which has no size and fits the buffer. A look reads one for each process: this costs half of what `readFileSync` does. */
-function read(path: string): string | undefined {
-  let file: number | undefined
-  try {
-    file = openSync(path, 'r')
-    return buffer.toString('latin1', 0, readSync(file, buffer, 0, buffer.length, null))
-  } catch {
-    return undefined
-  } finally {
-    if (file !== undefined) closeSync(file)
-  }
 }

@@ -1,12 +1,9 @@
 import type { Log } from '../config/log.ts'
-import { setTimeout as delay } from 'node:timers/promises'
 import { failLost, type ScriptRuns } from '../domain/scripts.ts'
-import { whileNews } from '../process/whileNews.ts'
+import { whileNews, withinStop } from '../process/whileNews.ts'
 import type { Database } from '../store/database.ts'
 import { listOpenRuns } from '../store/scripts.ts'
 import { startRun, type LiveRun, type RunParts } from './run.ts'
-
-const mostStopMs = 9000
 
 /** Runs scripts, each once at a time. */
 export interface ScriptRunner extends ScriptRuns {
@@ -23,7 +20,6 @@ export interface ScriptRunner extends ScriptRuns {
 /** What the rows of runs say is what it does: an open one runs, one with a reason is ended, and so is one without a row. */
 export function createScriptRunner(db: Database): ScriptRunner {
   const running = new Map<number, LiveRun>()
-  const state = { at: undefined as { url: string; log: Log } | undefined, isStopping: false }
   const inTurn = createTurns()
   const look = async () => {
     const open = new Map((await listOpenRuns(db)).map(run => [run.scriptId, run]))
@@ -33,30 +29,25 @@ export function createScriptRunner(db: Database): ScriptRunner {
       else if (row.error !== null) live.stop(row.error)
     }
     for (const row of open.values()) {
-      if (running.has(row.scriptId) || state.isStopping) continue
-      const live = startRun({ db, inTurn, ...state.at! }, row)
+      if (running.has(row.scriptId) || lookout.isOver) continue
+      const live = startRun({ db, inTurn, ...lookout.at! }, row)
       running.set(row.scriptId, live)
       void live.over.then(() => {
         running.delete(row.scriptId)
-        wake()
+        lookout.wake()
       })
     }
   }
-  const { wake, atRest } = whileNews(look, error => state.at!.log('error', 'Scripts could not be looked at.', { cause: error instanceof Error ? error.stack : String(error) }), () => state.at !== undefined && !state.isStopping)
+  const lookout = whileNews('Scripts', look)
 
   return {
-    look: tx => tx.afterCommit(wake),
+    look: tx => tx.afterCommit(lookout.wake), start: lookout.start,
     outputs: () => new Map([...running].map(([scriptId, live]) => [scriptId, live.output])),
-    check: () => { if (running.size > 0) wake() },
-    start: (url, log) => {
-      state.at = { url, log }
-      wake()
-    },
+    check: () => { if (running.size > 0) lookout.wake() },
     stop: async () => {
-      state.isStopping = true
-      await atRest()
+      await lookout.end()
       for (const live of running.values()) live.stop('The server was stopped.')
-      await Promise.race([Promise.all([...running.values()].map(({ over }) => over)), delay(mostStopMs, undefined, { ref: false })])
+      await withinStop(Promise.all([...running.values()].map(({ over }) => over)))
     },
   }
 }

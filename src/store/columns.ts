@@ -8,7 +8,12 @@ export interface CountedColumn extends ColumnRow { cardCount: number }
 const fields = `c.id, c.name, c.column_type AS columnType, c.position, c.board_id AS boardId, c.project_id AS projectId, c.prompt, c.agent`
 const counted = `${fields}, coalesce((SELECT sum(length) FROM chunk_starts WHERE column_id = c.id), 0) AS cardCount`
 
-export const readColumn = (db: Reader, id: number): Promise<ColumnRow | undefined> => db.get(`SELECT ${fields} FROM columns c WHERE c.id = ?`, [id])
+const column = `SELECT ${fields} FROM columns c WHERE c.id = ?`
+const defaultColumns = `SELECT ${fields} FROM columns c WHERE c.board_id = (SELECT id FROM boards WHERE project_id = ? ORDER BY position LIMIT 1) ORDER BY c.position`
+
+export const readColumn = (db: Reader, id: number): Promise<ColumnRow | undefined> => db.get(column, [id])
+/** The columns of the project's default board, its first by position. */
+export const listDefaultColumns = (db: Reader, projectId: number): Promise<ColumnRow[]> => db.all(defaultColumns, [projectId])
 export const listColumns = (db: Reader, boardId: number): Promise<ColumnRow[]> => db.all(`SELECT ${fields} FROM columns c WHERE c.board_id = ? ORDER BY c.position`, [boardId])
 export const readCountedColumn = (db: Reader, id: number): Promise<CountedColumn | undefined> => db.get(`SELECT ${counted} FROM columns c WHERE c.id = ?`, [id])
 export const listCountedColumns = (db: Reader, boardId: number): Promise<CountedColumn[]> => db.all(`SELECT ${counted} FROM columns c WHERE c.board_id = ? ORDER BY c.position`, [boardId])

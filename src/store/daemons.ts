@@ -1,7 +1,10 @@
 import type { Reader, Transaction } from './database.ts'
 import { nowMs } from './databaseTime.ts'
 
-/** A daemon on this database. `isThere` while it has been heard of within the time of a lease. */
+/** How long a lease holds: a daemon that is not heard of for so long is replaced. */
+export const leaseMs = 3000
+
+/** A daemon on this database, and how long ago it was heard of. */
 export interface DaemonRow { id: string; host: string; url: string; version: string; startedAt: string; seenMsAgo: number; leases: string | null }
 
 /** Notes that a daemon is there. */
@@ -36,3 +39,9 @@ export const takeLease = async (tx: Transaction, name: string, daemonId: string,
 /** Whether a lease has not changed hands since it was taken with this token. */
 export const holdsLease = async (db: Reader, name: string, daemonId: string, token: number): Promise<boolean> =>
   await db.get('SELECT 1 AS held FROM leases WHERE name = ? AND daemon_id = ? AND token = ?', [name, daemonId, token]) !== undefined
+
+/** The machines but this one that have projects. */
+export const otherMachines = async (db: Reader, machine: string): Promise<string[]> => (await db.all<{ host: string }>('SELECT DISTINCT host FROM projects WHERE host IS NOT NULL AND host <> ? ORDER BY host', [machine])).map(({ host }) => host)
+
+/** Where there is one machine only, projects name none. */
+export const clearHosts = async (tx: Transaction): Promise<void> => { await tx.run('UPDATE projects SET host = NULL WHERE host IS NOT NULL') }

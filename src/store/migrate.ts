@@ -41,12 +41,15 @@ export const objectsSql = `SELECT type, name, CASE type WHEN 'trigger' THEN sql 
 export function objectsOf(version: number): unknown[] {
   const database = new LibsqlDatabase(':memory:')
   try {
-    for (const migration of migrations.slice(0, version)) for (const statement of statementsOf(migration)) database.exec(statement)
+    for (const statement of schemaOf(version)) database.exec(statement)
     return database.prepare(objectsSql).all([])
   } finally {
     database.close()
   }
 }
+
+/** The statements that make the schema of a version. */
+export const schemaOf = (version: number): string[] => migrations.slice(0, version).flatMap(statementsOf)
 
 /** The version of a database's schema; 0 before it has one. */
 export const presentVersion = async (database: Reader) => (await database.get<{ user_version: number }>('PRAGMA user_version'))?.user_version ?? 0

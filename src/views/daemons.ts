@@ -1,7 +1,6 @@
 import type { InferOutput } from 'valibot'
-import { leaseMs } from '../daemons/membership.ts'
 import type { Daemon } from '../contract/server.ts'
-import type { DaemonRow } from '../store/daemons.ts'
+import { leaseMs, type DaemonRow } from '../store/daemons.ts'
 
 /** @param thisId the daemon that answers */
 export const daemon = (row: DaemonRow, thisId: string): InferOutput<typeof Daemon> => ({

@@ -46,23 +46,16 @@ async function touchAll(): Promise<void> {
 }
 const nothingRan = () => expect(existsSync(ran)).toBe(false)
 
-it('a remote whose address is a command is asked for nothing, although an object is missing that it is said to have', async () => {
-  for (const [name, value] of [['core.repositoryFormatVersion', '1'], ['extensions.partialClone', 'evil'], ['remote.evil.promisor', 'true'], ['remote.evil.partialclonefilter', 'blob:none'], ['remote.evil.url', `ext::${bait} %S`], ['protocol.ext.allow', 'always'], ['protocol.allow', 'always']] as const) git(repository, 'config', name, value)
+it.each<[string, () => Array<[string, string]>]>([
+  ['whose address is a command is asked for nothing', () => [['remote.evil.partialclonefilter', 'blob:none'], ['remote.evil.url', `ext::${bait} %S`], ['protocol.ext.allow', 'always'], ['protocol.allow', 'always']]],
+  ['on this machine runs nothing that is named to serve it', () => [['remote.evil.url', repository], ['remote.evil.uploadpack', bait]]],
+])('a remote %s, although an object is missing that it is said to have', async (_, more) => {
+  for (const [name, value] of [['core.repositoryFormatVersion', '1'], ['extensions.partialClone', 'evil'], ['remote.evil.promisor', 'true'], ...more()] as const) git(repository, 'config', name, value)
   const blob = git(repository, 'rev-parse', 'HEAD:README')
   rmSync(join(repository, '.git/objects', blob.slice(0, 2), blob.slice(2)))
   await touchAll()
   nothingRan()
   // The bait is live: git itself takes it.
-  expect(() => git(repository, 'cat-file', 'blob', blob)).toThrow()
-  expect(existsSync(ran)).toBe(true)
-})
-
-it('a remote on this machine runs nothing that is named to serve it', async () => {
-  for (const [name, value] of [['core.repositoryFormatVersion', '1'], ['extensions.partialClone', 'evil'], ['remote.evil.promisor', 'true'], ['remote.evil.url', repository], ['remote.evil.uploadpack', bait]] as const) git(repository, 'config', name, value)
-  const blob = git(repository, 'rev-parse', 'HEAD:README')
-  rmSync(join(repository, '.git/objects', blob.slice(0, 2), blob.slice(2)))
-  await touchAll()
-  nothingRan()
   expect(() => git(repository, 'cat-file', 'blob', blob)).toThrow()
   expect(existsSync(ran)).toBe(true)
 })

@@ -46,7 +46,7 @@ export function detailsText(figures: Figures, works: readonly Work[]): string {
 function othersText(figures: Figures): string {
   const lines: Array<[title: string, name: string, unit: string]> = [
     ['raw node:http server to its first answer, CPU', 'start/raw/cpu', 'ms'], ['board serve to its first answer, CPU', 'start/board/cpu', 'ms'], ['board serve with 100 cards, CPU', 'start/small/cpu', 'ms'],
-    ...writerCounts.map((clients): [string, string, string] => [`${clients} writers`, `writers ${clients}/rate`, '/s']), ['all who asked for what they missed had it after', 'replay/secs', 's'],
+    ...writerCounts.map((clients): [string, string, string] => [`${clients} writers`, `writers ${clients}/rate`, '/s']), ['all who asked for what they missed had it after', 'replay/secs', 's'], ['… half of them the first byte after', 'replay/firstByteOfMost', 'ms'], ['… CPU of a replayed event', 'replay/cpu', 'µs'],
   ]
   const rows = lines.flatMap(([title, name, unit]) => figures.has(name) ? [[title, `${digits(median(figures.get(name)!))} ${unit}`, `±${percent(spread(figures.get(name)!))}`]] : [])
   return rows.length === 0 ? '' : table([['', 'board', 'rounds'], ...rows])

@@ -1,22 +1,12 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { commandLine, type CommandLine } from '../commandLine.ts'
-import { startBoard, type TestBoard } from '../helper.ts'
+import { startWebProject, type WebProject } from '../webProject.ts'
 
-let server: TestBoard
-let cli: CommandLine
-let projectId: string
+let { server, cli, projectId, close } = {} as WebProject
 
-beforeAll(async () => {
-  server = await startBoard()
-  cli = commandLine({ BOARD_URL: server.url, BOARD_TOKEN: server.token, BOARD_PROJECT: 'web' })
-  projectId = (await server.client.projects.create({ name: 'web', path: server.folder('web') })).id
-})
-afterAll(async () => {
-  cli.close()
-  await server.close()
-})
+beforeAll(async () => { ({ server, cli, projectId, close } = await startWebProject()) })
+afterAll(() => close())
 
 /** Adds a card through the API and tells its id. */
 const newCard = async (title: string, more: { columnId?: string; prompt?: string; labels?: string[] } = {}) => (await server.client.cards.create({ projectId, title, deferred: true, ...more })).id

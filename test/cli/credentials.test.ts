@@ -1,25 +1,19 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { commandLine, type CommandLine } from '../commandLine.ts'
 import { startProvider, type FakeProvider } from '../fakeProvider.ts'
-import { startBoard, type TestBoard } from '../helper.ts'
+import { startWebProject, type WebProject } from '../webProject.ts'
 
 const apiKey = 'sk-canary-0123456789abcdef-WXYZ'
-let server: TestBoard
 let provider: FakeProvider
-let cli: CommandLine
-let projectId: string
+let { server, cli, projectId, close } = {} as WebProject
 
 beforeAll(async () => {
   provider = await startProvider()
-  server = await startBoard()
-  cli = commandLine({ BOARD_URL: server.url, BOARD_TOKEN: server.token, BOARD_PROJECT: 'web' })
-  projectId = (await server.client.projects.create({ name: 'web', path: server.folder('web') })).id
+  ;({ server, cli, projectId, close } = await startWebProject())
 })
 afterAll(async () => {
-  cli.close()
-  await server.close()
+  await close()
   await provider.close()
 })
 

@@ -3,25 +3,20 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { commandLine, type CommandLine } from '../commandLine.ts'
-import { eventually, startBoard, type TestBoard } from '../helper.ts'
+import { eventually, startBoard } from '../helper.ts'
+import { startWebProject, type WebProject } from '../webProject.ts'
 
 const program = resolve(import.meta.dirname, '..', '..', 'bin', 'board.js')
 
-let server: TestBoard
-let cli: CommandLine
-let projectId: string
+let { server, cli, projectId, close } = {} as WebProject
 const children: ChildProcess[] = []
 
 beforeAll(async () => {
-  server = await startBoard()
-  cli = commandLine({ BOARD_URL: server.url, BOARD_TOKEN: server.token, BOARD_PROJECT: 'web' })
-  projectId = (await server.client.projects.create({ name: 'web', path: server.folder('web') })).id
+  ({ server, cli, projectId, close } = await startWebProject())
 })
 afterAll(async () => {
   for (const child of children) child.kill('SIGKILL')
-  cli.close()
-  await server.close()
+  await close()
 })
 
 const newCard = (title: string) => server.client.cards.create({ projectId, title, deferred: true })

@@ -4,6 +4,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, test } from 'vitest'
+import { processMark } from '../../src/config/kernel.ts'
 import { commandLine, run, type CommandLine } from '../commandLine.ts'
 import { startBoard, type TestBoard } from '../helper.ts'
 
@@ -60,9 +61,12 @@ describe('which server', () => {
 
   test('one that has died, or another program on its port, gets no token', async () => {
     expect(await cli.board(['whoami'], { env: runtime('http://127.0.0.1:1') })).toMatchObject({ code: 7, stderr: expect.stringContaining('no server; run: board serve') })
-    writeFileSync(join(cli.home, 'left', 'daemon.json'), JSON.stringify({ url: nosyUrl, pid: 1, token: 'svc_lt_secret', version: '0', startedAt: '' }))
-    expect((await cli.board(['whoami'], { env: { BOARD_DATA_DIR: join(cli.home, 'left') } })).code).toBe(7)
-    expect(overheard).toEqual([undefined])
+    // With the pid of a process that lives, and that started at another time than the server did.
+    for (const mark of [undefined, `${processMark(process.pid)}0`, 'another-boot/1']) {
+      writeFileSync(join(cli.home, 'left', 'daemon.json'), JSON.stringify({ url: nosyUrl, pid: process.pid, mark, token: 'svc_lt_secret', version: '0', startedAt: '' }))
+      expect((await cli.board(['whoami'], { env: { BOARD_DATA_DIR: join(cli.home, 'left') } })).code).toBe(7)
+    }
+    expect(overheard).toEqual([undefined, undefined, undefined])
   })
 
   test('a flag goes before the environment, the environment before the profile', async () => {

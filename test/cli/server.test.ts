@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, expect, test } from 'vitest'
 import { commandLine } from '../commandLine.ts'
@@ -31,6 +31,20 @@ test('a server that was started goes on in the background, and is found, restart
   expect([isAlive(second.pid), existsSync(join(dataDir, 'daemon.json'))]).toEqual([false, false])
   expect(await cli.ok(['server', 'logs', '-n', '1'])).toContain('"message":"The server has stopped."')
 }, 40_000)
+
+test('what a server in the background prints does not fill the disk, and what it printed first stays', async () => {
+  await cli.ok(['server', 'start', '--', '--port', '0', '--log-level', 'info'])
+  const printed = join(dataDir, 'logs', 'server.out')
+  const size = () => statSync(printed).size
+  appendFileSync(printed, `${'A line of the log.\n'.repeat(2 ** 18)}`)
+  const full = size()
+  await cli.ok(['projects', 'list'])
+  await eventually('an end of what was printed', () => size() < full)
+  await cli.ok(['templates', 'list'])
+  await eventually('the next line', () => readFileSync(printed, 'utf8').includes('GET /api/board-templates'))
+  expect(size()).toBeLessThan(2 ** 15)
+  expect(readFileSync(printed, 'utf8')).toMatch(/^Listening on [^]*\nWhat stood here was cut off\..*\n(\{.*\}\n)+$/m)
+})
 
 test('a server that cannot start says why, and nothing is left running', async () => {
   const failed = await cli.board(['server', 'start', '--', '--port', '0', '--host', '192.0.2.1'])

@@ -12,7 +12,7 @@ import { monitored, seed, startSlotlessBoard } from '../seed.ts'
 type Result = Ran & { name: string }
 
 /** Commands that need no server. What they do, other tests say. */
-const local = /^(auth token|completion|config|help|profile|serve|server|version|doctor|backups (verify|restore)|cards checkout)\b/
+const local = /^(auth token|completion|config|help|profile|serve|server|version|doctor|database move|backups (verify|restore)|cards checkout)\b/
 /** Commands that anybody may call. */
 const open = /^(auth (setup|login|register|status|logout)|api|browse)\b/
 /** Commands that end somebody else's work here: they come last. */

@@ -3,8 +3,10 @@ import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createClient, type ApiFailure, type Client } from '../../src/client/index.ts'
+import { drive } from '../bench/load.ts'
 import { eventually, hideAgents } from '../helper.ts'
 
 let root: string
@@ -12,6 +14,7 @@ let dataDir: string
 let child: ChildProcess | undefined
 let client: Client
 let url: string
+let token: string
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'board-full-'))
   dataDir = join(root, 'disk', 'data')
@@ -23,11 +26,11 @@ afterEach(async () => {
     child.kill('SIGKILL')
     await ended
   }
-  if (isMounted()) execFileSync('umount', [join(root, 'disk')])
+  for (const folder of [join(dataDir, 'logs'), join(root, 'disk')]) if (isMounted(folder)) execFileSync('umount', [folder])
   rmSync(root, { recursive: true, force: true })
 })
 
-const isMounted = () => readFileSync('/proc/mounts', 'utf8').includes(` ${join(root, 'disk')} `)
+const isMounted = (folder: string) => readFileSync('/proc/mounts', 'utf8').includes(` ${folder} `)
 const mayMount = process.platform === 'linux' && (() => {
   const folder = mkdtempSync(join(tmpdir(), 'board-mount-'))
   try {
@@ -51,7 +54,8 @@ async function start(before = ':'): Promise<void> {
   let said = ''
   child.stdout!.on('data', (text: Buffer) => { said += String(text) })
   url = await eventually('a server that listens', () => /Listening on (\S+)/.exec(said)?.[1], 15_000)
-  client = createClient({ url, token: JSON.parse(readFileSync(join(dataDir, 'daemon.json'), 'utf8')).token })
+  token = JSON.parse(readFileSync(join(dataDir, 'daemon.json'), 'utf8')).token
+  client = createClient({ url, token })
 }
 
 const failureOf = (work: Promise<unknown>): Promise<ApiFailure | undefined> => work.then(() => undefined, (error: ApiFailure) => error)
@@ -119,6 +123,32 @@ describe.skipIf(!mayMount)('on a disk of its own (needs the right to mount one)'
     rmSync(join(root, 'disk', 'ballast'))
     await client.backups.restore({ filename })
     expect(await client.attachments.list({ projectId, cardId })).toHaveLength(1)
+  }, 60_000)
+
+  it('a full disk below the log costs entries of its files and nothing else, tells how many, and takes them again when there is room', async () => {
+    const folder = join(dataDir, 'logs')
+    mkdirSync(folder, { recursive: true })
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'none', folder])
+    await start()
+    const { id: projectId } = await client.projects.create({ name: 'Logged', path: root })
+    /** Asks for what is not there: each answer is an entry. */
+    const fill = () => drive({ port: Number(new URL(url).port), clients: 8, durationMs: 300, token, next: () => ({ method: 'GET', path: `/api/projects/${projectId}/cards/999999` }) })
+    const dropped = async () => Number(/board_log_dropped_total\{to="files"\} (\d+)/.exec(await text((await client.server.metrics()).body))![1])
+    const lines = () => readFileSync(join(folder, 'board.log'), 'utf8').split('\n').slice(0, -1)
+    expect(() => writeFileSync(join(folder, 'ballast'), Buffer.alloc(2 * 1024 * 1024))).toThrow('ENOSPC')
+    await eventually('entries that were dropped', async () => {
+      await fill()
+      return await dropped() > 0
+    }, 20_000)
+    expect(await client.logs.list({ search: 'CARD_NOT_FOUND', limit: 10 })).toHaveLength(10)
+    expect((await fetch(`${url}/api/ready`)).status).toBe(200)
+    rmSync(join(folder, 'ballast'))
+    const before = lines().at(-1)
+    await eventually('a line in the file', async () => {
+      await client.cards.create({ projectId, title: 'room again', deferred: true })
+      return lines().at(-1) !== before
+    }, 15_000)
+    for (const line of lines()) expect(() => JSON.parse(line)).not.toThrow()
   }, 60_000)
 })
 

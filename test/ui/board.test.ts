@@ -1,23 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { eventually } from '../helper.ts'
-import type { TestTerminal } from './terminal.ts'
-import { startWorld, type World } from './world.ts'
+import { line, open, terminal, useEmptyBoard, world } from './emptyBoard.ts'
 
-let world: World
-let terminal: TestTerminal
-
-beforeAll(async () => { world = await startWorld() })
-afterAll(() => world.close())
-beforeEach(async () => {
-  for (const columnId of Object.values(world.columns)) await world.server.client.columns.clear({ projectId: world.projectId, columnId })
-})
-afterEach(() => terminal?.close())
-
-const open = async (options?: Parameters<World['open']>[0]) => { terminal = await world.open(options) }
-/** The line with a text. */
-const line = (text: string) => terminal.lines().find(each => each.includes(text)) ?? ''
+useEmptyBoard()
 
 describe('moving about', () => {
   test('hjkl and arrows go between cards and columns, gg and G to the ends', async () => {

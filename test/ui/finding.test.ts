@@ -1,21 +1,8 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vitest'
+import { describe, test } from 'vitest'
 import { eventually } from '../helper.ts'
-import type { TestTerminal } from './terminal.ts'
-import { startWorld, type World } from './world.ts'
+import { line, open, terminal, useEmptyBoard, world } from './emptyBoard.ts'
 
-let world: World
-let terminal: TestTerminal
-
-beforeAll(async () => { world = await startWorld() })
-afterAll(() => world.close())
-beforeEach(async () => {
-  for (const columnId of Object.values(world.columns)) await world.server.client.columns.clear({ projectId: world.projectId, columnId })
-})
-afterEach(() => terminal?.close())
-
-const open = async (options?: Parameters<World['open']>[0]) => { terminal = await world.open(options) }
-/** The line with a text. */
-const line = (text: string) => terminal.lines().find(each => each.includes(text)) ?? ''
+useEmptyBoard()
 
 describe('finding', () => {
   test('/ shows only cards with the words, and escape takes it back', async () => {

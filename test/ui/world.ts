@@ -1,12 +1,8 @@
-import { commandLine, type CommandLine } from '../commandLine.ts'
-import { startBoard, type TestBoard } from '../helper.ts'
+import { startWebProject, type WebProject } from '../webProject.ts'
 import { boardIn, type TerminalOptions, type TestTerminal } from './terminal.ts'
 
 /** A server with the project `web` and its columns Backlog, In Progress and Done, and terminals that show it. */
-export interface World {
-  server: TestBoard
-  cli: CommandLine
-  projectId: string
+export interface World extends WebProject {
   columns: { backlog: string; active: string; done: string }
   /** Adds a card whose agent waits, and tells its id. */
   card(title: string, more?: { columnId?: string; labels?: string[]; prompt?: string }): Promise<string>
@@ -14,13 +10,10 @@ export interface World {
   titles(columnId: string): Promise<string[]>
   /** Opens `board ui` and waits until it is live. `close` ends it if it still runs. */
   open(options?: TerminalOptions & { args?: readonly string[] }): Promise<TestTerminal>
-  close(): Promise<void>
 }
 
 export async function startWorld(): Promise<World> {
-  const server = await startBoard()
-  const cli = commandLine({ BOARD_URL: server.url, BOARD_TOKEN: server.token, BOARD_PROJECT: 'web' })
-  const { id: projectId } = await server.client.projects.create({ name: 'web', path: server.folder('web') })
+  const { server, cli, projectId, close } = await startWebProject()
   const [backlog, active, done] = (await server.client.columns.list({ projectId })).map(({ id }) => id) as [string, string, string]
   const terminals: TestTerminal[] = []
   return {
@@ -35,8 +28,7 @@ export async function startWorld(): Promise<World> {
     },
     close: async () => {
       for (const terminal of terminals) terminal.close()
-      cli.close()
-      await server.close()
+      await close()
     },
   }
 }

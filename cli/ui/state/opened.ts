@@ -1,11 +1,11 @@
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
 import type { LiveMessage } from '../../../src/client/socket.ts'
-import type { Diff } from './model.ts'
 import type { CardDetail } from './shelf.ts'
 
 export type Session = Output<Contract['agents']['get']>
 export type Message = Output<Contract['agents']['messages']>[number]
+export type Diff = Output<Contract['agents']['diff']>
 
 export const tabs = ['prompt', 'transcript', 'diff'] as const
 export type Tab = (typeof tabs)[number]

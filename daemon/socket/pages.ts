@@ -1,0 +1,71 @@
+import type { Outbox, StoredEvent } from '../../src/events/outbox.ts'
+import { eventFrame, type Frame } from './frame.ts'
+
+const pageSize = 32
+/** Frames are put together up to so many bytes: one write costs little more than one of a single event. */
+const partBytes = 32 * 1024
+const mostKeptBytes = 4 * 1024 * 1024
+const mostKeptPages = 64
+
+/** Some frames together, and the seq of the last event in them. */
+export interface Part { frames: Frame; seq: number }
+/** Events of a project in order. More follow a full page. `hasLost`: some of them are not kept any more. `last` was the newest seq of all before it was read. */
+export interface Page { parts: readonly Part[]; isFull: boolean; hasLost: boolean; last: number }
+
+/** What sockets missed, read from the database. */
+export interface Pages {
+  /** The events of a project after the seq. */
+  read(projectId: number, seq: number): Promise<Page>
+}
+
+/** Keeps the latest pages: clients that come back together, as after a restart, have all missed the same. */
+export function createPages(outbox: Outbox): Pages {
+  const kept = new Map<string, { page: Promise<Page>; bytes: number }>()
+  let keptBytes = 0
+  const drop = (key: string) => {
+    keptBytes -= kept.get(key)?.bytes ?? 0
+    kept.delete(key)
+  }
+  const keep = (key: string, page: Promise<Page>) => {
+    const entry = { page, bytes: 0 }
+    kept.set(key, entry)
+    page.then(({ parts }) => {
+      if (kept.get(key) !== entry) return
+      keptBytes += entry.bytes = parts.reduce((sum, { frames }) => sum + frames.length, 0)
+      for (const [oldest] of kept) {
+        if (keptBytes <= mostKeptBytes && kept.size <= mostKeptPages) break
+        drop(oldest)
+      }
+    }, () => drop(key))
+    return page
+  }
+  return {
+    read: async (projectId, seq) => {
+      const last = await outbox.lastSeq()
+      const key = `${projectId} ${seq} ${last}`
+      return kept.get(key)?.page ?? keep(key, readPage(outbox, projectId, seq, last))
+    },
+  }
+}
+
+async function readPage(outbox: Outbox, projectId: number, seq: number, last: number): Promise<Page> {
+  const events = await outbox.replay(projectId, seq, pageSize)
+  const hasLost = seq < await outbox.oldestSeq() - 1
+  return { parts: hasLost ? [] : toParts(events), isFull: !hasLost && events.length === pageSize, hasLost, last }
+}
+
+function toParts(events: readonly StoredEvent[]): Part[] {
+  const parts: Part[] = []
+  let waiting: Frame[] = []
+  let bytes = 0
+  for (const [index, event] of events.entries()) {
+    const frame = eventFrame(event)
+    waiting.push(frame)
+    bytes += frame.length
+    if (bytes < partBytes && index < events.length - 1) continue
+    parts.push({ frames: Buffer.concat(waiting, bytes), seq: event.seq })
+    waiting = []
+    bytes = 0
+  }
+  return parts
+}

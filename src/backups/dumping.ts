@@ -1,0 +1,20 @@
+import { copyBoard } from '../store/copying.ts'
+import { openDatabase, type Database } from '../store/database.ts'
+import { released } from '../store/connection.ts'
+import { Problem } from '../contract/errors.ts'
+import { migrate } from '../store/migrate.ts'
+
+/**
+ * Writes the database of a libSQL server, as it is at one moment, into a new file, which every board can open.
+ * @throws Problem DISK_FULL, DATABASE_BUSY when the server does not answer
+ */
+export async function dumpDatabase(db: Database, to: string): Promise<void> {
+  const target = openDatabase({ path: to, clock: () => new Date() })
+  try {
+    await migrate(target)
+    await db.snapshot(from => copyBoard(from, target, { hostOf: before => before }))
+  } finally {
+    await target.close()
+  }
+  if (!await released(to)) throw new Problem('DATABASE_BUSY', 'The copy of the database could not be let go of; try again.')
+}

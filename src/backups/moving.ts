@@ -1,0 +1,153 @@
+import { existsSync } from 'node:fs'
+import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { makePrivateFolder, syncFolder } from '../config/folders.ts'
+import { Problem } from '../contract/errors.ts'
+import { copyBoard, countRows, requireFinished, type CopyOptions, type Tally } from '../store/copying.ts'
+import { released } from '../store/connection.ts'
+import { listDaemons, otherMachines } from '../store/daemons.ts'
+import { openDatabase, openSharedDatabase, type Database, type Reader } from '../store/database.ts'
+import { takeLock } from '../store/lock.ts'
+import { migrate, presentVersion } from '../store/migrate.ts'
+import { lookAtDatabase, markDatabase } from './damage.ts'
+import { databaseName } from './manifest.ts'
+import { verifyArchive } from './verifying.ts'
+
+/** A libSQL server, and the token that it wants. */
+export interface Server { url: string; token?: string }
+export interface Move {
+  dataDir: string
+  server: Server
+  /** This machine's name among those that share the server's database. */
+  machine: string
+  /** Deletes the board that the server holds. */
+  replace?: boolean
+  /** Only tells how much there is. */
+  dryRun?: boolean
+  onProgress?: (rows: number, of: number) => void
+}
+/** What was copied, or would be. */
+export interface Moved { rows: number; tables: Tally[]; keptAs: string | null }
+
+const movedName = 'moved.json'
+const clock = () => new Date()
+const aliveMs = 5000
+
+/**
+ * Copies the board of a data folder, or of a backup file, to a libSQL server that holds none. The data folder keeps its database
+ * under another name, and says where the board is now.
+ * @throws Problem SERVER_ALREADY_RUNNING, CONFLICT, DATABASE_BUSY, INVALID_BACKUP
+ */
+export const moveToServer = (move: Move, backup?: string): Promise<Moved> => backup === undefined
+  ? holding(move.dataDir, async () => {
+    const elsewhere = await movedTo(move.dataDir)
+    if (elsewhere !== undefined) throw new Problem('CONFLICT', `The board of ${move.dataDir} has moved to ${elsewhere} already.`)
+    const { isThere, reason } = await lookAtDatabase(move.dataDir)
+    if (!isThere || reason !== undefined) throw new Problem(isThere ? 'DATABASE_DAMAGED' : 'NOT_FOUND', isThere ? undefined : `There is no board in ${move.dataDir}.`)
+    const moved = await copyToServer(join(move.dataDir, databaseName), move)
+    return move.dryRun ? moved : { ...moved, keptAs: await leave(move) }
+  })
+  : unpacked(backup, path => copyToServer(path, move))
+
+/**
+ * Copies the board of a libSQL server, on which no daemon runs, into a data folder that holds none. The server's stays as it is.
+ * @throws Problem SERVER_ALREADY_RUNNING, CONFLICT, DATABASE_BUSY
+ */
+export const moveFromServer = (move: Move): Promise<Moved> => holding(move.dataDir, async () => {
+  const { isThere } = await lookAtDatabase(move.dataDir)
+  if (isThere && !existsSync(join(move.dataDir, movedName))) throw new Problem('CONFLICT', `${move.dataDir} holds a board already.`)
+  const part = join(move.dataDir, `${databaseName}.part`)
+  const drop = () => Promise.all(['', '-wal', '-shm'].map(ending => rm(part + ending, { force: true })))
+  await drop()
+  const source = await openSharedDatabase({ ...move.server, host: move.machine, clock })
+  try {
+    if (await presentVersion(source) === 0) throw new Problem('NOT_FOUND', 'The server holds no board.')
+    await requireFinished(source)
+    await requireNobody(source)
+    await requireOneMachine(source, move.machine)
+    const target = openDatabase({ path: part, clock })
+    const moved = await copy(source, target, () => null, move).finally(() => target.close())
+    if (move.dryRun) return moved
+    if (!await released(part)) throw new Problem('DATABASE_BUSY', 'The copy could not be let go of. Try again.')
+    await rename(part, join(move.dataDir, databaseName))
+    await markDatabase(move.dataDir, clock())
+    await rm(join(move.dataDir, movedName), { force: true })
+    await syncFolder(move.dataDir)
+    return moved
+  } finally {
+    await source.close()
+    await drop()
+  }
+})
+
+/** Where the board of a data folder has moved to. */
+export async function movedTo(dataDir: string): Promise<string | undefined> {
+  const text = await readFile(join(dataDir, movedName), 'utf8').catch(() => undefined)
+  return text === undefined ? undefined : (JSON.parse(text) as { to: string }).to
+}
+
+async function copyToServer(path: string, move: Move): Promise<Moved> {
+  const source = openDatabase({ path, clock })
+  const target = await openSharedDatabase({ ...move.server, host: move.machine, clock })
+  try {
+    await migrate(source)
+    if (!move.dryRun) await migrate(target)
+    if (!move.dryRun) await requireNobody(target)
+    return await copy(source, target, before => before ?? move.machine, move)
+  } finally {
+    await Promise.all([source.close(), target.close()])
+  }
+}
+
+async function copy(source: Database, target: Database, hostOf: CopyOptions['hostOf'], { dryRun, replace, onProgress }: Move): Promise<Moved> {
+  return source.snapshot(async from => {
+    const rows = await countRows(from)
+    if (dryRun) return { rows: rows / 2, tables: [], keptAs: null }
+    await migrate(target)
+    const tables = await copyBoard(from, target, { hostOf, replace, onProgress: done => onProgress?.(done, rows) })
+    return { rows: rows / 2, tables, keptAs: null }
+  })
+}
+
+/** The database that is no longer used stays beside what says so. */
+async function leave({ dataDir, server }: Move): Promise<string> {
+  const at = clock().toISOString()
+  const keptAs = `moved-${at.replace(/:/g, '-')}.db`
+  await released(join(dataDir, databaseName))
+  await writeFile(join(dataDir, movedName), `${JSON.stringify({ to: server.url, at, keptAs })}\n`, { mode: 0o600, flush: true })
+  await rename(join(dataDir, databaseName), join(dataDir, keptAs))
+  await syncFolder(dataDir)
+  return keptAs
+}
+
+async function requireNobody(db: Reader): Promise<void> {
+  const present = (await listDaemons(db)).filter(({ seenMsAgo }) => seenMsAgo < aliveMs)
+  if (present.length > 0) throw new Problem('CONFLICT', `Daemons work on that database: ${present.map(({ host, url }) => `${host} (${url})`).join(', ')}. Stop them first.`)
+}
+
+async function requireOneMachine(db: Reader, machine: string): Promise<void> {
+  const others = await otherMachines(db, machine)
+  if (others.length > 0) throw new Problem('CONFLICT', `Projects of other machines are on that board: ${others.join(', ')}. Their folders are not here.`)
+}
+
+async function holding<T>(dataDir: string, work: () => Promise<T>): Promise<T> {
+  makePrivateFolder(dataDir)
+  const unlock = takeLock(join(dataDir, 'board.lock'))
+  if (!unlock) throw new Problem('SERVER_ALREADY_RUNNING', `A server holds ${dataDir}. Stop it first.`)
+  try {
+    return await work()
+  } finally {
+    unlock()
+  }
+}
+
+async function unpacked<T>(backup: string, work: (path: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'board-move-'))
+  try {
+    await verifyArchive(backup, { work: join(folder, 'work') })
+    return await work(join(folder, 'work', databaseName))
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}

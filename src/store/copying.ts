@@ -1,0 +1,159 @@
+import { createHash, type Hash } from 'node:crypto'
+import LibsqlDatabase from 'libsql'
+import { Problem } from '../contract/errors.ts'
+import { type Database, type Reader, type Value } from './database.ts'
+import { presentVersion, schemaOf, schemaVersion } from './migrate.ts'
+
+/** What belongs to the daemons that run, and not to the board; the copy says that it is unfinished until it is whole. */
+const leftOut = new Set(['daemons', 'leases', 'process_runs', 'tickets', 'counters', 'revocations'])
+const ownSettings = ['unfinished-copy', 'ready', 'sealing-key']
+const [mostRows, fewestRows] = [400, 1]
+/** SQLite takes at most 32,766 parameters a statement. */
+const mostParameters = 20_000
+
+/** A table: its columns, and those of its key, in order. */
+interface Table { name: string; columns: string[]; key: string[] }
+/** What was copied of a table. */
+export interface Tally { table: string; rows: number; sha256: string }
+export interface CopyOptions {
+  /** Which machine has a project's folder from now on, by the one that had it; null where a database is a file. */
+  hostOf(before: string | null): string | null
+  /** Whether what the target holds is deleted first. */
+  replace?: boolean
+  /** Told how many rows have been copied or compared. */
+  onProgress?: (rows: number) => void
+}
+
+/** How many rows a copy reads: each is copied, and then compared. */
+export async function countRows(from: Reader): Promise<number> {
+  let total = 0
+  for (const { name } of planCopy().tables) total += (await from.get<{ total: number }>(`SELECT count(*) AS total FROM ${name}`))!.total
+  return 2 * total
+}
+
+/**
+ * Copies a whole board, as a reader that sees one state has it, into a database of this version that holds nothing: every row with
+ * its ids. Then every table of both is compared. Until that is done the copy says of itself that it is unfinished.
+ * @throws Problem CONFLICT when the target holds a board that is not to be replaced, or the copy turns out to be another
+ */
+export async function copyBoard(from: Reader, to: Database, { hostOf, replace, onProgress }: CopyOptions): Promise<Tally[]> {
+  if (await presentVersion(from) !== schemaVersion) throw new Problem('CONFLICT', 'The board has another schema version than this program. Start this version of the server on it once.')
+  if (!replace) await requireEmpty(to)
+  const plan = planCopy()
+  await clear(to, plan)
+  let done = 0
+  const step = (rows: number) => onProgress?.(done += rows)
+  const tallies: Tally[] = []
+  for (const table of plan.tables) tallies.push(await copyTable(from, to, table, hostOf, step))
+  for (const [at, table] of plan.tables.entries()) {
+    const { rows, sha256 } = await tally(to, table, step)
+    if (rows !== tallies[at]!.rows || sha256 !== tallies[at]!.sha256) throw new Problem('CONFLICT', `The copy of ${table.name} is not what was copied. Something else writes to the target.`)
+  }
+  await finish(from, to, plan)
+  return tallies
+}
+
+/** Deletes what an unfinished copy has left, and says that this one is unfinished. Triggers would count the rows that come a second time. */
+const clear = (to: Database, { tables, triggers }: Plan): Promise<void> => to.transaction(async tx => {
+  await tx.run(`INSERT INTO server_settings (name, value) VALUES ('unfinished-copy', 'true') ON CONFLICT DO NOTHING`)
+  for (const { name } of triggers) await tx.run(`DROP TRIGGER IF EXISTS ${name}`)
+  for (const { name } of [...tables].reverse()) await tx.run(name === 'server_settings' ? `DELETE FROM server_settings WHERE name <> 'unfinished-copy'` : `DELETE FROM ${name}`)
+  for (const name of leftOut) await tx.run(`DELETE FROM ${name}`)
+})
+
+const finish = (from: Reader, to: Database, { triggers }: Plan): Promise<void> => to.transaction(async tx => {
+  for (const { sql } of triggers) await tx.run(sql)
+  await tx.run('DELETE FROM sqlite_sequence')
+  for (const { name, seq } of await from.all<{ name: string; seq: number }>('SELECT name, seq FROM sqlite_sequence')) await tx.run('INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)', [name, seq])
+  // Words of cards are no rows that can be copied: they are taken up anew.
+  await tx.run(`INSERT OR IGNORE INTO unindexed_cards SELECT id FROM cards WHERE deleted_at IS NULL AND kind <> 'assistant'`)
+  await tx.run(`DELETE FROM server_settings WHERE name = 'unfinished-copy'`)
+})
+
+/** @throws Problem CONFLICT when a copy into the database was begun and not finished */
+export async function requireFinished(db: Reader): Promise<void> {
+  if (await db.get(`SELECT 1 AS there FROM server_settings WHERE name = 'unfinished-copy'`)) throw new Problem('CONFLICT', 'The database holds a copy that was not finished. Make it again: board database move')
+}
+
+async function requireEmpty(to: Database): Promise<void> {
+  const holds = await to.get<{ board: number; unfinished: number }>(
+    `SELECT EXISTS (SELECT 1 FROM projects) OR EXISTS (SELECT 1 FROM users) OR EXISTS (SELECT 1 FROM events) AS board, EXISTS (SELECT 1 FROM server_settings WHERE name = 'unfinished-copy') AS unfinished`)
+  if (holds!.board === 1 && holds!.unfinished === 0) throw new Problem('CONFLICT', 'The target holds a board already. To delete it: --replace')
+}
+
+async function copyTable(from: Reader, to: Database, table: Table, hostOf: CopyOptions['hostOf'], step: (rows: number) => void): Promise<Tally> {
+  const [hash, hostAt] = [createHash('sha256'), table.name === 'projects' ? table.columns.indexOf('host') : -1]
+  let rows = 0
+  for await (const page of pagesOf(from, table)) {
+    if (hostAt >= 0) for (const row of page) row[hostAt] = hostOf(row[hostAt] as string | null)
+    note(hash, page)
+    rows += page.length
+    const atOnce = Math.max(1, Math.floor(mostParameters / table.columns.length))
+    for (let at = 0; at < page.length; at += atOnce) {
+      const part = page.slice(at, at + atOnce)
+      await to.transaction(tx => tx.run(`INSERT INTO ${table.name} (${table.columns.join(', ')}) VALUES ${part.map(row => `(${row.map(() => '?').join(', ')})`).join(', ')}`, part.flat()))
+    }
+    step(page.length)
+  }
+  return { table: table.name, rows, sha256: hash.digest('hex') }
+}
+
+async function tally(db: Reader, table: Table, step: (rows: number) => void): Promise<{ rows: number; sha256: string }> {
+  const hash = createHash('sha256')
+  let rows = 0
+  for await (const page of pagesOf(db, table)) {
+    note(hash, page)
+    rows += page.length
+    step(page.length)
+  }
+  return { rows, sha256: hash.digest('hex') }
+}
+
+const note = (hash: Hash, page: readonly Value[][]) => { for (const row of page) hash.update(`${JSON.stringify(row)}\n`) }
+
+/** The rows of a table in the order of its key. A page that a server finds too large is asked for in smaller ones. */
+async function* pagesOf(db: Reader, { name, columns, key }: Table): AsyncGenerator<Value[][]> {
+  const wanted = name === 'server_settings' ? `name NOT IN (${ownSettings.map(each => `'${each}'`).join(', ')})` : '1'
+  const sql = (isFirst: boolean) => `SELECT ${columns.join(', ')} FROM ${name} WHERE ${wanted} ${isFirst ? '' : `AND (${key.join(', ')}) > (${key.map(() => '?').join(', ')})`} ORDER BY ${key.join(', ')} LIMIT ?`
+  let last: Value[] | undefined
+  for (let limit = mostRows; ;) {
+    const page = await db.all<Record<string, Value>>(sql(last === undefined), [...last ?? [], limit]).catch((error: unknown) => {
+      if (limit === fewestRows || !/too large|RESPONSE_TOO_LARGE/i.test(String((error as Error).message))) throw error
+      return undefined
+    })
+    if (page === undefined) {
+      limit = Math.max(fewestRows, Math.floor(limit / 8))
+      continue
+    }
+    if (page.length > 0) yield page.map(row => columns.map(column => row[column]))
+    if (page.length < limit) return
+    last = key.map(column => page.at(-1)![column])
+    limit = Math.min(mostRows, limit * 2)
+  }
+}
+
+/** The tables that hold a board, each after those that it refers to, and the triggers. */
+interface Plan { tables: Table[]; triggers: Array<{ name: string; sql: string }> }
+
+function planCopy(): Plan {
+  const database = new LibsqlDatabase(':memory:')
+  try {
+    for (const statement of schemaOf(schemaVersion)) database.exec(statement)
+    const rows = <T>(sql: string) => database.prepare(sql).all([]) as T[]
+    const names = rows<{ name: string; type: string; schema: string }>('PRAGMA table_list').filter(({ name, type, schema }) => type === 'table' && schema === 'main' && !name.startsWith('sqlite_') && !leftOut.has(name)).map(({ name }) => name).sort()
+    const refersTo = new Map(names.map(name => [name, rows<{ table: string }>(`PRAGMA foreign_key_list(${name})`).map(({ table }) => table).filter(table => table !== name)]))
+    const ordered: string[] = []
+    while (ordered.length < names.length) {
+      const next = names.filter(name => !ordered.includes(name) && refersTo.get(name)!.every(table => ordered.includes(table) || leftOut.has(table)))
+      if (next.length === 0) throw new Error('The tables refer to each other in a circle.')
+      ordered.push(...next)
+    }
+    const tables = ordered.map(name => {
+      const columns = rows<{ name: string; pk: number }>(`PRAGMA table_info(${name})`)
+      return { name, columns: columns.map(column => column.name), key: columns.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk).map(column => column.name) }
+    })
+    return { tables, triggers: rows<{ name: string; sql: string }>(`SELECT name, sql FROM sqlite_master WHERE type = 'trigger' ORDER BY name`) }
+  } finally {
+    database.close()
+  }
+}

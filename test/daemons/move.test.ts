@@ -1,0 +1,83 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { moveFromServer, moveToServer } from '../../src/backups/moving.ts'
+import { verifyFile } from '../../src/backups/local.ts'
+import { startBoard, type TestBoard } from '../helper.ts'
+import { startLibsqlServer } from '../libsqlServer.ts'
+import { isSharable, secretKey, startSharing, type Sharing } from './sharing.ts'
+
+/** How many cards go there and back; 10,000 by hand (BOARD_TEST_CARDS). */
+const cardCount = Number(process.env.BOARD_TEST_CARDS ?? 1500)
+
+describe.skipIf(!isSharable)('a board that moves', () => {
+  let sharing: Sharing
+  let dataDir: string
+  let shared: TestBoard
+  const server = () => ({ url: sharing.server.url })
+
+  beforeAll(async () => {
+    sharing = await startSharing()
+    const own = await startBoard({ secretKey })
+    sharing.end(() => own.close())
+    dataDir = own.dataDir
+    const { id: projectId } = await own.client.projects.create({ name: 'Moving', path: own.folder('project') })
+    const columns = await own.client.columns.list({ projectId })
+    const lines = Array.from({ length: cardCount }, (_, number) => ({ projectId, title: `card ${number} é\u{1F600}`, labels: ['a', 'b'], columnId: columns[number % 3]!.id, deferred: true }))
+    for (let at = 0; at < lines.length; at += 200) await Promise.all(lines.slice(at, at + 200).map(line => own.client.cards.create(line)))
+    await own.server.stop()
+  }, 60_000)
+
+  it('tells first how much it is, and changes nothing by that', async () => {
+    const before = readdirSync(dataDir)
+    const { rows } = await moveToServer({ dataDir, machine: 'one', server: server(), dryRun: true })
+    expect(rows).toBeGreaterThan(cardCount)
+    expect(readdirSync(dataDir)).toEqual(before)
+  })
+
+  it('is on the server whole, and is served there, and no more from its file', async () => {
+    const moved = await moveToServer({ dataDir, machine: 'one', server: server() })
+    expect(moved.tables.find(({ table }) => table === 'cards')!.rows).toBe(cardCount)
+    expect([existsSync(join(dataDir, 'board.db')), existsSync(join(dataDir, moved.keptAs!))]).toEqual([false, true])
+    await expect(startBoard({ dataDir, secretKey })).rejects.toMatchObject({ code: 'CONFLICT', message: expect.stringContaining(sharing.server.url) })
+    await expect(moveToServer({ dataDir, machine: 'one', server: server() })).rejects.toMatchObject({ code: 'CONFLICT' })
+    shared = await sharing.join('one')
+    const [project] = await shared.client.projects.list()
+    const { total, byColumn } = await shared.client.projects.stats({ id: project!.id })
+    expect([total, byColumn.reduce((sum, { count }) => sum + count, 0)]).toEqual([cardCount, cardCount])
+    const made = await shared.client.cards.create({ projectId: project!.id, title: 'one more', deferred: true })
+    expect(Number(made.id)).toBe(cardCount + 1)
+  })
+
+  it('is backed up from the server as any board is, and is put back by moving it', async () => {
+    const { filename } = await shared.client.backups.create()
+    const path = join(shared.dataDir, 'backups', filename)
+    expect(await verifyFile(path)).toMatchObject({ filename })
+    await expect(shared.client.backups.restore({ filename })).rejects.toMatchObject({ code: 'CONFLICT' })
+    const other = await startLibsqlServer()
+    try {
+      const moved = await moveToServer({ dataDir, machine: 'one', server: { url: other.url } }, path)
+      expect(moved.tables.find(({ table }) => table === 'cards')!.rows).toBe(cardCount + 1)
+      await expect(moveToServer({ dataDir, machine: 'one', server: { url: other.url } }, path)).rejects.toMatchObject({ code: 'CONFLICT' })
+      await moveToServer({ dataDir, machine: 'one', server: { url: other.url }, replace: true }, path)
+    } finally {
+      await other.close()
+    }
+  })
+
+  it('does not come back while a daemon works on it, nor to a machine that has not its folders', async () => {
+    await expect(moveFromServer({ dataDir, machine: 'one', server: server() })).rejects.toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('Daemons') })
+    await shared.server.stop()
+    await expect(moveFromServer({ dataDir, machine: 'two', server: server() })).rejects.toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('one') })
+  })
+
+  it('comes back equal, and is served from its file again', async () => {
+    const { tables } = await moveFromServer({ dataDir, machine: 'one', server: server() })
+    expect(tables.find(({ table }) => table === 'cards')!.rows).toBe(cardCount + 1)
+    const board = await startBoard({ dataDir, secretKey })
+    const [project] = await board.client.projects.list()
+    expect((await board.client.projects.stats({ id: project!.id })).total).toBe(cardCount + 1)
+    await board.client.cards.create({ projectId: project!.id, title: 'at home', deferred: true })
+    await board.server.stop()
+  })
+})

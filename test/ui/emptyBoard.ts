@@ -1,0 +1,22 @@
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
+import type { TestTerminal } from './terminal.ts'
+import { startWorld, type World } from './world.ts'
+
+/** What the tests of a file work with: a world, and the terminal that was opened last. */
+export let world: World
+export let terminal: TestTerminal
+
+/** Gives the tests of a file a world, in which each begins without cards, and ends its terminal. */
+export function useEmptyBoard(): void {
+  beforeAll(async () => { world = await startWorld() })
+  afterAll(() => world.close())
+  beforeEach(async () => {
+    for (const columnId of Object.values(world.columns)) await world.server.client.columns.clear({ projectId: world.projectId, columnId })
+  })
+  afterEach(() => terminal?.close())
+}
+
+export const open = async (options?: Parameters<World['open']>[0]): Promise<void> => { terminal = await world.open(options) }
+
+/** The line with a text. */
+export const line = (text: string): string => terminal.lines().find(each => each.includes(text)) ?? ''
