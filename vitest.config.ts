@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config'
 /** What measures time or memory: each in a process of its own, after all others, so that it measures the board and not its neighbours. */
 const measuring = [
   'test/timetable.test.ts', 'test/daemons/*.test.ts', 'test/agents/{acp,transcriptFlood}.test.ts', 'test/attacks/{signIn,socketFrames}.test.ts', 'test/domain/hashQueue.test.ts',
-  'test/e2e/{agentLoad,backupsAtScale,databaseLocked,load*,monitorLoad,nobodyReads,severalDaemons}.test.ts', 'test/logs/history.test.ts', 'test/routes/{logFlood,socketLimits}.test.ts', 'test/transfers/large.test.ts', 'test/ui/load.test.ts',
+  'test/e2e/{agentLoad,backupsAtScale,crash,databaseLocked,load*,monitorLoad,nobodyReads,severalDaemons}.test.ts', 'test/logs/history.test.ts', 'test/routes/{logFlood,socketLimits}.test.ts', 'test/transfers/large.test.ts', 'test/ui/load.test.ts',
 ]
 const every = { testTimeout: 60_000, hookTimeout: 60_000, pool: 'forks', env: { NO_COLOR: '1', BOARD_DATA_DIR: '', BOARD_URL: '', BOARD_TOKEN: '' } } as const
 

@@ -4,7 +4,7 @@ import { invalid, Problem } from '../src/contract/errors.ts'
 
 export interface UploadOptions<T> {
   maxBytes: number
-  /** How long nothing may arrive. */
+  /** How long it may take until the next 16 KiB, or the end, have arrived. */
   idleMs?: number
   /** Takes the file's bytes. What it throws fails the upload. */
   save(bytes: AsyncIterable<Buffer>, sentName: string | undefined): Promise<T>
@@ -13,6 +13,7 @@ export interface UploadOptions<T> {
 }
 
 const usualIdleMs = 30_000
+const leastBytes = 16_384
 const mostOverheadBytes = 65_536
 const limits = { files: 1, fields: 8, parts: 10, fieldSize: 1024, headerPairs: 32, headerSize: 16_384 }
 
@@ -84,7 +85,14 @@ function parse(request: IncomingMessage, parser: BusboyInstance, idleMs: number,
     parser.on('field', name => fail(name === 'file' ? invalid('file', 'must be a file') : invalid(String(name).slice(0, 100), 'is not a known field')))
     parser.on('filesLimit', () => fail(invalid('file', 'must be exactly one file'))).on('partsLimit', () => fail(broken()))
     parser.on('error', error => fail(broken(error))).on('finish', () => { clearTimeout(idle); resolve() })
-    request.on('data', () => { idle.refresh() }).on('error', error => fail(broken(error))).on('close', () => { if (!request.complete) fail(broken()) })
+    let newBytes = 0
+    const onData = (chunk: Buffer) => {
+      newBytes += chunk.length
+      if (newBytes < leastBytes) return
+      newBytes = 0
+      idle.refresh()
+    }
+    request.on('data', onData).on('error', error => fail(broken(error))).on('close', () => { if (!request.complete) fail(broken()) })
     request.pipe(parser)
   })
 }

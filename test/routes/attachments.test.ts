@@ -131,14 +131,15 @@ test('an upload that breaks off leaves nothing', async () => {
   expect(await uploads.board.client.attachments.list(uploads.card())).toEqual([])
 })
 
-test('an upload that stalls is given up', async () => {
+test.each([['stalls', ''], ['dribbles', 'x']])('an upload that %s is given up', async (_, piece) => {
   const problem = new Promise<unknown>(resolve => {
     const server = createServer((request, response) => {
-      receiveFile(request, { maxBytes: 1000, idleMs: 50, save: bytes => saveFile(uploads.board.folder('stalled'), bytes, undefined), discard: async () => {} }).catch(resolve).finally(() => { response.end(); server.close() })
+      receiveFile(request, { maxBytes: 10_000, idleMs: 50, save: bytes => saveFile(uploads.board.folder('stalled'), bytes, undefined), discard: async () => {} }).catch(resolve).finally(() => { response.end(); server.close() })
     }).listen(0, '127.0.0.1', () => {
-      const request = requestHttp({ port: (server.address() as AddressInfo).port, method: 'POST', headers: { 'content-type': 'multipart/form-data; boundary=xyz', 'content-length': '500' } }).on('error', () => { /* the server gives up */ })
+      const request = requestHttp({ port: (server.address() as AddressInfo).port, method: 'POST', headers: { 'content-type': 'multipart/form-data; boundary=xyz', 'content-length': '5000' } }).on('error', () => { /* the server gives up */ })
       request.write(part('file', 'a.txt', 'x'))
-      request.on('response', () => request.destroy())
+      const dribbling = setInterval(() => { if (!request.destroyed) request.write(piece) }, 10)
+      request.on('response', () => request.destroy()).on('close', () => clearInterval(dribbling))
     })
   })
   expect(await problem).toMatchObject({ code: 'REQUEST_TIMEOUT' })
