@@ -32,7 +32,7 @@ async function explain(program: Command, argv: readonly string[], error: Command
   const at = commandAt(program, argv)
   const see = `board ${[...pathOf(at), '--help'].join(' ')}`
   const message = error.message.replace(/^error: /, '').split('\n')[0]!.replace(/\.$/, '')
-  const [, start, given, rule] = /^(.*argument '(.*)' is invalid)\. (.*)$/s.exec(message) ?? []
+  const [, start, given, rule] = /^(.*'(.*)' is invalid(?: for argument '[^']*')?)\. (.*)$/s.exec(message) ?? []
   if (start !== undefined) return invalid(start, given!, rule!, see)
   const unknown = /^unknown (command|option) '(.*)'$/.exec(message)
   if (error.code === 'commander.help') return usage(`which command? ${at.commands.map(command => command.name()).join(', ')}`, { see })

@@ -83,7 +83,7 @@ test('every fault of a file is a line, and nothing is made', async () => {
 
 test('wrong use is told before anything is sent', async () => {
   for (const [args, message] of [
-    [['import', 'excel', 'x'], 'board: '], [['import', 'board', 'missing.json'], 'board: missing.json cannot be read: ENOENT\n'], [['import', 'board', '.'], 'board: . is not a file\n'], [['import', 'markdown', 'notes.txt', '--map', 'nonsense'], 'board: '],
+    [['import', 'excel', 'x'], 'board: '], [['import', 'board', 'missing.json'], 'board: missing.json cannot be read: there is no such file\n'], [['import', 'board', '.'], 'board: . is not a file\n'], [['import', 'markdown', 'notes.txt', '--map', 'nonsense'], 'board: '],
     [['import', 'markdown', 'notes.txt', '-P', '1', '--path', '.'], 'board: --path and --org are for new projects, and -P names one\n'],
   ] as const) {
     const { code, stderr } = await cli.board([...args])
