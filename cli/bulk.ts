@@ -77,7 +77,8 @@ export async function patiently<T>(action: () => Promise<T>): Promise<T> {
       return await action()
     } catch (error) {
       const secs = (error as ApiFailure).retryAfterSecs
-      const asked = (error as ApiFailure).status === 429 || (error as ApiFailure).status === 503
+      const { status, code } = error as ApiFailure
+      const asked = status === 429 || (status === 503 && code !== 'AGENT_UNAVAILABLE')
       if (!asked || secs === undefined || waitedSecs + secs > 600) throw error
       waitedSecs += secs
       await sleep(secs * 1000)

@@ -4,7 +4,8 @@ import type { CardStatus } from '../src/contract/fields.ts'
 import type { Output } from '../src/contract/route.ts'
 import { patiently } from './bulk.ts'
 import type { Context } from './context.ts'
-import { columnsOf } from './resolve.ts'
+import { Failure } from './exit.ts'
+import { columnsOf, isId } from './resolve.ts'
 
 type Item = Output<Contract['cards']['list']>[number]
 type Detail = Output<Contract['cards']['get']>
@@ -67,8 +68,10 @@ export async function cancelAgent({ client, external }: Context, place: CardPlac
 /**
  * Does something to a card in its project: in the one that `-P` names, else in the current one if the card is there, else in the
  * one that the card is in.
+ * @throws Failure (not found) for what is no id
  */
 export async function inItsProject<T>(context: Context, cardId: string, action: (place: CardPlace) => Promise<T>): Promise<T> {
+  if (!isId(cardId)) throw new Failure('notFound', `there is no card "${cardId}"`, { hint: 'a card is named by its id; its words find it: board search', see: 'board cards list' })
   const inProject = async () => action({ projectId: (await context.project()).id, cardId })
   if (context.external || context.globals.project !== undefined) return inProject()
   if (context.discovery.project) {

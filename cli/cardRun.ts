@@ -1,27 +1,38 @@
 import { getCard, type Card, type CardPlace } from './cardRoutes.ts'
 import type { Context } from './context.ts'
+import { sentence } from './errors.ts'
 import { Failure } from './exit.ts'
 import { columnsOf } from './resolve.ts'
 
+const brokenOff: ReadonlySet<string> = new Set(['failed', 'interrupted', 'cancelled'])
+
 /**
- * Has a card's agent started: a card in an active column is activated, any other moves into the first active column of its board.
- * Warns when the server says that there is no agent to start.
- * @throws Failure (conflict) when its board has no active column; ApiFailure CARD_NOT_DEFERRED when the agent was started before.
+ * Has a card's agent started (see startCard).
+ * @throws like startCard, and Failure (failure) when the server has no agent to start
  */
 export async function runCard(context: Context, place: CardPlace): Promise<Card> {
   await startCard(context, place)
   const card = await getCard(context, place)
   const { lastAgentAction } = card
-  if (lastAgentAction?.type === 'not_started') context.out.warn(`card ${card.id}: ${lastAgentAction.detail ?? 'its agent was not started'}`)
+  if (lastAgentAction?.type === 'not_started') throw new Failure('failure', `card ${card.id}: ${sentence(lastAgentAction.detail ?? 'Its agent was not started.')}`, { see: 'board agents providers' })
   return card
 }
 
-/** Activates a card of an active column; moves any other into the first active column. @throws like runCard */
-export async function startCard(context: Context, place: CardPlace): Promise<void> {
-  const { boardId, columnId } = await getCard(context, place)
-  const columns = await columnsOf(context, place.projectId, boardId)
-  const active = columns.filter(({ columnType }) => columnType === 'active')
-  if (active.some(({ id }) => id === columnId)) return context.client.cards.activate(place)
+/**
+ * Starts a card's agent: for the first time, for which a card that is in no active column moves into the first one of its board;
+ * where it broke off; or anew.
+ * @throws Failure (conflict) when its board has no active column; ApiFailure AGENT_ALREADY_RUNNING | AGENT_UNAVAILABLE
+ */
+export async function startCard(context: Context, place: CardPlace): Promise<'starts' | 'goes on'> {
+  const { client } = context
+  const { boardId, columnId, deferred, status } = await getCard(context, place)
+  const active = (await columnsOf(context, place.projectId, boardId)).filter(({ columnType }) => columnType === 'active')
   if (!active[0]) throw new Failure('conflict', 'the card\'s board has no active column', { see: 'board columns create --help' })
-  await context.client.cards.move({ ...place, columnId: active[0].id })
+  if (!active.some(({ id }) => id === columnId)) await client.cards.move({ ...place, columnId: active[0].id })
+  else if (deferred) await client.cards.activate(place)
+  else if (brokenOff.has(status)) {
+    await client.agents.retry(place)
+    return 'goes on'
+  } else await client.agents.relaunch(place)
+  return 'starts'
 }

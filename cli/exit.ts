@@ -37,6 +37,14 @@ export class Failure extends Error {
 /** The command line was wrong. */
 export const usage = (message: string, more?: { hint?: string; see?: string }): Failure => new Failure('usage', message, more)
 
+const fileReasons: Record<string, string> = { ENOENT: 'there is no such file', EACCES: 'you may not', EPERM: 'you may not', EISDIR: 'it is a folder', ENOTDIR: 'a part of its path is no folder', EROFS: 'the file system is read-only', ENOSPC: 'the disk is full' }
+
+/** Why a file can't be read or written, in words. */
+export function fileReason(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException
+  return code === undefined ? message : fileReasons[code] ?? code
+}
+
 /** The exit code that an HTTP status stands for. */
 export function exitOfStatus(status: number): Exit {
   if (status === 401 || status === 403) return 'denied'
@@ -51,8 +59,8 @@ export function exitOf(error: unknown): Exit {
   if (!(error instanceof Error)) return 'failure'
   // By name, for a part that is loaded on demand has its own copy of the class.
   if (error.name === 'Failure') return (error as Failure).exit
-  // The command line was right, and the file is wrong.
-  if ((error as ApiFailure).code === 'INVALID_BACKUP') return 'failure'
+  // The command line was right, and the file is wrong; or the server will not have the agent later either.
+  if ((error as ApiFailure).code === 'INVALID_BACKUP' || (error as ApiFailure).code === 'AGENT_UNAVAILABLE') return 'failure'
   if (error.name === 'ApiFailure' || error.name === 'Problem') return exitOfStatus((error as ApiFailure).status)
   if (error.name === 'Unreachable') return 'unreachable'
   return error.name === 'AbortError' ? 'interrupted' : 'failure'

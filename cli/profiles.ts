@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { Failure } from './exit.ts'
+import { Failure, fileReason } from './exit.ts'
 
 /** A server that one works with, and who one is there. */
 export interface Profile {
@@ -44,7 +44,7 @@ export const configFile = (): string => join(configFolder(), 'config.json')
 
 /**
  * Reads the conf file, without the package that writes it: reading is on the way of every command.
- * @throws Failure when the file is not JSON.
+ * @throws Failure when the file is not a JSON object.
  */
 export function readSettings(): Settings {
   let text: string
@@ -52,13 +52,13 @@ export function readSettings(): Settings {
     text = readFileSync(configFile(), 'utf8')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {}
-    throw new Failure('failure', `the conf file cannot be read: ${(error as Error).message}`)
+    throw new Failure('failure', `the conf file cannot be read: ${fileReason(error)}`, { hint: configFile() })
   }
   try {
-    return JSON.parse(text) as Settings
-  } catch {
-    throw new Failure('failure', `the conf file is not JSON: ${configFile()}`, { hint: 'mend or delete it' })
-  }
+    const settings = JSON.parse(text) as Settings | null
+    if (typeof settings === 'object' && settings !== null) return settings
+  } catch { /* Told below. */ }
+  throw new Failure('failure', `the conf file is not JSON: ${configFile()}`, { hint: 'mend or delete it' })
 }
 
 /** Changes the conf file in one step, mode 0600. */

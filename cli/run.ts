@@ -32,6 +32,8 @@ async function explain(program: Command, argv: readonly string[], error: Command
   const at = commandAt(program, argv)
   const see = `board ${[...pathOf(at), '--help'].join(' ')}`
   const message = error.message.replace(/^error: /, '').split('\n')[0]!.replace(/\.$/, '')
+  const [, start, given, rule] = /^(.*'(.*)' is invalid(?: for argument '[^']*')?)\. (.*)$/s.exec(message) ?? []
+  if (start !== undefined) return invalid(start, given!, rule!, see)
   const unknown = /^unknown (command|option) '(.*)'$/.exec(message)
   if (error.code === 'commander.help') return usage(`which command? ${at.commands.map(command => command.name()).join(', ')}`, { see })
   if (!unknown) return usage(message, { see })
@@ -47,6 +49,13 @@ async function explain(program: Command, argv: readonly string[], error: Command
 const synonyms = [['list', 'ls', 'all'], ['view', 'show', 'get', 'info', 'cat', 'describe'], ['create', 'add', 'new', 'make', 'start'], ['edit', 'update', 'set', 'change', 'modify', 'rename'], ['delete', 'remove', 'rm', 'del', 'destroy', 'revoke', 'detach'], ['cancel', 'stop', 'kill', 'abort'], ['login', 'signin', 'logon'], ['logout', 'signout'], ['logs', 'log', 'tail']]
 
 const sameAs = (word: string, candidates: readonly string[]): string[] => synonyms.filter(each => each.includes(word)).flatMap(each => candidates.filter(candidate => each.includes(candidate)))
+
+/** A value that an option or argument does not take, and which of its choices was probably meant. */
+function invalid(start: string, given: string, rule: string, see: string): Failure {
+  const choices = /^Allowed choices are (.*)$/.exec(rule)?.[1]
+  const meant = choices === undefined ? [] : nearest(given, choices.split(', '))
+  return usage(`${start}: ${choices === undefined ? rule : `it is one of ${choices}`}`, { hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : undefined, see })
+}
 
 function commandAt(command: Command, argv: readonly string[]): Command {
   const next = argv.findIndex(word => command.commands.some(each => each.name() === word || each.aliases().includes(word)))

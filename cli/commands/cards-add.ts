@@ -3,7 +3,7 @@ import { chosenAgent } from '../agentOption.ts'
 import { several } from '../arguments.ts'
 import { bulk } from '../bulk.ts'
 import { cardBrief } from '../cardColumns.ts'
-import { createCard, listCards, withColumnName, type Card } from '../cardRoutes.ts'
+import { createCard, getCard, listCards, withColumnName, type Card } from '../cardRoutes.ts'
 import { runCard } from '../cardRun.ts'
 import { openContext, type Context } from '../context.ts'
 import { usage } from '../exit.ts'
@@ -40,11 +40,12 @@ export function registerVerbs(cards: Command): void {
 async function addOne(context: Context, title: string | undefined, options: AddOptions): Promise<void> {
   const text = options.template === undefined ? {} : cardOfMarkdown(await readText(options.template, '--template'))
   const card = { ...text, title: title ?? text.title, prompt: await promptOf(options) ?? text.prompt }
-  if (!card.title) throw usage('a card needs a title', { hint: 'for example: board cards add "Fix the login"', see: 'board cards add --help' })
+  if (!card.title?.trim()) throw usage('a card needs a title', { hint: 'for example: board cards add "Fix the login"', see: 'board cards add --help' })
   const { id: projectId } = await context.project()
-  const { made, isNew } = await add(context, projectId, { ...card, title: card.title }, options, columnFinder(context, projectId))
+  const { made, isNew, failure } = await add(context, projectId, { ...card, title: card.title }, options, columnFinder(context, projectId))
   context.out.done(isNew ? `Added card ${made.id}.` : `Card ${made.id} has this title already.`)
   await context.out.record(context.out.quiet ? made : await withColumnName(context, made), cardBrief)
+  if (failure !== undefined) throw failure
 }
 
 /** Adds every card of the file in its order, and prints one line for each. */
@@ -56,9 +57,10 @@ async function addMany(context: Context, file: string, options: AddOptions): Pro
   const addAt = async (line: string) => {
     const text = texts[Number(line) - 1]!
     const idempotencyKey = options.idempotencyKey && `${options.idempotencyKey}-${line}`
-    const card = (await add(context, projectId, { ...text, title: text.title! }, { ...options, idempotencyKey }, findColumn)).made
+    const { made: card, failure } = await add(context, projectId, { ...text, title: text.title! }, { ...options, idempotencyKey }, findColumn)
     made.push(card)
     if (!context.out.json) await context.out.row(card, cardBrief.filter(({ name }) => name === 'id' || name === 'title'))
+    if (failure !== undefined) throw failure
   }
   try {
     await bulk(context, texts.map((_, at) => String(at + 1)), addAt, { verb: 'added', label: 'Adding', silent: true })
@@ -70,14 +72,21 @@ async function addMany(context: Context, file: string, options: AddOptions): Pro
 
 type FindColumn = (wanted: string | undefined) => Promise<{ id: string } | undefined>
 
-async function add(context: Context, projectId: string, text: CardText & { title: string }, options: AddOptions, findColumn: FindColumn): Promise<{ made: Card; isNew: boolean }> {
+/** `failure` says why the agent of a card that was added was not started. */
+async function add(context: Context, projectId: string, text: CardText & { title: string }, options: AddOptions, findColumn: FindColumn): Promise<{ made: Card; isNew: boolean; failure?: unknown }> {
   const column = await findColumn(options.column ?? (text.column === undefined ? undefined : String(text.column)))
   const before = options.unlessExists ? await existing(context, projectId, text.title, column?.id) : undefined
   if (before) return { made: before, isNew: false }
   const labels = [...new Set([...text.labels ?? [], ...options.label ?? []])]
   const useWorktree = options.worktree && text.useWorktree !== false
   const card = await createCard(context, projectId, { title: text.title, prompt: text.prompt, column, labels, useWorktree, agent: await chosenAgent(context, options.agent ?? text.agent), command: options.terminal }, options.idempotencyKey)
-  return { made: options.run ? await runCard(context, { projectId, cardId: card.id }) : card, isNew: true }
+  if (!options.run) return { made: card, isNew: true }
+  const place = { projectId, cardId: card.id }
+  try {
+    return { made: await runCard(context, place), isNew: true }
+  } catch (failure) {
+    return { made: await getCard(context, place).catch(() => card), isNew: true, failure }
+  }
 }
 
 /** Finds columns by name or id, each once. */

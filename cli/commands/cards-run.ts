@@ -16,7 +16,7 @@ interface WaitOptions { for?: CardStatus[]; exitStatus?: boolean }
 const bad: ReadonlySet<CardStatus> = new Set<CardStatus>(['failed', 'cancelled', 'interrupted'])
 
 export function registerVerbs(cards: Command): void {
-  const run = cards.command('run <cards...>').summary('Start the agents of cards').description('Start the agents of cards: a deferred card in an active column is activated, any other moves to its board\'s first active column. - reads ids from stdin.')
+  const run = cards.command('run <cards...>').summary('Start the agents of cards').description('Start the agents of cards: for the first time, where they broke off, or anew. A card that is in no active column moves into its board\'s first one. - reads ids from stdin.')
     .option('-w, --wait', 'wait until the agents have ended or wait for you, at most --timeout seconds; exit 1 unless all completed')
     .option('-f, --follow', 'the same for one card, with its messages as they come')
     .action(async (ids: string[], options: RunOptions) => started(await openContext(run), ids, options))
@@ -40,7 +40,7 @@ function registerWait(cards: Command): void {
 }
 
 async function started(context: Context, ids: string[], { wait, follow }: RunOptions): Promise<void> {
-  const options = { verb: 'activated', label: 'Activating' }
+  const options = { verb: 'started', label: 'Starting' }
   if (follow && (ids.length > 1 || ids[0] === '-')) throw usage('--follow follows one card', { hint: 'for several: --wait, or board events' })
   if (follow) return followed(context, ids[0]!)
   const run = (id: string) => inItsProject(context, id, async place => {

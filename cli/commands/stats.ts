@@ -1,7 +1,7 @@
-import { Option, type Command } from 'commander'
+import { InvalidArgumentError, Option, type Command } from 'commander'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
-import { durationSecs } from '../arguments.ts'
+import { ago } from '../arguments.ts'
 import { openContext, type Context } from '../context.ts'
 import { drawBars, drawBurnUp, type Bar } from '../charts.ts'
 import { example } from '../help.ts'
@@ -33,7 +33,7 @@ export function register(command: Command): void {
 async function print({ out }: Context, name: string, stats: Stats, history: Day[], by: By | undefined): Promise<void> {
   if (out.json) return out.value(by === 'day' ? history : by ? rowsOf(stats, by) : { stats, days: history })
   if (!out.terminal.stdout || out.quiet) return by === 'day' ? out.list(history, days) : out.list([...by === 'status' ? [] : rowsOf(stats, 'column'), ...by === 'column' ? [] : rowsOf(stats, 'status')], columns)
-  const parts = [out.paint(`${harmless(name)}: ${stats.total} ${stats.total === 1 ? 'card' : 'cards'}, ${stats.tokens.total.toLocaleString('en')} tokens in ${stats.tokens.sessions} sessions`, 'bold')]
+  const parts = [out.paint(`${harmless(name)}: ${stats.total} ${stats.total === 1 ? 'card' : 'cards'}, ${stats.tokens.total.toLocaleString('en')} tokens in ${stats.tokens.sessions} ${stats.tokens.sessions === 1 ? 'session' : 'sessions'}`, 'bold')]
   if (by !== 'status' && by !== 'day') parts.push(drawBars(bars(rowsOf(stats, 'column')), out.terminal))
   if (by !== 'column' && by !== 'day' && stats.total > 0) parts.push(drawBars(bars(rowsOf(stats, 'status'), true), out.terminal))
   if (by === undefined || by === 'day') parts.push(await drawBurnUp(history, out.terminal))
@@ -49,5 +49,6 @@ const bars = (rows: readonly Row[], statuses = false): Bar[] => rows.map(({ name
 
 function sinceOf(text: string): string {
   if (/^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text))) return text
-  return new Date(Date.now() - durationSecs(text) * 1000).toISOString().slice(0, 10)
+  if (!/^\d{1,9}[smhd]?$/.test(text)) throw new InvalidArgumentError('must be how long ago, like 30d, or a day like 2030-01-31.')
+  return ago(text).slice(0, 10)
 }

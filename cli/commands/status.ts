@@ -27,7 +27,7 @@ const fields: Column<Status>[] = [
   { name: 'total', header: 'Cards', value: ({ total, byStatus }) => total === null ? null : `${total}${countsOf(byStatus)}` },
 ]
 const columns: Column<Count>[] = [
-  { name: 'columnId', header: 'ID', style: 'id', value: count => count.columnId }, { name: 'name', header: 'COLUMN', style: 'title', value: count => count.name },
+  { name: 'columnId', header: 'ID', style: 'id', align: 'right', value: count => count.columnId }, { name: 'name', header: 'COLUMN', style: 'title', value: count => count.name },
   { name: 'columnType', header: 'TYPE', style: 'dim', value: count => count.columnType }, { name: 'count', header: 'CARDS', align: 'right', value: count => count.count },
 ]
 /** Statuses that want a person. */

@@ -130,14 +130,10 @@ function orReason(error: unknown): string {
 /** Starts a card's agent: for the first time, where it broke off, or anew. */
 async function run(context: Context, place: CardPlace): Promise<News> {
   const { client } = context
-  const before = await client.cards.get(place)
-  const isStarted = before.columnType === 'active' && !before.deferred
-  if (!isStarted) await startCard(context, place)
-  else if (before.status === 'failed' || before.status === 'interrupted' || before.status === 'cancelled') await client.agents.retry(place)
-  else await client.agents.relaunch(place)
+  const begun = await startCard(context, place)
   const { lastAgentAction } = await client.cards.get(place)
   if (lastAgentAction?.type === 'not_started') return { type: 'refused', text: `Card ${place.cardId}: ${lastAgentAction.detail ?? 'its agent was not started.'}` }
-  return { type: 'said', text: `The agent of card ${place.cardId} ${isStarted && before.status !== 'idle' && before.status !== 'completed' ? 'goes on' : 'starts'}.` }
+  return { type: 'said', text: `The agent of card ${place.cardId} ${begun}.` }
 }
 
 async function editCard({ client }: Context, place: CardPlace): Promise<News> {

@@ -64,6 +64,13 @@ test('trying again with the same key adds nothing twice, and a title is needed',
   const input = '{"title":"Once A"}\n{"title":"Once B"}\n'
   const first = await cli.ok(['cards', 'add', '--from', '-', '--idempotency-key', 'night', '-q'], { input })
   expect(await cli.ok(['cards', 'add', '--from', '-', '--idempotency-key', 'night', '-q'], { input })).toBe(first)
-  expect(await cli.board(['cards', 'add'])).toMatchObject({ code: 2, stderr: expect.stringContaining('a card needs a title') as string })
+  for (const nothing of [[], [''], ['  ']]) expect(await cli.board(['cards', 'add', ...nothing])).toMatchObject({ code: 2, stderr: expect.stringContaining('a card needs a title') as string })
   expect(await cli.board(['cards', 'add', 'x', '--from', '-'], { input })).toMatchObject({ code: 2 })
+})
+
+test('a card whose agent cannot be started is added and printed, and the exit code tells', async () => {
+  const { code, stdout, stderr } = await cli.board(['cards', 'add', 'Needs an agent', '--run', '-q'])
+  expect({ code, stderr }).toEqual({ code: 1, stderr: `board: card ${stdout.trim()}: no agent is installed on the server\nsee: board agents providers\n` })
+  expect(await card(stdout.trim())).toMatchObject({ title: 'Needs an agent', columnName: 'In Progress', status: 'idle' })
+  expect(await cli.board(['cards', 'run', stdout.trim()])).toMatchObject({ code: 1, stdout: '', stderr: 'board: no agent is installed on the server\nsee: board agents providers\n' })
 })

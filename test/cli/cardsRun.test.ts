@@ -25,6 +25,21 @@ const done = async () => {
 }
 
 describe('run', () => {
+  test('starts an agent for the first time, goes on where it broke off, and starts anew', async () => {
+    const run = async (id: string) => {
+      const { stdout } = await cli.board(['cards', 'run', id, '--wait', '--timeout', '30'])
+      return [stdout.split('\t')[1], (await board.card(id)).sessions!.length]
+    }
+    const broken = await newCard('crashing')
+    expect([await run(broken), await run(broken)]).toEqual([['failed', 1], ['failed', 2]])
+    const ended = await newCard('good')
+    expect([await run(ended), await run(ended)]).toEqual([['completed', 1], ['completed', 2]])
+    const busy = await newCard('endless')
+    await cli.ok(['cards', 'run', busy])
+    expect((await cli.board(['cards', 'run', busy])).code).toBe(5)
+    await cli.ok(['cards', 'cancel', busy])
+  }, 40_000)
+
   test('--wait runs several at once and prints what became of each; that not all completed ends with 1', async () => {
     const ids = [await newCard('good', 'First'), await newCard('crashing', 'Second'), await newCard('asking', 'Third')]
     const { code, stdout, stderr } = await cli.board(['cards', 'run', ...ids, '--wait', '--timeout', '30'])

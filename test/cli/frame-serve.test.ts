@@ -109,6 +109,6 @@ test('a port in use is exit 5, a value that is none exit 2, each in short lines'
   expect(await cli.board(['serve', '--port', String(port)])).toEqual({ code: 5, stdout: '', stderr: `board: port ${port} is in use already\ngive another --port, or --port 0 for a free one\n` })
   taken.close()
   for (const [args, env] of [[['--port', '99999']], [['--max-attachment', '5X']], [['--public-url', 'ftp://x']], [[], { BOARD_LOG_LEVEL: 'loud' }], [[], { BOARD_PORT: 'http' }]] as [string[], Record<string, string>?][]) {
-    expect(await cli.board(['serve', ...args], { env })).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(/^board: .* is invalid\. .*\nsee: board serve --help\n$/) })
+    expect(await cli.board(['serve', ...args], { env })).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(/^board: .* is invalid: .*\nsee: board serve --help\n$/) })
   }
 })

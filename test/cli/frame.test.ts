@@ -122,6 +122,9 @@ describe('JSON', () => {
 
 describe('a mistake', () => {
   test.each([
+    [['cards', 'list', '--status', 'compleeted'], ['board: option \'-s, --status <status>\' argument \'compleeted\' is invalid: it is one of idle, queued, running, waiting, completed, failed, cancelled, interrupted', 'did you mean: completed', 'see: board cards list --help']],
+    [['cards', 'view', 'The first one'], ['board: there is no card "The first one"', 'a card is named by its id; its words find it: board search', 'see: board cards list']],
+    [['cards', 'add', 'x', '--prompt-file', 'nowhere.md'], ['board: --prompt-file nowhere.md cannot be read: there is no such file']],
     [['crads'], ["board: unknown command 'crads'", 'did you mean: cards, card', 'see: board --help']],
     [['cards', 'lst'], ["board: unknown command 'lst'", 'did you mean: list', 'see: board cards --help']],
     [['cards', 'rm', '1'], ["board: unknown command 'rm'", 'did you mean: delete, detach', 'see: board cards --help']],
