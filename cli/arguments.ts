@@ -40,8 +40,11 @@ export function moment(text: string): string {
 /** A date or time, or so long ago (`15m`), in ISO 8601. */
 export const pastTime = (text: string): string => timeOf(text) ?? refuse('must be a time like 2030-01-31T12:00:00Z, or how long ago, like 15m.')
 
+/** So long ago (`15m`), in ISO 8601. */
+export const ago = (text: string): string => new Date(Math.max(0, Date.now() - durationSecs(text) * 1000)).toISOString()
+
 function timeOf(text: string): string | undefined {
-  if (/^\d{1,9}[smhd]$/.test(text)) return new Date(Date.now() - durationSecs(text) * 1000).toISOString()
+  if (/^\d{1,9}[smhd]$/.test(text)) return ago(text)
   return /^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(Date.parse(text)) ? new Date(text).toISOString() : undefined
 }
 

@@ -77,9 +77,9 @@ function fromFile(path: string | undefined, from: string): Found | undefined {
     const value = readFileSync(path === '-' ? 0 : path, 'utf8').trim()
     if (value !== '') return { value, from }
   } catch (error) {
-    throw unreadable(`the token file of ${from}`, error, { see: 'board help environment' })
+    throw unreadable(`the file of ${from}`, error, { see: 'board help environment' })
   }
-  throw usage(`the token file of ${from} is empty`, { see: 'board help environment' })
+  throw usage(`the file of ${from} holds no token`, { see: 'board help environment' })
 }
 
 function profileOf(settings: Settings, name: Found, strict: boolean): Profile | undefined {

@@ -11,7 +11,7 @@ export function describe(error: unknown): Description {
   if (!(error instanceof Error)) return { exit, message: String(error) }
   if (error.name === 'Failure') return { exit, message: error.message, hint: (error as Failure).hint, see: (error as Failure).see }
   if (error.name === 'ApiFailure') return { exit, ...describeApi(error as ApiFailure) }
-  if (error.name === 'Unreachable') return { exit, message: sentence(error.message), hint: (error.cause as NodeJS.ErrnoException | undefined)?.code === 'ECONNREFUSED' ? 'no server runs there' : undefined, see: 'board auth status' }
+  if (error.name === 'Unreachable') return { exit, message: sentence(error.message), hint: whyUnreachable[(error.cause as NodeJS.ErrnoException | undefined)?.code ?? ''], see: 'board auth status' }
   if (error.name === 'Problem') return { exit, message: sentence(error.message) }
   const code = (error as NodeJS.ErrnoException).code
   return { exit, message: error.message || String(code ?? error.name) }
@@ -38,6 +38,8 @@ function describeApi(error: ApiFailure): Omit<Description, 'exit'> {
   if (error.status >= 500) return { message, hint: error.requestId && !error.message.includes(error.requestId) ? `request id: ${error.requestId}` : undefined }
   return { message }
 }
+
+const whyUnreachable: Record<string, string> = { ECONNREFUSED: 'no server runs there', ENOTFOUND: 'there is no host of that name', ETIMEDOUT: 'it did not answer in time; --timeout gives it more', HPE_INVALID_CONSTANT: 'what answers there is no HTTP server' }
 
 /** The command that shows what a refusal is about. */
 const whereToLook: Record<string, string> = {

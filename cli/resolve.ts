@@ -37,10 +37,12 @@ export async function findProject(context: Context): Promise<Named> {
   if (wanted) return resolveProject(context, wanted.value)
   if (context.external) throw noProject('an API key works in the project that you name: -P ID')
   const here = workingFolder()
-  const around = (await context.client.projects.list())
+  const [closest, ...others] = (await context.client.projects.list())
     .filter(({ path }) => here === path || here.startsWith(path.endsWith(sep) ? path : path + sep))
     .sort((a, b) => b.path.length - a.path.length)
-  if (around[0]) return { id: around[0].id, name: around[0].name }
+    .filter(({ path }, _, [first]) => path === first!.path)
+  if (others.length > 0) throw usage('several projects have this folder', { hint: `name one with -P: ${[closest!, ...others].map(({ id, name }) => `${id} (${name})`).join(', ')}`, see: 'board projects list' })
+  if (closest) return { id: closest.id, name: closest.name }
   throw noProject('name one with -P, or run: board projects use <project>')
 }
 

@@ -32,11 +32,13 @@ async function explain(program: Command, argv: readonly string[], error: Command
   const at = commandAt(program, argv)
   const see = `board ${[...pathOf(at), '--help'].join(' ')}`
   const message = error.message.replace(/^error: /, '').split('\n')[0]!.replace(/\.$/, '')
-  const [, start, given, rule] = /^(.*argument '(.*)' is invalid)\. (.*)$/s.exec(message) ?? []
+  const [, start, given, rule] = /^(.*'(.*)' is invalid(?: for argument '[^']*')?)\. (.*)$/s.exec(message) ?? []
   if (start !== undefined) return invalid(start, given!, rule!, see)
   const unknown = /^unknown (command|option) '(.*)'$/.exec(message)
   if (error.code === 'commander.help') return usage(`which command? ${at.commands.map(command => command.name()).join(', ')}`, { see })
   if (!unknown) return usage(message, { see })
+  const takesServe = at.registeredArguments.some(argument => argument.name() === 'arguments')
+  if (unknown[1] === 'option' && takesServe) return usage(message, { hint: `what board serve takes stands behind --: board ${pathOf(at).join(' ')} -- ${unknown[2]}`, see })
   const candidates = unknown[1] === 'command' ? at.commands.flatMap(command => [command.name(), ...command.aliases()]) : optionsAt(at)
   const word = unknown[2]!.split('=')[0]!
   const meant = unknown[1] === 'command' ? [...new Set([...sameAs(word, candidates), ...nearest(word, candidates)])] : nearest(word, candidates)

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Download } from '../src/client/index.ts'
-import { Failure, usage } from './exit.ts'
+import { Failure, fileReason, usage } from './exit.ts'
 import type { Out } from './output.ts'
 
 /**
@@ -47,7 +47,7 @@ export async function saveDownload(out: Out, download: Download, output: string 
 function explained(error: NodeJS.ErrnoException, path: string): Error {
   if (error.code === 'EEXIST') return new Failure('conflict', `${path} exists`, { hint: `to replace it: -o ${path}` })
   if (error.code === 'ENOENT') return usage(`${dirname(path)} is not a folder`)
-  return error.code === 'EACCES' || error.code === 'EROFS' ? new Failure('failure', `${path} cannot be written: you may not`) : error
+  return /^(EACCES|EPERM|EROFS|ENOSPC|EISDIR|ENOTDIR)$/.test(error.code ?? '') ? new Failure('failure', `${path} cannot be written: ${fileReason(error)}`) : error
 }
 
 async function target(output: string | undefined, name: string): Promise<{ path: string; mayReplace: boolean }> {

@@ -15,6 +15,8 @@ export interface Column<Row> {
   style?: Style
   /** Only `--json` shows it. */
   hidden?: boolean
+  /** A terminal that is too narrow for all columns does without this one. */
+  spare?: boolean
 }
 
 /** One value as one line of harmless text. */
@@ -39,7 +41,10 @@ export const drawLine = <Row>(row: Row, columns: readonly Column<Row>[], termina
 export function drawTable<Row>(rows: readonly Row[], columns: readonly Column<Row>[], terminal: Terminal): string {
   const cells = rows.map(row => columns.map(column => shownText(column.value(row), column.style)))
   const heads = columns.map(column => column.header ?? column.name.toUpperCase())
-  const widths = shrink(heads.map((head, at) => cells.reduce((widest, row) => Math.max(widest, widthOf(row[at]!)), widthOf(head))), columns, terminal.width)
+  const wanted = heads.map((head, at) => cells.reduce((widest, row) => Math.max(widest, widthOf(row[at]!)), widthOf(head)))
+  const spare = totalOf(wanted) > terminal.width ? columns.findLast(column => column.spare) : undefined
+  if (spare) return drawTable(rows, columns.filter(column => column !== spare), terminal)
+  const widths = shrink(wanted, columns, terminal.width)
   const drawn = (texts: string[], style: (text: string, at: number) => string) => texts
     .map((text, at) => pad(text, widths[at]!, columns[at]!.align, at === texts.length - 1, cut => style(cut, at))).join('  ').trimEnd()
   const lines = [drawn(heads, text => paint(text, 'dim', terminal.colour)), ...cells.map(row => drawn(row, (text, at) => paint(text, colourOf(columns[at]!.style, row[at]!), terminal.colour)))]
@@ -78,7 +83,7 @@ function pad(text: string, width: number, align: 'left' | 'right' | undefined, l
 /** Takes from the widest columns that may be cut until the table fits, but leaves each at least 12 cells. */
 function shrink<Row>(widths: number[], columns: readonly Column<Row>[], available: number): number[] {
   const result = [...widths]
-  let over = result.reduce((sum, width) => sum + width, 2 * (result.length - 1)) - available
+  let over = totalOf(result) - available
   while (over > 0) {
     const widest = result.reduce((best, width, at) => mayBeCut(columns[at]!) && width > 12 && (best < 0 || width > result[best]!) ? at : best, -1)
     if (widest < 0) return result
@@ -87,6 +92,8 @@ function shrink<Row>(widths: number[], columns: readonly Column<Row>[], availabl
   }
   return result
 }
+
+const totalOf = (widths: readonly number[]): number => widths.reduce((sum, width) => sum + width, 2 * (widths.length - 1))
 
 const mayBeCut = <Row>({ style }: Column<Row>): boolean => style === 'title' || style === 'text'
 

@@ -27,8 +27,8 @@ const historyColumns: Column<Summary>[] = [
   { name: 'filesChanged', header: 'FILES', align: 'right', value: session => session.filesChanged }, { name: 'summary', style: 'text', value: session => session.summary },
 ]
 const providerColumns: Column<Provider>[] = [
-  { name: 'id', style: 'id', value: agent => agent.id }, { name: 'name', style: 'title', value: agent => agent.name }, { name: 'installed', value: agent => agent.installed },
-  { name: 'protocol', value: agent => agent.protocol }, { name: 'credentialProviders', header: 'CREDENTIALS', style: 'text', value: agent => agent.credentialProviders }, { name: 'howToGet', header: 'HOW TO GET IT', value: agent => agent.installed ? null : agent.install },
+  { name: 'id', style: 'id', value: agent => agent.id }, { name: 'name', style: 'title', spare: true, value: agent => agent.name }, { name: 'installed', value: agent => agent.installed },
+  { name: 'protocol', spare: true, value: agent => agent.protocol }, { name: 'credentialProviders', header: 'CREDENTIALS', spare: true, value: agent => agent.credentialProviders }, { name: 'howToGet', header: 'HOW TO GET IT', style: 'text', value: agent => agent.installed ? null : agent.install },
   { name: 'command', hidden: true, value: agent => agent.command },
 ]
 

@@ -126,7 +126,7 @@ function registerVerify(credentials: Command): void {
       const { id } = await resolveCredential(context, wanted)
       const verdict = { id, ...await context.client.credentials.verify({ id }) }
       await context.out.record(verdict, [{ name: 'id', style: 'id', value: each => each.id }, { name: 'valid', value: each => each.valid }, { name: 'detail', value: each => each.detail }])
-      if (!verdict.valid) throw new Failure('failure', 'the provider does not take the credential', { see: 'board credentials edit --help' })
+      if (!verdict.valid) throw new Failure('failure', 'the credential could not be verified', { see: 'board credentials edit --help' })
     })
   example(verify, 'board credentials verify work')
 }

@@ -44,8 +44,9 @@ async function set(command: Command, name: string): Promise<void> {
   if (!isProfileName(name)) throw usage(`"${name}" cannot be the name of a profile`, { hint: 'use letters, digits, dots, dashes' })
   if (url === undefined && project === undefined) throw usage('nothing to set', { hint: 'give --url or --project', see: 'board profile set --help' })
   if (url !== undefined && !originOf(url)?.startsWith('http')) throw usage(`--url is not an http or https address: ${url}`, { hint: 'it looks like https://board.example.com' })
-  await changeProfile(name, { ...(url !== undefined && { url }), ...(project !== undefined && { project }) }, readSettings().current === undefined)
-  openOut(globalsOf(command)).out.done(`Set profile ${name}.`)
+  const isFirst = readSettings().current === undefined
+  await changeProfile(name, { ...(url !== undefined && { url }), ...(project !== undefined && { project }) }, isFirst)
+  openOut(globalsOf(command)).out.done(isFirst ? `Set profile ${name}. It is the one in use now.` : `Set profile ${name}.`)
 }
 
 async function remove(command: Command, name: string, { yes }: { yes?: boolean }): Promise<void> {

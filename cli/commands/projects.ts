@@ -64,7 +64,8 @@ function registerCreate(projects: Command): void {
       const context = await openUserContext(create)
       const organizationId = org === undefined ? undefined : (await resolveOrganization(context, org)).id
       const project = await context.client.projects.create({ name, path: absolute(path), organizationId })
-      context.out.done(`Created project ${project.id}. Add a card: board cards add <title>`)
+      const current = await context.project().catch(() => undefined)
+      context.out.done(`Created project ${project.id}. Add a card: board cards add <title>${current?.id === project.id ? '' : ` -P ${project.id}`}`)
       await context.out.record(project, columns.slice(0, 3))
     })
   example(create, 'board projects create web', 'board projects create api --path ~/src/api --org acme')

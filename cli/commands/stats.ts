@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
-import { durationSecs } from '../arguments.ts'
+import { ago } from '../arguments.ts'
 import { openContext, type Context } from '../context.ts'
 import { drawBars, drawBurnUp, type Bar } from '../charts.ts'
 import { example } from '../help.ts'
@@ -50,5 +50,5 @@ const bars = (rows: readonly Row[], statuses = false): Bar[] => rows.map(({ name
 function sinceOf(text: string): string {
   if (/^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text))) return text
   if (!/^\d{1,9}[smhd]?$/.test(text)) throw new InvalidArgumentError('must be how long ago, like 30d, or a day like 2030-01-31.')
-  return new Date(Date.now() - durationSecs(text) * 1000).toISOString().slice(0, 10)
+  return ago(text).slice(0, 10)
 }

@@ -27,8 +27,11 @@ const parsed = (lines: string) => lines.trimEnd().split('\n').filter(Boolean).ma
 
 describe('what there is', () => {
   test('providers tells which agents are installed and how to get the others', async () => {
-    const providers = await cli.json<Array<{ id: string; installed: boolean }>>(['agents', 'providers'])
+    const providers = await cli.json<Array<{ id: string; installed: boolean; install: string | null }>>(['agents', 'providers'])
     expect(providers.find(({ id }) => id === 'good')).toMatchObject({ installed: true, protocol: 'acp' })
+    const narrow = await cli.ok(['agents', 'providers'], { env: { BOARD_FORCE_TTY: '80', NO_COLOR: '1' } })
+    const missing = providers.filter(({ installed, install }) => !installed && install?.startsWith('npm '))
+    expect(missing.map(({ id, install }) => narrow.split('\n').find(line => line.startsWith(`${id} `) && line.endsWith(`  ${install}`)) === undefined)).toEqual(missing.map(() => false))
     expect(await cli.ok(['agents', 'providers'])).toMatch(/^codex\tCodex\t(true|false)\tacp\topenai, custom\t/m)
   })
 

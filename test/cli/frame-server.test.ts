@@ -107,7 +107,7 @@ describe('which token', () => {
     expect(await cli.ok(args, { env: { BOARD_TOKEN_FILE: path } })).toBe('0\n')
     expect(await cli.ok(args, { env: { BOARD_TOKEN: server.token } })).toBe('0\n')
     expect(await cli.board([...args, '--token-file', file('empty', '')])).toMatchObject({ code: 2 })
-    expect(await cli.board([...args, '--token-file', 'missing'])).toMatchObject({ code: 2, stderr: expect.stringContaining('ENOENT') })
+    expect(await cli.board([...args, '--token-file', 'missing'])).toMatchObject({ code: 2, stderr: expect.stringContaining('there is no such file') })
   })
 
   test('a profile\'s goes to the origin that it was made for and nowhere else', async () => {

@@ -124,6 +124,7 @@ describe('a mistake', () => {
     [['cards', 'lst'], ["board: unknown command 'lst'", 'did you mean: list', 'see: board cards --help']],
     [['cards', 'rm', '1'], ["board: unknown command 'rm'", 'did you mean: delete, detach', 'see: board cards --help']],
     [['projects', 'show'], ["board: unknown command 'show'", 'did you mean: view', 'see: board projects --help']],
+    [['server', 'start', '--port', '1'], ["board: unknown option '--port'", 'what board serve takes stands behind --: board server start -- --port', 'see: board server start --help']],
     [['api', '/api/health', '-X', 'PUSH'], ['board: not a method: PUSH', 'known: GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS']],
     [['cards', 'add', 'x', '-F', 'missing.md'], ['board: --prompt-file missing.md cannot be read: there is no such file']],
     [['users', 'edit', '9', '--name', 'X'], ['board: there is no such user', 'see: board users list']],

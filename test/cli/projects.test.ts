@@ -34,6 +34,15 @@ test('a project is made of the working folder, found from inside it, and becomes
   expect(await cli.ok(['projects', 'view', '-q'])).toBe(`${id}\n`)
 })
 
+test('a new project says how a card gets onto it, and a folder of several projects belongs to none of them', async () => {
+  const shared = server.folder('shared')
+  const env = { XDG_CONFIG_HOME: join(cli.home, 'none') }
+  const created = async (name: string) => (await cli.board(['projects', 'create', name], { cwd: shared, env })).stderr
+  expect(await created('one')).toMatch(/^Created project \d+\. Add a card: board cards add <title>\n$/)
+  const [, second] = /^Created project (\d+)\. Add a card: board cards add <title> -P \1\n$/.exec(await created('two'))!
+  expect(await cli.board(['cards', 'list'], { cwd: shared, env })).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(new RegExp(`^board: several projects have this folder\nname one with -P: \\d+ \\(one\\), ${second} \\(two\\)\n`)) as string })
+})
+
 test('reorder puts the named projects first and leaves the others as they stand', async () => {
   for (const name of ['a', 'b', 'c']) await server.client.projects.create({ name, path: folder })
   const before = (await server.client.projects.list()).map(({ name }) => name)
