@@ -27,13 +27,13 @@ export function report(error: unknown, debug: boolean): void {
 }
 
 function describeApi(error: ApiFailure): Omit<Description, 'exit'> {
-  const message = sentence(error.message)
+  const message = sentence(error.message).replace('POST /api/auth/setup', 'board auth setup')
   if (error.code === 'VALIDATION_FAILED') return { message: error.details.length > 0 ? error.details.map(detail => `${detail.path} ${detail.message}`).join('; ') : message }
   if (error.code === 'INVALID_CREDENTIALS') return { message }
   if (error.status === 401) return { message, hint: 'sign in with: board auth login', see: 'board auth status' }
+  if (whereToLook[error.code]) return { message, see: whereToLook[error.code] }
   if (error.status === 403) return { message, see: 'board whoami' }
   if (error.status === 429 && error.retryAfterSecs) return { message, hint: `try again in ${error.retryAfterSecs} s` }
-  if (whereToLook[error.code]) return { message, see: whereToLook[error.code] }
   if (error.status === 503) return { message, hint: 'try again' }
   if (error.status >= 500) return { message, hint: error.requestId && !error.message.includes(error.requestId) ? `request id: ${error.requestId}` : undefined }
   return { message }
@@ -43,6 +43,7 @@ const whyUnreachable: Record<string, string> = { ECONNREFUSED: 'no server runs t
 
 /** The command that shows what a refusal is about. */
 const whereToLook: Record<string, string> = {
+  REGISTRATION_DISABLED: 'board auth --help', SETUP_CODE_REQUIRED: 'board auth setup --help',
   PROJECT_NOT_FOUND: 'board projects list', BOARD_NOT_FOUND: 'board boards list', COLUMN_NOT_FOUND: 'board columns list', CARD_NOT_FOUND: 'board cards list', TEMPLATE_NOT_FOUND: 'board templates list',
   KEY_NOT_FOUND: 'board keys list', ORGANIZATION_NOT_FOUND: 'board orgs list', CREDENTIAL_NOT_FOUND: 'board credentials list', USER_NOT_FOUND: 'board users list',
   MONITOR_NOT_FOUND: 'board monitors list', MONITOR_LIMIT_REACHED: 'board monitors list',

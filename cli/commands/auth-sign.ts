@@ -69,6 +69,7 @@ export async function openAnonymous(command: Command): Promise<Context> {
 async function newPassword(context: Context, options: SignOptions): Promise<string> {
   if (options.passwordStdin) return readStdin('--password-stdin')
   const password = await askSecret(context, 'Password (at least 8 characters)', '--password-stdin')
+  if ([...password].length < 8) throw usage('the password is too short', { hint: 'it has at least 8 characters' })
   if (password !== await askSecret(context, 'The same again', '--password-stdin')) throw usage('the two passwords differ')
   return password
 }

@@ -100,3 +100,16 @@ describe('before it deletes', () => {
     expect((await card(id)).title).toBe('Kept')
   })
 })
+
+describe('for a new password', () => {
+  const register = ['auth', 'register', '--email', 'new@example.com']
+  const [first, second] = ['Password (at least 8 characters): ', 'The same again: ']
+
+  test('it takes no short one, asks twice, and shows nothing of it', async () => {
+    const short = await onTerminal(register, { answers: [[first, 'short\r']] })
+    expect({ ...short, again: short.text.includes(second) }).toMatchObject({ code: 2, text: expect.stringContaining('the password is too short'), again: false })
+    expect(await onTerminal(register, { answers: [[first, 'long enough\r'], [second, 'long enougj\r']] })).toMatchObject({ code: 2, text: expect.stringContaining('the two passwords differ') })
+    const { code, text } = await onTerminal(register, { answers: [[first, 'long enough\r'], [second, 'long enough\r']] })
+    expect({ code, text }).toEqual({ code: 4, text: `${first}\n${second}\nboard: create the first user with board auth setup\nsee: board auth --help\n` })
+  })
+})
