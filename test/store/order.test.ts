@@ -36,7 +36,7 @@ test('a column keeps the order of a plain list through any inserts, moves and re
   await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 120 }), async steps => {
     for (const each of steps) await apply(model, each)
     for (const column of [1, 2]) await expectSame(column, model.columns.get(column)!)
-  }), { numRuns: 40 })
+  }), { numRuns: Number(process.env.BOARD_TEST_ROUNDS ?? 60) })
 })
 
 async function apply(model: Model, { kind, which, column, at }: Step): Promise<void> {
