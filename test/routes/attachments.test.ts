@@ -134,7 +134,7 @@ test('an upload that breaks off leaves nothing', async () => {
 test.each([['stalls', ''], ['dribbles', 'x']])('an upload that %s is given up', async (_, piece) => {
   const problem = new Promise<unknown>(resolve => {
     const server = createServer((request, response) => {
-      receiveFile(request, { maxBytes: 10_000, idleMs: 50, save: bytes => saveFile(uploads.board.folder('stalled'), bytes, undefined), discard: async () => {} }).catch(resolve).finally(() => { response.end(); server.close() })
+      receiveFile(request, { maxBytes: 10_000, idleMs: 500, save: bytes => saveFile(uploads.board.folder('stalled'), bytes, undefined), discard: async () => {} }).catch(resolve).finally(() => { response.end(); server.close() })
     }).listen(0, '127.0.0.1', () => {
       const request = requestHttp({ port: (server.address() as AddressInfo).port, method: 'POST', headers: { 'content-type': 'multipart/form-data; boundary=xyz', 'content-length': '5000' } }).on('error', () => { /* the server gives up */ })
       request.write(part('file', 'a.txt', 'x'))
