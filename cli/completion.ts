@@ -112,7 +112,7 @@ async function valuesOf(program: Command, taker: Option | Argument, { command, g
   if (placeholder === 'folder') return 'folders'
   if (command.name() === 'help') return helpTopics(program, given)
   const { liveValues } = await import('./completionValues.ts')
-  return liveValues(program, placeholder, deadlineMs)
+  return liveValues(program, placeholder, { command, given }, deadlineMs)
 }
 
 /** The commands below those that are named; at the top the topics too. */

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { dataFolder, runtimeFile, type Runtime } from '../src/config/paths.ts'
-import { Failure, fileReason, usage } from './exit.ts'
+import { Failure, usage } from './exit.ts'
 import type { Globals } from './globals.ts'
 import { readSettings, type Profile, type Settings } from './profiles.ts'
 import { nearest } from './text.ts'
+import { unreadable } from './unreadable.ts'
 
 /** A value and where it came from, for `board auth status`. */
 export interface Found { value: string; from: string }
@@ -76,7 +77,7 @@ function fromFile(path: string | undefined, from: string): Found | undefined {
     const value = readFileSync(path === '-' ? 0 : path, 'utf8').trim()
     if (value !== '') return { value, from }
   } catch (error) {
-    throw usage(`the file of ${from} cannot be read: ${fileReason(error)}`, { see: 'board help environment' })
+    throw unreadable(`the file of ${from}`, error, { see: 'board help environment' })
   }
   throw usage(`the file of ${from} holds no token`, { see: 'board help environment' })
 }

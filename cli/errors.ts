@@ -48,9 +48,10 @@ const whereToLook: Record<string, string> = {
   KEY_NOT_FOUND: 'board keys list', ORGANIZATION_NOT_FOUND: 'board orgs list', CREDENTIAL_NOT_FOUND: 'board credentials list', USER_NOT_FOUND: 'board users list',
   MONITOR_NOT_FOUND: 'board monitors list', MONITOR_LIMIT_REACHED: 'board monitors list',
   SCRIPT_NOT_FOUND: 'board scripts list', SCRIPT_ALREADY_RUNNING: 'board scripts status', SCRIPT_NOT_RUNNING: 'board scripts status',
+  WEBHOOK_NOT_FOUND: 'board webhooks list', DELIVERY_NOT_FOUND: 'board webhooks deliveries', ATTACHMENT_NOT_FOUND: 'board cards attachments', PRE_SESSION_NOT_FOUND: 'board presession list', SESSION_NOT_FOUND: 'board agents sessions', MEMBER_NOT_FOUND: 'board projects member list', FILE_NOT_FOUND: 'board fs ls', NOT_FOUND: 'board browse docs',
   BACKUP_NOT_FOUND: 'board backups list', BACKUP_EXISTS: 'board backups list',
   AGENT_UNAVAILABLE: 'board agents providers', AGENT_NOT_RUNNING: 'board agents list', NOTHING_TO_APPROVE: 'board agents list',
 }
 
-/** A sentence of the API as a short line: no capital, no full stop. */
-export const sentence = (text: string): string => text.replace(/^[A-Z](?=[a-z])/, first => first.toLowerCase()).replace(/\.$/, '')
+/** A sentence of the API as a short line: no capital, no full stop, and commands for routes. */
+export const sentence = (text: string): string => text.replace(/^[A-Z](?=[a-z ])/, first => first.toLowerCase()).replace(/\.$/, '').replaceAll('POST /api/auth/setup', 'board auth setup')

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { Failure, fileReason, usage } from './exit.ts'
+import { Failure, usage } from './exit.ts'
 import { isTerminal, talk } from './streams.ts'
 import { harmless } from './text.ts'
+import { unreadable } from './unreadable.ts'
 
 /** What decides whether anybody can be asked. A Context is one. */
 export interface Asker { mayAsk: boolean }
@@ -78,7 +79,7 @@ export async function readText(path: string, flag: string): Promise<string> {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    throw usage(`${flag} ${path} cannot be read: ${fileReason(error)}`)
+    throw unreadable(`${flag} ${path}`, error)
   }
 }
 
@@ -101,4 +102,4 @@ function typedSecret(): Promise<string> {
 }
 
 const interrupted = (): Failure => new Failure('interrupted', 'interrupted')
-const unanswered = (question: string, flag: string): Failure => usage(`nobody can be asked: ${question.replace(/ \[y\/N\]$/, '')}`, { hint: `give ${flag}` })
+const unanswered = (question: string, flag: string): Failure => usage(`nobody can be asked: ${question.replace(/ \[y\/N\]$| Type ".*" to go on$/, '')}`, { hint: `give ${flag}` })

@@ -37,10 +37,18 @@ async function explain(program: Command, argv: readonly string[], error: Command
   const unknown = /^unknown (command|option) '(.*)'$/.exec(message)
   if (error.code === 'commander.help') return usage(`which command? ${at.commands.map(command => command.name()).join(', ')}`, { see })
   if (!unknown) return usage(message, { see })
+  const takesServe = at.registeredArguments.some(argument => argument.name() === 'arguments')
+  if (unknown[1] === 'option' && takesServe) return usage(message, { hint: `what board serve takes stands behind --: board ${pathOf(at).join(' ')} -- ${unknown[2]}`, see })
   const candidates = unknown[1] === 'command' ? at.commands.flatMap(command => [command.name(), ...command.aliases()]) : optionsAt(at)
-  const meant = nearest(unknown[2]!.split('=')[0]!, candidates)
+  const word = unknown[2]!.split('=')[0]!
+  const meant = unknown[1] === 'command' ? [...new Set([...sameAs(word, candidates), ...nearest(word, candidates)])] : nearest(word, candidates)
   return usage(message, { hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : undefined, see })
 }
+
+/** What other programs call the same. */
+const synonyms = [['list', 'ls', 'all'], ['view', 'show', 'get', 'info', 'cat', 'describe'], ['create', 'add', 'new', 'make', 'start'], ['edit', 'update', 'set', 'change', 'modify', 'rename'], ['delete', 'remove', 'rm', 'del', 'destroy', 'revoke', 'detach'], ['cancel', 'stop', 'kill', 'abort'], ['login', 'signin', 'logon'], ['logout', 'signout'], ['logs', 'log', 'tail']]
+
+const sameAs = (word: string, candidates: readonly string[]): string[] => synonyms.filter(each => each.includes(word)).flatMap(each => candidates.filter(candidate => each.includes(candidate)))
 
 /** A value that an option or argument does not take, and which of its choices was probably meant. */
 function invalid(start: string, given: string, rule: string, see: string): Failure {

@@ -4,8 +4,18 @@ import { dirname, join } from 'node:path'
 import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Download } from '../src/client/index.ts'
-import { Failure } from './exit.ts'
+import { Failure, fileReason, usage } from './exit.ts'
 import type { Out } from './output.ts'
+
+/**
+ * Makes sure that the folder of `output` is there, before anything is made that would then have no place.
+ * @throws Failure (usage)
+ */
+export async function requireOutput(output: string | undefined): Promise<void> {
+  if (output === undefined || output === '-') return
+  const folder = await stat(dirname(output)).catch(() => undefined)
+  if (!folder?.isDirectory()) throw usage(`${dirname(output)} is not a folder`)
+}
 
 /**
  * Saves a file that comes from the server, whole or not at all, and prints its path.
@@ -36,7 +46,8 @@ export async function saveDownload(out: Out, download: Download, output: string 
 
 function explained(error: NodeJS.ErrnoException, path: string): Error {
   if (error.code === 'EEXIST') return new Failure('conflict', `${path} exists`, { hint: `to replace it: -o ${path}` })
-  return error.code === 'ENOENT' ? new Failure('usage', `${dirname(path)} is not a folder`) : error
+  if (error.code === 'ENOENT') return usage(`${dirname(path)} is not a folder`)
+  return /^(EACCES|EPERM|EROFS|ENOSPC|EISDIR|ENOTDIR)$/.test(error.code ?? '') ? new Failure('failure', `${path} cannot be written: ${fileReason(error)}`) : error
 }
 
 async function target(output: string | undefined, name: string): Promise<{ path: string; mayReplace: boolean }> {

@@ -59,7 +59,14 @@ function stopOnSignals(server: RunningServer): void {
   process.on('SIGTERM', onSignal).on('SIGINT', onSignal).on('SIGHUP', onSignal)
 }
 
+/** What npx started is not on the path, and is where the board is and not the project. */
 function nextSteps(server: RunningServer, hasUsers: boolean): string {
-  const first = hasUsers || !isLoopbackHost(server.app.config.host) ? '' : '  board auth setup --email you@example.org    make this server yours (optional here)\n'
-  return `\nIn a second terminal:\n  board projects create my-app --path .       make a project of a folder\n  board cards add "My first card"             and a card on its board\n  board cards list\n${first}\nAPI: ${server.url}/api/docs   Stop with Ctrl+C.\n`
+  const [board, path, project] = process.env.npm_command === 'exec' ? ['npx board', '~/my-app', ' -P my-app'] : ['board', '.', '']
+  const mayBeMade = !hasUsers && isLoopbackHost(server.app.config.host)
+  const steps = [
+    [`${board} projects create my-app --path ${path}`, 'make a project of a folder'], [`${board} cards add "My first card"${project}`, 'and a card on its board'], [`${board} cards list${project}`, ''],
+    ...mayBeMade ? [[`${board} auth setup --email you@example.org`, 'make this server yours (optional here)']] : [],
+  ] as const
+  const width = Math.max(...steps.map(([command]) => command.length)) + 2
+  return `\nIn a second terminal:\n${steps.map(([command, what]) => `  ${command.padEnd(width)}${what}`.trimEnd()).join('\n')}\n\nAPI: ${server.url}/api/docs   Stop with Ctrl+C.\n`
 }

@@ -7,7 +7,7 @@ export interface Named extends Seed { file: string; markdown: string; folder: st
 /** What stands for an argument, by its name without the plural's s. */
 const placeholders: Record<string, (named: Named) => string> = {
   attachment: ({ attachmentId }) => attachmentId, backup: ({ backup }) => backup, board: ({ otherBoardId }) => otherBoardId, card: ({ cardId }) => cardId, column: ({ emptyColumnId }) => emptyColumnId,
-  credential: ({ credentialId }) => credentialId, deliverie: ({ deliveryId }) => deliveryId, email: ({ projectId }) => `member-${projectId}@example.net`, file: ({ file }) => file, key: ({ keyId }) => keyId, message: () => 'Hello',
+  credential: ({ credentialId }) => credentialId, deliverie: ({ deliveryId }) => deliveryId, email: ({ projectId }) => `member-${projectId}@example.net`, file: ({ file }) => file, key: ({ keyId }) => keyId, member: ({ projectId }) => `member-${projectId}@example.net`, message: () => 'Hello',
   monitor: ({ monitorId }) => monitorId, name: ({ projectId }) => `New ${projectId}`, organization: ({ organizationId }) => organizationId, path: ({ path }) => path, project: ({ projectId }) => projectId, script: ({ scriptId }) => scriptId,
   session: ({ sessionId }) => sessionId, template: ({ templateId }) => templateId, text: () => 'Seeded', url: () => 'http://127.0.0.1:1/new', user: ({ memberId }) => memberId, webhook: ({ webhookId }) => webhookId, words: () => 'Seeded',
 }

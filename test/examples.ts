@@ -55,7 +55,7 @@ export const examples = (seed: Seed): Examples => {
       attachWorktree: { ...card, path: seed.worktree }, detachWorktree: card,
       create: { projectId, title: 'Made', prompt: 'p', columnId, labels: ['a'], groupId: 'g', useWorktree: false, deferred: true, autoMode: true, agent: 'fixture', kind: 'kanban' }, getFlat: { id: cardId }, status: { id: cardId },
     },
-    attachments: { list: card, create: card, download: { attachmentId }, delete: { attachmentId } },
+    attachments: { listProject: { projectId, limit: 10, cursor: 999_999 }, list: card, create: card, download: { attachmentId }, delete: { attachmentId } },
     panelStates: { get: { projectId }, set: { projectId, [cardId]: { width: 300 } }, delete: card },
     settings: {
       getUser: {}, setUser: { theme: 'dark', highContrast: true, sidebarExpanded: false, agentReasoning: false, statusLine: false, hiddenToolTypes: ['read'] }, getShortcuts: {}, setShortcuts: { help: '?,f1' },
@@ -71,7 +71,7 @@ export const examples = (seed: Seed): Examples => {
       approvePlan: { ...card, approved: true, feedback: 'Mind the tests' }, summary: card, active: { projectId }, slashCommands: { projectId }, token: { ...card, ttlSecs: 60 }, approveAuto: card, diff: card, merge: { ...card, into: 'main', squash: true },
     },
     preSessions: {
-      start: { projectId, cardId }, get: { projectId, sessionId }, send: { projectId, sessionId, content: 'In Rust' }, accept: { projectId, sessionId }, cancel: { projectId, sessionId }, messages: { projectId, sessionId },
+      list: { projectId, limit: 10, cursor: 999_999 }, start: { projectId, cardId }, get: { projectId, sessionId }, send: { projectId, sessionId, content: 'In Rust' }, accept: { projectId, sessionId }, cancel: { projectId, sessionId }, messages: { projectId, sessionId },
     },
     assistant: { get: { projectId }, send: { projectId, content: 'What is left to do?' } },
     monitors: {

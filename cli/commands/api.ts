@@ -29,6 +29,8 @@ export function register(command: Command): void {
     .action((path: string, options: Options) => api(command, path, options))
 }
 
+const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']
+
 async function api(command: Command, path: string, options: Options): Promise<void> {
   const context = await openContext(command)
   const call = await prepare(context, path, options)
@@ -51,7 +53,7 @@ async function prepare(context: Context, path: string, options: Options): Promis
   const hasFields = Object.keys(fields).length > 0
   if (options.input !== undefined && hasFields) throw usage('--input and fields exclude each other')
   const method = (options.method ?? (hasFields || options.input !== undefined ? 'POST' : 'GET')).toUpperCase()
-  if (!/^[A-Z]+$/.test(method)) throw usage(`not a method: ${method}`)
+  if (!methods.includes(method)) throw usage(`not a method: ${method}`, { hint: `known: ${methods.join(', ')}` })
   const target = await pathOf(context, path)
   const inQuery = hasFields && (method === 'GET' || method === 'DELETE')
   const body = options.input !== undefined ? await readText(options.input, '--input') : hasFields && !inQuery ? JSON.stringify(fields) : undefined

@@ -10,7 +10,7 @@ export function register(command: Command): void {
 
   example(verb('setup', 'Create the first user of a server, a super_admin, and sign in').option('--email <email>', 'your email address').option('--name <name>', 'your name')
     .option(...passwordStdin), 'board auth setup', 'board auth setup --email ada@example.com --password-stdin < password.txt')
-    .addHelpText('after', '\nA server that listens beyond loopback wants the code that it printed at its start: from BOARD_SETUP_CODE, or it is asked for.')
+    .addHelpText('after', '\nA server that listens beyond loopback wants the code that it printed at its\nstart: from BOARD_SETUP_CODE, or it is asked for.')
     .action((options: SignOptions) => setup(command, options))
 
   example(verb('login', 'Sign in').option('--email <email>', 'your email address').option(...passwordStdin).option('--with-token', 'read a token or an API key from stdin')

@@ -8,13 +8,14 @@ import type { Backup } from '../../src/contract/backups.ts'
 import { chosen, columns, during, patient } from '../backupWork.ts'
 import { openUserContext, type Context } from '../context.ts'
 import { discover } from '../discovery.ts'
-import { Failure, fileReason, usage } from '../exit.ts'
+import { Failure, usage } from '../exit.ts'
 import { globalsOf } from '../globals.ts'
 import { example } from '../help.ts'
 import { findLocalServer } from '../localServer.ts'
 import { openOut } from '../openOut.ts'
 import type { Column, Out } from '../output.ts'
 import { confirmByName } from '../prompt.ts'
+import { unreadable } from '../unreadable.ts'
 
 const offline = () => import('../../daemon/offline.ts')
 type Verified = Awaited<ReturnType<Awaited<ReturnType<typeof offline>>['verifyFile']>>
@@ -97,7 +98,7 @@ async function put(context: Context, path: string): Promise<string> {
 }
 
 async function uploaded(context: Context, path: string): Promise<Backup> {
-  const found = await stat(path).catch((error: unknown) => { throw usage(`${path} cannot be read: ${fileReason(error)}`) })
+  const found = await stat(path).catch(error => { throw unreadable(path, error) })
   if (!found.isFile()) throw usage(`${path} is not a file`)
   const progress = context.out.progress('Uploading', found.size)
   return patient(context).backups.upload({ file: { path, onProgress: sent => progress.to(sent) } }).finally(() => progress.done())

@@ -6,7 +6,7 @@ import { openContext, openUserContext, requireUser, type Context } from '../cont
 import { usage } from '../exit.ts'
 import { example } from '../help.ts'
 import { confirm } from '../prompt.ts'
-import { saveDownload } from '../saveDownload.ts'
+import { requireOutput, saveDownload } from '../saveDownload.ts'
 import { registerRestore, registerUpload, registerVerify } from './backups-restore.ts'
 
 export function register(backups: Command): void {
@@ -32,6 +32,7 @@ function registerCreate(backups: Command): void {
     .option('-o, --output <file>', 'download it too: the file or folder to write, or - for stdout')
     .option('--keep <number>', 'then delete the oldest of those that were made like this, but so many', count)
     .action(async ({ withKey, output, keep }: CreateOptions) => {
+      await requireOutput(output)
       const context = await openContext(create)
       if (keep !== undefined) requireUser(context, 'backups create --keep')
       const made = await during(context, 'Backing up', patient(context).backups.create({ withKey: withKey === true }))

@@ -13,7 +13,7 @@ const files: readonly [verbs: string, load: () => Promise<{ registerVerbs(cards:
   ['worktree checkout', () => import('./cards-worktree.ts')],
   ['archive unarchive complete delete restore', () => import('./cards-lifecycle.ts')],
   ['pipeline auto', () => import('./cards-pipeline.ts')],
-  ['attach attachments download', () => import('./cards-attachments.ts')],
+  ['attach attachments download detach', () => import('./cards-attachments.ts')],
   ['credential', () => import('./cards-credential.ts')],
 ]
 
@@ -23,7 +23,7 @@ export async function register(command: Command, verb?: string): Promise<void> {
   for (const [, load] of files) (await load()).registerVerbs(command)
   grouped(command, {
     'See cards': 'list view read summary',
-    'Write cards': 'add edit attach attachments download',
+    'Write cards': 'add edit attach attachments download detach',
     'Move cards on': 'move complete approve archive unarchive delete restore',
     'Run their agents': 'run wait cancel auto pipeline credential',
     'Work with their branches': 'diff merge checkout worktree',

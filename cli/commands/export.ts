@@ -2,13 +2,14 @@ import type { Command } from 'commander'
 import { openUserContext } from '../context.ts'
 import { example } from '../help.ts'
 import { resolveOrganization } from '../resolve.ts'
-import { saveDownload } from '../saveDownload.ts'
+import { requireOutput, saveDownload } from '../saveDownload.ts'
 
 export function register(command: Command): void {
   command.description('Save an organization with all its projects as JSON, and print the name of the file: boards, cards, what agents said, attachments, templates. Secrets are not in it. A single project: board projects export.')
     .option('-o, --output <file>', 'the file or folder to write, or - for stdout (default: the organization\'s name, here)')
     .option('--org <organization>', 'the organization, by name or id (default: the only one that you administer)')
     .action(async ({ output, org }: { output?: string; org?: string }) => {
+      await requireOutput(output)
       const context = await openUserContext(command)
       const organizationId = org === undefined ? undefined : (await resolveOrganization(context, org)).id
       await saveDownload(context.out, await context.client.transfers.exportOrganization({ organizationId }), output, 'organization.board.json')

@@ -18,6 +18,8 @@ const columns: Column<Entry>[] = [
   { name: 'type', style: 'dim', value: entry => entry.type }, { name: 'size', align: 'right', value: entry => entry.size }, { name: 'modifiedAt', header: 'MODIFIED', style: 'time', value: entry => entry.modifiedAt },
   { name: 'isGitRepository', header: 'GIT', value: entry => entry.isGitRepository ? 'git' : null }, { name: 'name', style: 'title', value: entry => entry.name }, { name: 'path', hidden: true, value: entry => entry.path },
 ]
+// Where one looks from must be told whole.
+const roots: Column<Entry>[] = [...columns.filter(({ name }) => name !== 'name' && name !== 'path'), { name: 'path', style: 'title', value: entry => entry.path }, { name: 'name', hidden: true, value: entry => entry.name }]
 
 export function register(fs: Command): void {
   const ls = fs.command('ls [path]').summary('List a folder of the server').description('List a folder on the server\'s machine: the folders of projects that you may see, and what is below them; for a super_admin also the browse root of the server. Without a path, those folders are listed. -q prints paths.')
@@ -33,7 +35,7 @@ async function list(context: Context, path: string | undefined): Promise<void> {
   const { out, client } = context
   const { entries, truncated } = await client.filesystem.browse({ path: path === undefined ? undefined : pathOn(context, path) })
   if (out.quiet) out.ids(entries.map(entry => harmless(entry.path)))
-  else await out.list(entries, columns, { empty: path === undefined ? 'There is no folder that you may see.' : 'The folder is empty.' })
+  else await out.list(entries, path === undefined ? roots : columns, { empty: path === undefined ? 'There is no folder that you may see.' : 'The folder is empty.' })
   if (truncated) out.warn(`the folder holds more; these are ${entries.length}`)
 }
 

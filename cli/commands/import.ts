@@ -9,11 +9,12 @@ import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import { ImportFormat } from '../../src/contract/transfers.ts'
 import { openUserContext, type Context } from '../context.ts'
-import { Failure, fileReason, usage } from '../exit.ts'
+import { Failure, usage } from '../exit.ts'
 import { example } from '../help.ts'
 import type { Column, Out } from '../output.ts'
 import { resolveOrganization, resolveProject } from '../resolve.ts'
 import { isTerminal } from '../streams.ts'
+import { unreadable } from '../unreadable.ts'
 
 type Report = Output<Contract['transfers']['import']>
 interface Flags { path?: string; org?: string; map?: Record<string, string>; dryRun?: boolean }
@@ -31,7 +32,7 @@ export function register(command: Command): void {
     .option('--org <organization>', 'the organization that new projects belong to, by name or id')
     .option('--map <list=column>', 'the column for a list, a heading, or the state open, closed, [ ] or [x] (repeat it)', mapping)
     .option('--dry-run', 'only say what would be made')
-    .addHelpText('after', '\nWith -P, cards go to the columns of the project\'s first board that have the lists\' names; columns that it lacks are made.')
+    .addHelpText('after', '\nWith -P, cards go to the columns of the project\'s first board that have the\nlists\' names; columns that it lacks are made.')
     .action(async (format: ImportFormat, file: string, flags: Flags) => {
       const context = await openUserContext(command)
       await withFile(file, async path => tell(context.out, await send(context, format, path, file, flags)))
@@ -49,7 +50,7 @@ function mapping(text: string, before: Record<string, string> = {}): Record<stri
 /** Gives the file's path; stdin is kept in a file of its own for that long. */
 async function withFile(file: string, use: (path: string) => Promise<void>): Promise<void> {
   if (file !== '-') {
-    const found = await stat(file).catch((error: unknown) => { throw usage(`${file} cannot be read: ${fileReason(error)}`) })
+    const found = await stat(file).catch(error => { throw unreadable(file, error) })
     if (!found.isFile()) throw usage(`${file} is not a file`)
     return use(file)
   }

@@ -41,7 +41,7 @@ export function registerMember(orgs: Command): void {
     })
   example(add, 'board orgs member add acme ada@example.com --role admin')
 
-  const set = member.command('set <organization> <email>').addArgument(new Argument('<role>').choices(roles)).summary('Change a role').description('Change a member\'s role.')
+  const set = member.command('set <organization> <member>').addArgument(new Argument('<role>').choices(roles)).summary('Change a role').description('Change a member\'s role.')
     .action(async (wanted: string, email: string, role: Role) => {
       const context = await openUserContext(set)
       const { id } = await resolveOrganization(context, wanted)
@@ -54,7 +54,7 @@ export function registerMember(orgs: Command): void {
 }
 
 function registerRemove(member: Command): void {
-  const remove = member.command('remove <organization> <email>').summary('Remove somebody').description('Remove a member; you may remove yourself.')
+  const remove = member.command('remove <organization> <member>').summary('Remove somebody').description('Remove a member; you may remove yourself.')
     .option('-y, --yes', 'do not ask')
     .action(async (wanted: string, address: string, { yes }: { yes?: boolean }) => {
       const context = await openUserContext(remove)

@@ -67,7 +67,7 @@ function registerDelete(orgs: Command): void {
 }
 
 function registerCredential(orgs: Command): void {
-  const credential = orgs.command('credential <organization> <credential>').summary('Choose an organization\'s default credential').description('Choose which of your credentials an organization\'s projects use where they have none of their own; none takes it away.')
+  const credential = orgs.command('credential <organization> <credential>').summary('Choose the default credential').description('Choose which of your credentials an organization\'s projects use where they have none of their own; none takes it away.')
     .action(async (wanted: string, wantedCredential: string) => {
       const context = await openUserContext(credential)
       const { id } = await resolveOrganization(context, wanted)

@@ -6,6 +6,7 @@ import { Failure } from '../exit.ts'
 import { example } from '../help.ts'
 import { addFileOption, messageOf, type TextOptions } from '../messageText.ts'
 import { untilAnswered, type PreSession } from '../preSessionWait.ts'
+import { addNewestOptions, printNewest, type NewestOptions } from '../newest.ts'
 import type { Column } from '../output.ts'
 import { sentFields } from './agents-steering.ts'
 import { printList } from './agents-messages.ts'
@@ -14,10 +15,21 @@ const fields: Column<PreSession>[] = [
   { name: 'sessionId', header: 'Id', style: 'id', value: session => session.sessionId }, { name: 'cardId', header: 'Card', value: session => session.cardId },
   { name: 'status', style: 'status', value: session => session.status },
 ]
+const listed: Column<PreSession>[] = [
+  { name: 'sessionId', header: 'ID', style: 'id', align: 'right', value: session => session.sessionId }, { name: 'cardId', header: 'CARD', align: 'right', value: session => session.cardId },
+  { name: 'status', style: 'status', value: session => session.status }, { name: 'createdAt', header: 'CREATED', style: 'time', value: session => session.createdAt }, { name: 'prompt', style: 'text', value: session => session.prompt },
+]
 
 const waits = 'wait for the planning agent\'s answer and print it, at most --timeout seconds; exit 1 when it failed'
 
 export function register(presession: Command): void {
+  const list = presession.command('list').summary('List pre-sessions').description('List the project\'s pre-sessions, newest first.')
+    .action(async (options: NewestOptions) => {
+      const context = await openContext(list)
+      const { id: projectId } = await context.project()
+      await printNewest(context.out, options, asked => context.client.preSessions.list({ projectId, ...asked }), listed, { one: 'pre-session', many: 'pre-sessions' })
+    })
+  example(addNewestOptions(list, 50, 'pre-session'), 'board presession list', 'board presession list --json sessionId,status,prompt')
   registerTalk(presession)
   const view = presession.command('view <session>').summary('Show a pre-session').description('Show how a pre-session stands, with its prompt so far.')
     .action(async (sessionId: string) => {

@@ -42,7 +42,7 @@ export function registerMember(projects: Command): void {
     })
   example(add, 'board projects member add ada@example.com', 'board projects member add bob@example.com --role viewer -P web')
 
-  const set = member.command('set <email>').addArgument(new Argument('<role>').choices(roles)).summary('Change a role').description('Change a member\'s role in the current project.')
+  const set = member.command('set <member>').addArgument(new Argument('<role>').choices(roles)).summary('Change a role').description('Change a member\'s role in the current project.')
     .action(async (address: string, role: Role) => {
       const context = await openUserContext(set)
       const { id: projectId } = await context.project()
@@ -56,7 +56,7 @@ export function registerMember(projects: Command): void {
 }
 
 function registerRemove(member: Command): void {
-  const remove = member.command('remove <email>').summary('Remove somebody').description('Remove a member from the current project, or withdraw an invitation; you may remove yourself.')
+  const remove = member.command('remove <member>').summary('Remove somebody').description('Remove a member from the current project, or withdraw an invitation; you may remove yourself.')
     .option('-y, --yes', 'do not ask')
     .action(async (address: string, { yes }: { yes?: boolean }) => {
       const context = await openUserContext(remove)

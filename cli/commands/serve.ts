@@ -30,7 +30,7 @@ export function register(command: Command): void {
     .addOption(option('--max-attachment <size>', 'the largest attachment: 50M, 1G (default: 50M)', 'BOARD_MAX_ATTACHMENT').argParser(bytesOf))
     .addOption(option('--max-import <size>', 'the largest file that is imported (default: 256M)', 'BOARD_MAX_IMPORT').argParser(bytesOf))
     .addOption(option('--agent-slots <number>', 'how many agents work at once (default: 2 a core)', 'BOARD_AGENT_SLOTS').argParser(numberOf))
-    .addOption(option('--allow-private-webhooks', 'let webhooks lead to this machine and into its network', 'BOARD_ALLOW_PRIVATE_WEBHOOKS'))
+    .addOption(option('--allow-private-webhooks', 'let webhooks, and the base URLs of plain users\' credentials, lead to this machine and into its network', 'BOARD_ALLOW_PRIVATE_WEBHOOKS'))
     .addOption(option('--backup-every <time>', 'make backups by itself: 30m, 6h, 1d, or a cron expression', 'BOARD_BACKUP_EVERY'))
     .addOption(option('--backup-keep <number>', 'how many of those are kept (default: 14)', 'BOARD_BACKUP_KEEP').argParser(numberOf))
     .addOption(option('--log-level <level>', 'how much is logged on stderr: error, warn or info (default: warn)', 'BOARD_LOG_LEVEL').choices(['error', 'warn', 'info']))
@@ -38,10 +38,14 @@ export function register(command: Command): void {
     .addOption(option('--open', 'open its page in your browser when it answers', 'BOARD_OPEN'))
   command.addHelpText('after', `
 Only the environment holds secrets:
-  BOARD_SECRET_KEY                     seals secrets in the database: 32 bytes in base64 or hexadecimal,
-                                       as made by openssl rand -base64 32 (default: secret.key in the data folder)
-  BOARD_OAUTH_<PROVIDER>_CLIENT_ID     the OAuth client of github, google or custom for board credentials add --oauth;
-                                       ..._CLIENT_SECRET and ..._SCOPE where the provider wants them`)
+  BOARD_SECRET_KEY                  seals secrets in the database: 32 bytes in
+                                    base64 or hexadecimal, as made by openssl
+                                    rand -base64 32 (default: secret.key in the
+                                    data folder)
+  BOARD_OAUTH_<PROVIDER>_CLIENT_ID  the OAuth client of github, google or custom
+                                    for board credentials add --oauth; and
+                                    ..._CLIENT_SECRET and ..._SCOPE where the
+                                    provider wants them`)
   example(command, 'board serve', 'board serve --port 0 --data-dir ./data', 'board serve --host 0.0.0.0 --public-url https://board.example.com', 'board serve --backup-every 6h --backup-keep 28').action((flags: Flags) => serve(command, flags))
 }
 

@@ -84,9 +84,10 @@ async function stopped(out: Out, timeoutSecs: number): Promise<void> {
 async function showStatus(out: Out, exitStatus = false): Promise<void> {
   const found = await findLocalServer()
   const running = found.state === 'running' ? found.runtime! : undefined
-  if (!out.quiet || out.json) await out.record<Status>({
+  const status: Status = {
     state: stateText(found), url: running?.url ?? null, pid: running?.pid ?? null, version: found.version, startedAt: running?.startedAt ?? null, dataDir: found.dataDir, service: installedService()?.path ?? null,
-  }, fields)
+  }
+  if (!out.quiet || out.json) await out.record(status, out.terminal.stdout ? fields.filter(({ value }) => value(status) !== null) : fields)
   if (found.version !== null && found.version !== manifest.version) out.warn(`the server is version ${found.version} and this program ${manifest.version}; restart it with: board server restart`)
   if (exitStatus && !running) throw new Failure('unreachable', 'no server runs', { see: 'board server start' })
   if (exitStatus && !found.answers) throw new Failure('unreachable', 'the server does not answer', { see: 'board server logs' })

@@ -21,7 +21,7 @@ interface Group {
 /** The groups of settings that the server keeps. */
 const groups: Record<string, Group> = {
   user: { about: 'Your own settings', get: ({ client }) => client.settings.getUser(), set: ({ client }, values) => client.settings.setUser(values) },
-  'context-relay': { about: 'When agents hand over to a fresh session (server administrators change it)', get: ({ client }) => client.settings.getContextRelay(), set: ({ client }, values) => client.settings.setContextRelay(values) },
+  'context-relay': { about: 'When agents hand over to a fresh session (admins change it)', get: ({ client }) => client.settings.getContextRelay(), set: ({ client }, values) => client.settings.setContextRelay(values) },
   notifications: { about: 'What you are notified of, and how', get: ({ client }) => client.notifications.get(), set: ({ client }, values) => client.notifications.set(values) },
   'log-export': { about: 'Where the log is sent (super_admins; board settings log-export sets headers)', secret: 'headers', get: ({ client }) => client.logs.getExport(), set: ({ client }, values) => client.logs.setExport(values) },
   shortcuts: { about: 'The keys of the terminal board', get: ({ client }) => client.settings.getShortcuts(), set: ({ client }, values) => client.settings.setShortcuts(values) },

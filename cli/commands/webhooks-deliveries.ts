@@ -2,22 +2,21 @@ import { Option, type Command } from 'commander'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
-import { count } from '../arguments.ts'
 import { bulk } from '../bulk.ts'
 import { openContext, type Context } from '../context.ts'
 import { exits, Failure } from '../exit.ts'
 import { example } from '../help.ts'
+import { addNewestOptions, printNewest, type NewestOptions } from '../newest.ts'
 import type { Column } from '../output.ts'
 import { resolveWebhook, type WebhookPlace } from '../resolve.ts'
 
 type Delivery = Output<Contract['webhooks']['test']>
 type Status = Delivery['status']
-interface ListOptions { status?: Status; limit: number; all?: boolean }
+interface ListOptions extends NewestOptions { status?: Status }
 
 const statuses: Status[] = ['pending', 'succeeded', 'failed']
 const askEveryMs = 200
 const usualTimeoutSecs = 30
-const pageSize = 200
 
 const columns: Column<Delivery>[] = [
   { name: 'id', style: 'id', align: 'right', value: delivery => delivery.id }, { name: 'type', value: delivery => delivery.type }, { name: 'status', style: 'status', value: delivery => delivery.status },
@@ -41,10 +40,12 @@ export function registerDeliveries(webhooks: Command): void {
 
   const list = webhooks.command('deliveries <webhook>').summary('List what was sent').description('List a webhook\'s deliveries, newest first. They are kept for 30 days after their end.')
     .addOption(new Option('-s, --status <status>', 'only those with this status').choices(statuses))
-    .addOption(new Option('--limit <number>', 'how many at most').argParser(count).default(50))
-    .addOption(new Option('--all', 'every delivery').conflicts('limit'))
-    .action(async (wanted: string, options: ListOptions) => listed(await openContext(list), wanted, options))
-  example(list, 'board webhooks deliveries 3', 'board webhooks deliveries 3 --status failed --json id,error,responseBody')
+    .action(async (wanted: string, { status, ...newest }: ListOptions) => {
+      const context = await openContext(list)
+      const { projectId, webhookId } = await resolveWebhook(context, wanted)
+      await printNewest(context.out, newest, asked => context.client.webhooks.deliveries({ projectId, webhookId, status, ...asked }), columns, { one: 'delivery', many: 'deliveries' })
+    })
+  example(addNewestOptions(list, 50, 'delivery'), 'board webhooks deliveries 3', 'board webhooks deliveries 3 --status failed --json id,error,responseBody')
 
   const redeliver = webhooks.command('redeliver <webhook> <deliveries...>').summary('Send messages once more').description('Send messages once more, with the same webhook-id. - reads ids from stdin.')
     .action(async (wanted: string, ids: string[]) => {
@@ -73,18 +74,4 @@ async function told({ out }: Context, delivery: Delivery): Promise<void> {
   out.done(delivery.status === 'succeeded' ? `The receiver took it, with status ${delivery.responseStatus}.` : delivery.error ?? 'It was not taken.')
   await out.record(delivery, columns)
   if (delivery.status !== 'succeeded') process.exitCode = exits.failure
-}
-
-async function listed(context: Context, wanted: string, { status, limit, all }: ListOptions): Promise<void> {
-  const { projectId, webhookId } = await resolveWebhook(context, wanted)
-  const most = all ? Infinity : limit
-  const found: Delivery[] = []
-  let cursor: number | undefined
-  do {
-    const page = await context.client.webhooks.deliveries({ projectId, webhookId, status, cursor, limit: Math.min(pageSize, most - found.length) })
-    found.push(...page.items)
-    cursor = page.nextCursor === null ? undefined : Number(page.nextCursor)
-  } while (cursor !== undefined && found.length < most)
-  await context.out.list(found, columns, { empty: 'No deliveries.' })
-  if (cursor !== undefined) context.out.warn(`there are more deliveries; these are the newest ${found.length}. --all lists every delivery`)
 }

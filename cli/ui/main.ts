@@ -8,7 +8,7 @@ import { lookOf, type Look } from '../screens/look.ts'
 import { createWork, type Work } from './work.ts'
 import type { Start } from './start.ts'
 import { initialModel, nextTickMs } from './state/initial.ts'
-import type { Effect, Model, News } from './state/model.ts'
+import type { Effect, Model, News, UserSettings } from './state/model.ts'
 import { update } from './state/update.ts'
 import { frameOf } from './terminal/painting.tsx'
 import { TerminalSession } from './terminal/session.ts'
@@ -35,7 +35,8 @@ export async function showBoard(context: Context, start: Start, options: UiOptio
 class Ui {
   readonly ended: Promise<void>
   readonly #terminal: TerminalSession
-  readonly #look: Look
+  readonly #lookWith: (settings: UserSettings) => Look
+  #look: Look
   readonly #live: Live
   readonly #ink: Instance
   readonly #work: Work
@@ -51,10 +52,11 @@ class Ui {
 
   constructor(context: Context, start: Start, { isAscii, alternate }: UiOptions) {
     const ended = new Promise<void>((resolve, reject) => { this.#end = error => error === undefined ? resolve() : reject(error as Error) })
-    this.#look = lookOf({ ...start.settings, colour: context.out.terminal.colour, isAscii })
+    this.#lookWith = settings => lookOf({ ...settings, colour: context.out.terminal.colour, isAscii })
+    this.#look = this.#lookWith(start.settings)
     this.#model = initialModel(start, { width: process.stdout.columns || 80, height: process.stdout.rows || 24 })
     this.#work = createWork(context, start.project.id, () => this.#model.boardId, { tell: news => this.#tell(news), lend: work => this.#terminal.lend(work) })
-    this.#terminal = new TerminalSession({ alternate, onKey: key => this.#tell({ type: 'key', key }), onResize: size => this.#tell({ type: 'resized', size }), onGone: () => this.#end() })
+    this.#terminal = new TerminalSession({ alternate, onKey: key => this.#tell({ type: 'key', key }), onResize: size => this.#tell({ type: 'resized', size }), onReturn: () => this.#tell({ type: 'returned' }), onGone: () => this.#end() })
     this.#ink = mount(this.#terminal)
     this.#draw()
     this.#live = new Live(context.connection, {
@@ -114,6 +116,7 @@ class Ui {
 
   #apply(news: News): void {
     const { model, effects } = update({ ...this.#model, nowMs: Date.now() }, news)
+    if (model.settings !== this.#model.settings) this.#look = this.#lookWith(model.settings)
     this.#model = model
     for (const effect of effects) this.#do(effect)
   }

@@ -34,7 +34,8 @@ export function createWork(context: Context, projectId: string, boardId: () => s
   }
   return {
     do: job => {
-      if (job.type in reads) read((reads[job.type as keyof typeof reads] as (job: Job) => () => Promise<News>)(job))
+      if (job.type === 'settings') void readSettings(context).then(news => { if (!isClosed) tell(news) }, () => { /* They are read again before long. */ })
+      else if (job.type in reads) read((reads[job.type as keyof typeof reads] as (job: Job) => () => Promise<News>)(job))
       else change(() => (changes[job.type as keyof typeof changes] as (job: Job) => Promise<News | void>)(job), 'move' in job ? job.move.id : undefined)
     },
     close: () => { isClosed = true },
@@ -63,7 +64,7 @@ function readsOf({ client }: Context, projectId: string, boardId: () => string):
   }
 }
 
-function changesOf(context: Context, projectId: string, lend: WorkHooks['lend']): { [Type in Exclude<Job['type'], Reads>]: (job: Of<Type>) => Promise<News | void> } {
+function changesOf(context: Context, projectId: string, lend: WorkHooks['lend']): { [Type in Exclude<Job['type'], Reads | 'settings'>]: (job: Of<Type>) => Promise<News | void> } {
   const { client } = context
   const place = (cardId: string): CardPlace => ({ projectId, cardId })
   return {
@@ -86,6 +87,11 @@ function changesOf(context: Context, projectId: string, lend: WorkHooks['lend'])
     writePrompt: ({ columnId, title, prompt }) => lend(() => writePrompt(context, projectId, columnId, title, prompt)),
     edit: ({ cardId }) => lend(() => editCard(context, place(cardId))),
   }
+}
+
+async function readSettings({ client }: Context): Promise<News> {
+  const [settings, shortcuts] = await Promise.all([client.settings.getUser(), client.settings.getShortcuts()])
+  return { type: 'settings', settings, shortcuts }
 }
 
 /** A server that is away or busy is asked again. */

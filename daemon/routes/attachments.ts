@@ -5,8 +5,8 @@ import { contract, type Contract } from '../../src/contract/index.ts'
 import { removeFile, saveFile, type SavedFile } from '../../src/domain/attachmentFiles.ts'
 import * as attachments from '../../src/domain/attachments.ts'
 import type { CardRef } from '../../src/domain/cards.ts'
-import type { AttachmentRow } from '../../src/store/attachments.ts'
-import { attachment } from '../../src/views/attachments.ts'
+import { listProjectAttachments, type AttachmentRow } from '../../src/store/attachments.ts'
+import { attachment, attachmentPage } from '../../src/views/attachments.ts'
 import { sendFile } from '../download.ts'
 import { Json, type Call, type Handlers } from '../handlers.ts'
 import { claimOf } from '../idempotency.ts'
@@ -15,6 +15,7 @@ import { receiveFile } from '../upload.ts'
 const stalledMs = 60_000
 
 export const attachmentsRoutes = (app: App): Handlers<Contract['attachments']> => ({
+  listProject: async ({ projectId, limit, cursor }) => attachmentPage(await listProjectAttachments(app.db, projectId, { before: cursor, limit })),
   list: async ref => (await attachments.list(app.db, ref)).map(attachment),
   create: async (ref, call) => {
     await attachments.requireRoom(app.db, ref)

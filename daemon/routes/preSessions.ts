@@ -2,12 +2,14 @@ import type { App } from '../../src/app.ts'
 import { messagesOf } from '../../src/agents/messages.ts'
 import * as preSessions from '../../src/agents/preSessions.ts'
 import type { Contract } from '../../src/contract/index.ts'
+import { listPreSessions } from '../../src/store/sessions.ts'
 import { cardDetail } from '../../src/views/cards.ts'
 import type { Handlers } from '../handlers.ts'
 
 const mostMessages = 1000
 
 export const preSessionsRoutes = ({ db, supervisor }: App): Handlers<Contract['preSessions']> => ({
+  list: async ({ projectId, limit, cursor }) => preSessions.preSessionPage(await listPreSessions(db, projectId, { before: cursor, limit })),
   start: async (ref, call) => {
     await supervisor.refresh()
     return call.write(tx => preSessions.start(tx, supervisor, ref), preSessions.preSessionView)

@@ -5,7 +5,7 @@ import * as cards from '../domain/cards.ts'
 import { begin, cancelled, end, reopen, type Agents } from '../domain/sessions.ts'
 import type { CardRow } from '../store/cards.ts'
 import type { Reader, Transaction } from '../store/database.ts'
-import { readSession, updateSession, type SessionRow } from '../store/sessions.ts'
+import { readSession, updateSession, type SessionItem, type SessionRow } from '../store/sessions.ts'
 import type { MessageView } from '../views/agents.ts'
 import { hasActiveAgent } from '../views/cards.ts'
 import { requireAgent } from './supervisor.ts'
@@ -59,10 +59,13 @@ export async function cancel(tx: Transaction, agents: Agents, ref: PreSessionRef
 }
 
 /** A session whose turn has ended waits for an answer; one that is accepted is idle for good. */
-export function preSessionView({ id, cardId, status, summary, createdAt }: SessionRow): InferOutput<typeof PreSession> {
+export function preSessionView({ id, cardId, status, summary, createdAt }: SessionItem): InferOutput<typeof PreSession> {
   const shown = { idle: 'accepted', queued: 'running', running: 'running', waiting: 'waiting', completed: 'waiting', failed: 'failed', cancelled: 'cancelled', interrupted: 'waiting' } as const
   return { sessionId: String(id), cardId: String(cardId), status: shown[status], prompt: summary, createdAt }
 }
+
+/** A page of pre-sessions, with where the next one begins. */
+export const preSessionPage = ({ rows, next }: { rows: readonly SessionItem[]; next: number | undefined }) => ({ items: rows.map(preSessionView), nextCursor: next === undefined ? null : String(next) })
 
 /** A pre-session that is neither accepted nor cancelled. */
 async function findTalk(tx: Transaction, ref: PreSessionRef): Promise<SessionRow> {

@@ -34,7 +34,7 @@ export interface ServerConfig {
   agentSlots: number
   /** How long a run of a monitor may take. */
   monitorTimeoutMs: number
-  /** Whether webhooks may lead to this machine and into its network. */
+  /** Whether webhooks, and the base URLs of plain users' credentials, may lead to this machine and into its network. */
   allowPrivateWebhooks: boolean
   /** How long a webhook's receiver has for its answer, and the pauses before a message is sent again. */
   webhookTiming: { timeoutMs: number; retrySecs: readonly number[] }

@@ -99,8 +99,8 @@ async function find(db: Reader, id: number): Promise<AccountRow> {
 
 /** An account that the caller may change, also into one with that role. */
 async function findInReach(tx: Transaction, caller: Caller, id: number, newRole?: UserRole): Promise<{ user: AccountRow; actor: Actor }> {
-  const actor = await actorOf(tx, caller)
   const user = await find(tx, id)
+  const actor = await actorOf(tx, caller)
   requireReach(actor, user.role, newRole)
   return { user, actor }
 }

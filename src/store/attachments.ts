@@ -11,6 +11,16 @@ const from = 'FROM attachments a JOIN cards c ON c.id = a.card_id AND c.deleted_
 export const projectOfAttachment = async (db: Reader, id: number): Promise<number | undefined> => (await db.get<{ projectId: number }>(`SELECT c.project_id AS projectId ${from} WHERE a.id = ?`, [id]))?.projectId
 export const readAttachment = (db: Reader, id: number): Promise<AttachmentRow | undefined> => db.get(`SELECT ${fields} ${from} WHERE a.id = ?`, [id])
 export const listAttachments = (db: Reader, cardId: number): Promise<AttachmentRow[]> => db.all(`SELECT ${fields} ${from} WHERE a.card_id = ? ORDER BY a.id`, [cardId])
+/**
+ * A project's attachments with ids below `before`, newest first. So that a page costs the same however many other projects have,
+ * it comes of `mostLooked` attachments at most: `next` is where the next page begins, if there may be one.
+ */
+export async function listProjectAttachments(db: Reader, projectId: number, { before = Number.MAX_SAFE_INTEGER, limit }: { before?: number; limit: number }): Promise<{ rows: AttachmentRow[]; next: number | undefined }> {
+  const last = await db.get<{ id: number }>('SELECT id FROM attachments WHERE id < ? ORDER BY id DESC LIMIT 1 OFFSET ?', [before, mostLooked - 1])
+  const rows = await db.all<AttachmentRow>(`SELECT ${fields} FROM attachments a CROSS JOIN cards c ON c.id = a.card_id AND c.deleted_at IS NULL WHERE a.id < ? AND a.id >= ? AND c.project_id = ? ORDER BY a.id DESC LIMIT ?`, [before, last?.id ?? 0, projectId, limit])
+  return { rows, next: rows.length === limit ? rows.at(-1)!.id : last?.id }
+}
+const mostLooked = 5000
 export const countAttachments = async (db: Reader, cardId: number): Promise<number> => (await db.get<{ total: number }>('SELECT count(*) AS total FROM attachments WHERE card_id = ?', [cardId]))!.total
 
 export const insertAttachment = async (tx: Transaction, attachment: NewAttachment & { createdAt?: string }): Promise<number> => (await tx.run(

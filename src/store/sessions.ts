@@ -61,6 +61,19 @@ export const readLatestSession = (db: Reader, cardId: number, { pre = false } = 
 export const listSessions = (db: Reader, cardId: number, limit = 1000): Promise<SessionItem[]> => db.all(
   `SELECT * FROM (SELECT ${listed} FROM agent_sessions s WHERE s.card_id = ? AND s.purpose <> 'pre' ORDER BY s.id DESC LIMIT ?) ORDER BY id`, [cardId, limit])
 
+/**
+ * A project's pre-sessions with ids below `before`, newest first. A page comes of `mostLooked` sessions at most, so that it costs
+ * the same however many others there are: `next` is where the next page begins, if there may be one.
+ */
+export async function listPreSessions(db: Reader, projectId: number, { before = Number.MAX_SAFE_INTEGER, limit }: { before?: number; limit: number }): Promise<{ rows: SessionItem[]; next: number | undefined }> {
+  const last = await db.get<{ id: number }>('SELECT id FROM agent_sessions INDEXED BY agent_sessions_by_project WHERE project_id = ? AND id < ? ORDER BY id DESC LIMIT 1 OFFSET ?', [projectId, before, mostLooked - 1])
+  const rows = await db.all<SessionItem>(
+    `SELECT ${listed} FROM agent_sessions s INDEXED BY agent_sessions_by_project JOIN cards c ON c.id = s.card_id AND c.deleted_at IS NULL
+     WHERE s.project_id = ? AND s.purpose = 'pre' AND s.id < ? AND s.id >= ? ORDER BY s.id DESC LIMIT ?`, [projectId, before, last?.id ?? 0, limit])
+  return { rows, next: rows.length === limit ? rows.at(-1)!.id : last?.id }
+}
+const mostLooked = 5000
+
 /** All sessions without an end, oldest first; of a card, of a project, or of the server. */
 export function listOpenSessions(db: Reader, of: { cardId?: number; projectId?: number } = {}): Promise<SessionRow[]> {
   if (of.cardId !== undefined) return db.all(`SELECT ${fields} FROM agent_sessions s INDEXED BY agent_sessions_by_card WHERE s.card_id = ? AND s.ended_at IS NULL ORDER BY s.id`, [of.cardId])

@@ -25,6 +25,7 @@ test('a prompt is refined, shown and accepted in a pre-session', async () => {
   expect(answer).toEqual([expect.objectContaining({ role: 'agent', content: expect.stringContaining('Mend the roof, round 2:\nThe one of the shed.') })])
   expect(await cli.json(['presession', 'accept', session])).toMatchObject({ id, prompt: expect.stringContaining('Mend the roof, round 2') })
   expect(await cli.json(['presession', 'view', session])).toMatchObject({ status: 'accepted', cardId: id })
+  expect(await cli.ok(['presession', 'list'])).toMatch(new RegExp(`^${session}\\t${id}\\taccepted\\t.*\\tMend the roof, round 2`))
   expect((await cli.board(['presession', 'send', session, 'More'])).code).toBe(5)
   expect((await cli.board(['presession', 'cancel', '9999'])).code).toBe(3)
 })

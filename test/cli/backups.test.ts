@@ -47,6 +47,12 @@ describe('board backups', () => {
     expect(sha256(join(cli.home, 'mine.tar.gz'))).toBe((await list())[0]!.sha256)
   })
 
+  it('makes none for a folder that is not there', async () => {
+    const before = await list()
+    expect(await cli.board(['backups', 'create', '-o', 'missing/mine.tar.gz'])).toEqual({ code: 2, stdout: '', stderr: 'board: missing is not a folder\n' })
+    expect(await list()).toEqual(before)
+  })
+
   it('looks through a file without a server', async () => {
     const alone = { BOARD_URL: '', BOARD_TOKEN: '' }
     const good = await cli.json(['backups', 'verify', 'mine.tar.gz'], { env: alone })

@@ -55,6 +55,16 @@ test('an empty variable, and a switch that says no, are as if they were not ther
   expect(talk()).toBe('')
 })
 
+test('on a terminal it says what to do next, as the person has to type it who started it by npx', async () => {
+  const started = (name: string, env: Record<string, string>) => cli.start(['serve', '--port', '0', '--data-dir', join(cli.home, name)], { BOARD_FORCE_TTY: '1', ...env })
+  const [linked, byNpx] = [started('linked', {}), started('npx', { npm_command: 'exec' })]
+  await eventually('what to do next', () => [linked, byNpx].every(({ stderr }) => stderr.includes('Stop with Ctrl+C.')), 15_000)
+  expect(linked.stderr).toContain('\n  board projects create my-app --path .     make a project of a folder\n  board cards add "My first card"           and a card on its board\n')
+  expect(byNpx.stderr).toContain('\n  npx board projects create my-app --path ~/my-app  make a project of a folder\n  npx board cards add "My first card" -P my-app     and a card on its board\n')
+  for (const server of [linked, byNpx]) server.interrupt()
+  await eventually('the end', () => linked.code !== undefined && byNpx.code !== undefined, 15_000)
+})
+
 test('--open opens its page, and says the address where there is no browser', async () => {
   const opened = join(cli.home, 'opened')
   writeFileSync(join(cli.home, 'browser'), `#!/bin/sh\nprintf %s "$1" > '${opened}'\n`, { mode: 0o755 })
@@ -90,14 +100,6 @@ test('it says at its start what is wrong with its configuration of agents', asyn
   expect(JSON.parse(talk())).toMatchObject({
     level: 'warn', file: join(dataDir, 'config.json'), message: 'config.json in the data folder is not valid: agents.mine.command must name a program. Until that is mended, no agent starts.',
   })
-})
-
-test('on a terminal it says what to type next', async () => {
-  const { child, talk } = await serve(['--port', '0', '--data-dir', join(cli.home, 'tty')], { BOARD_FORCE_TTY: '1' })
-  await eventually('what to type next', () => talk().includes('Ctrl+C'))
-  child.kill('SIGTERM')
-  await once(child, 'close')
-  expect(talk()).toMatch(/board projects create .*\n.*board cards add/)
 })
 
 test('a port in use is exit 5, a value that is none exit 2, each in short lines', async () => {

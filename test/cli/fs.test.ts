@@ -31,6 +31,7 @@ const onTerminal = { env: { BOARD_FORCE_TTY: '100', PAGER: 'cat', NO_COLOR: '1' 
 describe('board fs ls', () => {
   test('lists the roots without a path, and a folder with one', async () => {
     expect(await cli.ok(['fs', 'ls', '-q'])).toBe(`${root}\n`)
+    expect((await cli.ok(['fs', 'ls'])).trimEnd().split('\t').at(-1)).toBe(root)
     const lines = (await cli.ok(['fs', 'ls', root])).trimEnd().split('\n').map(line => line.split('\t'))
     expect(lines.map(([type, size, , git, name]) => [type, size, git, name])).toEqual([['folder', '', 'git', 'folder'], ['file', '2500000', '', 'bytes.bin'], ['file', String(Buffer.byteLength(large)), '', 'large.txt'], ['file', '26', '', 'notes.md'], ['file', '0', '', 'odd␛[2Jname']])
     expect((await cli.json<Array<{ path: string }>>(['fs', 'ls', root]))[0]).toMatchObject({ name: 'folder', path: join(root, 'folder'), isGitRepository: true })

@@ -60,6 +60,20 @@ describe('the person\'s settings', () => {
     expect(terminal.written).not.toMatch(/\u001b\[(?:[\d;]*;)?2m/)
   })
 
+  test('what is changed elsewhere is taken over when the person comes back to the terminal', async () => {
+    terminal = await world.open()
+    expect(terminal.styleAt('One')?.colour).toBeUndefined()
+    await world.server.client.settings.setUser({ theme: 'dark', statusLine: true })
+    await world.server.client.settings.setShortcuts({ down: 's', help: 'f1' })
+    await eventually('the new colours', () => {
+      terminal!.process.write('\u001b[O\u001b[I')
+      return terminal!.styleAt('Two')?.colour === 254
+    })
+    await terminal.shows('f1 help')
+    terminal.press('j', 's')
+    await terminal.shows('▌ Two')
+  })
+
   test('without the status line the board has its room', async () => {
     await world.server.client.settings.setUser({ statusLine: false })
     terminal = await world.open()

@@ -19,7 +19,7 @@ afterEach(() => terminal?.close())
 
 /** What the board switches on is off again, in whatever order. */
 function expectRestored(): void {
-  for (const mode of ['1049', '2004']) expect(terminal.written.lastIndexOf(`\u001b[?${mode}l`), `mode ${mode}`).toBeGreaterThan(terminal.written.lastIndexOf(`\u001b[?${mode}h`))
+  for (const mode of ['1049', '2004', '1004']) expect(terminal.written.lastIndexOf(`\u001b[?${mode}l`), `mode ${mode}`).toBeGreaterThan(terminal.written.lastIndexOf(`\u001b[?${mode}h`))
   for (const mode of ['7', '25']) expect(terminal.written.lastIndexOf(`\u001b[?${mode}h`), `mode ${mode}`).toBeGreaterThan(terminal.written.lastIndexOf(`\u001b[?${mode}l`))
   expect(terminal.isAlternate).toBe(false)
   expect(terminal.isCursorShown).toBe(true)

@@ -8,8 +8,9 @@ import { emptyShelf, withColumns, withPage } from './shelf.ts'
 /** The model of the first picture. */
 export function initialModel({ project, boards, boardId, columns, pages, limit, settings, shortcuts }: Start, size: Size): Model {
   const shelf = columns.reduce((known, { id }, at) => withPage(known, { request: 0, columnId: id, offset: 0, limit, cards: pages[at] ?? [] }), withColumns(emptyShelf, columns))
+  const nowMs = Date.now()
   return settle({
-    size, nowMs: Date.now(), project, boards, boardId, shelf, moves: [], undos: [], live: 'connecting', settings, keymap: keymapOf(shortcuts), pressed: [], serial: 1,
+    size, nowMs, settingsAtMs: nowMs, project, boards, boardId, shelf, moves: [], undos: [], live: 'connecting', settings, keymap: keymapOf(shortcuts), pressed: [], serial: 1,
     view: { focus: '', cursors: {}, tops: {}, firstColumn: 0, selected: new Set(), filter: '' },
   })
 }

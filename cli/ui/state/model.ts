@@ -1,5 +1,5 @@
 import type { LiveMessage } from '../../../src/client/socket.ts'
-import type { defaultUserSettings } from '../../../src/contract/settings.ts'
+import type { defaultUserSettings, ShortcutAction } from '../../../src/contract/settings.ts'
 import type { Board } from '../../../src/contract/boards.ts'
 import type { InferOutput } from 'valibot'
 import type { Named } from '../../resolve.ts'
@@ -12,6 +12,7 @@ import type { TextField } from './textField.ts'
 
 export type BoardRecord = InferOutput<typeof Board>
 export type UserSettings = typeof defaultUserSettings
+export type Shortcuts = Readonly<Record<ShortcutAction, string>>
 export interface Diff { diff: string; stats: { filesChanged: number; insertions: number; deletions: number }; truncated: boolean }
 
 /** A card that is on its way: the server has not told of it yet. Without a column it leaves the board. */
@@ -50,7 +51,7 @@ export type Dialog =
 /** Work outside of the model: requests, the editor, the end. */
 export type Effect =
   | { type: 'page'; request: number; columnId: string; offset: number; limit: number }
-  | { type: 'columns' }
+  | { type: 'columns' | 'settings' }
   | { type: 'move'; move: Move } | { type: 'archive'; move: Move } | ({ type: 'unarchive' } & Place)
   | CardEffect<'run'> | CardEffect<'cancel'> | CardEffect<'advance'> | CardEffect<'viewed'> | CardEffect<'edit'> | CardEffect<'find'> | CardEffect<'open'> | CardEffect<'diff'>
   | { type: 'approve'; cardId: string; approved: boolean; feedback?: string }
@@ -63,7 +64,7 @@ interface CardEffect<Type extends string> { type: Type; cardId: string }
 /** What the model is told. */
 export type News =
   | { type: 'key'; key: Key } | { type: 'resized'; size: Size } | { type: 'tick' }
-  | { type: 'events'; events: readonly LiveMessage[] } | { type: 'subscribed' } | { type: 'live'; state: Model['live'] }
+  | { type: 'events'; events: readonly LiveMessage[] } | { type: 'subscribed' } | { type: 'live'; state: Model['live'] } | { type: 'returned' } | { type: 'settings'; settings: UserSettings; shortcuts: Shortcuts }
   | { type: 'columns'; boards: readonly BoardRecord[]; boardId: string; columns: readonly Column[] } | { type: 'page'; page: Page }
   | { type: 'moved'; moveId: number; version: number } | { type: 'refused'; moveId?: number; text: string } | { type: 'said'; text: string }
   | { type: 'created'; cardId: string } | { type: 'found'; card: CardDetail }
@@ -87,6 +88,8 @@ export interface Model {
   notice?: { text: string; isError: boolean; untilMs: number }
   live: 'connecting' | 'open' | 'waiting'
   settings: UserSettings
+  /** When the settings and the keys were last asked for. */
+  settingsAtMs: number
   keymap: Keymap
   /** The keys of a sequence that has begun. */
   pressed: readonly string[]

@@ -8,6 +8,7 @@ import { toCard, withBoard } from './jump.ts'
 import { actionOf } from './keymap.ts'
 import { say, stay, type Effect, type Model, type News, type Step } from './model.ts'
 import { merged, messagesAtOnce, withNews, withRead } from './opened.ts'
+import { readSettings, settingsEveryMs, settingsOnReturnMs, withSettings } from './settings.ts'
 import { asStale, withColumns, withEvents, withPage, type Page } from './shelf.ts'
 
 const firstPage = 100
@@ -35,10 +36,12 @@ function take(model: Model, news: News): Step {
   switch (news.type) {
     case 'key': return onKey(model, news.key)
     case 'resized': return stay({ ...model, size: news.size })
-    case 'tick': return stay({ ...model, notice: model.notice && model.notice.untilMs > model.nowMs ? model.notice : undefined })
+    case 'tick': return readSettings({ ...model, notice: model.notice && model.notice.untilMs > model.nowMs ? model.notice : undefined }, settingsEveryMs)
+    case 'returned': return readSettings(model, settingsOnReturnMs)
+    case 'settings': return stay(withSettings(model, news))
     case 'events': return onEvents(model, news.events)
     case 'subscribed': return stay({ ...model, reading: undefined, shelf: asStale(model.shelf) }, { type: 'columns' }, ...(model.opened ? [{ type: 'open' as const, cardId: model.opened.cardId }] : []))
-    case 'live': return stay({ ...model, live: news.state })
+    case 'live': return news.state === 'open' && model.live === 'waiting' ? readSettings({ ...model, live: news.state }, settingsOnReturnMs) : stay({ ...model, live: news.state })
     case 'columns': return stay(onColumns(model, news))
     case 'page': return onPage(model, news.page)
     case 'moved': return stay({ ...model, moves: model.moves.map(move => move.id === news.moveId ? { ...move, doneVersion: news.version } : move) })

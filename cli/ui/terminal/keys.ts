@@ -2,8 +2,8 @@
 export interface Key { name: string; text?: string }
 
 const named: Record<string, string> = { '\r': 'enter', '\n': 'enter', '\t': 'tab', '\u007f': 'backspace', '\b': 'backspace', ' ': 'space', ',': 'comma' }
-/** The ends of sequences that begin with ESC [ or ESC O. */
-const finals: Record<string, string> = { A: 'up', B: 'down', C: 'right', D: 'left', H: 'home', F: 'end', Z: 'shift+tab', P: 'f1', Q: 'f2', R: 'f3', S: 'f4' }
+/** The ends of sequences that begin with ESC [ or ESC O. `focus` is no key: the terminal is looked at again. */
+const finals: Record<string, string> = { A: 'up', B: 'down', C: 'right', D: 'left', H: 'home', F: 'end', I: 'focus', Z: 'shift+tab', P: 'f1', Q: 'f2', R: 'f3', S: 'f4' }
 const tildes: Record<string, string> = { 1: 'home', 2: 'insert', 3: 'delete', 4: 'end', 5: 'pageup', 6: 'pagedown', 7: 'home', 8: 'end', 11: 'f1', 12: 'f2', 13: 'f3', 14: 'f4', 15: 'f5', 17: 'f6', 18: 'f7', 19: 'f8', 20: 'f9', 21: 'f10', 23: 'f11', 24: 'f12' }
 const pasteBegin = '\u001b[200~'
 const pasteEnd = '\u001b[201~'

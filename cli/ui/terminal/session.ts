@@ -7,6 +7,8 @@ export interface TerminalOptions {
   alternate: boolean
   onKey: (key: Key) => void
   onResize: (size: Size) => void
+  /** The person looks at this terminal again. */
+  onReturn: () => void
   /** Nobody is there any more. */
   onGone: () => void
 }
@@ -15,9 +17,9 @@ export interface Size { width: number; height: number }
 /** How long a lone ESC may be the beginning of a key that comes in pieces, as over a slow line. */
 const escapeWithinMs = 30
 const signals = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const
-/** No wrap at the right edge; pasted text comes as one piece. */
-const enter = '\u001b[?7l\u001b[?2004h\u001b[?25l'
-const leave = '\u001b[?2026l\u001b[m\u001b[?2004l\u001b[?7h\u001b[?25h'
+/** No wrap at the right edge; pasted text comes as one piece; the terminal tells when it is looked at. */
+const enter = '\u001b[?7l\u001b[?2004h\u001b[?1004h\u001b[?25l'
+const leave = '\u001b[?2026l\u001b[m\u001b[?1004l\u001b[?2004l\u001b[?7h\u001b[?25h'
 
 /**
  * The terminal while the board is on it: raw keys in, frames out. Whatever ends the process, the terminal is as it was before.
@@ -75,6 +77,7 @@ export class TerminalSession {
     } finally {
       this.#isLent = false
       this.#open()
+      this.#options.onReturn()
     }
   }
 
@@ -129,7 +132,12 @@ export class TerminalSession {
     if (this.#decoder.pending) this.#timer = setTimeout(() => this.#tell(this.#decoder.flush()), escapeWithinMs)
   }
 
-  #tell(keys: readonly Key[]): void { for (const key of keys) this.#options.onKey(key) }
+  #tell(keys: readonly Key[]): void {
+    for (const key of keys) {
+      if (key.name === 'focus') this.#options.onReturn()
+      else this.#options.onKey(key)
+    }
+  }
 
   readonly #resized = (): void => {
     this.#shown = undefined
@@ -154,5 +162,6 @@ export class TerminalSession {
     if (this.#isOpen) process.stdin.setRawMode(false)
     this.#isOpen = false
     this.#open()
+    this.#options.onReturn()
   }
 }

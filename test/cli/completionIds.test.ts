@@ -1,0 +1,90 @@
+import type { Argument, Command, Option } from 'commander'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { isListed } from '../../cli/completionValues.ts'
+import { createProgram, loadAll } from '../../cli/program.ts'
+import { newSession } from '../agentRows.ts'
+import { commandLine, type CommandLine } from '../commandLine.ts'
+import { nameOf, wordsOf, type Named } from '../commandWords.ts'
+import type { TestBoard } from '../helper.ts'
+import { monitored, seed, startSlotlessBoard } from '../seed.ts'
+
+/** Something of the tree that takes a value: the command line before the value, and what the help calls it. */
+interface Taker { name: string; placeholder: string; before: () => string[] }
+
+/** What people make up, or what nothing on the server lists. */
+const free = ['arguments', 'branch', 'code', 'command', 'description', 'email', 'expression', 'fields', 'header', 'host', 'id', 'key', 'key=value', 'list=column', 'message', 'name', 'name: value', 'name:type', 'number', 'path', 'pattern', 'port', 'seconds', 'seq', 'size', 'text', 'time', 'title', 'url', 'value', 'when', 'words']
+/** What a key names is meant in `keys rotate`, and is made up elsewhere. */
+const listedHere = /^keys /
+/** Nothing lists deleted cards. */
+const empty = ['cards restore <cards>']
+
+let board: TestBoard
+let cli: CommandLine
+let named: Named
+let takers: Taker[]
+let sessionId: string
+
+beforeAll(async () => {
+  board = await startSlotlessBoard()
+  await board.client.auth.setup({ email: 'ada@example.org', password: 'correct horse' })
+  const seeded = await seed(board)
+  named = { ...seeded, file: '', markdown: '', folder: '' }
+  named.monitorId = await monitored(board, { projectId: seeded.projectId, cardId: seeded.activeCardId }, 'pending')
+  named.backup = (await board.client.backups.create()).filename
+  await board.client.cards.update({ projectId: seeded.projectId, cardId: seeded.cardId, labels: ['bug'] })
+  sessionId = String((await newSession(board, seeded, { status: 'completed' })).id)
+  cli = commandLine({ BOARD_URL: board.url, BOARD_TOKEN: board.token, BOARD_PROJECT: seeded.projectId, BOARD_COMPLETION_TIMEOUT_MS: '10000' })
+  await cli.ok(['profile', 'set', 'home', '--url', board.url])
+  takers = leaves(await loadAll(createProgram())).flatMap(takersOf)
+}, 60_000)
+afterAll(async () => {
+  cli.close()
+  await board.close()
+})
+
+const leaves = (command: Command): Command[] => command.commands.length > 0 ? command.commands.flatMap(leaves) : [command]
+const isPath = (placeholder: string) => /^(files?|folder)$/.test(placeholder)
+const isFree = ({ name, placeholder }: Taker) => free.includes(placeholder) && !(placeholder === 'key' && listedHere.test(name))
+
+/** The arguments and options of a command that take a value which is neither a file nor one of some known words. */
+function takersOf(command: Command): Taker[] {
+  const name = nameOf(command)
+  const words = (count: number) => count === 0 ? name.split(' ') : wordsOf(command, named).slice(0, name.split(' ').length + count)
+  const ofArguments = command.registeredArguments.map((each, at) => ({ each, name: `${name} <${each.name()}>`, placeholder: each.name(), before: () => words(at) }))
+  const ofOptions = command.options.filter(option => option.required || option.optional)
+    .map(each => ({ each, name: `${name} ${each.long}`, placeholder: /[<[]([^>\]]+)/.exec(each.flags)![1]!, before: () => [...words(command.registeredArguments.length), each.long!] }))
+  return [...ofArguments, ...ofOptions].filter(({ each, placeholder }: { each: Argument | Option; placeholder: string }) => !each.argChoices && !isPath(placeholder))
+}
+
+test('every argument and option takes something that completion lists, a file, a known word, or free text', () => {
+  expect(takers.filter(taker => !isListed(taker.placeholder) && !isFree(taker)).map(({ name }) => name)).toEqual([])
+})
+
+test('whatever is listed is offered, with the things that are there', async () => {
+  const asked = takers.filter(taker => isListed(taker.placeholder) && !isFree(taker) && !empty.includes(taker.name))
+  const isNew = new Set<string>()
+  // What depends on the words before it is asked each time, all else once.
+  const different = asked.filter(({ placeholder }) => /^(session|deliveries|member|monitors)$/.test(placeholder) || !isNew.has(placeholder) && isNew.add(placeholder))
+  const offered = Object.fromEntries(await inPairs(different, async ({ name, before }) => [name, (await cli.ok(['__complete', '--', ...before(), ''])).split('\n').filter(Boolean).map(line => line.split('\t')[0])] as const))
+  expect(Object.entries(offered).filter(([, candidates]) => candidates.length === 0)).toEqual([])
+  expect(offered).toMatchObject({
+    'cards download <attachment>': [named.attachmentId], 'agents messages --session': [sessionId], 'presession send <session>': [named.sessionId], 'presession accept <session>': [named.sessionId],
+    'webhooks redeliver <deliveries>': [named.deliveryId], 'monitors delete <monitors>': [named.monitorId], 'cards list --label': ['bug'], 'api --method': ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
+  })
+  expect(offered['projects member set <member>']).toContain(named.memberId)
+  expect(offered['orgs member set <member>']).toContain(named.memberId)
+}, 60_000)
+
+test('archived cards are offered to those who bring them back, and only to them', async () => {
+  const idsFor = async (verb: string) => (await cli.ok(['__complete', '--', 'cards', verb, ''])).split('\n').filter(Boolean).map(line => line.split('\t')[0])
+  expect(await idsFor('unarchive')).toEqual([named.archivedCardId])
+  expect(await idsFor('archive')).not.toContain(named.archivedCardId)
+  expect(await idsFor('restore')).toEqual([])
+})
+
+/** Two processes at a time. */
+async function inPairs<T, R>(items: readonly T[], action: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = []
+  for (let at = 0; at < items.length; at += 2) results.push(...await Promise.all(items.slice(at, at + 2).map(action)))
+  return results
+}
