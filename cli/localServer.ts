@@ -3,12 +3,16 @@ import { closeSync, constants, existsSync, mkdirSync, openSync, readFileSync, rm
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sendJson } from '../src/client/http.ts'
+import { processMark } from '../src/config/kernel.ts'
 import { dataFolder, printedFile, runtimeFile, type Runtime } from '../src/config/paths.ts'
 import { readRuntime } from './discovery.ts'
 import { Failure } from './exit.ts'
 
-/** The server of a data folder on this machine. `stale`: its daemon.json is there, and nothing answers that is it. */
-export interface LocalServer { dataDir: string; state: 'running' | 'stale' | 'none'; runtime: Runtime | undefined; version: string | null }
+/**
+ * The server of a data folder on this machine. `stale`: its daemon.json is there, and the server is not. One that is busy or was
+ * stopped runs and does not answer.
+ */
+export interface LocalServer { dataDir: string; state: 'running' | 'stale' | 'none'; answers: boolean; runtime: Runtime | undefined; version: string | null }
 
 const betweenMs = 50
 /** The server cuts off what it has printed when it is too much: what it prints next must come at the end. */
@@ -18,9 +22,10 @@ const appended = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | co
 export async function findLocalServer(env: NodeJS.ProcessEnv = process.env): Promise<LocalServer> {
   const dataDir = dataFolder(env)
   const runtime = readRuntime(env)
-  if (!runtime) return { dataDir, state: 'none', runtime, version: null }
-  const version = isAlive(runtime.pid) ? await askVersion(runtime) : null
-  return { dataDir, state: version === null ? 'stale' : 'running', runtime, version }
+  if (!runtime) return { dataDir, state: 'none', answers: false, runtime, version: null }
+  const lives = runtime.mark !== undefined && processMark(runtime.pid) === runtime.mark
+  const version = lives || isAlive(runtime.pid) ? await askVersion(runtime) : null
+  return { dataDir, state: lives || version !== null ? 'running' : 'stale', answers: version !== null, runtime, version: version ?? (lives ? runtime.version : null) }
 }
 
 /**

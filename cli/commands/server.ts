@@ -40,7 +40,7 @@ export function register(server: Command): void {
     })
   example(restart, 'board server restart')
   const status = server.command('status').summary('Show whether a server runs').description('Show the server of this account on this machine, or that none runs.')
-    .option('--exit-status', 'exit 7 when none runs')
+    .option('--exit-status', 'exit 7 when none runs, or it does not answer')
     .action(async ({ exitStatus }: { exitStatus?: boolean }) => showStatus(outOf(status), exitStatus))
   example(status, 'board server status', 'board server status --exit-status -q || board server start')
   const logs = server.command('logs').summary('Print the end of the server\'s log files').description('Print the end of the log that the server keeps in files, also when it does not run. board logs asks a running one.')
@@ -90,9 +90,10 @@ async function showStatus(out: Out, exitStatus = false): Promise<void> {
   if (!out.quiet || out.json) await out.record(status, out.terminal.stdout ? fields.filter(({ value }) => value(status) !== null) : fields)
   if (found.version !== null && found.version !== manifest.version) out.warn(`the server is version ${found.version} and this program ${manifest.version}; restart it with: board server restart`)
   if (exitStatus && !running) throw new Failure('unreachable', 'no server runs', { see: 'board server start' })
+  if (exitStatus && !found.answers) throw new Failure('unreachable', 'the server does not answer', { see: 'board server logs' })
 }
 
-const stateText = ({ state }: LocalServer): string => state === 'stale' ? 'not running (one was killed)' : state === 'none' ? 'not running' : 'running'
+const stateText = ({ state, answers }: LocalServer): string => state === 'running' && !answers ? 'running (it does not answer)' : state === 'stale' ? 'not running (one was killed)' : state === 'none' ? 'not running' : 'running'
 
 /** The last lines of the newest files, oldest first. */
 function printLogs(lines: number): void {

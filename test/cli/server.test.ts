@@ -66,6 +66,24 @@ test('what a killed server left is told, mended and no hindrance', async () => {
   expect((await cli.json(['server', 'status'])).state).toBe('running')
 })
 
+test('a server that does not answer is not taken for a killed one', async context => {
+  if (process.platform !== 'linux') { console.warn('SKIPPED: only on Linux does a process tell when it started'); return context.skip('needs Linux') }
+  await cli.ok(['server', 'start', '--', '--port', '0'])
+  const { pid } = runtime()
+  process.kill(pid, 'SIGSTOP')
+  try {
+    expect(await cli.json(['server', 'status'])).toMatchObject({ state: 'running (it does not answer)', pid })
+    expect((await cli.board(['server', 'status', '--exit-status', '-q'])).code).toBe(7)
+    expect((await cli.board(['server', 'start'])).stderr).toContain('runs already')
+    expect(await cli.board(['whoami', '--timeout', '1'])).toMatchObject({ code: 7, stderr: expect.stringContaining('it did not answer in time') as string })
+    await cli.board(['doctor', '--fix'])
+    expect(runtime().pid).toBe(pid)
+  } finally {
+    process.kill(pid, 'SIGCONT')
+  }
+  expect((await cli.json(['server', 'status'])).state).toBe('running')
+}, 60_000)
+
 test('the doctor finds open permissions and a damaged database, mends the one and says what to do about the other', async () => {
   await cli.ok(['server', 'start', '--', '--port', '0'])
   const sound = await cli.json<Array<{ check: string; result: string }>>(['doctor'])
