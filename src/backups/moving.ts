@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -56,7 +55,7 @@ export const moveToServer = (move: Move, backup?: string): Promise<Moved> => bac
  */
 export const moveFromServer = (move: Move): Promise<Moved> => holding(move.dataDir, async () => {
   const { isThere } = await lookAtDatabase(move.dataDir)
-  if (isThere && !existsSync(join(move.dataDir, movedName))) throw new Problem('CONFLICT', `${move.dataDir} holds a board already.`)
+  if (isThere && await movedTo(move.dataDir) === undefined) throw new Problem('CONFLICT', `${move.dataDir} holds a board already.`)
   const part = join(move.dataDir, `${databaseName}.part`)
   const drop = () => Promise.all(['', '-wal', '-shm'].map(ending => rm(part + ending, { force: true })))
   await drop()
