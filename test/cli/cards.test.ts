@@ -40,8 +40,11 @@ describe('adding', () => {
     expect(await cli.ok(args)).toBe(await cli.ok(args))
   })
 
-  test('--run moves the card into the first active column', async () => {
-    expect(await cli.json(['cards', 'add', 'Runs', '--run'])).toMatchObject({ columnName: 'In Progress', deferred: false })
+  test('--run moves the card into the first active column, and says when no agent can start there', async () => {
+    const { code, stdout, stderr } = await cli.board(['cards', 'add', 'Runs', '--run', '--json'])
+    expect([code, stderr]).toEqual([1, expect.stringContaining('no agent is installed on the server')])
+    const { id } = JSON.parse(stdout || (await cli.ok(['cards', 'list', '--search', 'Runs', '--jq', '.[0]'])))
+    expect(await cli.json(['cards', 'view', String(id)])).toMatchObject({ columnName: 'In Progress', deferred: false })
   })
 
   test('an unknown column ends with 3 and says what was probably meant', async () => {

@@ -158,7 +158,7 @@ describe('the program', () => {
 
   test('describes ids by their names, made harmless', async () => {
     const { stdout } = await ask(['cards', 'view', ''])
-    expect(stdout).toMatch(/^\d+\t\$\(touch .*\)$/m)
+    expect(stdout).toMatch(/^\d+\t\$\(touch /m)
     expect(stdout).not.toMatch(/[\u001b\u202e]/)
     for (const line of stdout.trimEnd().split('\n')) expect(line).toMatch(/^\d+\t[^\t]*$/)
   })

@@ -12,7 +12,7 @@ import { monitored, seed, startSlotlessBoard } from '../seed.ts'
 interface Taker { name: string; placeholder: string; before: () => string[] }
 
 /** What people make up, or what nothing on the server lists. */
-const free = ['arguments', 'branch', 'code', 'command', 'description', 'email', 'expression', 'fields', 'header', 'host', 'id', 'key', 'key=value', 'list=column', 'message', 'name', 'name: value', 'name:type', 'number', 'path', 'pattern', 'port', 'seconds', 'seq', 'size', 'text', 'time', 'title', 'url', 'value', 'when', 'words']
+const free = ['arguments', 'branch', 'code', 'command', 'description', 'email', 'expression', 'fields', 'header', 'host', 'id', 'key', 'key=value', 'list=column', 'message', 'name', 'name: value', 'name:type', 'number', 'path', 'pattern', 'port', 'seconds', 'seq', 'size', 'source', 'text', 'time', 'title', 'url', 'value', 'when', 'words']
 /** What a key names is meant in `keys rotate`, and is made up elsewhere. */
 const listedHere = /^keys /
 /** Nothing lists deleted cards. */
