@@ -37,7 +37,7 @@ it(`an import that is killed is whole or was never there, ${rounds} times`, asyn
   const startedMs = performance.now()
   await board.client.transfers.import({ format: 'board', file: { path: file } })
   const tookMs = performance.now() - startedMs
-  const one = { cards: cardCount, agent_sessions: cardCount / 10, transcript_messages: 3 * cardCount / 10, attachments: attachmentCount, boards: 1, columns: 5, column_chunks: 15 }
+  const one = { cards: cardCount, agent_sessions: cardCount / 10, transcript_messages: 3 * cardCount / 10, attachments: attachmentCount, boards: 1, columns: 5, column_chunks: 25 }
   let whole = 1
   for (let round = 0; round < rounds; round++) {
     const importing = board.client.transfers.import({ format: 'board', file: { path: file } }).then(() => true, () => false)
