@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { PassThrough, Readable } from 'node:stream'
+import { PassThrough, type Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { App } from '../src/app.ts'
 import { Problem } from '../src/contract/errors.ts'
@@ -61,10 +61,23 @@ async function send(app: App, { caller, request: req, signal }: Call, to: { host
     const isEmpty = method === ('HEAD' as string) || answer.statusCode === 204 || answer.statusCode === 304
     if (isEmpty) await answer.body.dump()
     const headers = Object.entries(answer.headers).flatMap(([name, value]) => ownHeaders.has(name) && name !== 'content-length' || value === undefined ? [] : [[name, String(value)] as [string, string]])
-    return new Response(isEmpty ? null : Readable.toWeb(answer.body) as ReadableStream, { status: answer.statusCode, headers })
+    return new Response(isEmpty ? null : streamOf(answer.body), { status: answer.statusCode, headers })
   } catch (error) {
     throw unavailable(to.host, error)
   }
+}
+
+/** Node's own way to make a stream for the web of one of its own ends the process when the client goes away. */
+function streamOf(body: Readable): ReadableStream<Uint8Array> {
+  const chunks = body[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>
+  return new ReadableStream({
+    pull: async controller => {
+      const { done, value } = await chunks.next()
+      if (done) controller.close()
+      else controller.enqueue(value)
+    },
+    cancel: () => { body.on('error', () => { /* Nobody waits for it any more. */ }).destroy() },
+  })
 }
 
 /** Connections to the other daemons, as long as the board is open. */

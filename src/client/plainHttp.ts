@@ -18,9 +18,10 @@ const idle = new Map<string, { socket: Socket; stopWaiting: () => void }[]>()
 export function exchangePlain(url: URL, asked: Asked): Promise<Answer> {
   const request = requestOf(url, asked)
   return new Promise((resolve, reject) => {
-    const socket = openSocket(url)
+    const { socket, isKept } = openSocket(url)
     const reading = readAnswer(asked.method)
     reading.next()
+    let heard = false
     const done = () => {
       stopListening()
       asked.signal?.removeEventListener('abort', abort)
@@ -28,10 +29,13 @@ export function exchangePlain(url: URL, asked: Asked): Promise<Answer> {
     const fail = (error: unknown) => {
       done()
       giveUp(socket)
-      reject(error as Error)
+      // A connection that was kept may have been closed meanwhile: what only reads is asked again on another one.
+      if (isKept && !heard && isSafe(asked.method) && (error as NodeJS.ErrnoException).code !== 'ETIMEDOUT' && !asked.signal?.aborted) resolve(exchangePlain(url, asked))
+      else reject(error as Error)
     }
     const abort = () => fail(asked.signal!.reason)
     const feed = (bytes?: Buffer) => {
+      heard ||= bytes !== undefined
       try {
         const { done: isWhole, value } = reading.next(bytes)
         if (!isWhole) return
@@ -51,11 +55,13 @@ export function exchangePlain(url: URL, asked: Asked): Promise<Answer> {
   })
 }
 
-function openSocket(url: URL): Socket {
+function openSocket(url: URL): { socket: Socket; isKept: boolean } {
   const kept = idle.get(url.host)?.pop()
   kept?.stopWaiting()
-  return kept?.socket ?? connect({ host: url.hostname.replace(/^\[|\]$/g, ''), port: Number(url.port || 80), noDelay: true })
+  return { socket: kept?.socket ?? connect({ host: url.hostname.replace(/^\[|\]$/g, ''), port: Number(url.port || 80), noDelay: true }), isKept: kept !== undefined }
 }
+
+const isSafe = (method: string) => method === 'GET' || method === 'HEAD'
 
 /** Keeps a connection for the next request, for a shorter time than any server does. */
 function keep(host: string, socket: Socket): void {

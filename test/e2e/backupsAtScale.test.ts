@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { hashOfBoard } from '../backups/boardState.ts'
 import { seedBoard } from '../bench/seed.ts'
-import { hideAgents } from '../helper.ts'
+import { hideAgents, slowdown } from '../helper.ts'
 import { boardProcess, clearAway, type BoardProcess } from './boardProcess.ts'
 
 /** BOARD_TEST_CARDS=100000 for the large board by hand. */
@@ -68,8 +68,8 @@ it(`a board of 10,000 cards with attachments is backed up and restored within ${
   const restore = await timed(() => board.client.backups.restore({ filename }))
   expect(hashOfBoard(dataDir)).toBe(before)
   console.log(`Backup ${backup.tookMs} ms (${backup.workedMs} ms of work, ${Math.round(size / 1024)} KiB), restore ${restore.tookMs} ms (${restore.workedMs} ms of work).`)
-  expect(backup.workedMs).toBeLessThan(mostBackupAndRestoreMs)
-  expect(restore.workedMs).toBeLessThan(mostBackupAndRestoreMs)
+  expect(backup.workedMs).toBeLessThan(mostBackupAndRestoreMs * slowdown())
+  expect(restore.workedMs).toBeLessThan(mostBackupAndRestoreMs * slowdown())
 }, 120_000)
 
 it(`health answers within ${mostHealthMs} ms while a backup of ${cards} cards is made, and writes go on`, async () => {

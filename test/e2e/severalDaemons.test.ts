@@ -7,20 +7,21 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createClient } from '../../src/client/index.ts'
 import { isSharable, secretKey } from '../daemons/sharing.ts'
-import { eventually } from '../helper.ts'
+import { eventually, slowdown } from '../helper.ts'
 import { startLibsqlServer, type LibsqlServer } from '../libsqlServer.ts'
 import { keepFollowing, keepWriting, startCrewmate, type Crewmate } from './daemonCrew.ts'
 import { createDice } from './dice.ts'
 import { percentile, shown } from './measure.ts'
 
-/** BOARD_TEST_ROUNDS=100 for the long run; BOARD_TEST_SEED repeats what a run has drawn. */
+/** BOARD_TEST_ROUNDS=100 BOARD_TEST_RATE=100 BOARD_TEST_SECS=120 for the long run; BOARD_TEST_SEED repeats what a run has drawn. */
 const isLong = process.env.BOARD_TEST_ROUNDS !== undefined
 const rounds = Number(process.env.BOARD_TEST_ROUNDS ?? 4)
 const seed = Number(process.env.BOARD_TEST_SEED ?? randomInt(2 ** 31))
-const steadySecs = Number(process.env.BOARD_TEST_SECS ?? 5)
+const steadySecs = Number(process.env.BOARD_TEST_SECS ?? 3)
+const rate = Number(process.env.BOARD_TEST_RATE ?? 20)
 /** What is aimed at, and how far beyond it a run may be on a machine on which others work. */
 const [takeOverMs, deliveryMs, answerMs] = [5000, 150, 3000]
-const room = isLong ? 1 : 3
+const room = () => isLong ? 1 : 3 * slowdown()
 
 describe.skipIf(!isSharable)('four daemons on one libSQL server', () => {
   const root = mkdtempSync(join(tmpdir(), 'board-crew-'))
@@ -75,7 +76,7 @@ describe.skipIf(!isSharable)('four daemons on one libSQL server', () => {
     }
   }
 
-  it(`a hundred events a second reach the sockets of all four once and in order, ${steadySecs} s long`, async () => {
+  it(`${rate} events a second reach the sockets of all four once and in order, ${steadySecs} s long`, async () => {
     const [since, ending] = [await lastSeq(), new AbortController()]
     const sentAt = new Map<string, number>()
     const delivered: number[] = []
@@ -85,12 +86,16 @@ describe.skipIf(!isSharable)('four daemons on one libSQL server', () => {
     }
     const following = crew.map(mate => keepFollowing(mate, projectId, since, ending.signal, onEvent))
     const began = performance.now()
-    const wanted = 100 * steadySecs
+    const wanted = rate * steadySecs
+    let refused = 0
     const writes = Array.from({ length: wanted }, async (_, number) => {
       const mate = crew[number % 4]!
-      await delay(Math.max(0, began + number * 10 - performance.now()))
+      await delay(Math.max(0, began + number * 1000 / rate - performance.now()))
       const title = `steady ${number}`
-      await mate.board.client.cards.create({ projectId, columnId, title, deferred: true })
+      while (!await mate.board.client.cards.create({ projectId, columnId, title, deferred: true }).then(() => true, () => false)) {
+        refused++
+        await delay(200)
+      }
       sentAt.set(title, performance.now())
       mate.made.push(title)
     })
@@ -101,8 +106,8 @@ describe.skipIf(!isSharable)('four daemons on one libSQL server', () => {
     await Promise.all(following)
     await expectNothingLost(since)
     for (const mate of crew) mate.seqs = []
-    process.stdout.write(`${perSecond.toFixed(0)} events a second on four daemons; from the acknowledgement to each socket: ${shown(delivered)}, aim ${deliveryMs} ms\n`)
-    expect(percentile(delivered, 0.99)).toBeLessThan(deliveryMs * room)
+    process.stdout.write(`${perSecond.toFixed(0)} events a second on four daemons, ${refused} refused and sent again; from the acknowledgement to each socket: ${shown(delivered)}, aim ${deliveryMs} ms\n`)
+    expect(percentile(delivered, 0.99)).toBeLessThan(deliveryMs * room())
   }, 60_000 + steadySecs * 5000)
 
   it(`thirty-two writers have an answer to every write within ${answerMs} ms, ${steadySecs} s long`, async () => {
@@ -116,7 +121,7 @@ describe.skipIf(!isSharable)('four daemons on one libSQL server', () => {
     const made = crew.reduce((sum, mate, at) => sum + mate.made.length - before[at]!, 0)
     process.stdout.write(`32 writers on four daemons: ${(made / steadySecs).toFixed(0)} cards a second, ${answered.length - made} refused, answered after ${shown(answered)}, aim at most ${answerMs} ms\n`)
     expect(made).toBeGreaterThan(0)
-    expect(Math.max(...answered)).toBeLessThan(answerMs * room)
+    expect(Math.max(...answered)).toBeLessThan(answerMs * room())
   }, 60_000 + steadySecs * 5000)
 
   it(`${rounds} faults lose no acknowledged write and run nothing twice (seed ${seed})`, async () => {
@@ -183,6 +188,6 @@ describe.skipIf(!isSharable)('four daemons on one libSQL server', () => {
     const answered = crew.flatMap(({ answeredAfterMs }) => answeredAfterMs)
     process.stdout.write(`${rounds} faults of seed ${seed}: ${crew.reduce((sum, { made }) => sum + made.length, 0)} cards acknowledged, ${linesOf('run')} runs of monitors, ${linesOf('double')} double; taken over after ${tookOverAfterMs.length > 0 ? shown(tookOverAfterMs) : '-'}, aim ${takeOverMs} ms; writes answered after ${shown(answered)}, aim ${answerMs} ms\n`)
     await expectNothingLost(since, [])
-    if (tookOverAfterMs.length > 0) expect(Math.max(...tookOverAfterMs)).toBeLessThan(takeOverMs * room)
+    if (tookOverAfterMs.length > 0) expect(Math.max(...tookOverAfterMs)).toBeLessThan(takeOverMs * room())
   }, 60_000 + rounds * 60_000)
 })

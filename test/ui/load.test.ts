@@ -1,6 +1,7 @@
 import { spawn } from '@lydell/node-pty'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { median } from '../bench/figures.ts'
+import { slowdown } from '../helper.ts'
 import { firstFrameMs, measure, startLoaded, type LoadedBoard } from './load.ts'
 
 /** BOARD_TEST_ROUNDS=10 npx vitest run test/ui/load.test.ts measures 10,000 cards for ten seconds. */
@@ -16,9 +17,9 @@ test.each([[100, 30], [240, 70]])('four columns with many cards and 20 changes a
   expect(figures.brokenFrames).toBe(0)
   expect(figures.bytesOutsideOfFrames).toBe(0)
   expect(figures.bytesPerFrame).toBeLessThan(1024)
-  // Other work on this machine slows the frames down, but does not use the processor time of the board.
+  // A slow machine draws fewer frames, and takes longer for each.
   expect(figures.framesPerSec).toBeGreaterThan(rounds > 0 ? 15 : 5)
-  expect(figures.cpuPercent).toBeLessThan(60)
+  expect(figures.cpuPercent).toBeLessThan(60 * (rounds > 0 ? 1 : slowdown()))
 }, 60_000 + rounds * 2000)
 
 test('the first picture comes soon', async () => {
