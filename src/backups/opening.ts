@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { causeOf, type Log } from '../config/log.ts'
+import type { Log } from '../config/log.ts'
 import type { ServerConfig } from '../config/server.ts'
 import { Problem } from '../contract/errors.ts'
 import { openDatabase, openSharedDatabase, type Database } from '../store/database.ts'
@@ -24,6 +24,7 @@ export const openData = (config: Pick<ServerConfig, 'dataDir' | 'database' | 'cl
 async function openShared(options: Parameters<typeof openSharedDatabase>[0], log: Log): Promise<Database> {
   const db = await openSharedDatabase(options)
   const giveUpAt = performance.now() + mostWaitMs
+  let isTold = false
   for (;;) {
     try {
       await migrate(db)
@@ -34,7 +35,8 @@ async function openShared(options: Parameters<typeof openSharedDatabase>[0], log
         await db.close()
         throw error
       }
-      log('warn', 'The database server does not answer yet.', { cause: causeOf(error.cause ?? error) })
+      if (!isTold) log('warn', `The database server does not answer yet. It is waited for, ${mostWaitMs / 1000} seconds at most.`, { cause: ((error.cause ?? error) as Error).message })
+      isTold = true
       await delay(retryMs)
     }
   }
