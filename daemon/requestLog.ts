@@ -1,5 +1,5 @@
-import { causeOf, type Log } from '../src/config/log.ts'
-import type { ErrorCode, Problem } from '../src/contract/errors.ts'
+import { causeOf, failureLevel, type Log } from '../src/config/log.ts'
+import type { Problem } from '../src/contract/errors.ts'
 import type { Caller } from '../src/domain/caller.ts'
 import type { Logs } from '../src/logs/logs.ts'
 
@@ -9,8 +9,6 @@ export interface Answered { method: string; route: string | null; status: number
 const slowMs = 1000
 /** How many failures of people who have not said who they are get noted in so long a time: nobody can push everything else out of the log. */
 const [mostOfStrangers, strangersMs] = [100, 10_000]
-/** What goes wrong now and then although the server is all right. */
-const passing: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['PROVIDER_UNAVAILABLE', 'AGENT_UNAVAILABLE', 'DATABASE_BUSY', 'SHUTTING_DOWN'])
 
 /**
  * Makes the function that notes requests: changes, failures and what took long, and with the level info every one. Noting a card's
@@ -26,7 +24,7 @@ export function createRequestLog({ log, soon, routine }: Pick<Logs, 'log' | 'soo
     if (!caller && status < 500 && !isNoted()) return
     const more = { ...fields, code: problem.code, address }
     const message = `${method} ${route ?? '(no route)'} ${status} ${problem.code}`
-    if (status >= 500) log(passing.has(problem.code) ? 'warn' : 'error', message, { ...more, why: problem.message, ...(problem.cause !== undefined && { cause: causeOf(problem.cause) }) })
+    if (status >= 500) log(failureLevel(problem), message, { ...more, why: problem.message, ...(problem.cause !== undefined && { cause: causeOf(problem.cause) }) })
     else if (isSignIn && (status === 401 || status === 403 || status === 429)) log('warn', 'A sign-in failed.', more)
     else soon('info', message, more)
   }

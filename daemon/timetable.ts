@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { App } from '../src/app.ts'
 import { scheduledBackups } from '../src/backups/schedule.ts'
-import { causeOf } from '../src/config/log.ts'
+import { logFailure } from '../src/config/log.ts'
 import { sweepAttachments } from '../src/domain/attachmentFiles.ts'
 import { purge as purgeDeletedCards } from '../src/domain/cards.ts'
 import { removeGone } from '../src/domain/goneWorktrees.ts'
@@ -88,7 +88,7 @@ export function startTimetable(app: App, log: Log, timetable = jobs(app)): { sto
       const startedAtMs = performance.now()
       await run(signal).then(
         () => { if (everySecs >= rareSecs) log('info', `A periodic job is done: ${name}.`, { ms: Math.round(performance.now() - startedAtMs) }) },
-        (error: unknown) => signal.aborted || log('error', `A periodic job failed: ${name}.`, { cause: causeOf(error) }),
+        (error: unknown) => signal.aborted || logFailure(log, `A periodic job failed: ${name}.`, error),
       )
       await wait(everySecs)
     }

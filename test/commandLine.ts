@@ -31,7 +31,7 @@ const program = resolve(import.meta.dirname, '..', 'bin', 'board.js')
 /** @param env what the environment says beside PATH and a home: BOARD_URL, BOARD_TOKEN, BOARD_FORCE_TTY */
 export function commandLine(env: Record<string, string> = {}): CommandLine {
   const home = mkdtempSync(join(tmpdir(), 'board-home-'))
-  const whole = { PATH: process.env.PATH ?? '', HOME: home, XDG_CONFIG_HOME: join(home, '.config'), XDG_DATA_HOME: join(home, '.local', 'share'), TERM: 'xterm', LC_ALL: 'C.UTF-8', ...env }
+  const whole = { PATH: process.env.PATH ?? '', HOME: home, XDG_CONFIG_HOME: join(home, '.config'), XDG_DATA_HOME: join(home, '.local', 'share'), TERM: 'xterm', LC_ALL: 'C.UTF-8', BOARD_COMPLETION_TIMEOUT_MS: '10000', ...env }
   const board = (args: readonly string[], options: RunOptions = {}) => run(process.execPath, [program, ...args], { cwd: home, ...options, env: { ...whole, ...options.env } })
   const ok = async (args: readonly string[], options?: RunOptions) => {
     const { code, stdout, stderr } = await board(args, options)

@@ -1,4 +1,4 @@
-import { causeOf, type Log } from '../config/log.ts'
+import { logFailure, type Log } from '../config/log.ts'
 import { end, type Agents, type Ending } from '../domain/sessions.ts'
 import { whileNews, withinStop } from '../process/whileNews.ts'
 import type { Database, Transaction } from '../store/database.ts'
@@ -52,7 +52,7 @@ export function createFleet(parts: Parts): Fleet {
     stop: async () => {
       await lookout.end()
       // What cannot be written now, on a full disk say, is when the server starts again.
-      await interruptAll(db, agents).catch((error: unknown) => lookout.at?.log('error', 'Sessions could not be ended in the database.', { cause: causeOf(error) }))
+      await interruptAll(db, agents).catch((error: unknown) => lookout.at && logFailure(lookout.at.log, 'Sessions could not be ended in the database.', error))
       // A session that makes its worktree cannot be stopped before Git has ended.
       await withinStop(Promise.all([...running.values()].map(session => session.stop())))
     },

@@ -1,3 +1,4 @@
+import { Problem, type ErrorCode } from '../contract/errors.ts'
 import type { LogLevel } from '../contract/logs.ts'
 
 /**
@@ -15,3 +16,11 @@ export function causeOf(error: unknown): string {
   for (let each = error; each !== undefined && each !== null && stacks.length < 5; each = (each as { cause?: unknown }).cause) stacks.push(each instanceof Error ? each.stack ?? String(each) : String(each))
   return stacks.join('\ncaused by: ')
 }
+
+/** What goes wrong now and then although the server is all right. */
+const passing: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['PROVIDER_UNAVAILABLE', 'AGENT_UNAVAILABLE', 'DATABASE_BUSY', 'SHUTTING_DOWN'])
+/** How grave the failure is for who runs the server. */
+export const failureLevel = (error: unknown): LogLevel => error instanceof Problem && passing.has(error.code) ? 'warn' : 'error'
+
+/** Notes that something failed, and why: a warning is enough for what passes by itself. */
+export const logFailure = (log: Log, message: string, error: unknown, fields?: Readonly<Record<string, unknown>>): void => log(failureLevel(error), message, { ...fields, cause: causeOf(error) })

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { causeOf, type Log } from '../config/log.ts'
+import { causeOf, logFailure, type Log } from '../config/log.ts'
 import type { ServerConfig } from '../config/server.ts'
 import { version } from '../config/version.ts'
 import { Problem } from '../contract/errors.ts'
@@ -58,7 +58,7 @@ function join(db: Database, { host, advertise }: NonNullable<ServerConfig['datab
       // The leases are renewed meanwhile. What could not be taken up is tried again.
       takingUp = takingUp.then(() => onDuty(duty)).catch((error: unknown) => {
         tokens.delete(duty)
-        log('error', 'A duty could not be taken up.', { duty, cause: causeOf(error) })
+        logFailure(log, 'A duty could not be taken up.', error, { duty })
       })
     }
   }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Log } from '../config/log.ts'
+import { logFailure, type Log } from '../config/log.ts'
 import { Problem } from '../contract/errors.ts'
 import { monitorLimits } from '../contract/monitors.ts'
 import { requireCardFolder } from '../domain/monitorFolders.ts'
@@ -53,7 +53,7 @@ async function start({ db, url }: RunParts, { projectId, cardId, cwd, command }:
 
 function explain({ log }: RunParts, { id }: MonitorRow, error: unknown): string {
   if (error instanceof Problem || error instanceof LaunchFailed) return error.message
-  log('error', 'A monitor could not be run.', { monitorId: id, cause: error instanceof Error ? error.stack : String(error) })
+  logFailure(log, 'A monitor could not be run.', error, { monitorId: id })
   return 'The server failed to run it; its log tells more.'
 }
 

@@ -1,4 +1,4 @@
-import type { Log } from '../config/log.ts'
+import { logFailure, type Log } from '../config/log.ts'
 import { recipientsOf } from '../domain/notifications.ts'
 import { append, type Outbox } from '../events/outbox.ts'
 import { startReader, type EventReader } from '../events/reader.ts'
@@ -31,7 +31,7 @@ export function createNotifier({ db, outbox, webhooks }: Parts): Notifier {
   }
   return {
     start: log => {
-      const onFailure = (error: unknown) => log('error', 'Notifications could not be made.', { cause: error instanceof Error ? error.stack : String(error) })
+      const onFailure = (error: unknown) => logFailure(log, 'Notifications could not be made.', error)
       reader = startReader({ db, outbox }, 'notifications', { find: (from, seq, limit) => readEventsOfTypes(from, newsTypes, seq, limit), take }, onFailure)
     },
     stop: async () => { await reader?.stop() },

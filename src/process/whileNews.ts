@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { causeOf, type Log } from '../config/log.ts'
+import { logFailure, type Log } from '../config/log.ts'
 
 const retryMs = 1000
 const mostStopMs = 9000
@@ -29,7 +29,7 @@ export function whileNews(what: string, look: () => Promise<void>): Lookout {
     while (isNews) {
       isNews = false
       await look().catch(error => {
-        at!.log('error', `${what} could not be looked at.`, { cause: causeOf(error) })
+        logFailure(at!.log, `${what} could not be looked at.`, error)
         setTimeout(wake, retryMs).unref()
       })
     }

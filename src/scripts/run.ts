@@ -1,4 +1,4 @@
-import type { Log } from '../config/log.ts'
+import { logFailure, type Log } from '../config/log.ts'
 import { constants } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Problem } from '../contract/errors.ts'
@@ -52,7 +52,7 @@ export function startRun(parts: RunParts, run: OpenRun): LiveRun {
 
 async function live(parts: RunParts, run: OpenRun, state: State): Promise<void> {
   const ending = await perform(parts, run, state).catch((error: unknown): Ending => {
-    parts.log('error', 'A script could not be run.', { scriptId: run.scriptId, cause: error instanceof Error ? error.stack : String(error) })
+    logFailure(parts.log, 'A script could not be run.', error, { scriptId: run.scriptId })
     return { status: 'failed', exitCode: null, error: 'The server failed to run it; its log tells more.' }
   })
   // A row that does not say so would be taken for a run that is to be started.
@@ -61,7 +61,7 @@ async function live(parts: RunParts, run: OpenRun, state: State): Promise<void> 
       return await insist(parts.db, tx => finish(tx, run.scriptId, { ...ending, ...state.tail.read() }), code => parts.log('warn', 'The end of a script could not be kept yet.', { code }))
     } catch (error) {
       if (error instanceof Problem && error.code === 'SHUTTING_DOWN') return
-      parts.log('error', 'The end of a script could not be kept.', { scriptId: run.scriptId, cause: error instanceof Error ? error.stack : String(error) })
+      logFailure(parts.log, 'The end of a script could not be kept.', error, { scriptId: run.scriptId })
       await delay(retryMs)
     }
   }

@@ -1,5 +1,5 @@
 import { clockFollower } from '../config/clock.ts'
-import type { Log } from '../config/log.ts'
+import { logFailure, type Log } from '../config/log.ts'
 import type { ServerConfig } from '../config/server.ts'
 import { giveUpSome } from '../domain/webhooks.ts'
 import type { Outbox } from '../events/outbox.ts'
@@ -31,7 +31,7 @@ export interface Webhooks extends ProjectWebhooks, UserWebhooks {
 export function createWebhooks({ db, outbox, seal, config, targets }: Parts): Webhooks {
   let log: Log = () => { /* Nobody listens before the start. */ }
   let reader: EventReader | undefined
-  const told = (message: string) => (error: unknown) => log('error', message, { cause: error instanceof Error ? error.stack : String(error) })
+  const told = (message: string) => (error: unknown) => logFailure(log, message, error)
   const sender = createSender({ db, seal, config, targets, onFailure: told('A webhook could not be attended to.') })
   const queue = createQueue(sender)
   const followClock = clockFollower(config, () => db.transaction(hastenAttemptedLater), false)

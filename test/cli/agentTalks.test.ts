@@ -66,7 +66,7 @@ test('agents are named on projects, columns and cards, and an unknown one is not
 })
 
 test('agents are completed where one is named', async () => {
-  expect(await cli.ok(['__complete', '--', 'cards', 'edit', '1', '--agent', 'go'], { env: { BOARD_COMPLETION_TIMEOUT_MS: '10000' } })).toBe('goose\tGoose\ngood\tgood\n')
+  expect(await cli.ok(['__complete', '--', 'cards', 'edit', '1', '--agent', 'go'])).toBe('goose\tGoose\ngood\tgood\n')
   expect(await cli.ok(['__complete', '--', 'cards', 'wait', '1', '--for', 'c'])).toBe('completed\ncancelled\n')
 })
 

@@ -33,7 +33,7 @@ beforeAll(async () => {
   named.backup = (await board.client.backups.create()).filename
   await board.client.cards.update({ projectId: seeded.projectId, cardId: seeded.cardId, labels: ['bug'] })
   sessionId = String((await newSession(board, seeded, { status: 'completed' })).id)
-  cli = commandLine({ BOARD_URL: board.url, BOARD_TOKEN: board.token, BOARD_PROJECT: seeded.projectId, BOARD_COMPLETION_TIMEOUT_MS: '10000' })
+  cli = commandLine({ BOARD_URL: board.url, BOARD_TOKEN: board.token, BOARD_PROJECT: seeded.projectId })
   await cli.ok(['profile', 'set', 'home', '--url', board.url])
   takers = leaves(await loadAll(createProgram())).flatMap(takersOf)
 }, 60_000)

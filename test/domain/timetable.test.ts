@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { jobs, startTimetable } from '../../daemon/timetable.ts'
+import { Problem } from '../../src/contract/errors.ts'
 import { eventually, startBoard, type TestBoard } from '../helper.ts'
 
 let board: TestBoard
@@ -35,7 +36,7 @@ test('a sign-in token is kept a day longer than it holds', async () => {
   expect(await answer()).toBe('UNAUTHENTICATED')
 })
 
-test('a job that fails is logged and run again, and stops no other; none overlaps itself, and stopping waits for it', async () => {
+test('a job that fails is logged, as a warning if that passes by itself, and run again, and stops no other; none overlaps itself, and stopping waits for it', async () => {
   const log: string[] = []
   let [failures, rounds, atOnce, most] = [0, 0, 0, 0]
   const slow = async () => {
@@ -46,10 +47,12 @@ test('a job that fails is logged and run again, and stops no other; none overlap
   }
   const timetable = startTimetable(board.server.app, (level, message, fields) => { log.push(`${level} ${message} ${fields?.cause}`) }, [
     { name: 'fail', everySecs: 0.001, run: async () => { failures++; throw new Error('out of luck') } },
+    { name: 'find the database busy', everySecs: 1000, run: () => Promise.reject(new Problem('DATABASE_BUSY')) },
     { name: 'be slow', everySecs: 0.001, run: slow },
   ])
   await eventually('some rounds', () => failures > 3 && rounds > 3)
   await timetable.stop()
   expect([atOnce, most]).toEqual([0, 1])
   expect(log[0]).toMatch(/^error A periodic job failed: fail\. Error: out of luck/)
+  expect(log.find(line => line.includes('find the database busy'))).toMatch(/^warn A periodic job failed/)
 })

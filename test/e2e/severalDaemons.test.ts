@@ -92,7 +92,8 @@ describe.skipIf(!isSharable)('four daemons on one libSQL server', () => {
       const mate = crew[number % 4]!
       await delay(Math.max(0, began + number * 1000 / rate - performance.now()))
       const title = `steady ${number}`
-      while (!await mate.board.client.cards.create({ projectId, columnId, title, deferred: true }).then(() => true, () => false)) {
+      // Whether a commit that was not answered has happened is not known: the key makes sending it again harmless.
+      while (!await mate.board.client.cards.create({ projectId, columnId, title, deferred: true }, { idempotencyKey: title }).then(() => true, () => false)) {
         refused++
         await delay(200)
       }

@@ -141,7 +141,9 @@ test('a dead receiver costs a bounded queue, which loses its oldest, and nothing
   await eventually('it to catch up', () => received().includes(999))
   await idle()
   const numbers = received() as number[]
-  expect(numbers).toEqual(counting(numbers.length, 1000 - numbers.length))
+  // What was on its way when the queue overflowed is older than what was lost meanwhile.
+  expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => a - b))
+  expect(numbers.slice(-70)).toEqual(counting(70, 930))
   expect(numbers.length + exporter.figures().dropped).toBe(1000)
   expect(said.map(({ message }) => message)).toEqual(['The log export does not work.', 'The log export works again.'])
 })
