@@ -42,7 +42,7 @@ export function createWork(context: Context, projectId: string, boardId: () => s
   }
 }
 
-type Reads = 'page' | 'columns' | 'open' | 'older' | 'diff' | 'find'
+type Reads = 'page' | 'columns' | 'open' | 'older' | 'diff' | 'find' | 'question'
 type Of<Type extends Job['type']> = Extract<Job, { type: Type }>
 
 function readsOf({ client }: Context, projectId: string, boardId: () => string): { [Type in Reads]: (job: Of<Type>) => () => Promise<News> } {
@@ -61,6 +61,7 @@ function readsOf({ client }: Context, projectId: string, boardId: () => string):
     older: ({ cardId, before }) => async () => ({ type: 'older', cardId, messages: await client.agents.messages({ projectId, cardId, before, limit: messagesAtOnce }) }),
     diff: ({ cardId }) => async () => ({ type: 'diffed', cardId, diff: await client.agents.diff({ projectId, cardId }).catch(error => orReason(error)) }),
     find: ({ cardId }) => async () => ({ type: 'found', card: await client.cards.get({ projectId, cardId }) }),
+    question: ({ cardId }) => async () => ({ type: 'question', cardId, text: (await client.cards.get({ projectId, cardId })).lastAgentAction?.detail ?? 'The agent asks for your approval.' }),
   }
 }
 

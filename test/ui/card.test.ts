@@ -81,6 +81,17 @@ describe('an opened card', () => {
     await terminal.shows('✓ completed', 20_000)
   })
 
+  test('stays open for who answers before the question has come', async () => {
+    const id = await add('asking', { title: 'Answered at once' })
+    await open()
+    terminal.press('r')
+    await terminal.shows(new RegExp(`#${id}  ◆ waiting`), 20_000)
+    terminal.press('l', 'enter')
+    await terminal.shows('Write allowed.txt')
+    terminal.press('a', 'y')
+    await terminal.shows('Written.', 20_000)
+  })
+
   test('a plan is refused with a message, and the agent answers', async () => {
     const id = await add('planning', { title: 'Plan first' })
     await open()

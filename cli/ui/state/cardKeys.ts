@@ -54,7 +54,7 @@ function approve(model: Model, cards: readonly Card[]): Step {
 function asked(model: Model, { id }: Card): Step {
   const isOpen = model.opened?.cardId === id
   const opened = isOpen ? { ...model.opened!, tab: 'transcript' as const, follows: true } : openedOf(id, 'transcript')
-  return stay({ ...model, opened, dialog: { kind: 'approve', cardId: id, question: '', returns: !isOpen } }, { type: 'find', cardId: id }, ...(isOpen ? [] : [{ type: 'open' as const, cardId: id }]))
+  return stay({ ...model, opened, dialog: { kind: 'approve', cardId: id, question: '', returns: !isOpen } }, { type: 'question', cardId: id }, ...(isOpen ? [] : [{ type: 'open' as const, cardId: id }]))
 }
 
 function onCard(model: Model, opened: Opened, action: ShortcutAction): Step {

@@ -52,7 +52,7 @@ export type Effect =
   | { type: 'page'; request: number; columnId: string; offset: number; limit: number }
   | { type: 'columns' | 'settings' }
   | { type: 'move'; move: Move } | { type: 'archive'; move: Move } | ({ type: 'unarchive' } & Place)
-  | CardEffect<'run'> | CardEffect<'cancel'> | CardEffect<'advance'> | CardEffect<'viewed'> | CardEffect<'edit'> | CardEffect<'find'> | CardEffect<'open'> | CardEffect<'diff'>
+  | CardEffect<'run'> | CardEffect<'cancel'> | CardEffect<'advance'> | CardEffect<'viewed'> | CardEffect<'edit'> | CardEffect<'find'> | CardEffect<'question'> | CardEffect<'open'> | CardEffect<'diff'>
   | { type: 'approve'; cardId: string; approved: boolean; feedback?: string }
   | { type: 'create'; columnId: string; title: string; prompt: string } | { type: 'writePrompt'; columnId: string; title: string; prompt: string }
   | { type: 'send'; cardId: string; content: string } | { type: 'older'; cardId: string; before: string }
@@ -66,7 +66,7 @@ export type News =
   | { type: 'events'; events: readonly LiveMessage[] } | { type: 'subscribed' } | { type: 'live'; state: Model['live'] } | { type: 'returned' } | { type: 'settings'; settings: UserSettings; shortcuts: Shortcuts }
   | { type: 'columns'; boards: readonly BoardRecord[]; boardId: string; columns: readonly Column[] } | { type: 'page'; page: Page }
   | { type: 'moved'; moveId: number; version: number } | { type: 'refused'; moveId?: number; text: string } | { type: 'said'; text: string }
-  | { type: 'created'; cardId: string } | { type: 'found'; card: CardDetail }
+  | { type: 'created'; cardId: string } | { type: 'found'; card: CardDetail } | { type: 'question'; cardId: string; text: string }
   | { type: 'opened'; card: CardDetail; sessions: readonly Session[]; messages: readonly Message[] } | { type: 'older'; cardId: string; messages: readonly Message[] } | { type: 'diffed'; cardId: string; diff: Diff | string }
 
 /** Everything that the screens show follows from this. */

@@ -49,6 +49,7 @@ function take(model: Model, news: News): Step {
     case 'said': return stay(say(model, news.text))
     case 'created': return stay({ ...model, view: { ...model.view, filter: '', wanted: news.cardId } })
     case 'found': return onFound(model, news.card)
+    case 'question': return stay(onQuestion(model, news))
     default: return onCardRead(model, news)
   }
 }
@@ -115,9 +116,13 @@ function onPage(model: Model, page: Page): Step {
   return stay({ ...model, reading: undefined, shelf: withEvents(withPage(reading.before, page), reading.events) })
 }
 
-function onFound(model: Model, card: Extract<News, { type: 'found' }>['card']): Step {
+/** What the agent asks, unless it has been answered meanwhile. */
+function onQuestion(model: Model, { cardId, text }: Extract<News, { type: 'question' }>): Model {
   const { dialog } = model
-  if (dialog?.kind === 'approve' && dialog.cardId === card.id) return stay({ ...model, dialog: { ...dialog, question: card.lastAgentAction?.detail ?? 'The agent asks for your approval.' } })
+  return dialog?.kind === 'approve' && dialog.cardId === cardId ? { ...model, dialog: { ...dialog, question: text } } : model
+}
+
+function onFound(model: Model, card: Extract<News, { type: 'found' }>['card']): Step {
   if (card.position === null) return stay(say(model, `Card ${card.id} is ${card.archivedAt === null ? 'not on a board' : 'archived'}.`, true))
   const home = { ...model, view: { ...model.view, filter: '', wanted: card.id } }
   if (card.boardId === model.boardId) return boardOf(home).columns.some(({ ids }) => ids.includes(card.id)) ? toCard(home, card.id) : stay({ ...home, view: { ...home.view, focus: card.columnId } })
