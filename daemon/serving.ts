@@ -10,6 +10,7 @@ import type { ServerConfig } from '../src/config/server.ts'
 import { Problem } from '../src/contract/errors.ts'
 import { isOpen, requireClosedDoor } from '../src/identity/authSettings.ts'
 import type { Logs } from '../src/logs/logs.ts'
+import { whenFree } from '../src/store/insist.ts'
 import { describeFigures } from './figures.ts'
 import { createGate, type Gate, type Listener } from './gate.ts'
 import { createHttp } from './http.ts'
@@ -132,8 +133,8 @@ const outcomeOf = <T>(work: () => Promise<T>): Promise<{ value: T } | { error: u
 async function open(config: ServerConfig, logs: Logs, host: Host, localToken?: string): Promise<Open> {
   const app = await createApp(config, logs, { host, localToken })
   try {
-    await requireClosedDoor(app)
-    if (await isOpen(app)) logs.log('warn', 'Authentication is switched off: everybody on this machine acts as super_admin.')
+    await whenFree(() => requireClosedDoor(app))
+    if (await whenFree(() => isOpen(app))) logs.log('warn', 'Authentication is switched off: everybody on this machine acts as super_admin.')
     await readAgents(config.dataDir).catch((error: Error) => logs.log('warn', `${error.message} Until that is mended, no agent starts.`, { file: join(config.dataDir, 'config.json') }))
     const socket = createSocket(app, from(logs.log, 'socket'))
     describeFigures(app, socket.count)

@@ -26,6 +26,7 @@ import { createMembership, type Membership } from './daemons/membership.ts'
 import { copyDatabase } from './store/copies.ts'
 import type { Database } from './store/database.ts'
 import { hiddenProjects } from './store/imports.ts'
+import { whenFree } from './store/insist.ts'
 import { peerReader, type Peer } from './config/peer.ts'
 import { createWork, type Work } from './work.ts'
 
@@ -66,7 +67,7 @@ export async function createApp(config: ServerConfig, logs: Logs, { host = nobod
   const seal = createSeal(config)
   const { attachmentsDir, transfersDir } = openFolders(config)
   const db = await openData(config, from(logs.log, 'database'))
-  if (db.isShared) await requireSharedKey(db, seal).catch(async (error: unknown) => {
+  if (db.isShared) await whenFree(() => requireSharedKey(db, seal)).catch(async (error: unknown) => {
     await db.close()
     throw error
   })
@@ -112,7 +113,7 @@ const nobody: Host = { replace: () => Promise.reject(new Problem('CONFLICT', 'Th
 
 /** Sends the log where the settings say. A header that cannot be opened keeps the export off, not the server. */
 async function exportLog({ db, seal, logs }: Pick<App, 'db' | 'seal' | 'logs'>): Promise<void> {
-  const settings = await readLogExport(db)
+  const settings = await whenFree(() => readLogExport(db))
   try {
     logs.exporter.use(settings.enabled ? targetOf(seal, settings) : undefined)
   } catch (error) {

@@ -3,6 +3,7 @@ import { isLocalOnly, knowsItsPeers, type ServerConfig } from '../config/server.
 import type { Peer } from '../config/peer.ts'
 import { hashToken, mint } from '../ids/token.ts'
 import type { Database } from '../store/database.ts'
+import { whenFree } from '../store/insist.ts'
 import { hasUsers } from '../store/users.ts'
 import { createHashQueue, type HashQueue } from './passwords.ts'
 import { createRevocations, type Revocations } from './revocations.ts'
@@ -35,7 +36,7 @@ export interface Realm { config: ServerConfig; db: Database; identity: Identity 
 export async function createIdentity(config: ServerConfig, db: Database, seal: Seal, localToken: string = mint('svc_lt_')): Promise<Identity> {
   const touches = createTouches(db)
   const revocations = createRevocations(db)
-  let setupCode = isLocalOnly(config) || await hasUsers(db) ? undefined : config.setupCode ?? newSetupCode()
+  let setupCode = isLocalOnly(config) || await whenFree(() => hasUsers(db)) ? undefined : config.setupCode ?? newSetupCode()
   return {
     ...revocations, localToken, localTokenHash: hashToken(localToken),
     hasUsers: () => hasUsers(db),

@@ -38,7 +38,7 @@ export function boardProcess(dataDir: string, env: Record<string, string>, args:
         process.stderr.write(chunk)
       })
       const { url, token } = await eventually('a server that answers', () => {
-        if (started.exitCode !== null || started.signalCode !== null) throw new Error(`The server ended with ${started.exitCode ?? started.signalCode}.`)
+        if (started.exitCode !== null || started.signalCode !== null) throw new Error(`The server ended with ${started.exitCode ?? started.signalCode}.\n${board.stderr}`)
         return runtimeOf(dataDir, started.pid!)
       }, 30_000)
       Object.assign(board, { url, token, pid: started.pid!, client: createClient({ url, token }) })
