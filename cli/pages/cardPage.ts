@@ -23,11 +23,10 @@ export async function cardPage(context: Context, found: Card): Promise<Page> {
   const missing = Object.entries({ 'its pipeline': whole.steps, 'its attachments': whole.attachments, 'what its agents said': messages }).filter(([, value]) => value === undefined).map(([name]) => name)
   return {
     title: `${card.title} · #${card.id}`, name: `card-${card.id}`, header: header(whole),
-    body: html`<div class="beside"><section>
-<h2>Prompt</h2><div class="sheet">${promptOf(card)}</div>
-${missing.length > 0 ? note(`The token may not read ${missing.join(', ')}.`) : undefined}
-${messages ? html`<h2>Transcript</h2>${messages.length > mostMessages ? note(`These are the last ${mostMessages} messages. All of them: board agents messages ${card.id} --all`) : undefined}${drawTranscript(sessions ?? [], shown)}` : undefined}
-</section>${aside(whole)}</div>`,
+    body: html`<div class="beside"><section><h2>Prompt</h2><div class="sheet">${promptOf(card)}</div></section>
+${aside(whole)}
+<section>${missing.length > 0 ? note(`The token may not read ${missing.join(', ')}.`) : undefined}
+${messages ? html`<h2>Transcript</h2>${messages.length > mostMessages ? note(`These are the last ${mostMessages} messages. All of them: board agents messages ${card.id} --all`) : undefined}${drawTranscript(sessions ?? [], shown)}` : undefined}</section></div>`,
   }
 }
 
@@ -42,7 +41,7 @@ async function readWhole(context: Context, found: Card): Promise<Whole> {
 }
 
 const header = ({ card, projectName }: Whole): Html => html`
-<div class="where">${projectName ?? `Project ${card.projectId}`} › ${card.columnName ?? `column ${card.columnId}`} › #${card.id}</div>
+<div class="where">${projectName ?? `Project ${card.projectId}`} &rsaquo; ${card.columnName ?? `column ${card.columnId}`} &rsaquo; #${card.id}</div>
 <h1>${card.title}</h1>
 <div class="marks">${statusMark(card.status, card.statusReason)}${card.archivedAt ? html` <span class="label">archived</span>` : undefined}${labelMarks(card.labels)}</div>`
 
@@ -59,7 +58,7 @@ const aside = ({ card, steps = [], attachments = [] }: Whole): Html => html`<asi
   ['Auto mode', card.autoMode ? 'on' : undefined], ['Waits', card.deferred ? 'to be started' : undefined], ['Last action', card.lastAgentAction?.detail ?? card.lastAgentAction?.type],
 ])}
 ${steps.length > 0 ? html`<h2>Pipeline</h2><ol>${steps.map(({ columnId, columnName, approval }) => html`<li>${columnId === card.columnId ? html`<b>${columnName}</b>` : columnName}${approval === 'manual' ? html` <span class="dim">waits for approval</span>` : undefined}</li>`)}</ol>` : undefined}
-${attachments.length > 0 ? html`<h2>Attachments</h2><ul>${attachments.map(({ filename, size, id }) => html`<li>${filename} <span class="dim">${sizeOf(size)}, number ${id}</span></li>`)}</ul>` : undefined}</aside>`
+${attachments.length > 0 ? html`<h2>Attachments</h2><ul>${attachments.map(({ filename, size }) => html`<li>${filename} <span class="dim">${sizeOf(size)}</span></li>`)}</ul>` : undefined}</aside>`
 
 function sizeOf(bytes: number): string {
   if (bytes < 1024) return `${bytes} B`

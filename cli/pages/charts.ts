@@ -4,7 +4,7 @@ export interface Bar { name: string; count: number; /** Colours the bar. */ stat
 interface Day { day: string; backlog: number; active: number; done: number; archived: number }
 
 /** The room of the curves, in the drawing's own units, and what is around them. */
-const room = { width: 460, height: 150, left: 34, top: 8, bottom: 22 }
+const room = { width: 290, height: 110, left: 30, top: 8, bottom: 22 }
 
 /** Bars with their names and counts, the longest over the whole width. */
 export function drawBars(bars: readonly Bar[]): Html {

@@ -21,7 +21,7 @@ export function diffPage(card: Card, { diff, stats, truncated }: Diff): Page {
   const all = files.reduce((sum, { lines }) => sum + lines.length, 0)
   const shown = bounded(files)
   return {
-    title: `Diff of #${card.id} · ${card.title}`, name: `diff-${card.id}`,
+    title: `Diff of #${card.id}: ${card.title}`, name: `diff-${card.id}`,
     header: html`<div class="where">Changes of card #${card.id}</div><h1>${card.title}</h1><div class="marks">${statusMark(card.status, card.statusReason)}${labelMarks(card.labels)}</div>`,
     body: html`${truncated ? note('The diff is too large for the server; this is its beginning.') : undefined}
 ${all > mostLines ? note(`The page shows the first ${mostLines.toLocaleString('en')} of ${all.toLocaleString('en')} lines. All of them: board cards diff ${card.id}`) : undefined}
@@ -37,10 +37,13 @@ function filesOf(diff: string): File[] {
   let at = -1
   for (const line of diffLines(diff)) {
     if (line.kind === 'file') at++
-    else files[at]?.lines.push(line)
+    else if (!isKnown(line)) files[at]?.lines.push(line)
   }
   return files
 }
+
+/** What the file's head says already. */
+const isKnown = ({ kind, text }: DiffLine): boolean => kind === 'head' && /^(index |--- |\+\+\+ )/.test(text)
 
 /** The files up to where there are too many lines. */
 function bounded(files: readonly File[]): File[] {
@@ -53,7 +56,7 @@ function bounded(files: readonly File[]): File[] {
   })
 }
 
-const numbers = ({ insertions, deletions }: FileChange): Html => html`<span class="plus">+${insertions}</span> <span class="minus">−${deletions}</span>`
+const numbers = ({ insertions, deletions }: FileChange): Html => html`<span class="plus">+${insertions}</span> <span class="minus">&minus;${deletions}</span>`
 
 const listed = (file: File, at: number, isShown: boolean): Html => html`<tr><td class="code">${isShown ? html`<a href="#file-${at + 1}">${file.path}</a>` : file.path}</td><td class="number">${numbers(file)}</td></tr>`
 

@@ -31,15 +31,20 @@ function prepared(Markdown: typeof MarkdownIt): MarkdownIt {
   markdown.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false })
   markdown.validateLink = url => /^(https?:\/\/|mailto:)/i.test(url)
   markdown.core.ruler.push('for_a_page', ({ tokens, Token: Made }) => {
-    for (const token of tokens) {
+    for (const [at, token] of tokens.entries()) {
       // Headings of a text stand below those of the page.
       if (token.type.startsWith('heading_')) token.tag = `h${Math.min(6, Number(token.tag.slice(1)) + 3)}`
       if (token.children) token.children = withoutPictures(token.children, Made)
+      if (tokens[at - 2]?.type === 'list_item_open' && token.children?.[0]?.type === 'text') token.children[0].content = withBox(token.children[0].content)
       for (const child of token.children ?? []) if (child.type === 'link_open') child.attrSet('rel', 'noreferrer')
     }
   })
   return markdown
 }
+
+const boxes: Record<string, string> = { ' ': '\u2610', 'x': '\u2611', '~': '\u25d0' }
+/** What is to do, done or going on, in a list of tasks. */
+const withBox = (text: string): string => text.replace(/^\[([ x~])\](?= )/i, (_, mark: string) => boxes[mark.toLowerCase()]!)
 
 /** A picture becomes a link to it, or within a link its words. */
 function withoutPictures(tokens: Token[], Made: typeof Token): Token[] {

@@ -36,11 +36,11 @@ const lengthOf = ({ content, tool }: Message): number => tool ? partsOf(tool, co
 
 const drawSession = (id: string, session: Session | undefined, messages: readonly Message[]): Html => html`
 <div class="session"><h3>Session ${id}</h3>${session ? html`${statusMark(session.status, session.statusReason)} <span>${[session.agent, session.model].filter(Boolean).join(', ')}</span>
-<span>${session.startedAt ? time(session.startedAt) : undefined}${session.endedAt ? html` – ${time(session.endedAt)}` : undefined}</span> <span>${usageOf(session) ?? undefined}</span>` : undefined}</div>
+<span>${session.startedAt ? time(session.startedAt) : undefined}${session.endedAt ? html` &ndash; ${time(session.endedAt)}` : undefined}</span> <span>${session.usage ? `tokens: ${usageOf(session)}` : undefined}</span>` : undefined}</div>
 ${session?.waitingFor ? note(`It waits for you: ${session.waitingFor}`) : undefined}
 ${messages.map(message => drawMessage(message, session?.agent ?? 'agent'))}
 ${messages.length === 0 ? html`<p class="dim">Nothing is shown of what was said.</p>` : undefined}
-${session?.summary ? html`<details class="thought"><summary>Summary</summary>${prose(session.summary)}</details>` : undefined}`
+${session?.summary && !messages.some(({ content }) => content.trim() === session.summary?.trim()) ? html`<details class="thought"><summary>Summary</summary>${prose(session.summary)}</details>` : undefined}`
 
 function drawMessage(message: Message, agent: string): Html {
   const { role, content, tool, at } = message
@@ -53,7 +53,7 @@ function drawMessage(message: Message, agent: string): Html {
 /** Closed, but for one that failed: what went in and out is there for who wants to see it. */
 function drawTool(tool: Tool, content: string): Html {
   const { name, kind, status, locations } = tool
-  const places = locations.map(({ path, line }) => line === null ? path : `${path}:${line}`).filter(place => !name.includes(place))
+  const places = locations.filter(({ path }) => !name.includes(path.split('/').at(-1)!)).map(({ path, line }) => line === null ? path : `${path}:${line}`)
   const parts = partsOf(tool, content)
   const head = html`<b>${name || kind}</b> <span>${[...name ? [kind] : [], ...places.slice(0, 3)].join(' · ')}</span> ${status === 'completed' ? undefined : html`<span class="${status}">${status.replace('_', ' ')}</span>`}`
   return parts.length === 0 ? html`<details class="tool"><summary>${head}</summary><p class="dim">Nothing is known of it.</p></details>\n`

@@ -8,7 +8,7 @@ export class Html {
 
 type Part = string | number | Html | readonly Html[] | undefined
 
-/** HTML from a template; every value in it that is no HTML is escaped. */
+/** HTML from a template; every value in it that is no HTML is escaped. The template itself is ASCII, for the built program is read as such. */
 export const html = (texts: TemplateStringsArray, ...parts: Part[]): Html => new Html(texts.reduce((whole, text, index) => whole + render(parts[index - 1]) + text))
 
 function render(part: Part): string {
