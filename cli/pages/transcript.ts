@@ -40,7 +40,11 @@ const drawSession = (id: string, session: Session | undefined, messages: readonl
 ${session?.waitingFor ? note(`It waits for you: ${session.waitingFor}`) : undefined}
 ${messages.map(message => drawMessage(message, session?.agent ?? 'agent'))}
 ${messages.length === 0 ? html`<p class="dim">Nothing is shown of what was said.</p>` : undefined}
-${session?.summary && !messages.some(({ content }) => content.trim() === session.summary?.trim()) ? html`<details class="thought"><summary>Summary</summary>${prose(session.summary)}</details>` : undefined}`
+${session?.summary && !isSaid(session.summary, messages) ? html`<details class="thought"><summary>Summary</summary><p>${session.summary}</p></details>` : undefined}`
+
+/** A summary is often what was said last, in one line that is cut. */
+const isSaid = (summary: string, messages: readonly Message[]): boolean => messages.some(({ content }) => oneLine(content).includes(oneLine(summary.replace(/\u2026$/, ''))))
+const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim()
 
 function drawMessage(message: Message, agent: string): Html {
   const { role, content, tool, at } = message

@@ -25,7 +25,7 @@ let cli: CommandLine
 let card: Card
 
 beforeAll(async () => {
-  board = await startAgentBoard({ echo: { fixture: 'echoing', env: { FIXTURE_FILE: hostileFile } }, good: { fixture: 'well-behaved' }, lines: { protocol: 'command', command: ['sh', '-c', 'seq 1 25000 > many.txt; printf "%03000d\\n" 7 > long.txt; echo last > z.txt'] } })
+  board = await startAgentBoard({ echo: { fixture: 'echoing', env: { FIXTURE_FILE: hostileFile } }, good: { fixture: 'well-behaved' }, lines: { protocol: 'command', command: ['sh', '-c', 'seq 1 21000 > many.txt; printf "%03000d\\n" 7 > long.txt; echo last > z.txt'] } })
   cli = commandLine({ BOARD_URL: board.url, BOARD_TOKEN: board.token, BOARD_PROJECT: board.projectId, TZ: 'Europe/Berlin' })
   const { client, projectId, columns } = board
   await client.projects.update({ id: projectId, name: hostile.slice(0, 200) })
@@ -98,7 +98,7 @@ describe('of what others wrote nothing runs, loads or leads away', () => {
     expect(texts(withClass(read, 'message')).map(text => text.split(' ')[0]!.replace(/\d.*/, ''))).toEqual(['you', 'plan', 'echo'])
     expect(named(read, 'summary').map(element => textOf(element).slice(0, 6))).toEqual(['Though', '# Head'])
     expect(texts(withClass(read, 'tool'))[0]).toContain('failed')
-    expect([...new Set(named(read, 'a').map(link => attribute(link, 'href')))].toSorted()).toEqual(['http://evil.example/p.png', 'https://example.org/kept', 'https://example.org/plain', 'mailto:ada@example.org'])
+    expect([...new Set(named(read, 'a').map(link => attribute(link, 'href')))].toSorted()).toEqual(['http://evil.example', 'http://evil.example/p.png', 'https://example.org/kept', 'https://example.org/plain', 'mailto:ada@example.org'])
     expect(read.text).toContain('\u2611 done')
     expect(read.text).toContain('tokens: 120 (100 in, 20 out)')
     expect(read.text).toMatch(/<script>MARK\(\)<.{1,3}script>.*\.png 2 KB/)
@@ -153,10 +153,10 @@ test('a diff tells its lines with their numbers, and where it is too long that i
   await board.untilStatus(id, 'completed')
   const read = await made('cards', 'diff', id)
   expectInert(read)
-  expect(texts(withClass(read, 'files')[0]!.childNodes.flatMap(body => [...below(body as Element)].filter(({ tagName }) => tagName === 'tr')))).toEqual(['long.txt+1 \u22120', 'many.txt+25000 \u22120', 'z.txt+1 \u22120'])
+  expect(texts(withClass(read, 'files')[0]!.childNodes.flatMap(body => [...below(body as Element)].filter(({ tagName }) => tagName === 'tr')))).toEqual(['long.txt+1 \u22120', 'many.txt+21000 \u22120', 'z.txt+1 \u22120'])
   expect(named(read, 'a').map(link => attribute(link, 'href'))).toEqual(['#file-1', '#file-2'])
   expect(withClass(read, 'file').map(file => [attribute(file, 'id'), attribute(file, 'open') !== undefined])).toEqual([['file-1', true], ['file-2', false]])
-  expect(texts(withClass(read, 'note'))).toEqual([expect.stringMatching(/^The page shows the first 20,000 of 25,\d{3} lines\. All of them: board cards diff \d+$/)])
+  expect(texts(withClass(read, 'note'))).toEqual([expect.stringMatching(/^The page shows the first 20,000 of 21,\d{3} lines\. All of them: board cards diff \d+$/)])
   expect(texts(withClass(read, 'added')).slice(0, 3)).toEqual([expect.stringMatching(/^1\+0{1999} … 1,001 more characters$/), '1+1', '2+2'])
   expect(texts([(await made('cards', 'diff', card.id)).elements.find(({ tagName }) => tagName === 'main')!])[0]).toMatch(/^1 file changed/)
 })
