@@ -15,7 +15,7 @@ pre { margin: .5rem 0; padding: .7rem .85rem; background: var(--soft); border-ra
 h1, h2, h3, h4, p, li, pre, blockquote, dd, td { unicode-bidi: plaintext } span, b, i, a, code, bdi, summary, .code { unicode-bidi: isolate }
 .dim, .where { color: var(--dim) } .where { font-size: .9rem } .number { font-variant-numeric: tabular-nums; text-align: right }
 .marks { display: flex; flex-wrap: wrap; gap: .35rem .4rem; align-items: center }
-.label, .status { display: inline-block; max-width: 100%; padding: .05rem .55rem; border-radius: 99px; font-size: .8rem; line-height: 1.5; border: 1px solid var(--line); background: var(--soft); overflow: hidden; text-overflow: ellipsis }
+.label, .status { display: inline-block; max-width: 100%; padding: .05rem .55rem; border-radius: .8rem; font-size: .8rem; line-height: 1.5; border: 1px solid var(--line); background: var(--soft); overflow: hidden; text-overflow: ellipsis }
 .status { font-weight: 600; border-color: currentColor; background: none; color: var(--dim) }
 .running, .queued, .in_progress, .pending, .info { color: var(--accent) } .completed { color: var(--good) } .failed, .interrupted { color: var(--bad) } .waiting { color: var(--warn) } .cancelled { color: var(--odd) }
 .sheet { background: var(--sheet); border: 1px solid var(--line); border-radius: 10px; padding: 1rem 1.15rem } .note { border-left: 3px solid var(--warn); padding: .35rem .75rem; margin: .75rem 0; background: var(--sheet); color: var(--dim) }
