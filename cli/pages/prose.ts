@@ -34,6 +34,9 @@ function prepared(Markdown: typeof MarkdownIt): MarkdownIt {
     for (const [at, token] of tokens.entries()) {
       // Headings of a text stand below those of the page.
       if (token.type.startsWith('heading_')) token.tag = `h${Math.min(6, Number(token.tag.slice(1)) + 3)}`
+      // A style in an attribute is against the page's policy.
+      const aligned = /^text-align:(\w+)$/.exec(String(token.attrGet('style')))?.[1]
+      if (aligned !== undefined) token.attrs = [['class', aligned]]
       if (token.children) token.children = withoutPictures(token.children, Made)
       if (tokens[at - 2]?.type === 'list_item_open' && token.children?.[0]?.type === 'text') token.children[0].content = withBox(token.children[0].content)
       for (const child of token.children ?? []) if (child.type === 'link_open') child.attrSet('rel', 'noreferrer')

@@ -5,6 +5,8 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defaultTreeAdapter, parse, type DefaultTreeAdapterTypes } from 'parse5'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { insertMessage, insertPiece } from '../../src/store/transcripts.ts'
+import { newSession } from '../agentRows.ts'
 import { startAgentBoard, type AgentBoard, type Card } from '../agents/agentBoard.ts'
 import { commandLine, type CommandLine } from '../commandLine.ts'
 import { eventually } from '../helper.ts'
@@ -14,7 +16,7 @@ interface Read { text: string; elements: Element[]; faults: string[] }
 
 /** Everything at once that could run, load, lead away, or turn what is around it. */
 const hostile = '</title></style></pre><script>MARK()</script><img src=x onerror=MARK()>"\'><svg onload=MARK()> [a](javascript:MARK()) [b](data:text/html,x) [c](//evil.example) ![p](http://evil.example/p.png) <javascript:MARK()> &lt;b&gt; &#x202e; \u202eturned\u2066 \u001b[2J\u009b1m \u0007'
-const markdown = `# Head\n\n${hostile}\n\n- [x] done\n- [ ] open\n\n<iframe src="http://evil.example">\n\n[![p](http://evil.example/q.png)](https://example.org/kept "t&quot; onclick=MARK()")\n\n[r]: javascript:MARK()\n[r] https://example.org/plain mailto:ada@example.org\n\n\`\`\`html\n</code></pre><script>MARK()</script>\n\`\`\`\n`
+const markdown = `# Head\n\n${hostile}\n\n- [x] done\n- [ ] open\n\n| a | b |\n|--:|:-:|\n| 1 | 2 |\n\n<iframe src="http://evil.example">\n\n[![p](http://evil.example/q.png)](https://example.org/kept "t&quot; onclick=MARK()")\n\n[r]: javascript:MARK()\n[r] https://example.org/plain mailto:ada@example.org\n\n\`\`\`html\n</code></pre><script>MARK()</script>\n\`\`\`\n`
 const hostileFile = '<img src=x onerror=MARK()>\u202e.txt'
 /** What pages are made of. */
 const harmlessElements = new Set('html head meta title style body header main footer section aside article div h1 h2 h3 h4 h5 h6 p span b i em strong s a code pre blockquote hr br ul ol li dl dt dd table thead tbody tr th td details summary time svg rect line text path'.split(' '))
@@ -100,6 +102,7 @@ describe('of what others wrote nothing runs, loads or leads away', () => {
     expect(texts(withClass(read, 'tool'))[0]).toContain('failed')
     expect([...new Set(named(read, 'a').map(link => attribute(link, 'href')))].toSorted()).toEqual(['http://evil.example', 'http://evil.example/p.png', 'https://example.org/kept', 'https://example.org/plain', 'mailto:ada@example.org'])
     expect(read.text).toContain('\u2611 done')
+    expect(named(read, 'td').slice(0, 2).map(cell => attribute(cell, 'class'))).toEqual(['right', 'center'])
     expect(read.text).toContain('tokens: 120 (100 in, 20 out)')
     expect(read.text).toMatch(/<script>MARK\(\)<.{1,3}script>.*\.png 2 KB/)
   })
@@ -161,12 +164,29 @@ test('a diff tells its lines with their numbers, and where it is too long that i
   expect(texts([(await made('cards', 'diff', card.id)).elements.find(({ tagName }) => tagName === 'main')!])[0]).toMatch(/^1 file changed/)
 })
 
-test('an API key that reads cards gets the page of a card, which says what is missing', async () => {
-  const { key } = await board.client.keys.create({ name: 'reads', scope: 'project', projectId: board.projectId, permissions: ['cards.read'] })
+test('an API key gets the pages of what it may read, and that of a card says what is missing', async () => {
+  const { key } = await board.client.keys.create({ name: 'reads', scope: 'project', projectId: board.projectId, permissions: ['cards.read', 'boards.read'] })
   const path = (await cli.ok(['cards', 'view', card.id, '--web'], { env: { BOARD_TOKEN: key } })).trimEnd()
   const source = readFileSync(path, 'utf8')
   expect(source).toContain('The token may not read what its agents said.')
   expect(source).not.toContain(key)
+  const listed = readFileSync((await cli.ok(['cards', 'list', '--web', '-c', 'done'], { env: { BOARD_TOKEN: key } })).trimEnd(), 'utf8')
+  expect(listed).toContain('<h3>Done <span>0</span></h3>')
+  expect((await cli.board(['projects', 'view', '--web'], { env: { BOARD_TOKEN: key } })).code).toBe(4)
+})
+
+test('a long transcript is shown by its end, and says so', async () => {
+  const { projectId } = board
+  const { id: cardId } = await board.client.cards.create({ projectId, title: 'Long talk' })
+  const session = await newSession(board, { projectId, cardId }, { status: 'completed' })
+  await board.server.app.db.transaction(async tx => {
+    for (let at = 0; at < 1009; at++) await insertPiece(tx, await insertMessage(tx, { sessionId: session.id, cardId: session.cardId, role: at % 2 ? 'agent' : 'user' }), JSON.stringify(`message ${at}`))
+    await insertPiece(tx, await insertMessage(tx, { sessionId: session.id, cardId: session.cardId, role: 'tool', callId: 'call' }), JSON.stringify({ name: 'Print', kind: 'execute', status: 'completed', input: ['print'], output: 'x'.repeat(25_000) }))
+  })
+  const read = await made('cards', 'view', cardId)
+  expect(texts(withClass(read, 'note'))).toEqual([`These are the last 1000 messages. All of them: board agents messages ${cardId} --all`])
+  expect(texts(withClass(read, 'message')).map(text => /message \d+$/.exec(text)?.[0])).toEqual(Array.from({ length: 999 }, (_, at) => `message ${at + 10}`))
+  expect(texts(withClass(read, 'tool'))).toEqual([expect.stringMatching(/^Print execute \[ "print" \]x{20000} \u2026 5,000 more characters are left out\.$/)])
 })
 
 describe('a page', () => {
