@@ -11,7 +11,7 @@ import { dirname, join, relative } from 'node:path'
 // the other commands, and `serve.cjs`, the server. What few commands need stands beside them, loaded on demand: name -> source.
 const often = ['cli/commands/cards.ts', 'cli/commands/cards-list.ts', 'cli/commands/cards-view.ts', 'cli/completion.ts', 'cli/completionValues.ts']
 const server = 'daemon/main.ts'
-const onDemand = { offline: 'daemon/offline.ts', watch: 'cli/watch.ts', ui: 'cli/ui/main.ts', conf: 'conf', undici: 'src/client/undici.ts', execa: 'execa', 'file-type': 'file-type', 'openid-client': 'openid-client' }
+const onDemand = { offline: 'daemon/offline.ts', watch: 'cli/watch.ts', ui: 'cli/ui/main.ts', conf: 'conf', undici: 'src/client/undici.ts', execa: 'execa', 'markdown-it': 'markdown-it', 'file-type': 'file-type', 'openid-client': 'openid-client' }
 // What stays outside of the bundles has native parts, or finds files beside itself.
 const external = ['libsql', '@libsql/*', '@node-rs/argon2', 'jq-wasm']
 const shared = {

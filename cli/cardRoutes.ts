@@ -9,6 +9,7 @@ import { columnsOf, isId } from './resolve.ts'
 
 type Item = Output<Contract['cards']['list']>[number]
 type Detail = Output<Contract['cards']['get']>
+type Stats = Output<Contract['projects']['stats']>
 type ExternalItem = Awaited<ReturnType<Client['external']['list']>>['items'][number]
 type ExternalDetail = Output<Contract['external']['get']>
 type ExternalCard = Omit<ExternalItem, 'position'> & Pick<ExternalDetail, 'position'> & Partial<Pick<ExternalDetail, 'sessions'>>
@@ -58,6 +59,13 @@ export async function moveCard({ client, external }: Context, { projectId, cardI
 
 export async function archiveCard({ client, external }: Context, { projectId, cardId }: CardPlace): Promise<void> {
   await (external ? client.external.archive({ projectId, cardId }) : client.cards.archive({ projectId, cardId }))
+}
+
+/** Counts a project's cards. */
+export async function countCards({ client, external }: Context, projectId: string): Promise<Stats> {
+  if (!external) return client.projects.stats({ id: projectId })
+  const stats = await client.external.stats({ projectId })
+  return { ...stats, byColumn: stats.byColumn.map(column => ({ ...column, columnId: String(column.columnId) })) }
 }
 
 /** Cancels a card's agent. */

@@ -37,9 +37,12 @@ export async function readMessages({ client }: Context, place: CardPlace, filter
 /** The id of a card's last message; `0` when there is none. */
 export const lastMessageId = async (context: Context, place: CardPlace): Promise<string> => (await readMessages(context, place, {}, 1))[0]?.id ?? '0'
 
-/** Whether the person does not want to see a message: thoughts and kinds of tools, as the settings of the user say. JSON has everything. */
-export async function hiddenBySettings({ client, external, out }: Context): Promise<(message: Message) => boolean> {
-  if (external || out.json) return () => false
+/** Whether the person does not want to see a message, which JSON has all the same. */
+export const hiddenBySettings = async (context: Context): Promise<(message: Message) => boolean> => context.out.json ? () => false : hiddenByPerson(context)
+
+/** Whether the person does not want to see a message: thoughts and kinds of tools, as the settings of the user say. */
+export async function hiddenByPerson({ client, external }: Context): Promise<(message: Message) => boolean> {
+  if (external) return () => false
   try {
     const { agentReasoning, hiddenToolTypes } = await client.settings.getUser()
     return ({ role, tool }) => (role === 'thought' && !agentReasoning) || (tool !== null && hiddenToolTypes.includes(tool.kind))

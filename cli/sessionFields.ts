@@ -22,7 +22,7 @@ export async function printSession({ out }: Context, session: Session): Promise<
 }
 
 /** `120 (100 in, 20 out), context 1%, $0.01`. */
-function usageOf({ usage }: Session): string | null {
+export function usageOf({ usage }: Pick<Session, 'usage'>): string | null {
   if (!usage) return null
   const { inputTokens, outputTokens, contextUsed, contextSize, costUsd } = usage
   return [

@@ -35,7 +35,7 @@ board auth status says which of them was used.
 Other variables:
   BOARD_DATA_DIR        the data folder of the server on this machine
   BOARD_SETUP_CODE      the code that a server printed at its start, for board auth setup
-  BROWSER               the command that opens pages, for board auth login --oidc; %s in it is the address
+  BROWSER               the command that opens pages, for --web, board browse and board auth login --oidc; %s in it is the address
   BOARD_COMPLETION_TIMEOUT_MS  how long completion in the shell may take (270)
   BOARD_FORCE_TTY       print as on a terminal even in a pipe; a number is its width
   NO_COLOR              print no colour

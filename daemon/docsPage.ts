@@ -1,5 +1,6 @@
+import { html, type Html } from '../src/config/html.ts'
 import type { Answer, Document, Operation, Parameter, Schema } from './openapi.ts'
-import { html, page, type Html } from './page.ts'
+import { page } from './page.ts'
 
 /** The API's document as a page: routes by resource, with who may call them, parameters, bodies and answers. */
 export function docsPage(document: Document): Response {

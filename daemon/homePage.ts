@@ -1,5 +1,6 @@
+import { html } from '../src/config/html.ts'
 import { version } from '../src/config/version.ts'
-import { html, page } from './page.ts'
+import { page } from './page.ts'
 
 /** What a browser sees that asks for the server's address. `origin` is that address. */
 export const homePage = (origin: string): Response => page('board', html`

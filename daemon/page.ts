@@ -1,21 +1,4 @@
-import { createHash } from 'node:crypto'
-
-/** Text that is HTML already. */
-export class Html {
-  readonly text: string
-  constructor(text: string) { this.text = text }
-}
-
-type Part = string | number | Html | readonly Html[] | undefined
-
-/** HTML from a template; every value in it that is no HTML is escaped. */
-export const html = (texts: TemplateStringsArray, ...parts: Part[]): Html => new Html(texts.reduce((whole, text, index) => whole + render(parts[index - 1]) + text))
-
-function render(part: Part): string {
-  if (part instanceof Html) return part.text
-  if (Array.isArray(part)) return (part as Html[]).map(each => each.text).join('')
-  return String(part ?? '').replace(/[&<>"']/g, character => `&#${character.charCodeAt(0)};`)
-}
+import { html, Html, policyFor } from '../src/config/html.ts'
 
 const style = `
 :root { color-scheme: light dark } body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
@@ -23,7 +6,7 @@ code, pre { font: 13px/1.5 ui-monospace, monospace } pre { overflow: auto; paddi
 details { border-top: 1px solid #8884; padding: .4rem 0 } summary { cursor: pointer } summary b { display: inline-block; min-width: 4rem } summary span { opacity: .7 }
 table { border-collapse: collapse } td { padding: .1rem 1rem .1rem 0; vertical-align: top } nav a { margin-right: 1rem }
 `
-const policy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
+const policy = `${policyFor(style)}; frame-ancestors 'none'`
 
 /** A whole page that needs nothing from elsewhere and may run nothing. */
 export function page(title: string, body: Html): Response {

@@ -1,5 +1,6 @@
+import { html, type Html } from '../src/config/html.ts'
 import { Problem } from '../src/contract/errors.ts'
-import { html, page, type Html } from './page.ts'
+import { page } from './page.ts'
 
 /** What a browser sees that has signed in while no program waits for it. `origin` is the server's address. */
 export const signedInPage = (email: string, origin: string): Response => page('Signed in', html`

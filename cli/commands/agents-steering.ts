@@ -15,7 +15,7 @@ export const sentFields: Column<Message>[] = [
 ]
 
 export function registerSteering(agents: Command): void {
-  const send = addFileOption(agents.command('send <card> [message]').summary('Send a message to a card\'s agent').description('Send a message to a card\'s agent. While it works the message waits for its turn\'s end; a session that has ended goes on.'), 'message')
+  const send = addFileOption(agents.command('send <card> [message]').summary('Send a message to a card\'s agent').description('Send a message to a card\'s agent. While it works the message waits for its turn\'s end; a session that has ended goes on. A message can be one of the agent\'s commands, like /review: board agents commands.'), 'message')
     .action(async (id: string, text: string | undefined, options: TextOptions) => {
       const content = await messageOf(text, options)
       const context = await openContext(send)
@@ -23,7 +23,7 @@ export function registerSteering(agents: Command): void {
       context.out.done('Sent.')
       await context.out.record(message, sentFields)
     })
-  example(send, 'board agents send 12 "Use the existing helper."', 'board agents send 12 -F review.md', 'git diff | board agents send 12 -F -')
+  example(send, 'board agents send 12 "Use the existing helper."', 'board agents send 12 -F review.md', 'board agents send 12 /review', 'git diff | board agents send 12 -F -')
 
   const retry = starter(agents, 'retry', 'Go on with a card\'s latest session', 'Go on with a card\'s latest session, in a new one where the agent cannot resume.', (client, place) => client.agents.retry(place), 'goes on')
   example(retry, 'board agents retry 12')

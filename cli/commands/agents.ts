@@ -12,6 +12,7 @@ import { registerSteering } from './agents-steering.ts'
 type Active = Output<Contract['agents']['active']>[number]
 type Session = Output<Contract['agents']['get']>
 type Summary = Output<Contract['agents']['history']>[number]
+type SlashCommand = Output<Contract['agents']['slashCommands']>[number]
 type Provider = Output<Contract['agents']['providers']>[number]
 
 const activeColumns: Column<Active>[] = [
@@ -31,6 +32,7 @@ const providerColumns: Column<Provider>[] = [
   { name: 'protocol', spare: true, value: agent => agent.protocol }, { name: 'credentialProviders', header: 'CREDENTIALS', spare: true, value: agent => agent.credentialProviders }, { name: 'howToGet', header: 'HOW TO GET IT', style: 'text', value: agent => agent.installed ? null : agent.install },
   { name: 'command', hidden: true, value: agent => agent.command },
 ]
+const commandColumns: Column<SlashCommand>[] = [{ name: 'name', style: 'id', value: command => command.name }, { name: 'description', style: 'text', value: command => command.description }]
 
 export function register(agents: Command): void {
   registerList(agents)
@@ -51,9 +53,16 @@ export function register(agents: Command): void {
       await context.out.list(await inItsProject(context, id, place => context.client.agents.history(place)), historyColumns, { empty: 'No sessions.' })
     })
   example(history, 'board agents history 12', 'board agents history 12 --json summary')
+
+  const commands = agents.command('commands').summary('List commands that agents know').description('List the commands of a project that its agents know: those that they announced, and those that are files in its folder. One is called by a message that begins with a slash and its name: board agents send.')
+    .action(async () => {
+      const context = await openContext(commands)
+      await context.out.list(await context.client.agents.slashCommands({ projectId: (await context.project()).id }), commandColumns, { empty: 'No commands.' })
+    })
+  example(commands, 'board agents commands', 'board agents commands --json name')
   registerMessages(agents)
   registerSteering(agents)
-  grouped(agents, { 'See agents': 'list providers view sessions history messages', 'Steer them': 'send approve retry relaunch relay' })
+  grouped(agents, { 'See agents': 'list providers view sessions history messages commands', 'Steer them': 'send approve retry relaunch relay' })
 }
 
 function registerList(agents: Command): void {

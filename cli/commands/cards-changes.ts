@@ -1,8 +1,8 @@
-import type { Command } from 'commander'
+import { Option, type Command } from 'commander'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import { bulk } from '../bulk.ts'
-import { inItsProject } from '../cardRoutes.ts'
+import { getCard, inItsProject } from '../cardRoutes.ts'
 import { openContext, type Context } from '../context.ts'
 import { changesOf, colouredDiff, type FileChange } from '../diffText.ts'
 import { example } from '../help.ts'
@@ -20,11 +20,12 @@ const mergedFields: Column<Merged>[] = [{ name: 'commit', style: 'id', value: me
 export function registerVerbs(cards: Command): void {
   const diff = cards.command('diff <card>').summary('Show what a card has changed').description('Show what a card has changed since its base commit, files that Git does not track too. In a pipe it is as it came: board cards diff 12 | git apply')
     .option('--stat', 'only how many lines of each file')
-    .action(async (id: string, { stat }: { stat?: boolean }) => {
+    .addOption(new Option('--web', 'as a page in your browser; in a pipe, print the page\'s path').conflicts('stat'))
+    .action(async (id: string, { stat, web }: { stat?: boolean; web?: boolean }) => {
       const context = await openContext(diff)
-      await printDiff(context, await inItsProject(context, id, place => context.client.agents.diff(place)), stat)
+      await (web ? showDiff(context, id) : printDiff(context, await inItsProject(context, id, place => context.client.agents.diff(place)), stat))
     })
-  example(diff, 'board cards diff 12', 'board cards diff 12 --stat', 'board cards diff 12 --json stats')
+  example(diff, 'board cards diff 12', 'board cards diff 12 --stat', 'board cards diff 12 --web', 'board cards diff 12 --json stats')
 
   const merge = cards.command('merge <card>').summary('Merge a card\'s branch').description('Merge a card\'s branch into another one. What is not committed yet is committed first. A conflict changes nothing and names the files.')
     .option('--into <branch>', 'the branch (default: the one that the project\'s folder is on)')
@@ -57,6 +58,11 @@ function registerApproval(cards: Command): void {
       await out.text((out.terminal.stdout ? harmless(told.summary, true) : told.summary).replace(/\n?$/, '\n'))
     })
   example(summary, 'board cards summary 12')
+}
+
+async function showDiff(context: Context, id: string): Promise<void> {
+  const [{ diffPage }, { showPage }] = await Promise.all([import('../pages/diffPage.ts'), import('../pages/showPage.ts')])
+  await showPage(context, await inItsProject(context, id, async place => diffPage(...await Promise.all([getCard(context, place), context.client.agents.diff(place)]))))
 }
 
 async function printDiff({ out }: Context, diff: Diff, stat: boolean | undefined): Promise<void> {

@@ -7,7 +7,10 @@ import { openContext, requireScreen, requireUser, type Context } from '../contex
 import { example } from '../help.ts'
 import { resolveColumn } from '../resolve.ts'
 
-interface ListOptions { column?: string; status?: CardStatus; label?: string; search?: string; archived?: boolean; limit: number; all?: boolean; watch?: boolean }
+interface ListOptions { column?: string; status?: CardStatus; label?: string; search?: string; archived?: boolean; limit: number; all?: boolean; watch?: boolean; web?: boolean }
+
+/** How many cards a page shows unless another number is wanted. */
+const mostOnPage = 1000
 
 export function registerVerbs(cards: Command): void {
   const list = cards.command('list').summary('List cards').description('List cards: one column\'s in their order, or a project\'s by id.')
@@ -19,8 +22,9 @@ export function registerVerbs(cards: Command): void {
     .addOption(new Option('--limit <number>', 'how many at most').argParser(count).default(100))
     .addOption(new Option('--all', 'every card').conflicts('limit'))
     .option('-w, --watch', 'show the list and keep it up to date, until q or Ctrl-C')
-    .action(async (options: ListOptions) => listed(await openContext(list), options))
-  example(list, 'board cards list -c review', 'board cards list --status failed --json id,title', 'board cards list -c done --all -q | board cards archive -')
+    .addOption(new Option('--web', `as a page in your browser, column beside column, ${mostOnPage} cards unless --limit says how many; in a pipe, print the page's path`).conflicts('watch'))
+    .action(async (options: ListOptions) => listed(await openContext(list), { ...options, ...(options.web && list.getOptionValueSource('limit') === 'default' && { limit: mostOnPage }) }))
+  example(list, 'board cards list -c review', 'board cards list --status failed --json id,title', 'board cards list --web', 'board cards list -c done --all -q | board cards archive -')
 }
 
 async function listed(context: Context, options: ListOptions): Promise<void> {
@@ -31,6 +35,7 @@ async function listed(context: Context, options: ListOptions): Promise<void> {
   }
   const limit = options.all ? Infinity : options.limit
   if (options.watch) return watch(context, project, filter, limit)
+  if (options.web) return show(context, project, filter, limit)
   const progress = context.out.progress('Listing')
   const page = await load(context, project.id, filter, limit, count => progress.to(count))
   progress.done()
@@ -44,6 +49,11 @@ async function load(context: Context, projectId: string, filter: CardFilter, lim
   if (context.out.quiet || (!context.external && !context.out.json)) return listing
   const cards = await withColumnNames(context, projectId, listing.then(page => page.cards))
   return { ...await listing, cards }
+}
+
+async function show(context: Context, project: { id: string; name: string }, filter: CardFilter, limit: number): Promise<void> {
+  const [{ listPage }, { showPage }] = await Promise.all([import('../pages/listPage.ts'), import('../pages/showPage.ts')])
+  await showPage(context, await listPage(context, project, filter, limit))
 }
 
 async function watch(context: Context, project: { id: string; name: string }, filter: CardFilter, limit: number): Promise<void> {

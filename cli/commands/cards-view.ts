@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import { Option, type Command } from 'commander'
 import { bulk } from '../bulk.ts'
 import { cardFields } from '../cardColumns.ts'
 import { getCard, inItsProject, withColumnName } from '../cardRoutes.ts'
@@ -9,8 +9,12 @@ import { harmless } from '../text.ts'
 export function registerVerbs(cards: Command): void {
   const view = cards.command('view <card>').summary('Show a card').description('Show a card with its prompt.')
     .option('--prompt', 'print the prompt only')
-    .action(async (id: string, { prompt }: { prompt?: boolean }) => viewed(await openContext(view), id, prompt))
-  example(view, 'board cards view 12', 'board cards view 12 --prompt > task.md', 'board cards view 12 --json status,gitBranch')
+    .addOption(new Option('--web', 'as a page in your browser, with what its agents said and did; in a pipe, print the page\'s path').conflicts('prompt'))
+    .action(async (id: string, { prompt, web }: { prompt?: boolean; web?: boolean }) => {
+      const context = await openContext(view)
+      await (web ? shown(context, id) : viewed(context, id, prompt))
+    })
+  example(view, 'board cards view 12', 'board cards view 12 --web', 'board cards view 12 --prompt > task.md', 'board cards view 12 --json status,gitBranch')
   const read = cards.command('read <cards...>').summary('Mark cards as read').description('Mark cards as read. - reads ids from stdin.')
     .action(async (ids: string[]) => {
       const context = await openContext(read)
@@ -24,6 +28,11 @@ async function viewed(context: Context, id: string, promptOnly: boolean | undefi
   if (promptOnly) return printPrompt(context, card.prompt ?? '')
   const known = cardFields.filter(({ name, value }) => name === 'labels' || (value(card) ?? null) !== null)
   await context.out.record(card, context.out.json ? cardFields : known, { body: card.prompt })
+}
+
+async function shown(context: Context, id: string): Promise<void> {
+  const [{ cardPage }, { showPage }] = await Promise.all([import('../pages/cardPage.ts'), import('../pages/showPage.ts')])
+  await showPage(context, await cardPage(context, await inItsProject(context, id, place => getCard(context, place))))
 }
 
 /** The prompt as it is, ready to be given to `--prompt-file -`. */

@@ -1,5 +1,7 @@
 import type { Command } from 'commander'
-import { openUserContext } from '../context.ts'
+import type { ApiFailure } from '../../src/client/failures.ts'
+import { openUserContext, type Context } from '../context.ts'
+import { usage } from '../exit.ts'
 import { example } from '../help.ts'
 import { resolveOrganization } from '../resolve.ts'
 import { requireOutput, saveDownload } from '../saveDownload.ts'
@@ -12,7 +14,15 @@ export function register(command: Command): void {
       await requireOutput(output)
       const context = await openUserContext(command)
       const organizationId = org === undefined ? undefined : (await resolveOrganization(context, org)).id
-      await saveDownload(context.out, await context.client.transfers.exportOrganization({ organizationId }), output, 'organization.board.json')
+      await saveDownload(context.out, await context.client.transfers.exportOrganization({ organizationId }).catch((error: unknown) => whichOne(context, error)), output, 'organization.board.json')
     })
   example(command, 'board export --org acme', 'board export --org acme -o - | gzip > acme.json.gz')
+}
+
+/** @throws Failure (usage) where an organization has to be named, else what went wrong */
+async function whichOne({ client }: Context, error: unknown): Promise<never> {
+  if (!(error as ApiFailure).details?.some(({ path }) => path === 'organizationId')) throw error
+  const own = (await client.organizations.list()).filter(({ role }) => role === 'admin').map(({ name }) => name)
+  throw own.length === 0 ? usage('which organization? you administer none', { hint: 'to save a project: board projects export -P <project>; an organization that you know of: --org <organization>', see: 'board orgs list' })
+    : usage('which organization? you administer several', { hint: `name one with --org: ${own.join(', ')}`, see: 'board orgs list' })
 }

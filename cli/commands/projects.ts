@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { resolve as absolute } from 'node:path'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
+import { countCards } from '../cardRoutes.ts'
 import { openContext, openUserContext, type Context } from '../context.ts'
 import { example, grouped } from '../help.ts'
 import { reordered } from '../order.ts'
@@ -37,11 +38,13 @@ export function register(projects: Command): void {
   example(list, 'board projects list', 'board projects list --org acme --json id,name')
 
   const view = projects.command('view [project]').summary('Show a project').description('Show a project, by default the current one.')
-    .action(async (wanted?: string) => {
+    .option('--web', 'as a page in your browser, with its board and its figures; in a pipe, print the page\'s path')
+    .action(async (wanted: string | undefined, { web }: { web?: boolean }) => {
       const context = await openContext(view)
-      await context.out.record(await context.client.projects.get({ id: (await projectOf(context, wanted)).id }), fields)
+      const { id } = await projectOf(context, wanted)
+      await (web ? show(context, id) : context.out.record(await context.client.projects.get({ id }), fields))
     })
-  example(view, 'board projects view', 'board projects view web --json path')
+  example(view, 'board projects view', 'board projects view --web', 'board projects view web --json path')
 
   registerCreate(projects)
   registerEdit(projects)
@@ -55,6 +58,11 @@ export function register(projects: Command): void {
 
 /** The project that is named, else the current one. */
 const projectOf = (context: Context, wanted: string | undefined): Promise<Named> => wanted === undefined ? context.project() : resolveProject(context, wanted)
+
+async function show(context: Context, id: string): Promise<void> {
+  const [{ projectPage }, { showPage }] = await Promise.all([import('../pages/projectPage.ts'), import('../pages/showPage.ts')])
+  await showPage(context, await projectPage(context, id))
+}
 
 function registerCreate(projects: Command): void {
   const create = projects.command('create <name>').summary('Create a project').description('Create a project of a folder, with its first board.')
@@ -161,12 +169,6 @@ function registerContents(projects: Command): void {
       for (const path of paths) context.out.line(path)
     })
   example(files, 'board projects files', 'board projects files web | grep test')
-}
-
-async function countCards({ client, external }: Context, id: string): Promise<Stats> {
-  if (!external) return client.projects.stats({ id })
-  const stats = await client.external.stats({ projectId: id })
-  return { ...stats, byColumn: stats.byColumn.map(column => ({ ...column, columnId: String(column.columnId) })) }
 }
 
 const talliesOf = ({ total, byStatus, byColumn, tokens }: Stats): Tally[] => [

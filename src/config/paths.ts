@@ -9,6 +9,13 @@ export function dataFolder(env: NodeJS.ProcessEnv = process.env): string {
   return join(env.XDG_DATA_HOME || join(homedir(), '.local', 'share'), 'board')
 }
 
+/** The folder for what can be made again: XDG_CACHE_HOME, else the platform's place for it. */
+export function cacheFolder(env: NodeJS.ProcessEnv = process.env): string {
+  if (process.platform === 'darwin') return join(homedir(), 'Library', 'Caches', 'board')
+  if (process.platform === 'win32') return join(env.LOCALAPPDATA ?? join(homedir(), 'AppData', 'Local'), 'board', 'cache')
+  return join(env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'board')
+}
+
 /** The file in which a running daemon leaves its URL, pid and local token. */
 export const runtimeFile = (dataDir: string): string => join(dataDir, 'daemon.json')
 

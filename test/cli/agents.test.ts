@@ -1,3 +1,5 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startAgentBoard, type AgentBoard } from '../agents/agentBoard.ts'
 import { commandLine, type CommandLine } from '../commandLine.ts'
@@ -33,6 +35,23 @@ describe('what there is', () => {
     const missing = providers.filter(({ installed, install }) => !installed && install?.startsWith('npm '))
     expect(missing.map(({ id, install }) => narrow.split('\n').find(line => line.startsWith(`${id} `) && line.endsWith(`  ${install}`)) === undefined)).toEqual(missing.map(() => false))
     expect(await cli.ok(['agents', 'providers'])).toMatch(/^codex\tCodex\t(true|false)\tacp\topenai, custom\t/m)
+  })
+
+  test('commands are those that agents announced and those that are files of the project', async () => {
+    await completed('good')
+    mkdirSync(join(board.path, '.claude/commands'), { recursive: true })
+    writeFileSync(join(board.path, '.claude/commands/tidy.md'), '# Tidy up \u001b[2J\n')
+    try {
+      expect(await cli.ok(['agents', 'commands'])).toBe('review\tReview the changes\ntidy\tTidy up  [2J\n')
+      expect(await cli.json(['agents', 'commands'])).toEqual([{ name: 'review', description: 'Review the changes' }, { name: 'tidy', description: 'Tidy up  [2J' }])
+      expect(await cli.ok(['agents', 'commands', '-q'])).toBe('review\ntidy\n')
+      const { key } = await board.client.keys.create({ name: 'reads', scope: 'project', projectId: board.projectId, permissions: ['agents.read'] })
+      expect(await cli.ok(['agents', 'commands', '--json', 'name'], { env: { BOARD_TOKEN: key } })).toBe('[{"name":"review"},{"name":"tidy"}]\n')
+      expect(await cli.ok(['__complete', '--', 'agents', 'comm'])).toMatch(/^commands\b/)
+      expect(await cli.ok(['agents', 'send', '--help'])).toContain('board agents commands')
+    } finally {
+      rmSync(join(board.path, '.claude'), { recursive: true })
+    }
   })
 
   test('list shows the cards with an agent at work, and -q their ids', async () => {

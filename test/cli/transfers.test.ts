@@ -93,7 +93,7 @@ test('wrong use is told before anything is sent', async () => {
 
 test('an organization is saved with its projects', async () => {
   const { code, stderr } = await cli.board(['export'])
-  expect([code, stderr]).toEqual([2, 'board: organizationId is required: you administer no organization\n'])
+  expect([code, stderr]).toEqual([2, 'board: which organization? you administer none\nto save a project: board projects export -P <project>; an organization that you know of: --org <organization>\nsee: board orgs list\n'])
   const { id: organizationId } = await board.client.organizations.create({ name: 'Club' })
   await board.client.projects.create({ name: 'Of the club', path, organizationId })
   expect(await cli.ok(['export'])).toBe('Club.board.json\n')
@@ -101,6 +101,9 @@ test('an organization is saved with its projects', async () => {
   expect(await cli.ok(['export', '--org', 'club', '-o', 'out.json'])).toBe('out.json\n')
   expect((await cli.json<Doc>(['import', 'board', 'out.json', '--org', 'Club'])).projectIds.length).toBe(1)
   expect((await board.client.projects.list({ organizationId })).length).toBe(2)
+  await board.client.organizations.create({ name: 'Choir' })
+  expect(await cli.board(['export'])).toMatchObject({ code: 2, stderr: 'board: which organization? you administer several\nname one with --org: Choir, Club\nsee: board orgs list\n' })
+  expect((await cli.board(['export', '--org', '99'])).code).toBe(3)
 })
 
 test('a temporary copy of stdin does not stay', () => {
