@@ -10,7 +10,7 @@ import { seed, startSlotlessBoard, type Seed } from '../seed.ts'
 /** For longer runs by hand (`npm run fuzz`): BOARD_FUZZ_RUNS a row, BOARD_FUZZ_SEED as a failure prints it. */
 const runs = Number(process.env.BOARD_FUZZ_RUNS ?? 24)
 const fuzzSeed = Number(process.env.BOARD_FUZZ_SEED ?? 20_261_121)
-const answerMs = () => 5000 * slowdown()
+const answerMs = () => Math.ceil(5000 * slowdown())
 
 interface Attack { method: string; path: string; headers: Record<string, string>; body?: string | Buffer; field?: string; isUnknown?: boolean }
 interface Answer { status: number; headers: Record<string, unknown>; text: string }
