@@ -51,6 +51,20 @@ describe('the table', () => {
     expect([...new Set(lines.flatMap(({ allowed }) => allowed))].sort()).toEqual([...permissions].sort())
   })
 
+  it('and the contract ask for the same role in a project, and for the same permission of a key', () => {
+    const cellOf = (line: Line, column: Column) => cellsOf(line.section, 'own')[columns.indexOf(column as (typeof columns)[number])]
+    // A socket names its project in a message.
+    for (const line of lines.filter(({ name }) => name !== 'server.socket')) {
+      const { who } = line.row.route
+      const asked: readonly Permission[] = who.kind === 'key' ? who.permissions : who.kind === 'member' || who.kind === 'super' ? who.permission ? [who.permission] : [] : []
+      expect([...line.allowed].sort(), line.name).toEqual([...asked].sort())
+      if (who.kind !== 'member') continue
+      // Others are removed by a manager alone, and everybody may leave.
+      const role = line.name === 'members.remove' ? 'admin' : who.role
+      expect((['viewer', 'member', 'manager'] as const).find(column => cellOf(line, column) === 'ok'), line.name).toBe(role === 'admin' ? 'manager' : role)
+    }
+  })
+
   it('has every field that names a row', () => {
     const fields = ({ input }: Route) => {
       const object = input && 'wrapped' in input ? input.wrapped as object : input
@@ -208,9 +222,11 @@ function summary({ body, status, text }: Reply): string {
 /** A place of which nothing exists. */
 const nowhere = (place: Place): Place => Object.fromEntries(Object.entries(place).map(([name, value]) => [name, typeof value === 'string' && /^\d+$/.test(value) ? '999999999' : value])) as unknown as Place
 
-/** The whole database, save when keys were last used and what the timetable keeps: the index of words and the days of projects. */
-async function everything(): Promise<Record<string, unknown[]>> {
+/** The whole database, a text a table, save when keys were last used and what the timetable keeps: the index of words and the days of projects. */
+async function everything(): Promise<Record<string, string | null>> {
   const { db } = world.board.server.app
-  const tables = await db.all<{ name: string }>(`SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'card_texts%' AND name NOT IN ('unindexed_cards', 'project_days')`)
-  return Object.fromEntries(await Promise.all(tables.map(async ({ name }) => [name, (await db.all<Record<string, unknown>>(`SELECT * FROM ${name}`)).map(row => ({ ...row, last_used_at: null }))] as const)))
+  columnsOfTables ??= db.all<{ name: string; row: string }>(`SELECT tables.name, group_concat('quote("' || columns.name || '")', ' || '','' || ') AS row FROM sqlite_master AS tables, pragma_table_info(tables.name) AS columns
+    WHERE tables.type = 'table' AND tables.name NOT LIKE 'card_texts%' AND tables.name NOT IN ('unindexed_cards', 'project_days') AND columns.name <> 'last_used_at' GROUP BY tables.name`)
+  return Object.fromEntries(await Promise.all((await columnsOfTables).map(async ({ name, row }) => [name, (await db.get<{ lines: string | null }>(`SELECT group_concat(${row}, char(10)) AS lines FROM "${name}"`))!.lines] as const)))
 }
+let columnsOfTables: Promise<Array<{ name: string; row: string }>> | undefined

@@ -54,7 +54,7 @@ beforeAll(async () => {
   onDisk = [...canary.files(), backup]
   await restart(root)
   onDisk.push(...canary.files())
-}, 180_000)
+})
 
 afterAll(async () => {
   await canary.close()

@@ -122,13 +122,14 @@ function paceMs(): number {
   return pace.ms
 }
 
-/** Waits until `condition` gives something true, looking every few milliseconds; fails after `timeoutMs`, or as much longer as the machine is busy, and says what was awaited. */
+/** Waits until `condition` gives something true, looking every few milliseconds; fails after `timeoutMs`, or as much longer as the machine is busy by then, and says what was awaited. */
 export async function eventually<T>(what: string, condition: () => T | Promise<T>, timeoutMs = 20_000): Promise<NonNullable<T>> {
-  const giveUpAt = Date.now() + timeoutMs * slowdown()
+  const beganAt = Date.now()
   for (;;) {
     const result = await condition()
     if (result) return result
-    if (Date.now() > giveUpAt) throw new Error(`Waited ${timeoutMs} ms in vain for ${what}`)
+    const waitedMs = Date.now() - beganAt
+    if (waitedMs > timeoutMs && waitedMs > timeoutMs * slowdown()) throw new Error(`Waited ${waitedMs} ms in vain for ${what}`)
     await new Promise(resolve => setTimeout(resolve, 5))
   }
 }

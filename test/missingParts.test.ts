@@ -55,20 +55,20 @@ function away(path: string): () => void {
 
 test('without a project\'s folder every route works that does not need it, and the others say what is wrong', async () => {
   expect(await refusedWithout(({ path }) => away(path))).toEqual(withoutFolder)
-}, 60_000)
+})
 
 test('without a card\'s worktree, which somebody removed by hand, only that cannot be attached again', async () => {
   const ofCards = concerned.filter(({ name }) => /^(cards|agents|monitors|external)\./.test(name))
   expect(await refusedWithout(({ worktree }) => away(worktree), ofCards)).toEqual({ 'cards.attachWorktree': 'PATH_NOT_FOUND' })
-}, 60_000)
+})
 
 test('without Git every route works that does not need it, and the others say so', async () => {
   expect(await refusedWithout(() => {
     process.env.PATH = board.folder('empty')
     return () => { process.env.PATH = usualPath }
   }, concerned.filter(({ name }) => !/^(columns|webhooks|members|panelStates)\./.test(name)))).toEqual(withoutGit)
-}, 60_000)
+})
 
 test('with everything back, everything works again', async () => {
   expect(await refusedWithout(() => () => { /* Nothing is missing. */ }, concerned.filter(({ name }) => Object.hasOwn(withoutFolder, name)))).toEqual({})
-}, 60_000)
+})

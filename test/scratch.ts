@@ -1,16 +1,41 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const inMemory = '/dev/shm'
 const leastFreeBytes = 4 * 1024 ** 3
+/** Longer than any test takes, for a run in another container has a pid of its own counting. */
+const restingMs = 60 * 60_000
 
 /** Gives all tests one folder for theirs, and removes it with all that they leave. It is in memory where it can be: on a disk that others use too, every commit of a server waits for theirs. */
 export default (): (() => void) => {
-  const folder = (hasRoom() && scratch(inMemory)) || mkdtempSync(join(tmpdir(), 'board-tests-'))
+  for (const place of new Set([inMemory, tmpdir()])) sweep(place)
+  const folder = (hasRoom() && scratch(inMemory)) || newFolder(tmpdir())
   process.env.TMPDIR = folder
   return () => { rmSync(folder, { recursive: true, force: true, maxRetries: 5 }) }
+}
+
+/** Its name tells whose it is. */
+const newFolder = (place: string): string => mkdtempSync(join(place, `board-tests-${process.pid}-`))
+
+/** Removes what runs that were killed have left. One that goes on makes folders in its own all the time. */
+function sweep(place: string): void {
+  for (const name of namesIn(place)) {
+    const owner = /^board-tests-(?:(\d+)-)?\w{6}$/.exec(name)
+    const path = join(place, name)
+    try {
+      if (owner && !(owner[1] && isAlive(Number(owner[1]))) && Date.now() - statSync(path).mtimeMs > restingMs) rmSync(path, { recursive: true, force: true })
+    } catch { /* Another account's, or swept by another run. */ }
+  }
+}
+
+function namesIn(place: string): string[] {
+  try { return readdirSync(place) } catch { return [] }
+}
+
+function isAlive(pid: number): boolean {
+  try { return process.kill(pid, 0) } catch { return false }
 }
 
 function hasRoom(): boolean {
@@ -26,7 +51,7 @@ function hasRoom(): boolean {
 function scratch(place: string): string | undefined {
   let folder: string | undefined
   try {
-    folder = mkdtempSync(join(place, 'board-tests-'))
+    folder = newFolder(place)
     const program = join(folder, 'program')
     writeFileSync(program, '#!/bin/sh\n', { mode: 0o755 })
     execFileSync(program)

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { startBoard, type TestBoard } from './helper.ts'
 
@@ -38,14 +38,12 @@ export interface Worktrees {
 export async function startWorktrees(): Promise<Worktrees> {
   const board = await startBoard()
   let count = 0
+  let model: string | undefined
   const worktrees: Worktrees = {
     board, repository: '', worktree: '', projectId: '',
     fresh: async () => {
       const repository = board.folder(`repository-${++count}`)
-      git(repository, 'init', '-q', '-b', 'main')
-      mkdirSync(join(repository, 'src'))
-      commit(repository, 'README', 'Read me.\n')
-      commit(repository, 'src/ünïcode "name".txt', 'one\ntwo\n')
+      cpSync(model ??= modelIn(board.folder('model')), repository, { recursive: true })
       const worktree = join(repository, '..', `worktree-${count}`)
       git(repository, 'worktree', 'add', '-q', '-b', 'card', worktree)
       await worktrees.use(repository, worktree)
@@ -59,6 +57,15 @@ export async function startWorktrees(): Promise<Worktrees> {
     patches: () => existsSync(join(board.dataDir, 'patches')) ? readdirSync(join(board.dataDir, 'patches')).map(name => join(board.dataDir, 'patches', name)) : [],
   }
   return worktrees
+}
+
+/** A repository to be copied: making one takes five processes. */
+function modelIn(repository: string): string {
+  git(repository, 'init', '-q', '--template=', '-b', 'main')
+  mkdirSync(join(repository, 'src'))
+  commit(repository, 'README', 'Read me.\n')
+  commit(repository, 'src/ünïcode "name".txt', 'one\ntwo\n')
+  return repository
 }
 
 async function attach({ board, projectId, worktree, patches }: Worktrees): Promise<AttachedCard> {

@@ -7,7 +7,7 @@ import { eventually } from '../helper.ts'
 import { makeRepository, startAgentBoard, type AgentBoard } from './agentBoard.ts'
 
 let board: AgentBoard
-beforeAll(async () => { board = await startAgentBoard({ good: { fixture: 'well-behaved' }, forever: { fixture: 'forever' } }) }, 30_000)
+beforeAll(async () => { board = await startAgentBoard({ good: { fixture: 'well-behaved' }, forever: { fixture: 'forever' } }) })
 afterAll(() => board.close())
 
 const clearUp = () => jobs(board.server.app).find(({ name }) => name.startsWith('remove worktrees of projects'))!.run(new AbortController().signal)

@@ -3,7 +3,7 @@ import { eventually } from '../helper.ts'
 import { startAgentBoard, type AgentBoard } from './agentBoard.ts'
 
 let board: AgentBoard
-beforeAll(async () => { board = await startAgentBoard({ well: { fixture: 'well-behaved' }, crash: { fixture: 'crash-in-turn' } }) }, 30_000)
+beforeAll(async () => { board = await startAgentBoard({ well: { fixture: 'well-behaved' }, crash: { fixture: 'crash-in-turn' } }) })
 afterAll(() => board.close())
 
 const told = (cardId: string) => board.client.logs.list({ search: `"cardId ${cardId}"` }).then(entries => entries.filter(({ source }) => source === 'agents').reverse())

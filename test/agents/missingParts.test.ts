@@ -8,7 +8,7 @@ import { startAgentBoard, type AgentBoard } from './agentBoard.ts'
 
 let board: AgentBoard
 let bringBack = () => { /* Nothing is missing. */ }
-beforeAll(async () => { board = await startAgentBoard({ good: { fixture: 'well-behaved' }, committing: { protocol: 'command', command: ['sh', '-c', 'echo work > work && git add work && git commit -qm Work && echo loose > loose'] } }) }, 30_000)
+beforeAll(async () => { board = await startAgentBoard({ good: { fixture: 'well-behaved' }, committing: { protocol: 'command', command: ['sh', '-c', 'echo work > work && git add work && git commit -qm Work && echo loose > loose'] } }) })
 afterEach(() => bringBack())
 afterAll(() => board.close())
 
@@ -65,7 +65,7 @@ test('without the project\'s folder agents, terminals, scripts and monitors say 
   await eventually('the script\'s success', async () => (await script()).status === 'succeeded')
   await eventually('a run that is well again', async () => (await monitor()).status === 'ok')
   await client.monitors.deleteProject({ projectId, monitorId: String(monitorId) })
-}, 90_000)
+})
 
 test('without Git an agent in a repository says so, and one in a plain folder works', async () => {
   const path = board.folder('plain')
@@ -79,7 +79,7 @@ test('without Git an agent in a repository says so, and one in a plain folder wo
   bringBack()
   await board.client.agents.relaunch({ projectId: board.projectId, cardId })
   await board.untilStatus(cardId, 'completed')
-}, 60_000)
+})
 
 test('without Git no card is deleted whose worktree may hold work, and none of it is lost', async () => {
   const { id: cardId } = await board.start('committing')
@@ -92,7 +92,7 @@ test('without Git no card is deleted whose worktree may hold work, and none of i
   bringBack()
   await expect(board.client.cards.delete(ref)).rejects.toMatchObject({ code: 'WORKTREE_DIRTY' })
   await board.client.cards.delete({ ...ref, force: 'true' })
-}, 60_000)
+})
 
 test('a worktree that somebody removed by hand is made again from its branch, and until then the branch is shown', async () => {
   const { id: cardId } = await board.start('committing')
@@ -114,4 +114,4 @@ test('a worktree that somebody removed by hand is made again from its branch, an
   await board.client.agents.merge(ref)
   expect(existsSync(join(board.path, 'work'))).toBe(true)
   await board.client.cards.delete(ref)
-}, 60_000)
+})

@@ -46,7 +46,7 @@ describe('a flood', () => {
     expect(kept.filter(({ tool }) => tool).every(({ tool }) => tool!.status === 'completed')).toBe(true)
     expect(peak - start).toBeLessThan(300e6)
     expect(rate).toBeGreaterThan(5000)
-  }, 120_000)
+  })
 })
 
 async function everything(session: TranscriptSession): Promise<MessageView[]> {

@@ -63,4 +63,4 @@ it('nothing that others have named, written or printed steers the terminal of an
   expect(steered).toEqual([])
   // Each list has shown what was planted in it.
   expect(seen.size).toBeGreaterThan(16)
-}, 60_000)
+})

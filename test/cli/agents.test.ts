@@ -93,6 +93,8 @@ describe('what there is', () => {
     expect(drawn).toMatch(/^Tokens: +120 \(100 in, 20 out\), context 1%, \$0\.01$/m)
     expect(drawn).toContain('I wrote hello.txt as asked.')
     expect(await cli.json(['agents', 'sessions', id])).toMatchObject([{ agent: 'good', status: 'completed' }])
+    // The files are counted when the agent has ended.
+    await eventually('the count of files', async () => (await cli.json<Array<{ filesChanged: number }>>(['agents', 'history', id]))[0]?.filesChanged === 1)
     expect(JSON.parse(await cli.ok(['agents', 'history', id, '--json', 'filesChanged,toolCalls']))).toEqual([{ filesChanged: 1, toolCalls: 1 }])
   })
 

@@ -65,7 +65,7 @@ beforeAll(async () => {
   cli = commandLine({ BOARD_URL: server.url, BOARD_TOKEN: server.token, BOARD_PROJECT: '1', FILES: join(root, 'completions'), PATH: `${bin}:${process.env.PATH}` })
   mark = join(folder, 'MARK')
   await fillWithHostileNames()
-}, 60_000)
+})
 afterAll(async () => {
   cli.close()
   await server.close()
@@ -115,7 +115,7 @@ describe.each(Object.keys(drivers))('in %s', shell => {
     const commands = await tree()
     const found = await offered(shell, [...commands.keys()])
     expect([...commands.keys()].map((line, at) => [line, found[at]!.toSorted()])).toEqual([...commands].map(([line, names]) => [line, names.toSorted()]))
-  }, 60_000)
+  })
 
   test('candidates are plain words, whatever the things of a board are called, and nothing of a name runs', async context => {
     if (!await has(shell)) { console.warn(`SKIPPED: ${shell} is not installed here`); return context.skip(`${shell} is not installed`) }
@@ -126,14 +126,14 @@ describe.each(Object.keys(drivers))('in %s', shell => {
     expect(live.map(candidates => candidates.length >= hostile.length)).toEqual(live.map(() => true))
     expect(live.flat().filter(candidate => !plain.test(candidate))).toEqual([])
     expect(found[2]).toContain('plain-project')
-  }, 60_000)
+  })
 
   test('files in the folder of backups that mean harm are not offered, and backups are by their names', async context => {
     if (!await has(shell)) { console.warn(`SKIPPED: ${shell} is not installed here`); return context.skip(`${shell} is not installed`) }
     const found = await offered(shell, ['board backups download ', 'board backups restore '])
     expect(found[0]).toEqual([backup])
     expect(existsSync(mark)).toBe(false)
-  }, 60_000)
+  })
 
   test('values of options complete behind a space and behind =', async context => {
     if (!await has(shell)) { console.warn(`SKIPPED: ${shell} is not installed here`); return context.skip(`${shell} is not installed`) }
@@ -142,7 +142,7 @@ describe.each(Object.keys(drivers))('in %s', shell => {
     expect(joined!.map(each => each.replace('--column=', ''))).toEqual(['Backlog'])
     expect(status).toEqual(['running'])
     expect(option).toEqual(['--search'])
-  }, 60_000)
+  })
 })
 
 test('bash shows the names beside the ids where it only lists, and nowhere else', async context => {
@@ -151,7 +151,7 @@ test('bash shows the names beside the ids where it only lists, and nowhere else'
   expect(listed).toContain('2  (In Progress)')
   expect(completed).toContain('2')
   expect(existsSync(mark)).toBe(false)
-}, 60_000)
+})
 
 describe('the program', () => {
   const ask = (words: string[], env: Record<string, string> = {}) => cli.board(['__complete', '--', ...words], { env })

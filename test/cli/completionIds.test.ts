@@ -36,7 +36,7 @@ beforeAll(async () => {
   cli = commandLine({ BOARD_URL: board.url, BOARD_TOKEN: board.token, BOARD_PROJECT: seeded.projectId })
   await cli.ok(['profile', 'set', 'home', '--url', board.url])
   takers = leaves(await loadAll(createProgram())).flatMap(takersOf)
-}, 60_000)
+})
 afterAll(async () => {
   cli.close()
   await board.close()
@@ -73,7 +73,7 @@ test('whatever is listed is offered, with the things that are there', async () =
   })
   expect(offered['projects member set <member>']).toContain(named.memberId)
   expect(offered['orgs member set <member>']).toContain(named.memberId)
-}, 60_000)
+})
 
 test('archived cards are offered to those who bring them back, and only to them', async () => {
   const idsFor = async (verb: string) => (await cli.ok(['__complete', '--', 'cards', verb, ''])).split('\n').filter(Boolean).map(line => line.split('\t')[0])

@@ -85,7 +85,7 @@ describe('board logs', () => {
     await eventually('its end', () => second.code !== undefined)
     expect(second.code).toBe(130)
     await followed.close()
-  }, 90_000)
+  })
 })
 
 test('board serve writes its log at stderr as JSON or for people, from the level on that is wanted', async () => {
@@ -104,7 +104,7 @@ test('board serve writes its log at stderr as JSON or for people, from the level
   expect(pretty).toContainEqual(expect.stringMatching(/^\d\d:\d\d:\d\d info {2}http GET \/api\/health 200 requestId=\S+ ms=[\d.]+$/))
   expect(pretty).toContainEqual(expect.stringMatching(/^\d\d:\d\d:\d\d warn {2}http A sign-in failed\. .*address=127\.0\.0\.1/))
   expect(pretty.at(-1)).toMatch(/server The server has stopped\.$/)
-}, 60_000)
+})
 
 describe('board settings log-export', () => {
   const secret = 'canary-of-the-command-line'

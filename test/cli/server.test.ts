@@ -84,7 +84,7 @@ test('a server that does not answer is not taken for a killed one', async contex
     process.kill(pid, 'SIGCONT')
   }
   expect((await cli.json(['server', 'status'])).state).toBe('running')
-}, 60_000)
+})
 
 test('the doctor finds open permissions and a damaged database, mends the one and says what to do about the other', async () => {
   await cli.ok(['server', 'start', '--', '--port', '0'])

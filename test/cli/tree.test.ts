@@ -41,7 +41,7 @@ beforeAll(async () => {
   alone = commandLine()
   program = await loadAll(createProgram())
   commands = leaves(program)
-}, 60_000)
+})
 afterAll(async () => {
   signedIn.close()
   alone.close()

@@ -58,4 +58,4 @@ test('waiting and following go on over the death of the server, and tell what ca
   await eventually('the end of the wait', () => waiting.code !== undefined, 30_000)
   expect(waiting).toMatchObject({ code: 1, stdout: `${id}\tinterrupted\tserver_restart\tStruck\n` })
   await eventually('word of the end', () => following.stderr.includes('interrupted: server_restart'), 20_000)
-}, 90_000)
+})

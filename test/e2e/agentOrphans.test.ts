@@ -40,7 +40,7 @@ beforeAll(async () => {
   projectId = (await board.client.projects.create({ name: 'Orphans', path: makeRepository(join(root, 'repository')) })).id
   const [backlog, active] = (await board.client.columns.list({ projectId })).map(({ id }) => id) as [string, string]
   columns = { backlog, active }
-}, 60_000)
+})
 afterAll(async () => {
   await clearAway(board, root)
   // What a failed run leaves.

@@ -103,7 +103,7 @@ describe.skipIf(!mayMount)('on a disk of its own (needs the right to mount one)'
     const { filename } = await client.backups.create()
     expect(await client.backups.restore({ filename })).toMatchObject({ filename })
     expect(await titles(projectId)).toEqual([...acknowledged, 'room again'])
-  }, 60_000)
+  })
 
   it('a restore that does not fit changes nothing', async () => {
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64m', 'none', join(root, 'disk')])
@@ -123,7 +123,7 @@ describe.skipIf(!mayMount)('on a disk of its own (needs the right to mount one)'
     rmSync(join(root, 'disk', 'ballast'))
     await client.backups.restore({ filename })
     expect(await client.attachments.list({ projectId, cardId })).toHaveLength(1)
-  }, 60_000)
+  })
 
   it('a full disk below the log costs entries of its files and nothing else, tells how many, and takes them again when there is room', async () => {
     const folder = join(dataDir, 'logs')
@@ -149,7 +149,7 @@ describe.skipIf(!mayMount)('on a disk of its own (needs the right to mount one)'
       return lines().at(-1) !== before
     })
     for (const line of lines()) expect(() => JSON.parse(line)).not.toThrow()
-  }, 60_000)
+  })
 })
 
 describe.skipIf(!hasLimits)('under a limit of the process', () => {
@@ -164,5 +164,5 @@ describe.skipIf(!hasLimits)('under a limit of the process', () => {
     await start()
     expect(await titles(projectId)).toEqual(acknowledged)
     await client.cards.create({ projectId, title: 'room again', deferred: true })
-  }, 60_000)
+  })
 })

@@ -79,4 +79,4 @@ it('a server that may open no more files goes on for those who are there, answer
   await eventually('the end of the script', async () => (await client.scripts.status({ projectId }))[0]!.status === 'succeeded')
   await eventually('the end of a command', async () => (await client.cards.list({ projectId, kind: 'terminal' })).some(({ status }) => status === 'completed'))
   live.close()
-}, 60_000)
+})

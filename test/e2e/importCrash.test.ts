@@ -58,7 +58,7 @@ it(`an import that is killed is whole or was never there, ${rounds} times`, asyn
   await board.start()
   await eventually('the end of files without an attachment', () => readdirSync(folder).length === whole * attachmentCount, 10_000)
   expect(readdirSync(join(dataDir, 'transfers'))).toEqual([])
-}, 60_000 + rounds * 30_000)
+}, 300_000 + rounds * 30_000)
 
 /** The rows of an import that was cut short go by and by; another process may look on. */
 async function isSwept(cards: number): Promise<boolean> {

@@ -19,8 +19,8 @@ beforeAll(async () => {
   hideAgents(join(root, 'data'))
   await board.start()
   await board.client.auth.setup({ email, password })
-}, 60_000)
-afterAll(() => clearAway(board, root), 30_000)
+})
+afterAll(() => clearAway(board, root))
 
 /** Signs in so many times at once. Returns how each ended, and how many ms it took. */
 async function signIn(each: (at: number) => { email: string; password: string }): Promise<{ ends: string[]; tookMs: number[]; more: number; answers: Awaited<ReturnType<Awaited<ReturnType<typeof startProbe>>['end']>> }> {
@@ -42,7 +42,7 @@ test(`${burst} sign-ins at once all succeed, and leave the server answering quic
   expect(new Set(ends)).toEqual(new Set(['in']))
   expectQuick(answers, quickMs)
   expect(more).toBeLessThan(mostMoreMiB)
-}, 120_000)
+})
 
 test(`${burst} wrong ones at once, of as many names, are refused as quickly`, async () => {
   const { ends, tookMs, more, answers } = await signIn(at => ({ email: `nobody${at}@example.org`, password }))
@@ -50,4 +50,4 @@ test(`${burst} wrong ones at once, of as many names, are refused as quickly`, as
   expect(ends.filter(end => end === 'INVALID_CREDENTIALS').length).toBeLessThanOrEqual(12)
   expect(new Set(ends)).toEqual(new Set(['INVALID_CREDENTIALS', 'RATE_LIMITED']))
   expectQuick(answers, quickMs)
-}, 120_000)
+})

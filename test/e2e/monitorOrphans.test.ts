@@ -41,8 +41,8 @@ beforeAll(async () => {
   const [backlog, active] = (await board.client.columns.list({ projectId })).map(({ id }) => id) as [string, string]
   columns = { backlog, active }
   cardIds = await Promise.all(['One', 'Two', 'Three'].map(async title => (await board.client.cards.create({ projectId, title, columnId: active, deferred: true })).id))
-}, 60_000)
-afterAll(() => clearAway(board, root), 30_000)
+})
+afterAll(() => clearAway(board, root))
 
 /** What a run of a monitor does: it holds a lock as long as anything of it lives, notes whether somebody else did, and leaves children of several kinds. */
 function commandOf(tag: string): string {

@@ -39,7 +39,7 @@ test('a script in cron makes, moves, runs, waits for, exports and archives cards
 
   // The next night.
   expect(await nightly()).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\n$/), stderr: '' })
-}, 60_000)
+})
 
 test('an agent that fails is exit 1, one that takes too long exit 8, and the card waits for somebody to look at it', async () => {
   await useAgent('crashing')
@@ -49,7 +49,7 @@ test('an agent that fails is exit 1, one that takes too long exit 8, and the car
   const late = await nightly({ PATIENCE_SECS: '2' })
   expect(late).toMatchObject({ code: 8, stdout: '', stderr: expect.stringMatching(/^board: timed out after 2 s; still waiting for \d+ \(running\)\n$/) })
   expect(await inColumn(board.columns.active)).toEqual(['Nightly audit: cancelled', 'Nightly audit: failed'])
-}, 60_000)
+})
 
 test('no server is exit 7 after three tries, and a key that does not hold exit 4 at once', async () => {
   expect(await nightly({ BOARD_URL: 'http://127.0.0.1:1' })).toMatchObject({ code: 7, stdout: '' })

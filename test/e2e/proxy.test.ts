@@ -34,7 +34,7 @@ describe.skipIf(missing.length > 0)('behind nginx with TLS and a path of its own
     cli = commandLine({ NODE_EXTRA_CA_CERTS: certificate, BOARD_URL: url })
     await board.client.projects.create({ name: 'web', path: root })
     await cli.ok(['auth', 'setup', '--email', 'ada@example.org', '--password-stdin'], { input: 'correct horse\n', env: { BOARD_SETUP_CODE: code } })
-  }, 60_000)
+  })
   afterAll(async () => {
     cli?.close()
     nginx?.kill('SIGQUIT')

@@ -42,7 +42,7 @@ describe.skipIf(!isInstalled)('Qwen Code on a card', () => {
     projectId = (await board.client.projects.create({ name: 'Real', path: makeRepository(path) })).id
     const [backlog, active, done] = (await board.client.columns.list({ projectId })).map(({ id }) => id) as [string, string, string]
     columns = { backlog, active, done }
-  }, 60_000)
+  })
   afterAll(async () => {
     await clearAway(board, root)
     model.kill()
@@ -55,7 +55,7 @@ describe.skipIf(!isInstalled)('Qwen Code on a card', () => {
     const found = await card(cardId)
     if (found.status === 'failed' && status !== 'failed') throw new Error(`The agent failed: ${JSON.stringify(found.lastAgentAction)}`)
     return found.status === status ? found : undefined
-  }, 60_000)
+  })
   /** Says yes to all that the agent asks, until it ends. Returns what it asked. */
   const approveAll = async (cardId: string) => {
     const questions: Array<string | null | undefined> = []
@@ -63,7 +63,7 @@ describe.skipIf(!isInstalled)('Qwen Code on a card', () => {
       const { status, lastAgentAction } = await eventually('a question, or the end', async () => {
         const now = await card(cardId)
         return now.hasActiveAgent && now.status !== 'waiting' ? undefined : now
-      }, 60_000)
+      })
       if (status !== 'waiting') return questions
       questions.push(lastAgentAction?.detail)
       await board.client.agents.approvePlan({ projectId, cardId, approved: true })
@@ -81,7 +81,7 @@ describe.skipIf(!isInstalled)('Qwen Code on a card', () => {
     const done = await eventually('the done column', async () => {
       const found = await card(id)
       return found.columnId === columns.done ? found : undefined
-    }, 60_000)
+    })
     expect(done).toMatchObject({ status: 'completed', statusReason: null, unread: true, hasActiveAgent: false, columnType: 'done', gitBranch: `board/${id}-write-hello` })
     expect(readFileSync(join(worktree(id), 'hello.txt'), 'utf8')).toBe('hello from a real agent\n')
     expect(existsSync(join(path, 'hello.txt'))).toBe(false)
@@ -93,7 +93,7 @@ describe.skipIf(!isInstalled)('Qwen Code on a card', () => {
     expect(told.find(({ role }) => role === 'tool')?.tool).toMatchObject({ kind: 'edit', status: 'completed' })
     expect(told.filter(({ role }) => role === 'agent').at(-1)?.content).toBe('I wrote hello.txt.')
     await untilNoneRuns()
-  }, 90_000)
+  })
 
   test('it has the board\'s tools, and asks before it runs a command', async () => {
     const { id } = await create('Commit', [
@@ -112,7 +112,7 @@ describe.skipIf(!isInstalled)('Qwen Code on a card', () => {
     expect(execFileSync('git', ['-C', worktree(id), 'log', '-1', '--format=%s by %an'], { encoding: 'utf8' })).toBe('Keep by Qwen Code\n')
     expect(execFileSync('git', ['-C', path, 'log', '-1', '--format=%s'], { encoding: 'utf8' })).toBe('Begin\n')
     await untilNoneRuns()
-  }, 90_000)
+  })
 
   test('it goes on with its session after the server was killed in the middle of it', async () => {
     const { id } = await create('Go on', ['call run_shell_command {"command": "date > date.txt", "description": "Note the date", "is_background": false}', 'say That was the first part.'])
@@ -129,7 +129,7 @@ describe.skipIf(!isInstalled)('Qwen Code on a card', () => {
     const { messages: told } = (await seen()).requests.at(-1)!
     expect(JSON.stringify(told)).toContain('Note the date')
     await untilNoneRuns()
-  }, 90_000)
+  })
 
   test('a credential of the board\'s reaches it, with a home of its own', async () => {
     const { id: credentialId } = await board.client.credentials.create({ name: 'Model', provider: 'custom', apiKey: otherKey, baseUrl: `${modelUrl}/v1` })
@@ -141,7 +141,7 @@ describe.skipIf(!isInstalled)('Qwen Code on a card', () => {
     expect((await seen()).requests.at(-1)).toMatchObject({ authorization: `Bearer ${otherKey}`, model: 'scripted' })
     expect(await board.client.credentials.usage({ id: credentialId })).toMatchObject({ sessions: 1, inputTokens: 2000, outputTokens: 40 })
     await untilNoneRuns()
-  }, 90_000)
+  })
 
   test('it talked to nobody but its model and the board', async () => {
     const { requests, refused } = await seen()

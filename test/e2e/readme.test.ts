@@ -109,7 +109,7 @@ describe('the README', () => {
   test.each(blocks)('does what it says: $head: $script', async ({ head, script }) => {
     const ended = await run('bash', ['--norc', '-euo', 'pipefail', '-c', withAddresses(script)], { cwd: folder, env: environment(head) })
     expect(ended.code, `${ended.stdout}${ended.stderr}`).toBe(0)
-  }, 60_000)
+  })
 
   test('leads where it says', async () => {
     const board = async (...args: string[]) => JSON.parse((await run('bash', ['--norc', '-c', 'board "$@"', 'bash', ...args, '--json'], { cwd: folder, env: environment('') })).stdout)

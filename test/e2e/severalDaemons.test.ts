@@ -42,7 +42,7 @@ describe.skipIf(!isSharable)('four daemons on one libSQL server', () => {
     const { id: cardId } = await client.cards.create({ projectId, columnId: columns[1]!.id, title: 'watched', deferred: true })
     const { token } = await client.agents.token({ projectId, cardId })
     for (let number = 0; number < 4; number++) await createClient({ url: crew[0]!.board.url, token }).monitors.create({ projectId, cardId, command: monitorCommand(number), intervalSecs: 10, allowUnsandboxed: true })
-  }, 60_000)
+  })
 
   afterAll(async () => {
     for (const { board, line } of crew ?? []) {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { diffOf, merge } from '../../src/domain/changes.ts'
 import { ensureWorktree, removeWorktree, type Workplace } from '../../src/domain/worktrees.ts'
@@ -54,11 +54,21 @@ export async function openProjects(): Promise<{ db: Database; folder: string; ho
   setEnvironment({ HOME: home, XDG_CONFIG_HOME: home })
   const dataDir = join(folder, 'data')
 
+  const repositories = new Map<string, string>()
+  /** A repository with one commit, to be copied: making one takes five processes. */
+  const repository = (init: string[]) => {
+    const made = repositories.get(init.join())
+    if (made) return made
+    const path = join(folder, `repository-${repositories.size}`)
+    repositories.set(init.join(), path)
+    mkdirSync(path)
+    git(path, 'init', '-q', '--template=', ...init)
+    commit(path, 'README', 'Read me.\n')
+    return path
+  }
   const project = async (name: string, init: string[] = ['-b', 'main']): Promise<TestProject> => {
     const path = join(folder, name)
-    mkdirSync(path)
-    git(path, 'init', '-q', ...init)
-    commit(path, 'README', 'Read me.\n')
+    cpSync(repository(init), path, { recursive: true })
     const { id, columnId, boardId } = await db.transaction(async tx => {
       const id = await insertProject(tx, { name, path, organizationId: null, ownerId: 0 })
       const boardId = await insertBoard(tx, id, 'Board')

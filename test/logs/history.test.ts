@@ -83,7 +83,7 @@ test('the file never grows beyond its cap, whatever is said, and keeps the newes
   expect(rows[0]!.message).toMatch(/^Entry 499 11 /)
   expect(rows.length).toBeLessThan(6000)
   expect([history.dropped, said]).toEqual([0, []])
-}, 60_000)
+})
 
 test('pruning deletes what is too old and what is too much, and leaves the newest', async () => {
   const history = open({ mostRows: 700 })

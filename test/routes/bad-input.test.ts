@@ -4,13 +4,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { errors, type ErrorCode } from '../../src/contract/errors.ts'
 import { paramsOf, type Route } from '../../src/contract/route.ts'
 import { exampleOf, requestOf, rows, sendsBody, tokenFor, type Row } from '../examples.ts'
-import type { TestBoard } from '../helper.ts'
+import { slowdown, type TestBoard } from '../helper.ts'
 import { seed, startSlotlessBoard, type Seed } from '../seed.ts'
 
 /** For longer runs by hand (`npm run fuzz`): BOARD_FUZZ_RUNS a row, BOARD_FUZZ_SEED as a failure prints it. */
 const runs = Number(process.env.BOARD_FUZZ_RUNS ?? 24)
 const fuzzSeed = Number(process.env.BOARD_FUZZ_SEED ?? 20_261_121)
-const answerMs = 5000
+const answerMs = () => Math.ceil(5000 * slowdown())
 
 interface Attack { method: string; path: string; headers: Record<string, string>; body?: string | Buffer; field?: string; isUnknown?: boolean }
 interface Answer { status: number; headers: Record<string, unknown>; text: string }
@@ -25,7 +25,7 @@ afterAll(async () => {
 
 const exchange = ({ method, path, headers, body }: Attack): Promise<Answer> => new Promise((resolve, reject) => {
   const { hostname, port } = new URL(board.url)
-  const outgoing = send({ hostname, port, method, path, headers, agent, signal: AbortSignal.timeout(answerMs) }, incoming => {
+  const outgoing = send({ hostname, port, method, path, headers, agent, signal: AbortSignal.timeout(answerMs()) }, incoming => {
     const chunks: Buffer[] = []
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk)).on('error', reject)
     incoming.on('end', () => resolve({ status: incoming.statusCode!, headers: incoming.headers, text: Buffer.concat(chunks).toString() }))
@@ -128,5 +128,5 @@ describe(`${rows.length * runs} requests that are nearly right (seed ${fuzzSeed}
     await fc.assert(fc.asyncProperty(attacks(row, from), async attack => { await expectGrace(attack) }), { seed: fuzzSeed, numRuns: runs, endOnFailure: true })
     expect((await exchange({ method: 'GET', path: '/api/ready', headers: {} })).status).toBe(200)
     expect(Object.keys(Object.prototype)).toEqual([])
-  }, 60_000 + 100 * runs)
+  }, 300_000 + 100 * runs)
 })

@@ -18,7 +18,7 @@ const root = mkdtempSync(join(tmpdir(), 'board-script-soak-'))
 const path = join(root, 'project')
 mkdirSync(path)
 const board = boardProcess(join(root, 'data'), { HOME: root })
-afterAll(() => clearAway(board, root), 30_000)
+afterAll(() => clearAway(board, root))
 
 const commands = [`${deafGrandchild} sleep 600 # $TAG`, `${deafGrandchild} sleep 0.3; echo done # $TAG`, 'echo quick # $TAG', `trap "" TERM; ${deafGrandchild} while :; do sleep 0.1; done # $TAG`]
 const untimely = ['SCRIPT_ALREADY_RUNNING', 'SCRIPT_NOT_RUNNING', 'SCRIPT_NOT_FOUND']
@@ -83,4 +83,4 @@ test(`nothing is left of scripts, and none runs twice, in ${rounds} rounds of ra
       throw new Error(`Round ${round} of seed ${seed} failed: ${told.join(', ')}`, { cause: error })
     }
   }
-}, 30_000 + rounds * 20_000)
+}, 300_000 + rounds * 20_000)

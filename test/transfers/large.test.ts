@@ -20,7 +20,7 @@ beforeAll(async () => {
   hideAgents(join(root, 'data'))
   writeFileSync(file, JSON.stringify(largeBoard(root, cardCount, 50)))
   await board.start()
-}, 60_000)
+})
 afterAll(() => clearAway(board, root))
 
 const memory = () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${board.pid}/status`, 'utf8'))![1]) / 1024

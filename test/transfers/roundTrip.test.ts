@@ -24,7 +24,7 @@ describe('a board\'s own file', () => {
       const again = await imported(board, { format: 'board' }, files[0]!)
       expect(normal(await exported(board, again.projectIds[0]))).toEqual(normal(files[0]!))
     }), { numRuns: runs, interruptAfterTimeLimit: 60_000, endOnFailure: runs < 100 })
-  }, 90_000)
+  })
 })
 
 /** The part of a document that is about one project. */

@@ -8,7 +8,7 @@ import { firstFrameMs, measure, startLoaded, type LoadedBoard } from './load.ts'
 const rounds = Number(process.env.BOARD_TEST_ROUNDS ?? 0)
 let board: LoadedBoard
 
-beforeAll(async () => { board = await startLoaded(rounds > 0 ? 10_000 : 2000) }, 60_000)
+beforeAll(async () => { board = await startLoaded(rounds > 0 ? 10_000 : 2000) })
 afterAll(() => board.close())
 
 test.each([[100, 30], [240, 70]])('four columns with many cards and 20 changes a second stay quick at %i×%i', async (width, height) => {
@@ -20,7 +20,7 @@ test.each([[100, 30], [240, 70]])('four columns with many cards and 20 changes a
   // A slow machine draws fewer frames, and takes longer for each.
   expect(figures.framesPerSec).toBeGreaterThan(rounds > 0 ? 15 : 5)
   expect(figures.cpuPercent).toBeLessThan(60 * (rounds > 0 ? 1 : slowdown()))
-}, 60_000 + rounds * 2000)
+}, 300_000 + rounds * 2000)
 
 test('the first picture comes soon', async () => {
   const node: number[] = []
@@ -34,4 +34,4 @@ test('the first picture comes soon', async () => {
   }
   if (rounds > 0) console.log({ nodeMs: median(node), firstFrameMs: median(ui), times: median(ui) / median(node) })
   expect(median(ui)).toBeLessThan(median(node) * (rounds > 0 ? 7 : 12))
-}, 60_000)
+})
