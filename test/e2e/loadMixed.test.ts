@@ -90,7 +90,7 @@ const works: Record<string, { pauseMs: number; work: () => Promise<unknown> }> =
     await eventually('the end of its agent', async () => !(await board.client.cards.get({ projectId, cardId })).hasActiveAgent, patienceMs)
     await board.client.cards.delete({ projectId, cardId, force: true })
   } },
-  backups: { pauseMs: 10_000, work: async () => board.client.backups.delete({ filename: (await board.client.backups.create()).filename }) },
+  backups: { pauseMs: 10_000, work: async () => board.client.backups.delete({ filename: (await createClient({ url: board.url, token: board.token, timeoutMs: 0 }).backups.create()).filename }) },
   exports: { pauseMs: 10_000, work: async () => { for await (const _ of (await board.client.transfers.exportProject({ id: projectId })).body) { /* It is read to its end. */ } } },
 }
 
