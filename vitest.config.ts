@@ -1,20 +1,25 @@
 import { defineConfig } from 'vitest/config'
 
-/** What measures time or memory: each in a process of its own, after all others, so that it measures the board and not its neighbours. */
+/** What measures its own process: that has it for itself. */
+const alone = ['test/timetable.test.ts', 'test/agents/{acp,transcriptFlood}.test.ts', 'test/attacks/socketFrames.test.ts', 'test/routes/{logFlood,socketLimits}.test.ts']
+/** What measures time: after all others, one after the other, so that it measures the board and not its neighbours. */
 const measuring = [
-  'test/timetable.test.ts', 'test/daemons/*.test.ts', 'test/agents/{acp,transcriptFlood}.test.ts', 'test/attacks/{signIn,socketFrames}.test.ts', 'test/domain/hashQueue.test.ts',
-  'test/e2e/{agentLoad,backupsAtScale,crash,databaseLocked,load*,monitorLoad,nobodyReads,severalDaemons}.test.ts', 'test/logs/history.test.ts', 'test/routes/{logFlood,socketLimits}.test.ts', 'test/transfers/large.test.ts', 'test/ui/load.test.ts',
+  'test/attacks/signIn.test.ts', 'test/domain/hashQueue.test.ts', 'test/e2e/{agentLoad,backupsAtScale,crash,databaseLocked,load*,monitorLoad,nobodyReads,severalDaemons}.test.ts', 'test/logs/history.test.ts',
+  'test/daemons/*.test.ts', 'test/transfers/large.test.ts', 'test/ui/load.test.ts',
 ]
 /** What has not ended by then hangs. No verdict depends on it, for a busy machine may take ten times as long as a quiet one. */
 const hangMs = 300_000
 const every = { testTimeout: hangMs, hookTimeout: hangMs, pool: 'forks', env: { NO_COLOR: '1', BOARD_DATA_DIR: '', BOARD_URL: '', BOARD_TOKEN: '' } } as const
+/** Most tests wait for others most of the time. */
+const atOnce = { maxWorkers: 4, sequence: { groupOrder: 0 } }
 
 export default defineConfig({
   test: {
     globalSetup: ['test/scratch.ts', 'test/build.ts'], reporters: ['default', './test/closingLine.ts'],
     projects: [
-      // Most tests wait for others most of the time. The files share the processes, in which the board's code is loaded and warm.
-      { test: { ...every, name: 'board', include: ['test/**/*.test.ts'], exclude: ['**/node_modules/**', ...measuring], isolate: false, maxWorkers: 4, sequence: { groupOrder: 0 } } },
+      // These files share the processes, in which the board's code is loaded and warm.
+      { test: { ...every, ...atOnce, name: 'board', include: ['test/**/*.test.ts'], exclude: ['**/node_modules/**', ...alone, ...measuring], isolate: false } },
+      { test: { ...every, ...atOnce, name: 'alone', include: alone } },
       { test: { ...every, name: 'measuring', include: measuring, maxWorkers: 1, sequence: { groupOrder: 1 } } },
     ],
   },

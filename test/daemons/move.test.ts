@@ -29,10 +29,12 @@ describe.skipIf(!isSharable)('a board that moves', () => {
   })
 
   it('tells first how much it is, and changes nothing by that', async () => {
-    const before = readdirSync(dataDir)
+    // The log's database, which was closed in this process, ends when it is collected.
+    const files = () => readdirSync(dataDir).filter(name => !/^logs\.db-/.test(name))
+    const before = files()
     const { rows } = await moveToServer({ dataDir, machine: 'one', server: server(), dryRun: true })
     expect(rows).toBeGreaterThan(cardCount)
-    expect(readdirSync(dataDir)).toEqual(before)
+    expect(files()).toEqual(before)
   })
 
   it('is on the server whole, and is served there, and no more from its file', async () => {

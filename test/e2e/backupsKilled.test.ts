@@ -16,7 +16,7 @@ import { createDice } from './dice.ts'
 /** BOARD_TEST_ROUNDS=100 for the long run; BOARD_TEST_SEED repeats what a run has drawn. */
 const rounds = Number(process.env.BOARD_TEST_ROUNDS ?? 3)
 const seed = Number(process.env.BOARD_TEST_SEED ?? randomInt(2 ** 31))
-const patienceMs = 30_000 + rounds * 15_000
+const patienceMs = 300_000 + rounds * 15_000
 
 let root: string
 let dataDir: string

@@ -9,7 +9,7 @@ import { largeBoard } from '../transfers/largeBoard.ts'
 import { boardProcess, clearAway } from './boardProcess.ts'
 
 /** The server is killed so many times in the middle of an import. For longer runs by hand: BOARD_TEST_ROUNDS. */
-const rounds = Number(process.env.BOARD_TEST_ROUNDS ?? 6)
+const rounds = Number(process.env.BOARD_TEST_ROUNDS ?? 3)
 const cardCount = 3000
 const attachmentCount = 200
 

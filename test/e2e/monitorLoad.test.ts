@@ -79,7 +79,7 @@ test(`${total} monitors run on time, none more often than another, and the serve
   const eachMs = (cpuMs(board.pid) - cpuBeforeMs) / (late.length - runsBefore)
   const runs = [...monitors.keys()].map(name => stampsOf(name).length)
   process.stdout.write(`${total} monitors, ${late.length} runs at ${eachMs.toFixed(1)} ms of the server's processor each: lag ${shown(late)}; runs of each ${Math.min(...runs)} to ${Math.max(...runs)}; ${shownAnswers(answers)}\n`)
-  expect(percentile(late, 0.99)).toBeLessThan(mostLagMs)
+  expect(percentile(late, 0.99)).toBeLessThan(mostLagMs * (isLong ? 1 : slowdown()))
   expectQuick(answers, mostHealthMs)
   // Those that began first have had time for one run more.
   expect(Math.max(...runs) - Math.min(...runs)).toBeLessThanOrEqual(1)

@@ -98,10 +98,12 @@ test('off Linux, where no environment can be read, the tree is found by its pare
   expect(await listProcessRuns(store.db)).toEqual([])
 })
 
-test('fifty random trees leave nothing', async () => {
+/** For longer runs by hand: BOARD_TEST_ROUNDS. */
+const rounds = Number(process.env.BOARD_TEST_ROUNDS ?? 20)
+test(`${rounds} random trees leave nothing`, async () => {
   const file = join(store.folder, 'tree.sh')
   writeFileSync(file, `depth=$1\n[ "$2" = deaf ] && trap "" TERM\nif [ "$depth" -gt 0 ]; then\n  sh "$0" $((depth - 1)) $3 $2 &\n  setsid sh "$0" $((depth - 1)) $2 $3 &\nfi\nwhile :; do sleep 0.1; done\n`)
-  for (let round = 0; round < 50; round++) {
+  for (let round = 0; round < rounds; round++) {
     const mood = () => Math.random() < 0.5 ? 'deaf' : 'kind'
     const { child, living } = await run(`exec sh ${file} ${Math.floor(Math.random() * 3)} ${mood()} ${mood()} $TAG`)
     await new Promise(resolve => setTimeout(resolve, Math.random() * 40))

@@ -1,4 +1,5 @@
 import { readdirSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -121,12 +122,12 @@ describe('a restore', () => {
         const reply = await board.request('POST', '/api/cards', { body: { projectId, title, deferred: true } })
         if (reply.status === 201) acknowledged.push(title)
         answers.push(reply)
-        if (reply.status === 503) await new Promise(resolve => setTimeout(resolve, 5))
+        await delay(reply.status === 503 ? 5 : 2)
       }
     }
-    const read = async (path: string) => { while (!isDone) answers.push(await board.request('GET', path)) }
+    const read = async (path: string) => { for (; !isDone; await delay(5)) answers.push(await board.request('GET', path)) }
     const healthy: number[] = []
-    const watch = async () => { while (!isDone) healthy.push((await board.request('GET', '/api/health')).status) }
+    const watch = async () => { for (; !isDone; await delay(5)) healthy.push((await board.request('GET', '/api/health')).status) }
     const all = Promise.all([write(1), write(2), write(3), read(`/api/projects/${projectId}/cards`), watch()])
     const { body, status } = await restore(filename)
     isDone = true

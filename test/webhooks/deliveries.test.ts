@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { insertDelivery } from '../../src/store/deliveries.ts'
-import { eventually, startBoard, type TestBoard } from '../helper.ts'
+import { eventually, slowdown, startBoard, type TestBoard } from '../helper.ts'
 import { startReceiver, verified, type Receiver } from './receiver.ts'
 
 let board: TestBoard
@@ -8,10 +8,11 @@ let receiver: Receiver
 /** How the receiver answers at a path: 204 unless a test says otherwise. */
 const answers: Record<string, Parameters<typeof startReceiver>[0]> = {}
 let projects = 0
+const timeoutSecs = Math.ceil(slowdown())
 
 beforeAll(async () => {
   receiver = await startReceiver((received, response) => (answers[received.path] ?? ((_, answer) => answer.writeHead(204).end()))(received, response))
-  board = await startBoard({ webhookTiming: { timeoutMs: 1000, retrySecs: [0.1, 0.1, 0.1] } })
+  board = await startBoard({ webhookTiming: { timeoutMs: timeoutSecs * 1000, retrySecs: [0.1, 0.1, 0.1] } })
 })
 afterAll(async () => {
   await board.close()
@@ -102,10 +103,15 @@ test('first attempts go out one at a time and in the order of events, and a slow
 
 test('what fails is sent again with the same id, behind the first attempts of what came later', async () => {
   let failures = 2
-  const { secret, add, got, deliveries } = await hook(['card.created'], (_, response) => response.writeHead(failures-- > 0 ? 500 : 200).end('what the receiver says'))
+  let areBothThere = false
+  const { secret, add, got, deliveries } = await hook(['card.created'], async (_, response) => {
+    await eventually('the second card', () => areBothThere)
+    response.writeHead(failures-- > 0 ? 500 : 200).end('what the receiver says')
+  })
   await add('First')
   await eventually('the first attempt', () => got().length === 1)
   await add('Second')
+  areBothThere = true
   await eventually('four attempts', () => got().length === 4)
   const [first, second] = [got()[0]!.id, got()[1]!.id]
   expect(got().slice(0, 2).map(({ message }) => message.data.title)).toEqual(['First', 'Second'])
@@ -145,7 +151,7 @@ test('redirects are not followed, answers that do not come fail, and so do recei
   await Promise.all([redirecting, silent, gone].map(each => each.add('Lost')))
   const errors = async () => Promise.all([redirecting, silent, gone].map(async each => (await each.deliveries())[0]?.error))
   await eventually('all errors', async () => (await errors()).every(Boolean))
-  expect(await errors()).toEqual(['The receiver answered with status 307.', 'The receiver could not be reached: it did not answer within 1 seconds.', 'The receiver could not be reached: ECONNREFUSED.'])
+  expect(await errors()).toEqual(['The receiver answered with status 307.', `The receiver could not be reached: it did not answer within ${timeoutSecs} seconds.`, 'The receiver could not be reached: ECONNREFUSED.'])
   expect(elsewhere.got()).toEqual([])
 })
 
@@ -191,12 +197,17 @@ test('thousands that are pending are given up and deleted in pieces', async () =
 })
 
 test('a test goes out before everything that waits, and what has ended is sent again with the same id', async () => {
-  const { ref, secret, add, got, deliveries } = await hook(['card.created'], (_, response) => setTimeout(() => response.writeHead(200).end('ok'), 50))
+  let isTestAsked = false
+  const { ref, secret, add, got, deliveries } = await hook(['card.created'], async (_, response) => {
+    await eventually('the question', () => isTestAsked)
+    setTimeout(() => response.writeHead(200).end('ok'), 50)
+  })
   await Promise.all(Array.from({ length: 10 }, (_, at) => add(`Card ${at}`)))
   await eventually('the first attempt', () => got().length > 0)
   // Others wait for another attempt.
   await board.server.app.db.transaction(tx => tx.run("UPDATE webhook_deliveries SET attempts = 1, next_attempt_at = '2026-01-01T00:00:00.000Z' WHERE webhook_id = ? AND attempts = 0 AND id % 2 = 0", [Number(ref.webhookId)]))
   const asked = await board.client.webhooks.test(ref)
+  isTestAsked = true
   expect(asked).toMatchObject({ type: 'webhook.test', status: 'pending', attempts: 0 })
   await eventually('the test', () => got().some(({ id }) => id === asked.messageId))
   expect(got().findIndex(({ id }) => id === asked.messageId)).toBeLessThan(4)
