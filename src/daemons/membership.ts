@@ -84,9 +84,7 @@ function join(db: Database, { host, advertise }: NonNullable<ServerConfig['datab
 const takeLeases = (db: Database, self: Self): Promise<Array<[Duty, number | undefined]>> => db.transaction(async tx => {
   await noteDaemon(tx, self)
   await forgetSilentDaemons(tx, silentMs)
-  const leases: Array<[Duty, number | undefined]> = []
-  for (const duty of ['machine', 'board'] as const) leases.push([duty, await takeLease(tx, leaseOf(duty, self.host), self.id, leaseMs)])
-  return leases
+  return Promise.all((['machine', 'board'] as const).map(async (duty): Promise<[Duty, number | undefined]> => [duty, await takeLease(tx, leaseOf(duty, self.host), self.id, leaseMs)]))
 })
 
 async function repeat(work: () => Promise<unknown>, signal: AbortSignal): Promise<void> {

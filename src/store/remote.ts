@@ -12,8 +12,8 @@ const mostCommitMs = 200
 /** How long the server has for an answer; and how long anybody waits for a write, in the queue and at the server. */
 const answerMs = 1400
 const mostWriteMs = 2800
-/** What is left of that when a commit begins must be enough for one. */
-const leastCommitMs = 600
+/** What is left of that when a commit begins must be enough for one, with others' before it: one that is given up has cost as much, for nothing. */
+const leastCommitMs = answerMs
 const readingMs = 10 * 60_000
 
 /**
@@ -42,7 +42,7 @@ export function openRemote({ url, token, host, clock }: RemoteOptions): Database
   }
 }
 
-/** A connection to the server. One that does not answer is given up, and what comes next gets another. */
+/** A connection to the server. One that answers nothing is given up, and what comes next gets another. */
 interface Line<C> {
   /** @throws Problem DATABASE_BUSY when it takes longer than the time, or the server is out of reach */
   use<T>(work: (connection: C) => Promise<T>, mostMs?: number): Promise<T>
@@ -51,6 +51,7 @@ interface Line<C> {
 
 function createLine<C extends { close(): void }>(open: () => C): Line<C> {
   let current: C | undefined
+  let answeredAt = 0
   const giveUp = (connection: C) => {
     if (current === connection) current = undefined
     connection.close()
@@ -58,13 +59,17 @@ function createLine<C extends { close(): void }>(open: () => C): Line<C> {
   return {
     use: async (work, mostMs = answerMs) => {
       const connection = current ??= open()
+      const askedAt = performance.now()
       let timer: NodeJS.Timeout | undefined
       const late = new Promise<never>((_, reject) => { timer = setTimeout(() => reject(new Problem('DATABASE_BUSY', 'The database server does not answer; try again.')), mostMs) })
       try {
-        return await Promise.race([work(connection), late])
+        const result = await Promise.race([work(connection), late])
+        answeredAt = performance.now()
+        return result
       } catch (error) {
         const problem = translate(error)
-        if (problem instanceof Problem && problem.code === 'DATABASE_BUSY') giveUp(connection)
+        // Where others were answered meanwhile, this one is slow, and not the connection.
+        if (problem instanceof Problem && problem.code === 'DATABASE_BUSY' && answeredAt < askedAt) giveUp(connection)
         throw problem
       } finally {
         clearTimeout(timer)
