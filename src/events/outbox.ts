@@ -77,8 +77,7 @@ function startTail(db: Database, publish: (events: StoredEvent[]) => void, after
   const start = after === undefined ? readLastSeq(db).catch(() => undefined) : undefined
   let seq = after
   const stopped = new AbortController()
-  let reading = false
-  let news = false
+  let [reading, news] = [false, false]
   let retry: NodeJS.Timeout | undefined
 
   const readNews = async () => {

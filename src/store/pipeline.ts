@@ -34,71 +34,87 @@ interface State { reason?: { error: unknown }; isOver: boolean }
 
 /** Opens a transaction with its first statement that somebody waits for. */
 export function openPipeline(stream: Stream): Pipeline {
+  const line = openLine(stream)
+  return { scope: () => openScope(line), isBroken: () => line.broken !== undefined, openForMs: line.openForMs, commit: async () => { await line.wait(control('COMMIT')) } }
+}
+
+function openScope(line: Line): Scope {
+  const state: State = { isOver: false }
+  line.send(control(savepoint, state))
+  return {
+    run: async statement => {
+      requireOpen(state)
+      return line.wait({ statement, state })
+    },
+    send: statement => {
+      requireOpen(state)
+      line.send({ statement, state })
+    },
+    keep: () => {
+      if (!state.reason) line.send(control('RELEASE job', state))
+      state.isOver = true
+    },
+    undo: error => {
+      state.isOver = true
+      if (state.reason) return
+      state.reason = { error }
+      const own = line.takeBack(state)
+      for (const { waiting } of own) waiting?.reject(error)
+      // When its beginning was still here, nothing of it is on the server.
+      if (!own.some(({ statement }) => statement.sql === savepoint)) undoing().forEach(line.send)
+    },
+    get reason() { return line.broken ?? state.reason },
+  }
+}
+
+/** What is to be sent, and goes when somebody waits for some of it. One message is on its way at a time. */
+interface Line {
+  send(sending: Sending): void
+  wait(sending: Omit<Sending, 'waiting'>): Promise<Rows>
+  /** What of a scope has not been sent, which will not be. */
+  takeBack(state: State): Sending[]
+  openForMs(): number
+  readonly broken: { error: unknown } | undefined
+}
+
+function openLine(stream: Stream): Line {
   let queue: Sending[] = [control('BEGIN IMMEDIATE')]
-  let travelling: Promise<void> | undefined
+  let isTravelling = false
   let broken: { error: unknown } | undefined
   let openSince: number | undefined
-
   const breakOff = (error: unknown, left: readonly Sending[]) => {
-    broken ??= { error }
+    broken = { error }
     for (const { waiting } of [...left, ...queue.splice(0)]) waiting?.reject(error)
   }
   const travel = async () => {
+    isTravelling = true
     // What others of the same moment ask for goes along.
     await Promise.resolve()
     while (!broken && queue.some(({ waiting }) => waiting)) {
       const sent = queue.splice(0)
       try {
-        const results = await runBatch(stream, stepsOf(sent, openSince === undefined))
+        const ended = settle(sent, await runBatch(stream, stepsOf(sent, openSince === undefined)))
         openSince ??= performance.now()
-        const retold = settle(sent, results)
-        if ('error' in retold) breakOff(retold.error, retold.left)
-        else queue = [...retold.left, ...queue]
-      } catch (error) {
-        breakOff(translate(error), sent)
-      }
+        if ('error' in ended) breakOff(ended.error, ended.left)
+        else queue = [...ended.left, ...queue]
+      } catch (error) { breakOff(translate(error), sent) }
     }
-    travelling = undefined
+    isTravelling = false
   }
-  const enqueue = (sending: Sending) => {
+  const send = (sending: Sending) => {
     if (broken) return sending.waiting?.reject(broken.error)
     queue.push(sending)
-    if (sending.waiting) travelling ??= travel()
+    if (sending.waiting && !isTravelling) void travel()
   }
-  const wait = (sending: Omit<Sending, 'waiting'>) => new Promise<Rows>((resolve, reject) => { enqueue({ ...sending, waiting: { resolve, reject } }) })
   return {
-    scope: () => {
-      const state: State = { isOver: false }
-      enqueue(control(savepoint, state))
-      return {
-        run: async statement => {
-          requireOpen(state)
-          return wait({ statement, state })
-        },
-        send: statement => {
-          requireOpen(state)
-          enqueue({ statement, state })
-        },
-        keep: () => {
-          if (!state.reason) enqueue(control('RELEASE job', state))
-          state.isOver = true
-        },
-        undo: error => {
-          state.isOver = true
-          if (state.reason) return
-          state.reason = { error }
-          const own = queue.filter(each => each.state === state)
-          queue = queue.filter(each => each.state !== state)
-          for (const { waiting } of own) waiting?.reject(error)
-          // When its beginning was still here, nothing of it is on the server.
-          if (!own.some(({ statement }) => statement.sql === savepoint)) queue.push(...undoing())
-        },
-        get reason() { return broken ?? state.reason },
-      }
+    send, wait: sending => new Promise((resolve, reject) => { send({ ...sending, waiting: { resolve, reject } }) }),
+    takeBack: state => {
+      const own = queue.filter(each => each.state === state)
+      queue = queue.filter(each => each.state !== state)
+      return own
     },
-    isBroken: () => broken !== undefined,
     openForMs: () => openSince === undefined ? 0 : performance.now() - openSince,
-    commit: async () => { await wait(control('COMMIT')) },
+    get broken() { return broken },
   }
 }
 

@@ -8,6 +8,7 @@ const mostTogether = 8
 /** Runs single statements that read on one connection to a libSQL server. */
 export interface ReadingStreams {
   execute(statement: Statement): Promise<Rows>
+  readonly closed: boolean
   close(): void
 }
 
@@ -22,7 +23,7 @@ export function openReadingStreams(url: string, token?: string): ReadingStreams 
   const client = openHrana(url, token)
   const keeps = staysOpen(url)
   let [idle, busy]: [Stream[], number] = [[], 0]
-  let queue: Waiting[] = []
+  const queue: Waiting[] = []
   let isDue = false
 
   const dispatch = () => {
@@ -49,6 +50,7 @@ export function openReadingStreams(url: string, token?: string): ReadingStreams 
       if (!isDue) setImmediate(dispatch)
       isDue = true
     }),
+    get closed() { return client.closed },
     close: () => client.close(),
   }
 }

@@ -49,7 +49,7 @@ interface Line<C> {
   close(): void
 }
 
-function createLine<C extends { close(): void }>(open: () => C): Line<C> {
+function createLine<C extends { readonly closed: boolean; close(): void }>(open: () => C): Line<C> {
   let current: C | undefined
   let answeredAt = 0
   const giveUp = (connection: C) => {
@@ -58,10 +58,13 @@ function createLine<C extends { close(): void }>(open: () => C): Line<C> {
   }
   return {
     use: async (work, mostMs = answerMs) => {
-      const connection = current ??= open()
+      const connection = current = current && !current.closed ? current : open()
       const askedAt = performance.now()
       let timer: NodeJS.Timeout | undefined
-      const late = new Promise<never>((_, reject) => { timer = setTimeout(() => reject(new Problem('DATABASE_BUSY', 'The database server does not answer; try again.')), mostMs) })
+      const late = new Promise<never>((_, reject) => {
+        // A process that stood still itself hears first what has been answered meanwhile.
+        timer = setTimeout(() => setImmediate(reject, new Problem('DATABASE_BUSY', 'The database server does not answer; try again.')), mostMs)
+      })
       try {
         const result = await Promise.race([work(connection), late])
         answeredAt = performance.now()
@@ -84,6 +87,7 @@ interface Writing {
   /** The stream for the next commit. One stays open as long as its commits succeed. */
   stream(): Promise<Stream>
   dropStream(): void
+  readonly closed: boolean
   close(): void
 }
 
@@ -94,7 +98,7 @@ function openWriting(url: string, token?: string): Writing {
     stream?.close()
     stream = undefined
   }
-  return { stream: async () => stream && !stream.closed ? stream : stream = await openStream(client), dropStream, close: () => client.close() }
+  return { stream: async () => stream && !stream.closed ? stream : stream = await openStream(client), dropStream, get closed() { return client.closed }, close: () => client.close() }
 }
 
 /** Does the first jobs that wait in one commit. One that nobody could tell the end of in time any more is refused without being begun. */
