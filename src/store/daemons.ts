@@ -7,6 +7,8 @@ export const leaseMs = 3000
 /** A daemon on this database, and how long ago it was heard of. */
 export interface DaemonRow { id: string; host: string; url: string; version: string; startedAt: string; seenMsAgo: number; leases: string | null }
 
+export const isThere = ({ seenMsAgo }: Pick<DaemonRow, 'seenMsAgo'>): boolean => seenMsAgo <= leaseMs
+
 /** Notes that a daemon is there. */
 export const noteDaemon = async (tx: Transaction, daemon: { id: string; host: string; url: string; version: string; startedAt: string }): Promise<void> => {
   tx.send(`INSERT INTO daemons (id, host, url, version, started_at, seen_at_ms) VALUES (?, ?, ?, ?, ?, ${nowMs}) ON CONFLICT DO UPDATE SET seen_at_ms = excluded.seen_at_ms, url = excluded.url`,
@@ -46,3 +48,6 @@ export const otherMachines = async (db: Reader, machine: string): Promise<string
 
 /** Where there is one machine only, projects name none. */
 export const clearHosts = async (tx: Transaction): Promise<void> => { tx.send('UPDATE projects SET host = NULL WHERE host IS NOT NULL') }
+
+/** How many bytes the database has on a server, its log aside. */
+export const sizeOfDatabase = async (db: Reader): Promise<number> => (await db.get<{ bytes: number }>('SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size'))!.bytes
