@@ -89,7 +89,7 @@ const takeLeases = (db: Database, self: Self): Promise<Array<[Duty, number | und
   await noteDaemon(tx, self)
   await forgetSilentDaemons(tx, silentMs)
   return Promise.all((['machine', 'board'] as const).map(async (duty): Promise<[Duty, number | undefined]> => [duty, await takeLease(tx, leaseOf(duty, self.host), self.id, leaseMs)]))
-})
+}, true)
 
 /** Measures each heartbeat, and tells how long ago the last one was that succeeded. */
 function timed(metrics: Metrics): { time<T>(work: () => Promise<T>): Promise<T>; secsSince(): number } {

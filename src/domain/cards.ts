@@ -50,6 +50,13 @@ export async function create(tx: Transaction, agents: Agents, card: NewCard, aut
   return column.columnType === 'active' && !deferred ? started(tx, agents, created) : created
 }
 
+/** Whether making a card would ask for an agent, as far as can be told before. */
+export async function wouldStart(db: Reader, { projectId, columnId, deferred }: Pick<NewCard, 'projectId' | 'columnId' | 'deferred'>): Promise<boolean> {
+  if (deferred) return false
+  const column = columnId === undefined ? (await listDefaultColumns(db, projectId))[0] : await readColumn(db, columnId)
+  return column?.columnType === 'active'
+}
+
 /** Changes a card's fields. @throws Problem CARD_NOT_FOUND, VERSION_CONFLICT */
 export async function update(tx: Transaction, ref: CardRef, change: { title?: string; prompt?: string; labels?: readonly string[]; groupId?: string | null; useWorktree?: boolean; autoMode?: boolean; agent?: string | null }): Promise<CardRow> {
   const card = await findVersion(tx, ref)

@@ -10,12 +10,12 @@ export interface Writer extends Reader {
 }
 
 /** Work that waits for its commit. */
-export interface Job { queuedAtMs: number; work: (tx: Transaction) => Promise<unknown>; resolve: (result: unknown) => void; reject: (error: unknown) => void }
+export interface Job { queuedAtMs: number; isUrgent: boolean; work: (tx: Transaction) => Promise<unknown>; resolve: (result: unknown) => void; reject: (error: unknown) => void }
 export type Outcome = { job: Job; result: unknown; effects: Array<() => void> } | { job: Job; error: unknown }
 
 export interface JobQueue {
   /** See `Database.transaction`. */
-  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
+  transaction<T>(work: (tx: Transaction) => Promise<T>, isUrgent?: boolean): Promise<T>
   /** Takes no more work, and resolves when what waits is done. */
   close(): Promise<void>
 }
@@ -23,8 +23,8 @@ export interface JobQueue {
 interface Committing {
   /** Why nothing is written at present, if that is so. */
   refusal(): Problem | undefined
-  /** Does as many of the jobs as fit one commit, the first ones, settles each of them, and tells how many that were. */
-  commitTogether(jobs: readonly Job[]): Promise<number>
+  /** Does as many of the jobs as fit one commit, settles each of them, and gives those that are still to be done. */
+  commitTogether(jobs: readonly Job[]): Promise<readonly Job[]>
   mostJobsACommit: number
 }
 
@@ -32,18 +32,24 @@ interface Committing {
 export function createJobQueue({ refusal, commitTogether, mostJobsACommit }: Committing): JobQueue {
   const queue: Job[] = []
   let draining: Promise<void> | undefined
-  let closing = false
+  let [closing, hasUrgent] = [false, false]
 
   const drain = async () => {
-    // Others get their turn even if who is done queues the next job at once.
-    for (; queue.length > 0; queue.splice(0, await commitTogether(queue.slice(0, mostJobsACommit)))) await new Promise(setImmediate)
+    while (queue.length > 0) {
+      // Others get their turn even if who is done queues the next job at once.
+      await new Promise(setImmediate)
+      if (hasUrgent) queue.sort((a, b) => Number(b.isUrgent) - Number(a.isUrgent))
+      hasUrgent = false
+      queue.unshift(...await commitTogether(queue.splice(0, mostJobsACommit)))
+    }
     draining = undefined
   }
   return {
-    transaction: <T>(work: (tx: Transaction) => Promise<T>) => new Promise<T>((resolve, reject) => {
+    transaction: <T>(work: (tx: Transaction) => Promise<T>, isUrgent = false) => new Promise<T>((resolve, reject) => {
       const problem = closing ? new Problem('SHUTTING_DOWN') : refusal()
       if (problem) return reject(problem)
-      queue.push({ queuedAtMs: performance.now(), work, resolve: resolve as (result: unknown) => void, reject })
+      queue.push({ queuedAtMs: performance.now(), isUrgent, work, resolve: resolve as (result: unknown) => void, reject })
+      hasUrgent ||= isUrgent
       draining ??= drain()
     }),
     close: async () => {

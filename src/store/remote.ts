@@ -101,13 +101,11 @@ function openWriting(url: string, token?: string): Writing {
   return { stream: async () => stream && !stream.closed ? stream : stream = await openStream(client), dropStream, get closed() { return client.closed }, close: () => client.close() }
 }
 
-/** Does the first jobs that wait in one commit. One that nobody could tell the end of in time any more is refused without being begun. */
-async function commitTogether(line: Line<Writing>, jobs: readonly Job[], { host, clock }: Pick<RemoteOptions, 'host' | 'clock'>): Promise<number> {
-  const leftMs = jobs[0]!.queuedAtMs + mostWriteMs - performance.now()
-  if (leftMs < leastCommitMs) {
-    jobs[0]!.reject(new Problem('DATABASE_BUSY', 'Too many writes wait for the database server; try again.'))
-    return 1
-  }
+/** Does jobs that wait in one commit. One that nobody could tell the end of in time any more is refused without being begun. */
+async function commitTogether(line: Line<Writing>, waiting: readonly Job[], { host, clock }: Pick<RemoteOptions, 'host' | 'clock'>): Promise<readonly Job[]> {
+  const jobs = waiting.filter(inTime)
+  if (jobs.length === 0) return []
+  const leftMs = Math.min(...jobs.map(leftMsOf))
   const attempts: Attempt[] = []
   let tried = 1
   try {
@@ -124,10 +122,18 @@ async function commitTogether(line: Line<Writing>, jobs: readonly Job[], { host,
     }, leftMs)
   } catch (error) {
     for (const job of jobs.slice(0, tried)) job.reject(error)
-    return tried
+    return jobs.slice(tried)
   }
   for (const { scope: { reason }, ...done } of attempts) settle(reason ? { job: done.job, error: reason.error } : done)
-  return tried
+  return jobs.slice(tried)
+}
+
+const leftMsOf = ({ queuedAtMs }: Job) => queuedAtMs + mostWriteMs - performance.now()
+
+function inTime(job: Job): boolean {
+  if (leftMsOf(job) >= leastCommitMs) return true
+  job.reject(new Problem('DATABASE_BUSY', 'Too many writes wait for the database server; try again.'))
+  return false
 }
 
 interface Attempt { job: Job; scope: Scope; result: unknown; effects: Array<() => void> }

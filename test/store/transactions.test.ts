@@ -84,6 +84,13 @@ for (const { name, isHere, open } of engines) describe.skipIf(!isHere)(`on ${nam
     expect(effects).toEqual(['kept'])
   })
 
+  test('what is urgent goes before what waits', async () => {
+    const order: string[] = []
+    const note = (which: string) => async () => { order.push(which) }
+    await Promise.all([db.transaction(note('first')), db.transaction(note('second')), db.transaction(note('urgent'), true)])
+    expect(order).toEqual(['urgent', 'first', 'second'])
+  })
+
   test('any mixture of work at once leaves what the same work leaves one by one', { timeout: 120_000 }, async () => {
     const step = fc.constantFrom('send', 'run', 'read', 'together', 'refused', 'refused unseen', 'throw')
     let round = 0
