@@ -1,7 +1,8 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Stream } from '@libsql/hrana-client'
 import { Problem } from '../contract/errors.ts'
 import { translate } from './database.ts'
-import { runBatch, type Rows, type Statement, type Step } from './hrana.ts'
+import { runBatch, type Rows, type Statement, type Step, type StepResult } from './hrana.ts'
 
 /** A part of a transaction that is undone alone when it fails. */
 export interface Scope {
@@ -93,7 +94,7 @@ function openLine(stream: Stream): Line {
     while (!broken && queue.some(({ waiting }) => waiting)) {
       const sent = queue.splice(0)
       try {
-        const ended = settle(sent, await runBatch(stream, stepsOf(sent, openSince === undefined)))
+        const ended = settle(sent, await (openSince === undefined ? begin(stream, stepsOf(sent, true)) : runBatch(stream, stepsOf(sent, false))))
         openSince ??= performance.now()
         if ('error' in ended) breakOff(ended.error, ended.left)
         else queue = [...ended.left, ...queue]
@@ -118,6 +119,17 @@ function openLine(stream: Stream): Line {
   }
 }
 
+/** A server that is busy with something of its own refuses a transaction at once, which is none then: it is asked again until somebody closes the stream. */
+async function begin(stream: Stream, steps: readonly Step[]): Promise<StepResult[]> {
+  for (;; await delay(busyMs)) {
+    const results = await runBatch(stream, steps)
+    const [first] = results
+    const problem = first && 'error' in first && translate(first.error)
+    if (!(problem instanceof Problem && problem.code === 'DATABASE_BUSY')) return results
+  }
+}
+
+const busyMs = 20
 const savepoint = 'SAVEPOINT job'
 const control = (sql: string, state?: State): Sending => ({ statement: { sql, args: [] }, state })
 const undoing = () => [control('ROLLBACK TO job'), control('RELEASE job')]
@@ -138,7 +150,7 @@ function stepsOf(sent: readonly Sending[], begins: boolean): Step[] {
 }
 
 /** Tells everybody what came of it. Gives what is still to be sent, or what ended the transaction. */
-function settle(sent: readonly Sending[], results: Awaited<ReturnType<typeof runBatch>>): { left: Sending[] } | { error: unknown; left: readonly Sending[] } {
+function settle(sent: readonly Sending[], results: readonly StepResult[]): { left: Sending[] } | { error: unknown; left: readonly Sending[] } {
   for (const [at, { state, waiting }] of sent.entries()) {
     const result = results[at]!
     if ('rows' in result) {
