@@ -2,9 +2,11 @@ import type { IncomingMessage } from 'node:http'
 import { PassThrough, type Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { App } from '../src/app.ts'
+import { contract } from '../src/contract/index.ts'
 import { Problem } from '../src/contract/errors.ts'
 import type { Route } from '../src/contract/route.ts'
 import type { Caller } from '../src/domain/caller.ts'
+import { wouldStart, type NewCard } from '../src/domain/cards.ts'
 import { passHeader, signPass } from '../src/identity/passes.ts'
 import { readWorker, type Worker } from '../src/store/daemons.ts'
 import { projectOf } from './authorize.ts'
@@ -28,9 +30,13 @@ const writeMs = 2500
  */
 export async function passOn(app: App, route: Route, call: Call, input: Record<string, unknown>, body?: unknown): Promise<Response | undefined> {
   if (route.at === undefined || !app.db.isShared) return undefined
+  // A card that no agent starts for is made alike by every daemon, without the way to another one.
+  const card = route === contract.cards.create ? body as NewCard : undefined
+  if (card?.deferred) return undefined
   const projectId = await projectOf(app.db, route, input)
   const worker = projectId === undefined ? undefined : await findWorker(app, projectId, route.at)
   if (!worker || worker.host === null || worker.daemonId === app.membership.id || (worker.host === app.db.host && app.membership.has('machine'))) return undefined
+  if (card && !await wouldStart(app.db, card)) return undefined
   if (worker.url === null || call.request.headers[passedOnHeader] !== undefined) {
     if (route.at === 'machine or here') return undefined
     throw unavailable(worker.host)

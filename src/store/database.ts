@@ -17,6 +17,11 @@ export interface Transaction extends Reader {
   /** The transaction's time, ISO 8601. */
   readonly now: string
   run(sql: string, args?: readonly Value[]): Promise<{ changes: number; lastId: number }>
+  /**
+   * Runs a statement whose result nobody waits for, before the next one and before the commit. What it fails with undoes the
+   * transaction, and is thrown here, by a later statement, or by the commit.
+   */
+  send(sql: string, args?: readonly Value[]): void
   /** Runs `effect` once the transaction is on disk, and never if it fails. */
   afterCommit(effect: () => void): void
 }
@@ -26,9 +31,10 @@ export interface Database extends Reader {
   readonly isShared: boolean
   /**
    * Runs `work` alone and commits it, synced to disk, before the promise resolves. What `work` throws undoes it.
+   * @param isUrgent whether it goes before all that waits: what others' work depends on
    * @throws Problem DATABASE_BUSY, DATABASE_DAMAGED, DISK_FULL, SHUTTING_DOWN
    */
-  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
+  transaction<T>(work: (tx: Transaction) => Promise<T>, isUrgent?: boolean): Promise<T>
   /**
    * Gives `work` a reader that sees one state of the database however long it takes, while others go on writing. What is
    * written meanwhile stays in the log of the database until then, so `work` waits for nobody outside.

@@ -78,7 +78,7 @@ function createHealth(onDamage: EmbeddedOptions['onDamage']): Health {
   return { get damage() { return damage }, note, watch: read => read.catch((error: unknown) => { throw note(translate(error)) }) }
 }
 
-function openWriter(path: string, clock: () => Date, health: Health): { commitTogether(jobs: readonly Job[]): Promise<number>; close(): void } {
+function openWriter(path: string, clock: () => Date, health: Health): { commitTogether(jobs: readonly Job[]): Promise<readonly Job[]>; close(): void } {
   let connection: Connection | undefined = openConnection(path)
   return {
     commitTogether: async jobs => {
@@ -94,10 +94,10 @@ function openWriter(path: string, clock: () => Date, health: Health): { commitTo
         connection = undefined
         const reason = health.note(translate(error))
         for (const job of jobs) job.reject(reason)
-        return jobs.length
+        return []
       }
       for (const outcome of outcomes) settle(outcome)
-      return jobs.length
+      return []
     },
     close: () => {
       // The file alone then holds everything. One that is damaged is left as it is.

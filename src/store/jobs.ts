@@ -4,17 +4,18 @@ import { translate, type Reader, type Transaction } from './database.ts'
 /** What a commit is made on: the engine's statements inside one open transaction. */
 export interface Writer extends Reader {
   run: Transaction['run']
-  /** Runs a statement that gives nothing. An engine that is far away answers later, and fails the statement after it. */
+  send: Transaction['send']
+  /** Runs a statement that gives nothing. */
   exec(sql: string): void
 }
 
 /** Work that waits for its commit. */
-export interface Job { queuedAtMs: number; work: (tx: Transaction) => Promise<unknown>; resolve: (result: unknown) => void; reject: (error: unknown) => void }
+export interface Job { queuedAtMs: number; isUrgent: boolean; work: (tx: Transaction) => Promise<unknown>; resolve: (result: unknown) => void; reject: (error: unknown) => void }
 export type Outcome = { job: Job; result: unknown; effects: Array<() => void> } | { job: Job; error: unknown }
 
 export interface JobQueue {
   /** See `Database.transaction`. */
-  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
+  transaction<T>(work: (tx: Transaction) => Promise<T>, isUrgent?: boolean): Promise<T>
   /** Takes no more work, and resolves when what waits is done. */
   close(): Promise<void>
 }
@@ -22,8 +23,8 @@ export interface JobQueue {
 interface Committing {
   /** Why nothing is written at present, if that is so. */
   refusal(): Problem | undefined
-  /** Does as many of the jobs as fit one commit, the first ones, settles each of them, and tells how many that were. */
-  commitTogether(jobs: readonly Job[]): Promise<number>
+  /** Does as many of the jobs as fit one commit, settles each of them, and gives those that are still to be done. */
+  commitTogether(jobs: readonly Job[]): Promise<readonly Job[]>
   mostJobsACommit: number
 }
 
@@ -31,18 +32,24 @@ interface Committing {
 export function createJobQueue({ refusal, commitTogether, mostJobsACommit }: Committing): JobQueue {
   const queue: Job[] = []
   let draining: Promise<void> | undefined
-  let closing = false
+  let [closing, hasUrgent] = [false, false]
 
   const drain = async () => {
-    // Others get their turn even if who is done queues the next job at once.
-    for (; queue.length > 0; queue.splice(0, await commitTogether(queue.slice(0, mostJobsACommit)))) await new Promise(setImmediate)
+    while (queue.length > 0) {
+      // Others get their turn even if who is done queues the next job at once.
+      await new Promise(setImmediate)
+      if (hasUrgent) queue.sort((a, b) => Number(b.isUrgent) - Number(a.isUrgent))
+      hasUrgent = false
+      queue.unshift(...await commitTogether(queue.splice(0, mostJobsACommit)))
+    }
     draining = undefined
   }
   return {
-    transaction: <T>(work: (tx: Transaction) => Promise<T>) => new Promise<T>((resolve, reject) => {
+    transaction: <T>(work: (tx: Transaction) => Promise<T>, isUrgent = false) => new Promise<T>((resolve, reject) => {
       const problem = closing ? new Problem('SHUTTING_DOWN') : refusal()
       if (problem) return reject(problem)
-      queue.push({ queuedAtMs: performance.now(), work, resolve: resolve as (result: unknown) => void, reject })
+      queue.push({ queuedAtMs: performance.now(), isUrgent, work, resolve: resolve as (result: unknown) => void, reject })
+      hasUrgent ||= isUrgent
       draining ??= drain()
     }),
     close: async () => {
@@ -60,7 +67,7 @@ export async function attempt(writer: Writer, job: Job, now: string): Promise<Ou
   const effects: Array<() => void> = []
   writer.exec('SAVEPOINT job')
   try {
-    const result = await job.work({ host: writer.host, get: writer.get, all: writer.all, run: writer.run, now, afterCommit: effect => effects.push(effect) })
+    const result = await job.work({ host: writer.host, get: writer.get, all: writer.all, run: writer.run, send: writer.send, now, afterCommit: effect => effects.push(effect) })
     writer.exec('RELEASE job')
     return { job, result, effects }
   } catch (error) {

@@ -22,8 +22,9 @@ export async function cuttableLine(toPort: number): Promise<CuttableLine> {
       to.destroy()
     })
   }
-  const server = createServer(client => {
-    const up = connect(toPort, '127.0.0.1')
+  // A small message that waits for the acknowledgement of the one before would be a slow line, not a cut one.
+  const server = createServer({ noDelay: true }, client => {
+    const up = connect({ port: toPort, host: '127.0.0.1', noDelay: true })
     add(client, up)
     add(up, client)
   }).listen(0, '127.0.0.1')
