@@ -1,5 +1,6 @@
 import { copyBoard } from '../store/copying.ts'
-import { openDatabase, type Database } from '../store/database.ts'
+import type { Database } from '../store/database.ts'
+import { openDatabase } from '../store/open.ts'
 import { released } from '../store/connection.ts'
 import { Problem } from '../contract/errors.ts'
 import { migrate } from '../store/migrate.ts'

@@ -1,5 +1,4 @@
 import { Problem } from '../contract/errors.ts'
-import { openEmbedded } from './embedded.ts'
 
 /** What a parameter may be. Booleans become 0 and 1, undefined becomes NULL. */
 export type Value = string | number | boolean | null | undefined
@@ -49,21 +48,6 @@ export interface Database extends Reader {
 export interface EmbeddedOptions { path: string; clock: () => Date; onDamage?: (problem: Problem) => Promise<Problem> }
 /** A libSQL server's address, `ws:`, `wss:`, `http:`, `https:` or `libsql:`, and the token that it wants. */
 export interface RemoteOptions { url: string; token?: string; host: string; clock: () => Date }
-
-/**
- * Opens a database file, which is made if it is not there.
- * @throws Problem DATABASE_DAMAGED, DISK_FULL
- */
-export function openDatabase(options: EmbeddedOptions): Database {
-  try {
-    return openEmbedded(options)
-  } catch (error) {
-    throw translate(error)
-  }
-}
-
-/** Opens the database of a libSQL server. What speaks to one is loaded by those who have one. */
-export const openSharedDatabase = async (options: RemoteOptions): Promise<Database> => (await import('./remote.ts')).openRemote(options)
 
 /** A row with the same unique value exists already. */
 export class UniqueViolation extends Error {}

@@ -6,7 +6,7 @@ import { openAgent } from '../../src/agents/open.ts'
 import { AgentFailure, type AgentLaunch, type AgentLink, type PermissionRequest, type RawUpdate } from '../../src/agents/types.ts'
 import { spawnTree, type Child } from '../../src/process/spawn.ts'
 import { stopTree } from '../../src/process/stop.ts'
-import { openDatabase } from '../../src/store/database.ts'
+import { openDatabase } from '../../src/store/open.ts'
 import { migrate } from '../../src/store/migrate.ts'
 
 /** What one agent said, in order. */

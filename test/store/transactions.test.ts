@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openDatabase, openSharedDatabase, UniqueViolation, type Database, type Transaction } from '../../src/store/database.ts'
+import { UniqueViolation, type Database, type Transaction } from '../../src/store/database.ts'
+import { openDatabase, openSharedDatabase } from '../../src/store/open.ts'
 import { noLibsqlServer, startLibsqlServer, type LibsqlServer } from '../libsqlServer.ts'
 
 if (noLibsqlServer !== undefined) process.stdout.write(`LEFT OUT: transactions on a libSQL server, for there is none here. ${noLibsqlServer}\n`)

@@ -1,0 +1,17 @@
+import { translate, type Database, type EmbeddedOptions, type RemoteOptions } from './database.ts'
+import { openEmbedded } from './embedded.ts'
+
+/**
+ * Opens a database file, which is made if it is not there.
+ * @throws Problem DATABASE_DAMAGED, DISK_FULL
+ */
+export function openDatabase(options: EmbeddedOptions): Database {
+  try {
+    return openEmbedded(options)
+  } catch (error) {
+    throw translate(error)
+  }
+}
+
+/** Opens the database of a libSQL server. What speaks to one is loaded by those who have one. */
+export const openSharedDatabase = async (options: RemoteOptions): Promise<Database> => (await import('./remote.ts')).openRemote(options)
