@@ -90,7 +90,7 @@ test('first attempts go out one at a time and in the order of events, and a slow
   let [open, most] = [0, 0]
   const slow = await hook(['card.created'], (_, response) => {
     most = Math.max(most, ++open)
-    setTimeout(() => { open--; response.writeHead(200).end() }, 100)
+    setTimeout(() => { open--; response.writeHead(200).end() }, 100 * slowdown())
   })
   const quick = await hook()
   const names = Array.from({ length: 20 }, (_, at) => `Card ${at}`)
