@@ -30,7 +30,7 @@ describe.skipIf(!isSharable)('a board that moves', () => {
 
   it('tells first how much it is, and changes nothing by that', async () => {
     // The log's database, which was closed in this process, ends when it is collected.
-    const files = () => readdirSync(dataDir).filter(name => !/^logs\.db-/.test(name))
+    const files = () => readdirSync(dataDir).filter(name => !name.startsWith('logs.db-'))
     const before = files()
     const { rows } = await moveToServer({ dataDir, machine: 'one', server: server(), dryRun: true })
     expect(rows).toBeGreaterThan(cardCount)
