@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { receiveFile } from '../../daemon/upload.ts'
 import { saveFile } from '../../src/domain/attachmentFiles.ts'
-import { eventually, startBoard } from '../helper.ts'
+import { eventually, slowdown, startBoard } from '../helper.ts'
 import { end, part, refusal, startUploads, type Uploads } from '../uploads.ts'
 
 const maxAttachmentBytes = 2 * 1024 * 1024
@@ -107,7 +107,7 @@ test('a body that was cut, swollen or bent anywhere is taken or refused at once'
   await assert(asyncProperty(array(bend, { minLength: 1, maxLength: 4 }), async bends => {
     const { status } = await uploads.send(bends.reduce<Buffer>((body, each) => each(body), whole))
     expect([201, 400]).toContain(status)
-  }), { numRuns: Number(process.env.BOARD_FUZZ_RUNS ?? 100), timeout: 5000 })
+  }), { numRuns: Number(process.env.BOARD_FUZZ_RUNS ?? 100), timeout: 5000 * slowdown() })
 })
 
 test('a file may be as large as allowed and not a byte larger, told beforehand or not', async () => {

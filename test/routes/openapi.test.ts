@@ -2,7 +2,7 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { Document } from '../../daemon/openapi.ts'
 import { errors } from '../../src/contract/errors.ts'
-import { startBoard, type TestBoard } from '../helper.ts'
+import { slowdown, startBoard, type TestBoard } from '../helper.ts'
 import { rows } from '../examples.ts'
 
 let board: TestBoard
@@ -83,7 +83,7 @@ test('health and readiness answer without a sign-in, and readiness has really wr
     const [seen, askedAt] = [await writtenAt(), performance.now()]
     await Promise.all(Array.from({ length: 5 }, () => board.request('GET', '/api/ready', { token: null })))
     expect([performance.now() - askedAt < 500, await writtenAt()]).toEqual([true, seen])
-  }, { timeout: 10_000 })
+  }, { timeout: 10_000 * slowdown() })
 })
 
 test('the socket\'s path without an upgrade is answered like a route that is not there', async () => {

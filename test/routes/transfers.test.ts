@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { insertSession, updateSession } from '../../src/store/sessions.ts'
 import { insertMessage, insertPiece } from '../../src/store/transcripts.ts'
-import { eventually, startBoard, type TestBoard } from '../helper.ts'
+import { eventually, slowdown, startBoard, type TestBoard } from '../helper.ts'
 import { follow } from '../liveSocket.ts'
 import * as files from '../transfers/files.ts'
 import { exported, faultsOf, fileOf, imported, importFile, leastDocument, normal, rowCounts, type Doc } from '../transfers/files.ts'
@@ -202,7 +202,7 @@ describe('an import', () => {
     expect((await board.client.projects.list()).some(({ name }) => name === 'Large')).toBe(false)
     leaving.abort()
     expect(await reply).toBe('AbortError')
-    await expect.poll(async () => [await rowCounts(board), stored(), underWay()], { timeout: 10_000 }).toEqual([rows, attached, []])
+    await expect.poll(async () => [await rowCounts(board), stored(), underWay()], { timeout: 10_000 * slowdown() }).toEqual([rows, attached, []])
   })
 
   it('makes a project of the caller\'s, at the folder that is named', async () => {

@@ -72,7 +72,7 @@ test('while it goes on is on disk after a while', async () => {
   const script = await newScript(board.client, projectId, 'echo first; sleep 60')
   await script.run()
   const stored = () => board.server.app.db.get<{ output: string }>('SELECT output FROM script_runs WHERE script_id = ?', [Number(script.place.scriptId)])
-  await vi.waitFor(async () => expect((await stored())?.output).toBe('first\n'), { timeout: 10_000, interval: 100 })
+  await vi.waitFor(async () => expect((await stored())?.output).toBe('first\n'), { timeout: 10_000 * slowdown(), interval: 100 })
   expect(await script.status()).toMatchObject({ status: 'running', pid: expect.any(Number) })
   await board.client.scripts.cancel(script.place)
   await script.ended()

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { insertDelivery } from '../../src/store/deliveries.ts'
 import { eventually, slowdown, startBoard, type TestBoard } from '../helper.ts'
@@ -90,7 +91,7 @@ test('first attempts go out one at a time and in the order of events, and a slow
   let [open, most] = [0, 0]
   const slow = await hook(['card.created'], (_, response) => {
     most = Math.max(most, ++open)
-    setTimeout(() => { open--; response.writeHead(200).end() }, 100)
+    setTimeout(() => { open--; response.writeHead(200).end() }, 100 * slowdown())
   })
   const quick = await hook()
   const names = Array.from({ length: 20 }, (_, at) => `Card ${at}`)
@@ -102,12 +103,9 @@ test('first attempts go out one at a time and in the order of events, and a slow
 })
 
 test('what fails is sent again with the same id, behind the first attempts of what came later', async () => {
-  let failures = 2
-  let areBothThere = false
-  const { secret, add, got, deliveries } = await hook(['card.created'], async (_, response) => {
-    await eventually('the second card', () => areBothThere)
-    response.writeHead(failures-- > 0 ? 500 : 200).end('what the receiver says')
-  })
+  let [failures, areBothThere] = [2, false]
+  const answer = (response: ServerResponse) => response.writeHead(failures-- > 0 ? 500 : 200).end('what the receiver says')
+  const { secret, add, got, deliveries } = await hook(['card.created'], (_, response) => eventually('the second card', () => areBothThere).then(() => answer(response)))
   await add('First')
   await eventually('the first attempt', () => got().length === 1)
   await add('Second')
@@ -198,10 +196,7 @@ test('thousands that are pending are given up and deleted in pieces', async () =
 
 test('a test goes out before everything that waits, and what has ended is sent again with the same id', async () => {
   let isTestAsked = false
-  const { ref, secret, add, got, deliveries } = await hook(['card.created'], async (_, response) => {
-    await eventually('the question', () => isTestAsked)
-    setTimeout(() => response.writeHead(200).end('ok'), 50)
-  })
+  const { ref, secret, add, got, deliveries } = await hook(['card.created'], (_, response) => eventually('the question', () => isTestAsked).then(() => setTimeout(() => response.writeHead(200).end('ok'), 50)))
   await Promise.all(Array.from({ length: 10 }, (_, at) => add(`Card ${at}`)))
   await eventually('the first attempt', () => got().length > 0)
   // Others wait for another attempt.
