@@ -1,10 +1,10 @@
-import { BatchCond, openHttp, openWs, parseLibsqlUrl, ResponseError, type BatchStep, type Client, type InValue, type Stream } from '@libsql/hrana-client'
+import { BatchCond, openHttp, openWs, parseLibsqlUrl, ResponseError, type BatchStep, type Client, type Stream } from '@libsql/hrana-client'
 import { Problem } from '../contract/errors.ts'
 
 /** The version of the protocol that can ask whether a transaction is still open. */
 const protocol = 3
 
-export interface Statement { sql: string; args: InValue[] }
+export interface Statement { sql: string; args: Array<string | number | bigint | null> }
 
 /** What a statement gave. */
 export interface Rows { columns: readonly string[]; rows: ReadonlyArray<ArrayLike<unknown>>; changes: number; lastId: number }

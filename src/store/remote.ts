@@ -1,7 +1,8 @@
+import { createClient } from '@libsql/client'
 import type { Stream } from '@libsql/hrana-client'
 import { Problem } from '../contract/errors.ts'
 import { translate, type Database, type Reader, type RemoteOptions, type Transaction, type Value } from './database.ts'
-import { openHrana, openStream, runStatement, type Rows, type Statement } from './hrana.ts'
+import { openHrana, openStream, type Rows, type Statement } from './hrana.ts'
 import { createJobQueue, settle, type Job } from './jobs.ts'
 import { openPipeline, type Scope } from './pipeline.ts'
 import { openReadingStreams } from './readingStreams.ts'
@@ -153,12 +154,11 @@ async function attempt(scope: Scope, job: Job, { host, now }: { host: string; no
 
 /** A transaction that sees one state of the database, whatever others write meanwhile. */
 async function readSnapshot<T>({ url, token, host }: Pick<RemoteOptions, 'url' | 'token' | 'host'>, work: (reader: Reader) => Promise<T>): Promise<T> {
-  const line = createLine(() => openHrana(url, token))
+  const line = createLine(() => createClient({ url, authToken: token, intMode: 'number', concurrency: 0 }))
   try {
     return await line.use(async client => {
-      const stream = await openStream(client)
-      await runStatement(stream, { sql: 'BEGIN TRANSACTION READONLY', args: [] })
-      return work(readerOf(host, statement => runStatement(stream, statement)))
+      const transaction = await client.transaction('read')
+      return work(readerOf(host, statement => transaction.execute(statement)))
     }, readingMs)
   } finally {
     line.close()
@@ -171,7 +171,7 @@ const writerOf = (host: string, scope: Scope): Omit<Transaction, 'now' | 'afterC
   send: (sql, args = []) => scope.send({ sql, args: bind(args) }),
 })
 
-function readerOf(host: string, execute: (statement: Statement) => Promise<Rows>): Reader {
+function readerOf(host: string, execute: (statement: Statement) => Promise<Pick<Rows, 'columns' | 'rows'>>): Reader {
   const all = async <T>(sql: string, args: readonly Value[] = []): Promise<T[]> => {
     const { columns, rows } = await execute({ sql, args: bind(args) }).catch(fail)
     return rows.map(row => Object.fromEntries(columns.map((column, index) => [column, row[index]])) as T)
