@@ -1,0 +1,16 @@
+import { defineConfig } from 'vitest/config'
+
+/** What reaches the rules, the identities and the store in the process of the tests, and quickly. What measures, or waits for other programs, is not here: no mutant is in them. */
+const include = [
+  'test/{domain,store}/*.test.ts', 'test/routes/*.test.ts', 'test/agents/lifecycle.test.ts', 'test/transfers/json.test.ts', 'test/webhooks/deliveries.test.ts',
+]
+const exclude = ['test/domain/{hashQueue,timetable}.test.ts', 'test/routes/{bad-input,backups,concurrency,logFlood,metrics,openapi,restore,restoreKept,socketLimits,throttle}.test.ts']
+
+export default defineConfig({
+  test: {
+    globalSetup: ['test/scratch.ts'], setupFiles: ['test/mutation/switches.ts'], pool: 'forks', include, exclude, testTimeout: 30_000, hookTimeout: 30_000, teardownTimeout: 5_000,
+    env: { NO_COLOR: '1', BOARD_DATA_DIR: '', BOARD_URL: '', BOARD_TOKEN: '' },
+    // The caller says which files come first.
+    sequence: { sequencer: class { sort<T>(files: T): T { return files } shard<T>(files: T): T { return files } } as never },
+  },
+})
