@@ -6,9 +6,11 @@ import { mutate, type Mutant } from './mutants.ts'
 /** The sources in which the mutants are, by the file's path from the root. */
 export type Sources = ReadonlyMap<string, { code: string; mutants: readonly Mutant[] }>
 /** What became of some test files. `failure` names the first test that failed. */
-export interface Outcome { failure?: string; timedOut: boolean; modules: readonly TestModule[] }
+export interface Outcome { failure?: string; timedOut: boolean }
 /** One process at a time that runs tests. */
 export interface Lane {
+  /** The test files that there are. */
+  files: readonly string[]
   /** Runs test files in this order until the first failure, for at most `limitMs`. */
   run(files: readonly string[], env: Record<string, string>, limitMs: number): Promise<Outcome>
   close(): Promise<void>
@@ -34,8 +36,9 @@ export async function openLane(sources: Sources, { isolate, workers = 1, onModul
   if (!project) throw new Error('test/mutation/vitest.config.ts has no tests.')
   const specifications = new Map((await vitest.globTestSpecifications()).map(each => [relative('.', each.moduleId), each]))
   return {
+    files: [...specifications.keys()],
     run: async (files, env, limitMs) => {
-      const outcome: Outcome = { timedOut: false, modules: [] }
+      const outcome: Outcome = { timedOut: false }
       Object.assign(project.config.env, env)
       const stop = () => { void vitest.cancelCurrentRun('test-failure') }
       watched.failed = what => {
@@ -44,11 +47,11 @@ export async function openLane(sources: Sources, { isolate, workers = 1, onModul
       }
       // What does not end by itself when it is asked to is killed when it is asked again.
       const timers = [setTimeout(() => { outcome.timedOut = true; stop() }, limitMs), setTimeout(stop, limitMs + 2_000)]
-      const wanted = (files.length > 0 ? files : [...specifications.keys()]).flatMap(file => specifications.get(file) ?? [])
-      const result = await vitest.runTestSpecifications(wanted).catch((error: unknown) => ({ testModules: [], unhandledErrors: [error] }))
+      const wanted = files.flatMap(file => specifications.get(file) ?? [])
+      const result = await vitest.runTestSpecifications(wanted).catch((error: unknown) => ({ unhandledErrors: [error] }))
       for (const timer of timers) clearTimeout(timer)
       if (result.unhandledErrors.length > 0) outcome.failure ??= String(result.unhandledErrors[0])
-      return { ...outcome, modules: result.testModules }
+      return outcome
     },
     close: () => vitest.close(),
   }

@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { join, relative } from 'node:path'
 import { afterAll, beforeEach, expect } from 'vitest'
 
 declare global {
@@ -21,6 +21,6 @@ if (reachFolder && !awake) {
   beforeEach(() => { reached = within })
   afterAll(() => {
     const filepath = expect.getState().testPath!
-    writeFileSync(join(reachFolder, `${basename(dirname(filepath))}-${basename(filepath)}.json`), JSON.stringify({ before: [...before], within: [...within] }))
+    writeFileSync(join(reachFolder, `${relative('.', filepath).replaceAll('/', '-')}.reached`), JSON.stringify({ before: [...before], within: [...within] }))
   })
 }

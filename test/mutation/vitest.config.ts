@@ -2,9 +2,9 @@ import { defineConfig } from 'vitest/config'
 
 /** What reaches the rules, the identities and the store in the process of the tests, and quickly. What measures, or waits for other programs, is not here: no mutant is in them. */
 const include = [
-  'test/{domain,store}/*.test.ts', 'test/routes/*.test.ts', 'test/agents/lifecycle.test.ts', 'test/transfers/json.test.ts', 'test/webhooks/deliveries.test.ts',
+  'test/{authorization,contract}.test.ts', 'test/{domain,store}/*.test.ts', 'test/routes/*.test.ts', 'test/agents/{lifecycle,queue}.test.ts', 'test/transfers/json.test.ts', 'test/webhooks/deliveries.test.ts',
 ]
-const exclude = ['test/domain/{hashQueue,timetable}.test.ts', 'test/routes/{bad-input,backups,concurrency,logFlood,metrics,openapi,restore,restoreKept,socketLimits,throttle}.test.ts']
+const exclude = ['test/domain/{hashQueue,timetable}.test.ts', 'test/routes/{bad-input,concurrency,logFlood,metrics,openapi,restoreKept,socketLimits,throttle}.test.ts']
 
 export default defineConfig({
   test: {
