@@ -14,7 +14,7 @@ export async function runMutation(argv: readonly string[]): Promise<void> {
   const sources = readSources(folders.flatMap(sourcesIn))
   const chosen = choose(sources, options)
   tell(`${chosen.length} of ${[...sources].reduce((sum, [file, { mutants }]) => sum + (options.files.includes(file) ? mutants.length : 0), 0)} mutants in ${options.files.length} files, seed ${options.seed}`)
-  const reach = await findReach(sources, options.workers, tell)
+  const reach = options.tests.length > 0 ? given(options.tests) : await findReach(sources, options.workers, tell)
   if (reach.unfit.length > 0) tell(`These fail without a mutant and are left out: ${reach.unfit.join(', ')}`)
   const tried: Tried[] = []
   const left = [...chosen]
@@ -43,6 +43,9 @@ function optionsOf(argv: readonly string[]): Options | undefined {
   }
   return undefined
 }
+
+const assumedMs = 20_000
+const given = (tests: readonly string[]): Reach => ({ filesFor: () => tests.map(file => ({ file, ms: assumedMs })), unfit: [] })
 
 /** The chosen share of each file's mutants, in an order of chance, so that what is done after a while speaks for all. */
 function choose(sources: Sources, { files, sample, seed, only }: Options): Mutant[] {

@@ -2,10 +2,10 @@ import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
-export interface Options { files: readonly string[]; sample: number; seed: number; workers: number; mostFiles: number; minutes: number; only: readonly string[] }
+export interface Options { files: readonly string[]; sample: number; seed: number; workers: number; mostFiles: number; minutes: number; only: readonly string[]; tests: readonly string[] }
 
 export const folders = ['src/domain', 'src/identity', 'src/store']
-export const usage = `Usage: npm run mutation -- [--sample PERCENT] [--seed NUMBER] [--workers NUMBER] [--most-files NUMBER] [--minutes NUMBER] [--only ID,...] [FILE or FOLDER ...]
+export const usage = `Usage: npm run mutation -- [--sample PERCENT] [--seed NUMBER] [--workers NUMBER] [--most-files NUMBER] [--minutes NUMBER] [--only ID,...] [--tests FILE,...] [FILE or FOLDER ...]
 
 Makes small mistakes in the sources, one at a time, and tells which of them no test notices.
 All of ${folders.join(', ')} without a file or folder.
@@ -16,6 +16,7 @@ All of ${folders.join(', ')} without a file or folder.
   --most-files NUMBER  How many of the test files that reach a mutant are run at most, the likeliest first. Default 12.
   --minutes NUMBER     Ends after that time. What has been tried by then is a sample as well, only smaller.
   --only ID,...        Only these mutants, by the ids that a run prints.
+  --tests FILE,...     Only these test files, whatever they reach: whether a new test notices a survivor.
 
 The first run takes minutes longer than the next ones: it runs all tests once to see what they reach.`
 
@@ -23,14 +24,16 @@ The first run takes minutes longer than the next ones: it runs all tests once to
 export function readOptions(argv: readonly string[]): Options | 'help' {
   const { values, positionals } = parseArgs({
     args: [...argv], allowPositionals: true,
-    options: { sample: { type: 'string', default: '10' }, seed: { type: 'string' }, workers: { type: 'string', default: '1' }, 'most-files': { type: 'string', default: '12' }, minutes: { type: 'string', default: '10000' }, only: { type: 'string' }, help: { type: 'boolean', short: 'h', default: false } },
+    options: { sample: { type: 'string', default: '10' }, seed: { type: 'string' }, workers: { type: 'string', default: '1' }, 'most-files': { type: 'string', default: '12' }, minutes: { type: 'string', default: '10000' }, only: { type: 'string' }, tests: { type: 'string' }, help: { type: 'boolean', short: 'h', default: false } },
   })
   if (values.help) return 'help'
-  const only = values.only?.split(',').filter(Boolean) ?? []
+  const [only, tests] = [values.only, values.tests].map(names => names?.split(',').filter(Boolean) ?? []) as [string[], string[]]
+  const missing = tests.find(file => !statSync(file, { throwIfNoEntry: false })?.isFile())
+  if (missing !== undefined) throw new TypeError(`${missing} is not there.`)
   const places = positionals.length > 0 ? positionals : folders
   return {
     files: places.flatMap(sourcesIn), sample: number('sample', values.sample, 100), seed: values.seed === undefined ? Math.floor(Math.random() * 1e6) : number('seed', values.seed, 1e9),
-    workers: number('workers', values.workers, 64), mostFiles: number('most-files', values['most-files'], 1000), minutes: number('minutes', values.minutes, 10_000), only,
+    workers: number('workers', values.workers, 64), mostFiles: number('most-files', values['most-files'], 1000), minutes: number('minutes', values.minutes, 10_000), only, tests,
   }
 }
 
