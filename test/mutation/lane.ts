@@ -19,8 +19,17 @@ export interface Lane {
 /** The sources with all their mutants in them. */
 export const readSources = (files: readonly string[]): Sources => new Map(files.map(file => [file, mutate(file, readFileSync(file, 'utf8'))]))
 
-/** @param isolate whether each test file has a process of its own, and all are run whatever fails */
-export async function openLane(sources: Sources, { isolate, workers = 1, onModule }: { isolate: boolean; workers?: number; onModule?: (module: TestModule) => void }): Promise<Lane> {
+interface LaneOptions {
+  /** Whether each test file has a process of its own, and all are run whatever fails. */
+  isolate: boolean
+  workers?: number
+  /** Other test files than those of the configuration. */
+  include?: string[]
+  onModule?: (module: TestModule) => void
+}
+
+/** Gets ready to run tests of the mutated sources. */
+export async function openLane(sources: Sources, { isolate, workers = 1, include, onModule }: LaneOptions): Promise<Lane> {
   const watched: { failed?: (what: string) => void } = {}
   const reporter: Reporter = {
     onTestCaseResult: test => { if (test.result().state === 'failed') watched.failed?.(`${relative('.', test.module.moduleId)}: ${test.fullName}`) },
@@ -29,7 +38,7 @@ export async function openLane(sources: Sources, { isolate, workers = 1, onModul
       if (module.state() === 'failed') watched.failed?.(relative('.', module.moduleId))
     },
   }
-  const vitest = await createVitest('test', { config: 'test/mutation/vitest.config.ts', watch: false, isolate, maxWorkers: workers, reporters: [reporter], silent: true, ...!isolate && { bail: 1 } }, {
+  const vitest = await createVitest('test', { config: 'test/mutation/vitest.config.ts', watch: false, isolate, maxWorkers: workers, reporters: [reporter], silent: true, ...include && { include, exclude: [] }, ...!isolate && { bail: 1 } }, {
     plugins: [{ name: 'mutants', enforce: 'pre', transform: (_code, id) => sources.get(relative(process.cwd(), id))?.code }],
   })
   const [project] = vitest.projects
@@ -47,7 +56,7 @@ export async function openLane(sources: Sources, { isolate, workers = 1, onModul
       }
       // What does not end by itself when it is asked to is killed when it is asked again.
       const timers = [setTimeout(() => { outcome.timedOut = true; stop() }, limitMs), setTimeout(stop, limitMs + 2_000)]
-      const wanted = files.flatMap(file => specifications.get(file) ?? [])
+      const wanted = files.map(file => specifications.get(file) ?? missing(file))
       const result = await vitest.runTestSpecifications(wanted).catch((error: unknown) => ({ unhandledErrors: [error] }))
       for (const timer of timers) clearTimeout(timer)
       if (result.unhandledErrors.length > 0) outcome.failure ??= String(result.unhandledErrors[0])
@@ -56,3 +65,5 @@ export async function openLane(sources: Sources, { isolate, workers = 1, onModul
     close: () => vitest.close(),
   }
 }
+
+function missing(file: string): never { throw new Error(`${file} is no test file.`) }

@@ -21,7 +21,7 @@ export async function runMutation(argv: readonly string[]): Promise<void> {
   const endAt = performance.now() + options.minutes * 60_000
   const next = () => performance.now() < endAt ? left.shift() : undefined
   await Promise.all(Array.from({ length: options.workers }, async () => {
-    const lane = await openLane(sources, { isolate: false })
+    const lane = await openLane(sources, { isolate: false, ...options.tests.length > 0 && { include: [...options.tests] } })
     for (let mutant = next(); mutant; mutant = next()) {
       const result = await tryOne(lane, mutant, reach, options)
       tried.push(result)
