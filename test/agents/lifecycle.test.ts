@@ -41,7 +41,8 @@ test('every change of status is told on the socket, with the card', async () => 
   const cards = board.socket.messages.filter(({ type, data }) => type === 'card.updated' && data.id === id).map(({ data }) => data.status)
   expect([...new Set(cards)]).toEqual(['queued', 'running', 'completed'])
   const versions = board.socket.messages.filter(({ type, data }) => type.startsWith('card.') && data.id === id && data.version).map(({ data }) => data.version)
-  expect(versions).toEqual([...versions].sort((a, b) => a - b))
+  // Where its worktree is, is told as well: no version is left out.
+  expect(versions).toEqual(versions.map((_, at) => versions[0]! + at))
 })
 
 test('cancelling ends an agent that would work for ever, and keeps its card', async () => {

@@ -74,6 +74,14 @@ test.each([
   expect((await uploads.download(made.id)).headers.get('content-type')).toBe(contentType)
 })
 
+test('text is told as text when its name ends like a source, a script or a configuration', async () => {
+  await uploads.freshCard()
+  const endings = 'txt text log diff patch ini conf cfg env toml rst adoc tex html htm xhtml xml svg css js mjs cjs jsx ts tsx mts py rb go rs java kt c h cc cpp hpp cs php pl swift scala lua r sh bash zsh fish ps1 bat sql graphql proto vue svelte'.split(' ')
+  const told = async (ending: string) => (await uploads.upload(`name.${ending}`, 'text')).body.data.contentType
+  for (const ending of [...endings, 'TXT']) expect(await told(ending), ending).toBe('text/plain')
+  expect([await told('markdown'), await told('tsv'), await told('yaml'), await told('yml')]).toEqual(['text/markdown', 'text/tab-separated-values', 'application/yaml', 'application/yaml'])
+})
+
 test('a body that is not one file in the field file is refused, says why, and leaves nothing', async () => {
   await uploads.freshCard()
   const before = uploads.filesOnDisk()

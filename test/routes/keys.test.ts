@@ -64,7 +64,8 @@ describe('creating a key', () => {
 
   it('holds server permissions only when a super_admin gives them, for the whole server', async () => {
     const permissions = ['backups.read', 'cards.read']
-    expect(codeOf(await create({ permissions }))).toEqual([403, 'FORBIDDEN'])
+    const refused = await create({ permissions })
+    expect([codeOf(refused), refused.body.error.message]).toEqual([[403, 'FORBIDDEN'], 'Only a super_admin\'s key may hold backups.read.'])
     const { id } = await newKey({ permissions }, board.token)
     for (const scope of [{ scope: 'project', projectId: ownProject }, { scope: 'organization', organizationId: '1' }]) {
       const { body } = await create({ permissions, ...scope }, board.token)

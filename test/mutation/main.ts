@@ -1,0 +1,81 @@
+import { openLane, readSources, type Lane, type Sources } from './lane.ts'
+import type { Mutant } from './mutants.ts'
+import { folders, readOptions, sourcesIn, usage, type Options } from './options.ts'
+import { findReach, type Reach } from './reach.ts'
+import { describe, summary, type Tried } from './report.ts'
+
+const startMs = 20_000
+const tell = (text: string): void => { process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`) }
+
+/** Tries a sample of mutants, and prints what became of them. */
+export async function runMutation(argv: readonly string[]): Promise<void> {
+  const options = optionsOf(argv)
+  if (!options) return
+  const sources = readSources(folders.flatMap(sourcesIn))
+  const chosen = choose(sources, options)
+  tell(`${chosen.length} of ${[...sources].reduce((sum, [file, { mutants }]) => sum + (options.files.includes(file) ? mutants.length : 0), 0)} mutants in ${options.files.length} files, seed ${options.seed}`)
+  const reach = options.tests.length > 0 ? given(options.tests) : await findReach(sources, options.workers, tell)
+  if (reach.unfit.length > 0) tell(`These fail without a mutant and are left out: ${reach.unfit.join(', ')}`)
+  const tried: Tried[] = []
+  const left = [...chosen]
+  const endAt = performance.now() + options.minutes * 60_000
+  const next = () => performance.now() < endAt ? left.shift() : undefined
+  await Promise.all(Array.from({ length: options.workers }, async () => {
+    const lane = await openLane(sources, { isolate: false, ...options.tests.length > 0 && { include: [...options.tests] } })
+    for (let mutant = next(); mutant; mutant = next()) {
+      const result = await tryOne(lane, mutant, reach, options)
+      tried.push(result)
+      tell(`${tried.length} of ${chosen.length}: ${describe(result)}`)
+    }
+    await lane.close()
+  }))
+  console.log(summary(tried, options))
+}
+
+function optionsOf(argv: readonly string[]): Options | undefined {
+  try {
+    const options = readOptions(argv)
+    if (options !== 'help') return options
+    console.log(usage)
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n${usage}\n`)
+    process.exitCode = 2
+  }
+  return undefined
+}
+
+const assumedMs = 20_000
+const given = (tests: readonly string[]): Reach => ({ filesFor: () => tests.map(file => ({ file, ms: assumedMs })), unfit: [] })
+
+/** The chosen share of each file's mutants, in an order of chance, so that what is done after a while speaks for all. */
+function choose(sources: Sources, { files, sample, seed, only }: Options): Mutant[] {
+  const mutants = files.flatMap(file => sources.get(file)!.mutants)
+  if (only.length > 0) return mutants.filter(({ id }) => only.includes(id))
+  const random = chance(seed)
+  const shuffled = <T>(all: readonly T[]): T[] => all.map(each => ({ each, order: random() })).sort((a, b) => a.order - b.order).map(({ each }) => each)
+  return shuffled(files.flatMap(file => {
+    const own = shuffled(sources.get(file)!.mutants)
+    return own.slice(0, Math.floor(own.length * sample / 100 + random()))
+  }))
+}
+
+/** Numbers between 0 and 1, the same ones for the same seed (mulberry32). */
+function chance(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6D2B79F5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+async function tryOne(lane: Lane, mutant: Mutant, reach: Reach, { mostFiles }: Options): Promise<Tried> {
+  const reaching = reach.filesFor(mutant.id)
+  const files = reaching.slice(0, mostFiles)
+  if (files.length === 0) return { mutant, result: 'not reached', ms: 0, files: 0, reaching: 0 }
+  const startedAt = performance.now()
+  const limitMs = startMs * 3 + files.reduce((sum, { ms }) => sum + ms, 0) * 3
+  const { failure, timedOut } = await lane.run(files.map(({ file }) => file), { BOARD_MUTANT: mutant.id }, limitMs)
+  return { mutant, result: timedOut ? 'timed out' : failure ? 'killed' : 'survived', by: failure, ms: performance.now() - startedAt, files: files.length, reaching: reaching.length }
+}

@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join, relative, resolve } from 'node:path'
+import type { TestModule } from 'vitest/node'
+import { openLane, type Sources } from './lane.ts'
+
+/** Which mutants a test file reaches in its tests (`within`), and otherwise (`before`): while it loads and gets ready. `ms` is null for one that fails. */
+interface Reached { file: string; version: string; ms: number | null; within: string[]; before: string[] }
+export interface Reach {
+  /** The test files that reach a mutant, the most promising and cheapest first, with their time in milliseconds. */
+  filesFor(id: string): Array<{ file: string; ms: number }>
+  /** Test files that fail without any mutant. */
+  unfit: readonly string[]
+}
+
+/** Finds which test files reach which mutants, by running each once. The answer is kept for the next run, as long as the sources and the test file stay as they are. */
+export async function findReach(sources: Sources, workers: number, tell: (text: string) => void): Promise<Reach> {
+  const folder = join(tmpdir(), `board-mutation-${hash(resolve('.'), ...[...sources.values()].map(({ code }) => code))}`)
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const keep = (module: TestModule) => {
+    const file = relative('.', module.moduleId)
+    const { duration } = module.diagnostic()
+    const passed = module.state() === 'passed'
+    tell(`${file} ${module.state()} in ${Math.round(duration)} ms`)
+    const reached = JSON.parse(readFileSync(join(folder, nameOf(file, 'reached')), 'utf8')) as Pick<Reached, 'within' | 'before'>
+    writeFileSync(join(folder, nameOf(file, 'json')), JSON.stringify({ file, version: hash(readFileSync(file, 'utf8')), ms: passed ? duration : null, ...reached }))
+    rmSync(join(folder, nameOf(file, 'reached')))
+  }
+  const lane = await openLane(sources, { isolate: true, workers, onModule: keep })
+  const unknown = lane.files.filter(file => read(folder, file)?.version !== hash(readFileSync(file, 'utf8')))
+  if (unknown.length > 0) {
+    tell(`running ${unknown.length} of ${lane.files.length} test files once, to see what they reach`)
+    await lane.run(unknown, { BOARD_MUTANT_REACH: folder }, 3_600_000)
+  }
+  await lane.close()
+  const all = lane.files.flatMap(file => read(folder, file) ?? [])
+  return { filesFor: id => ranked(id, all), unfit: all.filter(({ ms }) => ms === null).map(({ file }) => file) }
+}
+
+const hash = (...texts: readonly string[]): string => createHash('sha256').update(JSON.stringify(texts)).digest('hex').slice(0, 16)
+const nameOf = (file: string, ending: string): string => `${file.replaceAll('/', '-')}.${ending}`
+
+function read(folder: string, file: string): Reached | undefined {
+  const path = join(folder, nameOf(file, 'json'))
+  return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) as Reached : undefined
+}
+
+/** Those come first whose tests reach much of the same source for their time. */
+function ranked(id: string, all: readonly Reached[]): Array<{ file: string; ms: number }> {
+  const source = `${id.split('#')[0]!}#`
+  const noun = basename(source, '.ts#').replace(/s$/, '').toLowerCase()
+  return all.flatMap(({ file, ms, within, before }) => {
+    const isWithin = within.includes(id)
+    if (ms === null || !(isWithin || before.includes(id))) return []
+    const ofSource = within.filter(each => each.startsWith(source)).length
+    const worth = (ofSource + 1) * (isWithin ? 4 : 1) * (basename(file).toLowerCase().includes(noun) ? 8 : 1) / (ms + 1_000)
+    return [{ file, ms, worth }]
+  }).sort((a, b) => b.worth - a.worth)
+}
