@@ -101,3 +101,15 @@ test('a message that follows a cancel at once reaches a fresh turn', async () =>
   expect(card.sessions.map(({ status }) => status)).toEqual(['cancelled', 'completed'])
   await board.untilNoneRuns()
 })
+
+test('a card that automation has put off goes on with its session when it is told to, and is put off no more', async () => {
+  const { projectId, columns, client } = board
+  const { key } = await client.keys.create({ name: 'Automation', scope: 'project', projectId, permissions: ['cards.move'] })
+  const { id: cardId } = await board.start('resumable', { prompt: 'First thing.' })
+  await board.untilStatus(cardId, 'completed')
+  for (const column of [columns.backlog, columns.active]) await board.request('PATCH', `/api/external/projects/${projectId}/cards/${cardId}/move`, { token: key, body: { targetColumnId: Number(column), position: 0 } })
+  expect(await board.card(cardId)).toMatchObject({ deferred: true, hasActiveAgent: false })
+  await client.agents.send({ projectId, cardId, content: 'Second thing.' })
+  await board.until(cardId, 'the session that goes on', ({ deferred, status }) => !deferred && status === 'completed')
+  expect(await client.agents.sessions({ projectId, cardId })).toHaveLength(1)
+})
