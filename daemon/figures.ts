@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { App } from '../src/app.ts'
 import { version } from '../src/config/version.ts'
 import { MonitorStatus } from '../src/contract/monitors.ts'
+import { isThere, listDaemons, sizeOfDatabase } from '../src/store/daemons.ts'
 import { countDeliveries } from '../src/store/deliveries.ts'
 import { countMonitorsByStatus } from '../src/store/monitors.ts'
 import { countOpenSessions } from '../src/store/sessions.ts'
@@ -23,7 +24,19 @@ export function describeFigures(app: App, sockets: () => number): void {
     const { files, database, export: sent } = app.logs.figures()
     return { files: files.dropped, database: database.dropped, export: sent.dropped }
   } })
-  metrics.gauge({ name: 'board_database_bytes', help: 'The size of the database file and of its log.', label: 'file', read: async () => ({ database: await sizeOf(join(config.dataDir, 'board.db')), wal: await sizeOf(join(config.dataDir, 'board.db-wal')) }) })
+  metrics.gauge({ name: 'board_database_bytes', help: 'The size of the database and, where it is a file, of its log.', label: 'file', read: async (): Promise<Record<string, number>> => db.isShared ? { database: await sizeOfDatabase(db) } : { database: await sizeOf(join(config.dataDir, 'board.db')), wal: await sizeOf(join(config.dataDir, 'board.db-wal')) } })
+  if (db.isShared) describeDaemons(app)
+}
+
+/** What is known of the daemons that share the database. */
+function describeDaemons({ metrics, db, membership }: App): void {
+  metrics.gauge({ name: 'board_daemons', help: 'Daemons on the database: those that are there, and those that went without a word in the last day.', label: 'state', read: async () => {
+    const daemons = await listDaemons(db)
+    const there = daemons.filter(isThere).length
+    return { there, gone: daemons.length - there }
+  } })
+  metrics.gauge({ name: 'board_duties', help: 'Whether this daemon does what one daemon at a time does, for its machine and for the whole board.', label: 'duty', read: () => ({ machine: Number(membership.has('machine')), board: Number(membership.has('board')) }) })
+  metrics.gauge({ name: 'board_heartbeat_age_seconds', help: 'How long ago it was last noted at the database that this daemon is there. Over 3, another one takes its duties over.', read: () => membership.secsSinceHeartbeat() })
 }
 
 /** How many of each kind there are, 0 for those of which there are none. */

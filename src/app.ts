@@ -80,7 +80,7 @@ export async function createApp(config: ServerConfig, logs: Logs, { host = nobod
   const deviceGrants = createDeviceGrants({ config, db, seal, wayOut })
   const oidc = createOidc({ config, db, identity, seal })
   const metrics = createMetrics()
-  const membership = createMembership(db, config)
+  const membership = createMembership(db, config, metrics)
   const work = await createWork({ config, logs, db, membership, outbox, seal, identity, deviceGrants, targets })
   const source = { copyDatabase: (to: string, signal?: AbortSignal) => db.isShared ? dumpDatabase(db, to) : copyDatabase(join(config.dataDir, 'board.db'), to, signal), attachmentsDir, sealingKey: () => sealingKeyOf(config) }
   const backups = await openBackups({ dataDir: config.dataDir, source, clock: config.clock, log: from(logs.log, 'backups') })

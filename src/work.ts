@@ -3,6 +3,7 @@ import { createSupervisor, recover, type Supervisor } from './agents/supervisor.
 import { from } from './config/log.ts'
 import type { ServerConfig } from './config/server.ts'
 import type { Duty, Membership } from './daemons/membership.ts'
+import { gathered } from './events/gathered.ts'
 import type { Outbox } from './events/outbox.ts'
 import type { DeviceGrants } from './identity/deviceGrants.ts'
 import type { Revocations } from './identity/revocations.ts'
@@ -14,6 +15,9 @@ import type { Targets } from './outside/targets.ts'
 import { createScriptRunner, recoverScripts, type ScriptRunner } from './scripts/runner.ts'
 import type { Database } from './store/database.ts'
 import { createWebhooks, type Webhooks } from './webhooks/webhooks.ts'
+
+/** How soon a daemon looks whether an event of another one is work for it. */
+const gatherMs = 100
 
 /** What goes on without a request, and tells others of what happens. */
 export interface Work {
@@ -60,7 +64,7 @@ export async function createWork(parts: Parts): Promise<Work> {
     await stages.endEarlier()
     stages.startRunning(url)
     // What other daemons have committed may be work for this one.
-    outbox.onNews(() => supervisor.wake())
+    outbox.onNews(gathered(supervisor.wake, gatherMs))
   }
   return {
     catalogue, supervisor, monitors, scripts, webhooks, notifier,

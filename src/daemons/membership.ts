@@ -4,6 +4,7 @@ import { causeOf, logFailure, type Log } from '../config/log.ts'
 import type { ServerConfig } from '../config/server.ts'
 import { version } from '../config/version.ts'
 import { Problem } from '../contract/errors.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 import { forgetDaemon, forgetSilentDaemons, holdsLease, leaseMs, noteDaemon, takeLease } from '../store/daemons.ts'
 import type { Database } from '../store/database.ts'
 
@@ -17,6 +18,8 @@ export type Duty = 'machine' | 'board'
 export interface Membership {
   readonly id: string
   has(duty: Duty): boolean
+  /** How long ago it was last noted at the database that this daemon is there; 0 where it is alone. */
+  secsSinceHeartbeat(): number
   /** The database for what a duty has it do: it refuses to write once another daemon has taken the duty over. */
   databaseFor(duty: Duty): Database
   /** Takes duties as they are free. The daemons reach this one at the address. */
@@ -34,15 +37,16 @@ export interface Told {
 /** The lease of a duty. */
 export const leaseOf = (duty: Duty, host: string | null): string => duty === 'machine' ? `machine:${host}` : 'board'
 
-export const createMembership = (db: Database, config: Pick<ServerConfig, 'database'>): Membership =>
-  config.database ? join(db, config.database) : alone(db)
+export const createMembership = (db: Database, config: Pick<ServerConfig, 'database'>, metrics: Metrics): Membership =>
+  config.database ? join(db, config.database, metrics) : alone(db)
 
-const alone = (db: Database): Membership => ({ id: 'alone', has: () => true, databaseFor: () => db, start: () => {}, stop: async () => {} })
+const alone = (db: Database): Membership => ({ id: 'alone', has: () => true, secsSinceHeartbeat: () => 0, databaseFor: () => db, start: () => {}, stop: async () => {} })
 
 /** This daemon as the others see it. */
 interface Self { id: string; host: string; url: string; version: string; startedAt: string }
 
-function join(db: Database, { host, advertise }: NonNullable<ServerConfig['database']>): Membership {
+function join(db: Database, { host, advertise }: NonNullable<ServerConfig['database']>, metrics: Metrics): Membership {
+  const heartbeat = timed(metrics)
   const self = { id: randomUUID(), host, version, startedAt: new Date().toISOString() }
   const tokens = new Map<Duty, number>()
   const stopping = new AbortController()
@@ -50,7 +54,7 @@ function join(db: Database, { host, advertise }: NonNullable<ServerConfig['datab
   let takingUp: Promise<unknown> = Promise.resolve()
 
   const renew = async (url: string, { onDuty, onRelieved }: Told, log: Log) => {
-    for (const [duty, token] of await takeLeases(db, { ...self, url: advertise ?? url })) {
+    for (const [duty, token] of await heartbeat.time(() => takeLeases(db, { ...self, url: advertise ?? url }))) {
       const before = tokens.get(duty)
       if (before !== undefined && before !== token) return onRelieved()
       if (before !== undefined || token === undefined) continue
@@ -63,7 +67,7 @@ function join(db: Database, { host, advertise }: NonNullable<ServerConfig['datab
     }
   }
   return {
-    id: self.id, has: duty => tokens.has(duty),
+    id: self.id, has: duty => tokens.has(duty), secsSinceHeartbeat: heartbeat.secsSince,
     databaseFor: duty => fenced(db, async tx => {
       const token = tokens.get(duty)
       if (token === undefined || !await holdsLease(tx, leaseOf(duty, host), self.id, token)) throw new Problem('SHUTTING_DOWN', 'Another daemon does this now.')
@@ -84,10 +88,24 @@ function join(db: Database, { host, advertise }: NonNullable<ServerConfig['datab
 const takeLeases = (db: Database, self: Self): Promise<Array<[Duty, number | undefined]>> => db.transaction(async tx => {
   await noteDaemon(tx, self)
   await forgetSilentDaemons(tx, silentMs)
-  const leases: Array<[Duty, number | undefined]> = []
-  for (const duty of ['machine', 'board'] as const) leases.push([duty, await takeLease(tx, leaseOf(duty, self.host), self.id, leaseMs)])
-  return leases
+  return Promise.all((['machine', 'board'] as const).map(async (duty): Promise<[Duty, number | undefined]> => [duty, await takeLease(tx, leaseOf(duty, self.host), self.id, leaseMs)]))
 })
+
+/** Measures each heartbeat, and tells how long ago the last one was that succeeded. */
+function timed(metrics: Metrics): { time<T>(work: () => Promise<T>): Promise<T>; secsSince(): number } {
+  const timing = metrics.timing({ name: 'board_heartbeat_seconds', help: 'How long it took to note at the database that this daemon is there, and to keep its duties.' })
+  let endedAt = performance.now()
+  return {
+    time: async work => {
+      const beganAt = performance.now()
+      const result = await work()
+      endedAt = performance.now()
+      timing.observe((endedAt - beganAt) / 1000)
+      return result
+    },
+    secsSince: () => (performance.now() - endedAt) / 1000,
+  }
+}
 
 async function repeat(work: () => Promise<unknown>, signal: AbortSignal): Promise<void> {
   for (; !signal.aborted; await delay(renewMs, undefined, { signal, ref: false }).catch(() => { /* It stops. */ })) await work()

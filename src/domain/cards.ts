@@ -40,13 +40,13 @@ export async function create(tx: Transaction, agents: Agents, card: NewCard, aut
   const { column, columns } = await placeForNewCard(tx, card, automation)
   const deferred = card.deferred ?? automation
   if ((card.kind === 'terminal') !== (typeof card.command === 'string')) throw invalid('command', card.kind === 'terminal' ? 'is required for a terminal card' : 'is for terminal cards only')
-  const id = await insertCard(tx, {
+  const made = insertCard(tx, {
     ...card, deferred, boardId: column.boardId, columnId: column.id, labels: JSON.stringify(card.labels ?? []), groupId: card.groupId ?? null, unread: automation,
     autoMode: card.autoMode ?? false, pipeline: JSON.stringify(initialSteps(columns)),
     archivedAt: column.columnType === 'archive' ? tx.now : null, lastAgentAction: null,
   })
-  if (isOrdered(card)) await order.insertCard(tx, column.id, id)
-  const created = await announce(tx, 'card.created', { projectId: card.projectId, cardId: id })
+  if (isOrdered(card)) await order.insertCard(tx, column.id, made)
+  const created = await announce(tx, 'card.created', { projectId: card.projectId, cardId: await made })
   return column.columnType === 'active' && !deferred ? started(tx, agents, created) : created
 }
 

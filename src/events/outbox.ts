@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { EventData, EventType } from '../contract/events.ts'
 import type { Database, Transaction } from '../store/database.ts'
 import { deleteOldestEvents, insertEvent, readEvents, readLastSeq, readOldestSeq, readProjectEvents, type StoredEvent } from '../store/events.ts'
@@ -9,6 +10,8 @@ const keptMs = 7 * 24 * 60 * 60 * 1000
 const keptEvents = 100_000
 const mostPrunedAtOnce = 5000
 const retryMs = 250
+/** A database server that is asked for news less often has more time for everything else; what happens alone is told at once. */
+const restMs = 20
 
 /** Every event of one database, in order. */
 export interface Outbox {
@@ -74,8 +77,7 @@ function startTail(db: Database, publish: (events: StoredEvent[]) => void, after
   const start = after === undefined ? readLastSeq(db).catch(() => undefined) : undefined
   let seq = after
   const stopped = new AbortController()
-  let reading = false
-  let news = false
+  let [reading, news] = [false, false]
   let retry: NodeJS.Timeout | undefined
 
   const readNews = async () => {
@@ -85,9 +87,10 @@ function startTail(db: Database, publish: (events: StoredEvent[]) => void, after
       while (!stopped.signal.aborted && news) {
         news = false
         const page = await readEvents(db, seq, pageSize)
-        if (stopped.signal.aborted || page.length === 0) continue
-        seq = page.at(-1)!.seq
-        publish(page)
+        if (stopped.signal.aborted) break
+        seq = page.at(-1)?.seq ?? seq
+        if (page.length > 0) publish(page)
+        if (page.length < pageSize && db.isShared) await delay(restMs, undefined, { ref: false })
         if (page.length < pageSize) continue
         news = true
         await new Promise(setImmediate)

@@ -3,7 +3,8 @@ import { readCursor, readLastSeq, writeCursor, type StoredEvent } from '../store
 import type { Outbox } from './outbox.ts'
 
 const pageSize = 100
-const gatherMs = 20
+/** How long news is gathered; longer where each look is a question to a server. */
+const [gatherMs, sharedGatherMs] = [20, 100]
 const retryMs = 1000
 const mostUnnoted = 1000
 
@@ -47,7 +48,7 @@ export function startReader({ db, outbox }: { db: Database; outbox: Outbox }, na
   const workIn = (afterMs: number) => {
     if (!stopped) timer ??= setTimeout(() => { timer = undefined; working = working.then(work) }, afterMs)
   }
-  const endNews = outbox.onNews(() => workIn(gatherMs))
+  const endNews = outbox.onNews(() => workIn(db.isShared ? sharedGatherMs : gatherMs))
   workIn(0)
   return {
     catchUp: async tx => { while (await takePage(tx)); },

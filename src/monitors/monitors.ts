@@ -2,6 +2,7 @@ import type { Log } from '../config/log.ts'
 import type { ServerConfig } from '../config/server.ts'
 import { clockFollower } from '../config/clock.ts'
 import { cutByServer, followCard, recover } from '../domain/monitorRuns.ts'
+import { gathered } from '../events/gathered.ts'
 import type { Outbox } from '../events/outbox.ts'
 import { whileNews, withinStop } from '../process/whileNews.ts'
 import type { Database } from '../store/database.ts'
@@ -39,21 +40,13 @@ export function createMonitors({ db, outbox, config }: Parts): Monitors {
   }
   const lookout = whileNews('Monitors', look)
 
-  let gathering: NodeJS.Timeout | undefined
-  const soon = () => {
-    gathering ??= setTimeout(() => {
-      gathering = undefined
-      lookout.wake()
-    }, gatherMs).unref()
-  }
-
   return {
     look: () => {
       lookout.wake()
       return lookout.atRest()
     },
     start: (url, log) => {
-      unsubscribe = outbox.onNews(soon)
+      unsubscribe = outbox.onNews(gathered(lookout.wake, gatherMs))
       lookout.start(url, log)
     },
     stop: async () => {

@@ -57,7 +57,7 @@ export type CardChange = { [Field in keyof typeof changeable]?: string | number 
 export async function updateCard(tx: Transaction, id: number, change: CardChange): Promise<void> {
   const names = Object.keys(change) as Array<keyof CardChange>
   const assignments = names.map(name => `${changeable[name]} = ?`).join(', ')
-  await tx.run(`UPDATE cards SET ${assignments}${names.length > 0 ? ', ' : ''}updated_at = ?, version = version + 1 WHERE id = ?`, [...names.map(name => change[name]), tx.now, id])
+  tx.send(`UPDATE cards SET ${assignments}${names.length > 0 ? ', ' : ''}updated_at = ?, version = version + 1 WHERE id = ?`, [...names.map(name => change[name]), tx.now, id])
 }
 
 /** Reading is no change: version and time stay. Tells whether the card was unread. */

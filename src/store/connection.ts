@@ -7,6 +7,7 @@ import type { Reader, Value } from './database.ts'
 
 export interface Connection extends Reader {
   run(sql: string, args?: readonly Value[]): Promise<{ changes: number; lastId: number }>
+  send(sql: string, args?: readonly Value[]): void
   exec(sql: string): void
   /** Undoes what is open. The file is let go when the statements are collected as garbage; see `released`. */
   close(): void
@@ -34,6 +35,7 @@ export function openConnection(path: string): Connection {
       const { changes, lastInsertRowid } = prepare(sql).run(bind(args))
       return { changes, lastId: Number(lastInsertRowid) }
     },
+    send: (sql, args = []) => { prepare(sql).run(bind(args)) },
     exec: sql => { database.exec(sql) },
     close: () => {
       // A connection that is closed lives on until its statements are gone, and so would its transaction.

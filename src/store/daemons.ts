@@ -7,19 +7,21 @@ export const leaseMs = 3000
 /** A daemon on this database, and how long ago it was heard of. */
 export interface DaemonRow { id: string; host: string; url: string; version: string; startedAt: string; seenMsAgo: number; leases: string | null }
 
+export const isThere = ({ seenMsAgo }: Pick<DaemonRow, 'seenMsAgo'>): boolean => seenMsAgo <= leaseMs
+
 /** Notes that a daemon is there. */
 export const noteDaemon = async (tx: Transaction, daemon: { id: string; host: string; url: string; version: string; startedAt: string }): Promise<void> => {
-  await tx.run(`INSERT INTO daemons (id, host, url, version, started_at, seen_at_ms) VALUES (?, ?, ?, ?, ?, ${nowMs}) ON CONFLICT DO UPDATE SET seen_at_ms = excluded.seen_at_ms, url = excluded.url`,
+  tx.send(`INSERT INTO daemons (id, host, url, version, started_at, seen_at_ms) VALUES (?, ?, ?, ?, ?, ${nowMs}) ON CONFLICT DO UPDATE SET seen_at_ms = excluded.seen_at_ms, url = excluded.url`,
     [daemon.id, daemon.host, daemon.url, daemon.version, daemon.startedAt])
 }
 
 export const forgetDaemon = async (tx: Transaction, id: string): Promise<void> => {
-  await tx.run('UPDATE leases SET ends_at_ms = 0 WHERE daemon_id = ?', [id])
-  await tx.run('DELETE FROM daemons WHERE id = ?', [id])
+  tx.send('UPDATE leases SET ends_at_ms = 0 WHERE daemon_id = ?', [id])
+  tx.send('DELETE FROM daemons WHERE id = ?', [id])
 }
 
 /** Forgets daemons that have not been heard of for so long. */
-export const forgetSilentDaemons = async (tx: Transaction, silentMs: number): Promise<void> => { await tx.run(`DELETE FROM daemons WHERE seen_at_ms < ${nowMs} - ?`, [silentMs]) }
+export const forgetSilentDaemons = async (tx: Transaction, silentMs: number): Promise<void> => { tx.send(`DELETE FROM daemons WHERE seen_at_ms < ${nowMs} - ?`, [silentMs]) }
 
 /** All daemons by host, and the names of the leases that they hold, as JSON. */
 export const listDaemons = (db: Reader): Promise<DaemonRow[]> => db.all(
@@ -45,4 +47,7 @@ export const holdsLease = async (db: Reader, name: string, daemonId: string, tok
 export const otherMachines = async (db: Reader, machine: string): Promise<string[]> => (await db.all<{ host: string }>('SELECT DISTINCT host FROM projects WHERE host IS NOT NULL AND host <> ? ORDER BY host', [machine])).map(({ host }) => host)
 
 /** Where there is one machine only, projects name none. */
-export const clearHosts = async (tx: Transaction): Promise<void> => { await tx.run('UPDATE projects SET host = NULL WHERE host IS NOT NULL') }
+export const clearHosts = async (tx: Transaction): Promise<void> => { tx.send('UPDATE projects SET host = NULL WHERE host IS NOT NULL') }
+
+/** How many bytes the database has on a server, its log aside. */
+export const sizeOfDatabase = async (db: Reader): Promise<number> => (await db.get<{ bytes: number }>('SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size'))!.bytes

@@ -17,6 +17,11 @@ export interface Transaction extends Reader {
   /** The transaction's time, ISO 8601. */
   readonly now: string
   run(sql: string, args?: readonly Value[]): Promise<{ changes: number; lastId: number }>
+  /**
+   * Runs a statement whose result nobody waits for, before the next one and before the commit. What it fails with undoes the
+   * transaction, and is thrown here, by a later statement, or by the commit.
+   */
+  send(sql: string, args?: readonly Value[]): void
   /** Runs `effect` once the transaction is on disk, and never if it fails. */
   afterCommit(effect: () => void): void
 }

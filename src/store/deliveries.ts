@@ -58,10 +58,10 @@ export const recordAttempt = async (tx: Transaction, id: number, { url, response
    WHERE id = ? AND status = 'pending'`, [url, responseStatus, responseBody, error, durationMs, startedAt, status, nextAttemptAt, status === 'pending' ? null : tx.now, id])).changes === 1
 
 /** Has a pending delivery attempted as soon as it can be. */
-export const hastenDelivery = async (tx: Transaction, id: number): Promise<void> => { await tx.run('UPDATE webhook_deliveries SET next_attempt_at = ?, asked = 1 WHERE id = ?', [tx.now, id]) }
+export const hastenDelivery = async (tx: Transaction, id: number): Promise<void> => { tx.send('UPDATE webhook_deliveries SET next_attempt_at = ?, asked = 1 WHERE id = ?', [tx.now, id]) }
 
 /** Has each pending delivery attempted as soon as it can be whose latest attempt lies in a time to come: the clock was put back since, and its pause is not what it was meant to be. */
-export const hastenAttemptedLater = async (tx: Transaction): Promise<void> => { await tx.run("UPDATE webhook_deliveries SET next_attempt_at = ? WHERE status = 'pending' AND attempts > 0 AND last_attempt_at > ?", [tx.now, tx.now]) }
+export const hastenAttemptedLater = async (tx: Transaction): Promise<void> => { tx.send("UPDATE webhook_deliveries SET next_attempt_at = ? WHERE status = 'pending' AND attempts > 0 AND last_attempt_at > ?", [tx.now, tx.now]) }
 
 /** Gives up at most `limit` of a webhook's pending deliveries, and tells how many. */
 export const failDeliveries = async (tx: Transaction, webhookId: number, error: string, limit: number): Promise<number> => (await tx.run(

@@ -8,7 +8,7 @@ export interface StoredEvent { seq: number; projectId: number | null; type: Even
 const columns = 'seq, project_id AS projectId, type, data, at'
 
 export const insertEvent = async (tx: Transaction, type: EventType, projectId: number | null, data: string): Promise<void> => {
-  await tx.run('INSERT INTO events (project_id, type, data, at) VALUES (?, ?, ?, ?)', [projectId, type, data, tx.now])
+  tx.send('INSERT INTO events (project_id, type, data, at) VALUES (?, ?, ?, ?)', [projectId, type, data, tx.now])
 }
 
 /** Events after `seq`, oldest first. */
@@ -54,5 +54,5 @@ export const readCursor = async (db: Reader, reader: string): Promise<number | u
   (await db.get<{ seq: number }>('SELECT seq FROM event_cursors WHERE reader = ?', [reader]))?.seq
 
 export const writeCursor = async (tx: Transaction, reader: string, seq: number): Promise<void> => {
-  await tx.run('INSERT INTO event_cursors (reader, seq) VALUES (?, ?) ON CONFLICT DO UPDATE SET seq = excluded.seq', [reader, seq])
+  tx.send('INSERT INTO event_cursors (reader, seq) VALUES (?, ?) ON CONFLICT DO UPDATE SET seq = excluded.seq', [reader, seq])
 }

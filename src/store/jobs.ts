@@ -4,7 +4,8 @@ import { translate, type Reader, type Transaction } from './database.ts'
 /** What a commit is made on: the engine's statements inside one open transaction. */
 export interface Writer extends Reader {
   run: Transaction['run']
-  /** Runs a statement that gives nothing. An engine that is far away answers later, and fails the statement after it. */
+  send: Transaction['send']
+  /** Runs a statement that gives nothing. */
   exec(sql: string): void
 }
 
@@ -60,7 +61,7 @@ export async function attempt(writer: Writer, job: Job, now: string): Promise<Ou
   const effects: Array<() => void> = []
   writer.exec('SAVEPOINT job')
   try {
-    const result = await job.work({ host: writer.host, get: writer.get, all: writer.all, run: writer.run, now, afterCommit: effect => effects.push(effect) })
+    const result = await job.work({ host: writer.host, get: writer.get, all: writer.all, run: writer.run, send: writer.send, now, afterCommit: effect => effects.push(effect) })
     writer.exec('RELEASE job')
     return { job, result, effects }
   } catch (error) {

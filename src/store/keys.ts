@@ -37,9 +37,9 @@ export async function insertKey(tx: Transaction, key: NewKeyRow): Promise<KeyRow
   return { ...shown, id: lastId, createdAt: tx.now, lastUsedAt: null }
 }
 
-export const setKeyExpiry = async (tx: Transaction, id: number, expiresAt: string): Promise<void> => { await tx.run('UPDATE api_keys SET expires_at = ? WHERE id = ?', [expiresAt, id]) }
+export const setKeyExpiry = async (tx: Transaction, id: number, expiresAt: string): Promise<void> => { tx.send('UPDATE api_keys SET expires_at = ? WHERE id = ?', [expiresAt, id]) }
 
-export const setKeyLastUsed = async (tx: Transaction, id: number, at: string): Promise<void> => { await tx.run('UPDATE api_keys SET last_used_at = ? WHERE id = ?', [at, id]) }
+export const setKeyLastUsed = async (tx: Transaction, id: number, at: string): Promise<void> => { tx.send('UPDATE api_keys SET last_used_at = ? WHERE id = ?', [at, id]) }
 
 /** Deletes a key of the account, and tells whether there was one. */
 export const deleteKey = async (tx: Transaction, userId: number, id: number): Promise<boolean> => (await tx.run('DELETE FROM api_keys WHERE id = ? AND user_id = ?', [id, userId])).changes === 1

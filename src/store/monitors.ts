@@ -38,7 +38,7 @@ export const insertMonitor = async (tx: Transaction, monitor: NewMonitor): Promi
   'INSERT INTO monitors (project_id, card_id, command, interval_secs, description, cwd, next_run_at, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
   [monitor.projectId, monitor.cardId, monitor.command, monitor.intervalSecs, monitor.description, monitor.cwd, tx.now, tx.now, tx.now])).lastId
 
-export const deleteMonitor = async (tx: Transaction, id: number): Promise<void> => { await tx.run('DELETE FROM monitors WHERE id = ?', [id]) }
+export const deleteMonitor = async (tx: Transaction, id: number): Promise<void> => { tx.send('DELETE FROM monitors WHERE id = ?', [id]) }
 
 /** Database columns that a change of a monitor may name. */
 const changeable = {
@@ -48,11 +48,11 @@ export type MonitorChange = Partial<Pick<MonitorRow, keyof typeof changeable>>
 
 export async function updateMonitor(tx: Transaction, id: number, change: MonitorChange): Promise<void> {
   const names = Object.keys(change) as Array<keyof MonitorChange>
-  await tx.run(`UPDATE monitors SET ${names.map(name => `${changeable[name]} = ?, `).join('')}updated_at = ? WHERE id = ?`, [...names.map(name => change[name]), tx.now, id])
+  tx.send(`UPDATE monitors SET ${names.map(name => `${changeable[name]} = ?, `).join('')}updated_at = ? WHERE id = ?`, [...names.map(name => change[name]), tx.now, id])
 }
 
 /** Sets only when a monitor runs next, which is no change of it. */
-export const setNextRun = async (tx: Transaction, id: number, nextRunAt: string): Promise<void> => { await tx.run('UPDATE monitors SET next_run_at = ? WHERE id = ?', [nextRunAt, id]) }
+export const setNextRun = async (tx: Transaction, id: number, nextRunAt: string): Promise<void> => { tx.send('UPDATE monitors SET next_run_at = ? WHERE id = ?', [nextRunAt, id]) }
 
 /** The monitors whose rows say that they run. */
 export const listRunningMonitors = (db: Reader): Promise<Array<Pick<MonitorRow, 'id'>>> => db.all(

@@ -12,4 +12,4 @@ export const listWorkers = (db: Reader, projectId: number): Promise<WorkerRow[]>
 /** Notes that people are told that a session waits. Tells whether they were not yet, and the session is still there. */
 export const noteWaiting = async (tx: Transaction, sessionId: number): Promise<boolean> =>
   (await tx.run('INSERT INTO waiting_told (session_id) SELECT id FROM agent_sessions WHERE id = ? ON CONFLICT DO NOTHING', [sessionId])).changes === 1
-export const forgetWaiting = async (tx: Transaction, sessionId: number): Promise<void> => { await tx.run('DELETE FROM waiting_told WHERE session_id = ?', [sessionId]) }
+export const forgetWaiting = async (tx: Transaction, sessionId: number): Promise<void> => { tx.send('DELETE FROM waiting_told WHERE session_id = ?', [sessionId]) }

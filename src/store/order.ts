@@ -20,11 +20,11 @@ export const placeJoins = 'LEFT JOIN column_chunks k ON k.id = c.chunk_id LEFT J
 interface Chunk { chunkId: number; start: number; length: number; ids: string }
 type Ordered = { id: number; columnId: number; chunkId: number | null }
 
-/** Puts a card into a column: at the zero-based place, or at the end when the place is past it or not given. */
-export async function insertCard(tx: Transaction, columnId: number, cardId: number, position = theEnd): Promise<void> {
-  const chunk = await chunkAt(tx, columnId, position)
+/** Puts a card, or one that is being made, into a column: at the zero-based place, or at the end when the place is past it or not given. */
+export async function insertCard(tx: Transaction, columnId: number, card: number | Promise<number>, position = theEnd): Promise<void> {
+  const [cardId, chunk] = await Promise.all([card, chunkAt(tx, columnId, position)])
   if (!chunk) return startChunk(tx, columnId, [encode(cardId)], 0)
-  if (position < theEnd) await shiftLater(tx, columnId, chunk.start, 1)
+  if (position < theEnd) shiftLater(tx, columnId, chunk.start, 1)
   await insertInto(tx, columnId, chunk, cardId, position - chunk.start)
 }
 
@@ -42,10 +42,10 @@ export async function moveCard(tx: Transaction, card: Ordered, columnId: number,
   if (target.chunkId === source.chunkId) return setIds(tx, source.chunkId, withId(rest, card.id, position - source.start))
   const [low, high] = [Math.min(source.start, target.start), Math.max(source.start, target.start)]
   const hasRoom = target.length < mostIds
-  await tx.run('UPDATE chunk_starts SET start = start + iif(start > ?1, ?2, 0), length = length + (chunk_id IS ?3) - (chunk_id = ?4) WHERE column_id = ?5 AND start BETWEEN ?1 AND ?6', [low, isUp ? 1 : -1, hasRoom ? target.chunkId : null, source.chunkId, columnId, high])
+  tx.send('UPDATE chunk_starts SET start = start + iif(start > ?1, ?2, 0), length = length + (chunk_id IS ?3) - (chunk_id = ?4) WHERE column_id = ?5 AND start BETWEEN ?1 AND ?6', [low, isUp ? 1 : -1, hasRoom ? target.chunkId : null, source.chunkId, columnId, high])
   const [from, to] = isUp ? [{ ...rest, start: rest.start + 1 }, target] : [rest, { ...target, start: target.start - 1 }]
   if (hasRoom) {
-    await tx.run('UPDATE cards SET chunk_id = ? WHERE id = ?', [to.chunkId, card.id])
+    tx.send('UPDATE cards SET chunk_id = ? WHERE id = ?', [to.chunkId, card.id])
     await setIds(tx, to.chunkId, withId(to, card.id, position - to.start))
   } else await insertInto(tx, columnId, to, card.id, position - to.start)
   await (from.length < fewIds ? leave(tx, columnId, from) : setIds(tx, from.chunkId, from.ids))
@@ -61,8 +61,8 @@ export async function appendCards(tx: Transaction, columnId: number, cardIds: re
   for (let from = 0; from < cardIds.length; from += mostIds) {
     const ids = cardIds.slice(from, from + mostIds)
     const { lastId } = await tx.run('INSERT INTO column_chunks (column_id, ids) VALUES (?, ?)', [columnId, ids.map(encode).join('')])
-    await tx.run('INSERT INTO chunk_starts (chunk_id, column_id, start, length) VALUES (?, ?, ?, ?)', [lastId, columnId, start, ids.length])
-    await tx.run('UPDATE cards SET chunk_id = ? WHERE id IN (SELECT value FROM json_each(?))', [lastId, JSON.stringify(ids)])
+    tx.send('INSERT INTO chunk_starts (chunk_id, column_id, start, length) VALUES (?, ?, ?, ?)', [lastId, columnId, start, ids.length])
+    tx.send('UPDATE cards SET chunk_id = ? WHERE id IN (SELECT value FROM json_each(?))', [lastId, JSON.stringify(ids)])
     start += ids.length
   }
 }
@@ -71,8 +71,8 @@ export async function appendCards(tx: Transaction, columnId: number, cardIds: re
 export async function removeCard(tx: Transaction, card: Ordered): Promise<void> {
   if (card.chunkId === null) return
   const chunk = await chunkOf(tx, card)
-  await tx.run('UPDATE cards SET chunk_id = NULL WHERE id = ?', [card.id])
-  await shiftLater(tx, card.columnId, chunk.start, -1)
+  tx.send('UPDATE cards SET chunk_id = NULL WHERE id = ?', [card.id])
+  shiftLater(tx, card.columnId, chunk.start, -1)
   await leave(tx, card.columnId, { ...chunk, ids: chunk.ids.replace(encode(card.id), ''), length: chunk.length - 1 })
 }
 
@@ -100,7 +100,7 @@ async function chunkOf(tx: Transaction, card: Ordered): Promise<Chunk> {
 async function insertInto(tx: Transaction, columnId: number, chunk: Chunk, cardId: number, place: number): Promise<void> {
   if (chunk.length >= mostIds && place >= chunk.length) return startChunk(tx, columnId, [encode(cardId)], chunk.start + chunk.length)
   const ids = withId(chunk, cardId, place)
-  await tx.run('UPDATE cards SET chunk_id = ? WHERE id = ?', [chunk.chunkId, cardId])
+  tx.send('UPDATE cards SET chunk_id = ? WHERE id = ?', [chunk.chunkId, cardId])
   if (chunk.length < mostIds) return rewrite(tx, chunk.chunkId, ids)
   const half = Math.ceil((chunk.length + 1) / 2) * width
   await rewrite(tx, chunk.chunkId, ids.slice(0, half))
@@ -124,27 +124,27 @@ const chunkAt = (tx: Transaction, columnId: number, position: number) => tx.get<
   `SELECT s.chunkId, s.start, s.length, k.ids FROM (SELECT chunk_id AS chunkId, max(start) AS start, length FROM chunk_starts WHERE column_id = ? AND start <= ?) s
    JOIN column_chunks k ON k.id = s.chunkId`, [columnId, position])
 
-const shiftLater = (tx: Transaction, columnId: number, start: number, by: 1 | -1) =>
-  tx.run('UPDATE chunk_starts SET start = start + ? WHERE column_id = ? AND start > ?', [by, columnId, start])
+const shiftLater = (tx: Transaction, columnId: number, start: number, by: 1 | -1): void =>
+  tx.send('UPDATE chunk_starts SET start = start + ? WHERE column_id = ? AND start > ?', [by, columnId, start])
 
-const setIds = async (tx: Transaction, chunkId: number, ids: string) => { await tx.run('UPDATE column_chunks SET ids = ? WHERE id = ?', [ids, chunkId]) }
+const setIds = async (tx: Transaction, chunkId: number, ids: string) => { tx.send('UPDATE column_chunks SET ids = ? WHERE id = ?', [ids, chunkId]) }
 
 async function rewrite(tx: Transaction, chunkId: number, ids: string): Promise<void> {
   await setIds(tx, chunkId, ids)
-  await tx.run('UPDATE chunk_starts SET length = ? WHERE chunk_id = ?', [ids.length / width, chunkId])
+  tx.send('UPDATE chunk_starts SET length = ? WHERE chunk_id = ?', [ids.length / width, chunkId])
 }
 
 async function startChunk(tx: Transaction, columnId: number, ids: string[], start: number): Promise<void> {
   const { lastId } = await tx.run('INSERT INTO column_chunks (column_id, ids) VALUES (?, ?)', [columnId, ids.join('')])
-  await tx.run('INSERT INTO chunk_starts (chunk_id, column_id, start, length) VALUES (?, ?, ?, ?)', [lastId, columnId, start, ids.length])
+  tx.send('INSERT INTO chunk_starts (chunk_id, column_id, start, length) VALUES (?, ?, ?, ?)', [lastId, columnId, start, ids.length])
   await assign(tx, lastId, ids)
 }
 
 const assign = async (tx: Transaction, chunkId: number, ids: string[]) => {
-  for (const text of ids) await tx.run('UPDATE cards SET chunk_id = ? WHERE id = ?', [chunkId, Number.parseInt(text.slice(1), 16)])
+  for (const text of ids) tx.send('UPDATE cards SET chunk_id = ? WHERE id = ?', [chunkId, Number.parseInt(text.slice(1), 16)])
 }
 
-const dropChunk = async (tx: Transaction, chunkId: number) => { await tx.run('DELETE FROM column_chunks WHERE id = ?', [chunkId]) }
+const dropChunk = async (tx: Transaction, chunkId: number) => { tx.send('DELETE FROM column_chunks WHERE id = ?', [chunkId]) }
 
 /** Keeps chunks from growing many and small: two neighbours that fit into half a chunk become one. */
 async function joinNext(tx: Transaction, columnId: number, chunk: Chunk): Promise<void> {

@@ -5,14 +5,14 @@ export interface ProcessRunRow { runId: string; kind: string; pid: number; pidSt
 
 /** Notes a run that is about to start. */
 export const insertProcessRun = async (tx: Transaction, run: { runId: string; kind: string; bootId: string | null }): Promise<void> => {
-  await tx.run('INSERT INTO process_runs (run_id, kind, pid, boot_id, started_at, host) VALUES (?, ?, 0, ?, ?, ?)', [run.runId, run.kind, run.bootId, tx.now, tx.host])
+  tx.send('INSERT INTO process_runs (run_id, kind, pid, boot_id, started_at, host) VALUES (?, ?, 0, ?, ?, ?)', [run.runId, run.kind, run.bootId, tx.now, tx.host])
 }
 
 export const setProcessRunPid = async (tx: Transaction, runId: string, pid: number, pidStartedAt: string | null): Promise<void> => {
-  await tx.run('UPDATE process_runs SET pid = ?, pid_started_at = ? WHERE run_id = ?', [pid, pidStartedAt, runId])
+  tx.send('UPDATE process_runs SET pid = ?, pid_started_at = ? WHERE run_id = ?', [pid, pidStartedAt, runId])
 }
 
-export const deleteProcessRun = async (tx: Transaction, runId: string): Promise<void> => { await tx.run('DELETE FROM process_runs WHERE run_id = ?', [runId]) }
+export const deleteProcessRun = async (tx: Transaction, runId: string): Promise<void> => { tx.send('DELETE FROM process_runs WHERE run_id = ?', [runId]) }
 
 /** Those of this machine. */
 export const listProcessRuns = (db: Reader): Promise<ProcessRunRow[]> => db.all(

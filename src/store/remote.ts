@@ -1,8 +1,10 @@
-import { createClient, type Client, type Transaction as RemoteTransaction } from '@libsql/client'
+import type { Stream } from '@libsql/hrana-client'
 import { Problem } from '../contract/errors.ts'
-import { translate, type Database, type Reader, type RemoteOptions, type Value } from './database.ts'
-import { attempt, createJobQueue, settle, type Job, type Outcome, type Writer } from './jobs.ts'
-import { openReadingStreams, type ReadingStreams, type Rows } from './readingStreams.ts'
+import { translate, type Database, type Reader, type RemoteOptions, type Transaction, type Value } from './database.ts'
+import { openHrana, openStream, runStatement, type Rows, type Statement } from './hrana.ts'
+import { createJobQueue, settle, type Job } from './jobs.ts'
+import { openPipeline, type Scope } from './pipeline.ts'
+import { openReadingStreams } from './readingStreams.ts'
 
 const mostJobsACommit = 32
 /** Other machines wait for the end of a commit, and the server takes one from who holds it for 5 s. */
@@ -10,28 +12,26 @@ const mostCommitMs = 200
 /** How long the server has for an answer; and how long anybody waits for a write, in the queue and at the server. */
 const answerMs = 1400
 const mostWriteMs = 2800
-/** What is left of that when a commit begins must be enough for one. */
-const leastCommitMs = 600
+/** What is left of that when a commit begins must be enough for one, with others' before it: one that is given up has cost as much, for nothing. */
+const leastCommitMs = answerMs
 const readingMs = 10 * 60_000
-
-interface Statement { sql: string; args: Array<string | number | bigint | null> }
 
 /**
  * A database on a libSQL server, which several daemons may share. A statement that is not answered in time, or a connection that
  * breaks, is DATABASE_BUSY: whether a commit that was not answered has happened is not known then, as with every server.
  */
 export function openRemote({ url, token, host, clock }: RemoteOptions): Database {
-  const writing = createLine(() => createClient({ url, authToken: token, intMode: 'number', concurrency: 0 }))
-  const reading = /^wss?:/.test(url) ? createLine<ReadingStreams>(() => openReadingStreams(url, token)) : writing
+  const writing = createLine(() => openWriting(url, token))
+  const reading = createLine(() => openReadingStreams(url, token))
   const jobs = createJobQueue({ refusal: () => undefined, commitTogether: work => commitTogether(writing, work, { host, clock }), mostJobsACommit })
   const snapshots = new Set<Promise<unknown>>()
   return {
     isShared: true,
-    ...readerOf(host, statement => reading.use((line): Promise<Rows> => line.execute(statement))),
+    ...readerOf(host, statement => reading.use(line => line.execute(statement))),
     noteDamage: () => { /* The server's file is the server's. */ },
     transaction: jobs.transaction,
     snapshot: work => {
-      const snapshot = readSnapshot(writing, host, work)
+      const snapshot = readSnapshot({ url, token, host }, work)
       snapshots.add(snapshot)
       return snapshot.finally(() => snapshots.delete(snapshot))
     },
@@ -42,29 +42,37 @@ export function openRemote({ url, token, host, clock }: RemoteOptions): Database
   }
 }
 
-/** A connection to the server. One that does not answer is given up, and what comes next gets another. */
+/** A connection to the server. One that answers nothing is given up, and what comes next gets another. */
 interface Line<C> {
   /** @throws Problem DATABASE_BUSY when it takes longer than the time, or the server is out of reach */
   use<T>(work: (connection: C) => Promise<T>, mostMs?: number): Promise<T>
   close(): void
 }
 
-function createLine<C extends { close(): void }>(open: () => C): Line<C> {
+function createLine<C extends { readonly closed: boolean; close(): void }>(open: () => C): Line<C> {
   let current: C | undefined
+  let answeredAt = 0
   const giveUp = (connection: C) => {
     if (current === connection) current = undefined
     connection.close()
   }
   return {
     use: async (work, mostMs = answerMs) => {
-      const connection = current ??= open()
+      const connection = current = current && !current.closed ? current : open()
+      const askedAt = performance.now()
       let timer: NodeJS.Timeout | undefined
-      const late = new Promise<never>((_, reject) => { timer = setTimeout(() => reject(new Problem('DATABASE_BUSY', 'The database server does not answer; try again.')), mostMs) })
+      const late = new Promise<never>((_, reject) => {
+        // A process that stood still itself hears first what has been answered meanwhile.
+        timer = setTimeout(() => setImmediate(reject, new Problem('DATABASE_BUSY', 'The database server does not answer; try again.')), mostMs)
+      })
       try {
-        return await Promise.race([work(connection), late])
+        const result = await Promise.race([work(connection), late])
+        answeredAt = performance.now()
+        return result
       } catch (error) {
         const problem = translate(error)
-        if (problem instanceof Problem && problem.code === 'DATABASE_BUSY') giveUp(connection)
+        // Where others were answered meanwhile, this one is slow, and not the connection.
+        if (problem instanceof Problem && problem.code === 'DATABASE_BUSY' && answeredAt < askedAt) giveUp(connection)
         throw problem
       } finally {
         clearTimeout(timer)
@@ -74,57 +82,88 @@ function createLine<C extends { close(): void }>(open: () => C): Line<C> {
   }
 }
 
-async function commitTogether(line: Line<Client>, jobs: readonly Job[], { host, clock }: Pick<RemoteOptions, 'host' | 'clock'>): Promise<number> {
-  const outcomes: Outcome[] = []
+/** A connection for commits, one after the other. */
+interface Writing {
+  /** The stream for the next commit. One stays open as long as its commits succeed. */
+  stream(): Promise<Stream>
+  dropStream(): void
+  readonly closed: boolean
+  close(): void
+}
+
+function openWriting(url: string, token?: string): Writing {
+  const client = openHrana(url, token)
+  let stream: Stream | undefined
+  const dropStream = () => {
+    stream?.close()
+    stream = undefined
+  }
+  return { stream: async () => stream && !stream.closed ? stream : stream = await openStream(client), dropStream, get closed() { return client.closed }, close: () => client.close() }
+}
+
+/** Does the first jobs that wait in one commit. One that nobody could tell the end of in time any more is refused without being begun. */
+async function commitTogether(line: Line<Writing>, jobs: readonly Job[], { host, clock }: Pick<RemoteOptions, 'host' | 'clock'>): Promise<number> {
   const leftMs = jobs[0]!.queuedAtMs + mostWriteMs - performance.now()
   if (leftMs < leastCommitMs) {
     jobs[0]!.reject(new Problem('DATABASE_BUSY', 'Too many writes wait for the database server; try again.'))
     return 1
   }
+  const attempts: Attempt[] = []
   let tried = 1
   try {
-    await line.use(async client => {
-      const transaction = await client.transaction('write')
-      const writer = writerOf(host, transaction)
+    await line.use(async writing => {
+      const pipeline = openPipeline(await writing.stream())
+      const now = clock().toISOString()
       try {
-        const startedAt = performance.now()
-        const now = clock().toISOString()
-        for (tried = 0; tried < jobs.length && (tried === 0 || performance.now() - startedAt < mostCommitMs);) outcomes.push(await attempt(writer, jobs[tried++]!, now))
-        await transaction.commit()
-      } finally {
-        transaction.close()
+        for (tried = 0; tried < jobs.length && pipeline.openForMs() < mostCommitMs && !pipeline.isBroken();) attempts.push(await attempt(pipeline.scope(), jobs[tried++]!, { host, now }))
+        await pipeline.commit()
+      } catch (error) {
+        writing.dropStream()
+        throw error
       }
     }, leftMs)
   } catch (error) {
     for (const job of jobs.slice(0, tried)) job.reject(error)
     return tried
   }
-  for (const outcome of outcomes) settle(outcome)
+  for (const { scope: { reason }, ...done } of attempts) settle(reason ? { job: done.job, error: reason.error } : done)
   return tried
 }
 
-/** A transaction that sees one state of the database, whatever others write meanwhile. */
-const readSnapshot = <T>(line: Line<Client>, host: string, work: (reader: Reader) => Promise<T>): Promise<T> => line.use(async client => {
-  const transaction = await client.transaction('read')
-  try {
-    return await work(readerOf(host, statement => transaction.execute(statement)))
-  } finally {
-    transaction.close()
-  }
-}, readingMs)
+interface Attempt { job: Job; scope: Scope; result: unknown; effects: Array<() => void> }
 
-function writerOf(host: string, transaction: RemoteTransaction): Writer {
-  const execute = (statement: Statement) => transaction.execute(statement)
-  return {
-    ...readerOf(host, execute),
-    run: async (sql, args = []) => {
-      const { rowsAffected, lastInsertRowid } = await execute({ sql, args: bind(args) }).catch(fail)
-      return { changes: rowsAffected, lastId: Number(lastInsertRowid ?? 0) }
-    },
-    // A transaction that has ended fails the next statement, and the commit.
-    exec: sql => { void execute({ sql, args: [] }).catch(() => { /* See above. */ }) },
+/** Does one job of a commit. Whether it can be kept is known when the transaction has ended. */
+async function attempt(scope: Scope, job: Job, { host, now }: { host: string; now: string }): Promise<Attempt> {
+  const effects: Array<() => void> = []
+  let result: unknown
+  try {
+    result = await job.work({ ...writerOf(host, scope), now, afterCommit: effect => effects.push(effect) })
+    scope.keep()
+  } catch (error) {
+    scope.undo(translate(error))
+  }
+  return { job, scope, result, effects }
+}
+
+/** A transaction that sees one state of the database, whatever others write meanwhile. */
+async function readSnapshot<T>({ url, token, host }: Pick<RemoteOptions, 'url' | 'token' | 'host'>, work: (reader: Reader) => Promise<T>): Promise<T> {
+  const line = createLine(() => openHrana(url, token))
+  try {
+    return await line.use(async client => {
+      const stream = await openStream(client)
+      await runStatement(stream, { sql: 'BEGIN TRANSACTION READONLY', args: [] })
+      return work(readerOf(host, statement => runStatement(stream, statement)))
+    }, readingMs)
+  } finally {
+    line.close()
   }
 }
+
+const writerOf = (host: string, scope: Scope): Omit<Transaction, 'now' | 'afterCommit'> => ({
+  ...readerOf(host, scope.run),
+  run: async (sql, args = []) => scope.run({ sql, args: bind(args) }),
+  send: (sql, args = []) => scope.send({ sql, args: bind(args) }),
+})
 
 function readerOf(host: string, execute: (statement: Statement) => Promise<Rows>): Reader {
   const all = async <T>(sql: string, args: readonly Value[] = []): Promise<T[]> => {
@@ -139,6 +178,7 @@ const fail = (error: unknown): never => { throw translate(error) }
 /** A number that is whole travels as an integer: what is made of it, in JSON say, must not become 1.0. */
 const bind = (args: readonly Value[]): Statement['args'] => args.map(arg => {
   if (arg === undefined) return null
+  if (typeof arg === 'number' && !Number.isFinite(arg)) throw new TypeError('A parameter must be text, a finite number, a boolean or null.')
   if (typeof arg === 'number' && Number.isSafeInteger(arg)) return BigInt(arg)
   return typeof arg === 'boolean' ? BigInt(arg) : arg
 })

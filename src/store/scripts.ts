@@ -22,14 +22,14 @@ export const insertScript = async (tx: Transaction, script: Pick<ScriptRow, 'pro
   'INSERT INTO scripts (project_id, name, command, position, created_at, updated_at) SELECT ?1, ?2, ?3, coalesce(max(position) + 1, 0), ?4, ?4 FROM scripts WHERE project_id = ?1', [script.projectId, script.name, script.command, tx.now])).lastId
 
 export const updateScript = async (tx: Transaction, id: number, { name, command }: Pick<ScriptRow, 'name' | 'command'>): Promise<void> => {
-  await tx.run('UPDATE scripts SET name = ?, command = ?, updated_at = ? WHERE id = ?', [name, command, tx.now, id])
+  tx.send('UPDATE scripts SET name = ?, command = ?, updated_at = ? WHERE id = ?', [name, command, tx.now, id])
 }
-export const setScriptPosition = async (tx: Transaction, id: number, position: number): Promise<void> => { await tx.run('UPDATE scripts SET position = ? WHERE id = ?', [position, id]) }
+export const setScriptPosition = async (tx: Transaction, id: number, position: number): Promise<void> => { tx.send('UPDATE scripts SET position = ? WHERE id = ?', [position, id]) }
 
 /** Deletes a script with its run; those behind it close up. */
 export async function deleteScript(tx: Transaction, { id, projectId, position }: ScriptRow): Promise<void> {
-  await tx.run('DELETE FROM scripts WHERE id = ?', [id])
-  await tx.run('UPDATE scripts SET position = position - 1 WHERE project_id = ? AND position > ?', [projectId, position])
+  tx.send('DELETE FROM scripts WHERE id = ?', [id])
+  tx.send('UPDATE scripts SET position = position - 1 WHERE project_id = ? AND position > ?', [projectId, position])
 }
 
 /** The latest run of each script of a project, in the order of the scripts. */
@@ -42,16 +42,16 @@ export const listOpenRuns = (db: Reader): Promise<OpenRun[]> => db.all(
 
 /** Begins a run in place of the one before. */
 export const insertRun = async (tx: Transaction, scriptId: number): Promise<void> => {
-  await tx.run("INSERT OR REPLACE INTO script_runs (script_id, status, started_at) VALUES (?, 'running', ?)", [scriptId, tx.now])
+  tx.send("INSERT OR REPLACE INTO script_runs (script_id, status, started_at) VALUES (?, 'running', ?)", [scriptId, tx.now])
 }
 
 const ofOpen = 'WHERE script_id = ? AND finished_at IS NULL'
-export const setRunPid = async (tx: Transaction, scriptId: number, pid: number): Promise<void> => { await tx.run(`UPDATE script_runs SET pid = ? ${ofOpen}`, [pid, scriptId]) }
+export const setRunPid = async (tx: Transaction, scriptId: number, pid: number): Promise<void> => { tx.send(`UPDATE script_runs SET pid = ? ${ofOpen}`, [pid, scriptId]) }
 export const setRunOutput = async (tx: Transaction, scriptId: number, { output, outputStart }: Pick<RunEnd, 'output' | 'outputStart'>): Promise<void> => {
-  await tx.run(`UPDATE script_runs SET output = ?, output_start = ? ${ofOpen}`, [output, outputStart, scriptId])
+  tx.send(`UPDATE script_runs SET output = ?, output_start = ? ${ofOpen}`, [output, outputStart, scriptId])
 }
 /** Notes why a run that goes on is to be ended. */
-export const setRunError = async (tx: Transaction, scriptId: number, error: string): Promise<void> => { await tx.run(`UPDATE script_runs SET error = ? ${ofOpen}`, [error, scriptId]) }
+export const setRunError = async (tx: Transaction, scriptId: number, error: string): Promise<void> => { tx.send(`UPDATE script_runs SET error = ? ${ofOpen}`, [error, scriptId]) }
 
 /** Ends a run, and tells whether it was open. */
 export const endRun = async (tx: Transaction, scriptId: number, { status, exitCode, error, output, outputStart }: RunEnd): Promise<boolean> => (await tx.run(

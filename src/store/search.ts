@@ -12,9 +12,9 @@ export async function indexCards(tx: Transaction, limit: number): Promise<number
   const pending = await tx.all<{ id: number }>('SELECT card_id AS id FROM unindexed_cards ORDER BY card_id LIMIT ?', [limit])
   if (pending.length === 0) return 0
   const ids = JSON.stringify(pending.map(({ id }) => id))
-  await tx.run('DELETE FROM card_texts WHERE rowid IN (SELECT value FROM json_each(?))', [ids])
-  await tx.run(`INSERT INTO card_texts (rowid, title, prompt, labels, scope) SELECT c.id, c.title, c.prompt, c.labels, 'p' || c.project_id FROM json_each(?) j JOIN cards c ON c.id = j.value WHERE c.deleted_at IS NULL`, [ids])
-  await tx.run('DELETE FROM unindexed_cards WHERE card_id IN (SELECT value FROM json_each(?))', [ids])
+  tx.send('DELETE FROM card_texts WHERE rowid IN (SELECT value FROM json_each(?))', [ids])
+  tx.send(`INSERT INTO card_texts (rowid, title, prompt, labels, scope) SELECT c.id, c.title, c.prompt, c.labels, 'p' || c.project_id FROM json_each(?) j JOIN cards c ON c.id = j.value WHERE c.deleted_at IS NULL`, [ids])
+  tx.send('DELETE FROM unindexed_cards WHERE card_id IN (SELECT value FROM json_each(?))', [ids])
   return pending.length
 }
 

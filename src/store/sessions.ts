@@ -38,17 +38,17 @@ export const insertSession = async (tx: Transaction, session: NewSession): Promi
 
 export const updateSession = async (tx: Transaction, id: number, change: SessionChange): Promise<void> => {
   const names = Object.keys(change) as Array<keyof SessionChange>
-  if (names.length > 0) await tx.run(`UPDATE agent_sessions SET ${names.map(name => `${changeable[name]} = ?`).join(', ')} WHERE id = ?`, [...names.map(name => change[name]), id])
+  if (names.length > 0) tx.send(`UPDATE agent_sessions SET ${names.map(name => `${changeable[name]} = ?`).join(', ')} WHERE id = ?`, [...names.map(name => change[name]), id])
 }
 
 /** Adds the tokens of a turn. */
 export const addSessionTokens = async (tx: Transaction, id: number, { inputTokens, outputTokens }: Pick<SessionRow, 'inputTokens' | 'outputTokens'>): Promise<void> => {
-  await tx.run('UPDATE agent_sessions SET input_tokens = input_tokens + ?, output_tokens = output_tokens + ? WHERE id = ?', [inputTokens, outputTokens, id])
+  tx.send('UPDATE agent_sessions SET input_tokens = input_tokens + ?, output_tokens = output_tokens + ? WHERE id = ?', [inputTokens, outputTokens, id])
 }
 
 /** Adds to how many messages and tool calls the transcript has. */
 export const addSessionCounts = async (tx: Transaction, id: number, { messages, tools }: { messages: number; tools: number }): Promise<void> => {
-  await tx.run('UPDATE agent_sessions SET message_count = message_count + ?, tool_count = tool_count + ? WHERE id = ?', [messages, tools, id])
+  tx.send('UPDATE agent_sessions SET message_count = message_count + ?, tool_count = tool_count + ? WHERE id = ?', [messages, tools, id])
 }
 
 export const readSession = (db: Reader, id: number): Promise<SessionRow | undefined> => db.get(`SELECT ${fields} FROM agent_sessions s WHERE s.id = ?`, [id])
@@ -100,6 +100,6 @@ export async function readProjectTokens(db: Reader, projectId: number): Promise<
 
 /** Commands that an agent announced in a project, as JSON text. */
 export const writeAnnouncedCommands = async (tx: Transaction, projectId: number, agent: string, commands: string): Promise<void> => {
-  await tx.run('INSERT INTO announced_commands (project_id, agent, commands) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET commands = excluded.commands', [projectId, agent, commands])
+  tx.send('INSERT INTO announced_commands (project_id, agent, commands) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET commands = excluded.commands', [projectId, agent, commands])
 }
 export const listAnnouncedCommands = (db: Reader, projectId: number): Promise<Array<{ agent: string; commands: string }>> => db.all('SELECT agent, commands FROM announced_commands WHERE project_id = ? ORDER BY agent', [projectId])

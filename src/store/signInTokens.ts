@@ -16,21 +16,21 @@ export const insertSignInToken = async (tx: Transaction, token: { hash: string; 
     [token.hash, tx.now, token.expiresAt, token.userId, token.passwordHash])).changes === 1
 
 export const extendSignInToken = async (tx: Transaction, hash: string, expiresAt: string): Promise<void> => {
-  await tx.run('UPDATE sign_in_tokens SET expires_at = ? WHERE hash = ?', [expiresAt, hash])
+  tx.send('UPDATE sign_in_tokens SET expires_at = ? WHERE hash = ?', [expiresAt, hash])
 }
 
-export const deleteSignInToken = async (tx: Transaction, hash: string): Promise<void> => { await tx.run('DELETE FROM sign_in_tokens WHERE hash = ?', [hash]) }
+export const deleteSignInToken = async (tx: Transaction, hash: string): Promise<void> => { tx.send('DELETE FROM sign_in_tokens WHERE hash = ?', [hash]) }
 
 /** Ends every sign-in of an account. */
-export const deleteSignInTokensOf = async (tx: Transaction, userId: number): Promise<void> => { await tx.run('DELETE FROM sign_in_tokens WHERE user_id = ?', [userId]) }
+export const deleteSignInTokensOf = async (tx: Transaction, userId: number): Promise<void> => { tx.send('DELETE FROM sign_in_tokens WHERE user_id = ?', [userId]) }
 
 /** Ends every sign-in. */
-export const deleteAllSignInTokens = async (tx: Transaction): Promise<void> => { await tx.run('DELETE FROM sign_in_tokens') }
+export const deleteAllSignInTokens = async (tx: Transaction): Promise<void> => { tx.send('DELETE FROM sign_in_tokens') }
 
 /** Keeps a sign-in that was made on another state of the board, if the account with its address is there too. */
 export const keepSignInToken = async (tx: Transaction, { hash, email, expiresAt }: { hash: string; email: string; expiresAt: string }): Promise<void> => {
-  await tx.run('INSERT INTO sign_in_tokens (hash, user_id, created_at, expires_at) SELECT ?, id, ?, ? FROM users WHERE email = ?', [hash, tx.now, expiresAt, email])
+  tx.send('INSERT INTO sign_in_tokens (hash, user_id, created_at, expires_at) SELECT ?, id, ?, ? FROM users WHERE email = ?', [hash, tx.now, expiresAt, email])
 }
 
 /** Forgets tokens that expired before the time. */
-export const forgetSignInTokens = async (tx: Transaction, before: string): Promise<void> => { await tx.run('DELETE FROM sign_in_tokens WHERE expires_at < ?', [before]) }
+export const forgetSignInTokens = async (tx: Transaction, before: string): Promise<void> => { tx.send('DELETE FROM sign_in_tokens WHERE expires_at < ?', [before]) }

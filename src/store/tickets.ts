@@ -3,8 +3,8 @@ import { nowMs } from './databaseTime.ts'
 
 /** Keeps a value for so long. Of more than `most` those that end first are forgotten. */
 export async function keepTicket(tx: Transaction, key: string, value: string, lifeMs: number, most: number): Promise<void> {
-  await tx.run(`DELETE FROM tickets WHERE ends_at_ms <= ${nowMs} OR key IN (SELECT key FROM tickets ORDER BY ends_at_ms DESC LIMIT -1 OFFSET ?)`, [most])
-  await tx.run(`INSERT INTO tickets (key, value, ends_at_ms) VALUES (?, ?, ${nowMs} + ?)`, [key, value, lifeMs])
+  tx.send(`DELETE FROM tickets WHERE ends_at_ms <= ${nowMs} OR key IN (SELECT key FROM tickets ORDER BY ends_at_ms DESC LIMIT -1 OFFSET ?)`, [most])
+  tx.send(`INSERT INTO tickets (key, value, ends_at_ms) VALUES (?, ?, ${nowMs} + ?)`, [key, value, lifeMs])
 }
 
 /** What was kept under the key, which is forgotten with that. */

@@ -12,7 +12,7 @@ export const insertMessage = async (tx: Transaction, { sessionId, cardId, role, 
 
 /** Appends a piece, JSON text, to a message. */
 export const insertPiece = async (tx: Transaction, messageId: number, data: string): Promise<void> => {
-  await tx.run('INSERT INTO transcript_pieces (message_id, number, data) SELECT ?1, coalesce(max(number), 0) + 1, ?2 FROM transcript_pieces WHERE message_id = ?1', [messageId, data])
+  tx.send('INSERT INTO transcript_pieces (message_id, number, data) SELECT ?1, coalesce(max(number), 0) + 1, ?2 FROM transcript_pieces WHERE message_id = ?1', [messageId, data])
 }
 
 /** The newest message of a session for a tool call. */

@@ -14,11 +14,11 @@ export const listWaitingMessages = (db: Reader, sessionId: number): Promise<Wait
 /** Takes the message out that has waited longest. */
 export async function takeWaitingMessage(tx: Transaction, sessionId: number): Promise<WaitingMessage | undefined> {
   const next = await tx.get<WaitingMessage>(`SELECT ${fields} FROM waiting_messages WHERE session_id = ? ORDER BY id LIMIT 1`, [sessionId])
-  if (next) await tx.run('DELETE FROM waiting_messages WHERE id = ?', [next.id])
+  if (next) tx.send('DELETE FROM waiting_messages WHERE id = ?', [next.id])
   return next
 }
 
 /** Hands a session's waiting messages over to the one that follows it. */
-export const moveWaitingMessages = async (tx: Transaction, from: number, to: number): Promise<void> => { await tx.run('UPDATE waiting_messages SET session_id = ? WHERE session_id = ?', [to, from]) }
+export const moveWaitingMessages = async (tx: Transaction, from: number, to: number): Promise<void> => { tx.send('UPDATE waiting_messages SET session_id = ? WHERE session_id = ?', [to, from]) }
 
-export const deleteWaitingMessages = async (tx: Transaction, sessionId: number): Promise<void> => { await tx.run('DELETE FROM waiting_messages WHERE session_id = ?', [sessionId]) }
+export const deleteWaitingMessages = async (tx: Transaction, sessionId: number): Promise<void> => { tx.send('DELETE FROM waiting_messages WHERE session_id = ?', [sessionId]) }

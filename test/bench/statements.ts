@@ -18,7 +18,7 @@ export async function statementOf(call: (db: Transaction) => Promise<unknown>): 
     return answer
   }
   const reader: Reader = { host: null, get: note({}) as Reader['get'], all: note([]) as Reader['all'] }
-  await call({ ...reader, run: note({ changes: 1, lastId: 1 }), now: new Date().toISOString(), afterCommit: () => {} })
+  await call({ ...reader, run: note({ changes: 1, lastId: 1 }), send: (sql, args) => { void note(undefined)(sql, args) }, now: new Date().toISOString(), afterCommit: () => {} })
   if (!first) throw new Error('The function of the store ran no statement.')
   const args = first.args.map(plain)
   return { sql: first.sql, bind: said => args.map(arg => typeof arg === 'string' && arg.startsWith('\u0001') ? said[arg.slice(1)]! : arg) }

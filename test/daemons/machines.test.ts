@@ -32,6 +32,21 @@ describe.skipIf(!isSharable)('two machines that share a board', () => {
     expect(daemons.filter(({ duties }) => duties.includes('board'))).toHaveLength(1)
   })
 
+  it('each tells in figures who is there, what it does itself, and how its database does', async () => {
+    const figures = async (board: TestBoard) => {
+      const { text } = await board.request('GET', '/metrics', { token: null })
+      return (name: string) => Number(text.split('\n').find(line => line.startsWith(`${name} `))?.split(' ').at(-1))
+    }
+    const [first, second] = await Promise.all([one, two].map(figures))
+    for (const each of [first!, second!]) {
+      expect([each('board_daemons{state="there"}'), each('board_daemons{state="gone"}'), each('board_duties{duty="machine"}')]).toEqual([2, 0, 1])
+      expect(each('board_heartbeat_seconds_count')).toBeGreaterThan(0)
+      expect(each('board_heartbeat_age_seconds')).toBeLessThan(3)
+      expect(each('board_database_bytes{file="database"}')).toBeGreaterThan(100_000)
+    }
+    expect(first!('board_duties{duty="board"}') + second!('board_duties{duty="board"}')).toBe(1)
+  })
+
   it('files, attachments and scripts of a project are those of its machine, whichever daemon is asked', async () => {
     expect(JSON.stringify(await one.client.projects.files({ projectId }))).toContain('readme.txt')
     const { id: cardId } = await one.client.cards.create({ projectId, title: 'with a file', deferred: true })

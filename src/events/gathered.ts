@@ -1,0 +1,10 @@
+/** Calls a listener once for all news of so many milliseconds. */
+export function gathered(listener: () => void, gatherMs: number): () => void {
+  let gathering: NodeJS.Timeout | undefined
+  return () => {
+    gathering ??= setTimeout(() => {
+      gathering = undefined
+      listener()
+    }, gatherMs).unref()
+  }
+}

@@ -1,0 +1,78 @@
+import { BatchCond, openHttp, openWs, parseLibsqlUrl, ResponseError, type BatchStep, type Client, type InValue, type Stream } from '@libsql/hrana-client'
+import { Problem } from '../contract/errors.ts'
+
+/** The version of the protocol that can ask whether a transaction is still open. */
+const protocol = 3
+
+export interface Statement { sql: string; args: InValue[] }
+
+/** What a statement gave. */
+export interface Rows { columns: readonly string[]; rows: ReadonlyArray<ArrayLike<unknown>>; changes: number; lastId: number }
+
+/** A statement of a batch. `needs` is the place of an earlier one without which it is not run; `inside` keeps it from being run outside a transaction. */
+export interface Step { statement: Statement; needs?: number; inside: boolean }
+export type StepResult = { rows: Rows } | { error: unknown } | { isLeftOut: true }
+
+/** Whether an address leads to a connection that stays open, on which streams may stay open, too. */
+export const staysOpen = (url: string): boolean => /^wss?:/.test(url)
+
+/** Opens a connection to a libSQL server; one that cannot be made fails its first stream. */
+export function openHrana(url: string, token?: string): Client {
+  const { hranaHttpUrl } = parseLibsqlUrl(url)
+  const client = staysOpen(url) ? openWs(url, token, protocol) : openHttp(hranaHttpUrl!, token, undefined, undefined, protocol)
+  client.intMode = 'number'
+  return client
+}
+
+/**
+ * Opens a stream, which is the server's connection to the database.
+ * @throws Problem DATABASE_BUSY
+ */
+export async function openStream(client: Client): Promise<Stream> {
+  try {
+    const version = await client.getVersion()
+    if (version < protocol) throw new Error(`The database server speaks version ${version} of the Hrana protocol; the board needs version ${protocol}.`)
+    return client.openStream()
+  } catch (error) {
+    throw reasonOf(error)
+  }
+}
+
+/**
+ * Runs one statement.
+ * @throws ResponseError for what the database refuses, Problem DATABASE_BUSY
+ */
+export async function runStatement(stream: Stream, { sql, args }: Statement): Promise<Rows> {
+  try {
+    return rowsOf(await stream.query([sql, args]))
+  } catch (error) {
+    throw reasonOf(error)
+  }
+}
+
+/**
+ * Runs statements one after the other in one round trip. One that fails keeps only those from being run that need it.
+ * @throws Problem DATABASE_BUSY when the whole of it was not answered
+ */
+export async function runBatch(stream: Stream, steps: readonly Step[]): Promise<StepResult[]> {
+  try {
+    const batch = stream.batch(false)
+    const made: BatchStep[] = []
+    const results = steps.map(({ statement: { sql, args }, needs, inside }) => {
+      const step = batch.step()
+      if (inside) step.condition(BatchCond.not(BatchCond.isAutocommit(batch)))
+      if (needs !== undefined) step.condition(BatchCond.ok(made[needs]!))
+      made.push(step)
+      return step.query([sql, args]).then((result): StepResult => result ? { rows: rowsOf(result) } : { isLeftOut: true }, (error: unknown): StepResult => ({ error: reasonOf(error) }))
+    })
+    await batch.execute()
+    return await Promise.all(results)
+  } catch (error) {
+    throw reasonOf(error)
+  }
+}
+
+const rowsOf = ({ columnNames, rows, affectedRowCount, lastInsertRowid }: Awaited<ReturnType<Stream['query']>>): Rows =>
+  ({ columns: columnNames.map(name => name ?? ''), rows, changes: affectedRowCount, lastId: Number(lastInsertRowid ?? 0) })
+
+const reasonOf = (error: unknown) => error instanceof ResponseError || error instanceof Problem ? error : new Problem('DATABASE_BUSY', 'The database server is out of reach; try again.', { cause: error })

@@ -1,0 +1,162 @@
+import type { Stream } from '@libsql/hrana-client'
+import { Problem } from '../contract/errors.ts'
+import { translate } from './database.ts'
+import { runBatch, type Rows, type Statement, type Step } from './hrana.ts'
+
+/** A part of a transaction that is undone alone when it fails. */
+export interface Scope {
+  /** Runs a statement. @throws what the statement, or one before it that nobody waited for, fails with */
+  run(statement: Statement): Promise<Rows>
+  /** Has a statement run before the next one that somebody waits for. What it fails with undoes the scope. */
+  send(statement: Statement): void
+  /** Nothing more comes, and what was done is kept. */
+  keep(): void
+  /** Nothing more comes, and what was done is undone. */
+  undo(reason: unknown): void
+  /** Why it was or will be undone, once the transaction has ended. */
+  readonly reason: { error: unknown } | undefined
+}
+
+/** A write transaction on a server that is some way off: statements travel together, as far as nobody waits for what they give. */
+export interface Pipeline {
+  /** Begins the next scope. The one before has ended. */
+  scope(): Scope
+  /** Whether nothing of it can be kept any more. */
+  isBroken(): boolean
+  /** How long the transaction has been open, and so has kept everybody else from writing. */
+  openForMs(): number
+  /** @throws Problem, or what the database refuses the commit with: nothing of any scope was kept then, as far as is known */
+  commit(): Promise<void>
+}
+
+interface Sending { statement: Statement; state?: State; waiting?: { resolve(rows: Rows): void; reject(error: unknown): void } }
+interface State { reason?: { error: unknown }; isOver: boolean }
+
+/** Opens a transaction with its first statement that somebody waits for. */
+export function openPipeline(stream: Stream): Pipeline {
+  const line = openLine(stream)
+  return { scope: () => openScope(line), isBroken: () => line.broken !== undefined, openForMs: line.openForMs, commit: async () => { await line.wait(control('COMMIT')) } }
+}
+
+function openScope(line: Line): Scope {
+  const state: State = { isOver: false }
+  line.send(control(savepoint, state))
+  return {
+    run: async statement => {
+      requireOpen(state)
+      return line.wait({ statement, state })
+    },
+    send: statement => {
+      requireOpen(state)
+      line.send({ statement, state })
+    },
+    keep: () => {
+      if (!state.reason) line.send(control('RELEASE job', state))
+      state.isOver = true
+    },
+    undo: error => {
+      state.isOver = true
+      if (state.reason) return
+      state.reason = { error }
+      const own = line.takeBack(state)
+      for (const { waiting } of own) waiting?.reject(error)
+      // When its beginning was still here, nothing of it is on the server.
+      if (!own.some(({ statement }) => statement.sql === savepoint)) undoing().forEach(line.send)
+    },
+    get reason() { return line.broken ?? state.reason },
+  }
+}
+
+/** What is to be sent, and goes when somebody waits for some of it. One message is on its way at a time. */
+interface Line {
+  send(sending: Sending): void
+  wait(sending: Omit<Sending, 'waiting'>): Promise<Rows>
+  /** What of a scope has not been sent, which will not be. */
+  takeBack(state: State): Sending[]
+  openForMs(): number
+  readonly broken: { error: unknown } | undefined
+}
+
+function openLine(stream: Stream): Line {
+  let queue: Sending[] = [control('BEGIN IMMEDIATE')]
+  let isTravelling = false
+  let broken: { error: unknown } | undefined
+  let openSince: number | undefined
+  const breakOff = (error: unknown, left: readonly Sending[]) => {
+    broken = { error }
+    for (const { waiting } of [...left, ...queue.splice(0)]) waiting?.reject(error)
+  }
+  const travel = async () => {
+    isTravelling = true
+    // What others of the same moment ask for goes along.
+    await Promise.resolve()
+    while (!broken && queue.some(({ waiting }) => waiting)) {
+      const sent = queue.splice(0)
+      try {
+        const ended = settle(sent, await runBatch(stream, stepsOf(sent, openSince === undefined)))
+        openSince ??= performance.now()
+        if ('error' in ended) breakOff(ended.error, ended.left)
+        else queue = [...ended.left, ...queue]
+      } catch (error) { breakOff(translate(error), sent) }
+    }
+    isTravelling = false
+  }
+  const send = (sending: Sending) => {
+    if (broken) return sending.waiting?.reject(broken.error)
+    queue.push(sending)
+    if (sending.waiting && !isTravelling) void travel()
+  }
+  return {
+    send, wait: sending => new Promise((resolve, reject) => { send({ ...sending, waiting: { resolve, reject } }) }),
+    takeBack: state => {
+      const own = queue.filter(each => each.state === state)
+      queue = queue.filter(each => each.state !== state)
+      return own
+    },
+    openForMs: () => openSince === undefined ? 0 : performance.now() - openSince,
+    get broken() { return broken },
+  }
+}
+
+const savepoint = 'SAVEPOINT job'
+const control = (sql: string, state?: State): Sending => ({ statement: { sql, args: [] }, state })
+const undoing = () => [control('ROLLBACK TO job'), control('RELEASE job')]
+
+function requireOpen({ reason, isOver }: State): void {
+  if (reason) throw reason.error
+  if (isOver) throw new Error('The transaction is over.')
+}
+
+/** What nobody waits for is needed by all that comes after it; what somebody waits for may fail, and the one who waits goes on. */
+function stepsOf(sent: readonly Sending[], begins: boolean): Step[] {
+  let needs: number | undefined
+  return sent.map(({ statement, waiting }, at) => {
+    const step: Step = { statement, needs, inside: !(begins && at === 0) }
+    if (!waiting) needs = at
+    return step
+  })
+}
+
+/** Tells everybody what came of it. Gives what is still to be sent, or what ended the transaction. */
+function settle(sent: readonly Sending[], results: Awaited<ReturnType<typeof runBatch>>): { left: Sending[] } | { error: unknown; left: readonly Sending[] } {
+  for (const [at, { state, waiting }] of sent.entries()) {
+    const result = results[at]!
+    if ('rows' in result) {
+      waiting?.resolve(result.rows)
+      continue
+    }
+    const later = sent.slice(at)
+    if (!('error' in result)) return { error: new Problem('DATABASE_BUSY', 'The database server has ended the transaction; try again.'), left: later }
+    const error = translate(result.error)
+    if (error instanceof Problem || !state) return { error, left: later }
+    if (waiting) {
+      waiting.reject(error)
+      continue
+    }
+    const isUndone = state.reason !== undefined
+    state.reason ??= { error }
+    for (const each of later) if (each.state === state) each.waiting?.reject(error)
+    return { left: [...isUndone ? [] : undoing(), ...later.filter(each => each.state !== state)] }
+  }
+  return { left: [] }
+}

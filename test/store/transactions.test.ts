@@ -1,0 +1,125 @@
+import fc from 'fast-check'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openDatabase, openSharedDatabase, UniqueViolation, type Database, type Transaction } from '../../src/store/database.ts'
+import { noLibsqlServer, startLibsqlServer, type LibsqlServer } from '../libsqlServer.ts'
+
+if (noLibsqlServer !== undefined) process.stdout.write(`LEFT OUT: transactions on a libSQL server, for there is none here. ${noLibsqlServer}\n`)
+
+const clock = () => new Date()
+let folder: string
+let server: LibsqlServer
+const engines: Array<{ name: string; isHere: boolean; open(): Promise<Database> }> = [
+  { name: 'a file', isHere: true, open: async () => openDatabase({ path: join(folder, 'board.db'), clock }) },
+  { name: 'a libSQL server over a WebSocket', isHere: noLibsqlServer === undefined, open: () => openSharedDatabase({ url: server.url, host: 'one', clock }) },
+  { name: 'a libSQL server over HTTP', isHere: noLibsqlServer === undefined, open: () => openSharedDatabase({ url: server.httpUrl, host: 'one', clock }) },
+]
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'board-transactions-'))
+  if (noLibsqlServer === undefined) server = await startLibsqlServer()
+})
+afterAll(async () => {
+  await server?.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+for (const { name, isHere, open } of engines) describe.skipIf(!isHere)(`on ${name}`, () => {
+  let db: Database
+  beforeAll(async () => {
+    db = await open()
+    await db.transaction(async tx => {
+      await tx.run('DROP TABLE IF EXISTS things')
+      await tx.run('CREATE TABLE things (name TEXT PRIMARY KEY)')
+      await tx.run(`INSERT INTO things VALUES ('taken')`)
+    })
+  })
+  afterAll(() => db.close())
+
+  const add = (tx: Transaction, thing: string) => tx.send('INSERT INTO things VALUES (?)', [thing])
+  const names = async () => (await db.all<{ name: string }>(`SELECT name FROM things WHERE name <> 'taken' ORDER BY name`)).map(each => each.name)
+  const all = (works: Array<(tx: Transaction) => Promise<unknown>>) => Promise.allSettled(works.map(work => db.transaction(work)))
+
+  test('what is sent is there for the next statement and after the commit', async () => {
+    const seen = await db.transaction(async tx => {
+      add(tx, 'sent')
+      return tx.all(`SELECT name FROM things WHERE name = 'sent'`)
+    })
+    expect(seen).toEqual([{ name: 'sent' }])
+    expect(await names()).toContain('sent')
+  })
+
+  test('a statement that nobody waits for undoes its transaction alone when it fails, first, in the middle or last', async () => {
+    for (const place of [0, 1, 2]) {
+      const works = [0, 1, 2].map(number => async (tx: Transaction) => {
+        add(tx, `${place}-${number}`)
+        if (number === place) add(tx, 'taken')
+        return number
+      })
+      const results = await all(works)
+      expect(results.map(({ status }) => status)).toEqual([0, 1, 2].map(number => number === place ? 'rejected' : 'fulfilled'))
+      expect((results[place] as PromiseRejectedResult).reason).toBeInstanceOf(UniqueViolation)
+      expect((await names()).filter(each => each.startsWith(`${place}-`))).toEqual([0, 1, 2].filter(number => number !== place).map(number => `${place}-${number}`))
+    }
+  })
+
+  test('a statement that somebody waits for may fail, and the transaction goes on', async () => {
+    await db.transaction(async tx => {
+      add(tx, 'before')
+      await expect(tx.run(`INSERT INTO things VALUES ('taken')`)).rejects.toThrow('UNIQUE')
+      add(tx, 'after')
+    })
+    expect(await names()).toEqual(expect.arrayContaining(['after', 'before']))
+  })
+
+  test('effects are for those that are kept', async () => {
+    const effects: string[] = []
+    await all(['kept', 'lost'].map(which => async tx => {
+      tx.afterCommit(() => effects.push(which))
+      add(tx, which)
+      if (which === 'lost') add(tx, 'taken')
+    }))
+    expect(effects).toEqual(['kept'])
+  })
+
+  test('any mixture of work at once leaves what the same work leaves one by one', { timeout: 120_000 }, async () => {
+    const step = fc.constantFrom('send', 'run', 'read', 'together', 'refused', 'refused unseen', 'throw')
+    let round = 0
+    await fc.assert(fc.asyncProperty(fc.array(fc.array(step, { maxLength: 6 }), { minLength: 1, maxLength: 12 }), async jobs => {
+      const prefix = `model-${round++}-`
+      const results = await all(jobs.map((steps, job) => tx => perform(tx, steps, `${prefix}${job}-`)))
+      const isKept = (steps: string[]) => !steps.includes('throw') && !steps.includes('refused unseen')
+      expect(results.map(({ status }) => status)).toEqual(jobs.map(steps => isKept(steps) ? 'fulfilled' : 'rejected'))
+      const expected = jobs.flatMap((steps, job) => isKept(steps) ? steps.flatMap((each, at) => written(each).map(part => `${prefix}${job}-${at}${part}`)) : [])
+      expect((await names()).filter(each => each.startsWith(prefix)).sort()).toEqual(expected.sort())
+    }), { numRuns: Number(process.env.BOARD_TEST_ROUNDS ?? 40) })
+  })
+
+  const written = (step: string) => step === 'together' ? ['a', 'b'] : step === 'send' || step === 'run' ? [''] : []
+  async function perform(tx: Transaction, steps: readonly string[], prefix: string): Promise<void> {
+    for (const [at, each] of steps.entries()) {
+      if (each === 'send') add(tx, `${prefix}${at}`)
+      if (each === 'run') expect((await tx.run('INSERT INTO things VALUES (?)', [`${prefix}${at}`])).changes).toBe(1)
+      if (each === 'read') expect((await tx.get<{ total: number }>('SELECT count(*) AS total FROM things WHERE substr(name, 1, ?1) = ?2', [prefix.length, prefix]))!.total).toBe(steps.slice(0, at).flatMap(written).length)
+      if (each === 'together') await Promise.all(['a', 'b'].map(part => tx.run('INSERT INTO things VALUES (?)', [`${prefix}${at}${part}`])))
+      if (each === 'refused') await expect(tx.run(`INSERT INTO things VALUES ('taken')`)).rejects.toThrow('UNIQUE')
+      if (each === 'refused unseen') add(tx, 'taken')
+      if (each === 'throw') throw new Error('It changed its mind.')
+    }
+  }
+
+  if (name !== 'a file') test('nothing of a transaction that the server has ended is written, and the next one goes well', async () => {
+    await expect(db.transaction(async tx => {
+      await tx.run(`INSERT INTO things VALUES ('first half')`)
+      await server.kill()
+      await server.restart()
+      add(tx, 'second half')
+      await tx.get('SELECT 1')
+    })).rejects.toMatchObject({ code: 'DATABASE_BUSY' })
+    await db.transaction(async tx => add(tx, `whole on ${name}`))
+    expect((await names()).filter(each => each.endsWith('half') || each.startsWith('whole'))).toEqual(expect.arrayContaining([`whole on ${name}`]))
+    expect(await names()).not.toContain('second half')
+  })
+})
