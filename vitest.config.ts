@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { leftOutFiles } from './test/leftOut.ts'
 
 /** What measures time or memory: each in a process of its own, after all others, so that it measures the board and not its neighbours. */
 const measuring = [
@@ -9,12 +10,16 @@ const measuring = [
 const hangMs = 300_000
 const every = { testTimeout: hangMs, hookTimeout: hangMs, pool: 'forks', env: { NO_COLOR: '1', BOARD_DATA_DIR: '', BOARD_URL: '', BOARD_TOKEN: '' } } as const
 
+/** Whether each board keeps its database on a libSQL server of its own (npm run test:sqld), for which a processor must be left. */
+const onLibsqlServers = process.env.BOARD_TEST_DATABASE === 'sqld'
+const beside = onLibsqlServers ? { setup: ['test/leftOut.ts'], exclude: leftOutFiles, workers: 3 } : { setup: [], exclude: [], workers: 4 }
+
 export default defineConfig({
   test: {
-    globalSetup: ['test/scratch.ts', 'test/build.ts'], reporters: ['default', './test/closingLine.ts'],
+    globalSetup: ['test/scratch.ts', 'test/build.ts', ...beside.setup], reporters: ['default', './test/closingLine.ts'],
     projects: [
       // Most tests wait for others most of the time. The files share the processes, in which the board's code is loaded and warm.
-      { test: { ...every, name: 'board', include: ['test/**/*.test.ts'], exclude: ['**/node_modules/**', ...measuring], isolate: false, maxWorkers: 4, sequence: { groupOrder: 0 } } },
+      { test: { ...every, name: 'board', include: ['test/**/*.test.ts'], exclude: ['**/node_modules/**', ...measuring, ...beside.exclude], isolate: false, maxWorkers: beside.workers, sequence: { groupOrder: 0 } } },
       { test: { ...every, name: 'measuring', include: measuring, maxWorkers: 1, sequence: { groupOrder: 1 } } },
     ],
   },

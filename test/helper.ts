@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { request as requestHttp, type IncomingMessage } from 'node:http'
 import { availableParallelism, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -25,6 +25,8 @@ export interface TestBoard {
   request(method: string, path: string, options?: RequestOptions): Promise<Reply>
   /** An empty folder that goes with the server. */
   folder(name: string): string
+  /** What the files of its database hold, wherever they are, a byte a character. */
+  stored(): string
   close(): Promise<void>
 }
 export interface RequestOptions { token?: string | null; body?: unknown; raw?: string | Uint8Array; headers?: Record<string, string> }
@@ -50,6 +52,7 @@ export async function startBoard(config: Partial<ServerConfig> = {}): Promise<Te
       mkdirSync(folder, { recursive: true })
       return folder
     },
+    stored: () => (shared ? shared.files() : readdirSync(dataDir).filter(name => name.startsWith('board.db')).map(name => join(dataDir, name))).map(path => readFileSync(path, 'latin1')).join(''),
     close: async () => {
       await server.stop()
       if (dataDir.startsWith(root)) await forgetDatabaseOf(dataDir)
