@@ -9,6 +9,7 @@ import { serverDefaults, type ServerConfig } from '../src/config/server.ts'
 import { createLog } from '../daemon/log.ts'
 import { startServer, type RunningServer } from '../daemon/serve.ts'
 import type { LibsqlServer } from './libsqlServer.ts'
+import { patientClient, patientReply } from './patience.ts'
 
 /** A real server on a data folder and a port of its own. */
 export interface TestBoard {
@@ -43,10 +44,12 @@ export async function startBoard(config: Partial<ServerConfig> = {}): Promise<Te
     throw error
   })
   const token = server.app.identity.localToken
+  const as: TestBoard['as'] = other => shared ? patientClient(createClient({ url: server.url, token: other })) : createClient({ url: server.url, token: other })
+  const send: TestBoard['request'] = (method, path, options) => request(server.url, method, path, { token, ...options })
+  // A daemon takes its duties up soon after its start; alone on its database it has them before.
+  if (shared) await eventually('the duties', () => server.app.membership.has('machine') && server.app.membership.has('board'))
   return {
-    url: server.url, dataDir, token, server, client: createClient({ url: server.url, token }),
-    as: other => createClient({ url: server.url, token: other }),
-    request: (method, path, options) => request(server.url, method, path, { token, ...options }),
+    url: server.url, dataDir, token, server, client: as(token), as, request: shared ? (...asked) => patientReply(() => send(...asked)) : send,
     folder: name => {
       const folder = join(root, name)
       mkdirSync(folder, { recursive: true })
@@ -63,6 +66,9 @@ export async function startBoard(config: Partial<ServerConfig> = {}): Promise<Te
 
 /** Whether the boards of this run keep their databases on libSQL servers: the same tests hold for them. */
 export const onLibsqlServer = process.env.BOARD_TEST_DATABASE === 'sqld'
+
+/** A test's name, with the reason why it does not run on libSQL servers where that is so. */
+export const fileOnly = (name: string, reason: string): string => onLibsqlServer ? `${name} (left out on a libSQL server: ${reason})` : name
 
 /** A board that is started again on its data folder finds its database again. */
 const databases = new Map<string, LibsqlServer>()

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Browser, type Shown } from '../browser.ts'
-import type { TestBoard } from '../helper.ts'
+import { fileOnly, onLibsqlServer, type TestBoard } from '../helper.ts'
 import { codeOf, isCallback, isLoopback, startSingleSignOn, type SingleSignOn } from '../singleSignOn.ts'
 
 let sso: SingleSignOn
@@ -62,7 +62,7 @@ describe('an answer of the provider is refused', () => {
     expectUnknown(await other.open((await sso.signInFor('ada', { stopAt: isCallback })).shown.url))
   })
 
-  it('after ten minutes', async () => {
+  it.skipIf(onLibsqlServer)(fileOnly('after ten minutes', 'the server\'s clock decides there'), async () => {
     const browser = new Browser()
     const { shown } = await sso.signInFor('ada', { stopAt: isCallback }, browser)
     sso.setAhead(10 * minuteMs + 1000)
@@ -106,7 +106,7 @@ describe('a one-time code', () => {
     for (const wrongThenRight of [verifier, other.verifier]) expect(codeOf(await exchange(other.goTo.searchParams.get('code'), wrongThenRight))).toEqual([401, 'INVALID_CREDENTIALS'])
   })
 
-  it('is over after a minute', async () => {
+  it.skipIf(onLibsqlServer)(fileOnly('is over after a minute', 'the server\'s clock decides there'), async () => {
     const { goTo, verifier } = await sso.signInFor('ada')
     sso.setAhead(minuteMs + 1000)
     expect(codeOf(await exchange(goTo.searchParams.get('code'), verifier))).toEqual([401, 'INVALID_CREDENTIALS'])
