@@ -67,9 +67,6 @@ export async function startBoard(config: Partial<ServerConfig> = {}): Promise<Te
 /** Whether the boards of this run keep their databases on libSQL servers: the same tests hold for them. */
 export const onLibsqlServer = process.env.BOARD_TEST_DATABASE === 'sqld'
 
-/** A test's name, with the reason why it does not run on libSQL servers where that is so. */
-export const fileOnly = (name: string, reason: string): string => onLibsqlServer ? `${name} (left out on a libSQL server: ${reason})` : name
-
 /** A board that is started again on its data folder finds its database again. */
 const databases = new Map<string, LibsqlServer>()
 async function databaseOf(dataDir: string): Promise<LibsqlServer> {
