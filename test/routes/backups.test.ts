@@ -180,7 +180,7 @@ it('what a server that died left half done is removed at the next start, and not
   mkdirSync(join(folder, '.work-0123456789abcdef'))
   for (const name of ['.work-0123456789abcdef/archive', '.work-fedcba9876543210', 'board-2017-01-01T00-00-00.000Z.json', `${made.filename.replace('.tar.gz', '.json')}.new`]) writeFileSync(join(folder, name), 'half')
   utimesSync(join(folder, made.filename), 1, 1)
-  board = { ...board, ...await startBoard({ dataDir: board.dataDir }) }
+  board = { ...board, ...await startBoard({ dataDir: board.dataDir, secretKey: key }) }
   expect(readdirSync(folder).sort()).toEqual(kept)
   expect((await board.client.backups.list()).find(({ filename }) => filename === made.filename)).toEqual(made)
 })

@@ -246,7 +246,7 @@ it('what an earlier server left under way is gone when the next one starts', asy
   const own = await startBoard()
   try {
     await own.server.app.db.transaction(async tx => {
-      const { lastId } = await tx.run(`INSERT INTO projects (name, path, owner_id, created_at, updated_at, hidden) VALUES ('Half', '/', 0, ?, ?, 1)`, [tx.now, tx.now])
+      const { lastId } = await tx.run(`INSERT INTO projects (name, path, host, owner_id, created_at, updated_at, hidden) VALUES ('Half', '/', ?, 0, ?, ?, 1)`, [tx.host, tx.now, tx.now])
       await tx.run('INSERT INTO boards (project_id, name, position, created_at) VALUES (?, ?, 0, ?)', [lastId, 'Half', tx.now])
       expect(await own.client.projects.list()).toEqual([])
       expect((await own.request('GET', `/api/projects/${lastId}`)).status).toBe(404)
@@ -256,7 +256,7 @@ it('what an earlier server left under way is gone when the next one starts', asy
     const next = await startBoard({ dataDir: own.dataDir })
     await next.server.app.db.all('SELECT 1')
     expect(readdirSync(join(own.dataDir, 'transfers'))).toEqual([])
-    await expect.poll(() => next.server.app.db.all('SELECT id FROM projects')).toEqual([])
+    await expect.poll(() => next.server.app.db.all('SELECT id FROM projects'), { timeout: 10_000 }).toEqual([])
     await next.close()
   } finally {
     await own.close()
