@@ -64,7 +64,7 @@ export const jobs = (app: App): Job[] => {
       await noteProjectDays(tx, tx.now.slice(0, 10))
       await forgetProjectDays(tx, ago(tx, 3 * 365 * daySecs).slice(0, 10))
     }) },
-    { name: 'delete what imports of an earlier server left unfinished', everySecs: daySecs, duty: 'machine', run: () => removeUnfinished(machine, app.unfinishedImports) },
+    { name: 'delete what imports of a server that is gone left unfinished', everySecs: 60, duty: 'machine', run: () => removeUnfinished(machine, app.membership.id) },
     ...(app.config.backupEvery === undefined ? [] : [{ name: 'make a backup and delete the oldest', everySecs: 30, duty: 'board' as const, run: scheduledBackups(app) }]),
     ...(app.db.isShared ? [] : [{ name: 'look whether the database file is sound', everySecs: daySecs, firstAfterSecs: 60, run: (signal: AbortSignal) => lookForDamage(app, signal) }]),
     { name: 'delete entries of the log after 30 days', everySecs: rareSecs, firstAfterSecs: 60, run: signal => app.logs.prune(signal, new Date(app.config.clock().getTime() - logDays * daySecs * 1000).toISOString()) },

@@ -25,7 +25,6 @@ import { createTargets } from './outside/targets.ts'
 import { createMembership, type Membership } from './daemons/membership.ts'
 import { copyDatabase } from './store/copies.ts'
 import type { Database } from './store/database.ts'
-import { hiddenProjects } from './store/imports.ts'
 import { whenFree } from './store/insist.ts'
 import { peerReader, type Peer } from './config/peer.ts'
 import { createWork, type Work } from './work.ts'
@@ -48,8 +47,6 @@ export interface App extends Work {
   attachmentsDir: string
   /** Where exports and imports are while they are under way. */
   transfersDir: string
-  /** The projects of imports that an earlier server did not finish. */
-  unfinishedImports: readonly number[]
   peerOf(request: IncomingMessage): Peer
   /** This daemon among those that share its database. */
   membership: Membership
@@ -85,7 +82,7 @@ export async function createApp(config: ServerConfig, logs: Logs, { host = nobod
   const source = { copyDatabase: (to: string, signal?: AbortSignal) => db.isShared ? dumpDatabase(db, to) : copyDatabase(join(config.dataDir, 'board.db'), to, signal), attachmentsDir, sealingKey: () => sealingKeyOf(config) }
   const backups = await openBackups({ dataDir: config.dataDir, source, clock: config.clock, log: from(logs.log, 'backups') })
   return {
-    config, logs, db, outbox, identity, seal, deviceGrants, wayOut, oidc, metrics, membership, ...work, backups, host, attachmentsDir, transfersDir, unfinishedImports: db.isShared ? [] : await hiddenProjects(db), peerOf: peerReader(config),
+    config, logs, db, outbox, identity, seal, deviceGrants, wayOut, oidc, metrics, membership, ...work, backups, host, attachmentsDir, transfersDir, peerOf: peerReader(config),
     close: async () => {
       await Promise.all([work.stopWork(), backups.close(), deviceGrants.close()])
       await membership.stop()

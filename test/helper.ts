@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { request as requestHttp, type IncomingMessage } from 'node:http'
 import { availableParallelism, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,6 +9,7 @@ import { serverDefaults, type ServerConfig } from '../src/config/server.ts'
 import { createLog } from '../daemon/log.ts'
 import { startServer, type RunningServer } from '../daemon/serve.ts'
 import type { LibsqlServer } from './libsqlServer.ts'
+import { patientClient, patientReply } from './patience.ts'
 
 /** A real server on a data folder and a port of its own. */
 export interface TestBoard {
@@ -25,6 +26,8 @@ export interface TestBoard {
   request(method: string, path: string, options?: RequestOptions): Promise<Reply>
   /** An empty folder that goes with the server. */
   folder(name: string): string
+  /** What the files of its database hold, wherever they are, a byte a character. */
+  stored(): string
   close(): Promise<void>
 }
 export interface RequestOptions { token?: string | null; body?: unknown; raw?: string | Uint8Array; headers?: Record<string, string> }
@@ -41,15 +44,18 @@ export async function startBoard(config: Partial<ServerConfig> = {}): Promise<Te
     throw error
   })
   const token = server.app.identity.localToken
+  const as: TestBoard['as'] = other => shared ? patientClient(createClient({ url: server.url, token: other })) : createClient({ url: server.url, token: other })
+  const send: TestBoard['request'] = (method, path, options) => request(server.url, method, path, { token, ...options })
+  // A daemon takes its duties up soon after its start; alone on its database it has them before.
+  if (shared) await eventually('the duties', () => server.app.membership.has('machine') && server.app.membership.has('board'))
   return {
-    url: server.url, dataDir, token, server, client: createClient({ url: server.url, token }),
-    as: other => createClient({ url: server.url, token: other }),
-    request: (method, path, options) => request(server.url, method, path, { token, ...options }),
+    url: server.url, dataDir, token, server, client: as(token), as, request: shared ? (...asked) => patientReply(() => send(...asked)) : send,
     folder: name => {
       const folder = join(root, name)
       mkdirSync(folder, { recursive: true })
       return folder
     },
+    stored: () => (shared ? shared.files() : readdirSync(dataDir).filter(name => name.startsWith('board.db')).map(name => join(dataDir, name))).map(path => readFileSync(path, 'latin1')).join(''),
     close: async () => {
       await server.stop()
       if (dataDir.startsWith(root)) await forgetDatabaseOf(dataDir)

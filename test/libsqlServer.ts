@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,6 +12,8 @@ export interface LibsqlServer {
   url: string
   httpUrl: string
   process(): ChildProcess
+  /** The paths of all files that it has written. */
+  files(): string[]
   /** Ends it as a crash would. */
   kill(): Promise<void>
   /** Starts it again where it was. */
@@ -45,7 +47,7 @@ export async function startLibsqlServer(): Promise<LibsqlServer> {
   }
   await start()
   return {
-    url: `ws://127.0.0.1:${port}`, httpUrl: `http://127.0.0.1:${port}`, process: () => child, kill, restart: start,
+    url: `ws://127.0.0.1:${port}`, httpUrl: `http://127.0.0.1:${port}`, process: () => child, files: () => readdirSync(folder, { recursive: true, withFileTypes: true }).filter(entry => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name)), kill, restart: start,
     close: async () => {
       await kill()
       rmSync(folder, { recursive: true, force: true })

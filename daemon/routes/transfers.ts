@@ -58,7 +58,7 @@ async function unlessGone<T>({ signal }: Call, work: () => Promise<T>): Promise<
   }
 }
 
-const houseOf = ({ db, attachmentsDir, transfersDir, config }: App) => ({ db, attachmentsDir, transfersDir, config, clock: config.clock })
+const houseOf = ({ db, membership, attachmentsDir, transfersDir, config }: App) => ({ db, daemonId: membership.id, attachmentsDir, transfersDir, config, clock: config.clock })
 
 /** Sends an export and forgets it. A client that takes nothing for a minute is cut off. */
 async function send(app: App, exports: Turns, of: Parameters<typeof makeExport>[1], name: string, call: Call): Promise<Response> {

@@ -40,8 +40,8 @@ interface Parts { backups: Backups; config: ServerConfig; db: Reader; host: Host
  * @throws Problem BACKUP_NOT_FOUND, INVALID_BACKUP, DISK_FULL, CONFLICT
  */
 export async function restore({ backups, config, db, host }: Parts, filename: string, caller: Caller, request: IncomingMessage): Promise<{ filename: string; keptAs: string }> {
-  if (config.database) throw new Problem('CONFLICT', 'A board on a libSQL server is put back while its daemons are stopped: board database move --from FILE --to URL --replace')
   const { path } = await backups.find(filename)
+  if (config.database) throw new Problem('CONFLICT', 'A board on a libSQL server is put back while its daemons are stopped: board database move --from FILE --to URL --replace')
   const signIn = caller.kind === 'user' ? await findSignIn(db, caller.tokenHash) : undefined
   const prepared = await backups.inTurn((_, signal) => prepare(config, path, { keep: signIn && { hash: caller.tokenHash, ...signIn }, signal }))
   let isCommitted = false

@@ -40,7 +40,7 @@ export const leaseOf = (duty: Duty, host: string | null): string => duty === 'ma
 export const createMembership = (db: Database, config: Pick<ServerConfig, 'database'>, metrics: Metrics): Membership =>
   config.database ? join(db, config.database, metrics) : alone(db)
 
-const alone = (db: Database): Membership => ({ id: 'alone', has: () => true, secsSinceHeartbeat: () => 0, databaseFor: () => db, start: () => {}, stop: async () => {} })
+const alone = (db: Database): Membership => ({ id: randomUUID(), has: () => true, secsSinceHeartbeat: () => 0, databaseFor: () => db, start: () => {}, stop: async () => {} })
 
 /** This daemon as the others see it. */
 interface Self { id: string; host: string; url: string; version: string; startedAt: string }

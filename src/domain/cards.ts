@@ -12,6 +12,8 @@ import { cancelled, endCard, notStarted, start, type Agents, type Ending } from 
 import { initialSteps } from './steps.ts'
 
 const restorableMs = 30 * 86_400_000
+/** How long others who write wait for the removal of many. */
+const mostRemovingMs = 150
 
 /** Which card, of which kind if only one will do, the version that the caller believes it has (`If-Match`), and who the caller is. */
 export interface CardRef { projectId: number; cardId: number; kind?: CardKind; ifMatch?: string; caller?: Caller }
@@ -158,11 +160,15 @@ export async function viewSome(tx: Transaction, projectId: number): Promise<bool
   return ids.length === 500
 }
 
-/** Deletes at most 200 cards of a column and tells whether there may be more. @throws Problem COLUMN_NOT_FOUND */
+/** Deletes at most 200 cards of a column, as many as a short transaction has time for, and tells whether there may be more. @throws Problem COLUMN_NOT_FOUND */
 export async function removeSome(tx: Transaction, agents: Agents, projectId: number, columnId: number): Promise<boolean> {
   await columnOfProject(tx, { projectId }, columnId)
   const ids = await order.orderedIds(tx, columnId, 0, 200)
-  for (const cardId of ids) await remove(tx, agents, { projectId, cardId })
+  const endMs = performance.now() + mostRemovingMs
+  for (const [at, cardId] of ids.entries()) {
+    await remove(tx, agents, { projectId, cardId })
+    if (performance.now() > endMs) return at + 1 < ids.length || ids.length === 200
+  }
   return ids.length === 200
 }
 

@@ -1,4 +1,5 @@
 import type { CardRow } from './cards.ts'
+import { nowMs } from './databaseTime.ts'
 import type { Reader, Transaction } from './database.ts'
 import type { SessionRow } from './sessions.ts'
 import type { NewMessage } from './transcripts.ts'
@@ -6,14 +7,15 @@ import type { NewMessage } from './transcripts.ts'
 type Maybe<T> = { [Field in keyof T]?: T[Field] }
 
 /** Makes a project that nobody sees before `revealProject`. */
-export const insertHiddenProject = async (tx: Transaction, project: { name: string; path: string; ownerId: number; agent: string | null; copiedFiles: string } & Maybe<{ createdAt: string; updatedAt: string }>): Promise<number> => (await tx.run(
-  'INSERT INTO projects (name, path, host, owner_id, agent, copied_files, created_at, updated_at, hidden) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1)',
-  [project.name, project.path, tx.host, project.ownerId, project.agent, project.copiedFiles, project.createdAt ?? tx.now, project.updatedAt ?? tx.now])).lastId
+export const insertHiddenProject = async (tx: Transaction, project: { name: string; path: string; ownerId: number; importer: string; agent: string | null; copiedFiles: string } & Maybe<{ createdAt: string; updatedAt: string }>): Promise<number> => (await tx.run(
+  'INSERT INTO projects (name, path, host, owner_id, importer, agent, copied_files, created_at, updated_at, hidden) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1)',
+  [project.name, project.path, tx.host, project.ownerId, project.importer, project.agent, project.copiedFiles, project.createdAt ?? tx.now, project.updatedAt ?? tx.now])).lastId
 
-export const revealProject = async (tx: Transaction, id: number, organizationId: number | null): Promise<void> => { await tx.run('UPDATE projects SET hidden = 0, organization_id = ? WHERE id = ?', [organizationId, id]) }
+export const revealProject = async (tx: Transaction, id: number, organizationId: number | null): Promise<void> => { await tx.run('UPDATE projects SET hidden = 0, importer = NULL, organization_id = ? WHERE id = ?', [organizationId, id]) }
 
-/** The projects of this machine that an import has not finished. */
-export const hiddenProjects = async (db: Reader): Promise<number[]> => (await db.all<{ id: number }>('SELECT id FROM projects WHERE hidden = 1 AND host IS ? ORDER BY id', [db.host])).map(({ id }) => id)
+/** The projects of this machine whose import nobody finishes: neither this daemon nor one that was heard of within the time. */
+export const abandonedProjects = async (db: Reader, daemonId: string, silentMs: number): Promise<number[]> => (await db.all<{ id: number }>(
+  `SELECT id FROM projects WHERE hidden = 1 AND host IS ?1 AND importer IS NOT ?2 AND NOT EXISTS (SELECT 1 FROM daemons d WHERE d.id = importer AND d.seen_at_ms > ${nowMs} - ?3) ORDER BY id`, [db.host, daemonId, silentMs])).map(({ id }) => id)
 
 /** Deletes a part of what a project that nobody sees holds, and tells how much it was: 0 when nothing is left that could be much. */
 export async function deleteSomeOfHidden(tx: Transaction, projectId: number): Promise<number> {

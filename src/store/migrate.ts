@@ -8,9 +8,10 @@ import background from './migrations/0004-background.ts'
 import search from './migrations/0005-search.ts'
 import imports from './migrations/0006-imports.ts'
 import daemons from './migrations/0007-daemons.ts'
+import importers from './migrations/0008-importers.ts'
 
 /** Every migration in order. A migration that has been released is never changed. */
-const migrations = [initial, people, agents, background, search, imports, daemons]
+const migrations = [initial, people, agents, background, search, imports, daemons, importers]
 
 /** The version that this program's migrations lead to. */
 export const schemaVersion = migrations.length

@@ -24,7 +24,7 @@ export const projects = part({
   checkEnd: known => { if (known.all('projects').size === 0) known.fault('', 'must hold a project') },
   write: async (tx, { id, path: _, copiedFiles, ...project }, made) => {
     if (made.rows.projects.has(id)) return
-    const projectId = await insertHiddenProject(tx, { ...project, path: made.paths.get(id)!, ownerId: made.ownerId, copiedFiles: JSON.stringify(copiedFiles) })
+    const projectId = await insertHiddenProject(tx, { ...project, path: made.paths.get(id)!, ownerId: made.ownerId, importer: made.importer, copiedFiles: JSON.stringify(copiedFiles) })
     made.rows.projects.set(id, { id: projectId, firstBoard: 0 })
     // The id of a row that is rolled back may become another project's.
     tx.afterCommit(() => made.hidden.push(projectId))

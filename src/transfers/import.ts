@@ -10,7 +10,7 @@ import { append } from '../events/outbox.ts'
 import { listBoards } from '../store/boards.ts'
 import { listColumns } from '../store/columns.ts'
 import type { Database, Transaction } from '../store/database.ts'
-import { deleteSomeOfHidden, raiseProjectTokens, revealProject } from '../store/imports.ts'
+import { abandonedProjects, deleteSomeOfHidden, raiseProjectTokens, revealProject } from '../store/imports.ts'
 import { deleteProject, readProject } from '../store/projects.ts'
 import { ownerFor } from '../store/users.ts'
 import { board as boardView } from '../views/boards.ts'
@@ -21,7 +21,7 @@ import { parts } from './parts.ts'
 import { saveContents } from './saveContents.ts'
 
 /** What importing needs. An aborted import leaves nothing. */
-export interface ImportHouse { db: Database; attachmentsDir: string; clock: () => Date; signal: AbortSignal }
+export interface ImportHouse { db: Database; daemonId: string; attachmentsDir: string; clock: () => Date; signal: AbortSignal }
 
 /**
  * Where an import goes. New projects have folders by the file's ids. Into a project that is there come whole boards, or with
@@ -42,8 +42,10 @@ export interface Staged {
 /** How long a transaction of many goes on: others write between them. */
 const stepMs = 15
 const recordsAtOnce = 500
-/** How many records go into a project that is there: all in one transaction, for which others who write have to wait. */
-export const mostIntoExisting = 5000
+/** How many records go into a project that is there: all in one transaction, for which others who write have to wait, and which a libSQL server soon ends. */
+export const mostIntoExisting = ({ isShared }: Pick<Database, 'isShared'>): number => isShared ? 300 : 5000
+/** How long nothing was heard of a daemon whose imports are given up. */
+const abandonedMs = 60_000
 
 type Step = (work: (tx: Transaction) => Promise<void>) => Promise<void>
 
@@ -94,8 +96,8 @@ const inOne = (tx: Transaction): Step => async work => {
   await breathe()
 }
 
-const begin = async ({ db, clock }: ImportHouse, caller: Caller, { exportedAt }: Document, target: Target): Promise<Made> => ({
-  ownerId: await db.transaction(tx => ownerFor(tx, caller.userId)), paths: target.kind === 'new' ? target.paths : new Map(), intoExisting: target.kind === 'existing', exportedAt: exportedAt ?? clock().toISOString(),
+const begin = async ({ db, daemonId, clock }: ImportHouse, caller: Caller, { exportedAt }: Document, target: Target): Promise<Made> => ({
+  ownerId: await db.transaction(tx => ownerFor(tx, caller.userId)), importer: daemonId, paths: target.kind === 'new' ? target.paths : new Map(), intoExisting: target.kind === 'existing', exportedAt: exportedAt ?? clock().toISOString(),
   rows: { projects: new Map(), boards: new Map(), columns: new Map(), cards: new Map(), sessions: new Map() }, hidden: [], order: new Map(), files: new Map(), templates: undefined, news: [],
 })
 
@@ -165,9 +167,9 @@ async function showProjects(tx: Transaction, caller: Caller, document: Document,
   return ownOrganization
 }
 
-/** Deletes projects of imports that a crash cut short. */
-export async function removeUnfinished(db: Database, ids: readonly number[]): Promise<void> {
-  for (const id of ids) await removeHidden(db, id)
+/** Deletes projects of imports that a crash cut short. One of a daemon that only stood still finds its rows gone, and fails. */
+export async function removeUnfinished(db: Database, daemonId: string): Promise<void> {
+  for (const id of await abandonedProjects(db, daemonId, abandonedMs)) await removeHidden(db, id)
 }
 
 async function removeHidden(db: Database, id: number): Promise<void> {

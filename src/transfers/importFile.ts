@@ -51,7 +51,7 @@ export async function importFile(house: ImportHouse & { config: ServerConfig }, 
   const { document, board } = await open(house, file, options)
   try {
     const checked = await check(document, house.config, house.signal)
-    requireFew(checked, options)
+    requireFew(house, checked, options)
     const target = await targetOf(house.config, caller, options, checked, board)
     const report = { ...reportOf(checked, options, board), dryRun: options.dryRun, warnings: few([...document.warnings, ...checked.known.warnings, ...leftOut(checked, options)]) }
     if (options.dryRun) return { ...report, projectIds: [], organizationId: null }
@@ -69,9 +69,10 @@ export async function importFile(house: ImportHouse & { config: ServerConfig }, 
 const few = (warnings: readonly string[]): string[] => warnings.length <= mostWarnings ? [...warnings] : [...warnings.slice(0, mostWarnings), `And ${warnings.length - mostWarnings} more like these.`]
 
 /** @throws Problem INVALID_IMPORT when a file has too much for a project that is there */
-function requireFew({ counts }: Checked, { projectId }: ImportOptions): void {
+function requireFew({ db }: ImportHouse, { counts }: Checked, { projectId }: ImportOptions): void {
   const total = parts.reduce((sum, { name, write }) => sum + (write ? counts[name]! : 0), 0)
-  if (projectId !== undefined && total > mostIntoExisting) throw unimportable('', `the file has ${total} records, and at most ${mostIntoExisting} go into a project that is there; without projectId they make projects of their own, as many as there are`)
+  const most = mostIntoExisting(db)
+  if (projectId !== undefined && total > most) throw unimportable('', `the file has ${total} records, and at most ${most} go into a project that is there; without projectId they make projects of their own, as many as there are`)
 }
 
 type Board = NonNullable<(Target & { kind: 'existing' })['board']>

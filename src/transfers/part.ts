@@ -9,6 +9,8 @@ export interface Scope { organizationId: number | null; projects: ReadonlyArray<
 /** What an import has made so far: the rows for the ids of the file. */
 export interface Made {
   ownerId: number
+  /** The daemon that imports. */
+  importer: string
   /** The folders of projects, by the file's ids. */
   paths: ReadonlyMap<number, string>
   /** Whether the project was there before. */

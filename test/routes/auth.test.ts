@@ -1,5 +1,3 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { eventually, startBoard, type Reply, type RequestOptions, type TestBoard } from '../helper.ts'
 
@@ -214,9 +212,7 @@ describe('with users', () => {
     const { token } = (await post(board, 'register', { email: 'gus@example.org', password: 'very secret 99' }, { headers: { 'idempotency-key': 'k1' } })).body.data
     const key = (await board.request('POST', '/api/keys', { token, body: { name: 'k', scope: 'server', permissions: ['cards.read'] }, headers: { 'idempotency-key': 'k2' } })).body.data.key
     expect([token, key]).toEqual([expect.stringMatching(/^svc_st_/), expect.stringMatching(/^svc_ak_/)])
-    const files = readdirSync(board.dataDir).filter(name => name.startsWith('board.db'))
-    expect(files).toContain('board.db')
-    const stored = files.map(name => readFileSync(join(board.dataDir, name), 'latin1')).join('')
+    const stored = board.stored()
     expect(stored).toContain('gus@example.org')
     expect(stored).toContain('$argon2id$v=19$m=19456,t=2,p=1$')
     for (const secret of [token, key, adaToken, board.token, 'very secret 99', bob.password, ada.password]) expect(stored.includes(secret)).toBe(false)

@@ -120,11 +120,12 @@ describe('beyond loopback', () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'board-open-'))
     const board = await startBoard({ dataDir })
     await put(board, { enabled: false })
+    const { database } = board.server.app.config
     await board.close()
     const line = 'Authentication is switched off, so the server may not be reachable from beyond this machine; start it on 127.0.0.1 and run "board settings auth on" first.'
     for (const config of [{ host: '0.0.0.0' }, { publicUrl: 'https://board.example.org' }, { trustProxy: true }]) await expect(startBoard({ ...config, dataDir })).rejects.toMatchObject({ code: 'CONFLICT', message: line })
     const cli = commandLine()
-    const { code, stdout, stderr } = await cli.board(['serve', '--host', '0.0.0.0', '--port', '0', '--data-dir', dataDir])
+    const { code, stdout, stderr } = await cli.board(['serve', '--host', '0.0.0.0', '--port', '0', '--data-dir', dataDir, ...database ? ['--database', database.url] : []])
     expect({ code, stdout, stderr }).toEqual({ code: 5, stdout: '', stderr: `board: ${line[0]!.toLowerCase()}${line.slice(1, -1)}\n` })
     cli.close()
     const again = await startBoard({ dataDir })

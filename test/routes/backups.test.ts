@@ -3,7 +3,7 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync,
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fileBody } from '../seed.ts'
-import { startBoard, type TestBoard } from '../helper.ts'
+import { onLibsqlServer, startBoard, type TestBoard } from '../helper.ts'
 import { manifestOf, membersOf } from '../backups/archives.ts'
 
 const key = Buffer.alloc(32, 7).toString('base64')
@@ -130,7 +130,7 @@ describe('a backup\'s name', () => {
       const { status, body } = await board.request(method, `/api/backups/${path}`)
       expect([method, status, body.error.code]).toEqual([method, ...(body.error.code === 'METHOD_NOT_ALLOWED' ? [405] : [404]), expect.stringMatching(/^(BACKUP_NOT_FOUND|NOT_FOUND|METHOD_NOT_ALLOWED)$/)])
     }
-    expect(existsSync(join(board.dataDir, 'board.db'))).toBe(true)
+    expect(existsSync(join(board.dataDir, onLibsqlServer ? 'config.json' : 'board.db'))).toBe(true)
   })
 })
 
@@ -180,7 +180,7 @@ it('what a server that died left half done is removed at the next start, and not
   mkdirSync(join(folder, '.work-0123456789abcdef'))
   for (const name of ['.work-0123456789abcdef/archive', '.work-fedcba9876543210', 'board-2017-01-01T00-00-00.000Z.json', `${made.filename.replace('.tar.gz', '.json')}.new`]) writeFileSync(join(folder, name), 'half')
   utimesSync(join(folder, made.filename), 1, 1)
-  board = { ...board, ...await startBoard({ dataDir: board.dataDir }) }
+  board = { ...board, ...await startBoard({ dataDir: board.dataDir, secretKey: key }) }
   expect(readdirSync(folder).sort()).toEqual(kept)
   expect((await board.client.backups.list()).find(({ filename }) => filename === made.filename)).toEqual(made)
 })

@@ -72,7 +72,7 @@ describe('what the database writes as JSON', () => {
     const { id } = await board.client.cards.create({ projectId, title: 'Shell', kind: 'terminal', command: 'true', useWorktree: false })
     const requests = [['GET', `/${id}`], ['PATCH', `/${id}/move`, { targetColumnId: Number(columns[2]), position: 0 }], ['POST', `/${id}/archive`], ['POST', `/${id}/agent/cancel`]] as const
     for (const [method, path, body] of requests) expect((await external(method, path, body)).body.error?.code, path).toBe('CARD_NOT_FOUND')
-    expect(await items(`?columnId=${columns[0]}&status=failed`)).toEqual([])
+    expect(await items(`?columnId=${columns[0]}&status=cancelled`)).toEqual([])
   })
 })
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { canaryDeviceCode, json, startProvider, type FakeProvider } from '../fakeProvider.ts'
-import { eventually, startBoard, type Reply, type TestBoard } from '../helper.ts'
+import { eventually, onLibsqlServer, startBoard, type Reply, type TestBoard } from '../helper.ts'
 
 const tokens = { access_token: 'canary-access-token', refresh_token: 'canary-refresh-token', expires_in: 3600 }
 let board: TestBoard
@@ -114,7 +114,8 @@ describe('a device authorization', () => {
     await before.close()
   })
 
-  it('says after a restart with another key that it cannot go on', async () => {
+  it('says after a restart with another key that it cannot go on', async ({ skip }) => {
+    skip(onLibsqlServer, 'With another key than the others have, no daemon starts.')
     const before = await startBoard({ secretKey: '11'.repeat(32) })
     const id = await begun({}, before)
     await before.server.stop()

@@ -225,12 +225,12 @@ describe('the roots', () => {
   })
 
   test('never show the server\'s data folder, by no name', async () => {
-    expect(readdirSync(join(home, 'board-data'))).toContain('board.db')
+    expect(readdirSync(join(home, 'board-data'))).toContain('config.json')
     symlinkSync('board-data', join(home, 'alias'))
     expect(await names(home, 'super')).toEqual(['code', 'alias'])
-    for (const path of ['board-data', 'board-data/board.db', 'board-data/daemon.json', 'alias', 'alias/secret.key', 'code/../board-data/logs/board.log', 'board-data/nothing']) for (const what of ['read', 'browse'] as const) expect(await code(what, join(home, path), 'super'), path).toBe('FILE_NOT_FOUND')
+    for (const path of ['board-data', 'board-data/config.json', 'board-data/daemon.json', 'alias', 'alias/secret.key', 'code/../board-data/logs/board.log', 'board-data/nothing']) for (const what of ['read', 'browse'] as const) expect(await code(what, join(home, path), 'super'), path).toBe('FILE_NOT_FOUND')
     const inside = await board.as(tokens.ada).projects.create({ name: 'Inside', path: join(home, 'board-data') })
-    expect([await code('browse', join(home, 'board-data')), await code('read', join(home, 'board-data', 'board.db'))]).toEqual(['FILE_NOT_FOUND', 'FILE_NOT_FOUND'])
+    expect([await code('browse', join(home, 'board-data')), await code('read', join(home, 'board-data', 'config.json'))]).toEqual(['FILE_NOT_FOUND', 'FILE_NOT_FOUND'])
     expect((await as('ada').browse()).entries.map(({ path }) => path)).toEqual([own])
     await board.as(tokens.ada).projects.delete({ id: inside.id })
   })

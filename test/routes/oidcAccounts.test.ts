@@ -186,9 +186,11 @@ it('neither secrets nor codes stand in the data folder or in the log', async () 
   await sso.provider.up()
   const secrets = [sso.provider.clientSecret, token, code, verifier, ...new URL(shown.url).searchParams.getAll('code'), ...new URL(shown.url).searchParams.getAll('state')]
   const files = readdirSync(board.dataDir, { recursive: true, encoding: 'utf8' }).filter(file => statSync(join(board.dataDir, file)).isFile())
-  expect(files).toEqual(expect.arrayContaining(['board.db', 'secret.key']))
+  expect(files).toEqual(expect.arrayContaining(['config.json', 'secret.key']))
+  const stored = board.stored()
   for (const secret of secrets) {
     expect(secret.length).toBeGreaterThan(20)
+    expect(stored.includes(secret)).toBe(false)
     for (const file of files) expect(readFileSync(join(board.dataDir, file)).includes(secret), file).toBe(false)
     expect(logged.join('')).not.toContain(secret)
   }

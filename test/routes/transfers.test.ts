@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { insertSession, updateSession } from '../../src/store/sessions.ts'
 import { insertMessage, insertPiece } from '../../src/store/transcripts.ts'
-import { eventually, slowdown, startBoard, type TestBoard } from '../helper.ts'
+import { eventually, onLibsqlServer, slowdown, startBoard, type TestBoard } from '../helper.ts'
 import { follow } from '../liveSocket.ts'
 import * as files from '../transfers/files.ts'
 import { exported, faultsOf, fileOf, imported, importFile, leastDocument, normal, rowCounts, type Doc } from '../transfers/files.ts'
@@ -183,13 +183,14 @@ describe('an import', () => {
     expect((await board.server.app.db.all('SELECT id FROM projects WHERE hidden = 1')).length).toBe(0)
   })
 
-  it('puts at most 5,000 records into a project that is there', async () => {
+  it('puts at most 5,000 records, 300 on a libSQL server, into a project that is there', async () => {
+    const most = onLibsqlServer ? 300 : 5000
     const projectId = await newProject()
     const many = (count: number) => document({ cards: Array.from({ length: count }, (_, position) => ({ id: position + 1, columnId: 1, position, title: `Card ${position}` })) })
-    for (const dryRun of ['true', 'false']) expect(await faultsOf(board, { format: 'board', projectId, dryRun }, many(4996))).toEqual([expect.stringMatching(/^ the file has 5001 records, and at most 5000 go into a project that is there/)])
-    expect(await imported(board, { format: 'board', projectId }, many(4995))).toMatchObject({ cards: 4995 })
+    for (const dryRun of ['true', 'false']) expect(await faultsOf(board, { format: 'board', projectId, dryRun }, many(most - 4))).toEqual([expect.stringMatching(`^ the file has ${most + 1} records, and at most ${most} go into a project that is there`)])
+    expect(await imported(board, { format: 'board', projectId }, many(most - 5))).toMatchObject({ cards: most - 5 })
     const { cards } = await exported(board, projectId)
-    expect(cards.map(({ title, position }: Doc) => [title, position])).toEqual(Array.from({ length: 4995 }, (_, at) => [`Card ${at}`, at]))
+    expect(cards.map(({ title, position }: Doc) => [title, position])).toEqual(Array.from({ length: most - 5 }, (_, at) => [`Card ${at}`, at]))
   })
 
   it('leaves nothing when its client goes away', async () => {
@@ -245,7 +246,7 @@ it('what an earlier server left under way is gone when the next one starts', asy
   const own = await startBoard()
   try {
     await own.server.app.db.transaction(async tx => {
-      const { lastId } = await tx.run(`INSERT INTO projects (name, path, owner_id, created_at, updated_at, hidden) VALUES ('Half', '/', 0, ?, ?, 1)`, [tx.now, tx.now])
+      const { lastId } = await tx.run(`INSERT INTO projects (name, path, host, owner_id, created_at, updated_at, hidden) VALUES ('Half', '/', ?, 0, ?, ?, 1)`, [tx.host, tx.now, tx.now])
       await tx.run('INSERT INTO boards (project_id, name, position, created_at) VALUES (?, ?, 0, ?)', [lastId, 'Half', tx.now])
       expect(await own.client.projects.list()).toEqual([])
       expect((await own.request('GET', `/api/projects/${lastId}`)).status).toBe(404)
@@ -255,8 +256,7 @@ it('what an earlier server left under way is gone when the next one starts', asy
     const next = await startBoard({ dataDir: own.dataDir })
     await next.server.app.db.all('SELECT 1')
     expect(readdirSync(join(own.dataDir, 'transfers'))).toEqual([])
-    await expect.poll(() => next.server.app.db.all('SELECT id FROM projects')).toEqual([])
-    expect(readFileSync(join(own.dataDir, 'board.db')).length).toBeGreaterThan(0)
+    await expect.poll(() => next.server.app.db.all('SELECT id FROM projects'), { timeout: 10_000 }).toEqual([])
     await next.close()
   } finally {
     await own.close()

@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { webhookEvents } from '../../src/contract/webhooks.ts'
 import { jobs } from '../../daemon/timetable.ts'
@@ -74,7 +72,7 @@ test('the secret is shown once, is sealed in the database, and is nobody else\'s
   for (const { text } of others) expect(text).not.toContain('whsec_')
   await eventually('the test', () => receiver.at('/sealed').length === 1)
   expect(verified(rotated.body.data.secret, receiver.at('/sealed')[0]!)).toBeTruthy()
-  const files = ['board.db', 'board.db-wal'].map(file => readFileSync(join(board.dataDir, file), 'latin1')).join('')
+  const files = board.stored()
   expect([files.includes(id), ...[secret, rotated.body.data.secret].map(each => files.includes(each) || files.includes(each.slice(6)))]).toEqual([true, false, false])
 })
 

@@ -1,0 +1,48 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { jobs } from '../../daemon/timetable.ts'
+import { insertHiddenProject } from '../../src/store/imports.ts'
+import { eventually, type TestBoard } from '../helper.ts'
+import { isSharable, startSharing } from './sharing.ts'
+
+describe.skipIf(!isSharable)('what a daemon imports', () => {
+  let first: TestBoard
+  let second: TestBoard
+  let elsewhere: TestBoard
+  beforeAll(async () => {
+    const sharing = await startSharing()
+    first = await sharing.join('one')
+    await eventually('the duty', () => first.server.app.membership.has('machine'))
+    second = await sharing.join('one')
+    elsewhere = await sharing.join('two')
+  })
+
+  /** A project as it is in the middle of an import by this daemon, or by one that nobody knows. */
+  const halfImported = ({ server: { app } }: TestBoard, importer = app.membership.id) =>
+    app.db.transaction(tx => insertHiddenProject(tx, { name: 'Half', path: '/', ownerId: 0, importer, agent: null, copiedFiles: '[]' }))
+  const hidden = async () => (await first.server.app.db.all<{ id: number }>('SELECT id FROM projects WHERE hidden = 1 ORDER BY id')).map(({ id }) => id)
+  const tidy = () => jobs(first.server.app).find(({ name }) => name.includes('imports'))!.run(new AbortController().signal)
+
+  it('is left alone while it is there, and is removed once it is gone, by the daemon that has its machine', async () => {
+    const [own, others, far] = [await halfImported(first), await halfImported(second), await halfImported(elsewhere)]
+    const [died, diedFar] = [await halfImported(first, 'died'), await halfImported(elsewhere, 'died')]
+    await tidy()
+    expect(await hidden()).toEqual([own, others, far, diedFar])
+    expect(died).not.toBe(own)
+    await second.server.stop()
+    await tidy()
+    expect(await hidden()).toEqual([own, far, diedFar])
+  })
+
+  it('is removed a minute after a crash, when it cannot be a short stillness any more', async () => {
+    const { db } = first.server.app
+    const half = await halfImported(first, 'crashed')
+    const seen = (secsAgo: number) => db.transaction(tx => tx.run(
+      `INSERT INTO daemons (id, host, url, version, started_at, seen_at_ms) VALUES ('crashed', 'one', 'http://127.0.0.1:1', '0', '', (unixepoch() - ?1) * 1000) ON CONFLICT DO UPDATE SET seen_at_ms = excluded.seen_at_ms`, [secsAgo]))
+    await seen(50)
+    await tidy()
+    expect(await hidden()).toContain(half)
+    await seen(70)
+    await tidy()
+    expect(await hidden()).not.toContain(half)
+  })
+})
