@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { availableParallelism, loadavg } from 'node:os'
 import { join } from 'node:path'
@@ -29,6 +30,7 @@ export async function runBench(bench: Bench): Promise<void> {
   const seeded = await seedBoard(bench.folder, sizes)
   const smallDataDir = await seedSmall(bench.folder)
   for (const dataDir of [seeded.dataDir, smallDataDir]) configureAgents(dataDir, { command: [process.execPath, bench.flood], env: { FIXTURE_UPDATES: String(options.floodUpdates) } })
+  if (options.database) moveTo(options.database, bench.board, seeded.dataDir)
   const works = worksOf(seeded)
   const figures: Figures = new Map()
   const program = { board: bench.board, dataDir: seeded.dataDir, smallDataDir, projectId: seeded.projects[100]!.projectId }
@@ -61,6 +63,11 @@ async function measureServers(servers: Servers, works: readonly Work[], options:
   }
 }
 
+/** Copies the seeded board to a libSQL server, as one does who goes there. */
+function moveTo(url: string, program: string, dataDir: string): void {
+  execFileSync(process.execPath, [program, 'database', 'move', '--to', url, '--replace', '--yes', '--machine', 'bench', '--data-dir', dataDir], { stdio: ['ignore', 'ignore', 'inherit'] })
+}
+
 function optionsOf(argv: readonly string[]): Options | undefined {
   try {
     return readOptions(argv)
@@ -71,8 +78,8 @@ function optionsOf(argv: readonly string[]): Options | undefined {
   }
 }
 
-async function withServers({ folder }: Bench, seeded: Seeded, { profile }: Options, work: (servers: Servers) => Promise<void>): Promise<void> {
-  const board = await startChild(join(folder, 'server.mjs'), { dataDir: seeded.dataDir }, profile && join(profile, 'board'))
+async function withServers({ folder }: Bench, seeded: Seeded, { profile, database }: Options, work: (servers: Servers) => Promise<void>): Promise<void> {
+  const board = await startChild(join(folder, 'server.mjs'), { dataDir: seeded.dataDir, database }, profile && join(profile, 'board'))
   const floor = await startChild(join(folder, 'floor.mjs'), { databaseFile: seeded.floorFile }, profile && join(profile, 'floor'))
   try {
     await work({ board, floor, seeded })
