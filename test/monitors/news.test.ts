@@ -11,7 +11,7 @@ import { startMonitorBoard, type Monitor, type MonitorBoard } from './monitorBoa
 
 describe('what is told of monitors', () => {
   let board: MonitorBoard
-  beforeAll(async () => { board = await startMonitorBoard({ monitorTimeoutMs: 700 }) })
+  beforeAll(async () => { board = await startMonitorBoard({ monitorTimeoutMs: 3000 }) })
   afterAll(() => board.close())
 
   /** A place of its own, and what is told of monitors there. */

@@ -11,7 +11,7 @@ let board: MonitorBoard
 let card: ActiveCard
 beforeAll(async () => {
   Object.assign(process.env, { BOARD_SECRET_KEY: secret, MY_PRIVATE_THING: 'private', npm_config_private: 'private' })
-  board = await startMonitorBoard({ monitorTimeoutMs: 700 })
+  board = await startMonitorBoard({ monitorTimeoutMs: 3000 })
   card = await board.newCard()
 })
 afterAll(async () => {
@@ -50,7 +50,7 @@ describe('a run', () => {
   it('that takes too long is ended with all that it started: timeout', async () => {
     const mark = `timeout-${card.cardId}-${Date.now()}`
     const monitor = await ran(`setsid sh -c 'trap "" TERM; while :; do sleep 0.1; done' ${mark} & echo begun; sh -c 'sleep 100; :' ${mark}`)
-    expect(monitor).toMatchObject({ status: 'timeout', exitCode: null, error: 'The command ran longer than 0.7 seconds and was ended.', output: 'begun\n', consecutiveFailures: 1 })
+    expect(monitor).toMatchObject({ status: 'timeout', exitCode: null, error: 'The command ran longer than 3 seconds and was ended.', output: 'begun\n', consecutiveFailures: 1 })
     await untilGone(mark)
   })
 
