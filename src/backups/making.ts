@@ -85,7 +85,7 @@ async function write(path: string, manifest: Manifest, pathOfPart: (part: Part) 
       const measured = []
       for (const part of manifest.parts) measured.push({ name: part.name, actual: await partOf(part.name, pathOfPart(part)).catch(() => undefined) })
       manifest.parts = measured.flatMap(({ actual }) => actual ?? [])
-      manifest.missing.push(...measured.filter(({ actual }) => !actual).map(({ name }) => name))
+      for (const { name, actual } of measured) if (!actual) manifest.missing.push(name)
     }
   }
 }

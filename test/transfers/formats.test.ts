@@ -157,6 +157,12 @@ describe('task lists in Markdown', () => {
     expect(await shown(projectId)).toEqual({ 'Backlog (backlog)': ['One'], 'In Progress (active)': [], 'Done (done)': [], 'Finished (done)': ['Two'] })
   })
 
+  it('with a text of very many lines are taken over as far as a prompt goes', async () => {
+    const report = await imported(board, { format: 'markdown', path }, `- [ ] Read the log\n${'  x\n'.repeat(200_000)}`)
+    expect(report).toMatchObject({ cards: 1, warnings: ['Prompts of more than 64 KiB, cut: 1.'] })
+    expect((await cardOf(report.projectIds[0], 'Read the log')).prompt.startsWith('x\nx\n')).toBe(true)
+  })
+
   it('are refused without a task', async () => {
     expect(await faultsOf(board, { format: 'markdown', path }, '# Only\n- words\n')).toEqual([' the file must hold tasks: lines like "- [ ] Something to do"'])
   })

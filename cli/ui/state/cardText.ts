@@ -41,7 +41,7 @@ function transcriptLines(opened: Opened, settings: UserSettings, width: number):
     const before = shown[at - 1]
     if (before && before.sessionId !== message.sessionId) lines.push({ kind: 'dim', text: '' }, { kind: 'dim', text: `session ${message.sessionId}` })
     if (lines.length > 0 && !(message.tool && before?.tool)) lines.push({ kind: 'text', text: '' })
-    lines.push(...once(message, width, () => messageLines(message, speakerOf(opened, message), width)))
+    for (const line of once(message, width, () => messageLines(message, speakerOf(opened, message), width))) lines.push(line)
   }
   if (shown.length === 0) lines.push({ kind: 'dim', text: latestSession(opened) ? 'Nothing has been said yet.' : 'No agent has worked on this card.' })
   return lines

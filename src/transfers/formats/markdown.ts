@@ -79,6 +79,6 @@ const width = (space: string) => [...space].reduce((sum, character) => sum + (ch
 
 function dedent(lines: readonly string[]): string {
   const texts = lines.map(line => line.replace(/^\t+/, tabs => '    '.repeat(tabs.length)))
-  const indent = Math.min(...texts.filter(line => line.trim() !== '').map(line => line.search(/\S/)))
+  const indent = texts.reduce((least, line) => line.trim() === '' ? least : Math.min(least, line.search(/\S/)), Infinity)
   return texts.map(line => line.slice(Math.min(indent, line.search(/\S|$/)))).join('\n').trim()
 }
