@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { App } from '../src/app.ts'
+import { logFailure } from '../src/config/log.ts'
 import { Problem } from '../src/contract/errors.ts'
 import type { Caller } from '../src/domain/caller.ts'
 import type { Ended } from '../src/identity/revocations.ts'
@@ -50,7 +51,7 @@ export function createSocket(app: App, log: Log): Socket {
       if (request.headers.upgrade?.toLowerCase() !== 'websocket') return declineUpgrade(request, socket, head)
       socket.on('error', () => { /* The client is gone; 'close' follows. */ })
       upgrade(request, socket, head).catch((error: unknown) => {
-        if (!(error instanceof Problem)) log('error', 'A socket could not be opened.', { cause: error instanceof Error ? error.stack : String(error) })
+        if (!(error instanceof Problem)) logFailure(log, 'A socket could not be opened.', error)
         refuse(socket, error instanceof Problem ? error : new Problem('INTERNAL'))
       })
     },

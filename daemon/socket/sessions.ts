@@ -1,5 +1,6 @@
 import type { Peer } from 'crossws'
 import type { Duplex } from 'node:stream'
+import { logFailure } from '../../src/config/log.ts'
 import type { Caller } from '../../src/domain/caller.ts'
 import type { Reader } from '../../src/store/database.ts'
 import type { Log } from '../log.ts'
@@ -64,7 +65,7 @@ export class Sessions implements Iterable<Session> {
 
   /** Closes a socket for which something went wrong on this side. */
   fail(peer: Peer, error: unknown): void {
-    this.#log('error', 'A socket failed.', { cause: error instanceof Error ? error.stack : String(error) })
+    logFailure(this.#log, 'A socket failed.', error)
     this.drop(peer)
   }
 

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { logFailure } from '../config/log.ts'
 import { Problem } from '../contract/errors.ts'
 import { append } from '../events/outbox.ts'
 import { diffOf } from '../domain/changes.ts'
@@ -212,7 +213,7 @@ async function fail(run: Run, error: unknown): Promise<void> {
   if (run.isStopping || error instanceof Stopped) return
   const ending = endingOf(error)
   if (error instanceof AgentFailure || error instanceof Cancelled) run.parts.log('info', 'An agent did not do its work.', { sessionId: run.id, reason: ending.statusReason })
-  else run.parts.log('error', 'A session failed.', { sessionId: run.id, cause: error instanceof Error ? error.stack : String(error) })
+  else logFailure(run.parts.log, 'A session failed.', error, { sessionId: run.id })
   await run.transcript?.settle().catch(() => { /* The end is told all the same. */ })
   await run.inOrder(() => insist(run, async tx => {
     const row = await ownRow(run, tx)

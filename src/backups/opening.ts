@@ -43,17 +43,17 @@ async function openShared(options: Parameters<typeof openSharedDatabase>[0], log
   }
 }
 
-/**
- * Opens the database of a data folder and brings it up to this program's version; a copy from before is kept. A data folder that had
- * a database never gets a new one.
- * @throws Problem DATABASE_DAMAGED, DISK_FULL, CONFLICT when a newer board has used it
- */
 /** A board that was moved to a server is not begun anew here. */
 async function requireHere(dataDir: string): Promise<void> {
   const to = await movedTo(dataDir)
   if (to !== undefined) throw new Problem('CONFLICT', `The board of this data folder has moved to ${to}. Serve it with --database ${to}, or take it back: board database move --from ${to}`)
 }
 
+/**
+ * Opens the database of a data folder and brings it up to this program's version; a copy from before is kept. A data folder that had
+ * a database never gets a new one.
+ * @throws Problem DATABASE_DAMAGED, DISK_FULL, CONFLICT when a newer board has used it
+ */
 async function openOwn({ dataDir, clock }: Pick<ServerConfig, 'dataDir' | 'clock'>, log: Log): Promise<Database> {
   await requireHere(dataDir)
   await requireDatabase(dataDir, log)

@@ -1,3 +1,4 @@
+import { logFailure } from '../config/log.ts'
 import { Problem } from '../contract/errors.ts'
 import { monitorLimits } from '../contract/monitors.ts'
 import { begin } from '../domain/monitorRuns.ts'
@@ -71,7 +72,7 @@ async function runOnce(parts: RunParts, schedule: Schedule, wallTime: (inMs: num
     await insist(db, tx => keepResult(tx, id, result, wallTime(inMs)), code => log('warn', 'How a run of a monitor ended could not be kept yet.', { code }))
   } catch (error) {
     if (error instanceof Problem) log('warn', 'A run of a monitor is put off.', { monitorId: id, code: error.code })
-    else log('error', 'A run of a monitor could not be kept.', { monitorId: id, cause: error instanceof Error ? error.stack : String(error) })
+    else logFailure(log, 'A run of a monitor could not be kept.', error, { monitorId: id })
     schedule.postpone(id, retryMs)
   }
 }
