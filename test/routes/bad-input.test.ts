@@ -130,5 +130,5 @@ describe(`${rows.length * runs} requests that are nearly right (seed ${fuzzSeed}
     await fc.assert(fc.asyncProperty(attacks(row, from), async attack => { await expectGrace(attack) }), { seed: fuzzSeed, numRuns: runs, endOnFailure: true })
     expect((await exchange({ method: 'GET', path: '/api/ready', headers: {} })).status).toBe(200)
     expect(Object.keys(Object.prototype)).toEqual([])
-  }, 300_000 + 100 * runs)
+  }, 300_000 + 400 * runs)
 })
