@@ -1,6 +1,5 @@
 import { H3, type H3Event } from 'h3'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Peer } from '../src/config/peer.ts'
 import { contract } from '../src/contract/index.ts'
 import { invalid, Problem } from '../src/contract/errors.ts'
 import { AnyObject } from '../src/contract/fields.ts'
@@ -12,6 +11,7 @@ import type { Caller } from '../src/domain/caller.ts'
 import { commonHeaders, present, presentFailure, send, toProblem, type Answer, type Headers } from './answer.ts'
 import { authorize, isOpenTo } from './authorize.ts'
 import { readJson } from './body.ts'
+import { RequestCall } from './call.ts'
 import { guard } from './guard.ts'
 import { Json, type AnyHandler, type Call } from './handlers.ts'
 import { claimOf, type Claim } from './idempotency.ts'
@@ -76,7 +76,7 @@ function answerer(server: Server, route: Route, handler: AnyHandler) {
       const caller = isOpen ? nobody : exchange.caller = await authenticate(server.app, req.headers.authorization, peer, peekId(raw[projectParam]), voucherOf(server.app, req))
       if (caller.key && isExternal(route.path)) await server.keyLimit(caller.key.id, headers)
       const params = readParams(raw)
-      const call = newCall(server, req, res, caller, peer)
+      const call: Call = new RequestCall(server.app.db, req, res, caller, peer)
       if (!isOpen && projectInPath) call.role = await authorize(server.app.db, route, caller, params)
       const passed = projectInPath && await passOn(server.app, route, call, params)
       if (passed) return finish(server, exchange, present(passed, passed.status, headers))
@@ -114,21 +114,6 @@ async function readInput(server: Server, route: Route, req: IncomingMessage, par
   const key = req.headers['idempotency-key']
   if (route.status !== 201 || key === undefined) return { input }
   return { input, claim: await claimOf(server.app, route, caller, String(key), input) }
-}
-
-function newCall({ app }: Server, request: IncomingMessage, response: ServerResponse, caller: Caller, { address, isLoopback }: Peer): Call {
-  let aborted: AbortController | undefined
-  return {
-    caller, role: 'viewer', request, response, address, isLoopback, ifMatch: request.headers['if-match'],
-    get signal() {
-      if (!aborted) {
-        const controller = aborted = new AbortController()
-        response.once('close', () => controller.abort())
-      }
-      return aborted.signal
-    },
-    write: async (work, toOutput) => toOutput(await app.db.transaction(work)),
-  }
 }
 
 /** Tells whether another daemon on the same database vouches for a request. */

