@@ -87,7 +87,7 @@ export async function move(tx: Transaction, agents: Agents, ref: CardRef, to: { 
   await place(tx, card, column, to.position, { ...(entersActive && { deferred: automation }), ...(lastAgentAction && { lastAgentAction }) })
   const moved = await find(tx, ref)
   const from = { columnId: String(card.columnId), position: card.position }
-  await append(tx, 'card.moved', ref.projectId, { ...cardDetail(moved), from, to: { columnId: String(moved.columnId), position: moved.position } })
+  await append(tx, 'card.moved', ref.projectId, Object.assign(cardDetail(moved), { from, to: { columnId: String(moved.columnId), position: moved.position } }))
   return starts && !lastAgentAction ? started(tx, agents, moved) : moved
 }
 
