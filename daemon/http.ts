@@ -110,7 +110,7 @@ async function readInput(server: Server, route: Route, req: IncomingMessage, par
   const fields = validate(route.checkedBy === 'rules' ? AnyObject : route.input, sendsBody ? body : query) as Record<string, unknown>
   const taken = Object.keys(params).find(name => Object.hasOwn(fields, name))
   if (taken) throw invalid(taken, 'stands in the path already')
-  const input = { ...fields, ...params }
+  const input = Object.assign(fields, params)
   const key = req.headers['idempotency-key']
   if (route.status !== 201 || key === undefined) return { input }
   return { input, claim: await claimOf(server.app, route, caller, String(key), input) }

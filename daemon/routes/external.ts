@@ -23,7 +23,7 @@ export const externalRoutes = (app: App): Handlers<Contract['external']> => ({
     return new Json(json, version)
   },
   stats: async ({ projectId }) => externalStats(await countCards(app.db, projectId), await readProjectTokens(app.db, projectId)),
-  move: ({ targetColumnId, position, ...ref }, call) => call.write(tx => cards.move(tx, app.supervisor, { ...ref, kind: 'kanban', ifMatch: call.ifMatch, caller: call.caller }, { columnId: targetColumnId, position }, true), externalCard),
+  move: ({ projectId, cardId, targetColumnId, position }, call) => call.write(tx => cards.move(tx, app.supervisor, { projectId, cardId, kind: 'kanban', ifMatch: call.ifMatch, caller: call.caller }, { columnId: targetColumnId, position }, true), externalCard),
   archive: (ref, call) => call.write(tx => cards.archive(tx, app.supervisor, { ...ref, kind: 'kanban' }), () => ({ ok: true as const })),
   cancelAgent: (ref, call) => call.write(tx => cancel(tx, app.supervisor, { ...ref, kind: 'kanban' }), () => ({ ok: true as const })),
 })

@@ -43,9 +43,9 @@ export async function create(tx: Transaction, agents: Agents, card: NewCard, aut
   const deferred = card.deferred ?? automation
   if ((card.kind === 'terminal') !== (typeof card.command === 'string')) throw invalid('command', card.kind === 'terminal' ? 'is required for a terminal card' : 'is for terminal cards only')
   const made = insertCard(tx, {
-    ...card, deferred, boardId: column.boardId, columnId: column.id, labels: JSON.stringify(card.labels ?? []), groupId: card.groupId ?? null, unread: automation,
-    autoMode: card.autoMode ?? false, pipeline: JSON.stringify(initialSteps(columns)),
-    archivedAt: column.columnType === 'archive' ? tx.now : null, lastAgentAction: null,
+    projectId: card.projectId, boardId: column.boardId, columnId: column.id, title: card.title, prompt: card.prompt, labels: JSON.stringify(card.labels ?? []), groupId: card.groupId ?? null,
+    kind: card.kind, agent: card.agent ?? null, command: card.command ?? null, useWorktree: card.useWorktree, deferred, autoMode: card.autoMode ?? false, unread: automation,
+    pipeline: JSON.stringify(initialSteps(columns)), archivedAt: column.columnType === 'archive' ? tx.now : null, lastAgentAction: null,
   })
   if (isOrdered(card)) await order.insertCard(tx, column.id, made)
   const created = await announce(tx, 'card.created', { projectId: card.projectId, cardId: await made })
