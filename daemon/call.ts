@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Peer } from '../src/config/peer.ts'
 import type { ProjectRole } from '../src/contract/route.ts'
 import type { Caller } from '../src/domain/caller.ts'
-import type { Database, Transaction } from '../src/store/database.ts'
+import type { Database } from '../src/store/database.ts'
 import type { Call } from './handlers.ts'
 
 /**
@@ -17,17 +17,18 @@ export class RequestCall implements Call {
   readonly address: string
   readonly isLoopback: boolean
   readonly ifMatch: string | undefined
-  readonly #db: Database
+  /** An own property: a handler may take it by itself. */
+  write: Call['write']
   #aborted: AbortController | undefined
 
   constructor(db: Database, request: IncomingMessage, response: ServerResponse, caller: Caller, { address, isLoopback }: Peer) {
-    this.#db = db
     this.request = request
     this.response = response
     this.caller = caller
     this.address = address
     this.isLoopback = isLoopback
     this.ifMatch = request.headers['if-match']
+    this.write = async (work, present) => present(await db.transaction(work))
   }
 
   get signal(): AbortSignal {
@@ -36,9 +37,5 @@ export class RequestCall implements Call {
       this.response.once('close', () => controller.abort())
     }
     return this.#aborted.signal
-  }
-
-  async write<T, O>(work: (tx: Transaction) => Promise<T>, present: (result: T) => O): Promise<O> {
-    return present(await this.#db.transaction(work))
   }
 }

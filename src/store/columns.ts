@@ -6,7 +6,7 @@ export interface ColumnRow { id: number; name: string; columnType: ColumnType; p
 export interface CountedColumn extends ColumnRow { cardCount: number }
 
 const fields = `c.id, c.name, c.column_type AS columnType, c.position, c.board_id AS boardId, c.project_id AS projectId, c.prompt, c.agent`
-const counted = `${fields}, coalesce((SELECT sum(length) FROM chunk_starts WHERE column_id = c.id), 0) AS cardCount`
+const counted = `${fields}, coalesce((SELECT sum(length) FROM column_spans WHERE column_id = c.id), 0) AS cardCount`
 
 const column = `SELECT ${fields} FROM columns c WHERE c.id = ?`
 const defaultColumns = `SELECT ${fields} FROM columns c WHERE c.board_id = (SELECT id FROM boards WHERE project_id = ? ORDER BY position LIMIT 1) ORDER BY c.position`

@@ -25,15 +25,39 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
+test('a column that loses nearly all of its cards, in any order, keeps few chunks and spans', async () => {
+  const model: Model = { columns: new Map([[3, []]]) }
+  await db.transaction(async tx => {
+    await tx.run(`INSERT INTO columns (id, board_id, project_id, name, column_type, position) VALUES (3, 1, 1, 'c', 'backlog', 3)`)
+    for (let id = 0; id < 12_000; id++) await add(tx, model, 3, undefined)
+  })
+  const count = async () => (await db.get<{ spans: number; chunks: number }>('SELECT count(DISTINCT p.id) AS spans, count(*) AS chunks FROM column_spans p JOIN span_chunks s ON s.span_id = p.id WHERE p.column_id = 3'))!
+  expect(await count()).toMatchObject({ spans: 5, chunks: 94 })
+  const ids = model.columns.get(3)!
+  await db.transaction(async tx => {
+    for (const at of fc.sample(fc.nat(), { seed: 7, numRuns: ids.length - 60 })) {
+      const [id] = ids.splice(at % ids.length, 1)
+      await removeCard(tx, { id: id!, columnId: 3, chunkId: (await tx.get<{ chunkId: number }>('SELECT chunk_id AS chunkId FROM cards WHERE id = ?', [id]))!.chunkId })
+      await tx.run('DELETE FROM cards WHERE id = ?', [id])
+    }
+  })
+  await expectSame(3, ids)
+  const { spans, chunks } = await count()
+  expect(spans).toBeLessThanOrEqual(2)
+  expect(chunks).toBeLessThanOrEqual(12)
+})
+
 interface Model { columns: Map<number, number[]> }
-const step = fc.record({ kind: fc.constantFrom('add', 'add', 'move', 'move', 'remove'), which: fc.nat(), column: fc.constantFrom(1, 2), at: fc.oneof(fc.constant(0), fc.nat({ max: 700 }), fc.constant(undefined)) })
+const step = fc.record({ kind: fc.constantFrom('add', 'add', 'move', 'move', 'remove'), which: fc.nat(), column: fc.constantFrom(1, 2), at: fc.oneof(fc.constant(0), fc.nat({ max: 700 }), fc.nat({ max: 6000 }), fc.constant(undefined)) })
 type Step = { kind: string; which: number; column: number; at: number | undefined }
 
 test('a column keeps the order of a plain list through any inserts, moves and removals', async () => {
   const model: Model = { columns: new Map([[1, []], [2, []]]) }
   await db.transaction(async tx => {
     for (let id = 0; id < 600; id++) await add(tx, model, 1, undefined)
+    for (let id = 0; id < 5000; id++) await add(tx, model, 2, id % 3 === 0 ? 0 : undefined)
   })
+  for (const column of [1, 2]) await expectSame(column, model.columns.get(column)!)
   await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 120 }), async steps => {
     for (const each of steps) await apply(model, each)
     for (const column of [1, 2]) await expectSame(column, model.columns.get(column)!)
