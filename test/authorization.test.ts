@@ -226,7 +226,7 @@ const nowhere = (place: Place): Place => Object.fromEntries(Object.entries(place
 async function everything(): Promise<Record<string, string | null>> {
   const { db } = world.board.server.app
   columnsOfTables ??= db.all<{ name: string; row: string }>(`SELECT tables.name, group_concat('quote("' || columns.name || '")', ' || '','' || ') AS row FROM sqlite_master AS tables, pragma_table_info(tables.name) AS columns
-    WHERE tables.type = 'table' AND tables.name NOT LIKE 'card_texts%' AND tables.name NOT IN ('unindexed_cards', 'project_days') AND columns.name <> 'last_used_at' GROUP BY tables.name`)
+    WHERE tables.type = 'table' AND tables.name NOT LIKE 'card_t%' AND tables.name NOT IN ('unindexed_cards', 'project_days') AND columns.name <> 'last_used_at' GROUP BY tables.name`)
   return Object.fromEntries(await Promise.all((await columnsOfTables).map(async ({ name, row }) => [name, (await db.get<{ lines: string | null }>(`SELECT group_concat(${row}, char(10)) AS lines FROM "${name}"`))!.lines] as const)))
 }
 let columnsOfTables: Promise<Array<{ name: string; row: string }>> | undefined

@@ -44,9 +44,9 @@ async function cardsWith(db: Database, words: readonly string[], projects: reado
   const begun = [...whole.slice(0, -1), `${whole.at(-1)!}*`]
   const found = new Map<number, CardHit>()
   for (const terms of [whole, begun]) {
-    for (const fields of ['{title}', '{title prompt labels}']) {
+    for (const [where, fields] of [['card_titles', '{title}'], ['card_texts', '{title prompt labels}']] as const) {
       if (found.size >= limit) break
-      for (const card of await findCards(db, `${scope}${fields} : (${terms.join(' AND ')})`, limit)) found.set(card.id, card)
+      for (const card of await findCards(db, where, `${scope}${fields} : (${terms.join(' AND ')})`, limit)) found.set(card.id, card)
     }
   }
   return [...found.values()].slice(0, limit)

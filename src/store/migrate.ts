@@ -10,9 +10,10 @@ import imports from './migrations/0006-imports.ts'
 import daemons from './migrations/0007-daemons.ts'
 import importers from './migrations/0008-importers.ts'
 import spans from './migrations/0009-spans.ts'
+import titles from './migrations/0010-titles.ts'
 
 /** Every migration in order. A migration that has been released is never changed. */
-const migrations = [initial, people, agents, background, search, imports, daemons, importers, spans]
+const migrations = [initial, people, agents, background, search, imports, daemons, importers, spans, titles]
 
 /** The version that this program's migrations lead to. */
 export const schemaVersion = migrations.length

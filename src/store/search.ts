@@ -12,16 +12,21 @@ export async function indexCards(tx: Transaction, limit: number): Promise<number
   const pending = await tx.all<{ id: number }>('SELECT card_id AS id FROM unindexed_cards ORDER BY card_id LIMIT ?', [limit])
   if (pending.length === 0) return 0
   const ids = JSON.stringify(pending.map(({ id }) => id))
-  tx.send('DELETE FROM card_texts WHERE rowid IN (SELECT value FROM json_each(?))', [ids])
-  tx.send(`INSERT INTO card_texts (rowid, title, prompt, labels, scope) SELECT c.id, c.title, c.prompt, c.labels, 'p' || c.project_id FROM json_each(?) j JOIN cards c ON c.id = j.value WHERE c.deleted_at IS NULL`, [ids])
+  for (const [table, fields] of [['card_texts', 'title, prompt, labels'], ['card_titles', 'title']]) {
+    tx.send(`DELETE FROM ${table} WHERE rowid IN (SELECT value FROM json_each(?))`, [ids])
+    tx.send(`INSERT INTO ${table} (rowid, ${fields}, scope) SELECT c.id, ${fields}, 'p' || project_id FROM json_each(?) j JOIN cards c ON c.id = j.value WHERE deleted_at IS NULL`, [ids])
+  }
   tx.send('DELETE FROM unindexed_cards WHERE card_id IN (SELECT value FROM json_each(?))', [ids])
   return pending.length
 }
 
-/** Cards that match a full-text expression, newest first. */
-export const findCards = (db: Reader, expression: string, limit: number): Promise<CardHit[]> => db.all(
+/** The words of titles, and those of titles, prompts and labels. Either holds a card's project too, in `scope`. */
+export type Words = 'card_titles' | 'card_texts'
+
+/** Cards whose words match a full-text expression, newest first. */
+export const findCards = (db: Reader, words: Words, expression: string, limit: number): Promise<CardHit[]> => db.all(
   `SELECT c.id, c.project_id AS projectId, p.name AS projectName, c.title, c.prompt, l.name AS columnName, c.status, c.archived_at AS archivedAt
-   FROM (SELECT rowid FROM card_texts WHERE card_texts MATCH ? ORDER BY rowid DESC LIMIT ?) f
+   FROM (SELECT rowid FROM ${words} WHERE ${words} MATCH ? ORDER BY rowid DESC LIMIT ?) f
    JOIN cards c ON c.id = f.rowid JOIN columns l ON l.id = c.column_id JOIN projects p ON p.id = c.project_id WHERE c.deleted_at IS NULL ORDER BY c.id DESC`, [expression, limit])
 
 /** Boards of these projects whose name contains the text. */

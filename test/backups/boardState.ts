@@ -16,7 +16,7 @@ export function hashOfBoard(dataDir: string): string {
     const database = new LibsqlDatabase(join(folder, 'board.db'))
     const all = (sql: string) => database.prepare(sql).raw().all([]) as unknown[][]
     for (const [table, sql] of all("SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name") as string[][]) {
-      if (volatile.includes(table!) || table!.startsWith('card_texts')) continue
+      if (volatile.includes(table!) || /^card_t(exts|itles)/.test(table!)) continue
       const order = all(`PRAGMA table_info(${table})`).map((_, at) => at + 1).join(', ')
       hash.update(`${table} ${sql}\n`)
       for (const row of all(`SELECT * FROM ${table}${table === 'server_settings' ? " WHERE name <> 'ready'" : ''} ORDER BY ${order}`)) hash.update(`${JSON.stringify(row)}\n`)

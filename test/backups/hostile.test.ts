@@ -127,7 +127,7 @@ async function everything(): Promise<string> {
     if (!/\/logs?(\.db.*)?(\/|$)|board\.db|board-2020/.test(path)) hash.update(path).update(entry.isFile() ? readFileSync(path) : '')
   }
   const { db } = board.server.app
-  const tables = await db.all<{ name: string }>(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'card_texts%' AND name NOT IN ('unindexed_cards', 'project_days', 'event_cursors', 'server_settings') ORDER BY name`)
+  const tables = await db.all<{ name: string }>(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'card_t%' AND name NOT IN ('unindexed_cards', 'project_days', 'event_cursors', 'server_settings') ORDER BY name`)
   for (const { name } of tables) hash.update(JSON.stringify(await db.all(`SELECT * FROM ${name}`)))
   return hash.digest('hex')
 }

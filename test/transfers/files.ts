@@ -73,6 +73,6 @@ const ofItself = ['unindexed_cards', 'project_days', 'event_cursors', 'daemons',
 /** The number of rows of each table but those. */
 export async function rowCounts(board: TestBoard): Promise<Record<string, number>> {
   const { db } = board.server.app
-  const tables = (await db.all<{ name: string }>(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'card_texts%' AND name NOT IN (${ofItself.map(name => `'${name}'`).join()})`)).map(({ name }) => name)
+  const tables = (await db.all<{ name: string }>(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'card_t%' AND name NOT IN (${ofItself.map(name => `'${name}'`).join()})`)).map(({ name }) => name)
   return Object.fromEntries(await Promise.all(tables.map(async name => [name, (await db.get<{ total: number }>(`SELECT count(*) AS total FROM ${name}`))!.total])))
 }
