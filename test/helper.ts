@@ -76,6 +76,11 @@ async function databaseOf(dataDir: string): Promise<LibsqlServer> {
   return server
 }
 
+/** What `board serve` is told where the boards of this run keep their databases on libSQL servers. */
+export async function databaseOptions(dataDir: string): Promise<string[]> {
+  return onLibsqlServer ? ['--database', (await databaseOf(dataDir)).url, '--machine', 'one'] : []
+}
+
 async function forgetDatabaseOf(dataDir: string): Promise<void> {
   await databases.get(dataDir)?.close()
   databases.delete(dataDir)
