@@ -73,9 +73,9 @@ function noted(db: Database, log: Log, session: LiveSession): LiveSession {
   return session
 }
 
-/** Ends every open session as interrupted, some in a commit: hundreds at once are more than a libSQL server does within the time for one. */
-export async function interruptAll(db: Database, agents: Agents): Promise<void> {
-  const open = await listOpen(db)
+/** Ends every open session that fits as interrupted, some in a commit: hundreds at once are more than a libSQL server does within the time for one. */
+export async function interruptAll(db: Database, agents: Agents, fits: (session: OpenSession) => boolean = () => true): Promise<void> {
+  const open = (await listOpen(db)).filter(fits)
   for (let at = 0; at < open.length; at += mostACommit) await db.transaction(async tx => {
     for (const { id } of open.slice(at, at + mostACommit)) await end(tx, agents, id, interrupted, true)
   })
