@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { createClient, type Client } from '../../src/client/index.ts'
-import { databaseOptions, eventually, onLibsqlServer, slowdown } from '../helper.ts'
+import { databaseOptions, eventually, onLibsqlServer, slowdown, untilOnDuty } from '../helper.ts'
 import { processesWith } from '../process/trees.ts'
 import { configure, makeRepository } from './agentBoard.ts'
 
@@ -25,8 +25,7 @@ async function start(): Promise<void> {
   await eventually('daemon.json', () => existsSync(join(dataDir, 'daemon.json')) || child.exitCode !== null, 20_000)
   const { url, token } = JSON.parse(readFileSync(join(dataDir, 'daemon.json'), 'utf8'))
   client = createClient({ url, token })
-  // One that was killed has its duties for some seconds more.
-  if (onLibsqlServer) await eventually('the duties', async () => (await client.server.daemons()).some(({ isThis, duties }) => isThis && duties.includes('machine')))
+  await untilOnDuty(url, token)
 }
 
 async function end(signal: NodeJS.Signals): Promise<{ code: number | null; tookMs: number }> {
