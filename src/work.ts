@@ -12,6 +12,7 @@ import type { Logs } from './logs/logs.ts'
 import { createMonitors, recoverMonitors, type Monitors } from './monitors/monitors.ts'
 import { createNotifier, type Notifier } from './notifications/notifier.ts'
 import type { Targets } from './outside/targets.ts'
+import { endLeftovers } from './process/leftovers.ts'
 import { createScriptRunner, recoverScripts, type ScriptRunner } from './scripts/runner.ts'
 import type { Database } from './store/database.ts'
 import { createWebhooks, type Webhooks } from './webhooks/webhooks.ts'
@@ -75,9 +76,11 @@ export async function createWork(parts: Parts): Promise<Work> {
 
 const stagesOf = ({ supervisor, monitors, scripts, webhooks, notifier }: Pick<Work, 'supervisor' | 'monitors' | 'scripts' | 'webhooks' | 'notifier'>, db: Database, { log }: Logs) => ({
   endEarlier: async () => {
+    // First the rows, for those that are made from now on are not an earlier server's. Nothing begins before its processes are gone.
     await recover(db, supervisor)
     await recoverMonitors(db)
     await recoverScripts(db)
+    await endLeftovers(db)
   },
   startRunning: (url: string) => {
     supervisor.start(url, from(log, 'agents'))

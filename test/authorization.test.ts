@@ -222,11 +222,11 @@ function summary({ body, status, text }: Reply): string {
 /** A place of which nothing exists. */
 const nowhere = (place: Place): Place => Object.fromEntries(Object.entries(place).map(([name, value]) => [name, typeof value === 'string' && /^\d+$/.test(value) ? '999999999' : value])) as unknown as Place
 
-/** The whole database, a text a table, save when keys were last used and what the timetable keeps: the index of words and the days of projects. */
+/** The whole database, a text a table, save when keys were last used and what the server keeps by itself: the index of words, the days of projects, and which daemons serve. */
 async function everything(): Promise<Record<string, string | null>> {
   const { db } = world.board.server.app
   columnsOfTables ??= db.all<{ name: string; row: string }>(`SELECT tables.name, group_concat('quote("' || columns.name || '")', ' || '','' || ') AS row FROM sqlite_master AS tables, pragma_table_info(tables.name) AS columns
-    WHERE tables.type = 'table' AND tables.name NOT LIKE 'card_t%' AND tables.name NOT IN ('unindexed_cards', 'project_days') AND columns.name <> 'last_used_at' GROUP BY tables.name`)
+    WHERE tables.type = 'table' AND tables.name NOT LIKE 'card_t%' AND tables.name NOT IN ('unindexed_cards', 'project_days', 'daemons', 'leases') AND columns.name <> 'last_used_at' GROUP BY tables.name`)
   return Object.fromEntries(await Promise.all((await columnsOfTables).map(async ({ name, row }) => [name, (await db.get<{ lines: string | null }>(`SELECT group_concat(${row}, char(10)) AS lines FROM "${name}"`))!.lines] as const)))
 }
 let columnsOfTables: Promise<Array<{ name: string; row: string }>> | undefined

@@ -7,7 +7,8 @@ import type { Column } from './authorizationTable.ts'
 import { startBoard, type TestBoard } from './helper.ts'
 import { seed, type Seed } from './seed.ts'
 
-const dayMs = 86_400_000
+/** A sign-in that is not used ends after 30 days, and is forgotten a day later. */
+const sinceSignInMs = 30.5 * 86_400_000
 const password = 'a long password'
 
 /** Somebody with an account. `own` are the things that belong to nobody else. */
@@ -34,12 +35,12 @@ export interface World {
 }
 
 export async function createWorld(): Promise<World> {
-  let now = new Date(Date.now() - 40 * dayMs)
+  let now = new Date(Date.now() - sinceSignInMs)
   const board = await startBoard({ clock: () => now, externalRequestsPerMinute: Infinity })
   const root = { email: 'super@example.org', password }
   const first = await board.as().auth.setup(root)
   const brief = await board.as(first.token).keys.create({ name: 'Brief', scope: 'server', permissions: [...permissions], expiresInDays: 1 })
-  now = new Date(now.getTime() + 40 * dayMs)
+  now = new Date(now.getTime() + sinceSignInMs)
   const top = await enter(board, await board.as().auth.login(root))
   const { stranger, viewer, member, manager, crew, chief, owner, other } = await register(board, ['stranger', 'viewer', 'member', 'manager', 'crew', 'chief', 'owner', 'other'])
   const admin = await register(board, ['admin'])

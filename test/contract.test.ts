@@ -6,16 +6,16 @@ import { externalPermissions, isExternal, paramsOf, permissions, textParams, typ
 import { isAboutServer } from '../src/contract/keys.ts'
 import { handlers } from '../daemon/routes/index.ts'
 import { exampleOf, requestOf, rows, sendsBody, tokenFor, type Row } from './examples.ts'
-import type { Reply, TestBoard } from './helper.ts'
+import { onLibsqlServer, type Reply, type TestBoard } from './helper.ts'
 import { follow } from './liveSocket.ts'
 import { preparations } from './preparations.ts'
 import { seed, startSlotlessBoard, type Seed } from './seed.ts'
 
 const ada = { email: 'ada@example.org', password: 'correct horse' }
-/** Rows that a board whose agents get no slot, or a plain request, cannot answer with success. */
-const refusals: Record<string, ErrorCode> = {
+/** Rows that a board whose agents get no slot, or a shared database, or a plain request, cannot answer with success. */
+const refusals: Readonly<Record<string, ErrorCode>> = {
   'agents.relay': 'AGENT_NOT_RUNNING', 'agents.approvePlan': 'NOTHING_TO_APPROVE', 'server.socket': 'NOT_FOUND', 'credentials.initOauth': 'PROVIDER_UNAVAILABLE',
-  'backups.upload': 'INVALID_BACKUP', 'oidc.test': 'OIDC_NOT_CONFIGURED', 'oidc.login': 'OIDC_NOT_CONFIGURED', 'oidc.callback': 'OIDC_SIGN_IN_UNKNOWN', 'oidc.exchange': 'INVALID_CREDENTIALS',
+  'backups.upload': 'INVALID_BACKUP', ...onLibsqlServer && { 'backups.restore': 'CONFLICT' }, 'oidc.test': 'OIDC_NOT_CONFIGURED', 'oidc.login': 'OIDC_NOT_CONFIGURED', 'oidc.callback': 'OIDC_SIGN_IN_UNKNOWN', 'oidc.exchange': 'INVALID_CREDENTIALS',
 }
 /** Rows that change the whole server, so that each has one of its own. */
 const changesTheServer = ['auth.setup', 'backups.restore']

@@ -76,6 +76,17 @@ async function databaseOf(dataDir: string): Promise<LibsqlServer> {
   return server
 }
 
+/** What `board serve` is told where the boards of this run keep their databases on libSQL servers. */
+export async function databaseOptions(dataDir: string): Promise<string[]> {
+  return onLibsqlServer ? ['--database', (await databaseOf(dataDir)).url, '--machine', 'one'] : []
+}
+
+/** A server that shares its database takes its duties up after its start; from one that was killed, seconds later. */
+export async function untilOnDuty(url: string, token: string): Promise<void> {
+  const figures = async () => (await request(url, 'GET', '/metrics', { token })).text
+  if (onLibsqlServer) await eventually('the duties', async () => (await figures()).split('\n').filter(line => /^board_duties.* 1$/.test(line)).length === 2)
+}
+
 async function forgetDatabaseOf(dataDir: string): Promise<void> {
   await databases.get(dataDir)?.close()
   databases.delete(dataDir)

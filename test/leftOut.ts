@@ -7,7 +7,7 @@ export const leftOut: Readonly<Record<string, readonly string[]>> = {
     'monitors/schedule', 'process/*', 'store/*', 'transfers/json', 'ui/{frame,settings,shelf}',
   ],
   'The program serves a folder of its own in them, with its file.': [
-    'attacks/log', 'canary', 'cli/{frame-serve,server}', 'e2e/{agentOrphans,fewDescriptors,monitorOrphans,proxy,readme,webhooks}', 'scripts/{restart,soak}',
+    'attacks/log', 'canary', 'cli/{frame-serve,server}', 'e2e/{fewDescriptors,readme}',
   ],
   'A board on a libSQL server is put back while nobody serves it, by board database move: test/daemons/move.test.ts does so.': ['agents/restored', 'backups/hostile', 'cli/backups', 'routes/{restore,restoreKept}'],
   'They kill the program, fill its disk or damage its file: test/e2e/severalDaemons.test.ts kills servers of a shared database.': [

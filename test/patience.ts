@@ -18,8 +18,9 @@ export async function patientReply<R extends { status: number; body: any }>(send
 /** A client each of whose calls does the same. */
 export const patientClient = (client: Client): Client => new Proxy(client, {
   get: (_, resource) => {
-    const calls = Reflect.get(client, resource) as Record<string, (...args: unknown[]) => unknown>
-    return new Proxy(calls, { get: (_target, name) => typeof calls[name as string] === 'function' ? (...args: unknown[]) => patiently(() => calls[name as string]!(...args)) : calls[name as string] })
+    const calls = Reflect.get(client, resource) as Record<string, (...args: unknown[]) => unknown> | undefined
+    // It is no promise, where somebody awaits it.
+    return calls && new Proxy(calls, { get: (_target, name) => typeof calls[name as string] === 'function' ? (...args: unknown[]) => patiently(() => calls[name as string]!(...args)) : calls[name as string] })
   },
 })
 

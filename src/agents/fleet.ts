@@ -9,6 +9,8 @@ import { startSession, type LiveSession } from './session.ts'
 
 const interrupted: Ending = { status: 'interrupted', statusReason: 'server_restart', detail: 'The server stopped while the agent was at work.' }
 const lost: Ending = { status: 'failed', statusReason: 'crashed', detail: 'The server lost the agent; its log tells more.' }
+/** How many sessions are ended in one commit. */
+const mostACommit = 20
 
 /** The sessions whose agents run here, and those that wait for their turn. */
 export interface Fleet {
@@ -35,7 +37,7 @@ export function createFleet(parts: Parts): Fleet {
     const open = await listOpen(db)
     const ids = new Set(open.map(({ id }) => id))
     for (const session of running.values()) if (!ids.has(session.id)) void session.stop()
-    for (const { id, status } of open) if (status !== 'queued' && !running.has(id)) await db.transaction(tx => endLost(tx, agents, id, () => !running.has(id) && !lookout.isOver))
+    for (const { id, status } of open) if (status !== 'queued' && !running.has(id) && !lookout.isOver) await db.transaction(tx => endLost(tx, agents, id, () => !running.has(id) && !lookout.isOver))
     queue.keep(open.filter(({ status }) => status === 'queued'))
     if (!lookout.isOver) for (const { id } of queue.next([...running.values()])) launch(open.find(row => row.id === id)!)
   }
@@ -71,10 +73,13 @@ function noted(db: Database, log: Log, session: LiveSession): LiveSession {
   return session
 }
 
-/** Ends every open session as interrupted. */
-export const interruptAll = (db: Database, agents: Agents): Promise<void> => db.transaction(async tx => {
-  for (const { id } of await listOpen(tx)) await end(tx, agents, id, interrupted, true)
-})
+/** Ends every open session that fits as interrupted, some in a commit: hundreds at once are more than a libSQL server does within the time for one. */
+export async function interruptAll(db: Database, agents: Agents, fits: (session: OpenSession) => boolean = () => true): Promise<void> {
+  const open = (await listOpen(db)).filter(fits)
+  for (let at = 0; at < open.length; at += mostACommit) await db.transaction(async tx => {
+    for (const { id } of open.slice(at, at + mostACommit)) await end(tx, agents, id, interrupted, true)
+  })
+}
 
 /** Nothing runs for a session that says so: it must not say so any longer. */
 async function endLost(tx: Transaction, agents: Agents, id: number, isLost: () => boolean): Promise<void> {

@@ -3,7 +3,6 @@ import { credentialFor } from '../domain/credentials.ts'
 import type { Agents } from '../domain/sessions.ts'
 import { revokeAgentTokens } from '../identity/agentTokens.ts'
 import type { Revocations } from '../identity/revocations.ts'
-import { endLeftovers } from '../process/leftovers.ts'
 import type { CardRow } from '../store/cards.ts'
 import { readColumn } from '../store/columns.ts'
 import type { Database, Reader } from '../store/database.ts'
@@ -36,11 +35,11 @@ export function createSupervisor({ revocations, ...parts }: Parts): Supervisor {
   return { ...agents, live: fleet.live, isAtWork: fleet.isAtWork, wake: fleet.wake, start: fleet.start, stop: fleet.stop, refresh }
 }
 
-/** At the start of a server: ends what an earlier one left running, and what was open becomes interrupted. */
-export async function recover(db: Database, agents: Agents): Promise<void> {
-  await endLeftovers(db)
-  await interruptAll(db, agents)
-}
+/**
+ * At the start of a server: what was open becomes interrupted. What waits for its turn at a shared database goes on waiting: others
+ * may have asked for it while no daemon of this machine was there.
+ */
+export const recover = (db: Database, agents: Agents): Promise<void> => interruptAll(db, agents, ({ status }) => !db.isShared || status !== 'queued')
 
 /** What starting an agent by hand needs. @throws Problem AGENT_UNAVAILABLE, saying what is missing */
 export async function requireAgent({ choose: chooseFor }: Agents, db: Reader, card: CardRow): Promise<void> {

@@ -17,6 +17,7 @@ export type Duty = 'machine' | 'board'
 /** This daemon among those that share its database. Alone, it has every duty from the start and for good. */
 export interface Membership {
   readonly id: string
+  /** Whether it has a duty and has taken it up. */
   has(duty: Duty): boolean
   /** How long ago it was last noted at the database that this daemon is there; 0 where it is alone. */
   secsSinceHeartbeat(): number
@@ -49,6 +50,7 @@ function join(db: Database, { host, advertise }: NonNullable<ServerConfig['datab
   const heartbeat = timed(metrics)
   const self = { id: randomUUID(), host, version, startedAt: new Date().toISOString() }
   const tokens = new Map<Duty, number>()
+  const takenUp = new Set<Duty>()
   const stopping = new AbortController()
   let keeping = Promise.resolve()
   let takingUp: Promise<unknown> = Promise.resolve()
@@ -60,14 +62,14 @@ function join(db: Database, { host, advertise }: NonNullable<ServerConfig['datab
       if (before !== undefined || token === undefined) continue
       tokens.set(duty, token)
       // The leases are renewed meanwhile. What could not be taken up is tried again.
-      takingUp = takingUp.then(() => onDuty(duty)).catch((error: unknown) => {
+      takingUp = takingUp.then(() => onDuty(duty)).then(() => takenUp.add(duty)).catch((error: unknown) => {
         tokens.delete(duty)
         logFailure(log, 'A duty could not be taken up.', error, { duty })
       })
     }
   }
   return {
-    id: self.id, has: duty => tokens.has(duty), secsSinceHeartbeat: heartbeat.secsSince,
+    id: self.id, has: duty => takenUp.has(duty), secsSinceHeartbeat: heartbeat.secsSince,
     databaseFor: duty => fenced(db, async tx => {
       const token = tokens.get(duty)
       if (token === undefined || !await holdsLease(tx, leaseOf(duty, host), self.id, token)) throw new Problem('SHUTTING_DOWN', 'Another daemon does this now.')
@@ -79,7 +81,7 @@ function join(db: Database, { host, advertise }: NonNullable<ServerConfig['datab
       stopping.abort()
       await Promise.all([keeping, takingUp])
       await db.transaction(tx => forgetDaemon(tx, self.id)).catch(() => { /* The leases end by themselves. */ })
-      tokens.clear()
+      for (const each of [tokens, takenUp]) each.clear()
     },
   }
 }

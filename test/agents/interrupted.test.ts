@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { createClient, type Client } from '../../src/client/index.ts'
-import { eventually, slowdown } from '../helper.ts'
+import { databaseOptions, eventually, onLibsqlServer, slowdown, untilOnDuty } from '../helper.ts'
 import { processesWith } from '../process/trees.ts'
 import { configure, makeRepository } from './agentBoard.ts'
 
@@ -21,10 +21,11 @@ let columnId: string
 /** Runs the built program as a server on the data folder. */
 async function start(): Promise<void> {
   rmSync(join(dataDir, 'daemon.json'), { force: true })
-  const child = server = spawn(process.execPath, [resolve('bin/board.js'), 'serve', '--port', '0', '--data-dir', dataDir, '--agent-slots', '3'], { stdio: ['ignore', 'pipe', 'inherit'], env: { PATH: process.env.PATH, HOME: root } })
+  const child = server = spawn(process.execPath, [resolve('bin/board.js'), 'serve', '--port', '0', '--data-dir', dataDir, '--agent-slots', '3', ...await databaseOptions(dataDir)], { stdio: ['ignore', 'pipe', 'inherit'], env: { PATH: process.env.PATH, HOME: root } })
   await eventually('daemon.json', () => existsSync(join(dataDir, 'daemon.json')) || child.exitCode !== null, 20_000)
   const { url, token } = JSON.parse(readFileSync(join(dataDir, 'daemon.json'), 'utf8'))
   client = createClient({ url, token })
+  await untilOnDuty(url, token)
 }
 
 async function end(signal: NodeJS.Signals): Promise<{ code: number | null; tookMs: number }> {
@@ -80,8 +81,11 @@ test('after a kill nothing is left ten seconds into the next start, and what was
   await start()
   await eventually('the end of every process', () => processesWith(mark).length === 0, 10_000)
   expect(performance.now() - began).toBeLessThan(10_000 * slowdown())
+  // What waits at a shared database starts now: others may have asked for it while the server was away.
+  if (onLibsqlServer) await spoken(cards.pop()!.id)
   for (const { id } of cards) {
-    expect(await card(id)).toMatchObject({ status: 'interrupted', statusReason: 'server_restart', hasActiveAgent: false })
+    await untilStatus(id, 'interrupted')
+    expect(await card(id)).toMatchObject({ statusReason: 'server_restart', hasActiveAgent: false })
     expect(await client.agents.get({ projectId, cardId: id })).toMatchObject({ status: 'interrupted', statusReason: 'server_restart', endedAt: expect.any(String) })
   }
 })

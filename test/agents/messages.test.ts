@@ -68,7 +68,7 @@ test('retry after a crash begins a new session where the agent cannot resume', a
 test('what needs a card without a running agent is refused while one runs', async () => {
   const { id } = await board.start('forever')
   await board.untilStatus(id, 'running')
-  for (const refused of [board.client.agents.retry(ref(id)), board.client.agents.relaunch(ref(id)), board.client.agents.merge(ref(id))]) await expect(refused).rejects.toMatchObject({ code: 'AGENT_ALREADY_RUNNING' })
+  for (const name of ['retry', 'relaunch', 'merge'] as const) await expect(board.client.agents[name](ref(id))).rejects.toMatchObject({ code: 'AGENT_ALREADY_RUNNING' })
   await board.client.agents.cancel(ref(id))
   await board.client.cards.archive(ref(id))
   await expect(board.client.agents.send({ ...ref(id), content: 'Hello?' })).rejects.toMatchObject({ code: 'CONFLICT' })

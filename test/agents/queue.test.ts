@@ -1,5 +1,9 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eventually } from '../helper.ts'
+import { newCard } from '../agentRows.ts'
+import { eventually, startBoard, type TestBoard } from '../helper.ts'
 import { startAgentBoard, type AgentBoard, type Card } from './agentBoard.ts'
 
 let board: AgentBoard
@@ -45,4 +49,21 @@ test('many cards at once all come to their end', async () => {
   const cards = await Promise.all(Array.from({ length: 8 }, () => board.start('well')))
   for (const { id } of cards) expect(await board.untilStatus(id, 'completed', 40_000)).toMatchObject({ statusReason: null, locks: [] })
   await board.untilNoneRuns()
+})
+
+test('thousands that wait are interrupted while the server stops and starts again', async () => {
+  const many = 2000
+  const dataDir = mkdtempSync(join(tmpdir(), 'board-waiting-'))
+  const stopped = await startBoard({ dataDir, agentSlots: 0 })
+  const card = await newCard(stopped)
+  await stopped.server.app.db.transaction(tx => tx.run(`WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+    INSERT INTO agent_sessions (project_id, card_id, agent, status, prompt, created_at) SELECT ?, ?, 'fixture', 'queued', '', ? FROM n`, [many, card.projectId, card.cardId, tx.now]))
+  const waiting = async (board: TestBoard) => (await board.client.agents.active(card)).length
+  expect(await waiting(stopped)).toBe(many)
+  await stopped.server.stop()
+  const again = await startBoard({ dataDir, agentSlots: 0 })
+  await eventually('the end of all', async () => await waiting(again) === 0)
+  expect(await again.client.cards.get(card)).toMatchObject({ status: 'interrupted', statusReason: 'server_restart' })
+  await Promise.all([stopped, again].map(each => each.close()))
+  rmSync(dataDir, { recursive: true, force: true })
 })

@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { end } from '../../src/domain/sessions.ts'
-import { newSession } from '../agentRows.ts'
+import { endedSession, newCard as newCardOfItsOwn, newSession } from '../agentRows.ts'
 import { startAgentBoard, type AgentBoard } from '../agents/agentBoard.ts'
 import { commandLine, type CommandLine } from '../commandLine.ts'
-import { eventually, onLibsqlServer } from '../helper.ts'
+import { eventually } from '../helper.ts'
 
 let board: AgentBoard
 let cli: CommandLine
@@ -42,8 +42,7 @@ const newCard = async (title: string) => (await board.client.cards.create({ proj
 /** Ends a session of a new card, as if its agent had. */
 async function completes(title: string): Promise<string> {
   const cardId = await newCard(title)
-  const session = await newSession(board, { projectId: board.projectId, cardId })
-  await board.server.app.db.transaction(tx => end(tx, board.server.app.supervisor, session.id, { status: 'completed' }))
+  await endedSession(board, { projectId: board.projectId, cardId }, 'completed')
   return cardId
 }
 /** Lets cards of this title complete until something is seen of it: whoever follows may begin a little later. */
@@ -110,12 +109,12 @@ test('nothing is told in a pipe that is taken for a terminal', async () => {
   expect(going.stdout + going.stderr).not.toContain(bell)
 })
 
-test('cards wait rings when its card is done, before it ends', async ({ skip }) => {
-  skip(onLibsqlServer, 'Its agent is none: a daemon that shares its database looks at each news whether agents are there.')
-  const cardId = await newCard('Awaited')
-  const session = await newSession(board, { projectId: board.projectId, cardId })
+test('cards wait rings when its card is done, before it ends', async () => {
+  const card = await newCardOfItsOwn(board, 'Awaited')
+  const { cardId } = card
+  const session = await newSession(board, card)
   await board.server.app.db.transaction(tx => tx.run(`UPDATE cards SET status = 'running' WHERE id = ?`, [Number(cardId)]))
-  const shown = boardOn(['cards', 'wait', cardId, '--debug'])
+  const shown = boardOn(['cards', 'wait', cardId, '--debug'], { BOARD_PROJECT: card.projectId })
   // It looks at the card once more when it is told of every change.
   await eventually('the waiting', () => countOf(shown.text, `/cards/${cardId} 200`) > 2, 10_000)
   await board.server.app.db.transaction(tx => end(tx, board.server.app.supervisor, session.id, { status: 'completed' }))

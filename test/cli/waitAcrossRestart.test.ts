@@ -8,7 +8,7 @@ import { afterAll, expect, test } from 'vitest'
 import { createClient } from '../../src/client/index.ts'
 import { configure, makeRepository } from '../agents/agentBoard.ts'
 import { commandLine, type CommandLine } from '../commandLine.ts'
-import { eventually } from '../helper.ts'
+import { databaseOptions, eventually } from '../helper.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'board-restart-'))
 const dataDir = join(root, 'data')
@@ -28,7 +28,7 @@ afterAll(async () => {
 
 /** Runs the built program as a server on the data folder and gives its address once it listens. */
 async function serve(port: string): Promise<{ server: ChildProcess; url: string }> {
-  const server = spawn(process.execPath, [program, 'serve', '--port', port, '--data-dir', dataDir], { stdio: ['ignore', 'pipe', 'inherit'], env: { PATH: process.env.PATH, HOME: root } })
+  const server = spawn(process.execPath, [program, 'serve', '--port', port, '--data-dir', dataDir, ...await databaseOptions(dataDir)], { stdio: ['ignore', 'pipe', 'inherit'], env: { PATH: process.env.PATH, HOME: root } })
   servers.push(server)
   let told = ''
   server.stdout.setEncoding('utf8').on('data', (text: string) => { told += text })

@@ -2,7 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { eventually, type TestBoard } from '../helper.ts'
+import { fixture } from '../agents/agent.ts'
+import { eventually, hideAgents, type TestBoard } from '../helper.ts'
 import { isSharable, startSharing, type Sharing } from './sharing.ts'
 
 describe.skipIf(!isSharable)('two machines that share a board', () => {
@@ -70,6 +71,22 @@ describe.skipIf(!isSharable)('two machines that share a board', () => {
     expect(await one.client.cards.list({ projectId: away })).toHaveLength(1)
     expect(await one.client.cards.update({ projectId: away, cardId, title: 'renamed' })).toMatchObject({ title: 'renamed' })
     await one.client.cards.create({ projectId: away, title: 'another', deferred: true })
+  })
+
+  it('what is to be started while a machine is away starts when it is back', async () => {
+    const [here, dataDir] = [one.folder('four'), one.folder('five')]
+    for (const each of [here, dataDir]) hideAgents(each, { well: { command: [process.execPath, fixture('well-behaved')] } })
+    const [asked, before] = [await sharing.join('four', { dataDir: here }), await sharing.join('five', { dataDir })]
+    const { id: away } = await before.client.projects.create({ name: 'Back soon', path: before.folder('back soon') })
+    const columnId = (await before.client.columns.list({ projectId: away })).find(({ columnType }) => columnType === 'active')!.id
+    const { id: cardId } = await before.client.cards.create({ projectId: away, title: 'Later', agent: 'well' })
+    await before.server.stop()
+    await asked.client.cards.move({ projectId: away, cardId, columnId })
+    const status = async () => (await asked.client.cards.get({ projectId: away, cardId })).status
+    expect(await status()).toBe('queued')
+    await sharing.join('five', { dataDir })
+    await eventually('the end of the agent\'s work', async () => !['queued', 'running'].includes(await status()))
+    expect(await status()).toBe('completed')
   })
 
   it('a word of another daemon\'s is believed only for the request that it was given for', async () => {

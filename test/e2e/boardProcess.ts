@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { readFileSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { createClient, type Client } from '../../src/client/index.ts'
-import { eventually } from '../helper.ts'
+import { databaseOptions, eventually, untilOnDuty } from '../helper.ts'
 
 /** The built program as a server: a process of its own, which can be killed and started again on its data folder. */
 export interface BoardProcess {
@@ -31,7 +31,7 @@ export function boardProcess(dataDir: string, env: Record<string, string>, args:
     client: createClient({ url: 'http://127.0.0.1:1' }), url: '', token: '', pid: 0, stderr: '',
     async start() {
       board.stderr = ''
-      const started = child = spawn(process.execPath, [program, 'serve', '--port', '0', '--data-dir', dataDir, '--log-level', 'error', ...args],
+      const started = child = spawn(process.execPath, [program, 'serve', '--port', '0', '--data-dir', dataDir, '--log-level', 'error', ...args, ...await databaseOptions(dataDir)],
         { stdio: ['ignore', 'ignore', 'pipe'], env: { PATH: process.env.PATH ?? '', ...env } })
       started.stderr!.on('data', (chunk: Buffer) => {
         board.stderr += String(chunk)
@@ -42,6 +42,7 @@ export function boardProcess(dataDir: string, env: Record<string, string>, args:
         return runtimeOf(dataDir, started.pid!)
       }, 30_000)
       Object.assign(board, { url, token, pid: started.pid!, client: createClient({ url, token }) })
+      await untilOnDuty(url, token)
     },
     async end(signal) {
       const began = performance.now()

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { EventData } from '../../src/contract/events.ts'
 import type { Client } from '../../src/client/index.ts'
-import { change, end } from '../../src/domain/sessions.ts'
+import { change } from '../../src/domain/sessions.ts'
 import { append } from '../../src/events/outbox.ts'
-import { newSession } from '../agentRows.ts'
+import { endedSession } from '../agentRows.ts'
 import { startAgentBoard, type AgentBoard } from '../agents/agentBoard.ts'
 import { createLog } from '../../daemon/log.ts'
 import { eventually } from '../helper.ts'
@@ -30,8 +30,7 @@ const newCard = async (title: string) => (await board.client.cards.create({ proj
 /** Ends a session of a new card, as if an agent had. Returns the card. */
 async function ends(status: 'completed' | 'failed', title = 'Ended'): Promise<string> {
   const cardId = await newCard(title)
-  const session = await newSession(board, { projectId: board.projectId, cardId })
-  await board.server.app.db.transaction(tx => end(tx, board.server.app.supervisor, session.id, { status }))
+  await endedSession(board, { projectId: board.projectId, cardId }, status)
   return cardId
 }
 /** Makes sure that nothing is on its way any more: something later has come. */
@@ -117,14 +116,9 @@ test('an agent that waits is told of once, with its question, and again when it 
 test('talks are nobody\'s news, and neither is what is cancelled', async () => {
   const { owner } = people
   const id = await newCard('Refined')
-  const { app } = board.server
-  for (const purpose of ['pre', 'assistant'] as const) {
-    const session = await newSession(board, { projectId: board.projectId, cardId: id }, { purpose })
-    await app.db.transaction(tx => end(tx, app.supervisor, session.id, { status: 'completed' }))
-  }
+  for (const purpose of ['pre', 'assistant'] as const) await endedSession(board, { projectId: board.projectId, cardId: id }, 'completed', purpose)
   const cancelled = await newCard('Cancelled')
-  const session = await newSession(board, { projectId: board.projectId, cardId: cancelled })
-  await app.db.transaction(tx => end(tx, app.supervisor, session.id, { status: 'cancelled' }))
+  await endedSession(board, { projectId: board.projectId, cardId: cancelled }, 'cancelled')
   await settled(owner.socket)
   expect([...about(owner.socket, id), ...about(owner.socket, cancelled)]).toEqual([])
 })

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { externalPermissions } from '../../src/contract/route.ts'
 import { updateCard } from '../../src/store/cards.ts'
-import { insertSession } from '../../src/store/sessions.ts'
+import { newSession } from '../agentRows.ts'
 import { startBoard, type TestBoard } from '../helper.ts'
 
 let board: TestBoard
@@ -33,8 +33,8 @@ async function makeCards(): Promise<void> {
   await create({ columnId: columns[1], deferred: true })
   await board.client.cards.archive({ projectId, cardId: (await create({ title: 'Away' })).id })
   const { db } = board.server.app
+  for (const purpose of ['work', 'pre'] as const) await newSession(board, { projectId, cardId: String(busy) }, { purpose, agent: hostile, prompt: '' })
   await db.transaction(async tx => {
-    for (const purpose of ['work', 'pre'] as const) await insertSession(tx, { projectId: Number(projectId), cardId: busy, purpose, agent: hostile, status: 'running', prompt: '' })
     await updateCard(tx, busy, { status: 'running', statusReason: 'usage_limit', unread: true, gitBranch: 'board/2', lastAgentAction: JSON.stringify({ type: 'running', at: tx.now, detail: hostile }), startedAt: tx.now, endedAt: tx.now })
   })
 }

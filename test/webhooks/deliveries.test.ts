@@ -109,6 +109,7 @@ test('what fails is sent again with the same id, behind the first attempts of wh
   await add('First')
   await eventually('the first attempt', () => got().length === 1)
   await add('Second')
+  await eventually('the second delivery', async () => (await deliveries()).length === 2)
   areBothThere = true
   await eventually('four attempts', () => got().length === 4)
   const [first, second] = [got()[0]!.id, got()[1]!.id]
