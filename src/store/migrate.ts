@@ -9,9 +9,10 @@ import search from './migrations/0005-search.ts'
 import imports from './migrations/0006-imports.ts'
 import daemons from './migrations/0007-daemons.ts'
 import importers from './migrations/0008-importers.ts'
+import tickets from './migrations/0009-tickets.ts'
 
 /** Every migration in order. A migration that has been released is never changed. */
-const migrations = [initial, people, agents, background, search, imports, daemons, importers]
+const migrations = [initial, people, agents, background, search, imports, daemons, importers, tickets]
 
 /** The version that this program's migrations lead to. */
 export const schemaVersion = migrations.length
