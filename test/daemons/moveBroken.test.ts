@@ -154,6 +154,13 @@ describe.skipIf(!isSharable)('a move that is broken off', () => {
       const [project] = await shared.client.projects.list()
       expect((await shared.client.projects.stats({ id: project!.id })).total).toBe(cardCount)
       expect(Number((await shared.client.cards.create({ projectId: project!.id, title: 'one more', deferred: true })).id)).toBe(cardCount + 1)
+      // Nobody takes a board's place while a daemon works on it.
+      const other = await startBoard({ secretKey })
+      await other.server.stop()
+      const refused = await cli.board(['database', 'move', '--to', server.url, '--data-dir', other.dataDir, '--machine', 'one', '--yes', '--replace'])
+      expect([refused.code, refused.stderr]).toEqual([5, expect.stringContaining('aemons work on that database')])
+      await other.close()
+      expect((await shared.client.projects.stats({ id: project!.id })).total).toBe(cardCount + 1)
     } finally {
       await shared.close()
     }
