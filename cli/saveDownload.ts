@@ -24,6 +24,7 @@ export async function requireOutput(output: string | undefined): Promise<void> {
  * @throws Failure (conflict) when a file of the server's name exists.
  */
 export async function saveDownload(out: Out, download: Download, output: string | undefined, fallback: string): Promise<void> {
+  if (download.missing) warnOf(out, download.missing)
   const progress = out.progress('Downloading', download.size)
   let got = 0
   const counted = new Transform({ transform(chunk: Buffer, _encoding, pass) { progress.to(got += chunk.length); pass(null, chunk) } })
@@ -42,6 +43,11 @@ export async function saveDownload(out: Out, download: Download, output: string 
   }
   if (out.json) await out.value({ path, size: got })
   else out.line(path)
+}
+
+function warnOf(out: Out, { files, machines }: NonNullable<Download['missing']>): void {
+  const where = machines.length === 0 ? '' : `; no server works at present on ${machines.join(', ')}`
+  out.warn(`the files of ${files === 1 ? '1 attachment' : `${files} attachments`} are missing${where}`)
 }
 
 function explained(error: NodeJS.ErrnoException, path: string): Error {

@@ -74,10 +74,10 @@ export async function createApp(config: ServerConfig, logs: Logs, { host = nobod
   const identity = await createIdentity(config, db, seal, localToken)
   const targets = createTargets({ allowPrivate: config.allowPrivateWebhooks, lookup: config.lookup })
   const wayOut = createWayOut({ config, db, targets })
-  const deviceGrants = createDeviceGrants({ config, db, seal, wayOut })
-  const oidc = createOidc({ config, db, identity, seal })
   const metrics = createMetrics()
   const membership = createMembership(db, config, metrics)
+  const deviceGrants = createDeviceGrants({ config, db, seal, wayOut, daemonId: membership.id })
+  const oidc = createOidc({ config, db, identity, seal })
   const work = await createWork({ config, logs, db, membership, outbox, seal, identity, deviceGrants, targets })
   const source = { copyDatabase: (to: string, signal?: AbortSignal) => db.isShared ? dumpDatabase(db, to) : copyDatabase(join(config.dataDir, 'board.db'), to, signal), attachmentsDir, sealingKey: () => sealingKeyOf(config) }
   const backups = await openBackups({ dataDir: config.dataDir, source, clock: config.clock, log: from(logs.log, 'backups') })

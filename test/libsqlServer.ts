@@ -30,13 +30,14 @@ export const noLibsqlServer: string | undefined = existsSync(program) ? undefine
 /**
  * Starts a libSQL server. Its checkpoints are frequent: without that many writers at once can bring it to a standstill. It ends by
  * itself when nobody has asked it anything for two minutes, whatever became of the test.
+ * @param jwtKey the Ed25519 public key, raw in base64url, of those who sign the tokens without which it answers nobody
  */
-export async function startLibsqlServer(): Promise<LibsqlServer> {
+export async function startLibsqlServer({ jwtKey }: { jwtKey?: string } = {}): Promise<LibsqlServer> {
   const folder = mkdtempSync(join(tmpdir(), 'board-sqld-'))
   const port = await freePort()
   let child: ChildProcess
   const start = async () => {
-    child = spawn(program, ['--db-path', join(folder, 'data'), '--http-listen-addr', `127.0.0.1:${port}`, '--checkpoint-interval-s', '10', '--idle-shutdown-timeout-s', '120', '--no-welcome'], { stdio: 'ignore' })
+    child = spawn(program, ['--db-path', join(folder, 'data'), '--http-listen-addr', `127.0.0.1:${port}`, '--checkpoint-interval-s', '10', '--idle-shutdown-timeout-s', '120', '--no-welcome'], { stdio: 'ignore', env: { ...process.env, ...jwtKey !== undefined && { SQLD_AUTH_JWT_KEY: jwtKey } } })
     await eventually('a libSQL server that answers', () => fetch(`http://127.0.0.1:${port}/health`).then(({ ok }) => ok, () => false), 10_000)
   }
   const kill = async () => {

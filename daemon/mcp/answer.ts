@@ -6,6 +6,7 @@ import { version } from '../../src/config/version.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import type { Caller } from '../../src/domain/caller.ts'
 import { tools } from './tools.ts'
+import type { Tool } from './tool.ts'
 
 const forAgents = 'The board that you work for. Your card says what is to be done: read it with get_card. Say now and then what you do with report_progress. What you find beside your task goes into a card of its own, with create_card.'
 const forPeople = 'A project board: read its cards, add to them, attach files.'
@@ -35,6 +36,22 @@ export async function answerMcp(app: App, caller: Caller, message: unknown, prot
     return response
   } finally {
     await server.close()
+  }
+}
+
+/**
+ * Where a message has to be answered, and the project that it is about: nowhere in particular, unless it calls a tool that works
+ * with what a machine has, as somebody who may. What is wrong with it is told by whoever answers it.
+ */
+export async function placeOf(app: App, caller: Caller, message: unknown): Promise<{ at: Tool['at']; projectId: number | undefined }> {
+  const called = app.db.isShared ? CallToolRequestSchema.safeParse(message).data?.params : undefined
+  const tool = called && tools.get(called.name)
+  if (!called || !tool?.at) return { at: undefined, projectId: undefined }
+  try {
+    return { at: tool.at, projectId: (await tool.place(caller, called.arguments ?? {}, app.db)).projectId }
+  } catch (error) {
+    if (error instanceof Problem && error.status < 500) return { at: undefined, projectId: undefined }
+    throw error
   }
 }
 

@@ -12,7 +12,7 @@ const listMonitors = defineTool({
 })
 
 const addMonitor = defineTool({
-  name: 'add_monitor', title: 'Run a command on a schedule', readOnly: false, card: 'own',
+  name: 'add_monitor', title: 'Run a command on a schedule', readOnly: false, card: 'own', at: 'machine',
   description: `Run a shell command again and again while the card is active, to watch something beside your work. You get a message when it begins to fail (an exit code other than 0), and when it is well again. A card has at most ${limits.mostPerCard} monitors.`,
   entries: {
     command: text(1, limits.mostCommandLength), intervalSecs: v.pipe(integer(limits.leastIntervalSecs, limits.mostIntervalSecs), v.description('How often, in seconds.')),

@@ -3,8 +3,10 @@ import * as v from 'valibot'
 import type { App } from '../../src/app.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import { Ref } from '../../src/contract/fields.ts'
+import type { Route } from '../../src/contract/route.ts'
 import { requireRole } from '../../src/domain/access.ts'
 import type { Caller } from '../../src/domain/caller.ts'
+import type { Reader } from '../../src/store/database.ts'
 import { validate } from '../input.ts'
 
 /** What a tool answers, in the protocol's terms. */
@@ -18,6 +20,8 @@ interface Spec<Entries extends v.ObjectEntries> {
   title: string
   description: string
   readOnly: boolean
+  /** Where it is answered if several machines share the board, as routes are. */
+  at?: Route['at']
   /** Whether it takes something away for good. */
   destructive?: boolean
   /** Whether it is about a card. `own`: an agent has only its own. `any`: another one of its project too. */
@@ -26,6 +30,9 @@ interface Spec<Entries extends v.ObjectEntries> {
   run(app: App, place: Place, input: v.InferOutput<v.StrictObjectSchema<Entries, undefined>>, caller: Caller): Promise<Content[]>
 }
 export interface Tool {
+  at: Route['at']
+  /** Which project and card a call is about, once it was checked. @throws Problem */
+  place(caller: Caller, input: unknown, db: Reader): Promise<Place>
   describe(caller: Caller): Description
   /** @throws Problem */
   call(app: App, caller: Caller, input: unknown): Promise<Content[]>
@@ -36,15 +43,20 @@ export function defineTool<const Entries extends v.ObjectEntries>(spec: Spec<Ent
   const forAgents = v.strictObject({ ...(spec.card === 'any' && { cardId: v.optional(v.pipe(Ref, v.description('Another card of the project; your own without it.'))) }), ...spec.entries })
   const forPeople = v.strictObject({ projectId: Ref, ...(spec.card && { cardId: Ref }), ...spec.entries })
   const schemaFor = (caller: Caller): v.GenericSchema => caller.agent ? forAgents : forPeople
+  const check = async (caller: Caller, input: unknown, db: Reader): Promise<{ place: Place; rest: unknown }> => {
+    const { projectId = 0, cardId = 0, ...rest } = validate(schemaFor(caller), input) as Partial<Place>
+    if (!caller.agent) await requireRole(db, caller, projectId, spec.readOnly ? 'viewer' : 'member', () => new Problem('PROJECT_NOT_FOUND'))
+    return { rest, place: caller.agent ? { projectId: caller.agent.projectId, cardId: cardId || caller.agent.cardId } : { projectId, cardId } }
+  }
   return {
+    at: spec.at,
+    place: async (caller, input, db) => (await check(caller, input, db)).place,
     describe: caller => ({
       name: spec.name, title: spec.title, description: spec.description, inputSchema: jsonSchema(schemaFor(caller)),
       annotations: { readOnlyHint: spec.readOnly, destructiveHint: spec.destructive === true, openWorldHint: false },
     }),
     call: async (app, caller, input) => {
-      const { projectId = 0, cardId = 0, ...rest } = validate(schemaFor(caller), input) as Partial<Place>
-      if (!caller.agent) await requireRole(app.db, caller, projectId, spec.readOnly ? 'viewer' : 'member', () => new Problem('PROJECT_NOT_FOUND'))
-      const place = caller.agent ? { projectId: caller.agent.projectId, cardId: cardId || caller.agent.cardId } : { projectId, cardId }
+      const { place, rest } = await check(caller, input, app.db)
       return spec.run(app, place, rest as v.InferOutput<v.StrictObjectSchema<Entries, undefined>>, caller)
     },
   }

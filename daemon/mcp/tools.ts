@@ -58,14 +58,14 @@ const createCard = defineTool({
 })
 
 const attachFile = defineTool({
-  name: 'attach_file', title: 'Attach a file', readOnly: false, card: 'own',
+  name: 'attach_file', title: 'Attach a file', readOnly: false, card: 'own', at: 'machine',
   description: 'Attach a file of at most 512 KiB to the card, for people to see: either text, or base64 for anything else.',
   entries: { filename: text(1, 255), text: v.optional(v.string()), base64: v.optional(v.string()) },
   run: async (app, ref, { filename, ...content }) => json(await attach(app, ref, filename, bytesOf(content))),
 })
 
 const readAttachment = defineTool({
-  name: 'read_attachment', title: 'Read an attachment', readOnly: true, entries: { attachmentId: Ref },
+  name: 'read_attachment', title: 'Read an attachment', readOnly: true, at: 'machine', entries: { attachmentId: Ref },
   description: 'Read an attachment of a card of the project, of at most 512 KiB: an image, text, or base64.',
   run: async (app, { projectId }, { attachmentId }) => {
     const row = await attachments.find(app.db, attachmentId)

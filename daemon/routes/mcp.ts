@@ -1,8 +1,14 @@
 import type { App } from '../../src/app.ts'
-import type { Contract } from '../../src/contract/index.ts'
+import { contract, type Contract } from '../../src/contract/index.ts'
 import type { Handlers } from '../handlers.ts'
+import { passOn } from '../passOn.ts'
 
 /** The protocol's package is loaded when it is first asked for. */
 export const mcpRoutes = (app: App): Handlers<Contract['mcp']> => ({
-  call: async (message, { caller, request }) => (await import('../mcp/answer.ts')).answerMcp(app, caller, message, request.headers['mcp-protocol-version'] as string | undefined),
+  call: async (message, call) => {
+    const { answerMcp, placeOf } = await import('../mcp/answer.ts')
+    const { at, projectId } = await placeOf(app, call.caller, message)
+    const passed = projectId === undefined ? undefined : await passOn(app, { ...contract.mcp.call, at }, call, { projectId }, message)
+    return passed ?? answerMcp(app, call.caller, message, call.request.headers['mcp-protocol-version'] as string | undefined)
+  },
 })

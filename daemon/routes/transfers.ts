@@ -12,6 +12,7 @@ import { importFile, mostBytes, requireTarget, type ImportOptions } from '../../
 import { attachmentHeader } from '../download.ts'
 import type { Call, Handlers } from '../handlers.ts'
 import { claimOf } from '../idempotency.ts'
+import { machineOf } from '../machines.ts'
 import { createTurns, type Turns } from '../turns.ts'
 import { receiveFile } from '../upload.ts'
 
@@ -58,7 +59,7 @@ async function unlessGone<T>({ signal }: Call, work: () => Promise<T>): Promise<
   }
 }
 
-const houseOf = ({ db, membership, attachmentsDir, transfersDir, config }: App) => ({ db, daemonId: membership.id, attachmentsDir, transfersDir, config, clock: config.clock })
+const houseOf = (app: App) => ({ db: app.db, daemonId: app.membership.id, attachmentsDir: app.attachmentsDir, transfersDir: app.transfersDir, config: app.config, clock: app.config.clock, machineOf: (projectId: number) => machineOf(app, projectId) })
 
 /** Sends an export and forgets it. A client that takes nothing for a minute is cut off. */
 async function send(app: App, exports: Turns, of: Parameters<typeof makeExport>[1], name: string, call: Call): Promise<Response> {
@@ -66,7 +67,7 @@ async function send(app: App, exports: Turns, of: Parameters<typeof makeExport>[
   const leave = exports.enter()
   try {
     const made = await unlessGone(call, () => exports.take(() => makeExport(houseOf(app), of, signal)))
-    if (made.missing.length > 0) app.logs.log('error', 'Files of attachments are missing or have another size.', { source: 'transfers', attachmentIds: made.missing.slice(0, 100), count: made.missing.length })
+    if (made.missing.length > 0) app.logs.log('error', 'Files of attachments are missing, have another size, or are on a machine that cannot be reached.', { source: 'transfers', attachmentIds: made.missing.slice(0, 100).map(({ id }) => id), machines: machinesOf(made), count: made.missing.length })
     const body = request.method === 'HEAD' || signal.aborted ? null : Readable.from(made.stream(), { objectMode: false })
     const end = () => {
       body?.destroy()
@@ -82,6 +83,9 @@ async function send(app: App, exports: Turns, of: Parameters<typeof makeExport>[
   }
 }
 
-const headersOf = ({ size }: Export, name: string) => ({
-  'content-type': 'application/json; charset=utf-8', 'content-length': String(size), 'content-disposition': attachmentHeader(cleanFilename(`${name}.board.json`)), 'content-security-policy': 'default-src \'none\'; sandbox',
+const machinesOf = ({ missing }: Export): string[] => [...new Set(missing.flatMap(({ machine }) => machine ?? []))]
+
+const headersOf = (made: Export, name: string) => ({
+  'content-type': 'application/json; charset=utf-8', 'content-length': String(made.size), 'content-disposition': attachmentHeader(cleanFilename(`${name}.board.json`)), 'content-security-policy': 'default-src \'none\'; sandbox',
+  ...made.missing.length > 0 && { 'x-board-missing-files': String(made.missing.length), 'x-board-missing-machines': machinesOf(made).map(encodeURIComponent).join(',') },
 })

@@ -13,7 +13,7 @@ export async function dumpDatabase(db: Database, to: string): Promise<void> {
   const target = openDatabase({ path: to, clock: () => new Date() })
   try {
     await migrate(target)
-    await db.snapshot(from => copyBoard(from, target, { hostOf: before => before }))
+    await db.snapshot(from => copyBoard(from, target, { hostOf: before => before, requireFree: async () => {} }))
   } finally {
     await target.close()
   }

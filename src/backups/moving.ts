@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -58,7 +59,7 @@ export const moveFromServer = (move: Move): Promise<Moved> => holding(move.dataD
   const { isThere } = await lookAtDatabase(move.dataDir)
   if (isThere && await movedTo(move.dataDir) === undefined) throw new Problem('CONFLICT', `${move.dataDir} holds a board already.`)
   const part = join(move.dataDir, `${databaseName}.part`)
-  const drop = () => Promise.all(['', '-wal', '-shm'].map(ending => rm(part + ending, { force: true })))
+  const drop = () => dropDatabase(part)
   await drop()
   const source = await openSharedDatabase({ ...move.server, host: move.machine, clock })
   try {
@@ -70,6 +71,7 @@ export const moveFromServer = (move: Move): Promise<Moved> => holding(move.dataD
     const moved = await copy(source, target, () => null, move).finally(() => target.close())
     if (move.dryRun) return moved
     if (!await released(part)) throw new Problem('DATABASE_BUSY', 'The copy could not be let go of. Try again.')
+    await keepAside(move.dataDir)
     await rename(part, join(move.dataDir, databaseName))
     await markDatabase(move.dataDir, clock())
     await rm(join(move.dataDir, movedName), { force: true })
@@ -83,8 +85,12 @@ export const moveFromServer = (move: Move): Promise<Moved> => holding(move.dataD
 
 /** Where the board of a data folder has moved to. */
 export async function movedTo(dataDir: string): Promise<string | undefined> {
+  return (await readMoved(dataDir))?.to
+}
+
+async function readMoved(dataDir: string): Promise<{ to: string; keptAs: string } | undefined> {
   const text = await readFile(join(dataDir, movedName), 'utf8').catch(() => undefined)
-  return text === undefined ? undefined : (JSON.parse(text) as { to: string }).to
+  return text === undefined ? undefined : JSON.parse(text) as { to: string; keptAs: string }
 }
 
 async function copyToServer(path: string, move: Move): Promise<Moved> {
@@ -93,7 +99,6 @@ async function copyToServer(path: string, move: Move): Promise<Moved> {
   try {
     await migrate(source)
     if (!move.dryRun) await migrate(target)
-    if (!move.dryRun) await requireNobody(target)
     return await copy(source, target, before => before ?? move.machine, move)
   } finally {
     await Promise.all([source.close(), target.close()])
@@ -105,7 +110,7 @@ async function copy(source: Database, target: Database, hostOf: CopyOptions['hos
     const rows = await countRows(from)
     if (dryRun) return { rows: rows / 2, tables: [], keptAs: null }
     await migrate(target)
-    const tables = await copyBoard(from, target, { hostOf, replace, onProgress: done => onProgress?.(done, rows) })
+    const tables = await copyBoard(from, target, { hostOf, replace, requireFree: requireNobody, onProgress: done => onProgress?.(done, rows) })
     return { rows: rows / 2, tables, keptAs: null }
   })
 }
@@ -115,11 +120,23 @@ async function leave({ dataDir, server }: Move): Promise<string> {
   const at = clock().toISOString()
   const keptAs = `moved-${at.replace(/:/g, '-')}.db`
   await released(join(dataDir, databaseName))
-  await writeFile(join(dataDir, movedName), `${JSON.stringify({ to: server.url, at, keptAs })}\n`, { mode: 0o600, flush: true })
-  await rename(join(dataDir, databaseName), join(dataDir, keptAs))
-  await syncFolder(dataDir)
+  await writeFile(join(dataDir, `${movedName}.part`), `${JSON.stringify({ to: server.url, at, keptAs })}\n`, { mode: 0o600, flush: true })
+  await rename(join(dataDir, `${movedName}.part`), join(dataDir, movedName))
+  await keepAside(dataDir)
   return keptAs
 }
+
+/** Gives the database of a board that has moved its other name, if it has not got it yet. One that has come back since, by a copy whose end was cut off, is made anew. */
+async function keepAside(dataDir: string): Promise<void> {
+  const moved = await readMoved(dataDir)
+  if (!moved) return
+  const path = join(dataDir, databaseName)
+  if (existsSync(join(dataDir, moved.keptAs))) await dropDatabase(path)
+  else await rename(path, join(dataDir, moved.keptAs)).catch((error: NodeJS.ErrnoException) => { if (error.code !== 'ENOENT') throw error })
+  await syncFolder(dataDir)
+}
+
+const dropDatabase = (path: string) => Promise.all(['', '-wal', '-shm'].map(ending => rm(path + ending, { force: true })))
 
 async function requireNobody(db: Reader): Promise<void> {
   const present = (await listDaemons(db)).filter(({ seenMsAgo }) => seenMsAgo < aliveMs)

@@ -13,6 +13,7 @@ import type { Reader } from '../store/database.ts'
 import { openDatabase } from '../store/open.ts'
 import { migrate } from '../store/migrate.ts'
 import { deleteAllSignInTokens, findSignIn, keepSignInToken, type SignInRow } from '../store/signInTokens.ts'
+import { forgetTickets } from '../store/tickets.ts'
 import type { Backups } from './backups.ts'
 import { attachmentsName, databaseName, keyName } from './manifest.ts'
 import { backupName } from './names.ts'
@@ -101,6 +102,7 @@ async function bringUp(config: ServerConfig, path: string, keep?: SignInRow & { 
     await db.transaction(async tx => {
       await deleteAllSignInTokens(tx)
       await deleteAllAgentTokens(tx)
+      await forgetTickets(tx)
       // What several machines shared is this one's alone.
       await clearHosts(tx)
       if (keep) await keepSignInToken(tx, keep)

@@ -6,7 +6,9 @@ import { ApiFailure, Unreachable } from './failures.ts'
 import { headersOf, type CallOptions, type Connection } from './http.ts'
 
 /** A file that is coming from the server. */
-export interface Download { filename: string | undefined; contentType: string; size: number | undefined; body: Readable }
+export interface Download { filename: string | undefined; contentType: string; size: number | undefined; body: Readable; missing?: Missing }
+/** How many attachments an export has no bytes of, and the machines that have them and could not be reached. */
+export interface Missing { files: number; machines: string[] }
 /** A file that goes to the server: a path on this machine, told of its progress in bytes. */
 export interface Upload { path: string; filename?: string; onProgress?: (sentBytes: number, totalBytes: number) => void }
 
@@ -24,8 +26,13 @@ export async function download(connection: Connection, method: 'GET' | 'POST' | 
   const filename = /filename\*=UTF-8''([^;]+)/.exec(String(headers['content-disposition']))?.[1]
   return {
     filename: filename && decodeURIComponent(filename),
-    contentType: String(headers['content-type']), size: headers['content-length'] ? Number(headers['content-length']) : undefined, body,
+    contentType: String(headers['content-type']), size: headers['content-length'] ? Number(headers['content-length']) : undefined, body, missing: missingOf(headers),
   }
+}
+
+function missingOf(headers: Record<string, string | string[] | undefined>): Missing | undefined {
+  const files = Number(headers['x-board-missing-files'] ?? 0)
+  return files > 0 ? { files, machines: String(headers['x-board-missing-machines'] ?? '').split(',').filter(Boolean).map(decodeURIComponent) } : undefined
 }
 
 /**

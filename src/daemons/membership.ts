@@ -5,6 +5,7 @@ import type { ServerConfig } from '../config/server.ts'
 import { version } from '../config/version.ts'
 import { Problem } from '../contract/errors.ts'
 import type { Metrics } from '../metrics/metrics.ts'
+import { isUnfinished } from '../store/copying.ts'
 import { forgetDaemon, forgetSilentDaemons, holdsLease, leaseMs, noteDaemon, takeLease } from '../store/daemons.ts'
 import type { Database } from '../store/database.ts'
 
@@ -90,7 +91,11 @@ function join(db: Database, { host, advertise }: NonNullable<ServerConfig['datab
 const takeLeases = (db: Database, self: Self): Promise<Array<[Duty, number | undefined]>> => db.transaction(async tx => {
   await noteDaemon(tx, self)
   await forgetSilentDaemons(tx, silentMs)
-  return Promise.all((['machine', 'board'] as const).map(async (duty): Promise<[Duty, number | undefined]> => [duty, await takeLease(tx, leaseOf(duty, self.host), self.id, leaseMs)]))
+  const taking = Promise.all((['machine', 'board'] as const).map(async (duty): Promise<[Duty, number | undefined]> => [duty, await takeLease(tx, leaseOf(duty, self.host), self.id, leaseMs)]))
+  // A copy that is begun sees the daemons that are noted; one that comes later sees that a copy was begun.
+  const [taken, isCopied] = await Promise.all([taking, isUnfinished(tx)])
+  if (isCopied) throw new Problem('CONFLICT', 'A board is being copied into the database.')
+  return taken
 }, true)
 
 /** Measures each heartbeat, and tells how long ago the last one was that succeeded. */

@@ -12,11 +12,15 @@ import { secretPlace } from './credentials.ts'
 import { pollDeviceCode, refresh, requestDeviceCode, requireDeviceAuthorization, type PollResult, type Tokens, type TokenSource } from './oauth.ts'
 import type { Secret } from './providers.ts'
 import type { Seal } from './seal.ts'
+import { takeTurn, type Turn } from './turns.ts'
 import type { WayOut } from './wayOut.ts'
 
 const mostPending = 10
 const slowerSecs = 5
 const refreshBeforeMs = 60_000
+/** How much longer than it should take a daemon may take to ask a provider, until another one asks in its place. */
+const turnMs = 30_000
+const [mostWaitMs, lookMs] = [20_000, 200]
 
 export type DeviceStatus = 'pending' | 'complete' | 'failed' | 'expired'
 export interface DeviceRequest { provider: CredentialProvider; name?: string; baseUrl?: string; clientId?: string }
@@ -25,7 +29,7 @@ export interface StartedGrant { id: number; userCode: string; verificationUri: s
 /** What a credential's `oauth` holds as JSON. The device code is sealed, and forgotten once it has no use. */
 interface Authorization { status: DeviceStatus; source: TokenSource; isServersClient: boolean; deviceCode?: string; intervalSecs: number; expiresAt: string }
 
-/** Device authorizations (RFC 8628): they are asked after in the background, never faster than the provider allows. */
+/** Device authorizations (RFC 8628): they are asked after in the background, by one daemon at a time, never faster than the provider allows. */
 export interface DeviceGrants {
   /** @throws Problem VALIDATION_FAILED, PROVIDER_UNAVAILABLE, CONFLICT with ten that wait already */
   start(caller: Caller, request: DeviceRequest): Promise<StartedGrant>
@@ -36,7 +40,7 @@ export interface DeviceGrants {
   close(): Promise<void>
 }
 
-interface Parts { config: ServerConfig; db: Database; seal: Seal; wayOut: WayOut }
+interface Parts { config: ServerConfig; db: Database; seal: Seal; wayOut: WayOut; daemonId: string }
 const codePlace = (id: number) => `credentials/${id}/device-code`
 const authorizationOf = ({ oauth }: CredentialRow) => JSON.parse(oauth!) as Authorization
 
@@ -121,11 +125,13 @@ async function poll(parts: Parts, id: number, deviceCode: string, signal: AbortS
     const credential = await readPending(db, id)
     if (!credential) return
     const { authorization } = credential
+    const turn = await takeTurn(db, parts.daemonId, turnOf(id), authorization.intervalSecs * 1000 + turnMs)
+    if (!turn) continue
     const now = config.clock()
     const isOver = authorization.expiresAt <= now.toISOString()
     const result = isOver ? 'expired' : await pollDeviceCode({ source: authorization.source, clientSecret: clientSecretFor(config, credential.row, authorization), deviceCode, now, signal, dispatcher: await wayOut(credential.row.userId) })
     if (signal.aborted && typeof result === 'string') return
-    if (result !== 'pending') await settle(parts, id, result)
+    if (result !== 'pending') await settle(parts, id, result, turn)
   }
 }
 
@@ -135,24 +141,39 @@ async function readPending(db: Database, id: number): Promise<{ row: CredentialR
   return row && authorization?.status === 'pending' ? { row, authorization } : undefined
 }
 
-/** Writes an outcome, and what the provider said of its pace, unless there is an outcome already. Tells how the authorization stands. */
-const settle = ({ db, seal }: Parts, id: number, result: Exclude<PollResult, 'pending'>): Promise<DeviceStatus> => db.transaction(async tx => {
+const turnOf = (id: number) => `credential:${id}`
+
+/**
+ * Writes an outcome, and what the provider said of its pace, unless there is an outcome already. Tells how the authorization stands.
+ * A daemon whose turn is over brings tokens, or nothing: a code that another one has used is no failure.
+ */
+const settle = ({ db, seal }: Parts, id: number, result: Exclude<PollResult, 'pending'>, turn?: Turn): Promise<DeviceStatus> => db.transaction(async tx => {
   const row = await readCredential(tx, id)
   if (!row) throw new Problem('CREDENTIAL_NOT_FOUND')
   const { deviceCode, ...authorization } = authorizationOf(row)
-  if (authorization.status !== 'pending') return authorization.status
+  if (authorization.status !== 'pending' || (turn && typeof result === 'string' && !await turn.holds(tx))) return authorization.status
   const status = typeof result === 'object' ? 'complete' : result === 'slow_down' ? 'pending' : result
   const after: Authorization = result === 'slow_down' ? { ...authorization, deviceCode, intervalSecs: authorization.intervalSecs + slowerSecs } : { ...authorization, status }
   const sealed = typeof result === 'object' ? seal.seal(secretPlace(row), JSON.stringify(result.tokens)) : null
   await setAuthorization(tx, id, { oauth: JSON.stringify(after), sealed })
+  if (status !== 'pending') await turn?.end(tx)
   return status
 })
 
 const tokensOf = (seal: Seal, credential: CredentialRow) => JSON.parse(seal.open(secretPlace(credential), credential.sealed!)) as Tokens
 const isOld = ({ expiresAt, refreshToken }: Tokens, now: Date) => refreshToken !== undefined && expiresAt !== undefined && Date.parse(expiresAt) - now.getTime() < refreshBeforeMs
 
-/** Exchanges old tokens and keeps the new ones. Where the provider gives none, the old ones are all there is. */
-async function renew({ config, db, seal, wayOut }: Parts, id: number): Promise<Tokens> {
+/** Has old tokens exchanged by one daemon at a time: many providers take a refresh token once, and end all of them when it comes again. */
+async function renew(parts: Parts, id: number): Promise<Tokens> {
+  for (const giveUpAt = performance.now() + mostWaitMs; ; await delay(lookMs)) {
+    const turn = await takeTurn(parts.db, parts.daemonId, turnOf(id), turnMs)
+    if (turn) return exchange(parts, id).finally(() => parts.db.transaction(tx => turn.end(tx)).catch(() => { /* It ends by itself. */ }))
+    if (performance.now() > giveUpAt) throw new Problem('PROVIDER_UNAVAILABLE', 'Another server exchanges the tokens of this credential, and does not come to an end; try again.')
+  }
+}
+
+/** Exchanges tokens that are old and keeps the new ones. Where the provider gives none, the old ones are all there is. */
+async function exchange({ config, db, seal, wayOut }: Parts, id: number): Promise<Tokens> {
   const credential = await readCredential(db, id)
   if (!credential?.sealed) throw new Problem('CREDENTIAL_NOT_FOUND')
   const old = tokensOf(seal, credential)

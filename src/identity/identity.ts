@@ -36,7 +36,7 @@ export interface Realm { config: ServerConfig; db: Database; identity: Identity 
 export async function createIdentity(config: ServerConfig, db: Database, seal: Seal, localToken: string = mint('svc_lt_')): Promise<Identity> {
   const touches = createTouches(db)
   const revocations = createRevocations(db)
-  let setupCode = isLocalOnly(config) || await whenFree(() => hasUsers(db)) ? undefined : config.setupCode ?? newSetupCode()
+  let setupCode = isLocalOnly(config) || await whenFree(() => hasUsers(db)) ? undefined : config.setupCode ?? (db.isShared ? sharedSetupCode(seal) : newSetupCode())
   return {
     ...revocations, localToken, localTokenHash: hashToken(localToken),
     hasUsers: () => hasUsers(db),
@@ -52,6 +52,11 @@ export async function createIdentity(config: ServerConfig, db: Database, seal: S
   }
 }
 
-const newSetupCode = () => randomBytes(8).toString('hex').match(/.{4}/g)!.join('-')
+const newSetupCode = () => grouped(randomBytes(8))
+
+/** Daemons that share the sealing key ask for the same code: whichever printed it, each of them takes it. */
+const sharedSetupCode = (seal: Seal) => grouped(seal.derive('board setup code').subarray(0, 8))
+
+const grouped = (bytes: Buffer) => bytes.toString('hex').match(/.{4}/g)!.join('-')
 
 const isSame = (a: string, b: string) => timingSafeEqual(Buffer.from(hashToken(a)), Buffer.from(hashToken(b)))

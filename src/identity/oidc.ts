@@ -11,7 +11,7 @@ import type { Binding, Claims } from './oidcProvider.ts'
 import { isSameSettings, requireOidcSettings, type OidcSettings } from './oidcSettings.ts'
 import { createProviderCache, type ProviderCache } from './providerCache.ts'
 import type { Seal } from './seal.ts'
-import { ticketsOf, type Tickets } from './tickets.ts'
+import { createTickets, type Tickets } from './tickets.ts'
 
 /** How long somebody may take at the identity provider. */
 export const pendingMs = 600_000
@@ -30,7 +30,7 @@ type Granted = OidcIdentity & { userId: number; challenge: string }
 
 export const createOidc = ({ config, db, identity, seal }: Realm & { seal: Seal }): Oidc => ({
   config, db, identity, seal, providers: createProviderCache(seal, config.clock),
-  pendings: ticketsOf('sign-in', { db, seal, clock: config.clock }, { most: mostKept, lifeMs: pendingMs }), codes: ticketsOf('code', { db, seal, clock: config.clock }, { most: mostKept, lifeMs: codeMs }),
+  pendings: createTickets('sign-in', { db, seal }, { most: mostKept, lifeMs: pendingMs }), codes: createTickets('code', { db, seal }, { most: mostKept, lifeMs: codeMs }),
 })
 
 /**

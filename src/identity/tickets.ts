@@ -3,54 +3,28 @@ import type { Database } from '../store/database.ts'
 import { keepTicket, takeTicket } from '../store/tickets.ts'
 import type { Seal } from './seal.ts'
 
-/** Things that are kept under a secret for a short time, and that each can be taken once. */
+/** Things that are kept under a secret for a short time, and that each can be taken once, from whichever daemon. */
 export interface Tickets<T> {
   keep(secret: string, value: T): Promise<void>
   /** What was kept under the secret, unless it was taken or its time is over. */
   take(secret: string): Promise<T | undefined>
 }
 
-interface Limits { most: number; lifeMs: number }
-
 /**
- * In memory, or where several daemons share the database in it: a browser may begin at one and end at another. Values are JSON
- * then, and sealed.
- * @param name what tells these tickets from others
+ * Of a secret the database has a hash, and the value as sealed JSON.
+ * @param most of more than these the oldest are forgotten, which bounds what strangers can make the server remember
  */
-export const ticketsOf = <T>(name: string, { db, seal, clock }: { db: Database; seal: Seal; clock: () => Date }, limits: Limits): Tickets<T> =>
-  db.isShared ? createSharedTickets(name, db, seal, limits) : createTickets({ ...limits, clock })
-
-function createSharedTickets<T>(name: string, db: Database, seal: Seal, { most, lifeMs }: Limits): Tickets<T> {
-  const keyOf = (secret: string) => `${name}/${hashToken(secret)}`
+export function createTickets<T>(kind: string, { db, seal }: { db: Database; seal: Seal }, { most, lifeMs }: { most: number; lifeMs: number }): Tickets<T> {
+  const place = (key: string) => `tickets/${kind}/${key}`
   return {
-    keep: (secret, value) => db.transaction(tx => keepTicket(tx, keyOf(secret), seal.seal(`tickets/${keyOf(secret)}`, JSON.stringify(value)), lifeMs, most)),
-    take: async secret => {
-      const sealed = await db.transaction(tx => takeTicket(tx, keyOf(secret)))
-      return sealed === undefined ? undefined : JSON.parse(seal.open(`tickets/${keyOf(secret)}`, sealed)) as T
-    },
-  }
-}
-
-/** @param most of more than these the oldest are forgotten, which bounds what strangers can make the server remember */
-export function createTickets<T>({ most, lifeMs, clock }: Limits & { clock: () => Date }): Tickets<T> {
-  const kept = new Map<string, { value: T; endsAt: number }>()
-  const forget = (nowMs: number) => {
-    for (const [key, { endsAt }] of kept) {
-      if (kept.size < most && endsAt > nowMs) return
-      kept.delete(key)
-    }
-  }
-  return {
-    keep: async (secret, value) => {
-      const nowMs = clock().getTime()
-      forget(nowMs)
-      kept.set(hashToken(secret), { value, endsAt: nowMs + lifeMs })
+    keep: (secret, value) => {
+      const key = hashToken(secret)
+      return db.transaction(tx => keepTicket(tx, { kind, key, value: seal.seal(place(key), JSON.stringify(value)), lifeMs }, most))
     },
     take: async secret => {
       const key = hashToken(secret)
-      const ticket = kept.get(key)
-      kept.delete(key)
-      return ticket && ticket.endsAt > clock().getTime() ? ticket.value : undefined
+      const sealed = await db.transaction(tx => takeTicket(tx, kind, key))
+      return sealed === undefined ? undefined : JSON.parse(seal.open(place(key), sealed)) as T
     },
   }
 }

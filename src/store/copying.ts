@@ -1,7 +1,7 @@
-import { createHash, type Hash } from 'node:crypto'
+import { createHash, randomUUID, type Hash } from 'node:crypto'
 import LibsqlDatabase from 'libsql'
 import { Problem } from '../contract/errors.ts'
-import { type Database, type Reader, type Value } from './database.ts'
+import { type Database, type Reader, type Transaction, type Value } from './database.ts'
 import { presentVersion, schemaOf, schemaVersion } from './migrate.ts'
 
 /** What belongs to the daemons that run, and not to the board; the copy says that it is unfinished until it is whole. */
@@ -20,6 +20,8 @@ export interface CopyOptions {
   hostOf(before: string | null): string | null
   /** Whether what the target holds is deleted first. */
   replace?: boolean
+  /** Looks whether anybody works on the target, when the copy begins and when it ends. @throws what ends it */
+  requireFree(to: Reader): Promise<void>
   /** Told how many rows have been copied or compared. */
   onProgress?: (rows: number) => void
 }
@@ -33,35 +35,43 @@ export async function countRows(from: Reader): Promise<number> {
 
 /**
  * Copies a whole board, as a reader that sees one state has it, into a database of this version that holds nothing: every row with
- * its ids. Then every table of both is compared. Until that is done the copy says of itself that it is unfinished.
- * @throws Problem CONFLICT when the target holds a board that is not to be replaced, or the copy turns out to be another
+ * its ids. Then every table of both is compared. Until that is done the copy says of itself that it is unfinished, and
+ * whose it is: of two at once the one that began later goes on, and the other ends.
+ * @throws Problem CONFLICT when the target holds a board that is not to be replaced, the copy turns out to be another, or another copy is made
  */
-export async function copyBoard(from: Reader, to: Database, { hostOf, replace, onProgress }: CopyOptions): Promise<Tally[]> {
+export async function copyBoard(from: Reader, to: Database, { hostOf, replace, requireFree, onProgress }: CopyOptions): Promise<Tally[]> {
   if (await presentVersion(from) !== schemaVersion) throw new Problem('CONFLICT', 'The board has another schema version than this program. Start this version of the server on it once.')
   if (!replace) await requireEmpty(to)
   const plan = planCopy()
-  await clear(to, plan)
+  const copyId = randomUUID()
+  await clear(to, plan, { copyId, requireFree })
   let done = 0
   const step = (rows: number) => onProgress?.(done += rows)
   const tallies: Tally[] = []
-  for (const table of plan.tables) tallies.push(await copyTable(from, to, table, hostOf, step))
+  for (const table of plan.tables) tallies.push(await copyTable(from, to, table, { hostOf, copyId }, step))
   for (const [at, table] of plan.tables.entries()) {
     const { rows, sha256 } = await tally(to, table, step)
     if (rows !== tallies[at]!.rows || sha256 !== tallies[at]!.sha256) throw new Problem('CONFLICT', `The copy of ${table.name} is not what was copied. Something else writes to the target.`)
   }
-  await finish(from, to, plan)
+  await finish(from, to, plan, { copyId, requireFree })
   return tallies
 }
 
+/** A copy that was begun. */
+interface Begun extends Pick<CopyOptions, 'requireFree'> { copyId: string }
+
 /** Deletes what an unfinished copy has left, and says that this one is unfinished. Triggers would count the rows that come a second time. */
-const clear = (to: Database, { tables, triggers }: Plan): Promise<void> => to.transaction(async tx => {
-  await tx.run(`INSERT INTO server_settings (name, value) VALUES ('unfinished-copy', 'true') ON CONFLICT DO NOTHING`)
+const clear = (to: Database, { tables, triggers }: Plan, { copyId, requireFree }: Begun): Promise<void> => to.transaction(async tx => {
+  await requireFree(tx)
+  await tx.run(`INSERT INTO server_settings (name, value) VALUES ('unfinished-copy', ?) ON CONFLICT DO UPDATE SET value = excluded.value`, [JSON.stringify(copyId)])
   for (const { name } of triggers) await tx.run(`DROP TRIGGER IF EXISTS ${name}`)
   for (const { name } of [...tables].reverse()) await tx.run(name === 'server_settings' ? `DELETE FROM server_settings WHERE name <> 'unfinished-copy'` : `DELETE FROM ${name}`)
   for (const name of leftOut) await tx.run(`DELETE FROM ${name}`)
 })
 
-const finish = (from: Reader, to: Database, { triggers }: Plan): Promise<void> => to.transaction(async tx => {
+const finish = (from: Reader, to: Database, { triggers }: Plan, { copyId, requireFree }: Begun): Promise<void> => to.transaction(async tx => {
+  await requireOwn(tx, copyId)
+  await requireFree(tx)
   for (const { sql } of triggers) await tx.run(sql)
   await tx.run('DELETE FROM sqlite_sequence')
   for (const { name, seq } of await from.all<{ name: string; seq: number }>('SELECT name, seq FROM sqlite_sequence')) await tx.run('INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)', [name, seq])
@@ -70,9 +80,17 @@ const finish = (from: Reader, to: Database, { triggers }: Plan): Promise<void> =
   await tx.run(`DELETE FROM server_settings WHERE name = 'unfinished-copy'`)
 })
 
+/** A copy that stood still while another one was begun has nothing to write any more. */
+async function requireOwn(tx: Transaction, copyId: string): Promise<void> {
+  const present = await tx.get<{ value: string }>(`SELECT value FROM server_settings WHERE name = 'unfinished-copy'`)
+  if (present?.value !== JSON.stringify(copyId)) throw new Problem('CONFLICT', 'Another copy into the target was begun meanwhile. This one ends.')
+}
+
+export const isUnfinished = async (db: Reader): Promise<boolean> => await db.get(`SELECT 1 AS there FROM server_settings WHERE name = 'unfinished-copy'`) !== undefined
+
 /** @throws Problem CONFLICT when a copy into the database was begun and not finished */
 export async function requireFinished(db: Reader): Promise<void> {
-  if (await db.get(`SELECT 1 AS there FROM server_settings WHERE name = 'unfinished-copy'`)) throw new Problem('CONFLICT', 'The database holds a copy that was not finished. Make it again: board database move')
+  if (await isUnfinished(db)) throw new Problem('CONFLICT', 'The database holds a copy that was not finished. Make it again: board database move')
 }
 
 async function requireEmpty(to: Database): Promise<void> {
@@ -81,7 +99,7 @@ async function requireEmpty(to: Database): Promise<void> {
   if (holds!.board === 1 && holds!.unfinished === 0) throw new Problem('CONFLICT', 'The target holds a board already. To delete it: --replace')
 }
 
-async function copyTable(from: Reader, to: Database, table: Table, hostOf: CopyOptions['hostOf'], step: (rows: number) => void): Promise<Tally> {
+async function copyTable(from: Reader, to: Database, table: Table, { hostOf, copyId }: Pick<CopyOptions, 'hostOf'> & { copyId: string }, step: (rows: number) => void): Promise<Tally> {
   const [hash, hostAt] = [createHash('sha256'), table.name === 'projects' ? table.columns.indexOf('host') : -1]
   let rows = 0
   for await (const page of pagesOf(from, table)) {
@@ -91,7 +109,10 @@ async function copyTable(from: Reader, to: Database, table: Table, hostOf: CopyO
     const atOnce = Math.max(1, Math.floor(mostParameters / table.columns.length))
     for (let at = 0; at < page.length; at += atOnce) {
       const part = page.slice(at, at + atOnce)
-      await to.transaction(tx => tx.run(`INSERT INTO ${table.name} (${table.columns.join(', ')}) VALUES ${part.map(row => `(${row.map(() => '?').join(', ')})`).join(', ')}`, part.flat()))
+      await to.transaction(async tx => {
+        await requireOwn(tx, copyId)
+        await tx.run(`INSERT INTO ${table.name} (${table.columns.join(', ')}) VALUES ${part.map(row => `(${row.map(() => '?').join(', ')})`).join(', ')}`, part.flat())
+      })
     }
     step(page.length)
   }

@@ -20,8 +20,11 @@ export const forgetDaemon = async (tx: Transaction, id: string): Promise<void> =
   tx.send('DELETE FROM daemons WHERE id = ?', [id])
 }
 
-/** Forgets daemons that have not been heard of for so long. */
-export const forgetSilentDaemons = async (tx: Transaction, silentMs: number): Promise<void> => { tx.send(`DELETE FROM daemons WHERE seen_at_ms < ${nowMs} - ?`, [silentMs]) }
+/** Forgets daemons that have not been heard of for so long, and leases of passing things. */
+export const forgetSilentDaemons = async (tx: Transaction, silentMs: number): Promise<void> => {
+  tx.send(`DELETE FROM daemons WHERE seen_at_ms < ${nowMs} - ?`, [silentMs])
+  tx.send(`DELETE FROM leases WHERE name LIKE 'credential:%' AND ends_at_ms < ${nowMs} - ?`, [silentMs])
+}
 
 /** All daemons by host, and the names of the leases that they hold, as JSON. */
 export const listDaemons = (db: Reader): Promise<DaemonRow[]> => db.all(
@@ -38,6 +41,9 @@ export const takeLease = async (tx: Transaction, name: string, daemonId: string,
   `INSERT INTO leases (name, daemon_id, token, ends_at_ms) VALUES (?1, ?2, 1, ${nowMs} + ?3)
    ON CONFLICT DO UPDATE SET daemon_id = excluded.daemon_id, token = token + (daemon_id <> excluded.daemon_id), ends_at_ms = excluded.ends_at_ms
    WHERE daemon_id = excluded.daemon_id OR ends_at_ms <= ${nowMs} RETURNING token`, [name, daemonId, forMs]))[0]?.token
+
+/** Gives a lease up for good. */
+export const dropLease = async (tx: Transaction, name: string, daemonId: string): Promise<void> => { tx.send('DELETE FROM leases WHERE name = ? AND daemon_id = ?', [name, daemonId]) }
 
 /** Whether a lease has not changed hands since it was taken with this token. */
 export const holdsLease = async (db: Reader, name: string, daemonId: string, token: number): Promise<boolean> =>

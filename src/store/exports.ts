@@ -59,10 +59,10 @@ export const exportedMessages = (db: Reader, sessionId: number, after: number): 
 export const sessionsWithMessages = (db: Reader, projectId: number, after: number): Promise<Array<{ id: number }>> => db.all(
   `SELECT s.id FROM agent_sessions s ${ofCards} WHERE s.project_id = ? AND s.id > ? AND EXISTS (SELECT 1 FROM transcript_messages WHERE session_id = s.id) ORDER BY s.id LIMIT 500`, [projectId, after])
 
-export interface ExportAttachment extends ExportRow { size: number; storedAs: string }
+export interface ExportAttachment extends ExportRow { size: number; sha256: string; storedAs: string }
 /** The attachments of these cards. */
 export const exportedAttachments = (db: Reader, cardIds: readonly number[]): Promise<ExportAttachment[]> => db.all(
-  `SELECT a.id, a.size, a.stored_as AS storedAs, json_object('id', a.id, 'cardId', a.card_id, 'filename', a.filename, 'contentType', a.content_type, 'size', a.size, 'sha256', a.sha256, 'createdAt', a.created_at) AS json
+  `SELECT a.id, a.size, a.sha256, a.stored_as AS storedAs, json_object('id', a.id, 'cardId', a.card_id, 'filename', a.filename, 'contentType', a.content_type, 'size', a.size, 'sha256', a.sha256, 'createdAt', a.created_at) AS json
    FROM json_each(?) i JOIN attachments a ON a.card_id = i.value ORDER BY i.key, a.id`, [JSON.stringify(cardIds)])
 
 /** The templates that belong to an organization's people. */

@@ -3,6 +3,7 @@ import { Problem } from '../contract/errors.ts'
 
 /** The version of the protocol that can ask whether a transaction is still open. */
 const protocol = 3
+const welcomeMs = 1400
 
 export interface Statement { sql: string; args: Array<string | number | bigint | null> }
 
@@ -22,6 +23,22 @@ export function openHrana(url: string, token?: string): Client {
   const client = staysOpen(url) ? openWs(url, token, protocol) : openHttp(hranaHttpUrl!, token, undefined, undefined, protocol)
   client.intMode = 'number'
   return client
+}
+
+/**
+ * Asks a libSQL server, in a request of its own, whether it takes the token: over a WebSocket it may refuse one by ending the
+ * connection, as if it were out of reach.
+ * @throws Problem UNAUTHENTICATED; a server that does not answer is nobody's fault yet
+ */
+export async function requireWelcome(url: string, token?: string): Promise<void> {
+  const { hranaHttpUrl, hranaWsUrl } = parseLibsqlUrl(url)
+  const base = (hranaHttpUrl ?? hranaWsUrl!.replace(/^ws/, 'http')).replace(/\/?$/, '/')
+  const headers = { 'content-type': 'application/json', ...token !== undefined && { authorization: `Bearer ${token}` } }
+  const status = await fetch(new URL('v2/pipeline', base), { method: 'POST', headers, body: '{"baton":null,"requests":[]}', redirect: 'manual', signal: AbortSignal.timeout(welcomeMs) }).then(async answer => {
+    await answer.body?.cancel()
+    return answer.status
+  }, () => undefined)
+  if (status === 401) throw new Problem('UNAUTHENTICATED', 'The database server refuses the token in BOARD_DATABASE_TOKEN, or wants one.')
 }
 
 /**

@@ -11,9 +11,10 @@ import daemons from './migrations/0007-daemons.ts'
 import importers from './migrations/0008-importers.ts'
 import spans from './migrations/0009-spans.ts'
 import titles from './migrations/0010-titles.ts'
+import tickets from './migrations/0011-tickets.ts'
 
 /** Every migration in order. A migration that has been released is never changed. */
-const migrations = [initial, people, agents, background, search, imports, daemons, importers, spans, titles]
+const migrations = [initial, people, agents, background, search, imports, daemons, importers, spans, titles, tickets]
 
 /** The version that this program's migrations lead to. */
 export const schemaVersion = migrations.length

@@ -13,5 +13,12 @@ export function openDatabase(options: EmbeddedOptions): Database {
   }
 }
 
-/** Opens the database of a libSQL server. What speaks to one is loaded by those who have one. */
-export const openSharedDatabase = async (options: RemoteOptions): Promise<Database> => (await import('./remote.ts')).openRemote(options)
+/**
+ * Opens the database of a libSQL server. What speaks to one is loaded by those who have one.
+ * @throws Problem UNAUTHENTICATED
+ */
+export async function openSharedDatabase(options: RemoteOptions): Promise<Database> {
+  const [{ openRemote }, { requireWelcome }] = await Promise.all([import('./remote.ts'), import('./hrana.ts')])
+  await requireWelcome(options.url, options.token)
+  return openRemote(options)
+}

@@ -5,13 +5,13 @@ import { exportedAttachments } from '../store/exports.ts'
 import { attachment as attachmentView } from '../views/attachments.ts'
 import type { Known } from './known.ts'
 import { part, tell } from './part.ts'
-import { Attachment, Content } from './records.ts'
+import { Attachment, Content, Missing } from './records.ts'
 
 const cardsAPage = 1000
 const mostACard = 1000
 
-/** An attachment, where it stands in the file, and what its bytes in `contents` came to so far. */
-export interface KnownAttachment { card: number; filename: string; size: number; sha256: string; place: string; bytes: number; hash: Hash | undefined; digest: string | undefined }
+/** An attachment, where it stands in the file, what its bytes in `contents` came to so far, and the machine that has them if they are not there. */
+export interface KnownAttachment { card: number; filename: string; size: number; sha256: string; place: string; bytes: number; hash: Hash | undefined; digest: string | undefined; machine?: string | null }
 
 /** The bytes of attachments follow in `contents`; one without them is left out of an import. */
 export const attachments = part({
@@ -34,10 +34,18 @@ export const attachments = part({
   },
 })
 
-/** The attachments' bytes, piece by piece. An export streams them from the files, behind everything else. */
+/** Attachments without bytes, and the machines that have those. */
+export const missing = part({
+  name: 'missing', schema: Missing, most: 100_000,
+  check: ({ attachmentId, machine }, known) => {
+    const attachment = known.find<KnownAttachment>('attachments', attachmentId, 'attachmentId')
+    if (attachment) attachment.machine = machine
+  },
+})
+
+/** The attachments' bytes, piece by piece. An export streams them from the files. */
 export const contents = part({
   name: 'contents', schema: Content, most: 1_000_000,
-  read: async function* () { /* nothing of the database's */ },
   check: ({ attachmentId, content }, known) => {
     const attachment = known.find<KnownAttachment>('attachments', attachmentId, 'attachmentId')
     if (!attachment) return
@@ -60,8 +68,8 @@ function begin(attachmentId: number, known: Known): void {
   known.latest = attachmentId
 }
 
-function checkBytes({ filename, size, sha256, place, bytes, digest }: KnownAttachment, known: Known): void {
-  if (size > 0 && digest === undefined) known.warnings.push(`The attachment "${filename}" has no content in the file; it is left out.`)
+function checkBytes({ filename, size, sha256, place, bytes, digest, machine }: KnownAttachment, known: Known): void {
+  if (size > 0 && digest === undefined) known.warnings.push(`The attachment "${filename}" has no content in the file${machine ? `: it was on the machine ${machine}, which could not be reached` : ''}; it is left out.`)
   else if (bytes !== size) known.faultAt(`${place}.size`, `is ${size}, but its content has ${bytes} bytes`)
   else if ((digest ?? createHash('sha256').digest('hex')) !== sha256) known.faultAt(`${place}.sha256`, 'is not the hash of its content')
 }

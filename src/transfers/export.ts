@@ -5,25 +5,26 @@ import { join } from 'node:path'
 import { setImmediate as breathe } from 'node:timers/promises'
 import { version as programVersion } from '../config/version.ts'
 import { Problem } from '../contract/errors.ts'
-import { readAttachment } from '../store/attachments.ts'
+import { storedNames } from '../store/attachments.ts'
 import { listBoards } from '../store/boards.ts'
 import type { Database, Reader } from '../store/database.ts'
 import { exportedAttachments, exportedCardIds, organizationProjects } from '../store/exports.ts'
 import { readOrganization } from '../store/organizations.ts'
 import { noAccount } from '../domain/caller.ts'
+import { bringFiles, type AwayFile, type MachineOf, type MissingFile } from './awayFiles.ts'
 import { lengthOfPieces, piecesOf, type ContentFile } from './contentPieces.ts'
 import type { Scope } from './part.ts'
 import { parts } from './parts.ts'
 import { version } from './records.ts'
 
 /** What making an export needs. `transfersDir` holds files for as long as they are sent. */
-export interface ExportHouse { db: Database; attachmentsDir: string; transfersDir: string; clock: () => Date }
+export interface ExportHouse { db: Database; attachmentsDir: string; transfersDir: string; clock: () => Date; machineOf: MachineOf }
 
 /** An export that is ready to be sent, `size` bytes long. Whoever has it closes it. */
 export interface Export {
   size: number
-  /** Attachments whose file is gone, or of another size: the export has no content of theirs. */
-  missing: readonly number[]
+  /** Attachments whose file is gone, of another size, or on a machine where no daemon works: the export has no content of theirs. */
+  missing: readonly MissingFile[]
   stream(): AsyncGenerator<Buffer | string>
   close(): Promise<void>
 }
@@ -34,7 +35,7 @@ const end = '\n]}\n'
 /**
  * Writes a project, or an organization with its projects, as they are at one moment (README, "Export and import"). The rows go
  * to a file first, page by page, so that a slow client holds nothing up; attachments stay where they are, under a second
- * name that outlives their deletion.
+ * name that outlives their deletion, and those of other machines are fetched.
  * @throws Problem DISK_FULL, SHUTTING_DOWN, or the signal's reason
  */
 export async function makeExport(house: ExportHouse, of: { projectId: number } | { organizationId: number }, signal: AbortSignal): Promise<Export> {
@@ -43,15 +44,20 @@ export async function makeExport(house: ExportHouse, of: { projectId: number } |
   await mkdir(folder, { mode: 0o700 })
   try {
     const rows = join(folder, 'rows.json')
-    const { files, missing } = await house.db.snapshot(async db => {
+    const { kept, away } = await house.db.snapshot(async db => {
       const scope = await scopeOf(db, of)
       await writeRows(rows, db, scope, house.clock(), signal)
       return keepFiles(house, folder, db, scope, signal)
     })
+    const brought = await bringFiles(house.machineOf, away, folder, signal)
+    const files = [...kept, ...brought.files]
+    const missing = await stillThere(house.db, brought.missing)
+    const between = beforeContents(missing)
     return {
-      size: (await stat(rows)).size + lengthOfPieces(files) + end.length, missing, close,
+      size: (await stat(rows)).size + Buffer.byteLength(between) + lengthOfPieces(files) + end.length, missing, close,
       stream: async function* () {
         yield* createReadStream(rows) as AsyncIterable<Buffer>
+        yield between
         yield* piecesOf(files)
         yield end
       },
@@ -89,6 +95,7 @@ async function writeRows(path: string, db: Reader, scope: Scope, now: Date, sign
     const head = JSON.stringify({ format: 'board', version, exportedAt: now.toISOString(), program: `board ${programVersion}`, organization })
     await out.write(head.slice(0, -1))
     for (const { name, read } of parts) {
+      if (!read) continue
       await out.write(`,\n${JSON.stringify(name)}:[`)
       let between = '\n'
       for await (const records of read(db, scope)) {
@@ -98,7 +105,7 @@ async function writeRows(path: string, db: Reader, scope: Scope, now: Date, sign
         await out.write(between + records.join(',\n'))
         between = ',\n'
       }
-      if (name !== parts.at(-1)!.name) await out.write(']')
+      await out.write(']')
     }
     await out.flush()
   } finally {
@@ -125,22 +132,37 @@ class Out {
   }
 }
 
-async function keepFiles(house: ExportHouse, folder: string, db: Reader, { projects }: Scope, signal: AbortSignal): Promise<{ files: ContentFile[]; missing: number[] }> {
-  const files: ContentFile[] = []
-  const missing: number[] = []
-  for (const { cardIds } of projects) {
+async function keepFiles(house: ExportHouse, folder: string, db: Reader, { projects }: Scope, signal: AbortSignal): Promise<{ kept: ContentFile[]; away: AwayFile[] }> {
+  const kept: ContentFile[] = []
+  const away: AwayFile[] = []
+  for (const { id: projectId, cardIds } of projects) {
     for (let from = 0; from < cardIds.length; from += 1000) {
       signal.throwIfAborted()
-      for (const { id, size, storedAs } of await exportedAttachments(db, cardIds.slice(from, from + 1000))) {
+      for (const { id, size, sha256, storedAs } of await exportedAttachments(db, cardIds.slice(from, from + 1000))) {
         const path = join(folder, storedAs)
-        if (await keepFile(join(house.attachmentsDir, storedAs), path, size)) files.push({ id, size, path })
-        // One that somebody deletes at this moment misses its content too, but nobody need be told of it.
-        else if (await readAttachment(house.db, id)) missing.push(id)
+        if (await keepFile(join(house.attachmentsDir, storedAs), path, size)) kept.push({ id, size, path })
+        else away.push({ id, projectId, size, sha256, storedAs })
       }
       await breathe()
     }
   }
-  return { files, missing }
+  return { kept, away }
+}
+
+/** One that somebody deletes at this moment misses its content too, but nobody need be told of it. */
+async function stillThere(db: Reader, missing: readonly MissingFile[]): Promise<MissingFile[]> {
+  const there: MissingFile[] = []
+  for (let from = 0; from < missing.length; from += 500) {
+    const files = missing.slice(from, from + 500)
+    const names = new Set(await storedNames(db, files.map(({ storedAs }) => storedAs)))
+    there.push(...files.filter(({ storedAs }) => names.has(storedAs)))
+  }
+  return there
+}
+
+function beforeContents(missing: readonly MissingFile[]): string {
+  const records = missing.map(({ id, machine }) => JSON.stringify({ attachmentId: id, machine }))
+  return `${records.length === 0 ? '' : `,\n"missing":[\n${records.join(',\n')}]`},\n"contents":[`
 }
 
 /** Gives a file a second name, and tells whether it is what it should be. */

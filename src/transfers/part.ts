@@ -46,8 +46,8 @@ export interface Part<S extends GenericSchema = GenericSchema> {
   schema: S
   /** How many records a file may hold. */
   most: number
-  /** Pages of records as JSON texts. */
-  read(db: Reader, scope: Scope): AsyncIterable<readonly string[]>
+  /** Pages of records as JSON texts. Without it an export writes them behind everything else. */
+  read?(db: Reader, scope: Scope): AsyncIterable<readonly string[]>
   /** Checks what a schema cannot, record after record, and at the end of the list. */
   check?(record: InferOutput<S>, known: Known): void
   checkEnd?(known: Known): void

@@ -1,13 +1,41 @@
-import { expect, test } from 'vitest'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { createSeal } from '../../src/identity/seal.ts'
 import { createTickets } from '../../src/identity/tickets.ts'
+import { openDatabase } from '../../src/store/open.ts'
+import type { Database } from '../../src/store/database.ts'
+import { migrate } from '../../src/store/migrate.ts'
 
 const at = { ms: 0 }
-const tickets = (most: number) => createTickets<string>({ most, lifeMs: 1000, clock: () => new Date(at.ms) })
+const folder = mkdtempSync(join(tmpdir(), 'board-tickets-'))
+const seal = createSeal({ secretKey: Buffer.alloc(32, 1).toString('base64'), dataDir: '' })
+let db: Database
+let kinds = 0
+
+beforeAll(async () => {
+  db = openDatabase({ path: join(folder, 'board.db'), clock: () => new Date(at.ms) })
+  await migrate(db)
+})
+beforeEach(() => { kinds++ })
+afterAll(async () => {
+  await db.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const tickets = (most: number, kind = `kind ${kinds}`) => createTickets<string>(kind, { db, seal }, { most, lifeMs: 1000 })
 
 test('what is kept under a secret is taken once', async () => {
   const kept = tickets(10)
   await kept.keep('a', 'one')
   expect([await kept.take('b'), await kept.take('a'), await kept.take('a')]).toEqual([undefined, 'one', undefined])
+})
+
+test('of many who take it at once one gets it', async () => {
+  const kept = tickets(10)
+  await kept.keep('a', 'one')
+  expect((await Promise.all(Array.from({ length: 20 }, () => kept.take('a')))).filter(Boolean)).toEqual(['one'])
 })
 
 test('what is kept is forgotten after its time', async () => {
@@ -18,10 +46,19 @@ test('what is kept is forgotten after its time', async () => {
   expect(await kept.take('a')).toBe('one')
   at.ms += 1
   expect(await kept.take('b')).toBeUndefined()
+  await kept.keep('c', 'three')
+  expect(await db.all('SELECT count(*) AS rows FROM tickets')).toEqual([{ rows: 1 }])
 })
 
-test('of more than the bound the oldest are forgotten', async () => {
-  const kept = tickets(3)
+test('of more than the bound the oldest are forgotten, and none of another kind', async () => {
+  const [kept, others] = [tickets(3), tickets(3, 'other')]
+  await others.keep('a', 'kept')
   for (const secret of ['a', 'b', 'c', 'd', 'e']) await kept.keep(secret, secret)
   expect(await Promise.all(['a', 'b', 'c', 'd', 'e'].map(secret => kept.take(secret)))).toEqual([undefined, undefined, 'c', 'd', 'e'])
+  expect(await others.take('a')).toBe('kept')
+})
+
+test('the database holds neither a secret nor what is kept under it', async () => {
+  await tickets(3).keep('the-secret', 'the-value')
+  expect(JSON.stringify(await db.all('SELECT * FROM tickets'))).not.toMatch(/the-secret|the-value/)
 })
