@@ -15,10 +15,13 @@ import { createFanOut } from './socket/fanOut.ts'
 import { closeCodes } from './socket/connection.ts'
 import { createPages } from './socket/pages.ts'
 import { Sessions, type Goodbye } from './socket/sessions.ts'
+import { createTurns } from './socket/turns.ts'
 import { startWatch } from './socket/watch.ts'
 
 const mostMessageBytes = 64 * 1024
 const heartbeatSecs = 30
+/** Of what sockets have missed, about half a millisecond's worth is sent before others are heard. */
+const partsInATurn = 16
 const goodbyeMs = 2000
 
 /** The live events of one server: `GET /api/ws` (specification "Events"). */
@@ -34,7 +37,7 @@ export interface Socket {
 export function createSocket(app: App, log: Log): Socket {
   const lag = app.metrics.timing({ name: 'board_event_lag_seconds', help: 'How long after it was written the first of a page of events is handed to sockets.' })
   const fanOut = createFanOut(app.outbox, () => watch.look(), at => lag.observe((app.config.clock().getTime() - Date.parse(at)) / 1000), error => log('error', 'Notifications cannot be told.', { cause: String(error) }))
-  const sessions = new Sessions(app.db, { outbox: app.outbox, pages: createPages(app.outbox), fanOut, now: () => app.config.clock().toISOString(), log })
+  const sessions = new Sessions(app.db, { outbox: app.outbox, pages: createPages(app.outbox), fanOut, turn: createTurns(partsInATurn), now: () => app.config.clock().toISOString(), log })
   const watch = startWatch(app.db, sessions, log)
   const stopHearing = app.identity.onRevoked(ended => sessions.endOf(caller => isOf(caller, ended)))
   const adapter = createAdapter(sessions)

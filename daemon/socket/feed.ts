@@ -5,8 +5,8 @@ import type { FanOut, Follower } from './fanOut.ts'
 import { resyncFrame, subscribedFrame, type Frame } from './frame.ts'
 import type { Pages } from './pages.ts'
 
-/** Where feeds come from. */
-export interface Source { outbox: Outbox; pages: Pages; fanOut: FanOut; now: () => string; log: Log }
+/** Where feeds come from. `turn` is waited for before what is not the first. */
+export interface Source { outbox: Outbox; pages: Pages; fanOut: FanOut; turn: () => Promise<void>; now: () => string; log: Log }
 
 /** How far one socket has got in one project. */
 interface Cursor extends Follower {
@@ -96,7 +96,7 @@ export class Feed {
 
   #behind(): Cursor[] { return this.#connection.ended ? [] : [...this.#cursors.values()].filter(cursor => cursor.behind) }
 
-  /** Sends a page, one part in a turn: who misses much does not keep others waiting for their first event. */
+  /** Sends a page, each part in its turn: who misses much does not keep others waiting for their first event. */
   async #advance(cursor: Cursor): Promise<void> {
     const { pages, now } = this.#source
     const { parts, isFull, hasLost, last } = await pages.read(cursor.projectId, cursor.seq)
@@ -105,7 +105,7 @@ export class Feed {
       if (!this.#isFollowed(cursor)) return
       this.#connection.send(frames)
       cursor.seq = seq
-      if (isFull || index < parts.length - 1) await new Promise(setImmediate)
+      if (isFull || index < parts.length - 1) await this.#source.turn()
     }
     if (isFull || !this.#isFollowed(cursor)) return
     if (hasLost) this.#connection.send(resyncFrame(cursor.projectId, last, now()))
