@@ -99,4 +99,4 @@ async function keepCopy(dataDir: string): Promise<string | undefined> {
   return name
 }
 
-const exists = (path: string) => access(path).then(() => true, () => false)
+export const exists = (path: string): Promise<boolean> => access(path).then(() => true, () => false)

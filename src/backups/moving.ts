@@ -1,4 +1,4 @@
-import { access, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makePrivateFolder, syncFolder } from '../config/folders.ts'
@@ -10,7 +10,7 @@ import type { Database, Reader } from '../store/database.ts'
 import { openDatabase, openSharedDatabase } from '../store/open.ts'
 import { takeLock } from '../store/lock.ts'
 import { migrate, presentVersion } from '../store/migrate.ts'
-import { lookAtDatabase, markDatabase } from './damage.ts'
+import { exists, lookAtDatabase, markDatabase } from './damage.ts'
 import { databaseName } from './manifest.ts'
 import { verifyArchive } from './verifying.ts'
 
@@ -130,7 +130,7 @@ async function keepAside(dataDir: string): Promise<void> {
   const moved = await readMoved(dataDir)
   if (!moved) return
   const path = join(dataDir, databaseName)
-  if (await access(join(dataDir, moved.keptAs)).then(() => true, () => false)) await dropDatabase(path)
+  if (await exists(join(dataDir, moved.keptAs))) await dropDatabase(path)
   else await rename(path, join(dataDir, moved.keptAs)).catch((error: NodeJS.ErrnoException) => { if (error.code !== 'ENOENT') throw error })
   await syncFolder(dataDir)
 }
