@@ -13,7 +13,7 @@ export const insertBoard = async (tx: Transaction, projectId: number, name: stri
   'INSERT INTO boards (project_id, name, position, created_at) SELECT ?1, ?2, coalesce(max(position) + 1, 0), ?3 FROM boards WHERE project_id = ?1', [projectId, name, tx.now])).lastId
 
 export const renameBoard = async (tx: Transaction, id: number, name: string): Promise<void> => { await tx.run('UPDATE boards SET name = ? WHERE id = ?', [name, id]) }
-export const setBoardPosition = async (tx: Transaction, id: number, position: number): Promise<void> => { await tx.run('UPDATE boards SET position = ? WHERE id = ?', [position, id]) }
+export const setBoardPosition = async (tx: Transaction, id: number, position: number): Promise<void> => { tx.send('UPDATE boards SET position = ? WHERE id = ?', [position, id]) }
 
 /** Deletes a board with its columns and cards; the boards behind it close up. */
 export async function deleteBoard(tx: Transaction, board: BoardRow): Promise<void> {

@@ -65,7 +65,7 @@ export const markRead = async (tx: Transaction, id: number): Promise<boolean> =>
 /** Marks at most `limit` of a project's unread cards as read and tells their ids. */
 export async function markSomeRead(tx: Transaction, projectId: number, limit: number): Promise<number[]> {
   const unread = await tx.all<{ id: number }>('SELECT id FROM cards WHERE project_id = ? AND unread = 1 AND deleted_at IS NULL ORDER BY id LIMIT ?', [projectId, limit])
-  for (const { id } of unread) await markRead(tx, id)
+  for (const { id } of unread) tx.send('UPDATE cards SET unread = 0 WHERE id = ?', [id])
   return unread.map(({ id }) => id)
 }
 

@@ -29,7 +29,7 @@ export const insertColumn = async (tx: Transaction, column: { boardId: number; p
   [column.boardId, column.projectId, column.name, column.columnType, column.prompt, column.agent])).lastId
 
 export const updateColumn = async (tx: Transaction, id: number, { name, prompt, agent }: Pick<ColumnRow, 'name' | 'prompt' | 'agent'>): Promise<void> => { await tx.run('UPDATE columns SET name = ?, prompt = ?, agent = ? WHERE id = ?', [name, prompt, agent, id]) }
-export const setColumnPosition = async (tx: Transaction, id: number, position: number): Promise<void> => { await tx.run('UPDATE columns SET position = ? WHERE id = ?', [position, id]) }
+export const setColumnPosition = async (tx: Transaction, id: number, position: number): Promise<void> => { tx.send('UPDATE columns SET position = ? WHERE id = ?', [position, id]) }
 
 /** Deletes a column that holds no cards; the columns behind it close up. */
 export async function deleteColumn(tx: Transaction, column: ColumnRow): Promise<void> {

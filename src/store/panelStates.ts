@@ -12,7 +12,7 @@ export const idsOfCards = async (db: Reader, projectId: number, ids: readonly nu
   (await db.all<{ id: number }>('SELECT c.id FROM json_each(?) j JOIN cards c ON c.id = j.value WHERE c.project_id = ? AND c.deleted_at IS NULL', [JSON.stringify(ids), projectId])).map(({ id }) => id))
 
 export const writePanelState = async (tx: Transaction, userId: number, projectId: number, { cardId, state }: PanelStateRow): Promise<void> => {
-  await tx.run('INSERT INTO panel_states (user_id, project_id, card_id, state) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET state = excluded.state', [userId, projectId, cardId, state])
+  tx.send('INSERT INTO panel_states (user_id, project_id, card_id, state) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET state = excluded.state', [userId, projectId, cardId, state])
 }
 
 /** Tells whether there was one. */

@@ -64,7 +64,7 @@ export const deleteProject = async (tx: Transaction, id: number): Promise<void> 
 }
 
 export const setProjectPosition = async (tx: Transaction, userId: number, projectId: number, position: number): Promise<void> => {
-  await tx.run('INSERT INTO project_visits (user_id, project_id, position) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET position = excluded.position', [userId, projectId, position])
+  tx.send('INSERT INTO project_visits (user_id, project_id, position) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET position = excluded.position', [userId, projectId, position])
 }
 
 export const noteProjectOpened = async (tx: Transaction, userId: number, projectId: number): Promise<void> => {

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Client } from '../../src/client/index.ts'
 import { configure, makeRepository } from '../agents/agentBoard.ts'
-import { eventually } from '../helper.ts'
+import { eventually, onLibsqlServer } from '../helper.ts'
 import { processesWith } from '../process/trees.ts'
 import { boardProcess, clearAway } from './boardProcess.ts'
 import { createDice } from './dice.ts'
@@ -79,7 +79,7 @@ async function finish(underWay: Promise<unknown>): Promise<string> {
   const way = dice.pick(['kill', 'kill', 'stop', 'cancel'])
   if (way === 'cancel') {
     await underWay
-    for (const { id } of (await listed()).filter(({ hasActiveAgent }) => hasActiveAgent)) await steps.cancel!(board.client, id).catch(ignoreUntimely)
+    await cancelAll()
     return way
   }
   const { code, tookMs } = await board.end(way === 'kill' ? 'SIGKILL' : 'SIGTERM')
@@ -87,7 +87,13 @@ async function finish(underWay: Promise<unknown>): Promise<string> {
   await underWay.catch(() => { /* Its server is gone. */ })
   if (way === 'stop' && (code !== 0 || tookMs > 15_000 || left.length > 0)) throw new Error(`The stop took ${tookMs} ms, ended with ${code} and left ${left.length} processes.`)
   await board.start()
+  // At a shared database what waited for its turn starts with the next server.
+  if (onLibsqlServer) await cancelAll()
   return way
+}
+
+async function cancelAll(): Promise<void> {
+  for (const { id } of (await listed()).filter(({ hasActiveAgent }) => hasActiveAgent)) await steps.cancel!(board.client, id).catch(ignoreUntimely)
 }
 
 function ignoreUntimely(error: { code?: string }): void {

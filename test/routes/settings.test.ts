@@ -59,7 +59,7 @@ test('panel states are kept for each account and card; those that a body names a
   expect(await own.panelStates.set({ projectId, [b]: null, [c]: false })).toEqual({ [a]: { width: 300, open: [1, { deep: 'ü\u0000' }] }, [b]: null, [c]: false })
   expect(await board.client.panelStates.get({ projectId })).toEqual({})
   await own.panelStates.delete({ projectId, cardId: c })
-  expect(Object.keys(await own.panelStates.get({ projectId }))).toEqual([a, b])
+  expect(new Set(Object.keys(await own.panelStates.get({ projectId })))).toEqual(new Set([a, b]))
   expect((await board.request('DELETE', `/api/projects/${projectId}/panel-states/${c}`, { token: tokens.own })).body.error.code).toBe('PANEL_STATE_NOT_FOUND')
 })
 
