@@ -83,12 +83,12 @@ async function endOf({ exited }: Child, timeoutMs: number, stopped: AbortSignal)
   return end
 }
 
-/** Ends what is left of a command. One of which something is left does not run again. */
+/** Ends what is left of a command. One of which something is left does not run again. What was killed may take its time on a busy machine: that is an error only when it comes again. */
 async function clearAway({ log }: RunParts, child: Child, monitorId: number): Promise<void> {
-  for (;;) {
+  for (let attempt = 1; ; attempt++) {
     const isGone = await stopTree(child, { termMs }).catch((error: unknown) => error)
     if (isGone === true) return
-    log('error', 'A process of a monitor could not be ended.', { monitorId, pids: [...child.tree.seen.keys()], ...(isGone instanceof Error && { cause: isGone.stack }) })
+    log(attempt === 1 && isGone === false ? 'warn' : 'error', 'A process of a monitor could not be ended.', { monitorId, pids: [...child.tree.seen.keys()], ...(isGone instanceof Error && { cause: isGone.stack }) })
     await delay(retryStopMs)
   }
 }
