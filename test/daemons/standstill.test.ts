@@ -39,11 +39,12 @@ describe.skipIf(!isSharable)('a daemon that stands still', () => {
       const worker = await workerNow()
       const other = crew.find(mate => mate !== worker)!
       const client = createDatabaseClient({ url: server.url })
-      // What it has begun to write holds everybody else up.
-      const write = place === 'inside' ? await client.transaction('write') : undefined
-      await write?.execute('DELETE FROM tickets WHERE id = 0')
       process.kill(worker.board.pid, 'SIGSTOP')
       const began = performance.now()
+      // What somebody has begun to write holds everybody else up, as if it were the one that stands still; unless that one was inside a write itself.
+      const write = place === 'inside' ? await client.transaction('write') : undefined
+      if (performance.now() - began > 1000) write?.close()
+      else await write?.execute('DELETE FROM tickets WHERE id = 0')
       try {
         await eventually('the other one at work', () => isAtWork(other), 15_000)
         tookMs.push(performance.now() - began)
