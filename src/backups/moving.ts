@@ -1,5 +1,4 @@
-import { existsSync } from 'node:fs'
-import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { access, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makePrivateFolder, syncFolder } from '../config/folders.ts'
@@ -131,7 +130,7 @@ async function keepAside(dataDir: string): Promise<void> {
   const moved = await readMoved(dataDir)
   if (!moved) return
   const path = join(dataDir, databaseName)
-  if (existsSync(join(dataDir, moved.keptAs))) await dropDatabase(path)
+  if (await access(join(dataDir, moved.keptAs)).then(() => true, () => false)) await dropDatabase(path)
   else await rename(path, join(dataDir, moved.keptAs)).catch((error: NodeJS.ErrnoException) => { if (error.code !== 'ENOENT') throw error })
   await syncFolder(dataDir)
 }
