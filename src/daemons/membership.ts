@@ -5,12 +5,14 @@ import type { ServerConfig } from '../config/server.ts'
 import { version } from '../config/version.ts'
 import { Problem } from '../contract/errors.ts'
 import type { Metrics } from '../metrics/metrics.ts'
-import { isUnfinished } from '../store/copying.ts'
-import { forgetDaemon, forgetSilentDaemons, holdsLease, leaseMs, noteDaemon, takeLease } from '../store/daemons.ts'
+import { beat, forgetDaemon, holdsLease, type Self } from '../store/daemons.ts'
 import type { Database } from '../store/database.ts'
 
 const renewMs = 750
-const silentMs = 24 * 3_600_000
+const retryMs = 50
+/** How long a heartbeat counts after it was sent: less than its lease, so that one which was held up with its daemon renews nothing. */
+const lateMs = 2500
+const duties = ['machine', 'board'] as const
 
 /** Work that one daemon does at a time: what belongs to this machine's projects, and what belongs to the whole board. */
 export type Duty = 'machine' | 'board'
@@ -44,12 +46,10 @@ export const createMembership = (db: Database, config: Pick<ServerConfig, 'datab
 
 const alone = (db: Database): Membership => ({ id: randomUUID(), has: () => true, secsSinceHeartbeat: () => 0, databaseFor: () => db, start: () => {}, stop: async () => {} })
 
-/** This daemon as the others see it. */
-interface Self { id: string; host: string; url: string; version: string; startedAt: string }
-
 function join(db: Database, { host, advertise }: NonNullable<ServerConfig['database']>, metrics: Metrics): Membership {
   const heartbeat = timed(metrics)
   const self = { id: randomUUID(), host, version, startedAt: new Date().toISOString() }
+  const takeLeases = leaseTaker(db, host)
   const tokens = new Map<Duty, number>()
   const takenUp = new Set<Duty>()
   const stopping = new AbortController()
@@ -57,7 +57,7 @@ function join(db: Database, { host, advertise }: NonNullable<ServerConfig['datab
   let takingUp: Promise<unknown> = Promise.resolve()
 
   const renew = async (url: string, { onDuty, onRelieved }: Told, log: Log) => {
-    for (const [duty, token] of await heartbeat.time(() => takeLeases(db, { ...self, url: advertise ?? url }))) {
+    for (const [duty, token] of await heartbeat.time(() => takeLeases({ ...self, url: advertise ?? url }))) {
       const before = tokens.get(duty)
       if (before !== undefined && before !== token) return onRelieved()
       if (before !== undefined || token === undefined) continue
@@ -76,7 +76,7 @@ function join(db: Database, { host, advertise }: NonNullable<ServerConfig['datab
       if (token === undefined || !await holdsLease(tx, leaseOf(duty, host), self.id, token)) throw new Problem('SHUTTING_DOWN', 'Another daemon does this now.')
     }),
     start: (url, told, log) => {
-      keeping = repeat(() => renew(url, told, log).catch((error: unknown) => log('warn', 'The leases could not be renewed.', { cause: causeOf(error) })), stopping.signal)
+      keeping = repeat(() => renew(url, told, log), error => log('warn', 'The leases could not be renewed.', { cause: causeOf(error) }), stopping.signal)
     },
     stop: async () => {
       stopping.abort()
@@ -87,16 +87,18 @@ function join(db: Database, { host, advertise }: NonNullable<ServerConfig['datab
   }
 }
 
-/** Notes that this daemon is there, takes the leases that are free and renews those that it has. */
-const takeLeases = (db: Database, self: Self): Promise<Array<[Duty, number | undefined]>> => db.transaction(async tx => {
-  await noteDaemon(tx, self)
-  await forgetSilentDaemons(tx, silentMs)
-  const taking = Promise.all((['machine', 'board'] as const).map(async (duty): Promise<[Duty, number | undefined]> => [duty, await takeLease(tx, leaseOf(duty, self.host), self.id, leaseMs)]))
-  // A copy that is begun sees the daemons that are noted; one that comes later sees that a copy was begun.
-  const [taken, isCopied] = await Promise.all([taking, isUnfinished(tx)])
-  if (isCopied) throw new Problem('CONFLICT', 'A board is being copied into the database.')
-  return taken
-}, true)
+/** Takes the leases that are free and renews those that this daemon has, unless it stands still meanwhile. */
+function leaseTaker(db: Database, host: string): (self: Self) => Promise<Array<[Duty, number | undefined]>> {
+  let heard: { databaseMs: number; atMs: number } | undefined
+  return async self => {
+    const untilMs = heard && heard.databaseMs + performance.now() - heard.atMs + lateMs
+    // After a failure the database's clock may be another one.
+    heard = undefined
+    const { tokens, nowMs } = await beat(db, self, duties.map(duty => leaseOf(duty, host)), untilMs)
+    heard = { databaseMs: nowMs, atMs: performance.now() }
+    return duties.map((duty, at) => [duty, tokens[at]])
+  }
+}
 
 /** Measures each heartbeat, and tells how long ago the last one was that succeeded. */
 function timed(metrics: Metrics): { time<T>(work: () => Promise<T>): Promise<T>; secsSince(): number } {
@@ -114,8 +116,16 @@ function timed(metrics: Metrics): { time<T>(work: () => Promise<T>): Promise<T>;
   }
 }
 
-async function repeat(work: () => Promise<unknown>, signal: AbortSignal): Promise<void> {
-  for (; !signal.aborted; await delay(renewMs, undefined, { signal, ref: false }).catch(() => { /* It stops. */ })) await work()
+/** What fails is begun again as soon as it could have been done. */
+async function repeat(work: () => Promise<void>, onFailure: (error: unknown) => void, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const beganAt = performance.now()
+    const waitMs = await work().then(() => renewMs, (error: unknown) => {
+      onFailure(error)
+      return Math.max(retryMs, renewMs - (performance.now() - beganAt))
+    })
+    await delay(waitMs, undefined, { signal, ref: false }).catch(() => { /* It stops. */ })
+  }
 }
 
 /** A database whose writes look first whether they may still be made. */

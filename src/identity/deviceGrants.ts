@@ -122,11 +122,11 @@ async function poll(parts: Parts, id: number, deviceCode: string, signal: AbortS
     const waiting = await readPending(db, id)
     if (!waiting) return
     await delay(waiting.authorization.intervalSecs * 1000, undefined, { signal, ref: false })
-    const credential = await readPending(db, id)
-    if (!credential) return
-    const { authorization } = credential
-    const turn = await takeTurn(db, parts.daemonId, turnOf(id), authorization.intervalSecs * 1000 + turnMs)
+    const turn = await takeTurn(db, parts.daemonId, turnOf(id), waiting.authorization.intervalSecs * 1000 + turnMs)
     if (!turn) continue
+    const credential = await readPending(db, id)
+    if (!credential) return db.transaction(tx => turn.end(tx))
+    const { authorization } = credential
     const now = config.clock()
     const isOver = authorization.expiresAt <= now.toISOString()
     const result = isOver ? 'expired' : await pollDeviceCode({ source: authorization.source, clientSecret: clientSecretFor(config, credential.row, authorization), deviceCode, now, signal, dispatcher: await wayOut(credential.row.userId) })

@@ -1,4 +1,5 @@
-import type { Reader, Transaction } from './database.ts'
+import { Problem } from '../contract/errors.ts'
+import type { Database, Reader, Transaction, Value, Written } from './database.ts'
 import { nowMs } from './databaseTime.ts'
 
 /** How long a lease holds: a daemon that is not heard of for so long is replaced. */
@@ -9,21 +10,38 @@ export interface DaemonRow { id: string; host: string; url: string; version: str
 
 export const isThere = ({ seenMsAgo }: Pick<DaemonRow, 'seenMsAgo'>): boolean => seenMsAgo <= leaseMs
 
-/** Notes that a daemon is there. */
-export const noteDaemon = async (tx: Transaction, daemon: { id: string; host: string; url: string; version: string; startedAt: string }): Promise<void> => {
-  tx.send(`INSERT INTO daemons (id, host, url, version, started_at, seen_at_ms) VALUES (?, ?, ?, ?, ?, ${nowMs}) ON CONFLICT DO UPDATE SET seen_at_ms = excluded.seen_at_ms, url = excluded.url`,
-    [daemon.id, daemon.host, daemon.url, daemon.version, daemon.startedAt])
+/** A daemon as it notes itself. */
+export interface Self { id: string; host: string; url: string; version: string; startedAt: string }
+/** What a heartbeat has brought: the tokens of the leases that the daemon has now, undefined for those of others, and the database's time. */
+export interface Beat { tokens: Array<number | undefined>; nowMs: number }
+
+const silentMs = 24 * 3_600_000
+const isCopied = `EXISTS (SELECT 1 FROM server_settings WHERE name = 'unfinished-copy')`
+
+/**
+ * Notes that a daemon is there, and takes or renews leases, in one message. One that arrives after its time, by the database's clock,
+ * does nothing: its daemon stands still. Nor does one while a board is copied into the database: the copy has seen who was there.
+ * @throws Problem CONFLICT, DATABASE_BUSY then
+ */
+export async function beat(db: Database, self: Self, leases: readonly string[], untilMs: number | undefined): Promise<Beat> {
+  const inTime = `NOT ${isCopied} AND (?6 IS NULL OR ${nowMs} <= ?6)`
+  const until = untilMs === undefined ? null : Math.round(untilMs)
+  const results = await db.together([
+    { sql: `INSERT INTO daemons (id, host, url, version, started_at, seen_at_ms) SELECT ?1, ?2, ?3, ?4, ?5, ${nowMs} WHERE ${inTime} ON CONFLICT DO UPDATE SET seen_at_ms = excluded.seen_at_ms, url = excluded.url`, args: [self.id, self.host, self.url, self.version, self.startedAt, until] },
+    { sql: `DELETE FROM daemons WHERE seen_at_ms < ${nowMs} - ?`, args: [silentMs] },
+    { sql: `DELETE FROM leases WHERE name LIKE 'credential:%' AND ends_at_ms < ${nowMs} - ?`, args: [silentMs] },
+    ...leases.map(name => takingLease(name, self.id, leaseMs, { only: `NOT ${isCopied} AND (?4 IS NULL OR ${nowMs} <= ?4)`, args: [until] })),
+    { sql: `SELECT ${nowMs} AS nowMs, ${isCopied} AS isCopied` },
+  ])
+  const [last] = results.at(-1) as unknown as [{ nowMs: number; isCopied: number }]
+  if (last.isCopied) throw new Problem('CONFLICT', 'A board is being copied into the database.')
+  if (until !== null && last.nowMs > until) throw new Problem('DATABASE_BUSY', 'The heartbeat came too late.')
+  return { nowMs: last.nowMs, tokens: results.slice(3, -1).map(([row]) => row?.token as number | undefined) }
 }
 
 export const forgetDaemon = async (tx: Transaction, id: string): Promise<void> => {
   tx.send('UPDATE leases SET ends_at_ms = 0 WHERE daemon_id = ?', [id])
   tx.send('DELETE FROM daemons WHERE id = ?', [id])
-}
-
-/** Forgets daemons that have not been heard of for so long, and leases of passing things. */
-export const forgetSilentDaemons = async (tx: Transaction, silentMs: number): Promise<void> => {
-  tx.send(`DELETE FROM daemons WHERE seen_at_ms < ${nowMs} - ?`, [silentMs])
-  tx.send(`DELETE FROM leases WHERE name LIKE 'credential:%' AND ends_at_ms < ${nowMs} - ?`, [silentMs])
 }
 
 /** All daemons by host, and the names of the leases that they hold, as JSON. */
@@ -37,10 +55,17 @@ export const readWorker = (db: Reader, projectId: number): Promise<Worker | unde
   `SELECT p.host, d.id AS daemonId, d.url, (SELECT ${nowMs} - max(seen_at_ms) FROM daemons WHERE host = p.host) AS seenMsAgo FROM projects p LEFT JOIN leases l ON l.name = 'machine:' || p.host AND l.ends_at_ms > ${nowMs} LEFT JOIN daemons d ON d.id = l.daemon_id WHERE p.id = ?`, [projectId])
 
 /** Takes a lease that is free, or renews one that this daemon has, and gives its token. Undefined while another daemon has it. */
-export const takeLease = async (tx: Transaction, name: string, daemonId: string, forMs: number): Promise<number | undefined> => (await tx.all<{ token: number }>(
-  `INSERT INTO leases (name, daemon_id, token, ends_at_ms) VALUES (?1, ?2, 1, ${nowMs} + ?3)
+export async function takeLease(tx: Transaction, name: string, daemonId: string, forMs: number): Promise<number | undefined> {
+  const { sql, args } = takingLease(name, daemonId, forMs)
+  return (await tx.all<{ token: number }>(sql, args))[0]?.token
+}
+
+const takingLease = (name: string, daemonId: string, forMs: number, { only = '1', args = [] }: { only?: string; args?: Value[] } = {}): Written => ({
+  sql: `INSERT INTO leases (name, daemon_id, token, ends_at_ms) SELECT ?1, ?2, 1, ${nowMs} + ?3 WHERE ${only}
    ON CONFLICT DO UPDATE SET daemon_id = excluded.daemon_id, token = token + (daemon_id <> excluded.daemon_id), ends_at_ms = excluded.ends_at_ms
-   WHERE daemon_id = excluded.daemon_id OR ends_at_ms <= ${nowMs} RETURNING token`, [name, daemonId, forMs]))[0]?.token
+   WHERE daemon_id = excluded.daemon_id OR ends_at_ms <= ${nowMs} RETURNING token`,
+  args: [name, daemonId, forMs, ...args],
+})
 
 /** Gives a lease up for good. */
 export const dropLease = async (tx: Transaction, name: string, daemonId: string): Promise<void> => { tx.send('DELETE FROM leases WHERE name = ? AND daemon_id = ?', [name, daemonId]) }

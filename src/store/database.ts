@@ -11,6 +11,9 @@ export interface Reader {
   all<T>(sql: string, args?: readonly Value[]): Promise<T[]>
 }
 
+/** A statement with its parameters. */
+export interface Written { sql: string; args?: readonly Value[] }
+
 /** One open write transaction. Nothing but the database may be awaited inside it: every other writer waits. */
 export interface Transaction extends Reader {
   /** The transaction's time, ISO 8601. */
@@ -30,10 +33,15 @@ export interface Database extends Reader {
   readonly isShared: boolean
   /**
    * Runs `work` alone and commits it, synced to disk, before the promise resolves. What `work` throws undoes it.
-   * @param isUrgent whether it goes before all that waits: what others' work depends on
    * @throws Problem DATABASE_BUSY, DATABASE_DAMAGED, DISK_FULL, SHUTTING_DOWN
    */
-  transaction<T>(work: (tx: Transaction) => Promise<T>, isUrgent?: boolean): Promise<T>
+  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
+  /**
+   * Runs statements in a commit of their own, and gives the rows of each. They travel in one message: whoever stands still
+   * afterwards keeps nobody from writing.
+   * @throws as `transaction` does
+   */
+  together(statements: readonly Written[]): Promise<Array<Array<Record<string, unknown>>>>
   /**
    * Gives `work` a reader that sees one state of the database however long it takes, while others go on writing. What is
    * written meanwhile stays in the log of the database until then, so `work` waits for nobody outside.

@@ -27,6 +27,11 @@ export function openEmbedded({ path, clock, onDamage }: EmbeddedOptions): Databa
     all: (sql, args) => health.watch(reader.all(sql, args)),
     noteDamage: cause => { health.note(new Problem('DATABASE_DAMAGED', undefined, { cause })) },
     transaction: jobs.transaction,
+    together: statements => jobs.transaction(async tx => {
+      const results: Array<Array<Record<string, unknown>>> = []
+      for (const { sql, args } of statements) results.push(await tx.all(sql, args))
+      return results
+    }),
     snapshot: async work => {
       const snapshot = readSnapshot(path, () => closing, work)
       snapshots.add(snapshot)

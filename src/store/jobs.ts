@@ -10,12 +10,12 @@ export interface Writer extends Reader {
 }
 
 /** Work that waits for its commit. */
-export interface Job { queuedAtMs: number; isUrgent: boolean; work: (tx: Transaction) => Promise<unknown>; resolve: (result: unknown) => void; reject: (error: unknown) => void }
+export interface Job { queuedAtMs: number; work: (tx: Transaction) => Promise<unknown>; resolve: (result: unknown) => void; reject: (error: unknown) => void }
 export type Outcome = { job: Job; result: unknown; effects: Array<() => void> } | { job: Job; error: unknown }
 
 export interface JobQueue {
   /** See `Database.transaction`. */
-  transaction<T>(work: (tx: Transaction) => Promise<T>, isUrgent?: boolean): Promise<T>
+  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
   /** Takes no more work, and resolves when what waits is done. */
   close(): Promise<void>
 }
@@ -32,24 +32,21 @@ interface Committing {
 export function createJobQueue({ refusal, commitTogether, mostJobsACommit }: Committing): JobQueue {
   const queue: Job[] = []
   let draining: Promise<void> | undefined
-  let [closing, hasUrgent] = [false, false]
+  let closing = false
 
   const drain = async () => {
     while (queue.length > 0) {
       // Others get their turn even if who is done queues the next job at once.
       await new Promise(setImmediate)
-      if (hasUrgent) queue.sort((a, b) => Number(b.isUrgent) - Number(a.isUrgent))
-      hasUrgent = false
       queue.unshift(...await commitTogether(queue.splice(0, mostJobsACommit)))
     }
     draining = undefined
   }
   return {
-    transaction: <T>(work: (tx: Transaction) => Promise<T>, isUrgent = false) => new Promise<T>((resolve, reject) => {
+    transaction: <T>(work: (tx: Transaction) => Promise<T>) => new Promise<T>((resolve, reject) => {
       const problem = closing ? new Problem('SHUTTING_DOWN') : refusal()
       if (problem) return reject(problem)
-      queue.push({ queuedAtMs: performance.now(), isUrgent, work, resolve: resolve as (result: unknown) => void, reject })
-      hasUrgent ||= isUrgent
+      queue.push({ queuedAtMs: performance.now(), work, resolve: resolve as (result: unknown) => void, reject })
       draining ??= drain()
     }),
     close: async () => {

@@ -119,6 +119,22 @@ function openLine(stream: Stream): Line {
   }
 }
 
+/**
+ * Runs statements in a transaction that is whole in one message.
+ * @throws Problem, or what a statement fails with: nothing of it was kept then, as far as is known
+ */
+export async function runTogether(stream: Stream, statements: readonly Statement[]): Promise<Rows[]> {
+  const all = ['BEGIN IMMEDIATE', ...statements, 'COMMIT'].map(each => typeof each === 'string' ? { sql: each, args: [] } : each)
+  const steps = all.map((statement, at): Step => ({ statement, needs: at === 0 ? undefined : at - 1, inside: at > 0 }))
+  const results = await begin(stream, [...steps, { statement: { sql: 'ROLLBACK', args: [] }, inside: true }])
+  const rows = results.slice(0, all.length).map(result => {
+    if ('error' in result) throw translate(result.error)
+    if (!('rows' in result)) throw new Problem('DATABASE_BUSY', 'The database server has ended the transaction; try again.')
+    return result.rows
+  })
+  return rows.slice(1, -1)
+}
+
 /** A server that is busy with something of its own refuses a transaction at once, which is none then: it is asked again until somebody closes the stream. */
 async function begin(stream: Stream, steps: readonly Step[]): Promise<StepResult[]> {
   for (;; await delay(busyMs)) {

@@ -4,7 +4,7 @@ import { Problem } from '../contract/errors.ts'
 import { translate, type Database, type Reader, type RemoteOptions, type Transaction, type Value } from './database.ts'
 import { openHrana, openStream, type Rows, type Statement } from './hrana.ts'
 import { createJobQueue, settle, type Job } from './jobs.ts'
-import { openPipeline, type Scope } from './pipeline.ts'
+import { openPipeline, runTogether, type Scope } from './pipeline.ts'
 import { openReadingStreams } from './readingStreams.ts'
 
 const mostJobsACommit = 32
@@ -15,6 +15,8 @@ const answerMs = 1400
 const mostWriteMs = 2800
 /** What is left of that when a commit begins must be enough for one, with others' before it: one that is given up has cost as much, for nothing. */
 const leastCommitMs = answerMs
+/** Whoever no longer waits for a transaction to begin keeps the others waiting when it does, so this is longer than the server lets one stand still. */
+const besideMs = 5500
 const readingMs = 10 * 60_000
 
 /**
@@ -23,6 +25,7 @@ const readingMs = 10 * 60_000
  */
 export function openRemote({ url, token, host, clock }: RemoteOptions): Database {
   const writing = createLine(() => openWriting(url, token))
+  const beside = createLine(() => openWriting(url, token))
   const reading = createLine(() => openReadingStreams(url, token))
   const jobs = createJobQueue({ refusal: () => undefined, commitTogether: work => commitTogether(writing, work, { host, clock }), mostJobsACommit })
   const snapshots = new Set<Promise<unknown>>()
@@ -31,6 +34,14 @@ export function openRemote({ url, token, host, clock }: RemoteOptions): Database
     ...readerOf(host, statement => reading.use(line => line.execute(statement))),
     noteDamage: () => { /* The server's file is the server's. */ },
     transaction: jobs.transaction,
+    together: statements => beside.use(async line => {
+      const stream = await line.stream()
+      const results = await runTogether(stream, statements.map(({ sql, args = [] }) => ({ sql, args: bind(args) }))).catch((error: unknown) => {
+        line.dropStream()
+        throw error
+      })
+      return results.map(recordsOf)
+    }, besideMs),
     snapshot: work => {
       const snapshot = readSnapshot({ url, token, host }, work)
       snapshots.add(snapshot)
@@ -38,7 +49,7 @@ export function openRemote({ url, token, host, clock }: RemoteOptions): Database
     },
     close: async () => {
       await Promise.all([jobs.close(), Promise.allSettled(snapshots)])
-      for (const line of [reading, writing]) line.close()
+      for (const line of [reading, writing, beside]) line.close()
     },
   }
 }
@@ -173,11 +184,12 @@ const writerOf = (host: string, scope: Scope): Omit<Transaction, 'now' | 'afterC
 
 function readerOf(host: string, execute: (statement: Statement) => Promise<Pick<Rows, 'columns' | 'rows'>>): Reader {
   const all = async <T>(sql: string, args: readonly Value[] = []): Promise<T[]> => {
-    const { columns, rows } = await execute({ sql, args: bind(args) }).catch(fail)
-    return rows.map(row => Object.fromEntries(columns.map((column, index) => [column, row[index]])) as T)
+    return recordsOf(await execute({ sql, args: bind(args) }).catch(fail)) as T[]
   }
   return { host, all, get: async <T>(sql: string, args?: readonly Value[]) => (await all<T>(sql, args))[0] }
 }
+
+const recordsOf = ({ columns, rows }: Pick<Rows, 'columns' | 'rows'>): Array<Record<string, unknown>> => rows.map(row => Object.fromEntries(columns.map((column, index) => [column, row[index]])))
 
 const fail = (error: unknown): never => { throw translate(error) }
 

@@ -15,7 +15,7 @@ import { percentile, shown } from './measure.ts'
 
 /** BOARD_TEST_ROUNDS=100 BOARD_TEST_RATE=100 BOARD_TEST_SECS=120 for the long run; BOARD_TEST_SEED repeats what a run has drawn. */
 const isLong = process.env.BOARD_TEST_ROUNDS !== undefined
-const rounds = Number(process.env.BOARD_TEST_ROUNDS ?? 4)
+const rounds = Number(process.env.BOARD_TEST_ROUNDS ?? 5)
 const seed = Number(process.env.BOARD_TEST_SEED ?? randomInt(2 ** 31))
 const steadySecs = Number(process.env.BOARD_TEST_SECS ?? 3)
 const rate = Number(process.env.BOARD_TEST_RATE ?? 20)
@@ -146,6 +146,16 @@ describe.skipIf(!isSharable)('four daemons on one libSQL server', () => {
         await Promise.all([delay(6000), noteTakeOver(mate)])
         process.kill(mate.board.pid, 'SIGCONT')
       },
+      'a daemon that stands still inside a write': async mate => {
+        const client = createDatabaseClient({ url: server.url })
+        const write = await client.transaction('write')
+        await write.execute('DELETE FROM tickets WHERE id = 0')
+        process.kill(mate.board.pid, 'SIGSTOP')
+        await Promise.all([delay(6000), noteTakeOver(mate)])
+        process.kill(mate.board.pid, 'SIGCONT')
+        write.close()
+        client.close()
+      },
       'kill -9 of the database server': async () => {
         await server.kill()
         await delay(dice.between(0, 1000))
@@ -167,10 +177,10 @@ describe.skipIf(!isSharable)('four daemons on one libSQL server', () => {
     }
     let wasWorking = false
     for (let round = 0; round < rounds; round++) {
-      const kind = rounds <= 4 ? Object.keys(faults)[round]! : dice.pick(Object.keys(faults))
+      const kind = rounds <= 5 ? Object.keys(faults)[round]! : dice.pick(Object.keys(faults))
       // Whoever works for machine one is hit most often: that is where another takes over.
       const worker = await workerOf('one', crew[2]!)
-      const mate = dice.chance(0.7) || rounds <= 4 ? crew.find(({ board }) => board.url === worker?.url) ?? crew[0]! : dice.pick(crew)
+      const mate = dice.chance(0.7) || rounds <= 5 ? crew.find(({ board }) => board.url === worker?.url) ?? crew[0]! : dice.pick(crew)
       wasWorking = mate.board.url === worker?.url
       const runs = linesOf('run')
       await faults[kind]!(mate)

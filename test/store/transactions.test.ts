@@ -85,11 +85,15 @@ for (const { name, isHere, open } of engines) describe.skipIf(!isHere)(`on ${nam
     expect(effects).toEqual(['kept'])
   })
 
-  test('what is urgent goes before what waits', async () => {
-    const order: string[] = []
-    const note = (which: string) => async () => { order.push(which) }
-    await Promise.all([db.transaction(note('first')), db.transaction(note('second')), db.transaction(note('urgent'), true)])
-    expect(order).toEqual(['urgent', 'first', 'second'])
+  test('statements together give their rows, and are kept all or none, beside other work', async () => {
+    const others = all(['other', 'another'].map(which => async tx => add(tx, which)))
+    const results = await db.together([{ sql: 'INSERT INTO things VALUES (?) RETURNING name', args: ['together 1'] }, { sql: `INSERT INTO things VALUES ('together 2')` }, { sql: `SELECT count(*) AS n FROM things WHERE name LIKE 'together%'` }])
+    expect(results).toEqual([[{ name: 'together 1' }], [], [{ n: 2 }]])
+    await expect(db.together([{ sql: 'INSERT INTO things VALUES (?)', args: ['half'] }, { sql: `INSERT INTO things VALUES ('taken')` }])).rejects.toThrow('UNIQUE')
+    await db.together([{ sql: `INSERT INTO things VALUES ('after half')` }])
+    await others
+    expect(await names()).toEqual(expect.arrayContaining(['together 1', 'together 2', 'other', 'another', 'after half']))
+    expect(await names()).not.toContain('half')
   })
 
   test('any mixture of work at once leaves what the same work leaves one by one', { timeout: 120_000 }, async () => {
