@@ -1,10 +1,10 @@
 import { constants } from 'node:fs'
-import { access, copyFile, lstat, mkdir, open, writeFile } from 'node:fs/promises'
+import { copyFile, lstat, mkdir, open, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { syncFolder } from '../config/folders.ts'
 import { causeOf, type Log } from '../config/log.ts'
 import { Problem } from '../contract/errors.ts'
-import { backupsFolder, namesIn, readRecord } from './folder.ts'
+import { backupsFolder, exists, namesIn, readRecord } from './folder.ts'
 import { databaseName } from './manifest.ts'
 
 /** A file that says that this data folder has a database: without one that can be read the board never begins anew. */
@@ -98,5 +98,3 @@ async function keepCopy(dataDir: string): Promise<string | undefined> {
   await syncFolder(join(dataDir, name))
   return name
 }
-
-export const exists = (path: string): Promise<boolean> => access(path).then(() => true, () => false)

@@ -87,4 +87,5 @@ export const workPrefix = '.work-'
 /** Copies of a file keep the time to the second at least. */
 const secsOf = ({ mtimeMs }: { mtimeMs: number }) => Math.floor(mtimeMs / 1000)
 
-const exists = (path: string) => lstat(path).then(() => true, () => false)
+/** Whether there is anything of this name. */
+export const exists = (path: string): Promise<boolean> => lstat(path).then(() => true, () => false)
