@@ -30,9 +30,10 @@ export async function create(seal: Seal, tx: Transaction, caller: Caller, { name
  */
 export async function update(seal: Seal, tx: Transaction, caller: Caller, id: number, change: CredentialChange): Promise<CredentialRow> {
   const before = await find(tx, caller, id)
-  const after = { provider: before.provider, baseUrl: change.baseUrl === undefined ? before.baseUrl : change.baseUrl }
   if (before.kind === 'oauth') requireNameOnly(change)
-  else if (change.apiKey === undefined && originOf(after) !== originOf(before)) throw invalid('apiKey', 'must be given again when baseUrl leads to another server')
+  const after = { provider: before.provider, baseUrl: change.baseUrl === undefined ? before.baseUrl : change.baseUrl }
+  const server = originOf(after)
+  if (before.kind === 'api_key' && change.apiKey === undefined && server !== originOf(before)) throw invalid('apiKey', 'must be given again when baseUrl leads to another server')
   const secret = change.apiKey === undefined ? before : sealed(seal, before, change.apiKey)
   await updateCredential(tx, id, { name: change.name ?? before.name, baseUrl: after.baseUrl, sealed: secret.sealed, lastFour: secret.lastFour })
   return find(tx, caller, id)

@@ -78,7 +78,10 @@ describe('keeping an API key', () => {
     expect(codeOf(moved)).toEqual([400, 'VALIDATION_FAILED'])
     expect(moved.body.error.details[0].path).toBe('apiKey')
     expect((await patch({ baseUrl: `${provider.url}/deeper` })).status).toBe(200)
-    expect(codeOf(await patch({ baseUrl: null }))).toEqual([400, 'VALIDATION_FAILED'])
+    for (const nowhere of [{ baseUrl: null }, { baseUrl: null, apiKey: 'sk-another-0123456789-QRST' }]) {
+      const refused = await patch(nowhere)
+      expect([...codeOf(refused), refused.body.error.details[0].path]).toEqual([400, 'VALIDATION_FAILED', 'baseUrl'])
+    }
     expect((await patch({ baseUrl: 'http://127.0.0.1:1/', apiKey: 'sk-another-0123456789-QRST' })).status).toBe(200)
     expect((await request('GET', `/api/credentials/${id}`)).body.data).toMatchObject({ apiKey: '…QRST', baseUrl: 'http://127.0.0.1:1/' })
   })
