@@ -56,6 +56,26 @@ test('cancelling ends an agent that would work for ever, and keeps its card', as
   await expect(board.client.agents.cancel({ projectId: board.projectId, cardId: id })).rejects.toMatchObject({ code: 'AGENT_NOT_RUNNING' })
 })
 
+test('whatever ends the agent of one card lets that of another one work on, with its token', async () => {
+  const { projectId } = board
+  const { id: other } = await board.start('forever')
+  await board.until(other, 'the other agent', card => card.status === 'running')
+  const { data: { token } } = (await board.request('POST', `/api/projects/${projectId}/cards/${other}/agent-token`, { body: {} })).body
+  const endings: Array<(cardId: string) => Promise<unknown>> = [
+    cardId => board.client.agents.cancel({ projectId, cardId }), cardId => board.client.cards.move({ projectId, cardId, columnId: board.columns.backlog }),
+    cardId => board.client.cards.complete({ projectId, cardId }), cardId => board.client.cards.archive({ projectId, cardId }), cardId => board.client.cards.delete({ projectId, cardId }),
+  ]
+  for (const end of endings) {
+    const { id } = await board.start('forever')
+    await board.until(id, 'the running agent', card => card.status === 'running')
+    await end(id)
+    expect(await board.card(other)).toMatchObject({ status: 'running', hasActiveAgent: true })
+    expect((await board.request('GET', `/api/projects/${projectId}/cards/${other}/monitors`, { token })).status).toBe(200)
+  }
+  await board.client.agents.cancel({ projectId, cardId: other })
+  await board.untilNoneRuns()
+})
+
 test.each([['deaf', 'that hears no signal'], ['setsid', 'with tools in sessions of their own']])('cancelling the agent %s, %s, leaves no process', async agent => {
   const { id } = await board.start(agent)
   await eventually('a word of the agent', async () => (await board.messages(id)).some(({ role }) => role === 'agent'))
