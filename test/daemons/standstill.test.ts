@@ -1,10 +1,10 @@
 import { createClient as createDatabaseClient } from '@libsql/client'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { shown } from '../e2e/measure.ts'
-import { startCrewmate, type Crewmate } from '../e2e/daemonCrew.ts'
+import { disband, startCrewmate, type Crewmate } from '../e2e/daemonCrew.ts'
 import { eventually, slowdown } from '../helper.ts'
 import { startLibsqlServer, type LibsqlServer } from '../libsqlServer.ts'
 import { isSharable, secretKey } from './sharing.ts'
@@ -21,14 +21,7 @@ describe.skipIf(!isSharable)('a daemon that stands still', () => {
     server = await startLibsqlServer()
     crew = await Promise.all(['a', 'b'].map(name => startCrewmate(name, 'one', server, root, secretKey)))
   })
-  afterAll(async () => {
-    for (const { board, line } of crew ?? []) {
-      if (board.isRunning()) await board.end('SIGKILL')
-      await line.close()
-    }
-    await server?.close()
-    rmSync(root, { recursive: true, force: true, maxRetries: 5 })
-  })
+  afterAll(() => disband(crew, server, root))
 
   const isAtWork = async ({ board }: Crewmate) => (await board.client.server.daemons().catch(() => [])).some(each => each.isThis && each.isThere && each.duties.includes('machine'))
   const workerNow = () => eventually('a daemon at work', async () => (await Promise.all(crew.map(async mate => await isAtWork(mate) ? mate : undefined))).find(mate => mate), 15_000)

@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { hideAgents } from '../helper.ts'
@@ -27,6 +28,16 @@ export async function startCrewmate(name: string, machine: string, server: Libsq
   const board = boardProcess(dataDir, { HOME: root, BOARD_SECRET_KEY: secretKey }, ['--database', `ws://127.0.0.1:${line.port}`, '--machine', machine])
   await board.start()
   return { name, machine, board, line, made: [], answeredAfterMs: [], seqs: [] }
+}
+
+/** Ends what could be started of a crew and its database, and removes their folder. */
+export async function disband(crew: readonly Crewmate[] | undefined, server: LibsqlServer | undefined, root: string): Promise<void> {
+  for (const { board, line } of crew ?? []) {
+    if (board.isRunning()) await board.end('SIGKILL')
+    await line.close()
+  }
+  await server?.close()
+  rmSync(root, { recursive: true, force: true, maxRetries: 5 })
 }
 
 /** Makes cards through a daemon, one after the other, until it is told to end; what fails is tried under another title. */

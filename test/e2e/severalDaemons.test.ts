@@ -1,6 +1,6 @@
 import { createClient as createDatabaseClient } from '@libsql/client'
 import { randomInt } from 'node:crypto'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -9,7 +9,7 @@ import { createClient } from '../../src/client/index.ts'
 import { isSharable, secretKey } from '../daemons/sharing.ts'
 import { eventually, slowdown } from '../helper.ts'
 import { startLibsqlServer, type LibsqlServer } from '../libsqlServer.ts'
-import { keepFollowing, keepWriting, startCrewmate, type Crewmate } from './daemonCrew.ts'
+import { disband, keepFollowing, keepWriting, startCrewmate, type Crewmate } from './daemonCrew.ts'
 import { createDice } from './dice.ts'
 import { percentile, shown } from './measure.ts'
 
@@ -44,14 +44,7 @@ describe.skipIf(!isSharable)('four daemons on one libSQL server', () => {
     for (let number = 0; number < 4; number++) await createClient({ url: crew[0]!.board.url, token }).monitors.create({ projectId, cardId, command: monitorCommand(number), intervalSecs: 10, allowUnsandboxed: true })
   })
 
-  afterAll(async () => {
-    for (const { board, line } of crew ?? []) {
-      if (board.isRunning()) await board.end('SIGKILL')
-      await line.close()
-    }
-    await server?.close()
-    rmSync(root, { recursive: true, force: true, maxRetries: 5 })
-  })
+  afterAll(() => disband(crew, server, root))
 
   /** A run holds a lock as long as anything of it lives, and notes if somebody else did. */
   const monitorCommand = (number: number) => `exec 9>${root}/lock${number}; flock -n 9 || echo double >> ${ledger}; echo run >> ${ledger}; sleep 3`
