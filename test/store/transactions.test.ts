@@ -122,8 +122,24 @@ for (const { name, isHere, open } of engines) describe.skipIf(!isHere)(`on ${nam
     }
   }
 
-  if (name !== 'a file') test('nothing of a transaction that the server has ended is written, and the next one goes well', async () => {
+  if (name !== 'a file') test('a transaction that is over takes nothing more, whether it was kept or undone', async () => {
+    const over: Transaction[] = []
+    await all([undefined, new Error('It changed its mind.')].map(error => async tx => {
+      over.push(tx)
+      if (error) throw error
+    }))
+    expect(over).toHaveLength(2)
+    for (const tx of over) {
+      await expect(tx.run(`INSERT INTO things VALUES ('late')`)).rejects.toThrow()
+      expect(() => add(tx, 'late')).toThrow()
+    }
+    expect(await names()).not.toContain('late')
+  })
+
+  if (name !== 'a file') test('nothing of a transaction that the server has ended is written, nor is it done again, and the next one goes well', async () => {
+    let begun = 0
     await expect(db.transaction(async tx => {
+      begun++
       await tx.run(`INSERT INTO things VALUES ('first half')`)
       await server.kill()
       await server.restart()
@@ -133,5 +149,6 @@ for (const { name, isHere, open } of engines) describe.skipIf(!isHere)(`on ${nam
     await db.transaction(async tx => add(tx, `whole on ${name}`))
     expect((await names()).filter(each => each.endsWith('half') || each.startsWith('whole'))).toEqual(expect.arrayContaining([`whole on ${name}`]))
     expect(await names()).not.toContain('second half')
+    expect(begun).toBe(1)
   })
 })
