@@ -5,11 +5,14 @@ import { basename, join, relative, resolve } from 'node:path'
 import type { TestModule } from 'vitest/node'
 import { openLane, type Sources } from './lane.ts'
 
+export interface TestFile { file: string; ms: number }
 /** Which mutants a test file reaches in its tests (`within`), and otherwise (`before`): while it loads and gets ready. `ms` is null for one that fails. */
 interface Reached { file: string; version: string; ms: number | null; within: string[]; before: string[] }
 export interface Reach {
   /** The test files that reach a mutant, the most promising and cheapest first, with their time in milliseconds. */
-  filesFor(id: string): Array<{ file: string; ms: number }>
+  filesFor(id: string): TestFile[]
+  /** Puts a test file that has noticed a mutant before others, for the mutants of the same source. */
+  noteKiller(id: string, file: string): void
   /** Test files that fail without any mutant. */
   unfit: readonly string[]
 }
@@ -35,7 +38,8 @@ export async function findReach(sources: Sources, workers: number, tell: (text: 
   }
   await lane.close()
   const all = lane.files.flatMap(file => read(folder, file) ?? [])
-  return { filesFor: id => ranked(id, all), unfit: all.filter(({ ms }) => ms === null).map(({ file }) => file) }
+  const killers: string[] = []
+  return { filesFor: id => ranked(id, all, killers), noteKiller: (id, file) => { killers.push(killOf(id, file)) }, unfit: all.filter(({ ms }) => ms === null).map(({ file }) => file) }
 }
 
 const hash = (...texts: readonly string[]): string => createHash('sha256').update(JSON.stringify(texts)).digest('hex').slice(0, 16)
@@ -46,15 +50,19 @@ function read(folder: string, file: string): Reached | undefined {
   return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) as Reached : undefined
 }
 
-/** Those come first whose tests reach much of the same source for their time. */
-function ranked(id: string, all: readonly Reached[]): Array<{ file: string; ms: number }> {
-  const source = `${id.split('#')[0]!}#`
+const sourceOf = (id: string): string => `${id.split('#')[0]!}#`
+const killOf = (id: string, file: string): string => sourceOf(id) + file
+
+/** Those come first whose tests reach much of the same source for their time, are named after it, or have noticed others of its mutants. */
+function ranked(id: string, all: readonly Reached[], killers: readonly string[]): TestFile[] {
+  const source = sourceOf(id)
   const noun = basename(source, '.ts#').replace(/s$/, '').toLowerCase()
   return all.flatMap(({ file, ms, within, before }) => {
     const isWithin = within.includes(id)
     if (ms === null || !(isWithin || before.includes(id))) return []
     const ofSource = within.filter(each => each.startsWith(source)).length
-    const worth = (ofSource + 1) * (isWithin ? 4 : 1) * (basename(file).toLowerCase().includes(noun) ? 8 : 1) / (ms + 1_000)
+    const kills = killers.filter(kill => kill === killOf(id, file)).length
+    const worth = (ofSource + 1) * (isWithin ? 4 : 1) * (basename(file).toLowerCase().includes(noun) ? 8 : 1) * (1 + kills) / (ms + 1_000)
     return [{ file, ms, worth }]
   }).sort((a, b) => b.worth - a.worth)
 }
