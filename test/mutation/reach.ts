@@ -59,13 +59,13 @@ const killOf = (id: string, file: string): string => sourceOf(id) + file
 /** Those come first whose tests reach much of the same source for their time, are named after it, or have noticed others of its mutants. */
 function ranked(id: string, all: readonly Reached[], killers: readonly string[]): TestFile[] {
   const source = sourceOf(id)
-  const noun = basename(source, '.ts#').replace(/s$/, '').toLowerCase()
+  const words = basename(source, '.ts#').split(/(?=[A-Z])|-/).map(word => word.replace(/s$/, '').toLowerCase())
   return all.flatMap(({ file, ms, within, before }) => {
     const isWithin = within.includes(id)
     if (ms === null || !(isWithin || before.includes(id))) return []
     const ofSource = within.filter(each => each.startsWith(source)).length
     const kills = killers.filter(kill => kill === killOf(id, file)).length
-    const worth = (ofSource + 1) * (isWithin ? 4 : 1) * (basename(file).toLowerCase().includes(noun) ? 8 : 1) * (1 + kills) / (ms + 1_000)
+    const worth = (ofSource + 1) * (isWithin ? 4 : 1) * 4 ** words.filter(word => file.toLowerCase().includes(word)).length * (1 + kills) / (ms + 1_000)
     return [{ file, ms, worth }]
   }).sort((a, b) => b.worth - a.worth)
 }
