@@ -78,11 +78,24 @@ async function tryOne(lane: Lane, mutant: Mutant, reach: Reach, { mostSecs }: Op
   const files = affordable(reaching, mostSecs * 1000)
   if (files.length === 0) return { mutant, result: 'not reached', ms: 0, files: 0, reaching: 0 }
   const startedAt = performance.now()
-  const limitMs = startMs * 3 + files.reduce((sum, { ms }) => sum + ms, 0) * 3
-  const { failure, timedOut } = await lane.run(files.map(({ file }) => file), { BOARD_MUTANT: mutant.id }, limitMs)
-  const killer = files.find(({ file }) => failure?.startsWith(file))
+  const { by, timedOut } = await findKiller(lane, mutant, files)
+  const killer = files.find(({ file }) => by?.startsWith(file))
   if (killer) reach.noteKiller(mutant.id, killer.file)
-  return { mutant, result: timedOut ? 'timed out' : failure ? 'killed' : 'survived', by: failure, ms: performance.now() - startedAt, files: files.length, reaching: reaching.length }
+  return { mutant, result: timedOut ? 'timed out' : by ? 'killed' : 'survived', by, ms: performance.now() - startedAt, files: files.length, reaching: reaching.length }
+}
+
+/** What test notices a mutant, if any. One that fails after others in the same process must fail alone, too: they may have left something there. */
+async function findKiller(lane: Lane, { id }: Mutant, files: readonly TestFile[]): Promise<{ by?: string; timedOut: boolean }> {
+  const run = (some: readonly TestFile[]) => lane.run(some.map(({ file }) => file), { BOARD_MUTANT: id }, startMs * 3 + some.reduce((sum, { ms }) => sum + ms, 0) * 3)
+  for (let left = files; left.length > 0;) {
+    const { failure: by, timedOut } = await run(left)
+    const at = left.findIndex(({ file }) => by?.startsWith(file))
+    if (timedOut || at <= 0) return { by, timedOut }
+    const alone = await run([left[at]!])
+    if (alone.failure !== undefined || alone.timedOut) return { by, timedOut: alone.timedOut }
+    left = left.slice(at + 1)
+  }
+  return { timedOut: false }
 }
 
 /** The first, and those after it for which there is still time. */
