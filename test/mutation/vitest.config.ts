@@ -6,7 +6,7 @@ const exclude = [
   // No mutant is in them, or only in a program of their own, which is built without.
   'test/agents/{acp,acpFailures,command,failures,interrupted,launch,providers}.test.ts', 'test/attacks/log.test.ts', 'test/cli/{asking,bell,completion,completionIds,frame*,help,tree,waitAcrossRestart}.test.ts', 'test/scripts/{restart,soak}.test.ts',
   // They measure, or take long.
-  'test/agents/transcriptFlood.test.ts', 'test/attacks/{signIn,socketFrames}.test.ts', 'test/daemons/standstill.test.ts', 'test/routes/{bad-input,logFlood,socketLimits}.test.ts', 'test/transfers/large.test.ts',
+  'test/agents/transcriptFlood.test.ts', 'test/cli/{agents,backups,cardsChanges,cardsRun,server,web,webhooks}.test.ts', 'test/attacks/{signIn,socketFrames}.test.ts', 'test/daemons/standstill.test.ts', 'test/routes/{bad-input,logFlood,socketLimits}.test.ts', 'test/transfers/large.test.ts',
 ]
 
 export default defineConfig({
