@@ -36,6 +36,12 @@ async function newProject(name: string) {
   return { path, projectId, start, worktree: (cardId: string) => join(worktrees(), projectId, cardId) }
 }
 
+test('of a project without worktrees no note is made', async () => {
+  const { id } = await board.client.projects.create({ name: 'Without', path: board.folder('without') })
+  await board.client.projects.delete({ id })
+  expect(existsSync(worktrees())).toBe(false)
+})
+
 test('a project that is deleted leaves no worktree, and what only its worktrees held is kept', async () => {
   const { path, projectId, start, worktree } = await newProject('Left')
   const [changed, committed] = [await start('good'), await start('good')]

@@ -83,6 +83,13 @@ describe('a device authorization', () => {
     expect(provider.asked('/token')).toEqual([])
   })
 
+  it('shows at most a hundred characters of a code, and asks for it every five seconds where no pace is named', async () => {
+    provider.on('/device', (_, response) => json(response, 200, { device_code: 'd', user_code: 'x'.repeat(101), verification_uri: provider.url, expires_in: 900 }))
+    const { body: { data } } = await start()
+    expect([data.userCode, await intervalOf(data.credentialId)]).toEqual(['x'.repeat(100), 5])
+    await board.client.credentials.delete({ id: data.credentialId })
+  })
+
   it.each([['access_denied', 'failed'], ['invalid_grant', 'failed'], ['expired_token', 'expired']])('ends when the provider answers %s', async (error, status) => {
     provider.outcome = error
     const id = await begun()
