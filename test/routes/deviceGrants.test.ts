@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { canaryDeviceCode, json, startProvider, type FakeProvider } from '../fakeProvider.ts'
-import { eventually, onLibsqlServer, startBoard, type Reply, type TestBoard } from '../helper.ts'
+import { eventually, onLibsqlServer, slowdown, startBoard, type Reply, type TestBoard } from '../helper.ts'
 
 const tokens = { access_token: 'canary-access-token', refresh_token: 'canary-refresh-token', expires_in: 3600 }
 let board: TestBoard
@@ -119,6 +119,22 @@ describe('a device authorization', () => {
     await becomes(id, 'complete', after)
     await after.close()
     await before.close()
+  })
+
+  it('is not asked after any more when the server stops, even in the middle of a question', async () => {
+    let isOpen = false
+    provider.on('/token', (_, response) => {
+      isOpen = true
+      response.on('close', () => { isOpen = false })
+    })
+    const stopping = await startBoard()
+    await begun({}, stopping)
+    await eventually('a question', () => isOpen)
+    const startedAt = performance.now()
+    await stopping.server.stop()
+    await eventually('its end', () => !isOpen)
+    expect(performance.now() - startedAt).toBeLessThan(5000 * slowdown())
+    await stopping.close()
   })
 
   it('says after a restart with another key that it cannot go on', async ({ skip }) => {
