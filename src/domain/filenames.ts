@@ -15,7 +15,7 @@ function shorten(name: string): string {
   const extension = /\.[a-z0-9]{1,16}$/i.exec(name)?.[0] ?? ''
   let bytes = Buffer.byteLength(extension)
   let kept = ''
-  for (const character of name.slice(0, name.length - extension.length)) {
+  for (const character of name) {
     bytes += Buffer.byteLength(character)
     if (bytes > mostBytes) break
     kept += character

@@ -30,14 +30,14 @@ export const cancelled: Ending = { status: 'cancelled', statusReason: 'cancelled
 
 /** A card's open session, pre-sessions left out. */
 export const findOpen = async (db: Reader, cardId: number): Promise<SessionRow | undefined> =>
-  (await listOpenSessions(db, { cardId })).find(({ purpose }) => purpose !== 'pre')
+  (await listOpenSessions(db, cardId)).find(({ purpose }) => purpose !== 'pre')
 
 /**
  * Asks for an agent: a new session waits for its turn. What is missing for that is told on the card instead.
  * @throws Problem AGENT_ALREADY_RUNNING
  */
 export async function begin(tx: Transaction, agents: Agents, card: CardRow, prompt: string, purpose: SessionPurpose = 'work'): Promise<SessionRow | undefined> {
-  if ((await listOpenSessions(tx, { cardId: card.id })).some(open => (open.purpose === 'pre') === (purpose === 'pre'))) throw new Problem('AGENT_ALREADY_RUNNING')
+  if ((await listOpenSessions(tx, card.id)).some(open => (open.purpose === 'pre') === (purpose === 'pre'))) throw new Problem('AGENT_ALREADY_RUNNING')
   const choice = purpose === 'terminal' ? { agent: 'terminal' } : await agents.choose(tx, card)
   if ('missing' in choice) {
     await changeCard(tx, card, { lastAgentAction: action(tx, { type: 'not_started', detail: choice.missing }) })
@@ -60,7 +60,7 @@ export const start = async (tx: Transaction, agents: Agents, card: CardRow): Pro
 
 /** Asks an ended session to go on: it waits for its turn again. @throws Problem AGENT_ALREADY_RUNNING */
 export async function reopen(tx: Transaction, agents: Agents, session: SessionRow): Promise<SessionRow> {
-  const open = await listOpenSessions(tx, { cardId: session.cardId })
+  const open = await listOpenSessions(tx, session.cardId)
   if (open.some(({ purpose }) => (purpose === 'pre') === (session.purpose === 'pre'))) throw new Problem('AGENT_ALREADY_RUNNING')
   await updateSession(tx, session.id, { status: 'queued', statusReason: null, detail: null, endedAt: null, waitingFor: null })
   agents.look(tx)
@@ -91,7 +91,7 @@ export async function end(tx: Transaction, agents: Agents, id: number, ending: E
 
 /** Ends a card's active execution because a person wants it so: its tokens and its open session; with `all` its pre-session too. */
 export async function endCard(tx: Transaction, agents: Agents, cardId: number, ending: Ending, { all = false } = {}): Promise<void> {
-  for (const open of await listOpenSessions(tx, { cardId })) if (all || open.purpose !== 'pre') await end(tx, agents, open.id, ending)
+  for (const open of await listOpenSessions(tx, cardId)) if (all || open.purpose !== 'pre') await end(tx, agents, open.id, ending)
   await agents.revokeTokens(tx, { cardId })
 }
 

@@ -31,9 +31,9 @@ export function runAside(path: string, statements: readonly SlowStatement[], sig
     signal?.throwIfAborted()
     const engine = createRequire(import.meta.url).resolve('libsql')
     const worker = new Worker(program, { eval: true, execArgv: [], workerData: { engine, path, statements } })
-    const abort = () => { void worker.terminate().then(() => reject(signal!.reason)) }
+    let settle = (code: number): void => reject(signal?.aborted ? signal.reason : new Error(`The thread of a database ended with ${code}.`))
+    const abort = () => { void worker.terminate() }
     signal?.addEventListener('abort', abort, { once: true })
-    let settle = (code: number): void => reject(new Error(`The thread of a database ended with ${code}.`))
     worker.once('message', ({ rows, failure }) => { settle = () => failure ? reject(Object.assign(new Error(failure.message), { code: failure.code })) : resolve(rows) })
     worker.once('error', reject)
     // The thread has let go of the file only when it has ended: two connections that close at once both leave the log to the other.

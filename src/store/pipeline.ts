@@ -56,7 +56,6 @@ function openScope(line: Line): Scope {
       state.isOver = true
     },
     undo: error => {
-      state.isOver = true
       if (state.reason) return
       state.reason = { error }
       const own = line.takeBack(state)

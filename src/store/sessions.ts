@@ -74,12 +74,9 @@ export async function listPreSessions(db: Reader, projectId: number, { before = 
 }
 const mostLooked = 5000
 
-/** All sessions without an end, oldest first; of a card, of a project, or of the server. */
-export function listOpenSessions(db: Reader, of: { cardId?: number; projectId?: number } = {}): Promise<SessionRow[]> {
-  if (of.cardId !== undefined) return db.all(`SELECT ${fields} FROM agent_sessions s INDEXED BY agent_sessions_by_card WHERE s.card_id = ? AND s.ended_at IS NULL ORDER BY s.id`, [of.cardId])
-  const [where, args] = of.projectId === undefined ? ['', []] : ['AND s.project_id = ?', [of.projectId]]
-  return db.all(`SELECT ${fields} FROM agent_sessions s INDEXED BY agent_sessions_open WHERE s.ended_at IS NULL ${where} ORDER BY s.id`, args)
-}
+/** A card's sessions without an end, oldest first. */
+export const listOpenSessions = (db: Reader, cardId: number): Promise<SessionRow[]> =>
+  db.all(`SELECT ${fields} FROM agent_sessions s INDEXED BY agent_sessions_by_card WHERE s.card_id = ? AND s.ended_at IS NULL ORDER BY s.id`, [cardId])
 
 export interface ActiveAgentRow { cardId: number; cardTitle: string; status: CardStatus; agent: string; startedAt: string | null }
 export type OpenSession = Pick<SessionRow, 'id' | 'cardId' | 'purpose' | 'status'>

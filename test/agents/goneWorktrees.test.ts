@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { jobs } from '../../daemon/timetable.ts'
@@ -35,6 +35,12 @@ async function newProject(name: string) {
   }
   return { path, projectId, start, worktree: (cardId: string) => join(worktrees(), projectId, cardId) }
 }
+
+test('of a project without worktrees no note is made', async () => {
+  const { id } = await board.client.projects.create({ name: 'Without', path: board.folder('without') })
+  await board.client.projects.delete({ id })
+  expect(existsSync(worktrees())).toBe(false)
+})
 
 test('a project that is deleted leaves no worktree, and what only its worktrees held is kept', async () => {
   const { path, projectId, start, worktree } = await newProject('Left')
@@ -82,4 +88,26 @@ test('a note of cards that are there removes nothing', async () => {
   writeFileSync(join(worktrees(), 'stale.gone.json'), JSON.stringify({ projectId: Number(projectId), projectPath: path, cards: [{ id: Number(cardId), branch: null }] }))
   await untilCleared()
   expect(existsSync(worktree(cardId))).toBe(true)
+})
+
+test('a note that cannot be read keeps no other from being done, and stays; without the folder of notes nothing with worktrees is deleted', async () => {
+  const { projectId, start, worktree } = await newProject('Beside')
+  const cardId = await start('good')
+  const broken = join(worktrees(), '0-broken.gone.json')
+  writeFileSync(broken, '{')
+  renameSync(worktrees(), `${worktrees()}-away`)
+  writeFileSync(worktrees(), 'no folder')
+  await expect(clearUp()).rejects.toMatchObject({ code: 'ENOTDIR' })
+  await expect(board.client.projects.delete({ id: projectId })).rejects.toMatchObject({ status: 500 })
+  rmSync(worktrees())
+  renameSync(`${worktrees()}-away`, worktrees())
+  expect(await board.client.projects.get({ id: projectId })).toMatchObject({ name: 'Beside' })
+  await board.client.projects.delete({ id: projectId })
+  await eventually('the end of the other note', async () => {
+    await expect(clearUp()).rejects.toThrow('The worktrees of 1 deleted projects or boards could not all be removed.')
+    return notes().length === 1
+  })
+  expect([existsSync(worktree(cardId)), existsSync(broken)]).toEqual([false, true])
+  rmSync(broken)
+  await clearUp()
 })

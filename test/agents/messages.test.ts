@@ -4,7 +4,7 @@ import { startAgentBoard, type AgentBoard } from './agentBoard.ts'
 
 let board: AgentBoard
 beforeAll(async () => {
-  board = await startAgentBoard({ 'resumable': { fixture: 'resumable' }, 'well': { fixture: 'well-behaved' }, 'slow': { fixture: 'permission-first' }, 'crash': { fixture: 'crash-in-turn' }, 'forever': { fixture: 'forever' } })
+  board = await startAgentBoard({ 'resumable': { fixture: 'resumable' }, 'well': { fixture: 'well-behaved' }, 'slow': { fixture: 'permission-first' }, 'crash': { fixture: 'crash-in-turn' }, 'forever': { fixture: 'forever' }, 'planner': { fixture: 'refining' } })
 })
 afterAll(() => board.close())
 
@@ -20,6 +20,31 @@ test('a message to a session that has ended goes on with it where the agent can 
   expect((await said(id, 'agent'))[1]).toBe('Noted. You said 2 things, the first was: First thing.')
   expect(await said(id, 'user')).toEqual(['First thing.', 'Second thing.'])
   expect((await board.card(id)).sessions).toHaveLength(1)
+})
+
+test('a session goes on beside an open talk about the prompt, and the talk beside an agent at work', async () => {
+  const { id } = await board.start('resumable', { prompt: 'First thing.' })
+  await board.untilStatus(id, 'completed')
+  const change = (agent: string) => board.client.cards.update({ ...ref(id), agent })
+  await change('forever')
+  const { sessionId } = await board.client.preSessions.start(ref(id))
+  await eventually('the planning agent', () => board.processes().length > 0)
+  await board.client.agents.send({ ...ref(id), content: 'Second thing.' })
+  await eventually('the second answer', async () => (await said(id, 'agent')).length === 2)
+  await board.client.preSessions.cancel({ projectId: board.projectId, sessionId })
+  await board.untilNoneRuns()
+  await change('planner')
+  const talk = (await board.client.preSessions.start(ref(id))).sessionId
+  const answers = (count: number) => eventually(`${count} answers`, async () => (await board.client.preSessions.messages({ projectId: board.projectId, sessionId: talk })).filter(({ role }) => role === 'agent').length === count)
+  await answers(1)
+  await board.untilNoneRuns()
+  await change('forever')
+  await board.client.agents.relaunch(ref(id))
+  await eventually('an agent at work', () => board.processes().length > 0)
+  await board.client.preSessions.send({ projectId: board.projectId, sessionId: talk, content: 'With tiles.' })
+  await answers(2)
+  await board.client.agents.cancel(ref(id))
+  await board.untilNoneRuns()
 })
 
 test('a message to an agent that cannot resume begins a new session with it, and what the last one said', async () => {

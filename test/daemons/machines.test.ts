@@ -73,6 +73,22 @@ describe.skipIf(!isSharable)('two machines that share a board', () => {
     await one.client.cards.create({ projectId: away, title: 'another', deferred: true })
   })
 
+  it('a card that no agent starts for is made although the daemon of its machine does not answer, and no other', async () => {
+    const three = await sharing.join('three')
+    const away = (await three.client.projects.create({ name: 'Silent', path: three.folder('silent') })).id
+    await three.server.stop()
+    const { db } = one.server.app
+    await db.transaction(async tx => {
+      await tx.run(`INSERT INTO daemons (id, host, url, version, started_at, seen_at_ms) VALUES ('silent', 'three', 'http://127.0.0.1:1', '1', '', 1e15)`)
+      await tx.run(`INSERT INTO leases VALUES ('machine:three', 'silent', 1, 1e15) ON CONFLICT DO UPDATE SET daemon_id = excluded.daemon_id, ends_at_ms = excluded.ends_at_ms`)
+    })
+    const [backlog, active] = (await one.client.columns.list({ projectId: away })).map(({ id }) => id)
+    const made = (card: object) => one.client.cards.create({ projectId: away, title: 'made meanwhile', ...card }).then(({ deferred }) => deferred, ({ code }) => code)
+    expect([await made({}), await made({ columnId: backlog }), await made({ columnId: active, deferred: true })]).toEqual([false, false, true])
+    expect([await made({ columnId: active }), await made({ columnId: '999999' })]).toEqual(['MACHINE_UNAVAILABLE', 'COLUMN_NOT_FOUND'])
+    await db.transaction(async tx => { for (const table of ['daemons WHERE id', 'leases WHERE daemon_id']) await tx.run(`DELETE FROM ${table} = 'silent'`) })
+  })
+
   it('what is to be started while a machine is away starts when it is back', async () => {
     const [here, dataDir] = [one.folder('four'), one.folder('five')]
     for (const each of [here, dataDir]) hideAgents(each, { well: { command: [process.execPath, fixture('well-behaved')] } })

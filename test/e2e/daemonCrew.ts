@@ -1,7 +1,8 @@
+import { createClient as createDatabaseClient } from '@libsql/client'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { hideAgents } from '../helper.ts'
+import { eventually, hideAgents } from '../helper.ts'
 import type { LibsqlServer } from '../libsqlServer.ts'
 import { openSocket } from '../liveSocket.ts'
 import { boardProcess, type BoardProcess } from './boardProcess.ts'
@@ -20,6 +21,9 @@ export interface Crewmate {
   /** The seqs that a follower of its live events was told, over all connections. */
   seqs: number[]
 }
+
+/** A commit keeps others waiting for 50 ms at most. */
+const heldUpMs = 500
 
 export async function startCrewmate(name: string, machine: string, server: LibsqlServer, root: string, secretKey: string): Promise<Crewmate> {
   const line = await cuttableLine(Number(new URL(server.url).port))
@@ -50,6 +54,23 @@ export async function keepWriting(mate: Crewmate, projectId: string, columnId: s
     if (isMade) mate.made.push(title)
     await delay(isMade ? pauseMs : 100)
   }
+}
+
+/** Has a daemon stand still in the middle of a write of its own, which somebody keeps it busy with. Gives when it was stopped. */
+export function stopInsideWrite({ board: { pid } }: Crewmate, server: LibsqlServer): Promise<number> {
+  return eventually('a daemon inside a write', async () => {
+    const stoppedAt = performance.now()
+    process.kill(pid, 'SIGSTOP')
+    if (await isHeldUp(server)) return stoppedAt
+    process.kill(pid, 'SIGCONT')
+  })
+}
+
+/** Whether somebody's unfinished write keeps others from writing for longer than any commit takes. */
+async function isHeldUp({ url }: LibsqlServer): Promise<boolean> {
+  const client = createDatabaseClient({ url })
+  const write = client.batch(['DELETE FROM tickets WHERE id = 0'], 'write').then(() => false).finally(() => client.close())
+  return Promise.race([write, delay(heldUpMs, true)])
 }
 
 /** Follows a project's events through a daemon, and goes on where it was after each end of a connection. */

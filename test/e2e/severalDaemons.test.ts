@@ -9,7 +9,7 @@ import { createClient } from '../../src/client/index.ts'
 import { isSharable, secretKey } from '../daemons/sharing.ts'
 import { eventually, slowdown } from '../helper.ts'
 import { startLibsqlServer, type LibsqlServer } from '../libsqlServer.ts'
-import { disband, keepFollowing, keepWriting, startCrewmate, type Crewmate } from './daemonCrew.ts'
+import { disband, keepFollowing, keepWriting, startCrewmate, stopInsideWrite, type Crewmate } from './daemonCrew.ts'
 import { createDice } from './dice.ts'
 import { percentile, shown } from './measure.ts'
 
@@ -140,14 +140,9 @@ describe.skipIf(!isSharable)('four daemons on one libSQL server', () => {
         process.kill(mate.board.pid, 'SIGCONT')
       },
       'a daemon that stands still inside a write': async mate => {
-        const client = createDatabaseClient({ url: server.url })
-        const write = await client.transaction('write')
-        await write.execute('DELETE FROM tickets WHERE id = 0')
-        process.kill(mate.board.pid, 'SIGSTOP')
-        await Promise.all([delay(6000), noteTakeOver(mate)])
+        const stoppedAt = await stopInsideWrite(mate, server)
+        await Promise.all([delay(6000), noteTakeOver(mate, stoppedAt)])
         process.kill(mate.board.pid, 'SIGCONT')
-        write.close()
-        client.close()
       },
       'kill -9 of the database server': async () => {
         await server.kill()
@@ -161,10 +156,9 @@ describe.skipIf(!isSharable)('four daemons on one libSQL server', () => {
       },
     }
     /** Of the two daemons on machine one the other takes over. */
-    const noteTakeOver = async (mate: Crewmate) => {
+    const noteTakeOver = async (mate: Crewmate, began = performance.now()) => {
       const other = crew.find(each => each !== mate && each.machine === mate.machine)
       if (!other || !wasWorking) return
-      const began = performance.now()
       await eventually('the other daemon of the machine at work', async () => (await workerOf('one', other))?.isThis, 20_000)
       tookOverAfterMs.push(performance.now() - began)
     }

@@ -44,11 +44,11 @@ it('a stop of the server ends what runs; the monitor is no worse for it and goes
 
 it('a row that says running when the server starts is set right before anybody reads it', async () => {
   const card = await board.newCard()
-  const { id } = await board.create(card, 'true', { intervalSecs: 86_400 })
-  await board.until(id, 'a run', ({ status }) => status === 'ok')
+  const { id } = await board.create(card, 'echo said', { intervalSecs: 86_400 })
+  expect((await board.until(id, 'a run', ({ status }) => status === 'ok')).output).toBe('said\n')
   await restart(() => board.server.app.db.transaction(tx => updateMonitor(tx, Number(id), { status: 'running', nextRunAt: null })))
   const [monitor] = await board.client.monitors.listProject({ projectId: card.projectId })
-  expect(monitor).toMatchObject({ status: 'ok', error: 'The server stopped while the command ran.', nextRunAt: new Date(Date.parse(monitor!.lastStartedAt!) + 86_400_000).toISOString() })
+  expect(monitor).toMatchObject({ status: 'ok', error: 'The server stopped while the command ran.', output: '', nextRunAt: new Date(Date.parse(monitor!.lastStartedAt!) + 86_400_000).toISOString() })
 })
 
 it('what was missed runs once at the start, and the rest of the schedule holds', async () => {

@@ -1,7 +1,8 @@
+import buildProgram from '../build.ts'
 import { openLane, readSources, type Lane, type Sources } from './lane.ts'
 import type { Mutant } from './mutants.ts'
 import { folders, readOptions, sourcesIn, usage, type Options } from './options.ts'
-import { findReach, type Reach } from './reach.ts'
+import { findReach, type Reach, type TestFile } from './reach.ts'
 import { describe, summary, type Tried } from './report.ts'
 
 const startMs = 20_000
@@ -14,6 +15,8 @@ export async function runMutation(argv: readonly string[]): Promise<void> {
   const sources = readSources(folders.flatMap(sourcesIn))
   const chosen = choose(sources, options)
   tell(`${chosen.length} of ${[...sources].reduce((sum, [file, { mutants }]) => sum + (options.files.includes(file) ? mutants.length : 0), 0)} mutants in ${options.files.length} files, seed ${options.seed}`)
+  // Some tests talk to their board through the program.
+  buildProgram()
   const reach = options.tests.length > 0 ? given(options.tests) : await findReach(sources, options.workers, tell)
   if (reach.unfit.length > 0) tell(`These fail without a mutant and are left out: ${reach.unfit.join(', ')}`)
   const tried: Tried[] = []
@@ -45,7 +48,7 @@ function optionsOf(argv: readonly string[]): Options | undefined {
 }
 
 const assumedMs = 20_000
-const given = (tests: readonly string[]): Reach => ({ filesFor: () => tests.map(file => ({ file, ms: assumedMs })), unfit: [] })
+const given = (tests: readonly string[]): Reach => ({ filesFor: () => tests.map(file => ({ file, ms: assumedMs })), noteKiller: () => {}, unfit: [] })
 
 /** The chosen share of each file's mutants, in an order of chance, so that what is done after a while speaks for all. */
 function choose(sources: Sources, { files, sample, seed, only }: Options): Mutant[] {
@@ -70,12 +73,37 @@ function chance(seed: number): () => number {
   }
 }
 
-async function tryOne(lane: Lane, mutant: Mutant, reach: Reach, { mostFiles }: Options): Promise<Tried> {
+async function tryOne(lane: Lane, mutant: Mutant, reach: Reach, { mostSecs }: Options): Promise<Tried> {
   const reaching = reach.filesFor(mutant.id)
-  const files = reaching.slice(0, mostFiles)
+  const files = affordable(reaching, mostSecs * 1000)
   if (files.length === 0) return { mutant, result: 'not reached', ms: 0, files: 0, reaching: 0 }
   const startedAt = performance.now()
-  const limitMs = startMs * 3 + files.reduce((sum, { ms }) => sum + ms, 0) * 3
-  const { failure, timedOut } = await lane.run(files.map(({ file }) => file), { BOARD_MUTANT: mutant.id }, limitMs)
-  return { mutant, result: timedOut ? 'timed out' : failure ? 'killed' : 'survived', by: failure, ms: performance.now() - startedAt, files: files.length, reaching: reaching.length }
+  const { by, timedOut } = await findKiller(lane, mutant, files)
+  const killer = files.find(({ file }) => by?.startsWith(file))
+  if (killer) reach.noteKiller(mutant.id, killer.file)
+  return { mutant, result: timedOut ? 'timed out' : by ? 'killed' : 'survived', by, ms: performance.now() - startedAt, files: files.length, reaching: reaching.length }
+}
+
+/** What test notices a mutant, if any. One that fails after others in the same process must fail alone, too: they may have left something there. */
+async function findKiller(lane: Lane, { id }: Mutant, files: readonly TestFile[]): Promise<{ by?: string; timedOut: boolean }> {
+  const run = (some: readonly TestFile[]) => lane.run(some.map(({ file }) => file), { BOARD_MUTANT: id }, startMs * 3 + some.reduce((sum, { ms }) => sum + ms, 0) * 3)
+  for (let left = files; left.length > 0;) {
+    const { failure: by, timedOut } = await run(left)
+    const at = left.findIndex(({ file }) => by?.startsWith(file))
+    if (timedOut || at <= 0) return { by, timedOut }
+    const alone = await run([left[at]!])
+    if (alone.failure !== undefined || alone.timedOut) return { by, timedOut: alone.timedOut }
+    left = left.slice(at + 1)
+  }
+  return { timedOut: false }
+}
+
+/** The first, and those after it for which there is still time. */
+function affordable(files: readonly TestFile[], mostMs: number): TestFile[] {
+  let leftMs = mostMs
+  return files.filter(({ ms }, at) => {
+    if (at > 0 && ms > leftMs) return false
+    leftMs -= ms
+    return true
+  })
 }

@@ -8,6 +8,7 @@ const source = `let told = []
 const limit = (cards) => cards.filter(card => card.place < 3 && !card.gone)
 if (told?.length === 0) throw new Error('nothing is told');
 ({ told } = { told: [\`WHERE id = ? AND place > \${1}\`] })
+void [].map(() => undefined)
 return { told, limit }`
 /** What the source gives with one mutant awake, or with none. */
 const run = (awake?: string): { told: string[]; limit: (cards: object[]) => object[] } | string => {
@@ -29,6 +30,7 @@ test('each mutant is another way to be wrong', () => {
     'card.place < 3 -> (card.place ) <= ( 3)', '!card.gone -> card.gone', 'cards.filter(card => card.place < 3 && !card.gone) -> cards', 'told?.length -> told.length', 'told?.length === 0 -> false',
     'WHERE id = ? AND place >  -> WHERE id = ? OR place > ', 'WHERE id = ? AND place >  -> WHERE id <> ? AND place > ', 'throw new Error(\'nothing is told\'); -> ',
   ]))
+  expect(mutants.filter(({ was, is }) => was === is)).toEqual([])
   const silent = mutants.find(({ was }) => was.startsWith('throw'))!
   expect(run(silent.id)).toMatchObject({ told: ['WHERE id = ? AND place > 1'] })
   expect(new Set(mutants.map(({ id }) => id)).size).toBe(mutants.length)

@@ -29,7 +29,7 @@ interface Writing { source: string; asleep(at: number, was: string, is: string):
 function emit(node: Node, writing: Writing, choices: readonly string[] = [], isInChain = false): string {
   const text = writing.source.slice(node.start, node.end)
   if (verbatim.test(node.type)) return text
-  const changes = isInChain ? [] : [...changesOf(node, writing.source), ...choices]
+  const changes = isInChain ? [] : [...changesOf(node, writing.source), ...choices].filter(is => is !== text)
   const switches = changes.map(is => `${writing.asleep(node.start, text, is)} ? ${is} : `)
   const inner = node.type === 'TemplateLiteral' ? template(node, writing) : emitChildren(node, writing, isInChain)
   return switches.length > 0 ? `(${switches.join('')}${inner})` : inner

@@ -2,10 +2,10 @@ import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
-export interface Options { files: readonly string[]; sample: number; seed: number; workers: number; mostFiles: number; minutes: number; only: readonly string[]; tests: readonly string[] }
+export interface Options { files: readonly string[]; sample: number; seed: number; workers: number; mostSecs: number; minutes: number; only: readonly string[]; tests: readonly string[] }
 
 export const folders = ['src/domain', 'src/identity', 'src/store']
-export const usage = `Usage: npm run mutation -- [--sample PERCENT] [--seed NUMBER] [--workers NUMBER] [--most-files NUMBER] [--minutes NUMBER] [--only ID,...] [--tests FILE,...] [FILE or FOLDER ...]
+export const usage = `Usage: npm run mutation -- [--sample PERCENT] [--seed NUMBER] [--workers NUMBER] [--most-secs NUMBER] [--minutes NUMBER] [--only ID,...] [--tests FILE,...] [FILE or FOLDER ...]
 
 Makes small mistakes in the sources, one at a time, and tells which of them no test notices.
 All of ${folders.join(', ')} without a file or folder.
@@ -13,7 +13,7 @@ All of ${folders.join(', ')} without a file or folder.
   --sample PERCENT     How many of each file's mutants are tried, chosen at random. Default 10; 100 takes a day.
   --seed NUMBER        Chooses the same ones again.
   --workers NUMBER     How many are tried at a time. Default 1.
-  --most-files NUMBER  How many of the test files that reach a mutant are run at most, the likeliest first. Default 12.
+  --most-secs NUMBER   How long the test files that are run for a mutant take together without it, the likeliest first. Default 120.
   --minutes NUMBER     Ends after that time. What has been tried by then is a sample as well, only smaller.
   --only ID,...        Only these mutants, by the ids that a run prints.
   --tests FILE,...     Only these test files, whatever they reach: whether a new test notices a survivor.
@@ -24,7 +24,7 @@ The first run takes minutes longer than the next ones: it runs all tests once to
 export function readOptions(argv: readonly string[]): Options | 'help' {
   const { values, positionals } = parseArgs({
     args: [...argv], allowPositionals: true,
-    options: { sample: { type: 'string', default: '10' }, seed: { type: 'string' }, workers: { type: 'string', default: '1' }, 'most-files': { type: 'string', default: '12' }, minutes: { type: 'string', default: '10000' }, only: { type: 'string' }, tests: { type: 'string' }, help: { type: 'boolean', short: 'h', default: false } },
+    options: { sample: { type: 'string', default: '10' }, seed: { type: 'string' }, workers: { type: 'string', default: '1' }, 'most-secs': { type: 'string', default: '120' }, minutes: { type: 'string', default: '10000' }, only: { type: 'string' }, tests: { type: 'string' }, help: { type: 'boolean', short: 'h', default: false } },
   })
   if (values.help) return 'help'
   const [only, tests] = [values.only, values.tests].map(names => names?.split(',').filter(Boolean) ?? []) as [string[], string[]]
@@ -33,7 +33,7 @@ export function readOptions(argv: readonly string[]): Options | 'help' {
   const places = positionals.length > 0 ? positionals : folders
   return {
     files: places.flatMap(sourcesIn), sample: number('sample', values.sample, 100), seed: values.seed === undefined ? Math.floor(Math.random() * 1e6) : number('seed', values.seed, 1e9),
-    workers: number('workers', values.workers, 64), mostFiles: number('most-files', values['most-files'], 1000), minutes: number('minutes', values.minutes, 10_000), only, tests,
+    workers: number('workers', values.workers, 64), mostSecs: number('most-secs', values['most-secs'], 100_000), minutes: number('minutes', values.minutes, 10_000), only, tests,
   }
 }
 

@@ -1,11 +1,13 @@
 import { defineConfig } from 'vitest/config'
 
-/** What reaches the rules, the identities and the store in the process of the tests, and quickly. What measures, or waits for other programs, is not here: no mutant is in them. */
-const include = [
-  'test/{authorization,contract}.test.ts', 'test/{domain,store}/*.test.ts', 'test/routes/*.test.ts', 'test/agents/{assistant,failures,goneWorktrees,lifecycle,messages,permissions,pipeline,preSessions,queue,transcript}.test.ts',
-  'test/attacks/filesystem.test.ts', 'test/backups/{damage,hostile,swap}.test.ts', 'test/daemons/{across,move}.test.ts', 'test/git/{merge,worktrees}.test.ts', 'test/monitors/{restart,runs}.test.ts', 'test/transfers/{json,roundTrip}.test.ts', 'test/webhooks/deliveries.test.ts',
+/** What reaches the rules, the identities and the store in the process of the tests. */
+const include = ['test/{authorization,clockJumps,contract,missingParts}.test.ts', 'test/{agents,attacks,backups,cli,daemons,domain,fuzz,git,logs,monitors,notifications,routes,scripts,store,transfers,webhooks}/*.test.ts']
+const exclude = [
+  // No mutant is in them, or only in a program of their own, which is built without.
+  'test/agents/{acp,acpFailures,command,failures,interrupted,launch,providers}.test.ts', 'test/attacks/log.test.ts', 'test/cli/{asking,bell,completion,completionIds,frame*,help,tree,waitAcrossRestart}.test.ts', 'test/scripts/{restart,soak}.test.ts',
+  // They measure, or take long.
+  'test/agents/transcriptFlood.test.ts', 'test/cli/{agents,backups,cardsChanges,cardsRun,server,web,webhooks}.test.ts', 'test/attacks/{signIn,socketFrames}.test.ts', 'test/daemons/standstill.test.ts', 'test/routes/{bad-input,logFlood,socketLimits}.test.ts', 'test/transfers/large.test.ts',
 ]
-const exclude = ['test/domain/{hashQueue,timetable}.test.ts', 'test/routes/{bad-input,concurrency,logFlood,openapi,restoreKept,socketLimits}.test.ts']
 
 export default defineConfig({
   test: {

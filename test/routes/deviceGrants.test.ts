@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { canaryDeviceCode, json, startProvider, type FakeProvider } from '../fakeProvider.ts'
-import { eventually, onLibsqlServer, startBoard, type Reply, type TestBoard } from '../helper.ts'
+import { eventually, onLibsqlServer, slowdown, startBoard, type Reply, type TestBoard } from '../helper.ts'
 
 const tokens = { access_token: 'canary-access-token', refresh_token: 'canary-refresh-token', expires_in: 3600 }
 let board: TestBoard
@@ -83,6 +83,13 @@ describe('a device authorization', () => {
     expect(provider.asked('/token')).toEqual([])
   })
 
+  it('shows at most a hundred characters of a code, and asks for it every five seconds where no pace is named', async () => {
+    provider.on('/device', (_, response) => json(response, 200, { device_code: 'd', user_code: 'x'.repeat(101), verification_uri: provider.url, expires_in: 900 }))
+    const { body: { data } } = await start()
+    expect([data.userCode, await intervalOf(data.credentialId)]).toEqual(['x'.repeat(100), 5])
+    await board.client.credentials.delete({ id: data.credentialId })
+  })
+
   it.each([['access_denied', 'failed'], ['invalid_grant', 'failed'], ['expired_token', 'expired']])('ends when the provider answers %s', async (error, status) => {
     provider.outcome = error
     const id = await begun()
@@ -112,6 +119,22 @@ describe('a device authorization', () => {
     await becomes(id, 'complete', after)
     await after.close()
     await before.close()
+  })
+
+  it('is not asked after any more when the server stops, even in the middle of a question', async () => {
+    let isOpen = false
+    provider.on('/token', (_, response) => {
+      isOpen = true
+      response.on('close', () => { isOpen = false })
+    })
+    const stopping = await startBoard()
+    await begun({}, stopping)
+    await eventually('a question', () => isOpen)
+    const startedAt = performance.now()
+    await stopping.server.stop()
+    await eventually('its end', () => !isOpen)
+    expect(performance.now() - startedAt).toBeLessThan(5000 * slowdown())
+    await stopping.close()
   })
 
   it('says after a restart with another key that it cannot go on', async ({ skip }) => {

@@ -149,6 +149,18 @@ describe('using a key', () => {
     await stats(watched.key)
     await eventually('the use a minute later', async () => await lastUsedAt(watched) === new Date(now).toISOString())
   })
+
+  it('notes its use also when the server stops right after it', async () => {
+    const first = await startBoard()
+    const { id: projectId } = await first.client.projects.create({ name: 'p', path: first.folder('p') })
+    const { id, key } = await first.client.keys.create({ name: 'k', scope: 'server', permissions: ['cards.read'] })
+    expect((await first.request('GET', `/api/external/projects/${projectId}/stats`, { token: key })).status).toBe(200)
+    await first.server.stop()
+    const second = await startBoard({ dataDir: first.dataDir })
+    expect((await second.client.keys.get({ id })).lastUsedAt).not.toBeNull()
+    await second.close()
+    await first.close()
+  })
 })
 
 describe('a key ends', () => {

@@ -134,6 +134,12 @@ describe('a provider', () => {
     expect((await begin()).status).toBe(302)
   })
 
+  it('that speaks TLS may be anywhere', async () => {
+    await sso.configure({ issuerUrl: 'https://127.0.0.1:1' })
+    expect(await board.client.oidc.test()).toEqual({ ok: false, issuer: null, error: 'The identity provider could not be reached: ECONNREFUSED.' })
+    await sso.configure()
+  })
+
   it('that goes down during a sign-in ends it, and its metadata are read anew', async () => {
     const browser = new Browser()
     const { shown } = await sso.signInFor('ada', { stopAt: isCallback }, browser)

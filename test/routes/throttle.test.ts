@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { startBoard, type Reply, type TestBoard } from '../helper.ts'
+import { eventually, startBoard, type Reply, type TestBoard } from '../helper.ts'
 
 const bob = { email: 'bob@example.org', password: 'battery staple 2' }
 let board: TestBoard
@@ -29,6 +29,16 @@ it('slows down after ten failures of an address in a minute, and says for how lo
 it('slows down after ten failures for an email, wherever they come from and however it is written', async () => {
   for (let i = 0; i < 10; i++) expect(codeOf(await login(newPeer(), { email: i % 2 ? 'carl@example.org' : 'CARL@example.org', password: 'wrong' }))).toEqual([401, 'INVALID_CREDENTIALS'])
   expect(codeOf(await login(newPeer(), { email: 'carl@example.org', password: 'wrong' }))).toEqual([429, 'RATE_LIMITED'])
+})
+
+it('says how long to wait where both an address and an email have failed too often: until both may try again', async () => {
+  const [peer, email] = [newPeer(), 'dora@example.org']
+  for (let i = 0; i < 10; i++) await login(newPeer(), { email, password: 'wrong' })
+  const until = async (...asked: Parameters<typeof login>) => Date.now() / 1000 + Number((await login(...asked)).headers.get('retry-after'))
+  const ofEmail = await until(newPeer(), { email, password: 'wrong' })
+  await eventually('another second', () => Date.now() / 1000 - (ofEmail - 60) > 2.5)
+  for (let i = 0; i < 10; i++) await login(peer, { email: `d${i}@example.org`, password: 'wrong' })
+  expect(await until(peer, { email, password: 'wrong' })).toBeGreaterThan(ofEmail + 1)
 })
 
 it('counts the addresses of one IPv6 network as one', async () => {

@@ -171,3 +171,25 @@ test('a submodule is looked into: clean it is no loss, changed it is', async () 
   expect(await card.remove(true)).toEqual(gone)
   expect(card.patch()).toContain('+++ b/lib/lib')
 })
+
+test('nothing but a worktree of the project\'s repository is attached, and one at a time', async () => {
+  const { board, projectId, repository, worktree } = its
+  const { id: cardId } = await board.client.cards.create({ projectId, title: 'Card' })
+  const path = `/api/projects/${projectId}/cards/${cardId}/worktree`
+  const answer = async (method: string, body?: object) => {
+    const { status, body: { error, data } = {} } = await board.request(method, path, { body })
+    return error ? error.code : [status, data?.worktreePath, data?.gitBranch]
+  }
+  const second = its.folder('second')
+  rmSync(second, { recursive: true })
+  git(repository, 'worktree', 'add', '-q', '-b', 'second', second)
+  symlinkSync(worktree, `${worktree}-link`)
+  expect(await answer('DELETE')).toBe('CONFLICT')
+  for (const [sent, code] of [['here', 'PATH_NOT_ABSOLUTE'], [`${worktree}-none`, 'PATH_NOT_FOUND'], [join(worktree, 'README'), 'PATH_NOT_FOUND'], [its.folder('other'), 'NOT_A_GIT_REPOSITORY']]) expect(await answer('PUT', { path: sent }), sent).toBe(code)
+  expect(await answer('PUT', { path: `${worktree}-link` })).toEqual([200, worktree, 'card'])
+  expect(await answer('PUT', { path: second })).toBe('CONFLICT')
+  expect(await answer('PUT', { path: worktree })).toEqual([200, worktree, 'card'])
+  expect(await answer('DELETE')).toEqual([204, undefined, undefined])
+  expect(await board.client.cards.get({ projectId, cardId })).toMatchObject({ worktreePath: null, gitBranch: null })
+  expect(await answer('PUT', { path: second })).toEqual([200, second, 'second'])
+})

@@ -1,10 +1,12 @@
 import fc from 'fast-check'
+import { generateKeyPairSync, sign, type KeyObject } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { UniqueViolation, type Database, type Transaction } from '../../src/store/database.ts'
 import { openDatabase, openSharedDatabase } from '../../src/store/open.ts'
+import { eventually } from '../helper.ts'
 import { noLibsqlServer, startLibsqlServer, type LibsqlServer } from '../libsqlServer.ts'
 
 if (noLibsqlServer !== undefined) process.stdout.write(`LEFT OUT: transactions on a libSQL server, for there is none here. ${noLibsqlServer}\n`)
@@ -122,8 +124,24 @@ for (const { name, isHere, open } of engines) describe.skipIf(!isHere)(`on ${nam
     }
   }
 
-  if (name !== 'a file') test('nothing of a transaction that the server has ended is written, and the next one goes well', async () => {
+  if (name !== 'a file') test('a transaction that is over takes nothing more, whether it was kept or undone', async () => {
+    const over: Transaction[] = []
+    await all([undefined, new Error('It changed its mind.')].map(error => async tx => {
+      over.push(tx)
+      if (error) throw error
+    }))
+    expect(over).toHaveLength(2)
+    for (const tx of over) {
+      await expect(tx.run(`INSERT INTO things VALUES ('late')`)).rejects.toThrow()
+      expect(() => add(tx, 'late')).toThrow()
+    }
+    expect(await names()).not.toContain('late')
+  })
+
+  if (name !== 'a file') test('nothing of a transaction that the server has ended is written, nor is it done again, and the next one goes well', async () => {
+    let begun = 0
     await expect(db.transaction(async tx => {
+      begun++
       await tx.run(`INSERT INTO things VALUES ('first half')`)
       await server.kill()
       await server.restart()
@@ -133,5 +151,46 @@ for (const { name, isHere, open } of engines) describe.skipIf(!isHere)(`on ${nam
     await db.transaction(async tx => add(tx, `whole on ${name}`))
     expect((await names()).filter(each => each.endsWith('half') || each.startsWith('whole'))).toEqual(expect.arrayContaining([`whole on ${name}`]))
     expect(await names()).not.toContain('second half')
+    expect(begun).toBe(1)
+  })
+})
+
+describe.skipIf(noLibsqlServer !== undefined)('a libSQL server', () => {
+  const tokenOf = (key: KeyObject) => {
+    const [head, body] = [{ alg: 'EdDSA', typ: 'JWT' }, { a: 'rw' }].map(part => Buffer.from(JSON.stringify(part)).toString('base64url'))
+    return `${head}.${body}.${sign(null, Buffer.from(`${head}.${body}`), key).toString('base64url')}`
+  }
+
+  test('that wants a token is not opened with another one or none', async () => {
+    const { publicKey, privateKey } = generateKeyPairSync('ed25519')
+    const guarded = await startLibsqlServer({ jwtKey: publicKey.export({ format: 'jwk' }).x! })
+    for (const url of [guarded.url, guarded.httpUrl]) {
+      for (const token of [undefined, tokenOf(generateKeyPairSync('ed25519').privateKey)]) await expect(openSharedDatabase({ url, token, host: 'one', clock })).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
+      const db = await openSharedDatabase({ url, token: tokenOf(privateKey), host: 'one', clock })
+      expect([await db.get('SELECT 1 AS one'), await db.transaction(tx => tx.get('SELECT 2 AS two')), await db.snapshot(reader => reader.get('SELECT 3 AS three'))]).toEqual([{ one: 1 }, { two: 2 }, { three: 3 }])
+      await db.close()
+    }
+    await guarded.close()
+  })
+
+  test('that stands still or is gone is busy to those who read and to those who write, and is well again when it is back', async () => {
+    for (const url of [server.url, server.httpUrl]) {
+      const db = await openSharedDatabase({ url, host: 'one', clock })
+      const asked = () => Promise.allSettled([db.get('SELECT 1 AS one'), db.transaction(tx => tx.get('SELECT 1 AS one')), db.together([{ sql: 'SELECT 1 AS one' }])])
+      const answers = async () => (await asked()).map(each => each.status === 'fulfilled' ? 'well' : each.reason.code)
+      const untilWell = () => eventually('answers', async () => (await answers()).every(each => each === 'well'))
+      await untilWell()
+      server.process().kill('SIGSTOP')
+      const stoppedAt = performance.now()
+      await expect(db.get('SELECT 1 AS one')).rejects.toMatchObject({ code: 'DATABASE_BUSY', message: 'The database server does not answer; try again.' })
+      expect(performance.now() - stoppedAt).toBeGreaterThan(1300)
+      server.process().kill('SIGCONT')
+      await untilWell()
+      await server.kill()
+      expect(await answers()).toEqual(['DATABASE_BUSY', 'DATABASE_BUSY', 'DATABASE_BUSY'])
+      await server.restart()
+      await untilWell()
+      await db.close()
+    }
   })
 })
