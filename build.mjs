@@ -173,6 +173,8 @@ const leave = ({ outputFiles: [{ path, text }] }) => writeFileSync(path, text.re
 // As deep in the tree as the commands' sources are, for what they find beside them.
 const files = ['main', 'rest', 'serve'].map(name => `dist/cli/${name}.cjs`)
 const [main, rest, serve] = files
+/** What a server sets otherwise as soon as it has started. V8 takes a cache only under the flags under which it was made. */
+const flagsAtStart = ['--heap-growing-percent=0', '--semi-space-growth-factor=2']
 const startedAtMs = performance.now()
 
 async function buildProgram() {
@@ -235,6 +237,6 @@ async function takeCacheOfServer() {
 
 /** Runs the built program, and has it leave the caches of some of its files. */
 function runFor(files, words, env = {}) {
-  const take = `const scripts = require('./bin/board.js'); process.on('exit', () => { for (const [file, script] of scripts) if (${JSON.stringify(files)}.some(each => file === require('path').resolve(each))) require('fs').writeFileSync(file + '.cache', script.createCachedData()) })`
+  const take = `const scripts = require('./bin/board.js'); process.on('exit', () => { for (const flag of ${JSON.stringify(flagsAtStart)}) require('v8').setFlagsFromString(flag); for (const [file, script] of scripts) if (${JSON.stringify(files)}.some(each => file === require('path').resolve(each))) require('fs').writeFileSync(file + '.cache', script.createCachedData()) })`
   return spawn(process.execPath, ['-e', take, 'board', ...words], { stdio: ['ignore', 'pipe', 'ignore'], env: { HOME: folder, ...env } })
 }

@@ -23,11 +23,11 @@ export type ServeOptions = Partial<Omit<ServerConfig, 'database' | 'clock' | 'lo
 export async function runServe(options: ServeOptions, onTerminal: boolean): Promise<string> {
   // Whoever reads what the server says may go, or never come: it works on.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => { /* Nobody can be told. */ })
-  saveMemory()
   const config = configOf(options)
   if (config.backupEvery !== undefined) parseSchedule(config.backupEvery)
   const log = createLog(config.logLevel, config.logFormat ?? (process.stderr.isTTY ? 'pretty' : 'json'), process.stderr.isTTY && !process.env.NO_COLOR)
   const server = await startServer(config, bounded(log, printedFile(config.dataDir)), tellSetupCode)
+  saveMemory()
   noteCrash(server)
   stopOnSignals(server)
   process.stdout.write(`Listening on ${server.url}\n`)

@@ -178,6 +178,14 @@ describe('the program', () => {
     expect((await run(process.execPath, [program, '--version'], { env: {} })).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
   })
 
+  test('V8 takes the caches of the build, also the one that a running server has left', async () => {
+    const take = `const { readFileSync } = require('node:fs'); for (const name of ['main', 'rest', 'serve']) {
+      const file = process.argv[1] + name + '.cjs'
+      console.log(name, new (require('node:vm').Script)(readFileSync(file, 'latin1'), { filename: file, cachedData: readFileSync(file + '.cache') }).cachedDataRejected)
+    }`
+    expect((await run(process.execPath, ['-e', take, `${resolve(program, '..', '..')}/dist/cli/`], { env: {} })).stdout).toBe('main false\nrest false\nserve false\n')
+  })
+
   test('it runs without the cache of the build, and with one that is broken', async () => {
     const root = resolve(program, '..', '..')
     const copy = server.folder('cacheless')
