@@ -77,6 +77,17 @@ for (const { name, isHere, open } of engines) describe.skipIf(!isHere)(`on ${nam
     expect(await names()).toEqual(expect.arrayContaining(['after', 'before']))
   })
 
+  test('parameters arrive as what they are, and what is none is refused', async () => {
+    const sent = [true, false, undefined, null, 5, -2.5, 'x', 2 ** 40]
+    const rows = await db.all<{ value: unknown; type: string }>(sent.map((_, at) => `SELECT ?${at + 1} AS value, typeof(?${at + 1}) AS type`).join(' UNION ALL '), sent)
+    expect(rows.map(({ value }) => value)).toEqual([1, 0, null, null, 5, -2.5, 'x', 2 ** 40])
+    expect(rows[4]!.type === 'integer' || name === 'a file').toBe(true)
+    for (const wrong of name === 'a file' ? [{}, []] : [Number.NaN, Infinity]) {
+      await expect(db.all('SELECT ?', [wrong as never])).rejects.toThrow('A parameter must be')
+      await expect(db.transaction(tx => tx.run('INSERT INTO things VALUES (?)', [wrong as never]))).rejects.toThrow('A parameter must be')
+    }
+  })
+
   test('effects are for those that are kept', async () => {
     const effects: string[] = []
     await all(['kept', 'lost'].map(which => async tx => {
