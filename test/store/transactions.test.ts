@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import { generateKeyPairSync, sign, type KeyObject } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -182,6 +184,26 @@ describe.skipIf(noLibsqlServer !== undefined)('a libSQL server', () => {
       await db.close()
     }
     await guarded.close()
+  })
+
+  test('whose connection answers nothing any more is asked over another one', async () => {
+    const sockets: Socket[] = []
+    const between = createServer(socket => {
+      const onward = connect(Number(new URL(server.url).port), '127.0.0.1')
+      sockets.push(socket, onward)
+      for (const each of [socket, onward]) each.on('error', () => { /* The other one ends with it. */ })
+      socket.pipe(onward).pipe(socket)
+    }).listen(0, '127.0.0.1')
+    await once(between, 'listening')
+    const db = await openSharedDatabase({ url: `ws://127.0.0.1:${(between.address() as AddressInfo).port}`, host: 'one', clock })
+    const asked = () => Promise.all([db.get('SELECT 1 AS one'), db.transaction(tx => tx.get('SELECT 1 AS one')), db.together([{ sql: 'SELECT 1 AS one' }])].map(each => each.then(() => 'well', ({ code }) => code)))
+    await eventually('answers', async () => (await asked()).every(each => each === 'well'))
+    for (const socket of sockets.splice(0)) socket.unpipe().pause()
+    expect(await asked()).toEqual(['DATABASE_BUSY', 'DATABASE_BUSY', 'DATABASE_BUSY'])
+    expect(await asked()).toEqual(['well', 'well', 'well'])
+    await db.close()
+    for (const socket of sockets) socket.destroy()
+    between.close()
   })
 
   test('that stands still or is gone is busy to those who read and to those who write, and is well again when it is back', async () => {
