@@ -39,9 +39,12 @@ const nextOf = async (webhookId: number, at = now) => (await nextDelivery(db, we
 test('an enabled webhook is due with a delivery that was never attempted, or with one whose time has come', async () => {
   expect([await due(), await disabledWithDeliveries(db)]).toEqual([[], []])
   const [first, ended] = [await add(one), await add(two)]
-  await add(disabled)
+  expect(await disabledWithDeliveries(db)).toEqual([])
+  const left = await add(disabled)
   await attempted(ended, { status: 'succeeded' })
   expect([await due(), await disabledWithDeliveries(db)]).toEqual([[one], [disabled]])
+  await attempted(left, { status: 'failed' })
+  expect(await disabledWithDeliveries(db)).toEqual([])
   await attempted(first, { nextAttemptAt: second(30) })
   expect([await due(second(29)), await due(second(30)), await nextOf(one, second(29)), await nextOf(one, second(30))]).toEqual([[], [one], undefined, first])
   await attempted(first, { status: 'failed' })
