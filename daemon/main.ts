@@ -7,6 +7,7 @@ import { oauthClients } from '../src/config/oauthClients.ts'
 import { dataFolder, printedFile } from '../src/config/paths.ts'
 import { isLoopbackHost, serverDefaults, type ServerConfig } from '../src/config/server.ts'
 import { createLog } from './log.ts'
+import { saveMemory } from './memory.ts'
 import { bounded } from './printed.ts'
 import { startServer, type RunningServer } from './serve.ts'
 
@@ -22,6 +23,7 @@ export type ServeOptions = Partial<Omit<ServerConfig, 'database' | 'clock' | 'lo
 export async function runServe(options: ServeOptions, onTerminal: boolean): Promise<string> {
   // Whoever reads what the server says may go, or never come: it works on.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => { /* Nobody can be told. */ })
+  saveMemory()
   const config = configOf(options)
   if (config.backupEvery !== undefined) parseSchedule(config.backupEvery)
   const log = createLog(config.logLevel, config.logFormat ?? (process.stderr.isTTY ? 'pretty' : 'json'), process.stderr.isTTY && !process.env.NO_COLOR)

@@ -8,6 +8,7 @@ import { logFailure } from '../src/config/log.ts'
 import { Problem } from '../src/contract/errors.ts'
 import type { Caller } from '../src/domain/caller.ts'
 import type { Ended } from '../src/identity/revocations.ts'
+import { remembering } from '../src/store/remembering.ts'
 import type { Log } from './log.ts'
 import { admit, refuse, type Admission } from './socket/admission.ts'
 import { declineUpgrade } from './socket/declineUpgrade.ts'
@@ -37,7 +38,7 @@ export interface Socket {
 export function createSocket(app: App, log: Log): Socket {
   const lag = app.metrics.timing({ name: 'board_event_lag_seconds', help: 'How long after it was written the first of a page of events is handed to sockets.' })
   const fanOut = createFanOut(app.outbox, () => watch.look(), at => lag.observe((app.config.clock().getTime() - Date.parse(at)) / 1000), error => log('error', 'Notifications cannot be told.', { cause: String(error) }))
-  const sessions = new Sessions(app.db, { outbox: app.outbox, pages: createPages(app.outbox), fanOut, turn: createTurns(partsInATurn), now: () => app.config.clock().toISOString(), log })
+  const sessions = new Sessions(remembering(app.db), { outbox: app.outbox, pages: createPages(app.outbox), fanOut, turn: createTurns(partsInATurn), now: () => app.config.clock().toISOString(), log })
   const watch = startWatch(app.db, sessions, log)
   const stopHearing = app.identity.onRevoked(ended => sessions.endOf(caller => isOf(caller, ended)))
   const adapter = createAdapter(sessions)

@@ -3,7 +3,7 @@ import type { Log } from '../log.ts'
 import { closeCodes, type Connection } from './connection.ts'
 import type { FanOut, Follower } from './fanOut.ts'
 import { resyncFrame, subscribedFrame, type Frame } from './frame.ts'
-import type { Pages } from './pages.ts'
+import { firstPageSize, pageSize, type Pages } from './pages.ts'
 
 /** Where feeds come from. `turn` is waited for before what is not the first. */
 export interface Source { outbox: Outbox; pages: Pages; fanOut: FanOut; turn: () => Promise<void>; now: () => string; log: Log }
@@ -17,6 +17,8 @@ interface Cursor extends Follower {
   /** The newest event that came while the cursor was behind, and the size of all of them. */
   newest: number
   owedBytes: number
+  /** How many events it is sent next at most. */
+  pageSize: number
   /** Whether the client waits to be told that it follows the project. */
   announce: boolean
 }
@@ -42,7 +44,7 @@ export class Feed {
     const last = await outbox.lastSeq()
     if (this.#connection.ended) return
     if (since !== undefined && since > last) this.#connection.send(resyncFrame(projectId, last, now()))
-    const cursor: Cursor = { projectId, seq: Math.min(since ?? last, last), behind: true, newest: 0, owedBytes: 0, announce: true, offer: (event, frame) => this.#take(cursor, event, frame) }
+    const cursor: Cursor = { projectId, seq: Math.min(since ?? last, last), behind: true, newest: 0, owedBytes: 0, pageSize: firstPageSize, announce: true, offer: (event, frame) => this.#take(cursor, event, frame) }
     this.#cursors.set(projectId, cursor)
     fanOut.join(cursor, last)
     this.#fallBehind(cursor)
@@ -99,7 +101,8 @@ export class Feed {
   /** Sends a page, each part in its turn: who misses much does not keep others waiting for their first event. */
   async #advance(cursor: Cursor): Promise<void> {
     const { pages, now } = this.#source
-    const { parts, isFull, hasLost, last } = await pages.read(cursor.projectId, cursor.seq)
+    const { parts, isFull, hasLost, last } = await pages.read(cursor.projectId, cursor.seq, cursor.pageSize)
+    cursor.pageSize = pageSize
     for (const [index, { frames, seq }] of parts.entries()) {
       await this.#connection.drained()
       if (!this.#isFollowed(cursor)) return

@@ -1,7 +1,8 @@
 import type { Outbox, StoredEvent } from '../../src/events/outbox.ts'
 import { eventFrame, type Frame } from './frame.ts'
 
-const pageSize = 32
+/** Who has missed much gets a few events at once, and the rest in turn with others. */
+export const [firstPageSize, pageSize] = [4, 32]
 /** Frames are put together up to so many bytes: one write costs little more than one of a single event. */
 const partBytes = 32 * 1024
 const mostKeptBytes = 4 * 1024 * 1024
@@ -14,8 +15,8 @@ export interface Page { parts: readonly Part[]; isFull: boolean; hasLost: boolea
 
 /** What sockets missed, read from the database. */
 export interface Pages {
-  /** The events of a project after the seq. */
-  read(projectId: number, seq: number): Promise<Page>
+  /** The events of a project after the seq, at most so many. */
+  read(projectId: number, seq: number, most: number): Promise<Page>
 }
 
 /** Keeps the latest pages: clients that come back together, as after a restart, have all missed the same. */
@@ -40,18 +41,18 @@ export function createPages(outbox: Outbox): Pages {
     return page
   }
   return {
-    read: async (projectId, seq) => {
+    read: async (projectId, seq, most) => {
       const last = await outbox.lastSeq()
-      const key = `${projectId} ${seq} ${last}`
-      return kept.get(key)?.page ?? keep(key, readPage(outbox, projectId, seq, last))
+      const key = `${projectId} ${seq} ${most} ${last}`
+      return kept.get(key)?.page ?? keep(key, readPage(outbox, { projectId, seq, most, last }))
     },
   }
 }
 
-async function readPage(outbox: Outbox, projectId: number, seq: number, last: number): Promise<Page> {
-  const events = await outbox.replay(projectId, seq, pageSize)
+async function readPage(outbox: Outbox, { projectId, seq, most, last }: { projectId: number; seq: number; most: number; last: number }): Promise<Page> {
+  const events = await outbox.replay(projectId, seq, most)
   const hasLost = seq < await outbox.oldestSeq() - 1
-  return { parts: hasLost ? [] : toParts(events), isFull: !hasLost && events.length === pageSize, hasLost, last }
+  return { parts: hasLost ? [] : toParts(events), isFull: !hasLost && events.length === most, hasLost, last }
 }
 
 function toParts(events: readonly StoredEvent[]): Part[] {

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { EventData, EventType } from '../contract/events.ts'
 import type { Database, Transaction } from '../store/database.ts'
 import { deleteOldestEvents, insertEvent, readEvents, readLastSeq, readOldestSeq, readProjectEvents, type StoredEvent } from '../store/events.ts'
+import { remembering } from '../store/remembering.ts'
 
 export type { StoredEvent } from '../store/events.ts'
 
@@ -45,6 +46,7 @@ const wakeTails = () => { for (const wake of tails) wake() }
 /** The outbox of a database. It reads new events only while somebody listens. */
 export function createOutbox(db: Database): Outbox {
   const subscriptions = new Set<() => void>()
+  const reader = remembering(db)
   return {
     subscribe: (listener, after) => {
       const stop = startTail(db, listener, after)
@@ -64,8 +66,8 @@ export function createOutbox(db: Database): Outbox {
       }
     },
     replay: (projectId, since, limit) => readProjectEvents(db, projectId, since, limit),
-    lastSeq: () => readLastSeq(db),
-    oldestSeq: () => readOldestSeq(db),
+    lastSeq: () => readLastSeq(reader),
+    oldestSeq: () => readOldestSeq(reader),
     prune: tx => deleteOldestEvents(tx, new Date(Date.parse(tx.now) - keptMs).toISOString(), keptEvents, mostPrunedAtOnce),
     wake: wakeTails,
     close: () => { for (const stop of subscriptions) stop() },

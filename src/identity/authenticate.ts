@@ -6,7 +6,6 @@ import { findAgentToken } from '../store/agentTokens.ts'
 import { findKeyHolder } from '../store/keys.ts'
 import { findSignIn } from '../store/signInTokens.ts'
 import { localOperator, readFirstSuperAdmin } from '../store/users.ts'
-import type { Reader } from '../store/database.ts'
 import type { Grant, GrantBeside } from '../store/projects.ts'
 import { isOpen } from './authSettings.ts'
 import { projectRole } from '../domain/access.ts'
@@ -31,7 +30,7 @@ export type Voucher = (() => boolean) | undefined
  * @throws Problem UNAUTHENTICATED, TOKEN_EXPIRED
  */
 export function authenticate(realm: Realm, authorization: string | undefined, peer: Pick<Peer, 'isLoopback'>, projectId?: number, voucher?: Voucher): Promise<Caller> {
-  if (authorization === undefined && voucher) return voucher() ? operate(realm.db, '') : refuse()
+  if (authorization === undefined && voucher) return voucher() ? operate(realm, '') : refuse()
   if (authorization === undefined) return peer.isLoopback ? neighbour(realm) : refuse()
   if (!/^Bearer /i.test(authorization)) return refuse('Send Authorization: Bearer <token>.')
   const token = authorization.slice('Bearer '.length).trim()
@@ -44,8 +43,8 @@ export function authenticate(realm: Realm, authorization: string | undefined, pe
   }
 }
 
-async function signedIn({ db, config, identity }: Realm, tokenHash: string, projectId?: number): Promise<Caller> {
-  const row = await findSignIn(db, tokenHash, projectId)
+async function signedIn({ config, identity }: Realm, tokenHash: string, projectId?: number): Promise<Caller> {
+  const row = await findSignIn(identity.holders, tokenHash, projectId)
   if (!row) return refuse('The token is not valid.')
   const leftMs = Date.parse(row.expiresAt) - config.clock().getTime()
   if (leftMs <= 0) throw new Problem('TOKEN_EXPIRED')
@@ -53,8 +52,8 @@ async function signedIn({ db, config, identity }: Realm, tokenHash: string, proj
   return { kind: 'user', userId: row.userId, role: row.role, email: row.email, displayName: row.displayName, tokenHash, grant: grantIn(row, projectId) }
 }
 
-async function keyHolder({ db, config, identity }: Realm, tokenHash: string, projectId?: number): Promise<Caller> {
-  const row = await findKeyHolder(db, tokenHash, projectId)
+async function keyHolder({ config, identity }: Realm, tokenHash: string, projectId?: number): Promise<Caller> {
+  const row = await findKeyHolder(identity.holders, tokenHash, projectId)
   if (!row) return refuse('The API key is not valid.')
   const now = config.clock()
   if (Date.parse(row.expiresAt) <= now.getTime()) throw new Problem('TOKEN_EXPIRED', 'The API key has expired.')
@@ -70,27 +69,27 @@ const grantIn = (row: GrantBeside, projectId: number | undefined): Caller['grant
 const ownerBeforeUsers = (userId: number, hasUsers: number) => userId === localOperator && !hasUsers ? operator : undefined
 
 /** A token that a person asked for ends with that person's part in the project. */
-async function agent({ db, config }: Realm, tokenHash: string): Promise<Caller> {
-  const row = await findAgentToken(db, tokenHash)
+async function agent({ config, identity: { holders } }: Realm, tokenHash: string): Promise<Caller> {
+  const row = await findAgentToken(holders, tokenHash)
   if (!row || row.deletedAt !== null) return refuse('The agent token is not valid.')
   if (Date.parse(row.expiresAt) <= config.clock().getTime()) throw new Problem('TOKEN_EXPIRED', 'The agent token has expired.')
   const caller: Caller = { kind: 'agent', userId: noAccount, role: 'user', email: '', displayName: 'Agent', tokenHash, agent: { projectId: row.projectId, cardId: row.cardId, sessionId: row.sessionId } }
   if (row.userId === null || row.userId === localOperator) return caller
-  const role = row.userRole && await projectRole(db, { ...caller, userId: row.userId, role: row.userRole }, row.projectId)
+  const role = row.userRole && await projectRole(holders, { ...caller, userId: row.userId, role: row.userRole }, row.projectId)
   return role && role !== 'viewer' ? caller : refuse('The agent token is not valid.')
 }
 
-async function local({ db, identity }: Realm, tokenHash: string): Promise<Caller> {
-  if (tokenHash !== identity.localTokenHash) return refuse('The local token is not valid; the server that it belonged to has stopped.')
-  return operate(db, tokenHash)
+async function local(realm: Realm, tokenHash: string): Promise<Caller> {
+  if (tokenHash !== realm.identity.localTokenHash) return refuse('The local token is not valid; the server that it belonged to has stopped.')
+  return operate(realm, tokenHash)
 }
 
 /** Somebody on this machine who brings no token. */
-const neighbour = async (realm: Realm): Promise<Caller> => await isOpen(realm) ? operate(realm.db, '') : refuse()
+const neighbour = async (realm: Realm): Promise<Caller> => await isOpen({ config: realm.config, db: realm.identity.holders }) ? operate(realm, '') : refuse()
 
 /** The local operator, or the first super_admin once there is one. */
-async function operate(db: Reader, tokenHash: string): Promise<Caller> {
-  const user = await readFirstSuperAdmin(db)
+async function operate({ identity }: Realm, tokenHash: string): Promise<Caller> {
+  const user = await readFirstSuperAdmin(identity.holders)
   if (!user) return { kind: 'local', ...operator, tokenHash }
   return { kind: 'local', userId: user.id, role: user.role, email: user.email, displayName: user.displayName, tokenHash }
 }

@@ -2,8 +2,9 @@ import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { isLocalOnly, knowsItsPeers, type ServerConfig } from '../config/server.ts'
 import type { Peer } from '../config/peer.ts'
 import { hashToken, mint } from '../ids/token.ts'
-import type { Database } from '../store/database.ts'
+import type { Database, Reader } from '../store/database.ts'
 import { whenFree } from '../store/insist.ts'
+import { remembering } from '../store/remembering.ts'
 import { hasUsers } from '../store/users.ts'
 import { createHashQueue, type HashQueue } from './passwords.ts'
 import { createRevocations, type Revocations } from './revocations.ts'
@@ -16,6 +17,8 @@ export interface Identity extends Revocations {
   /** The token of whoever may read `daemon.json`: new at each start, kept nowhere else. */
   localToken: string
   localTokenHash: string
+  /** Whose a token is, which every request asks: read once until something is committed. */
+  holders: Reader
   hasUsers(): Promise<boolean>
   /** The one-time code for the first user, while one is needed: the server is reached from beyond this machine and has no users. */
   setupCode(): string | undefined
@@ -38,7 +41,7 @@ export async function createIdentity(config: ServerConfig, db: Database, seal: S
   const revocations = createRevocations(db)
   let setupCode = isLocalOnly(config) || await whenFree(() => hasUsers(db)) ? undefined : config.setupCode ?? (db.isShared ? sharedSetupCode(seal) : newSetupCode())
   return {
-    ...revocations, localToken, localTokenHash: hashToken(localToken),
+    ...revocations, localToken, localTokenHash: hashToken(localToken), holders: remembering(db),
     hasUsers: () => hasUsers(db),
     setupCode: () => setupCode,
     needsSetupCode: peer => setupCode !== undefined && !(peer.isLoopback && knowsItsPeers(config)),

@@ -13,13 +13,16 @@ export interface Connection extends Reader {
   close(): void
 }
 
+/** Enough for the pages that statements share. Those of a large table are hardly met again in four times as much either, and come quickly from the system's memory. */
+const cacheKibibytes = 4000
+
 /** Opens a connection to a database file, which is made if it is not there. Each statement is prepared once. */
 export function openConnection(path: string): Connection {
   const database = new LibsqlDatabase(path)
   database.exec('PRAGMA journal_mode = WAL')
   database.exec('PRAGMA synchronous = FULL')
   database.exec('PRAGMA foreign_keys = ON')
-  database.exec('PRAGMA cache_size = -16000')
+  database.exec(`PRAGMA cache_size = -${cacheKibibytes}`)
   database.exec('PRAGMA temp_store = MEMORY')
   const statements = new Map<string, LibsqlDatabase.Statement>()
   const prepare = (sql: string) => {

@@ -31,6 +31,8 @@ export interface Transaction extends Reader {
 export interface Database extends Reader {
   /** Whether other daemons write to it, too. */
   readonly isShared: boolean
+  /** How often something may have been committed since it was opened; undefined where it is shared, because nobody tells of the others' commits. */
+  commits(): number | undefined
   /**
    * Runs `work` alone and commits it, synced to disk, before the promise resolves. What `work` throws undoes it.
    * @throws Problem DATABASE_BUSY, DATABASE_DAMAGED, DISK_FULL, SHUTTING_DOWN

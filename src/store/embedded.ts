@@ -22,7 +22,7 @@ export function openEmbedded({ path, clock, onDamage }: EmbeddedOptions): Databa
   const snapshots = new Set<Promise<unknown>>()
   let closing = false
   return {
-    host: null, isShared: false,
+    host: null, isShared: false, commits: writer.commits,
     get: (sql, args) => health.watch(reader.get(sql, args)),
     all: (sql, args) => health.watch(reader.all(sql, args)),
     noteDamage: cause => { health.note(new Problem('DATABASE_DAMAGED', undefined, { cause })) },
@@ -83,15 +83,21 @@ function createHealth(onDamage: EmbeddedOptions['onDamage']): Health {
   return { get damage() { return damage }, note, watch: read => read.catch((error: unknown) => { throw note(translate(error)) }) }
 }
 
-function openWriter(path: string, clock: () => Date, health: Health): { commitTogether(jobs: readonly Job[]): Promise<readonly Job[]>; close(): void } {
+interface EmbeddedWriter { commitTogether(jobs: readonly Job[]): Promise<readonly Job[]>; commits(): number; close(): void }
+
+function openWriter(path: string, clock: () => Date, health: Health): EmbeddedWriter {
   let connection: Connection | undefined = openConnection(path)
+  let commits = 0
   return {
+    commits: () => commits,
     commitTogether: async jobs => {
       const outcomes: Outcome[] = []
       try {
         connection ??= openConnection(path)
         await begin(connection, jobs[0]!.queuedAtMs + busyWaitMs)
         for (const job of jobs) outcomes.push(await attempt(connection, job, clock().toISOString()))
+        // One that fails may have been made all the same.
+        commits++
         connection.exec('COMMIT')
       } catch (error) {
         // A connection on which a statement was refused may acknowledge later writes without committing them.

@@ -30,7 +30,7 @@ export function openRemote({ url, token, host, clock }: RemoteOptions): Database
   const jobs = createJobQueue({ refusal: () => undefined, commitTogether: work => commitTogether(writing, work, { host, clock }), mostJobsACommit })
   const snapshots = new Set<Promise<unknown>>()
   return {
-    isShared: true,
+    isShared: true, commits: () => undefined,
     ...readerOf(host, statement => reading.use(line => line.execute(statement))),
     noteDamage: () => { /* The server's file is the server's. */ },
     transaction: jobs.transaction,

@@ -1,9 +1,11 @@
 import { createLog } from '../../daemon/log.ts'
+import { saveMemory } from '../../daemon/memory.ts'
 import { startServer } from '../../daemon/serve.ts'
 import { serverDefaults } from '../../src/config/server.ts'
 import { serveParent } from './ipc.ts'
 
 /** The board as it is shipped. Its rate limit counts as ever, but never refuses. */
 const { dataDir, database } = JSON.parse(process.argv[2]!) as { dataDir: string; database?: string }
+saveMemory()
 const server = await startServer({ ...serverDefaults, port: 0, dataDir, database: database === undefined ? undefined : { url: database, host: 'bench' }, logLevel: 'error', externalRequestsPerMinute: Number.MAX_SAFE_INTEGER }, createLog('error'))
 serveParent(Number(new URL(server.url).port), { stop: () => server.stop() })

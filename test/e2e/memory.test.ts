@@ -1,0 +1,37 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { makeRepository } from '../agents/agentBoard.ts'
+import { boardProcess, clearAway } from './boardProcess.ts'
+
+const root = mkdtempSync(join(tmpdir(), 'board-memory-'))
+const board = boardProcess(join(root, 'data'), { HOME: root })
+let projectId: string
+beforeAll(async () => {
+  await board.start()
+  projectId = (await board.client.projects.create({ name: 'Much', path: makeRepository(join(root, 'repository')) })).id
+})
+afterAll(() => clearAway(board, root))
+
+/** How much memory stands ready for new objects, in MiB. */
+async function youngMiB(): Promise<number> {
+  const text = await (await fetch(`${board.url}/metrics`)).text()
+  return Number(/^nodejs_heap_space_size_total_bytes\{space="new"\} (\d+)$/m.exec(text)![1]) / 2 ** 20
+}
+
+/** Creates and lists cards for 64 clients, so much that new objects get all the room that they may have. */
+async function load(): Promise<void> {
+  for (let turn = 0; turn < 8; turn++) await Promise.all(Array.from({ length: 64 }, async (_, at) => {
+    await board.client.cards.create({ projectId, title: `Card ${turn} ${at}`, prompt: 'x'.repeat(4000) })
+    await board.client.cards.list({ projectId, limit: 100 })
+  }))
+}
+
+test('a server under load keeps little memory for new objects, also after another thread was at work', async () => {
+  await load()
+  expect(await youngMiB()).toBeLessThanOrEqual(16)
+  await board.client.backups.create({})
+  await load()
+  expect(await youngMiB()).toBeLessThanOrEqual(16)
+})

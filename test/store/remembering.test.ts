@@ -1,0 +1,76 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Database, Reader } from '../../src/store/database.ts'
+import { openDatabase } from '../../src/store/open.ts'
+import { remembering } from '../../src/store/remembering.ts'
+
+let folder: string
+let db: Database
+let reader: Reader
+let asked: number
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'board-remembering-'))
+  db = openDatabase({ path: join(folder, 'board.db'), clock: () => new Date('2026-05-01T12:00:00.000Z') })
+  await db.transaction(async tx => { await tx.run('CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT UNIQUE)') })
+  asked = 0
+  const counted = <T>(read: () => Promise<T>) => {
+    asked++
+    return read()
+  }
+  reader = remembering({ ...db, get: (sql, args) => counted(() => db.get(sql, args)), all: (sql, args) => counted(() => db.all(sql, args)) })
+})
+afterEach(async () => {
+  await db.close()
+  rmSync(folder, { recursive: true })
+})
+
+const write = (text: string) => db.transaction(tx => tx.run('INSERT INTO notes (text) VALUES (?)', [text]))
+const read = async (id: number) => (await reader.get<{ text: string }>('SELECT text FROM notes WHERE id = ?', [id]))?.text
+const list = async () => (await reader.all<{ text: string }>('SELECT text FROM notes ORDER BY id')).map(({ text }) => text)
+
+test('what is read again before anything is committed is not asked of the database again', async () => {
+  await write('first')
+  expect(await Promise.all([read(1), read(1), read(2), list(), list()])).toEqual(['first', 'first', undefined, ['first'], ['first']])
+  expect(asked).toBe(3)
+})
+
+test('whoever is told of a commit reads what it has written, also in what runs once it is on disk', async () => {
+  for (let id = 1; id <= 50; id++) {
+    const [before, all] = await Promise.all([read(id), list()])
+    expect([before, all.length]).toEqual([undefined, id - 1])
+    let inEffect: Promise<string | undefined> | undefined
+    await db.transaction(async tx => {
+      await tx.run('INSERT INTO notes (text) VALUES (?)', [`${id}`])
+      expect(await read(id)).toBeUndefined()
+      tx.afterCommit(() => { inEffect = read(id) })
+    })
+    expect(await inEffect).toBe(`${id}`)
+    expect([await read(id), (await list()).length]).toEqual([`${id}`, id])
+  }
+})
+
+test('a failed read is tried again by the next one who asks', async () => {
+  await expect(reader.get('SELECT text FROM later')).rejects.toThrow('no such table')
+  await write('unlike a commit')
+  await expect(reader.get('SELECT text FROM later')).rejects.toThrow('no such table')
+  await expect(reader.get('SELECT text FROM later')).rejects.toThrow('no such table')
+  expect(asked).toBe(3)
+})
+
+test('everything is read each time where others write too', async () => {
+  const shared = remembering({ ...db, commits: () => undefined, get: (sql, args) => { asked++; return db.get(sql, args) } })
+  for (let time = 0; time < 3; time++) await shared.get('SELECT count(*) AS count FROM notes')
+  expect(asked).toBe(3)
+})
+
+test('however much is asked for, only so much is remembered', async () => {
+  for (let id = 1; id <= 1500; id++) await read(id)
+  expect(asked).toBe(1500)
+  await read(1500)
+  expect(asked).toBe(1500)
+  await read(1)
+  expect(asked).toBe(1501)
+})
