@@ -72,6 +72,11 @@ test('whatever ends the agent of one card lets that of another one work on, with
     expect(await board.card(other)).toMatchObject({ status: 'running', hasActiveAgent: true })
     expect((await board.request('GET', `/api/projects/${projectId}/cards/${other}/monitors`, { token })).status).toBe(200)
   }
+  // Its place in the column is nothing to its agent.
+  const position = (await board.card(other)).position === 0 ? 1 : 0
+  await board.client.cards.move({ projectId, cardId: other, columnId: board.columns.active, position })
+  expect(await board.card(other)).toMatchObject({ status: 'running', position })
+  expect((await board.request('GET', `/api/projects/${projectId}/cards/${other}/monitors`, { token })).status).toBe(200)
   await board.client.agents.cancel({ projectId, cardId: other })
   await board.untilNoneRuns()
 })
