@@ -81,6 +81,19 @@ test('whatever ends the agent of one card lets that of another one work on, with
   await board.untilNoneRuns()
 })
 
+test('a card that was put off starts when it is activated in an active column, and nowhere else', async () => {
+  const { projectId } = board
+  const make = async (columnId: string) => (await board.client.cards.create({ projectId, columnId, title: 'Later', agent: 'forever', deferred: true })).id
+  const [here, elsewhere] = [await make(board.columns.active), await make(board.columns.backlog)]
+  for (const cardId of [here, elsewhere]) expect(await board.card(cardId)).toMatchObject({ status: 'idle', deferred: true })
+  for (const cardId of [here, elsewhere]) await board.client.cards.activate({ projectId, cardId })
+  expect(await board.card(elsewhere)).toMatchObject({ status: 'idle', deferred: false, sessions: [] })
+  await board.until(here, 'the running agent', card => card.status === 'running')
+  await expect(board.client.cards.activate({ projectId, cardId: here })).rejects.toMatchObject({ code: 'CARD_NOT_DEFERRED' })
+  await board.client.agents.cancel({ projectId, cardId: here })
+  await board.untilNoneRuns()
+})
+
 test.each([['deaf', 'that hears no signal'], ['setsid', 'with tools in sessions of their own']])('cancelling the agent %s, %s, leaves no process', async agent => {
   const { id } = await board.start(agent)
   await eventually('a word of the agent', async () => (await board.messages(id)).some(({ role }) => role === 'agent'))
