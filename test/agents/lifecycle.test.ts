@@ -72,7 +72,25 @@ test('whatever ends the agent of one card lets that of another one work on, with
     expect(await board.card(other)).toMatchObject({ status: 'running', hasActiveAgent: true })
     expect((await board.request('GET', `/api/projects/${projectId}/cards/${other}/monitors`, { token })).status).toBe(200)
   }
+  // Its place in the column is nothing to its agent.
+  const position = (await board.card(other)).position === 0 ? 1 : 0
+  await board.client.cards.move({ projectId, cardId: other, columnId: board.columns.active, position })
+  expect(await board.card(other)).toMatchObject({ status: 'running', position })
+  expect((await board.request('GET', `/api/projects/${projectId}/cards/${other}/monitors`, { token })).status).toBe(200)
   await board.client.agents.cancel({ projectId, cardId: other })
+  await board.untilNoneRuns()
+})
+
+test('a card that was put off starts when it is activated in an active column, and nowhere else', async () => {
+  const { projectId } = board
+  const make = async (columnId: string) => (await board.client.cards.create({ projectId, columnId, title: 'Later', agent: 'forever', deferred: true })).id
+  const [here, elsewhere] = [await make(board.columns.active), await make(board.columns.backlog)]
+  for (const cardId of [here, elsewhere]) expect(await board.card(cardId)).toMatchObject({ status: 'idle', deferred: true })
+  for (const cardId of [here, elsewhere]) await board.client.cards.activate({ projectId, cardId })
+  expect(await board.card(elsewhere)).toMatchObject({ status: 'idle', deferred: false, sessions: [] })
+  await board.until(here, 'the running agent', card => card.status === 'running')
+  await expect(board.client.cards.activate({ projectId, cardId: here })).rejects.toMatchObject({ code: 'CARD_NOT_DEFERRED' })
+  await board.client.agents.cancel({ projectId, cardId: here })
   await board.untilNoneRuns()
 })
 

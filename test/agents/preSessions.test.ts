@@ -49,6 +49,19 @@ test('deleting a card ends its pre-session', async () => {
   await expect(messages(sessionId)).rejects.toMatchObject({ code: 'PRE_SESSION_NOT_FOUND' })
 })
 
+test('a card that is moved into an archive column has no pre-session any more, one that is moved elsewhere has', async () => {
+  const { projectId } = board
+  const { boardId, id: cardId } = await create('forever')
+  const archive = await board.client.columns.create({ projectId, boardId, name: 'Kept', columnType: 'archive' })
+  await board.client.preSessions.start({ projectId, cardId })
+  await eventually('the planning agent', () => board.processes().length > 0)
+  await board.client.cards.move({ projectId, cardId, columnId: board.columns.done })
+  expect((await board.card(cardId)).locks).toMatchObject([{ kind: 'pre-session' }])
+  await board.client.cards.move({ projectId, cardId, columnId: archive.id })
+  await board.untilNoneRuns()
+  expect(await board.card(cardId)).toMatchObject({ locks: [], archivedAt: expect.any(String) })
+})
+
 test('a pre-session is not to be had of another project, nor of a work session', async () => {
   const { id } = await board.start('planner')
   const { sessions } = await board.untilStatus(id, 'completed')

@@ -1,7 +1,8 @@
 import { createServer } from 'node:http'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import type { ServerConfig } from '../../src/config/server.ts'
-import { startBoard, type Reply, type TestBoard } from '../helper.ts'
+import { startProvider } from '../fakeProvider.ts'
+import { eventually, startBoard, type Reply, type TestBoard } from '../helper.ts'
 
 const asked: string[] = []
 /** What must not be reached: something on the server's own machine that believes whoever asks. */
@@ -81,4 +82,28 @@ it('an identity provider and a receiver of the log are named by a super_admin al
   for (const issuerUrl of ['http://10.0.0.1', 'http://169.254.169.254/', 'http://localhost.evil.example', 'file:///etc', 'ftp://127.0.0.1']) expect(codeOf(await board.request('POST', '/api/settings/oidc', { body: { ...oidc, issuerUrl } })), issuerUrl).toEqual([400, 'VALIDATION_FAILED'])
   for (const endpoint of ['file:///etc/passwd', `http://user:secret@127.0.0.1:${port}`, `http://127.0.0.1:${port}/?key=secret`]) expect(codeOf(await board.request('PUT', '/api/settings/log-export', { body: { enabled: true, endpoint } })), endpoint).toEqual([400, 'VALIDATION_FAILED'])
   expect(asked).toEqual([])
+})
+
+it('an authorization from before others could reach the server is neither asked after nor renewed in its network', async () => {
+  const provider = await startProvider()
+  const before = await startBoard()
+  await before.client.auth.setup({ email: 'root@example.org', password: 'root password' })
+  const { token } = await before.client.auth.register({ email: 'plain@example.org', password: 'some password' })
+  const begin = async (on: TestBoard) => (await on.request('POST', '/api/credentials/oauth/init', { token, body: { provider: 'custom', baseUrl: provider.url, clientId: 'c' } })).body.data.credentialId as string
+  provider.outcome = { access_token: 'old', refresh_token: 'r', expires_in: 1 }
+  const complete = await begin(before)
+  await eventually('its end', async () => (await before.as(token).credentials.oauthStatus({ id: complete })).status === 'complete')
+  provider.outcome = 'authorization_pending'
+  const pending = await begin(before)
+  await before.server.stop()
+  const seen = provider.seen.length
+  const after = await startBoard({ dataDir: before.dataDir, allowPrivateWebhooks: false, publicUrl: 'https://board.example.org' })
+  const intervalSecs = async () => JSON.parse((await after.server.app.db.get<{ oauth: string }>('SELECT oauth FROM credentials WHERE id = ?', [Number(pending)]))!.oauth).intervalSecs
+  expect((await after.as(token).credentials.oauthStatus({ id: pending })).status).toBe('pending')
+  expect(await after.as(token).credentials.verify({ id: complete })).toMatchObject({ valid: false, detail: 'The provider could not be reached: the connection failed.' })
+  await eventually('a question that failed', async () => await intervalSecs() === 6)
+  expect(provider.seen).toHaveLength(seen)
+  await after.close()
+  await before.close()
+  await provider.close()
 })

@@ -92,6 +92,13 @@ test('a card whose branch and worktree both were deleted starts again from its b
   expect(git(first.cwd, 'rev-parse', 'HEAD')).toBe(first.baseCommit)
 })
 
+test('a card whose base commit is gone with its branch starts from what the project is on, and keeps that as its base', async () => {
+  const card = await project.card({ worktreeManaged: true, gitBranch: 'board/gone', worktreePath: join(projects.folder, 'gone'), baseCommit: 'f'.repeat(40) })
+  const { cwd, baseCommit } = await card.start()
+  expect([baseCommit, git(cwd, 'rev-parse', 'HEAD'), git(cwd, 'branch', '--show-current')]).toEqual([git(project.path, 'rev-parse', 'main'), baseCommit, 'board/gone'])
+  expect(await card.row()).toMatchObject({ baseCommit, gitBranch: 'board/gone' })
+})
+
 test('a branch that is checked out elsewhere is told, and nothing is lost', async () => {
   const card = await project.card()
   const { worktreePath, branch } = await card.start()

@@ -101,6 +101,11 @@ test('pruning deletes what is too old and what is too much, and leaves the newes
 describe('a damaged file is set aside and a new one begun, with ids above the old ones', () => {
   const damage: Record<string, () => void> = {
     'that is no database': () => writeFileSync(path, 'nonsense '.repeat(10_000)),
+    'of another version': () => {
+      const database = new LibsqlDatabase(path)
+      database.exec('PRAGMA user_version = 99')
+      database.close()
+    },
     'that was cut': () => writeFileSync(path, readFileSync(path).subarray(0, 9000)),
     'with a page overwritten': () => {
       const file = openSync(path, 'r+')

@@ -13,7 +13,7 @@ All of ${folders.join(', ')} without a file or folder.
   --sample PERCENT     How many of each file's mutants are tried, chosen at random. Default 10; 100 takes a day.
   --seed NUMBER        Chooses the same ones again.
   --workers NUMBER     How many are tried at a time. Default 1.
-  --most-secs NUMBER   How long the test files that are run for a mutant take together without it, the likeliest first. Default 120.
+  --most-secs NUMBER   How long the test files that are run for a mutant take together without it, the likeliest first. Default 240.
   --minutes NUMBER     Ends after that time. What has been tried by then is a sample as well, only smaller.
   --only ID,...        Only these mutants, by the ids that a run prints.
   --tests FILE,...     Only these test files, whatever they reach: whether a new test notices a survivor.
@@ -24,7 +24,7 @@ The first run takes minutes longer than the next ones: it runs all tests once to
 export function readOptions(argv: readonly string[]): Options | 'help' {
   const { values, positionals } = parseArgs({
     args: [...argv], allowPositionals: true,
-    options: { sample: { type: 'string', default: '10' }, seed: { type: 'string' }, workers: { type: 'string', default: '1' }, 'most-secs': { type: 'string', default: '120' }, minutes: { type: 'string', default: '10000' }, only: { type: 'string' }, tests: { type: 'string' }, help: { type: 'boolean', short: 'h', default: false } },
+    options: { sample: { type: 'string', default: '10' }, seed: { type: 'string' }, workers: { type: 'string', default: '1' }, 'most-secs': { type: 'string', default: '240' }, minutes: { type: 'string', default: '10000' }, only: { type: 'string' }, tests: { type: 'string' }, help: { type: 'boolean', short: 'h', default: false } },
   })
   if (values.help) return 'help'
   const [only, tests] = [values.only, values.tests].map(names => names?.split(',').filter(Boolean) ?? []) as [string[], string[]]

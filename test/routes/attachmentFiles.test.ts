@@ -1,7 +1,7 @@
 import { existsSync, renameSync, rmSync, statSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { sweepAttachments } from '../../src/domain/attachmentFiles.ts'
+import { holdFiles, removeFile, saveFile, sweepAttachments } from '../../src/domain/attachmentFiles.ts'
 import { eventually } from '../helper.ts'
 import { end, part, refusal, startUploads, type Uploads } from '../uploads.ts'
 
@@ -39,6 +39,35 @@ test('deleting removes the file after the row, and the routes then know nothing 
   await eventually('the file to go', () => uploads.filesOnDisk().length === before.length)
   for (const method of ['GET', 'DELETE']) expect(refusal(await uploads.board.request(method, `/api/attachments/${id}`))).toEqual([404, 'ATTACHMENT_NOT_FOUND', undefined])
   expect(await eventTypes()).toEqual(['attachment.created', 'attachment.deleted'])
+})
+
+test('files that several want to stay are there until the last of them lets go', async () => {
+  await uploads.freshCard()
+  const folder = join(uploads.board.dataDir, 'attachments')
+  const { storedAs } = await saveFile(folder, (async function* () { yield Buffer.from('content') })(), 'a.txt')
+  const isThere = async () => {
+    await removeFile(folder, storedAs)
+    utimesSync(join(folder, storedAs), 0, 0)
+    await sweepAttachments({ db: uploads.board.server.app.db, attachmentsDir: folder })
+    return existsSync(join(folder, storedAs))
+  }
+  const letGo = [holdFiles(folder), holdFiles(folder), holdFiles(folder)]
+  for (const each of letGo) {
+    expect(await isThere()).toBe(true)
+    each()
+  }
+  await removeFile(folder, storedAs)
+  expect(existsSync(join(folder, storedAs))).toBe(false)
+})
+
+test('what ends before it is whole leaves nothing, and only a full disk is called one', async () => {
+  const folder = join(uploads.board.dataDir, 'attachments')
+  const before = uploads.filesOnDisk()
+  const ending = (error: Error) => saveFile(folder, (async function* () { yield Buffer.from('begun'); throw error })(), 'a.txt')
+  const gone = new Error('The client has gone.')
+  await expect(ending(gone)).rejects.toBe(gone)
+  await expect(ending(Object.assign(new Error('words'), { code: 'ENOSPC' }))).rejects.toMatchObject({ code: 'DISK_FULL', retryAfterSecs: 30, cause: { code: 'ENOSPC' } })
+  expect(uploads.filesOnDisk()).toEqual(before)
 })
 
 test('a file that is gone from disk, cut short or replaced by a link is answered 404', async () => {

@@ -117,3 +117,10 @@ test('a member is checked before anything happens', async () => {
   for (const body of [{}, { email: 'nobody' }, { email: 'x@example.org', role: 'viewer' }, { email: 'x@example.org', id: '1' }]) expect(codeOf(await request('POST', `/${id}/members`, boss, body))).toEqual([400, 'VALIDATION_FAILED'])
   expect(codeOf(await request('PATCH', `/${id}/members/${boss.id}`, boss, { role: 'owner' }))).toEqual([400, 'VALIDATION_FAILED'])
 })
+
+test('an export names an organization\'s people by address, and those of no other one', async () => {
+  const [mine, stranger] = [await person('Mine'), await person('Stranger')]
+  const [id] = [await newOrganization(mine), await newOrganization(stranger)]
+  const { organizationMembers } = (await board.request('POST', '/api/export', { token: boss.token, body: { organizationId: id } })).body
+  expect(organizationMembers).toEqual([{ email: boss.email, displayName: 'Boss', role: 'admin' }, { email: mine.email, displayName: 'Mine', role: 'member' }])
+})

@@ -100,9 +100,9 @@ test('a copy that something else writes to is none, says so of itself, and can b
 })
 
 test('of two copies at once the one that began later goes on', async () => {
-  for (const after of [1, await countRows(from) - 4]) {
+  for (const [after, written] of [[1, 0], [await countRows(from) - 4, cards - 1]] as const) {
     await expect(copy({ onProgress: rows => { if (rows >= after) beside.exec(`UPDATE server_settings SET value = '"another"' WHERE name = 'unfinished-copy'`) } })).rejects.toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('Another copy') })
-    expect(await to.get(`SELECT value FROM server_settings WHERE name = 'unfinished-copy'`)).toMatchObject({ value: '"another"' })
+    expect(await to.get(`SELECT value, (SELECT count(*) FROM cards) AS cards FROM server_settings WHERE name = 'unfinished-copy'`)).toMatchObject({ value: '"another"', cards: written })
   }
 })
 

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Database, Transaction } from '../../src/store/database.ts'
 import { openDatabase } from '../../src/store/open.ts'
 import { migrate } from '../../src/store/migrate.ts'
-import { countOrdered, insertCard, moveCard, orderedIds, placeJoins, placeSql, removeCard } from '../../src/store/order.ts'
+import { appendCards, countOrdered, insertCard, moveCard, orderedIds, placeJoins, placeSql, removeCard } from '../../src/store/order.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'board-order-'))
 let db: Database
@@ -45,6 +45,22 @@ test('a column that loses nearly all of its cards, in any order, keeps few chunk
   const { spans, chunks } = await count()
   expect(spans).toBeLessThanOrEqual(2)
   expect(chunks).toBeLessThanOrEqual(12)
+})
+
+test('cards that come many at once stand at the end in their order, whatever was there', async () => {
+  const model: Model = { columns: new Map([[4, []]]) }
+  const ids = model.columns.get(4)!
+  await db.transaction(tx => tx.run(`INSERT INTO columns (id, board_id, project_id, name, column_type, position) VALUES (4, 1, 1, 'c', 'backlog', 4)`))
+  for (const count of [3, 1500, 0, 70, 20_000, 1]) {
+    await db.transaction(async tx => {
+      const made: number[] = []
+      while (made.length < count) made.push((await tx.run(`INSERT INTO cards (project_id, board_id, column_id, title, prompt, created_at, updated_at) VALUES (1, 1, 4, 't', '', '', '')`)).lastId)
+      await appendCards(tx, 4, made)
+      ids.push(...made)
+      for (const at of [0, Math.floor(ids.length / 2), undefined]) await add(tx, model, 4, at)
+    })
+    await expectSame(4, ids)
+  }
 })
 
 interface Model { columns: Map<number, number[]> }

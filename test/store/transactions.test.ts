@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import { generateKeyPairSync, sign, type KeyObject } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -75,6 +77,17 @@ for (const { name, isHere, open } of engines) describe.skipIf(!isHere)(`on ${nam
       add(tx, 'after')
     })
     expect(await names()).toEqual(expect.arrayContaining(['after', 'before']))
+  })
+
+  test('parameters arrive as what they are, and what is none is refused', async () => {
+    const sent = [true, false, undefined, null, 5, -2.5, 'x', 2 ** 40]
+    const rows = await db.all<{ value: unknown; type: string }>(sent.map((_, at) => `SELECT ?${at + 1} AS value, typeof(?${at + 1}) AS type`).join(' UNION ALL '), sent)
+    expect(rows.map(({ value }) => value)).toEqual([1, 0, null, null, 5, -2.5, 'x', 2 ** 40])
+    expect(rows[4]!.type === 'integer' || name === 'a file').toBe(true)
+    for (const wrong of name === 'a file' ? [{}, []] : [Number.NaN, Infinity]) {
+      await expect(db.all('SELECT ?', [wrong as never])).rejects.toThrow('A parameter must be')
+      await expect(db.transaction(tx => tx.run('INSERT INTO things VALUES (?)', [wrong as never]))).rejects.toThrow('A parameter must be')
+    }
   })
 
   test('effects are for those that are kept', async () => {
@@ -171,6 +184,26 @@ describe.skipIf(noLibsqlServer !== undefined)('a libSQL server', () => {
       await db.close()
     }
     await guarded.close()
+  })
+
+  test('whose connection answers nothing any more is asked over another one', async () => {
+    const sockets: Socket[] = []
+    const between = createServer(socket => {
+      const onward = connect(Number(new URL(server.url).port), '127.0.0.1')
+      sockets.push(socket, onward)
+      for (const each of [socket, onward]) each.on('error', () => { /* The other one ends with it. */ })
+      socket.pipe(onward).pipe(socket)
+    }).listen(0, '127.0.0.1')
+    await once(between, 'listening')
+    const db = await openSharedDatabase({ url: `ws://127.0.0.1:${(between.address() as AddressInfo).port}`, host: 'one', clock })
+    const asked = () => Promise.all([db.get('SELECT 1 AS one'), db.transaction(tx => tx.get('SELECT 1 AS one')), db.together([{ sql: 'SELECT 1 AS one' }])].map(each => each.then(() => 'well', ({ code }) => code)))
+    await eventually('answers', async () => (await asked()).every(each => each === 'well'))
+    for (const socket of sockets.splice(0)) socket.unpipe().pause()
+    expect(await asked()).toEqual(['DATABASE_BUSY', 'DATABASE_BUSY', 'DATABASE_BUSY'])
+    expect(await asked()).toEqual(['well', 'well', 'well'])
+    await db.close()
+    for (const socket of sockets) socket.destroy()
+    between.close()
   })
 
   test('that stands still or is gone is busy to those who read and to those who write, and is well again when it is back', async () => {
