@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { toEntry } from '../../src/logs/entry.ts'
 import { createFiles } from '../../src/logs/files.ts'
 
@@ -12,7 +12,10 @@ beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'board-logs-'))
   folder = join(root, 'logs')
 })
-afterEach(() => rmSync(root, { recursive: true, force: true }))
+afterEach(() => {
+  vi.useRealTimers()
+  rmSync(root, { recursive: true, force: true })
+})
 
 const sizes = () => Object.fromEntries(readdirSync(folder).map(name => [name, statSync(join(folder, name)).size]))
 const lines = () => ['board.2.log', 'board.1.log', 'board.log'].filter(name => readdirSync(folder).includes(name)).flatMap(name => readFileSync(join(folder, name), 'utf8').trimEnd().split('\n')).map(line => JSON.parse(line) as Record<string, unknown>)
@@ -59,12 +62,21 @@ test('after a restart it goes on in the same file, whatever its mode was', async
   expect(statSync(join(folder, 'board.log')).mode & 0o777).toBe(0o600)
 })
 
-test('an error is on its way to the disk at once, and everything is there when the process is about to end', () => {
+test('an error is on its way to the disk at once, and so is everything when the process is about to end', async () => {
+  // Nothing comes by itself after a while.
+  vi.useFakeTimers({ toFake: ['setTimeout'] })
+  const whole = async (count: number) => {
+    const [text, waitedAt] = [() => readFileSync(join(folder, 'board.log'), 'utf8'), performance.now()]
+    while (text().split('\n').length <= count && performance.now() - waitedAt < 20_000) await new Promise(setImmediate)
+    return lines().map(({ message }) => message)
+  }
   const files = open()
   files.add(entry(1))
   files.add(toEntry('error', 'It ends.'))
+  expect(await whole(2)).toEqual(['Entry 1 is about ünïcode', 'It ends.'])
+  files.add(entry(2))
   files.flushSync()
-  expect(lines().map(({ message }) => message)).toEqual(['Entry 1 is about ünïcode', 'It ends.'])
+  expect(await whole(3)).toHaveLength(3)
 })
 
 test('a folder that cannot be made stops nothing: what is lost is counted, and said once', async () => {
