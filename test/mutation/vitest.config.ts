@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config'
 
 /** What reaches the rules, the identities and the store in the process of the tests. */
-const include = ['test/{authorization,clockJumps,contract,missingParts}.test.ts', 'test/{agents,attacks,backups,cli,daemons,domain,fuzz,git,logs,monitors,notifications,process,routes,scripts,store,transfers,webhooks}/*.test.ts']
+const include = ['test/{authorization,clockJumps,contract,missingParts}.test.ts', 'test/{agents,attacks,backups,cli,daemons,domain,fuzz,git,logs,monitors,notifications,routes,scripts,store,transfers,webhooks}/*.test.ts']
 const exclude = [
   // No mutant is in them, or only in a program of their own, which is built without.
   'test/agents/{acp,acpFailures,command,failures,interrupted,launch,providers}.test.ts', 'test/attacks/log.test.ts', 'test/cli/{asking,bell,completion,completionIds,frame*,help,tree,waitAcrossRestart}.test.ts', 'test/scripts/{restart,soak}.test.ts',
