@@ -67,6 +67,17 @@ describe('a column', () => {
     expect(await board.client.cards.restore(deleted)).toMatchObject({ columnId: backlog, position: 1 })
   })
 
+  it('leaves them to one of its own board first, then to one of another', async () => {
+    const second = await board.client.boards.create({ projectId, name: 'Second' })
+    const [first, next, last] = (await board.client.columns.list({ projectId, boardId: second.id })).map(({ id }) => id) as [string, string, string]
+    const archived = await card('archived', first)
+    await board.client.cards.archive(archived)
+    for (const [columnId, adopter, adopterBoard] of [[first, next, second.id], [next, last, second.id], [last, backlog, boardId]] as const) {
+      await board.client.columns.delete({ projectId, columnId })
+      expect(await board.client.cards.get(archived)).toMatchObject({ columnId: adopter, boardId: adopterBoard })
+    }
+  })
+
   it('stays while its archived cards would have no other column to go to', async () => {
     const archived = await card('archived')
     await board.client.cards.archive(archived)
