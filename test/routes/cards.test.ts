@@ -219,6 +219,7 @@ describe('changing', () => {
     await board.client.columns.delete({ projectId, columnId: review })
     expect((await board.client.cards.getPipeline(card('a'))).steps.map(({ columnId }) => columnId)).toEqual([active])
     for (const wrong of [[backlog], [active, active], [review], ['999999']]) await fails(board.client.cards.setPipeline({ ...card('a'), steps: wrong.map(columnId => ({ columnId })) }), 400, 'INVALID_PIPELINE')
+    expect((await request('PUT', `/${ids.a}/pipeline`, { steps: [{ columnId: active }, { columnId: backlog }] })).body.error.details).toEqual([{ path: 'steps.1.columnId', message: expect.stringContaining('active column') }])
     expect((await board.client.cards.setPipeline({ ...card('a'), steps: [] })).steps).toEqual([])
   })
 

@@ -24,6 +24,12 @@ test('a card is found by words of its title, prompt and labels at once, titles f
   expect(await titles({ q: 'boat' })).toEqual([])
 })
 
+test('of a long prompt the 80 characters about the first word are shown, and that there is more', async () => {
+  await add('Buoys', `${'w'.repeat(100)} 0123456789012345 flotsam ${'z'.repeat(100)}`)
+  expect((await find({ q: 'flotsam' })).map(({ excerpt }) => excerpt)).toEqual([`…ww 0123456789012345 flotsam ${'z'.repeat(52)}…`])
+  expect((await find({ q: 'wwww' })).map(({ excerpt }) => excerpt)).toEqual([`${'w'.repeat(80)}…`])
+})
+
 test('the last word may be the beginning of one, and signs in a query have no meaning', async () => {
   const { id } = await add('Mend the lighthouse-door', 'It says "closed" (always)')
   for (const q of ['mend lightho', 'lighthouse-door', '"closed"', 'closed*', '(always)', '^mend']) expect((await find({ q })).map(hit => hit.id), q).toEqual([id])
