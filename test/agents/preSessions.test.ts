@@ -49,6 +49,15 @@ test('deleting a card ends its pre-session', async () => {
   await expect(messages(sessionId)).rejects.toMatchObject({ code: 'PRE_SESSION_NOT_FOUND' })
 })
 
+test('archiving a card ends its pre-session', async () => {
+  const card = await create('forever')
+  await board.client.preSessions.start({ projectId: board.projectId, cardId: card.id })
+  await eventually('the planning agent', () => board.processes().length > 0)
+  await board.client.cards.archive({ projectId: board.projectId, cardId: card.id })
+  await board.untilNoneRuns()
+  expect((await board.card(card.id)).locks).toEqual([])
+})
+
 test('a card that is moved into an archive column has no pre-session any more, one that is moved elsewhere has', async () => {
   const { projectId } = board
   const { boardId, id: cardId } = await create('forever')
