@@ -22,6 +22,12 @@ test('a message to a session that has ended goes on with it where the agent can 
   expect((await board.card(id)).sessions).toHaveLength(1)
 })
 
+test('an agent is told the title of a card whose prompt is blank', async () => {
+  const { id } = await board.start('resumable', { prompt: ' \n' })
+  await board.untilStatus(id, 'completed')
+  expect(await said(id, 'user')).toEqual([(await board.card(id)).title])
+})
+
 test('a session goes on beside an open talk about the prompt, and the talk beside an agent at work', async () => {
   const { id } = await board.start('resumable', { prompt: 'First thing.' })
   await board.untilStatus(id, 'completed')
