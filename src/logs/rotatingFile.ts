@@ -62,8 +62,12 @@ export class RotatingFile {
     const onDrop = () => { isDropped = true }
     this.#destination?.once('drop', onDrop).write(lines.join(''))
     this.#destination?.off('drop', onDrop)
-    if (isDropped) this.dropped += lines.length
-    else this.#size += bytes
+    if (!isDropped) this.#size += bytes
+    else {
+      this.dropped += lines.length
+      // After a failure what waits is tried again with the next line that it takes, and full as it is it takes none.
+      this.#destination?.write('')
+    }
   }
 
   flushSync(): void {

@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createClient, type ApiFailure, type Client } from '../../src/client/index.ts'
 import { drive } from '../bench/load.ts'
 import { eventually, hideAgents } from '../helper.ts'
+import { fillDisk, mayMount, mountDisk, resizeDisk, unmountDisk } from '../smallDisk.ts'
 
 let root: string
 let dataDir: string
@@ -26,24 +27,10 @@ afterEach(async () => {
     child.kill('SIGKILL')
     await ended
   }
-  for (const folder of [join(dataDir, 'logs'), join(root, 'disk')]) if (isMounted(folder)) execFileSync('umount', [folder])
+  for (const folder of [join(dataDir, 'logs'), join(root, 'disk')]) unmountDisk(folder)
   rmSync(root, { recursive: true, force: true })
 })
 
-const isMounted = (folder: string) => readFileSync('/proc/mounts', 'utf8').includes(` ${folder} `)
-const mayMount = process.platform === 'linux' && (() => {
-  const folder = mkdtempSync(join(tmpdir(), 'board-mount-'))
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'none', folder], { stdio: 'ignore' })
-    execFileSync('umount', [folder])
-    return true
-  } catch {
-    return false
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
-})()
-if (!mayMount) process.stdout.write('LEFT OUT: the tests with a disk of their own, for this account may not mount one.\n')
 const hasLimits = process.platform !== 'win32'
 if (!hasLimits) process.stdout.write('LEFT OUT: the test with a limit of the process, for Windows has none.\n')
 
@@ -84,7 +71,7 @@ async function expectReadsOnly(projectId: string, failure: ApiFailure, acknowled
 
 describe.skipIf(!mayMount)('on a disk of its own (needs the right to mount one)', () => {
   it('a full disk refuses writes with 503 DISK_FULL, answers reads, and takes writes again when there is room', async () => {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'none', join(root, 'disk')])
+    mountDisk(join(root, 'disk'), '24m')
     await start()
     const { id: projectId } = await client.projects.create({ name: 'Full', path: root })
     const { failure, acknowledged } = await writeUntilFull(projectId)
@@ -96,7 +83,7 @@ describe.skipIf(!mayMount)('on a disk of its own (needs the right to mount one)'
     expect(await failureOf(client.backups.create())).toMatchObject({ status: 503, code: 'DISK_FULL' })
     expect(readdirSync(join(dataDir, 'attachments'))).toEqual([])
     expect(readdirSync(join(dataDir, 'backups'))).toEqual([])
-    execFileSync('mount', ['-o', 'remount,size=128m', join(root, 'disk')])
+    resizeDisk(join(root, 'disk'), '128m')
     await client.cards.create({ projectId, title: 'room again', deferred: true })
     expect(await titles(projectId)).toEqual([...acknowledged, 'room again'])
     await eventually('a server that is ready', async () => (await fetch(`${url}/api/ready`)).ok)
@@ -106,7 +93,7 @@ describe.skipIf(!mayMount)('on a disk of its own (needs the right to mount one)'
   })
 
   it('a restore that does not fit changes nothing', async () => {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64m', 'none', join(root, 'disk')])
+    mountDisk(join(root, 'disk'), '64m')
     await start()
     const { id: projectId } = await client.projects.create({ name: 'Full', path: root })
     const attached = join(root, 'attached')
@@ -128,21 +115,21 @@ describe.skipIf(!mayMount)('on a disk of its own (needs the right to mount one)'
   it('a full disk below the log costs entries of its files and nothing else, tells how many, and takes them again when there is room', async () => {
     const folder = join(dataDir, 'logs')
     mkdirSync(folder, { recursive: true })
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'none', folder])
+    mountDisk(folder, '1m')
     await start()
     const { id: projectId } = await client.projects.create({ name: 'Logged', path: root })
     /** Asks for what is not there: each answer is an entry. */
     const fill = () => drive({ port: Number(new URL(url).port), clients: 8, durationMs: 300, token, next: () => ({ method: 'GET', path: `/api/projects/${projectId}/cards/999999` }) })
     const dropped = async () => Number(/board_log_dropped_total\{to="files"\} (\d+)/.exec(await text((await client.server.metrics()).body))![1])
     const lines = () => readFileSync(join(folder, 'board.log'), 'utf8').split('\n').slice(0, -1)
-    expect(() => writeFileSync(join(folder, 'ballast'), Buffer.alloc(2 * 1024 * 1024))).toThrow('ENOSPC')
+    const empty = fillDisk(folder)
     await eventually('entries that were dropped', async () => {
       await fill()
       return await dropped() > 0
     })
     expect(await client.logs.list({ search: 'CARD_NOT_FOUND', limit: 10 })).toHaveLength(10)
     expect((await fetch(`${url}/api/ready`)).status).toBe(200)
-    rmSync(join(folder, 'ballast'))
+    empty()
     const before = lines().at(-1)
     await eventually('a line in the file', async () => {
       await client.cards.create({ projectId, title: 'room again', deferred: true })

@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { toEntry } from '../../src/logs/entry.ts'
 import { createFiles } from '../../src/logs/files.ts'
+import { eventually } from '../helper.ts'
+import { fillDisk, mayMount, mountDisk, unmountDisk } from '../smallDisk.ts'
 
 const limits = { mostFiles: 3, mostBytesEach: 20_000, mostBuffered: 1024 * 1024 }
 let root: string
@@ -14,6 +16,7 @@ beforeEach(() => {
 })
 afterEach(() => {
   vi.useRealTimers()
+  if (mayMount) unmountDisk(folder)
   rmSync(root, { recursive: true, force: true })
 })
 
@@ -107,4 +110,22 @@ test('a disk that is slower than what is said loses lines, whole ones, and count
   const kept = lines()
   expect(files.figures().dropped).toBeGreaterThan(0)
   expect(kept.length + files.figures().dropped).toBe(20_000)
+})
+
+test.skipIf(!mayMount)('a disk that was full while all that may wait came takes lines again as soon as there is room', async () => {
+  mkdirSync(folder)
+  mountDisk(folder, '1m')
+  const files = open([], { mostBuffered: 1000 })
+  const empty = fillDisk(folder)
+  await eventually('more than may wait', () => {
+    files.add(toEntry('error', 'No room.'))
+    return files.figures().dropped > 0
+  })
+  empty()
+  await eventually('a new line in the file', () => {
+    files.add(toEntry('error', 'Room again.'))
+    return readFileSync(join(folder, 'board.log'), 'utf8').includes('Room again.')
+  })
+  await files.close()
+  expect(new Set(lines().map(({ message }) => message))).toEqual(new Set(['No room.', 'Room again.']))
 })

@@ -1,0 +1,40 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** Puts a disk of its own, in memory, on a folder that is there. `size` is as `mount` takes it. */
+export const mountDisk = (folder: string, size: string): void => void execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'none', folder], { stdio: 'pipe' })
+
+export const resizeDisk = (folder: string, size: string): void => void execFileSync('mount', ['-o', `remount,size=${size}`, folder])
+
+/** Takes away the disk of a folder, if it has one. */
+export function unmountDisk(folder: string): void {
+  if (readFileSync('/proc/mounts', 'utf8').includes(` ${folder} `)) execFileSync('umount', ['--lazy', folder])
+}
+
+/** Leaves no byte on the disk of a folder. @returns gives the room back */
+export function fillDisk(folder: string): () => void {
+  const ballast = join(folder, 'ballast')
+  try {
+    for (;;) writeFileSync(ballast, Buffer.alloc(64 * 1024), { flag: 'a' })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
+  }
+  return () => rmSync(ballast)
+}
+
+/** Whether this account may mount a disk. */
+export const mayMount: boolean = process.platform === 'linux' && (() => {
+  const folder = mkdtempSync(join(tmpdir(), 'board-mount-'))
+  try {
+    mountDisk(folder, '1m')
+    unmountDisk(folder)
+    return true
+  } catch {
+    return false
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+})()
+if (!mayMount) process.stdout.write('LEFT OUT: the tests with a disk of their own, for this account may not mount one.\n')
