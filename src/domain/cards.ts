@@ -176,8 +176,8 @@ export async function removeSome(tx: Transaction, agents: Agents, projectId: num
 export const purge = (tx: Transaction): Promise<number> => purgeCards(tx, new Date(Date.parse(tx.now) - restorableMs).toISOString(), 100)
 
 async function place(tx: Transaction, card: CardRow, column: ColumnRow, position?: number, change: CardChange = {}): Promise<void> {
-  if (isOrdered(card)) await order.moveCard(tx, card, column.id, position)
-  const standing = { columnId: column.id, boardId: column.boardId, archivedAt: column.columnType === 'archive' ? card.archivedAt ?? tx.now : null }
+  const chunkId = isOrdered(card) ? await order.moveCard(tx, card, column.id, position) : card.chunkId
+  const standing = { chunkId, columnId: column.id, boardId: column.boardId, archivedAt: column.columnType === 'archive' ? card.archivedAt ?? tx.now : null }
   // What is named is written to every index that holds it, even if it stays: half of what a move within a column would cost.
   const changed = Object.entries(standing).filter(([field, value]) => card[field as keyof typeof standing] !== value)
   await updateCard(tx, card.id, { ...Object.fromEntries(changed), ...change })

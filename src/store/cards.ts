@@ -47,7 +47,7 @@ export async function insertCard(tx: Transaction, card: Pick<CardRow, 'projectId
 
 /** Database columns that a change of a card may name. */
 const changeable = {
-  columnId: 'column_id', boardId: 'board_id', credentialId: 'credential_id', groupId: 'group_id', title: 'title', prompt: 'prompt', labels: 'labels', pipeline: 'pipeline', unread: 'unread', deferred: 'deferred', autoMode: 'auto_mode',
+  chunkId: 'chunk_id', columnId: 'column_id', boardId: 'board_id', credentialId: 'credential_id', groupId: 'group_id', title: 'title', prompt: 'prompt', labels: 'labels', pipeline: 'pipeline', unread: 'unread', deferred: 'deferred', autoMode: 'auto_mode',
   useWorktree: 'use_worktree', gitBranch: 'git_branch', worktreePath: 'worktree_path', worktreeManaged: 'worktree_managed', baseCommit: 'base_commit', lastAgentAction: 'last_agent_action', status: 'status', statusReason: 'status_reason', startedAt: 'started_at', endedAt: 'ended_at', archivedAt: 'archived_at', deletedAt: 'deleted_at',
   agent: 'agent',
 } as const

@@ -22,27 +22,32 @@ type Ordered = { id: number; columnId: number; chunkId: number | null }
 /** Puts a card, or one that is being made, into a column: at the zero-based place, or at the end when the place is past it or not given. */
 export async function insertCard(tx: Transaction, columnId: number, card: number | Promise<number>, position = theEnd): Promise<void> {
   const [cardId, chunk] = await Promise.all([card, chunkAt(tx, columnId, position)])
-  if (!chunk) return addChunk(tx, columnId, { id: await addSpan(tx, columnId, 0, 1), start: 0 }, [encode(cardId)])
-  count(tx, columnId, chunk, 1)
-  await insertInto(tx, columnId, chunk, cardId, position - placeOf(chunk))
+  assign(tx, await insertAt(tx, columnId, chunk, cardId, position), [encode(cardId)])
 }
 
-/** Takes a card, if it is in a column's order, out of it and puts it into a column like `insertCard`. Within a column only what stands between the two places is counted anew. */
-export async function moveCard(tx: Transaction, card: Ordered, columnId: number, position = theEnd): Promise<void> {
+/**
+ * Takes a card, if it is in a column's order, out of it and puts it into a column like `insertCard`. Within a column only what stands between the two places is counted anew.
+ * @returns the chunk that the card's row is to name. The caller writes it, with what else changes: a row that is written once costs half.
+ */
+export async function moveCard(tx: Transaction, card: Ordered, columnId: number, position = theEnd): Promise<number> {
   if (card.chunkId === null || card.columnId !== columnId) {
-    await removeCard(tx, card)
-    return insertCard(tx, columnId, card.id, position)
+    await takeOut(tx, card)
+    return insertAt(tx, columnId, await chunkAt(tx, columnId, position), card.id, position)
   }
   const source = await chunkOf(tx, card)
   const [place, rest] = [placeOf(source), without(source, card.id)]
   const isUp = position < place
   // The place counts without the card: behind it, each chunk begins one earlier than is written.
   const target = isUp ? (await chunkAt(tx, columnId, position))! : position - place <= rest.length ? source : (await chunkAt(tx, columnId, Math.min(position, theEnd - 1) + 1))!
-  if (target.chunkId === source.chunkId) return setIds(tx, source.chunkId, withId(rest, card.id, position - place))
+  if (target.chunkId === source.chunkId) {
+    setIds(tx, source.chunkId, withId(rest, card.id, position - place))
+    return source.chunkId
+  }
   countBetween(tx, columnId, source, target)
   const [from, to] = isUp ? [later(rest, target, 1), target] : [rest, later(target, source, -1)]
-  await insertInto(tx, columnId, to, card.id, position - placeOf(to))
-  await leave(tx, columnId, from)
+  const chunkId = await insertInto(tx, columnId, to, card.id, position - placeOf(to))
+  const joined = await leave(tx, columnId, from)
+  return chunkId === joined ? from.chunkId : chunkId
 }
 
 /** Puts cards that are in no column's order at the end of this one, in the order of their ids here, at the cost of a few statements for a whole chunk. */
@@ -56,17 +61,14 @@ export async function appendCards(tx: Transaction, columnId: number, cardIds: re
     const last = await chunkAt(tx, columnId, theEnd)
     if (last) tx.send('UPDATE column_spans SET length = length + ? WHERE id = ?', [ids.length, last.spanId])
     const span = last ? { id: last.spanId, start: last.start + last.length } : { id: await addSpan(tx, columnId, 0, ids.length), start: 0 }
-    await addChunk(tx, columnId, span, ids)
+    assign(tx, await addChunk(tx, columnId, span, ids), ids)
   }
 }
 
 /** Takes a card out of its column's order; the places behind it close up. */
 export async function removeCard(tx: Transaction, card: Ordered): Promise<void> {
-  if (card.chunkId === null) return
-  const chunk = await chunkOf(tx, card)
-  tx.send('UPDATE cards SET chunk_id = NULL WHERE id = ?', [card.id])
-  count(tx, card.columnId, chunk, -1)
-  await leave(tx, card.columnId, without(chunk, card.id))
+  await takeOut(tx, card)
+  if (card.chunkId !== null) tx.send('UPDATE cards SET chunk_id = NULL WHERE id = ?', [card.id])
 }
 
 /** How many cards a column's order holds. */
@@ -94,8 +96,10 @@ const later = (chunk: Chunk, behind: Chunk, by: 1 | -1): Chunk => chunk.spanId =
 // Made once: the engine finds a prepared statement by its text.
 const chunk = 'SELECT s.chunk_id AS chunkId, s.span_id AS spanId, p.start AS spanStart, s.start, s.length, k.ids FROM'
 const chunkById = `${chunk} span_chunks s JOIN column_spans p ON p.id = s.span_id JOIN column_chunks k ON k.id = s.chunk_id WHERE s.chunk_id = ?`
-const chunkByPlace = `${chunk} (SELECT id, max(start) AS start FROM column_spans WHERE column_id = ?1 AND start <= ?2) p
-  JOIN span_chunks s ON s.chunk_id = (SELECT chunk_id FROM span_chunks WHERE span_id = p.id AND start <= ?2 - p.start ORDER BY start DESC LIMIT 1) JOIN column_chunks k ON k.id = s.chunk_id`
+const chunkByPlace = `${chunk} column_spans p CROSS JOIN span_chunks s ON s.span_id = p.id CROSS JOIN column_chunks k ON k.id = s.chunk_id
+  WHERE p.column_id = ?1 AND p.start <= ?2 AND p.start + p.length > ?2 AND s.start <= ?2 - p.start AND s.start + s.length > ?2 - p.start`
+const lastChunk = `SELECT s.chunkId, s.spanId, s.spanStart, s.start, s.length, k.ids FROM (SELECT s.chunk_id AS chunkId, s.span_id AS spanId, p.start AS spanStart, max(s.start) AS start, s.length
+  FROM (SELECT id, max(start) AS start FROM column_spans WHERE column_id = ?) p CROSS JOIN span_chunks s ON s.span_id = p.id) s CROSS JOIN column_chunks k ON k.id = s.chunkId`
 
 async function chunkOf(tx: Transaction, card: Ordered): Promise<Chunk> {
   const found = await tx.get<Chunk>(chunkById, [card.chunkId])
@@ -104,7 +108,10 @@ async function chunkOf(tx: Transaction, card: Ordered): Promise<Chunk> {
 }
 
 /** The chunk that holds a place, or the last one. The starts are looked through alone, without the chunks' text. */
-const chunkAt = (tx: Transaction, columnId: number, position: number) => tx.get<Chunk>(chunkByPlace, [columnId, position])
+async function chunkAt(tx: Transaction, columnId: number, position: number): Promise<Chunk | undefined> {
+  const found = position === theEnd ? undefined : await tx.get<Chunk>(chunkByPlace, [columnId, position])
+  return found ?? tx.get<Chunk>(lastChunk, [columnId])
+}
 
 /** Counts a card that comes to a chunk, or goes from it: there, and for all that stands behind. */
 function count(tx: Transaction, columnId: number, at: Chunk, by: 1 | -1): void {
@@ -128,34 +135,63 @@ function countBetween(tx: Transaction, columnId: number, source: Chunk, target: 
   tx.send('UPDATE column_spans SET start = start + iif(start > ?1, ?2, 0), length = length + (id = ?3) - (id = ?4) WHERE column_id = ?5 AND start BETWEEN ?1 AND ?6', [low, by, target.spanId, source.spanId, columnId, high])
 }
 
-/** Puts a card that has been counted into a chunk, at its end when the place is past that. What does not fit goes into a new chunk behind it. */
-async function insertInto(tx: Transaction, columnId: number, chunk: Chunk, cardId: number, place: number): Promise<void> {
-  const ids = withId(chunk, cardId, place)
-  tx.send('UPDATE cards SET chunk_id = ? WHERE id = ?', [chunk.chunkId, cardId])
-  if (chunk.length < mostIds) return setIds(tx, chunk.chunkId, ids)
-  const kept = place >= chunk.length ? chunk.length : Math.ceil((chunk.length + 1) / 2)
-  setIds(tx, chunk.chunkId, ids.slice(0, kept * width))
-  setLength(tx, chunk.chunkId, kept)
-  await addChunk(tx, columnId, { id: chunk.spanId, start: chunk.start + kept }, split(ids.slice(kept * width)))
+/** Takes a card out of its column's order. Its row still names the chunk. */
+async function takeOut(tx: Transaction, card: Ordered): Promise<void> {
+  if (card.chunkId === null) return
+  const chunk = await chunkOf(tx, card)
+  count(tx, card.columnId, chunk, -1)
+  await leave(tx, card.columnId, without(chunk, card.id))
 }
 
-/** Writes what is left of a chunk from which a card has gone and been counted. */
-async function leave(tx: Transaction, columnId: number, chunk: Chunk): Promise<void> {
-  if (chunk.length === 0) return dropChunk(tx, columnId, chunk)
+/** Counts a card in and puts it into the chunk that was found for its place, or into the first one of a column. @returns the chunk that holds it */
+async function insertAt(tx: Transaction, columnId: number, chunk: Chunk | undefined, cardId: number, position: number): Promise<number> {
+  if (!chunk) return addChunk(tx, columnId, { id: await addSpan(tx, columnId, 0, 1), start: 0 }, [encode(cardId)])
+  count(tx, columnId, chunk, 1)
+  return insertInto(tx, columnId, chunk, cardId, position - placeOf(chunk))
+}
+
+/**
+ * Puts a card that has been counted into a chunk, at its end when the place is past that. What does not fit goes into a new chunk behind it;
+ * but a card before all others of a full chunk or behind them gets a new one for itself, for each card that changes chunks is a row to write.
+ * @returns the chunk that holds it
+ */
+async function insertInto(tx: Transaction, columnId: number, chunk: Chunk, cardId: number, place: number): Promise<number> {
+  const { chunkId, spanId, start, length } = chunk
+  const ids = withId(chunk, cardId, place)
+  if (length < mostIds) {
+    setIds(tx, chunkId, ids)
+    return chunkId
+  }
+  if (place === 0) {
+    tx.send('UPDATE span_chunks SET start = ?, length = ? WHERE chunk_id = ?', [start + 1, length, chunkId])
+    return addChunk(tx, columnId, { id: spanId, start }, [encode(cardId)])
+  }
+  const kept = place >= length ? length : Math.ceil((length + 1) / 2)
+  const moved = split(ids.slice(kept * width))
+  setIds(tx, chunkId, ids.slice(0, kept * width))
+  setLength(tx, chunkId, kept)
+  const newId = await addChunk(tx, columnId, { id: spanId, start: start + kept }, moved)
+  assign(tx, newId, moved)
+  return place < kept ? chunkId : newId
+}
+
+/** Writes what is left of a chunk from which a card has gone and been counted. @returns the chunk whose cards it took, if so */
+async function leave(tx: Transaction, columnId: number, chunk: Chunk): Promise<number | undefined> {
+  if (chunk.length === 0) return void await dropChunk(tx, columnId, chunk)
   setIds(tx, chunk.chunkId, chunk.ids)
-  if (chunk.length < fewIds) await joinNextChunk(tx, columnId, chunk)
+  return chunk.length < fewIds ? joinNextChunk(tx, columnId, chunk) : undefined
 }
 
 const setIds = (tx: Transaction, chunkId: number, ids: string): void => tx.send('UPDATE column_chunks SET ids = ? WHERE id = ?', [ids, chunkId])
 const setLength = (tx: Transaction, chunkId: number, length: number): void => tx.send('UPDATE span_chunks SET length = ? WHERE chunk_id = ?', [length, chunkId])
 
-/** Puts ids that have been counted into a new chunk, which begins at a place of a span. */
-async function addChunk(tx: Transaction, columnId: number, { id, start }: { id: number; start: number }, ids: readonly string[]): Promise<void> {
+/** Puts ids that have been counted into a new chunk, which begins at a place of a span. @returns its id, for the cards' rows to name */
+async function addChunk(tx: Transaction, columnId: number, { id, start }: { id: number; start: number }, ids: readonly string[]): Promise<number> {
   const { lastId } = await tx.run('INSERT INTO column_chunks (column_id, ids) VALUES (?, ?)', [columnId, ids.join('')])
   tx.send('INSERT INTO span_chunks (chunk_id, span_id, start, length) VALUES (?, ?, ?, ?)', [lastId, id, start, ids.length])
-  assign(tx, lastId, ids)
   const starts = await tx.all<{ start: number }>('SELECT start FROM span_chunks WHERE span_id = ? ORDER BY start', [id])
   if (starts.length > mostChunks) await splitSpan(tx, columnId, id, starts[mostChunks / 2]!.start)
+  return lastId
 }
 
 const assign = (tx: Transaction, chunkId: number, ids: readonly string[]): void =>
@@ -167,14 +203,15 @@ async function dropChunk(tx: Transaction, columnId: number, { chunkId, spanId }:
   await joinNextSpan(tx, columnId, spanId)
 }
 
-/** Keeps chunks from growing many and small: two neighbours that fit into half a chunk become one. */
-async function joinNextChunk(tx: Transaction, columnId: number, chunk: Chunk): Promise<void> {
+/** Keeps chunks from growing many and small: two neighbours that fit into half a chunk become one. @returns the one that went into the other, if so */
+async function joinNextChunk(tx: Transaction, columnId: number, chunk: Chunk): Promise<number | undefined> {
   const next = await chunkAt(tx, columnId, placeOf(chunk) + chunk.length)
-  if (!next || next.chunkId === chunk.chunkId || next.spanId !== chunk.spanId || next.length + chunk.length > mostIds / 2) return
+  if (!next || next.chunkId === chunk.chunkId || next.spanId !== chunk.spanId || next.length + chunk.length > mostIds / 2) return undefined
   assign(tx, chunk.chunkId, split(next.ids))
   setIds(tx, chunk.chunkId, chunk.ids + next.ids)
   setLength(tx, chunk.chunkId, chunk.length + next.length)
   await dropChunk(tx, columnId, next)
+  return next.chunkId
 }
 
 const addSpan = async (tx: Transaction, columnId: number, start: number, length: number): Promise<number> =>

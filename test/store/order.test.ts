@@ -95,8 +95,8 @@ async function apply(model: Model, { kind, which, column, at }: Step): Promise<v
       await removeCard(tx, { id, columnId: from, chunkId: card.chunkId })
       return void await tx.run('DELETE FROM cards WHERE id = ?', [id])
     }
-    await moveCard(tx, { id, columnId: from, chunkId: card.chunkId }, column, at)
-    await tx.run('UPDATE cards SET column_id = ? WHERE id = ?', [column, id])
+    const chunkId = await moveCard(tx, { id, columnId: from, chunkId: card.chunkId }, column, at)
+    await tx.run('UPDATE cards SET column_id = ?, chunk_id = ? WHERE id = ?', [column, chunkId, id])
     model.columns.get(column)!.splice(at ?? Number.MAX_SAFE_INTEGER, 0, id)
   })
 }
