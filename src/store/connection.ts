@@ -4,6 +4,7 @@ import { setImmediate, setTimeout as delay } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { Reader, Value } from './database.ts'
+import { createStatements } from './statements.ts'
 
 export interface Connection extends Reader {
   run(sql: string, args?: readonly Value[]): Promise<{ changes: number; lastId: number }>
@@ -16,7 +17,7 @@ export interface Connection extends Reader {
 /** Enough for the pages that statements share. Those of a large table are hardly met again in four times as much either, and come quickly from the system's memory. */
 const cacheKibibytes = 4000
 
-/** Opens a connection to a database file, which is made if it is not there. Each statement is prepared once. */
+/** Opens a connection to a database file, which is made if it is not there. */
 export function openConnection(path: string): Connection {
   const database = new LibsqlDatabase(path)
   database.exec('PRAGMA journal_mode = WAL')
@@ -24,21 +25,16 @@ export function openConnection(path: string): Connection {
   database.exec('PRAGMA foreign_keys = ON')
   database.exec(`PRAGMA cache_size = -${cacheKibibytes}`)
   database.exec('PRAGMA temp_store = MEMORY')
-  const statements = new Map<string, LibsqlDatabase.Statement>()
-  const prepare = (sql: string) => {
-    let statement = statements.get(sql)
-    if (!statement) statements.set(sql, statement = database.prepare(sql))
-    return statement
-  }
+  const statements = createStatements(database)
   return {
     host: null,
-    get: async <T>(sql: string, args: readonly Value[] = []) => prepare(sql).get(bind(args)) as T | undefined,
-    all: async <T>(sql: string, args: readonly Value[] = []) => prepare(sql).all(bind(args)) as T[],
+    get: async <T>(sql: string, args: readonly Value[] = []) => statements.get(sql, args) as T | undefined,
+    all: async <T>(sql: string, args: readonly Value[] = []) => statements.all(sql, args) as T[],
     run: async (sql, args = []) => {
-      const { changes, lastInsertRowid } = prepare(sql).run(bind(args))
+      const { changes, lastInsertRowid } = statements.run(sql, args)
       return { changes, lastId: Number(lastInsertRowid) }
     },
-    send: (sql, args = []) => { prepare(sql).run(bind(args)) },
+    send: (sql, args = []) => { statements.run(sql, args) },
     exec: sql => { database.exec(sql) },
     close: () => {
       // A connection that is closed lives on until its statements are gone, and so would its transaction.
@@ -48,14 +44,6 @@ export function openConnection(path: string): Connection {
     },
   }
 }
-
-/** The engine aborts the process on a boolean or an object. */
-const bind = (args: readonly Value[]) => args.map(arg => {
-  if (typeof arg === 'boolean') return arg ? 1 : 0
-  if (arg === undefined) return null
-  if (arg !== null && typeof arg === 'object') throw new TypeError('A parameter must be text, a number, a boolean or null.')
-  return arg
-})
 
 const mostReleaseMs = 5000
 let collectGarbage: (() => void) | undefined

@@ -10,6 +10,7 @@ import { UniqueViolation, type Database, type Transaction } from '../../src/stor
 import { openDatabase, openSharedDatabase } from '../../src/store/open.ts'
 import { eventually } from '../helper.ts'
 import { noLibsqlServer, startLibsqlServer, type LibsqlServer } from '../libsqlServer.ts'
+import { standStill } from '../standStill.ts'
 
 if (noLibsqlServer !== undefined) process.stdout.write(`LEFT OUT: transactions on a libSQL server, for there is none here. ${noLibsqlServer}\n`)
 
@@ -46,6 +47,24 @@ for (const { name, isHere, open } of engines) describe.skipIf(!isHere)(`on ${nam
   const add = (tx: Transaction, thing: string) => tx.send('INSERT INTO things VALUES (?)', [thing])
   const names = async () => (await db.all<{ name: string }>(`SELECT name FROM things WHERE name <> 'taken' ORDER BY name`)).map(each => each.name)
   const all = (works: Array<(tx: Transaction) => Promise<unknown>>) => Promise.allSettled(works.map(work => db.transaction(work)))
+
+  test('a statement is asked with its own parameters, however it was asked before, also after it failed', async () => {
+    const one = 'SELECT json_extract(?, \'$.one\') AS one'
+    expect(await db.all(one, ['{"one":1}'])).toEqual([{ one: 1 }])
+    expect(await db.get(one, ['{"one":2}'])).toEqual({ one: 2 })
+    for (const ask of [db.get, db.all]) await expect(ask(one, ['{'])).rejects.toThrow(/JSON/)
+    expect(await db.get(one, ['{"one":3}'])).toEqual({ one: 3 })
+    expect(await db.all(one, ['{"one":4}'])).toEqual([{ one: 4 }])
+    expect(await db.get(`${one} WHERE ?2`, ['{}', 0])).toBeUndefined()
+    expect(await db.get(`${one} WHERE ?2`, ['{"one":5}', 1])).toEqual({ one: 5 })
+    const rename = 'UPDATE things SET name = ?1 WHERE name = ?2'
+    await db.transaction(async tx => {
+      expect(await tx.all(`${rename} RETURNING name`, ['taken once', 'taken'])).toEqual([{ name: 'taken once' }])
+      expect(await tx.get(`${rename} RETURNING name`, ['taken twice', 'taken once'])).toEqual({ name: 'taken twice' })
+      expect(await tx.all(rename, ['taken thrice', 'taken twice'])).toEqual([])
+      expect(await tx.run(rename, ['taken', 'taken thrice'])).toMatchObject({ changes: 1 })
+    })
+  })
 
   test('what is sent is there for the next statement and after the commit', async () => {
     const seen = await db.transaction(async tx => {
@@ -213,7 +232,7 @@ describe.skipIf(noLibsqlServer !== undefined)('a libSQL server', () => {
       const answers = async () => (await asked()).map(each => each.status === 'fulfilled' ? 'well' : each.reason.code)
       const untilWell = () => eventually('answers', async () => (await answers()).every(each => each === 'well'))
       await untilWell()
-      server.process().kill('SIGSTOP')
+      await standStill(server.process().pid!)
       const stoppedAt = performance.now()
       await expect(db.get('SELECT 1 AS one')).rejects.toMatchObject({ code: 'DATABASE_BUSY', message: 'The database server does not answer; try again.' })
       expect(performance.now() - stoppedAt).toBeGreaterThan(1300)

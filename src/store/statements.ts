@@ -1,0 +1,67 @@
+import type LibsqlDatabase from 'libsql'
+import type { Value } from './database.ts'
+
+type Parameter = string | number | bigint | null | Uint8Array
+type Row = readonly unknown[]
+interface Prepared { engine: LibsqlDatabase.Statement; names: readonly string[] }
+
+/** What is asked of a connection's engine. Each statement is prepared once. */
+export interface Statements {
+  get(sql: string, args: readonly Value[]): object | undefined
+  all(sql: string, args: readonly Value[]): object[]
+  run(sql: string, args: readonly Value[]): LibsqlDatabase.RunResult
+  clear(): void
+}
+
+/** Each way of asking has statements of its own: a `get` after an `all` or a `run` of the same statement would answer with the parameters of that. */
+export function createStatements(database: LibsqlDatabase.Database): Statements {
+  const get = prepareOnce(database, ({ engine, names }, args) => {
+    const row = engine.get(args) as Row | undefined
+    return row && toObject(names, row)
+  })
+  const all = prepareOnce(database, ({ engine, names }, args) => (engine.all(args) as Row[]).map(row => toObject(names, row)))
+  const run = prepareOnce(database, ({ engine }, args) => engine.run(args))
+  return {
+    get: get.use, all: all.use, run: run.use,
+    clear: () => { for (const each of [get, all, run]) each.clear() },
+  }
+}
+
+function prepareOnce<R>(database: LibsqlDatabase.Database, ask: (statement: Prepared, args: Parameter[]) => R): { use(sql: string, args: readonly Value[]): R; clear(): void } {
+  const prepared = new Map<string, Prepared>()
+  return {
+    use: (sql, args) => {
+      const parameters = args.map(toParameter)
+      let statement = prepared.get(sql)
+      if (!statement) prepared.set(sql, statement = prepare(database, sql))
+      try {
+        return ask(statement, parameters)
+      } catch (error) {
+        // A `get` that failed would fail in the same way for ever.
+        prepared.delete(sql)
+        throw error
+      }
+    },
+    clear: () => prepared.clear(),
+  }
+}
+
+/** The engine gives a row as an array: it takes more time for an object than we do (measured, a card: 13.5 against 8.7 µs). */
+function prepare(database: LibsqlDatabase.Database, sql: string): Prepared {
+  const engine = database.prepare(sql)
+  return engine.reader ? { engine: engine.raw(), names: engine.columns().map(({ name }) => name) } : { engine, names: [] }
+}
+
+function toObject(names: readonly string[], row: Row): object {
+  const object: Record<string, unknown> = {}
+  for (let at = 0; at < names.length; at++) object[names[at]!] = row[at]
+  return object
+}
+
+/** The engine aborts the process on a boolean or an object. */
+function toParameter(arg: Value): Parameter {
+  if (typeof arg === 'boolean') return arg ? 1 : 0
+  if (arg === undefined) return null
+  if (arg !== null && typeof arg === 'object') throw new TypeError('A parameter must be text, a number, a boolean or null.')
+  return arg
+}
