@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, expect, test } from 'vitest'
 import { commandLine } from '../commandLine.ts'
 import { eventually } from '../helper.ts'
+import { standStill } from '../standStill.ts'
 
 const cli = commandLine()
 const dataDir = join(cli.home, '.local', 'share', 'board')
@@ -72,7 +73,7 @@ test('a server that does not answer is not taken for a killed one', async contex
   if (process.platform !== 'linux') { console.warn('SKIPPED: only on Linux does a process tell when it started'); return context.skip('needs Linux') }
   await cli.ok(['server', 'start', '--', '--port', '0'])
   const { pid } = runtime()
-  process.kill(pid, 'SIGSTOP')
+  await standStill(pid)
   try {
     expect(await cli.json(['server', 'status'])).toMatchObject({ state: 'running (it does not answer)', pid })
     expect((await cli.board(['server', 'status', '--exit-status', '-q'])).code).toBe(7)

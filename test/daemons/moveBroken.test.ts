@@ -9,6 +9,7 @@ import { openSharedDatabase } from '../../src/store/open.ts'
 import { commandLine, type CommandLine } from '../commandLine.ts'
 import { eventually, startBoard, type TestBoard } from '../helper.ts'
 import { startLibsqlServer, type LibsqlServer } from '../libsqlServer.ts'
+import { standStill } from '../standStill.ts'
 import { isSharable, secretKey } from './sharing.ts'
 
 const cardCount = Number(process.env.BOARD_TEST_CARDS ?? 1500)
@@ -92,7 +93,7 @@ describe.skipIf(!isSharable)('a move that is broken off', () => {
 
   it('by another one that began later writes nothing more', async () => {
     const { child, ended, stderr } = await halfMoved('--replace')
-    child.kill('SIGSTOP')
+    await standStill(child.pid!)
     const other = await startBoard({ secretKey })
     await other.server.stop()
     // A commit of the one that stands still holds everybody else up for some seconds.

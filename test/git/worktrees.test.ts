@@ -148,6 +148,15 @@ test('a project in a subfolder of its repository works in the same subfolder of 
   expect(readdirSync(cwd)).toEqual(['main'])
 })
 
+test('a subfolder of which the branch knows nothing is there, and empty, for the agent to begin in', async () => {
+  const path = join(project.path, 'packages/new')
+  mkdirSync(path, { recursive: true })
+  await project.set({ path })
+  const { cwd, worktreePath } = await (await project.card()).start()
+  expect(cwd).toBe(join(worktreePath!, 'packages/new'))
+  expect(readdirSync(cwd)).toEqual([])
+})
+
 test('without a worktree, and without a repository, a card works in the project\'s folder', async () => {
   const card = await project.card({ useWorktree: false })
   expect(await card.start()).toEqual({ cwd: project.path, worktreePath: null, branch: 'main', baseCommit: git(project.path, 'rev-parse', 'HEAD') })
