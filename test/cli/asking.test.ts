@@ -1,14 +1,13 @@
-import { spawn, type IPty } from '@lydell/node-pty'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { commandLine, type CommandLine } from '../commandLine.ts'
-import { eventually, startBoard, type TestBoard } from '../helper.ts'
+import { startBoard, type TestBoard } from '../helper.ts'
+import { onTerminal as runOnTerminal, type Answer } from '../onTerminal.ts'
 
 let board: TestBoard
 let cli: CommandLine
 let projectId: string
-const terminals: IPty[] = []
 
 beforeAll(async () => {
   board = await startBoard()
@@ -16,7 +15,6 @@ beforeAll(async () => {
   cli = commandLine({ BOARD_URL: board.url, BOARD_TOKEN: board.token, BOARD_PROJECT: projectId })
 })
 afterAll(async () => {
-  for (const terminal of terminals) try { terminal.kill('SIGKILL') } catch { /* It has ended. */ }
   cli.close()
   await board.close()
 })
@@ -24,21 +22,8 @@ afterAll(async () => {
 const newCard = async (title: string, prompt = '') => (await board.client.cards.create({ projectId, title, prompt })).id
 const card = (id: string) => board.client.cards.get({ projectId, cardId: id })
 
-/** Runs `board` on a terminal to its end; types each answer once what it answers is asked. */
-async function onTerminal(args: readonly string[], { env = {}, answers = [] }: { env?: Record<string, string>; answers?: readonly [string, string][] } = {}): Promise<{ code: number; text: string }> {
-  const terminal = spawn(process.execPath, [resolve('bin/board.js'), ...args], { cols: 200, rows: 30, cwd: cli.home, env: { ...cli.env, NO_COLOR: '1', TMPDIR: cli.home, ...env } })
-  terminals.push(terminal)
-  let text = ''
-  let code: number | undefined
-  terminal.onData(data => { text += data })
-  terminal.onExit(({ exitCode }) => { code = exitCode })
-  for (const [question, answer] of answers) {
-    await eventually(question, () => text.includes(question), 10_000)
-    terminal.write(answer)
-  }
-  await eventually('its end', () => code !== undefined, 10_000)
-  return { code: code!, text: text.replaceAll('\r', '') }
-}
+const onTerminal = (args: readonly string[], { env = {}, answers }: { env?: Record<string, string>; answers?: readonly Answer[] } = {}) =>
+  runOnTerminal(args, { cwd: cli.home, env: { ...cli.env, NO_COLOR: '1', TMPDIR: cli.home, ...env }, answers })
 
 /** An editor that runs a command of shell with the file as $1. */
 function editor(script: string): { EDITOR: string } {

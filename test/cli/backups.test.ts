@@ -1,10 +1,10 @@
-import { spawn as spawnTerminal } from '@lydell/node-pty'
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { commandLine, type CommandLine } from '../commandLine.ts'
 import { eventually, startBoard, type TestBoard } from '../helper.ts'
+import { onTerminal } from '../onTerminal.ts'
 
 interface Backup { filename: string; createdAt: string; size: number; sha256: string; verified: boolean; origin: string }
 
@@ -117,21 +117,10 @@ describe('board backups', () => {
 
 it('on a terminal a restore wants the name typed', async () => {
   const filename = await create()
-  const attempt = (typed: string) => new Promise<{ said: string; exitCode: number }>(done => {
-    let [said, isAnswered] = ['', false]
-    const terminal = spawnTerminal(process.execPath, [resolve('bin/board.js'), 'backups', 'restore', filename], { cwd: cli.home, env: cli.env })
-    terminal.onData(text => {
-      said += text
-      if (isAnswered || !said.includes('to go on:')) return
-      isAnswered = true
-      terminal.write(`${typed}\r`)
-    })
-    terminal.onExit(({ exitCode }) => done({ said, exitCode }))
-  })
-  expect(await attempt('yes')).toMatchObject({ exitCode: 1, said: expect.stringContaining('that is not the name; nothing was changed') })
+  const attempt = (typed: string) => onTerminal(['backups', 'restore', filename], { cwd: cli.home, env: cli.env, answers: [['to go on:', `${typed}\r`]] })
+  expect(await attempt('yes')).toMatchObject({ code: 1, text: expect.stringContaining('that is not the name; nothing was changed') })
   await newCard('gone soon')
-  const { said, exitCode } = await attempt(filename)
-  expect([exitCode, said]).toEqual([0, expect.stringContaining(`Restored ${filename}.`)])
+  expect(await attempt(filename)).toMatchObject({ code: 0, text: expect.stringContaining(`Restored ${filename}.`) })
   expect(await titles()).not.toContain('gone soon')
 })
 

@@ -1,4 +1,3 @@
-import { spawn, type IPty } from '@lydell/node-pty'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
@@ -7,10 +6,11 @@ import { endedSession, newCard as newCardOfItsOwn, newSession } from '../agentRo
 import { startAgentBoard, type AgentBoard } from '../agents/agentBoard.ts'
 import { commandLine, type CommandLine } from '../commandLine.ts'
 import { eventually } from '../helper.ts'
+import { startOnTerminal, type OnTerminal } from '../onTerminal.ts'
 
 let board: AgentBoard
 let cli: CommandLine
-const terminals: IPty[] = []
+const terminals: OnTerminal[] = []
 const program = resolve('bin/board.js')
 const bell = '\u0007'
 
@@ -19,7 +19,7 @@ beforeAll(async () => {
   cli = commandLine({ BOARD_URL: board.url, BOARD_TOKEN: board.token, BOARD_PROJECT: board.projectId })
 })
 afterEach(async () => {
-  for (const terminal of terminals.splice(0)) try { terminal.kill('SIGKILL') } catch { /* It has ended. */ }
+  for (const terminal of terminals.splice(0)) terminal.close()
   await board.client.notifications.set({ desktop: true, sound: true, agentCompleted: true })
 })
 afterAll(async () => {
@@ -27,15 +27,10 @@ afterAll(async () => {
   await board.close()
 })
 
-/** What a program shows on a terminal of its own. */
-interface Shown { text: string; code: number | undefined }
-function onTerminal(file: string, args: readonly string[], env: Record<string, string> = {}): Shown {
-  const terminal = spawn(file, [...args], { cols: 100, rows: 30, cwd: cli.home, env: { ...cli.env, TERM: 'xterm-256color', NO_COLOR: '1', ...env } })
-  const shown: Shown = { text: '', code: undefined }
-  terminal.onData(text => { shown.text += text })
-  terminal.onExit(({ exitCode }) => { shown.code = exitCode })
+function onTerminal(file: string, args: readonly string[], env: Record<string, string> = {}): OnTerminal {
+  const terminal = startOnTerminal(file, args, { cwd: cli.home, env: { ...cli.env, TERM: 'xterm-256color', NO_COLOR: '1', ...env } })
   terminals.push(terminal)
-  return shown
+  return terminal
 }
 const boardOn = (args: readonly string[], env?: Record<string, string>) => onTerminal(process.execPath, [program, ...args], env)
 const newCard = async (title: string) => (await board.client.cards.create({ projectId: board.projectId, title, deferred: true })).id
