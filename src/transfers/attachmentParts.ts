@@ -69,7 +69,7 @@ function begin(attachmentId: number, known: Known): void {
 }
 
 function checkBytes({ filename, size, sha256, place, bytes, digest, machine }: KnownAttachment, known: Known): void {
-  if (size > 0 && digest === undefined) known.warnings.push(`The attachment "${filename}" has no content in the file${machine ? `: it was on the machine ${machine}, which could not be reached` : ''}; it is left out.`)
+  if (size > 0 && digest === undefined) known.warnings.push(`The attachment "${filename}" has no content in the file${machine ? `: it was on the machine ${machine}, which could not be reached or had it no more` : ''}; it is left out.`)
   else if (bytes !== size) known.faultAt(`${place}.size`, `is ${size}, but its content has ${bytes} bytes`)
   else if ((digest ?? createHash('sha256').digest('hex')) !== sha256) known.faultAt(`${place}.sha256`, 'is not the hash of its content')
 }
