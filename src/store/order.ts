@@ -22,7 +22,7 @@ type Ordered = { id: number; columnId: number; chunkId: number | null }
 /** Puts a card, or one that is being made, into a column: at the zero-based place, or at the end when the place is past it or not given. */
 export async function insertCard(tx: Transaction, columnId: number, card: number | Promise<number>, position = theEnd): Promise<void> {
   const [cardId, chunk] = await Promise.all([card, chunkAt(tx, columnId, position)])
-  assign(tx, await insertAt(tx, columnId, chunk, cardId, position), [encode(cardId)])
+  nameChunk(tx, cardId, await insertAt(tx, columnId, chunk, cardId, position))
 }
 
 /**
@@ -68,7 +68,7 @@ export async function appendCards(tx: Transaction, columnId: number, cardIds: re
 /** Takes a card out of its column's order; the places behind it close up. */
 export async function removeCard(tx: Transaction, card: Ordered): Promise<void> {
   await takeOut(tx, card)
-  if (card.chunkId !== null) tx.send('UPDATE cards SET chunk_id = NULL WHERE id = ?', [card.id])
+  if (card.chunkId !== null) nameChunk(tx, card.id, null)
 }
 
 /** How many cards a column's order holds. */
@@ -183,6 +183,7 @@ async function leave(tx: Transaction, columnId: number, chunk: Chunk): Promise<n
 }
 
 const setIds = (tx: Transaction, chunkId: number, ids: string): void => tx.send('UPDATE column_chunks SET ids = ? WHERE id = ?', [ids, chunkId])
+const nameChunk = (tx: Transaction, cardId: number, chunkId: number | null): void => tx.send('UPDATE cards SET chunk_id = ? WHERE id = ?', [chunkId, cardId])
 const setLength = (tx: Transaction, chunkId: number, length: number): void => tx.send('UPDATE span_chunks SET length = ? WHERE chunk_id = ?', [length, chunkId])
 
 /** Puts ids that have been counted into a new chunk, which begins at a place of a span. @returns its id, for the cards' rows to name */
