@@ -28,17 +28,21 @@ export function durationSecs(text: string): number {
 export function expiry(text: string): { expiresAt: string } | { expiresInDays: number } {
   const days = /^(\d{1,4})d?$/.exec(text)
   if (days) return { expiresInDays: Number(days[1]) }
-  if (/^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(Date.parse(text))) return { expiresAt: new Date(text).toISOString() }
+  if (/^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(Date.parse(text)))
+    return { expiresAt: new Date(text).toISOString() }
   throw new InvalidArgumentError('must be a number of days like 30d, or a date like 2030-01-31.')
 }
 
 /** Since when or until when: a message's id, a date or time, or so long ago (`15m`, `2h`). Gives an id or a time in ISO 8601. */
 export function moment(text: string): string {
-  return /^\d{1,15}$/.test(text) ? text : timeOf(text) ?? refuse('must be a message\'s id, a time like 2030-01-31T12:00:00Z, or how long ago, like 15m.')
+  return /^\d{1,15}$/.test(text)
+    ? text
+    : (timeOf(text) ?? refuse("must be a message's id, a time like 2030-01-31T12:00:00Z, or how long ago, like 15m."))
 }
 
 /** A date or time, or so long ago (`15m`), in ISO 8601. */
-export const pastTime = (text: string): string => timeOf(text) ?? refuse('must be a time like 2030-01-31T12:00:00Z, or how long ago, like 15m.')
+export const pastTime = (text: string): string =>
+  timeOf(text) ?? refuse('must be a time like 2030-01-31T12:00:00Z, or how long ago, like 15m.')
 
 /** So long ago (`15m`), in ISO 8601. */
 export const ago = (text: string): string => new Date(Math.max(0, Date.now() - durationSecs(text) * 1000)).toISOString()
@@ -48,18 +52,24 @@ function timeOf(text: string): string | undefined {
   return /^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(Date.parse(text)) ? new Date(text).toISOString() : undefined
 }
 
-function refuse(message: string): never { throw new InvalidArgumentError(message) }
+function refuse(message: string): never {
+  throw new InvalidArgumentError(message)
+}
 
 /** Statuses of cards, several with commas or by naming the option again. */
 export function statuses(text: string, before: readonly CardStatus[] | undefined): CardStatus[] {
   const known: readonly string[] = CardStatus.options
-  const wanted = text.split(',').map(each => each.trim()).filter(Boolean)
-  if (wanted.length === 0 || wanted.some(each => !known.includes(each))) throw new InvalidArgumentError(`must be of ${known.join(', ')}.`)
-  return [...before ?? [], ...wanted as CardStatus[]]
+  const wanted = text
+    .split(',')
+    .map(each => each.trim())
+    .filter(Boolean)
+  if (wanted.length === 0 || wanted.some(each => !known.includes(each)))
+    throw new InvalidArgumentError(`must be of ${known.join(', ')}.`)
+  return [...(before ?? []), ...(wanted as CardStatus[])]
 }
 
 /** Collects an option that may be given several times. */
-export const several = (text: string, before: readonly string[] | undefined): string[] => [...before ?? [], text]
+export const several = (text: string, before: readonly string[] | undefined): string[] => [...(before ?? []), text]
 
 /** Words that help and completion offer for the first argument, of a command that says itself what is wrong with others. */
 export function offering(words: readonly string[], command: Command): Command {

@@ -5,8 +5,12 @@ import { Failure, usage } from './exit.ts'
 import type { Column } from './output.ts'
 
 export const columns: Column<Backup>[] = [
-  { name: 'filename', style: 'id', value: backup => backup.filename }, { name: 'createdAt', header: 'MADE', style: 'time', value: backup => backup.createdAt }, { name: 'size', align: 'right', value: backup => backup.size },
-  { name: 'origin', header: 'FOR', value: backup => backup.origin }, { name: 'verified', value: backup => backup.verified }, { name: 'withKey', header: 'KEY', value: backup => backup.withKey },
+  { name: 'filename', style: 'id', value: backup => backup.filename },
+  { name: 'createdAt', header: 'MADE', style: 'time', value: backup => backup.createdAt },
+  { name: 'size', align: 'right', value: backup => backup.size },
+  { name: 'origin', header: 'FOR', value: backup => backup.origin },
+  { name: 'verified', value: backup => backup.verified },
+  { name: 'withKey', header: 'KEY', value: backup => backup.withKey },
   { name: 'version', style: 'dim', value: backup => backup.version },
 ]
 
@@ -25,10 +29,19 @@ export async function during<T>({ out }: Context, label: string, work: Promise<T
 }
 
 /** The backup that is named, or the newest that is good. */
-export async function chosen({ client }: Context, wanted: string | undefined, latest: boolean | undefined): Promise<string> {
-  if ((wanted === undefined) === !latest) throw usage('which backup?', { hint: 'give its name, or --latest', see: 'board backups list' })
+export async function chosen(
+  { client }: Context,
+  wanted: string | undefined,
+  latest: boolean | undefined,
+): Promise<string> {
+  if ((wanted === undefined) === !latest)
+    throw usage('which backup?', { hint: 'give its name, or --latest', see: 'board backups list' })
   if (wanted !== undefined) return wanted
   const newest = (await client.backups.list()).find(({ verified }) => verified)
-  if (!newest) throw new Failure('notFound', 'there is no verified backup', { hint: 'make one: board backups create', see: 'board backups list' })
+  if (!newest)
+    throw new Failure('notFound', 'there is no verified backup', {
+      hint: 'make one: board backups create',
+      see: 'board backups list',
+    })
   return newest.filename
 }

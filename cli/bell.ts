@@ -20,7 +20,11 @@ export interface Bell {
 const settleMs = 500
 const lookMs = 10
 const mostCells = 200
-const kinds: Partial<Record<CardStatus, NotificationKind>> = { completed: 'agentCompleted', failed: 'agentFailed', waiting: 'agentWaiting' }
+const kinds: Partial<Record<CardStatus, NotificationKind>> = {
+  completed: 'agentCompleted',
+  failed: 'agentFailed',
+  waiting: 'agentWaiting',
+}
 const silence: Bell = { hear: () => {}, settle: async () => {} }
 
 /** It says nothing where stdout or stderr is no terminal, with `--quiet`, and where it would only show as rubbish. */
@@ -35,10 +39,15 @@ export function createBell({ client, external, out }: Context, env: NodeJS.Proce
       talk(`${notification.sound ? '\u0007' : ''}${notification.desktop ? shown(notification, env) : ''}`)
     },
     settle: async cards => {
-      const wishes = external || cards.length === 0 ? undefined : await client.notifications.get().catch(() => undefined)
+      const wishes =
+        external || cards.length === 0 ? undefined : await client.notifications.get().catch(() => undefined)
       if (!wishes || !(wishes.sound || wishes.desktop)) return
       const expected = cards.filter(({ status }) => kinds[status] && wishes[kinds[status]])
-      for (const giveUpAt = performance.now() + settleMs; performance.now() < giveUpAt && expected.some(({ id }) => !heard.has(id));) await delay(lookMs)
+      for (
+        const giveUpAt = performance.now() + settleMs;
+        performance.now() < giveUpAt && expected.some(({ id }) => !heard.has(id));
+      )
+        await delay(lookMs)
     },
   }
 }
@@ -50,7 +59,11 @@ function shown({ cardTitle, message }: Notification, env: NodeJS.ProcessEnv): st
   if (term === 'linux') return ''
   if (env.TMUX || term.startsWith('screen')) return command(`2;${text}`)
   if (/^(foot|rxvt)/.test(term)) return command(`777;notify;board;${text}`)
-  if (['iTerm.app', 'WezTerm', 'ghostty', 'WarpTerminal'].includes(env.TERM_PROGRAM ?? '') || ['xterm-kitty', 'xterm-ghostty'].includes(term)) return command(`9;board: ${text}`)
+  if (
+    ['iTerm.app', 'WezTerm', 'ghostty', 'WarpTerminal'].includes(env.TERM_PROGRAM ?? '') ||
+    ['xterm-kitty', 'xterm-ghostty'].includes(term)
+  )
+    return command(`9;board: ${text}`)
   return command(`2;${text}`)
 }
 

@@ -9,16 +9,24 @@ export function openBrowser(url: string, env: NodeJS.ProcessEnv = process.env): 
   if (file === undefined) return Promise.resolve(false)
   return new Promise(resolve => {
     const child = spawn(file, args, { stdio: 'ignore', detached: true, env })
-    child.once('error', () => resolve(false)).once('spawn', () => {
-      child.unref()
-      resolve(true)
-    })
+    child
+      .once('error', () => resolve(false))
+      .once('spawn', () => {
+        child.unref()
+        resolve(true)
+      })
   })
 }
 
 function opener(url: string, env: NodeJS.ProcessEnv): string[] {
-  const words = (env.BROWSER ?? '').trim().split(/\s+/).filter(word => word !== '')
-  if (words.length > 0) return words.some(word => word.includes('%s')) ? words.map(word => word.replaceAll('%s', () => url)) : [...words, url]
+  const words = (env.BROWSER ?? '')
+    .trim()
+    .split(/\s+/)
+    .filter(word => word !== '')
+  if (words.length > 0)
+    return words.some(word => word.includes('%s'))
+      ? words.map(word => word.replaceAll('%s', () => url))
+      : [...words, url]
   if (process.platform === 'darwin') return ['open', url]
   if (process.platform === 'win32') return ['rundll32', 'url.dll,FileProtocolHandler', url]
   // Without a display only browsers for the terminal would be found, and the terminal is taken.

@@ -15,10 +15,16 @@ export interface BulkOptions {
   silent?: boolean
 }
 
-interface Done { id: string; result: string; error: string | null }
+interface Done {
+  id: string
+  result: string
+  error: string | null
+}
 
 const columns: Column<Done>[] = [
-  { name: 'id', style: 'id', value: done => done.id }, { name: 'result', value: done => done.result }, { name: 'error', hidden: true, value: done => done.error },
+  { name: 'id', style: 'id', value: done => done.id },
+  { name: 'result', value: done => done.result },
+  { name: 'error', hidden: true, value: done => done.error },
 ]
 
 /**
@@ -27,12 +33,18 @@ const columns: Column<Done>[] = [
  */
 export async function readIds(ids: readonly string[]): Promise<string[]> {
   if (!ids.includes('-')) return [...new Set(ids)]
-  if (isTerminal(0)) throw usage('- reads ids from a pipe, and stdin is a terminal', { hint: 'for example: board cards list -q | board cards archive -' })
+  if (isTerminal(0))
+    throw usage('- reads ids from a pipe, and stdin is a terminal', {
+      hint: 'for example: board cards list -q | board cards archive -',
+    })
   process.stdin.setEncoding('utf8')
   let text = ''
   for await (const chunk of process.stdin) text += chunk
-  const piped = text.split('\n').map(line => line.trim().split(/\s/)[0]!).filter(Boolean)
-  return [...new Set(ids.flatMap(id => id === '-' ? piped : [id]))]
+  const piped = text
+    .split('\n')
+    .map(line => line.trim().split(/\s/)[0]!)
+    .filter(Boolean)
+  return [...new Set(ids.flatMap(id => (id === '-' ? piped : [id])))]
 }
 
 /**
@@ -40,7 +52,12 @@ export async function readIds(ids: readonly string[]): Promise<string[]> {
  * what was done on stdout, what failed on stderr. When the server asks for patience (429, 503), it waits as long as it was told.
  * @throws Failure (failure) at the end when any failed; with one id only, that id's own error.
  */
-export async function bulk(context: Context, ids: readonly string[], action: (id: string) => Promise<unknown>, { verb, label = 'Working', silent = false }: BulkOptions): Promise<void> {
+export async function bulk(
+  context: Context,
+  ids: readonly string[],
+  action: (id: string) => Promise<unknown>,
+  { verb, label = 'Working', silent = false }: BulkOptions,
+): Promise<void> {
   const { out } = context
   const listsAtEnd = out.json && !silent
   const wanted = await readIds(ids)
@@ -63,11 +80,15 @@ export async function bulk(context: Context, ids: readonly string[], action: (id
   }
   progress.done()
   if (listsAtEnd) await out.list(results, columns)
-  if (failures.length > 0) throw results.length === 1 ? failures[0] : new Failure('failure', `${failures.length} of ${results.length} failed`)
+  if (failures.length > 0)
+    throw results.length === 1 ? failures[0] : new Failure('failure', `${failures.length} of ${results.length} failed`)
 }
 
 /** Nothing more can work: the server is away, or the sign-in does not hold. */
-const isHopeless = (error: unknown): boolean => (error instanceof Error && error.name === 'Unreachable') || (error as ApiFailure).status === 401 || exitOf(error) === 'interrupted'
+const isHopeless = (error: unknown): boolean =>
+  (error instanceof Error && error.name === 'Unreachable') ||
+  (error as ApiFailure).status === 401 ||
+  exitOf(error) === 'interrupted'
 
 /** Tries again after the time that the server asks for. Gives up after 10 minutes of waiting. */
 export async function patiently<T>(action: () => Promise<T>): Promise<T> {

@@ -20,7 +20,13 @@ export const cardFields: Column<Card>[] = [
   { name: 'status', style: 'status', value: card => card.status },
   { name: 'statusReason', value: card => card.statusReason },
   { name: 'labels', value: card => card.labels },
-  { name: 'lastAction', header: 'Last action', value: card => card.lastAgentAction && `${card.lastAgentAction.type}${card.lastAgentAction.detail ? `: ${card.lastAgentAction.detail}` : ''}` },
+  {
+    name: 'lastAction',
+    header: 'Last action',
+    value: card =>
+      card.lastAgentAction &&
+      `${card.lastAgentAction.type}${card.lastAgentAction.detail ? `: ${card.lastAgentAction.detail}` : ''}`,
+  },
   { name: 'groupId', header: 'Group', value: card => card.groupId },
   { name: 'unread', value: card => card.unread },
   { name: 'deferred', value: card => card.deferred },
@@ -30,11 +36,17 @@ export const cardFields: Column<Card>[] = [
   { name: 'command', value: card => card.command },
   { name: 'gitBranch', value: card => card.gitBranch },
   { name: 'worktreePath', header: 'Worktree', value: card => card.worktreePath },
-  { name: 'lastAgentAction', header: 'Last action', value: card => card.lastAgentAction && (card.lastAgentAction.detail ?? card.lastAgentAction.type) },
+  {
+    name: 'lastAgentAction',
+    header: 'Last action',
+    value: card => card.lastAgentAction && (card.lastAgentAction.detail ?? card.lastAgentAction.type),
+  },
   { name: 'createdAt', header: 'Created', style: 'time', value: card => card.createdAt },
   { name: 'updatedAt', header: 'Updated', style: 'time', value: card => card.updatedAt },
   { name: 'archivedAt', header: 'Archived', style: 'time', value: card => card.archivedAt },
 ]
 
 /** The few fields of a card that a command prints after it made or changed it. */
-export const cardBrief: Column<Card>[] = cardFields.filter(({ name }) => ['id', 'title', 'columnName', 'status'].includes(name))
+export const cardBrief: Column<Card>[] = cardFields.filter(({ name }) =>
+  ['id', 'title', 'columnName', 'status'].includes(name),
+)

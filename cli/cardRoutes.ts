@@ -12,21 +12,42 @@ type Detail = Output<Contract['cards']['get']>
 type Stats = Output<Contract['projects']['stats']>
 type ExternalItem = Awaited<ReturnType<Client['external']['list']>>['items'][number]
 type ExternalDetail = Output<Contract['external']['get']>
-type ExternalCard = Omit<ExternalItem, 'position'> & Pick<ExternalDetail, 'position'> & Partial<Pick<ExternalDetail, 'sessions'>>
+type ExternalCard = Omit<ExternalItem, 'position'> &
+  Pick<ExternalDetail, 'position'> &
+  Partial<Pick<ExternalDetail, 'sessions'>>
 
 /** A card as every command shows it, whichever routes it came by. What external routes leave out is missing. */
 export type Card = Pick<Item, keyof Item & keyof ExternalItem> & Partial<Detail>
 
-export interface CardFilter { boardId?: string; columnId?: string; status?: CardStatus; label?: string; search?: string; archived?: boolean }
-export interface CardPage { cards: Card[]; more: boolean }
+export interface CardFilter {
+  boardId?: string
+  columnId?: string
+  status?: CardStatus
+  label?: string
+  search?: string
+  archived?: boolean
+}
+export interface CardPage {
+  cards: Card[]
+  more: boolean
+}
 /** Where a card is, as the routes name it. */
-export interface CardPlace { projectId: string; cardId: string }
+export interface CardPlace {
+  projectId: string
+  cardId: string
+}
 
 /**
  * Lists at most `limit` cards: those of one column in their order, else by id. Where more than the column is asked for, or by an
  * API key, a column's cards come by id too, and those that came are then put in order.
  */
-export async function listCards(context: Context, projectId: string, filter: CardFilter, limit: number, onPage?: (count: number) => void): Promise<CardPage> {
+export async function listCards(
+  context: Context,
+  projectId: string,
+  filter: CardFilter,
+  limit: number,
+  onPage?: (count: number) => void,
+): Promise<CardPage> {
   const cards: Card[] = []
   const source = isExternalFilter(context, filter) ? externalPages : internalPages
   for await (const page of source(context, projectId, filter, limit + 1)) {
@@ -40,21 +61,68 @@ export async function listCards(context: Context, projectId: string, filter: Car
 }
 
 export async function getCard({ client, external }: Context, { projectId, cardId }: CardPlace): Promise<Card> {
-  return external ? fromExternal(await client.external.get({ projectId, cardId })) : client.cards.get({ projectId, cardId })
+  return external
+    ? fromExternal(await client.external.get({ projectId, cardId }))
+    : client.cards.get({ projectId, cardId })
 }
 
-export interface NewCard { title: string; prompt?: string; column?: { id: string }; labels: string[]; useWorktree: boolean; agent?: string | null; command?: string }
+export interface NewCard {
+  title: string
+  prompt?: string
+  column?: { id: string }
+  labels: string[]
+  useWorktree: boolean
+  agent?: string | null
+  command?: string
+}
 
 /** Creates a card whose agent waits; with a command, a terminal card. The external route knows no labels, no agents and no terminal cards. */
-export async function createCard({ client, external }: Context, projectId: string, { title, prompt, column, labels, useWorktree, agent, command }: NewCard, idempotencyKey?: string): Promise<Card> {
-  if (external && labels.length === 0 && agent === undefined && command === undefined) return fromExternal(await client.external.create({ projectId, title, prompt, columnId: column && Number(column.id), useWorktree }, { idempotencyKey }))
-  return client.cards.create({ projectId, title, prompt, columnId: column?.id, labels, useWorktree, deferred: true, agent, command, ...(command !== undefined && { kind: 'terminal' }) }, { idempotencyKey })
+export async function createCard(
+  { client, external }: Context,
+  projectId: string,
+  { title, prompt, column, labels, useWorktree, agent, command }: NewCard,
+  idempotencyKey?: string,
+): Promise<Card> {
+  if (external && labels.length === 0 && agent === undefined && command === undefined)
+    return fromExternal(
+      await client.external.create(
+        { projectId, title, prompt, columnId: column && Number(column.id), useWorktree },
+        { idempotencyKey },
+      ),
+    )
+  return client.cards.create(
+    {
+      projectId,
+      title,
+      prompt,
+      columnId: column?.id,
+      labels,
+      useWorktree,
+      deferred: true,
+      agent,
+      command,
+      ...(command !== undefined && { kind: 'terminal' }),
+    },
+    { idempotencyKey },
+  )
 }
 
 /** Moves a card to a place in a column, by default to its end. An API key does not start the column's agent. */
-export async function moveCard({ client, external }: Context, { projectId, cardId }: CardPlace, columnId: string, position?: number): Promise<Card> {
+export async function moveCard(
+  { client, external }: Context,
+  { projectId, cardId }: CardPlace,
+  columnId: string,
+  position?: number,
+): Promise<Card> {
   if (!external) return client.cards.move({ projectId, cardId, columnId, position })
-  return fromExternal(await client.external.move({ projectId, cardId, targetColumnId: Number(columnId), position: position ?? Number.MAX_SAFE_INTEGER }))
+  return fromExternal(
+    await client.external.move({
+      projectId,
+      cardId,
+      targetColumnId: Number(columnId),
+      position: position ?? Number.MAX_SAFE_INTEGER,
+    }),
+  )
 }
 
 export async function archiveCard({ client, external }: Context, { projectId, cardId }: CardPlace): Promise<void> {
@@ -78,8 +146,16 @@ export async function cancelAgent({ client, external }: Context, place: CardPlac
  * one that the card is in.
  * @throws Failure (not found) for what is no id
  */
-export async function inItsProject<T>(context: Context, cardId: string, action: (place: CardPlace) => Promise<T>): Promise<T> {
-  if (!isId(cardId)) throw new Failure('notFound', `there is no card "${cardId}"`, { hint: 'a card is named by its id; its words find it: board search', see: 'board cards list' })
+export async function inItsProject<T>(
+  context: Context,
+  cardId: string,
+  action: (place: CardPlace) => Promise<T>,
+): Promise<T> {
+  if (!isId(cardId))
+    throw new Failure('notFound', `there is no card "${cardId}"`, {
+      hint: 'a card is named by its id; its words find it: board search',
+      see: 'board cards list',
+    })
   const inProject = async () => action({ projectId: (await context.project()).id, cardId })
   if (context.external || context.globals.project !== undefined) return inProject()
   if (context.discovery.project) {
@@ -94,31 +170,49 @@ export async function inItsProject<T>(context: Context, cardId: string, action: 
 }
 
 /** Where a card is, once it is sure that it is there. */
-export const placeOf = (context: Context, cardId: string): Promise<CardPlace> => inItsProject(context, cardId, async place => {
-  await getCard(context, place)
-  return place
-})
+export const placeOf = (context: Context, cardId: string): Promise<CardPlace> =>
+  inItsProject(context, cardId, async place => {
+    await getCard(context, place)
+    return place
+  })
 
 /** Adds the names of the columns to cards that came without. */
-export async function withColumnNames(context: Context, projectId: string, coming: Card[] | Promise<Card[]>): Promise<Card[]> {
+export async function withColumnNames(
+  context: Context,
+  projectId: string,
+  coming: Card[] | Promise<Card[]>,
+): Promise<Card[]> {
   const [cards, columns] = await Promise.all([coming, columnsOf(context, projectId)])
   const byId = new Map(columns.map(column => [column.id, column]))
-  return cards.map(card => ({ ...card, columnName: byId.get(card.columnId)?.name, columnType: byId.get(card.columnId)?.columnType as Card['columnType'] }))
+  return cards.map(card => ({
+    ...card,
+    columnName: byId.get(card.columnId)?.name,
+    columnType: byId.get(card.columnId)?.columnType as Card['columnType'],
+  }))
 }
 
 /** The card with the name of its column, which only internal routes tell by themselves. */
-export const withColumnName = async (context: Context, card: Card): Promise<Card> => card.columnName === undefined ? (await withColumnNames(context, card.projectId, [card]))[0]! : card
+export const withColumnName = async (context: Context, card: Card): Promise<Card> =>
+  card.columnName === undefined ? (await withColumnNames(context, card.projectId, [card]))[0]! : card
 
 /** External lists know neither boards nor search; a key that may read cards may use the internal list for those. */
-const isExternalFilter = ({ external }: Context, { boardId, search, archived }: CardFilter): boolean => external && boardId === undefined && search === undefined && !archived
+const isExternalFilter = ({ external }: Context, { boardId, search, archived }: CardFilter): boolean =>
+  external && boardId === undefined && search === undefined && !archived
 
 /** The route pages one column by places (`offset`) when nothing else is asked for, and all else by ids (`cursor`). */
-async function* internalPages({ client }: Context, projectId: string, filter: CardFilter, wanted: number): AsyncGenerator<Card[]> {
+async function* internalPages(
+  { client }: Context,
+  projectId: string,
+  filter: CardFilter,
+  wanted: number,
+): AsyncGenerator<Card[]> {
   const limit = Math.min(1000, wanted)
   const { columnId, ...others } = filter
   const inPlaces = columnId !== undefined && Object.values(others).every(value => value === undefined)
   for (let offset = 0, cursor = '0'; ;) {
-    const page = await patiently(() => client.cards.list({ projectId, ...filter, ...(inPlaces ? { offset } : { cursor }), limit }))
+    const page = await patiently(() =>
+      client.cards.list({ projectId, ...filter, ...(inPlaces ? { offset } : { cursor }), limit }),
+    )
     yield page
     if (page.length < limit) return
     offset += page.length
@@ -126,11 +220,18 @@ async function* internalPages({ client }: Context, projectId: string, filter: Ca
   }
 }
 
-async function* externalPages({ client }: Context, projectId: string, { columnId, status, label }: CardFilter, wanted: number): AsyncGenerator<Card[]> {
+async function* externalPages(
+  { client }: Context,
+  projectId: string,
+  { columnId, status, label }: CardFilter,
+  wanted: number,
+): AsyncGenerator<Card[]> {
   const limit = Math.min(100, wanted)
   let cursor: number | undefined
   do {
-    const { items, nextCursor } = await patiently(() => client.external.list({ projectId, columnId, status, label, limit, cursor }))
+    const { items, nextCursor } = await patiently(() =>
+      client.external.list({ projectId, columnId, status, label, limit, cursor }),
+    )
     yield items.map(fromExternal)
     cursor = nextCursor ?? undefined
   } while (cursor !== undefined)
@@ -140,7 +241,11 @@ async function* externalPages({ client }: Context, projectId: string, { columnId
 function fromExternal({ id, projectId, boardId, columnId, ...rest }: ExternalCard): Card {
   const { sessions, ...fields } = rest
   return {
-    id: String(id), projectId: String(projectId), boardId: String(boardId), columnId: String(columnId), ...fields,
+    id: String(id),
+    projectId: String(projectId),
+    boardId: String(boardId),
+    columnId: String(columnId),
+    ...fields,
     hasActiveAgent: fields.status === 'queued' || fields.status === 'running' || fields.status === 'waiting',
     ...(sessions && { sessions: sessions.map(session => ({ ...session, id: String(session.id) })) }),
   }

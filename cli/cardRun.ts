@@ -14,7 +14,12 @@ export async function runCard(context: Context, place: CardPlace): Promise<Card>
   await startCard(context, place)
   const card = await getCard(context, place)
   const { lastAgentAction } = card
-  if (lastAgentAction?.type === 'not_started') throw new Failure('failure', `card ${card.id}: ${sentence(lastAgentAction.detail ?? 'Its agent was not started.')}`, { see: 'board agents providers' })
+  if (lastAgentAction?.type === 'not_started')
+    throw new Failure(
+      'failure',
+      `card ${card.id}: ${sentence(lastAgentAction.detail ?? 'Its agent was not started.')}`,
+      { see: 'board agents providers' },
+    )
   return card
 }
 
@@ -26,8 +31,11 @@ export async function runCard(context: Context, place: CardPlace): Promise<Card>
 export async function startCard(context: Context, place: CardPlace): Promise<'starts' | 'goes on'> {
   const { client } = context
   const { boardId, columnId, deferred, status } = await getCard(context, place)
-  const active = (await columnsOf(context, place.projectId, boardId)).filter(({ columnType }) => columnType === 'active')
-  if (!active[0]) throw new Failure('conflict', 'the card\'s board has no active column', { see: 'board columns create --help' })
+  const active = (await columnsOf(context, place.projectId, boardId)).filter(
+    ({ columnType }) => columnType === 'active',
+  )
+  if (!active[0])
+    throw new Failure('conflict', "the card's board has no active column", { see: 'board columns create --help' })
   if (!active.some(({ id }) => id === columnId)) await client.cards.move({ ...place, columnId: active[0].id })
   else if (deferred) await client.cards.activate(place)
   else if (brokenOff.has(status)) {

@@ -31,13 +31,22 @@ const pollMs = 2000
  * @returns in the order of `places`
  * @throws Failure (timed out) after `--timeout`, and the signal's reason
  */
-export async function waitForCards(context: Context, places: readonly CardPlace[], wanted: ReadonlySet<CardStatus>, { onReached = () => {}, signal, bell }: WaitOptions = {}): Promise<Outcome[]> {
+export async function waitForCards(
+  context: Context,
+  places: readonly CardPlace[],
+  wanted: ReadonlySet<CardStatus>,
+  { onReached = () => {}, signal, bell }: WaitOptions = {},
+): Promise<Outcome[]> {
   const pending = new Pending(context, places, wanted, onReached)
   const { timeout } = context.globals
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     signal?.addEventListener('abort', () => reject(signal.reason))
-    if (timeout) timer = setTimeout(() => reject(new Failure('timedOut', `timed out after ${timeout} s; still waiting for ${pending.named()}`)), timeout * 1000)
+    if (timeout)
+      timer = setTimeout(
+        () => reject(new Failure('timedOut', `timed out after ${timeout} s; still waiting for ${pending.named()}`)),
+        timeout * 1000,
+      )
   })
   try {
     await Promise.race([pending.readAll(), late])
@@ -56,10 +65,13 @@ async function followed(context: Context, pending: Pending, bell: Bell | undefin
     refreshed.again()
   }
   let timer = setInterval(readAll, safetyNetMs)
-  const live = new Live(context.connection, { onSubscribed: readAll, onEvent: message => {
-    bell?.hear(message)
-    if (pending.heard(message)) refreshed.again()
-  } })
+  const live = new Live(context.connection, {
+    onSubscribed: readAll,
+    onEvent: message => {
+      bell?.hear(message)
+      if (pending.heard(message)) refreshed.again()
+    },
+  })
   for (const projectId of pending.projects()) live.subscribe(projectId)
   live.done.catch(() => {
     clearInterval(timer)
@@ -69,7 +81,7 @@ async function followed(context: Context, pending: Pending, bell: Bell | undefin
   })
   try {
     await Promise.race([pending.over, refreshed.failed])
-    await bell?.settle(pending.outcomes().flatMap(outcome => outcome && 'card' in outcome ? [outcome.card] : []))
+    await bell?.settle(pending.outcomes().flatMap(outcome => (outcome && 'card' in outcome ? [outcome.card] : [])))
   } finally {
     pending.stop()
     clearInterval(timer)
@@ -90,29 +102,48 @@ class Pending {
   readonly #marked = new Set<string>()
   readonly #outcomes = new Map<string, Outcome>()
   #isStopped = false
-  #finish: () => void = () => { /* set at once */ }
+  #finish: () => void = () => {
+    /* set at once */
+  }
 
-  constructor(context: Context, places: readonly CardPlace[], wanted: ReadonlySet<CardStatus>, onReached: (outcome: Outcome) => void) {
+  constructor(
+    context: Context,
+    places: readonly CardPlace[],
+    wanted: ReadonlySet<CardStatus>,
+    onReached: (outcome: Outcome) => void,
+  ) {
     this.#context = context
     this.#wanted = wanted
     this.#onReached = onReached
     this.#places = new Map(places.map(place => [place.cardId, place]))
     this.#left = new Map(places.map(({ cardId }) => [cardId, undefined]))
-    this.over = new Promise(resolve => { this.#finish = resolve })
+    this.over = new Promise(resolve => {
+      this.#finish = resolve
+    })
   }
 
-  get isOver(): boolean { return this.#isStopped || this.#left.size === 0 }
+  get isOver(): boolean {
+    return this.#isStopped || this.#left.size === 0
+  }
 
-  projects(): Set<string> { return new Set([...this.#places.values()].map(({ projectId }) => projectId)) }
-  outcomes(): Outcome[] { return [...this.#places.keys()].map(id => this.#outcomes.get(id)!) }
-  named(): string { return [...this.#left].map(([id, status]) => status ? `${id} (${status})` : id).join(', ') }
+  projects(): Set<string> {
+    return new Set([...this.#places.values()].map(({ projectId }) => projectId))
+  }
+  outcomes(): Outcome[] {
+    return [...this.#places.keys()].map(id => this.#outcomes.get(id)!)
+  }
+  named(): string {
+    return [...this.#left].map(([id, status]) => (status ? `${id} (${status})` : id)).join(', ')
+  }
   /** Nothing is read or told any more. */
   stop(): void {
     this.#isStopped = true
     this.#finish()
   }
 
-  markAll(): void { for (const id of this.#left.keys()) this.#marked.add(id) }
+  markAll(): void {
+    for (const id of this.#left.keys()) this.#marked.add(id)
+  }
 
   async readAll(): Promise<void> {
     this.markAll()
@@ -130,7 +161,7 @@ class Pending {
   /** Takes an event in; says whether a card has to be read. Where an agent goes on by itself, its end is a passing one, so what is at rest is read. */
   heard({ type, data }: LiveMessage): boolean {
     if (type === 'resync') this.markAll()
-    const card = type.startsWith('card.') ? data as Card : undefined
+    const card = type.startsWith('card.') ? (data as Card) : undefined
     if (!card || !this.#left.has(card.id)) return type === 'resync'
     if (passing.has(card.status) && this.#wanted.has(card.status)) this.#reached({ id: card.id, card })
     else this.#marked.add(card.id)

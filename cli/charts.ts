@@ -2,8 +2,18 @@ import { statusColour } from './table.ts'
 import { paint, type Terminal } from './terminal.ts'
 import { fit, harmless, widthOf } from './text.ts'
 
-export interface Bar { name: string; count: number; /** Colours the bar. */ status?: string }
-interface Day { day: string; backlog: number; active: number; done: number; archived: number }
+export interface Bar {
+  name: string
+  count: number
+  /** Colours the bar. */ status?: string
+}
+interface Day {
+  day: string
+  backlog: number
+  active: number
+  done: number
+  archived: number
+}
 
 const mostNameWidth = 24
 const chartHeight = 10
@@ -18,11 +28,13 @@ export function drawBars(bars: readonly Bar[], { width, colour }: Terminal): str
   const nameWidth = Math.max(...names.map(widthOf), 0)
   const most = Math.max(...bars.map(({ count }) => count), 1)
   const room = Math.max(10, width - nameWidth - String(most).length - 4)
-  return bars.map(({ count, status }, at) => {
-    const eighths = Math.round(count / most * room * 8)
-    const bar = '█'.repeat(Math.floor(eighths / 8)) + (eighths % 8 > 0 ? '▏▎▍▌▋▊▉'[eighths % 8 - 1]! : '')
-    return `${names[at]!}${' '.repeat(nameWidth - widthOf(names[at]!))}  ${paint(bar, status === undefined ? 'cyan' : statusColour(status), colour)} ${count}`
-  }).join('\n')
+  return bars
+    .map(({ count, status }, at) => {
+      const eighths = Math.round((count / most) * room * 8)
+      const bar = '█'.repeat(Math.floor(eighths / 8)) + (eighths % 8 > 0 ? '▏▎▍▌▋▊▉'[(eighths % 8) - 1]! : '')
+      return `${names[at]!}${' '.repeat(nameWidth - widthOf(names[at]!))}  ${paint(bar, status === undefined ? 'cyan' : statusColour(status), colour)} ${count}`
+    })
+    .join('\n')
 }
 
 /** The curves of all cards and of those that are done, day by day: where they meet, the work is done. */
@@ -31,11 +43,19 @@ export async function drawBurnUp(history: readonly Day[], { width, colour }: Ter
   if (!first || history.length < 2) return paint('The burn-up chart begins on the second day.', 'dim', colour)
   const { plot } = await import('simple-ascii-chart')
   const start = Date.parse(first.day)
-  const curve = (count: (day: Day) => number) => history.map((day): [number, number] => [(Date.parse(day.day) - start) / 86_400_000, count(day)])
+  const curve = (count: (day: Day) => number) =>
+    history.map((day): [number, number] => [(Date.parse(day.day) - start) / 86_400_000, count(day)])
   const lastAt = (Date.parse(history.at(-1)!.day) - start) / 86_400_000
-  const chart = plot([curve(day => day.backlog + day.active + day.done + day.archived), curve(day => day.done + day.archived)], {
-    customXAxisTicks: [...new Set(Array.from({ length: ticks }, (_, at) => Math.round(at * lastAt / (ticks - 1))))], width: Math.max(20, Math.min(width - aroundChart, 100)), height: chartHeight, ...(colour && { color: ['ansiCyan', 'ansiGreen'] as const }),
-    formatter: (value, { axis }) => axis === 'x' ? new Date(start + value * 86_400_000).toISOString().slice(5, 10) : Math.round(value),
-  })
+  const chart = plot(
+    [curve(day => day.backlog + day.active + day.done + day.archived), curve(day => day.done + day.archived)],
+    {
+      customXAxisTicks: [...new Set(Array.from({ length: ticks }, (_, at) => Math.round((at * lastAt) / (ticks - 1))))],
+      width: Math.max(20, Math.min(width - aroundChart, 100)),
+      height: chartHeight,
+      ...(colour && { color: ['ansiCyan', 'ansiGreen'] as const }),
+      formatter: (value, { axis }) =>
+        axis === 'x' ? new Date(start + value * 86_400_000).toISOString().slice(5, 10) : Math.round(value),
+    },
+  )
   return `${paint('all cards', 'cyan', colour)} and ${paint('done', 'green', colour)}, ${first.day} to ${history.at(-1)!.day}\n${chart.replace(/^\n+|\s+$/g, '')}`
 }

@@ -26,8 +26,15 @@ const deadlineMs = Number(process.env.BOARD_COMPLETION_TIMEOUT_MS) || 270
  * @param words what stands after `board`, the last being the word at the cursor
  */
 export async function printCompletion(words: readonly string[]): Promise<void> {
-  const late = new Promise<void>(resolve => { setTimeout(resolve, Math.max(80, deadlineMs - process.uptime() * 1000)) })
-  await Promise.race([late, complete(createProgram(words.slice(0, -1)), words).then(print, () => { /* Silence is an answer. */ })])
+  const late = new Promise<void>(resolve => {
+    setTimeout(resolve, Math.max(80, deadlineMs - process.uptime() * 1000))
+  })
+  await Promise.race([
+    late,
+    complete(createProgram(words.slice(0, -1)), words).then(print, () => {
+      /* Silence is an answer. */
+    }),
+  ])
   process.exit()
 }
 
@@ -43,7 +50,13 @@ async function complete(program: Command, words: readonly string[]): Promise<Com
   const below = commandsOf(command)
   if (given.length === 0 && below.length > 0) return matching(below, word)
   const argument = argumentAt(command, given.length)
-  return argument ? matching(await valuesOf(program, argument, line), word, argument.variadic ? given.slice(command.registeredArguments.length - 1) : []) : []
+  return argument
+    ? matching(
+        await valuesOf(program, argument, line),
+        word,
+        argument.variadic ? given.slice(command.registeredArguments.length - 1) : [],
+      )
+    : []
 }
 
 /** Follows the words down the tree, and keeps the global options for finding the server. Undefined: there is no such command. */
@@ -80,10 +93,19 @@ function readOption(program: Command, command: Command, word: string): Option | 
 async function completeOption(program: Command, line: Line, word: string): Promise<Completion> {
   const [name, inline] = split(word)
   const options = optionsOf(line.command)
-  if (inline === undefined) return matching(options.flatMap(({ long, description }) => long ? [{ value: long, about: description }] : []), word)
+  if (inline === undefined)
+    return matching(
+      options.flatMap(({ long, description }) => (long ? [{ value: long, about: description }] : [])),
+      word,
+    )
   const option = options.find(({ long }) => long === name)
   const values = option ? await valuesOf(program, option, line) : []
-  return typeof values === 'string' ? values : matching(values.map(({ value, about }) => ({ value: `${name}=${value}`, about })), word)
+  return typeof values === 'string'
+    ? values
+    : matching(
+        values.map(({ value, about }) => ({ value: `${name}=${value}`, about })),
+        word,
+      )
 }
 
 /** `--column=done` as name and value. */
@@ -97,7 +119,11 @@ function optionsOf(command: Command): Option[] {
   return [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)]
 }
 
-const commandsOf = (command: Command): Candidate[] => command.createHelp().visibleCommands(command).map(each => ({ value: each.name(), about: each.summary() }))
+const commandsOf = (command: Command): Candidate[] =>
+  command
+    .createHelp()
+    .visibleCommands(command)
+    .map(each => ({ value: each.name(), about: each.summary() }))
 
 function argumentAt({ registeredArguments }: Command, at: number): Argument | undefined {
   const last = registeredArguments.at(-1)
@@ -107,7 +133,7 @@ function argumentAt({ registeredArguments }: Command, at: number): Argument | un
 /** What an option or argument takes: its choices, else what its placeholder names (`<column>`). */
 async function valuesOf(program: Command, taker: Option | Argument, { command, given }: Line): Promise<Completion> {
   if (taker.argChoices) return taker.argChoices.map(value => ({ value }))
-  const placeholder = 'flags' in taker ? /[<[]([\w-]+)/.exec(taker.flags)?.[1] ?? '' : taker.name()
+  const placeholder = 'flags' in taker ? (/[<[]([\w-]+)/.exec(taker.flags)?.[1] ?? '') : taker.name()
   if (/^files?$/.test(placeholder)) return 'files'
   if (placeholder === 'folder') return 'folders'
   if (command.name() === 'help') return helpTopics(program, given)
@@ -119,7 +145,10 @@ async function valuesOf(program: Command, taker: Option | Argument, { command, g
 async function helpTopics(program: Command, names: readonly string[]): Promise<Candidate[]> {
   const line = await read(program, names)
   const { topics } = await import('./topics.ts')
-  return [...line ? commandsOf(line.command) : [], ...names.length === 0 ? Object.entries(topics).map(([value, { summary }]) => ({ value, about: summary })) : []]
+  return [
+    ...(line ? commandsOf(line.command) : []),
+    ...(names.length === 0 ? Object.entries(topics).map(([value, { summary }]) => ({ value, about: summary })) : []),
+  ]
 }
 
 /** Those that begin with the word, in any case, and are not there already. */
@@ -134,7 +163,11 @@ function matching(completion: Completion, word: string, given: readonly string[]
 const plain = /^(?:--?[A-Za-z][A-Za-z0-9-]*=?)?(?:[A-Za-z0-9][A-Za-z0-9._-]*)?$/
 
 function print(completion: Completion): void {
-  const lines = typeof completion === 'string' ? [`:${completion}`]
-    : completion.filter(({ value }) => plain.test(value)).map(({ value, about }) => about ? `${value}\t${fit(harmless(about).trim(), 60)}` : value)
+  const lines =
+    typeof completion === 'string'
+      ? [`:${completion}`]
+      : completion
+          .filter(({ value }) => plain.test(value))
+          .map(({ value, about }) => (about ? `${value}\t${fit(harmless(about).trim(), 60)}` : value))
   if (lines.length > 0) writeSync(1, `${lines.join('\n')}\n`)
 }

@@ -40,14 +40,25 @@ export async function openContext(command: Command): Promise<Context> {
   const discovery = discover(globals, process.env, settings)
   if (!discovery.url) throw noServer()
   const timeoutSecs = globals.timeout ?? Number(settings.config?.timeout ?? 30)
-  const connection: Connection = { url: discovery.url.value, token: discovery.token?.value, timeoutMs: timeoutSecs * 1000, ...(globals.debug && { onRequest: debugLine }) }
+  const connection: Connection = {
+    url: discovery.url.value,
+    token: discovery.token?.value,
+    timeoutMs: timeoutSecs * 1000,
+    ...(globals.debug && { onRequest: debugLine }),
+  }
   if (discovery.local) await checkLocal(discovery.local, connection)
   const client = createClient(connection)
   const external = connection.token?.startsWith('svc_ak_') === true
   let project: Promise<{ id: string; name: string }> | undefined
   const context: Context = {
-    client, connection, external, out, globals, discovery, mayAsk,
-    project: () => project ??= findProject(context),
+    client,
+    connection,
+    external,
+    out,
+    globals,
+    discovery,
+    mayAsk,
+    project: () => (project ??= findProject(context)),
   }
   return context
 }
@@ -57,7 +68,11 @@ export async function openContext(command: Command): Promise<Context> {
  * @throws Failure (denied)
  */
 export function requireUser(context: Context, what: string): void {
-  if (context.external) throw new Failure('denied', `${what} needs a signed-in user, and the token is an API key`, { hint: 'sign in with: board auth login', see: 'board auth status' })
+  if (context.external)
+    throw new Failure('denied', `${what} needs a signed-in user, and the token is an API key`, {
+      hint: 'sign in with: board auth login',
+      see: 'board auth status',
+    })
 }
 
 /**
@@ -65,7 +80,11 @@ export function requireUser(context: Context, what: string): void {
  * @throws Failure (usage)
  */
 export function requireScreen({ out }: Context): void {
-  if (!out.terminal.stdout || out.json) throw usage('--watch draws on a terminal', { hint: 'to follow changes in a script: board events', see: 'board events --help' })
+  if (!out.terminal.stdout || out.json)
+    throw usage('--watch draws on a terminal', {
+      hint: 'to follow changes in a script: board events',
+      see: 'board events --help',
+    })
 }
 
 /**
@@ -78,7 +97,8 @@ export async function openUserContext(command: Command): Promise<Context> {
   return context
 }
 
-const noServer = (cause?: unknown): Failure => new Failure('unreachable', 'no server; run: board serve', { see: 'board help environment', cause })
+const noServer = (cause?: unknown): Failure =>
+  new Failure('unreachable', 'no server; run: board serve', { see: 'board help environment', cause })
 
 /**
  * Makes sure that the daemon of daemon.json still lives before its token is sent anywhere. While its process does, the port is
@@ -87,7 +107,8 @@ const noServer = (cause?: unknown): Failure => new Failure('unreachable', 'no se
 async function checkLocal({ pid, mark }: Runtime, connection: Connection): Promise<void> {
   if (mark !== undefined && processMark(pid) === mark) return
   try {
-    const health = await sendJson({ ...connection, token: undefined, timeoutMs: 2000 }, 'GET', '/api/health') as { status?: string } | undefined
+    const health = (await sendJson({ ...connection, token: undefined, timeoutMs: 2000 }, 'GET', '/api/health')) as
+      { status?: string } | undefined
     if (health?.status === 'ok') return
   } catch (error) {
     throw noServer(error)
@@ -96,5 +117,7 @@ async function checkLocal({ pid, mark }: Runtime, connection: Connection): Promi
 }
 
 const debugLine: NonNullable<Connection['onRequest']> = ({ method, path, status, tookMs, requestId }) => {
-  talk(`debug: ${method} ${harmless(path.replace(/([?&]token=)[^&]*/g, '$1***'))} ${status} ${tookMs.toFixed(1)} ms${requestId ? ` ${harmless(requestId)}` : ''}\n`)
+  talk(
+    `debug: ${method} ${harmless(path.replace(/([?&]token=)[^&]*/g, '$1***'))} ${status} ${tookMs.toFixed(1)} ms${requestId ? ` ${harmless(requestId)}` : ''}\n`,
+  )
 }

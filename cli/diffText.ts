@@ -1,18 +1,35 @@
 import { harmless } from './text.ts'
 import type { Colour } from './terminal.ts'
 
-export interface FileChange { path: string; insertions: number; deletions: number }
+export interface FileChange {
+  path: string
+  insertions: number
+  deletions: number
+}
 type Kind = 'file' | 'head' | 'hunk' | 'added' | 'removed' | 'same'
-export interface DiffLine { text: string; kind: Kind }
+export interface DiffLine {
+  text: string
+  kind: Kind
+}
 
-const colours: Record<Kind, Colour | undefined> = { file: 'bold', head: 'bold', hunk: 'cyan', added: 'green', removed: 'red', same: undefined }
+const colours: Record<Kind, Colour | undefined> = {
+  file: 'bold',
+  head: 'bold',
+  hunk: 'cyan',
+  added: 'green',
+  removed: 'red',
+  same: undefined,
+}
 
 /** A unified diff for a terminal, of which nothing can steer it. */
-export const colouredDiff = (diff: string, paint: (text: string, colour: Colour) => string): string => [...diffLines(diff)].map(({ text, kind }) => {
-  const colour = colours[kind]
-  const shown = harmless(text, true)
-  return `${colour ? paint(shown, colour) : shown}\n`
-}).join('')
+export const colouredDiff = (diff: string, paint: (text: string, colour: Colour) => string): string =>
+  [...diffLines(diff)]
+    .map(({ text, kind }) => {
+      const colour = colours[kind]
+      const shown = harmless(text, true)
+      return `${colour ? paint(shown, colour) : shown}\n`
+    })
+    .join('')
 
 /** What a diff made by Git changes in each file. A file of which Git shows no lines counts 0. */
 export function changesOf(diff: string): FileChange[] {
@@ -41,8 +58,9 @@ export function* diffLines(diff: string): Generator<DiffLine> {
   }
 }
 
-const inHunk = (text: string): Kind => text.startsWith('+') ? 'added' : text.startsWith('-') ? 'removed' : 'same'
-const outside = (text: string): Kind => text.startsWith('diff --git ') ? 'file' : text.startsWith('@@ ') ? 'hunk' : text.startsWith('\\') ? 'same' : 'head'
+const inHunk = (text: string): Kind => (text.startsWith('+') ? 'added' : text.startsWith('-') ? 'removed' : 'same')
+const outside = (text: string): Kind =>
+  text.startsWith('diff --git ') ? 'file' : text.startsWith('@@ ') ? 'hunk' : text.startsWith('\\') ? 'same' : 'head'
 
 function countsOf(text: string): [number, number] {
   const [, before, after] = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/.exec(text) ?? []

@@ -7,7 +7,10 @@ import { nearest } from './text.ts'
 import { unreadable } from './unreadable.ts'
 
 /** A value and where it came from, for `board auth status`. */
-export interface Found { value: string; from: string }
+export interface Found {
+  value: string
+  from: string
+}
 
 /** Which server, which token, which project, and where each was found. */
 export interface Discovery {
@@ -23,21 +26,30 @@ export interface Discovery {
  * Finds out which server is meant: flags, then the environment, then the profile in use, then the daemon on this machine.
  * A profile's token goes only to the origin that it was made for, the local token only to the local daemon.
  */
-export function discover(globals: Globals, env: NodeJS.ProcessEnv = process.env, settings: Settings = readSettings()): Discovery {
+export function discover(
+  globals: Globals,
+  env: NodeJS.ProcessEnv = process.env,
+  settings: Settings = readSettings(),
+): Discovery {
   const named = found(globals.profile, '--profile') ?? found(env.BOARD_PROFILE, 'BOARD_PROFILE')
   const profileName = named ?? found(settings.current, 'the profile in use')
   const profile = profileName && profileOf(settings, profileName, named !== undefined)
   const fromProfile = `profile ${profileName?.value}`
   const runtime = readRuntime(env)
   const first = globals.profile !== undefined
-  const url = found(globals.url, '--url')
-    ?? pick(first, found(profile?.url, fromProfile), found(env.BOARD_URL, 'BOARD_URL'))
-    ?? found(runtime?.url, 'the running server on this machine')
+  const url =
+    found(globals.url, '--url') ??
+    pick(first, found(profile?.url, fromProfile), found(env.BOARD_URL, 'BOARD_URL')) ??
+    found(runtime?.url, 'the running server on this machine')
   return {
-    profile: profileName, url: url && { ...url, value: origin(url) },
+    profile: profileName,
+    url: url && { ...url, value: origin(url) },
     token: url && tokenFor(originOf(url.value), { globals, env, profile, fromProfile, first, runtime }),
-    project: found(globals.project, '--project') ?? pick(first, found(profile?.project, fromProfile), found(env.BOARD_PROJECT, 'BOARD_PROJECT')),
-    local: runtime && url?.value === runtime.url && url.from === 'the running server on this machine' ? runtime : undefined,
+    project:
+      found(globals.project, '--project') ??
+      pick(first, found(profile?.project, fromProfile), found(env.BOARD_PROJECT, 'BOARD_PROJECT')),
+    local:
+      runtime && url?.value === runtime.url && url.from === 'the running server on this machine' ? runtime : undefined,
   }
 }
 
@@ -56,20 +68,36 @@ export function originOf(url: string | undefined): string | undefined {
   return url !== undefined && URL.canParse(url) ? new URL(url).origin : undefined
 }
 
-interface TokenPlaces { globals: Globals; env: NodeJS.ProcessEnv; profile: Profile | undefined; fromProfile: string; first: boolean; runtime: Runtime | undefined }
+interface TokenPlaces {
+  globals: Globals
+  env: NodeJS.ProcessEnv
+  profile: Profile | undefined
+  fromProfile: string
+  first: boolean
+  runtime: Runtime | undefined
+}
 
-function tokenFor(target: string | undefined, { globals, env, profile, fromProfile, first, runtime }: TokenPlaces): Found | undefined {
-  const bound = profile?.token !== undefined && profile.tokenOrigin === target ? found(profile.token, fromProfile) : undefined
-  return fromFile(globals.tokenFile, '--token-file')
-    ?? pick(first, bound, found(env.BOARD_TOKEN, 'BOARD_TOKEN') ?? fromFile(env.BOARD_TOKEN_FILE, 'BOARD_TOKEN_FILE'))
-    ?? (runtime && originOf(runtime.url) === target ? found(runtime.token, 'the running server on this machine') : undefined)
+function tokenFor(
+  target: string | undefined,
+  { globals, env, profile, fromProfile, first, runtime }: TokenPlaces,
+): Found | undefined {
+  const bound =
+    profile?.token !== undefined && profile.tokenOrigin === target ? found(profile.token, fromProfile) : undefined
+  return (
+    fromFile(globals.tokenFile, '--token-file') ??
+    pick(first, bound, found(env.BOARD_TOKEN, 'BOARD_TOKEN') ?? fromFile(env.BOARD_TOKEN_FILE, 'BOARD_TOKEN_FILE')) ??
+    (runtime && originOf(runtime.url) === target
+      ? found(runtime.token, 'the running server on this machine')
+      : undefined)
+  )
 }
 
 /** What the profile says goes after the environment, unless the profile was named by a flag. */
 const pick = (profileFirst: boolean, profile: Found | undefined, environment: Found | undefined): Found | undefined =>
-  profileFirst ? profile ?? environment : environment ?? profile
+  profileFirst ? (profile ?? environment) : (environment ?? profile)
 
-const found = (value: string | undefined, from: string): Found | undefined => value === undefined || value === '' ? undefined : { value, from }
+const found = (value: string | undefined, from: string): Found | undefined =>
+  value === undefined || value === '' ? undefined : { value, from }
 
 function fromFile(path: string | undefined, from: string): Found | undefined {
   if (!path) return undefined
@@ -86,14 +114,19 @@ function profileOf(settings: Settings, name: Found, strict: boolean): Profile | 
   const profile = Object.hasOwn(settings.profiles ?? {}, name.value) ? settings.profiles![name.value] : undefined
   if (profile || !strict) return profile
   const meant = nearest(name.value, Object.keys(settings.profiles ?? {}))
-  throw new Failure('notFound', `there is no profile "${name.value}" (${name.from})`, { hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : undefined, see: 'board profile list' })
+  throw new Failure('notFound', `there is no profile "${name.value}" (${name.from})`, {
+    hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : undefined,
+    see: 'board profile list',
+  })
 }
 
 function origin({ value, from }: Found): string {
   const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(value) ? value : `http://${value}`
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.username || url.password) {
-    throw usage(`the address of ${from} is not an http or https address without a password: ${value}`, { hint: 'it looks like http://127.0.0.1:4400' })
+    throw usage(`the address of ${from} is not an http or https address without a password: ${value}`, {
+      hint: 'it looks like http://127.0.0.1:4400',
+    })
   }
   return url.origin + url.pathname.replace(/\/$/, '')
 }

@@ -30,6 +30,15 @@ function open(path: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn('sh', ['-c', `${editor} "$1"`, 'sh', path], { stdio: 'inherit' })
     child.on('error', reject)
-    child.on('close', code => code === 0 ? resolve() : reject(new Failure('failure', `the editor ended with ${code ?? 'a signal'}; nothing was changed`, { hint: `your text is kept in ${path}`, see: 'board config set editor <command>' })))
+    child.on('close', code =>
+      code === 0
+        ? resolve()
+        : reject(
+            new Failure('failure', `the editor ended with ${code ?? 'a signal'}; nothing was changed`, {
+              hint: `your text is kept in ${path}`,
+              see: 'board config set editor <command>',
+            }),
+          ),
+    )
   })
 }

@@ -3,15 +3,27 @@ import { exitOf, exits, type Exit, type Failure } from './exit.ts'
 import { talk } from './streams.ts'
 import { harmless } from './text.ts'
 
-export interface Description { exit: Exit; message: string; hint?: string; see?: string }
+export interface Description {
+  exit: Exit
+  message: string
+  hint?: string
+  see?: string
+}
 
 /** Anything thrown, as up to three short lines. */
 export function describe(error: unknown): Description {
   const exit = exitOf(error)
   if (!(error instanceof Error)) return { exit, message: String(error) }
-  if (error.name === 'Failure') return { exit, message: error.message, hint: (error as Failure).hint, see: (error as Failure).see }
+  if (error.name === 'Failure')
+    return { exit, message: error.message, hint: (error as Failure).hint, see: (error as Failure).see }
   if (error.name === 'ApiFailure') return { exit, ...describeApi(error as ApiFailure) }
-  if (error.name === 'Unreachable') return { exit, message: sentence(error.message), hint: whyUnreachable[(error.cause as NodeJS.ErrnoException | undefined)?.code ?? ''], see: 'board auth status' }
+  if (error.name === 'Unreachable')
+    return {
+      exit,
+      message: sentence(error.message),
+      hint: whyUnreachable[(error.cause as NodeJS.ErrnoException | undefined)?.code ?? ''],
+      see: 'board auth status',
+    }
   if (error.name === 'Problem') return { exit, message: sentence(error.message) }
   const code = (error as NodeJS.ErrnoException).code
   return { exit, message: error.message || String(code ?? error.name) }
@@ -21,37 +33,79 @@ export function describe(error: unknown): Description {
 export function report(error: unknown, debug: boolean): void {
   const { exit, message, hint, see } = describe(error)
   process.exitCode = exits[exit]
-  const lines = [`board: ${harmless(message)}`, ...(hint ? [harmless(hint)] : []), ...(see ? [see.includes(':') ? harmless(see) : `see: ${harmless(see)}`] : [])]
+  const lines = [
+    `board: ${harmless(message)}`,
+    ...(hint ? [harmless(hint)] : []),
+    ...(see ? [see.includes(':') ? harmless(see) : `see: ${harmless(see)}`] : []),
+  ]
   talk(`${lines.join('\n')}\n`)
   if (debug && error instanceof Error && error.stack) talk(`${harmless(error.stack, true)}\n`)
 }
 
 function describeApi(error: ApiFailure): Omit<Description, 'exit'> {
   const message = sentence(error.message).replace('POST /api/auth/setup', 'board auth setup')
-  if (error.code === 'VALIDATION_FAILED') return { message: error.details.length > 0 ? error.details.map(detail => `${detail.path} ${detail.message}`).join('; ') : message }
+  if (error.code === 'VALIDATION_FAILED')
+    return {
+      message:
+        error.details.length > 0 ? error.details.map(detail => `${detail.path} ${detail.message}`).join('; ') : message,
+    }
   if (error.code === 'INVALID_CREDENTIALS') return { message }
   if (error.status === 401) return { message, hint: 'sign in with: board auth login', see: 'board auth status' }
   if (whereToLook[error.code]) return { message, see: whereToLook[error.code] }
   if (error.status === 403) return { message, see: 'board whoami' }
   if (error.status === 429 && error.retryAfterSecs) return { message, hint: `try again in ${error.retryAfterSecs} s` }
   if (error.status === 503) return { message, hint: 'try again' }
-  if (error.status >= 500) return { message, hint: error.requestId && !error.message.includes(error.requestId) ? `request id: ${error.requestId}` : undefined }
+  if (error.status >= 500)
+    return {
+      message,
+      hint: error.requestId && !error.message.includes(error.requestId) ? `request id: ${error.requestId}` : undefined,
+    }
   return { message }
 }
 
-const whyUnreachable: Record<string, string> = { ECONNREFUSED: 'no server runs there', ENOTFOUND: 'there is no host of that name', ETIMEDOUT: 'it did not answer in time; --timeout gives it more', HPE_INVALID_CONSTANT: 'what answers there is no HTTP server' }
+const whyUnreachable: Record<string, string> = {
+  ECONNREFUSED: 'no server runs there',
+  ENOTFOUND: 'there is no host of that name',
+  ETIMEDOUT: 'it did not answer in time; --timeout gives it more',
+  HPE_INVALID_CONSTANT: 'what answers there is no HTTP server',
+}
 
 /** The command that shows what a refusal is about. */
 const whereToLook: Record<string, string> = {
-  REGISTRATION_DISABLED: 'board auth --help', SETUP_CODE_REQUIRED: 'board auth setup --help',
-  PROJECT_NOT_FOUND: 'board projects list', BOARD_NOT_FOUND: 'board boards list', COLUMN_NOT_FOUND: 'board columns list', CARD_NOT_FOUND: 'board cards list', TEMPLATE_NOT_FOUND: 'board templates list',
-  KEY_NOT_FOUND: 'board keys list', ORGANIZATION_NOT_FOUND: 'board orgs list', CREDENTIAL_NOT_FOUND: 'board credentials list', USER_NOT_FOUND: 'board users list',
-  MONITOR_NOT_FOUND: 'board monitors list', MONITOR_LIMIT_REACHED: 'board monitors list',
-  SCRIPT_NOT_FOUND: 'board scripts list', SCRIPT_ALREADY_RUNNING: 'board scripts status', SCRIPT_NOT_RUNNING: 'board scripts status',
-  WEBHOOK_NOT_FOUND: 'board webhooks list', DELIVERY_NOT_FOUND: 'board webhooks deliveries', ATTACHMENT_NOT_FOUND: 'board cards attachments', PRE_SESSION_NOT_FOUND: 'board presession list', SESSION_NOT_FOUND: 'board agents sessions', MEMBER_NOT_FOUND: 'board projects member list', FILE_NOT_FOUND: 'board fs ls', NOT_FOUND: 'board browse docs',
-  BACKUP_NOT_FOUND: 'board backups list', BACKUP_EXISTS: 'board backups list',
-  AGENT_UNAVAILABLE: 'board agents providers', AGENT_NOT_RUNNING: 'board agents list', NOTHING_TO_APPROVE: 'board agents list',
+  REGISTRATION_DISABLED: 'board auth --help',
+  SETUP_CODE_REQUIRED: 'board auth setup --help',
+  PROJECT_NOT_FOUND: 'board projects list',
+  BOARD_NOT_FOUND: 'board boards list',
+  COLUMN_NOT_FOUND: 'board columns list',
+  CARD_NOT_FOUND: 'board cards list',
+  TEMPLATE_NOT_FOUND: 'board templates list',
+  KEY_NOT_FOUND: 'board keys list',
+  ORGANIZATION_NOT_FOUND: 'board orgs list',
+  CREDENTIAL_NOT_FOUND: 'board credentials list',
+  USER_NOT_FOUND: 'board users list',
+  MONITOR_NOT_FOUND: 'board monitors list',
+  MONITOR_LIMIT_REACHED: 'board monitors list',
+  SCRIPT_NOT_FOUND: 'board scripts list',
+  SCRIPT_ALREADY_RUNNING: 'board scripts status',
+  SCRIPT_NOT_RUNNING: 'board scripts status',
+  WEBHOOK_NOT_FOUND: 'board webhooks list',
+  DELIVERY_NOT_FOUND: 'board webhooks deliveries',
+  ATTACHMENT_NOT_FOUND: 'board cards attachments',
+  PRE_SESSION_NOT_FOUND: 'board presession list',
+  SESSION_NOT_FOUND: 'board agents sessions',
+  MEMBER_NOT_FOUND: 'board projects member list',
+  FILE_NOT_FOUND: 'board fs ls',
+  NOT_FOUND: 'board browse docs',
+  BACKUP_NOT_FOUND: 'board backups list',
+  BACKUP_EXISTS: 'board backups list',
+  AGENT_UNAVAILABLE: 'board agents providers',
+  AGENT_NOT_RUNNING: 'board agents list',
+  NOTHING_TO_APPROVE: 'board agents list',
 }
 
 /** A sentence of the API as a short line: no capital, no full stop, and commands for routes. */
-export const sentence = (text: string): string => text.replace(/^[A-Z](?=[a-z ])/, first => first.toLowerCase()).replace(/\.$/, '').replaceAll('POST /api/auth/setup', 'board auth setup')
+export const sentence = (text: string): string =>
+  text
+    .replace(/^[A-Z](?=[a-z ])/, first => first.toLowerCase())
+    .replace(/\.$/, '')
+    .replaceAll('POST /api/auth/setup', 'board auth setup')

@@ -1,7 +1,17 @@
 import type { ApiFailure } from '../src/client/failures.ts'
 
 /** Exit codes by name (`board help exit-codes`). */
-export const exits = { ok: 0, failure: 1, usage: 2, notFound: 3, denied: 4, conflict: 5, unreachable: 7, timedOut: 8, interrupted: 130 } as const
+export const exits = {
+  ok: 0,
+  failure: 1,
+  usage: 2,
+  notFound: 3,
+  denied: 4,
+  conflict: 5,
+  unreachable: 7,
+  timedOut: 8,
+  interrupted: 130,
+} as const
 export type Exit = keyof typeof exits
 
 /** What each exit code means, for help. */
@@ -35,14 +45,24 @@ export class Failure extends Error {
 }
 
 /** The command line was wrong. */
-export const usage = (message: string, more?: { hint?: string; see?: string }): Failure => new Failure('usage', message, more)
+export const usage = (message: string, more?: { hint?: string; see?: string }): Failure =>
+  new Failure('usage', message, more)
 
-const fileReasons: Record<string, string> = { ENOENT: 'there is no such file', EACCES: 'you may not', EPERM: 'you may not', EISDIR: 'it is a folder', ENOTDIR: 'there is no such file', EROFS: 'the file system is read-only', ENOSPC: 'the disk is full', ELOOP: 'its links lead round in a circle' }
+const fileReasons: Record<string, string> = {
+  ENOENT: 'there is no such file',
+  EACCES: 'you may not',
+  EPERM: 'you may not',
+  EISDIR: 'it is a folder',
+  ENOTDIR: 'there is no such file',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
+  ELOOP: 'its links lead round in a circle',
+}
 
 /** Why a file can't be read or written, in words. */
 export function fileReason(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException
-  return code === undefined ? message : fileReasons[code] ?? code
+  return code === undefined ? message : (fileReasons[code] ?? code)
 }
 
 /** The exit code that an HTTP status stands for. */
@@ -60,7 +80,8 @@ export function exitOf(error: unknown): Exit {
   // By name, for a part that is loaded on demand has its own copy of the class.
   if (error.name === 'Failure') return (error as Failure).exit
   // The command line was right, and the file is wrong; or the server will not have the agent later either.
-  if ((error as ApiFailure).code === 'INVALID_BACKUP' || (error as ApiFailure).code === 'AGENT_UNAVAILABLE') return 'failure'
+  if ((error as ApiFailure).code === 'INVALID_BACKUP' || (error as ApiFailure).code === 'AGENT_UNAVAILABLE')
+    return 'failure'
   if (error.name === 'ApiFailure' || error.name === 'Problem') return exitOfStatus((error as ApiFailure).status)
   if (error.name === 'Unreachable') return 'unreachable'
   return error.name === 'AbortError' ? 'interrupted' : 'failure'

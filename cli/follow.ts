@@ -24,24 +24,46 @@ const atWork: ReadonlySet<CardStatus> = new Set<CardStatus>(['queued', 'running'
  * @param filter what to begin with: the last `limit` messages, or everything after `since`
  * @throws ApiFailure | Unreachable when the server refuses to tell
  */
-export async function followMessages(context: Context, place: CardPlace, filter: MessageFilter, limit: number, until?: Promise<unknown>): Promise<void> {
+export async function followMessages(
+  context: Context,
+  place: CardPlace,
+  filter: MessageFilter,
+  limit: number,
+  until?: Promise<unknown>,
+): Promise<void> {
   const jobs = inOrder()
-  const talk = new Talk(context, place, filter, limit, { jobs, printer: createPrinter(context, await hiddenBySettings(context)) })
+  const talk = new Talk(context, place, filter, limit, {
+    jobs,
+    printer: createPrinter(context, await hiddenBySettings(context)),
+  })
   const bell = createBell(context)
   let status: CardStatus = 'idle'
   const live = new Live(context.connection, {
     onSubscribed: () => jobs.add(() => talk.begin()),
     onEvent: message => {
       bell.hear(message)
-      if (message.type === 'agent.status' && (message.data as Session).cardId === place.cardId) status = (message.data as Session).status
+      if (message.type === 'agent.status' && (message.data as Session).cardId === place.cardId)
+        status = (message.data as Session).status
       jobs.add(() => talk.hear(message))
     },
-    onState: ({ name }) => { if (name === 'waiting') context.out.done('The connection broke; connecting again ...') },
+    onState: ({ name }) => {
+      if (name === 'waiting') context.out.done('The connection broke; connecting again ...')
+    },
   })
   live.subscribe(place.projectId)
   stdout().on('error', () => live.close())
   try {
-    await Promise.race([live.done, jobs.failed, ...(until ? [until.catch(() => { /* Whoever waits for it is told. */ })] : [])])
+    await Promise.race([
+      live.done,
+      jobs.failed,
+      ...(until
+        ? [
+            until.catch(() => {
+              /* Whoever waits for it is told. */
+            }),
+          ]
+        : []),
+    ])
     if (until) jobs.add(() => talk.finish())
     await Promise.race([jobs.end(), jobs.failed])
     if (until) await bell.settle([{ id: place.cardId, status }])
@@ -63,7 +85,13 @@ class Talk {
   readonly #ending = new Map<string, NodeJS.Timeout>()
   #hasBegun = false
 
-  constructor(context: Context, place: CardPlace, filter: MessageFilter, limit: number, { jobs, printer }: { jobs: InOrder; printer: MessagePrinter }) {
+  constructor(
+    context: Context,
+    place: CardPlace,
+    filter: MessageFilter,
+    limit: number,
+    { jobs, printer }: { jobs: InOrder; printer: MessagePrinter },
+  ) {
     this.#context = context
     this.#place = place
     this.#filter = filter
@@ -73,7 +101,9 @@ class Talk {
   }
 
   /** Reads what is there, unless that was done: after a break, the connection tells everything that it missed. */
-  async begin(): Promise<void> { if (!this.#hasBegun) await this.#read() }
+  async begin(): Promise<void> {
+    if (!this.#hasBegun) await this.#read()
+  }
 
   async hear({ type, data }: LiveMessage): Promise<void> {
     // What came before the first reading is in it.
@@ -82,7 +112,8 @@ class Talk {
     if (type === 'agent.status') return this.#hearStatus(data as Session)
     if (type === 'agent.permission') {
       const { sessionId, title } = data as Permission
-      if (await this.#isOurs(sessionId)) this.#printer.say(`The agent waits for you: ${title}. Answer with: board agents approve ${this.#place.cardId}`)
+      if (await this.#isOurs(sessionId))
+        this.#printer.say(`The agent waits for you: ${title}. Answer with: board agents approve ${this.#place.cardId}`)
     } else if (type === 'agent.message' || type === 'agent.tool' || type === 'agent.plan') {
       const message = data as Message
       if (await this.#isOurs(message.sessionId)) await this.#printer.show(message)
@@ -96,27 +127,41 @@ class Talk {
   }
 
   async #hearStatus({ sessionId, status, statusReason }: Session): Promise<void> {
-    if (sessionId === null || !await this.#isOurs(sessionId)) return
+    if (sessionId === null || !(await this.#isOurs(sessionId))) return
     clearTimeout(this.#ending.get(sessionId))
     if (atWork.has(status)) return
-    if (status === 'cancelled' || status === 'interrupted') this.#ending.set(sessionId, setTimeout(() => this.#jobs.add(() => this.#printer.end(sessionId)), lastWordsMs).unref())
+    if (status === 'cancelled' || status === 'interrupted')
+      this.#ending.set(
+        sessionId,
+        setTimeout(() => this.#jobs.add(() => this.#printer.end(sessionId)), lastWordsMs).unref(),
+      )
     else await this.#printer.end(sessionId)
-    this.#printer.say(`Session ${sessionId} ${status}${statusReason && statusReason !== status ? `: ${statusReason}` : ''}.`)
+    this.#printer.say(
+      `Session ${sessionId} ${status}${statusReason && statusReason !== status ? `: ${statusReason}` : ''}.`,
+    )
   }
 
   /** The sessions are read before the messages, so that one that has ended meanwhile is told of by its event. */
   async #read(): Promise<void> {
     const sessions = await this.#readSessions()
     const { since } = this.#printer
-    const messages = await readMessages(this.#context, this.#place, since === undefined ? this.#filter : { ...this.#filter, since }, since === undefined ? this.#limit : Infinity)
+    const messages = await readMessages(
+      this.#context,
+      this.#place,
+      since === undefined ? this.#filter : { ...this.#filter, since },
+      since === undefined ? this.#limit : Infinity,
+    )
     for (const message of messages) await this.#printer.show(message)
-    for (const { sessionId, status } of sessions) if (sessionId !== null && !atWork.has(status)) await this.#printer.end(sessionId)
+    for (const { sessionId, status } of sessions)
+      if (sessionId !== null && !atWork.has(status)) await this.#printer.end(sessionId)
     this.#hasBegun = true
   }
 
   async #readSessions(): Promise<Session[]> {
     const sessions = await this.#context.client.agents.sessions(this.#place)
-    for (const { sessionId } of sessions) if (sessionId !== null) this.#sessions.set(sessionId, this.#filter.sessionId === undefined || this.#filter.sessionId === sessionId)
+    for (const { sessionId } of sessions)
+      if (sessionId !== null)
+        this.#sessions.set(sessionId, this.#filter.sessionId === undefined || this.#filter.sessionId === sessionId)
     return sessions
   }
 

@@ -21,4 +21,4 @@ export interface Globals {
 
 export const globalsOf = (command: Command): Globals => root(command).opts<Globals>()
 
-const root = (command: Command): Command => command.parent ? root(command.parent) : command
+const root = (command: Command): Command => (command.parent ? root(command.parent) : command)

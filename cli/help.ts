@@ -10,27 +10,71 @@ export function example(command: Command, ...lines: string[]): Command {
 
 /** Puts the verbs of a noun under heads: head -> their names. */
 export function grouped(noun: Command, heads: Record<string, string>): void {
-  for (const [head, verbs] of Object.entries(heads)) for (const verb of verbs.split(' ')) noun.commands.find(each => each.name() === verb)!.helpGroup(head)
+  for (const [head, verbs] of Object.entries(heads))
+    for (const verb of verbs.split(' ')) noun.commands.find(each => each.name() === verb)!.helpGroup(head)
 }
 
 /** The help of one command: how to call it, what is below it, its own options, and the global ones in short. */
 export function formatHelp(command: Command, helper: Help): string {
   const top = command.parent === null
   const commands = helper.visibleCommands(command)
-  const terms = [...commands.map(termOf), ...helper.visibleArguments(command).map(each => helper.argumentTerm(each)), ...helper.visibleOptions(command).map(each => helper.optionTerm(each))]
+  const terms = [
+    ...commands.map(termOf),
+    ...helper.visibleArguments(command).map(each => helper.argumentTerm(each)),
+    ...helper.visibleOptions(command).map(each => helper.optionTerm(each)),
+  ]
   const width = Math.max(10, ...terms.map(term => term.length))
-  const lines = (title: string, rows: [string, string][]) => rows.length === 0 ? [] : ['', `${title}:`, ...rows.map(([term, text]) => helper.formatItem(term, width, text, helper))]
+  const lines = (title: string, rows: [string, string][]) =>
+    rows.length === 0
+      ? []
+      : ['', `${title}:`, ...rows.map(([term, text]) => helper.formatItem(term, width, text, helper))]
   const groups = [...new Set(commands.map(each => each.helpGroup()))]
-  const optionRows = (options: Option[]): [string, string][] => options.map(each => [helper.optionTerm(each), helper.optionDescription(each)])
+  const optionRows = (options: Option[]): [string, string][] =>
+    options.map(each => [helper.optionTerm(each), helper.optionDescription(each)])
   return [
-    `Usage: board ${[...pathOf(command), ...commands.length > 0 ? ['<command>'] : [], ...command.registeredArguments.map(each => argumentOf(each.name(), each.required, each.variadic)), '[options]'].join(' ')}`,
+    `Usage: board ${[...pathOf(command), ...(commands.length > 0 ? ['<command>'] : []), ...command.registeredArguments.map(each => argumentOf(each.name(), each.required, each.variadic)), '[options]'].join(' ')}`,
     ...(command.aliases().length > 0 ? [`Alias: ${command.aliases().join(', ')}`] : []),
-    '', helper.boxWrap(helper.commandDescription(command), helper.helpWidth ?? 80),
-    ...groups.flatMap(group => lines(group || 'Commands', commands.filter(each => each.helpGroup() === group).map(each => [termOf(each), helper.subcommandDescription(each)]))),
-    ...lines('Arguments', helper.visibleArguments(command).map(each => [helper.argumentTerm(each), helper.argumentDescription(each)])),
+    '',
+    helper.boxWrap(helper.commandDescription(command), helper.helpWidth ?? 80),
+    ...groups.flatMap(group =>
+      lines(
+        group || 'Commands',
+        commands
+          .filter(each => each.helpGroup() === group)
+          .map(each => [termOf(each), helper.subcommandDescription(each)]),
+      ),
+    ),
+    ...lines(
+      'Arguments',
+      helper.visibleArguments(command).map(each => [helper.argumentTerm(each), helper.argumentDescription(each)]),
+    ),
     ...lines('Options', optionRows(helper.visibleOptions(command))),
-    ...(top ? [] : ['', 'Global options, in full with board --help:', helper.boxWrap(helper.visibleGlobalOptions(command).filter(each => each.long !== '--version').map(each => [each.short, each.long].filter(Boolean).join('/')).join(' '), helper.helpWidth ?? 80).replace(/^/gm, '  ')]),
-    ...(top || commands.length === 0 ? [] : ['', drawExamples(groups.flatMap(group => commands.filter(each => each.helpGroup() === group).slice(0, groups.length > 1 ? 2 : 4)).flatMap(firstExample))]),
+    ...(top
+      ? []
+      : [
+          '',
+          'Global options, in full with board --help:',
+          helper
+            .boxWrap(
+              helper
+                .visibleGlobalOptions(command)
+                .filter(each => each.long !== '--version')
+                .map(each => [each.short, each.long].filter(Boolean).join('/'))
+                .join(' '),
+              helper.helpWidth ?? 80,
+            )
+            .replace(/^/gm, '  '),
+        ]),
+    ...(top || commands.length === 0
+      ? []
+      : [
+          '',
+          drawExamples(
+            groups
+              .flatMap(group => commands.filter(each => each.helpGroup() === group).slice(0, groups.length > 1 ? 2 : 4))
+              .flatMap(firstExample),
+          ),
+        ]),
     '',
   ].join('\n')
 }
@@ -43,8 +87,12 @@ function firstExample(command: Command): string[] {
   return first === undefined ? [] : [first]
 }
 
-const pathOf = (command: Command): string[] => command.parent ? [...pathOf(command.parent), command.name()] : []
-const termOf = (command: Command): string => [command.name(), ...command.registeredArguments.map(each => argumentOf(each.name(), each.required, each.variadic))].join(' ')
+const pathOf = (command: Command): string[] => (command.parent ? [...pathOf(command.parent), command.name()] : [])
+const termOf = (command: Command): string =>
+  [
+    command.name(),
+    ...command.registeredArguments.map(each => argumentOf(each.name(), each.required, each.variadic)),
+  ].join(' ')
 
 function argumentOf(name: string, required: boolean, variadic: boolean): string {
   const text = variadic ? `${name}...` : name

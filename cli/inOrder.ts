@@ -8,10 +8,16 @@ export interface InOrder {
 }
 
 export function inOrder(): InOrder {
-  let fail: (error: unknown) => void = () => { /* set at once */ }
+  let fail: (error: unknown) => void = () => {
+    /* set at once */
+  }
   let hasFailed = false
-  const failed = new Promise<never>((_, reject) => { fail = reject })
-  failed.catch(() => { /* Whoever waits for it is told. */ })
+  const failed = new Promise<never>((_, reject) => {
+    fail = reject
+  })
+  failed.catch(() => {
+    /* Whoever waits for it is told. */
+  })
   let last: Promise<void> = Promise.resolve()
   const next = async (before: Promise<void>, work: () => Promise<unknown>) => {
     await before
@@ -23,5 +29,11 @@ export function inOrder(): InOrder {
       fail(error)
     }
   }
-  return { failed, end: () => last, add: work => { last = next(last, work) } }
+  return {
+    failed,
+    end: () => last,
+    add: work => {
+      last = next(last, work)
+    },
+  }
 }

@@ -14,7 +14,11 @@ export async function compile(expression: string): Promise<(input: unknown) => u
     } catch (error) {
       if (!(error instanceof JqError)) throw error
       const [line = 'it failed'] = error.stderr.replace(/^jq: error(?: \(at [^)]*\))?: /, '').split('\n')
-      throw new Failure(error.exitCode === 3 ? 'usage' : 'failure', `--jq: ${line.replace(/ at <top-level>, line \d+.*$/, '')}`, { see: 'board help formatting' })
+      throw new Failure(
+        error.exitCode === 3 ? 'usage' : 'failure',
+        `--jq: ${line.replace(/ at <top-level>, line \d+.*$/, '')}`,
+        { see: 'board help formatting' },
+      )
     }
   }
 }

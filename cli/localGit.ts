@@ -1,6 +1,10 @@
 import { execFile } from 'node:child_process'
 
-export interface Ran { code: number; stdout: string; stderr: string }
+export interface Ran {
+  code: number
+  stdout: string
+  stderr: string
+}
 
 const mostBytes = 64 * 1024 * 1024
 /** A card's agent may have planted hooks and a monitor of the file system in the repository that it shares; they never run. */
@@ -9,9 +13,14 @@ const quiet = ['-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonitor=false', '
 /** Runs Git on this machine. A folder that is not there, or Git missing, is a code of its own: 127. */
 export function git(folder: string, ...args: string[]): Promise<Ran> {
   return new Promise(resolve => {
-    execFile('git', [...quiet, ...args], { cwd: folder, maxBuffer: mostBytes, env: { ...process.env, GIT_OPTIONAL_LOCKS: '0' } }, (error, stdout, stderr) => {
-      resolve({ code: error ? typeof error.code === 'number' ? error.code : 127 : 0, stdout, stderr })
-    })
+    execFile(
+      'git',
+      [...quiet, ...args],
+      { cwd: folder, maxBuffer: mostBytes, env: { ...process.env, GIT_OPTIONAL_LOCKS: '0' } },
+      (error, stdout, stderr) => {
+        resolve({ code: error ? (typeof error.code === 'number' ? error.code : 127) : 0, stdout, stderr })
+      },
+    )
   })
 }
 
@@ -29,7 +38,9 @@ export async function worktreeOf(folder: string, branch: string): Promise<string
   return worktree && /(?:^|\0)worktree ([^\0]*)/.exec(worktree)?.[1]
 }
 
-export const hasBranch = async (folder: string, branch: string): Promise<boolean> => (await git(folder, 'rev-parse', '--verify', '--quiet', `refs/heads/${branch}^{commit}`)).code === 0
+export const hasBranch = async (folder: string, branch: string): Promise<boolean> =>
+  (await git(folder, 'rev-parse', '--verify', '--quiet', `refs/heads/${branch}^{commit}`)).code === 0
 
 /** Whether a name that came from elsewhere is a branch's and nothing else. */
-export const isBranchName = async (folder: string, name: string): Promise<boolean> => !name.startsWith('-') && (await git(folder, 'check-ref-format', `refs/heads/${name}`)).code === 0
+export const isBranchName = async (folder: string, name: string): Promise<boolean> =>
+  !name.startsWith('-') && (await git(folder, 'check-ref-format', `refs/heads/${name}`)).code === 0

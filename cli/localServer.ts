@@ -12,7 +12,13 @@ import { Failure } from './exit.ts'
  * The server of a data folder on this machine. `stale`: its daemon.json is there, and the server is not. One that is busy or was
  * stopped runs and does not answer.
  */
-export interface LocalServer { dataDir: string; state: 'running' | 'stale' | 'none'; answers: boolean; runtime: Runtime | undefined; version: string | null }
+export interface LocalServer {
+  dataDir: string
+  state: 'running' | 'stale' | 'none'
+  answers: boolean
+  runtime: Runtime | undefined
+  version: string | null
+}
 
 const betweenMs = 50
 /** The server cuts off what it has printed when it is too much: what it prints next must come at the end. */
@@ -25,7 +31,13 @@ export async function findLocalServer(env: NodeJS.ProcessEnv = process.env): Pro
   if (!runtime) return { dataDir, state: 'none', answers: false, runtime, version: null }
   const lives = runtime.mark !== undefined && processMark(runtime.pid) === runtime.mark
   const version = lives || isAlive(runtime.pid) ? await askVersion(runtime) : null
-  return { dataDir, state: lives || version !== null ? 'running' : 'stale', answers: version !== null, runtime, version: version ?? (lives ? runtime.version : null) }
+  return {
+    dataDir,
+    state: lives || version !== null ? 'running' : 'stale',
+    answers: version !== null,
+    runtime,
+    version: version ?? (lives ? runtime.version : null),
+  }
 }
 
 /**
@@ -45,9 +57,10 @@ export async function startLocalServer(program: string, args: readonly string[],
   closeSync(out)
   const ended = endOf(child)
   for (const giveUpAtMs = performance.now() + waitSecs * 1000; performance.now() < giveUpAtMs;) {
-    if (ended.happened) throw new Failure('failure', `the server ended at once: ${lastLines(printed)}`, { see: printed })
+    if (ended.happened)
+      throw new Failure('failure', `the server ended at once: ${lastLines(printed)}`, { see: printed })
     const runtime = readRuntime()
-    if (runtime && runtime.pid === child.pid && await askVersion(runtime) !== null) {
+    if (runtime && runtime.pid === child.pid && (await askVersion(runtime)) !== null) {
       child.unref()
       return runtime
     }
@@ -67,7 +80,11 @@ export async function stopLocalServer({ pid }: Runtime, timeoutSecs: number): Pr
     if (!isAlive(pid)) return
     await sleep(betweenMs)
   }
-  throw new Failure('timedOut', `the server (process ${pid}) has not stopped after ${timeoutSecs} s; it lets its work end`, { hint: 'wait longer with --timeout' })
+  throw new Failure(
+    'timedOut',
+    `the server (process ${pid}) has not stopped after ${timeoutSecs} s; it lets its work end`,
+    { hint: 'wait longer with --timeout' },
+  )
 }
 
 /** Removes what a server that was killed left behind. */
@@ -86,13 +103,14 @@ function signal(pid: number): void {
   try {
     process.kill(pid, 'SIGTERM')
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EPERM') throw new Failure('denied', `process ${pid} belongs to somebody else`)
+    if ((error as NodeJS.ErrnoException).code === 'EPERM')
+      throw new Failure('denied', `process ${pid} belongs to somebody else`)
   }
 }
 
 async function askVersion({ url, token }: Runtime): Promise<string | null> {
   try {
-    return (await sendJson({ url, token, timeoutMs: 2000 }, 'GET', '/api/health') as { version: string }).version
+    return ((await sendJson({ url, token, timeoutMs: 2000 }, 'GET', '/api/health')) as { version: string }).version
   } catch {
     return null
   }
@@ -100,8 +118,17 @@ async function askVersion({ url, token }: Runtime): Promise<string | null> {
 
 function endOf(child: ChildProcess): { happened: boolean } {
   const end = { happened: false }
-  child.once('exit', () => { end.happened = true }).once('error', () => { end.happened = true })
+  child
+    .once('exit', () => {
+      end.happened = true
+    })
+    .once('error', () => {
+      end.happened = true
+    })
   return end
 }
 
-const lastLines = (path: string): string => existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n').slice(-3).join(' ').slice(0, 500) || 'it printed nothing' : 'it printed nothing'
+const lastLines = (path: string): string =>
+  existsSync(path)
+    ? readFileSync(path, 'utf8').trim().split('\n').slice(-3).join(' ').slice(0, 500) || 'it printed nothing'
+    : 'it printed nothing'

@@ -3,7 +3,10 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 /** What the browser brought, and how it is answered. */
-export interface Visit { query: URLSearchParams; answer(title: string, text: string): Promise<void> }
+export interface Visit {
+  query: URLSearchParams
+  answer(title: string, text: string): Promise<void>
+}
 
 /** A page on this machine, under an address that nobody can guess. */
 export interface Loopback {
@@ -20,17 +23,20 @@ export async function listenOnLoopback(): Promise<Loopback> {
   const visit = new Promise<Visit>(resolve => {
     server.on('request', ({ method, url = '' }, response) => {
       const [asked, query] = url.split('?')
-      if (method !== 'GET' || asked !== path || query === undefined) return response.writeHead(404, { connection: 'close' }).end()
+      if (method !== 'GET' || asked !== path || query === undefined)
+        return response.writeHead(404, { connection: 'close' }).end()
       resolve({
         query: new URLSearchParams(query),
-        answer: (title, text) => new Promise(done => response.writeHead(200, headers).once('close', done).end(page(title, text))),
+        answer: (title, text) =>
+          new Promise(done => response.writeHead(200, headers).once('close', done).end(page(title, text))),
       })
     })
   })
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   return {
-    url: `http://127.0.0.1:${port}${path}`, visit,
+    url: `http://127.0.0.1:${port}${path}`,
+    visit,
     close: () => {
       server.close()
       server.closeAllConnections()
@@ -38,8 +44,15 @@ export async function listenOnLoopback(): Promise<Loopback> {
   }
 }
 
-const headers = { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': 'default-src \'none\'; frame-ancestors \'none\'', 'referrer-policy': 'no-referrer', 'cache-control': 'no-store', connection: 'close' }
+const headers = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+  'cache-control': 'no-store',
+  connection: 'close',
+}
 
-const page = (title: string, text: string) => `<!doctype html><html lang="en"><meta charset="utf-8"><title>${escaped(title)}</title><h1>${escaped(title)}</h1><p>${escaped(text)}</p></html>\n`
+const page = (title: string, text: string) =>
+  `<!doctype html><html lang="en"><meta charset="utf-8"><title>${escaped(title)}</title><h1>${escaped(title)}</h1><p>${escaped(text)}</p></html>\n`
 
 const escaped = (text: string) => text.replace(/[&<>"']/g, character => `&#${character.charCodeAt(0)};`)

@@ -16,7 +16,9 @@ export interface MessagePrinter {
 
 /** On a terminal texts appear as they are told; in a pipe each message is one line, once it is complete. */
 export const createPrinter = (context: Context, hides: (message: Message) => boolean): MessagePrinter =>
-  context.out.terminal.stdout && !context.out.json && !context.out.quiet ? new Teller(context, hides) : new Recorder(context, hides)
+  context.out.terminal.stdout && !context.out.json && !context.out.quiet
+    ? new Teller(context, hides)
+    : new Recorder(context, hides)
 
 const hasEnded = ({ tool }: Message): boolean => tool?.status === 'completed' || tool?.status === 'failed'
 const isGreater = (id: string, than: string): boolean => Number(id) > Number(than)
@@ -37,7 +39,9 @@ class Teller implements MessagePrinter {
   }
 
   /** The last message may have grown since. */
-  get since(): string | undefined { return this.#last === undefined ? undefined : String(Number(this.#last) - 1) }
+  get since(): string | undefined {
+    return this.#last === undefined ? undefined : String(Number(this.#last) - 1)
+  }
 
   async show(message: Message): Promise<void> {
     if (this.#last === undefined || isGreater(message.id, this.#last)) this.#last = message.id
@@ -48,7 +52,9 @@ class Teller implements MessagePrinter {
     else this.#tellText(message, told?.length)
   }
 
-  async end(): Promise<void> { this.#breakLine() }
+  async end(): Promise<void> {
+    this.#breakLine()
+  }
 
   say(text: string): void {
     this.#breakLine()
@@ -118,13 +124,18 @@ class Recorder implements MessagePrinter {
     this.#open.set(message.id, message)
     const { role, sessionId } = message
     // What the agent says goes on in one place only: with something newer of its, its older texts are complete.
-    if (role !== 'user' && role !== 'system') await this.#print(each => each.sessionId === sessionId && isText(each) && isGreater(message.id, each.id))
+    if (role !== 'user' && role !== 'system')
+      await this.#print(each => each.sessionId === sessionId && isText(each) && isGreater(message.id, each.id))
     if (role === 'user' || role === 'system' || hasEnded(message)) await this.#print(each => each.id === message.id)
   }
 
-  async end(sessionId: string): Promise<void> { await this.#print(each => each.sessionId === sessionId) }
+  async end(sessionId: string): Promise<void> {
+    await this.#print(each => each.sessionId === sessionId)
+  }
 
-  say(text: string): void { this.#context.out.done(text) }
+  say(text: string): void {
+    this.#context.out.done(text)
+  }
 
   async #print(isComplete: (message: Message) => boolean): Promise<void> {
     const complete = [...this.#open.values()].filter(isComplete).sort((a, b) => Number(a.id) - Number(b.id))

@@ -2,10 +2,13 @@ import { Option, type Command } from 'commander'
 import { usage } from './exit.ts'
 import { readText } from './prompt.ts'
 
-export interface TextOptions { file?: string }
+export interface TextOptions {
+  file?: string
+}
 
 /** Adds `-F, --file`, a long text that stands in the place of an argument or an option. */
-export const addFileOption = (command: Command, what: string): Command => command.addOption(new Option('-F, --file <file>', `a file that holds the ${what}, or - for stdin`))
+export const addFileOption = (command: Command, what: string): Command =>
+  command.addOption(new Option('-F, --file <file>', `a file that holds the ${what}, or - for stdin`))
 
 /**
  * The text that was given, by itself or as a file.
@@ -22,6 +25,7 @@ export async function textOf(text: string | undefined, { file }: TextOptions): P
  */
 export async function messageOf(text: string | undefined, options: TextOptions): Promise<string> {
   const message = await textOf(text, options)
-  if (message === undefined || message.trim() === '') throw usage('which message?', { hint: 'give it as an argument, or -F file, or -F - for stdin' })
+  if (message === undefined || message.trim() === '')
+    throw usage('which message?', { hint: 'give it as an argument, or -F file, or -F - for stdin' })
   return message
 }

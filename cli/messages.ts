@@ -10,18 +10,31 @@ import { harmless } from './text.ts'
 
 export type Message = Output<Contract['agents']['messages']>[number]
 /** `since` and `before` are ids of messages or times in ISO 8601. */
-export interface MessageFilter { sessionId?: string; since?: string; before?: string }
+export interface MessageFilter {
+  sessionId?: string
+  since?: string
+  before?: string
+}
 
 const mostAtOnce = 1000
 
 export const messageColumns: Column<Message>[] = [
-  { name: 'id', style: 'id', align: 'right', value: message => message.id }, { name: 'at', style: 'time', value: message => message.at }, { name: 'role', value: message => message.role },
-  { name: 'name', header: 'TOOL', value: message => message.tool?.name }, { name: 'status', style: 'status', value: message => message.tool?.status },
-  { name: 'content', style: 'text', value: message => message.content }, { name: 'sessionId', hidden: true, value: message => message.sessionId },
+  { name: 'id', style: 'id', align: 'right', value: message => message.id },
+  { name: 'at', style: 'time', value: message => message.at },
+  { name: 'role', value: message => message.role },
+  { name: 'name', header: 'TOOL', value: message => message.tool?.name },
+  { name: 'status', style: 'status', value: message => message.tool?.status },
+  { name: 'content', style: 'text', value: message => message.content },
+  { name: 'sessionId', hidden: true, value: message => message.sessionId },
 ]
 
 /** At most `limit` messages of a card, oldest first: those after `since`, or without it the last ones. */
-export async function readMessages({ client }: Context, place: CardPlace, filter: MessageFilter, limit: number): Promise<Message[]> {
+export async function readMessages(
+  { client }: Context,
+  place: CardPlace,
+  filter: MessageFilter,
+  limit: number,
+): Promise<Message[]> {
   const messages: Message[] = []
   for (let next = filter; messages.length < limit;) {
     const wanted = Math.min(mostAtOnce, limit - messages.length)
@@ -35,24 +48,34 @@ export async function readMessages({ client }: Context, place: CardPlace, filter
 }
 
 /** The id of a card's last message; `0` when there is none. */
-export const lastMessageId = async (context: Context, place: CardPlace): Promise<string> => (await readMessages(context, place, {}, 1))[0]?.id ?? '0'
+export const lastMessageId = async (context: Context, place: CardPlace): Promise<string> =>
+  (await readMessages(context, place, {}, 1))[0]?.id ?? '0'
 
 /** Whether the person does not want to see a message, which JSON has all the same. */
-export const hiddenBySettings = async (context: Context): Promise<(message: Message) => boolean> => context.out.json ? () => false : hiddenByPerson(context)
+export const hiddenBySettings = async (context: Context): Promise<(message: Message) => boolean> =>
+  context.out.json ? () => false : hiddenByPerson(context)
 
 /** Whether the person does not want to see a message: thoughts and kinds of tools, as the settings of the user say. */
 export async function hiddenByPerson({ client, external }: Context): Promise<(message: Message) => boolean> {
   if (external) return () => false
   try {
     const { agentReasoning, hiddenToolTypes } = await client.settings.getUser()
-    return ({ role, tool }) => (role === 'thought' && !agentReasoning) || (tool !== null && hiddenToolTypes.includes(tool.kind))
+    return ({ role, tool }) =>
+      (role === 'thought' && !agentReasoning) || (tool !== null && hiddenToolTypes.includes(tool.kind))
   } catch (error) {
     if (exitOf(error) === 'denied') return () => false
     throw error
   }
 }
 
-const colours: Record<Message['role'], Colour | undefined> = { user: 'green', agent: 'cyan', thought: 'dim', tool: 'magenta', plan: 'blue', system: 'yellow' }
+const colours: Record<Message['role'], Colour | undefined> = {
+  user: 'green',
+  agent: 'cyan',
+  thought: 'dim',
+  tool: 'magenta',
+  plan: 'blue',
+  system: 'yellow',
+}
 
 /** The line above a message on a terminal: who, when, and of a tool which one and how it stands. */
 export function headOf({ out }: Pick<Context, 'out'>, { role, at, tool }: Message): string {

@@ -15,7 +15,9 @@ export interface CardMonitors {
   projectId: string
   list(): Promise<Monitor[]>
   /** @throws ApiFailure CONFLICT when the card is not active and a person asks */
-  add(monitor: Pick<Parameters<Client['monitors']['create']>[0], 'command' | 'intervalSecs' | 'description' | 'cwd'>): Promise<Monitor>
+  add(
+    monitor: Pick<Parameters<Client['monitors']['create']>[0], 'command' | 'intervalSecs' | 'description' | 'cwd'>,
+  ): Promise<Monitor>
   delete(monitorId: string): Promise<void>
 }
 
@@ -37,7 +39,7 @@ export async function monitorsOf(context: Context, cardId: string): Promise<Card
 /** What an agent's environment says of where it is. */
 function agentsPlace({ discovery }: Context, cardId: string): CardPlace {
   const projectId = discovery.project?.value ?? process.env.BOARD_PROJECT_ID
-  if (!projectId) throw usage('which project?', { hint: 'an agent token goes with its project\'s id: -P ID' })
+  if (!projectId) throw usage('which project?', { hint: "an agent token goes with its project's id: -P ID" })
   return { projectId, cardId }
 }
 
@@ -52,14 +54,18 @@ function byPerson(context: Context, { projectId, cardId }: CardPlace, why?: unkn
   const { monitors } = context.client
   const list = async () => (await monitors.listProject({ projectId })).filter(monitor => monitor.cardId === cardId)
   return {
-    projectId, list,
+    projectId,
+    list,
     add: async () => {
       requireUser(context, 'monitors add')
       throw why
     },
     delete: async monitorId => {
       requireUser(context, 'monitors delete')
-      if (!(await list()).some(({ id }) => id === monitorId)) throw new Failure('notFound', `card ${cardId} has no monitor ${monitorId}`, { see: `board monitors list ${cardId}` })
+      if (!(await list()).some(({ id }) => id === monitorId))
+        throw new Failure('notFound', `card ${cardId} has no monitor ${monitorId}`, {
+          see: `board monitors list ${cardId}`,
+        })
       await monitors.deleteProject({ projectId, monitorId })
     },
   }

@@ -4,9 +4,18 @@ import { readSettings, type Settings } from './profiles.ts'
 import { lookAtTerminal } from './terminal.ts'
 
 /** Output for a command that needs no server, the conf file that it follows, and whether it may ask. */
-export function openOut(globals: Globals, settings: Settings = readSettings()): { out: Out; mayAsk: boolean; settings: Settings } {
+export function openOut(
+  globals: Globals,
+  settings: Settings = readSettings(),
+): { out: Out; mayAsk: boolean; settings: Settings } {
   const terminal = lookAtTerminal(globals.color !== false && settings.config?.color !== 'off')
-  const out = new Out({ terminal, json: globals.json, jq: globals.jq, quiet: globals.quiet, pager: settings.config?.pager })
+  const out = new Out({
+    terminal,
+    json: globals.json,
+    jq: globals.jq,
+    quiet: globals.quiet,
+    pager: settings.config?.pager,
+  })
   const mayAsk = globals.input !== false && settings.config?.prompt !== 'off' && terminal.stdin && terminal.stderr
   return { out, mayAsk, settings }
 }

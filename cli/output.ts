@@ -7,7 +7,15 @@ import { harmless, harmlessJson, nearest } from './text.ts'
 
 export type { Column, Style }
 
-export interface OutOptions { terminal: Terminal; json?: string | true; jq?: string; quiet?: boolean; pager?: string; write?: (text: string) => void; talk?: (text: string) => void }
+export interface OutOptions {
+  terminal: Terminal
+  json?: string | true
+  jq?: string
+  quiet?: boolean
+  pager?: string
+  write?: (text: string) => void
+  talk?: (text: string) => void
+}
 
 /** Where a command's results go: data to stdout in the form that was asked for, talk to stderr. */
 export class Out {
@@ -26,14 +34,25 @@ export class Out {
     this.terminal = options.terminal
     this.json = options.json !== undefined || options.jq !== undefined
     this.quiet = options.quiet === true
-    this.#fields = typeof options.json === 'string' ? options.json.split(',').map(name => name.trim()).filter(Boolean) : undefined
+    this.#fields =
+      typeof options.json === 'string'
+        ? options.json
+            .split(',')
+            .map(name => name.trim())
+            .filter(Boolean)
+        : undefined
     this.#write = options.write ?? write
     this.#talk = options.talk ?? talk
   }
 
   /** Prints a list: a table on a terminal, tab-separated lines in a pipe, ids with `--quiet`, an array with `--json`. */
-  async list<Row>(rows: readonly Row[], columns: readonly Column<Row>[], options: { empty?: string } = {}): Promise<void> {
-    if (this.json) return this.value(this.#checked(rows, columns).map(row => this.#fields ? this.#pick(row, columns) : row))
+  async list<Row>(
+    rows: readonly Row[],
+    columns: readonly Column<Row>[],
+    options: { empty?: string } = {},
+  ): Promise<void> {
+    if (this.json)
+      return this.value(this.#checked(rows, columns).map(row => (this.#fields ? this.#pick(row, columns) : row)))
     if (this.quiet) return this.ids(rows.map(row => idOf(row, columns)))
     const shown = columns.filter(column => !column.hidden)
     if (rows.length === 0) return this.terminal.stdout && options.empty ? this.done(options.empty) : undefined
@@ -42,19 +61,34 @@ export class Out {
 
   /** Prints one record: named lines, or an object with `--json`. `body` is long text below the lines. */
   async record<Row>(row: Row, fields: readonly Column<Row>[], options: { body?: string } = {}): Promise<void> {
-    if (this.json) return this.value(this.#checked([row], fields).map(each => this.#fields ? this.#pick(each, fields) : each)[0])
+    if (this.json)
+      return this.value(this.#checked([row], fields).map(each => (this.#fields ? this.#pick(each, fields) : each))[0])
     if (this.quiet) return this.ids([idOf(row, fields)])
     const shown = fields.filter(field => !field.hidden)
-    const head = this.terminal.stdout ? drawRecord(row, shown, this.terminal) : shown.map(field => `${field.name}\t${cellText(field.value(row))}\n`).join('')
+    const head = this.terminal.stdout
+      ? drawRecord(row, shown, this.terminal)
+      : shown.map(field => `${field.name}\t${cellText(field.value(row))}\n`).join('')
     if (!options.body) return void this.#write(head)
-    await this.text(`${head}${this.terminal.stdout ? '\n' : '--\n'}${harmless(options.body, true).replace(/\n?$/, '\n')}`)
+    await this.text(
+      `${head}${this.terminal.stdout ? '\n' : '--\n'}${harmless(options.body, true).replace(/\n?$/, '\n')}`,
+    )
   }
 
   /** Prints one row of a list that goes on: a line of JSON, or its fields. */
   async row<Row>(row: Row, columns: readonly Column<Row>[]): Promise<void> {
-    if (this.json) return this.value(this.#checked([row], columns).map(each => this.#fields ? this.#pick(each, columns) : each)[0], true)
+    if (this.json)
+      return this.value(
+        this.#checked([row], columns).map(each => (this.#fields ? this.#pick(each, columns) : each))[0],
+        true,
+      )
     const shown = columns.filter(column => !column.hidden)
-    this.#write(this.quiet ? `${idOf(row, columns)}\n` : this.terminal.stdout ? drawLine(row, shown, this.terminal) : drawTabs([row], shown))
+    this.#write(
+      this.quiet
+        ? `${idOf(row, columns)}\n`
+        : this.terminal.stdout
+          ? drawLine(row, shown, this.terminal)
+          : drawTabs([row], shown),
+    )
   }
 
   /** Prints any value as JSON, through `--jq` if it was given. */
@@ -63,15 +97,23 @@ export class Out {
     if (this.#options.jq === undefined) return this.#write(`${harmlessJson(value, indent)}\n`)
     this.#filter ??= await (await import('./jq.ts')).compile(this.#options.jq)
     for (const result of this.#filter(value)) {
-      this.#write(typeof result === 'string' ? `${this.terminal.stdout ? harmless(result, true) : result}\n` : `${harmlessJson(result, indent)}\n`)
+      this.#write(
+        typeof result === 'string'
+          ? `${this.terminal.stdout ? harmless(result, true) : result}\n`
+          : `${harmlessJson(result, indent)}\n`,
+      )
     }
   }
 
   /** Prints ids, one a line. */
-  ids(ids: readonly (string | number)[]): void { if (ids.length > 0) this.#write(`${ids.join('\n')}\n`) }
+  ids(ids: readonly (string | number)[]): void {
+    if (ids.length > 0) this.#write(`${ids.join('\n')}\n`)
+  }
 
   /** Prints one line of data as it is, made harmless on a terminal. */
-  line(text: string): void { this.#write(`${this.terminal.stdout ? harmless(text) : text}\n`) }
+  line(text: string): void {
+    this.#write(`${this.terminal.stdout ? harmless(text) : text}\n`)
+  }
 
   /** Prints long text that is harmless already, through the pager where it does not fit the terminal. */
   async text(text: string): Promise<void> {
@@ -81,35 +123,57 @@ export class Out {
   }
 
   /** Says what was done, on stderr. `--quiet` says nothing. */
-  done(message: string): void { if (!this.quiet) this.#talk(`${harmless(message)}\n`) }
+  done(message: string): void {
+    if (!this.quiet) this.#talk(`${harmless(message)}\n`)
+  }
 
   /** Says what was done, on stderr; with `--json`, prints what came of it. */
-  async did(row: object, message: string): Promise<void> { return this.json ? this.record(row, []) : this.done(message) }
+  async did(row: object, message: string): Promise<void> {
+    return this.json ? this.record(row, []) : this.done(message)
+  }
 
   /** Prints what `--dry-run` found: a line, or the record. */
-  async would(verb: string, what: string, row: object): Promise<void> { return this.json ? this.record(row, []) : this.line(`would ${verb} ${what}`) }
+  async would(verb: string, what: string, row: object): Promise<void> {
+    return this.json ? this.record(row, []) : this.line(`would ${verb} ${what}`)
+  }
 
   /** Says on stderr what the person should know although the command goes on. */
-  warn(message: string): void { this.#talk(`${paint('warning:', 'yellow', this.terminal.stderrColour)} ${harmless(message)}\n`) }
+  warn(message: string): void {
+    this.#talk(`${paint('warning:', 'yellow', this.terminal.stderrColour)} ${harmless(message)}\n`)
+  }
 
   /** Puts a text in a colour if stdout takes colour. */
-  paint(text: string, colour: Colour): string { return paint(text, colour, this.terminal.colour) }
+  paint(text: string, colour: Colour): string {
+    return paint(text, colour, this.terminal.colour)
+  }
 
   /** Shows on stderr how far something is, on a terminal only and not before half a second has passed. */
-  progress(label: string, total?: number): Progress { return new Progress(label, total, this.terminal.stderr && !this.quiet && !this.json, this.#talk) }
+  progress(label: string, total?: number): Progress {
+    return new Progress(label, total, this.terminal.stderr && !this.quiet && !this.json, this.#talk)
+  }
 
   #pick<Row>(row: Row, columns: readonly Column<Row>[]): Record<string, unknown> {
     const own = row as Record<string, unknown>
-    return Object.fromEntries(this.#fields!.map(name => [name, (Object.hasOwn(own, name) ? own[name] : columns.find(column => column.name === name)?.value(row)) ?? null]))
+    return Object.fromEntries(
+      this.#fields!.map(name => [
+        name,
+        (Object.hasOwn(own, name) ? own[name] : columns.find(column => column.name === name)?.value(row)) ?? null,
+      ]),
+    )
   }
 
   /** @throws Failure that names the known fields. */
   #checked<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): readonly Row[] {
-    const known = [...new Set([...columns.map(column => column.name), ...Object.keys((rows[0] as object | undefined) ?? {})])]
+    const known = [
+      ...new Set([...columns.map(column => column.name), ...Object.keys((rows[0] as object | undefined) ?? {})]),
+    ]
     const unknown = this.#fields?.find(name => !known.includes(name))
     if (unknown === undefined) return rows
     const meant = nearest(unknown, known)
-    throw usage(`unknown field: ${unknown}`, { hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : undefined, see: `known fields: ${known.join(', ')}` })
+    throw usage(`unknown field: ${unknown}`, {
+      hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : undefined,
+      see: `known fields: ${known.join(', ')}`,
+    })
   }
 }
 

@@ -16,15 +16,27 @@ const pollMs = 2000
  * @throws Failure (timed out) after `--timeout`
  */
 export async function untilAnswered(context: Context, projectId: string, sessionId: string): Promise<PreSession> {
-  let tell: (session: PreSession) => void = () => { /* set at once */ }
-  const answered = new Promise<PreSession>(resolve => { tell = resolve })
+  let tell: (session: PreSession) => void = () => {
+    /* set at once */
+  }
+  const answered = new Promise<PreSession>(resolve => {
+    tell = resolve
+  })
   const refreshed = refresher(async () => {
     const session = await context.client.preSessions.get({ projectId, sessionId })
     if (session.status !== 'running') tell(session)
   })
-  const isOurs = ({ type, data }: LiveMessage) => type === 'resync' || (type === 'agent.status' && (data as { sessionId: string }).sessionId === sessionId)
-  const live = new Live(context.connection, { onSubscribed: refreshed.again, onEvent: message => { if (isOurs(message)) refreshed.again() } })
-  live.done.catch(() => { /* It is polled too. */ })
+  const isOurs = ({ type, data }: LiveMessage) =>
+    type === 'resync' || (type === 'agent.status' && (data as { sessionId: string }).sessionId === sessionId)
+  const live = new Live(context.connection, {
+    onSubscribed: refreshed.again,
+    onEvent: message => {
+      if (isOurs(message)) refreshed.again()
+    },
+  })
+  live.done.catch(() => {
+    /* It is polled too. */
+  })
   live.subscribe(projectId)
   const timer = setInterval(refreshed.again, pollMs)
   const over = new AbortController()
@@ -38,7 +50,10 @@ export async function untilAnswered(context: Context, projectId: string, session
 }
 
 async function timedOut({ globals: { timeout } }: Context, signal: AbortSignal): Promise<never> {
-  if (!timeout) return new Promise<never>(() => { /* There is no end to it. */ })
+  if (!timeout)
+    return new Promise<never>(() => {
+      /* There is no end to it. */
+    })
   await delay(timeout * 1000, undefined, { signal }).catch(() => {})
   throw new Failure('timedOut', `timed out after ${timeout} s; the planning agent is still at work`)
 }

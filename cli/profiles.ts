@@ -57,7 +57,9 @@ export function readSettings(): Settings {
   try {
     const settings = JSON.parse(text) as Settings | null
     if (typeof settings === 'object' && settings !== null) return settings
-  } catch { /* Told below. */ }
+  } catch {
+    /* Told below. */
+  }
   throw new Failure('failure', `the conf file is not JSON: ${configFile()}`, { hint: 'mend or delete it' })
 }
 
@@ -65,15 +67,24 @@ export function readSettings(): Settings {
 export async function changeSettings(change: (settings: Settings) => Settings): Promise<void> {
   const { default: Conf } = await import('conf')
   mkdirSync(configFolder(), { recursive: true, mode: 0o700 })
-  const file = new Conf<Record<string, unknown>>({ cwd: configFolder(), configName: 'config', configFileMode: 0o600, accessPropertiesByDotNotation: false })
+  const file = new Conf<Record<string, unknown>>({
+    cwd: configFolder(),
+    configName: 'config',
+    configFileMode: 0o600,
+    accessPropertiesByDotNotation: false,
+  })
   file.store = { ...change(file.store as Settings) }
 }
 
 /** Changes one profile, and makes it if it is new. Fields set to undefined go away. */
-export const changeProfile = (name: string, change: Profile, use = false): Promise<void> => changeSettings(settings => {
-  const profile = Object.fromEntries(Object.entries({ ...settings.profiles?.[name], ...change }).filter(([, value]) => value !== undefined))
-  return { ...settings, profiles: { ...settings.profiles, [name]: profile }, ...(use && { current: name }) }
-})
+export const changeProfile = (name: string, change: Profile, use = false): Promise<void> =>
+  changeSettings(settings => {
+    const profile = Object.fromEntries(
+      Object.entries({ ...settings.profiles?.[name], ...change }).filter(([, value]) => value !== undefined),
+    )
+    return { ...settings, profiles: { ...settings.profiles, [name]: profile }, ...(use && { current: name }) }
+  })
 
 /** A name that can be typed, completed and kept as a key. */
-export const isProfileName = (name: string): boolean => /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name) && name !== 'constructor'
+export const isProfileName = (name: string): boolean =>
+  /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name) && name !== 'constructor'

@@ -9,11 +9,24 @@ import { groups, nouns, type Noun } from './tree.ts'
  * invoked, or by `loadAll`. Where the words begin with a noun, it is the only one: to make all of them takes milliseconds.
  */
 export function createProgram(words: readonly string[] = []): Command {
-  const program = new Command('board').description('A project board that runs coding agents, and its command line.')
-    .version(manifest.version, '-V, --version', 'print the version').helpCommand(false).exitOverride()
-    .configureOutput({ writeOut: write, writeErr: () => { /* errors.ts tells of errors */ }, outputError: () => { /* the same */ } })
+  const program = new Command('board')
+    .description('A project board that runs coding agents, and its command line.')
+    .version(manifest.version, '-V, --version', 'print the version')
+    .helpCommand(false)
+    .exitOverride()
+    .configureOutput({
+      writeOut: write,
+      writeErr: () => {
+        /* errors.ts tells of errors */
+      },
+      outputError: () => {
+        /* the same */
+      },
+    })
     .configureHelp({ showGlobalOptions: true, formatHelp })
-    .hook('preSubcommand', (_program, command) => load(command, command.name() === words[0] || command.alias() === words[0] ? words[1] : undefined))
+    .hook('preSubcommand', (_program, command) =>
+      load(command, command.name() === words[0] || command.alias() === words[0] ? words[1] : undefined),
+    )
   addGlobals(program)
   const meant = nouns.find(({ name, alias }) => name === words[0] || (alias !== undefined && alias === words[0]))
   if (meant) addNoun(program, meant)
@@ -46,11 +59,19 @@ function addNoun(program: Command, { name, alias, summary, group }: Noun): void 
 
 /** Adds the help command and, below the list of commands, the topics. */
 function addHelp(program: Command): void {
-  program.command('help [command...]').summary('Show help for a command or a topic').helpGroup('Help')
+  program
+    .command('help [command...]')
+    .summary('Show help for a command or a topic')
+    .helpGroup('Help')
     .description('Show help for a command, or for a topic: environment, exit-codes, formatting, scripting.')
     .action(async (words: string[]) => (await import('./commands/help.ts')).showHelp(program, words, load))
-  example(program.addHelpText('after', '\nTopics (board help <topic>): environment, exit-codes, formatting, scripting'),
-    'board serve', 'board projects create my-app --path .', 'board cards add "Fix the login"', 'board cards list')
+  example(
+    program.addHelpText('after', '\nTopics (board help <topic>): environment, exit-codes, formatting, scripting'),
+    'board serve',
+    'board projects create my-app --path .',
+    'board cards add "Fix the login"',
+    'board cards list',
+  )
 }
 
 function addGlobals(program: Command): void {

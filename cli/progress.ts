@@ -23,7 +23,9 @@ export class Progress {
   }
 
   /** Goes on by `by`, or to the absolute count `to`. */
-  step(by = 1): void { this.to(this.#count + by) }
+  step(by = 1): void {
+    this.to(this.#count + by)
+  }
 
   to(count: number): void {
     this.#count = count

@@ -6,7 +6,9 @@ import { harmless } from './text.ts'
 import { unreadable } from './unreadable.ts'
 
 /** What decides whether anybody can be asked. A Context is one. */
-export interface Asker { mayAsk: boolean }
+export interface Asker {
+  mayAsk: boolean
+}
 
 /**
  * Asks for a line of text on the terminal.
@@ -38,7 +40,12 @@ export async function confirm(asker: Asker, question: string, yes: boolean | und
 }
 
 /** Wants a name typed before something that can't be undone. `yes` is what `--yes` was given as. */
-export async function confirmByName(asker: Asker, question: string, name: string, yes: boolean | undefined): Promise<void> {
+export async function confirmByName(
+  asker: Asker,
+  question: string,
+  name: string,
+  yes: boolean | undefined,
+): Promise<void> {
   if (yes) return
   const answer = await ask(asker, `${question} Type "${name}" to go on`, '--yes')
   if (answer !== name) throw new Failure('failure', 'that is not the name; nothing was changed')
@@ -63,7 +70,8 @@ export async function askSecret({ mayAsk }: Asker, question: string, flag: strin
 
 /** Everything that stdin holds, without the line break at its end: how secrets and ids come in. */
 export async function readStdin(flag: string): Promise<string> {
-  if (isTerminal(0)) throw usage(`${flag} reads stdin, and stdin is a terminal`, { hint: `for example: ${flag} < file` })
+  if (isTerminal(0))
+    throw usage(`${flag} reads stdin, and stdin is a terminal`, { hint: `for example: ${flag} < file` })
   process.stdin.setEncoding('utf8')
   let text = ''
   for await (const chunk of process.stdin) text += chunk
@@ -86,7 +94,10 @@ export async function readText(path: string, flag: string): Promise<string> {
 function typedSecret(): Promise<string> {
   let secret = ''
   return new Promise((resolve, reject) => {
-    const end = (finish: () => void) => { process.stdin.off('data', take); finish() }
+    const end = (finish: () => void) => {
+      process.stdin.off('data', take)
+      finish()
+    }
     const take = (chunk: string) => {
       for (const character of chunk) {
         if (character === '\r' || character === '\n' || character === '\u0004') return end(() => resolve(secret))
@@ -102,4 +113,5 @@ function typedSecret(): Promise<string> {
 }
 
 const interrupted = (): Failure => new Failure('interrupted', 'interrupted')
-const unanswered = (question: string, flag: string): Failure => usage(`nobody can be asked: ${question.replace(/ \[y\/N\]$| Type ".*" to go on$/, '')}`, { hint: `give ${flag}` })
+const unanswered = (question: string, flag: string): Failure =>
+  usage(`nobody can be asked: ${question.replace(/ \[y\/N\]$| Type ".*" to go on$/, '')}`, { hint: `give ${flag}` })

@@ -1,12 +1,17 @@
 import { Option, type Command } from 'commander'
 import { readText } from './prompt.ts'
 
-export interface PromptOptions { prompt?: string; promptFile?: string }
+export interface PromptOptions {
+  prompt?: string
+  promptFile?: string
+}
 
 /** Adds `--prompt` and `--prompt-file`, of which one may be given. */
-export const addPromptOptions = (command: Command): Command => command
-  .addOption(new Option('--prompt <text>', 'the prompt').conflicts('promptFile'))
-  .addOption(new Option('-F, --prompt-file <file>', 'a file that holds the prompt, or - for stdin'))
+export const addPromptOptions = (command: Command): Command =>
+  command
+    .addOption(new Option('--prompt <text>', 'the prompt').conflicts('promptFile'))
+    .addOption(new Option('-F, --prompt-file <file>', 'a file that holds the prompt, or - for stdin'))
 
 /** The prompt that was given, or undefined. */
-export const promptOf = async ({ prompt, promptFile }: PromptOptions): Promise<string | undefined> => promptFile === undefined ? prompt : readText(promptFile, '--prompt-file')
+export const promptOf = async ({ prompt, promptFile }: PromptOptions): Promise<string | undefined> =>
+  promptFile === undefined ? prompt : readText(promptFile, '--prompt-file')

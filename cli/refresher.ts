@@ -2,8 +2,12 @@ import { exitOf } from './exit.ts'
 
 /** Runs one refresh at a time, and one more after it for everything that came meanwhile. One that the server does not answer is left to the next. */
 export function refresher(refresh: () => Promise<void>): { again: () => void; failed: Promise<never> } {
-  let fail: (error: unknown) => void = () => { /* set at once */ }
-  const failed = new Promise<never>((_, reject) => { fail = reject })
+  let fail: (error: unknown) => void = () => {
+    /* set at once */
+  }
+  const failed = new Promise<never>((_, reject) => {
+    fail = reject
+  })
   let running = false
   let wanted = false
   const again = async () => {
@@ -20,5 +24,10 @@ export function refresher(refresh: () => Promise<void>): { again: () => void; fa
     }
     running = false
   }
-  return { again: () => { void again() }, failed }
+  return {
+    again: () => {
+      void again()
+    },
+    failed,
+  }
 }

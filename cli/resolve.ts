@@ -14,7 +14,10 @@ interface Context {
 }
 
 /** Anything that has an id and a name. */
-export interface Named { id: string; name: string }
+export interface Named {
+  id: string
+  name: string
+}
 
 /**
  * The one of `items` that a person means: by id, else by name, else by name in any case.
@@ -26,9 +29,19 @@ export function pickNamed<T extends Named>(kind: string, items: readonly T[], wa
   const exact = items.filter(item => item.name === wanted)
   const same = exact.length > 0 ? exact : items.filter(item => item.name.toLowerCase() === wanted.toLowerCase())
   if (same.length === 1) return same[0]!
-  if (same.length > 1) throw usage(`several ${kind}s are named "${wanted}"`, { hint: `name it by its id: ${same.map(item => item.id).join(', ')}`, see })
-  const meant = nearest(wanted, items.map(item => item.name))
-  throw new Failure('notFound', `there is no ${kind} "${wanted}"`, { hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : undefined, see })
+  if (same.length > 1)
+    throw usage(`several ${kind}s are named "${wanted}"`, {
+      hint: `name it by its id: ${same.map(item => item.id).join(', ')}`,
+      see,
+    })
+  const meant = nearest(
+    wanted,
+    items.map(item => item.name),
+  )
+  throw new Failure('notFound', `there is no ${kind} "${wanted}"`, {
+    hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : undefined,
+    see,
+  })
 }
 
 /** The current project (see Context.project). */
@@ -41,7 +54,11 @@ export async function findProject(context: Context): Promise<Named> {
     .filter(({ path }) => here === path || here.startsWith(path.endsWith(sep) ? path : path + sep))
     .sort((a, b) => b.path.length - a.path.length)
     .filter(({ path }, _, [first]) => path === first!.path)
-  if (others.length > 0) throw usage('several projects have this folder', { hint: `name one with -P: ${[closest!, ...others].map(({ id, name }) => `${id} (${name})`).join(', ')}`, see: 'board projects list' })
+  if (others.length > 0)
+    throw usage('several projects have this folder', {
+      hint: `name one with -P: ${[closest!, ...others].map(({ id, name }) => `${id} (${name})`).join(', ')}`,
+      see: 'board projects list',
+    })
   if (closest) return { id: closest.id, name: closest.name }
   throw noProject('name one with -P, or run: board projects use <project>')
 }
@@ -50,7 +67,10 @@ export async function findProject(context: Context): Promise<Named> {
 export async function resolveProject(context: Context, wanted: string): Promise<Named> {
   if (context.external) {
     if (isId(wanted)) return { id: wanted, name: `project ${wanted}` }
-    throw usage(`an API key names its project by its id, not "${wanted}"`, { hint: 'for example: -P 1', see: 'board help environment' })
+    throw usage(`an API key names its project by its id, not "${wanted}"`, {
+      hint: 'for example: -P 1',
+      see: 'board help environment',
+    })
   }
   const { id, name } = pickNamed('project', await context.client.projects.list(), wanted, 'board projects list')
   return { id, name }
@@ -62,14 +82,28 @@ export async function resolveBoard(context: Context, projectId: string, wanted: 
 }
 
 /** A column of a project by name or id. Where several boards have a column of that name, the default board's is meant. */
-export async function resolveColumn(context: Context, projectId: string, wanted: string, boardId?: string): Promise<Named & { boardId: string; columnType: string }> {
+export async function resolveColumn(
+  context: Context,
+  projectId: string,
+  wanted: string,
+  boardId?: string,
+): Promise<Named & { boardId: string; columnType: string }> {
   const columns = await columnsOf(context, projectId, boardId)
   const same = columns.filter(({ name }) => name.toLowerCase() === wanted.toLowerCase())
   const onDefault = same.length > 1 ? await onDefaultBoard(context, projectId, same) : []
-  return pickNamed('column', onDefault.length > 0 && !columns.some(({ id }) => id === wanted) ? onDefault : columns, wanted, 'board columns list')
+  return pickNamed(
+    'column',
+    onDefault.length > 0 && !columns.some(({ id }) => id === wanted) ? onDefault : columns,
+    wanted,
+    'board columns list',
+  )
 }
 
-async function onDefaultBoard<T extends { boardId: string }>(context: Context, projectId: string, columns: T[]): Promise<T[]> {
+async function onDefaultBoard<T extends { boardId: string }>(
+  context: Context,
+  projectId: string,
+  columns: T[],
+): Promise<T[]> {
   const [first] = await boardsOf(context, projectId)
   return columns.filter(({ boardId }) => boardId === first?.id)
 }
@@ -77,7 +111,8 @@ async function onDefaultBoard<T extends { boardId: string }>(context: Context, p
 /** An organization of the caller's by name or id. The id of another one is left to the server, which lets administrators manage it. */
 export async function resolveOrganization(context: Context, wanted: string): Promise<Named> {
   const own = await context.client.organizations.list()
-  if (isId(wanted) && !own.some(({ id, name }) => id === wanted || name === wanted)) return { id: wanted, name: `organization ${wanted}` }
+  if (isId(wanted) && !own.some(({ id, name }) => id === wanted || name === wanted))
+    return { id: wanted, name: `organization ${wanted}` }
   return pickNamed('organization', own, wanted, 'board orgs list')
 }
 
@@ -86,17 +121,28 @@ export async function resolveTemplate(context: Context, wanted: string): Promise
 }
 
 /** Where a script is, as the routes name it. */
-export interface ScriptPlace { projectId: string; scriptId: string }
+export interface ScriptPlace {
+  projectId: string
+  scriptId: string
+}
 
 /** A script of the current project by name or id. */
 export async function resolveScript(context: Context, wanted: string): Promise<ScriptPlace & { name: string }> {
   const { id: projectId } = await context.project()
-  const { id: scriptId, name } = pickNamed('script', await context.client.scripts.list({ projectId }), wanted, 'board scripts list')
+  const { id: scriptId, name } = pickNamed(
+    'script',
+    await context.client.scripts.list({ projectId }),
+    wanted,
+    'board scripts list',
+  )
   return { projectId, scriptId, name }
 }
 
 /** Where a webhook is, as the routes name it. */
-export interface WebhookPlace { projectId: string; webhookId: string }
+export interface WebhookPlace {
+  projectId: string
+  webhookId: string
+}
 
 /** A webhook of the current project by id or URL. An API key names it by its id, for it may be one that changes webhooks and reads none. */
 export async function resolveWebhook(context: Context, wanted: string): Promise<WebhookPlace & { url: string }> {
@@ -116,13 +162,19 @@ export async function resolveCredential(context: Context, wanted: string): Promi
 }
 
 /** The id of one of the caller's credentials to be used, or null for `none`. */
-export const chosenCredential = async (context: Context, wanted: string): Promise<string | null> => wanted === 'none' ? null : (await resolveCredential(context, wanted)).id
+export const chosenCredential = async (context: Context, wanted: string): Promise<string | null> =>
+  wanted === 'none' ? null : (await resolveCredential(context, wanted)).id
 
 /** An account by its address or id, for administrators. `name` says both where both are known. */
 export async function resolveUser(context: Context, wanted: string): Promise<Named & { email: string | null }> {
   if (isId(wanted)) return { id: wanted, name: wanted, email: null }
   const { users } = await context.client.users.list({ search: wanted, limit: 100 })
-  const { id, email } = pickPerson('user', users.map(user => ({ ...user, userId: user.id })), wanted, 'board users list')
+  const { id, email } = pickPerson(
+    'user',
+    users.map(user => ({ ...user, userId: user.id })),
+    wanted,
+    'board users list',
+  )
   return { id, name: `${id} (${email})`, email }
 }
 
@@ -130,11 +182,22 @@ export async function resolveUser(context: Context, wanted: string): Promise<Nam
  * The one of `people` whose address, in any case, or id a person means.
  * @throws Failure (not found) with what was probably meant
  */
-export function pickPerson<T extends { email: string; userId: string | null }>(kind: string, people: readonly T[], wanted: string, see: string): T {
+export function pickPerson<T extends { email: string; userId: string | null }>(
+  kind: string,
+  people: readonly T[],
+  wanted: string,
+  see: string,
+): T {
   const person = people.find(({ email, userId }) => userId === wanted || email.toLowerCase() === wanted.toLowerCase())
   if (person) return person
-  const meant = nearest(wanted, people.map(({ email }) => email))
-  throw new Failure('notFound', `there is no ${kind} "${wanted}"`, { hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : undefined, see })
+  const meant = nearest(
+    wanted,
+    people.map(({ email }) => email),
+  )
+  throw new Failure('notFound', `there is no ${kind} "${wanted}"`, {
+    hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : undefined,
+    see,
+  })
 }
 
 /** A project's boards through whichever routes the token may call. */
@@ -144,11 +207,22 @@ export async function boardsOf(context: Context, projectId: string): Promise<Nam
 }
 
 /** A project's columns through whichever routes the token may call. */
-export async function columnsOf(context: Context, projectId: string, boardId?: string): Promise<(Named & { boardId: string; columnType: string })[]> {
+export async function columnsOf(
+  context: Context,
+  projectId: string,
+  boardId?: string,
+): Promise<(Named & { boardId: string; columnType: string })[]> {
   if (!context.external) return context.client.columns.list({ projectId, boardId })
   return (await context.client.external.boards({ projectId }))
     .filter(board => boardId === undefined || String(board.id) === boardId)
-    .flatMap(board => board.columns.map(({ id, name, columnType }) => ({ id: String(id), name, columnType, boardId: String(board.id) })))
+    .flatMap(board =>
+      board.columns.map(({ id, name, columnType }) => ({
+        id: String(id),
+        name,
+        columnType,
+        boardId: String(board.id),
+      })),
+    )
 }
 
 export const isId = (text: string): boolean => /^[1-9]\d{0,15}$/.test(text)
@@ -156,5 +230,9 @@ export const isId = (text: string): boolean => /^[1-9]\d{0,15}$/.test(text)
 const noProject = (hint: string): Failure => usage('which project?', { hint, see: 'board projects list' })
 
 function workingFolder(): string {
-  try { return realpathSync(process.cwd()) } catch { return process.cwd() }
+  try {
+    return realpathSync(process.cwd())
+  } catch {
+    return process.cwd()
+  }
 }

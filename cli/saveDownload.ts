@@ -23,12 +23,23 @@ export async function requireOutput(output: string | undefined): Promise<void> {
  * @param fallback the name of a file that the server gives none
  * @throws Failure (conflict) when a file of the server's name exists.
  */
-export async function saveDownload(out: Out, download: Download, output: string | undefined, fallback: string): Promise<void> {
+export async function saveDownload(
+  out: Out,
+  download: Download,
+  output: string | undefined,
+  fallback: string,
+): Promise<void> {
   if (download.missing) warnOf(out, download.missing)
   const progress = out.progress('Downloading', download.size)
   let got = 0
-  const counted = new Transform({ transform(chunk: Buffer, _encoding, pass) { progress.to(got += chunk.length); pass(null, chunk) } })
-  if (output === '-') return pipeline(download.body, counted, process.stdout, { end: false }).finally(() => progress.done())
+  const counted = new Transform({
+    transform(chunk: Buffer, _encoding, pass) {
+      progress.to((got += chunk.length))
+      pass(null, chunk)
+    },
+  })
+  if (output === '-')
+    return pipeline(download.body, counted, process.stdout, { end: false }).finally(() => progress.done())
   const { path, mayReplace } = await target(output, safeName(download.filename) ?? fallback)
   const part = join(dirname(path), `.board-${process.pid}.part`)
   try {
@@ -53,7 +64,9 @@ function warnOf(out: Out, { files, machines }: NonNullable<Download['missing']>)
 function explained(error: NodeJS.ErrnoException, path: string): Error {
   if (error.code === 'EEXIST') return new Failure('conflict', `${path} exists`, { hint: `to replace it: -o ${path}` })
   if (error.code === 'ENOENT') return usage(`${dirname(path)} is not a folder`)
-  return /^(EACCES|EPERM|EROFS|ENOSPC|EISDIR|ENOTDIR)$/.test(error.code ?? '') ? new Failure('failure', `${path} cannot be written: ${fileReason(error)}`) : error
+  return /^(EACCES|EPERM|EROFS|ENOSPC|EISDIR|ENOTDIR)$/.test(error.code ?? '')
+    ? new Failure('failure', `${path} cannot be written: ${fileReason(error)}`)
+    : error
 }
 
 async function target(output: string | undefined, name: string): Promise<{ path: string; mayReplace: boolean }> {
@@ -64,6 +77,10 @@ async function target(output: string | undefined, name: string): Promise<{ path:
 
 /** The server's name of a file without any folder, and visible. */
 function safeName(filename: string | undefined): string | undefined {
-  const name = filename?.split(/[/\\]/).at(-1)?.replace(/[\u0000-\u001f\u007f-\u009f]/g, '_').replace(/^\.+/, '')
+  const name = filename
+    ?.split(/[/\\]/)
+    .at(-1)
+    ?.replace(/[\u0000-\u001f\u007f-\u009f]/g, '_')
+    .replace(/^\.+/, '')
   return name || undefined
 }

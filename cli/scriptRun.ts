@@ -23,9 +23,21 @@ const longestPauseMs = 500
 export async function followRun(context: Context, place: ScriptPlace, begun: ScriptStatus): Promise<ScriptStatus> {
   const stop = new AbortController()
   const { timeout } = context.globals
-  const goesOn = { hint: `it goes on; end it with: board scripts cancel ${place.scriptId}`, see: `board scripts status ${place.scriptId}` }
-  const interrupt = () => stop.abort(new Failure('interrupted', `script ${place.scriptId} was not waited for any longer`, goesOn))
-  const timer = timeout ? setTimeout(() => stop.abort(new Failure('timedOut', `timed out after ${timeout} s; script ${place.scriptId} is still running`, goesOn)), timeout * 1000) : undefined
+  const goesOn = {
+    hint: `it goes on; end it with: board scripts cancel ${place.scriptId}`,
+    see: `board scripts status ${place.scriptId}`,
+  }
+  const interrupt = () =>
+    stop.abort(new Failure('interrupted', `script ${place.scriptId} was not waited for any longer`, goesOn))
+  const timer = timeout
+    ? setTimeout(
+        () =>
+          stop.abort(
+            new Failure('timedOut', `timed out after ${timeout} s; script ${place.scriptId} is still running`, goesOn),
+          ),
+        timeout * 1000,
+      )
+    : undefined
   process.once('SIGINT', interrupt)
   try {
     return await follow(context, place, begun, stop.signal)
@@ -37,15 +49,30 @@ export async function followRun(context: Context, place: ScriptPlace, begun: Scr
   }
 }
 
-async function follow(context: Context, place: ScriptPlace, begun: ScriptStatus, signal: AbortSignal): Promise<ScriptStatus> {
+async function follow(
+  context: Context,
+  place: ScriptPlace,
+  begun: ScriptStatus,
+  signal: AbortSignal,
+): Promise<ScriptStatus> {
   const printer = createPrinter(context)
   let isAway = false
   for (let pauseMs = shortestPauseMs; ; pauseMs = Math.min(pauseMs * 1.5, longestPauseMs)) {
     await delay(pauseMs, undefined, { signal })
     try {
-      const [run] = await context.client.scripts.status({ projectId: place.projectId, scriptId: Number(place.scriptId), since: context.out.json ? undefined : printer.next() }, { signal })
+      const [run] = await context.client.scripts.status(
+        {
+          projectId: place.projectId,
+          scriptId: Number(place.scriptId),
+          since: context.out.json ? undefined : printer.next(),
+        },
+        { signal },
+      )
       isAway = false
-      if (run!.startedAt !== begun.startedAt) throw new Failure('failure', `the run of script ${place.scriptId} is over, and another one has begun`, { see: `board scripts status ${place.scriptId}` })
+      if (run!.startedAt !== begun.startedAt)
+        throw new Failure('failure', `the run of script ${place.scriptId} is over, and another one has begun`, {
+          see: `board scripts status ${place.scriptId}`,
+        })
       if (printer.print(run!)) pauseMs = shortestPauseMs
       if (run!.status !== 'running') return run!
     } catch (error) {

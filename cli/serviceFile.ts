@@ -12,7 +12,13 @@ export interface Service {
   start: string[]
   stop: string[]
 }
-export interface ServiceOptions { node: string; program: string; args: readonly string[]; dataDir: string; path: string }
+export interface ServiceOptions {
+  node: string
+  program: string
+  args: readonly string[]
+  dataDir: string
+  path: string
+}
 
 const label = 'board.server'
 
@@ -38,9 +44,12 @@ WantedBy=default.target
 `
   const systemctl = (...words: string[]) => ['systemctl', '--user', ...words]
   return {
-    path: join(process.env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'systemd', 'user', 'board.service'), text,
-    enable: [systemctl('daemon-reload'), systemctl('enable', '--now', 'board.service')], disable: [systemctl('disable', '--now', 'board.service')],
-    start: systemctl('start', 'board.service'), stop: systemctl('stop', 'board.service'),
+    path: join(process.env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'systemd', 'user', 'board.service'),
+    text,
+    enable: [systemctl('daemon-reload'), systemctl('enable', '--now', 'board.service')],
+    disable: [systemctl('disable', '--now', 'board.service')],
+    start: systemctl('start', 'board.service'),
+    stop: systemctl('stop', 'board.service'),
   }
 }
 
@@ -80,9 +89,17 @@ ${strings}
 </dict>
 </plist>
 `
-  return { path: file, text, enable: [['launchctl', 'bootstrap', domain, file]], disable: [['launchctl', 'bootout', `${domain}/${label}`]], start: ['launchctl', 'kickstart', `${domain}/${label}`], stop: ['launchctl', 'kill', 'SIGTERM', `${domain}/${label}`] }
+  return {
+    path: file,
+    text,
+    enable: [['launchctl', 'bootstrap', domain, file]],
+    disable: [['launchctl', 'bootout', `${domain}/${label}`]],
+    start: ['launchctl', 'kickstart', `${domain}/${label}`],
+    stop: ['launchctl', 'kill', 'SIGTERM', `${domain}/${label}`],
+  }
 }
 
 /** A word of a systemd command line: specifiers and variables have no meaning in it. */
-const quoted = (word: string): string => /^[\w/.:=@,+-]+$/.test(word) ? word : `"${word.replace(/[\\"]/g, '\\$&').replace(/%/g, '%%').replace(/\$/g, '$$$$')}"`
+const quoted = (word: string): string =>
+  /^[\w/.:=@,+-]+$/.test(word) ? word : `"${word.replace(/[\\"]/g, '\\$&').replace(/%/g, '%%').replace(/\$/g, '$$$$')}"`
 const escaped = (text: string): string => text.replace(/[&<>"]/g, character => `&#${character.charCodeAt(0)};`)

@@ -4,10 +4,14 @@ import { isatty } from 'node:tty'
 export const isTerminal = (descriptor: 0 | 1 | 2): boolean => isatty(descriptor)
 
 /** Writes data to stdout. */
-export function write(data: string | Uint8Array): void { stdout().write(data) }
+export function write(data: string | Uint8Array): void {
+  stdout().write(data)
+}
 
 /** Writes talk to stderr. */
-export function talk(text: string): void { stderr().write(text) }
+export function talk(text: string): void {
+  stderr().write(text)
+}
 
 /** stdout, of which a reader that has seen enough (`| head`) is no error. */
 export function stdout(): typeof process.stdout {
@@ -26,7 +30,10 @@ let watched = false
 let watchedTalk = false
 
 function stderr(): typeof process.stderr {
-  if (!watchedTalk) process.stderr.on('error', () => { /* Nobody can be told. */ })
+  if (!watchedTalk)
+    process.stderr.on('error', () => {
+      /* Nobody can be told. */
+    })
   watchedTalk = true
   return process.stderr
 }

@@ -32,32 +32,54 @@ export const drawTabs = <Row>(rows: readonly Row[], columns: readonly Column<Row
   rows.map(row => `${columns.map(column => cellText(column.value(row))).join('\t')}\n`).join('')
 
 /** One row of a list that goes on: its fields side by side, times as the clock shows them. */
-export const drawLine = <Row>(row: Row, columns: readonly Column<Row>[], terminal: Terminal): string => `${columns.map(({ value, style }) => {
-  const text = style === 'time' ? clock(value(row)) : shownText(value(row), style)
-  return paint(text, colourOf(style, text), terminal.colour)
-}).join('  ').trimEnd()}\n`
+export const drawLine = <Row>(row: Row, columns: readonly Column<Row>[], terminal: Terminal): string =>
+  `${columns
+    .map(({ value, style }) => {
+      const text = style === 'time' ? clock(value(row)) : shownText(value(row), style)
+      return paint(text, colourOf(style, text), terminal.colour)
+    })
+    .join('  ')
+    .trimEnd()}\n`
 
 /** An aligned table with a head, cut to the terminal's width. */
 export function drawTable<Row>(rows: readonly Row[], columns: readonly Column<Row>[], terminal: Terminal): string {
   const cells = rows.map(row => columns.map(column => shownText(column.value(row), column.style)))
   const heads = columns.map(column => column.header ?? column.name.toUpperCase())
-  const wanted = heads.map((head, at) => cells.reduce((widest, row) => Math.max(widest, widthOf(row[at]!)), widthOf(head)))
+  const wanted = heads.map((head, at) =>
+    cells.reduce((widest, row) => Math.max(widest, widthOf(row[at]!)), widthOf(head)),
+  )
   const spare = totalOf(wanted) > terminal.width ? columns.findLast(column => column.spare) : undefined
-  if (spare) return drawTable(rows, columns.filter(column => column !== spare), terminal)
+  if (spare)
+    return drawTable(
+      rows,
+      columns.filter(column => column !== spare),
+      terminal,
+    )
   const widths = shrink(wanted, columns, terminal.width)
-  const drawn = (texts: string[], style: (text: string, at: number) => string) => texts
-    .map((text, at) => pad(text, widths[at]!, columns[at]!.align, at === texts.length - 1, cut => style(cut, at))).join('  ').trimEnd()
-  const lines = [drawn(heads, text => paint(text, 'dim', terminal.colour)), ...cells.map(row => drawn(row, (text, at) => paint(text, colourOf(columns[at]!.style, row[at]!), terminal.colour)))]
+  const drawn = (texts: string[], style: (text: string, at: number) => string) =>
+    texts
+      .map((text, at) => pad(text, widths[at]!, columns[at]!.align, at === texts.length - 1, cut => style(cut, at)))
+      .join('  ')
+      .trimEnd()
+  const lines = [
+    drawn(heads, text => paint(text, 'dim', terminal.colour)),
+    ...cells.map(row => drawn(row, (text, at) => paint(text, colourOf(columns[at]!.style, row[at]!), terminal.colour))),
+  ]
   return `${lines.join('\n')}\n`
 }
 
 /** Named lines, one a field. */
 export function drawRecord<Row>(row: Row, fields: readonly Column<Row>[], terminal: Terminal): string {
   const widest = fields.reduce((width, field) => Math.max(width, widthOf(labelOf(field))), 0)
-  return fields.map(field => {
-    const text = shownText(field.value(row), field.style)
-    return `${paint(`${labelOf(field)}:`.padEnd(widest + 2), 'dim', terminal.colour)}${paint(text, colourOf(field.style, text), terminal.colour)}`.trimEnd() + '\n'
-  }).join('')
+  return fields
+    .map(field => {
+      const text = shownText(field.value(row), field.style)
+      return (
+        `${paint(`${labelOf(field)}:`.padEnd(widest + 2), 'dim', terminal.colour)}${paint(text, colourOf(field.style, text), terminal.colour)}`.trimEnd() +
+        '\n'
+      )
+    })
+    .join('')
 }
 
 const labelOf = <Row>(field: Column<Row>): string => {
@@ -71,9 +93,16 @@ function shownText(value: unknown, style: Style | undefined): string {
   return typeof value === 'boolean' ? (value ? 'yes' : 'no') : cellText(value)
 }
 
-const clock = (value: unknown): string => typeof value === 'string' ? new Date(value).toTimeString().slice(0, 8) : cellText(value)
+const clock = (value: unknown): string =>
+  typeof value === 'string' ? new Date(value).toTimeString().slice(0, 8) : cellText(value)
 
-function pad(text: string, width: number, align: 'left' | 'right' | undefined, last: boolean, style: (text: string) => string): string {
+function pad(
+  text: string,
+  width: number,
+  align: 'left' | 'right' | undefined,
+  last: boolean,
+  style: (text: string) => string,
+): string {
   const cut = fit(text, width)
   const space = ' '.repeat(Math.max(0, width - widthOf(cut)))
   if (align === 'right') return space + style(cut)
@@ -85,7 +114,10 @@ function shrink<Row>(widths: number[], columns: readonly Column<Row>[], availabl
   const result = [...widths]
   let over = totalOf(result) - available
   while (over > 0) {
-    const widest = result.reduce((best, width, at) => mayBeCut(columns[at]!) && width > 12 && (best < 0 || width > result[best]!) ? at : best, -1)
+    const widest = result.reduce(
+      (best, width, at) => (mayBeCut(columns[at]!) && width > 12 && (best < 0 || width > result[best]!) ? at : best),
+      -1,
+    )
     if (widest < 0) return result
     result[widest]! -= 1
     over -= 1
@@ -93,7 +125,8 @@ function shrink<Row>(widths: number[], columns: readonly Column<Row>[], availabl
   return result
 }
 
-const totalOf = (widths: readonly number[]): number => widths.reduce((sum, width) => sum + width, 2 * (widths.length - 1))
+const totalOf = (widths: readonly number[]): number =>
+  widths.reduce((sum, width) => sum + width, 2 * (widths.length - 1))
 
 const mayBeCut = <Row>({ style }: Column<Row>): boolean => style === 'title' || style === 'text'
 
@@ -101,7 +134,22 @@ const mayBeCut = <Row>({ style }: Column<Row>): boolean => style === 'title' || 
 export const statusColour = (status: string): Colour | undefined => statusColours[status]
 
 const statusColours: Record<string, Colour> = {
-  running: 'cyan', queued: 'blue', waiting: 'yellow', warning: 'yellow', completed: 'green', succeeded: 'green', ok: 'green', failed: 'red', failing: 'red', timeout: 'red', error: 'red', info: 'cyan', warn: 'yellow', paused: 'yellow', interrupted: 'red', cancelled: 'magenta',
+  running: 'cyan',
+  queued: 'blue',
+  waiting: 'yellow',
+  warning: 'yellow',
+  completed: 'green',
+  succeeded: 'green',
+  ok: 'green',
+  failed: 'red',
+  failing: 'red',
+  timeout: 'red',
+  error: 'red',
+  info: 'cyan',
+  warn: 'yellow',
+  paused: 'yellow',
+  interrupted: 'red',
+  cancelled: 'magenta',
 }
 
 function colourOf(style: Style | undefined, text: string): Colour | undefined {

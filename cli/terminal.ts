@@ -1,7 +1,15 @@
 import { isTerminal } from './streams.ts'
 
 /** What the person sees: whether stdout is a terminal, its width, and whether it takes colour. */
-export interface Terminal { stdout: boolean; stderr: boolean; stdin: boolean; width: number; height: number; colour: boolean; stderrColour: boolean }
+export interface Terminal {
+  stdout: boolean
+  stderr: boolean
+  stdin: boolean
+  width: number
+  height: number
+  colour: boolean
+  stderrColour: boolean
+}
 
 /** Looks at the streams and the environment: BOARD_FORCE_TTY, NO_COLOR, FORCE_COLOR, TERM=dumb, COLUMNS. */
 export function lookAtTerminal(wantsColour: boolean, env: NodeJS.ProcessEnv = process.env): Terminal {
@@ -9,10 +17,19 @@ export function lookAtTerminal(wantsColour: boolean, env: NodeJS.ProcessEnv = pr
   const stdout = forced || isTerminal(1)
   const stderr = forced || isTerminal(2)
   const { columns, rows } = isTerminal(1) ? process.stdout : {}
-  const width = Number(env.COLUMNS) || (/^\d{2,}$/.test(env.BOARD_FORCE_TTY ?? '') ? Number(env.BOARD_FORCE_TTY) : 0) || columns || 80
+  const width =
+    Number(env.COLUMNS) ||
+    (/^\d{2,}$/.test(env.BOARD_FORCE_TTY ?? '') ? Number(env.BOARD_FORCE_TTY) : 0) ||
+    columns ||
+    80
   return {
-    stdout, stderr, stdin: isTerminal(0), width, height: rows || 24,
-    colour: wantsColour && takesColour(stdout, env), stderrColour: wantsColour && takesColour(stderr, env),
+    stdout,
+    stderr,
+    stdin: isTerminal(0),
+    width,
+    height: rows || 24,
+    colour: wantsColour && takesColour(stdout, env),
+    stderrColour: wantsColour && takesColour(stderr, env),
   }
 }
 
@@ -22,7 +39,8 @@ function takesColour(terminal: boolean, env: NodeJS.ProcessEnv): boolean {
   return terminal && env.TERM !== 'dumb'
 }
 
-const isOn = (value: string | undefined): boolean => value !== undefined && value !== '' && value !== '0' && value !== 'false'
+const isOn = (value: string | undefined): boolean =>
+  value !== undefined && value !== '' && value !== '0' && value !== 'false'
 
 const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, blue: 34, magenta: 35, cyan: 36 } as const
 export type Colour = keyof typeof codes

@@ -4,7 +4,11 @@
  */
 export function harmless(text: string, lines = false): string {
   if (!dangerous.test(text)) return text
-  return text.replace(/\r\n/g, '\n').replace(everyDangerous, character => lines && (character === '\n' || character === '\t') ? character : visible(character))
+  return text
+    .replace(/\r\n/g, '\n')
+    .replace(everyDangerous, character =>
+      lines && (character === '\n' || character === '\t') ? character : visible(character),
+    )
 }
 
 const dangerous = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/
@@ -19,8 +23,10 @@ function visible(character: string): string {
 
 /** JSON of which no character can steer a terminal. It still parses to the same value. */
 export function harmlessJson(value: unknown, indent?: number): string {
-  return (JSON.stringify(value, null, indent) ?? 'null')
-    .replace(/[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  return (JSON.stringify(value, null, indent) ?? 'null').replace(
+    /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
+    character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }
 
 /** How many cells of a terminal a text takes. */
@@ -52,17 +58,25 @@ export function* signsOf(text: string): Generator<{ sign: string; width: number 
 let segmenter: Intl.Segmenter | undefined
 const segments = (text: string) => (segmenter ??= new Intl.Segmenter()).segment(text)
 
-const wide = /^(?:\p{Emoji_Presentation}|.*\ufe0f|[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|[\u{20000}-\u{3fffd}])/u
+const wide =
+  /^(?:\p{Emoji_Presentation}|.*\ufe0f|[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|[\u{20000}-\u{3fffd}])/u
 const zero = /^[\p{Mn}\p{Me}\p{Cf}]+$/u
 
-const widthOfSegment = (segment: string): number => zero.test(segment) ? 0 : wide.test(segment) ? 2 : 1
+const widthOfSegment = (segment: string): number => (zero.test(segment) ? 0 : wide.test(segment) ? 2 : 1)
 
 /** `3m ago`, `2d ago`, `in 5h`; a date where that is further away than a month. */
 export function relativeTime(iso: string, nowMs = Date.now()): string {
   const thenMs = Date.parse(iso)
   if (Number.isNaN(thenMs)) return harmless(iso)
   const secs = Math.round(Math.abs(nowMs - thenMs) / 1000)
-  const span = secs < 60 ? `${secs}s` : secs < 3600 ? `${Math.floor(secs / 60)}m` : secs < 86_400 ? `${Math.floor(secs / 3600)}h` : `${Math.floor(secs / 86_400)}d`
+  const span =
+    secs < 60
+      ? `${secs}s`
+      : secs < 3600
+        ? `${Math.floor(secs / 60)}m`
+        : secs < 86_400
+          ? `${Math.floor(secs / 3600)}h`
+          : `${Math.floor(secs / 86_400)}d`
   if (secs > 30 * 86_400) return iso.slice(0, 10)
   return thenMs > nowMs ? `in ${span}` : secs < 5 ? 'now' : `${span} ago`
 }
@@ -72,7 +86,13 @@ export function nearest(word: string, candidates: readonly string[], most = 3): 
   const wanted = word.toLowerCase()
   const limit = Math.max(1, Math.floor(wanted.length * 0.4))
   return candidates
-    .map(candidate => ({ candidate, away: candidate.toLowerCase().startsWith(wanted) && wanted.length > 1 ? 0.5 : distance(wanted, candidate.toLowerCase(), limit) }))
+    .map(candidate => ({
+      candidate,
+      away:
+        candidate.toLowerCase().startsWith(wanted) && wanted.length > 1
+          ? 0.5
+          : distance(wanted, candidate.toLowerCase(), limit),
+    }))
     .filter(({ away }) => away <= limit)
     .sort((a, b) => a.away - b.away)
     .slice(0, most)

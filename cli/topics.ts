@@ -2,7 +2,10 @@ import { exitMeanings, exits, type Exit } from './exit.ts'
 
 /** What `board help <topic>` prints. */
 export const topics: Record<string, { summary: string; text: () => string }> = {
-  environment: { summary: 'Which server, token and project are used, and what else the environment says', text: () => environment },
+  environment: {
+    summary: 'Which server, token and project are used, and what else the environment says',
+    text: () => environment,
+  },
   'exit-codes': { summary: 'What the exit codes mean', text: () => exitCodes() },
   formatting: { summary: 'Tables, JSON, --json, --jq and -q', text: () => formatting },
   scripting: { summary: 'Using board in scripts and in cron', text: () => scripting },
@@ -84,4 +87,5 @@ With a sign-in, or an API key that may do it, any route can be called:
 Exit 7 means: no server answered, or it is busy; try again later. See: board help exit-codes
 `
 
-const exitCodes = (): string => `Exit codes:\n${(Object.keys(exits) as Exit[]).map(name => `  ${String(exits[name]).padStart(3)}  ${exitMeanings[name]}`).join('\n')}\n`
+const exitCodes = (): string =>
+  `Exit codes:\n${(Object.keys(exits) as Exit[]).map(name => `  ${String(exits[name]).padStart(3)}  ${exitMeanings[name]}`).join('\n')}\n`

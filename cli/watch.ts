@@ -16,8 +16,13 @@ export type Watched<Row> = Pick<RowListProps<Row>, 'title' | 'noun' | 'columns'>
  * @param load reads the list; it is called again after every event of the project
  * @throws ApiFailure | Unreachable when the server refuses to tell of changes.
  */
-export async function watchList<Row>(context: Context, projectId: string, watched: Watched<Row>, load: () => Promise<Rows<Row>>): Promise<void> {
-  const state: Omit<RowListProps<Row>, 'terminal'> = { ...watched, live: true, ...await load() }
+export async function watchList<Row>(
+  context: Context,
+  projectId: string,
+  watched: Watched<Row>,
+  load: () => Promise<Rows<Row>>,
+): Promise<void> {
+  const state: Omit<RowListProps<Row>, 'terminal'> = { ...watched, live: true, ...(await load()) }
   const element = () => createElement(RowList<Row>, propsOf(context, state))
   const screen = render(element())
   const draw = (news: Partial<RowListProps<Row>>) => {
@@ -48,5 +53,11 @@ export async function watchList<Row>(context: Context, projectId: string, watche
   }
 }
 
-const propsOf = <Row>({ out }: Context, state: Omit<RowListProps<Row>, 'terminal'>): RowListProps<Row> =>
-  ({ ...state, terminal: { ...out.terminal, width: process.stdout.columns ?? out.terminal.width, height: process.stdout.rows ?? out.terminal.height } })
+const propsOf = <Row>({ out }: Context, state: Omit<RowListProps<Row>, 'terminal'>): RowListProps<Row> => ({
+  ...state,
+  terminal: {
+    ...out.terminal,
+    width: process.stdout.columns ?? out.terminal.width,
+    height: process.stdout.rows ?? out.terminal.height,
+  },
+})

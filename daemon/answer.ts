@@ -7,7 +7,11 @@ import { Json } from './handlers.ts'
 export type Headers = Record<string, string>
 
 /** What every answer carries. */
-export const commonHeaders = (requestId: string): Headers => ({ 'x-request-id': requestId, 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' })
+export const commonHeaders = (requestId: string): Headers => ({
+  'x-request-id': requestId,
+  'x-content-type-options': 'nosniff',
+  'cache-control': 'no-store',
+})
 
 /** An answer that is not sent yet: text, or a response of the handler's own. */
 export type Answer = { status: number; headers: Headers; text: string } | Response
@@ -29,7 +33,8 @@ export function present(result: unknown, status: number, headers: Headers): Answ
 export function presentFailure(error: unknown, requestId: string, headers: Headers): Answer {
   const problem = toProblem(error, requestId)
   headers['content-type'] = 'application/json; charset=utf-8'
-  if (problem.retryAfterSecs !== undefined) headers['retry-after'] = String(Math.max(1, Math.ceil(problem.retryAfterSecs)))
+  if (problem.retryAfterSecs !== undefined)
+    headers['retry-after'] = String(Math.max(1, Math.ceil(problem.retryAfterSecs)))
   if (problem.status === 401) headers['www-authenticate'] = 'Bearer'
   if (problem.status === 413 || problem.status === 408) headers.connection = 'close'
   return { status: errors[problem.code][0], headers, text: JSON.stringify({ error: problem }) }
@@ -53,7 +58,10 @@ export function send(response: ServerResponse, answer: Answer): Response {
 
 export function toProblem(error: unknown, requestId: string): Problem {
   if (error instanceof Problem) return error
-  if (['ENOSPC', 'EDQUOT', 'EFBIG'].includes(String((error as NodeJS.ErrnoException | undefined)?.code))) return new Problem('DISK_FULL', undefined, { cause: error, retryAfterSecs: 30 })
+  if (['ENOSPC', 'EDQUOT', 'EFBIG'].includes(String((error as NodeJS.ErrnoException | undefined)?.code)))
+    return new Problem('DISK_FULL', undefined, { cause: error, retryAfterSecs: 30 })
   if (error instanceof UniqueViolation) return new Problem('CONFLICT', undefined, { cause: error })
-  return new Problem('INTERNAL', `Something went wrong. The server's log has the cause under request ${requestId}.`, { cause: error })
+  return new Problem('INTERNAL', `Something went wrong. The server's log has the cause under request ${requestId}.`, {
+    cause: error,
+  })
 }

@@ -12,7 +12,8 @@ const [patienceMs, leastBytesPerSec] = [10_000, 16_384]
 export async function readJson(request: IncomingMessage): Promise<unknown> {
   const declared = Number(request.headers['content-length'] ?? (request.headers['transfer-encoding'] ? Number.NaN : 0))
   if (declared === 0) return {}
-  if (!/^application\/json\s*(;|$)/i.test(request.headers['content-type'] ?? '')) throw new Problem('UNSUPPORTED_MEDIA_TYPE')
+  if (!/^application\/json\s*(;|$)/i.test(request.headers['content-type'] ?? ''))
+    throw new Problem('UNSUPPORTED_MEDIA_TYPE')
   if (declared > maxJsonBytes) throw new Problem('BODY_TOO_LARGE', `The body may have at most ${maxJsonBytes} bytes.`)
   const bytes = await readBytes(request)
   try {
@@ -31,10 +32,15 @@ function readBytes(request: IncomingMessage): Promise<Buffer> {
       request.off('data', onData).off('end', onEnd).off('error', onError).off('close', onClose)
       settle()
     }
-    const fail = (problem: Problem) => finish(() => { request.resume(); reject(problem) })
+    const fail = (problem: Problem) =>
+      finish(() => {
+        request.resume()
+        reject(problem)
+      })
     const onData = (chunk: Buffer) => {
       size += chunk.length
-      if (size > maxJsonBytes) return fail(new Problem('BODY_TOO_LARGE', `The body may have at most ${maxJsonBytes} bytes.`))
+      if (size > maxJsonBytes)
+        return fail(new Problem('BODY_TOO_LARGE', `The body may have at most ${maxJsonBytes} bytes.`))
       chunks.push(chunk)
     }
     const onEnd = () => finish(() => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)))
@@ -42,7 +48,7 @@ function readBytes(request: IncomingMessage): Promise<Buffer> {
     const onClose = () => fail(new Problem('INVALID_JSON', 'The body broke off.'))
     const began = performance.now()
     const look = () => {
-      if (size < leastBytesPerSec * (performance.now() - began) / 1000) return fail(new Problem('REQUEST_TIMEOUT'))
+      if (size < (leastBytesPerSec * (performance.now() - began)) / 1000) return fail(new Problem('REQUEST_TIMEOUT'))
       timer = setTimeout(look, 1000)
     }
     let timer = setTimeout(look, patienceMs)

@@ -21,7 +21,13 @@ export class RequestCall implements Call {
   write: Call['write']
   #aborted: AbortController | undefined
 
-  constructor(db: Database, request: IncomingMessage, response: ServerResponse, caller: Caller, { address, isLoopback }: Peer) {
+  constructor(
+    db: Database,
+    request: IncomingMessage,
+    response: ServerResponse,
+    caller: Caller,
+    { address, isLoopback }: Peer,
+  ) {
     this.request = request
     this.response = response
     this.caller = caller
@@ -33,7 +39,7 @@ export class RequestCall implements Call {
 
   get signal(): AbortSignal {
     if (!this.#aborted) {
-      const controller = this.#aborted = new AbortController()
+      const controller = (this.#aborted = new AbortController())
       this.response.once('close', () => controller.abort())
     }
     return this.#aborted.signal

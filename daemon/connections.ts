@@ -12,7 +12,13 @@ const lookMs = 1000
  * What a connection is doing. Without `lateAtMs` the server works for it, or it is kept for its next request.
  * `last` is its last request whose body has not all come, as far as is known, and `bytesBefore` what had been read when it was answered.
  */
-interface Connection { underWay: number; lateAtMs: number | undefined; last: IncomingMessage | undefined; bytesBefore: number; isClosing: boolean }
+interface Connection {
+  underWay: number
+  lateAtMs: number | undefined
+  last: IncomingMessage | undefined
+  bytesBefore: number
+  isClosing: boolean
+}
 
 /** Ends connections whose clients take their time. Node has no bound for a body that is not read, and looks after heads only every 30 s. */
 export interface Connections {
@@ -29,18 +35,28 @@ export function createConnections(answer: Listener): Connections {
       // Nothing that stands behind a request whose answer said "close" is done.
       if (connection?.isClosing) return void request.socket.destroy()
       if (connection) begin(connection, request)
-      response.once('close', () => { if (connection) end(connection, request) })
+      response.once('close', () => {
+        if (connection) end(connection, request)
+      })
       answer(request, response)
     },
     watch: server => {
       server.on('connection', socket => {
-        const connection: Connection = { underWay: 0, lateAtMs: performance.now() + patienceMs, last: undefined, bytesBefore: 0, isClosing: false }
+        const connection: Connection = {
+          underWay: 0,
+          lateAtMs: performance.now() + patienceMs,
+          last: undefined,
+          bytesBefore: 0,
+          isClosing: false,
+        }
         connections.set(socket, connection)
         closeGently(socket, connection)
         socket.once('close', () => connections.delete(socket))
       })
       server.on('upgrade', ({ socket }) => connections.delete(socket))
-      const timer = setInterval(() => { for (const [socket, connection] of connections) if (isLate(socket, connection)) socket.destroy() }, lookMs).unref()
+      const timer = setInterval(() => {
+        for (const [socket, connection] of connections) if (isLate(socket, connection)) socket.destroy()
+      }, lookMs).unref()
       server.once('close', () => clearInterval(timer))
     },
   }
@@ -54,7 +70,8 @@ function begin(connection: Connection, request: IncomingMessage): void {
 
 function end(connection: Connection, request: IncomingMessage): void {
   connection.underWay--
-  if (connection.last === request) connection.lateAtMs = performance.now() + (connection.isClosing ? lingerMs : patienceMs)
+  if (connection.last === request)
+    connection.lateAtMs = performance.now() + (connection.isClosing ? lingerMs : patienceMs)
 }
 
 /**
@@ -72,8 +89,10 @@ function closeGently(socket: Socket, connection: Connection): void {
 
 function isLate(socket: Socket, connection: Connection): boolean {
   if (connection.underWay > 0) return false
-  if (connection.last?.complete && !connection.isClosing) Object.assign(connection, { last: undefined, lateAtMs: undefined, bytesBefore: socket.bytesRead })
+  if (connection.last?.complete && !connection.isClosing)
+    Object.assign(connection, { last: undefined, lateAtMs: undefined, bytesBefore: socket.bytesRead })
   // The next head has begun to come.
-  if (!connection.last && socket.bytesRead > connection.bytesBefore) connection.lateAtMs ??= performance.now() + patienceMs
+  if (!connection.last && socket.bytesRead > connection.bytesBefore)
+    connection.lateAtMs ??= performance.now() + patienceMs
   return connection.lateAtMs !== undefined && performance.now() > connection.lateAtMs
 }

@@ -21,9 +21,15 @@ const alwaysAnswered = '/api/health'
 export function createGate(answer: () => Listener): Gate {
   const active = new Map<ServerResponse, IncomingMessage>()
   let opening: Opening = 'open'
-  const isLetThrough = ({ method, url }: IncomingMessage, by: Opening) => by === 'open' || url === alwaysAnswered || (by === 'reading' && (method === 'GET' || method === 'HEAD'))
+  const isLetThrough = ({ method, url }: IncomingMessage, by: Opening) =>
+    by === 'open' || url === alwaysAnswered || (by === 'reading' && (method === 'GET' || method === 'HEAD'))
 
-  const ended = (except: IncomingMessage | undefined) => Promise.all([...active].filter(([, request]) => request !== except && !isLetThrough(request, opening)).map(([response]) => new Promise(resolve => response.once('close', resolve))))
+  const ended = (except: IncomingMessage | undefined) =>
+    Promise.all(
+      [...active]
+        .filter(([, request]) => request !== except && !isLetThrough(request, opening))
+        .map(([response]) => new Promise(resolve => response.once('close', resolve))),
+    )
   return {
     listen: (request, response) => {
       if (!isLetThrough(request, opening)) return turnAway(request, response)
@@ -33,19 +39,30 @@ export function createGate(answer: () => Listener): Gate {
     },
     narrow: async (to, except, mostMs) => {
       opening = to
-      const cutOff = setTimeout(() => { for (const [response, request] of active) if (request !== except && !isLetThrough(request, opening)) response.destroy() }, mostMs)
+      const cutOff = setTimeout(() => {
+        for (const [response, request] of active)
+          if (request !== except && !isLetThrough(request, opening)) response.destroy()
+      }, mostMs)
       await ended(except)
       clearTimeout(cutOff)
     },
-    widen: () => { opening = 'open' },
+    widen: () => {
+      opening = 'open'
+    },
   }
 }
 
 let turnedAway = 0
 
 function turnAway(request: IncomingMessage, response: ServerResponse): void {
-  const problem = new Problem('SHUTTING_DOWN', 'The server is opening its database anew; try again in a moment.', { retryAfterSecs: 2 })
+  const problem = new Problem('SHUTTING_DOWN', 'The server is opening its database anew; try again in a moment.', {
+    retryAfterSecs: 2,
+  })
   request.resume()
-  response.writeHead(problem.status, { ...commonHeaders(`away-${(++turnedAway).toString(36)}`), 'content-type': 'application/json; charset=utf-8', 'retry-after': String(problem.retryAfterSecs) })
+  response.writeHead(problem.status, {
+    ...commonHeaders(`away-${(++turnedAway).toString(36)}`),
+    'content-type': 'application/json; charset=utf-8',
+    'retry-after': String(problem.retryAfterSecs),
+  })
   response.end(request.method === 'HEAD' ? undefined : JSON.stringify({ error: problem }))
 }

@@ -3,7 +3,11 @@ import { isLoopbackHost, type ServerConfig } from '../src/config/server.ts'
 import { Problem } from '../src/contract/errors.ts'
 
 /** What a server answers to, made once. `accepted` remembers Host headers that have passed. */
-interface Rules { names: ReadonlySet<string>; publicOrigin: string | undefined; accepted: Set<string> }
+interface Rules {
+  names: ReadonlySet<string>
+  publicOrigin: string | undefined
+  accepted: Set<string>
+}
 
 const rulesOf = new WeakMap<ServerConfig, Rules>()
 const mostRemembered = 100
@@ -22,8 +26,18 @@ export function guard({ config }: { config: ServerConfig }, { headers }: Pick<In
 
 function prepare(config: ServerConfig): Rules {
   const publicUrl = config.publicUrl === undefined ? undefined : new URL(config.publicUrl)
-  const names = [config.host.includes(':') && !config.host.startsWith('[') ? `[${config.host}]` : config.host, ...config.allowHosts.map(host => split(host)?.name ?? host), ...[publicUrl?.hostname, config.database?.advertise && new URL(config.database.advertise).hostname].filter(name => name !== undefined)]
-  const rules = { names: new Set(names.map(name => name.toLowerCase())), publicOrigin: publicUrl?.origin, accepted: new Set<string>() }
+  const names = [
+    config.host.includes(':') && !config.host.startsWith('[') ? `[${config.host}]` : config.host,
+    ...config.allowHosts.map(host => split(host)?.name ?? host),
+    ...[publicUrl?.hostname, config.database?.advertise && new URL(config.database.advertise).hostname].filter(
+      name => name !== undefined,
+    ),
+  ]
+  const rules = {
+    names: new Set(names.map(name => name.toLowerCase())),
+    publicOrigin: publicUrl?.origin,
+    accepted: new Set<string>(),
+  }
   rulesOf.set(config, rules)
   return rules
 }
@@ -42,7 +56,10 @@ function isOwnOrigin({ publicOrigin }: Rules, origin: string, host: string): boo
   const to = split(host)
   if (!from || !to) return false
   const usualPort = scheme === 'https' ? '443' : '80'
-  return (from.port ?? usualPort) === (to.port ?? usualPort) && (from.name === to.name || isLoopbackHost(from.name) && isLoopbackHost(to.name))
+  return (
+    (from.port ?? usualPort) === (to.port ?? usualPort) &&
+    (from.name === to.name || (isLoopbackHost(from.name) && isLoopbackHost(to.name)))
+  )
 }
 
 /** Splits `name:port`, `[address]:port` or a bare one; undefined for what is neither. */

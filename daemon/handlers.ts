@@ -35,5 +35,9 @@ export class Json {
 }
 
 /** A handler for each row of a resource: a missing one is a type error in the resource's file. */
-export type Handlers<Rows> = { [Name in keyof Rows]: Rows[Name] extends Route ? (input: Received<Rows[Name]>, call: Call) => Promise<Output<Rows[Name]> | Json> : never }
+export type Handlers<Rows> = {
+  [Name in keyof Rows]: Rows[Name] extends Route
+    ? (input: Received<Rows[Name]>, call: Call) => Promise<Output<Rows[Name]> | Json>
+    : never
+}
 export type AnyHandler = (input: never, call: Call) => Promise<unknown>

@@ -21,13 +21,21 @@ import { createRequestLog, type Answered } from './requestLog.ts'
 import { createKeyLimit, type KeyLimit } from './rateLimit.ts'
 import { handlers } from './routes/index.ts'
 
-export interface Server { app: App; note: (answered: Answered) => void; keyLimit: KeyLimit }
+export interface Server {
+  app: App
+  note: (answered: Answered) => void
+  keyLimit: KeyLimit
+}
 
 /** Makes the h3 application: one route for each row of the contract, 405 for other methods of its path, 404 for the rest. */
 export function createHttp(app: App): H3 {
   // A path whose escapes are broken is answered like any other that leads nowhere.
   const h3 = new H3({ silent: true, allowMalformedURL: true })
-  const server: Server = { app, note: noteOf(app), keyLimit: createKeyLimit(app.config.externalRequestsPerMinute, app.db) }
+  const server: Server = {
+    app,
+    note: noteOf(app),
+    keyLimit: createKeyLimit(app.config.externalRequestsPerMinute, app.db),
+  }
   const all = handlers(app) as unknown as Record<string, Record<string, AnyHandler>>
   const methods = new Map<string, string[]>()
   for (const [resource, rows] of Object.entries(contract)) {
@@ -38,15 +46,27 @@ export function createHttp(app: App): H3 {
       methods.set(row.path, [...(methods.get(row.path) ?? []), row.method])
     }
   }
-  for (const [path, allowed] of methods) h3.all(toPattern(path), failer(server, () => new Problem('METHOD_NOT_ALLOWED', `This path answers ${allowed.join(', ')}.`), { allow: allowed.join(', ') }))
-  h3.all('/**', failer(server, () => new Problem('NOT_FOUND')))
+  for (const [path, allowed] of methods)
+    h3.all(
+      toPattern(path),
+      failer(server, () => new Problem('METHOD_NOT_ALLOWED', `This path answers ${allowed.join(', ')}.`), {
+        allow: allowed.join(', '),
+      }),
+    )
+  h3.all(
+    '/**',
+    failer(server, () => new Problem('NOT_FOUND')),
+  )
   return h3
 }
 
 /** A request that has been answered is logged and counted. */
 function noteOf({ config, logs, metrics }: App): (answered: Answered) => void {
   const logged = createRequestLog(logs, config.logLevel === 'info')
-  const timing = metrics.timing({ name: 'board_request_seconds', help: 'How long requests took, by route and status.' }, ['method', 'route', 'status'])
+  const timing = metrics.timing(
+    { name: 'board_request_seconds', help: 'How long requests took, by route and status.' },
+    ['method', 'route', 'status'],
+  )
   return answered => {
     timing.observe(answered.tookMs / 1000, answered.method, answered.route ?? 'none', String(answered.status))
     logged(answered)
@@ -61,7 +81,9 @@ const roundabout = /^[^?]*(?:\\|\/(?:\.|%2e){1,2}(?:[/?#]|$))/i
 /** The whole way of a request: guard, authenticate, authorize, validate, call, present. */
 function answerer(server: Server, route: Route, handler: AnyHandler) {
   const readParams = paramReader(route)
-  const projectInPath = route.who.kind !== 'member' || paramsOf(route.path).includes(route.who.through === 'flatCard' ? 'id' : route.who.through)
+  const projectInPath =
+    route.who.kind !== 'member' ||
+    paramsOf(route.path).includes(route.who.through === 'flatCard' ? 'id' : route.who.through)
   const projectParam = projectParamOf(route)
   return async (event: H3Event) => {
     const { req, res } = event.runtime!.node as { req: IncomingMessage; res: ServerResponse }
@@ -73,21 +95,33 @@ function answerer(server: Server, route: Route, handler: AnyHandler) {
       const peer = server.app.peerOf(req)
       const isOpen = isOpenTo(route, peer)
       const raw = (event.context.params ?? {}) as Record<string, string>
-      const caller = isOpen ? nobody : exchange.caller = await authenticate(server.app, req.headers.authorization, peer, peekId(raw[projectParam]), voucherOf(server.app, req))
+      const caller = isOpen
+        ? nobody
+        : (exchange.caller = await authenticate(
+            server.app,
+            req.headers.authorization,
+            peer,
+            peekId(raw[projectParam]),
+            voucherOf(server.app, req),
+          ))
       if (caller.key && isExternal(route.path)) await server.keyLimit(caller.key.id, headers)
       const params = readParams(raw)
       const call: Call = new RequestCall(server.app.db, req, res, caller, peer)
       if (!isOpen && projectInPath) call.role = await authorize(server.app.db, route, caller, params)
-      const passed = projectInPath && await passOn(server.app, route, call, params)
+      const passed = projectInPath && (await passOn(server.app, route, call, params))
       if (passed) return finish(server, exchange, present(passed, passed.status, headers))
       const { input, claim } = await readInput(server, route, req, params, caller)
       if (!projectInPath) call.role = await authorize(server.app.db, route, caller, input)
-      const passedWhole = !projectInPath && await passOn(server.app, route, call, input, input)
+      const passedWhole = !projectInPath && (await passOn(server.app, route, call, input, input))
       if (passedWhole) return finish(server, exchange, present(passedWhole, passedWhole.status, headers))
       if (claim) call.write = claim.write
-      const result = claim?.replay ?? await handler(input as never, call)
+      const result = claim?.replay ?? (await handler(input as never, call))
       // The answer that was given then, with its ETag.
-      return finish(server, exchange, present(claim && result instanceof Json ? JSON.parse(result.text) : result, route.status, headers))
+      return finish(
+        server,
+        exchange,
+        present(claim && result instanceof Json ? JSON.parse(result.text) : result, route.status, headers),
+      )
     } catch (error) {
       return fail(server, exchange, error)
     }
@@ -100,14 +134,26 @@ function projectParamOf({ who, path }: Route): string {
   return paramsOf(path).includes(name) && (name === 'projectId' || name === 'id') ? name : ''
 }
 
-async function readInput(server: Server, route: Route, req: IncomingMessage, params: Record<string, unknown>, caller: Caller): Promise<{ input: Record<string, unknown>; claim?: Claim }> {
+async function readInput(
+  server: Server,
+  route: Route,
+  req: IncomingMessage,
+  params: Record<string, unknown>,
+  caller: Caller,
+): Promise<{ input: Record<string, unknown>; claim?: Claim }> {
   // The body of an upload is the file alone.
-  if (route.transfer === 'upload') return { input: route.input ? { ...validate(route.input, readQuery(req.url ?? '')) as object, ...params } : params }
+  if (route.transfer === 'upload')
+    return {
+      input: route.input ? { ...(validate(route.input, readQuery(req.url ?? '')) as object), ...params } : params,
+    }
   const sendsBody = req.method !== 'GET' && req.method !== 'HEAD' && req.method !== 'DELETE'
   const body = sendsBody ? await readJson(req) : undefined
   const query = readQuery(req.url ?? '')
   if (!route.input) return { input: params }
-  const fields = validate(route.checkedBy === 'rules' ? AnyObject : route.input, sendsBody ? body : query) as Record<string, unknown>
+  const fields = validate(route.checkedBy === 'rules' ? AnyObject : route.input, sendsBody ? body : query) as Record<
+    string,
+    unknown
+  >
   const taken = Object.keys(params).find(name => Object.hasOwn(fields, name))
   if (taken) throw invalid(taken, 'stands in the path already')
   const input = Object.assign(fields, params)
@@ -119,35 +165,64 @@ async function readInput(server: Server, route: Route, req: IncomingMessage, par
 /** Tells whether another daemon on the same database vouches for a request. */
 const voucherOf = ({ db, seal, membership }: App, { headers, method, url }: IncomingMessage): Voucher => {
   const pass = headers[passHeader]
-  return db.isShared && typeof pass === 'string' ? () => isPass(seal, pass, { method: method!, url: url!, daemonId: membership.id, nowMs: Date.now() }) : undefined
+  return db.isShared && typeof pass === 'string'
+    ? () => isPass(seal, pass, { method: method!, url: url!, daemonId: membership.id, nowMs: Date.now() })
+    : undefined
 }
 
 /** An open route has no caller: who sends a token there is not even looked up. */
 const nobody: Caller = { kind: 'user', userId: -1, role: 'user', email: '', displayName: '', tokenHash: '' }
 
-const failer = (server: Server, problem: () => Problem, extra: Headers = {}) => (event: H3Event) => {
-  const { req, res } = event.runtime!.node as { req: IncomingMessage; res: ServerResponse }
-  const exchange = begin(req, res, undefined, extra)
-  try {
-    guard(server.app, req)
-    throw problem()
-  } catch (error) {
-    return fail(server, exchange, error)
+const failer =
+  (server: Server, problem: () => Problem, extra: Headers = {}) =>
+  (event: H3Event) => {
+    const { req, res } = event.runtime!.node as { req: IncomingMessage; res: ServerResponse }
+    const exchange = begin(req, res, undefined, extra)
+    try {
+      guard(server.app, req)
+      throw problem()
+    } catch (error) {
+      return fail(server, exchange, error)
+    }
   }
-}
 
 /** A request on its way. */
-interface Exchange { req: IncomingMessage; res: ServerResponse; route: Route | undefined; requestId: string; headers: Headers; startedAtMs: number; caller: Caller | undefined }
+interface Exchange {
+  req: IncomingMessage
+  res: ServerResponse
+  route: Route | undefined
+  requestId: string
+  headers: Headers
+  startedAtMs: number
+  caller: Caller | undefined
+}
 
 function begin(req: IncomingMessage, res: ServerResponse, route: Route | undefined, extra?: Headers): Exchange {
   const requestId = nextRequestId()
-  return { req, res, route, requestId, headers: Object.assign(commonHeaders(requestId), extra), startedAtMs: performance.now(), caller: undefined }
+  return {
+    req,
+    res,
+    route,
+    requestId,
+    headers: Object.assign(commonHeaders(requestId), extra),
+    startedAtMs: performance.now(),
+    caller: undefined,
+  }
 }
 
 function finish(server: Server, exchange: Exchange, answer: Answer, problem?: Problem): Response {
   const { req, res, route, requestId, caller, startedAtMs } = exchange
   const response = send(res, answer)
-  server.note({ method: req.method ?? '', route: route?.path ?? null, status: answer.status, tookMs: performance.now() - startedAtMs, requestId, caller, isSignIn: route?.who.kind === 'public', ...(problem && { problem, address: server.app.peerOf(req).address }) })
+  server.note({
+    method: req.method ?? '',
+    route: route?.path ?? null,
+    status: answer.status,
+    tookMs: performance.now() - startedAtMs,
+    requestId,
+    caller,
+    isSignIn: route?.who.kind === 'public',
+    ...(problem && { problem, address: server.app.peerOf(req).address }),
+  })
   return response
 }
 

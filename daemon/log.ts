@@ -27,18 +27,41 @@ export function createLog(least: LogLevel, format: LogFormat = 'json', hasColour
     const count = dropped
     dropped = 0
     if (count > 0) log('error', `${count} entries of the log could not be shown here.`, { source: 'logs', count })
-    process.stderr.write(format === 'json' ? `${JSON.stringify({ at, level, message, ...fields })}\n` : pretty(String(at), level, message, fields, hasColour))
+    process.stderr.write(
+      format === 'json'
+        ? `${JSON.stringify({ at, level, message, ...fields })}\n`
+        : pretty(String(at), level, message, fields, hasColour),
+    )
   }
   return log
 }
 
-function pretty(at: string, level: LogLevel, message: string, { source, ...fields }: Readonly<Record<string, unknown>>, hasColour: boolean): string {
-  const paint = (text: string, code: string) => hasColour ? `\u001b[${code}m${text}\u001b[0m` : text
+function pretty(
+  at: string,
+  level: LogLevel,
+  message: string,
+  { source, ...fields }: Readonly<Record<string, unknown>>,
+  hasColour: boolean,
+): string {
+  const paint = (text: string, code: string) => (hasColour ? `\u001b[${code}m${text}\u001b[0m` : text)
   const { cause, ...others } = fields
-  const rest = Object.entries(others).filter(([name]) => source !== 'http' || !told.has(name)).map(([name, value]) => ` ${paint(`${name}=`, '2')}${harmless(typeof value === 'string' ? value : JSON.stringify(value))}`).join('')
-  const below = cause === undefined ? '' : `\n${String(cause).split('\n').map(line => `    ${harmless(line)}`).join('\n')}`
+  const rest = Object.entries(others)
+    .filter(([name]) => source !== 'http' || !told.has(name))
+    .map(
+      ([name, value]) =>
+        ` ${paint(`${name}=`, '2')}${harmless(typeof value === 'string' ? value : JSON.stringify(value))}`,
+    )
+    .join('')
+  const below =
+    cause === undefined
+      ? ''
+      : `\n${String(cause)
+          .split('\n')
+          .map(line => `    ${harmless(line)}`)
+          .join('\n')}`
   return `${paint(new Date(at).toTimeString().slice(0, 8), '2')} ${paint(level.padEnd(5), colours[level])} ${paint(harmless(String(source ?? 'server')), '2')} ${harmless(message)}${rest}${paint(below, '2')}\n`
 }
 
 /** No character of what is logged steers the terminal. */
-const harmless = (text: string) => text.replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, '\ufffd')
+const harmless = (text: string) =>
+  text.replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, '\ufffd')

@@ -19,21 +19,39 @@ const [fileBeginsMs, fileStallsMs, passMs] = [10_000, 60_000, 10_000]
  * Which machine has a project's folder, and the daemon that works there. One that was there a moment ago is waited for, if that
  * is wanted, or the one that takes over from it.
  */
-export async function findWorker({ db, membership }: App, projectId: number, waits: boolean): Promise<Worker | undefined> {
+export async function findWorker(
+  { db, membership }: App,
+  projectId: number,
+  waits: boolean,
+): Promise<Worker | undefined> {
   for (const giveUpAt = performance.now() + mostWaitMs; ; await delay(lookMs)) {
     const worker = await readWorker(db, projectId)
-    const mayCome = worker !== undefined && worker.daemonId === null && worker.seenMsAgo !== null && worker.seenMsAgo < aliveMs && !(worker.host === db.host && membership.has('machine'))
+    const mayCome =
+      worker !== undefined &&
+      worker.daemonId === null &&
+      worker.seenMsAgo !== null &&
+      worker.seenMsAgo < aliveMs &&
+      !(worker.host === db.host && membership.has('machine'))
     if (!mayCome || !waits || performance.now() > giveUpAt) return worker
   }
 }
 
-export const unavailable = (host: string, cause?: unknown): Problem => new Problem('MACHINE_UNAVAILABLE', `No daemon works on the machine ${host} at present, which has the project's folder.`, { retryAfterSecs: 2, cause })
+export const unavailable = (host: string, cause?: unknown): Problem =>
+  new Problem(
+    'MACHINE_UNAVAILABLE',
+    `No daemon works on the machine ${host} at present, which has the project's folder.`,
+    { retryAfterSecs: 2, cause },
+  )
 
 /** The header by which this daemon vouches to another one for a request of the operator's. */
-export const vouch = ({ seal }: App, pass: Omit<Pass, 'expiresAtMs'>): Record<string, string> => ({ [passHeader]: signPass(seal, { ...pass, expiresAtMs: Date.now() + passMs }) })
+export const vouch = ({ seal }: App, pass: Omit<Pass, 'expiresAtMs'>): Record<string, string> => ({
+  [passHeader]: signPass(seal, { ...pass, expiresAtMs: Date.now() + passMs }),
+})
 
 /** Connections to the other daemons, as long as the board is open. */
-export async function connectionsOf(app: App): Promise<{ request: Undici['request']; dispatcher: InstanceType<Undici['Agent']> }> {
+export async function connectionsOf(
+  app: App,
+): Promise<{ request: Undici['request']; dispatcher: InstanceType<Undici['Agent']> }> {
   const { Agent, request } = await import('../src/client/undici.ts')
   const dispatcher = agents.get(app) ?? new Agent({ connect: { timeout: connectMs }, bodyTimeout: answerMs })
   agents.set(app, dispatcher)
@@ -56,14 +74,31 @@ export async function machineOf(app: App, projectId: number): Promise<Machine | 
  * Fetches the file of an attachment from the daemon that has it. False where that daemon has not what the attachment should be.
  * @throws Problem MACHINE_UNAVAILABLE, the signal's reason, or what the disk fails with
  */
-async function fetchFile(app: App, from: { host: string; daemonId: string; url: string }, { id, size, sha256 }: AwayFile, path: string, signal: AbortSignal): Promise<boolean> {
+async function fetchFile(
+  app: App,
+  from: { host: string; daemonId: string; url: string },
+  { id, size, sha256 }: AwayFile,
+  path: string,
+  signal: AbortSignal,
+): Promise<boolean> {
   const { request, dispatcher } = await connectionsOf(app)
   const [method, url] = ['GET' as const, `/api/attachments/${id}`]
   const headers = { [passedOnHeader]: app.membership.id, ...vouch(app, { method, url, daemonId: from.daemonId }) }
-  const gone = (cause: unknown) => { throw signal.aborted ? signal.reason : unavailable(from.host, cause) }
-  const { statusCode, body } = await request(from.url.replace(/\/$/, '') + url, { method, dispatcher, signal, headersTimeout: fileBeginsMs, bodyTimeout: fileStallsMs, headers }).catch(gone)
+  const gone = (cause: unknown) => {
+    throw signal.aborted ? signal.reason : unavailable(from.host, cause)
+  }
+  const { statusCode, body } = await request(from.url.replace(/\/$/, '') + url, {
+    method,
+    dispatcher,
+    signal,
+    headersTimeout: fileBeginsMs,
+    bodyTimeout: fileStallsMs,
+    headers,
+  }).catch(gone)
   if (statusCode !== 200) {
-    await body.dump().catch(() => { /* Nobody needs it. */ })
+    await body.dump().catch(() => {
+      /* Nobody needs it. */
+    })
     return statusCode >= 500 ? gone(statusCode) : false
   }
   const file = await open(path, 'wx', 0o600)
@@ -71,7 +106,11 @@ async function fetchFile(app: App, from: { host: string; daemonId: string; url: 
     const hash = createHash('sha256')
     let got = 0
     const chunks = (body as AsyncIterable<Buffer>)[Symbol.asyncIterator]()
-    for (let next = await chunks.next().catch(gone); !next.done && got <= size; next = await chunks.next().catch(gone)) {
+    for (
+      let next = await chunks.next().catch(gone);
+      !next.done && got <= size;
+      next = await chunks.next().catch(gone)
+    ) {
       hash.update(next.value)
       got += next.value.length
       await file.appendFile(next.value)

@@ -14,7 +14,19 @@ import { startServer, type RunningServer } from './serve.ts'
 const loadAfterMs = 1000
 
 /** What `board serve` takes from flags and environment; the rest has defaults. Paths may be relative. */
-export type ServeOptions = Partial<Omit<ServerConfig, 'database' | 'clock' | 'lookup' | 'webhookTiming' | 'externalRequestsPerMinute' | 'monitorTimeoutMs' | 'secretKey' | 'oauthClients'>> & { database?: string; machine?: string; advertise?: string }
+export type ServeOptions = Partial<
+  Omit<
+    ServerConfig,
+    | 'database'
+    | 'clock'
+    | 'lookup'
+    | 'webhookTiming'
+    | 'externalRequestsPerMinute'
+    | 'monitorTimeoutMs'
+    | 'secretKey'
+    | 'oauthClients'
+  >
+> & { database?: string; machine?: string; advertise?: string }
 
 /**
  * Runs a server in the foreground until SIGTERM or SIGINT. Resolves to its URL once it answers; the process ends after the drain.
@@ -22,10 +34,17 @@ export type ServeOptions = Partial<Omit<ServerConfig, 'database' | 'clock' | 'lo
  */
 export async function runServe(options: ServeOptions, onTerminal: boolean): Promise<string> {
   // Whoever reads what the server says may go, or never come: it works on.
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => { /* Nobody can be told. */ })
+  for (const stream of [process.stdout, process.stderr])
+    stream.on('error', () => {
+      /* Nobody can be told. */
+    })
   const config = configOf(options)
   if (config.backupEvery !== undefined) parseSchedule(config.backupEvery)
-  const log = createLog(config.logLevel, config.logFormat ?? (process.stderr.isTTY ? 'pretty' : 'json'), process.stderr.isTTY && !process.env.NO_COLOR)
+  const log = createLog(
+    config.logLevel,
+    config.logFormat ?? (process.stderr.isTTY ? 'pretty' : 'json'),
+    process.stderr.isTTY && !process.env.NO_COLOR,
+  )
   const server = await startServer(config, bounded(log, printedFile(config.dataDir)), tellSetupCode)
   saveMemory()
   noteCrash(server)
@@ -43,20 +62,41 @@ export async function runServe(options: ServeOptions, onTerminal: boolean): Prom
  * descriptors, cannot be loaded later either.
  */
 function loadAhead(): void {
-  void Promise.allSettled([import('@node-rs/argon2'), import('execa'), import('../src/client/undici.ts'), import('file-type'), import('../src/metrics/writer.ts')])
+  void Promise.allSettled([
+    import('@node-rs/argon2'),
+    import('execa'),
+    import('../src/client/undici.ts'),
+    import('file-type'),
+    import('../src/metrics/writer.ts'),
+  ])
 }
 
 function tellSetupCode({ config, identity }: App): void {
   const setupCode = identity.setupCode()
-  if (setupCode) process.stderr.write(config.setupCode === undefined ? `The first user needs this one-time setup code: ${setupCode}\n` : 'The first user needs the setup code that this server was given.\n')
+  if (setupCode)
+    process.stderr.write(
+      config.setupCode === undefined
+        ? `The first user needs this one-time setup code: ${setupCode}\n`
+        : 'The first user needs the setup code that this server was given.\n',
+    )
 }
 
 function configOf({ database, machine = hostname(), advertise, ...options }: ServeOptions): ServerConfig {
-  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Omit<ServeOptions, 'database'>
+  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Omit<
+    ServeOptions,
+    'database'
+  >
   return {
-    ...serverDefaults, ...given, dataDir: resolve(given.dataDir ?? dataFolder()), projectRoots: (given.projectRoots ?? []).map(root => resolve(root)), browseRoot: resolve(given.browseRoot ?? serverDefaults.browseRoot),
-    ...database !== undefined && { database: { url: database, token: process.env.BOARD_DATABASE_TOKEN || undefined, host: machine, advertise } },
-    secretKey: process.env.BOARD_SECRET_KEY || undefined, oauthClients: oauthClients(process.env),
+    ...serverDefaults,
+    ...given,
+    dataDir: resolve(given.dataDir ?? dataFolder()),
+    projectRoots: (given.projectRoots ?? []).map(root => resolve(root)),
+    browseRoot: resolve(given.browseRoot ?? serverDefaults.browseRoot),
+    ...(database !== undefined && {
+      database: { url: database, token: process.env.BOARD_DATABASE_TOKEN || undefined, host: machine, advertise },
+    }),
+    secretKey: process.env.BOARD_SECRET_KEY || undefined,
+    oauthClients: oauthClients(process.env),
   }
 }
 
@@ -74,18 +114,24 @@ function stopOnSignals(server: RunningServer): void {
   const onSignal = (signal: NodeJS.Signals) => {
     if (asked) process.exit(signal === 'SIGINT' ? 130 : 143)
     asked = true
-    void server.stop().then(() => process.exit(0), () => process.exit(1))
+    void server.stop().then(
+      () => process.exit(0),
+      () => process.exit(1),
+    )
   }
   process.on('SIGTERM', onSignal).on('SIGINT', onSignal).on('SIGHUP', onSignal)
 }
 
 /** What npx started is not on the path, and is where the board is and not the project. */
 function nextSteps(server: RunningServer, hasUsers: boolean): string {
-  const [board, path, project] = process.env.npm_command === 'exec' ? ['npx board', '~/my-app', ' -P my-app'] : ['board', '.', '']
+  const [board, path, project] =
+    process.env.npm_command === 'exec' ? ['npx board', '~/my-app', ' -P my-app'] : ['board', '.', '']
   const mayBeMade = !hasUsers && isLoopbackHost(server.app.config.host)
   const steps = [
-    [`${board} projects create my-app --path ${path}`, 'make a project of a folder'], [`${board} cards add "My first card"${project}`, 'and a card on its board'], [`${board} cards list${project}`, ''],
-    ...mayBeMade ? [[`${board} auth setup --email you@example.org`, 'make this server yours (optional here)']] : [],
+    [`${board} projects create my-app --path ${path}`, 'make a project of a folder'],
+    [`${board} cards add "My first card"${project}`, 'and a card on its board'],
+    [`${board} cards list${project}`, ''],
+    ...(mayBeMade ? [[`${board} auth setup --email you@example.org`, 'make this server yours (optional here)']] : []),
   ] as const
   const width = Math.max(...steps.map(([command]) => command.length)) + 2
   return `\nIn a second terminal:\n${steps.map(([command, what]) => `  ${command.padEnd(width)}${what}`.trimEnd()).join('\n')}\n\nAPI: ${server.url}/api/docs   Stop with Ctrl+C.\n`

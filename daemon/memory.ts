@@ -18,6 +18,8 @@ export function saveMemory(): void {
 }
 
 function boundNewSpace(): void {
-  const { space_used_size: used, space_available_size: available } = getHeapSpaceStatistics().find(({ space_name: name }) => name === 'new_space')!
+  const { space_used_size: used, space_available_size: available } = getHeapSpaceStatistics().find(
+    ({ space_name: name }) => name === 'new_space',
+  )!
   setFlagsFromString(`--semi-space-growth-factor=${(used + available) * 2 > mostNewBytes ? 1 : 2}`)
 }

@@ -10,6 +10,22 @@ const policy = `${policyFor(style)}; frame-ancestors 'none'`
 
 /** A whole page that needs nothing from elsewhere and may run nothing. */
 export function page(title: string, body: Html): Response {
-  const { text } = html`<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title><style>${new Html(style)}</style><body>${body}</body></html>\n`
-  return new Response(text, { headers: { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': policy, 'referrer-policy': 'no-referrer', 'x-frame-options': 'DENY' } })
+  const { text } = html`<!doctype html>
+    <html lang="en">
+      <meta charset="utf-8" /><meta name="viewport" content="width=device-width" /><title>${title}</title
+      ><style>
+        ${new Html(style)}
+      </style>
+      <body>
+        ${body}
+      </body>
+    </html> `
+  return new Response(text, {
+    headers: {
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': policy,
+      'referrer-policy': 'no-referrer',
+      'x-frame-options': 'DENY',
+    },
+  })
 }

@@ -29,5 +29,7 @@ function cut(): void {
   try {
     ftruncateSync(stderr, firstBytes)
     process.stderr.write('\nWhat stood here was cut off. The log is in the files beside this one.\n')
-  } catch { /* A platform that does not let a file be cut that is appended to. */ }
+  } catch {
+    /* A platform that does not let a file be cut that is appended to. */
+  }
 }

@@ -7,7 +7,10 @@ import type { Headers } from './answer.ts'
 /** Counts a request of an API key and writes the `RateLimit` headers. */
 export type KeyLimit = (keyId: number, headers: Headers) => Promise<void>
 /** What one request leaves of a key's minute. Less than nothing is left when it is one too many. */
-interface Left { points: number; ms: number }
+interface Left {
+  points: number
+  ms: number
+}
 
 const minuteMs = 60_000
 /** A daemon takes this part of what is left at a time, where several share the database. */
@@ -39,7 +42,12 @@ function ownPoints(most: number): (keyId: number) => Promise<Left> {
  * through than the limit. What one has taken and not used by the end of the minute nobody uses.
  */
 function sharedPoints(most: number, db: Database): (keyId: number) => Promise<Left> {
-  interface Taken { here: number; elsewhere: number; endsAtMs: number; taking?: Promise<void> }
+  interface Taken {
+    here: number
+    elsewhere: number
+    endsAtMs: number
+    taking?: Promise<void>
+  }
   const byKey = new Map<number, Taken>()
   const takeMore = async (keyId: number, taken: Taken) => {
     const wanted = Math.max(1, Math.floor(taken.elsewhere * portion))
@@ -54,9 +62,12 @@ function sharedPoints(most: number, db: Database): (keyId: number) => Promise<Le
     let taken = byKey.get(keyId)
     if (!taken || taken.endsAtMs <= nowMs) {
       for (const [id, { endsAtMs }] of byKey) if (endsAtMs <= nowMs) byKey.delete(id)
-      byKey.set(keyId, taken = { here: 0, elsewhere: most, endsAtMs: nowMs + minuteMs })
+      byKey.set(keyId, (taken = { here: 0, elsewhere: most, endsAtMs: nowMs + minuteMs }))
     }
-    while (taken.here === 0 && taken.elsewhere > 0) await (taken.taking ??= takeMore(keyId, taken).finally(() => { taken.taking = undefined }))
+    while (taken.here === 0 && taken.elsewhere > 0)
+      await (taken.taking ??= takeMore(keyId, taken).finally(() => {
+        taken.taking = undefined
+      }))
     const ms = taken.endsAtMs - performance.now()
     return taken.here > 0 ? { points: --taken.here + taken.elsewhere, ms } : { points: -1, ms }
   }

@@ -17,7 +17,11 @@ import type { Log } from './log.ts'
 import { drainMs, Serving } from './serving.ts'
 
 /** Without this the listener would try ports that nobody asked for. Its types want pairs where its code takes nothing. */
-const noOtherPorts = { ports: [], portRange: [] as unknown as [number, number], alternativePortRange: [] as unknown as [number, number] }
+const noOtherPorts = {
+  ports: [],
+  portRange: [] as unknown as [number, number],
+  alternativePortRange: [] as unknown as [number, number],
+}
 
 export interface RunningServer {
   /** Where it answers on this machine. */
@@ -36,10 +40,15 @@ export interface RunningServer {
  * @param onReplaced told of each board that a restore puts in place
  * @throws Problem SERVER_ALREADY_RUNNING, CONFLICT when authentication is off but others could reach it, or the error of listening (EADDRINUSE, ...)
  */
-export async function startServer(config: ServerConfig, terminal: Log, onReplaced?: (app: App) => void): Promise<RunningServer> {
+export async function startServer(
+  config: ServerConfig,
+  terminal: Log,
+  onReplaced?: (app: App) => void,
+): Promise<RunningServer> {
   makePrivateFolder(config.dataDir)
   const unlock = takeLock(join(config.dataDir, 'board.lock'))
-  if (!unlock) throw new Problem('SERVER_ALREADY_RUNNING', `Another server holds ${config.dataDir}${holder(config.dataDir)}.`)
+  if (!unlock)
+    throw new Problem('SERVER_ALREADY_RUNNING', `Another server holds ${config.dataDir}${holder(config.dataDir)}.`)
   let serving: Serving | undefined
   const logs = openLogs(config, terminal)
   try {
@@ -54,11 +63,25 @@ export async function startServer(config: ServerConfig, terminal: Log, onReplace
   }
 }
 
-async function listenTo(serving: Serving, config: ServerConfig, { log, close: closeLogs }: Logs, unlock: () => void): Promise<RunningServer> {
+async function listenTo(
+  serving: Serving,
+  config: ServerConfig,
+  { log, close: closeLogs }: Logs,
+  unlock: () => void,
+): Promise<RunningServer> {
   const connections = createConnections(serving.listen)
   const listener = await listen(connections.listen, {
-    hostname: config.host, port: { port: config.port, random: config.port === 0, ...noOtherPorts }, public: !isLoopbackHost(config.host),
-    showURL: false, qr: false, autoClose: false, isProd: true, isTest: false, open: false, clipboard: false, ws: false,
+    hostname: config.host,
+    port: { port: config.port, random: config.port === 0, ...noOtherPorts },
+    public: !isLoopbackHost(config.host),
+    showURL: false,
+    qr: false,
+    autoClose: false,
+    isProd: true,
+    isTest: false,
+    open: false,
+    clipboard: false,
+    ws: false,
   })
   const server = listener.server as HttpServer
   connections.watch(server)
@@ -71,7 +94,15 @@ async function listenTo(serving: Serving, config: ServerConfig, { log, close: cl
   const { port } = server.address() as { port: number }
   const url = `http://${reachable(config.host)}:${port}`
   serving.start(url)
-  leaveRuntime(config, { url, pid: process.pid, mark: processMark(process.pid), token: serving.app.identity.localToken, version, startedAt: new Date().toISOString(), args: servedWith(process.argv.slice(2)) })
+  leaveRuntime(config, {
+    url,
+    pid: process.pid,
+    mark: processMark(process.pid),
+    token: serving.app.identity.localToken,
+    version,
+    startedAt: new Date().toISOString(),
+    args: servedWith(process.argv.slice(2)),
+  })
   log('info', 'The server has started.', { url, version, pid: process.pid, node: process.version })
   const stop = async () => {
     log('info', 'The server stops.')
@@ -84,7 +115,14 @@ async function listenTo(serving: Serving, config: ServerConfig, { log, close: cl
     unlock()
   }
   let stopping: Promise<void> | undefined
-  return { url, get app() { return serving.app }, sockets: () => serving.sockets(), stop: () => stopping ??= stop() }
+  return {
+    url,
+    get app() {
+      return serving.app
+    },
+    sockets: () => serving.sockets(),
+    stop: () => (stopping ??= stop()),
+  }
 }
 
 /** Closes idle connections as they become idle, and what is left after the time. */
@@ -98,7 +136,8 @@ async function drain(server: HttpServer, closed: Promise<unknown>): Promise<void
 }
 
 /** What stands behind `serve` on the command line. */
-const servedWith = (argv: readonly string[]): string[] => argv.includes('serve') ? argv.slice(argv.indexOf('serve') + 1) : []
+const servedWith = (argv: readonly string[]): string[] =>
+  argv.includes('serve') ? argv.slice(argv.indexOf('serve') + 1) : []
 
 /** The file appears whole: written beside, then renamed. */
 function leaveRuntime(config: ServerConfig, runtime: Runtime): void {

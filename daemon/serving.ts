@@ -22,7 +22,12 @@ import { startTimetable } from './timetable.ts'
 export const drainMs = 10_000
 const mostAnswerMs = 2000
 
-interface Open { app: App; answer: Listener; socket: Socket; timetable?: { stop(): Promise<void> } }
+interface Open {
+  app: App
+  answer: Listener
+  socket: Socket
+  timetable?: { stop(): Promise<void> }
+}
 
 /** The board on a data folder, as it answers. A restore takes it down and opens another one in its place. */
 export class Serving implements Host {
@@ -52,11 +57,17 @@ export class Serving implements Host {
   }
 
   /** The board that is open now. */
-  get app(): App { return this.#now.app }
+  get app(): App {
+    return this.#now.app
+  }
 
-  sockets(): number { return this.#now.socket.count() }
+  sockets(): number {
+    return this.#now.socket.count()
+  }
 
-  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void { this.#now.socket.handleUpgrade(request, socket, head) }
+  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    this.#now.socket.handleUpgrade(request, socket, head)
+  }
 
   /** Takes up periodic work and agents, which reach the server at this address. */
   start(url: string): void {
@@ -66,8 +77,12 @@ export class Serving implements Host {
 
   replace<T>(request: IncomingMessage, keep: () => Promise<T>, swap: (kept: T) => Promise<void>): Promise<T> {
     if (this.#replacing) throw new Problem('CONFLICT', 'A backup is being restored already.')
-    const replaced = this.#replace(request, keep, swap).finally(() => { this.#replacing = undefined })
-    this.#replacing = replaced.catch(() => { /* Who asked is told. */ })
+    const replaced = this.#replace(request, keep, swap).finally(() => {
+      this.#replacing = undefined
+    })
+    this.#replacing = replaced.catch(() => {
+      /* Who asked is told. */
+    })
     return replaced
   }
 
@@ -81,7 +96,9 @@ export class Serving implements Host {
     await Promise.all([timetable?.stop(), app.stopWork(), socket.close()])
   }
 
-  close(): Promise<void> { return this.#now.app.close() }
+  close(): Promise<void> {
+    return this.#now.app.close()
+  }
 
   async #replace<T>(request: IncomingMessage, keep: () => Promise<T>, swap: (kept: T) => Promise<void>): Promise<T> {
     const { app, socket, timetable } = this.#now
@@ -111,12 +128,23 @@ export class Serving implements Host {
   #relieve(): void {
     if (this.#replacing || this.#url === undefined) return
     this.#logs.log('warn', 'Another daemon has taken over what this one did. It begins anew.')
-    this.#replacing = this.#reopen().catch(() => { /* It is in the log. */ }).finally(() => { this.#replacing = undefined })
+    this.#replacing = this.#reopen()
+      .catch(() => {
+        /* It is in the log. */
+      })
+      .finally(() => {
+        this.#replacing = undefined
+      })
   }
 
   async #reopen(): Promise<void> {
     const { app, socket, timetable } = this.#now
-    await Promise.all([timetable?.stop(), app.stopWork(), socket.close(closeCodes.restarting), this.#gate.narrow('closed', undefined, mostAnswerMs)])
+    await Promise.all([
+      timetable?.stop(),
+      app.stopWork(),
+      socket.close(closeCodes.restarting),
+      this.#gate.narrow('closed', undefined, mostAnswerMs),
+    ])
     await app.close()
     await this.#openAnew(app.identity.localToken)
   }
@@ -128,19 +156,30 @@ export class Serving implements Host {
   }
 }
 
-const outcomeOf = <T>(work: () => Promise<T>): Promise<{ value: T } | { error: unknown }> => work().then(value => ({ value }), (error: unknown) => ({ error }))
+const outcomeOf = <T>(work: () => Promise<T>): Promise<{ value: T } | { error: unknown }> =>
+  work().then(
+    value => ({ value }),
+    (error: unknown) => ({ error }),
+  )
 
 async function open(config: ServerConfig, logs: Logs, host: Host, localToken?: string): Promise<Open> {
   const app = await createApp(config, logs, { host, localToken })
   try {
     await whenFree(() => requireClosedDoor(app))
-    if (await whenFree(() => isOpen(app))) logs.log('warn', 'Authentication is switched off: everybody on this machine acts as super_admin.')
-    await readAgents(config.dataDir).catch((error: Error) => logs.log('warn', `${error.message} Until that is mended, no agent starts.`, { file: join(config.dataDir, 'config.json') }))
+    if (await whenFree(() => isOpen(app)))
+      logs.log('warn', 'Authentication is switched off: everybody on this machine acts as super_admin.')
+    await readAgents(config.dataDir).catch((error: Error) =>
+      logs.log('warn', `${error.message} Until that is mended, no agent starts.`, {
+        file: join(config.dataDir, 'config.json'),
+      }),
+    )
     const socket = createSocket(app, from(logs.log, 'socket'))
     describeFigures(app, socket.count)
     return { app, socket, answer: toNodeHandler(createHttp(app)) as Listener }
   } catch (error) {
-    await app.close().catch((cause: unknown) => logs.log('error', 'The board could not be closed.', { cause: causeOf(cause) }))
+    await app
+      .close()
+      .catch((cause: unknown) => logs.log('error', 'The board could not be closed.', { cause: causeOf(cause) }))
     throw error
   }
 }

@@ -36,9 +36,24 @@ export interface Socket {
 }
 
 export function createSocket(app: App, log: Log): Socket {
-  const lag = app.metrics.timing({ name: 'board_event_lag_seconds', help: 'How long after it was written the first of a page of events is handed to sockets.' })
-  const fanOut = createFanOut(app.outbox, () => watch.look(), at => lag.observe((app.config.clock().getTime() - Date.parse(at)) / 1000), error => log('error', 'Notifications cannot be told.', { cause: String(error) }))
-  const sessions = new Sessions(remembering(app.db), { outbox: app.outbox, pages: createPages(app.outbox), fanOut, turn: createTurns(partsInATurn), now: () => app.config.clock().toISOString(), log })
+  const lag = app.metrics.timing({
+    name: 'board_event_lag_seconds',
+    help: 'How long after it was written the first of a page of events is handed to sockets.',
+  })
+  const fanOut = createFanOut(
+    app.outbox,
+    () => watch.look(),
+    at => lag.observe((app.config.clock().getTime() - Date.parse(at)) / 1000),
+    error => log('error', 'Notifications cannot be told.', { cause: String(error) }),
+  )
+  const sessions = new Sessions(remembering(app.db), {
+    outbox: app.outbox,
+    pages: createPages(app.outbox),
+    fanOut,
+    turn: createTurns(partsInATurn),
+    now: () => app.config.clock().toISOString(),
+    log,
+  })
   const watch = startWatch(app.db, sessions, log)
   const stopHearing = app.identity.onRevoked(ended => sessions.endOf(caller => isOf(caller, ended)))
   const adapter = createAdapter(sessions)
@@ -47,13 +62,20 @@ export function createSocket(app: App, log: Log): Socket {
   const upgrade = async (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const admission = closing ? undefined : await admit(app, request)
     if (!admission || closing) throw new Problem('SHUTTING_DOWN')
-    await adapter.handleUpgrade(request, socket, head, Object.assign(new Request('http://board/api/ws'), { context: { admission, socket } }))
+    await adapter.handleUpgrade(
+      request,
+      socket,
+      head,
+      Object.assign(new Request('http://board/api/ws'), { context: { admission, socket } }),
+    )
   }
 
   return {
     handleUpgrade: (request, socket, head) => {
       if (request.headers.upgrade?.toLowerCase() !== 'websocket') return declineUpgrade(request, socket, head)
-      socket.on('error', () => { /* The client is gone; 'close' follows. */ })
+      socket.on('error', () => {
+        /* The client is gone; 'close' follows. */
+      })
       upgrade(request, socket, head).catch((error: unknown) => {
         if (!(error instanceof Problem)) logFailure(log, 'A socket could not be opened.', error)
         refuse(socket, error instanceof Problem ? error : new Problem('INTERNAL'))
@@ -65,7 +87,8 @@ export function createSocket(app: App, log: Log): Socket {
       stopHearing()
       watch.stop()
       sessions.endAll(code)
-      for (const giveUpAt = performance.now() + goodbyeMs; sessions.size > 0 && performance.now() < giveUpAt;) await delay(20)
+      for (const giveUpAt = performance.now() + goodbyeMs; sessions.size > 0 && performance.now() < giveUpAt;)
+        await delay(20)
       adapter.closeAll(undefined, undefined, true)
       await adapter.close()
     },
@@ -75,11 +98,18 @@ export function createSocket(app: App, log: Log): Socket {
 
 function createAdapter(sessions: Sessions): NodeAdapter {
   /** A hook that throws would end the process. */
-  const safely = <Rest extends unknown[]>(hook: (peer: Peer, ...rest: Rest) => void) => (peer: Peer, ...rest: Rest) => {
-    try { hook(peer, ...rest) } catch (error) { sessions.fail(peer, error) }
-  }
+  const safely =
+    <Rest extends unknown[]>(hook: (peer: Peer, ...rest: Rest) => void) =>
+    (peer: Peer, ...rest: Rest) => {
+      try {
+        hook(peer, ...rest)
+      } catch (error) {
+        sessions.fail(peer, error)
+      }
+    }
   return nodeAdapter({
-    getNamespace: () => 'board', idleTimeout: heartbeatSecs,
+    getNamespace: () => 'board',
+    idleTimeout: heartbeatSecs,
     serverOptions: { maxPayload: mostMessageBytes, perMessageDeflate: false, clientTracking: false },
     hooks: {
       open: safely(peer => sessions.open(peer, peer.context.socket as Duplex, peer.context.admission as Admission)),
@@ -95,5 +125,7 @@ function createAdapter(sessions: Sessions): NodeAdapter {
 const isOf = (caller: Caller, ended: Ended) => {
   if ('tokenHash' in ended) return caller.tokenHash === ended.tokenHash
   if ('keyId' in ended) return caller.key?.id === ended.keyId
-  return 'userId' in ended ? caller.userId === ended.userId : caller.kind === 'user' && caller.userId === ended.signInsOf
+  return 'userId' in ended
+    ? caller.userId === ended.userId
+    : caller.kind === 'user' && caller.userId === ended.signInsOf
 }

@@ -45,30 +45,121 @@ const logDays = 30
 export const jobs = (app: App): Job[] => {
   const [board, machine] = [app.membership.databaseFor('board'), app.membership.databaseFor('machine')]
   return [
-    { name: 'delete events that need not be kept', everySecs: 600, duty: 'board', run: signal => repeat(signal, () => board.transaction(tx => app.outbox.prune(tx))) },
+    {
+      name: 'delete events that need not be kept',
+      everySecs: 600,
+      duty: 'board',
+      run: signal => repeat(signal, () => board.transaction(tx => app.outbox.prune(tx))),
+    },
     { name: 'compare monitors with what runs', everySecs: 1, duty: 'machine', run: () => app.monitors.look() },
     { name: 'end scripts that are gone', everySecs: 1, duty: 'machine', run: async () => app.scripts.check() },
     { name: 'send webhook deliveries that are due', everySecs: 1, duty: 'board', run: () => app.webhooks.sendDue() },
-    { name: 'forget webhook deliveries 30 days after their end', everySecs: hourSecs, duty: 'board', run: signal => repeat(signal, () => board.transaction(tx => forgetDeliveries(tx, ago(tx, 30 * daySecs), 500))) },
-    { name: 'forget idempotent answers after a day', everySecs: hourSecs, duty: 'board', run: () => board.transaction(tx => forgetAnswers(tx, ago(tx, daySecs))) },
-    { name: 'forget sign-in tokens a day after their end', everySecs: hourSecs, duty: 'board', run: () => board.transaction(tx => forgetSignInTokens(tx, ago(tx, daySecs))) },
-    { name: 'forget agent tokens a day after their end', everySecs: hourSecs, duty: 'board', run: () => board.transaction(tx => forgetAgentTokens(tx, ago(tx, daySecs))) },
-    { name: 'remove the worktrees of cards that were deleted over 30 days ago', everySecs: hourSecs, duty: 'machine', run: () => removeDeletedWorktrees(machine, new Date(app.config.clock().getTime() - 30 * daySecs * 1000).toISOString(), app.config.dataDir) },
-    { name: 'remove cards that were deleted over 30 days ago and have no worktree any more', everySecs: hourSecs, duty: 'board', run: async signal => {
-      await repeat(signal, () => board.transaction(tx => purgeMessages(tx, ago(tx, 30 * daySecs), 500)))
-      await repeat(signal, () => board.transaction(purgeDeletedCards))
-    } },
-    { name: 'remove worktrees of projects and boards that were deleted', everySecs: 300, duty: 'machine', run: () => removeGone(machine, app.config.dataDir, app.supervisor.isAtWork) },
-    { name: 'take up the words of new and changed cards', everySecs: 5, duty: 'board', run: signal => takeUp(board, Infinity, signal) },
-    { name: 'note what each project is like today', everySecs: 600, duty: 'board', run: () => board.transaction(async tx => {
-      await noteProjectDays(tx, tx.now.slice(0, 10))
-      await forgetProjectDays(tx, ago(tx, 3 * 365 * daySecs).slice(0, 10))
-    }) },
-    { name: 'delete what imports of a server that is gone left unfinished', everySecs: 60, duty: 'machine', run: () => removeUnfinished(machine, app.membership.id) },
-    ...(app.config.backupEvery === undefined ? [] : [{ name: 'make a backup and delete the oldest', everySecs: 30, duty: 'board' as const, run: scheduledBackups(app) }]),
-    ...(app.db.isShared ? [] : [{ name: 'look whether the database file is sound', everySecs: daySecs, firstAfterSecs: 60, run: (signal: AbortSignal) => lookForDamage(app, signal) }]),
-    { name: 'delete entries of the log after 30 days', everySecs: rareSecs, firstAfterSecs: 60, run: signal => app.logs.prune(signal, new Date(app.config.clock().getTime() - logDays * daySecs * 1000).toISOString()) },
-    { name: 'delete attachment files without a row', everySecs: hourSecs, run: async () => { await sweepAttachments(app) } },
+    {
+      name: 'forget webhook deliveries 30 days after their end',
+      everySecs: hourSecs,
+      duty: 'board',
+      run: signal => repeat(signal, () => board.transaction(tx => forgetDeliveries(tx, ago(tx, 30 * daySecs), 500))),
+    },
+    {
+      name: 'forget idempotent answers after a day',
+      everySecs: hourSecs,
+      duty: 'board',
+      run: () => board.transaction(tx => forgetAnswers(tx, ago(tx, daySecs))),
+    },
+    {
+      name: 'forget sign-in tokens a day after their end',
+      everySecs: hourSecs,
+      duty: 'board',
+      run: () => board.transaction(tx => forgetSignInTokens(tx, ago(tx, daySecs))),
+    },
+    {
+      name: 'forget agent tokens a day after their end',
+      everySecs: hourSecs,
+      duty: 'board',
+      run: () => board.transaction(tx => forgetAgentTokens(tx, ago(tx, daySecs))),
+    },
+    {
+      name: 'remove the worktrees of cards that were deleted over 30 days ago',
+      everySecs: hourSecs,
+      duty: 'machine',
+      run: () =>
+        removeDeletedWorktrees(
+          machine,
+          new Date(app.config.clock().getTime() - 30 * daySecs * 1000).toISOString(),
+          app.config.dataDir,
+        ),
+    },
+    {
+      name: 'remove cards that were deleted over 30 days ago and have no worktree any more',
+      everySecs: hourSecs,
+      duty: 'board',
+      run: async signal => {
+        await repeat(signal, () => board.transaction(tx => purgeMessages(tx, ago(tx, 30 * daySecs), 500)))
+        await repeat(signal, () => board.transaction(purgeDeletedCards))
+      },
+    },
+    {
+      name: 'remove worktrees of projects and boards that were deleted',
+      everySecs: 300,
+      duty: 'machine',
+      run: () => removeGone(machine, app.config.dataDir, app.supervisor.isAtWork),
+    },
+    {
+      name: 'take up the words of new and changed cards',
+      everySecs: 5,
+      duty: 'board',
+      run: signal => takeUp(board, Infinity, signal),
+    },
+    {
+      name: 'note what each project is like today',
+      everySecs: 600,
+      duty: 'board',
+      run: () =>
+        board.transaction(async tx => {
+          await noteProjectDays(tx, tx.now.slice(0, 10))
+          await forgetProjectDays(tx, ago(tx, 3 * 365 * daySecs).slice(0, 10))
+        }),
+    },
+    {
+      name: 'delete what imports of a server that is gone left unfinished',
+      everySecs: 60,
+      duty: 'machine',
+      run: () => removeUnfinished(machine, app.membership.id),
+    },
+    ...(app.config.backupEvery === undefined
+      ? []
+      : [
+          {
+            name: 'make a backup and delete the oldest',
+            everySecs: 30,
+            duty: 'board' as const,
+            run: scheduledBackups(app),
+          },
+        ]),
+    ...(app.db.isShared
+      ? []
+      : [
+          {
+            name: 'look whether the database file is sound',
+            everySecs: daySecs,
+            firstAfterSecs: 60,
+            run: (signal: AbortSignal) => lookForDamage(app, signal),
+          },
+        ]),
+    {
+      name: 'delete entries of the log after 30 days',
+      everySecs: rareSecs,
+      firstAfterSecs: 60,
+      run: signal =>
+        app.logs.prune(signal, new Date(app.config.clock().getTime() - logDays * daySecs * 1000).toISOString()),
+    },
+    {
+      name: 'delete attachment files without a row',
+      everySecs: hourSecs,
+      run: async () => {
+        await sweepAttachments(app)
+      },
+    },
   ]
 }
 
@@ -77,7 +168,10 @@ export function startTimetable(app: App, log: Log, timetable = jobs(app)): { sto
   const stopping = new AbortController()
   const { signal } = stopping
   setMaxListeners(timetable.length * 2, signal)
-  const wait = (secs: number) => delay(secs * 1000, undefined, { signal, ref: false }).catch(() => { /* The server stops. */ })
+  const wait = (secs: number) =>
+    delay(secs * 1000, undefined, { signal, ref: false }).catch(() => {
+      /* The server stops. */
+    })
   const keep = async ({ name, everySecs, firstAfterSecs, duty, run }: Job) => {
     if (firstAfterSecs !== undefined) await wait(firstAfterSecs)
     while (!signal.aborted) {
@@ -87,7 +181,10 @@ export function startTimetable(app: App, log: Log, timetable = jobs(app)): { sto
       }
       const startedAtMs = performance.now()
       await run(signal).then(
-        () => { if (everySecs >= rareSecs) log('info', `A periodic job is done: ${name}.`, { ms: Math.round(performance.now() - startedAtMs) }) },
+        () => {
+          if (everySecs >= rareSecs)
+            log('info', `A periodic job is done: ${name}.`, { ms: Math.round(performance.now() - startedAtMs) })
+        },
         (error: unknown) => signal.aborted || logFailure(log, `A periodic job failed: ${name}.`, error),
       )
       await wait(everySecs)
@@ -104,13 +201,15 @@ export function startTimetable(app: App, log: Log, timetable = jobs(app)): { sto
 
 /** Refuses writes from now on if the database file is damaged. */
 async function lookForDamage({ db, config }: App, signal: AbortSignal): Promise<void> {
-  const damage = await findDamage(join(config.dataDir, 'board.db'), false, signal).catch((error: unknown) => { if (!signal.aborted) throw error })
+  const damage = await findDamage(join(config.dataDir, 'board.db'), false, signal).catch((error: unknown) => {
+    if (!signal.aborted) throw error
+  })
   if (damage !== undefined) db.noteDamage(new Error(damage))
 }
 
 /** Does bounded pieces of work until there is nothing left to do. */
 async function repeat(signal: AbortSignal, work: () => Promise<number>): Promise<void> {
-  while (!signal.aborted && await work() > 0);
+  while (!signal.aborted && (await work()) > 0);
 }
 
 const ago = (tx: Transaction, secs: number) => new Date(Date.parse(tx.now) - secs * 1000).toISOString()

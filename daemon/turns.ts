@@ -8,13 +8,17 @@ export interface Turns {
 }
 
 /** For requests that take room and time: so many may be under way, slow ones included, and fewer of them at work, in turn. */
-export function createTurns(what: string, { mostUnderWay, mostAtWork }: { mostUnderWay: number; mostAtWork: number }): Turns {
+export function createTurns(
+  what: string,
+  { mostUnderWay, mostAtWork }: { mostUnderWay: number; mostAtWork: number },
+): Turns {
   let underWay = 0
   let atWork = 0
   const waiting: Array<() => void> = []
   return {
     enter: () => {
-      if (underWay === mostUnderWay) throw new Problem('RATE_LIMITED', `${mostUnderWay} ${what} are under way already.`, { retryAfterSecs: 10 })
+      if (underWay === mostUnderWay)
+        throw new Problem('RATE_LIMITED', `${mostUnderWay} ${what} are under way already.`, { retryAfterSecs: 10 })
       underWay++
       let isInside = true
       return () => {
@@ -23,7 +27,10 @@ export function createTurns(what: string, { mostUnderWay, mostAtWork }: { mostUn
       }
     },
     take: async work => {
-      if (atWork === mostAtWork) await new Promise<void>(resolve => { waiting.push(resolve) })
+      if (atWork === mostAtWork)
+        await new Promise<void>(resolve => {
+          waiting.push(resolve)
+        })
       else atWork++
       try {
         return await work()

@@ -24,7 +24,8 @@ const limits = { files: 1, fields: 8, parts: 10, fieldSize: 1024, headerPairs: 3
 export async function receiveFile<T>(request: IncomingMessage, options: UploadOptions<T>): Promise<T> {
   const tooLarge = () => new Problem('BODY_TOO_LARGE', `The file may have at most ${options.maxBytes} bytes.`)
   try {
-    if (!/^multipart\/form-data\s*;/i.test(request.headers['content-type'] ?? '')) throw new Problem('UNSUPPORTED_MEDIA_TYPE', 'The body must be multipart/form-data.')
+    if (!/^multipart\/form-data\s*;/i.test(request.headers['content-type'] ?? ''))
+      throw new Problem('UNSUPPORTED_MEDIA_TYPE', 'The body must be multipart/form-data.')
     if (Number(request.headers['content-length'] ?? 0) > options.maxBytes + mostOverheadBytes) throw tooLarge()
     return await receive(request, openParser(request, options.maxBytes), options, tooLarge)
   } catch (error) {
@@ -35,7 +36,11 @@ export async function receiveFile<T>(request: IncomingMessage, options: UploadOp
 
 function openParser(request: IncomingMessage, maxBytes: number): BusboyInstance {
   try {
-    return new Busboy({ headers: { ...request.headers, 'content-type': request.headers['content-type']! }, preservePath: true, limits: { ...limits, fileSize: maxBytes } })
+    return new Busboy({
+      headers: { ...request.headers, 'content-type': request.headers['content-type']! },
+      preservePath: true,
+      limits: { ...limits, fileSize: maxBytes },
+    })
   } catch (error) {
     throw broken(error)
   }
@@ -43,7 +48,12 @@ function openParser(request: IncomingMessage, maxBytes: number): BusboyInstance 
 
 const broken = (cause?: unknown) => new Problem('VALIDATION_FAILED', 'The multipart body is broken.', { cause })
 
-async function receive<T>(request: IncomingMessage, parser: BusboyInstance, options: UploadOptions<T>, tooLarge: () => Problem): Promise<T> {
+async function receive<T>(
+  request: IncomingMessage,
+  parser: BusboyInstance,
+  options: UploadOptions<T>,
+  tooLarge: () => Problem,
+): Promise<T> {
   let saving: Promise<T> | undefined
   try {
     await parse(request, parser, options.idleMs ?? usualIdleMs, (stream, filename, fail) => {
@@ -54,7 +64,9 @@ async function receive<T>(request: IncomingMessage, parser: BusboyInstance, opti
     if (!saving) throw invalid('file', 'is required')
     return await saving
   } catch (error) {
-    await saving?.then(options.discard, () => { /* it has cleaned up */ })
+    await saving?.then(options.discard, () => {
+      /* it has cleaned up */
+    })
     throw error
   }
 }
@@ -62,7 +74,12 @@ async function receive<T>(request: IncomingMessage, parser: BusboyInstance, opti
 type Fail = (error: Error) => void
 
 /** Resolves when the whole body has been read and was right; the first thing that is wrong ends the file's stream too. */
-function parse(request: IncomingMessage, parser: BusboyInstance, idleMs: number, onFile: (stream: BusboyFileStream, filename: string | undefined, fail: Fail) => void): Promise<void> {
+function parse(
+  request: IncomingMessage,
+  parser: BusboyInstance,
+  idleMs: number,
+  onFile: (stream: BusboyFileStream, filename: string | undefined, fail: Fail) => void,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     let file: BusboyFileStream | undefined
     let failed = false
@@ -76,15 +93,30 @@ function parse(request: IncomingMessage, parser: BusboyInstance, idleMs: number,
     const idle = setTimeout(() => fail(request.complete ? broken() : new Problem('REQUEST_TIMEOUT')), idleMs)
     parser.on('file', (name, stream, filename) => {
       // Whoever saves the file lets go of the stream when that fails: its own failure is told, not this one.
-      file = stream.on('error', error => { if (error.name !== 'AbortError') fail(error) })
+      file = stream.on('error', error => {
+        if (error.name !== 'AbortError') fail(error)
+      })
       // The chunk that made the body fail may hold a file too.
       if (failed) file.destroy()
       else if (name === 'file') onFile(stream, filename, fail)
       else fail(invalid(String(name).slice(0, 100), 'is not a known field; the file goes into file'))
     })
-    parser.on('field', name => fail(name === 'file' ? invalid('file', 'must be a file') : invalid(String(name).slice(0, 100), 'is not a known field')))
-    parser.on('filesLimit', () => fail(invalid('file', 'must be exactly one file'))).on('partsLimit', () => fail(broken()))
-    parser.on('error', error => fail(broken(error))).on('finish', () => { clearTimeout(idle); resolve() })
+    parser.on('field', name =>
+      fail(
+        name === 'file'
+          ? invalid('file', 'must be a file')
+          : invalid(String(name).slice(0, 100), 'is not a known field'),
+      ),
+    )
+    parser
+      .on('filesLimit', () => fail(invalid('file', 'must be exactly one file')))
+      .on('partsLimit', () => fail(broken()))
+    parser
+      .on('error', error => fail(broken(error)))
+      .on('finish', () => {
+        clearTimeout(idle)
+        resolve()
+      })
     let newBytes = 0
     const onData = (chunk: Buffer) => {
       newBytes += chunk.length
@@ -92,7 +124,12 @@ function parse(request: IncomingMessage, parser: BusboyInstance, idleMs: number,
       newBytes = 0
       idle.refresh()
     }
-    request.on('data', onData).on('error', error => fail(broken(error))).on('close', () => { if (!request.complete) fail(broken()) })
+    request
+      .on('data', onData)
+      .on('error', error => fail(broken(error)))
+      .on('close', () => {
+        if (!request.complete) fail(broken())
+      })
     request.pipe(parser)
   })
 }

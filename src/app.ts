@@ -54,20 +54,32 @@ export interface App extends Work {
 }
 
 /** What the board gets from whoever runs it, and from one that it takes the place of. */
-export interface Surroundings { host?: Host; localToken?: string }
+export interface Surroundings {
+  host?: Host
+  localToken?: string
+}
 
 /** Opens the data folder, brings the database up to date and wires every part to those it needs. */
-export async function createApp(config: ServerConfig, logs: Logs, { host = nobody, localToken }: Surroundings = {}): Promise<App> {
+export async function createApp(
+  config: ServerConfig,
+  logs: Logs,
+  { host = nobody, localToken }: Surroundings = {},
+): Promise<App> {
   makePrivateFolder(config.dataDir)
   await finishState(config.dataDir)
-  const tidied = removeRubbish(config.dataDir).catch((error: unknown) => from(logs.log, 'backups')('warn', 'What an earlier restore has left could not be removed.', { cause: causeOf(error) }))
+  const tidied = removeRubbish(config.dataDir).catch((error: unknown) =>
+    from(logs.log, 'backups')('warn', 'What an earlier restore has left could not be removed.', {
+      cause: causeOf(error),
+    }),
+  )
   const seal = createSeal(config)
   const { attachmentsDir, transfersDir } = openFolders(config)
   const db = await openData(config, from(logs.log, 'database'))
-  if (db.isShared) await whenFree(() => requireSharedKey(db, seal)).catch(async (error: unknown) => {
-    await db.close()
-    throw error
-  })
+  if (db.isShared)
+    await whenFree(() => requireSharedKey(db, seal)).catch(async (error: unknown) => {
+      await db.close()
+      throw error
+    })
   await exportLog({ db, seal, logs })
   const outbox = createOutbox(db)
   const endWatch = config.database && watchOtherDaemons(db, config.database, outbox.wake)
@@ -79,10 +91,36 @@ export async function createApp(config: ServerConfig, logs: Logs, { host = nobod
   const deviceGrants = createDeviceGrants({ config, db, seal, wayOut, daemonId: membership.id })
   const oidc = createOidc({ config, db, identity, seal })
   const work = await createWork({ config, logs, db, membership, outbox, seal, identity, deviceGrants, targets })
-  const source = { copyDatabase: (to: string, signal?: AbortSignal) => db.isShared ? dumpDatabase(db, to) : copyDatabase(join(config.dataDir, 'board.db'), to, signal), attachmentsDir, sealingKey: () => sealingKeyOf(config) }
-  const backups = await openBackups({ dataDir: config.dataDir, source, clock: config.clock, log: from(logs.log, 'backups') })
+  const source = {
+    copyDatabase: (to: string, signal?: AbortSignal) =>
+      db.isShared ? dumpDatabase(db, to) : copyDatabase(join(config.dataDir, 'board.db'), to, signal),
+    attachmentsDir,
+    sealingKey: () => sealingKeyOf(config),
+  }
+  const backups = await openBackups({
+    dataDir: config.dataDir,
+    source,
+    clock: config.clock,
+    log: from(logs.log, 'backups'),
+  })
   return {
-    config, logs, db, outbox, identity, seal, deviceGrants, wayOut, oidc, metrics, membership, ...work, backups, host, attachmentsDir, transfersDir, peerOf: peerReader(config),
+    config,
+    logs,
+    db,
+    outbox,
+    identity,
+    seal,
+    deviceGrants,
+    wayOut,
+    oidc,
+    metrics,
+    membership,
+    ...work,
+    backups,
+    host,
+    attachmentsDir,
+    transfersDir,
+    peerOf: peerReader(config),
     close: async () => {
       await Promise.all([work.stopWork(), backups.close(), deviceGrants.close()])
       await membership.stop()

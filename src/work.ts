@@ -42,7 +42,17 @@ export interface Work {
   stopWork(): Promise<void>
 }
 
-interface Parts { config: ServerConfig; logs: Logs; db: Database; membership: Membership; outbox: Outbox; seal: Seal; identity: Revocations; deviceGrants: DeviceGrants; targets: Targets }
+interface Parts {
+  config: ServerConfig
+  logs: Logs
+  db: Database
+  membership: Membership
+  outbox: Outbox
+  seal: Seal
+  identity: Revocations
+  deviceGrants: DeviceGrants
+  targets: Targets
+}
 
 /** Alone on its database, a daemon ends first what an earlier one left, and tells of every event from the first request on. */
 export async function createWork(parts: Parts): Promise<Work> {
@@ -68,13 +78,33 @@ export async function createWork(parts: Parts): Promise<Work> {
     outbox.onNews(gathered(supervisor.wake, gatherMs))
   }
   return {
-    catalogue, supervisor, monitors, scripts, webhooks, notifier,
-    startWork: (url, onRelieved) => db.isShared ? membership.start(url, { onDuty: duty => onDuty(duty, url), onRelieved }, from(logs.log, 'daemons')) : stages.startRunning(url),
-    stopWork: async () => { await Promise.all([supervisor.stop(), monitors.stop(), scripts.stop(), notifier.stop(), webhooks.stop()]) },
+    catalogue,
+    supervisor,
+    monitors,
+    scripts,
+    webhooks,
+    notifier,
+    startWork: (url, onRelieved) =>
+      db.isShared
+        ? membership.start(url, { onDuty: duty => onDuty(duty, url), onRelieved }, from(logs.log, 'daemons'))
+        : stages.startRunning(url),
+    stopWork: async () => {
+      await Promise.all([supervisor.stop(), monitors.stop(), scripts.stop(), notifier.stop(), webhooks.stop()])
+    },
   }
 }
 
-const stagesOf = ({ supervisor, monitors, scripts, webhooks, notifier }: Pick<Work, 'supervisor' | 'monitors' | 'scripts' | 'webhooks' | 'notifier'>, db: Database, { log }: Logs) => ({
+const stagesOf = (
+  {
+    supervisor,
+    monitors,
+    scripts,
+    webhooks,
+    notifier,
+  }: Pick<Work, 'supervisor' | 'monitors' | 'scripts' | 'webhooks' | 'notifier'>,
+  db: Database,
+  { log }: Logs,
+) => ({
   endEarlier: async () => {
     // First the rows, for those that are made from now on are not an earlier server's. Nothing begins before its processes are gone.
     await recover(db, supervisor)

@@ -6,7 +6,12 @@ export async function atOnce<T>({ server }: TestBoard, requests: ReadonlyArray<(
   const { db } = server.app
   const writers = vi.spyOn(db, 'transaction')
   let release = () => {}
-  const held = db.transaction(() => new Promise<void>(resolve => { release = resolve }))
+  const held = db.transaction(
+    () =>
+      new Promise<void>(resolve => {
+        release = resolve
+      }),
+  )
   const replies = Promise.all(requests.map(send => send()))
   await eventually('all writers to wait', () => writers.mock.calls.length > requests.length)
   writers.mockRestore()

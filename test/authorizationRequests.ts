@@ -13,7 +13,11 @@ const special: Record<string, (place: Place, world: World) => Input> = {
   'projects.create in an organization': () => ({}),
   'keys.create': () => ({ scope: 'server', projectId: undefined }),
   'keys.create for a project': () => ({}),
-  'keys.create for an organization': ({ organizationId }) => ({ scope: 'organization', organizationId, projectId: undefined }),
+  'keys.create for an organization': ({ organizationId }) => ({
+    scope: 'organization',
+    organizationId,
+    projectId: undefined,
+  }),
   'templates.update that is built in': () => ({ id: '1' }),
   'templates.delete that is built in': () => ({ id: '1' }),
   'users.create a super_admin': () => ({ role: 'super_admin' }),
@@ -28,26 +32,54 @@ const special: Record<string, (place: Place, world: World) => Input> = {
 }
 
 /** The input of a request that names what is in this place. */
-export const inputOf = (line: string, row: Row, place: Place, world: World): Input => ({ ...exampleOf(row, place), ...special[line]?.(place, world) })
+export const inputOf = (line: string, row: Row, place: Place, world: World): Input => ({
+  ...exampleOf(row, place),
+  ...special[line]?.(place, world),
+})
 
 /** What a line's request says of where it comes from. */
-export const headersOf = (line: string): Record<string, string> => line.endsWith(' from elsewhere') ? { 'x-forwarded-for': '203.0.113.7' } : {}
+export const headersOf = (line: string): Record<string, string> =>
+  line.endsWith(' from elsewhere') ? { 'x-forwarded-for': '203.0.113.7' } : {}
 
 /** Who sends a request that will be let in, with which rights and where. A key's owner stands in for the key. */
-export interface Sending { world: World; place: Place; person: Person }
+export interface Sending {
+  world: World
+  place: Place
+  person: Person
+}
 
 /** What is used up by a request that is let in: each gets its own. Without `token` the caller's own is sent. */
 export const supplies: Record<string, (sending: Sending) => Promise<Input & { token?: string }>> = {
   'auth.register': async () => ({ email: newEmail() }),
-  'auth.logout': async ({ world, person }) => person === world.people.local ? {} : { token: (await world.board.as().auth.login({ email: person.email, password: world.password })).token },
+  'auth.logout': async ({ world, person }) =>
+    person === world.people.local
+      ? {}
+      : { token: (await world.board.as().auth.login({ email: person.email, password: world.password })).token },
   'users.create': async () => ({ email: newEmail() }),
   'users.create a super_admin': async () => ({ email: newEmail() }),
-  'users.update': newUser('user'), 'users.update to a super_admin': newUser('user'), 'users.delete': newUser('user'), 'users.resetPassword': newUser('user'),
-  'users.update of a super_admin': newUser('super_admin'), 'users.delete of a super_admin': newUser('super_admin'), 'users.resetPassword of a super_admin': newUser('super_admin'),
-  'keys.get': async ({ person }) => ({ id: person.own.keyId }), 'keys.revoke': newKey, 'keys.rotate': newKey,
-  'templates.update': async ({ person }) => ({ id: person.own.templateId }), 'templates.delete': async ({ person }) => ({ id: (await person.client.templates.create({ name: 'Brief', columns: [] })).id }),
-  'credentials.get': ownCredential, 'credentials.update': ownCredential, 'credentials.verify': ownCredential, 'credentials.usage': ownCredential, 'credentials.oauthStatus': ownCredential,
-  'credentials.delete': async ({ person }) => ({ id: (await person.client.credentials.create({ name: 'Brief', provider: 'openai', apiKey: 'sk-brief-0123456789' })).id }),
+  'users.update': newUser('user'),
+  'users.update to a super_admin': newUser('user'),
+  'users.delete': newUser('user'),
+  'users.resetPassword': newUser('user'),
+  'users.update of a super_admin': newUser('super_admin'),
+  'users.delete of a super_admin': newUser('super_admin'),
+  'users.resetPassword of a super_admin': newUser('super_admin'),
+  'keys.get': async ({ person }) => ({ id: person.own.keyId }),
+  'keys.revoke': newKey,
+  'keys.rotate': newKey,
+  'templates.update': async ({ person }) => ({ id: person.own.templateId }),
+  'templates.delete': async ({ person }) => ({
+    id: (await person.client.templates.create({ name: 'Brief', columns: [] })).id,
+  }),
+  'credentials.get': ownCredential,
+  'credentials.update': ownCredential,
+  'credentials.verify': ownCredential,
+  'credentials.usage': ownCredential,
+  'credentials.oauthStatus': ownCredential,
+  'credentials.delete': async ({ person }) => ({
+    id: (await person.client.credentials.create({ name: 'Brief', provider: 'openai', apiKey: 'sk-brief-0123456789' }))
+      .id,
+  }),
   'projects.reorder': async ({ person }) => ({ ids: (await person.client.projects.list()).map(({ id }) => id) }),
   'projects.delete': newProject,
   'organizations.addMember': async sending => ({ email: (await insert(sending, 'user')).email }),
@@ -67,45 +99,93 @@ export const supplies: Record<string, (sending: Sending) => Promise<Input & { to
     await place.client.members.add({ id: place.projectId, email })
     return { email }
   },
-  'boards.reorder': async ({ place: { client, projectId } }) => ({ ids: (await client.boards.list({ projectId })).map(({ id }) => id) }),
-  'boards.delete': async ({ place: { client, projectId } }) => ({ boardId: (await client.boards.create({ projectId, name: 'Brief' })).id }),
-  'columns.reorder': async ({ place: { client, projectId, boardId } }) => ({ ids: (await client.columns.list({ projectId, boardId })).map(({ id }) => id) }),
-  'scripts.reorder': async ({ place: { client, projectId } }) => ({ ids: (await client.scripts.list({ projectId })).map(({ id }) => id) }),
-  'scripts.run': newScript, 'scripts.delete': newScript,
-  'columns.delete': newColumn, 'columns.clear': newColumn,
-  'cards.delete': newCard, 'cards.activate': newCard, 'cards.complete': newCard, 'cards.archive': newCard, 'cards.attachWorktree': newCard, 'external.archive': newCard,
-  'cards.restore': async sending => changed(sending, 'delete'), 'cards.unarchive': async sending => changed(sending, 'archive'),
+  'boards.reorder': async ({ place: { client, projectId } }) => ({
+    ids: (await client.boards.list({ projectId })).map(({ id }) => id),
+  }),
+  'boards.delete': async ({ place: { client, projectId } }) => ({
+    boardId: (await client.boards.create({ projectId, name: 'Brief' })).id,
+  }),
+  'columns.reorder': async ({ place: { client, projectId, boardId } }) => ({
+    ids: (await client.columns.list({ projectId, boardId })).map(({ id }) => id),
+  }),
+  'scripts.reorder': async ({ place: { client, projectId } }) => ({
+    ids: (await client.scripts.list({ projectId })).map(({ id }) => id),
+  }),
+  'scripts.run': newScript,
+  'scripts.delete': newScript,
+  'columns.delete': newColumn,
+  'columns.clear': newColumn,
+  'cards.delete': newCard,
+  'cards.activate': newCard,
+  'cards.complete': newCard,
+  'cards.archive': newCard,
+  'cards.attachWorktree': newCard,
+  'external.archive': newCard,
+  'cards.restore': async sending => changed(sending, 'delete'),
+  'cards.unarchive': async sending => changed(sending, 'archive'),
   'cards.detachWorktree': async sending => {
     const { cardId } = await newCard(sending)
-    await sending.place.client.cards.attachWorktree({ projectId: sending.place.projectId, cardId, path: sending.place.worktree })
+    await sending.place.client.cards.attachWorktree({
+      projectId: sending.place.projectId,
+      cardId,
+      path: sending.place.worktree,
+    })
     return { cardId }
   },
-  'monitors.deleteProject': async ({ world, place: { projectId, archivedCardId: cardId } }) => ({ monitorId: await monitored(world.board, { projectId, cardId }) }),
+  'monitors.deleteProject': async ({ world, place: { projectId, archivedCardId: cardId } }) => ({
+    monitorId: await monitored(world.board, { projectId, cardId }),
+  }),
   'webhooks.delete': ({ place: { client, projectId } }) => hooked(client, projectId),
-  'backups.download': newBackup, 'backups.delete': newBackup,
-  'preSessions.accept': newPreSession, 'preSessions.cancel': newPreSession,
+  'backups.download': newBackup,
+  'backups.delete': newBackup,
+  'preSessions.accept': newPreSession,
+  'preSessions.cancel': newPreSession,
   'panelStates.delete': async sending => {
     const { cardId } = await newCard(sending)
     await sending.person.client.panelStates.set({ projectId: sending.place.projectId, [cardId]: {} })
     return { cardId }
   },
   'attachments.delete': async ({ world, place: { projectId, cardId, token } }) => {
-    const attached = await world.board.request('POST', `/api/projects/${projectId}/cards/${cardId}/attachments`, { token, ...fileBody() })
+    const attached = await world.board.request('POST', `/api/projects/${projectId}/cards/${cardId}/attachments`, {
+      token,
+      ...fileBody(),
+    })
     return { attachmentId: attached.body.data.id }
   },
 }
 
 /** What is answered to somebody whom a route refuses by other means than the role. */
-export const refusals: Record<string, ErrorCode> = { 'filesystem.browse in a folder': 'PATH_OUTSIDE_ROOTS', 'filesystem.read': 'PATH_OUTSIDE_ROOTS' }
+export const refusals: Record<string, ErrorCode> = {
+  'filesystem.browse in a folder': 'PATH_OUTSIDE_ROOTS',
+  'filesystem.read': 'PATH_OUTSIDE_ROOTS',
+}
 
 /** What is answered to a request that is let in and cannot do what it is for. */
 export const landings: Record<string, ErrorCode> = {
-  'backups.upload': 'INVALID_BACKUP', 'backups.restore': 'BACKUP_NOT_FOUND',
-  'auth.setup': 'SETUP_ALREADY_DONE', 'auth.logout local': 'CONFLICT', 'oidc.test': 'OIDC_NOT_CONFIGURED', 'oidc.login': 'OIDC_NOT_CONFIGURED', 'oidc.callback': 'OIDC_SIGN_IN_UNKNOWN', 'oidc.exchange': 'INVALID_CREDENTIALS',
-  'credentials.initOauth': 'PROVIDER_UNAVAILABLE', 'credentials.oauthStatus': 'CONFLICT', 'organizations.delete': 'ORGANIZATION_HAS_PROJECTS',
-  'external.cancelAgent': 'AGENT_NOT_RUNNING', 'scripts.cancel': 'SCRIPT_NOT_RUNNING', 'agents.cancel': 'AGENT_NOT_RUNNING', 'agents.relay': 'AGENT_NOT_RUNNING', 'agents.approvePlan': 'NOTHING_TO_APPROVE', 'agents.approveAuto': 'NOTHING_TO_APPROVE', 'agents.merge': 'CONFLICT',
+  'backups.upload': 'INVALID_BACKUP',
+  'backups.restore': 'BACKUP_NOT_FOUND',
+  'auth.setup': 'SETUP_ALREADY_DONE',
+  'auth.logout local': 'CONFLICT',
+  'oidc.test': 'OIDC_NOT_CONFIGURED',
+  'oidc.login': 'OIDC_NOT_CONFIGURED',
+  'oidc.callback': 'OIDC_SIGN_IN_UNKNOWN',
+  'oidc.exchange': 'INVALID_CREDENTIALS',
+  'credentials.initOauth': 'PROVIDER_UNAVAILABLE',
+  'credentials.oauthStatus': 'CONFLICT',
+  'organizations.delete': 'ORGANIZATION_HAS_PROJECTS',
+  'external.cancelAgent': 'AGENT_NOT_RUNNING',
+  'scripts.cancel': 'SCRIPT_NOT_RUNNING',
+  'agents.cancel': 'AGENT_NOT_RUNNING',
+  'agents.relay': 'AGENT_NOT_RUNNING',
+  'agents.approvePlan': 'NOTHING_TO_APPROVE',
+  'agents.approveAuto': 'NOTHING_TO_APPROVE',
+  'agents.merge': 'CONFLICT',
   // No agent is installed where these tests run.
-  'agents.send': 'AGENT_UNAVAILABLE', 'agents.retry': 'AGENT_UNAVAILABLE', 'agents.relaunch': 'AGENT_UNAVAILABLE', 'assistant.send': 'AGENT_UNAVAILABLE', 'preSessions.start': 'AGENT_UNAVAILABLE',
+  'agents.send': 'AGENT_UNAVAILABLE',
+  'agents.retry': 'AGENT_UNAVAILABLE',
+  'agents.relaunch': 'AGENT_UNAVAILABLE',
+  'assistant.send': 'AGENT_UNAVAILABLE',
+  'preSessions.start': 'AGENT_UNAVAILABLE',
 }
 
 let made = 0
@@ -113,18 +193,34 @@ const newEmail = () => `made${++made}@example.org`
 
 async function insert({ world: { board } }: Sending, role: UserRole): Promise<{ id: string; email: string }> {
   const email = newEmail()
-  const { id } = await board.server.app.db.transaction(tx => insertUser(tx, { email, displayName: 'Made', role, passwordHash: '' }))
+  const { id } = await board.server.app.db.transaction(tx =>
+    insertUser(tx, { email, displayName: 'Made', role, passwordHash: '' }),
+  )
   return { id: String(id), email }
 }
 
-function newUser(role: UserRole) { return async (sending: Sending) => ({ id: (await insert(sending, role)).id }) }
-async function newKey({ person }: Sending) { return { id: (await person.client.keys.create({ name: 'Brief', scope: 'server', permissions: ['cards.read'] })).id } }
-async function ownCredential({ person }: Sending) { return { id: person.own.credentialId } }
-async function newColumn({ place: { client, projectId, otherBoardId: boardId } }: Sending) { return { columnId: (await client.columns.create({ projectId, boardId, name: 'Brief', columnType: 'backlog' })).id } }
-async function newScript({ place: { client, projectId } }: Sending) { return { scriptId: (await client.scripts.create({ projectId, name: 'Brief', command: 'true' })).id } }
-async function newCard({ place: { client, projectId } }: Sending) { return { cardId: (await client.cards.create({ projectId, title: 'Brief', deferred: true })).id } }
+function newUser(role: UserRole) {
+  return async (sending: Sending) => ({ id: (await insert(sending, role)).id })
+}
+async function newKey({ person }: Sending) {
+  return { id: (await person.client.keys.create({ name: 'Brief', scope: 'server', permissions: ['cards.read'] })).id }
+}
+async function ownCredential({ person }: Sending) {
+  return { id: person.own.credentialId }
+}
+async function newColumn({ place: { client, projectId, otherBoardId: boardId } }: Sending) {
+  return { columnId: (await client.columns.create({ projectId, boardId, name: 'Brief', columnType: 'backlog' })).id }
+}
+async function newScript({ place: { client, projectId } }: Sending) {
+  return { scriptId: (await client.scripts.create({ projectId, name: 'Brief', command: 'true' })).id }
+}
+async function newCard({ place: { client, projectId } }: Sending) {
+  return { cardId: (await client.cards.create({ projectId, title: 'Brief', deferred: true })).id }
+}
 
-async function newBackup({ world }: Sending) { return { filename: (await world.board.client.backups.create()).filename } }
+async function newBackup({ world }: Sending) {
+  return { filename: (await world.board.client.backups.create()).filename }
+}
 
 async function newPreSession(sending: Sending) {
   const { cardId } = await newCard(sending)

@@ -24,20 +24,46 @@ import type { ErrorCode } from '../src/contract/errors.ts'
  *   orgKey     a key of super's for the organization, with the same
  *   superKey   a key of super's for the whole server, with every permission
  */
-export const columns = ['nobody', 'ended', 'stranger', 'viewer', 'member', 'manager', 'crew', 'chief', 'owner', 'admin', 'super', 'local', 'key', 'keyless', 'viewerKey', 'orgKey', 'superKey'] as const
+export const columns = [
+  'nobody',
+  'ended',
+  'stranger',
+  'viewer',
+  'member',
+  'manager',
+  'crew',
+  'chief',
+  'owner',
+  'admin',
+  'super',
+  'local',
+  'key',
+  'keyless',
+  'viewerKey',
+  'orgKey',
+  'superKey',
+] as const
 export type Column = (typeof columns)[number] | (typeof agentColumns)[number]
 export const cells = ['ok', '401', '403', '404'] as const
 export type Cell = (typeof cells)[number]
 
 /** `routes`: by the permission that an API key needs, or `none` where there is none. A route's name may be followed by what is special about the request. */
-export interface Section { about: string; own: string; foreign?: string; /** The code of 403 where it is not the usual one. */ refusal?: ErrorCode; routes: Record<string, string> }
+export interface Section {
+  about: string
+  own: string
+  foreign?: string
+  /** The code of 403 where it is not the usual one. */ refusal?: ErrorCode
+  routes: Record<string, string>
+}
 
 export const sections: Section[] = [
   {
     about: 'everybody, with or without a token',
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   ok     ok    ok       ok     ok     ok      ok   ok    ok    ok    ok    ok    ok  ok      ok        ok       ok',
-    routes: { none: 'server.health, server.ready, server.home, server.openapi, server.docs, auth.status, auth.setup, auth.login, auth.register, oidc.login, oidc.callback, oidc.exchange' },
+    routes: {
+      none: 'server.health, server.ready, server.home, server.openapi, server.docs, auth.status, auth.setup, auth.login, auth.register, oidc.login, oidc.callback, oidc.exchange',
+    },
   },
   {
     about: 'everybody on this machine, whatever the token',
@@ -58,14 +84,18 @@ export const sections: Section[] = [
     about: 'whoever it belongs to, and no administrator either',
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   ok       ok     ok     ok      ok   ok    ok    ok    ok    ok    403 403     403       403      403',
-    foreign: '401   401   404      404    404    404     404  404   404   404   404   404   403 403     403       403      403',
-    routes: { none: 'keys.get, keys.revoke, keys.rotate, credentials.get, credentials.update, credentials.delete, credentials.verify, credentials.usage, credentials.oauthStatus' },
+    foreign:
+      '401   401   404      404    404    404     404  404   404   404   404   404   403 403     403       403      403',
+    routes: {
+      none: 'keys.get, keys.revoke, keys.rotate, credentials.get, credentials.update, credentials.delete, credentials.verify, credentials.usage, credentials.oauthStatus',
+    },
   },
   {
     about: 'whoever it belongs to, where all may know of it',
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   ok       ok     ok     ok      ok   ok    ok    ok    ok    ok    403 403     403       403      403',
-    foreign: '401   401   403      403    403    403     403  403   403   403   403   403   403 403     403       403      403',
+    foreign:
+      '401   401   403      403    403    403     403  403   403   403   403   403   403 403     403       403      403',
     routes: { none: 'templates.update, templates.delete' },
   },
   {
@@ -78,7 +108,9 @@ export const sections: Section[] = [
     about: 'administrators of the server',
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   403      403    403    403     403  403   403   ok    ok    ok    403 403     403       403      403',
-    routes: { none: 'settings.setContextRelay, logs.list, server.daemons, users.list, users.create, users.update, users.delete, users.resetPassword, users.checkDelete, users.checkDelete of a super_admin' },
+    routes: {
+      none: 'settings.setContextRelay, logs.list, server.daemons, users.list, users.create, users.update, users.delete, users.resetPassword, users.checkDelete, users.checkDelete of a super_admin',
+    },
   },
   {
     about: 'super_admins',
@@ -100,28 +132,37 @@ export const sections: Section[] = [
     about: 'who belongs to the organization, and administrators',
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   404      404    404    404     ok   ok    404   ok    ok    ok    403 403     403       403      403',
-    foreign: '401   401   404      404    404    404     404  404   404   ok    ok    ok    403 403     403       403      403',
-    routes: { none: 'organizations.get, organizations.listMembers, projects.create in an organization, keys.create for an organization' },
+    foreign:
+      '401   401   404      404    404    404     404  404   404   ok    ok    ok    403 403     403       403      403',
+    routes: {
+      none: 'organizations.get, organizations.listMembers, projects.create in an organization, keys.create for an organization',
+    },
   },
   {
     about: 'admins of the organization, and administrators',
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   404      404    404    404     403  ok    404   ok    ok    ok    403 403     403       403      403',
-    foreign: '401   401   404      404    404    404     404  404   404   ok    ok    ok    403 403     403       403      403',
-    routes: { none: 'organizations.update, organizations.delete, organizations.addMember, organizations.updateMember, organizations.removeMember, organizations.setCredential, transfers.exportOrganization' },
+    foreign:
+      '401   401   404      404    404    404     404  404   404   ok    ok    ok    403 403     403       403      403',
+    routes: {
+      none: 'organizations.update, organizations.delete, organizations.addMember, organizations.updateMember, organizations.removeMember, organizations.setCredential, transfers.exportOrganization',
+    },
   },
   {
     about: 'who may see the project',
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   404      ok     ok     ok      ok   ok    ok    ok    ok    ok    ok  403     ok        ok       ok',
-    foreign: '401   401   404      404    404    404     404  404   404   ok    ok    ok    404 403     404       404      ok',
+    foreign:
+      '401   401   404      404    404    404     404  404   404   ok    ok    ok    404 403     404       404      ok',
     routes: {
       'projects.read': 'projects.get, projects.opened, projects.files',
       'boards.read': 'boards.list, columns.list',
       'monitors.read': 'monitors.listProject',
-      'cards.read': 'projects.stats, projects.history, cards.list, cards.get, cards.getFlat, cards.status, cards.view, cards.getPipeline, attachments.listProject, attachments.list, attachments.download, server.socket',
+      'cards.read':
+        'projects.stats, projects.history, cards.list, cards.get, cards.getFlat, cards.status, cards.view, cards.getPipeline, attachments.listProject, attachments.list, attachments.download, server.socket',
       'scripts.read': 'scripts.list, scripts.status',
-      'agents.read': 'agents.get, agents.sessions, agents.history, agents.messages, agents.active, agents.slashCommands, agents.diff, preSessions.list, preSessions.get, preSessions.messages, assistant.get',
+      'agents.read':
+        'agents.get, agents.sessions, agents.history, agents.messages, agents.active, agents.slashCommands, agents.diff, preSessions.list, preSessions.get, preSessions.messages, assistant.get',
       'exports.read': 'transfers.exportProject',
     },
   },
@@ -129,7 +170,8 @@ export const sections: Section[] = [
     about: 'who may see the project, and no API key',
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   404      ok     ok     ok      ok   ok    ok    ok    ok    ok    403 403     403       403      403',
-    foreign: '401   401   404      404    404    404     404  404   404   ok    ok    ok    403 403     403       403      403',
+    foreign:
+      '401   401   404      404    404    404     404  404   404   ok    ok    ok    403 403     403       403      403',
     routes: { none: 'members.list, panelStates.get, panelStates.set, panelStates.delete, keys.create for a project' },
   },
   {
@@ -142,12 +184,15 @@ export const sections: Section[] = [
     about: 'who works in the project',
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   404      403    ok     ok      ok   ok    ok    ok    ok    ok    ok  403     403       ok       ok',
-    foreign: '401   401   404      404    404    404     404  404   404   ok    ok    ok    404 403     404       404      ok',
+    foreign:
+      '401   401   404      404    404    404     404  404   404   ok    ok    ok    404 403     404       404      ok',
     routes: {
-      'boards.write': 'boards.create, boards.reorder, boards.update, columns.create, columns.reorder, columns.update, columns.delete',
+      'boards.write':
+        'boards.create, boards.reorder, boards.update, columns.create, columns.reorder, columns.update, columns.delete',
       'cards.create': 'cards.create',
       'webhooks.read': 'webhooks.list, webhooks.deliveries',
-      'cards.update': 'projects.markAllRead, cards.update, cards.setAutoMode, cards.setPipeline, attachments.create, attachments.delete',
+      'cards.update':
+        'projects.markAllRead, cards.update, cards.setAutoMode, cards.setPipeline, attachments.create, attachments.delete',
       'cards.move': 'cards.move, cards.complete',
       'cards.delete': 'cards.delete, cards.restore, columns.clear',
       'agents.archive': 'cards.archive, cards.unarchive',
@@ -155,28 +200,36 @@ export const sections: Section[] = [
       'scripts.run': 'scripts.run, scripts.cancel',
       'pipelines.trigger': 'cards.activate, agents.approveAuto',
       'agents.cancel': 'agents.cancel',
-      'agents.run': 'agents.send, agents.retry, agents.relaunch, agents.relay, agents.approvePlan, agents.summary, agents.merge, preSessions.start, preSessions.send, preSessions.accept, preSessions.cancel, assistant.send',
+      'agents.run':
+        'agents.send, agents.retry, agents.relaunch, agents.relay, agents.approvePlan, agents.summary, agents.merge, preSessions.start, preSessions.send, preSessions.accept, preSessions.cancel, assistant.send',
     },
   },
   {
     about: 'who works in the project, and no API key',
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   404      403    ok     ok      ok   ok    ok    ok    ok    ok    403 403     403       403      403',
-    foreign: '401   401   404      404    404    404     404  404   404   ok    ok    ok    403 403     403       403      403',
+    foreign:
+      '401   401   404      404    404    404     404  404   404   ok    ok    ok    403 403     403       403      403',
     routes: { none: 'credentials.chooseForCard, agents.token, monitors.deleteProject, transfers.import' },
   },
   {
     about: 'who manages the project',
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   404      403    403    ok      403  ok    ok    ok    ok    ok    ok  403     403       ok       ok',
-    foreign: '401   401   404      404    404    404     404  404   404   ok    ok    ok    404 403     404       404      ok',
-    routes: { 'boards.write': 'boards.delete', 'webhooks.write': 'webhooks.create, webhooks.update, webhooks.delete, webhooks.rotate, webhooks.test, webhooks.redeliver' },
+    foreign:
+      '401   401   404      404    404    404     404  404   404   ok    ok    ok    404 403     404       404      ok',
+    routes: {
+      'boards.write': 'boards.delete',
+      'webhooks.write':
+        'webhooks.create, webhooks.update, webhooks.delete, webhooks.rotate, webhooks.test, webhooks.redeliver',
+    },
   },
   {
     about: 'who manages the project, and no API key',
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   404      403    403    ok      403  ok    ok    ok    ok    ok    403 403     403       403      403',
-    foreign: '401   401   404      404    404    404     404  404   404   ok    ok    ok    403 403     403       403      403',
+    foreign:
+      '401   401   404      404    404    404     404  404   404   ok    ok    ok    403 403     403       403      403',
     routes: {
       none: `projects.update, projects.delete, members.add, members.update, members.remove, members.removeInvitation, credentials.choose, cards.attachWorktree, cards.detachWorktree`,
     },
@@ -185,7 +238,8 @@ export const sections: Section[] = [
     about: 'agents of that card, who have no column',
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   403      403    403    403     403  403   403   403   403   403   403 403     403       403      403',
-    foreign: '401   401   403      403    403    403     403  403   403   403   403   403   403 403     403       403      403',
+    foreign:
+      '401   401   403      403    403    403     403  403   403   403   403   403   403 403     403       403      403',
     refusal: 'AGENT_TOKEN_REQUIRED',
     routes: { none: 'monitors.create, monitors.list, monitors.delete' },
   },
@@ -193,14 +247,16 @@ export const sections: Section[] = [
     about: 'API keys that may see the project',
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   401      401    401    401     401  401   401   401   401   401   ok  403     ok        ok       ok',
-    foreign: '401   401   401      401    401    401     401  401   401   401   401   401   404 403     404       404      ok',
+    foreign:
+      '401   401   401      401    401    401     401  401   401   401   401   401   404 403     404       404      ok',
     routes: { 'cards.read': 'external.boards, external.list, external.get, external.stats' },
   },
   {
     about: 'API keys that may work in the project',
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   401      401    401    401     401  401   401   401   401   401   ok  403     403       ok       ok',
-    foreign: '401   401   401      401    401    401     401  401   401   401   401   401   404 403     404       404      ok',
+    foreign:
+      '401   401   401      401    401    401     401  401   401   401   401   401   404 403     404       404      ok',
     routes: {
       'cards.create or pipelines.trigger': 'external.create',
       'cards.move': 'external.move',
@@ -215,9 +271,21 @@ export const sections: Section[] = [
  * if that thing did not exist, to super as well, who may see both.
  */
 export const inPath: Record<string, string> = {
-  boardId: 'BOARD_NOT_FOUND', columnId: 'COLUMN_NOT_FOUND', cardId: 'CARD_NOT_FOUND', userId: 'MEMBER_NOT_FOUND', email: 'INVITATION_NOT_FOUND', sessionId: 'PRE_SESSION_NOT_FOUND',
-  'panelStates.delete cardId': 'PANEL_STATE_NOT_FOUND', monitorId: 'MONITOR_NOT_FOUND', webhookId: 'WEBHOOK_NOT_FOUND', deliveryId: 'DELIVERY_NOT_FOUND', scriptId: 'SCRIPT_NOT_FOUND',
-  'monitors.create cardId': 'AGENT_TOKEN_REQUIRED', 'monitors.list cardId': 'AGENT_TOKEN_REQUIRED', 'monitors.delete cardId': 'AGENT_TOKEN_REQUIRED', 'monitors.delete monitorId': 'AGENT_TOKEN_REQUIRED',
+  boardId: 'BOARD_NOT_FOUND',
+  columnId: 'COLUMN_NOT_FOUND',
+  cardId: 'CARD_NOT_FOUND',
+  userId: 'MEMBER_NOT_FOUND',
+  email: 'INVITATION_NOT_FOUND',
+  sessionId: 'PRE_SESSION_NOT_FOUND',
+  'panelStates.delete cardId': 'PANEL_STATE_NOT_FOUND',
+  monitorId: 'MONITOR_NOT_FOUND',
+  webhookId: 'WEBHOOK_NOT_FOUND',
+  deliveryId: 'DELIVERY_NOT_FOUND',
+  scriptId: 'SCRIPT_NOT_FOUND',
+  'monitors.create cardId': 'AGENT_TOKEN_REQUIRED',
+  'monitors.list cardId': 'AGENT_TOKEN_REQUIRED',
+  'monitors.delete cardId': 'AGENT_TOKEN_REQUIRED',
+  'monitors.delete monitorId': 'AGENT_TOKEN_REQUIRED',
 }
 
 /**

@@ -30,8 +30,18 @@ export interface TestBoard {
   stored(): string
   close(): Promise<void>
 }
-export interface RequestOptions { token?: string | null; body?: unknown; raw?: string | Uint8Array; headers?: Record<string, string> }
-export interface Reply { status: number; headers: Headers; text: string; body: any }
+export interface RequestOptions {
+  token?: string | null
+  body?: unknown
+  raw?: string | Uint8Array
+  headers?: Record<string, string>
+}
+export interface Reply {
+  status: number
+  headers: Headers
+  text: string
+  body: any
+}
 
 /** Starts a server in this process, where no agent is installed unless the data folder says so, and whose webhooks may lead to this machine. `config` overrides its defaults. */
 export async function startBoard(config: Partial<ServerConfig> = {}): Promise<TestBoard> {
@@ -39,23 +49,52 @@ export async function startBoard(config: Partial<ServerConfig> = {}): Promise<Te
   const dataDir = config.dataDir ?? join(root, 'data')
   hideAgents(dataDir)
   const shared = onLibsqlServer && config.database === undefined ? await databaseOf(dataDir) : undefined
-  const server = await startServer({ ...serverDefaults, port: 0, logLevel: 'error', allowPrivateWebhooks: true, ...config, ...shared && { database: { url: shared.url, host: 'one' } }, dataDir }, createLog(config.logLevel ?? 'error')).catch((error: unknown) => {
+  const server = await startServer(
+    {
+      ...serverDefaults,
+      port: 0,
+      logLevel: 'error',
+      allowPrivateWebhooks: true,
+      ...config,
+      ...(shared && { database: { url: shared.url, host: 'one' } }),
+      dataDir,
+    },
+    createLog(config.logLevel ?? 'error'),
+  ).catch((error: unknown) => {
     rmSync(root, { recursive: true, force: true })
     throw error
   })
   const token = server.app.identity.localToken
-  const as: TestBoard['as'] = other => shared ? patientClient(createClient({ url: server.url, token: other })) : createClient({ url: server.url, token: other })
+  const as: TestBoard['as'] = other =>
+    shared
+      ? patientClient(createClient({ url: server.url, token: other }))
+      : createClient({ url: server.url, token: other })
   const send: TestBoard['request'] = (method, path, options) => request(server.url, method, path, { token, ...options })
   // A daemon takes its duties up soon after its start; alone on its database it has them before.
-  if (shared) await eventually('the duties', () => server.app.membership.has('machine') && server.app.membership.has('board'))
+  if (shared)
+    await eventually('the duties', () => server.app.membership.has('machine') && server.app.membership.has('board'))
   return {
-    url: server.url, dataDir, token, server, client: as(token), as, request: shared ? (...asked) => patientReply(() => send(...asked)) : send,
+    url: server.url,
+    dataDir,
+    token,
+    server,
+    client: as(token),
+    as,
+    request: shared ? (...asked) => patientReply(() => send(...asked)) : send,
     folder: name => {
       const folder = join(root, name)
       mkdirSync(folder, { recursive: true })
       return folder
     },
-    stored: () => (shared ? shared.files() : readdirSync(dataDir).filter(name => name.startsWith('board.db')).map(name => join(dataDir, name))).map(path => readFileSync(path, 'latin1')).join(''),
+    stored: () =>
+      (shared
+        ? shared.files()
+        : readdirSync(dataDir)
+            .filter(name => name.startsWith('board.db'))
+            .map(name => join(dataDir, name))
+      )
+        .map(path => readFileSync(path, 'latin1'))
+        .join(''),
     close: async () => {
       await server.stop()
       if (dataDir.startsWith(root)) await forgetDatabaseOf(dataDir)
@@ -71,7 +110,7 @@ export const onLibsqlServer = process.env.BOARD_TEST_DATABASE === 'sqld'
 const databases = new Map<string, LibsqlServer>()
 async function databaseOf(dataDir: string): Promise<LibsqlServer> {
   const { startLibsqlServer } = await import('./libsqlServer.ts')
-  const server = databases.get(dataDir) ?? await startLibsqlServer()
+  const server = databases.get(dataDir) ?? (await startLibsqlServer())
   databases.set(dataDir, server)
   return server
 }
@@ -84,14 +123,21 @@ export async function databaseOptions(dataDir: string): Promise<string[]> {
 /** A server that shares its database takes its duties up after its start; from one that was killed, seconds later. */
 export async function untilOnDuty(url: string, token: string): Promise<void> {
   const figures = async () => (await request(url, 'GET', '/metrics', { token })).text
-  if (onLibsqlServer) await eventually('the duties', async () => (await figures()).split('\n').filter(line => /^board_duties.* 1$/.test(line)).length === 2)
+  if (onLibsqlServer)
+    await eventually(
+      'the duties',
+      async () => (await figures()).split('\n').filter(line => /^board_duties.* 1$/.test(line)).length === 2,
+    )
 }
 
 async function forgetDatabaseOf(dataDir: string): Promise<void> {
   await databases.get(dataDir)?.close()
   databases.delete(dataDir)
 }
-if (onLibsqlServer) process.on('exit', () => { for (const server of databases.values()) server.process().kill('SIGKILL') })
+if (onLibsqlServer)
+  process.on('exit', () => {
+    for (const server of databases.values()) server.process().kill('SIGKILL')
+  })
 
 /** The built-in agents as ones that are not installed, whatever this machine has. */
 export const withheldAgents = Object.fromEntries(builtIn.map(({ id }) => [id, { command: ['/nonexistent/agent'] }]))
@@ -105,8 +151,18 @@ export function hideAgents(dataDir: string, others: Record<string, { command: re
 }
 
 /** With node:http, which costs a quarter of what fetch does. */
-function request(url: string, method: string, path: string, { token, body, raw = body === undefined ? undefined : JSON.stringify(body), headers = {} }: RequestOptions): Promise<Reply> {
-  const all = { accept: '*/*', ...(token && { authorization: `Bearer ${token}` }), ...(raw !== undefined && { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(raw)) }), ...headers }
+function request(
+  url: string,
+  method: string,
+  path: string,
+  { token, body, raw = body === undefined ? undefined : JSON.stringify(body), headers = {} }: RequestOptions,
+): Promise<Reply> {
+  const all = {
+    accept: '*/*',
+    ...(token && { authorization: `Bearer ${token}` }),
+    ...(raw !== undefined && { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(raw)) }),
+    ...headers,
+  }
   return new Promise((resolve, reject) => {
     const outgoing = requestHttp(new URL(url + path), { method, headers: all }, async incoming => {
       const content = await text(incoming)
@@ -117,10 +173,15 @@ function request(url: string, method: string, path: string, { token, body, raw =
   })
 }
 
-const headersOf = ({ rawHeaders }: IncomingMessage): Headers => new Headers(rawHeaders.flatMap((name, at) => at % 2 === 0 ? [[name, rawHeaders[at + 1]!] as [string, string]] : []))
+const headersOf = ({ rawHeaders }: IncomingMessage): Headers =>
+  new Headers(rawHeaders.flatMap((name, at) => (at % 2 === 0 ? [[name, rawHeaders[at + 1]!] as [string, string]] : [])))
 
 const parse = (text: string): any => {
-  try { return JSON.parse(text) } catch { return undefined }
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 /** How long a quiet machine takes for a little work in memory and for nothing else. */
@@ -134,19 +195,26 @@ let pace = { ms: 0, at: -Infinity }
 function paceMs(): number {
   const startedAt = performance.now()
   if (startedAt - pace.at < paceKeptMs) return pace.ms
-  JSON.stringify(JSON.parse(JSON.stringify(Array.from({ length: 20_000 }, (_, number) => ({ number, text: `number ${number}` })))))
+  JSON.stringify(
+    JSON.parse(JSON.stringify(Array.from({ length: 20_000 }, (_, number) => ({ number, text: `number ${number}` })))),
+  )
   pace = { ms: performance.now() - startedAt, at: startedAt }
   return pace.ms
 }
 
 /** Waits until `condition` gives something true, looking every few milliseconds; fails after `timeoutMs`, or as much longer as the machine is busy by then, and says what was awaited. */
-export async function eventually<T>(what: string, condition: () => T | Promise<T>, timeoutMs = 20_000): Promise<NonNullable<T>> {
+export async function eventually<T>(
+  what: string,
+  condition: () => T | Promise<T>,
+  timeoutMs = 20_000,
+): Promise<NonNullable<T>> {
   const beganAt = Date.now()
   for (;;) {
     const result = await condition()
     if (result) return result
     const waitedMs = Date.now() - beganAt
-    if (waitedMs > timeoutMs && waitedMs > timeoutMs * slowdown()) throw new Error(`Waited ${waitedMs} ms in vain for ${what}`)
+    if (waitedMs > timeoutMs && waitedMs > timeoutMs * slowdown())
+      throw new Error(`Waited ${waitedMs} ms in vain for ${what}`)
     await new Promise(resolve => setTimeout(resolve, 5))
   }
 }

@@ -6,7 +6,11 @@ import type { Configuration } from 'oidc-provider'
 import { vi } from 'vitest'
 
 /** Somebody at the provider. */
-export interface Person { email?: string; email_verified?: boolean | string; name?: string }
+export interface Person {
+  email?: string
+  email_verified?: boolean | string
+  name?: string
+}
 
 /** The certified `oidc-provider` on loopback, whose login page takes any subject. */
 export interface IdentityProvider {
@@ -24,9 +28,15 @@ export interface IdentityProvider {
 }
 
 /** Starts a provider that knows one client. `change` overrides its configuration. */
-export async function startIdentityProvider(redirectUri: string, change: Configuration = {}, clientChange: Record<string, unknown> = {}): Promise<IdentityProvider> {
+export async function startIdentityProvider(
+  redirectUri: string,
+  change: Configuration = {},
+  clientChange: Record<string, unknown> = {},
+): Promise<IdentityProvider> {
   // It warns of everything that only a test may do.
-  const quiet = [vi.spyOn(console, 'warn'), vi.spyOn(console, 'info')].map(spy => spy.mockImplementation(() => undefined))
+  const quiet = [vi.spyOn(console, 'warn'), vi.spyOn(console, 'info')].map(spy =>
+    spy.mockImplementation(() => undefined),
+  )
   const { Provider } = await import('oidc-provider')
   const people = new Map<string, Person>()
   const asked: string[] = []
@@ -35,19 +45,30 @@ export async function startIdentityProvider(redirectUri: string, change: Configu
   const issuer = `http://127.0.0.1:${port}`
   const client = { clientId: 'board', clientSecret: `client-secret-${randomUUID()}` }
   const provider = new Provider(issuer, {
-    clients: [{ client_id: client.clientId, client_secret: client.clientSecret, redirect_uris: [redirectUri], ...clientChange }], cookies: { keys: [randomUUID()] }, jwks: { keys: [signingKey()] },
+    clients: [
+      { client_id: client.clientId, client_secret: client.clientSecret, redirect_uris: [redirectUri], ...clientChange },
+    ],
+    cookies: { keys: [randomUUID()] },
+    jwks: { keys: [signingKey()] },
     claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
-    findAccount: (_context, subject) => ({ accountId: subject, claims: async () => ({ sub: subject, ...people.get(subject) } as { sub: string }) }),
+    findAccount: (_context, subject) => ({
+      accountId: subject,
+      claims: async () => ({ sub: subject, ...people.get(subject) }) as { sub: string },
+    }),
     ...change,
   })
   const answer = provider.callback()
-  const serve = () => server.on('request', (request, response) => {
-    asked.push(request.url!.split('?')[0]!)
-    void answer(request, response)
-  })
+  const serve = () =>
+    server.on('request', (request, response) => {
+      asked.push(request.url!.split('?')[0]!)
+      void answer(request, response)
+    })
   serve()
   return {
-    issuer, ...client, people, asked,
+    issuer,
+    ...client,
+    people,
+    asked,
     down: () => stop(server),
     up: async () => {
       server = await listen(port)
@@ -60,7 +81,12 @@ export async function startIdentityProvider(redirectUri: string, change: Configu
   }
 }
 
-const signingKey = () => ({ ...generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ format: 'jwk' }), use: 'sig', alg: 'RS256', kid: 'one' })
+const signingKey = () => ({
+  ...generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ format: 'jwk' }),
+  use: 'sig',
+  alg: 'RS256',
+  kid: 'one',
+})
 
 async function listen(port: number): Promise<Server> {
   const server = createServer().listen(port, '127.0.0.1')

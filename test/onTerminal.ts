@@ -2,7 +2,10 @@ import { spawn } from '@lydell/node-pty'
 import { resolve } from 'node:path'
 import { eventually } from './helper.ts'
 
-export interface Surroundings { cwd: string; env: Record<string, string> }
+export interface Surroundings {
+  cwd: string
+  env: Record<string, string>
+}
 /** A question that is awaited, and what is typed then. */
 export type Answer = readonly [question: string, answer: string]
 
@@ -22,17 +25,26 @@ const told = /\x1e(\d+)\x1e$/
 export function startOnTerminal(file: string, args: readonly string[], { cwd, env }: Surroundings): OnTerminal {
   const terminal = spawn('/bin/sh', ['-c', outlive, 'sh', file, ...args], { cols: 200, rows: 30, cwd, env })
   let text = ''
-  terminal.onData(data => { text += data })
+  terminal.onData(data => {
+    text += data
+  })
   return {
-    get text() { return text.replace(told, '') },
-    get code() { return told.test(text) ? Number(told.exec(text)![1]) : undefined },
+    get text() {
+      return text.replace(told, '')
+    },
+    get code() {
+      return told.test(text) ? Number(told.exec(text)![1]) : undefined
+    },
     type: answer => terminal.write(answer),
     close: () => terminal.kill('SIGKILL'),
   }
 }
 
 /** Runs `board` on a terminal to its end, and answers what it asks. @returns its exit code and what the terminal was told, lines ended by \n */
-export async function onTerminal(args: readonly string[], { answers = [], ...surroundings }: Surroundings & { answers?: readonly Answer[] }): Promise<{ code: number; text: string }> {
+export async function onTerminal(
+  args: readonly string[],
+  { answers = [], ...surroundings }: Surroundings & { answers?: readonly Answer[] },
+): Promise<{ code: number; text: string }> {
   const terminal = startOnTerminal(process.execPath, [resolve('bin/board.js'), ...args], surroundings)
   try {
     for (const [question, answer] of answers) {

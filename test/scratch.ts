@@ -13,7 +13,9 @@ export default (): (() => void) => {
   for (const place of new Set([inMemory, tmpdir()])) sweep(place)
   const folder = (hasRoom() && scratch(inMemory)) || newFolder(tmpdir())
   process.env.TMPDIR = folder
-  return () => { rmSync(folder, { recursive: true, force: true, maxRetries: 5 }) }
+  return () => {
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  }
 }
 
 /** Its name tells whose it is. */
@@ -25,17 +27,28 @@ function sweep(place: string): void {
     const owner = /^board-tests-(?:(\d+)-)?\w{6}$/.exec(name)
     const path = join(place, name)
     try {
-      if (owner && !(owner[1] && isAlive(Number(owner[1]))) && Date.now() - statSync(path).mtimeMs > restingMs) rmSync(path, { recursive: true, force: true })
-    } catch { /* Another account's, or swept by another run. */ }
+      if (owner && !(owner[1] && isAlive(Number(owner[1]))) && Date.now() - statSync(path).mtimeMs > restingMs)
+        rmSync(path, { recursive: true, force: true })
+    } catch {
+      /* Another account's, or swept by another run. */
+    }
   }
 }
 
 function namesIn(place: string): string[] {
-  try { return readdirSync(place) } catch { return [] }
+  try {
+    return readdirSync(place)
+  } catch {
+    return []
+  }
 }
 
 function isAlive(pid: number): boolean {
-  try { return process.kill(pid, 0) } catch { return false }
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
 }
 
 function hasRoom(): boolean {

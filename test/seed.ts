@@ -63,7 +63,8 @@ export async function startSlotlessBoard(): Promise<TestBoard> {
   hideAgents(dataDir, { fixture: { command: [process.execPath, fixture('well-behaved')] } })
   const board = await startBoard({ dataDir, externalRequestsPerMinute: Infinity, agentSlots: 0 })
   return {
-    ...board, close: async () => {
+    ...board,
+    close: async () => {
       await board.close()
       rmSync(dataDir, { recursive: true, force: true })
     },
@@ -77,30 +78,77 @@ export async function seed(board: TestBoard, token = board.token): Promise<Seed>
   const client = board.as(token)
   const { path, worktree } = repositoryOf(board)
   const [{ id: projectId }, { id: templateId }, { id: organizationId }] = await Promise.all([
-    client.projects.create({ name: 'Seeded', path }), client.templates.create({ name: 'Two', columns: [{ name: 'A', columnType: 'backlog' }, { name: 'B', columnType: 'done' }] }), client.organizations.create({ name: 'Crew' }),
+    client.projects.create({ name: 'Seeded', path }),
+    client.templates.create({
+      name: 'Two',
+      columns: [
+        { name: 'A', columnType: 'backlog' },
+        { name: 'B', columnType: 'done' },
+      ],
+    }),
+    client.organizations.create({ name: 'Crew' }),
   ])
   const columns = await client.columns.list({ projectId })
   const [columnId, activeColumnId, doneColumnId] = columns.map(({ id }) => id) as [string, string, string]
   const { boardId } = columns[0]!
   const [{ id: otherBoardId }, { id: keyId, key: apiKey }, { id: credentialId }, grantId, people] = await Promise.all([
-    client.boards.create({ projectId, name: 'Other' }), client.keys.create({ name: 'Seeded', scope: 'project', projectId, permissions: [...projectPermissions] }),
-    client.credentials.create({ name: 'Seeded', provider: 'custom', baseUrl: 'http://127.0.0.1:1', apiKey: 'sk-seeded-0123456789' }), expiredGrant(board, Number((await client.auth.me()).id)),
+    client.boards.create({ projectId, name: 'Other' }),
+    client.keys.create({ name: 'Seeded', scope: 'project', projectId, permissions: [...projectPermissions] }),
+    client.credentials.create({
+      name: 'Seeded',
+      provider: 'custom',
+      baseUrl: 'http://127.0.0.1:1',
+      apiKey: 'sk-seeded-0123456789',
+    }),
+    expiredGrant(board, Number((await client.auth.me()).id)),
     seedPeople(board, token, projectId, organizationId),
   ])
-  const created = await board.request('POST', `/api/external/projects/${projectId}/cards`, { token: apiKey, body: { title: 'Seeded card', prompt: 'Do it' } })
+  const created = await board.request('POST', `/api/external/projects/${projectId}/cards`, {
+    token: apiKey,
+    body: { title: 'Seeded card', prompt: 'Do it' },
+  })
   const cardId = String(created.body.data.id)
   const [{ id: emptyColumnId }, archived, deleted, active, attachment] = await Promise.all([
     client.columns.create({ projectId, boardId, name: 'Empty', columnType: 'archive' }),
-    client.cards.create({ projectId, title: 'Archived' }), client.cards.create({ projectId, title: 'Deleted' }), client.cards.create({ projectId, title: 'Active', columnId: activeColumnId, deferred: true }),
+    client.cards.create({ projectId, title: 'Archived' }),
+    client.cards.create({ projectId, title: 'Deleted' }),
+    client.cards.create({ projectId, title: 'Active', columnId: activeColumnId, deferred: true }),
     attach(board, { token, projectId, cardId }),
   ])
   await Promise.all([
-    client.cards.archive({ projectId, cardId: archived.id }), client.cards.delete({ projectId, cardId: deleted.id }), client.panelStates.set({ projectId, [cardId]: { open: true } }),
+    client.cards.archive({ projectId, cardId: archived.id }),
+    client.cards.delete({ projectId, cardId: deleted.id }),
+    client.panelStates.set({ projectId, [cardId]: { open: true } }),
   ])
   return {
-    token, apiKey, path, worktree, projectId, boardId, otherBoardId, columnId, activeColumnId, doneColumnId, emptyColumnId, cardId,
-    activeCardId: active.id, agentToken: (await client.agents.token({ projectId, cardId: active.id })).token, archivedCardId: archived.id, deletedCardId: deleted.id, attachmentId: attachment.body.data.id, keyId, templateId, organizationId, credentialId, grantId, backup: 'board-2026-01-01T00-00-00.000Z.tar.gz', sessionId: await refined(board, { projectId, cardId }), monitorId: await monitored(board, { projectId, cardId: archived.id }), ...await hooked(client, projectId),
-    scriptId: (await client.scripts.create({ projectId, name: 'Seeded', command: 'sleep 60' })).id, ...people,
+    token,
+    apiKey,
+    path,
+    worktree,
+    projectId,
+    boardId,
+    otherBoardId,
+    columnId,
+    activeColumnId,
+    doneColumnId,
+    emptyColumnId,
+    cardId,
+    activeCardId: active.id,
+    agentToken: (await client.agents.token({ projectId, cardId: active.id })).token,
+    archivedCardId: archived.id,
+    deletedCardId: deleted.id,
+    attachmentId: attachment.body.data.id,
+    keyId,
+    templateId,
+    organizationId,
+    credentialId,
+    grantId,
+    backup: 'board-2026-01-01T00-00-00.000Z.tar.gz',
+    sessionId: await refined(board, { projectId, cardId }),
+    monitorId: await monitored(board, { projectId, cardId: archived.id }),
+    ...(await hooked(client, projectId)),
+    scriptId: (await client.scripts.create({ projectId, name: 'Seeded', command: 'sleep 60' })).id,
+    ...people,
   }
 }
 
@@ -110,45 +158,90 @@ export const fileBody = (filename = 'notes.txt', text = 'hello\n') => ({
   headers: { 'content-type': 'multipart/form-data; boundary=seed-boundary' },
 })
 
-async function seedPeople(board: TestBoard, token: string, projectId: string, organizationId: string): Promise<Pick<Seed, 'memberId' | 'strangerEmail' | 'invitedEmail'>> {
+async function seedPeople(
+  board: TestBoard,
+  token: string,
+  projectId: string,
+  organizationId: string,
+): Promise<Pick<Seed, 'memberId' | 'strangerEmail' | 'invitedEmail'>> {
   const client = board.as(token)
-  const [memberEmail, strangerEmail, invitedEmail] = ['member', 'stranger', 'invited'].map(name => `${name}-${projectId}@example.net`) as [string, string, string]
-  if (!await board.server.app.identity.hasUsers()) return { memberId: '999999', strangerEmail, invitedEmail }
+  const [memberEmail, strangerEmail, invitedEmail] = ['member', 'stranger', 'invited'].map(
+    name => `${name}-${projectId}@example.net`,
+  ) as [string, string, string]
+  if (!(await board.server.app.identity.hasUsers())) return { memberId: '999999', strangerEmail, invitedEmail }
   const { id } = await board.server.app.db.transaction(async tx => {
     await insertUser(tx, { email: strangerEmail, displayName: 'Stranger', role: 'user', passwordHash: '' })
     return insertUser(tx, { email: memberEmail, displayName: 'Member', role: 'user', passwordHash: '' })
   })
-  await Promise.all([client.members.add({ id: projectId, email: memberEmail }), client.members.add({ id: projectId, email: invitedEmail }), client.organizations.addMember({ id: organizationId, email: memberEmail })])
+  await Promise.all([
+    client.members.add({ id: projectId, email: memberEmail }),
+    client.members.add({ id: projectId, email: invitedEmail }),
+    client.organizations.addMember({ id: organizationId, email: memberEmail }),
+  ])
   return { memberId: String(id), strangerEmail, invitedEmail }
 }
 
-const expiredGrant = (board: TestBoard, userId: number): Promise<string> => board.server.app.db.transaction(async tx => {
-  const id = await insertCredential(tx, { userId, name: 'Expired', provider: 'github', kind: 'oauth', baseUrl: null })
-  await setAuthorization(tx, id, { oauth: JSON.stringify({ status: 'expired' }), sealed: null })
-  return String(id)
-})
+const expiredGrant = (board: TestBoard, userId: number): Promise<string> =>
+  board.server.app.db.transaction(async tx => {
+    const id = await insertCredential(tx, { userId, name: 'Expired', provider: 'github', kind: 'oauth', baseUrl: null })
+    await setAuthorization(tx, id, { oauth: JSON.stringify({ status: 'expired' }), sealed: null })
+    return String(id)
+  })
 
-export const refined = (board: TestBoard, { projectId, cardId }: Pick<Seed, 'projectId' | 'cardId'>): Promise<string> => board.server.app.db.transaction(async tx => {
-  const id = await insertSession(tx, { projectId: Number(projectId), cardId: Number(cardId), purpose: 'pre', agent: 'fixture', status: 'completed', prompt: 'Refine it' })
-  await updateSession(tx, id, { summary: 'Do it well', endedAt: tx.now })
-  return String(id)
-})
+export const refined = (board: TestBoard, { projectId, cardId }: Pick<Seed, 'projectId' | 'cardId'>): Promise<string> =>
+  board.server.app.db.transaction(async tx => {
+    const id = await insertSession(tx, {
+      projectId: Number(projectId),
+      cardId: Number(cardId),
+      purpose: 'pre',
+      agent: 'fixture',
+      status: 'completed',
+      prompt: 'Refine it',
+    })
+    await updateSession(tx, id, { summary: 'Do it well', endedAt: tx.now })
+    return String(id)
+  })
 
 /** Puts a monitor into the database that rests, or with an active card is due in a day. */
-export const monitored = (board: TestBoard, { projectId, cardId }: Pick<Seed, 'projectId' | 'cardId'>, status: 'paused' | 'pending' = 'paused'): Promise<string> => board.server.app.db.transaction(async tx => {
-  const id = await insertMonitor(tx, { projectId: Number(projectId), cardId: Number(cardId), command: 'true', intervalSecs: 86_400, description: null, cwd: '/' })
-  await updateMonitor(tx, id, { status, nextRunAt: status === 'paused' ? null : new Date(Date.parse(tx.now) + 86_400_000).toISOString() })
-  return String(id)
-})
+export const monitored = (
+  board: TestBoard,
+  { projectId, cardId }: Pick<Seed, 'projectId' | 'cardId'>,
+  status: 'paused' | 'pending' = 'paused',
+): Promise<string> =>
+  board.server.app.db.transaction(async tx => {
+    const id = await insertMonitor(tx, {
+      projectId: Number(projectId),
+      cardId: Number(cardId),
+      command: 'true',
+      intervalSecs: 86_400,
+      description: null,
+      cwd: '/',
+    })
+    await updateMonitor(tx, id, {
+      status,
+      nextRunAt: status === 'paused' ? null : new Date(Date.parse(tx.now) + 86_400_000).toISOString(),
+    })
+    return String(id)
+  })
 
 /** A webhook to a port where nobody listens, and its test. */
 export async function hooked(client: Client, projectId: string): Promise<Pick<Seed, 'webhookId' | 'deliveryId'>> {
-  const { id: webhookId } = await client.webhooks.create({ projectId, url: 'http://127.0.0.1:1/hook', events: ['board.reordered'] })
+  const { id: webhookId } = await client.webhooks.create({
+    projectId,
+    url: 'http://127.0.0.1:1/hook',
+    events: ['board.reordered'],
+  })
   return { webhookId, deliveryId: (await client.webhooks.test({ projectId, webhookId })).id }
 }
 
-async function attach(board: TestBoard, { token, projectId, cardId }: Pick<Seed, 'token' | 'projectId' | 'cardId'>): Promise<Reply> {
-  const reply = await board.request('POST', `/api/projects/${projectId}/cards/${cardId}/attachments`, { token, ...fileBody() })
+async function attach(
+  board: TestBoard,
+  { token, projectId, cardId }: Pick<Seed, 'token' | 'projectId' | 'cardId'>,
+): Promise<Reply> {
+  const reply = await board.request('POST', `/api/projects/${projectId}/cards/${cardId}/attachments`, {
+    token,
+    ...fileBody(),
+  })
   if (reply.status !== 201) throw new Error(`The attachment was answered with ${reply.status}: ${reply.text}`)
   return reply
 }
@@ -158,7 +251,12 @@ function repositoryOf(board: TestBoard): { path: string; worktree: string } {
   if (known) return known
   const path = board.folder('repository')
   const worktree = join(path, '..', 'worktree')
-  const git = (...args: string[]) => execFileSync('git', ['-C', path, '-c', 'user.name=Test', '-c', 'user.email=test@example.org', '-c', 'commit.gpgsign=false', ...args], { stdio: 'ignore' })
+  const git = (...args: string[]) =>
+    execFileSync(
+      'git',
+      ['-C', path, '-c', 'user.name=Test', '-c', 'user.email=test@example.org', '-c', 'commit.gpgsign=false', ...args],
+      { stdio: 'ignore' },
+    )
   git('init', '-b', 'main')
   writeFileSync(join(path, 'README'), 'A repository.\n')
   git('add', 'README')

@@ -10,10 +10,19 @@ export const below = (command: Command): Command[] => command.commands.flatMap(e
 export function boardLines(line: string): string[][] {
   const substituted = [...line.matchAll(/\$\(board ([^)]*)\)/g)].map(([, inner]) => wordsOf(inner!))
   const parts = line.replace(/\$\([^)]*\)/g, 'X').match(/(?:[^|&;"']|"[^"]*"|'[^']*')+/g) ?? []
-  return [...substituted, ...parts.map(part => wordsOf(part.replace(/\s[<>]\s*\S+/g, ''))).filter(([first]) => first === 'board').map(words => words.slice(1))]
+  return [
+    ...substituted,
+    ...parts
+      .map(part => wordsOf(part.replace(/\s[<>]\s*\S+/g, '')))
+      .filter(([first]) => first === 'board')
+      .map(words => words.slice(1)),
+  ]
 }
 
-const wordsOf = (part: string): string[] => [...part.trim().matchAll(/(?:[^\s"']|"[^"]*"|'[^']*')+/g)].map(([word]) => word.replace(/"([^"]*)"|'([^']*)'/g, (_, double?: string, single?: string) => double ?? single ?? ''))
+const wordsOf = (part: string): string[] =>
+  [...part.trim().matchAll(/(?:[^\s"']|"[^"]*"|'[^']*')+/g)].map(([word]) =>
+    word.replace(/"([^"]*)"|'([^']*)'/g, (_, double?: string, single?: string) => double ?? single ?? ''),
+  )
 
 /**
  * Parses a command line as the program does.
@@ -25,7 +34,10 @@ export async function parsed(words: readonly string[]): Promise<string> {
   let acting = ''
   for (const command of below(program)) {
     command.configureOutput({ writeOut: () => {} })
-    if (command.commands.length === 0) command.action(() => { acting = nameOf(command) })
+    if (command.commands.length === 0)
+      command.action(() => {
+        acting = nameOf(command)
+      })
   }
   await program.parseAsync(settleJson(words), { from: 'user' })
   return acting

@@ -8,8 +8,15 @@ import { startIdentityProvider, type IdentityProvider } from './identityProvider
 /** Where a program would wait for the code. Nothing listens there: the browser stops before it. */
 export const loopback = 'http://127.0.0.1:9/listener'
 
-export interface Ended { goTo: URL; verifier: string; shown: Shown }
-export interface SignedIn { token: string; user: { id: string; email: string; displayName: string; role: string } }
+export interface Ended {
+  goTo: URL
+  verifier: string
+  shown: Shown
+}
+export interface SignedIn {
+  token: string
+  user: { id: string; email: string; displayName: string; role: string }
+}
 
 /** A server that has its first user, root@example.org, and signs people in through a real provider. */
 export interface SingleSignOn {
@@ -29,21 +36,37 @@ export interface SingleSignOn {
 }
 
 /** @param change the provider's configuration @param client what the provider knows of this server */
-export async function startSingleSignOn(config: Partial<ServerConfig> = {}, change?: Parameters<typeof startIdentityProvider>[1]): Promise<SingleSignOn> {
+export async function startSingleSignOn(
+  config: Partial<ServerConfig> = {},
+  change?: Parameters<typeof startIdentityProvider>[1],
+): Promise<SingleSignOn> {
   let aheadMs = 0
   const board = await startBoard({ clock: () => new Date(Date.now() + aheadMs), ...config })
   const provider = await startIdentityProvider((await board.client.oidc.get()).redirectUri, change)
   await board.client.auth.setup({ email: 'root@example.org', password: 'correct horse 1' })
-  const configure = (settings: Record<string, string> = {}) => board.client.oidc.set({ issuerUrl: provider.issuer, clientId: provider.clientId, clientSecret: provider.clientSecret, ...settings })
+  const configure = (settings: Record<string, string> = {}) =>
+    board.client.oidc.set({
+      issuerUrl: provider.issuer,
+      clientId: provider.clientId,
+      clientSecret: provider.clientSecret,
+      ...settings,
+    })
   await configure()
   const signInFor = async (subject: string, steps: Steps = {}, browser = new Browser()): Promise<Ended> => {
     const verifier = randomBytes(32).toString('base64url')
     const challenge = createHash('sha256').update(verifier).digest('base64url')
-    const shown = await browser.signIn(`${board.url}/api/oidc/login?${new URLSearchParams({ loopback, challenge })}`, subject, { ...steps, stopAt: url => isLoopback(url) || steps.stopAt?.(url) === true })
+    const shown = await browser.signIn(
+      `${board.url}/api/oidc/login?${new URLSearchParams({ loopback, challenge })}`,
+      subject,
+      { ...steps, stopAt: url => isLoopback(url) || steps.stopAt?.(url) === true },
+    )
     return { goTo: new URL(shown.url), verifier, shown }
   }
   return {
-    board, provider, configure, signInFor,
+    board,
+    provider,
+    configure,
+    signInFor,
     tokenOf: async subject => {
       const { goTo, verifier } = await signInFor(subject)
       return board.client.oidc.exchange({ code: goTo.searchParams.get('code') ?? `none at ${goTo}`, verifier })
@@ -53,7 +76,9 @@ export async function startSingleSignOn(config: Partial<ServerConfig> = {}, chan
       expect([...goTo.searchParams.keys()]).toEqual(['error', 'message'])
       return [goTo.searchParams.get('error'), goTo.searchParams.get('message')]
     },
-    setAhead: ms => { aheadMs = ms },
+    setAhead: ms => {
+      aheadMs = ms
+    },
     close: async () => {
       await provider.close()
       await board.close()

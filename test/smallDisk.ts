@@ -4,9 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /** Puts a disk of its own, in memory, on a folder that is there. `size` is as `mount` takes it. */
-export const mountDisk = (folder: string, size: string): void => void execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'none', folder], { stdio: 'pipe' })
+export const mountDisk = (folder: string, size: string): void =>
+  void execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'none', folder], { stdio: 'pipe' })
 
-export const resizeDisk = (folder: string, size: string): void => void execFileSync('mount', ['-o', `remount,size=${size}`, folder])
+export const resizeDisk = (folder: string, size: string): void =>
+  void execFileSync('mount', ['-o', `remount,size=${size}`, folder])
 
 /** Takes away the disk of a folder, if it has one. */
 export function unmountDisk(folder: string): void {
@@ -25,16 +27,19 @@ export function fillDisk(folder: string): () => void {
 }
 
 /** Whether this account may mount a disk. */
-export const mayMount: boolean = process.platform === 'linux' && (() => {
-  const folder = mkdtempSync(join(tmpdir(), 'board-mount-'))
-  try {
-    mountDisk(folder, '1m')
-    unmountDisk(folder)
-    return true
-  } catch {
-    return false
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
-})()
-if (!mayMount) process.stdout.write('LEFT OUT: the tests with a disk of their own, for this account may not mount one.\n')
+export const mayMount: boolean =
+  process.platform === 'linux' &&
+  (() => {
+    const folder = mkdtempSync(join(tmpdir(), 'board-mount-'))
+    try {
+      mountDisk(folder, '1m')
+      unmountDisk(folder)
+      return true
+    } catch {
+      return false
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })()
+if (!mayMount)
+  process.stdout.write('LEFT OUT: the tests with a disk of their own, for this account may not mount one.\n')

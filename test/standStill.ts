@@ -6,5 +6,7 @@ export async function standStill(pid: number): Promise<void> {
   process.kill(pid, 'SIGSTOP')
   if (process.platform !== 'linux') return
   const tasks = `/proc/${pid}/task`
-  await eventually('a process that stands still', () => readdirSync(tasks).every(task => /\) [Tt] /.test(readFileSync(`${tasks}/${task}/stat`, 'utf8'))))
+  await eventually('a process that stands still', () =>
+    readdirSync(tasks).every(task => /\) [Tt] /.test(readFileSync(`${tasks}/${task}/stat`, 'utf8'))),
+  )
 }

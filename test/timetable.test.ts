@@ -19,12 +19,17 @@ beforeAll(async () => {
 })
 afterAll(() => board.close())
 
-const openFiles = () => process.platform === 'linux' ? readdirSync('/proc/self/fd').length : 0
-const bytesIn = (folder: string) => readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0)
-const count = async (table: string) => (await board.server.app.db.get<{ total: number }>(`SELECT count(*) AS total FROM ${table}`))!.total
+const openFiles = () => (process.platform === 'linux' ? readdirSync('/proc/self/fd').length : 0)
+const bytesIn = (folder: string) =>
+  readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0)
+const count = async (table: string) =>
+  (await board.server.app.db.get<{ total: number }>(`SELECT count(*) AS total FROM ${table}`))!.total
 /** Each day a card is made with a file and deleted again, a request is repeated, and a key is made that ends on the next day. */
 async function aDaysWork(day: number): Promise<void> {
-  const { id: cardId } = await board.client.cards.create({ projectId, title: `Day ${day}`, prompt: 'x'.repeat(1000) }, { idempotencyKey: `day-${day}` })
+  const { id: cardId } = await board.client.cards.create(
+    { projectId, title: `Day ${day}`, prompt: 'x'.repeat(1000) },
+    { idempotencyKey: `day-${day}` },
+  )
   await board.client.attachments.create({ projectId, cardId, file: { path: join(board.dataDir, 'config.json') } })
   await board.client.cards.delete({ projectId, cardId })
   // Files have the time of the machine, by which those of the last hour may still be written to.
@@ -53,7 +58,7 @@ test('weeks of the timetable leave what is kept as long as it is promised, and n
   // A backup that is being made holds the files.
   await eventually('the end of files without a row', async () => {
     await timetable.at(-1)!.run(never)
-    return readdirSync(app.attachmentsDir).length === await count('attachments')
+    return readdirSync(app.attachmentsDir).length === (await count('attachments'))
   })
   expect(await count('idempotent_answers')).toBeLessThanOrEqual(2)
   expect(await count('project_days')).toBeGreaterThanOrEqual(days)
@@ -61,5 +66,7 @@ test('weeks of the timetable leave what is kept as long as it is promised, and n
   expect(bytesIn(join(board.dataDir, 'logs'))).toBeLessThan(40 * 1024 * 1024)
   expect(openFiles()).toBeLessThanOrEqual(before.files + 5)
   expect(process.memoryUsage().rss - before.memory).toBeLessThan(100 * 1024 * 1024)
-  process.stdout.write(`${days} days: ${await count('cards')} cards, ${before.files} open files then and ${openFiles()} now, ${Math.round((process.memoryUsage().rss - before.memory) / 2 ** 20)} MiB more memory\n`)
+  process.stdout.write(
+    `${days} days: ${await count('cards')} cards, ${before.files} open files then and ${openFiles()} now, ${Math.round((process.memoryUsage().rss - before.memory) / 2 ** 20)} MiB more memory\n`,
+  )
 })

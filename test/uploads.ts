@@ -23,24 +23,36 @@ export async function startUploads(config: Partial<ServerConfig> = {}): Promise<
   const board = await startBoard(config)
   const { id: projectId } = await board.client.projects.create({ name: 'P', path: board.folder('p') })
   const uploads: Uploads = {
-    board, cardId: '', path: '',
+    board,
+    cardId: '',
+    path: '',
     freshCard: async () => {
       uploads.cardId = (await board.client.cards.create({ projectId, title: 'Card' })).id
       uploads.path = `/api/projects/${projectId}/cards/${uploads.cardId}/attachments`
     },
     card: () => ({ projectId, cardId: uploads.cardId }),
-    send: (raw, headers) => board.request('POST', uploads.path, { raw, headers: { 'content-type': 'multipart/form-data; boundary=xyz', ...headers } }),
+    send: (raw, headers) =>
+      board.request('POST', uploads.path, {
+        raw,
+        headers: { 'content-type': 'multipart/form-data; boundary=xyz', ...headers },
+      }),
     upload: (filename, body, type) => uploads.send(Buffer.concat([part('file', filename, body, type), end])),
-    download: (id, headers) => fetch(`${board.url}/api/attachments/${id}`, { headers: { authorization: `Bearer ${board.token}`, ...headers } }),
+    download: (id, headers) =>
+      fetch(`${board.url}/api/attachments/${id}`, { headers: { authorization: `Bearer ${board.token}`, ...headers } }),
     filesOnDisk: () => readdirSync(join(board.dataDir, 'attachments')),
   }
   return uploads
 }
 
 /** One part of a multipart body of the boundary `xyz`; without a filename it is a text field. */
-export const part = (name: string, filename: string | undefined, body: string | Buffer, type = 'text/html'): Buffer => Buffer.concat([
-  Buffer.from(`--xyz\r\nContent-Disposition: form-data; name="${name}"${filename === undefined ? '' : `; filename="${filename}"\r\nContent-Type: ${type}`}\r\n\r\n`), Buffer.from(body), Buffer.from('\r\n'),
-])
+export const part = (name: string, filename: string | undefined, body: string | Buffer, type = 'text/html'): Buffer =>
+  Buffer.concat([
+    Buffer.from(
+      `--xyz\r\nContent-Disposition: form-data; name="${name}"${filename === undefined ? '' : `; filename="${filename}"\r\nContent-Type: ${type}`}\r\n\r\n`,
+    ),
+    Buffer.from(body),
+    Buffer.from('\r\n'),
+  ])
 export const end: Buffer = Buffer.from('--xyz--\r\n')
 
 /** Status, code and the first wrong field of a failure. */

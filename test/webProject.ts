@@ -2,7 +2,12 @@ import { commandLine, type CommandLine } from './commandLine.ts'
 import { startBoard, type TestBoard } from './helper.ts'
 
 /** A server with the project `web`, and a command line that works in it. */
-export interface WebProject { server: TestBoard; cli: CommandLine; projectId: string; close(): Promise<void> }
+export interface WebProject {
+  server: TestBoard
+  cli: CommandLine
+  projectId: string
+  close(): Promise<void>
+}
 
 export async function startWebProject(config?: Parameters<typeof startBoard>[0]): Promise<WebProject> {
   const server = await startBoard(config)

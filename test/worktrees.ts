@@ -1,11 +1,29 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { startBoard, type TestBoard } from './helper.ts'
 
 /** Git with an author and without anybody's configuration. */
-export const gitEnvironment = { PATH: process.env.PATH, HOME: '/nonexistent', GIT_CONFIG_NOSYSTEM: '1', GIT_AUTHOR_NAME: 'T', GIT_AUTHOR_EMAIL: 't@example.org', GIT_COMMITTER_NAME: 'T', GIT_COMMITTER_EMAIL: 't@example.org' }
-export const git = (cwd: string, ...args: string[]): string => execFileSync('git', args, { cwd, env: gitEnvironment, stdio: ['ignore', 'pipe', 'ignore'] }).toString()
+export const gitEnvironment = {
+  PATH: process.env.PATH,
+  HOME: '/nonexistent',
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_AUTHOR_NAME: 'T',
+  GIT_AUTHOR_EMAIL: 't@example.org',
+  GIT_COMMITTER_NAME: 'T',
+  GIT_COMMITTER_EMAIL: 't@example.org',
+}
+export const git = (cwd: string, ...args: string[]): string =>
+  execFileSync('git', args, { cwd, env: gitEnvironment, stdio: ['ignore', 'pipe', 'ignore'] }).toString()
 export function commit(cwd: string, file: string, text: string, message = `Change ${file}`): void {
   writeFileSync(join(cwd, file), text)
   git(cwd, 'add', file)
@@ -17,7 +35,11 @@ export const dirty = { status: 409, code: 'WORKTREE_DIRTY' }
 export const gone = { status: 204, code: undefined }
 
 /** A card with a worktree attached. */
-export interface AttachedCard { remove(force?: boolean): Promise<{ status: number; code?: string }>; patch(): string; patchFile(): string }
+export interface AttachedCard {
+  remove(force?: boolean): Promise<{ status: number; code?: string }>
+  patch(): string
+  patchFile(): string
+}
 
 /** A board, and the latest repository with a worktree on the branch `card` that holds nothing of its own. */
 export interface Worktrees {
@@ -40,10 +62,13 @@ export async function startWorktrees(): Promise<Worktrees> {
   let count = 0
   let model: string | undefined
   const worktrees: Worktrees = {
-    board, repository: '', worktree: '', projectId: '',
+    board,
+    repository: '',
+    worktree: '',
+    projectId: '',
     fresh: async () => {
       const repository = board.folder(`repository-${++count}`)
-      cpSync(model ??= modelIn(board.folder('model')), repository, { recursive: true })
+      cpSync((model ??= modelIn(board.folder('model'))), repository, { recursive: true })
       const worktree = join(repository, '..', `worktree-${count}`)
       git(repository, 'worktree', 'add', '-q', '-b', 'card', worktree)
       await worktrees.use(repository, worktree)
@@ -54,7 +79,10 @@ export async function startWorktrees(): Promise<Worktrees> {
     },
     folder: name => board.folder(`${name}-${count}`),
     card: () => attach(worktrees),
-    patches: () => existsSync(join(board.dataDir, 'patches')) ? readdirSync(join(board.dataDir, 'patches')).map(name => join(board.dataDir, 'patches', name)) : [],
+    patches: () =>
+      existsSync(join(board.dataDir, 'patches'))
+        ? readdirSync(join(board.dataDir, 'patches')).map(name => join(board.dataDir, 'patches', name))
+        : [],
   }
   return worktrees
 }
@@ -74,18 +102,29 @@ async function attach({ board, projectId, worktree, patches }: Worktrees): Promi
   const patchFile = () => patches().find(name => name.includes(`-${cardId}-`))!
   return {
     remove: async force => {
-      const { status, body } = await board.request('DELETE', `/api/projects/${projectId}/cards/${cardId}${force ? '?force=true' : ''}`)
+      const { status, body } = await board.request(
+        'DELETE',
+        `/api/projects/${projectId}/cards/${cardId}${force ? '?force=true' : ''}`,
+      )
       return { status, code: body?.error.code }
     },
-    patchFile, patch: () => readFileSync(patchFile(), 'utf8'),
+    patchFile,
+    patch: () => readFileSync(patchFile(), 'utf8'),
   }
 }
 
 /** Every file below a folder with its content, or where a link leads. */
 export function contents(folder: string): Record<string, string> {
-  const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).filter(entry => !entry.isDirectory()).map((entry): [string, string] => {
-    const path = join(entry.parentPath, entry.name)
-    return [path.slice(folder.length + 1), entry.isSymbolicLink() ? `link to ${realpathSync(path)}` : `${(statSync(path).mode & 0o111) ? 'executable ' : ''}${readFileSync(path, 'latin1')}`]
-  })
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter(entry => !entry.isDirectory())
+    .map((entry): [string, string] => {
+      const path = join(entry.parentPath, entry.name)
+      return [
+        path.slice(folder.length + 1),
+        entry.isSymbolicLink()
+          ? `link to ${realpathSync(path)}`
+          : `${statSync(path).mode & 0o111 ? 'executable ' : ''}${readFileSync(path, 'latin1')}`,
+      ]
+    })
   return Object.fromEntries(entries.filter(([path]) => path !== '.git'))
 }

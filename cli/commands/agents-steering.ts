@@ -11,26 +11,57 @@ import type { Column } from '../output.ts'
 
 /** What is printed of a message that was sent. */
 export const sentFields: Column<Message>[] = [
-  { name: 'id', style: 'id', value: message => message.id }, { name: 'sessionId', header: 'Session', value: message => message.sessionId },
+  { name: 'id', style: 'id', value: message => message.id },
+  { name: 'sessionId', header: 'Session', value: message => message.sessionId },
 ]
 
 export function registerSteering(agents: Command): void {
-  const send = addFileOption(agents.command('send <card> [message]').summary('Send a message to a card\'s agent').description('Send a message to a card\'s agent. While it works the message waits for its turn\'s end; a session that has ended goes on. A message can be one of the agent\'s commands, like /review: board agents commands.'), 'message')
-    .action(async (id: string, text: string | undefined, options: TextOptions) => {
-      const content = await messageOf(text, options)
-      const context = await openContext(send)
-      const message = await inItsProject(context, id, place => context.client.agents.send({ ...place, content }))
-      context.out.done('Sent.')
-      await context.out.record(message, sentFields)
-    })
-  example(send, 'board agents send 12 "Use the existing helper."', 'board agents send 12 -F review.md', 'board agents send 12 /review', 'git diff | board agents send 12 -F -')
+  const send = addFileOption(
+    agents
+      .command('send <card> [message]')
+      .summary("Send a message to a card's agent")
+      .description(
+        "Send a message to a card's agent. While it works the message waits for its turn's end; a session that has ended goes on. A message can be one of the agent's commands, like /review: board agents commands.",
+      ),
+    'message',
+  ).action(async (id: string, text: string | undefined, options: TextOptions) => {
+    const content = await messageOf(text, options)
+    const context = await openContext(send)
+    const message = await inItsProject(context, id, place => context.client.agents.send({ ...place, content }))
+    context.out.done('Sent.')
+    await context.out.record(message, sentFields)
+  })
+  example(
+    send,
+    'board agents send 12 "Use the existing helper."',
+    'board agents send 12 -F review.md',
+    'board agents send 12 /review',
+    'git diff | board agents send 12 -F -',
+  )
 
-  const retry = starter(agents, 'retry', 'Go on with a card\'s latest session', 'Go on with a card\'s latest session, in a new one where the agent cannot resume.', (client, place) => client.agents.retry(place), 'goes on')
+  const retry = starter(
+    agents,
+    'retry',
+    "Go on with a card's latest session",
+    "Go on with a card's latest session, in a new one where the agent cannot resume.",
+    (client, place) => client.agents.retry(place),
+    'goes on',
+  )
   example(retry, 'board agents retry 12')
-  const relaunch = starter(agents, 'relaunch', 'Start a card\'s agent anew', 'Start a new session of a card\'s agent, with the prompt of its column and its own.', (client, place) => client.agents.relaunch(place), 'was started anew')
+  const relaunch = starter(
+    agents,
+    'relaunch',
+    "Start a card's agent anew",
+    "Start a new session of a card's agent, with the prompt of its column and its own.",
+    (client, place) => client.agents.relaunch(place),
+    'was started anew',
+  )
   example(relaunch, 'board agents relaunch 12 --wait')
 
-  const relay = agents.command('relay <card>').summary('Hand over to a fresh session').description('Have a card\'s agent hand a condensed context over to a fresh session.')
+  const relay = agents
+    .command('relay <card>')
+    .summary('Hand over to a fresh session')
+    .description("Have a card's agent hand a condensed context over to a fresh session.")
     .action(async (id: string) => {
       const context = await openContext(relay)
       await inItsProject(context, id, place => context.client.agents.relay(place))
@@ -41,9 +72,22 @@ export function registerSteering(agents: Command): void {
 }
 
 /** A command that starts an agent, and waits for its end if that is wanted. */
-function starter(agents: Command, name: string, summary: string, description: string, action: (client: Client, place: CardPlace) => Promise<unknown>, did: string): Command {
-  const command = agents.command(`${name} <card>`).summary(summary).description(description)
-    .option('-w, --wait', 'wait until the agent has ended or waits for you, at most --timeout seconds; exit 1 unless it completed')
+function starter(
+  agents: Command,
+  name: string,
+  summary: string,
+  description: string,
+  action: (client: Client, place: CardPlace) => Promise<unknown>,
+  did: string,
+): Command {
+  const command = agents
+    .command(`${name} <card>`)
+    .summary(summary)
+    .description(description)
+    .option(
+      '-w, --wait',
+      'wait until the agent has ended or waits for you, at most --timeout seconds; exit 1 unless it completed',
+    )
   return command.action(async (id: string, { wait }: { wait?: boolean }) => {
     const context = await openContext(command)
     const place = await inItsProject(context, id, async place => {
@@ -56,15 +100,30 @@ function starter(agents: Command, name: string, summary: string, description: st
 }
 
 function registerApprove(agents: Command): void {
-  const approve = addFileOption(agents.command('approve <card>').summary('Answer what an agent asks').description('Allow what a card\'s agent asks for: its plan, or its permission request. With --reject, refuse it.'), 'feedback')
+  const approve = addFileOption(
+    agents
+      .command('approve <card>')
+      .summary('Answer what an agent asks')
+      .description(
+        "Allow what a card's agent asks for: its plan, or its permission request. With --reject, refuse it.",
+      ),
+    'feedback',
+  )
     .option('--reject', 'refuse it')
     .option('--feedback <text>', 'what the agent is told besides, as its next message')
-    .action(async (id: string, { reject = false, feedback: text, file }: { reject?: boolean; feedback?: string } & TextOptions) => {
-      const feedback = await textOf(text, { file })
-      if (feedback?.trim() === '') throw usage('the feedback is empty')
-      const context = await openContext(approve)
-      await inItsProject(context, id, place => context.client.agents.approvePlan({ ...place, approved: !reject, feedback }))
-      context.out.done(reject ? 'Refused.' : 'Approved.')
-    })
+    .action(
+      async (
+        id: string,
+        { reject = false, feedback: text, file }: { reject?: boolean; feedback?: string } & TextOptions,
+      ) => {
+        const feedback = await textOf(text, { file })
+        if (feedback?.trim() === '') throw usage('the feedback is empty')
+        const context = await openContext(approve)
+        await inItsProject(context, id, place =>
+          context.client.agents.approvePlan({ ...place, approved: !reject, feedback }),
+        )
+        context.out.done(reject ? 'Refused.' : 'Approved.')
+      },
+    )
   example(approve, 'board agents approve 12', 'board agents approve 12 --reject --feedback "Keep the old API."')
 }

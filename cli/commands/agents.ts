@@ -16,67 +16,126 @@ type SlashCommand = Output<Contract['agents']['slashCommands']>[number]
 type Provider = Output<Contract['agents']['providers']>[number]
 
 const activeColumns: Column<Active>[] = [
-  { name: 'cardId', header: 'CARD', style: 'id', align: 'right', value: agent => agent.cardId }, { name: 'cardTitle', header: 'TITLE', style: 'title', value: agent => agent.cardTitle },
-  { name: 'status', style: 'status', value: agent => agent.status }, { name: 'agent', value: agent => agent.agent }, { name: 'startedAt', header: 'STARTED', style: 'time', value: agent => agent.startedAt },
+  { name: 'cardId', header: 'CARD', style: 'id', align: 'right', value: agent => agent.cardId },
+  { name: 'cardTitle', header: 'TITLE', style: 'title', value: agent => agent.cardTitle },
+  { name: 'status', style: 'status', value: agent => agent.status },
+  { name: 'agent', value: agent => agent.agent },
+  { name: 'startedAt', header: 'STARTED', style: 'time', value: agent => agent.startedAt },
 ]
-const sessionColumns: Column<Session>[] = sessionFields.filter(({ name }) => !['cardId', 'baseCommit'].includes(name)).map(({ header, ...field }) => ({ ...field, header: header?.toUpperCase() }))
+const sessionColumns: Column<Session>[] = sessionFields
+  .filter(({ name }) => !['cardId', 'baseCommit'].includes(name))
+  .map(({ header, ...field }) => ({ ...field, header: header?.toUpperCase() }))
 const historyColumns: Column<Summary>[] = [
-  { name: 'sessionId', header: 'ID', style: 'id', align: 'right', value: session => session.sessionId }, { name: 'agent', value: session => session.agent },
-  { name: 'status', style: 'status', value: session => session.status }, { name: 'statusReason', header: 'REASON', value: session => session.statusReason },
-  { name: 'startedAt', header: 'STARTED', style: 'time', value: session => session.startedAt }, { name: 'endedAt', header: 'ENDED', style: 'time', value: session => session.endedAt },
-  { name: 'messages', align: 'right', value: session => session.messages }, { name: 'toolCalls', header: 'TOOLS', align: 'right', value: session => session.toolCalls },
-  { name: 'filesChanged', header: 'FILES', align: 'right', value: session => session.filesChanged }, { name: 'summary', style: 'text', value: session => session.summary },
+  { name: 'sessionId', header: 'ID', style: 'id', align: 'right', value: session => session.sessionId },
+  { name: 'agent', value: session => session.agent },
+  { name: 'status', style: 'status', value: session => session.status },
+  { name: 'statusReason', header: 'REASON', value: session => session.statusReason },
+  { name: 'startedAt', header: 'STARTED', style: 'time', value: session => session.startedAt },
+  { name: 'endedAt', header: 'ENDED', style: 'time', value: session => session.endedAt },
+  { name: 'messages', align: 'right', value: session => session.messages },
+  { name: 'toolCalls', header: 'TOOLS', align: 'right', value: session => session.toolCalls },
+  { name: 'filesChanged', header: 'FILES', align: 'right', value: session => session.filesChanged },
+  { name: 'summary', style: 'text', value: session => session.summary },
 ]
 const providerColumns: Column<Provider>[] = [
-  { name: 'id', style: 'id', value: agent => agent.id }, { name: 'name', style: 'title', spare: true, value: agent => agent.name }, { name: 'installed', value: agent => agent.installed },
-  { name: 'protocol', spare: true, value: agent => agent.protocol }, { name: 'credentialProviders', header: 'CREDENTIALS', spare: true, value: agent => agent.credentialProviders }, { name: 'howToGet', header: 'HOW TO GET IT', style: 'text', value: agent => agent.installed ? null : agent.install },
+  { name: 'id', style: 'id', value: agent => agent.id },
+  { name: 'name', style: 'title', spare: true, value: agent => agent.name },
+  { name: 'installed', value: agent => agent.installed },
+  { name: 'protocol', spare: true, value: agent => agent.protocol },
+  { name: 'credentialProviders', header: 'CREDENTIALS', spare: true, value: agent => agent.credentialProviders },
+  {
+    name: 'howToGet',
+    header: 'HOW TO GET IT',
+    style: 'text',
+    value: agent => (agent.installed ? null : agent.install),
+  },
   { name: 'command', hidden: true, value: agent => agent.command },
 ]
-const commandColumns: Column<SlashCommand>[] = [{ name: 'name', style: 'id', value: command => command.name }, { name: 'description', style: 'text', value: command => command.description }]
+const commandColumns: Column<SlashCommand>[] = [
+  { name: 'name', style: 'id', value: command => command.name },
+  { name: 'description', style: 'text', value: command => command.description },
+]
 
 export function register(agents: Command): void {
   registerList(agents)
-  const view = agents.command('view <card>').summary('Show a card\'s latest session').description('Show the latest session of a card\'s agent.')
+  const view = agents
+    .command('view <card>')
+    .summary("Show a card's latest session")
+    .description("Show the latest session of a card's agent.")
     .action(async (id: string) => viewed(await openContext(view), id))
   example(view, 'board agents view 12', 'board agents view 12 --json status,usage')
 
-  const sessions = agents.command('sessions <card>').summary('List a card\'s sessions').description('List the sessions of a card\'s agents, oldest first.')
+  const sessions = agents
+    .command('sessions <card>')
+    .summary("List a card's sessions")
+    .description("List the sessions of a card's agents, oldest first.")
     .action(async (id: string) => {
       const context = await openContext(sessions)
-      await context.out.list(await inItsProject(context, id, place => context.client.agents.sessions(place)), sessionColumns, { empty: 'No sessions.' })
+      await context.out.list(
+        await inItsProject(context, id, place => context.client.agents.sessions(place)),
+        sessionColumns,
+        { empty: 'No sessions.' },
+      )
     })
   example(sessions, 'board agents sessions 12')
 
-  const history = agents.command('history <card>').summary('List what a card\'s sessions did').description('List the sessions of a card\'s agents, oldest first, with what each did.')
+  const history = agents
+    .command('history <card>')
+    .summary("List what a card's sessions did")
+    .description("List the sessions of a card's agents, oldest first, with what each did.")
     .action(async (id: string) => {
       const context = await openContext(history)
-      await context.out.list(await inItsProject(context, id, place => context.client.agents.history(place)), historyColumns, { empty: 'No sessions.' })
+      await context.out.list(
+        await inItsProject(context, id, place => context.client.agents.history(place)),
+        historyColumns,
+        { empty: 'No sessions.' },
+      )
     })
   example(history, 'board agents history 12', 'board agents history 12 --json summary')
 
-  const commands = agents.command('commands').summary('List commands that agents know').description('List the commands of a project that its agents know: those that they announced, and those that are files in its folder. One is called by a message that begins with a slash and its name: board agents send.')
+  const commands = agents
+    .command('commands')
+    .summary('List commands that agents know')
+    .description(
+      'List the commands of a project that its agents know: those that they announced, and those that are files in its folder. One is called by a message that begins with a slash and its name: board agents send.',
+    )
     .action(async () => {
       const context = await openContext(commands)
-      await context.out.list(await context.client.agents.slashCommands({ projectId: (await context.project()).id }), commandColumns, { empty: 'No commands.' })
+      await context.out.list(
+        await context.client.agents.slashCommands({ projectId: (await context.project()).id }),
+        commandColumns,
+        { empty: 'No commands.' },
+      )
     })
   example(commands, 'board agents commands', 'board agents commands --json name')
   registerMessages(agents)
   registerSteering(agents)
-  grouped(agents, { 'See agents': 'list providers view sessions history messages commands', 'Steer them': 'send approve retry relaunch relay' })
+  grouped(agents, {
+    'See agents': 'list providers view sessions history messages commands',
+    'Steer them': 'send approve retry relaunch relay',
+  })
 }
 
 function registerList(agents: Command): void {
-  const list = agents.command('list').summary('List the agents at work').description('List the cards of a project that have an active agent.')
+  const list = agents
+    .command('list')
+    .summary('List the agents at work')
+    .description('List the cards of a project that have an active agent.')
     .option('-w, --watch', 'show the list and keep it up to date, until q or Ctrl-C')
     .action(async ({ watch }: { watch?: boolean }) => listed(await openContext(list), watch))
   example(list, 'board agents list', 'board agents list --watch', 'board agents list -q | board cards wait -')
 
-  const providers = agents.command('providers').summary('List the agents that the server knows').description('List the agents that the server knows, whether they are installed there, and how to get the others. More are made by "agents" in the config.json of the server\'s data folder.')
+  const providers = agents
+    .command('providers')
+    .summary('List the agents that the server knows')
+    .description(
+      'List the agents that the server knows, whether they are installed there, and how to get the others. More are made by "agents" in the config.json of the server\'s data folder.',
+    )
     .action(async () => {
       const context = await openUserContext(providers)
       await context.out.list(await context.client.agents.providers(), providerColumns)
     })
-  example(providers, 'board agents providers', 'board agents providers --jq \'.[] | select(.installed) | .id\'')
+  example(providers, 'board agents providers', "board agents providers --jq '.[] | select(.installed) | .id'")
 }
 
 async function listed(context: Context, watch: boolean | undefined): Promise<void> {
@@ -86,11 +145,17 @@ async function listed(context: Context, watch: boolean | undefined): Promise<voi
   requireScreen(context)
   requireUser(context, 'agents list --watch')
   const { watchList } = await import('../watch.ts')
-  await watchList<Active>(context, project.id, { title: project.name, noun: 'agent', columns: activeColumns }, async () => ({ rows: await load(), more: false }))
+  await watchList<Active>(
+    context,
+    project.id,
+    { title: project.name, noun: 'agent', columns: activeColumns },
+    async () => ({ rows: await load(), more: false }),
+  )
 }
 
 async function viewed(context: Context, id: string): Promise<void> {
   const session = await inItsProject(context, id, place => context.client.agents.get(place))
   await printSession(context, session)
-  if (session.status === 'waiting') context.out.done(`It waits for you: board agents messages ${id}, then board agents approve ${id}`)
+  if (session.status === 'waiting')
+    context.out.done(`It waits for you: board agents messages ${id}, then board agents approve ${id}`)
 }

@@ -11,22 +11,47 @@ import { readText } from '../prompt.ts'
 import { write } from '../streams.ts'
 import { harmless } from '../text.ts'
 
-interface Options { method?: string; rawField?: string[]; field?: string[]; header?: string[]; input?: string; paginate?: boolean; include?: boolean; silent?: boolean }
-interface Call { method: string; path: string; body: string | undefined; headers: Record<string, string> }
+interface Options {
+  method?: string
+  rawField?: string[]
+  field?: string[]
+  header?: string[]
+  input?: string
+  paginate?: boolean
+  include?: boolean
+  silent?: boolean
+}
+interface Call {
+  method: string
+  path: string
+  body: string | undefined
+  headers: Record<string, string>
+}
 
 export function register(command: Command): void {
-  example(command.argument('<path>', 'a path such as /api/projects; {projectId} becomes the current project')
-    .description('Call any route of the API. It prints the answer\'s data; the document of all routes is at /api/openapi.json.')
-    .option('-X, --method <method>', 'GET, or POST when fields are given')
-    .option('-f, --raw-field <key=value>', 'a text field of the body, or of the query with GET (repeat it)', several)
-    .option('-F, --field <key=value>', 'the same, where true, false, null and numbers are themselves and @file is a file\'s text', several)
-    .option('-H, --header <name: value>', 'a header (repeat it)', several)
-    .option('--input <file>', 'the body from a file, - for stdin')
-    .option('--paginate', 'fetch all pages and print them as one list')
-    .option('-i, --include', 'print the status, the headers and the body as they came')
-    .option('--silent', 'print nothing'),
-  'board api /api/projects', 'board api /api/cards -f projectId=1 -f title="Fix the login"', 'board api /api/projects/{projectId}/stats --jq .total', 'board api /api/external/projects/1/cards --paginate')
-    .action((path: string, options: Options) => api(command, path, options))
+  example(
+    command
+      .argument('<path>', 'a path such as /api/projects; {projectId} becomes the current project')
+      .description(
+        "Call any route of the API. It prints the answer's data; the document of all routes is at /api/openapi.json.",
+      )
+      .option('-X, --method <method>', 'GET, or POST when fields are given')
+      .option('-f, --raw-field <key=value>', 'a text field of the body, or of the query with GET (repeat it)', several)
+      .option(
+        '-F, --field <key=value>',
+        "the same, where true, false, null and numbers are themselves and @file is a file's text",
+        several,
+      )
+      .option('-H, --header <name: value>', 'a header (repeat it)', several)
+      .option('--input <file>', 'the body from a file, - for stdin')
+      .option('--paginate', 'fetch all pages and print them as one list')
+      .option('-i, --include', 'print the status, the headers and the body as they came')
+      .option('--silent', 'print nothing'),
+    'board api /api/projects',
+    'board api /api/cards -f projectId=1 -f title="Fix the login"',
+    'board api /api/projects/{projectId}/stats --jq .total',
+    'board api /api/external/projects/1/cards --paginate',
+  ).action((path: string, options: Options) => api(command, path, options))
 }
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']
@@ -42,35 +67,56 @@ async function api(command: Command, path: string, options: Options): Promise<vo
     throw new ApiFailure(answer.status, parsed, answer.headers)
   }
   const isData = parsed !== null && typeof parsed === 'object' && Object.hasOwn(parsed, 'data')
-  const data = options.paginate && isData ? await allPages(context, call, (parsed as { data: unknown }).data) : isData ? (parsed as { data: unknown }).data : parsed
+  const data =
+    options.paginate && isData
+      ? await allPages(context, call, (parsed as { data: unknown }).data)
+      : isData
+        ? (parsed as { data: unknown }).data
+        : parsed
   if (options.silent || answer.bytes.length === 0) return
   if ((options.include && !options.paginate) || parsed === undefined) return printBody(context, answer)
   await context.out.value(data)
 }
 
 async function prepare(context: Context, path: string, options: Options): Promise<Call> {
-  const fields = Object.fromEntries([...(options.rawField ?? []).map(text => pair(text, '-f')), ...await Promise.all((options.field ?? []).map(typed))])
+  const fields = Object.fromEntries([
+    ...(options.rawField ?? []).map(text => pair(text, '-f')),
+    ...(await Promise.all((options.field ?? []).map(typed))),
+  ])
   const hasFields = Object.keys(fields).length > 0
   if (options.input !== undefined && hasFields) throw usage('--input and fields exclude each other')
   const method = (options.method ?? (hasFields || options.input !== undefined ? 'POST' : 'GET')).toUpperCase()
   if (!methods.includes(method)) throw usage(`not a method: ${method}`, { hint: `known: ${methods.join(', ')}` })
   const target = await pathOf(context, path)
   const inQuery = hasFields && (method === 'GET' || method === 'DELETE')
-  const body = options.input !== undefined ? await readText(options.input, '--input') : hasFields && !inQuery ? JSON.stringify(fields) : undefined
-  return { method, path: inQuery ? withQuery(target, fields) : target, body, headers: Object.fromEntries((options.header ?? []).map(header)) }
+  const body =
+    options.input !== undefined
+      ? await readText(options.input, '--input')
+      : hasFields && !inQuery
+        ? JSON.stringify(fields)
+        : undefined
+  return {
+    method,
+    path: inQuery ? withQuery(target, fields) : target,
+    body,
+    headers: Object.fromEntries((options.header ?? []).map(header)),
+  }
 }
 
 /** The path below the server's address. The token goes nowhere else, so a whole URL is refused unless it is that server's. */
 async function pathOf(context: Context, path: string): Promise<string> {
   const { url } = context.connection
   const local = path.startsWith(`${url}/`) ? path.slice(url.length) : path
-  if (/^[a-z][a-z0-9+.-]*:/i.test(local) || local.startsWith('//')) throw usage(`that is another server than ${url}`, { hint: 'give the path only, and --url for another server' })
+  if (/^[a-z][a-z0-9+.-]*:/i.test(local) || local.startsWith('//'))
+    throw usage(`that is another server than ${url}`, { hint: 'give the path only, and --url for another server' })
   const rooted = local.startsWith('/') ? local : local.startsWith('api/') ? `/${local}` : `/api/${local}`
   return rooted.includes('{projectId}') ? rooted.replaceAll('{projectId}', (await context.project()).id) : rooted
 }
 
 function withQuery(path: string, fields: Record<string, unknown>): string {
-  const query = new URLSearchParams(Object.entries(fields).map(([key, value]): [string, string] => [key, String(value)]))
+  const query = new URLSearchParams(
+    Object.entries(fields).map(([key, value]): [string, string] => [key, String(value)]),
+  )
   return `${path}${path.includes('?') ? '&' : '?'}${query}`
 }
 
@@ -98,7 +144,9 @@ async function exchange(context: Context, { method, path, body, headers }: Call)
 
 /** Follows nextCursor, or for a list of a route that takes a cursor the last id, until there is no more. */
 async function allPages(context: Context, call: Call, first: unknown): Promise<unknown> {
-  const takesCursor = routeOf(call)?.input !== undefined && Object.hasOwn((routeOf(call)!.input as { entries?: object }).entries ?? {}, 'cursor')
+  const takesCursor =
+    routeOf(call)?.input !== undefined &&
+    Object.hasOwn((routeOf(call)!.input as { entries?: object }).entries ?? {}, 'cursor')
   const items: unknown[] = []
   let page = first
   for (;;) {
@@ -106,7 +154,11 @@ async function allPages(context: Context, call: Call, first: unknown): Promise<u
     if (!Array.isArray(list)) return first
     items.push(...list)
     const last = list.at(-1) as { id?: string | number } | undefined
-    const next = Array.isArray(page) ? (takesCursor ? last?.id : undefined) : (page as { nextCursor?: string | number | null }).nextCursor
+    const next = Array.isArray(page)
+      ? takesCursor
+        ? last?.id
+        : undefined
+      : (page as { nextCursor?: string | number | null }).nextCursor
     if (next === undefined || next === null) return items
     const answer = await exchange(context, { ...call, path: at(call.path, next) })
     if (answer.status >= 400) throw new ApiFailure(answer.status, parse(answer), answer.headers)
@@ -124,14 +176,24 @@ function routeOf({ method, path }: Call): Route | undefined {
   const parts = path.split('?')[0]!.split('/')
   const fits = (route: Route) => {
     const wanted = route.path.split('/')
-    return route.method === method && wanted.length === parts.length && wanted.every((part, index) => part.startsWith('{') || part === parts[index])
+    return (
+      route.method === method &&
+      wanted.length === parts.length &&
+      wanted.every((part, index) => part.startsWith('{') || part === parts[index])
+    )
   }
-  return Object.values(contract).flatMap(rows => Object.values(rows) as Route[]).find(fits)
+  return Object.values(contract)
+    .flatMap(rows => Object.values(rows) as Route[])
+    .find(fits)
 }
 
 function parse({ bytes, headers }: Answer): unknown {
   if (!/\bjson\b/.test(String(headers['content-type']))) return undefined
-  try { return JSON.parse(bytes.toString()) } catch { return undefined }
+  try {
+    return JSON.parse(bytes.toString())
+  } catch {
+    return undefined
+  }
 }
 
 function printHead({ out }: Context, { status, headers }: Answer): void {

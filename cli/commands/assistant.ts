@@ -9,26 +9,43 @@ import { addMessageOptions, settingsApply, showMessages, type MessagesOptions } 
 import { sentFields } from './agents-steering.ts'
 
 export function register(assistant: Command): void {
-  const status = assistant.command('status').summary('Show the project assistant\'s session').description('Show the session of the project\'s assistant.')
+  const status = assistant
+    .command('status')
+    .summary("Show the project assistant's session")
+    .description("Show the session of the project's assistant.")
     .action(async () => {
       const context = await openContext(status)
       await printSession(context, await context.client.assistant.get({ projectId: (await context.project()).id }))
     })
   example(status, 'board assistant status')
 
-  const send = addFileOption(assistant.command('send [message]').summary('Ask the project\'s assistant').description('Send a message to the project\'s assistant, which starts when it is needed.'), 'message')
+  const send = addFileOption(
+    assistant
+      .command('send [message]')
+      .summary("Ask the project's assistant")
+      .description("Send a message to the project's assistant, which starts when it is needed."),
+    'message',
+  )
     .option('-w, --wait', 'print what it answers, and wait for its end, at most --timeout seconds')
     .action(async (text: string | undefined, options: TextOptions & { wait?: boolean }) => {
       const content = await messageOf(text, options)
       await sent(await openContext(send), content, options.wait)
     })
-  example(send, 'board assistant send "Which cards are about the login?" --wait', 'board assistant send -F - < question.md')
+  example(
+    send,
+    'board assistant send "Which cards are about the login?" --wait',
+    'board assistant send -F - < question.md',
+  )
 
-  const messages = addMessageOptions(assistant.command('messages').summary('Show or follow the assistant\'s messages').description(`Show what was told in the project assistant's sessions, oldest first. ${settingsApply}`))
-    .action(async (options: MessagesOptions) => {
-      const context = await openContext(messages)
-      await showMessages(context, await assistantPlace(context), options)
-    })
+  const messages = addMessageOptions(
+    assistant
+      .command('messages')
+      .summary("Show or follow the assistant's messages")
+      .description(`Show what was told in the project assistant's sessions, oldest first. ${settingsApply}`),
+  ).action(async (options: MessagesOptions) => {
+    const context = await openContext(messages)
+    await showMessages(context, await assistantPlace(context), options)
+  })
   example(messages, 'board assistant messages --limit 5', 'board assistant messages -f')
 }
 

@@ -18,7 +18,11 @@ const usualWaitSecs = 300
 export async function loginOidc(command: Command, openIt: boolean): Promise<void> {
   const context = await openAnonymous(command)
   if (context.globals.input === false) throw usage('--oidc needs somebody at a browser', { hint: 'give --with-token' })
-  if (!(await context.client.auth.status()).oidcEnabled) throw new Failure('conflict', 'this server has no single sign-on', { hint: 'sign in with: board auth login', see: 'board settings oidc --help' })
+  if (!(await context.client.auth.status()).oidcEnabled)
+    throw new Failure('conflict', 'this server has no single sign-on', {
+      hint: 'sign in with: board auth login',
+      see: 'board settings oidc --help',
+    })
   const loopback = await listenOnLoopback()
   try {
     await keep(context, await signIn(context, loopback, openIt))
@@ -30,7 +34,10 @@ export async function loginOidc(command: Command, openIt: boolean): Promise<void
 async function signIn(context: Context, loopback: Loopback, openIt: boolean): Promise<SignedIn> {
   const verifier = randomBytes(32).toString('base64url')
   const challenge = createHash('sha256').update(verifier).digest('base64url')
-  await show(`${context.connection.url}${contract.oidc.login.path}?${new URLSearchParams({ loopback: loopback.url, challenge })}`, openIt)
+  await show(
+    `${context.connection.url}${contract.oidc.login.path}?${new URLSearchParams({ loopback: loopback.url, challenge })}`,
+    openIt,
+  )
   const { query, answer } = await inTime(loopback.visit, context.globals.timeout ?? usualWaitSecs)
   try {
     const signedIn = await exchange(context, query, verifier)
@@ -44,8 +51,10 @@ async function signIn(context: Context, loopback: Loopback, openIt: boolean): Pr
 
 /** Prints the address always: the browser may be one that cannot be opened from here. */
 async function show(url: string, openIt: boolean): Promise<void> {
-  const isOpen = openIt && await openBrowser(url)
-  talk(`${isOpen ? 'Your browser opens to sign in. If it does not, open:' : 'To sign in, open in a browser on this machine:'}\n  ${harmless(url)}\n`)
+  const isOpen = openIt && (await openBrowser(url))
+  talk(
+    `${isOpen ? 'Your browser opens to sign in. If it does not, open:' : 'To sign in, open in a browser on this machine:'}\n  ${harmless(url)}\n`,
+  )
 }
 
 async function exchange({ client }: Context, query: URLSearchParams, verifier: string): Promise<SignedIn> {
@@ -57,7 +66,15 @@ async function exchange({ client }: Context, query: URLSearchParams, verifier: s
 
 function inTime(visit: Promise<Visit>, secs: number): Promise<Visit> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Failure('timedOut', `nobody signed in within ${secs === usualWaitSecs ? '5 minutes' : `${secs} s`}`, { hint: 'start again with: board auth login --oidc' })), secs * 1000)
+    const timer = setTimeout(
+      () =>
+        reject(
+          new Failure('timedOut', `nobody signed in within ${secs === usualWaitSecs ? '5 minutes' : `${secs} s`}`, {
+            hint: 'start again with: board auth login --oidc',
+          }),
+        ),
+      secs * 1000,
+    )
     void visit.then(resolve).finally(() => clearTimeout(timer))
   })
 }

@@ -10,11 +10,23 @@ import type { Column } from '../output.ts'
 const kinds: Record<string, string> = { svc_ak_: 'API key', svc_st_: 'sign-in', svc_at_: 'agent', svc_lt_: 'local' }
 
 interface Status {
-  url: string; urlFrom: string; profile: string | null; profileFrom: string | null; tokenKind: string | null; tokenFrom: string | null
-  project: string | null; projectFrom: string | null; signedIn: boolean; email: string | null; role: string | null; authEnabled: boolean; hasUsers: boolean
+  url: string
+  urlFrom: string
+  profile: string | null
+  profileFrom: string | null
+  tokenKind: string | null
+  tokenFrom: string | null
+  project: string | null
+  projectFrom: string | null
+  signedIn: boolean
+  email: string | null
+  role: string | null
+  authEnabled: boolean
+  hasUsers: boolean
 }
 
-const from = (value: string | null, source: string | null): string | null => value && source ? `${value} (${source})` : value
+const from = (value: string | null, source: string | null): string | null =>
+  value && source ? `${value} (${source})` : value
 const fields: Column<Status>[] = [
   { name: 'url', header: 'Server', value: status => from(status.url, status.urlFrom) },
   { name: 'profile', value: status => from(status.profile, status.profileFrom) },
@@ -34,13 +46,27 @@ export async function status(command: Command, { exitStatus }: { exitStatus?: bo
   const server = await context.client.auth.status()
   const me = await whoIsThis(context)
   const row: Status = {
-    url: connection.url, urlFrom: discovery.url!.from, profile: discovery.profile?.value ?? null, profileFrom: discovery.profile?.from ?? null,
-    tokenKind: connection.token ? kinds[connection.token.slice(0, 7)] ?? 'unknown' : null, tokenFrom: discovery.token?.from ?? null,
-    project: discovery.project?.value ?? null, projectFrom: discovery.project?.from ?? null,
-    signedIn: me !== undefined, email: me?.email ?? null, role: me?.role ?? null, authEnabled: server.authEnabled, hasUsers: server.hasUsers,
+    url: connection.url,
+    urlFrom: discovery.url!.from,
+    profile: discovery.profile?.value ?? null,
+    profileFrom: discovery.profile?.from ?? null,
+    tokenKind: connection.token ? (kinds[connection.token.slice(0, 7)] ?? 'unknown') : null,
+    tokenFrom: discovery.token?.from ?? null,
+    project: discovery.project?.value ?? null,
+    projectFrom: discovery.project?.from ?? null,
+    signedIn: me !== undefined,
+    email: me?.email ?? null,
+    role: me?.role ?? null,
+    authEnabled: server.authEnabled,
+    hasUsers: server.hasUsers,
   }
   if (!context.out.quiet || context.out.json) await context.out.record(row, fields)
-  if (!me && !context.out.json) context.out.done(server.hasUsers ? 'Not signed in. Sign in with: board auth login' : 'Nobody has an account yet. Make the first one with: board auth setup')
+  if (!me && !context.out.json)
+    context.out.done(
+      server.hasUsers
+        ? 'Not signed in. Sign in with: board auth login'
+        : 'Nobody has an account yet. Make the first one with: board auth setup',
+    )
   if (!me && exitStatus) throw new Failure('denied', 'not signed in', { see: 'board auth login --help' })
 }
 
@@ -49,7 +75,11 @@ export function token(command: Command): void {
   const globals = globalsOf(command)
   const { out, settings } = openOut(globals)
   const found = discover(globals, process.env, settings).token
-  if (!found) throw new Failure('denied', 'there is no token for this server', { hint: 'sign in with: board auth login', see: 'board auth status' })
+  if (!found)
+    throw new Failure('denied', 'there is no token for this server', {
+      hint: 'sign in with: board auth login',
+      see: 'board auth status',
+    })
   out.line(found.value)
 }
 

@@ -8,19 +8,33 @@ import { Failure, usage } from '../exit.ts'
 import { changeProfile, isProfileName, readSettings } from '../profiles.ts'
 import { ask, askSecret, readStdin } from '../prompt.ts'
 
-export interface SignOptions { email?: string; name?: string; passwordStdin?: boolean; withToken?: boolean }
-export interface SignedIn { token: string; user?: { email: string; role: string } }
+export interface SignOptions {
+  email?: string
+  name?: string
+  passwordStdin?: boolean
+  withToken?: boolean
+}
+export interface SignedIn {
+  token: string
+  user?: { email: string; role: string }
+}
 
 /** Creates the first user. Asks for what is missing, and for the setup code only where the server wants one. */
 export async function setup(command: Command, options: SignOptions): Promise<void> {
   const context = await openAnonymous(command)
-  if ((await context.client.auth.status()).hasUsers) throw new Failure('conflict', 'the first user exists already', { hint: 'sign in with: board auth login, or make an account with: board auth register' })
-  const email = options.email ?? await ask(context, 'Email', '--email')
+  if ((await context.client.auth.status()).hasUsers)
+    throw new Failure('conflict', 'the first user exists already', {
+      hint: 'sign in with: board auth login, or make an account with: board auth register',
+    })
+  const email = options.email ?? (await ask(context, 'Email', '--email'))
   const person = { email, displayName: options.name, password: await newPassword(context, options) }
   const code = process.env.BOARD_SETUP_CODE || undefined
   const signedIn = await context.client.auth.setup({ ...person, setupCode: code }).catch(async error => {
     if (!(error instanceof ApiFailure) || error.code !== 'SETUP_CODE_REQUIRED' || code !== undefined) throw error
-    return context.client.auth.setup({ ...person, setupCode: await ask(context, 'Setup code (the server printed it at its start)', 'BOARD_SETUP_CODE') })
+    return context.client.auth.setup({
+      ...person,
+      setupCode: await ask(context, 'Setup code (the server printed it at its start)', 'BOARD_SETUP_CODE'),
+    })
   })
   await keep(context, signedIn)
 }
@@ -28,16 +42,25 @@ export async function setup(command: Command, options: SignOptions): Promise<voi
 /** Creates an account where the server lets anybody do so. */
 export async function register(command: Command, options: SignOptions): Promise<void> {
   const context = await openAnonymous(command)
-  const email = options.email ?? await ask(context, 'Email', '--email')
-  await keep(context, await context.client.auth.register({ email, displayName: options.name, password: await newPassword(context, options) }))
+  const email = options.email ?? (await ask(context, 'Email', '--email'))
+  await keep(
+    context,
+    await context.client.auth.register({
+      email,
+      displayName: options.name,
+      password: await newPassword(context, options),
+    }),
+  )
 }
 
 /** Signs in with a password, or keeps a token that somebody made. */
 export async function login(command: Command, options: SignOptions): Promise<void> {
   const context = await openAnonymous(command)
   if (options.withToken) return keep(context, await checked(context.connection, await readStdin('--with-token')))
-  const email = options.email ?? await ask(context, 'Email', '--email')
-  const password = options.passwordStdin ? await readStdin('--password-stdin') : await askSecret(context, 'Password', '--password-stdin')
+  const email = options.email ?? (await ask(context, 'Email', '--email'))
+  const password = options.passwordStdin
+    ? await readStdin('--password-stdin')
+    : await askSecret(context, 'Password', '--password-stdin')
   await keep(context, await context.client.auth.login({ email, password }))
 }
 
@@ -47,12 +70,17 @@ export async function logout(command: Command): Promise<void> {
   const name = profileName(context)
   const profile = readSettings().profiles?.[name]
   if (!profile?.token || profile.tokenOrigin !== originOf(context.connection.url)) {
-    throw new Failure('denied', `profile ${name} is not signed in to ${context.connection.url}`, { see: 'board auth status' })
+    throw new Failure('denied', `profile ${name} is not signed in to ${context.connection.url}`, {
+      see: 'board auth status',
+    })
   }
   if (!profile.token.startsWith('svc_ak_')) {
-    await createClient({ ...context.connection, token: profile.token }).auth.logout().catch(error => {
-      if (!(error instanceof ApiFailure && error.status === 401)) context.out.warn(`the server was not told: ${(error as Error).message}`)
-    })
+    await createClient({ ...context.connection, token: profile.token })
+      .auth.logout()
+      .catch(error => {
+        if (!(error instanceof ApiFailure && error.status === 401))
+          context.out.warn(`the server was not told: ${(error as Error).message}`)
+      })
   }
   await changeProfile(name, { token: undefined, tokenOrigin: undefined, email: undefined })
   context.out.done(`Signed out of ${context.connection.url}.`)
@@ -70,16 +98,19 @@ async function newPassword(context: Context, options: SignOptions): Promise<stri
   if (options.passwordStdin) return readStdin('--password-stdin')
   const password = await askSecret(context, 'Password (at least 8 characters)', '--password-stdin')
   if ([...password].length < 8) throw usage('the password is too short', { hint: 'it has at least 8 characters' })
-  if (password !== await askSecret(context, 'The same again', '--password-stdin')) throw usage('the two passwords differ')
+  if (password !== (await askSecret(context, 'The same again', '--password-stdin')))
+    throw usage('the two passwords differ')
   return password
 }
 
 /** Makes sure that the server takes the token. An API key can't ask who it is, so it asks for anything. */
 async function checked(connection: Connection, token: string): Promise<SignedIn> {
-  if (!/^svc_(ak|st)_\S+$/.test(token)) throw usage('that is not a token', { hint: 'it starts with svc_ak_ or svc_st_' })
+  if (!/^svc_(ak|st)_\S+$/.test(token))
+    throw usage('that is not a token', { hint: 'it starts with svc_ak_ or svc_st_' })
   if (!token.startsWith('svc_ak_')) return { token, user: await createClient({ ...connection, token }).auth.me() }
   const { status } = await send({ ...connection, token }, 'GET', '/api/external/projects/1/boards')
-  if (status === 401) throw new Failure('denied', 'the server does not take that key', { hint: 'it may be revoked or expired' })
+  if (status === 401)
+    throw new Failure('denied', 'the server does not take that key', { hint: 'it may be revoked or expired' })
   return { token }
 }
 
@@ -87,12 +118,17 @@ async function checked(connection: Connection, token: string): Promise<SignedIn>
 export async function keep(context: Context, { token, user }: SignedIn): Promise<void> {
   const { url } = context.connection
   const name = profileName(context)
-  await changeProfile(name, { token, tokenOrigin: originOf(url), email: user?.email, ...(!context.discovery.local && { url }) }, context.globals.profile === undefined || readSettings().current === undefined)
+  await changeProfile(
+    name,
+    { token, tokenOrigin: originOf(url), email: user?.email, ...(!context.discovery.local && { url }) },
+    context.globals.profile === undefined || readSettings().current === undefined,
+  )
   context.out.done(`Signed in to ${url}${user ? ` as ${user.email} (${user.role})` : ' with an API key'}.`)
 }
 
 function profileName(context: Context): string {
   const name = context.discovery.profile?.value ?? 'default'
-  if (!isProfileName(name)) throw usage(`"${name}" cannot be the name of a profile`, { hint: 'use letters, digits, dots, dashes' })
+  if (!isProfileName(name))
+    throw usage(`"${name}" cannot be the name of a profile`, { hint: 'use letters, digits, dots, dashes' })
   return name
 }

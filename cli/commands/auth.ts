@@ -8,26 +8,68 @@ export function register(command: Command): void {
   const verb = (name: string, summary: string) => command.command(name).summary(summary).description(`${summary}.`)
   const passwordStdin = ['--password-stdin', 'read the password from stdin'] as const
 
-  example(verb('setup', 'Create the first user of a server, a super_admin, and sign in').option('--email <email>', 'your email address').option('--name <name>', 'your name')
-    .option(...passwordStdin), 'board auth setup', 'board auth setup --email ada@example.com --password-stdin < password.txt')
-    .addHelpText('after', '\nA server that listens beyond loopback wants the code that it printed at its\nstart: from BOARD_SETUP_CODE, or it is asked for.')
+  example(
+    verb('setup', 'Create the first user of a server, a super_admin, and sign in')
+      .option('--email <email>', 'your email address')
+      .option('--name <name>', 'your name')
+      .option(...passwordStdin),
+    'board auth setup',
+    'board auth setup --email ada@example.com --password-stdin < password.txt',
+  )
+    .addHelpText(
+      'after',
+      '\nA server that listens beyond loopback wants the code that it printed at its\nstart: from BOARD_SETUP_CODE, or it is asked for.',
+    )
     .action((options: SignOptions) => setup(command, options))
 
-  example(verb('login', 'Sign in').option('--email <email>', 'your email address').option(...passwordStdin).option('--with-token', 'read a token or an API key from stdin')
-    .addOption(new Option('--oidc', 'sign in with your browser, through the server\'s identity provider').conflicts(['email', 'passwordStdin', 'withToken'])).option('--no-browser', 'with --oidc: print the address only'),
-    'board auth login --url https://board.example.com', 'board auth login --oidc', 'board auth login --profile ci --with-token < key.txt')
-    .action(async (options: SignOptions & { oidc?: boolean; browser: boolean }) => {
-      if (!options.oidc && !options.browser) throw usage('--no-browser goes with --oidc')
-      await (options.oidc ? (await import('./auth-oidc.ts')).loginOidc(command, options.browser) : login(command, options))
-    })
+  example(
+    verb('login', 'Sign in')
+      .option('--email <email>', 'your email address')
+      .option(...passwordStdin)
+      .option('--with-token', 'read a token or an API key from stdin')
+      .addOption(
+        new Option('--oidc', "sign in with your browser, through the server's identity provider").conflicts([
+          'email',
+          'passwordStdin',
+          'withToken',
+        ]),
+      )
+      .option('--no-browser', 'with --oidc: print the address only'),
+    'board auth login --url https://board.example.com',
+    'board auth login --oidc',
+    'board auth login --profile ci --with-token < key.txt',
+  ).action(async (options: SignOptions & { oidc?: boolean; browser: boolean }) => {
+    if (!options.oidc && !options.browser) throw usage('--no-browser goes with --oidc')
+    await (options.oidc
+      ? (await import('./auth-oidc.ts')).loginOidc(command, options.browser)
+      : login(command, options))
+  })
 
-  example(verb('register', 'Create an account and sign in').option('--email <email>', 'your email address').option('--name <name>', 'your name').option(...passwordStdin),
-    'board auth register --email ada@example.com').action((options: SignOptions) => signUp(command, options))
+  example(
+    verb('register', 'Create an account and sign in')
+      .option('--email <email>', 'your email address')
+      .option('--name <name>', 'your name')
+      .option(...passwordStdin),
+    'board auth register --email ada@example.com',
+  ).action((options: SignOptions) => signUp(command, options))
 
-  example(verb('logout', 'End the token of the profile and forget it'), 'board auth logout', 'board auth logout --profile work').action(() => logout(command))
+  example(
+    verb('logout', 'End the token of the profile and forget it'),
+    'board auth logout',
+    'board auth logout --profile work',
+  ).action(() => logout(command))
 
-  example(verb('status', 'Show the server, who you are there, and where each value came from').option('--exit-status', 'exit 4 when not signed in'),
-    'board auth status', 'board auth status --exit-status -q && echo signed in').action((options: { exitStatus?: boolean }) => status(command, options))
+  example(
+    verb('status', 'Show the server, who you are there, and where each value came from').option(
+      '--exit-status',
+      'exit 4 when not signed in',
+    ),
+    'board auth status',
+    'board auth status --exit-status -q && echo signed in',
+  ).action((options: { exitStatus?: boolean }) => status(command, options))
 
-  example(verb('token', 'Print the token that would be sent'), 'curl -H "Authorization: Bearer $(board auth token)" "$BOARD_URL/api/projects"').action(() => token(command))
+  example(
+    verb('token', 'Print the token that would be sent'),
+    'curl -H "Authorization: Bearer $(board auth token)" "$BOARD_URL/api/projects"',
+  ).action(() => token(command))
 }

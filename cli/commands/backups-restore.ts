@@ -19,27 +19,53 @@ import { unreadable } from '../unreadable.ts'
 
 const offline = () => import('../../daemon/offline.ts')
 type Verified = Awaited<ReturnType<Awaited<ReturnType<typeof offline>>['verifyFile']>>
-interface Restored { filename: string; keptAs: string | null }
+interface Restored {
+  filename: string
+  keptAs: string | null
+}
 
 const verifiedFields: Column<Verified>[] = [
-  { name: 'filename', style: 'id', value: file => file.filename }, { name: 'createdAt', header: 'Made', style: 'time', value: file => file.createdAt }, { name: 'size', value: file => file.size }, { name: 'sha256', value: file => file.sha256 },
-  { name: 'version', value: file => file.version }, { name: 'schemaVersion', header: 'Schema', value: file => file.schemaVersion }, { name: 'databaseSize', header: 'Database', value: file => file.databaseSize },
-  { name: 'attachments', value: file => file.attachments }, { name: 'missing', header: 'Missing', value: file => file.missing }, { name: 'withKey', header: 'With key', value: file => file.withKey },
+  { name: 'filename', style: 'id', value: file => file.filename },
+  { name: 'createdAt', header: 'Made', style: 'time', value: file => file.createdAt },
+  { name: 'size', value: file => file.size },
+  { name: 'sha256', value: file => file.sha256 },
+  { name: 'version', value: file => file.version },
+  { name: 'schemaVersion', header: 'Schema', value: file => file.schemaVersion },
+  { name: 'databaseSize', header: 'Database', value: file => file.databaseSize },
+  { name: 'attachments', value: file => file.attachments },
+  { name: 'missing', header: 'Missing', value: file => file.missing },
+  { name: 'withKey', header: 'With key', value: file => file.withKey },
 ]
 
 export function registerVerify(backups: Command): void {
-  const verify = backups.command('verify <file>').summary('Look through a backup file').description('Look through a backup file on this machine as a restore would: its parts and their hashes, its database and what that refers to. No server is needed.')
+  const verify = backups
+    .command('verify <file>')
+    .summary('Look through a backup file')
+    .description(
+      'Look through a backup file on this machine as a restore would: its parts and their hashes, its database and what that refers to. No server is needed.',
+    )
     .action(async (file: string) => {
       const { out } = openOut(globalsOf(verify))
-      if (!await isFile(file)) throw new Failure('notFound', `${file} is not a file here`, { hint: 'download it first: board backups download', see: 'board backups list' })
+      if (!(await isFile(file)))
+        throw new Failure('notFound', `${file} is not a file here`, {
+          hint: 'download it first: board backups download',
+          see: 'board backups list',
+        })
       await out.record(await verified(out, file), verifiedFields)
       out.done('The backup is good.')
     })
-  example(verify, 'board backups verify board-2026-07-30T09-41-00.000Z.tar.gz', 'board backups verify backup.tar.gz --json')
+  example(
+    verify,
+    'board backups verify board-2026-07-30T09-41-00.000Z.tar.gz',
+    'board backups verify backup.tar.gz --json',
+  )
 }
 
 export function registerUpload(backups: Command): void {
-  const upload = backups.command('upload <file>').summary('Put a backup file on the server').description('Put a backup file of this machine on the server, which verifies it. It is not restored by that.')
+  const upload = backups
+    .command('upload <file>')
+    .summary('Put a backup file on the server')
+    .description('Put a backup file of this machine on the server, which verifies it. It is not restored by that.')
     .action(async (file: string) => {
       const context = await openUserContext(upload)
       await context.out.record(await uploaded(context, file), columns)
@@ -47,21 +73,36 @@ export function registerUpload(backups: Command): void {
   example(upload, 'board backups upload board-2026-07-30T09-41-00.000Z.tar.gz')
 }
 
-interface RestoreOptions { latest?: boolean; yes?: boolean; dryRun?: boolean; dataDir?: string }
+interface RestoreOptions {
+  latest?: boolean
+  yes?: boolean
+  dryRun?: boolean
+  dataDir?: string
+}
 
 export function registerRestore(backups: Command): void {
-  const restore = backups.command('restore [file]').summary('Put a backup in place')
-    .description('Put a backup in the place of everything that the server has: one of the server\'s by its name, or a file of this machine. It is verified first, what was there is kept as a backup, and everybody else is signed out. Without a server it is done on the data folder of this machine.')
-    .option('--latest', 'the server\'s newest one that is verified')
+  const restore = backups
+    .command('restore [file]')
+    .summary('Put a backup in place')
+    .description(
+      "Put a backup in the place of everything that the server has: one of the server's by its name, or a file of this machine. It is verified first, what was there is kept as a backup, and everybody else is signed out. Without a server it is done on the data folder of this machine.",
+    )
+    .option('--latest', "the server's newest one that is verified")
     .option('--data-dir <folder>', 'the data folder of a server that is stopped')
     .option('--dry-run', 'only verify it, and say what would be done')
     .option('-y, --yes', 'do not ask')
     .action(async (wanted: string | undefined, options: RestoreOptions) => {
-      if (options.dataDir !== undefined && options.latest) throw usage('--latest asks a server', { hint: 'name the file' })
+      if (options.dataDir !== undefined && options.latest)
+        throw usage('--latest asks a server', { hint: 'name the file' })
       const context = options.dataDir === undefined ? await openUnlessStopped(restore) : undefined
       await (context ? restoreThere(context, wanted, options) : restoreHere(restore, wanted, options))
     })
-  example(restore, 'board backups restore --latest', 'board backups restore board-2026-07-30T09-41-00.000Z.tar.gz --dry-run', 'board backups restore backup.tar.gz --data-dir /var/lib/board')
+  example(
+    restore,
+    'board backups restore --latest',
+    'board backups restore board-2026-07-30T09-41-00.000Z.tar.gz --dry-run',
+    'board backups restore backup.tar.gz --data-dir /var/lib/board',
+  )
 }
 
 /** The server that is meant; nothing when that is this machine's, and it does not run. */
@@ -71,22 +112,38 @@ async function openUnlessStopped(command: Command): Promise<Context | undefined>
   return openUserContext(command)
 }
 
-async function restoreThere(context: Context, wanted: string | undefined, { latest, yes, dryRun }: RestoreOptions): Promise<void> {
+async function restoreThere(
+  context: Context,
+  wanted: string | undefined,
+  { latest, yes, dryRun }: RestoreOptions,
+): Promise<void> {
   const { out, discovery } = context
-  const isHere = wanted !== undefined && await isFile(wanted)
+  const isHere = wanted !== undefined && (await isFile(wanted))
   const filename = isHere ? undefined : await chosen(context, wanted, latest)
   const found = filename === undefined ? await verified(out, wanted!) : await known(context, filename)
   const name = found.filename
-  if (dryRun) return out.line(`would restore ${name} from ${found.createdAt}, ${found.size} bytes, on ${discovery.url!.value}, and keep what is there as a backup`)
-  await confirmByName(context, `Restoring ${name} from ${found.createdAt} replaces everything on ${discovery.url!.value}.`, name, yes)
-  const onServer = filename ?? await put(context, wanted!)
+  if (dryRun)
+    return out.line(
+      `would restore ${name} from ${found.createdAt}, ${found.size} bytes, on ${discovery.url!.value}, and keep what is there as a backup`,
+    )
+  await confirmByName(
+    context,
+    `Restoring ${name} from ${found.createdAt} replaces everything on ${discovery.url!.value}.`,
+    name,
+    yes,
+  )
+  const onServer = filename ?? (await put(context, wanted!))
   await told(out, await during(context, 'Restoring', patient(context).backups.restore({ filename: onServer })))
 }
 
 async function known({ client }: Context, filename: string): Promise<Backup> {
   const backup = (await client.backups.list()).find(each => each.filename === filename)
-  if (!backup) throw new Failure('notFound', `there is no backup ${filename} on the server, and no such file here`, { see: 'board backups list' })
-  if (!backup.verified) throw new Failure('conflict', `${filename} is not a whole backup`, { see: 'board backups list' })
+  if (!backup)
+    throw new Failure('notFound', `there is no backup ${filename} on the server, and no such file here`, {
+      see: 'board backups list',
+    })
+  if (!backup.verified)
+    throw new Failure('conflict', `${filename} is not a whole backup`, { see: 'board backups list' })
   return backup
 }
 
@@ -94,32 +151,54 @@ async function known({ client }: Context, filename: string): Promise<Backup> {
 async function put(context: Context, path: string): Promise<string> {
   const sha256 = await hashOf(path)
   const present = (await context.client.backups.list()).find(each => each.sha256 === sha256)
-  return (present ?? await uploaded(context, path)).filename
+  return (present ?? (await uploaded(context, path))).filename
 }
 
 async function uploaded(context: Context, path: string): Promise<Backup> {
-  const found = await stat(path).catch(error => { throw unreadable(path, error) })
+  const found = await stat(path).catch(error => {
+    throw unreadable(path, error)
+  })
   if (!found.isFile()) throw usage(`${path} is not a file`)
   const progress = context.out.progress('Uploading', found.size)
-  return patient(context).backups.upload({ file: { path, onProgress: sent => progress.to(sent) } }).finally(() => progress.done())
+  return patient(context)
+    .backups.upload({ file: { path, onProgress: sent => progress.to(sent) } })
+    .finally(() => progress.done())
 }
 
-async function restoreHere(command: Command, wanted: string | undefined, { dataDir: given, yes, dryRun }: RestoreOptions): Promise<void> {
-  if (wanted === undefined) throw usage('which backup?', { hint: 'no server runs: name the file, or one of those in the folder backups of the data folder' })
+async function restoreHere(
+  command: Command,
+  wanted: string | undefined,
+  { dataDir: given, yes, dryRun }: RestoreOptions,
+): Promise<void> {
+  if (wanted === undefined)
+    throw usage('which backup?', {
+      hint: 'no server runs: name the file, or one of those in the folder backups of the data folder',
+    })
   const { out, mayAsk } = openOut(globalsOf(command))
   const dataDir = resolve(given ?? dataFolder())
   const { findFile, restoreFile } = await offline()
   const path = await findFile(wanted, dataDir)
   const { filename, createdAt, size } = await verified(out, path)
-  if (dryRun) return out.line(`would restore ${filename} from ${createdAt}, ${size} bytes, in ${dataDir}, and keep what is there`)
-  await confirmByName({ mayAsk }, `Restoring ${filename} from ${createdAt} replaces everything in ${dataDir}.`, filename, yes)
+  if (dryRun)
+    return out.line(`would restore ${filename} from ${createdAt}, ${size} bytes, in ${dataDir}, and keep what is there`)
+  await confirmByName(
+    { mayAsk },
+    `Restoring ${filename} from ${createdAt} replaces everything in ${dataDir}.`,
+    filename,
+    yes,
+  )
   const progress = out.progress('Restoring', size)
   await told(out, await restoreFile(path, dataDir, bytes => progress.to(bytes)).finally(() => progress.done()))
 }
 
 async function told(out: Out, restored: Restored): Promise<void> {
-  out.done(`Restored ${restored.filename}.${restored.keptAs === null ? '' : ` What was there is kept as ${restored.keptAs}.`}`)
-  await out.record(restored, [{ name: 'filename', style: 'id', value: each => each.filename }, { name: 'keptAs', header: 'Kept as', value: each => each.keptAs }])
+  out.done(
+    `Restored ${restored.filename}.${restored.keptAs === null ? '' : ` What was there is kept as ${restored.keptAs}.`}`,
+  )
+  await out.record(restored, [
+    { name: 'filename', style: 'id', value: each => each.filename },
+    { name: 'keptAs', header: 'Kept as', value: each => each.keptAs },
+  ])
 }
 
 async function verified(out: Out, path: string): Promise<Verified> {
@@ -128,7 +207,11 @@ async function verified(out: Out, path: string): Promise<Verified> {
   return verifyFile(path, bytes => progress.to(bytes)).finally(() => progress.done())
 }
 
-const isFile = (path: string): Promise<boolean> => stat(path).then(found => found.isFile(), () => false)
+const isFile = (path: string): Promise<boolean> =>
+  stat(path).then(
+    found => found.isFile(),
+    () => false,
+  )
 
 async function hashOf(path: string): Promise<string> {
   const hash = createHash('sha256')

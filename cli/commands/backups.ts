@@ -11,12 +11,17 @@ import { registerRestore, registerUpload, registerVerify } from './backups-resto
 
 export function register(backups: Command): void {
   registerCreate(backups)
-  const list = backups.command('list').summary('List backups').description('List the backups on the server, newest first.')
+  const list = backups
+    .command('list')
+    .summary('List backups')
+    .description('List the backups on the server, newest first.')
     .action(async () => {
       const context = await openContext(list)
-      await context.out.list(await context.client.backups.list(), columns, { empty: 'No backups. Make one: board backups create' })
+      await context.out.list(await context.client.backups.list(), columns, {
+        empty: 'No backups. Make one: board backups create',
+      })
     })
-  example(list, 'board backups list', 'board backups list --jq \'.[0].createdAt\'')
+  example(list, 'board backups list', "board backups list --jq '.[0].createdAt'")
   registerDownload(backups)
   registerVerify(backups)
   registerUpload(backups)
@@ -24,10 +29,19 @@ export function register(backups: Command): void {
   registerDelete(backups)
 }
 
-interface CreateOptions { withKey?: boolean; output?: string; keep?: number }
+interface CreateOptions {
+  withKey?: boolean
+  output?: string
+  keep?: number
+}
 
 function registerCreate(backups: Command): void {
-  const create = backups.command('create').summary('Make a backup').description('Back up the database and the attachments on the server, and print the name of the backup. A key with backups.create can do it in cron.')
+  const create = backups
+    .command('create')
+    .summary('Make a backup')
+    .description(
+      'Back up the database and the attachments on the server, and print the name of the backup. A key with backups.create can do it in cron.',
+    )
     .option('--with-key', 'put the key into it that opens sealed secrets: keep such a file as safe as they are')
     .option('-o, --output <file>', 'download it too: the file or folder to write, or - for stdout')
     .option('--keep <number>', 'then delete the oldest of those that were made like this, but so many', count)
@@ -37,16 +51,40 @@ function registerCreate(backups: Command): void {
       if (keep !== undefined) requireUser(context, 'backups create --keep')
       const made = await during(context, 'Backing up', patient(context).backups.create({ withKey: withKey === true }))
       if (output === undefined) await context.out.record(made, columns)
-      else await saveDownload(context.out, await context.client.backups.download({ filename: made.filename }), output, made.filename)
-      if (keep !== undefined) await deleteAll(context, beyond((await context.client.backups.list()).filter(({ origin }) => origin === 'request'), keep))
+      else
+        await saveDownload(
+          context.out,
+          await context.client.backups.download({ filename: made.filename }),
+          output,
+          made.filename,
+        )
+      if (keep !== undefined)
+        await deleteAll(
+          context,
+          beyond(
+            (await context.client.backups.list()).filter(({ origin }) => origin === 'request'),
+            keep,
+          ),
+        )
     })
-  example(create, 'board backups create', 'board backups create --keep 7 -q', 'board backups create -o - | ssh safe "cat > board.tar.gz"')
+  example(
+    create,
+    'board backups create',
+    'board backups create --keep 7 -q',
+    'board backups create -o - | ssh safe "cat > board.tar.gz"',
+  )
 }
 
 function registerDownload(backups: Command): void {
-  const download = backups.command('download [backup]').summary('Download a backup').description('Download a backup, and print the name of the file.')
+  const download = backups
+    .command('download [backup]')
+    .summary('Download a backup')
+    .description('Download a backup, and print the name of the file.')
     .option('--latest', 'the newest one that is verified')
-    .option('-o, --output <file>', 'the file or folder to write, or - for stdout (default: the backup\'s own name, here)')
+    .option(
+      '-o, --output <file>',
+      "the file or folder to write, or - for stdout (default: the backup's own name, here)",
+    )
     .action(async (wanted: string | undefined, { latest, output }: { latest?: boolean; output?: string }) => {
       const context = await openContext(download)
       const filename = await chosen(context, wanted, latest)
@@ -56,15 +94,23 @@ function registerDownload(backups: Command): void {
 }
 
 function registerDelete(backups: Command): void {
-  const command = backups.command('delete [backups...]').summary('Delete backups').description('Delete backups, or all but the newest good ones.')
+  const command = backups
+    .command('delete [backups...]')
+    .summary('Delete backups')
+    .description('Delete backups, or all but the newest good ones.')
     .option('--keep <number>', 'delete every backup but so many of the newest', count)
     .option('-y, --yes', 'do not ask')
     .action(async (wanted: string[], { keep, yes }: { keep?: number; yes?: boolean }) => {
-      if ((wanted.length === 0) === (keep === undefined)) throw usage('which backups?', { hint: 'give their names, or --keep', see: 'board backups list' })
+      if ((wanted.length === 0) === (keep === undefined))
+        throw usage('which backups?', { hint: 'give their names, or --keep', see: 'board backups list' })
       const context = await openUserContext(command)
       const filenames = keep === undefined ? wanted : beyond(await context.client.backups.list(), keep)
       if (filenames.length === 0) return context.out.done('There are no more than that.')
-      await confirm(context, filenames.length === 1 ? `Delete ${filenames[0]}?` : `Delete ${filenames.length} backups?`, yes)
+      await confirm(
+        context,
+        filenames.length === 1 ? `Delete ${filenames[0]}?` : `Delete ${filenames.length} backups?`,
+        yes,
+      )
       await deleteAll(context, filenames)
     })
   example(command, 'board backups delete board-2026-07-30T09-41-00.000Z.tar.gz', 'board backups delete --keep 10 --yes')
@@ -73,7 +119,9 @@ function registerDelete(backups: Command): void {
 /** Those that are older than the newest good ones. */
 function beyond(newestFirst: readonly Backup[], keep: number): string[] {
   let good = 0
-  return newestFirst.filter(({ verified }) => good >= keep || (good += Number(verified)) > keep).map(({ filename }) => filename)
+  return newestFirst
+    .filter(({ verified }) => good >= keep || (good += Number(verified)) > keep)
+    .map(({ filename }) => filename)
 }
 
 async function deleteAll({ client, out }: Context, filenames: readonly string[]): Promise<void> {

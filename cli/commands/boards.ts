@@ -11,18 +11,25 @@ import { boardsOf, resolveBoard, resolveTemplate, type Named } from '../resolve.
 type Board = Output<Contract['boards']['update']>
 
 const columns: Column<Named & Partial<Board>>[] = [
-  { name: 'id', style: 'id', align: 'right', value: board => board.id }, { name: 'name', style: 'title', value: board => board.name },
+  { name: 'id', style: 'id', align: 'right', value: board => board.id },
+  { name: 'name', style: 'title', value: board => board.name },
 ]
 
 export function register(boards: Command): void {
-  const list = boards.command('list').summary('List boards').description('List a project\'s boards in order. The first is the default board.')
+  const list = boards
+    .command('list')
+    .summary('List boards')
+    .description("List a project's boards in order. The first is the default board.")
     .action(async () => {
       const context = await openContext(list)
       await context.out.list(await boardsOf(context, (await context.project()).id), columns)
     })
   example(list, 'board boards list', 'board boards list -P web -q')
 
-  const create = boards.command('create <name>').summary('Create a board').description('Create a board with a template\'s columns.')
+  const create = boards
+    .command('create <name>')
+    .summary('Create a board')
+    .description("Create a board with a template's columns.")
     .option('--template <template>', 'the board template, by name or id (default: Kanban)')
     .action(async (name: string, { template }: { template?: string }) => {
       const context = await openContext(create)
@@ -34,7 +41,10 @@ export function register(boards: Command): void {
     })
   example(create, 'board boards create Release', 'board boards create Agents --template "Plan, build, review"')
 
-  const rename = boards.command('rename <board> <name>').summary('Rename a board').description('Rename a board.')
+  const rename = boards
+    .command('rename <board> <name>')
+    .summary('Rename a board')
+    .description('Rename a board.')
     .action(async (wanted: string, name: string) => {
       const context = await openContext(rename)
       const { id: projectId } = await context.project()
@@ -48,7 +58,10 @@ export function register(boards: Command): void {
 }
 
 function registerDelete(boards: Command): void {
-  const command = boards.command('delete <board>').summary('Delete a board').description('Delete a board with its columns and cards.')
+  const command = boards
+    .command('delete <board>')
+    .summary('Delete a board')
+    .description('Delete a board with its columns and cards.')
     .option('-y, --yes', 'do not ask')
     .action(async (wanted: string, { yes }: { yes?: boolean }) => {
       const context = await openContext(command)
@@ -62,7 +75,10 @@ function registerDelete(boards: Command): void {
 }
 
 function registerReorder(boards: Command): void {
-  const command = boards.command('reorder <boards...>').summary('Put boards in order').description('Put a project\'s boards in order: those that are named first, then the others as they stand.')
+  const command = boards
+    .command('reorder <boards...>')
+    .summary('Put boards in order')
+    .description("Put a project's boards in order: those that are named first, then the others as they stand.")
     .action(async (wanted: string[]) => {
       const context = await openContext(command)
       const { id: projectId } = await context.project()

@@ -14,35 +14,77 @@ import { addPromptOptions, promptOf, type PromptOptions } from '../promptOption.
 import { boardsOf, columnsOf, resolveColumn } from '../resolve.ts'
 
 interface AddOptions extends PromptOptions {
-  column?: string; label?: string[]; worktree: boolean; run?: boolean; unlessExists?: boolean; idempotencyKey?: string; agent?: string; terminal?: string; template?: string; from?: string
+  column?: string
+  label?: string[]
+  worktree: boolean
+  run?: boolean
+  unlessExists?: boolean
+  idempotencyKey?: string
+  agent?: string
+  terminal?: string
+  template?: string
+  from?: string
 }
 
 export function registerVerbs(cards: Command): void {
-  const add = addPromptOptions(cards.command('add [title]').summary('Add a card, or many').description('Add a card at the end of a column, and print it. Its agent waits until --run, or board cards run.'))
+  const add = addPromptOptions(
+    cards
+      .command('add [title]')
+      .summary('Add a card, or many')
+      .description('Add a card at the end of a column, and print it. Its agent waits until --run, or board cards run.'),
+  )
     .option('-c, --column <column>', 'the column, by name or id (default: the first of the default board)')
     .option('-l, --label <label>', 'a label; may be given several times', several)
-    .option('--agent <agent>', 'the agent that works on it (default: its column\'s, else its project\'s)')
+    .option('--agent <agent>', "the agent that works on it (default: its column's, else its project's)")
     .option('--terminal <command>', 'a terminal card: what runs is this shell command, not an agent')
-    .option('--no-worktree', 'let the agent work in the project\'s own folder')
+    .option('--no-worktree', "let the agent work in the project's own folder")
     .option('--run', 'start its agent, in the first active column unless --column names one')
     .option('--unless-exists', 'add nothing when the column has a card of this title; print that one')
     .option('--idempotency-key <key>', 'trying again with the same key adds no second card')
-    .addOption(new Option('-T, --template <file>', 'Markdown, or - for stdin: its first line is the title, the rest the prompt; column, labels and agent may stand between two --- at its head').conflicts(['from', 'promptFile']))
-    .addOption(new Option('--from <file>', 'many cards: one JSON object a line with title, prompt, column, labels, agent, useWorktree; - for stdin').conflicts(['prompt', 'promptFile', 'terminal']))
+    .addOption(
+      new Option(
+        '-T, --template <file>',
+        'Markdown, or - for stdin: its first line is the title, the rest the prompt; column, labels and agent may stand between two --- at its head',
+      ).conflicts(['from', 'promptFile']),
+    )
+    .addOption(
+      new Option(
+        '--from <file>',
+        'many cards: one JSON object a line with title, prompt, column, labels, agent, useWorktree; - for stdin',
+      ).conflicts(['prompt', 'promptFile', 'terminal']),
+    )
     .action(async (title: string | undefined, options: AddOptions) => {
       if (options.from === undefined) return addOne(await openContext(add), title, options)
       if (title !== undefined) throw usage('--from holds the titles', { hint: `leave out "${title}"` })
       await addMany(await openContext(add), options.from, options)
     })
-  example(add, 'board cards add "Fix the login" --prompt "The form loses its focus." --label bug', 'git log -1 --format=%B | board cards add "Review the last commit" --prompt-file - --run', 'board cards add "Nightly audit" --unless-exists -q', 'board cards add "Watch the tests" --terminal "npm test -- --watch" --run', 'board cards add --template release.md', 'jq -c \'.[] | {title, prompt: .body}\' issues.json | board cards add --from - --label imported')
+  example(
+    add,
+    'board cards add "Fix the login" --prompt "The form loses its focus." --label bug',
+    'git log -1 --format=%B | board cards add "Review the last commit" --prompt-file - --run',
+    'board cards add "Nightly audit" --unless-exists -q',
+    'board cards add "Watch the tests" --terminal "npm test -- --watch" --run',
+    'board cards add --template release.md',
+    "jq -c '.[] | {title, prompt: .body}' issues.json | board cards add --from - --label imported",
+  )
 }
 
 async function addOne(context: Context, title: string | undefined, options: AddOptions): Promise<void> {
   const text = options.template === undefined ? {} : cardOfMarkdown(await readText(options.template, '--template'))
-  const card = { ...text, title: title ?? text.title, prompt: await promptOf(options) ?? text.prompt }
-  if (!card.title?.trim()) throw usage('a card needs a title', { hint: 'for example: board cards add "Fix the login"', see: 'board cards add --help' })
+  const card = { ...text, title: title ?? text.title, prompt: (await promptOf(options)) ?? text.prompt }
+  if (!card.title?.trim())
+    throw usage('a card needs a title', {
+      hint: 'for example: board cards add "Fix the login"',
+      see: 'board cards add --help',
+    })
   const { id: projectId } = await context.project()
-  const { made, isNew, failure } = await add(context, projectId, { ...card, title: card.title }, options, columnFinder(context, projectId))
+  const { made, isNew, failure } = await add(
+    context,
+    projectId,
+    { ...card, title: card.title },
+    options,
+    columnFinder(context, projectId),
+  )
   context.out.done(isNew ? `Added card ${made.id}.` : `Card ${made.id} has this title already.`)
   await context.out.record(context.out.quiet ? made : await withColumnName(context, made), cardBrief)
   if (failure !== undefined) throw failure
@@ -57,13 +99,28 @@ async function addMany(context: Context, file: string, options: AddOptions): Pro
   const addAt = async (line: string) => {
     const text = texts[Number(line) - 1]!
     const idempotencyKey = options.idempotencyKey && `${options.idempotencyKey}-${line}`
-    const { made: card, failure } = await add(context, projectId, { ...text, title: text.title! }, { ...options, idempotencyKey }, findColumn)
+    const { made: card, failure } = await add(
+      context,
+      projectId,
+      { ...text, title: text.title! },
+      { ...options, idempotencyKey },
+      findColumn,
+    )
     made.push(card)
-    if (!context.out.json) await context.out.row(card, cardBrief.filter(({ name }) => name === 'id' || name === 'title'))
+    if (!context.out.json)
+      await context.out.row(
+        card,
+        cardBrief.filter(({ name }) => name === 'id' || name === 'title'),
+      )
     if (failure !== undefined) throw failure
   }
   try {
-    await bulk(context, texts.map((_, at) => String(at + 1)), addAt, { verb: 'added', label: 'Adding', silent: true })
+    await bulk(
+      context,
+      texts.map((_, at) => String(at + 1)),
+      addAt,
+      { verb: 'added', label: 'Adding', silent: true },
+    )
   } finally {
     if (context.out.json) await context.out.list(made, cardBrief)
   }
@@ -73,13 +130,32 @@ async function addMany(context: Context, file: string, options: AddOptions): Pro
 type FindColumn = (wanted: string | undefined) => Promise<{ id: string } | undefined>
 
 /** `failure` says why the agent of a card that was added was not started. */
-async function add(context: Context, projectId: string, text: CardText & { title: string }, options: AddOptions, findColumn: FindColumn): Promise<{ made: Card; isNew: boolean; failure?: unknown }> {
+async function add(
+  context: Context,
+  projectId: string,
+  text: CardText & { title: string },
+  options: AddOptions,
+  findColumn: FindColumn,
+): Promise<{ made: Card; isNew: boolean; failure?: unknown }> {
   const column = await findColumn(options.column ?? (text.column === undefined ? undefined : String(text.column)))
   const before = options.unlessExists ? await existing(context, projectId, text.title, column?.id) : undefined
   if (before) return { made: before, isNew: false }
-  const labels = [...new Set([...text.labels ?? [], ...options.label ?? []])]
+  const labels = [...new Set([...(text.labels ?? []), ...(options.label ?? [])])]
   const useWorktree = options.worktree && text.useWorktree !== false
-  const card = await createCard(context, projectId, { title: text.title, prompt: text.prompt, column, labels, useWorktree, agent: await chosenAgent(context, options.agent ?? text.agent), command: options.terminal }, options.idempotencyKey)
+  const card = await createCard(
+    context,
+    projectId,
+    {
+      title: text.title,
+      prompt: text.prompt,
+      column,
+      labels,
+      useWorktree,
+      agent: await chosenAgent(context, options.agent ?? text.agent),
+      command: options.terminal,
+    },
+    options.idempotencyKey,
+  )
   if (!options.run) return { made: card, isNew: true }
   const place = { projectId, cardId: card.id }
   try {
@@ -100,9 +176,19 @@ function columnFinder(context: Context, projectId: string): FindColumn {
 }
 
 /** The card of exactly this title in the column, by default the one that new cards go to. */
-async function existing(context: Context, projectId: string, title: string, columnId: string | undefined): Promise<Card | undefined> {
+async function existing(
+  context: Context,
+  projectId: string,
+  title: string,
+  columnId: string | undefined,
+): Promise<Card | undefined> {
   const start = [...title].slice(0, 100).join('')
-  const { cards } = await listCards(context, projectId, { columnId: columnId ?? await firstColumn(context, projectId), search: start }, Infinity)
+  const { cards } = await listCards(
+    context,
+    projectId,
+    { columnId: columnId ?? (await firstColumn(context, projectId)), search: start },
+    Infinity,
+  )
   return cards.find(card => card.title === title)
 }
 

@@ -17,52 +17,97 @@ import { unreadable } from '../unreadable.ts'
 type Attachment = Output<Contract['attachments']['create']>
 
 const columns: Column<Attachment>[] = [
-  { name: 'id', style: 'id', align: 'right', value: file => file.id }, { name: 'filename', style: 'title', value: file => file.filename },
-  { name: 'size', align: 'right', value: file => file.size }, { name: 'contentType', header: 'TYPE', value: file => file.contentType },
+  { name: 'id', style: 'id', align: 'right', value: file => file.id },
+  { name: 'filename', style: 'title', value: file => file.filename },
+  { name: 'size', align: 'right', value: file => file.size },
+  { name: 'contentType', header: 'TYPE', value: file => file.contentType },
   { name: 'createdAt', header: 'CREATED', style: 'time', value: file => file.createdAt },
 ]
 const cardColumn: Column<Attachment> = { name: 'cardId', header: 'CARD', align: 'right', value: file => file.cardId }
 
 export function registerVerbs(cards: Command): void {
-  const attach = cards.command('attach <card> <files...>').summary('Attach files to a card').description('Attach files to a card.')
+  const attach = cards
+    .command('attach <card> <files...>')
+    .summary('Attach files to a card')
+    .description('Attach files to a card.')
     .action(async (id: string, files: string[]) => {
       const context = await openContext(attach)
       await inItsProject(context, id, place => attached(context, place, files))
     })
   example(attach, 'board cards attach 12 screenshot.png server.log')
-  const list = cards.command('attachments [card]').summary('List attachments').description('List a card\'s attachments, or without a card those of the whole project, newest first.')
+  const list = cards
+    .command('attachments [card]')
+    .summary('List attachments')
+    .description("List a card's attachments, or without a card those of the whole project, newest first.")
     .action(async (id: string | undefined, options: NewestOptions) => listed(await openContext(list), id, options))
   example(addNewestOptions(list, 100, 'attachment'), 'board cards attachments 12', 'board cards attachments')
-  const download = cards.command('download <attachment>').summary('Download an attachment').description('Download an attachment, and print the name of the file.')
-    .option('-o, --output <file>', 'the file or folder to write, or - for stdout (default: the attachment\'s own name, here)')
+  const download = cards
+    .command('download <attachment>')
+    .summary('Download an attachment')
+    .description('Download an attachment, and print the name of the file.')
+    .option(
+      '-o, --output <file>',
+      "the file or folder to write, or - for stdout (default: the attachment's own name, here)",
+    )
     .action(async (id: string, { output }: { output?: string }) => {
       const context = await openContext(download)
-      await saveDownload(context.out, await context.client.attachments.download({ attachmentId: id }), output, `attachment-${id}`)
+      await saveDownload(
+        context.out,
+        await context.client.attachments.download({ attachmentId: id }),
+        output,
+        `attachment-${id}`,
+      )
     })
   example(download, 'board cards download 5', 'board cards download 5 -o - | less')
   registerDetach(cards)
 }
 
 async function listed(context: Context, cardId: string | undefined, options: NewestOptions): Promise<void> {
-  if (cardId !== undefined) return printFirst(context, await inItsProject(context, cardId, place => context.client.attachments.list(place)), options)
+  if (cardId !== undefined)
+    return printFirst(
+      context,
+      await inItsProject(context, cardId, place => context.client.attachments.list(place)),
+      options,
+    )
   const { id: projectId } = await context.project()
-  await printNewest(context.out, options, asked => context.client.attachments.listProject({ projectId, ...asked }), [columns[0]!, cardColumn, ...columns.slice(1)], { one: 'attachment', many: 'attachments' })
+  await printNewest(
+    context.out,
+    options,
+    asked => context.client.attachments.listProject({ projectId, ...asked }),
+    [columns[0]!, cardColumn, ...columns.slice(1)],
+    { one: 'attachment', many: 'attachments' },
+  )
 }
 
-async function printFirst({ out }: Context, files: readonly Attachment[], { limit, all }: NewestOptions): Promise<void> {
+async function printFirst(
+  { out }: Context,
+  files: readonly Attachment[],
+  { limit, all }: NewestOptions,
+): Promise<void> {
   const shown = all ? files : files.slice(0, limit)
   await out.list(shown, columns, { empty: 'No attachments.' })
-  if (shown.length < files.length) out.warn(`there are more attachments; these are the first ${shown.length}. --all lists every attachment`)
+  if (shown.length < files.length)
+    out.warn(`there are more attachments; these are the first ${shown.length}. --all lists every attachment`)
 }
 
 function registerDetach(cards: Command): void {
-  const detach = cards.command('detach <attachments...>').summary('Delete attachments').description('Delete attachments with their files, for good. - reads ids from stdin.')
+  const detach = cards
+    .command('detach <attachments...>')
+    .summary('Delete attachments')
+    .description('Delete attachments with their files, for good. - reads ids from stdin.')
     .option('-y, --yes', 'do not ask')
     .action(async (ids: string[], { yes }: { yes?: boolean }) => {
       const context = await openContext(detach)
       const wanted = await readIds(ids)
-      if (wanted.length > 0) await confirm(context, wanted.length === 1 ? `Delete attachment ${wanted[0]}?` : `Delete ${wanted.length} attachments?`, yes)
-      await bulk(context, wanted, attachmentId => context.client.attachments.delete({ attachmentId }), { verb: 'deleted' })
+      if (wanted.length > 0)
+        await confirm(
+          context,
+          wanted.length === 1 ? `Delete attachment ${wanted[0]}?` : `Delete ${wanted.length} attachments?`,
+          yes,
+        )
+      await bulk(context, wanted, attachmentId => context.client.attachments.delete({ attachmentId }), {
+        verb: 'deleted',
+      })
     })
   example(detach, 'board cards detach 5', 'board cards attachments 12 -q | board cards detach - --yes')
 }
@@ -83,6 +128,8 @@ async function attached({ client, out }: Context, place: CardPlace, files: reado
 }
 
 async function checkFile(path: string): Promise<void> {
-  const found = await stat(path).catch(error => { throw unreadable(path, error) })
+  const found = await stat(path).catch(error => {
+    throw unreadable(path, error)
+  })
   if (!found.isFile()) throw usage(`${path} is not a file`)
 }

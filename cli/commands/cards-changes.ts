@@ -13,27 +13,55 @@ type Diff = Output<Contract['agents']['diff']>
 type Merged = Output<Contract['agents']['merge']>
 
 const changeColumns: Column<FileChange>[] = [
-  { name: 'path', style: 'title', value: change => change.path }, { name: 'insertions', header: '+', align: 'right', value: change => change.insertions }, { name: 'deletions', header: '-', align: 'right', value: change => change.deletions },
+  { name: 'path', style: 'title', value: change => change.path },
+  { name: 'insertions', header: '+', align: 'right', value: change => change.insertions },
+  { name: 'deletions', header: '-', align: 'right', value: change => change.deletions },
 ]
-const mergedFields: Column<Merged>[] = [{ name: 'commit', style: 'id', value: merged => merged.commit }, { name: 'into', value: merged => merged.into }, { name: 'merged', value: merged => merged.merged }]
+const mergedFields: Column<Merged>[] = [
+  { name: 'commit', style: 'id', value: merged => merged.commit },
+  { name: 'into', value: merged => merged.into },
+  { name: 'merged', value: merged => merged.merged },
+]
 
 export function registerVerbs(cards: Command): void {
-  const diff = cards.command('diff <card>').summary('Show what a card has changed').description('Show what a card has changed since its base commit, files that Git does not track too. In a pipe it is as it came: board cards diff 12 | git apply')
+  const diff = cards
+    .command('diff <card>')
+    .summary('Show what a card has changed')
+    .description(
+      'Show what a card has changed since its base commit, files that Git does not track too. In a pipe it is as it came: board cards diff 12 | git apply',
+    )
     .option('--stat', 'only how many lines of each file')
-    .addOption(new Option('--web', 'as a page in your browser; in a pipe, print the page\'s path').conflicts('stat'))
+    .addOption(new Option('--web', "as a page in your browser; in a pipe, print the page's path").conflicts('stat'))
     .action(async (id: string, { stat, web }: { stat?: boolean; web?: boolean }) => {
       const context = await openContext(diff)
-      await (web ? showDiff(context, id) : printDiff(context, await inItsProject(context, id, place => context.client.agents.diff(place)), stat))
+      await (web
+        ? showDiff(context, id)
+        : printDiff(context, await inItsProject(context, id, place => context.client.agents.diff(place)), stat))
     })
-  example(diff, 'board cards diff 12', 'board cards diff 12 --stat', 'board cards diff 12 --web', 'board cards diff 12 --json stats')
+  example(
+    diff,
+    'board cards diff 12',
+    'board cards diff 12 --stat',
+    'board cards diff 12 --web',
+    'board cards diff 12 --json stats',
+  )
 
-  const merge = cards.command('merge <card>').summary('Merge a card\'s branch').description('Merge a card\'s branch into another one. What is not committed yet is committed first. A conflict changes nothing and names the files.')
-    .option('--into <branch>', 'the branch (default: the one that the project\'s folder is on)')
+  const merge = cards
+    .command('merge <card>')
+    .summary("Merge a card's branch")
+    .description(
+      "Merge a card's branch into another one. What is not committed yet is committed first. A conflict changes nothing and names the files.",
+    )
+    .option('--into <branch>', "the branch (default: the one that the project's folder is on)")
     .option('--squash', 'as one commit')
     .action(async (id: string, { into, squash }: { into?: string; squash?: boolean }) => {
       const context = await openContext(merge)
       const merged = await inItsProject(context, id, place => context.client.agents.merge({ ...place, into, squash }))
-      context.out.done(merged.merged ? `Merged card ${id} into ${merged.into}.` : `${merged.into} has everything of card ${id} already.`)
+      context.out.done(
+        merged.merged
+          ? `Merged card ${id} into ${merged.into}.`
+          : `${merged.into} has everything of card ${id} already.`,
+      )
       await context.out.record(merged, mergedFields)
     })
   example(merge, 'board cards merge 12', 'board cards merge 12 --into release --squash')
@@ -41,14 +69,25 @@ export function registerVerbs(cards: Command): void {
 }
 
 function registerApproval(cards: Command): void {
-  const approve = cards.command('approve <cards...>').summary('Let completed cards move on').description('Let completed cards move on to the next column of their pipeline. - reads ids from stdin.')
+  const approve = cards
+    .command('approve <cards...>')
+    .summary('Let completed cards move on')
+    .description('Let completed cards move on to the next column of their pipeline. - reads ids from stdin.')
     .action(async (ids: string[]) => {
       const context = await openContext(approve)
-      await bulk(context, ids, id => inItsProject(context, id, place => context.client.agents.approveAuto(place)), { verb: 'approved', label: 'Approving' })
+      await bulk(context, ids, id => inItsProject(context, id, place => context.client.agents.approveAuto(place)), {
+        verb: 'approved',
+        label: 'Approving',
+      })
     })
   example(approve, 'board cards approve 12', 'board cards list -s completed -q | board cards approve -')
 
-  const summary = cards.command('summary <card>').summary('Summarize what was done on a card').description('Summarize what was done on a card: its agent is asked while it works, else it is what the agent said last.')
+  const summary = cards
+    .command('summary <card>')
+    .summary('Summarize what was done on a card')
+    .description(
+      'Summarize what was done on a card: its agent is asked while it works, else it is what the agent said last.',
+    )
     .action(async (id: string) => {
       const context = await openContext(summary)
       const { out } = context
@@ -61,16 +100,32 @@ function registerApproval(cards: Command): void {
 }
 
 async function showDiff(context: Context, id: string): Promise<void> {
-  const [{ diffPage }, { showPage }] = await Promise.all([import('../pages/diffPage.ts'), import('../pages/showPage.ts')])
-  await showPage(context, await inItsProject(context, id, async place => diffPage(...await Promise.all([getCard(context, place), context.client.agents.diff(place)]))))
+  const [{ diffPage }, { showPage }] = await Promise.all([
+    import('../pages/diffPage.ts'),
+    import('../pages/showPage.ts'),
+  ])
+  await showPage(
+    context,
+    await inItsProject(context, id, async place =>
+      diffPage(...(await Promise.all([getCard(context, place), context.client.agents.diff(place)]))),
+    ),
+  )
 }
 
 async function printDiff({ out }: Context, diff: Diff, stat: boolean | undefined): Promise<void> {
   const { filesChanged, insertions, deletions } = diff.stats
   if (stat) await out.list(changesOf(diff.diff), changeColumns)
-  else if (out.json) await out.record(diff, (['diff', 'stats', 'truncated'] as const).map(name => ({ name, value: each => each[name] })))
-  else await out.text(out.terminal.stdout ? colouredDiff(diff.diff, (text, colour) => out.paint(text, colour)) : diff.diff)
+  else if (out.json)
+    await out.record(
+      diff,
+      (['diff', 'stats', 'truncated'] as const).map(name => ({ name, value: each => each[name] })),
+    )
+  else
+    await out.text(out.terminal.stdout ? colouredDiff(diff.diff, (text, colour) => out.paint(text, colour)) : diff.diff)
   if (filesChanged === 0) out.done('No changes.')
-  else if (stat) out.done(`${filesChanged} ${filesChanged === 1 ? 'file' : 'files'} changed, ${insertions} inserted, ${deletions} deleted.`)
+  else if (stat)
+    out.done(
+      `${filesChanged} ${filesChanged === 1 ? 'file' : 'files'} changed, ${insertions} inserted, ${deletions} deleted.`,
+    )
   if (diff.truncated) out.warn('the diff is too large; this is its beginning')
 }

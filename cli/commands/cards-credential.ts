@@ -5,12 +5,20 @@ import { example } from '../help.ts'
 import { chosenCredential } from '../resolve.ts'
 
 export function registerVerbs(cards: Command): void {
-  const credential = cards.command('credential <card> <credential>').summary('Choose the credential of a card\'s agent').description('Choose which of your credentials a card\'s agent uses; with none it uses its project\'s.')
+  const credential = cards
+    .command('credential <card> <credential>')
+    .summary("Choose the credential of a card's agent")
+    .description("Choose which of your credentials a card's agent uses; with none it uses its project's.")
     .action(async (id: string, wanted: string) => {
       const context = await openUserContext(credential)
       const chosen = await chosenCredential(context, wanted)
-      const card = await inItsProject(context, id, place => context.client.credentials.chooseForCard({ ...place, credentialId: chosen }))
-      await context.out.did(card, chosen === null ? `Card ${id} has no credential of its own now.` : `Card ${id} uses credential ${chosen}.`)
+      const card = await inItsProject(context, id, place =>
+        context.client.credentials.chooseForCard({ ...place, credentialId: chosen }),
+      )
+      await context.out.did(
+        card,
+        chosen === null ? `Card ${id} has no credential of its own now.` : `Card ${id} uses credential ${chosen}.`,
+      )
     })
   example(credential, 'board cards credential 12 work', 'board cards credential 12 none')
 }

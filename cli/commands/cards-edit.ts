@@ -10,32 +10,72 @@ import { usage } from '../exit.ts'
 import { example } from '../help.ts'
 import { addPromptOptions, promptOf, type PromptOptions } from '../promptOption.ts'
 
-interface EditOptions extends PromptOptions { title?: string; addLabel?: string[]; removeLabel?: string[]; editor?: boolean; agent?: string }
-interface Change { title?: string; prompt?: string; labels?: string[]; agent?: string | null }
+interface EditOptions extends PromptOptions {
+  title?: string
+  addLabel?: string[]
+  removeLabel?: string[]
+  editor?: boolean
+  agent?: string
+}
+interface Change {
+  title?: string
+  prompt?: string
+  labels?: string[]
+  agent?: string | null
+}
 
 export function registerVerbs(cards: Command): void {
-  const command = addPromptOptions(cards.command('edit <cards...>').summary('Change cards').description('Change cards. - reads ids from stdin.'))
+  const command = addPromptOptions(
+    cards.command('edit <cards...>').summary('Change cards').description('Change cards. - reads ids from stdin.'),
+  )
     .option('-t, --title <title>', 'the new title')
     .option('--add-label <label>', 'a label to add; may be given several times', several)
     .option('--remove-label <label>', 'a label to take away; may be given several times', several)
-    .option('--agent <agent>', 'the agent that works on them; none for their column\'s or project\'s')
-    .addOption(new Option('-e, --editor', 'change title and prompt in your editor').conflicts(['title', 'prompt', 'promptFile', 'agent']))
+    .option('--agent <agent>', "the agent that works on them; none for their column's or project's")
+    .addOption(
+      new Option('-e, --editor', 'change title and prompt in your editor').conflicts([
+        'title',
+        'prompt',
+        'promptFile',
+        'agent',
+      ]),
+    )
     .action(async (ids: string[], options: EditOptions) => edited(await openContext(command), ids, options))
-  example(command, 'board cards edit 12 --title "Fix the login form" --add-label urgent', 'board cards edit 12 --editor', 'board cards list --label bug -q | board cards edit - --add-label triaged')
+  example(
+    command,
+    'board cards edit 12 --title "Fix the login form" --add-label urgent',
+    'board cards edit 12 --editor',
+    'board cards list --label bug -q | board cards edit - --add-label triaged',
+  )
 }
 
 async function edited(context: Context, ids: string[], options: EditOptions): Promise<void> {
-  const changes = options.title ?? options.prompt ?? options.promptFile ?? options.addLabel ?? options.removeLabel ?? options.agent
+  const changes =
+    options.title ?? options.prompt ?? options.promptFile ?? options.addLabel ?? options.removeLabel ?? options.agent
   if (options.editor) return editInEditor(context, ids)
-  if (changes === undefined) throw usage('what should change?', { hint: 'give --title, --prompt, --prompt-file, --add-label, --remove-label, --agent or --editor', see: 'board cards edit --help' })
+  if (changes === undefined)
+    throw usage('what should change?', {
+      hint: 'give --title, --prompt, --prompt-file, --add-label, --remove-label, --agent or --editor',
+      see: 'board cards edit --help',
+    })
   if (options.promptFile === '-' && ids.includes('-')) throw usage('stdin can hold the prompt or the ids, not both')
   const prompt = await promptOf(options)
   const agent = await chosenAgent(context, options.agent)
-  await bulk(context, ids, id => inItsProject(context, id, place => change(context, place, { title: options.title, prompt, agent }, options)), { verb: 'edited', label: 'Editing' })
+  await bulk(
+    context,
+    ids,
+    id => inItsProject(context, id, place => change(context, place, { title: options.title, prompt, agent }, options)),
+    { verb: 'edited', label: 'Editing' },
+  )
 }
 
 /** Changes a card. Labels go from those that the card has: when somebody changes it meanwhile, it is read again. */
-async function change(context: Context, place: CardPlace, fields: Change, { addLabel = [], removeLabel = [] }: EditOptions): Promise<void> {
+async function change(
+  context: Context,
+  place: CardPlace,
+  fields: Change,
+  { addLabel = [], removeLabel = [] }: EditOptions,
+): Promise<void> {
   if (addLabel.length === 0 && removeLabel.length === 0) return update(context, place, fields)
   for (let attempt = 1; ; attempt++) {
     const card = await getCard(context, place)

@@ -7,40 +7,76 @@ import type { Column } from '../output.ts'
 import { readJson } from '../readJson.ts'
 import { pickNamed, columnsOf } from '../resolve.ts'
 
-interface Step { columnId: string; columnName?: string; prompt?: string; approval?: 'auto' | 'manual' }
+interface Step {
+  columnId: string
+  columnName?: string
+  prompt?: string
+  approval?: 'auto' | 'manual'
+}
 
 const stepColumns: Column<Step>[] = [
-  { name: 'columnId', header: 'COLUMN ID', style: 'id', value: step => step.columnId }, { name: 'columnName', header: 'COLUMN', value: step => step.columnName },
-  { name: 'approval', value: step => step.approval }, { name: 'prompt', style: 'text', value: step => step.prompt },
+  { name: 'columnId', header: 'COLUMN ID', style: 'id', value: step => step.columnId },
+  { name: 'columnName', header: 'COLUMN', value: step => step.columnName },
+  { name: 'approval', value: step => step.approval },
+  { name: 'prompt', style: 'text', value: step => step.prompt },
 ]
 
 export function registerVerbs(cards: Command): void {
-  const pipeline = cards.command('pipeline <card>').summary('Show or change a card\'s pipeline').description('Show or change the active columns that a card passes, with a prompt each.')
-    .option('--set <file>', 'the steps as JSON, or - for stdin: [{"column": "Review", "prompt": "...", "approval": "manual"}]')
+  const pipeline = cards
+    .command('pipeline <card>')
+    .summary("Show or change a card's pipeline")
+    .description('Show or change the active columns that a card passes, with a prompt each.')
+    .option(
+      '--set <file>',
+      'the steps as JSON, or - for stdin: [{"column": "Review", "prompt": "...", "approval": "manual"}]',
+    )
     .action(async (id: string, { set }: { set?: string }) => {
       const context = await openContext(pipeline)
-      const { steps } = await inItsProject(context, id, async place => set === undefined ? context.client.cards.getPipeline(place) : setSteps(context, place, await readJson(set, '--set')))
+      const { steps } = await inItsProject(context, id, async place =>
+        set === undefined
+          ? context.client.cards.getPipeline(place)
+          : setSteps(context, place, await readJson(set, '--set')),
+      )
       await context.out.list(steps, stepColumns, { empty: 'No steps.' })
     })
-  example(pipeline, 'board cards pipeline 12', 'board cards pipeline 12 --json > steps.json', 'board cards pipeline 13 --set steps.json')
+  example(
+    pipeline,
+    'board cards pipeline 12',
+    'board cards pipeline 12 --json > steps.json',
+    'board cards pipeline 13 --set steps.json',
+  )
 
-  const auto = cards.command('auto <card>').summary('Switch auto mode on or off').description('Switch auto mode on or off: with it a card passes its pipeline by itself.')
+  const auto = cards
+    .command('auto <card>')
+    .summary('Switch auto mode on or off')
+    .description('Switch auto mode on or off: with it a card passes its pipeline by itself.')
     .addArgument(new Argument('<on|off>', 'on or off').choices(['on', 'off']))
     .action(async (id: string, wanted: string) => {
       const context = await openContext(auto)
-      const card = await inItsProject(context, id, place => context.client.cards.setAutoMode({ ...place, enabled: wanted === 'on' }))
+      const card = await inItsProject(context, id, place =>
+        context.client.cards.setAutoMode({ ...place, enabled: wanted === 'on' }),
+      )
       await context.out.did(card, `Auto mode of card ${id} is ${wanted}.`)
     })
   example(auto, 'board cards auto 12 on')
 }
 
 async function setSteps(context: Context, place: CardPlace, input: unknown) {
-  const steps = Array.isArray(input) ? input as unknown[] : (input as { steps?: unknown } | null)?.steps
-  if (!Array.isArray(steps)) throw usage('--set wants a list of steps', { hint: 'for example: [{"column": "Review"}]', see: 'board cards pipeline --help' })
+  const steps = Array.isArray(input) ? (input as unknown[]) : (input as { steps?: unknown } | null)?.steps
+  if (!Array.isArray(steps))
+    throw usage('--set wants a list of steps', {
+      hint: 'for example: [{"column": "Review"}]',
+      see: 'board cards pipeline --help',
+    })
   const { boardId } = await getCard(context, place)
   const columns = await columnsOf(context, place.projectId, boardId)
-  return context.client.cards.setPipeline({ ...place, steps: steps.map((step: Step & { column?: string }) => {
-    const { column, ...rest } = step
-    return column === undefined ? rest : { ...rest, columnId: pickNamed('column', columns, String(column), 'board columns list').id }
-  }) })
+  return context.client.cards.setPipeline({
+    ...place,
+    steps: steps.map((step: Step & { column?: string }) => {
+      const { column, ...rest } = step
+      return column === undefined
+        ? rest
+        : { ...rest, columnId: pickNamed('column', columns, String(column), 'board columns list').id }
+    }),
+  })
 }

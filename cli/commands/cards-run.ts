@@ -10,46 +10,87 @@ import { exitOf, Failure, usage } from '../exit.ts'
 import { example } from '../help.ts'
 import { lastMessageId } from '../messages.ts'
 
-interface RunOptions { wait?: boolean; follow?: boolean }
-interface WaitOptions { for?: CardStatus[]; exitStatus?: boolean }
+interface RunOptions {
+  wait?: boolean
+  follow?: boolean
+}
+interface WaitOptions {
+  for?: CardStatus[]
+  exitStatus?: boolean
+}
 
 const bad: ReadonlySet<CardStatus> = new Set<CardStatus>(['failed', 'cancelled', 'interrupted'])
 
 export function registerVerbs(cards: Command): void {
-  const run = cards.command('run <cards...>').summary('Start the agents of cards').description('Start the agents of cards: for the first time, where they broke off, or anew. A card that is in no active column moves into its board\'s first one. - reads ids from stdin.')
-    .option('-w, --wait', 'wait until the agents have ended or wait for you, at most --timeout seconds; exit 1 unless all completed')
+  const run = cards
+    .command('run <cards...>')
+    .summary('Start the agents of cards')
+    .description(
+      "Start the agents of cards: for the first time, where they broke off, or anew. A card that is in no active column moves into its board's first one. - reads ids from stdin.",
+    )
+    .option(
+      '-w, --wait',
+      'wait until the agents have ended or wait for you, at most --timeout seconds; exit 1 unless all completed',
+    )
     .option('-f, --follow', 'the same for one card, with its messages as they come')
     .action(async (ids: string[], options: RunOptions) => started(await openContext(run), ids, options))
-  example(run, 'board cards run 12 --follow', 'board cards run 12 13 --wait --timeout 3600', 'board cards list -c backlog --label nightly -q | board cards run -')
+  example(
+    run,
+    'board cards run 12 --follow',
+    'board cards run 12 13 --wait --timeout 3600',
+    'board cards list -c backlog --label nightly -q | board cards run -',
+  )
 
-  const cancel = cards.command('cancel <cards...>').summary('Cancel the agents of cards').description('Cancel the agents of cards; the files that they wrote stay. - reads ids from stdin.')
+  const cancel = cards
+    .command('cancel <cards...>')
+    .summary('Cancel the agents of cards')
+    .description('Cancel the agents of cards; the files that they wrote stay. - reads ids from stdin.')
     .action(async (ids: string[]) => {
       const context = await openContext(cancel)
-      await bulk(context, ids, id => inItsProject(context, id, place => cancelAgent(context, place)), { verb: 'cancelled', label: 'Cancelling' })
+      await bulk(context, ids, id => inItsProject(context, id, place => cancelAgent(context, place)), {
+        verb: 'cancelled',
+        label: 'Cancelling',
+      })
     })
   example(cancel, 'board cards cancel 12', 'board cards list -s running -q | board cards cancel -')
   registerWait(cards)
 }
 
 function registerWait(cards: Command): void {
-  const wait = cards.command('wait <cards...>').summary('Wait until cards have a status').description('Wait until each card has one of the statuses, and print one line for each as it gets there. By default: until its agent has ended or waits for you. --timeout seconds is the longest wait; then it exits 8. - reads ids from stdin.')
-    .addOption(new Option('--for <status>', 'a status, or several with commas').choices(CardStatus.options).argParser(statuses))
+  const wait = cards
+    .command('wait <cards...>')
+    .summary('Wait until cards have a status')
+    .description(
+      'Wait until each card has one of the statuses, and print one line for each as it gets there. By default: until its agent has ended or waits for you. --timeout seconds is the longest wait; then it exits 8. - reads ids from stdin.',
+    )
+    .addOption(
+      new Option('--for <status>', 'a status, or several with commas').choices(CardStatus.options).argParser(statuses),
+    )
     .option('--exit-status', 'exit 1 when a card failed, was cancelled or interrupted')
     .action(async (ids: string[], options: WaitOptions) => waited(await openContext(wait), ids, options))
-  example(wait, 'board cards wait 12 --exit-status && board cards merge 12', 'board cards wait 12 13 --for completed,failed --timeout 600', 'board cards list -s running -q | board cards wait -')
+  example(
+    wait,
+    'board cards wait 12 --exit-status && board cards merge 12',
+    'board cards wait 12 13 --for completed,failed --timeout 600',
+    'board cards list -s running -q | board cards wait -',
+  )
 }
 
 async function started(context: Context, ids: string[], { wait, follow }: RunOptions): Promise<void> {
   const options = { verb: 'started', label: 'Starting' }
-  if (follow && (ids.length > 1 || ids[0] === '-')) throw usage('--follow follows one card', { hint: 'for several: --wait, or board events' })
+  if (follow && (ids.length > 1 || ids[0] === '-'))
+    throw usage('--follow follows one card', { hint: 'for several: --wait, or board events' })
   if (follow) return followed(context, ids[0]!)
-  const run = (id: string) => inItsProject(context, id, async place => {
-    await runCard(context, place)
-    return place
-  })
+  const run = (id: string) =>
+    inItsProject(context, id, async place => {
+      await runCard(context, place)
+      return place
+    })
   if (!wait) return bulk(context, ids, run, options)
   const { places, failure } = await eachPlace(context, ids, run, options)
-  context.out.done(`Started ${places.map(({ cardId }) => cardId).join(', ')}; waiting. Ctrl-C ends the waiting, not the agents.`)
+  context.out.done(
+    `Started ${places.map(({ cardId }) => cardId).join(', ')}; waiting. Ctrl-C ends the waiting, not the agents.`,
+  )
   await untilDone(context, places)
   if (failure !== undefined) throw failure
 }
@@ -62,17 +103,28 @@ async function followed(context: Context, id: string): Promise<void> {
 }
 
 async function waited(context: Context, ids: string[], { for: wanted, exitStatus }: WaitOptions): Promise<void> {
-  const { places, failure } = await eachPlace(context, ids, id => placeOf(context, id), { verb: 'found', label: 'Finding' })
+  const { places, failure } = await eachPlace(context, ids, id => placeOf(context, id), {
+    verb: 'found',
+    label: 'Finding',
+  })
   const outcomes = await printReached(context, places, wanted ? new Set(wanted) : atRest)
   if (failure !== undefined) throw failure
   const lost = outcomes.find(outcome => 'error' in outcome)
   if (lost) throw outcomes.length === 1 ? lost.error : new Failure('failure', 'not every card is there any more')
-  const troubled = outcomes.flatMap(outcome => 'card' in outcome && bad.has(outcome.card.status) ? [outcome.id] : [])
-  if (exitStatus && troubled.length > 0) throw new Failure('failure', `did not end well: ${troubled.join(', ')}`, { see: `board agents view ${troubled[0]}` })
+  const troubled = outcomes.flatMap(outcome => ('card' in outcome && bad.has(outcome.card.status) ? [outcome.id] : []))
+  if (exitStatus && troubled.length > 0)
+    throw new Failure('failure', `did not end well: ${troubled.join(', ')}`, {
+      see: `board agents view ${troubled[0]}`,
+    })
 }
 
 /** Finds the places of cards by what is done to each. That some failed is told of at the end: the others go on. */
-async function eachPlace(context: Context, ids: string[], action: (id: string) => Promise<CardPlace>, options: BulkOptions): Promise<{ places: CardPlace[]; failure?: unknown }> {
+async function eachPlace(
+  context: Context,
+  ids: string[],
+  action: (id: string) => Promise<CardPlace>,
+  options: BulkOptions,
+): Promise<{ places: CardPlace[]; failure?: unknown }> {
   const places: CardPlace[] = []
   try {
     await bulk(context, ids, async id => places.push(await action(id)), { ...options, silent: true })

@@ -7,18 +7,38 @@ import { example } from '../help.ts'
 import { harmless } from '../text.ts'
 
 export function registerVerbs(cards: Command): void {
-  const view = cards.command('view <card>').summary('Show a card').description('Show a card with its prompt.')
+  const view = cards
+    .command('view <card>')
+    .summary('Show a card')
+    .description('Show a card with its prompt.')
     .option('--prompt', 'print the prompt only')
-    .addOption(new Option('--web', 'as a page in your browser, with what its agents said and did; in a pipe, print the page\'s path').conflicts('prompt'))
+    .addOption(
+      new Option(
+        '--web',
+        "as a page in your browser, with what its agents said and did; in a pipe, print the page's path",
+      ).conflicts('prompt'),
+    )
     .action(async (id: string, { prompt, web }: { prompt?: boolean; web?: boolean }) => {
       const context = await openContext(view)
       await (web ? shown(context, id) : viewed(context, id, prompt))
     })
-  example(view, 'board cards view 12', 'board cards view 12 --web', 'board cards view 12 --prompt > task.md', 'board cards view 12 --json status,gitBranch')
-  const read = cards.command('read <cards...>').summary('Mark cards as read').description('Mark cards as read. - reads ids from stdin.')
+  example(
+    view,
+    'board cards view 12',
+    'board cards view 12 --web',
+    'board cards view 12 --prompt > task.md',
+    'board cards view 12 --json status,gitBranch',
+  )
+  const read = cards
+    .command('read <cards...>')
+    .summary('Mark cards as read')
+    .description('Mark cards as read. - reads ids from stdin.')
     .action(async (ids: string[]) => {
       const context = await openContext(read)
-      await bulk(context, ids, id => inItsProject(context, id, place => context.client.cards.view(place)), { verb: 'read', label: 'Marking as read' })
+      await bulk(context, ids, id => inItsProject(context, id, place => context.client.cards.view(place)), {
+        verb: 'read',
+        label: 'Marking as read',
+      })
     })
   example(read, 'board cards read 12 13')
 }
@@ -31,7 +51,10 @@ async function viewed(context: Context, id: string, promptOnly: boolean | undefi
 }
 
 async function shown(context: Context, id: string): Promise<void> {
-  const [{ cardPage }, { showPage }] = await Promise.all([import('../pages/cardPage.ts'), import('../pages/showPage.ts')])
+  const [{ cardPage }, { showPage }] = await Promise.all([
+    import('../pages/cardPage.ts'),
+    import('../pages/showPage.ts'),
+  ])
   await showPage(context, await cardPage(context, await inItsProject(context, id, place => getCard(context, place))))
 }
 

@@ -8,28 +8,57 @@ import { example } from '../help.ts'
 import { git, hasBranch, isBranchName, topLevelOf, worktreeOf } from '../localGit.ts'
 import type { Column } from '../output.ts'
 
-interface Place extends Card { managed: boolean }
+interface Place extends Card {
+  managed: boolean
+}
 
 const fields: Column<Place>[] = [
-  { name: 'id', style: 'id', value: card => card.id }, { name: 'useWorktree', value: card => card.useWorktree }, { name: 'gitBranch', value: card => card.gitBranch },
-  { name: 'managed', header: 'Made by the board', value: card => card.managed }, { name: 'worktreePath', header: 'Worktree', value: card => card.worktreePath },
+  { name: 'id', style: 'id', value: card => card.id },
+  { name: 'useWorktree', value: card => card.useWorktree },
+  { name: 'gitBranch', value: card => card.gitBranch },
+  { name: 'managed', header: 'Made by the board', value: card => card.managed },
+  { name: 'worktreePath', header: 'Worktree', value: card => card.worktreePath },
 ]
 
 export function registerVerbs(cards: Command): void {
-  const worktree = cards.command('worktree <card>').summary('Show, attach or detach a card\'s worktree').description('Show a card\'s branch and worktree, or attach a worktree of your own. The folder of a worktree that the board made is shown where it is on this machine.')
-    .addOption(new Option('--attach <folder>', 'a worktree of the project\'s repository, on the server').conflicts('detach'))
+  const worktree = cards
+    .command('worktree <card>')
+    .summary("Show, attach or detach a card's worktree")
+    .description(
+      "Show a card's branch and worktree, or attach a worktree of your own. The folder of a worktree that the board made is shown where it is on this machine.",
+    )
+    .addOption(
+      new Option('--attach <folder>', "a worktree of the project's repository, on the server").conflicts('detach'),
+    )
     .option('--detach', 'detach the attached worktree; its folder stays')
     .action(async (id: string, { attach, detach }: { attach?: string; detach?: boolean }) => {
       const context = await openContext(worktree)
       const card = await inItsProject(context, id, async place => {
         if (detach) await context.client.cards.detachWorktree(place)
-        return withFolder(context, place, await (attach === undefined ? getCard(context, place) : context.client.cards.attachWorktree({ ...place, path: absolute(attach) })))
+        return withFolder(
+          context,
+          place,
+          await (attach === undefined
+            ? getCard(context, place)
+            : context.client.cards.attachWorktree({ ...place, path: absolute(attach) })),
+        )
       })
       await context.out.record(card, fields)
     })
-  example(worktree, 'board cards worktree 12', 'cd "$(board cards worktree 12 --jq .worktreePath)"', 'board cards worktree 12 --attach ../my-fix', 'board cards worktree 12 --detach')
+  example(
+    worktree,
+    'board cards worktree 12',
+    'cd "$(board cards worktree 12 --jq .worktreePath)"',
+    'board cards worktree 12 --attach ../my-fix',
+    'board cards worktree 12 --detach',
+  )
 
-  const checkout = cards.command('checkout <card>').summary('Check a card\'s branch out, here').description('Check a card\'s branch out in the repository of the working folder. A branch that is not there is fetched. Where its own worktree has it, the files are checked out without the branch. Local changes are never touched.')
+  const checkout = cards
+    .command('checkout <card>')
+    .summary("Check a card's branch out, here")
+    .description(
+      "Check a card's branch out in the repository of the working folder. A branch that is not there is fetched. Where its own worktree has it, the files are checked out without the branch. Local changes are never touched.",
+    )
     .action(async (id: string) => {
       const context = await openContext(checkout)
       await inItsProject(context, id, async place => checkedOut(context, place, await getCard(context, place)))
@@ -41,7 +70,10 @@ export function registerVerbs(cards: Command): void {
 async function withFolder(context: Context, place: CardPlace, card: Card): Promise<Place> {
   const { gitBranch } = card
   if (!gitBranch || !card.useWorktree || card.worktreePath) return { ...card, managed: false }
-  const folders = [process.cwd(), ...(context.external ? [] : [(await context.client.projects.get({ id: place.projectId })).path])]
+  const folders = [
+    process.cwd(),
+    ...(context.external ? [] : [(await context.client.projects.get({ id: place.projectId })).path]),
+  ]
   for (const folder of folders) {
     const worktreePath = await worktreeOf(folder, gitBranch)
     if (worktreePath !== undefined) return { ...card, managed: true, worktreePath }
@@ -50,19 +82,29 @@ async function withFolder(context: Context, place: CardPlace, card: Card): Promi
 }
 
 async function checkedOut(context: Context, place: CardPlace, { id, gitBranch: branch }: Card): Promise<void> {
-  if (!branch) throw new Failure('conflict', `card ${id} has no branch yet`, { hint: 'its agent makes it when it starts', see: `board agents view ${id}` })
+  if (!branch)
+    throw new Failure('conflict', `card ${id} has no branch yet`, {
+      hint: 'its agent makes it when it starts',
+      see: `board agents view ${id}`,
+    })
   const top = await topLevelOf(process.cwd())
   if (top === undefined) throw usage('the working folder is in no Git repository')
-  if (!await isBranchName(top, branch)) throw new Failure('failure', 'the server names a branch that cannot be one')
+  if (!(await isBranchName(top, branch))) throw new Failure('failure', 'the server names a branch that cannot be one')
   const { code, stdout, stderr } = await git(top, 'status', '--porcelain', '--untracked-files=no')
   if (code !== 0) throw gitFailure(stderr)
-  if (stdout !== '') throw new Failure('conflict', 'the working folder has local changes', { hint: 'commit or stash them first' })
+  if (stdout !== '')
+    throw new Failure('conflict', 'the working folder has local changes', { hint: 'commit or stash them first' })
   const isHere = await hasBranch(top, branch)
   const elsewhere = isHere ? await worktreeOf(top, branch) : undefined
-  if (elsewhere !== undefined && elsewhere !== top) await must(top, 'switch', '--quiet', '--detach', `refs/heads/${branch}`)
+  if (elsewhere !== undefined && elsewhere !== top)
+    await must(top, 'switch', '--quiet', '--detach', `refs/heads/${branch}`)
   else if (isHere) await must(top, 'switch', '--quiet', '--no-guess', branch)
   else await fetched(top, id, branch)
-  context.out.done(elsewhere !== undefined && elsewhere !== top ? `Checked out the files of ${branch}. The branch itself is in ${elsewhere}.` : `Checked out ${branch}.`)
+  context.out.done(
+    elsewhere !== undefined && elsewhere !== top
+      ? `Checked out the files of ${branch}. The branch itself is in ${elsewhere}.`
+      : `Checked out ${branch}.`,
+  )
   await tellOfMore(context, place, top)
 }
 
@@ -71,10 +113,27 @@ async function fetched(top: string, id: string, branch: string): Promise<void> {
   const remotes = (await git(top, 'remote')).stdout.split('\n').filter(Boolean)
   const remote = remotes.includes('origin') ? 'origin' : remotes[0]
   const more = { hint: `its changes: board cards diff ${id} | git apply` }
-  if (remote === undefined || remote.startsWith('-')) throw new Failure('notFound', `this repository has no branch ${branch}`, more)
-  const { code } = await git(top, 'fetch', '--quiet', '--no-tags', remote, `+refs/heads/${branch}:refs/remotes/${remote}/${branch}`)
+  if (remote === undefined || remote.startsWith('-'))
+    throw new Failure('notFound', `this repository has no branch ${branch}`, more)
+  const { code } = await git(
+    top,
+    'fetch',
+    '--quiet',
+    '--no-tags',
+    remote,
+    `+refs/heads/${branch}:refs/remotes/${remote}/${branch}`,
+  )
   if (code !== 0) throw new Failure('notFound', `neither this repository nor ${remote} has the branch ${branch}`, more)
-  await must(top, 'switch', '--quiet', '--no-guess', '--create', branch, '--no-track', `refs/remotes/${remote}/${branch}`)
+  await must(
+    top,
+    'switch',
+    '--quiet',
+    '--no-guess',
+    '--create',
+    branch,
+    '--no-track',
+    `refs/remotes/${remote}/${branch}`,
+  )
 }
 
 /** An agent need not commit what it does, and what it has not committed is in no branch. */
@@ -85,10 +144,26 @@ async function tellOfMore({ client, out }: Context, place: CardPlace, top: strin
   })
   const base = more?.[0].baseCommit
   if (!more || !base || !/^[0-9a-f]{40,64}$/.test(base)) return
-  const { code, stdout } = await git(top, 'diff-tree', '-r', '--find-renames', '-l400', '--no-ext-diff', '--no-textconv', '--shortstat', base, 'HEAD')
-  const numbers = ['file', 'insertion', 'deletion'].map(name => Number(new RegExp(`(\\d+) ${name}`).exec(stdout)?.[1] ?? 0))
+  const { code, stdout } = await git(
+    top,
+    'diff-tree',
+    '-r',
+    '--find-renames',
+    '-l400',
+    '--no-ext-diff',
+    '--no-textconv',
+    '--shortstat',
+    base,
+    'HEAD',
+  )
+  const numbers = ['file', 'insertion', 'deletion'].map(name =>
+    Number(new RegExp(`(\\d+) ${name}`).exec(stdout)?.[1] ?? 0),
+  )
   const { filesChanged, insertions, deletions } = more[1].stats
-  if (code === 0 && [filesChanged, insertions, deletions].some((number, at) => number !== numbers[at])) out.warn(`card ${place.cardId} has changes that are in no commit; all of its changes: board cards diff ${place.cardId}`)
+  if (code === 0 && [filesChanged, insertions, deletions].some((number, at) => number !== numbers[at]))
+    out.warn(
+      `card ${place.cardId} has changes that are in no commit; all of its changes: board cards diff ${place.cardId}`,
+    )
 }
 
 async function must(top: string, ...args: string[]): Promise<void> {
@@ -96,4 +171,11 @@ async function must(top: string, ...args: string[]): Promise<void> {
   if (code !== 0) throw gitFailure(stderr)
 }
 
-const gitFailure = (stderr: string): Failure => new Failure('conflict', stderr.trim().split('\n')[0]?.replace(/^(error|fatal): /, '') || 'Git failed')
+const gitFailure = (stderr: string): Failure =>
+  new Failure(
+    'conflict',
+    stderr
+      .trim()
+      .split('\n')[0]
+      ?.replace(/^(error|fatal): /, '') || 'Git failed',
+  )

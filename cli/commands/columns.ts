@@ -14,25 +14,42 @@ import { boardsOf, columnsOf, resolveBoard, resolveColumn } from '../resolve.ts'
 
 type BoardColumn = Output<Contract['columns']['update']>
 /** What an API key sees of a column has neither its prompt nor its count. */
-type Listed = Pick<BoardColumn, 'id' | 'name' | 'boardId'> & Partial<Omit<BoardColumn, 'columnType'>> & { columnType: string }
+type Listed = Pick<BoardColumn, 'id' | 'name' | 'boardId'> &
+  Partial<Omit<BoardColumn, 'columnType'>> & { columnType: string }
 
 const columnFields: Column<Listed>[] = [
-  { name: 'id', style: 'id', align: 'right', value: column => column.id }, { name: 'name', style: 'title', value: column => column.name },
-  { name: 'columnType', header: 'TYPE', value: column => column.columnType }, { name: 'cardCount', header: 'CARDS', align: 'right', value: column => column.cardCount },
-  { name: 'boardId', header: 'BOARD', align: 'right', value: column => column.boardId }, { name: 'prompt', style: 'text', value: column => column.prompt }, { name: 'agent', value: column => column.agent },
+  { name: 'id', style: 'id', align: 'right', value: column => column.id },
+  { name: 'name', style: 'title', value: column => column.name },
+  { name: 'columnType', header: 'TYPE', value: column => column.columnType },
+  { name: 'cardCount', header: 'CARDS', align: 'right', value: column => column.cardCount },
+  { name: 'boardId', header: 'BOARD', align: 'right', value: column => column.boardId },
+  { name: 'prompt', style: 'text', value: column => column.prompt },
+  { name: 'agent', value: column => column.agent },
 ]
 
-interface CreateOptions extends PromptOptions { type: ColumnType; board?: string; agent?: string }
-interface EditOptions extends PromptOptions { name?: string; agent?: string }
+interface CreateOptions extends PromptOptions {
+  type: ColumnType
+  board?: string
+  agent?: string
+}
+interface EditOptions extends PromptOptions {
+  name?: string
+  agent?: string
+}
 
 export function register(columns: Command): void {
-  const list = columns.command('list').summary('List columns').description('List a project\'s columns in order, of one board or of all.')
-    .option('--board <board>', 'only this board\'s, by name or id')
+  const list = columns
+    .command('list')
+    .summary('List columns')
+    .description("List a project's columns in order, of one board or of all.")
+    .option('--board <board>', "only this board's, by name or id")
     .action(async ({ board }: { board?: string }) => {
       const context = await openContext(list)
       const { id: projectId } = await context.project()
       const boardId = board === undefined ? undefined : (await resolveBoard(context, projectId, board)).id
-      await context.out.list<Listed>(await columnsOf(context, projectId, boardId), columnFields, { empty: 'No columns.' })
+      await context.out.list<Listed>(await columnsOf(context, projectId, boardId), columnFields, {
+        empty: 'No columns.',
+      })
     })
   example(list, 'board columns list', 'board columns list --board Release --json id,name')
   registerCreate(columns)
@@ -42,34 +59,72 @@ export function register(columns: Command): void {
 }
 
 function registerCreate(columns: Command): void {
-  const create = addPromptOptions(columns.command('create <name>').summary('Create a column').description('Create a column at the end of a board. An active column runs the agents of its cards, with its prompt before theirs.'))
+  const create = addPromptOptions(
+    columns
+      .command('create <name>')
+      .summary('Create a column')
+      .description(
+        'Create a column at the end of a board. An active column runs the agents of its cards, with its prompt before theirs.',
+      ),
+  )
     .addOption(new Option('--type <type>', 'what the column is for').choices(ColumnType.options).makeOptionMandatory())
     .option('--board <board>', 'the board, by name or id (default: the default board)')
-    .option('--agent <agent>', 'the agent that works in it (default: the project\'s)')
+    .option('--agent <agent>', "the agent that works in it (default: the project's)")
     .action(async (name: string, options: CreateOptions) => {
       const context = await openContext(create)
       const { id: projectId } = await context.project()
-      const boardId = options.board === undefined ? (await boardsOf(context, projectId))[0]!.id : (await resolveBoard(context, projectId, options.board)).id
-      const column = await context.client.columns.create({ projectId, boardId, name, columnType: options.type, prompt: await promptOf(options), agent: await chosenAgent(context, options.agent) })
+      const boardId =
+        options.board === undefined
+          ? (await boardsOf(context, projectId))[0]!.id
+          : (await resolveBoard(context, projectId, options.board)).id
+      const column = await context.client.columns.create({
+        projectId,
+        boardId,
+        name,
+        columnType: options.type,
+        prompt: await promptOf(options),
+        agent: await chosenAgent(context, options.agent),
+      })
       context.out.done(`Created column ${column.id}.`)
       await context.out.record<Listed>(column, columnFields.slice(0, 3))
     })
-  example(create, 'board columns create Review --type active --prompt "Review the branch."', 'board columns create Shipped --type done --board Release')
+  example(
+    create,
+    'board columns create Review --type active --prompt "Review the branch."',
+    'board columns create Shipped --type done --board Release',
+  )
 }
 
 function registerEdit(columns: Command): void {
-  const edit = addPromptOptions(columns.command('edit <column>').summary('Change a column').description('Change a column\'s name, prompt or agent.'))
+  const edit = addPromptOptions(
+    columns.command('edit <column>').summary('Change a column').description("Change a column's name, prompt or agent."),
+  )
     .option('--name <name>', 'the new name')
-    .option('--agent <agent>', 'the agent that works in it; none for the project\'s')
+    .option('--agent <agent>', "the agent that works in it; none for the project's")
     .action(async (wanted: string, options: EditOptions) => {
       const prompt = await promptOf(options)
-      if (options.name === undefined && prompt === undefined && options.agent === undefined) throw usage('what should change?', { hint: 'give --name, --prompt, --prompt-file or --agent', see: 'board columns edit --help' })
+      if (options.name === undefined && prompt === undefined && options.agent === undefined)
+        throw usage('what should change?', {
+          hint: 'give --name, --prompt, --prompt-file or --agent',
+          see: 'board columns edit --help',
+        })
       const context = await openContext(edit)
       const { projectId, column } = await columnOf(context, wanted)
-      const edited = await context.client.columns.update({ projectId, columnId: column.id, name: options.name, prompt, agent: await chosenAgent(context, options.agent) })
+      const edited = await context.client.columns.update({
+        projectId,
+        columnId: column.id,
+        name: options.name,
+        prompt,
+        agent: await chosenAgent(context, options.agent),
+      })
       await context.out.did(edited, `Edited column ${column.id}.`)
     })
-  example(edit, 'board columns edit Review --prompt-file review.md', 'board columns edit "In Progress" --name Build', 'board columns edit Review --agent codex')
+  example(
+    edit,
+    'board columns edit Review --prompt-file review.md',
+    'board columns edit "In Progress" --name Build',
+    'board columns edit Review --agent codex',
+  )
 }
 
 /** The column that is named, in the current project. */
@@ -79,7 +134,10 @@ async function columnOf(context: Context, wanted: string) {
 }
 
 function registerDelete(columns: Command): void {
-  const command = columns.command('delete <column>').summary('Delete an empty column').description('Delete a column that holds no cards.')
+  const command = columns
+    .command('delete <column>')
+    .summary('Delete an empty column')
+    .description('Delete a column that holds no cards.')
     .option('-y, --yes', 'do not ask')
     .action(async (wanted: string, { yes }: { yes?: boolean }) => {
       const context = await openContext(command)
@@ -90,7 +148,10 @@ function registerDelete(columns: Command): void {
     })
   example(command, 'board columns delete Review')
 
-  const clear = columns.command('clear <column>').summary('Delete all cards of a column').description('Delete all cards of a column. They can be restored for 30 days.')
+  const clear = columns
+    .command('clear <column>')
+    .summary('Delete all cards of a column')
+    .description('Delete all cards of a column. They can be restored for 30 days.')
     .option('-y, --yes', 'do not ask')
     .option('--dry-run', 'only say what would be deleted')
     .action(async (wanted: string, options: { yes?: boolean; dryRun?: boolean }) => {
@@ -98,7 +159,8 @@ function registerDelete(columns: Command): void {
       const { projectId, column } = await columnOf(context, wanted)
       const { cardCount } = column as Listed
       const what = `${cardCount ?? 'all'} card${cardCount === 1 ? '' : 's'} of column ${column.id} "${column.name}"`
-      if (options.dryRun) return context.out.would('delete', what, { id: column.id, name: column.name, cards: cardCount ?? null })
+      if (options.dryRun)
+        return context.out.would('delete', what, { id: column.id, name: column.name, cards: cardCount ?? null })
       await confirm(context, `Delete ${what}?`, options.yes)
       await context.client.columns.clear({ projectId, columnId: column.id })
       context.out.done(`Deleted ${what}.`)
@@ -107,7 +169,10 @@ function registerDelete(columns: Command): void {
 }
 
 function registerReorder(columns: Command): void {
-  const command = columns.command('reorder <columns...>').summary('Put a board\'s columns in order').description('Put a board\'s columns in order: those that are named first, then the others as they stand.')
+  const command = columns
+    .command('reorder <columns...>')
+    .summary("Put a board's columns in order")
+    .description("Put a board's columns in order: those that are named first, then the others as they stand.")
     .action(async (wanted: string[]) => {
       const context = await openContext(command)
       const { projectId, column } = await columnOf(context, wanted[0]!)

@@ -17,16 +17,30 @@ interface Shell {
 
 const dataHome = () => process.env.XDG_DATA_HOME || join(homedir(), '.local', 'share')
 const shells: Record<string, Shell> = {
-  bash: { file: 'board.bash', place: () => join(dataHome(), 'bash-completion', 'completions', 'board'), next: () => 'New shells with the package bash-completion find it. Without that package, add to ~/.bashrc: source <(board completion bash)' },
-  zsh: { file: '_board', place: () => join(dataHome(), 'zsh', 'site-functions', '_board'), next: place => `Add to ~/.zshrc, before compinit: fpath=(${dirname(place)} $fpath)` },
-  fish: { file: 'board.fish', place: () => join(process.env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'fish', 'completions', 'board.fish'), next: () => 'New shells find it.' },
+  bash: {
+    file: 'board.bash',
+    place: () => join(dataHome(), 'bash-completion', 'completions', 'board'),
+    next: () =>
+      'New shells with the package bash-completion find it. Without that package, add to ~/.bashrc: source <(board completion bash)',
+  },
+  zsh: {
+    file: '_board',
+    place: () => join(dataHome(), 'zsh', 'site-functions', '_board'),
+    next: place => `Add to ~/.zshrc, before compinit: fpath=(${dirname(place)} $fpath)`,
+  },
+  fish: {
+    file: 'board.fish',
+    place: () => join(process.env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'fish', 'completions', 'board.fish'),
+    next: () => 'New shells find it.',
+  },
 }
 
 /** The folder above bin/board.js, wherever it is installed. */
 const packageFolder = () => dirname(dirname(realpathSync(process.argv[1]!)))
 
 export function register(command: Command): void {
-  command.description('Print the completion of a shell, or put it where the shell looks for it.')
+  command
+    .description('Print the completion of a shell, or put it where the shell looks for it.')
     .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(shells)))
     .option('--install', 'put it in your own folder of completions')
     .action((name: string, { install }: { install?: boolean }) => {
@@ -40,5 +54,10 @@ export function register(command: Command): void {
       out.line(path)
       out.done(next(path))
     })
-  example(command, 'board completion fish --install', 'source <(board completion bash)', 'board completion zsh > ~/.zsh/completions/_board')
+  example(
+    command,
+    'board completion fish --install',
+    'source <(board completion bash)',
+    'board completion zsh > ~/.zsh/completions/_board',
+  )
 }

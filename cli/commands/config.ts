@@ -10,11 +10,29 @@ import { nearest } from '../text.ts'
 const keys = Object.keys(configKeys)
 
 export function register(command: Command): void {
-  command.addHelpText('after', `\nKeys:\n${Object.entries(configKeys).map(([key, meaning]) => `  ${key.padEnd(9)}${meaning}`).join('\n')}`)
-  example(offering(keys, command.command('get [key]')).summary('Show a setting, or all').description('Show a setting of this command line, or all of them.'), 'board config get pager').action((key?: string) => get(command, key))
-  example(offering(keys, command.command('set <key> <value>')).summary('Change a setting').description('Change a setting of this command line. An empty value unsets it.'),
-    'board config set editor "code --wait"', 'board config set pager ""').action((key: string, value: string) => set(command, key, value))
-  example(command.command('path').summary('Show where the conf file is').description('Show where the conf file is.'), 'cat "$(board config path)"').action(() => openOut(globalsOf(command)).out.line(configFile()))
+  command.addHelpText(
+    'after',
+    `\nKeys:\n${Object.entries(configKeys)
+      .map(([key, meaning]) => `  ${key.padEnd(9)}${meaning}`)
+      .join('\n')}`,
+  )
+  example(
+    offering(keys, command.command('get [key]'))
+      .summary('Show a setting, or all')
+      .description('Show a setting of this command line, or all of them.'),
+    'board config get pager',
+  ).action((key?: string) => get(command, key))
+  example(
+    offering(keys, command.command('set <key> <value>'))
+      .summary('Change a setting')
+      .description('Change a setting of this command line. An empty value unsets it.'),
+    'board config set editor "code --wait"',
+    'board config set pager ""',
+  ).action((key: string, value: string) => set(command, key, value))
+  example(
+    command.command('path').summary('Show where the conf file is').description('Show where the conf file is.'),
+    'cat "$(board config path)"',
+  ).action(() => openOut(globalsOf(command)).out.line(configFile()))
 }
 
 async function get(command: Command, key: string | undefined): Promise<void> {
@@ -22,7 +40,10 @@ async function get(command: Command, key: string | undefined): Promise<void> {
   const config: Partial<Record<string, string>> = settings.config ?? {}
   if (key === undefined) {
     const rows = Object.keys(configKeys).map(name => ({ key: name, value: config[name] ?? null }))
-    return out.list(rows, [{ name: 'key', value: row => row.key }, { name: 'value', value: row => row.value }])
+    return out.list(rows, [
+      { name: 'key', value: row => row.key },
+      { name: 'value', value: row => row.value },
+    ])
   }
   known(key)
   if (out.json) return out.value(config[key] ?? null)
@@ -31,7 +52,8 @@ async function get(command: Command, key: string | undefined): Promise<void> {
 
 async function set(command: Command, key: string, value: string): Promise<void> {
   known(key)
-  if ((key === 'prompt' || key === 'color') && !['on', 'off', ''].includes(value)) throw usage(`${key} is on or off, not "${value}"`)
+  if ((key === 'prompt' || key === 'color') && !['on', 'off', ''].includes(value))
+    throw usage(`${key} is on or off, not "${value}"`)
   if (key === 'timeout' && !/^\d{0,6}$/.test(value)) throw usage(`timeout is a number of seconds, not "${value}"`)
   await changeSettings(settings => {
     const { [key]: _old, ...rest } = settings.config ?? {}
@@ -43,5 +65,8 @@ async function set(command: Command, key: string, value: string): Promise<void> 
 function known(key: string): asserts key is ConfigKey {
   if (Object.hasOwn(configKeys, key)) return
   const meant = nearest(key, keys)
-  throw usage(`there is no setting "${key}"`, { hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : `known: ${keys.join(', ')}`, see: 'board config --help' })
+  throw usage(`there is no setting "${key}"`, {
+    hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : `known: ${keys.join(', ')}`,
+    see: 'board config --help',
+  })
 }

@@ -14,36 +14,62 @@ type Credential = Output<Contract['credentials']['list']>[number]
 type Masked = Output<Contract['credentials']['get']>
 type Day = Output<Contract['credentials']['usage']>['byDay'][number]
 type Provider = Credential['provider']
-interface AddOptions { provider: Provider; apiKeyStdin?: boolean; baseUrl?: string; oauth?: boolean; clientId?: string }
+interface AddOptions {
+  provider: Provider
+  apiKeyStdin?: boolean
+  baseUrl?: string
+  oauth?: boolean
+  clientId?: string
+}
 
 const askEveryMs = 1000
 const providers: Provider[] = ['anthropic', 'openai', 'google', 'openrouter', 'github', 'custom']
 const columns: Column<Credential>[] = [
-  { name: 'id', style: 'id', align: 'right', value: credential => credential.id }, { name: 'name', style: 'title', value: credential => credential.name },
-  { name: 'provider', value: credential => credential.provider }, { name: 'kind', value: credential => credential.kind },
-  { name: 'baseUrl', header: 'BASE URL', style: 'text', value: credential => credential.baseUrl }, { name: 'createdAt', header: 'CREATED', style: 'time', value: credential => credential.createdAt },
+  { name: 'id', style: 'id', align: 'right', value: credential => credential.id },
+  { name: 'name', style: 'title', value: credential => credential.name },
+  { name: 'provider', value: credential => credential.provider },
+  { name: 'kind', value: credential => credential.kind },
+  { name: 'baseUrl', header: 'BASE URL', style: 'text', value: credential => credential.baseUrl },
+  { name: 'createdAt', header: 'CREATED', style: 'time', value: credential => credential.createdAt },
 ]
 const fields: Column<Masked & { authorization: string | null }>[] = [
-  ...columns, { name: 'apiKey', header: 'API key', value: credential => credential.apiKey }, { name: 'authorization', value: credential => credential.authorization }, { name: 'updatedAt', header: 'Updated', style: 'time', value: credential => credential.updatedAt },
+  ...columns,
+  { name: 'apiKey', header: 'API key', value: credential => credential.apiKey },
+  { name: 'authorization', value: credential => credential.authorization },
+  { name: 'updatedAt', header: 'Updated', style: 'time', value: credential => credential.updatedAt },
 ]
 const days: Column<Day>[] = [
-  { name: 'day', value: day => day.day }, { name: 'sessions', align: 'right', value: day => day.sessions }, { name: 'inputTokens', header: 'INPUT TOKENS', align: 'right', value: day => day.inputTokens },
-  { name: 'outputTokens', header: 'OUTPUT TOKENS', align: 'right', value: day => day.outputTokens }, { name: 'costUsd', header: 'USD', align: 'right', value: day => day.costUsd.toFixed(2) },
+  { name: 'day', value: day => day.day },
+  { name: 'sessions', align: 'right', value: day => day.sessions },
+  { name: 'inputTokens', header: 'INPUT TOKENS', align: 'right', value: day => day.inputTokens },
+  { name: 'outputTokens', header: 'OUTPUT TOKENS', align: 'right', value: day => day.outputTokens },
+  { name: 'costUsd', header: 'USD', align: 'right', value: day => day.costUsd.toFixed(2) },
 ]
 
 export function register(credentials: Command): void {
-  const list = credentials.command('list').summary('List your credentials').description('List your credentials for the providers that agents use.')
+  const list = credentials
+    .command('list')
+    .summary('List your credentials')
+    .description('List your credentials for the providers that agents use.')
     .action(async () => {
       const context = await openUserContext(list)
-      await context.out.list(await context.client.credentials.list(), columns, { empty: 'No credentials. Add one: board credentials add <name> --provider <provider>' })
+      await context.out.list(await context.client.credentials.list(), columns, {
+        empty: 'No credentials. Add one: board credentials add <name> --provider <provider>',
+      })
     })
   example(list, 'board credentials list', 'board credentials list --json name,provider')
 
-  const view = credentials.command('view <credential>').summary('Show a credential').description('Show a credential, with no more of its API key than the last four characters.')
+  const view = credentials
+    .command('view <credential>')
+    .summary('Show a credential')
+    .description('Show a credential, with no more of its API key than the last four characters.')
     .action(async (wanted: string) => {
       const context = await openUserContext(view)
       const credential = await context.client.credentials.get({ id: (await resolveCredential(context, wanted)).id })
-      const authorization = credential.kind === 'oauth' ? (await context.client.credentials.oauthStatus({ id: credential.id })).status : null
+      const authorization =
+        credential.kind === 'oauth'
+          ? (await context.client.credentials.oauthStatus({ id: credential.id })).status
+          : null
       await context.out.record({ ...credential, authorization }, fields)
     })
   example(view, 'board credentials view work')
@@ -55,10 +81,15 @@ export function register(credentials: Command): void {
 }
 
 function registerAdd(credentials: Command): void {
-  const add = credentials.command('add <name>').summary('Add a credential').description('Add a provider\'s API key, or authorize this server in your browser with --oauth. The server keeps it sealed.')
+  const add = credentials
+    .command('add <name>')
+    .summary('Add a credential')
+    .description(
+      "Add a provider's API key, or authorize this server in your browser with --oauth. The server keeps it sealed.",
+    )
     .addOption(new Option('--provider <provider>', 'the provider').choices(providers).makeOptionMandatory())
     .option('--api-key-stdin', 'read the API key from stdin')
-    .option('--base-url <url>', 'the address of the provider\'s API, where it is not the usual one')
+    .option('--base-url <url>', "the address of the provider's API, where it is not the usual one")
     .addOption(new Option('--oauth', 'authorize in your browser (github, google, custom)').conflicts('apiKeyStdin'))
     .option('--client-id <id>', 'with --oauth: the OAuth client, where the server knows none')
     .action(async (name: string, options: AddOptions) => {
@@ -68,17 +99,36 @@ function registerAdd(credentials: Command): void {
       context.out.done(`Added credential ${credential.id}.`)
       await context.out.record(credential, columns.slice(0, 4))
     })
-  example(add, 'board credentials add work --provider anthropic --api-key-stdin < key.txt', 'board credentials add local --provider custom --base-url http://127.0.0.1:11434/v1', 'board credentials add hub --provider github --oauth')
+  example(
+    add,
+    'board credentials add work --provider anthropic --api-key-stdin < key.txt',
+    'board credentials add local --provider custom --base-url http://127.0.0.1:11434/v1',
+    'board credentials add hub --provider github --oauth',
+  )
 }
 
-async function keep(context: Context, name: string, { provider, baseUrl, apiKeyStdin }: AddOptions): Promise<Credential> {
-  const apiKey = apiKeyStdin ? await readStdin('--api-key-stdin') : await askSecret(context, 'API key', '--api-key-stdin')
+async function keep(
+  context: Context,
+  name: string,
+  { provider, baseUrl, apiKeyStdin }: AddOptions,
+): Promise<Credential> {
+  const apiKey = apiKeyStdin
+    ? await readStdin('--api-key-stdin')
+    : await askSecret(context, 'API key', '--api-key-stdin')
   return context.client.credentials.create({ name, provider, apiKey, baseUrl })
 }
 
 /** Says where to enter which code, also with `--quiet`, and waits for it. What came to nothing is deleted. */
-async function authorize({ client }: Context, name: string, { provider, baseUrl, clientId }: AddOptions): Promise<Credential> {
-  const { credentialId: id, userCode, verificationUri } = await client.credentials.initOauth({ name, provider, baseUrl, clientId })
+async function authorize(
+  { client }: Context,
+  name: string,
+  { provider, baseUrl, clientId }: AddOptions,
+): Promise<Credential> {
+  const {
+    credentialId: id,
+    userCode,
+    verificationUri,
+  } = await client.credentials.initOauth({ name, provider, baseUrl, clientId })
   process.stderr.write(harmless(`Open ${verificationUri} in your browser and enter the code ${userCode}`) + '\n')
   for (;;) {
     const { status } = await client.credentials.oauthStatus({ id })
@@ -88,26 +138,44 @@ async function authorize({ client }: Context, name: string, { provider, baseUrl,
       continue
     }
     await client.credentials.delete({ id })
-    throw new Failure(status === 'expired' ? 'timedOut' : 'failure', status === 'expired' ? 'nobody entered the code in time' : 'the authorization was refused', { see: 'board credentials add --help' })
+    throw new Failure(
+      status === 'expired' ? 'timedOut' : 'failure',
+      status === 'expired' ? 'nobody entered the code in time' : 'the authorization was refused',
+      { see: 'board credentials add --help' },
+    )
   }
 }
 
 function registerEdit(credentials: Command): void {
-  const edit = credentials.command('edit <credential>').summary('Change a credential').description('Change a credential\'s name or its API key.')
+  const edit = credentials
+    .command('edit <credential>')
+    .summary('Change a credential')
+    .description("Change a credential's name or its API key.")
     .option('--name <name>', 'the new name')
     .option('--api-key-stdin', 'read the new API key from stdin')
     .action(async (wanted: string, { name, apiKeyStdin }: { name?: string; apiKeyStdin?: boolean }) => {
-      if (name === undefined && !apiKeyStdin) throw usage('what should change?', { hint: 'give --name or --api-key-stdin', see: 'board credentials edit --help' })
+      if (name === undefined && !apiKeyStdin)
+        throw usage('what should change?', {
+          hint: 'give --name or --api-key-stdin',
+          see: 'board credentials edit --help',
+        })
       const context = await openUserContext(edit)
       const { id } = await resolveCredential(context, wanted)
-      const edited = await context.client.credentials.update({ id, name, apiKey: apiKeyStdin ? await readStdin('--api-key-stdin') : undefined })
+      const edited = await context.client.credentials.update({
+        id,
+        name,
+        apiKey: apiKeyStdin ? await readStdin('--api-key-stdin') : undefined,
+      })
       await context.out.did(edited, `Edited credential ${id}.`)
     })
   example(edit, 'board credentials edit work --name office', 'board credentials edit work --api-key-stdin < key.txt')
 }
 
 function registerDelete(credentials: Command): void {
-  const command = credentials.command('delete <credential>').summary('Delete a credential').description('Delete a credential. Projects, cards and organizations that used it have none then.')
+  const command = credentials
+    .command('delete <credential>')
+    .summary('Delete a credential')
+    .description('Delete a credential. Projects, cards and organizations that used it have none then.')
     .option('-y, --yes', 'do not ask')
     .action(async (wanted: string, { yes }: { yes?: boolean }) => {
       const context = await openUserContext(command)
@@ -120,23 +188,38 @@ function registerDelete(credentials: Command): void {
 }
 
 function registerVerify(credentials: Command): void {
-  const verify = credentials.command('verify <credential>').summary('Ask the provider whether a credential is good').description('Ask the provider whether a credential is good. Exits 1 if it is not.')
+  const verify = credentials
+    .command('verify <credential>')
+    .summary('Ask the provider whether a credential is good')
+    .description('Ask the provider whether a credential is good. Exits 1 if it is not.')
     .action(async (wanted: string) => {
       const context = await openUserContext(verify)
       const { id } = await resolveCredential(context, wanted)
-      const verdict = { id, ...await context.client.credentials.verify({ id }) }
-      await context.out.record(verdict, [{ name: 'id', style: 'id', value: each => each.id }, { name: 'valid', value: each => each.valid }, { name: 'detail', value: each => each.detail }])
-      if (!verdict.valid) throw new Failure('failure', 'the credential could not be verified', { see: 'board credentials edit --help' })
+      const verdict = { id, ...(await context.client.credentials.verify({ id })) }
+      await context.out.record(verdict, [
+        { name: 'id', style: 'id', value: each => each.id },
+        { name: 'valid', value: each => each.valid },
+        { name: 'detail', value: each => each.detail },
+      ])
+      if (!verdict.valid)
+        throw new Failure('failure', 'the credential could not be verified', { see: 'board credentials edit --help' })
     })
   example(verify, 'board credentials verify work')
 }
 
 function registerUsage(credentials: Command): void {
-  const command = credentials.command('usage <credential>').summary('Show what agents have used').description('Show the sessions, tokens and cost of agents that used a credential, by day and in all.')
+  const command = credentials
+    .command('usage <credential>')
+    .summary('Show what agents have used')
+    .description('Show the sessions, tokens and cost of agents that used a credential, by day and in all.')
     .action(async (wanted: string) => {
       const context = await openUserContext(command)
-      const { byDay, ...total } = await context.client.credentials.usage({ id: (await resolveCredential(context, wanted)).id })
-      await (context.out.json ? context.out.record({ ...total, byDay }, []) : context.out.list([...byDay, { day: 'total', ...total }], days))
+      const { byDay, ...total } = await context.client.credentials.usage({
+        id: (await resolveCredential(context, wanted)).id,
+      })
+      await (context.out.json
+        ? context.out.record({ ...total, byDay }, [])
+        : context.out.list([...byDay, { day: 'total', ...total }], days))
     })
   example(command, 'board credentials usage work', 'board credentials usage work --jq .costUsd')
 }

@@ -13,46 +13,99 @@ import { databaseOf, machineOf } from './serve.ts'
 const offline = () => import('../../daemon/offline.ts')
 type Move = Parameters<Awaited<ReturnType<typeof offline>>['moveFromServer']>[0]
 type Moved = Awaited<ReturnType<Awaited<ReturnType<typeof offline>>['moveFromServer']>>
-interface Options { to?: string; from?: string; dataDir?: string; machine?: string; replace?: boolean; dryRun?: boolean; yes?: boolean }
+interface Options {
+  to?: string
+  from?: string
+  dataDir?: string
+  machine?: string
+  replace?: boolean
+  dryRun?: boolean
+  yes?: boolean
+}
 
 const columns: Column<Moved['tables'][number]>[] = [
-  { name: 'table', style: 'title', value: each => each.table }, { name: 'rows', align: 'right', value: each => each.rows }, { name: 'sha256', style: 'dim', value: each => each.sha256 },
+  { name: 'table', style: 'title', value: each => each.table },
+  { name: 'rows', align: 'right', value: each => each.rows },
+  { name: 'sha256', style: 'dim', value: each => each.sha256 },
 ]
 
 export function register(command: Command): void {
   command.description('Move the board between a file on this machine and a libSQL server that several machines share.')
-  const move = command.command('move').summary('Copy the whole board to a libSQL server, or back')
-    .description('Copy the whole board of this machine, or of a backup, to a libSQL server, or from there to this machine, and compare every row afterwards. No server may run on either. What it is copied from stays. The token of the libSQL server is in BOARD_DATABASE_TOKEN. Attachments stay where they are.')
+  const move = command
+    .command('move')
+    .summary('Copy the whole board to a libSQL server, or back')
+    .description(
+      'Copy the whole board of this machine, or of a backup, to a libSQL server, or from there to this machine, and compare every row afterwards. No server may run on either. What it is copied from stays. The token of the libSQL server is in BOARD_DATABASE_TOKEN. Attachments stay where they are.',
+    )
     .option('--to <url>', 'the libSQL server to copy to', databaseOf)
     .option('--from <source>', 'a libSQL server to copy from; or with --to a backup file')
-    .option('--data-dir <folder>', 'the data folder of this machine\'s board')
-    .option('--machine <name>', 'the name of this machine among those that share the board (default: its host name)', machineOf)
+    .option('--data-dir <folder>', "the data folder of this machine's board")
+    .option(
+      '--machine <name>',
+      'the name of this machine among those that share the board (default: its host name)',
+      machineOf,
+    )
     .option('--replace', 'delete the board that the libSQL server holds')
     .option('--dry-run', 'only tell how much would be copied')
     .option('-y, --yes', 'do not ask')
     .action((options: Options) => run(move, options))
-  example(move, 'board database move --to ws://db.example.com:8080 --dry-run', 'board database move --to ws://db.example.com:8080 --machine build-1', 'board database move --from ws://db.example.com:8080', 'board database move --from backup.tar.gz --to ws://db.example.com:8080 --replace')
+  example(
+    move,
+    'board database move --to ws://db.example.com:8080 --dry-run',
+    'board database move --to ws://db.example.com:8080 --machine build-1',
+    'board database move --from ws://db.example.com:8080',
+    'board database move --from backup.tar.gz --to ws://db.example.com:8080 --replace',
+  )
 }
 
-async function run(command: Command, { to, from, dataDir: given, machine = hostname(), replace, dryRun, yes }: Options): Promise<void> {
+async function run(
+  command: Command,
+  { to, from, dataDir: given, machine = hostname(), replace, dryRun, yes }: Options,
+): Promise<void> {
   const isBackup = to !== undefined && from !== undefined
-  if (to === undefined && from === undefined) throw usage('where to?', { hint: 'give --to or --from, with the address of a libSQL server' })
+  if (to === undefined && from === undefined)
+    throw usage('where to?', { hint: 'give --to or --from, with the address of a libSQL server' })
   if (replace && to === undefined) throw usage('--replace goes with --to')
   const { out, mayAsk } = openOut(globalsOf(command))
   const dataDir = resolve(given ?? dataFolder())
   const url = to ?? serverOf(from!)
   const [source, target] = to === undefined ? [url, dataDir] : [isBackup ? from : dataDir, url]
-  if (!dryRun && replace) await confirmByName({ mayAsk }, `The board on ${target} is deleted and replaced by that of ${source}.`, url, yes)
+  if (!dryRun && replace)
+    await confirmByName({ mayAsk }, `The board on ${target} is deleted and replaced by that of ${source}.`, url, yes)
   else if (!dryRun) await confirm({ mayAsk }, `Copy the board of ${source} to ${target}?`, yes)
   const { findFile, moveFromServer, moveToServer } = await offline()
   const progress = out.progress('Copying rows')
-  const options: Move = { dataDir, machine, replace, dryRun, server: { url, token: process.env.BOARD_DATABASE_TOKEN || undefined }, onProgress: done => progress.to(done) }
-  const moved = await (to === undefined ? moveFromServer(options) : moveToServer(options, isBackup ? await findFile(from, dataDir) : undefined)).finally(() => progress.done())
+  const options: Move = {
+    dataDir,
+    machine,
+    replace,
+    dryRun,
+    server: { url, token: process.env.BOARD_DATABASE_TOKEN || undefined },
+    onProgress: done => progress.to(done),
+  }
+  const moved = await (
+    to === undefined
+      ? moveFromServer(options)
+      : moveToServer(options, isBackup ? await findFile(from, dataDir) : undefined)
+  ).finally(() => progress.done())
   if (dryRun) return out.line(`would copy ${moved.rows} rows from ${source} to ${target}`)
-  await out.list(moved.tables.filter(({ rows }) => rows > 0), columns)
-  out.done(to === undefined ? `The board is in ${dataDir} now. Serve it: board serve` : `The board is on ${url} now${moved.keptAs === null ? '' : `; what was here is kept as ${moved.keptAs}`}. Serve it on each machine with the same BOARD_SECRET_KEY, here the content of secret.key: board serve --database ${url}`)
+  await out.list(
+    moved.tables.filter(({ rows }) => rows > 0),
+    columns,
+  )
+  out.done(
+    to === undefined
+      ? `The board is in ${dataDir} now. Serve it: board serve`
+      : `The board is on ${url} now${moved.keptAs === null ? '' : `; what was here is kept as ${moved.keptAs}`}. Serve it on each machine with the same BOARD_SECRET_KEY, here the content of secret.key: board serve --database ${url}`,
+  )
 }
 
 function serverOf(text: string): string {
-  try { return databaseOf(text) } catch { throw usage(`${text} is no address of a libSQL server`, { hint: 'such as ws://db.example.com:8080; a backup file goes with --to' }) }
+  try {
+    return databaseOf(text)
+  } catch {
+    throw usage(`${text} is no address of a libSQL server`, {
+      hint: 'such as ws://db.example.com:8080; a backup file goes with --to',
+    })
+  }
 }

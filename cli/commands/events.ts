@@ -12,7 +12,11 @@ import { stdout } from '../streams.ts'
 import { nearest } from '../text.ts'
 import { runForEvent } from '../runForEvent.ts'
 
-interface Options { type?: string[]; since?: string; exec?: string }
+interface Options {
+  type?: string[]
+  since?: string
+  exec?: string
+}
 
 const titleOf = ({ type, data }: LiveMessage): string => {
   if (type === 'notification') {
@@ -23,17 +27,30 @@ const titleOf = ({ type, data }: LiveMessage): string => {
   return [id, title ?? name].filter(Boolean).join(' ')
 }
 const columns: Column<LiveMessage>[] = [
-  { name: 'seq', style: 'id', value: message => message.seq }, { name: 'at', style: 'time', value: message => message.at }, { name: 'type', style: 'title', value: message => message.type },
-  { name: 'about', value: titleOf }, { name: 'projectId', hidden: true, value: message => message.projectId }, { name: 'data', hidden: true, value: message => message.data },
+  { name: 'seq', style: 'id', value: message => message.seq },
+  { name: 'at', style: 'time', value: message => message.at },
+  { name: 'type', style: 'title', value: message => message.type },
+  { name: 'about', value: titleOf },
+  { name: 'projectId', hidden: true, value: message => message.projectId },
+  { name: 'data', hidden: true, value: message => message.data },
 ]
 
 export function register(command: Command): void {
-  example(command.description('Follow what happens in the project, until it is interrupted. In a pipe, each event is a line of JSON. On a terminal, notifications are told as your settings say: board settings get notifications.')
-    .option('--type <types>', 'only these, with commas or *: card.*,board.created (repeat it)', several)
-    .option('--since <seq>', 'first everything after this event')
-    .option('--exec <command>', 'run a shell command for each event, which it gets as JSON on stdin and as BOARD_EVENT_TYPE, BOARD_EVENT_SEQ, BOARD_CARD_ID'),
-  'board events --type card.moved', 'board events --json --jq .data.title', 'board events --type card.completed --exec \'notify-send "$BOARD_EVENT_TYPE" "card $BOARD_CARD_ID"\'')
-    .action((options: Options) => follow(command, options))
+  example(
+    command
+      .description(
+        'Follow what happens in the project, until it is interrupted. In a pipe, each event is a line of JSON. On a terminal, notifications are told as your settings say: board settings get notifications.',
+      )
+      .option('--type <types>', 'only these, with commas or *: card.*,board.created (repeat it)', several)
+      .option('--since <seq>', 'first everything after this event')
+      .option(
+        '--exec <command>',
+        'run a shell command for each event, which it gets as JSON on stdin and as BOARD_EVENT_TYPE, BOARD_EVENT_SEQ, BOARD_CARD_ID',
+      ),
+    'board events --type card.moved',
+    'board events --json --jq .data.title',
+    'board events --type card.completed --exec \'notify-send "$BOARD_EVENT_TYPE" "card $BOARD_CARD_ID"\'',
+  ).action((options: Options) => follow(command, options))
 }
 
 async function follow(command: Command, options: Options): Promise<void> {
@@ -46,9 +63,12 @@ async function follow(command: Command, options: Options): Promise<void> {
   const live = new Live(context.connection, {
     onEvent: message => {
       bell.hear(message)
-      if (isAbout(id, message) && (message.type === 'resync' || wanted(message.type))) told.add(() => tell(context, message, options.exec))
+      if (isAbout(id, message) && (message.type === 'resync' || wanted(message.type)))
+        told.add(() => tell(context, message, options.exec))
     },
-    onState: state => { if (state.name === 'waiting') context.out.done('The connection broke; connecting again ...') },
+    onState: state => {
+      if (state.name === 'waiting') context.out.done('The connection broke; connecting again ...')
+    },
   })
   live.subscribe(id, since)
   if (context.out.terminal.stdout) context.out.done(`Following project ${name}. Ctrl-C ends it.`)
@@ -59,7 +79,8 @@ async function follow(command: Command, options: Options): Promise<void> {
 }
 
 /** Notifications come of every project. */
-const isAbout = (projectId: string, { type, data }: LiveMessage): boolean => type !== 'notification' || (data as EventData<'notification'>).projectId === projectId
+const isAbout = (projectId: string, { type, data }: LiveMessage): boolean =>
+  type !== 'notification' || (data as EventData<'notification'>).projectId === projectId
 
 async function tell({ out, connection }: Context, message: LiveMessage, exec: string | undefined): Promise<void> {
   if (message.type === 'resync') out.warn('the server no longer has everything since then: some events are missing')
@@ -69,13 +90,20 @@ async function tell({ out, connection }: Context, message: LiveMessage, exec: st
 }
 
 function filterOf(types: readonly string[]): (type: string) => boolean {
-  const wanted = types.flatMap(each => each.split(',')).map(each => each.trim()).filter(Boolean)
+  const wanted = types
+    .flatMap(each => each.split(','))
+    .map(each => each.trim())
+    .filter(Boolean)
   const known = Object.keys(events)
-  const fits = (pattern: string, type: string) => pattern === type || pattern === '*' || (pattern.endsWith('.*') && type.startsWith(pattern.slice(0, -1)))
+  const fits = (pattern: string, type: string) =>
+    pattern === type || pattern === '*' || (pattern.endsWith('.*') && type.startsWith(pattern.slice(0, -1)))
   const unknown = wanted.find(pattern => !known.some(type => fits(pattern, type)))
   if (unknown !== undefined) {
     const meant = nearest(unknown, known)
-    throw usage(`there is no event type "${unknown}"`, { hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : `known: ${known.join(', ')}`, see: 'board events --help' })
+    throw usage(`there is no event type "${unknown}"`, {
+      hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : `known: ${known.join(', ')}`,
+      see: 'board events --help',
+    })
   }
   return type => wanted.length === 0 || wanted.some(pattern => fits(pattern, type))
 }

@@ -7,14 +7,27 @@ import { resolveOrganization } from '../resolve.ts'
 import { requireOutput, saveDownload } from '../saveDownload.ts'
 
 export function register(command: Command): void {
-  command.description('Save an organization with all its projects as JSON, and print the name of the file: boards, cards, what agents said, attachments, templates. Secrets are not in it. A single project: board projects export.')
-    .option('-o, --output <file>', 'the file or folder to write, or - for stdout (default: the organization\'s name, here)')
+  command
+    .description(
+      'Save an organization with all its projects as JSON, and print the name of the file: boards, cards, what agents said, attachments, templates. Secrets are not in it. A single project: board projects export.',
+    )
+    .option(
+      '-o, --output <file>',
+      "the file or folder to write, or - for stdout (default: the organization's name, here)",
+    )
     .option('--org <organization>', 'the organization, by name or id (default: the only one that you administer)')
     .action(async ({ output, org }: { output?: string; org?: string }) => {
       await requireOutput(output)
       const context = await openUserContext(command)
       const organizationId = org === undefined ? undefined : (await resolveOrganization(context, org)).id
-      await saveDownload(context.out, await context.client.transfers.exportOrganization({ organizationId }).catch((error: unknown) => whichOne(context, error)), output, 'organization.board.json')
+      await saveDownload(
+        context.out,
+        await context.client.transfers
+          .exportOrganization({ organizationId })
+          .catch((error: unknown) => whichOne(context, error)),
+        output,
+        'organization.board.json',
+      )
     })
   example(command, 'board export --org acme', 'board export --org acme -o - | gzip > acme.json.gz')
 }
@@ -23,6 +36,13 @@ export function register(command: Command): void {
 async function whichOne({ client }: Context, error: unknown): Promise<never> {
   if (!(error as ApiFailure).details?.some(({ path }) => path === 'organizationId')) throw error
   const own = (await client.organizations.list()).filter(({ role }) => role === 'admin').map(({ name }) => name)
-  throw own.length === 0 ? usage('which organization? you administer none', { hint: 'to save a project: board projects export -P <project>; an organization that you know of: --org <organization>', see: 'board orgs list' })
-    : usage('which organization? you administer several', { hint: `name one with --org: ${own.join(', ')}`, see: 'board orgs list' })
+  throw own.length === 0
+    ? usage('which organization? you administer none', {
+        hint: 'to save a project: board projects export -P <project>; an organization that you know of: --org <organization>',
+        see: 'board orgs list',
+      })
+    : usage('which organization? you administer several', {
+        hint: `name one with --org: ${own.join(', ')}`,
+        see: 'board orgs list',
+      })
 }

@@ -15,17 +15,40 @@ type Entry = Output<Contract['filesystem']['browse']>['entries'][number]
 type Part = Output<Contract['filesystem']['read']>
 
 const columns: Column<Entry>[] = [
-  { name: 'type', style: 'dim', value: entry => entry.type }, { name: 'size', align: 'right', value: entry => entry.size }, { name: 'modifiedAt', header: 'MODIFIED', style: 'time', value: entry => entry.modifiedAt },
-  { name: 'isGitRepository', header: 'GIT', value: entry => entry.isGitRepository ? 'git' : null }, { name: 'name', style: 'title', value: entry => entry.name }, { name: 'path', hidden: true, value: entry => entry.path },
+  { name: 'type', style: 'dim', value: entry => entry.type },
+  { name: 'size', align: 'right', value: entry => entry.size },
+  { name: 'modifiedAt', header: 'MODIFIED', style: 'time', value: entry => entry.modifiedAt },
+  { name: 'isGitRepository', header: 'GIT', value: entry => (entry.isGitRepository ? 'git' : null) },
+  { name: 'name', style: 'title', value: entry => entry.name },
+  { name: 'path', hidden: true, value: entry => entry.path },
 ]
 // Where one looks from must be told whole.
-const roots: Column<Entry>[] = [...columns.filter(({ name }) => name !== 'name' && name !== 'path'), { name: 'path', style: 'title', value: entry => entry.path }, { name: 'name', hidden: true, value: entry => entry.name }]
+const roots: Column<Entry>[] = [
+  ...columns.filter(({ name }) => name !== 'name' && name !== 'path'),
+  { name: 'path', style: 'title', value: entry => entry.path },
+  { name: 'name', hidden: true, value: entry => entry.name },
+]
 
 export function register(fs: Command): void {
-  const ls = fs.command('ls [path]').summary('List a folder of the server').description('List a folder on the server\'s machine: the folders of projects that you may see, and what is below them; for a super_admin also the browse root of the server. Without a path, those folders are listed. -q prints paths.')
+  const ls = fs
+    .command('ls [path]')
+    .summary('List a folder of the server')
+    .description(
+      "List a folder on the server's machine: the folders of projects that you may see, and what is below them; for a super_admin also the browse root of the server. Without a path, those folders are listed. -q prints paths.",
+    )
     .action(async (path?: string) => list(await openUserContext(ls), path))
-  example(ls, 'board fs ls', 'board fs ls /home/ada/my-app', 'board fs ls . --jq \'.[] | select(.isGitRepository) | .path\'')
-  const cat = fs.command('cat <path>').summary('Print a file of the server').description('Print a file on the server\'s machine, or save it here. A file that is no text goes to a file or a pipe, not to a terminal.')
+  example(
+    ls,
+    'board fs ls',
+    'board fs ls /home/ada/my-app',
+    "board fs ls . --jq '.[] | select(.isGitRepository) | .path'",
+  )
+  const cat = fs
+    .command('cat <path>')
+    .summary('Print a file of the server')
+    .description(
+      "Print a file on the server's machine, or save it here. A file that is no text goes to a file or a pipe, not to a terminal.",
+    )
     .option('-o, --output <file>', 'the file or folder to write, or - for stdout')
     .action(async (path: string, { output }: { output?: string }) => print(await openUserContext(cat), path, output))
   example(cat, 'board fs cat /home/ada/my-app/README.md', 'board fs cat ./logo.png -o logo.png')
@@ -33,9 +56,14 @@ export function register(fs: Command): void {
 
 async function list(context: Context, path: string | undefined): Promise<void> {
   const { out, client } = context
-  const { entries, truncated } = await client.filesystem.browse({ path: path === undefined ? undefined : pathOn(context, path) })
+  const { entries, truncated } = await client.filesystem.browse({
+    path: path === undefined ? undefined : pathOn(context, path),
+  })
   if (out.quiet) out.ids(entries.map(entry => harmless(entry.path)))
-  else await out.list(entries, path === undefined ? roots : columns, { empty: path === undefined ? 'There is no folder that you may see.' : 'The folder is empty.' })
+  else
+    await out.list(entries, path === undefined ? roots : columns, {
+      empty: path === undefined ? 'There is no folder that you may see.' : 'The folder is empty.',
+    })
   if (truncated) out.warn(`the folder holds more; these are ${entries.length}`)
 }
 
@@ -45,13 +73,29 @@ async function print(context: Context, path: string, output: string | undefined)
   const read = (offset: number) => client.filesystem.read({ path: asked, offset })
   const first = await read(0)
   if (out.json) return out.value(first)
-  if (output !== undefined) return saveDownload(out, { filename: asked.split(/[/\\]/).at(-1), contentType: first.contentType, size: first.size, body: Readable.from(parts(first, read)) }, output, 'file')
-  if (out.terminal.stdout && first.encoding === 'base64') throw new Failure('usage', `${path} is no text (${first.contentType})`, { hint: 'to save it: -o FILE' })
-  if (out.terminal.stdout && !first.truncated) return out.text(harmless(first.content, true).replace(/([^\n])$/, '$1\n'))
+  if (output !== undefined)
+    return saveDownload(
+      out,
+      {
+        filename: asked.split(/[/\\]/).at(-1),
+        contentType: first.contentType,
+        size: first.size,
+        body: Readable.from(parts(first, read)),
+      },
+      output,
+      'file',
+    )
+  if (out.terminal.stdout && first.encoding === 'base64')
+    throw new Failure('usage', `${path} is no text (${first.contentType})`, { hint: 'to save it: -o FILE' })
+  if (out.terminal.stdout && !first.truncated)
+    return out.text(harmless(first.content, true).replace(/([^\n])$/, '$1\n'))
   for await (const bytes of parts(first, read)) {
     if (!stdout().writable) return
     const text = out.terminal.stdout ? harmless(bytes.toString('utf8'), true) : bytes
-    if (!stdout().write(text)) await new Promise(done => { stdout().once('drain', done).once('error', done) })
+    if (!stdout().write(text))
+      await new Promise(done => {
+        stdout().once('drain', done).once('error', done)
+      })
   }
 }
 
@@ -68,4 +112,4 @@ async function* parts(first: Part, read: (offset: number) => Promise<Part>): Asy
 }
 
 /** A path that is not absolute means one here, if the server runs here. */
-const pathOn = ({ discovery }: Context, path: string): string => discovery.local ? resolve(path) : path
+const pathOn = ({ discovery }: Context, path: string): string => (discovery.local ? resolve(path) : path)

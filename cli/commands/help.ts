@@ -6,7 +6,11 @@ import { nearest } from '../text.ts'
 import { topics } from '../topics.ts'
 
 /** Prints the help of the command or topic that the words name. `load` loads what is below a noun. */
-export async function showHelp(program: Command, words: readonly string[], load: (command: Command) => Promise<void>): Promise<void> {
+export async function showHelp(
+  program: Command,
+  words: readonly string[],
+  load: (command: Command) => Promise<void>,
+): Promise<void> {
   const topic = words.length === 1 && Object.hasOwn(topics, words[0]!) ? topics[words[0]!] : undefined
   if (topic) return openOut(globalsOf(program)).out.text(topic.text())
   let command = program
@@ -22,5 +26,8 @@ export async function showHelp(program: Command, words: readonly string[], load:
 function unknown(command: Command, word: string): Failure {
   const known = [...command.commands.map(each => each.name()), ...(command.parent ? [] : Object.keys(topics))]
   const meant = nearest(word, known)
-  return new Failure('usage', `there is no command${command.parent ? '' : ' or topic'} "${word}"`, { hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : undefined, see: 'board help' })
+  return new Failure('usage', `there is no command${command.parent ? '' : ' or topic'} "${word}"`, {
+    hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : undefined,
+    see: 'board help',
+  })
 }

@@ -17,44 +17,81 @@ import { isTerminal } from '../streams.ts'
 import { unreadable } from '../unreadable.ts'
 
 type Report = Output<Contract['transfers']['import']>
-interface Flags { path?: string; org?: string; map?: Record<string, string>; dryRun?: boolean }
+interface Flags {
+  path?: string
+  org?: string
+  map?: Record<string, string>
+  dryRun?: boolean
+}
 
 const fields: Column<Report>[] = [
-  { name: 'projectIds', header: 'Projects', value: report => report.projectIds }, { name: 'organizationId', header: 'Organization', value: report => report.organizationId },
-  ...(['boards', 'columns', 'cards', 'attachments'] as const).map((name): Column<Report> => ({ name, header: `New ${name}`, value: report => report[name] })),
+  { name: 'projectIds', header: 'Projects', value: report => report.projectIds },
+  { name: 'organizationId', header: 'Organization', value: report => report.organizationId },
+  ...(['boards', 'columns', 'cards', 'attachments'] as const).map((name): Column<Report> => ({
+    name,
+    header: `New ${name}`,
+    value: report => report[name],
+  })),
 ]
 
 export function register(command: Command): void {
-  command.description('Make cards of a file, all of it or nothing: a new project, or with -P in that project. No agent is started.')
-    .addArgument(new Argument('<format>', 'board: what board export wrote; trello: a board that Trello exported as JSON; github: what gh issue list --json printed; markdown: task lists').choices(ImportFormat.options))
+  command
+    .description(
+      'Make cards of a file, all of it or nothing: a new project, or with -P in that project. No agent is started.',
+    )
+    .addArgument(
+      new Argument(
+        '<format>',
+        'board: what board export wrote; trello: a board that Trello exported as JSON; github: what gh issue list --json printed; markdown: task lists',
+      ).choices(ImportFormat.options),
+    )
     .argument('<file>', 'the file, - for stdin')
-    .option('--path <folder>', 'the folder of a new project, on the server (default: the one that a board\'s file names, else this one)')
+    .option(
+      '--path <folder>',
+      "the folder of a new project, on the server (default: the one that a board's file names, else this one)",
+    )
     .option('--org <organization>', 'the organization that new projects belong to, by name or id')
-    .option('--map <list=column>', 'the column for a list, a heading, or the state open, closed, [ ] or [x] (repeat it)', mapping)
+    .option(
+      '--map <list=column>',
+      'the column for a list, a heading, or the state open, closed, [ ] or [x] (repeat it)',
+      mapping,
+    )
     .option('--dry-run', 'only say what would be made')
-    .addHelpText('after', '\nWith -P, cards go to the columns of the project\'s first board that have the\nlists\' names; columns that it lacks are made.')
+    .addHelpText(
+      'after',
+      "\nWith -P, cards go to the columns of the project's first board that have the\nlists' names; columns that it lacks are made.",
+    )
     .action(async (format: ImportFormat, file: string, flags: Flags) => {
       const context = await openUserContext(command)
       await withFile(file, async path => tell(context.out, await send(context, format, path, file, flags)))
     })
-  example(command, 'board import board web.board.json --path ~/src/web', 'board import trello board.json --map "Doing=In Progress" --dry-run',
-    'gh issue list --state all --limit 1000 --json number,title,body,labels,state,url,comments | board import github - -P web', 'board import markdown TODO.md -P web')
+  example(
+    command,
+    'board import board web.board.json --path ~/src/web',
+    'board import trello board.json --map "Doing=In Progress" --dry-run',
+    'gh issue list --state all --limit 1000 --json number,title,body,labels,state,url,comments | board import github - -P web',
+    'board import markdown TODO.md -P web',
+  )
 }
 
 function mapping(text: string, before: Record<string, string> = {}): Record<string, string> {
   const at = text.lastIndexOf('=')
-  if (at < 1 || at === text.length - 1) throw new InvalidArgumentError('must be a list and a column, like Doing="In Progress".')
+  if (at < 1 || at === text.length - 1)
+    throw new InvalidArgumentError('must be a list and a column, like Doing="In Progress".')
   return { ...before, [text.slice(0, at)]: text.slice(at + 1) }
 }
 
 /** Gives the file's path; stdin is kept in a file of its own for that long. */
 async function withFile(file: string, use: (path: string) => Promise<void>): Promise<void> {
   if (file !== '-') {
-    const found = await stat(file).catch(error => { throw unreadable(file, error) })
+    const found = await stat(file).catch(error => {
+      throw unreadable(file, error)
+    })
     if (!found.isFile()) throw usage(`${file} is not a file`)
     return use(file)
   }
-  if (isTerminal(0)) throw usage('- reads stdin, and stdin is a terminal', { hint: 'for example: board import markdown - < TODO.md' })
+  if (isTerminal(0))
+    throw usage('- reads stdin, and stdin is a terminal', { hint: 'for example: board import markdown - < TODO.md' })
   const folder = await mkdtemp(join(tmpdir(), 'board-import-'))
   try {
     const path = join(folder, 'stdin')
@@ -65,15 +102,34 @@ async function withFile(file: string, use: (path: string) => Promise<void>): Pro
   }
 }
 
-async function send(context: Context, format: ImportFormat, path: string, name: string, { path: folder, org, map, dryRun = false }: Flags): Promise<Report> {
+async function send(
+  context: Context,
+  format: ImportFormat,
+  path: string,
+  name: string,
+  { path: folder, org, map, dryRun = false }: Flags,
+): Promise<Report> {
   const { client, globals, out } = context
-  const projectId = globals.project === undefined ? undefined : Number((await resolveProject(context, globals.project)).id)
-  if (projectId !== undefined && (folder !== undefined || org !== undefined)) throw usage('--path and --org are for new projects, and -P names one')
+  const projectId =
+    globals.project === undefined ? undefined : Number((await resolveProject(context, globals.project)).id)
+  if (projectId !== undefined && (folder !== undefined || org !== undefined))
+    throw usage('--path and --org are for new projects, and -P names one')
   const organizationId = org === undefined ? undefined : Number((await resolveOrganization(context, org)).id)
   const progress = out.progress(`Importing ${basename(name)}`, (await stat(path)).size)
   try {
     return await client.transfers.import({
-      format, projectId, organizationId, path: folder !== undefined ? absolute(folder) : projectId === undefined && format !== 'board' ? absolute('.') : undefined, map: map && JSON.stringify(map), dryRun, file: { path, filename: name === '-' ? '' : basename(name), onProgress: sent => progress.to(sent) },
+      format,
+      projectId,
+      organizationId,
+      path:
+        folder !== undefined
+          ? absolute(folder)
+          : projectId === undefined && format !== 'board'
+            ? absolute('.')
+            : undefined,
+      map: map && JSON.stringify(map),
+      dryRun,
+      file: { path, filename: name === '-' ? '' : basename(name), onProgress: sent => progress.to(sent) },
     })
   } catch (error) {
     throw error instanceof ApiFailure && error.code === 'INVALID_IMPORT' ? faulty(error, out) : error
@@ -86,13 +142,19 @@ async function send(context: Context, format: ImportFormat, path: string, name: 
 function faulty(error: ApiFailure, out: Out): unknown {
   if (error.details.length < 2) return error
   for (const { path, message } of error.details) out.warn(`${path} ${message}`)
-  return new Failure('usage', `nothing was imported: the file has ${error.details.length === 20 ? 'at least 20' : error.details.length} faults`, { cause: error })
+  return new Failure(
+    'usage',
+    `nothing was imported: the file has ${error.details.length === 20 ? 'at least 20' : error.details.length} faults`,
+    { cause: error },
+  )
 }
 
 async function tell(out: Out, report: Report): Promise<void> {
   for (const warning of report.warnings) out.warn(warning)
   if (out.quiet && !out.json) return out.ids(report.projectIds)
   const what = `${report.cards} card${report.cards === 1 ? '' : 's'}`
-  out.done(report.dryRun ? `Would import ${what}.` : `Imported ${what}. See: board cards list -P ${report.projectIds[0]}`)
+  out.done(
+    report.dryRun ? `Would import ${what}.` : `Imported ${what}. See: board cards list -P ${report.projectIds[0]}`,
+  )
   await out.record(report, report.dryRun ? fields.slice(2) : fields)
 }

@@ -15,25 +15,42 @@ type Scope = Key['scope']
 
 const scopes: Scope[] = ['server', 'organization', 'project']
 const columns: Column<Key>[] = [
-  { name: 'id', style: 'id', align: 'right', value: key => key.id }, { name: 'name', style: 'title', value: key => key.name },
+  { name: 'id', style: 'id', align: 'right', value: key => key.id },
+  { name: 'name', style: 'title', value: key => key.name },
   { name: 'scope', value: key => [key.scope, key.organizationId ?? key.projectId].filter(Boolean).join(' ') },
-  { name: 'permissions', style: 'text', value: key => key.permissions }, { name: 'lastFour', header: 'ENDS IN', value: key => key.lastFour },
-  { name: 'lastUsedAt', header: 'USED', style: 'time', value: key => key.lastUsedAt }, { name: 'expiresAt', header: 'EXPIRES', style: 'time', value: key => key.expiresAt },
+  { name: 'permissions', style: 'text', value: key => key.permissions },
+  { name: 'lastFour', header: 'ENDS IN', value: key => key.lastFour },
+  { name: 'lastUsedAt', header: 'USED', style: 'time', value: key => key.lastUsedAt },
+  { name: 'expiresAt', header: 'EXPIRES', style: 'time', value: key => key.expiresAt },
 ]
 const newFields: Column<NewKey>[] = [
-  { name: 'id', style: 'id', value: key => key.id }, { name: 'name', style: 'title', value: key => key.name },
-  { name: 'expiresAt', header: 'Expires', style: 'time', value: key => key.expiresAt }, { name: 'key', value: key => key.key },
+  { name: 'id', style: 'id', value: key => key.id },
+  { name: 'name', style: 'title', value: key => key.name },
+  { name: 'expiresAt', header: 'Expires', style: 'time', value: key => key.expiresAt },
+  { name: 'key', value: key => key.key },
 ]
 
-interface CreateOptions { scope: Scope; org?: string; expires?: ReturnType<typeof expiry>; permission: Permission[] }
+interface CreateOptions {
+  scope: Scope
+  org?: string
+  expires?: ReturnType<typeof expiry>
+  permission: Permission[]
+}
 
 export function register(keys: Command): void {
-  const list = keys.command('list').summary('List your API keys').description('List your API keys. The keys themselves are never shown again.')
+  const list = keys
+    .command('list')
+    .summary('List your API keys')
+    .description('List your API keys. The keys themselves are never shown again.')
     .addOption(new Option('--scope <scope>', 'only keys of this scope').choices(scopes))
     .action(async ({ scope }: { scope?: Scope }) => {
       const context = await openUserContext(list)
       const found = await context.client.keys.list()
-      await context.out.list(found.filter(key => scope === undefined || key.scope === scope), columns, { empty: 'No API keys. Make one: board keys create <name>' })
+      await context.out.list(
+        found.filter(key => scope === undefined || key.scope === scope),
+        columns,
+        { empty: 'No API keys. Make one: board keys create <name>' },
+      )
     })
   example(list, 'board keys list', 'board keys list --json name,lastUsedAt')
   registerCreate(keys)
@@ -42,20 +59,50 @@ export function register(keys: Command): void {
 }
 
 function registerCreate(keys: Command): void {
-  const create = keys.command('create <name>').summary('Create an API key').description('Create an API key. It is shown once; --quiet prints nothing but the key.')
-    .addOption(new Option('--permission <permission>', 'what it may do; may be given several times').choices(permissions).argParser(addPermission).makeOptionMandatory())
-    .addOption(new Option('--scope <scope>', 'where it may: the project of -P, all of an organization, or all of yours').choices(scopes).default('project'))
+  const create = keys
+    .command('create <name>')
+    .summary('Create an API key')
+    .description('Create an API key. It is shown once; --quiet prints nothing but the key.')
+    .addOption(
+      new Option('--permission <permission>', 'what it may do; may be given several times')
+        .choices(permissions)
+        .argParser(addPermission)
+        .makeOptionMandatory(),
+    )
+    .addOption(
+      new Option('--scope <scope>', 'where it may: the project of -P, all of an organization, or all of yours')
+        .choices(scopes)
+        .default('project'),
+    )
     .option('--org <organization>', 'the organization of --scope organization, by name or id')
-    .addOption(new Option('--expires <when>', 'when it ends: a number of days, at most 366d, or a date (default: 90d)').argParser(expiry))
+    .addOption(
+      new Option(
+        '--expires <when>',
+        'when it ends: a number of days, at most 366d, or a date (default: 90d)',
+      ).argParser(expiry),
+    )
     .action(async (name: string, options: CreateOptions) => {
       const context = await openUserContext(create)
-      await printNew(context, await context.client.keys.create({ name, ...await scopeOf(context, options), permissions: options.permission, ...options.expires }))
+      await printNew(
+        context,
+        await context.client.keys.create({
+          name,
+          ...(await scopeOf(context, options)),
+          permissions: options.permission,
+          ...options.expires,
+        }),
+      )
     })
-  example(create, 'board keys create ci -P web --permission cards.read --permission cards.create', 'board keys create nightly --scope server --permission cards.read --expires 30d -q > nightly.key')
+  example(
+    create,
+    'board keys create ci -P web --permission cards.read --permission cards.create',
+    'board keys create nightly --scope server --permission cards.read --expires 30d -q > nightly.key',
+  )
 }
 
 async function scopeOf(context: Context, { scope, org }: CreateOptions) {
-  if (org !== undefined) return { scope: 'organization' as const, organizationId: (await resolveOrganization(context, org)).id }
+  if (org !== undefined)
+    return { scope: 'organization' as const, organizationId: (await resolveOrganization(context, org)).id }
   if (scope === 'organization') throw usage('which organization?', { hint: 'give --org', see: 'board orgs list' })
   return { scope, ...(scope === 'project' && { projectId: (await context.project()).id }) }
 }
@@ -70,12 +117,21 @@ async function printNew({ out }: Context, key: NewKey): Promise<void> {
 function addPermission(text: string, before: Permission[] | undefined): Permission[] {
   const permission = permissions.find(each => each === text)
   if (!permission) throw new InvalidArgumentError(`must be one of ${permissions.join(', ')}.`)
-  return [...before ?? [], permission]
+  return [...(before ?? []), permission]
 }
 
 function registerRotate(keys: Command): void {
-  const rotate = keys.command('rotate <key>').summary('Replace an API key').description('Replace an API key by a new one of the same name and rights. It is shown once; --quiet prints nothing but the key.')
-    .addOption(new Option('--grace <time>', 'how long the old one stays valid, for example 10m or 1d').argParser(durationSecs).default(0, 'not at all'))
+  const rotate = keys
+    .command('rotate <key>')
+    .summary('Replace an API key')
+    .description(
+      'Replace an API key by a new one of the same name and rights. It is shown once; --quiet prints nothing but the key.',
+    )
+    .addOption(
+      new Option('--grace <time>', 'how long the old one stays valid, for example 10m or 1d')
+        .argParser(durationSecs)
+        .default(0, 'not at all'),
+    )
     .action(async (wanted: string, { grace }: { grace: number }) => {
       const context = await openUserContext(rotate)
       const { id } = await resolveKey(context, wanted)
@@ -85,7 +141,10 @@ function registerRotate(keys: Command): void {
 }
 
 function registerRevoke(keys: Command): void {
-  const revoke = keys.command('revoke <key>').summary('Revoke an API key').description('Revoke an API key at once.')
+  const revoke = keys
+    .command('revoke <key>')
+    .summary('Revoke an API key')
+    .description('Revoke an API key at once.')
     .option('-y, --yes', 'do not ask')
     .action(async (wanted: string, { yes }: { yes?: boolean }) => {
       const context = await openUserContext(revoke)

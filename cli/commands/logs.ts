@@ -13,27 +13,48 @@ import type { Colour } from '../terminal.ts'
 import { harmless } from '../text.ts'
 
 type Entry = Output<Contract['logs']['list']>[number]
-interface Filter { level?: LogLevel; search?: string; since?: string }
-interface Options extends Filter { limit: number; follow?: boolean }
+interface Filter {
+  level?: LogLevel
+  search?: string
+  since?: string
+}
+interface Options extends Filter {
+  limit: number
+  follow?: boolean
+}
 
 const mostAtOnce = 1000
 const lookEveryMs = 1000
 const longestWaitMs = 10_000
 const colours: Record<LogLevel, Colour> = { info: 'cyan', warn: 'yellow', error: 'red' }
 const columns: Column<Entry>[] = [
-  { name: 'id', style: 'id', align: 'right', value: entry => entry.id }, { name: 'at', style: 'time', value: entry => entry.at }, { name: 'level', style: 'status', value: entry => entry.level },
-  { name: 'source', value: entry => entry.source }, { name: 'message', style: 'text', value: entry => entry.message }, { name: 'requestId', value: entry => entry.requestId }, { name: 'fields', value: entry => entry.fields },
+  { name: 'id', style: 'id', align: 'right', value: entry => entry.id },
+  { name: 'at', style: 'time', value: entry => entry.at },
+  { name: 'level', style: 'status', value: entry => entry.level },
+  { name: 'source', value: entry => entry.source },
+  { name: 'message', style: 'text', value: entry => entry.message },
+  { name: 'requestId', value: entry => entry.requestId },
+  { name: 'fields', value: entry => entry.fields },
 ]
 
 export function register(logs: Command): void {
-  example(logs.description('Show the server\'s log, the newest entries last. Administrators of the server may. Reads that went well are only in it while the server runs with --log-level info, and then only in its files.')
-    .option('-f, --follow', 'go on with each entry that comes, until Ctrl-C')
-    .addOption(new Option('--level <level>', 'only entries of this level and above').choices(LogLevel.options))
-    .option('--search <words>', 'only entries with words that begin so; "several words" in quotes stand there so')
-    .addOption(new Option('--limit <number>', 'how many at most, the newest').argParser(count).default(100))
-    .addOption(new Option('--since <when>', 'only what came after a time, or in so long a time: 15m').argParser(pastTime)),
-  'board logs', 'board logs -f --level warn', 'board logs --search "status 500" --since 2h', 'board logs --level error --json | jq .[].fields.cause')
-    .action((options: Options) => show(logs, options))
+  example(
+    logs
+      .description(
+        "Show the server's log, the newest entries last. Administrators of the server may. Reads that went well are only in it while the server runs with --log-level info, and then only in its files.",
+      )
+      .option('-f, --follow', 'go on with each entry that comes, until Ctrl-C')
+      .addOption(new Option('--level <level>', 'only entries of this level and above').choices(LogLevel.options))
+      .option('--search <words>', 'only entries with words that begin so; "several words" in quotes stand there so')
+      .addOption(new Option('--limit <number>', 'how many at most, the newest').argParser(count).default(100))
+      .addOption(
+        new Option('--since <when>', 'only what came after a time, or in so long a time: 15m').argParser(pastTime),
+      ),
+    'board logs',
+    'board logs -f --level warn',
+    'board logs --search "status 500" --since 2h',
+    'board logs --level error --json | jq .[].fields.cause',
+  ).action((options: Options) => show(logs, options))
 }
 
 async function show(command: Command, { follow, limit, level, search, since }: Options): Promise<void> {
@@ -42,7 +63,7 @@ async function show(command: Command, { follow, limit, level, search, since }: O
   const entries = await read(context, filter, limit)
   if (!follow) return print(context.out, entries)
   for (const entry of entries) await printOne(context.out, entry)
-  await goOn(context, filter, entries.at(-1)?.id ?? await lastId(context))
+  await goOn(context, filter, entries.at(-1)?.id ?? (await lastId(context)))
 }
 
 /** The newest entries, oldest first. */
@@ -50,7 +71,11 @@ async function read({ client }: Context, filter: Filter, limit: number): Promise
   const entries: Entry[] = []
   while (entries.length < limit) {
     const wanted = Math.min(mostAtOnce, limit - entries.length)
-    const page = await client.logs.list({ ...filter, limit: wanted, ...(entries.length > 0 && { before: Number(entries.at(-1)!.id) }) })
+    const page = await client.logs.list({
+      ...filter,
+      limit: wanted,
+      ...(entries.length > 0 && { before: Number(entries.at(-1)!.id) }),
+    })
     entries.push(...page)
     if (page.length < wanted) break
   }
@@ -62,7 +87,9 @@ const lastId = async ({ client }: Context): Promise<string> => (await client.log
 /** Prints what comes until stdout is closed. A server that does not answer is asked again and again. */
 async function goOn({ client, out }: Context, { level, search }: Filter, after: string): Promise<void> {
   let [last, waitMs, isOpen] = [after, lookEveryMs, true]
-  stdout().on('error', () => { isOpen = false })
+  stdout().on('error', () => {
+    isOpen = false
+  })
   while (isOpen) {
     await delay(waitMs)
     try {
@@ -97,8 +124,13 @@ const isDrawn = (out: Out) => out.terminal.stdout && !out.json && !out.quiet
 function draw(out: Out, { at, level, source, message, requestId, fields: { cause, ...others } }: Entry): string {
   const time = new Date(at)
   const date = time.toDateString() === new Date().toDateString() ? '' : `${at.slice(0, 10)} `
-  const fields = Object.entries({ ...others, ...(requestId !== null && { requestId }) }).filter(([name]) => source !== 'http' || !told.has(name))
-  const named = fields.map(([name, value]) => ` ${out.paint(`${harmless(name)}=`, 'dim')}${harmless(typeof value === 'string' ? value : JSON.stringify(value))}`)
+  const fields = Object.entries({ ...others, ...(requestId !== null && { requestId }) }).filter(
+    ([name]) => source !== 'http' || !told.has(name),
+  )
+  const named = fields.map(
+    ([name, value]) =>
+      ` ${out.paint(`${harmless(name)}=`, 'dim')}${harmless(typeof value === 'string' ? value : JSON.stringify(value))}`,
+  )
   const below = typeof cause === 'string' ? `${out.paint(harmless(cause, true).replace(/^/gm, '    '), 'dim')}\n` : ''
   return `${out.paint(`${date}${time.toTimeString().slice(0, 8)}`, 'dim')} ${out.paint(level.padEnd(5), colours[level])} ${out.paint(harmless(source), 'dim')} ${harmless(message)}${named.join('')}\n${below}`
 }

@@ -7,10 +7,16 @@ import { stdout, write } from '../streams.ts'
 const mostMessageLength = 4 * 1024 * 1024
 
 export function register(command: Command): void {
-  example(command.description('Give a program the board as tools of the Model Context Protocol, over stdin and stdout. The project is the current one, unless a call names another.')
-    .option('--read-only', 'offer only the tools that change nothing'),
-  'board mcp', 'board mcp -P web --read-only', 'claude mcp add board -- board mcp')
-    .action((options: { readOnly?: boolean }) => serve(command, options))
+  example(
+    command
+      .description(
+        'Give a program the board as tools of the Model Context Protocol, over stdin and stdout. The project is the current one, unless a call names another.',
+      )
+      .option('--read-only', 'offer only the tools that change nothing'),
+    'board mcp',
+    'board mcp -P web --read-only',
+    'claude mcp add board -- board mcp',
+  ).action((options: { readOnly?: boolean }) => serve(command, options))
 }
 
 /** stdout holds nothing but the protocol: one message a line, in the order in which they were asked for. */
@@ -18,10 +24,15 @@ async function serve(command: Command, { readOnly = false }: { readOnly?: boolea
   const context = await openContext(command)
   requireUser(context, 'mcp')
   const isAgent = context.connection.token?.startsWith('svc_at_') === true
-  const projectId = isAgent ? undefined : await context.project().then(({ id }) => id, (error: unknown) => {
-    if (context.discovery.project) throw error
-    return undefined
-  })
+  const projectId = isAgent
+    ? undefined
+    : await context.project().then(
+        ({ id }) => id,
+        (error: unknown) => {
+          if (context.discovery.project) throw error
+          return undefined
+        },
+      )
   const relay = createRelay(context.connection, { projectId, readOnly })
   stdout().on('error', () => process.stdin.destroy())
   for await (const line of lines(process.stdin)) {

@@ -9,20 +9,43 @@ import { monitorsOf, type Monitor } from '../monitorRoutes.ts'
 import type { Column } from '../output.ts'
 import { confirm } from '../prompt.ts'
 
-interface AddOptions { every: number; description?: string; cwd?: string; allowUnsandboxed?: boolean }
+interface AddOptions {
+  every: number
+  description?: string
+  cwd?: string
+  allowUnsandboxed?: boolean
+}
 
 const columns: Column<Monitor>[] = [
-  { name: 'id', style: 'id', align: 'right', value: monitor => monitor.id }, { name: 'cardId', header: 'CARD', align: 'right', value: monitor => monitor.cardId },
-  { name: 'status', style: 'status', value: monitor => monitor.status }, { name: 'exitCode', header: 'EXIT', align: 'right', value: monitor => monitor.exitCode },
-  { name: 'lastStartedAt', header: 'RAN', style: 'time', value: monitor => monitor.lastStartedAt }, { name: 'intervalSecs', header: 'EVERY', align: 'right', value: monitor => `${monitor.intervalSecs} s` },
-  { name: 'command', style: 'text', value: monitor => monitor.command }, { name: 'description', style: 'text', value: monitor => monitor.description }, { name: 'error', style: 'text', value: monitor => monitor.error },
+  { name: 'id', style: 'id', align: 'right', value: monitor => monitor.id },
+  { name: 'cardId', header: 'CARD', align: 'right', value: monitor => monitor.cardId },
+  { name: 'status', style: 'status', value: monitor => monitor.status },
+  { name: 'exitCode', header: 'EXIT', align: 'right', value: monitor => monitor.exitCode },
+  { name: 'lastStartedAt', header: 'RAN', style: 'time', value: monitor => monitor.lastStartedAt },
+  { name: 'intervalSecs', header: 'EVERY', align: 'right', value: monitor => `${monitor.intervalSecs} s` },
+  { name: 'command', style: 'text', value: monitor => monitor.command },
+  { name: 'description', style: 'text', value: monitor => monitor.description },
+  { name: 'error', style: 'text', value: monitor => monitor.error },
 ]
 
 export function register(monitors: Command): void {
-  const list = monitors.command('list [card]').summary('List monitors').description('List a card\'s monitors with how their latest runs ended, or without a card those of the whole project.')
+  const list = monitors
+    .command('list [card]')
+    .summary('List monitors')
+    .description(
+      "List a card's monitors with how their latest runs ended, or without a card those of the whole project.",
+    )
     .option('-w, --watch', 'show the list and keep it up to date, until q or Ctrl-C')
-    .action(async (cardId: string | undefined, { watch }: { watch?: boolean }) => listed(await openContext(list), cardId, watch))
-  example(list, 'board monitors list', 'board monitors list 12', 'board monitors list 12 --json --jq ".[0].output"', 'board monitors list --watch')
+    .action(async (cardId: string | undefined, { watch }: { watch?: boolean }) =>
+      listed(await openContext(list), cardId, watch),
+    )
+  example(
+    list,
+    'board monitors list',
+    'board monitors list 12',
+    'board monitors list 12 --json --jq ".[0].output"',
+    'board monitors list --watch',
+  )
   registerAdd(monitors)
   registerDelete(monitors)
 }
@@ -34,10 +57,16 @@ async function listed(context: Context, cardId: string | undefined, watch: boole
   requireUser(context, 'monitors list --watch')
   const { projectId, title, load } = await sourceOf(context, cardId)
   const { watchList } = await import('../watch.ts')
-  await watchList<Monitor>(context, projectId, { title, noun: 'monitor', columns }, async () => ({ rows: await load(), more: false }))
+  await watchList<Monitor>(context, projectId, { title, noun: 'monitor', columns }, async () => ({
+    rows: await load(),
+    more: false,
+  }))
 }
 
-async function sourceOf(context: Context, cardId: string | undefined): Promise<{ projectId: string; title: string; load: () => Promise<Monitor[]> }> {
+async function sourceOf(
+  context: Context,
+  cardId: string | undefined,
+): Promise<{ projectId: string; title: string; load: () => Promise<Monitor[]> }> {
   if (cardId !== undefined) {
     const { projectId, list } = await monitorsOf(context, cardId)
     return { projectId, title: `card ${cardId}`, load: list }
@@ -47,29 +76,57 @@ async function sourceOf(context: Context, cardId: string | undefined): Promise<{
 }
 
 function registerAdd(monitors: Command): void {
-  const add = monitors.command('add <card> <command>').summary('Run a command on a schedule').description('Run a shell command again and again while the card is active: on the server\'s machine, with the server\'s account, in the card\'s folder. The card\'s agent is told when it begins to fail, and when it is well again.')
-    .addOption(new Option('--every <time>', 'how often, from 10s to 1d, for example 60, 5m or 1h').argParser(durationSecs).makeOptionMandatory())
+  const add = monitors
+    .command('add <card> <command>')
+    .summary('Run a command on a schedule')
+    .description(
+      "Run a shell command again and again while the card is active: on the server's machine, with the server's account, in the card's folder. The card's agent is told when it begins to fail, and when it is well again.",
+    )
+    .addOption(
+      new Option('--every <time>', 'how often, from 10s to 1d, for example 60, 5m or 1h')
+        .argParser(durationSecs)
+        .makeOptionMandatory(),
+    )
     .option('--description <text>', 'what it watches')
-    .option('--cwd <folder>', 'where it runs, within the project or the card\'s worktree (default: the card\'s folder)')
-    .option('--allow-unsandboxed', 'yes, it may run with the server\'s own permissions')
+    .option('--cwd <folder>', "where it runs, within the project or the card's worktree (default: the card's folder)")
+    .option('--allow-unsandboxed', "yes, it may run with the server's own permissions")
     .action(async (cardId: string, command: string, { every, description, cwd, allowUnsandboxed }: AddOptions) => {
-      if (!allowUnsandboxed) throw usage('the command would run with the server\'s own permissions, outside of any sandbox', { hint: 'if it may: --allow-unsandboxed' })
+      if (!allowUnsandboxed)
+        throw usage("the command would run with the server's own permissions, outside of any sandbox", {
+          hint: 'if it may: --allow-unsandboxed',
+        })
       const context = await openContext(add)
       const card = await monitorsOf(context, cardId)
-      const monitor = await card.add({ command, intervalSecs: every, description, cwd: cwd === undefined ? undefined : resolve(cwd) })
+      const monitor = await card.add({
+        command,
+        intervalSecs: every,
+        description,
+        cwd: cwd === undefined ? undefined : resolve(cwd),
+      })
       context.out.done(`Added monitor ${monitor.id}.`)
       await context.out.record(monitor, columns)
     })
-  example(add, 'board monitors add 12 "npm test" --every 5m --allow-unsandboxed', 'board monitors add 12 "curl -fsS localhost:3000/health" --every 30 --description "The server answers" --allow-unsandboxed')
+  example(
+    add,
+    'board monitors add 12 "npm test" --every 5m --allow-unsandboxed',
+    'board monitors add 12 "curl -fsS localhost:3000/health" --every 30 --description "The server answers" --allow-unsandboxed',
+  )
 }
 
 function registerDelete(monitors: Command): void {
-  const command = monitors.command('delete <card> <monitors...>').summary('Delete monitors').description('Delete monitors of a card. A command that runs is ended with all that it has started.')
+  const command = monitors
+    .command('delete <card> <monitors...>')
+    .summary('Delete monitors')
+    .description('Delete monitors of a card. A command that runs is ended with all that it has started.')
     .option('-y, --yes', 'do not ask')
     .action(async (cardId: string, given: string[], { yes }: { yes?: boolean }) => {
       const context = await openContext(command)
       const ids = await readIds(given)
-      await confirm(context, `Delete ${ids.length === 1 ? `monitor ${ids[0]}` : `${ids.length} monitors`} of card ${cardId}?`, yes)
+      await confirm(
+        context,
+        `Delete ${ids.length === 1 ? `monitor ${ids[0]}` : `${ids.length} monitors`} of card ${cardId}?`,
+        yes,
+      )
       const card = await monitorsOf(context, cardId)
       await bulk(context, ids, id => card.delete(id), { verb: 'deleted' })
     })

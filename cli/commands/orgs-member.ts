@@ -13,16 +13,25 @@ type Role = Member['role']
 
 const roles = OrganizationRole.options
 const columns: Column<Member>[] = [
-  { name: 'email', style: 'title', value: member => member.email }, { name: 'displayName', header: 'NAME', style: 'text', value: member => member.displayName },
-  { name: 'role', value: member => member.role }, { name: 'userId', header: 'ID', style: 'id', align: 'right', value: member => member.userId },
+  { name: 'email', style: 'title', value: member => member.email },
+  { name: 'displayName', header: 'NAME', style: 'text', value: member => member.displayName },
+  { name: 'role', value: member => member.role },
+  { name: 'userId', header: 'ID', style: 'id', align: 'right', value: member => member.userId },
 ]
 const see = 'board orgs member list'
 
 /** The commands for the people of an organization. */
 export function registerMember(orgs: Command): void {
-  const member = orgs.command('member').summary('Manage an organization\'s members').description('Manage an organization\'s members.').helpCommand(false)
+  const member = orgs
+    .command('member')
+    .summary("Manage an organization's members")
+    .description("Manage an organization's members.")
+    .helpCommand(false)
 
-  const list = member.command('list <organization>').summary('List members').description('List the members of an organization by name.')
+  const list = member
+    .command('list <organization>')
+    .summary('List members')
+    .description('List the members of an organization by name.')
     .action(async (wanted: string) => {
       const context = await openUserContext(list)
       const { id } = await resolveOrganization(context, wanted)
@@ -30,7 +39,10 @@ export function registerMember(orgs: Command): void {
     })
   example(list, 'board orgs member list acme')
 
-  const add = member.command('add <organization> <email>').summary('Add somebody').description('Add somebody who has an account.')
+  const add = member
+    .command('add <organization> <email>')
+    .summary('Add somebody')
+    .description('Add somebody who has an account.')
     .addOption(new Option('--role <role>', 'an admin manages members and projects').choices(roles).default('member'))
     .action(async (wanted: string, email: string, { role }: { role: Role }) => {
       const context = await openUserContext(add)
@@ -41,7 +53,11 @@ export function registerMember(orgs: Command): void {
     })
   example(add, 'board orgs member add acme ada@example.com --role admin')
 
-  const set = member.command('set <organization> <member>').addArgument(new Argument('<role>').choices(roles)).summary('Change a role').description('Change a member\'s role.')
+  const set = member
+    .command('set <organization> <member>')
+    .addArgument(new Argument('<role>').choices(roles))
+    .summary('Change a role')
+    .description("Change a member's role.")
     .action(async (wanted: string, email: string, role: Role) => {
       const context = await openUserContext(set)
       const { id } = await resolveOrganization(context, wanted)
@@ -54,12 +70,20 @@ export function registerMember(orgs: Command): void {
 }
 
 function registerRemove(member: Command): void {
-  const remove = member.command('remove <organization> <member>').summary('Remove somebody').description('Remove a member; you may remove yourself.')
+  const remove = member
+    .command('remove <organization> <member>')
+    .summary('Remove somebody')
+    .description('Remove a member; you may remove yourself.')
     .option('-y, --yes', 'do not ask')
     .action(async (wanted: string, address: string, { yes }: { yes?: boolean }) => {
       const context = await openUserContext(remove)
       const { id, name } = await resolveOrganization(context, wanted)
-      const { userId, email } = pickPerson('member', await context.client.organizations.listMembers({ id }), address, see)
+      const { userId, email } = pickPerson(
+        'member',
+        await context.client.organizations.listMembers({ id }),
+        address,
+        see,
+      )
       await confirm(context, `Remove ${email} from organization ${id} "${name}"?`, yes)
       await context.client.organizations.removeMember({ id, userId })
       context.out.done(`Removed ${email}.`)

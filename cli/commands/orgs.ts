@@ -11,19 +11,27 @@ import { registerMember } from './orgs-member.ts'
 type Organization = Output<Contract['organizations']['get']>
 
 const columns: Column<Organization>[] = [
-  { name: 'id', style: 'id', align: 'right', value: organization => organization.id }, { name: 'name', style: 'title', value: organization => organization.name },
-  { name: 'role', header: 'YOUR ROLE', value: organization => organization.role }, { name: 'createdAt', header: 'CREATED', style: 'time', value: organization => organization.createdAt },
+  { name: 'id', style: 'id', align: 'right', value: organization => organization.id },
+  { name: 'name', style: 'title', value: organization => organization.name },
+  { name: 'role', header: 'YOUR ROLE', value: organization => organization.role },
+  { name: 'createdAt', header: 'CREATED', style: 'time', value: organization => organization.createdAt },
 ]
 
 export function register(orgs: Command): void {
-  const list = orgs.command('list').summary('List your organizations').description('List the organizations that you belong to.')
+  const list = orgs
+    .command('list')
+    .summary('List your organizations')
+    .description('List the organizations that you belong to.')
     .action(async () => {
       const context = await openUserContext(list)
       await context.out.list(await context.client.organizations.list(), columns, { empty: 'No organizations.' })
     })
   example(list, 'board orgs list')
 
-  const view = orgs.command('view <organization>').summary('Show an organization').description('Show an organization.')
+  const view = orgs
+    .command('view <organization>')
+    .summary('Show an organization')
+    .description('Show an organization.')
     .action(async (wanted: string) => {
       const context = await openUserContext(view)
       const { id } = await resolveOrganization(context, wanted)
@@ -31,7 +39,10 @@ export function register(orgs: Command): void {
     })
   example(view, 'board orgs view acme')
 
-  const create = orgs.command('create <name>').summary('Create an organization').description('Create an organization. You become its admin.')
+  const create = orgs
+    .command('create <name>')
+    .summary('Create an organization')
+    .description('Create an organization. You become its admin.')
     .action(async (name: string) => {
       const context = await openUserContext(create)
       const organization = await context.client.organizations.create({ name })
@@ -40,7 +51,10 @@ export function register(orgs: Command): void {
     })
   example(create, 'board orgs create acme')
 
-  const rename = orgs.command('rename <organization> <name>').summary('Rename an organization').description('Rename an organization.')
+  const rename = orgs
+    .command('rename <organization> <name>')
+    .summary('Rename an organization')
+    .description('Rename an organization.')
     .action(async (wanted: string, name: string) => {
       const context = await openUserContext(rename)
       const { id } = await resolveOrganization(context, wanted)
@@ -54,7 +68,10 @@ export function register(orgs: Command): void {
 }
 
 function registerDelete(orgs: Command): void {
-  const command = orgs.command('delete <organization>').summary('Delete an organization').description('Delete an organization that has no projects.')
+  const command = orgs
+    .command('delete <organization>')
+    .summary('Delete an organization')
+    .description('Delete an organization that has no projects.')
     .option('-y, --yes', 'do not ask')
     .action(async (wanted: string, { yes }: { yes?: boolean }) => {
       const context = await openUserContext(command)
@@ -67,12 +84,25 @@ function registerDelete(orgs: Command): void {
 }
 
 function registerCredential(orgs: Command): void {
-  const credential = orgs.command('credential <organization> <credential>').summary('Choose the default credential').description('Choose which of your credentials an organization\'s projects use where they have none of their own; none takes it away.')
+  const credential = orgs
+    .command('credential <organization> <credential>')
+    .summary('Choose the default credential')
+    .description(
+      "Choose which of your credentials an organization's projects use where they have none of their own; none takes it away.",
+    )
     .action(async (wanted: string, wantedCredential: string) => {
       const context = await openUserContext(credential)
       const { id } = await resolveOrganization(context, wanted)
-      const organization = await context.client.organizations.setCredential({ orgId: id, credentialId: await chosenCredential(context, wantedCredential) })
-      await context.out.did(organization, organization.defaultCredentialId === null ? `Organization ${id} has no default credential now.` : `Organization ${id} uses credential ${organization.defaultCredentialId}.`)
+      const organization = await context.client.organizations.setCredential({
+        orgId: id,
+        credentialId: await chosenCredential(context, wantedCredential),
+      })
+      await context.out.did(
+        organization,
+        organization.defaultCredentialId === null
+          ? `Organization ${id} has no default credential now.`
+          : `Organization ${id} uses credential ${organization.defaultCredentialId}.`,
+      )
     })
   example(credential, 'board orgs credential acme work', 'board orgs credential acme none')
 }

@@ -12,26 +12,46 @@ import { sentFields } from './agents-steering.ts'
 import { printList } from './agents-messages.ts'
 
 const fields: Column<PreSession>[] = [
-  { name: 'sessionId', header: 'Id', style: 'id', value: session => session.sessionId }, { name: 'cardId', header: 'Card', value: session => session.cardId },
+  { name: 'sessionId', header: 'Id', style: 'id', value: session => session.sessionId },
+  { name: 'cardId', header: 'Card', value: session => session.cardId },
   { name: 'status', style: 'status', value: session => session.status },
 ]
 const listed: Column<PreSession>[] = [
-  { name: 'sessionId', header: 'ID', style: 'id', align: 'right', value: session => session.sessionId }, { name: 'cardId', header: 'CARD', align: 'right', value: session => session.cardId },
-  { name: 'status', style: 'status', value: session => session.status }, { name: 'createdAt', header: 'CREATED', style: 'time', value: session => session.createdAt }, { name: 'prompt', style: 'text', value: session => session.prompt },
+  { name: 'sessionId', header: 'ID', style: 'id', align: 'right', value: session => session.sessionId },
+  { name: 'cardId', header: 'CARD', align: 'right', value: session => session.cardId },
+  { name: 'status', style: 'status', value: session => session.status },
+  { name: 'createdAt', header: 'CREATED', style: 'time', value: session => session.createdAt },
+  { name: 'prompt', style: 'text', value: session => session.prompt },
 ]
 
-const waits = 'wait for the planning agent\'s answer and print it, at most --timeout seconds; exit 1 when it failed'
+const waits = "wait for the planning agent's answer and print it, at most --timeout seconds; exit 1 when it failed"
 
 export function register(presession: Command): void {
-  const list = presession.command('list').summary('List pre-sessions').description('List the project\'s pre-sessions, newest first.')
+  const list = presession
+    .command('list')
+    .summary('List pre-sessions')
+    .description("List the project's pre-sessions, newest first.")
     .action(async (options: NewestOptions) => {
       const context = await openContext(list)
       const { id: projectId } = await context.project()
-      await printNewest(context.out, options, asked => context.client.preSessions.list({ projectId, ...asked }), listed, { one: 'pre-session', many: 'pre-sessions' })
+      await printNewest(
+        context.out,
+        options,
+        asked => context.client.preSessions.list({ projectId, ...asked }),
+        listed,
+        { one: 'pre-session', many: 'pre-sessions' },
+      )
     })
-  example(addNewestOptions(list, 50, 'pre-session'), 'board presession list', 'board presession list --json sessionId,status,prompt')
+  example(
+    addNewestOptions(list, 50, 'pre-session'),
+    'board presession list',
+    'board presession list --json sessionId,status,prompt',
+  )
   registerTalk(presession)
-  const view = presession.command('view <session>').summary('Show a pre-session').description('Show how a pre-session stands, with its prompt so far.')
+  const view = presession
+    .command('view <session>')
+    .summary('Show a pre-session')
+    .description('Show how a pre-session stands, with its prompt so far.')
     .action(async (sessionId: string) => {
       const context = await openContext(view)
       const session = await context.client.preSessions.get({ projectId: (await context.project()).id, sessionId })
@@ -39,36 +59,58 @@ export function register(presession: Command): void {
     })
   example(view, 'board presession view 7', 'board presession view 7 --jq .prompt')
 
-  const messages = presession.command('messages <session>').summary('Show a pre-session\'s messages').description('Show what was told in a pre-session, oldest first.')
+  const messages = presession
+    .command('messages <session>')
+    .summary("Show a pre-session's messages")
+    .description('Show what was told in a pre-session, oldest first.')
     .action(async (sessionId: string) => {
       const context = await openContext(messages)
-      await printList(context, await context.client.preSessions.messages({ projectId: (await context.project()).id, sessionId }))
+      await printList(
+        context,
+        await context.client.preSessions.messages({ projectId: (await context.project()).id, sessionId }),
+      )
     })
   example(messages, 'board presession messages 7')
   registerEnd(presession)
 }
 
 function registerTalk(presession: Command): void {
-  const start = presession.command('start <card>').summary('Start to refine a card\'s prompt').description('Start a planning agent that reads the project, asks what is unclear and refines a card\'s prompt.')
+  const start = presession
+    .command('start <card>')
+    .summary("Start to refine a card's prompt")
+    .description("Start a planning agent that reads the project, asks what is unclear and refines a card's prompt.")
     .option('-w, --wait', waits)
     .action(async (id: string, { wait }: { wait?: boolean }) => {
       const context = await openContext(start)
-      const { session, projectId } = await inItsProject(context, id, async ({ projectId, cardId }) => ({ projectId, session: await context.client.preSessions.start({ projectId, cardId }) }))
-      context.out.done(`Started. ${wait ? 'Answer it' : 'Its questions'}: board presession ${wait ? 'send' : 'messages'} ${session.sessionId}`)
+      const { session, projectId } = await inItsProject(context, id, async ({ projectId, cardId }) => ({
+        projectId,
+        session: await context.client.preSessions.start({ projectId, cardId }),
+      }))
+      context.out.done(
+        `Started. ${wait ? 'Answer it' : 'Its questions'}: board presession ${wait ? 'send' : 'messages'} ${session.sessionId}`,
+      )
       await (wait ? printAnswer(context, projectId, session.sessionId) : context.out.record(session, fields))
     })
   example(start, 'board presession start 12', 'board presession start 12 --wait')
 
-  const send = addFileOption(presession.command('send <session> [message]').summary('Answer the planning agent').description('Answer the planning agent.'), 'message')
+  const send = addFileOption(
+    presession
+      .command('send <session> [message]')
+      .summary('Answer the planning agent')
+      .description('Answer the planning agent.'),
+    'message',
+  )
     .option('-w, --wait', waits)
-    .action(async (sessionId: string, text: string | undefined, { wait, ...options }: TextOptions & { wait?: boolean }) => {
-      const content = await messageOf(text, options)
-      const context = await openContext(send)
-      const { id: projectId } = await context.project()
-      const message = await context.client.preSessions.send({ projectId, sessionId, content })
-      context.out.done('Sent.')
-      await (wait ? printAnswer(context, projectId, sessionId, message.id) : context.out.record(message, sentFields))
-    })
+    .action(
+      async (sessionId: string, text: string | undefined, { wait, ...options }: TextOptions & { wait?: boolean }) => {
+        const content = await messageOf(text, options)
+        const context = await openContext(send)
+        const { id: projectId } = await context.project()
+        const message = await context.client.preSessions.send({ projectId, sessionId, content })
+        context.out.done('Sent.')
+        await (wait ? printAnswer(context, projectId, sessionId, message.id) : context.out.record(message, sentFields))
+      },
+    )
   example(send, 'board presession send 7 "Only the web client."', 'board presession send 7 -F answers.md --wait')
 }
 
@@ -76,12 +118,21 @@ function registerTalk(presession: Command): void {
 async function printAnswer(context: Context, projectId: string, sessionId: string, after = '0'): Promise<void> {
   const { status } = await untilAnswered(context, projectId, sessionId)
   const messages = await context.client.preSessions.messages({ projectId, sessionId })
-  await printList(context, messages.filter(({ id, role }) => role === 'agent' && Number(id) > Number(after)))
-  if (status !== 'waiting') throw new Failure('failure', `pre-session ${sessionId} ${status}`, { see: `board presession messages ${sessionId}` })
+  await printList(
+    context,
+    messages.filter(({ id, role }) => role === 'agent' && Number(id) > Number(after)),
+  )
+  if (status !== 'waiting')
+    throw new Failure('failure', `pre-session ${sessionId} ${status}`, {
+      see: `board presession messages ${sessionId}`,
+    })
 }
 
 function registerEnd(presession: Command): void {
-  const accept = presession.command('accept <session>').summary('Make the refined prompt the card\'s prompt').description('Make the refined prompt the card\'s prompt, and end the pre-session.')
+  const accept = presession
+    .command('accept <session>')
+    .summary("Make the refined prompt the card's prompt")
+    .description("Make the refined prompt the card's prompt, and end the pre-session.")
     .action(async (sessionId: string) => {
       const context = await openContext(accept)
       const card = await context.client.preSessions.accept({ projectId: (await context.project()).id, sessionId })
@@ -90,7 +141,10 @@ function registerEnd(presession: Command): void {
     })
   example(accept, 'board presession accept 7', 'board presession accept 7 -q | board cards run -')
 
-  const cancel = presession.command('cancel <session>').summary('End a pre-session').description('End a pre-session; the card stays as it is.')
+  const cancel = presession
+    .command('cancel <session>')
+    .summary('End a pre-session')
+    .description('End a pre-session; the card stays as it is.')
     .action(async (sessionId: string) => {
       const context = await openContext(cancel)
       await context.client.preSessions.cancel({ projectId: (await context.project()).id, sessionId })

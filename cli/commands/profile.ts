@@ -9,26 +9,59 @@ import { changeProfile, changeSettings, isProfileName, readSettings } from '../p
 import { confirm } from '../prompt.ts'
 import { nearest } from '../text.ts'
 
-interface Row { name: string; current: boolean; url: string | null; project: string | null; email: string | null; signedIn: boolean }
+interface Row {
+  name: string
+  current: boolean
+  url: string | null
+  project: string | null
+  email: string | null
+  signedIn: boolean
+}
 
 const columns: Column<Row>[] = [
-  { name: 'name', style: 'id', value: row => row.name }, { name: 'current', value: row => row.current }, { name: 'url', value: row => row.url },
-  { name: 'project', style: 'title', value: row => row.project }, { name: 'email', header: 'SIGNED IN AS', value: row => row.email }, { name: 'signedIn', hidden: true, value: row => row.signedIn },
+  { name: 'name', style: 'id', value: row => row.name },
+  { name: 'current', value: row => row.current },
+  { name: 'url', value: row => row.url },
+  { name: 'project', style: 'title', value: row => row.project },
+  { name: 'email', header: 'SIGNED IN AS', value: row => row.email },
+  { name: 'signedIn', hidden: true, value: row => row.signedIn },
 ]
 
 export function register(command: Command): void {
-  example(command.command('list').summary('List profiles').description('List the profiles of the conf file.'), 'board profile list').action(() => list(command))
-  example(command.command('use <profile>').summary('Use a profile from now on').description('Use a profile from now on.'), 'board profile use work').action((name: string) => use(command, name))
-  example(command.command('set <profile>').summary('Make or change a profile').description('Make a profile, or change its server (--url) or its project (--project).'),
-    'board profile set work --url https://board.example.com --project api').action((name: string) => set(command, name))
-  example(command.command('delete <profile>').summary('Delete a profile and its token').description('Delete a profile and the token in it. The token stays valid: log out first to end it.')
-    .option('-y, --yes', 'do not ask'), 'board profile delete work --yes').action((name: string, options: { yes?: boolean }) => remove(command, name, options))
+  example(
+    command.command('list').summary('List profiles').description('List the profiles of the conf file.'),
+    'board profile list',
+  ).action(() => list(command))
+  example(
+    command.command('use <profile>').summary('Use a profile from now on').description('Use a profile from now on.'),
+    'board profile use work',
+  ).action((name: string) => use(command, name))
+  example(
+    command
+      .command('set <profile>')
+      .summary('Make or change a profile')
+      .description('Make a profile, or change its server (--url) or its project (--project).'),
+    'board profile set work --url https://board.example.com --project api',
+  ).action((name: string) => set(command, name))
+  example(
+    command
+      .command('delete <profile>')
+      .summary('Delete a profile and its token')
+      .description('Delete a profile and the token in it. The token stays valid: log out first to end it.')
+      .option('-y, --yes', 'do not ask'),
+    'board profile delete work --yes',
+  ).action((name: string, options: { yes?: boolean }) => remove(command, name, options))
 }
 
 async function list(command: Command): Promise<void> {
   const { out, settings } = openOut(globalsOf(command))
   const rows = Object.entries(settings.profiles ?? {}).map(([name, profile]): Row => ({
-    name, current: name === settings.current, url: profile.url ?? null, project: profile.project ?? null, email: profile.email ?? null, signedIn: profile.token !== undefined,
+    name,
+    current: name === settings.current,
+    url: profile.url ?? null,
+    project: profile.project ?? null,
+    email: profile.email ?? null,
+    signedIn: profile.token !== undefined,
   }))
   await out.list(rows, columns, { empty: 'There are no profiles. board auth login makes one.' })
 }
@@ -41,12 +74,17 @@ async function use(command: Command, name: string): Promise<void> {
 
 async function set(command: Command, name: string): Promise<void> {
   const { url, project } = globalsOf(command)
-  if (!isProfileName(name)) throw usage(`"${name}" cannot be the name of a profile`, { hint: 'use letters, digits, dots, dashes' })
-  if (url === undefined && project === undefined) throw usage('nothing to set', { hint: 'give --url or --project', see: 'board profile set --help' })
-  if (url !== undefined && !originOf(url)?.startsWith('http')) throw usage(`--url is not an http or https address: ${url}`, { hint: 'it looks like https://board.example.com' })
+  if (!isProfileName(name))
+    throw usage(`"${name}" cannot be the name of a profile`, { hint: 'use letters, digits, dots, dashes' })
+  if (url === undefined && project === undefined)
+    throw usage('nothing to set', { hint: 'give --url or --project', see: 'board profile set --help' })
+  if (url !== undefined && !originOf(url)?.startsWith('http'))
+    throw usage(`--url is not an http or https address: ${url}`, { hint: 'it looks like https://board.example.com' })
   const isFirst = readSettings().current === undefined
   await changeProfile(name, { ...(url !== undefined && { url }), ...(project !== undefined && { project }) }, isFirst)
-  openOut(globalsOf(command)).out.done(isFirst ? `Set profile ${name}. It is the one in use now.` : `Set profile ${name}.`)
+  openOut(globalsOf(command)).out.done(
+    isFirst ? `Set profile ${name}. It is the one in use now.` : `Set profile ${name}.`,
+  )
 }
 
 async function remove(command: Command, name: string, { yes }: { yes?: boolean }): Promise<void> {
@@ -64,5 +102,8 @@ function known(name: string): void {
   const names = Object.keys(readSettings().profiles ?? {})
   if (names.includes(name)) return
   const meant = nearest(name, names)
-  throw new Failure('notFound', `there is no profile "${name}"`, { hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : undefined, see: 'board profile list' })
+  throw new Failure('notFound', `there is no profile "${name}"`, {
+    hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : undefined,
+    see: 'board profile list',
+  })
 }

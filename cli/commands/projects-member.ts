@@ -14,16 +14,26 @@ type Role = Member['role']
 
 const roles = ProjectRole.options
 const columns: Column<Member>[] = [
-  { name: 'email', style: 'title', value: member => member.email }, { name: 'displayName', header: 'NAME', style: 'text', value: member => member.displayName },
-  { name: 'role', value: member => member.role }, { name: 'pending', header: 'INVITED', value: member => member.pending }, { name: 'userId', header: 'ID', style: 'id', align: 'right', value: member => member.userId },
+  { name: 'email', style: 'title', value: member => member.email },
+  { name: 'displayName', header: 'NAME', style: 'text', value: member => member.displayName },
+  { name: 'role', value: member => member.role },
+  { name: 'pending', header: 'INVITED', value: member => member.pending },
+  { name: 'userId', header: 'ID', style: 'id', align: 'right', value: member => member.userId },
 ]
 const see = 'board projects member list'
 
 /** The commands for the people of the current project. */
 export function registerMember(projects: Command): void {
-  const member = projects.command('member').summary('Manage a project\'s members').description('Manage the members of the current project, and who is invited.').helpCommand(false)
+  const member = projects
+    .command('member')
+    .summary("Manage a project's members")
+    .description('Manage the members of the current project, and who is invited.')
+    .helpCommand(false)
 
-  const list = member.command('list').summary('List members').description('List the members of the current project, then who is invited. Its owner is none of them.')
+  const list = member
+    .command('list')
+    .summary('List members')
+    .description('List the members of the current project, then who is invited. Its owner is none of them.')
     .action(async () => {
       const context = await openUserContext(list)
       const { id } = await context.project()
@@ -31,8 +41,17 @@ export function registerMember(projects: Command): void {
     })
   example(list, 'board projects member list', 'board projects member list -P web --json email,role')
 
-  const add = member.command('add <email>').summary('Add or invite somebody').description('Add somebody to the current project. An address without an account is invited: whoever signs up with it becomes a member.')
-    .addOption(new Option('--role <role>', 'an admin manages members, a member works, a viewer reads').choices(roles).default('member'))
+  const add = member
+    .command('add <email>')
+    .summary('Add or invite somebody')
+    .description(
+      'Add somebody to the current project. An address without an account is invited: whoever signs up with it becomes a member.',
+    )
+    .addOption(
+      new Option('--role <role>', 'an admin manages members, a member works, a viewer reads')
+        .choices(roles)
+        .default('member'),
+    )
     .action(async (email: string, { role }: { role: Role }) => {
       const context = await openUserContext(add)
       const { id } = await context.project()
@@ -40,14 +59,26 @@ export function registerMember(projects: Command): void {
       context.out.done(added.pending ? `Invited ${added.email}.` : `Added ${added.email}.`)
       await context.out.record(added, columns)
     })
-  example(add, 'board projects member add ada@example.com', 'board projects member add bob@example.com --role viewer -P web')
+  example(
+    add,
+    'board projects member add ada@example.com',
+    'board projects member add bob@example.com --role viewer -P web',
+  )
 
-  const set = member.command('set <member>').addArgument(new Argument('<role>').choices(roles)).summary('Change a role').description('Change a member\'s role in the current project.')
+  const set = member
+    .command('set <member>')
+    .addArgument(new Argument('<role>').choices(roles))
+    .summary('Change a role')
+    .description("Change a member's role in the current project.")
     .action(async (address: string, role: Role) => {
       const context = await openUserContext(set)
       const { id: projectId } = await context.project()
       const { userId, email } = pickPerson('member', await context.client.members.list({ id: projectId }), address, see)
-      if (userId === null) throw new Failure('conflict', `${email} is invited and not yet a member`, { hint: `remove the invitation and add it again with --role ${role}`, see })
+      if (userId === null)
+        throw new Failure('conflict', `${email} is invited and not yet a member`, {
+          hint: `remove the invitation and add it again with --role ${role}`,
+          see,
+        })
       const changed = await context.client.members.update({ projectId, userId, role })
       await context.out.did(changed, `${email} has the role ${role} now.`)
     })
@@ -56,13 +87,22 @@ export function registerMember(projects: Command): void {
 }
 
 function registerRemove(member: Command): void {
-  const remove = member.command('remove <member>').summary('Remove somebody').description('Remove a member from the current project, or withdraw an invitation; you may remove yourself.')
+  const remove = member
+    .command('remove <member>')
+    .summary('Remove somebody')
+    .description('Remove a member from the current project, or withdraw an invitation; you may remove yourself.')
     .option('-y, --yes', 'do not ask')
     .action(async (address: string, { yes }: { yes?: boolean }) => {
       const context = await openUserContext(remove)
       const { id: projectId, name } = await context.project()
       const { userId, email } = pickPerson('member', await context.client.members.list({ id: projectId }), address, see)
-      await confirm(context, userId === null ? `Withdraw the invitation of ${email} to project ${projectId} "${name}"?` : `Remove ${email} from project ${projectId} "${name}"?`, yes)
+      await confirm(
+        context,
+        userId === null
+          ? `Withdraw the invitation of ${email} to project ${projectId} "${name}"?`
+          : `Remove ${email} from project ${projectId} "${name}"?`,
+        yes,
+      )
       if (userId === null) await context.client.members.removeInvitation({ projectId, email })
       else await context.client.members.remove({ projectId, userId })
       context.out.done(userId === null ? `Withdrew the invitation of ${email}.` : `Removed ${email}.`)

@@ -18,27 +18,43 @@ type Project = Output<Contract['projects']['get']>
 type Stats = Output<Contract['projects']['stats']>
 
 const columns: Column<Project>[] = [
-  { name: 'id', style: 'id', align: 'right', value: project => project.id }, { name: 'name', style: 'title', value: project => project.name },
-  { name: 'path', style: 'text', value: project => project.path }, { name: 'unreadCount', header: 'UNREAD', align: 'right', value: project => project.unreadCount },
+  { name: 'id', style: 'id', align: 'right', value: project => project.id },
+  { name: 'name', style: 'title', value: project => project.name },
+  { name: 'path', style: 'text', value: project => project.path },
+  { name: 'unreadCount', header: 'UNREAD', align: 'right', value: project => project.unreadCount },
   { name: 'lastOpenedAt', header: 'OPENED', style: 'time', value: project => project.lastOpenedAt },
 ]
 const fields: Column<Project>[] = [
-  ...columns, { name: 'agent', value: project => project.agent }, { name: 'copiedFiles', header: 'Copied files', value: project => project.copiedFiles }, { name: 'credentialId', header: 'Credential', value: project => project.credentialId }, { name: 'role', header: 'Your role', value: project => project.role }, { name: 'organizationId', header: 'Organization', value: project => project.organizationId },
-  { name: 'createdAt', header: 'Created', style: 'time', value: project => project.createdAt }, { name: 'updatedAt', header: 'Updated', style: 'time', value: project => project.updatedAt },
+  ...columns,
+  { name: 'agent', value: project => project.agent },
+  { name: 'copiedFiles', header: 'Copied files', value: project => project.copiedFiles },
+  { name: 'credentialId', header: 'Credential', value: project => project.credentialId },
+  { name: 'role', header: 'Your role', value: project => project.role },
+  { name: 'organizationId', header: 'Organization', value: project => project.organizationId },
+  { name: 'createdAt', header: 'Created', style: 'time', value: project => project.createdAt },
+  { name: 'updatedAt', header: 'Updated', style: 'time', value: project => project.updatedAt },
 ]
 
 export function register(projects: Command): void {
-  const list = projects.command('list').summary('List projects').description('List the projects that you may see, in your order.')
-    .option('--org <organization>', 'only this organization\'s, by name or id')
+  const list = projects
+    .command('list')
+    .summary('List projects')
+    .description('List the projects that you may see, in your order.')
+    .option('--org <organization>', "only this organization's, by name or id")
     .action(async ({ org }: { org?: string }) => {
       const context = await openUserContext(list)
       const organizationId = org === undefined ? undefined : (await resolveOrganization(context, org)).id
-      await context.out.list(await context.client.projects.list({ organizationId }), columns, { empty: 'No projects. Make one: board projects create <name>' })
+      await context.out.list(await context.client.projects.list({ organizationId }), columns, {
+        empty: 'No projects. Make one: board projects create <name>',
+      })
     })
   example(list, 'board projects list', 'board projects list --org acme --json id,name')
 
-  const view = projects.command('view [project]').summary('Show a project').description('Show a project, by default the current one.')
-    .option('--web', 'as a page in your browser, with its board and its figures; in a pipe, print the page\'s path')
+  const view = projects
+    .command('view [project]')
+    .summary('Show a project')
+    .description('Show a project, by default the current one.')
+    .option('--web', "as a page in your browser, with its board and its figures; in a pipe, print the page's path")
     .action(async (wanted: string | undefined, { web }: { web?: boolean }) => {
       const context = await openContext(view)
       const { id } = await projectOf(context, wanted)
@@ -53,19 +69,30 @@ export function register(projects: Command): void {
   registerContents(projects)
   registerCredential(projects)
   registerMember(projects)
-  grouped(projects, { 'See projects': 'list view stats files read', 'Change projects': 'create edit use reorder delete export', 'Who works on them': 'member credential' })
+  grouped(projects, {
+    'See projects': 'list view stats files read',
+    'Change projects': 'create edit use reorder delete export',
+    'Who works on them': 'member credential',
+  })
 }
 
 /** The project that is named, else the current one. */
-const projectOf = (context: Context, wanted: string | undefined): Promise<Named> => wanted === undefined ? context.project() : resolveProject(context, wanted)
+const projectOf = (context: Context, wanted: string | undefined): Promise<Named> =>
+  wanted === undefined ? context.project() : resolveProject(context, wanted)
 
 async function show(context: Context, id: string): Promise<void> {
-  const [{ projectPage }, { showPage }] = await Promise.all([import('../pages/projectPage.ts'), import('../pages/showPage.ts')])
+  const [{ projectPage }, { showPage }] = await Promise.all([
+    import('../pages/projectPage.ts'),
+    import('../pages/showPage.ts'),
+  ])
   await showPage(context, await projectPage(context, id))
 }
 
 function registerCreate(projects: Command): void {
-  const create = projects.command('create <name>').summary('Create a project').description('Create a project of a folder, with its first board.')
+  const create = projects
+    .command('create <name>')
+    .summary('Create a project')
+    .description('Create a project of a folder, with its first board.')
     .option('--path <folder>', 'the folder, on the server', '.')
     .option('--org <organization>', 'the organization that it belongs to, by name or id')
     .action(async (name: string, { path, org }: { path: string; org?: string }) => {
@@ -73,14 +100,19 @@ function registerCreate(projects: Command): void {
       const organizationId = org === undefined ? undefined : (await resolveOrganization(context, org)).id
       const project = await context.client.projects.create({ name, path: absolute(path), organizationId })
       const current = await context.project().catch(() => undefined)
-      context.out.done(`Created project ${project.id}. Add a card: board cards add <title>${current?.id === project.id ? '' : ` -P ${project.id}`}`)
+      context.out.done(
+        `Created project ${project.id}. Add a card: board cards add <title>${current?.id === project.id ? '' : ` -P ${project.id}`}`,
+      )
       await context.out.record(project, columns.slice(0, 3))
     })
   example(create, 'board projects create web', 'board projects create api --path ~/src/api --org acme')
 }
 
 function registerDelete(projects: Command): void {
-  const command = projects.command('delete <project>').summary('Delete a project').description('Delete a project with its boards, columns and cards. Its folder stays.')
+  const command = projects
+    .command('delete <project>')
+    .summary('Delete a project')
+    .description('Delete a project with its boards, columns and cards. Its folder stays.')
     .option('-y, --yes', 'do not ask')
     .option('--dry-run', 'only say what would be deleted')
     .action(async (wanted: string, { yes, dryRun }: { yes?: boolean; dryRun?: boolean }) => {
@@ -97,7 +129,10 @@ function registerDelete(projects: Command): void {
 }
 
 function registerOrder(projects: Command): void {
-  const reorder = projects.command('reorder <projects...>').summary('Put your projects in order').description('Put your projects in order: those that are named first, then the others as they stand.')
+  const reorder = projects
+    .command('reorder <projects...>')
+    .summary('Put your projects in order')
+    .description('Put your projects in order: those that are named first, then the others as they stand.')
     .action(async (wanted: string[]) => {
       const context = await openUserContext(reorder)
       const ids = reordered('project', await context.client.projects.list(), wanted, 'board projects list')
@@ -105,7 +140,10 @@ function registerOrder(projects: Command): void {
     })
   example(reorder, 'board projects reorder web api')
 
-  const use = projects.command('use <project>').summary('Make a project the current one').description('Make a project the current one of the profile in use.')
+  const use = projects
+    .command('use <project>')
+    .summary('Make a project the current one')
+    .description('Make a project the current one of the profile in use.')
     .action(async (wanted: string) => {
       const context = await openContext(use)
       const { id, name } = await resolveProject(context, wanted)
@@ -118,24 +156,45 @@ function registerOrder(projects: Command): void {
 }
 
 function registerCredential(projects: Command): void {
-  const credential = projects.command('credential <credential>').summary('Choose the credential of a project\'s agents').description('Choose which of your credentials the current project\'s agents use; none takes it away.')
+  const credential = projects
+    .command('credential <credential>')
+    .summary("Choose the credential of a project's agents")
+    .description("Choose which of your credentials the current project's agents use; none takes it away.")
     .action(async (wanted: string) => {
       const context = await openUserContext(credential)
       const { id, name } = await context.project()
-      const project = await context.client.credentials.choose({ projectId: id, credentialId: await chosenCredential(context, wanted) })
-      await context.out.did(project, project.credentialId === null ? `Project ${id} "${name}" has no credential of its own now.` : `Project ${id} "${name}" uses credential ${project.credentialId}.`)
+      const project = await context.client.credentials.choose({
+        projectId: id,
+        credentialId: await chosenCredential(context, wanted),
+      })
+      await context.out.did(
+        project,
+        project.credentialId === null
+          ? `Project ${id} "${name}" has no credential of its own now.`
+          : `Project ${id} "${name}" uses credential ${project.credentialId}.`,
+      )
     })
   example(credential, 'board projects credential work', 'board projects credential none -P web')
 }
 
-interface Tally { group: string; id: string | null; name: string; count: number }
+interface Tally {
+  group: string
+  id: string | null
+  name: string
+  count: number
+}
 const tallies: Column<Tally>[] = [
-  { name: 'group', style: 'dim', value: tally => tally.group }, { name: 'id', style: 'id', align: 'right', value: tally => tally.id },
-  { name: 'name', style: 'title', value: tally => tally.name }, { name: 'count', align: 'right', value: tally => tally.count },
+  { name: 'group', style: 'dim', value: tally => tally.group },
+  { name: 'id', style: 'id', align: 'right', value: tally => tally.id },
+  { name: 'name', style: 'title', value: tally => tally.name },
+  { name: 'count', align: 'right', value: tally => tally.count },
 ]
 
 function registerContents(projects: Command): void {
-  const stats = projects.command('stats [project]').summary('Count a project\'s cards').description('Count a project\'s cards by status and by column, and the tokens of its agents.')
+  const stats = projects
+    .command('stats [project]')
+    .summary("Count a project's cards")
+    .description("Count a project's cards by status and by column, and the tokens of its agents.")
     .action(async (wanted?: string) => {
       const context = await openContext(stats)
       const counted = await countCards(context, (await projectOf(context, wanted)).id)
@@ -143,7 +202,10 @@ function registerContents(projects: Command): void {
     })
   example(stats, 'board projects stats', 'board projects stats web --jq .byStatus.failed')
 
-  const read = projects.command('read [project]').summary('Mark all cards of a project as read').description('Mark all cards of a project as read.')
+  const read = projects
+    .command('read [project]')
+    .summary('Mark all cards of a project as read')
+    .description('Mark all cards of a project as read.')
     .action(async (wanted?: string) => {
       const context = await openContext(read)
       const { id, name } = await projectOf(context, wanted)
@@ -152,16 +214,29 @@ function registerContents(projects: Command): void {
     })
   example(read, 'board projects read web')
 
-  const save = projects.command('export [project]').summary('Save a project as JSON').description('Save a project as JSON, and print the name of the file: boards, cards, what agents said, attachments. Secrets are not in it. Back in: board import board.')
-    .option('-o, --output <file>', 'the file or folder to write, or - for stdout (default: the project\'s name, here)')
+  const save = projects
+    .command('export [project]')
+    .summary('Save a project as JSON')
+    .description(
+      'Save a project as JSON, and print the name of the file: boards, cards, what agents said, attachments. Secrets are not in it. Back in: board import board.',
+    )
+    .option('-o, --output <file>', "the file or folder to write, or - for stdout (default: the project's name, here)")
     .action(async (wanted: string | undefined, { output }: { output?: string }) => {
       const context = await openContext(save)
       const { id } = await projectOf(context, wanted)
-      await saveDownload(context.out, await context.client.transfers.exportProject({ id }), output, `project-${id}.board.json`)
+      await saveDownload(
+        context.out,
+        await context.client.transfers.exportProject({ id }),
+        output,
+        `project-${id}.board.json`,
+      )
     })
   example(save, 'board projects export', 'board projects export web -o - | jq .cards')
 
-  const files = projects.command('files [project]').summary('List the files that Git tracks').description('List the files that Git tracks in a project\'s folder.')
+  const files = projects
+    .command('files [project]')
+    .summary('List the files that Git tracks')
+    .description("List the files that Git tracks in a project's folder.")
     .action(async (wanted?: string) => {
       const context = await openContext(files)
       const paths = await context.client.projects.files({ projectId: (await projectOf(context, wanted)).id })

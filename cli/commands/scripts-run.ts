@@ -7,25 +7,48 @@ import { resolveScript, type ScriptPlace } from '../resolve.ts'
 import { followRun, type ScriptStatus } from '../scriptRun.ts'
 import { harmless } from '../text.ts'
 
-interface RunOptions { wait?: boolean; exitStatus?: boolean }
+interface RunOptions {
+  wait?: boolean
+  exitStatus?: boolean
+}
 type Row = ScriptStatus & { name: string }
 
 const statusColumns: Column<Row>[] = [
-  { name: 'scriptId', header: 'ID', style: 'id', align: 'right', value: run => run.scriptId }, { name: 'name', style: 'title', value: run => run.name }, { name: 'status', style: 'status', value: run => run.status },
-  { name: 'exitCode', header: 'EXIT', align: 'right', value: run => run.exitCode }, { name: 'startedAt', header: 'STARTED', style: 'time', value: run => run.startedAt }, { name: 'finishedAt', header: 'FINISHED', style: 'time', value: run => run.finishedAt },
-  { name: 'error', style: 'text', value: run => run.error }, { name: 'pid', hidden: true, value: run => run.pid }, { name: 'output', hidden: true, value: run => run.output }, { name: 'outputStart', hidden: true, value: run => run.outputStart },
+  { name: 'scriptId', header: 'ID', style: 'id', align: 'right', value: run => run.scriptId },
+  { name: 'name', style: 'title', value: run => run.name },
+  { name: 'status', style: 'status', value: run => run.status },
+  { name: 'exitCode', header: 'EXIT', align: 'right', value: run => run.exitCode },
+  { name: 'startedAt', header: 'STARTED', style: 'time', value: run => run.startedAt },
+  { name: 'finishedAt', header: 'FINISHED', style: 'time', value: run => run.finishedAt },
+  { name: 'error', style: 'text', value: run => run.error },
+  { name: 'pid', hidden: true, value: run => run.pid },
+  { name: 'output', hidden: true, value: run => run.output },
+  { name: 'outputStart', hidden: true, value: run => run.outputStart },
 ]
 /** Asked for what comes after this, the server leaves out what was printed. */
 const noOutput = Number.MAX_SAFE_INTEGER
 
 export function registerRun(scripts: Command): void {
-  const run = scripts.command('run <script>').summary('Run a script').description('Run a script, one run at a time. What it starts in the background is ended when it ends.')
-    .option('-w, --wait', 'print its output as it comes until it has ended, at most --timeout seconds; Ctrl-C ends the waiting, not the script')
-    .option('--exit-status', 'the same, and exit with the script\'s exit code')
+  const run = scripts
+    .command('run <script>')
+    .summary('Run a script')
+    .description('Run a script, one run at a time. What it starts in the background is ended when it ends.')
+    .option(
+      '-w, --wait',
+      'print its output as it comes until it has ended, at most --timeout seconds; Ctrl-C ends the waiting, not the script',
+    )
+    .option('--exit-status', "the same, and exit with the script's exit code")
     .action(async (wanted: string, options: RunOptions) => started(await openContext(run), wanted, options))
-  example(run, 'board scripts run test --wait', 'board scripts run test --exit-status && board scripts run deploy --exit-status')
+  example(
+    run,
+    'board scripts run test --wait',
+    'board scripts run test --exit-status && board scripts run deploy --exit-status',
+  )
 
-  const cancel = scripts.command('cancel <script>').summary('End a script\'s run').description('End a script\'s run with everything that it has started.')
+  const cancel = scripts
+    .command('cancel <script>')
+    .summary("End a script's run")
+    .description("End a script's run with everything that it has started.")
     .action(async (wanted: string) => {
       const context = await openContext(cancel)
       const place = await resolveScript(context, wanted)
@@ -34,10 +57,21 @@ export function registerRun(scripts: Command): void {
     })
   example(cancel, 'board scripts cancel deploy')
 
-  const status = scripts.command('status [script]').summary('Show the latest runs').description('Show the latest run of each script, or of one with the end of its output.')
+  const status = scripts
+    .command('status [script]')
+    .summary('Show the latest runs')
+    .description('Show the latest run of each script, or of one with the end of its output.')
     .option('-w, --watch', 'show the runs and keep them up to date, until q or Ctrl-C')
-    .action(async (wanted: string | undefined, { watch }: { watch?: boolean }) => shown(await openContext(status), wanted, watch))
-  example(status, 'board scripts status', 'board scripts status test', 'board scripts status --watch', 'board scripts status --jq \'.[] | select(.status == "failed") | .scriptId\'')
+    .action(async (wanted: string | undefined, { watch }: { watch?: boolean }) =>
+      shown(await openContext(status), wanted, watch),
+    )
+  example(
+    status,
+    'board scripts status',
+    'board scripts status test',
+    'board scripts status --watch',
+    'board scripts status --jq \'.[] | select(.status == "failed") | .scriptId\'',
+  )
 }
 
 async function started(context: Context, wanted: string, { wait, exitStatus }: RunOptions): Promise<void> {
@@ -56,13 +90,21 @@ async function started(context: Context, wanted: string, { wait, exitStatus }: R
 /** Takes over the exit code. What was cancelled or could not run has none that says so. */
 function leave({ scriptId }: ScriptPlace, run: ScriptStatus): void {
   if (run.status === 'succeeded') return
-  if (!run.exitCode) throw new Failure('failure', `script ${scriptId} ${run.status === 'cancelled' ? 'was cancelled' : 'failed'}`, { see: `board scripts status ${scriptId}` })
+  if (!run.exitCode)
+    throw new Failure('failure', `script ${scriptId} ${run.status === 'cancelled' ? 'was cancelled' : 'failed'}`, {
+      see: `board scripts status ${scriptId}`,
+    })
   process.exitCode = run.exitCode
 }
 
 function described({ status, exitCode, error, startedAt, finishedAt }: ScriptStatus): string {
   const secs = startedAt && finishedAt ? (Date.parse(finishedAt) - Date.parse(startedAt)) / 1000 : 0
-  const how = status === 'failed' && exitCode !== null ? `failed with exit code ${exitCode}` : status === 'cancelled' ? 'was cancelled' : status
+  const how =
+    status === 'failed' && exitCode !== null
+      ? `failed with exit code ${exitCode}`
+      : status === 'cancelled'
+        ? 'was cancelled'
+        : status
   return `${how} after ${secs.toFixed(1)} s.${error ? ` ${harmless(error)}` : ''}`
 }
 
@@ -71,17 +113,32 @@ async function shown(context: Context, wanted: string | undefined, watch: boolea
   const only = wanted === undefined ? undefined : (await resolveScript(context, wanted)).scriptId
   const load = (since?: number) => rows(context, { projectId, scriptId: only }, since)
   if (!watch) {
-    if (only === undefined) return context.out.list(await load(context.out.json ? undefined : noOutput), statusColumns, { empty: 'No scripts.' })
+    if (only === undefined)
+      return context.out.list(await load(context.out.json ? undefined : noOutput), statusColumns, {
+        empty: 'No scripts.',
+      })
     const [run] = await load()
     return context.out.record(run!, statusColumns, { body: run!.output })
   }
   requireScreen(context)
   const { watchList } = await import('../watch.ts')
-  await watchList<Row>(context, projectId, { title, noun: 'script', columns: statusColumns.filter(({ hidden }) => !hidden) }, async () => ({ rows: await load(noOutput), more: false }))
+  await watchList<Row>(
+    context,
+    projectId,
+    { title, noun: 'script', columns: statusColumns.filter(({ hidden }) => !hidden) },
+    async () => ({ rows: await load(noOutput), more: false }),
+  )
 }
 
-async function rows({ client }: Context, { projectId, scriptId }: { projectId: string; scriptId: string | undefined }, since?: number): Promise<Row[]> {
-  const [scripts, runs] = await Promise.all([client.scripts.list({ projectId }), client.scripts.status({ projectId, ...(scriptId !== undefined && { scriptId: Number(scriptId) }), since })])
+async function rows(
+  { client }: Context,
+  { projectId, scriptId }: { projectId: string; scriptId: string | undefined },
+  since?: number,
+): Promise<Row[]> {
+  const [scripts, runs] = await Promise.all([
+    client.scripts.list({ projectId }),
+    client.scripts.status({ projectId, ...(scriptId !== undefined && { scriptId: Number(scriptId) }), since }),
+  ])
   const names = new Map(scripts.map(({ id, name }) => [id, name]))
   return runs.map(run => ({ ...run, name: names.get(run.scriptId) ?? '' }))
 }

@@ -11,16 +11,25 @@ import { resolveScript } from '../resolve.ts'
 import { registerRun } from './scripts-run.ts'
 
 type Script = Output<Contract['scripts']['create']>
-interface EditOptions { name?: string; command?: string; file?: string }
+interface EditOptions {
+  name?: string
+  command?: string
+  file?: string
+}
 
 const scriptFields: Column<Script>[] = [
-  { name: 'id', style: 'id', align: 'right', value: script => script.id }, { name: 'name', style: 'title', value: script => script.name }, { name: 'command', style: 'text', value: script => script.command },
+  { name: 'id', style: 'id', align: 'right', value: script => script.id },
+  { name: 'name', style: 'title', value: script => script.name },
+  { name: 'command', style: 'text', value: script => script.command },
   { name: 'position', hidden: true, value: script => script.position },
 ]
 const fileOption = ['-F, --file <file>', 'a file with the command, - for stdin'] as const
 
 export function register(scripts: Command): void {
-  const list = scripts.command('list').summary('List scripts').description('List a project\'s scripts in their order.')
+  const list = scripts
+    .command('list')
+    .summary('List scripts')
+    .description("List a project's scripts in their order.")
     .action(async () => {
       const context = await openContext(list)
       const { id: projectId } = await context.project()
@@ -35,11 +44,17 @@ export function register(scripts: Command): void {
 }
 
 function registerAdd(scripts: Command): void {
-  const add = scripts.command('add <name> [command]').summary('Add a script').description('Keep a shell command that runs in the project\'s folder, on the server\'s machine and with the server\'s account.')
+  const add = scripts
+    .command('add <name> [command]')
+    .summary('Add a script')
+    .description(
+      "Keep a shell command that runs in the project's folder, on the server's machine and with the server's account.",
+    )
     .option(...fileOption)
     .action(async (name: string, typed: string | undefined, { file }: { file?: string }) => {
       const command = await commandOf(typed, file)
-      if (command === undefined) throw usage('what should it run?', { hint: 'name the command, or give -F', see: 'board scripts add --help' })
+      if (command === undefined)
+        throw usage('what should it run?', { hint: 'name the command, or give -F', see: 'board scripts add --help' })
       const context = await openContext(add)
       const { id: projectId } = await context.project()
       const script = await context.client.scripts.create({ projectId, name, command })
@@ -50,13 +65,17 @@ function registerAdd(scripts: Command): void {
 }
 
 function registerEdit(scripts: Command): void {
-  const edit = scripts.command('edit <script>').summary('Change a script').description('Change a script\'s name or command. A run that goes on is not changed.')
+  const edit = scripts
+    .command('edit <script>')
+    .summary('Change a script')
+    .description("Change a script's name or command. A run that goes on is not changed.")
     .option('--name <name>', 'the new name')
     .option('--command <text>', 'the new command')
     .option(...fileOption)
     .action(async (wanted: string, { name, command: typed, file }: EditOptions) => {
       const command = await commandOf(typed, file)
-      if (name === undefined && command === undefined) throw usage('what should change?', { hint: 'give --name, --command or -F', see: 'board scripts edit --help' })
+      if (name === undefined && command === undefined)
+        throw usage('what should change?', { hint: 'give --name, --command or -F', see: 'board scripts edit --help' })
       const context = await openContext(edit)
       const place = await resolveScript(context, wanted)
       const edited = await context.client.scripts.update({ ...place, name, command })
@@ -66,12 +85,16 @@ function registerEdit(scripts: Command): void {
 }
 
 async function commandOf(typed: string | undefined, file: string | undefined): Promise<string | undefined> {
-  if (typed !== undefined && file !== undefined) throw usage('the command is given twice', { hint: 'give it as text, or by -F' })
+  if (typed !== undefined && file !== undefined)
+    throw usage('the command is given twice', { hint: 'give it as text, or by -F' })
   return file === undefined ? typed : readText(file, '-F')
 }
 
 function registerDelete(scripts: Command): void {
-  const command = scripts.command('delete <script>').summary('Delete a script').description('Delete a script. A run that goes on is ended.')
+  const command = scripts
+    .command('delete <script>')
+    .summary('Delete a script')
+    .description('Delete a script. A run that goes on is ended.')
     .option('-y, --yes', 'do not ask')
     .action(async (wanted: string, { yes }: { yes?: boolean }) => {
       const context = await openContext(command)
@@ -84,7 +107,10 @@ function registerDelete(scripts: Command): void {
 }
 
 function registerReorder(scripts: Command): void {
-  const command = scripts.command('reorder <scripts...>').summary('Put scripts in order').description('Put a project\'s scripts in order: those that are named first, then the others as they stand.')
+  const command = scripts
+    .command('reorder <scripts...>')
+    .summary('Put scripts in order')
+    .description("Put a project's scripts in order: those that are named first, then the others as they stand.")
     .action(async (wanted: string[]) => reorder(await openContext(command), wanted))
   example(command, 'board scripts reorder test deploy')
 }

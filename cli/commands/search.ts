@@ -9,19 +9,30 @@ import type { Column } from '../output.ts'
 type Hit = Output<Contract['search']['find']>[number]
 
 const columns: Column<Hit>[] = [
-  { name: 'type', style: 'dim', value: hit => hit.type }, { name: 'id', style: 'id', align: 'right', value: hit => hit.id }, { name: 'projectName', header: 'PROJECT', style: 'text', value: hit => hit.projectName },
-  { name: 'title', style: 'title', value: hit => hit.title }, { name: 'columnName', header: 'COLUMN', value: hit => hit.archived ? 'archived' : hit.columnName }, { name: 'status', style: 'status', value: hit => hit.status },
+  { name: 'type', style: 'dim', value: hit => hit.type },
+  { name: 'id', style: 'id', align: 'right', value: hit => hit.id },
+  { name: 'projectName', header: 'PROJECT', style: 'text', value: hit => hit.projectName },
+  { name: 'title', style: 'title', value: hit => hit.title },
+  { name: 'columnName', header: 'COLUMN', value: hit => (hit.archived ? 'archived' : hit.columnName) },
+  { name: 'status', style: 'status', value: hit => hit.status },
   { name: 'excerpt', header: 'TEXT', style: 'text', value: hit => hit.excerpt },
 ]
 
 export function register(command: Command): void {
-  example(command.argument('<words...>', 'what titles, prompts, labels and names hold; the last word may be its beginning')
-    .description('Find cards, boards and projects in everything that you may see, or in one project with -P.')
-    .addOption(new Option('--limit <number>', 'how many at most').argParser(count).default(20)), 'board search login', 'board search "memory leak" -P api', 'board search flaky --jq \'.[] | select(.type == "card") | .id\' | board cards archive -')
-    .action(async (words: string[], { limit }: { limit: number }) => {
-      const context = await openContext(command)
-      requireUser(context, 'search')
-      const projectId = context.globals.project === undefined ? undefined : (await context.project()).id
-      await context.out.list(await context.client.search.find({ q: words.join(' '), projectId, limit }), columns, { empty: 'Nothing was found.' })
+  example(
+    command
+      .argument('<words...>', 'what titles, prompts, labels and names hold; the last word may be its beginning')
+      .description('Find cards, boards and projects in everything that you may see, or in one project with -P.')
+      .addOption(new Option('--limit <number>', 'how many at most').argParser(count).default(20)),
+    'board search login',
+    'board search "memory leak" -P api',
+    'board search flaky --jq \'.[] | select(.type == "card") | .id\' | board cards archive -',
+  ).action(async (words: string[], { limit }: { limit: number }) => {
+    const context = await openContext(command)
+    requireUser(context, 'search')
+    const projectId = context.globals.project === undefined ? undefined : (await context.project()).id
+    await context.out.list(await context.client.search.find({ q: words.join(' '), projectId, limit }), columns, {
+      empty: 'Nothing was found.',
     })
+  })
 }

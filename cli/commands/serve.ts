@@ -8,8 +8,27 @@ import { example } from '../help.ts'
 import { openOut } from '../openOut.ts'
 
 interface Flags {
-  host?: string; port?: number; dataDir?: string; publicUrl?: string; allowHost?: string[]; trustProxy?: boolean; setupCode?: string; projectRoot?: string[]
-  maxAttachment?: number; maxImport?: number; agentSlots?: number; allowPrivateWebhooks?: boolean; backupEvery?: string; backupKeep?: number; browseRoot?: string; logLevel?: 'error' | 'warn' | 'info'; logFormat?: 'json' | 'pretty'; open?: boolean; database?: string; machine?: string; advertise?: string
+  host?: string
+  port?: number
+  dataDir?: string
+  publicUrl?: string
+  allowHost?: string[]
+  trustProxy?: boolean
+  setupCode?: string
+  projectRoot?: string[]
+  maxAttachment?: number
+  maxImport?: number
+  agentSlots?: number
+  allowPrivateWebhooks?: boolean
+  backupEvery?: string
+  backupKeep?: number
+  browseRoot?: string
+  logLevel?: 'error' | 'warn' | 'info'
+  logFormat?: 'json' | 'pretty'
+  open?: boolean
+  database?: string
+  machine?: string
+  advertise?: string
 }
 
 export function register(command: Command): void {
@@ -17,30 +36,127 @@ export function register(command: Command): void {
     forget(variable, !flags.includes('<'))
     return new Option(flags, text).env(variable)
   }
-  command.description('Run a server in the foreground, until it gets SIGTERM or SIGINT. It then lets what runs finish.')
+  command
+    .description('Run a server in the foreground, until it gets SIGTERM or SIGINT. It then lets what runs finish.')
     .addOption(option('--host <host>', 'the address to listen on (default: 127.0.0.1)', 'BOARD_HOST'))
-    .addOption(option('--port <port>', 'the port to listen on; 0 picks one (default: 4400)', 'BOARD_PORT').argParser(portOf))
+    .addOption(
+      option('--port <port>', 'the port to listen on; 0 picks one (default: 4400)', 'BOARD_PORT').argParser(portOf),
+    )
     .addOption(option('--data-dir <folder>', 'where the database and the attachments are', 'BOARD_DATA_DIR'))
-    .addOption(option('--database <url>', 'a libSQL server (ws:, wss:, http:, https:, libsql:) that several daemons share', 'BOARD_DATABASE').argParser(databaseOf))
-    .addOption(option('--machine <name>', 'the name of this machine among those that share it (default: its host name)', 'BOARD_MACHINE').argParser(machineOf))
-    .addOption(option('--advertise <url>', 'where their daemons reach this one (default: where it listens)', 'BOARD_ADVERTISE').argParser(addressOf))
-    .addOption(option('--public-url <url>', 'the address by which people reach it behind a proxy', 'BOARD_PUBLIC_URL').argParser(addressOf))
-    .addOption(option('--allow-host <name>', 'another host name that it answers to (repeat it)', 'BOARD_ALLOW_HOST').argParser(listOf(',')))
+    .addOption(
+      option(
+        '--database <url>',
+        'a libSQL server (ws:, wss:, http:, https:, libsql:) that several daemons share',
+        'BOARD_DATABASE',
+      ).argParser(databaseOf),
+    )
+    .addOption(
+      option(
+        '--machine <name>',
+        'the name of this machine among those that share it (default: its host name)',
+        'BOARD_MACHINE',
+      ).argParser(machineOf),
+    )
+    .addOption(
+      option(
+        '--advertise <url>',
+        'where their daemons reach this one (default: where it listens)',
+        'BOARD_ADVERTISE',
+      ).argParser(addressOf),
+    )
+    .addOption(
+      option('--public-url <url>', 'the address by which people reach it behind a proxy', 'BOARD_PUBLIC_URL').argParser(
+        addressOf,
+      ),
+    )
+    .addOption(
+      option('--allow-host <name>', 'another host name that it answers to (repeat it)', 'BOARD_ALLOW_HOST').argParser(
+        listOf(','),
+      ),
+    )
     .addOption(option('--trust-proxy', 'believe the address in X-Forwarded-For', 'BOARD_TRUST_PROXY'))
-    .addOption(option('--setup-code <code>', 'what the first user must know beyond this machine; better by its variable', 'BOARD_SETUP_CODE'))
-    .addOption(option('--project-root <folder>', 'where plain users may make projects beyond this machine (repeat it)', 'BOARD_PROJECT_ROOT').argParser(listOf(delimiter)))
-    .addOption(option('--browse-root <folder>', 'where a super_admin may look around with board fs (default: the home folder)', 'BOARD_BROWSE_ROOT'))
-    .addOption(option('--max-attachment <size>', 'the largest attachment: 50M, 1G (default: 50M)', 'BOARD_MAX_ATTACHMENT').argParser(bytesOf))
-    .addOption(option('--max-import <size>', 'the largest file that is imported (default: 256M)', 'BOARD_MAX_IMPORT').argParser(bytesOf))
-    .addOption(option('--agent-slots <number>', 'how many agents work at once (default: 2 a core)', 'BOARD_AGENT_SLOTS').argParser(numberOf))
-    .addOption(option('--allow-private-webhooks', 'let webhooks, and the base URLs of plain users\' credentials, lead to this machine and into its network', 'BOARD_ALLOW_PRIVATE_WEBHOOKS'))
-    .addOption(option('--backup-every <time>', 'make backups by itself: 30m, 6h, 1d, or a cron expression', 'BOARD_BACKUP_EVERY'))
-    .addOption(option('--backup-keep <number>', 'how many of those are kept (default: 14)', 'BOARD_BACKUP_KEEP').argParser(numberOf))
-    .addOption(option('--log-level <level>', 'how much is logged on stderr: error, warn or info (default: warn)', 'BOARD_LOG_LEVEL').choices(['error', 'warn', 'info']))
-    .addOption(option('--log-format <format>', 'json or pretty (default: pretty on a terminal)', 'BOARD_LOG_FORMAT').choices(['json', 'pretty']))
+    .addOption(
+      option(
+        '--setup-code <code>',
+        'what the first user must know beyond this machine; better by its variable',
+        'BOARD_SETUP_CODE',
+      ),
+    )
+    .addOption(
+      option(
+        '--project-root <folder>',
+        'where plain users may make projects beyond this machine (repeat it)',
+        'BOARD_PROJECT_ROOT',
+      ).argParser(listOf(delimiter)),
+    )
+    .addOption(
+      option(
+        '--browse-root <folder>',
+        'where a super_admin may look around with board fs (default: the home folder)',
+        'BOARD_BROWSE_ROOT',
+      ),
+    )
+    .addOption(
+      option(
+        '--max-attachment <size>',
+        'the largest attachment: 50M, 1G (default: 50M)',
+        'BOARD_MAX_ATTACHMENT',
+      ).argParser(bytesOf),
+    )
+    .addOption(
+      option('--max-import <size>', 'the largest file that is imported (default: 256M)', 'BOARD_MAX_IMPORT').argParser(
+        bytesOf,
+      ),
+    )
+    .addOption(
+      option(
+        '--agent-slots <number>',
+        'how many agents work at once (default: 2 a core)',
+        'BOARD_AGENT_SLOTS',
+      ).argParser(numberOf),
+    )
+    .addOption(
+      option(
+        '--allow-private-webhooks',
+        "let webhooks, and the base URLs of plain users' credentials, lead to this machine and into its network",
+        'BOARD_ALLOW_PRIVATE_WEBHOOKS',
+      ),
+    )
+    .addOption(
+      option(
+        '--backup-every <time>',
+        'make backups by itself: 30m, 6h, 1d, or a cron expression',
+        'BOARD_BACKUP_EVERY',
+      ),
+    )
+    .addOption(
+      option('--backup-keep <number>', 'how many of those are kept (default: 14)', 'BOARD_BACKUP_KEEP').argParser(
+        numberOf,
+      ),
+    )
+    .addOption(
+      option(
+        '--log-level <level>',
+        'how much is logged on stderr: error, warn or info (default: warn)',
+        'BOARD_LOG_LEVEL',
+      ).choices(['error', 'warn', 'info']),
+    )
+    .addOption(
+      option('--log-format <format>', 'json or pretty (default: pretty on a terminal)', 'BOARD_LOG_FORMAT').choices([
+        'json',
+        'pretty',
+      ]),
+    )
     .addOption(option('--open', 'open its page in your browser when it answers', 'BOARD_OPEN'))
   command.addHelpText('after', secrets)
-  example(command, 'board serve', 'board serve --port 0 --data-dir ./data', 'board serve --host 0.0.0.0 --public-url https://board.example.com', 'board serve --backup-every 6h --backup-keep 28', 'board serve --database ws://db.example.com:8080 --machine build-1').action((flags: Flags) => serve(command, flags))
+  example(
+    command,
+    'board serve',
+    'board serve --port 0 --data-dir ./data',
+    'board serve --host 0.0.0.0 --public-url https://board.example.com',
+    'board serve --backup-every 6h --backup-keep 28',
+    'board serve --database ws://db.example.com:8080 --machine build-1',
+  ).action((flags: Flags) => serve(command, flags))
 }
 
 const secrets = `
@@ -59,31 +175,62 @@ Only the environment holds secrets:
 /** An empty variable, or a switch that says no, is as if it were not there: commander takes any for a yes. */
 function forget(variable: string, isSwitch: boolean): void {
   const value = process.env[variable]
-  if (value === '' || (isSwitch && value !== undefined && /^(0|false|no|off)$/i.test(value))) delete process.env[variable]
+  if (value === '' || (isSwitch && value !== undefined && /^(0|false|no|off)$/i.test(value)))
+    delete process.env[variable]
 }
 
 async function serve(command: Command, flags: Flags): Promise<void> {
   const { allowHost, projectRoot, maxAttachment, maxImport, open, ...rest } = flags
-  const options: ServeOptions = { ...rest, allowHosts: allowHost, projectRoots: projectRoot, maxAttachmentBytes: maxAttachment, maxImportBytes: maxImport }
+  const options: ServeOptions = {
+    ...rest,
+    allowHosts: allowHost,
+    projectRoots: projectRoot,
+    maxAttachmentBytes: maxAttachment,
+    maxImportBytes: maxImport,
+  }
   const { out } = openOut(globalsOf(command))
   const { runServe } = await import('../../daemon/main.ts')
-  const url = await runServe(options, out.terminal.stdout).catch(error => { throw explained(error, flags) })
-  if (open && !await openBrowser(url)) out.done(`There is no browser to open. Open it yourself: ${url}`)
+  const url = await runServe(options, out.terminal.stdout).catch(error => {
+    throw explained(error, flags)
+  })
+  if (open && !(await openBrowser(url))) out.done(`There is no browser to open. Open it yourself: ${url}`)
 }
 
 function explained(error: NodeJS.ErrnoException, { host = '127.0.0.1', port = 4400, database }: Flags): unknown {
   const local = host === '127.0.0.1' || host === 'localhost' || host === '::1'
-  if (error.code === 'EADDRINUSE' || (error.name === 'GetPortError' && local)) return new Failure('conflict', `port ${port} is in use already`, { hint: 'give another --port, or --port 0 for a free one', cause: error })
-  if (error.name === 'GetPortError') return new Failure('conflict', `port ${port} of ${host} cannot be listened on`, { hint: `it is in use, or ${host} is no address of this machine`, cause: error })
-  if (error.code === 'EACCES' && error.syscall === 'listen') return new Failure('denied', `port ${port} may not be listened on`, { hint: 'give a --port above 1023', cause: error })
-  if (error.code === 'DATABASE_BUSY' && database !== undefined) return new Failure('unreachable', `the database server ${database} does not answer`, { hint: 'start it, or look at the address and BOARD_DATABASE_TOKEN', cause: error })
-  if (error.code === 'DATABASE_DAMAGED') return new Failure('failure', error.message.replace(/^T/, 't').replace(/\.$/, ''), { see: 'board backups restore --help', cause: error })
-  if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND') return new Failure('usage', `${host} is no address of this machine`, { hint: 'give another --host', cause: error })
+  if (error.code === 'EADDRINUSE' || (error.name === 'GetPortError' && local))
+    return new Failure('conflict', `port ${port} is in use already`, {
+      hint: 'give another --port, or --port 0 for a free one',
+      cause: error,
+    })
+  if (error.name === 'GetPortError')
+    return new Failure('conflict', `port ${port} of ${host} cannot be listened on`, {
+      hint: `it is in use, or ${host} is no address of this machine`,
+      cause: error,
+    })
+  if (error.code === 'EACCES' && error.syscall === 'listen')
+    return new Failure('denied', `port ${port} may not be listened on`, {
+      hint: 'give a --port above 1023',
+      cause: error,
+    })
+  if (error.code === 'DATABASE_BUSY' && database !== undefined)
+    return new Failure('unreachable', `the database server ${database} does not answer`, {
+      hint: 'start it, or look at the address and BOARD_DATABASE_TOKEN',
+      cause: error,
+    })
+  if (error.code === 'DATABASE_DAMAGED')
+    return new Failure('failure', error.message.replace(/^T/, 't').replace(/\.$/, ''), {
+      see: 'board backups restore --help',
+      cause: error,
+    })
+  if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND')
+    return new Failure('usage', `${host} is no address of this machine`, { hint: 'give another --host', cause: error })
   return error
 }
 
 function portOf(text: string): number {
-  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) throw new InvalidArgumentError('it must be a number from 0 to 65535.')
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535)
+    throw new InvalidArgumentError('it must be a number from 0 to 65535.')
   return Number(text)
 }
 
@@ -93,28 +240,44 @@ function numberOf(text: string): number {
 }
 
 function addressOf(text: string): string {
-  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol)) throw new InvalidArgumentError('it must be an http or https address.')
+  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
+    throw new InvalidArgumentError('it must be an http or https address.')
   return text
 }
 
 function bytesOf(text: string): number {
   const match = /^(\d{1,12})\s*([kmg]?)i?b?$/i.exec(text)
   if (!match) throw new InvalidArgumentError('it must be a size such as 50M.')
-  return Number(match[1]) * { '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 }[match[2]!.toLowerCase() as '' | 'k' | 'm' | 'g']
+  return (
+    Number(match[1]) * { '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 }[match[2]!.toLowerCase() as '' | 'k' | 'm' | 'g']
+  )
 }
 
 /** What an option that names a libSQL server takes. */
 export function databaseOf(text: string): string {
-  if (!URL.canParse(text) || !/^(wss?|https?|libsql):$/.test(new URL(text).protocol)) throw new InvalidArgumentError('it must be an address of a libSQL server, such as ws://db.example.com:8080.')
+  if (!URL.canParse(text) || !/^(wss?|https?|libsql):$/.test(new URL(text).protocol))
+    throw new InvalidArgumentError('it must be an address of a libSQL server, such as ws://db.example.com:8080.')
   const { username, password, searchParams } = new URL(text)
-  if (username || password || searchParams.has('authToken')) throw new InvalidArgumentError('it must hold no password or token: others can see it. Put the token in BOARD_DATABASE_TOKEN.')
+  if (username || password || searchParams.has('authToken'))
+    throw new InvalidArgumentError(
+      'it must hold no password or token: others can see it. Put the token in BOARD_DATABASE_TOKEN.',
+    )
   return text
 }
 
 /** What an option that names a machine takes. */
 export function machineOf(text: string): string {
-  if (!/^[\w.-]{1,100}$/.test(text)) throw new InvalidArgumentError('it must be 1 to 100 letters, digits, dots, hyphens or underscores.')
+  if (!/^[\w.-]{1,100}$/.test(text))
+    throw new InvalidArgumentError('it must be 1 to 100 letters, digits, dots, hyphens or underscores.')
   return text
 }
 
-const listOf = (separator: string) => (text: string, before: string[] | undefined): string[] => [...before ?? [], ...text.split(separator).map(part => part.trim()).filter(Boolean)]
+const listOf =
+  (separator: string) =>
+  (text: string, before: string[] | undefined): string[] => [
+    ...(before ?? []),
+    ...text
+      .split(separator)
+      .map(part => part.trim())
+      .filter(Boolean),
+  ]

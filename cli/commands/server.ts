@@ -16,36 +16,72 @@ import { installedService, registerInstall, runService } from './server-install.
 
 const program = fileURLToPath(new URL('../../bin/board.js', import.meta.url))
 
-interface Status { state: string; url: string | null; pid: number | null; version: string | null; startedAt: string | null; dataDir: string; service: string | null }
+interface Status {
+  state: string
+  url: string | null
+  pid: number | null
+  version: string | null
+  startedAt: string | null
+  dataDir: string
+  service: string | null
+}
 const fields: Column<Status>[] = [
-  { name: 'state', value: each => each.state }, { name: 'url', value: each => each.url }, { name: 'pid', header: 'Process', value: each => each.pid }, { name: 'version', value: each => each.version },
-  { name: 'startedAt', header: 'Started', style: 'time', value: each => each.startedAt }, { name: 'dataDir', header: 'Data', value: each => each.dataDir }, { name: 'service', value: each => each.service },
+  { name: 'state', value: each => each.state },
+  { name: 'url', value: each => each.url },
+  { name: 'pid', header: 'Process', value: each => each.pid },
+  { name: 'version', value: each => each.version },
+  { name: 'startedAt', header: 'Started', style: 'time', value: each => each.startedAt },
+  { name: 'dataDir', header: 'Data', value: each => each.dataDir },
+  { name: 'service', value: each => each.service },
 ]
 
 export function register(server: Command): void {
-  const start = server.command('start [arguments...]').summary('Start a server in the background').description('Start a server in the background, and wait until it answers. What board serve takes stands behind --. A server that runs already is left alone.')
+  const start = server
+    .command('start [arguments...]')
+    .summary('Start a server in the background')
+    .description(
+      'Start a server in the background, and wait until it answers. What board serve takes stands behind --. A server that runs already is left alone.',
+    )
     .option('--wait <seconds>', 'how long it may take until it answers', count, 15)
     .action(async (args: string[], { wait }: { wait: number }) => started(outOf(start), args, wait))
   example(start, 'board server start', 'board server start -- --port 4500 --agent-slots 2')
-  const stop = server.command('stop').summary('Stop the server').description('Stop the server of this account on this machine. It takes no new work, lets requests end, and asks agents to stop.')
+  const stop = server
+    .command('stop')
+    .summary('Stop the server')
+    .description(
+      'Stop the server of this account on this machine. It takes no new work, lets requests end, and asks agents to stop.',
+    )
     .option('--timeout <seconds>', 'how long it may take', count, 20)
     .action(async (_: object, command: Command) => stopped(outOf(stop), timeoutOf(command)))
   example(stop, 'board server stop')
-  const restart = server.command('restart').summary('Stop the server and start it again').description('Stop the server and start it again, with what it was started with.')
+  const restart = server
+    .command('restart')
+    .summary('Stop the server and start it again')
+    .description('Stop the server and start it again, with what it was started with.')
     .option('--wait <seconds>', 'how long it may take until it answers', count, 15)
     .action(async ({ wait }: { wait: number }) => {
       const before = await findLocalServer()
       await stopped(outOf(restart), 20)
-      await started(outOf(restart), before.state === 'running' ? before.runtime?.args ?? [] : [], wait)
+      await started(outOf(restart), before.state === 'running' ? (before.runtime?.args ?? []) : [], wait)
     })
   example(restart, 'board server restart')
-  const status = server.command('status').summary('Show whether a server runs').description('Show the server of this account on this machine, or that none runs.')
+  const status = server
+    .command('status')
+    .summary('Show whether a server runs')
+    .description('Show the server of this account on this machine, or that none runs.')
     .option('--exit-status', 'exit 7 when none runs, or it does not answer')
     .action(async ({ exitStatus }: { exitStatus?: boolean }) => showStatus(outOf(status), exitStatus))
   example(status, 'board server status', 'board server status --exit-status -q || board server start')
-  const logs = server.command('logs').summary('Print the end of the server\'s log files').description('Print the end of the log that the server keeps in files, also when it does not run. board logs asks a running one.')
+  const logs = server
+    .command('logs')
+    .summary("Print the end of the server's log files")
+    .description(
+      'Print the end of the log that the server keeps in files, also when it does not run. board logs asks a running one.',
+    )
     .option('-n, --lines <number>', 'how many lines', count, 50)
-    .action(({ lines }: { lines: number }) => { printLogs(lines) })
+    .action(({ lines }: { lines: number }) => {
+      printLogs(lines)
+    })
   example(logs, 'board server logs', 'board server logs -n 1000 | jq -r \'select(.level == "error")\'')
   registerInstall(server, program)
 }
@@ -60,7 +96,8 @@ function timeoutOf(command: Command): number {
 
 async function started(out: Out, args: readonly string[], waitSecs: number): Promise<void> {
   const present = await findLocalServer()
-  if (present.state === 'running') out.done(`A server runs already: ${present.runtime!.url} (process ${present.runtime!.pid}).`)
+  if (present.state === 'running')
+    out.done(`A server runs already: ${present.runtime!.url} (process ${present.runtime!.pid}).`)
   else if (args.length === 0 && installedService()) await runService('start')
   else {
     const { url, pid } = await startLocalServer(program, args, waitSecs)
@@ -85,15 +122,33 @@ async function showStatus(out: Out, exitStatus = false): Promise<void> {
   const found = await findLocalServer()
   const running = found.state === 'running' ? found.runtime! : undefined
   const status: Status = {
-    state: stateText(found), url: running?.url ?? null, pid: running?.pid ?? null, version: found.version, startedAt: running?.startedAt ?? null, dataDir: found.dataDir, service: installedService()?.path ?? null,
+    state: stateText(found),
+    url: running?.url ?? null,
+    pid: running?.pid ?? null,
+    version: found.version,
+    startedAt: running?.startedAt ?? null,
+    dataDir: found.dataDir,
+    service: installedService()?.path ?? null,
   }
-  if (!out.quiet || out.json) await out.record(status, out.terminal.stdout ? fields.filter(({ value }) => value(status) !== null) : fields)
-  if (found.version !== null && found.version !== manifest.version) out.warn(`the server is version ${found.version} and this program ${manifest.version}; restart it with: board server restart`)
+  if (!out.quiet || out.json)
+    await out.record(status, out.terminal.stdout ? fields.filter(({ value }) => value(status) !== null) : fields)
+  if (found.version !== null && found.version !== manifest.version)
+    out.warn(
+      `the server is version ${found.version} and this program ${manifest.version}; restart it with: board server restart`,
+    )
   if (exitStatus && !running) throw new Failure('unreachable', 'no server runs', { see: 'board server start' })
-  if (exitStatus && !found.answers) throw new Failure('unreachable', 'the server does not answer', { see: 'board server logs' })
+  if (exitStatus && !found.answers)
+    throw new Failure('unreachable', 'the server does not answer', { see: 'board server logs' })
 }
 
-const stateText = ({ state, answers }: LocalServer): string => state === 'running' && !answers ? 'running (it does not answer)' : state === 'stale' ? 'not running (one was killed)' : state === 'none' ? 'not running' : 'running'
+const stateText = ({ state, answers }: LocalServer): string =>
+  state === 'running' && !answers
+    ? 'running (it does not answer)'
+    : state === 'stale'
+      ? 'not running (one was killed)'
+      : state === 'none'
+        ? 'not running'
+        : 'running'
 
 /** The last lines of the newest files, oldest first. */
 function printLogs(lines: number): void {
@@ -103,7 +158,12 @@ function printLogs(lines: number): void {
   const kept: string[] = []
   for (const file of files) {
     if (kept.length >= lines) break
-    kept.unshift(...readFileSync(join(folder, file), 'utf8').split('\n').filter(Boolean).slice(-(lines - kept.length)))
+    kept.unshift(
+      ...readFileSync(join(folder, file), 'utf8')
+        .split('\n')
+        .filter(Boolean)
+        .slice(-(lines - kept.length)),
+    )
   }
   write(kept.map(line => `${line}\n`).join(''))
 }
@@ -111,7 +171,9 @@ function printLogs(lines: number): void {
 /** Newest first: `board.log`, `board.1.log`, `board.2.log`. */
 function filesIn(folder: string): string[] {
   try {
-    return readdirSync(folder).filter(name => /^\w+(\.\d+)?\.log$/.test(name)).sort((a, b) => numberOf(a) - numberOf(b))
+    return readdirSync(folder)
+      .filter(name => /^\w+(\.\d+)?\.log$/.test(name))
+      .sort((a, b) => numberOf(a) - numberOf(b))
   } catch {
     return []
   }

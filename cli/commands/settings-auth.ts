@@ -11,22 +11,36 @@ type Switch = 'on' | 'off'
 
 const switches: Switch[] = ['on', 'off']
 const fields: Column<AuthSettings>[] = [
-  { name: 'enabled', header: 'Authentication', value: settings => settings.enabled }, { name: 'registrationEnabled', header: 'Registration', value: settings => settings.registrationEnabled },
+  { name: 'enabled', header: 'Authentication', value: settings => settings.enabled },
+  { name: 'registrationEnabled', header: 'Registration', value: settings => settings.registrationEnabled },
 ]
 
 /** The command that switches authentication and registration on and off. */
 export function registerAuth(settings: Command): void {
-  const auth = settings.command('auth').addArgument(new Argument('[state]', 'on or off; without it, the present state is shown').choices(switches))
-    .summary('Switch authentication on or off').description('Switch authentication on or off. Off, everybody on the server\'s machine acts as super_admin; a server that others can reach keeps it on.')
+  const auth = settings
+    .command('auth')
+    .addArgument(new Argument('[state]', 'on or off; without it, the present state is shown').choices(switches))
+    .summary('Switch authentication on or off')
+    .description(
+      "Switch authentication on or off. Off, everybody on the server's machine acts as super_admin; a server that others can reach keeps it on.",
+    )
     .addOption(new Option('--registration <state>', 'whether anybody may make an account').choices(switches))
     .option('-y, --yes', 'do not ask')
     .action(async (state: Switch | undefined, { registration, yes }: { registration?: Switch; yes?: boolean }) => {
       const context = await openUserContext(auth)
-      if (state === 'off') await confirm(context, 'Switch authentication off? Everybody on the server\'s machine then acts as super_admin.', yes)
+      if (state === 'off')
+        await confirm(
+          context,
+          "Switch authentication off? Everybody on the server's machine then acts as super_admin.",
+          yes,
+        )
       const { getSettings, setSettings } = context.client.auth
       if (state === undefined && registration === undefined) return context.out.record(await getSettings(), fields)
       const enabled = state === undefined ? (await getSettings()).enabled : state === 'on'
-      await context.out.record(await setSettings({ enabled, ...(registration && { registrationEnabled: registration === 'on' }) }), fields)
+      await context.out.record(
+        await setSettings({ enabled, ...(registration && { registrationEnabled: registration === 'on' }) }),
+        fields,
+      )
     })
   example(auth, 'board settings auth', 'board settings auth on --registration off', 'board settings auth off --yes')
 }

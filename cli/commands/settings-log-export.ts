@@ -13,19 +13,43 @@ import { readJson } from '../readJson.ts'
 type LogExport = Output<Contract['logs']['getExport']>
 type Change = Sent<Contract['logs']['setExport']>
 type Tested = Output<Contract['logs']['testExport']>
-interface Options { on?: boolean; off?: boolean; endpoint?: string; minLevel?: LogLevel; compression?: 'none' | 'gzip'; headerStdin?: string; removeHeader?: string[]; file?: string; test?: boolean }
+interface Options {
+  on?: boolean
+  off?: boolean
+  endpoint?: string
+  minLevel?: LogLevel
+  compression?: 'none' | 'gzip'
+  headerStdin?: string
+  removeHeader?: string[]
+  file?: string
+  test?: boolean
+}
 
 const fields: Column<LogExport>[] = [
-  { name: 'enabled', header: 'Log export', value: settings => settings.enabled }, { name: 'endpoint', header: 'Endpoint', value: settings => settings.endpoint }, { name: 'protocol', header: 'Protocol', value: settings => settings.protocol },
-  { name: 'headers', header: 'Headers', value: settings => Object.keys(settings.headers) }, { name: 'minLevel', header: 'Least level', value: settings => settings.minLevel }, { name: 'compression', header: 'Compression', value: settings => settings.compression },
+  { name: 'enabled', header: 'Log export', value: settings => settings.enabled },
+  { name: 'endpoint', header: 'Endpoint', value: settings => settings.endpoint },
+  { name: 'protocol', header: 'Protocol', value: settings => settings.protocol },
+  { name: 'headers', header: 'Headers', value: settings => Object.keys(settings.headers) },
+  { name: 'minLevel', header: 'Least level', value: settings => settings.minLevel },
+  { name: 'compression', header: 'Compression', value: settings => settings.compression },
 ]
-const testFields: Column<Tested>[] = [{ name: 'delivered', value: tested => tested.delivered }, { name: 'status', value: tested => tested.status }, { name: 'error', value: tested => tested.error }]
+const testFields: Column<Tested>[] = [
+  { name: 'delivered', value: tested => tested.delivered },
+  { name: 'status', value: tested => tested.status },
+  { name: 'error', value: tested => tested.error },
+]
 
 /** The command that says where the log is sent. */
 export function registerLogExport(settings: Command): void {
   const setters = ['on', 'off', 'endpoint', 'minLevel', 'compression', 'headerStdin', 'removeHeader', 'file']
-  const command = settings.command('log-export').summary('Send the log to an OpenTelemetry receiver').description('Show, set or try where the server\'s log is sent: an OpenTelemetry receiver that takes OTLP over HTTP as JSON. What is not named stays. The values of headers are kept sealed and never shown.')
-    .option('--on', 'send the log').addOption(new Option('--off', 'send it no more').conflicts('on'))
+  const command = settings
+    .command('log-export')
+    .summary('Send the log to an OpenTelemetry receiver')
+    .description(
+      "Show, set or try where the server's log is sent: an OpenTelemetry receiver that takes OTLP over HTTP as JSON. What is not named stays. The values of headers are kept sealed and never shown.",
+    )
+    .option('--on', 'send the log')
+    .addOption(new Option('--off', 'send it no more').conflicts('on'))
     .option('--endpoint <url>', 'the receiver; without a path, /v1/logs')
     .addOption(new Option('--min-level <level>', 'send entries of this level and above').choices(LogLevel.options))
     .addOption(new Option('--compression <kind>', 'how requests are compressed').choices(['none', 'gzip']))
@@ -39,30 +63,54 @@ export function registerLogExport(settings: Command): void {
       const isSet = setters.some(name => options[name as keyof Options] !== undefined)
       await context.out.record(isSet ? await set(context, options) : await context.client.logs.getExport(), fields)
     })
-  example(command, 'board settings log-export', 'board settings log-export --on --endpoint https://otel.example.com', 'board settings log-export --header-stdin x-api-key < key.txt', 'board settings log-export --test')
+  example(
+    command,
+    'board settings log-export',
+    'board settings log-export --on --endpoint https://otel.example.com',
+    'board settings log-export --header-stdin x-api-key < key.txt',
+    'board settings log-export --test',
+  )
 }
 
 async function set({ client, out }: Context, options: Options): Promise<LogExport> {
-  if (options.file !== undefined && options.headerStdin !== undefined && options.file === '-') throw usage('-F - and --header-stdin both read stdin')
-  const change = { ...(options.file !== undefined && await readJson(options.file, '-F') as Change), ...named(options) }
+  if (options.file !== undefined && options.headerStdin !== undefined && options.file === '-')
+    throw usage('-F - and --header-stdin both read stdin')
+  const change = {
+    ...(options.file !== undefined && ((await readJson(options.file, '-F')) as Change)),
+    ...named(options),
+  }
   if (options.headerStdin !== undefined || options.removeHeader) {
     // What is masked keeps its value.
-    const headers = { ...change.headers ?? (await client.logs.getExport()).headers }
-    for (const name of options.removeHeader ?? []) for (const present of Object.keys(headers)) if (present.toLowerCase() === name.toLowerCase()) delete headers[present]
+    const headers = { ...(change.headers ?? (await client.logs.getExport()).headers) }
+    for (const name of options.removeHeader ?? [])
+      for (const present of Object.keys(headers))
+        if (present.toLowerCase() === name.toLowerCase()) delete headers[present]
     if (options.headerStdin !== undefined) headers[options.headerStdin] = await readStdin('--header-stdin')
     change.headers = headers
   }
   const changed = await client.logs.setExport(change)
-  out.done(changed.enabled ? `The log is sent to ${changed.endpoint}. To try it: board settings log-export --test` : 'The log is not sent.')
+  out.done(
+    changed.enabled
+      ? `The log is sent to ${changed.endpoint}. To try it: board settings log-export --test`
+      : 'The log is not sent.',
+  )
   return changed
 }
 
 const named = ({ on, off, endpoint, minLevel, compression }: Options): Change => ({
-  ...(on && { enabled: true }), ...(off && { enabled: false }), ...(endpoint !== undefined && { endpoint }), ...(minLevel && { minLevel }), ...(compression && { compression }),
+  ...(on && { enabled: true }),
+  ...(off && { enabled: false }),
+  ...(endpoint !== undefined && { endpoint }),
+  ...(minLevel && { minLevel }),
+  ...(compression && { compression }),
 })
 
 async function test({ client, out }: Context): Promise<void> {
   const tested = await client.logs.testExport()
   await out.record(tested, testFields)
-  if (!tested.delivered) throw new Failure('failure', 'the receiver did not take the entry', { hint: tested.error ?? undefined, see: 'board settings log-export' })
+  if (!tested.delivered)
+    throw new Failure('failure', 'the receiver did not take the entry', {
+      hint: tested.error ?? undefined,
+      see: 'board settings log-export',
+    })
 }

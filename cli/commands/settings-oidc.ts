@@ -10,25 +10,51 @@ import { readJson } from '../readJson.ts'
 
 type OidcSettings = Output<Contract['oidc']['get']>
 type Tested = Output<Contract['oidc']['test']>
-interface Options { set?: boolean; issuer?: string; clientId?: string; clientSecretStdin?: boolean; file?: string; delete?: boolean; test?: boolean; yes?: boolean }
-interface Given { issuerUrl: string; clientId: string; clientSecret: string }
+interface Options {
+  set?: boolean
+  issuer?: string
+  clientId?: string
+  clientSecretStdin?: boolean
+  file?: string
+  delete?: boolean
+  test?: boolean
+  yes?: boolean
+}
+interface Given {
+  issuerUrl: string
+  clientId: string
+  clientSecret: string
+}
 
 const fields: Column<OidcSettings>[] = [
-  { name: 'configured', header: 'Single sign-on', value: settings => settings.configured }, { name: 'issuerUrl', header: 'Issuer', value: settings => settings.issuerUrl },
-  { name: 'clientId', header: 'Client id', value: settings => settings.clientId }, { name: 'redirectUri', header: 'Redirect URI', value: settings => settings.redirectUri },
+  { name: 'configured', header: 'Single sign-on', value: settings => settings.configured },
+  { name: 'issuerUrl', header: 'Issuer', value: settings => settings.issuerUrl },
+  { name: 'clientId', header: 'Client id', value: settings => settings.clientId },
+  { name: 'redirectUri', header: 'Redirect URI', value: settings => settings.redirectUri },
 ]
-const testFields: Column<Tested>[] = [{ name: 'ok', value: tested => tested.ok }, { name: 'issuer', value: tested => tested.issuer }, { name: 'error', value: tested => tested.error }]
+const testFields: Column<Tested>[] = [
+  { name: 'ok', value: tested => tested.ok },
+  { name: 'issuer', value: tested => tested.issuer },
+  { name: 'error', value: tested => tested.error },
+]
 
 /** The command that says which identity provider signs people in. */
 export function registerOidc(settings: Command): void {
   const setters = ['set', 'issuer', 'clientId', 'clientSecretStdin', 'file']
-  const oidc = settings.command('oidc').summary('Configure single sign-on').description('Show, set, try or remove the OpenID Connect provider that signs people in. The redirect URI is what one registers there.')
+  const oidc = settings
+    .command('oidc')
+    .summary('Configure single sign-on')
+    .description(
+      'Show, set, try or remove the OpenID Connect provider that signs people in. The redirect URI is what one registers there.',
+    )
     .option('--set', 'set it, and ask for what is missing')
-    .option('--issuer <url>', 'the provider\'s issuer URL, exactly as the provider writes it')
+    .option('--issuer <url>', "the provider's issuer URL, exactly as the provider writes it")
     .option('--client-id <id>', 'the client id that the provider gave')
     .option('--client-secret-stdin', 'read the client secret from stdin')
     .option('-F, --file <file>', 'a JSON object with issuerUrl, clientId and clientSecret, - for stdin')
-    .addOption(new Option('--delete', 'remove single sign-on; accounts and their sign-ins stay').conflicts([...setters, 'test']))
+    .addOption(
+      new Option('--delete', 'remove single sign-on; accounts and their sign-ins stay').conflicts([...setters, 'test']),
+    )
     .addOption(new Option('--test', 'ask the provider for its metadata').conflicts(setters))
     .option('-y, --yes', 'do not ask before removing')
     .action(async (options: Options) => {
@@ -38,26 +64,42 @@ export function registerOidc(settings: Command): void {
       const isSet = setters.some(name => options[name as keyof Options] !== undefined)
       await context.out.record(isSet ? await set(context, options) : await context.client.oidc.get(), fields)
     })
-  example(oidc, 'board settings oidc', 'board settings oidc --issuer https://id.example.com --client-id board --client-secret-stdin < secret.txt', 'board settings oidc --test')
+  example(
+    oidc,
+    'board settings oidc',
+    'board settings oidc --issuer https://id.example.com --client-id board --client-secret-stdin < secret.txt',
+    'board settings oidc --test',
+  )
 }
 
 async function set(context: Context, options: Options): Promise<OidcSettings> {
-  if (options.file !== undefined && options.clientSecretStdin) throw usage('-F and --client-secret-stdin do not go together')
-  const changed = await context.client.oidc.set(options.file === undefined ? await given(context, options) : { ...await readJson(options.file, '-F') as Given, ...named(options) })
+  if (options.file !== undefined && options.clientSecretStdin)
+    throw usage('-F and --client-secret-stdin do not go together')
+  const changed = await context.client.oidc.set(
+    options.file === undefined
+      ? await given(context, options)
+      : { ...((await readJson(options.file, '-F')) as Given), ...named(options) },
+  )
   context.out.done(`Single sign-on is set. The provider must know this redirect URI: ${changed.redirectUri}`)
   return changed
 }
 
 /** What is not given stays as it is, save the secret. */
 async function given(context: Context, options: Options): Promise<Given> {
-  const { issuerUrl, clientId } = { ...await context.client.oidc.get(), ...named(options) }
+  const { issuerUrl, clientId } = { ...(await context.client.oidc.get()), ...named(options) }
   return {
-    issuerUrl: issuerUrl ?? await ask(context, 'Issuer URL', '--issuer'), clientId: clientId ?? await ask(context, 'Client id', '--client-id'),
-    clientSecret: options.clientSecretStdin ? await readStdin('--client-secret-stdin') : await askSecret(context, 'Client secret', '--client-secret-stdin'),
+    issuerUrl: issuerUrl ?? (await ask(context, 'Issuer URL', '--issuer')),
+    clientId: clientId ?? (await ask(context, 'Client id', '--client-id')),
+    clientSecret: options.clientSecretStdin
+      ? await readStdin('--client-secret-stdin')
+      : await askSecret(context, 'Client secret', '--client-secret-stdin'),
   }
 }
 
-const named = ({ issuer, clientId }: Options) => ({ ...(issuer !== undefined && { issuerUrl: issuer }), ...(clientId !== undefined && { clientId }) })
+const named = ({ issuer, clientId }: Options) => ({
+  ...(issuer !== undefined && { issuerUrl: issuer }),
+  ...(clientId !== undefined && { clientId }),
+})
 
 async function remove(context: Context, yes: boolean | undefined): Promise<void> {
   await confirm(context, 'Remove single sign-on? Accounts without a password cannot sign in any more.', yes)
@@ -68,5 +110,9 @@ async function remove(context: Context, yes: boolean | undefined): Promise<void>
 async function test(context: Context): Promise<void> {
   const tested = await context.client.oidc.test()
   await context.out.record(tested, testFields)
-  if (!tested.ok) throw new Failure('failure', 'the provider cannot be used', { hint: tested.error ?? undefined, see: 'board settings oidc' })
+  if (!tested.ok)
+    throw new Failure('failure', 'the provider cannot be used', {
+      hint: tested.error ?? undefined,
+      see: 'board settings oidc',
+    })
 }

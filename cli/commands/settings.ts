@@ -20,22 +20,63 @@ interface Group {
 
 /** The groups of settings that the server keeps. */
 const groups: Record<string, Group> = {
-  user: { about: 'Your own settings', get: ({ client }) => client.settings.getUser(), set: ({ client }, values) => client.settings.setUser(values) },
-  'context-relay': { about: 'When agents hand over to a fresh session (admins change it)', get: ({ client }) => client.settings.getContextRelay(), set: ({ client }, values) => client.settings.setContextRelay(values) },
-  notifications: { about: 'What you are notified of, and how', get: ({ client }) => client.notifications.get(), set: ({ client }, values) => client.notifications.set(values) },
-  'log-export': { about: 'Where the log is sent (super_admins; board settings log-export sets headers)', secret: 'headers', get: ({ client }) => client.logs.getExport(), set: ({ client }, values) => client.logs.setExport(values) },
-  shortcuts: { about: 'The keys of the terminal board', get: ({ client }) => client.settings.getShortcuts(), set: ({ client }, values) => client.settings.setShortcuts(values) },
+  user: {
+    about: 'Your own settings',
+    get: ({ client }) => client.settings.getUser(),
+    set: ({ client }, values) => client.settings.setUser(values),
+  },
+  'context-relay': {
+    about: 'When agents hand over to a fresh session (admins change it)',
+    get: ({ client }) => client.settings.getContextRelay(),
+    set: ({ client }, values) => client.settings.setContextRelay(values),
+  },
+  notifications: {
+    about: 'What you are notified of, and how',
+    get: ({ client }) => client.notifications.get(),
+    set: ({ client }, values) => client.notifications.set(values),
+  },
+  'log-export': {
+    about: 'Where the log is sent (super_admins; board settings log-export sets headers)',
+    secret: 'headers',
+    get: ({ client }) => client.logs.getExport(),
+    set: ({ client }, values) => client.logs.setExport(values),
+  },
+  shortcuts: {
+    about: 'The keys of the terminal board',
+    get: ({ client }) => client.settings.getShortcuts(),
+    set: ({ client }, values) => client.settings.setShortcuts(values),
+  },
 }
 
 export function register(command: Command): void {
-  command.addHelpText('after', `\nGroups:\n${Object.entries(groups).map(([name, { about }]) => `  ${name.padEnd(15)}${about}`).join('\n')}`)
-  example(offering(Object.keys(groups), command.command('get [group]')).summary('Show settings').description('Show the settings of a group, or of all groups.'), 'board settings get user', 'board settings get shortcuts --json quit')
-    .action((name?: string) => get(command, name))
-  example(offering(Object.keys(groups), command.command('set <group>')).summary('Change settings').description('Change some settings of a group. What is not named stays.')
-    .option('-f, --field <key=value>', 'a setting; true, false, numbers and JSON are understood (repeat it for more)', several)
-    .option('-F, --file <file>', 'a JSON object of settings, - for stdin'),
-  'board settings set user -f theme=dark -f highContrast=true', 'board settings set shortcuts -f quit=q', 'board settings set context-relay -f thresholdPercent=70', 'board settings set notifications -f sound=false -f webhookUrl=https://example.org/hook')
-    .action((name: string, options: { field?: string[]; file?: string }) => set(command, name, options))
+  command.addHelpText(
+    'after',
+    `\nGroups:\n${Object.entries(groups)
+      .map(([name, { about }]) => `  ${name.padEnd(15)}${about}`)
+      .join('\n')}`,
+  )
+  example(
+    offering(Object.keys(groups), command.command('get [group]'))
+      .summary('Show settings')
+      .description('Show the settings of a group, or of all groups.'),
+    'board settings get user',
+    'board settings get shortcuts --json quit',
+  ).action((name?: string) => get(command, name))
+  example(
+    offering(Object.keys(groups), command.command('set <group>'))
+      .summary('Change settings')
+      .description('Change some settings of a group. What is not named stays.')
+      .option(
+        '-f, --field <key=value>',
+        'a setting; true, false, numbers and JSON are understood (repeat it for more)',
+        several,
+      )
+      .option('-F, --file <file>', 'a JSON object of settings, - for stdin'),
+    'board settings set user -f theme=dark -f highContrast=true',
+    'board settings set shortcuts -f quit=q',
+    'board settings set context-relay -f thresholdPercent=70',
+    'board settings set notifications -f sound=false -f webhookUrl=https://example.org/hook',
+  ).action((name: string, options: { field?: string[]; file?: string }) => set(command, name, options))
   registerAuth(command)
   registerOidc(command)
   registerLogExport(command)
@@ -47,19 +88,34 @@ async function get(command: Command, name: string | undefined): Promise<void> {
   const context = await openContext(command)
   requireUser(context, 'settings')
   const read = await Promise.allSettled(wanted.map(async each => [each, await groups[each]!.get(context)] as const))
-  const values = read.flatMap(each => each.status === 'fulfilled' ? [each.value] : [])
-  const failure = read.find(each => each.status === 'rejected' && (values.length === 0 || exitOf(each.reason) !== 'denied')) as PromiseRejectedResult | undefined
+  const values = read.flatMap(each => (each.status === 'fulfilled' ? [each.value] : []))
+  const failure = read.find(
+    each => each.status === 'rejected' && (values.length === 0 || exitOf(each.reason) !== 'denied'),
+  ) as PromiseRejectedResult | undefined
   if (failure) throw failure.reason
   if (name !== undefined) return print(context, values[0]![1])
   if (context.out.json) return context.out.value(Object.fromEntries(values))
-  for (const [group, row] of values) await print(context, Object.fromEntries(Object.entries(row).map(([key, value]) => [`${group}.${key}`, value])))
+  for (const [group, row] of values)
+    await print(context, Object.fromEntries(Object.entries(row).map(([key, value]) => [`${group}.${key}`, value])))
 }
 
-async function set(command: Command, name: string, { field = [], file }: { field?: string[]; file?: string }): Promise<void> {
+async function set(
+  command: Command,
+  name: string,
+  { field = [], file }: { field?: string[]; file?: string },
+): Promise<void> {
   const group = groups[known(name)]!
-  if (group.secret !== undefined && field.some(text => text.startsWith(`${group.secret}=`))) throw usage(`${group.secret} may hold secrets, which do not belong in arguments`, { hint: 'give -F file', see: `board settings ${name} --help` })
-  if (field.length === 0 && file === undefined) throw usage('nothing to set', { hint: 'give -f key=value or -F file', see: 'board settings set --help' })
-  const values = { ...(file !== undefined && parseFile(await readText(file, '-F'))), ...Object.fromEntries(field.map(text => parseField(text, name === 'shortcuts'))) }
+  if (group.secret !== undefined && field.some(text => text.startsWith(`${group.secret}=`)))
+    throw usage(`${group.secret} may hold secrets, which do not belong in arguments`, {
+      hint: 'give -F file',
+      see: `board settings ${name} --help`,
+    })
+  if (field.length === 0 && file === undefined)
+    throw usage('nothing to set', { hint: 'give -f key=value or -F file', see: 'board settings set --help' })
+  const values = {
+    ...(file !== undefined && parseFile(await readText(file, '-F'))),
+    ...Object.fromEntries(field.map(text => parseField(text, name === 'shortcuts'))),
+  }
   const context = await openContext(command)
   requireUser(context, 'settings')
   const changed = await group.set(context, values)
@@ -71,13 +127,19 @@ async function set(command: Command, name: string, { field = [], file }: { field
 }
 
 const print = (context: Context, row: Values): Promise<void> =>
-  context.out.record(row, Object.keys(row).map(key => ({ name: key, header: key, value: each => each[key] as string | boolean | string[] })))
+  context.out.record(
+    row,
+    Object.keys(row).map(key => ({ name: key, header: key, value: each => each[key] as string | boolean | string[] })),
+  )
 
 function known(name: string): string {
   if (Object.hasOwn(groups, name)) return name
   const names = Object.keys(groups)
   const meant = nearest(name, names)
-  throw usage(`there is no group "${name}"`, { hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : `known: ${names.join(', ')}`, see: 'board settings --help' })
+  throw usage(`there is no group "${name}"`, {
+    hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : `known: ${names.join(', ')}`,
+    see: 'board settings --help',
+  })
 }
 
 function parseField(text: string, plain: boolean): [string, unknown] {
@@ -95,5 +157,9 @@ function parseFile(text: string): Values {
 }
 
 function parseJson(text: string): unknown {
-  try { return JSON.parse(text) } catch { return undefined }
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }

@@ -12,43 +12,80 @@ import { harmless } from '../text.ts'
 type Stats = Output<Contract['projects']['stats']>
 type Day = Output<Contract['projects']['history']>[number]
 type By = 'column' | 'status' | 'day'
-interface Row { group: By; name: string; count: number }
+interface Row {
+  group: By
+  name: string
+  count: number
+}
 
-const columns: Column<Row>[] = [{ name: 'group', value: row => row.group }, { name: 'name', style: 'title', value: row => row.name }, { name: 'count', align: 'right', value: row => row.count }]
-const days: Column<Day>[] = (['day', 'backlog', 'active', 'done', 'archived'] as const).map(name => ({ name, value: day => day[name] }))
+const columns: Column<Row>[] = [
+  { name: 'group', value: row => row.group },
+  { name: 'name', style: 'title', value: row => row.name },
+  { name: 'count', align: 'right', value: row => row.count },
+]
+const days: Column<Day>[] = (['day', 'backlog', 'active', 'done', 'archived'] as const).map(name => ({
+  name,
+  value: day => day[name],
+}))
 
 export function register(command: Command): void {
-  example(command.argument('[project]', 'the project, by name or id')
-    .description('Show how many cards a project has in each column and status, and how its work grew and was done, day by day.')
-    .option('--since <time>', 'how far back the days go: 30d, or a day like 2030-01-31 (default: 90d)', sinceOf)
-    .addOption(new Option('--by <what>', 'only this').choices(['column', 'status', 'day'])), 'board stats', 'board stats --by day --since 30d', 'board stats --json --jq .stats.byStatus')
-    .action(async (wanted: string | undefined, options: { since?: string; by?: By }) => {
-      const context = await openContext(command)
-      const { id, name } = wanted === undefined ? await context.project() : await resolveProject(context, wanted)
-      const [stats, history] = await Promise.all([context.client.projects.stats({ id }), context.client.projects.history({ id, since: options.since })])
-      await print(context, name, stats, history, options.by)
-    })
+  example(
+    command
+      .argument('[project]', 'the project, by name or id')
+      .description(
+        'Show how many cards a project has in each column and status, and how its work grew and was done, day by day.',
+      )
+      .option('--since <time>', 'how far back the days go: 30d, or a day like 2030-01-31 (default: 90d)', sinceOf)
+      .addOption(new Option('--by <what>', 'only this').choices(['column', 'status', 'day'])),
+    'board stats',
+    'board stats --by day --since 30d',
+    'board stats --json --jq .stats.byStatus',
+  ).action(async (wanted: string | undefined, options: { since?: string; by?: By }) => {
+    const context = await openContext(command)
+    const { id, name } = wanted === undefined ? await context.project() : await resolveProject(context, wanted)
+    const [stats, history] = await Promise.all([
+      context.client.projects.stats({ id }),
+      context.client.projects.history({ id, since: options.since }),
+    ])
+    await print(context, name, stats, history, options.by)
+  })
 }
 
 async function print({ out }: Context, name: string, stats: Stats, history: Day[], by: By | undefined): Promise<void> {
   if (out.json) return out.value(by === 'day' ? history : by ? rowsOf(stats, by) : { stats, days: history })
-  if (!out.terminal.stdout || out.quiet) return by === 'day' ? out.list(history, days) : out.list([...by === 'status' ? [] : rowsOf(stats, 'column'), ...by === 'column' ? [] : rowsOf(stats, 'status')], columns)
-  const parts = [out.paint(`${harmless(name)}: ${stats.total} ${stats.total === 1 ? 'card' : 'cards'}, ${stats.tokens.total.toLocaleString('en')} tokens in ${stats.tokens.sessions} ${stats.tokens.sessions === 1 ? 'session' : 'sessions'}`, 'bold')]
+  if (!out.terminal.stdout || out.quiet)
+    return by === 'day'
+      ? out.list(history, days)
+      : out.list(
+          [...(by === 'status' ? [] : rowsOf(stats, 'column')), ...(by === 'column' ? [] : rowsOf(stats, 'status'))],
+          columns,
+        )
+  const parts = [
+    out.paint(
+      `${harmless(name)}: ${stats.total} ${stats.total === 1 ? 'card' : 'cards'}, ${stats.tokens.total.toLocaleString('en')} tokens in ${stats.tokens.sessions} ${stats.tokens.sessions === 1 ? 'session' : 'sessions'}`,
+      'bold',
+    ),
+  ]
   if (by !== 'status' && by !== 'day') parts.push(drawBars(bars(rowsOf(stats, 'column')), out.terminal))
-  if (by !== 'column' && by !== 'day' && stats.total > 0) parts.push(drawBars(bars(rowsOf(stats, 'status'), true), out.terminal))
+  if (by !== 'column' && by !== 'day' && stats.total > 0)
+    parts.push(drawBars(bars(rowsOf(stats, 'status'), true), out.terminal))
   if (by === undefined || by === 'day') parts.push(await drawBurnUp(history, out.terminal))
   await out.text(`${parts.join('\n\n')}\n`)
 }
 
 function rowsOf(stats: Stats, by: 'column' | 'status'): Row[] {
   if (by === 'column') return stats.byColumn.map(column => ({ group: by, name: column.name, count: column.count }))
-  return Object.entries(stats.byStatus).filter(([, count]) => count > 0).map(([name, count]) => ({ group: by, name, count }))
+  return Object.entries(stats.byStatus)
+    .filter(([, count]) => count > 0)
+    .map(([name, count]) => ({ group: by, name, count }))
 }
 
-const bars = (rows: readonly Row[], statuses = false): Bar[] => rows.map(({ name, count }) => ({ name, count, status: statuses ? name : undefined }))
+const bars = (rows: readonly Row[], statuses = false): Bar[] =>
+  rows.map(({ name, count }) => ({ name, count, status: statuses ? name : undefined }))
 
 function sinceOf(text: string): string {
   if (/^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text))) return text
-  if (!/^\d{1,9}[smhd]?$/.test(text)) throw new InvalidArgumentError('must be how long ago, like 30d, or a day like 2030-01-31.')
+  if (!/^\d{1,9}[smhd]?$/.test(text))
+    throw new InvalidArgumentError('must be how long ago, like 30d, or a day like 2030-01-31.')
   return ago(text).slice(0, 10)
 }

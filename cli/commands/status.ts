@@ -9,8 +9,17 @@ import type { Column } from '../output.ts'
 import { write } from '../streams.ts'
 
 const active = ['running', 'waiting', 'queued'] as const
-interface Count { columnId: string; name: string; columnType: string; count: number }
-interface Stats { total: number; byStatus: Record<string, number | undefined>; byColumn: Count[] }
+interface Count {
+  columnId: string
+  name: string
+  columnType: string
+  count: number
+}
+interface Stats {
+  total: number
+  byStatus: Record<string, number | undefined>
+  byColumn: Count[]
+}
 /** How many agents are in each status in which they are active. */
 type Agents = Record<(typeof active)[number], number>
 type Daemon = Output<Contract['server']['daemons']>[number]
@@ -21,41 +30,75 @@ interface Status {
   user: { email: string; displayName: string; role: string } | null
   project: { id: string; name: string } | null
   agents: Agents | null
-  total: number | null; byStatus: Record<string, number | undefined> | null; byColumn: Count[] | null
+  total: number | null
+  byStatus: Record<string, number | undefined> | null
+  byColumn: Count[] | null
 }
 
 const fields: Column<Status>[] = [
   { name: 'server', value: ({ server }) => `${server.url} (${server.version})` },
-  { name: 'daemons', value: ({ daemons }) => daemons && daemons.map(({ machine, url, isThere, duties }) => `${machine} (${url}${!isThere ? ', away' : duties.length === 0 ? ', standing by' : ''})`).join(', ') },
-  { name: 'user', value: ({ user }) => user ? `${user.displayName}${user.email && ` <${user.email}>`}, ${user.role}` : null },
+  {
+    name: 'daemons',
+    value: ({ daemons }) =>
+      daemons &&
+      daemons
+        .map(
+          ({ machine, url, isThere, duties }) =>
+            `${machine} (${url}${!isThere ? ', away' : duties.length === 0 ? ', standing by' : ''})`,
+        )
+        .join(', '),
+  },
+  {
+    name: 'user',
+    value: ({ user }) => (user ? `${user.displayName}${user.email && ` <${user.email}>`}, ${user.role}` : null),
+  },
   { name: 'project', style: 'title', value: ({ project }) => project && `${project.name} (${project.id})` },
   { name: 'agents', value: ({ agents }) => agents && (countsOf(agents).slice(2) || 'none at work') },
-  { name: 'total', header: 'Cards', value: ({ total, byStatus }) => total === null ? null : `${total}${countsOf(byStatus)}` },
+  {
+    name: 'total',
+    header: 'Cards',
+    value: ({ total, byStatus }) => (total === null ? null : `${total}${countsOf(byStatus)}`),
+  },
 ]
 const columns: Column<Count>[] = [
-  { name: 'columnId', header: 'ID', style: 'id', align: 'right', value: count => count.columnId }, { name: 'name', header: 'COLUMN', style: 'title', value: count => count.name },
-  { name: 'columnType', header: 'TYPE', style: 'dim', value: count => count.columnType }, { name: 'count', header: 'CARDS', align: 'right', value: count => count.count },
+  { name: 'columnId', header: 'ID', style: 'id', align: 'right', value: count => count.columnId },
+  { name: 'name', header: 'COLUMN', style: 'title', value: count => count.name },
+  { name: 'columnType', header: 'TYPE', style: 'dim', value: count => count.columnType },
+  { name: 'count', header: 'CARDS', align: 'right', value: count => count.count },
 ]
 /** Statuses that want a person. */
 const troubles = ['failed', 'interrupted', 'waiting'] as const
 
 export function register(command: Command): void {
-  example(command.option('--exit-status', 'exit 1 when a card failed, was interrupted, or waits for you'), 'board status', 'board status -P api --exit-status -q || mail -s board ada@example.com')
-    .action((options: { exitStatus?: boolean }) => status(command, options))
+  example(
+    command.option('--exit-status', 'exit 1 when a card failed, was interrupted, or waits for you'),
+    'board status',
+    'board status -P api --exit-status -q || mail -s board ada@example.com',
+  ).action((options: { exitStatus?: boolean }) => status(command, options))
 }
 
 async function status(command: Command, { exitStatus }: { exitStatus?: boolean }): Promise<void> {
   const context = await openContext(command)
   const health = await context.client.server.health()
   const [user, project] = await Promise.all([context.external ? null : context.client.auth.me(), projectOf(context)])
-  const stats = project && await statsOf(context, project.id)
-  const agents = project && await agentsOf(context, project.id, stats!)
+  const stats = project && (await statsOf(context, project.id))
+  const agents = project && (await agentsOf(context, project.id, stats!))
   const row: Status = {
-    server: { url: context.connection.url, ...health }, daemons: await daemonsOf(context, user), user, project, agents, total: stats?.total ?? null, byStatus: stats?.byStatus ?? null, byColumn: stats?.byColumn ?? null,
+    server: { url: context.connection.url, ...health },
+    daemons: await daemonsOf(context, user),
+    user,
+    project,
+    agents,
+    total: stats?.total ?? null,
+    byStatus: stats?.byStatus ?? null,
+    byColumn: stats?.byColumn ?? null,
   }
   await print(context, row)
   const troubled = troubles.filter(name => (stats?.byStatus[name] ?? 0) > 0)
-  if (exitStatus && troubled.length > 0) throw new Failure('failure', `cards need you:${countsOf(stats!.byStatus, troubled).replace(/^: /, ' ')}`, { see: `board cards list --status ${troubled[0]}` })
+  if (exitStatus && troubled.length > 0)
+    throw new Failure('failure', `cards need you:${countsOf(stats!.byStatus, troubled).replace(/^: /, ' ')}`, {
+      see: `board cards list --status ${troubled[0]}`,
+    })
 }
 
 async function print({ out }: Context, row: Status): Promise<void> {
@@ -91,7 +134,8 @@ async function statsOf(context: Context, id: string): Promise<Stats> {
     const stats = await context.client.external.stats({ projectId: id })
     return { ...stats, byColumn: stats.byColumn.map(count => ({ ...count, columnId: String(count.columnId) })) }
   } catch (error) {
-    if (error instanceof ApiFailure && error.status === 403) throw new Failure('denied', 'the API key lacks the permission cards.read', { cause: error })
+    if (error instanceof ApiFailure && error.status === 403)
+      throw new Failure('denied', 'the API key lacks the permission cards.read', { cause: error })
     throw error
   }
 }
@@ -99,10 +143,14 @@ async function statsOf(context: Context, id: string): Promise<Stats> {
 /** A key may be unable to read agents; the statuses of the cards tell as much, but for cards that are not on a board. */
 async function agentsOf({ client, external }: Context, projectId: string, { byStatus }: Stats): Promise<Agents> {
   const statuses = external ? undefined : (await client.agents.active({ projectId })).map(({ status }) => status)
-  return Object.fromEntries(active.map(name => [name, statuses ? statuses.filter(status => status === name).length : byStatus[name] ?? 0])) as Agents
+  return Object.fromEntries(
+    active.map(name => [name, statuses ? statuses.filter(status => status === name).length : (byStatus[name] ?? 0)]),
+  ) as Agents
 }
 
 function countsOf(byStatus: Record<string, number | undefined> | null, only?: readonly string[]): string {
-  const parts = Object.entries(byStatus ?? {}).filter(([name, count]) => count && (!only || only.includes(name))).map(([name, count]) => `${count} ${name}`)
+  const parts = Object.entries(byStatus ?? {})
+    .filter(([name, count]) => count && (!only || only.includes(name)))
+    .map(([name, count]) => `${count} ${name}`)
   return parts.length > 0 ? `: ${parts.join(', ')}` : ''
 }

@@ -12,16 +12,27 @@ import { resolveTemplate } from '../resolve.ts'
 
 type Template = Output<Contract['templates']['create']>
 type TemplateColumns = Sent<Contract['templates']['create']>['columns']
-interface ColumnOptions { column?: TemplateColumns; columnsFile?: string }
+interface ColumnOptions {
+  column?: TemplateColumns
+  columnsFile?: string
+}
 
 const columns: Column<Template>[] = [
-  { name: 'id', style: 'id', align: 'right', value: template => template.id }, { name: 'name', style: 'title', value: template => template.name },
+  { name: 'id', style: 'id', align: 'right', value: template => template.id },
+  { name: 'name', style: 'title', value: template => template.name },
   { name: 'builtin', header: 'BUILT IN', value: template => template.builtin },
-  { name: 'columns', style: 'text', value: template => template.columns.map(({ name, columnType }) => `${name} (${columnType})`) },
+  {
+    name: 'columns',
+    style: 'text',
+    value: template => template.columns.map(({ name, columnType }) => `${name} (${columnType})`),
+  },
 ]
 
 export function register(templates: Command): void {
-  const list = templates.command('list').summary('List board templates').description('List board templates, built-in ones first.')
+  const list = templates
+    .command('list')
+    .summary('List board templates')
+    .description('List board templates, built-in ones first.')
     .action(async () => {
       const context = await openUserContext(list)
       const found = await context.client.templates.list()
@@ -29,26 +40,47 @@ export function register(templates: Command): void {
     })
   example(list, 'board templates list', 'board templates list --json name,columns')
 
-  const create = addColumnOptions(templates.command('create <name>').summary('Create a board template').description('Create a board template. Its columns come in the order in which they are given.'))
-    .action(async (name: string, options: ColumnOptions) => {
-      const wanted = await columnsOf(options)
-      if (!wanted) throw usage('which columns?', { hint: 'give --column, for example --column Build:active, or --columns-file', see: 'board templates create --help' })
-      const context = await openUserContext(create)
-      const template = await context.client.templates.create({ name, columns: wanted })
-      context.out.done(`Created template ${template.id}.`)
-      await context.out.record(template, columns)
-    })
-  example(create, 'board templates create Release --column Todo:backlog --column Build:active --column Shipped:done', 'board templates create Release -F columns.json')
+  const create = addColumnOptions(
+    templates
+      .command('create <name>')
+      .summary('Create a board template')
+      .description('Create a board template. Its columns come in the order in which they are given.'),
+  ).action(async (name: string, options: ColumnOptions) => {
+    const wanted = await columnsOf(options)
+    if (!wanted)
+      throw usage('which columns?', {
+        hint: 'give --column, for example --column Build:active, or --columns-file',
+        see: 'board templates create --help',
+      })
+    const context = await openUserContext(create)
+    const template = await context.client.templates.create({ name, columns: wanted })
+    context.out.done(`Created template ${template.id}.`)
+    await context.out.record(template, columns)
+  })
+  example(
+    create,
+    'board templates create Release --column Todo:backlog --column Build:active --column Shipped:done',
+    'board templates create Release -F columns.json',
+  )
   registerEdit(templates)
   registerDelete(templates)
 }
 
 function registerEdit(templates: Command): void {
-  const edit = addColumnOptions(templates.command('edit <template>').summary('Change a board template').description('Change a board template\'s name or columns. Boards that were made from it stay as they are.'))
+  const edit = addColumnOptions(
+    templates
+      .command('edit <template>')
+      .summary('Change a board template')
+      .description("Change a board template's name or columns. Boards that were made from it stay as they are."),
+  )
     .option('--name <name>', 'the new name')
     .action(async (wanted: string, options: ColumnOptions & { name?: string }) => {
       const changed = await columnsOf(options)
-      if (options.name === undefined && !changed) throw usage('what should change?', { hint: 'give --name, --column or --columns-file', see: 'board templates edit --help' })
+      if (options.name === undefined && !changed)
+        throw usage('what should change?', {
+          hint: 'give --name, --column or --columns-file',
+          see: 'board templates edit --help',
+        })
       const context = await openUserContext(edit)
       const { id } = await resolveTemplate(context, wanted)
       const edited = await context.client.templates.update({ id, name: options.name, columns: changed })
@@ -58,7 +90,10 @@ function registerEdit(templates: Command): void {
 }
 
 function registerDelete(templates: Command): void {
-  const command = templates.command('delete <template>').summary('Delete a board template').description('Delete a board template. Boards that were made from it stay.')
+  const command = templates
+    .command('delete <template>')
+    .summary('Delete a board template')
+    .description('Delete a board template. Boards that were made from it stay.')
     .option('-y, --yes', 'do not ask')
     .action(async (wanted: string, { yes }: { yes?: boolean }) => {
       const context = await openUserContext(command)
@@ -70,20 +105,29 @@ function registerDelete(templates: Command): void {
   example(command, 'board templates delete Release')
 }
 
-const addColumnOptions = (command: Command): Command => command
-  .addOption(new Option('--column <name:type>', 'a column and its type; may be given several times').argParser(templateColumn))
-  .addOption(new Option('-F, --columns-file <file>', 'the columns as JSON, or - for stdin: [{"name", "columnType", "prompt"}]').conflicts('column'))
+const addColumnOptions = (command: Command): Command =>
+  command
+    .addOption(
+      new Option('--column <name:type>', 'a column and its type; may be given several times').argParser(templateColumn),
+    )
+    .addOption(
+      new Option(
+        '-F, --columns-file <file>',
+        'the columns as JSON, or - for stdin: [{"name", "columnType", "prompt"}]',
+      ).conflicts('column'),
+    )
 
 function templateColumn(text: string, before: TemplateColumns | undefined): TemplateColumns {
   const [, name, type] = /^(.+):(\w+)$/.exec(text) ?? []
   const columnType = ColumnType.options.find(each => each === type)
-  if (!name || !columnType) throw new InvalidArgumentError(`must be a name, a colon and one of ${ColumnType.options.join(', ')}.`)
-  return [...before ?? [], { name, columnType }]
+  if (!name || !columnType)
+    throw new InvalidArgumentError(`must be a name, a colon and one of ${ColumnType.options.join(', ')}.`)
+  return [...(before ?? []), { name, columnType }]
 }
 
 /** The columns that were given. What is wrong with those of a file, the server says. */
 async function columnsOf({ column, columnsFile }: ColumnOptions): Promise<TemplateColumns | undefined> {
   if (columnsFile === undefined) return column
   const read = await readJson(columnsFile, '--columns-file')
-  return (Array.isArray(read) ? read : (read as { columns?: unknown } | null)?.columns ?? read) as TemplateColumns
+  return (Array.isArray(read) ? read : ((read as { columns?: unknown } | null)?.columns ?? read)) as TemplateColumns
 }

@@ -5,11 +5,18 @@ import { example } from '../help.ts'
 import { isTerminal } from '../streams.ts'
 import { readStart } from '../ui/start.ts'
 
-interface Options { board?: string; ascii?: boolean; altScreen: boolean }
+interface Options {
+  board?: string
+  ascii?: boolean
+  altScreen: boolean
+}
 
 export function register(command: Command): void {
-  command.description('Open the board in this terminal: its columns side by side, live. Cards are moved, run, approved, edited and read with keys; ? shows them.')
-    .option('-b, --board <board>', 'the board, by name or id (default: the project\'s first)')
+  command
+    .description(
+      'Open the board in this terminal: its columns side by side, live. Cards are moved, run, approved, edited and read with keys; ? shows them.',
+    )
+    .option('-b, --board <board>', "the board, by name or id (default: the project's first)")
     .option('--ascii', 'draw with plain characters only')
     .option('--no-alt-screen', 'leave the last picture on the terminal')
     .action((options: Options) => show(command, options))
@@ -22,7 +29,9 @@ async function show(command: Command, { board, ascii = false, altScreen }: Optio
   requireUser(context, 'ui')
   // The screens load while the server answers.
   const start = readStart(context, board)
-  start.catch(() => { /* Whoever waits for it is told. */ })
+  start.catch(() => {
+    /* Whoever waits for it is told. */
+  })
   const { showBoard } = await import('../ui/main.ts')
   await showBoard(context, await start, { isAscii: ascii, alternate: altScreen })
 }
@@ -33,5 +42,6 @@ function requireScreen({ out, globals }: Context): void {
   if (out.json || out.quiet) throw usage('board ui prints nothing', instead)
   if (globals.input === false) throw usage('board ui is worked with keys, and --no-input was given', instead)
   if (!isTerminal(0) || !isTerminal(1)) throw usage('board ui needs a terminal, and this is none', instead)
-  if (process.env.TERM === 'dumb') throw usage('board ui needs a terminal that can move its cursor, and TERM is dumb', instead)
+  if (process.env.TERM === 'dumb')
+    throw usage('board ui needs a terminal that can move its cursor, and TERM is dumb', instead)
 }

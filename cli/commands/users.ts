@@ -15,23 +15,38 @@ type Found = Output<Contract['users']['search']>[number]
 
 const mostAPage = 100
 const columns: Column<User>[] = [
-  { name: 'id', style: 'id', align: 'right', value: user => user.id }, { name: 'email', style: 'title', value: user => user.email },
-  { name: 'name', style: 'text', value: user => user.name }, { name: 'role', value: user => user.role },
-  { name: 'authProvider', header: 'SIGNS IN BY', value: user => user.authProvider }, { name: 'createdAt', header: 'CREATED', style: 'time', value: user => user.createdAt },
+  { name: 'id', style: 'id', align: 'right', value: user => user.id },
+  { name: 'email', style: 'title', value: user => user.email },
+  { name: 'name', style: 'text', value: user => user.name },
+  { name: 'role', value: user => user.role },
+  { name: 'authProvider', header: 'SIGNS IN BY', value: user => user.authProvider },
+  { name: 'createdAt', header: 'CREATED', style: 'time', value: user => user.createdAt },
 ]
 const foundColumns: Column<Found>[] = [
-  { name: 'id', style: 'id', align: 'right', value: user => user.id }, { name: 'email', style: 'title', value: user => user.email }, { name: 'displayName', header: 'NAME', style: 'text', value: user => user.displayName },
+  { name: 'id', style: 'id', align: 'right', value: user => user.id },
+  { name: 'email', style: 'title', value: user => user.email },
+  { name: 'displayName', header: 'NAME', style: 'text', value: user => user.displayName },
 ]
 
 export function register(users: Command): void {
-  const list = users.command('list').summary('List accounts').description('List the accounts of the server, for administrators.')
+  const list = users
+    .command('list')
+    .summary('List accounts')
+    .description('List the accounts of the server, for administrators.')
     .option('--search <text>', 'only those whose name or address contains this text')
     .addOption(new Option('--limit <number>', 'how many at most').argParser(count).default(50))
     .addOption(new Option('--all', 'every account').conflicts('limit'))
-    .action(async ({ search, limit, all }: { search?: string; limit: number; all?: boolean }) => listed(await openUserContext(list), search, all ? Infinity : limit))
+    .action(async ({ search, limit, all }: { search?: string; limit: number; all?: boolean }) =>
+      listed(await openUserContext(list), search, all ? Infinity : limit),
+    )
   example(list, 'board users list', 'board users list --search ada --json id,role')
 
-  const search = users.command('search <text>').summary('Find people').description('Find at most 20 people by a part of their name or address. This is open to everybody who is signed in.')
+  const search = users
+    .command('search <text>')
+    .summary('Find people')
+    .description(
+      'Find at most 20 people by a part of their name or address. This is open to everybody who is signed in.',
+    )
     .action(async (text: string) => {
       const context = await openUserContext(search)
       await context.out.list(await context.client.users.search({ q: text }), foundColumns, { empty: 'Nobody.' })
@@ -48,40 +63,70 @@ async function listed({ client, out }: Context, search: string | undefined, limi
   const users: User[] = []
   let total = Infinity
   while (users.length < Math.min(limit, total)) {
-    const page = await client.users.list({ search, offset: users.length, limit: Math.min(mostAPage, limit - users.length) })
+    const page = await client.users.list({
+      search,
+      offset: users.length,
+      limit: Math.min(mostAPage, limit - users.length),
+    })
     users.push(...page.users)
     total = page.users.length === 0 ? users.length : page.total
   }
   await out.list(users, columns, { empty: 'No accounts.' })
-  if (users.length < total) out.warn(`there are ${total} accounts; these are the first ${users.length}. --all lists every account`)
+  if (users.length < total)
+    out.warn(`there are ${total} accounts; these are the first ${users.length}. --all lists every account`)
 }
 
 const roleOption = (text: string): Option => new Option('--role <role>', text).choices(UserRole.options)
 
 function registerCreate(users: Command): void {
-  const create = users.command('create <email>').summary('Create an account').description('Create an account with a generated password. It is shown once; --quiet prints nothing but the password.')
+  const create = users
+    .command('create <email>')
+    .summary('Create an account')
+    .description(
+      'Create an account with a generated password. It is shown once; --quiet prints nothing but the password.',
+    )
     .option('--name <name>', 'the name; without it, the address before the @')
     .addOption(roleOption('what it may do').default('user'))
     .action(async (email: string, { name, role }: { name?: string; role: UserRole }) => {
       const context = await openUserContext(create)
-      const { user, generatedPassword } = await context.client.users.create({ email, name: name ?? (email.split('@')[0] || email), role })
+      const { user, generatedPassword } = await context.client.users.create({
+        email,
+        name: name ?? (email.split('@')[0] || email),
+        role,
+      })
       await printNew(context, { ...user, generatedPassword })
     })
-  example(create, 'board users create ada@example.com --name "Ada Lovelace"', 'board users create ops@example.com --role admin -q > password.txt')
+  example(
+    create,
+    'board users create ada@example.com --name "Ada Lovelace"',
+    'board users create ops@example.com --role admin -q > password.txt',
+  )
 }
 
 /** Prints a password for the only time: alone with `--quiet`, so that it can go straight into a file. */
-async function printNew<Row extends { id: string; email: string | null; generatedPassword: string }>({ out }: Context, row: Row): Promise<void> {
+async function printNew<Row extends { id: string; email: string | null; generatedPassword: string }>(
+  { out }: Context,
+  row: Row,
+): Promise<void> {
   if (out.quiet && !out.json) return out.line(row.generatedPassword)
   out.done('Keep the password now: it is not shown again.')
-  await out.record<Row>(row, [{ name: 'id', style: 'id', value: each => each.id }, { name: 'email', style: 'title', value: each => each.email }, { name: 'generatedPassword', header: 'Password', value: each => each.generatedPassword }])
+  await out.record<Row>(row, [
+    { name: 'id', style: 'id', value: each => each.id },
+    { name: 'email', style: 'title', value: each => each.email },
+    { name: 'generatedPassword', header: 'Password', value: each => each.generatedPassword },
+  ])
 }
 
 function registerEdit(users: Command): void {
-  const edit = users.command('edit <user>').summary('Change an account').description('Change an account\'s name or role. The account is named by its address or id.')
-    .option('--name <name>', 'the new name').addOption(roleOption('the new role'))
+  const edit = users
+    .command('edit <user>')
+    .summary('Change an account')
+    .description("Change an account's name or role. The account is named by its address or id.")
+    .option('--name <name>', 'the new name')
+    .addOption(roleOption('the new role'))
     .action(async (wanted: string, change: { name?: string; role?: UserRole }) => {
-      if (change.name === undefined && change.role === undefined) throw usage('what should change?', { hint: 'give --name or --role', see: 'board users edit --help' })
+      if (change.name === undefined && change.role === undefined)
+        throw usage('what should change?', { hint: 'give --name or --role', see: 'board users edit --help' })
       const context = await openUserContext(edit)
       const user = await context.client.users.update({ id: (await resolveUser(context, wanted)).id, ...change })
       context.out.done(`Edited user ${user.id}.`)
@@ -91,7 +136,10 @@ function registerEdit(users: Command): void {
 }
 
 function registerDelete(users: Command): void {
-  const command = users.command('delete <user>').summary('Delete an account').description('Delete an account and end everything that is signed in with it. Its projects pass to a super_admin.')
+  const command = users
+    .command('delete <user>')
+    .summary('Delete an account')
+    .description('Delete an account and end everything that is signed in with it. Its projects pass to a super_admin.')
     .option('-y, --yes', 'do not ask')
     .option('--dry-run', 'only say what would be deleted and passed on')
     .action(async (wanted: string, { yes, dryRun }: { yes?: boolean; dryRun?: boolean }) => {
@@ -108,13 +156,18 @@ function registerDelete(users: Command): void {
 }
 
 function registerReset(users: Command): void {
-  const reset = users.command('reset-password <user>').summary('Replace a password').description('Replace an account\'s password by a generated one, which ends its sign-ins. It is shown once; --quiet prints nothing but the password.')
+  const reset = users
+    .command('reset-password <user>')
+    .summary('Replace a password')
+    .description(
+      "Replace an account's password by a generated one, which ends its sign-ins. It is shown once; --quiet prints nothing but the password.",
+    )
     .option('-y, --yes', 'do not ask')
     .action(async (wanted: string, { yes }: { yes?: boolean }) => {
       const context = await openUserContext(reset)
       const { id, name, email } = await resolveUser(context, wanted)
       await confirm(context, `Replace the password of user ${name}?`, yes)
-      await printNew(context, { id, email, ...await context.client.users.resetPassword({ id }) })
+      await printNew(context, { id, email, ...(await context.client.users.resetPassword({ id })) })
     })
   example(reset, 'board users reset-password ada@example.com')
 }

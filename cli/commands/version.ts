@@ -6,15 +6,34 @@ import { example } from '../help.ts'
 import { openOut } from '../openOut.ts'
 import type { Column } from '../output.ts'
 
-interface Versions { version: string; node: string; platform: string; server?: string }
+interface Versions {
+  version: string
+  node: string
+  platform: string
+  server?: string
+}
 
-const own: Versions = { version: manifest.version, node: process.versions.node, platform: `${process.platform}-${process.arch}` }
-const fields: Column<Versions>[] = [{ name: 'version', value: each => each.version }, { name: 'node', value: each => each.node }, { name: 'platform', value: each => each.platform }]
+const own: Versions = {
+  version: manifest.version,
+  node: process.versions.node,
+  platform: `${process.platform}-${process.arch}`,
+}
+const fields: Column<Versions>[] = [
+  { name: 'version', value: each => each.version },
+  { name: 'node', value: each => each.node },
+  { name: 'platform', value: each => each.platform },
+]
 const serverField: Column<Versions> = { name: 'server', value: each => each.server }
 
 export function register(command: Command): void {
-  example(command.option('--check', 'ask the server too, and exit 1 unless it has the same version'), 'board version', 'board version --json', 'board version --check --url https://board.example.com')
-    .action(async ({ check }: { check?: boolean }) => check ? checked(command) : openOut(globalsOf(command)).out.record(own, fields))
+  example(
+    command.option('--check', 'ask the server too, and exit 1 unless it has the same version'),
+    'board version',
+    'board version --json',
+    'board version --check --url https://board.example.com',
+  ).action(async ({ check }: { check?: boolean }) =>
+    check ? checked(command) : openOut(globalsOf(command)).out.record(own, fields),
+  )
 }
 
 async function checked(command: Command): Promise<void> {
@@ -22,5 +41,8 @@ async function checked(command: Command): Promise<void> {
   const { client, out } = await openContext(command)
   const { version: server } = await client.server.health()
   await out.record({ ...own, server }, [...fields, serverField])
-  if (server !== own.version) throw new Failure('failure', `the server is of another version: ${server}`, { hint: 'update the older one; after an update: board server restart' })
+  if (server !== own.version)
+    throw new Failure('failure', `the server is of another version: ${server}`, {
+      hint: 'update the older one; after an update: board server restart',
+    })
 }

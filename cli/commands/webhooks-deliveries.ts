@@ -12,22 +12,38 @@ import { resolveWebhook, type WebhookPlace } from '../resolve.ts'
 
 type Delivery = Output<Contract['webhooks']['test']>
 type Status = Delivery['status']
-interface ListOptions extends NewestOptions { status?: Status }
+interface ListOptions extends NewestOptions {
+  status?: Status
+}
 
 const statuses: Status[] = ['pending', 'succeeded', 'failed']
 const askEveryMs = 200
 const usualTimeoutSecs = 30
 
 const columns: Column<Delivery>[] = [
-  { name: 'id', style: 'id', align: 'right', value: delivery => delivery.id }, { name: 'type', value: delivery => delivery.type }, { name: 'status', style: 'status', value: delivery => delivery.status },
-  { name: 'attempts', align: 'right', value: delivery => delivery.attempts }, { name: 'responseStatus', header: 'ANSWER', align: 'right', value: delivery => delivery.responseStatus }, { name: 'durationMs', header: 'MS', align: 'right', value: delivery => delivery.durationMs },
-  { name: 'createdAt', header: 'CREATED', style: 'time', value: delivery => delivery.createdAt }, { name: 'nextAttemptAt', header: 'NEXT', style: 'time', value: delivery => delivery.nextAttemptAt }, { name: 'error', style: 'text', value: delivery => delivery.error },
-  { name: 'messageId', hidden: true, value: delivery => delivery.messageId }, { name: 'request', hidden: true, value: delivery => delivery.request }, { name: 'responseBody', hidden: true, value: delivery => delivery.responseBody },
+  { name: 'id', style: 'id', align: 'right', value: delivery => delivery.id },
+  { name: 'type', value: delivery => delivery.type },
+  { name: 'status', style: 'status', value: delivery => delivery.status },
+  { name: 'attempts', align: 'right', value: delivery => delivery.attempts },
+  { name: 'responseStatus', header: 'ANSWER', align: 'right', value: delivery => delivery.responseStatus },
+  { name: 'durationMs', header: 'MS', align: 'right', value: delivery => delivery.durationMs },
+  { name: 'createdAt', header: 'CREATED', style: 'time', value: delivery => delivery.createdAt },
+  { name: 'nextAttemptAt', header: 'NEXT', style: 'time', value: delivery => delivery.nextAttemptAt },
+  { name: 'error', style: 'text', value: delivery => delivery.error },
+  { name: 'messageId', hidden: true, value: delivery => delivery.messageId },
+  { name: 'request', hidden: true, value: delivery => delivery.request },
+  { name: 'responseBody', hidden: true, value: delivery => delivery.responseBody },
 ]
 
 export function registerDeliveries(webhooks: Command): void {
-  const test = webhooks.command('test <webhook>').summary('Send a test message').description('Send a webhook.test message, before everything that waits.')
-    .option('-w, --wait', 'wait for its first attempt, at most --timeout seconds (default: 30); exit 1 unless it succeeded')
+  const test = webhooks
+    .command('test <webhook>')
+    .summary('Send a test message')
+    .description('Send a webhook.test message, before everything that waits.')
+    .option(
+      '-w, --wait',
+      'wait for its first attempt, at most --timeout seconds (default: 30); exit 1 unless it succeeded',
+    )
     .action(async (wanted: string, { wait }: { wait?: boolean }) => {
       const context = await openContext(test)
       const { projectId, webhookId } = await resolveWebhook(context, wanted)
@@ -38,32 +54,66 @@ export function registerDeliveries(webhooks: Command): void {
     })
   example(test, 'board webhooks test 3 --wait')
 
-  const list = webhooks.command('deliveries <webhook>').summary('List what was sent').description('List a webhook\'s deliveries, newest first. They are kept for 30 days after their end.')
+  const list = webhooks
+    .command('deliveries <webhook>')
+    .summary('List what was sent')
+    .description("List a webhook's deliveries, newest first. They are kept for 30 days after their end.")
     .addOption(new Option('-s, --status <status>', 'only those with this status').choices(statuses))
     .action(async (wanted: string, { status, ...newest }: ListOptions) => {
       const context = await openContext(list)
       const { projectId, webhookId } = await resolveWebhook(context, wanted)
-      await printNewest(context.out, newest, asked => context.client.webhooks.deliveries({ projectId, webhookId, status, ...asked }), columns, { one: 'delivery', many: 'deliveries' })
+      await printNewest(
+        context.out,
+        newest,
+        asked => context.client.webhooks.deliveries({ projectId, webhookId, status, ...asked }),
+        columns,
+        { one: 'delivery', many: 'deliveries' },
+      )
     })
-  example(addNewestOptions(list, 50, 'delivery'), 'board webhooks deliveries 3', 'board webhooks deliveries 3 --status failed --json id,error,responseBody')
+  example(
+    addNewestOptions(list, 50, 'delivery'),
+    'board webhooks deliveries 3',
+    'board webhooks deliveries 3 --status failed --json id,error,responseBody',
+  )
 
-  const redeliver = webhooks.command('redeliver <webhook> <deliveries...>').summary('Send messages once more').description('Send messages once more, with the same webhook-id. - reads ids from stdin.')
+  const redeliver = webhooks
+    .command('redeliver <webhook> <deliveries...>')
+    .summary('Send messages once more')
+    .description('Send messages once more, with the same webhook-id. - reads ids from stdin.')
     .action(async (wanted: string, ids: string[]) => {
       const context = await openContext(redeliver)
       const { projectId, webhookId } = await resolveWebhook(context, wanted)
-      await bulk(context, ids, deliveryId => context.client.webhooks.redeliver({ projectId, webhookId, deliveryId }), { verb: 'queued', label: 'Queueing' })
+      await bulk(context, ids, deliveryId => context.client.webhooks.redeliver({ projectId, webhookId, deliveryId }), {
+        verb: 'queued',
+        label: 'Queueing',
+      })
     })
-  example(redeliver, 'board webhooks redeliver 3 1204', 'board webhooks deliveries 3 --status failed --all -q | board webhooks redeliver 3 -')
+  example(
+    redeliver,
+    'board webhooks redeliver 3 1204',
+    'board webhooks deliveries 3 --status failed --all -q | board webhooks redeliver 3 -',
+  )
 }
 
 /** @throws Failure (timed out) */
-async function attempted({ client, globals: { timeout = usualTimeoutSecs } }: Context, place: WebhookPlace, delivery: Delivery): Promise<Delivery> {
+async function attempted(
+  { client, globals: { timeout = usualTimeoutSecs } }: Context,
+  place: WebhookPlace,
+  delivery: Delivery,
+): Promise<Delivery> {
   const giveUpAtMs = performance.now() + timeout * 1000
   let latest = delivery
   while (latest.attempts === 0 && latest.status === 'pending') {
-    if (performance.now() > giveUpAtMs) throw new Failure('timedOut', `timed out after ${timeout} s; delivery ${delivery.id} still waits for its first attempt`, { see: `board webhooks deliveries ${place.webhookId}` })
+    if (performance.now() > giveUpAtMs)
+      throw new Failure(
+        'timedOut',
+        `timed out after ${timeout} s; delivery ${delivery.id} still waits for its first attempt`,
+        { see: `board webhooks deliveries ${place.webhookId}` },
+      )
     await delay(askEveryMs)
-    const { items: [found] } = await client.webhooks.deliveries({ ...place, cursor: Number(delivery.id) + 1, limit: 1 })
+    const {
+      items: [found],
+    } = await client.webhooks.deliveries({ ...place, cursor: Number(delivery.id) + 1, limit: 1 })
     if (found?.id !== delivery.id) throw new Failure('failure', `delivery ${delivery.id} is gone`)
     latest = found
   }
@@ -71,7 +121,11 @@ async function attempted({ client, globals: { timeout = usualTimeoutSecs } }: Co
 }
 
 async function told({ out }: Context, delivery: Delivery): Promise<void> {
-  out.done(delivery.status === 'succeeded' ? `The receiver took it, with status ${delivery.responseStatus}.` : delivery.error ?? 'It was not taken.')
+  out.done(
+    delivery.status === 'succeeded'
+      ? `The receiver took it, with status ${delivery.responseStatus}.`
+      : (delivery.error ?? 'It was not taken.'),
+  )
   await out.record(delivery, columns)
   if (delivery.status !== 'succeeded') process.exitCode = exits.failure
 }

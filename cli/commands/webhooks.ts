@@ -13,26 +13,48 @@ import { registerDeliveries } from './webhooks-deliveries.ts'
 type Webhook = Output<Contract['webhooks']['list']>[number]
 type NewWebhook = Output<Contract['webhooks']['create']>
 type EventType = (typeof webhookEvents)[number]
-interface CreateOptions { event: EventType[]; description?: string; disable?: boolean }
-interface EditOptions { target?: string; event?: EventType[]; description?: string; enable?: boolean; disable?: boolean }
+interface CreateOptions {
+  event: EventType[]
+  description?: string
+  disable?: boolean
+}
+interface EditOptions {
+  target?: string
+  event?: EventType[]
+  description?: string
+  enable?: boolean
+  disable?: boolean
+}
 
 const columns: Column<Webhook>[] = [
-  { name: 'id', style: 'id', align: 'right', value: webhook => webhook.id }, { name: 'url', style: 'title', value: webhook => webhook.url }, { name: 'events', style: 'text', value: webhook => webhook.events },
-  { name: 'enabled', value: webhook => webhook.enabled }, { name: 'description', style: 'text', value: webhook => webhook.description }, { name: 'disabledReason', header: 'WHY DISABLED', style: 'text', value: webhook => webhook.disabledReason },
+  { name: 'id', style: 'id', align: 'right', value: webhook => webhook.id },
+  { name: 'url', style: 'title', value: webhook => webhook.url },
+  { name: 'events', style: 'text', value: webhook => webhook.events },
+  { name: 'enabled', value: webhook => webhook.enabled },
+  { name: 'description', style: 'text', value: webhook => webhook.description },
+  { name: 'disabledReason', header: 'WHY DISABLED', style: 'text', value: webhook => webhook.disabledReason },
   { name: 'createdAt', header: 'CREATED', style: 'time', value: webhook => webhook.createdAt },
 ]
 const newFields: Column<NewWebhook>[] = [
-  { name: 'id', style: 'id', value: webhook => webhook.id }, { name: 'url', style: 'title', value: webhook => webhook.url }, { name: 'events', style: 'text', value: webhook => webhook.events }, { name: 'secret', value: webhook => webhook.secret },
+  { name: 'id', style: 'id', value: webhook => webhook.id },
+  { name: 'url', style: 'title', value: webhook => webhook.url },
+  { name: 'events', style: 'text', value: webhook => webhook.events },
+  { name: 'secret', value: webhook => webhook.secret },
 ]
 const eventOption = (text: string) => new Option('--event <event>', text).choices(webhookEvents).argParser(addEvent)
 
 export function register(webhooks: Command): void {
-  const list = webhooks.command('list').summary('List webhooks').description('List a project\'s webhooks. Their secrets are never shown again.')
+  const list = webhooks
+    .command('list')
+    .summary('List webhooks')
+    .description("List a project's webhooks. Their secrets are never shown again.")
     .action(async () => {
       const context = await openContext(list)
-      await context.out.list(await context.client.webhooks.list({ projectId: (await context.project()).id }), columns, { empty: 'No webhooks. Make one: board webhooks create <url> --event card.moved' })
+      await context.out.list(await context.client.webhooks.list({ projectId: (await context.project()).id }), columns, {
+        empty: 'No webhooks. Make one: board webhooks create <url> --event card.moved',
+      })
     })
-  example(list, 'board webhooks list', 'board webhooks list --jq \'.[] | select(.enabled | not) | .disabledReason\'')
+  example(list, 'board webhooks list', "board webhooks list --jq '.[] | select(.enabled | not) | .disabledReason'")
   registerCreate(webhooks)
   registerEdit(webhooks)
   registerDelete(webhooks)
@@ -41,16 +63,28 @@ export function register(webhooks: Command): void {
 }
 
 function registerCreate(webhooks: Command): void {
-  const create = webhooks.command('create <url>').summary('Send events to a URL').description('Send events of a project to a URL, signed as Standard Webhooks says. The secret that verifies them is shown once; --quiet prints nothing but the secret.')
+  const create = webhooks
+    .command('create <url>')
+    .summary('Send events to a URL')
+    .description(
+      'Send events of a project to a URL, signed as Standard Webhooks says. The secret that verifies them is shown once; --quiet prints nothing but the secret.',
+    )
     .addOption(eventOption('what to tell of; may be given several times').makeOptionMandatory())
     .option('--description <text>', 'what it is for')
     .option('--disable', 'send nothing yet')
     .action(async (url: string, { event, description, disable }: CreateOptions) => {
       const context = await openContext(create)
       const { id: projectId } = await context.project()
-      await printNew(context, await context.client.webhooks.create({ projectId, url, events: event, description, enabled: !disable }))
+      await printNew(
+        context,
+        await context.client.webhooks.create({ projectId, url, events: event, description, enabled: !disable }),
+      )
     })
-  example(create, 'board webhooks create https://example.com/hook --event card.moved', 'board webhooks create https://example.com/hook --event card.created --event card.moved -q > hook.secret')
+  example(
+    create,
+    'board webhooks create https://example.com/hook --event card.moved',
+    'board webhooks create https://example.com/hook --event card.created --event card.moved -q > hook.secret',
+  )
 }
 
 /** Prints a secret for the only time: alone with `--quiet`, so that it can go straight into a file. */
@@ -63,28 +97,51 @@ async function printNew({ out }: Context, webhook: NewWebhook): Promise<void> {
 function addEvent(text: string, before: EventType[] | undefined): EventType[] {
   const event = webhookEvents.find(each => each === text)
   if (!event) throw new InvalidArgumentError(`must be one of ${webhookEvents.join(', ')}.`)
-  return [...before ?? [], event]
+  return [...(before ?? []), event]
 }
 
 function registerEdit(webhooks: Command): void {
-  const edit = webhooks.command('edit <webhook>').summary('Change a webhook').description('Change where a webhook sends what, or whether it sends at all. What waits for one that is disabled is given up.')
+  const edit = webhooks
+    .command('edit <webhook>')
+    .summary('Change a webhook')
+    .description(
+      'Change where a webhook sends what, or whether it sends at all. What waits for one that is disabled is given up.',
+    )
     .option('--target <url>', 'the new URL')
     .addOption(eventOption('what to tell of, instead of what it tells now; may be given several times'))
     .option('--description <text>', 'what it is for')
     .addOption(new Option('--enable', 'send again').conflicts('disable'))
     .option('--disable', 'send nothing')
     .action(async (wanted: string, { target, event, description, enable, disable }: EditOptions) => {
-      if (target === undefined && !event && description === undefined && !enable && !disable) throw usage('what should change?', { hint: 'give --target, --event, --description, --enable or --disable', see: 'board webhooks edit --help' })
+      if (target === undefined && !event && description === undefined && !enable && !disable)
+        throw usage('what should change?', {
+          hint: 'give --target, --event, --description, --enable or --disable',
+          see: 'board webhooks edit --help',
+        })
       const context = await openContext(edit)
       const place = await resolveWebhook(context, wanted)
-      const edited = await context.client.webhooks.update({ ...place, url: target, events: event, description, enabled: enable ? true : disable ? false : undefined })
+      const edited = await context.client.webhooks.update({
+        ...place,
+        url: target,
+        events: event,
+        description,
+        enabled: enable ? true : disable ? false : undefined,
+      })
       await context.out.did(edited, `Edited webhook ${place.webhookId}.`)
     })
-  example(edit, 'board webhooks edit 3 --event card.moved --event card.completed', 'board webhooks edit 3 --target https://example.com/other', 'board webhooks edit 3 --enable')
+  example(
+    edit,
+    'board webhooks edit 3 --event card.moved --event card.completed',
+    'board webhooks edit 3 --target https://example.com/other',
+    'board webhooks edit 3 --enable',
+  )
 }
 
 function registerDelete(webhooks: Command): void {
-  const command = webhooks.command('delete <webhook>').summary('Delete a webhook').description('Delete a webhook with its deliveries. What waits is not sent.')
+  const command = webhooks
+    .command('delete <webhook>')
+    .summary('Delete a webhook')
+    .description('Delete a webhook with its deliveries. What waits is not sent.')
     .option('-y, --yes', 'do not ask')
     .action(async (wanted: string, { yes }: { yes?: boolean }) => {
       const context = await openContext(command)
@@ -97,7 +154,12 @@ function registerDelete(webhooks: Command): void {
 }
 
 function registerRotate(webhooks: Command): void {
-  const rotate = webhooks.command('rotate <webhook>').summary('Give a webhook a new secret').description('Give a webhook a new secret, which signs everything from then on. It is shown once; --quiet prints nothing but the secret.')
+  const rotate = webhooks
+    .command('rotate <webhook>')
+    .summary('Give a webhook a new secret')
+    .description(
+      'Give a webhook a new secret, which signs everything from then on. It is shown once; --quiet prints nothing but the secret.',
+    )
     .action(async (wanted: string) => {
       const context = await openContext(rotate)
       const { projectId, webhookId } = await resolveWebhook(context, wanted)

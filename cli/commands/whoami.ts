@@ -3,11 +3,18 @@ import { openContext, requireUser } from '../context.ts'
 import { example } from '../help.ts'
 import type { Column } from '../output.ts'
 
-export interface Me { id: string; email: string; displayName: string; role: string }
+export interface Me {
+  id: string
+  email: string
+  displayName: string
+  role: string
+}
 
 export const meFields: Column<Me>[] = [
-  { name: 'id', style: 'id', value: me => me.id }, { name: 'email', style: 'title', value: me => me.email },
-  { name: 'displayName', header: 'Name', value: me => me.displayName }, { name: 'role', value: me => me.role },
+  { name: 'id', style: 'id', value: me => me.id },
+  { name: 'email', style: 'title', value: me => me.email },
+  { name: 'displayName', header: 'Name', value: me => me.displayName },
+  { name: 'role', value: me => me.role },
 ]
 
 export function register(command: Command): void {

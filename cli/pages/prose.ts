@@ -24,7 +24,10 @@ export function prose(text: string): Html {
 }
 
 /** A text as it is, cut where it is longer than anybody reads. */
-export const cut = (text: string, most = mostText): string => text.length > most ? `${text.slice(0, most).toWellFormed()}\n… ${(text.length - most).toLocaleString('en')} more characters are left out.` : text
+export const cut = (text: string, most = mostText): string =>
+  text.length > most
+    ? `${text.slice(0, most).toWellFormed()}\n… ${(text.length - most).toLocaleString('en')} more characters are left out.`
+    : text
 
 function prepared(Markdown: typeof MarkdownIt): MarkdownIt {
   const markdown = new Markdown({ html: false, linkify: true, breaks: true })
@@ -38,16 +41,18 @@ function prepared(Markdown: typeof MarkdownIt): MarkdownIt {
       const aligned = /^text-align:(\w+)$/.exec(String(token.attrGet('style')))?.[1]
       if (aligned !== undefined) token.attrs = [['class', aligned]]
       if (token.children) token.children = withoutPictures(token.children, Made)
-      if (tokens[at - 2]?.type === 'list_item_open' && token.children?.[0]?.type === 'text') token.children[0].content = withBox(token.children[0].content)
+      if (tokens[at - 2]?.type === 'list_item_open' && token.children?.[0]?.type === 'text')
+        token.children[0].content = withBox(token.children[0].content)
       for (const child of token.children ?? []) if (child.type === 'link_open') child.attrSet('rel', 'noreferrer')
     }
   })
   return markdown
 }
 
-const boxes: Record<string, string> = { ' ': '\u2610', 'x': '\u2611', '~': '\u25d0' }
+const boxes: Record<string, string> = { ' ': '\u2610', x: '\u2611', '~': '\u25d0' }
 /** What is to do, done or going on, in a list of tasks. */
-const withBox = (text: string): string => text.replace(/^\[([ x~])\](?= )/i, (_, mark: string) => boxes[mark.toLowerCase()]!)
+const withBox = (text: string): string =>
+  text.replace(/^\[([ x~])\](?= )/i, (_, mark: string) => boxes[mark.toLowerCase()]!)
 
 /** A picture becomes a link to it, or within a link its words. */
 function withoutPictures(tokens: Token[], Made: typeof Token): Token[] {

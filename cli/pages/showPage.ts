@@ -59,15 +59,20 @@ function ownFolder(folder: string): string {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
   const found = lstatSync(folder)
-  if (!found.isDirectory() || (process.getuid && found.uid !== process.getuid())) throw new Error(`${folder} is not a folder of this account`)
+  if (!found.isDirectory() || (process.getuid && found.uid !== process.getuid()))
+    throw new Error(`${folder} is not a folder of this account`)
   chmodSync(folder, 0o700)
   return folder
 }
 
 async function removeOld(folder: string): Promise<void> {
   const pages = (await readdir(folder).catch(() => [])).filter(name => name.endsWith('.html'))
-  await Promise.all(pages.map(async name => {
-    const path = join(folder, name)
-    if (Date.now() - (await stat(path)).mtimeMs > keptMs) await rm(path)
-  })).catch(() => { /* Another command removes them too. */ })
+  await Promise.all(
+    pages.map(async name => {
+      const path = join(folder, name)
+      if (Date.now() - (await stat(path)).mtimeMs > keptMs) await rm(path)
+    }),
+  ).catch(() => {
+    /* Another command removes them too. */
+  })
 }

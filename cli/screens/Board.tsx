@@ -9,7 +9,10 @@ import type { Look } from './look.ts'
 import { between, fitSpans, span, widthOfSpans } from './spans.ts'
 import { TitleBar } from './TitleBar.tsx'
 
-export interface ScreenProps { model: Model; look: Look }
+export interface ScreenProps {
+  model: Model
+  look: Look
+}
 
 /** The board: its columns side by side, or one at a time where there is little room. */
 export function Board({ model, look }: ScreenProps) {
@@ -19,10 +22,31 @@ export function Board({ model, look }: ScreenProps) {
   return (
     <Box flexDirection="column">
       <TitleBar model={model} look={look} />
-      {layout.isNarrow && <Lines width={layout.size.width} height={1} lines={[columnTabs(model, board, layout, look)]} />}
+      {layout.isNarrow && (
+        <Lines width={layout.size.width} height={1} lines={[columnTabs(model, board, layout, look)]} />
+      )}
       <Box>
-        {shown.map((column, at) => <Column key={column.id} board={board} column={column} view={model.view} layout={layout} at={at} look={look} nowMs={model.nowMs} />)}
-        {shown.length === 0 && <Lines width={layout.size.width} height={layout.bodyHeight} lines={[{ spans: [span(' This board has no columns. Add one with: board columns create', look.palette.dim)] }]} />}
+        {shown.map((column, at) => (
+          <Column
+            key={column.id}
+            board={board}
+            column={column}
+            view={model.view}
+            layout={layout}
+            at={at}
+            look={look}
+            nowMs={model.nowMs}
+          />
+        ))}
+        {shown.length === 0 && (
+          <Lines
+            width={layout.size.width}
+            height={layout.bodyHeight}
+            lines={[
+              { spans: [span(' This board has no columns. Add one with: board columns create', look.palette.dim)] },
+            ]}
+          />
+        )}
       </Box>
     </Box>
   )
@@ -30,7 +54,10 @@ export function Board({ model, look }: ScreenProps) {
 
 /** All columns' names above the one that is shown, as many as there is room for around it. */
 function columnTabs(model: Model, { columns }: ShownBoard, { size }: Layout, { palette, glyphs }: Look): Line {
-  const at = Math.max(0, columns.findIndex(({ id }) => id === model.view.focus))
+  const at = Math.max(
+    0,
+    columns.findIndex(({ id }) => id === model.view.focus),
+  )
   const tab = (index: number): Span[] => {
     const column = columns[index]!
     const style = index === at ? palette.focus : palette.dim

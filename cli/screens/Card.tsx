@@ -19,10 +19,21 @@ export function Card({ model, opened, look }: { model: Model; opened: Opened; lo
   const { width } = model.size
   const height = tabHeight(model)
   const top = topOfTab(model, opened)
-  const lines = tabLines(opened, model.settings, tabWidth(model)).slice(top, top + height).map(line => drawn(line, width, look))
+  const lines = tabLines(opened, model.settings, tabWidth(model))
+    .slice(top, top + height)
+    .map(line => drawn(line, width, look))
   return (
     <Box flexDirection="column">
-      <Lines width={width} height={4} lines={[titleLine(model, opened, look), aboutLine(model, opened, look), tabLine(model, opened, top, look), ruler(width, look)]} />
+      <Lines
+        width={width}
+        height={4}
+        lines={[
+          titleLine(model, opened, look),
+          aboutLine(model, opened, look),
+          tabLine(model, opened, top, look),
+          ruler(width, look),
+        ]}
+      />
       <Lines width={width} height={height} lines={lines} />
     </Box>
   )
@@ -33,7 +44,13 @@ function titleLine({ size, shelf, live, nowMs }: Model, { card, cardId }: Opened
   const shown = card ?? shelf.cards.get(cardId)
   const state = live === 'open' ? [] : [span(` ${glyphs.broken} connecting again ... `, palette.error)]
   const status = shown && shown.status !== 'idle' ? [badge(shown, look, nowMs), span(' ')] : []
-  return between([span(` #${cardId} `), span(shown?.title ?? '', palette.strong)], [...status, ...state], size.width, palette.bar, glyphs.ellipsis)
+  return between(
+    [span(` #${cardId} `), span(shown?.title ?? '', palette.strong)],
+    [...status, ...state],
+    size.width,
+    palette.bar,
+    glyphs.ellipsis,
+  )
 }
 
 function aboutLine({ size, nowMs }: Model, opened: Opened, { palette, glyphs }: Look): Line {
@@ -41,16 +58,27 @@ function aboutLine({ size, nowMs }: Model, opened: Opened, { palette, glyphs }: 
   if (!card) return { spans: [] }
   const session = latestSession(opened)
   const parts = [
-    card.columnName, session?.agent ?? card.agent, session?.model, card.autoMode ? 'auto mode' : undefined, card.statusReason && card.statusReason !== card.status ? card.statusReason.replaceAll('_', ' ') : undefined,
-    nowMs - Date.parse(card.updatedAt) < 60_000 ? 'changed just now' : `changed ${relativeTime(card.updatedAt, nowMs)}`, card.gitBranch,
+    card.columnName,
+    session?.agent ?? card.agent,
+    session?.model,
+    card.autoMode ? 'auto mode' : undefined,
+    card.statusReason && card.statusReason !== card.status ? card.statusReason.replaceAll('_', ' ') : undefined,
+    nowMs - Date.parse(card.updatedAt) < 60_000 ? 'changed just now' : `changed ${relativeTime(card.updatedAt, nowMs)}`,
+    card.gitBranch,
   ].filter(part => part !== null && part !== undefined && part !== '')
-  const left = [span(` ${parts.join(` ${glyphs.dot} `)}`, palette.dim), ...card.labels.map(label => span(`  ${label}`, palette.label))]
+  const left = [
+    span(` ${parts.join(` ${glyphs.dot} `)}`, palette.dim),
+    ...card.labels.map(label => span(`  ${label}`, palette.label)),
+  ]
   return between(left, session ? usageOf(session, palette) : [], size.width, undefined, glyphs.ellipsis)
 }
 
 function usageOf({ usage }: Session, palette: Look['palette']): Span[] {
   if (!usage) return []
-  const context = usage.contextUsed !== null && usage.contextSize ? `${Math.round(usage.contextUsed / usage.contextSize * 100)} % of context  ` : ''
+  const context =
+    usage.contextUsed !== null && usage.contextSize
+      ? `${Math.round((usage.contextUsed / usage.contextSize) * 100)} % of context  `
+      : ''
   const cost = usage.costUsd === null ? '' : `$${usage.costUsd.toFixed(2)} `
   return [span(`${context}${cost}`, palette.dim)]
 }
@@ -62,15 +90,37 @@ function tabLine(model: Model, opened: Opened, top: number, { palette, glyphs }:
   })
   const last = lastTop(model, opened)
   const isFollowing = opened.tab === 'transcript' && opened.follows && opened.card?.hasActiveAgent
-  const place = last === 0 ? '' : `${top > 0 ? glyphs.up : ' '}${top < last ? glyphs.below : ' '} ${Math.round(top / last * 100)} % `
-  return between(names, [span(isFollowing ? 'following ' : '', palette.good), span(place, palette.dim)], model.size.width)
+  const place =
+    last === 0
+      ? ''
+      : `${top > 0 ? glyphs.up : ' '}${top < last ? glyphs.below : ' '} ${Math.round((top / last) * 100)} % `
+  return between(
+    names,
+    [span(isFollowing ? 'following ' : '', palette.good), span(place, palette.dim)],
+    model.size.width,
+  )
 }
 
-const ruler = (width: number, { palette, glyphs }: Look): Line => ({ spans: [span(glyphs.across.repeat(width), palette.frame)] })
+const ruler = (width: number, { palette, glyphs }: Look): Line => ({
+  spans: [span(glyphs.across.repeat(width), palette.frame)],
+})
 
 function drawn({ kind, text, aside }: TextLine, width: number, { palette, glyphs }: Look): Line {
   const style = lineStyle(palette, kind)
-  const sign = kind === 'toolGoing' ? glyphs.status.queued : kind === 'toolDone' ? glyphs.status.completed : kind === 'toolFailed' ? glyphs.status.failed : undefined
+  const sign =
+    kind === 'toolGoing'
+      ? glyphs.status.queued
+      : kind === 'toolDone'
+        ? glyphs.status.completed
+        : kind === 'toolFailed'
+          ? glyphs.status.failed
+          : undefined
   const head = sign === undefined ? [span(' ')] : [span(` ${sign} `, style)]
-  return between([...head, span(text, style)], aside === undefined ? [] : [span(`${aside} `, palette.dim)], width, undefined, glyphs.ellipsis)
+  return between(
+    [...head, span(text, style)],
+    aside === undefined ? [] : [span(`${aside} `, palette.dim)],
+    width,
+    undefined,
+    glyphs.ellipsis,
+  )
 }

@@ -7,16 +7,33 @@ import { cardLines } from './cardLines.ts'
 import type { Look } from './look.ts'
 import { between, fitSpans, fitText, span, widthOfSpans } from './spans.ts'
 
-export interface ColumnProps { board: ShownBoard; column: ShownColumn; view: Model['view']; layout: Layout; /** Which of the columns that are shown. */ at: number; look: Look; nowMs: number }
+export interface ColumnProps {
+  board: ShownBoard
+  column: ShownColumn
+  view: Model['view']
+  layout: Layout
+  /** Which of the columns that are shown. */ at: number
+  look: Look
+  nowMs: number
+}
 /** The cards that are seen: the first one and how many. */
-interface Window { top: number; count: number }
+interface Window {
+  top: number
+  count: number
+}
 
 /** One column: its name and count in the frame, the cards of its window, and below where that window is. */
 export function Column(props: ColumnProps) {
   const { layout, at } = props
   const width = layout.widths[at]!
   const { lines, window } = windowLines(props)
-  return <Lines width={width} height={layout.bodyHeight - (layout.isNarrow ? 1 : 0)} lines={layout.isNarrow ? lines : framed(props, lines, window, width)} />
+  return (
+    <Lines
+      width={width}
+      height={layout.bodyHeight - (layout.isNarrow ? 1 : 0)}
+      lines={layout.isNarrow ? lines : framed(props, lines, window, width)}
+    />
+  )
 }
 
 /** The lines of the cards that are seen, as wide as the column's inside. */
@@ -31,7 +48,15 @@ function windowLines(props: ColumnProps): { lines: Line[]; window: Window } {
   for (; index < column.found.length && lines.length < layout.innerHeight; index++) {
     const card = board.cards.get(column.found[index]!)
     if (!card) continue
-    const drawn = cardLines(card, { isCurrent: index === cursor, isSelected: view.selected.has(card.id), isDense: layout.isDense, inside, width, look, nowMs: props.nowMs })
+    const drawn = cardLines(card, {
+      isCurrent: index === cursor,
+      isSelected: view.selected.has(card.id),
+      isDense: layout.isDense,
+      inside,
+      width,
+      look,
+      nowMs: props.nowMs,
+    })
     lines.push(...drawn)
     for (let gap = drawn.length; gap < cardHeight(card, layout, width); gap++) lines.push(blank(inside))
   }
@@ -41,39 +66,77 @@ function windowLines(props: ColumnProps): { lines: Line[]; window: Window } {
 }
 
 const blank = (width: number): Line => ({ spans: [span(' '.repeat(width))] })
-const emptyText = ({ ids, total }: ShownColumn): string => ids.length > 0 ? 'Nothing here matches.' : total === 0 ? 'No cards.' : 'Reading ...'
+const emptyText = ({ ids, total }: ShownColumn): string =>
+  ids.length > 0 ? 'Nothing here matches.' : total === 0 ? 'No cards.' : 'Reading ...'
 
-function framed({ column, view, look: { palette, glyphs } }: ColumnProps, lines: readonly Line[], window: Window, width: number): Line[] {
+function framed(
+  { column, view, look: { palette, glyphs } }: ColumnProps,
+  lines: readonly Line[],
+  window: Window,
+  width: number,
+): Line[] {
   const isFocused = column.id === view.focus
   const style = isFocused ? palette.focus : palette.frame
   const [topLeft, topRight, bottomLeft, bottomRight] = glyphs.corner
   const count = countOf(column)
   const name = fitText(column.name, Math.max(1, width - count.length - 8), glyphs.ellipsis)
-  const rule = (left: readonly Span[], right: readonly Span[]): Line => ({ spans: [...left, span(glyphs.across.repeat(Math.max(0, width - widthOfSpans(left) - widthOfSpans(right))), style), ...right] })
+  const rule = (left: readonly Span[], right: readonly Span[]): Line => ({
+    spans: [
+      ...left,
+      span(glyphs.across.repeat(Math.max(0, width - widthOfSpans(left) - widthOfSpans(right))), style),
+      ...right,
+    ],
+  })
   const place = placeOf(column, view)
   const thumb = thumbOf(window, column.found.length, lines.length)
-  const side = (y: number) => thumb && y >= thumb.from && y < thumb.to ? span(glyphs.thumb, isFocused ? palette.focus : palette.dim) : span(glyphs.down, style)
+  const side = (y: number) =>
+    thumb && y >= thumb.from && y < thumb.to
+      ? span(glyphs.thumb, isFocused ? palette.focus : palette.dim)
+      : span(glyphs.down, style)
   return [
-    rule([span(`${topLeft}${glyphs.across} `, style), span(name, isFocused ? styled(palette.focus, palette.strong) : palette.strong), span(' ')], [span(` ${count} `, isFocused ? palette.focus : palette.dim), span(`${glyphs.across}${topRight}`, style)]),
-    ...lines.map(({ spans, style: under }, y): Line => ({ spans: [span(glyphs.down, style), ...fitSpans(spans, width - 2).map(each => ({ ...each, style: styled(under, each.style) })), side(y)] })),
-    rule([span(bottomLeft, style)], place === '' ? [span(bottomRight, style)] : [span(` ${place} `, palette.dim), span(`${glyphs.across}${bottomRight}`, style)]),
+    rule(
+      [
+        span(`${topLeft}${glyphs.across} `, style),
+        span(name, isFocused ? styled(palette.focus, palette.strong) : palette.strong),
+        span(' '),
+      ],
+      [span(` ${count} `, isFocused ? palette.focus : palette.dim), span(`${glyphs.across}${topRight}`, style)],
+    ),
+    ...lines.map(({ spans, style: under }, y): Line => ({
+      spans: [
+        span(glyphs.down, style),
+        ...fitSpans(spans, width - 2).map(each => ({ ...each, style: styled(under, each.style) })),
+        side(y),
+      ],
+    })),
+    rule(
+      [span(bottomLeft, style)],
+      place === ''
+        ? [span(bottomRight, style)]
+        : [span(` ${place} `, palette.dim), span(`${glyphs.across}${bottomRight}`, style)],
+    ),
   ]
 }
 
 /** Which part of the frame's side stands for the window. Undefined when all is seen. */
 function thumbOf({ top, count }: Window, all: number, height: number): { from: number; to: number } | undefined {
   if (count >= all) return undefined
-  const size = Math.max(1, Math.round(count / all * height))
-  const from = Math.round(top / (all - count) * (height - size))
+  const size = Math.max(1, Math.round((count / all) * height))
+  const from = Math.round((top / (all - count)) * (height - size))
   return { from, to: from + size }
 }
 
 /** `12`, `3/12` with a filter, `+` while there are more to read. */
-export const countOf = ({ found, ids, total }: ShownColumn): string => found.length !== ids.length ? `${grouped(found.length)}${ids.length < total ? '+' : ''}/${grouped(total)}` : grouped(total)
+export const countOf = ({ found, ids, total }: ShownColumn): string =>
+  found.length !== ids.length
+    ? `${grouped(found.length)}${ids.length < total ? '+' : ''}/${grouped(total)}`
+    : grouped(total)
 
 /** Where the cursor is: `3 of 12`. */
 export const placeOf = (column: ShownColumn, view: Model['view']): string =>
-  column.found.length === 0 ? '' : `${grouped(cursorIn(column, view) + 1)} of ${grouped(column.found.length)}${column.ids.length < column.total ? '+' : ''}`
+  column.found.length === 0
+    ? ''
+    : `${grouped(cursorIn(column, view) + 1)} of ${grouped(column.found.length)}${column.ids.length < column.total ? '+' : ''}`
 
 /** 12,345. Intl would say it too, and take milliseconds to load. */
 const grouped = (count: number): string => String(count).replace(/\B(?=(\d{3})+$)/g, ',')

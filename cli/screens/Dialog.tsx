@@ -10,8 +10,18 @@ import { seenOf } from './field.ts'
 import type { Look } from './look.ts'
 import { between, fitSpans, fitText, span, widthOfSpans } from './spans.ts'
 
-interface Content { title: string; lines: readonly Line[]; hint: string; caret?: { x: number; y: number } }
-interface Asked { model: Model; dialog: DialogState; look: Look; inside: number }
+interface Content {
+  title: string
+  lines: readonly Line[]
+  hint: string
+  caret?: { x: number; y: number }
+}
+interface Asked {
+  model: Model
+  dialog: DialogState
+  look: Look
+  inside: number
+}
 
 const widest = 76
 
@@ -28,7 +38,12 @@ export function Dialog({ model, dialog, look }: { model: Model; dialog: DialogSt
   const top = dialog.kind === 'approve' ? height - rows.length - 2 : Math.floor((height - rows.length) / 3)
   return (
     <Box position="absolute" marginLeft={Math.floor((width - outer) / 2)} marginTop={Math.max(0, top)}>
-      <Lines width={outer} height={rows.length} lines={rows} caret={content.caret && { x: content.caret.x + 2, y: content.caret.y + 1 }} />
+      <Lines
+        width={outer}
+        height={rows.length}
+        lines={rows}
+        caret={content.caret && { x: content.caret.x + 2, y: content.caret.y + 1 }}
+      />
     </Box>
   )
 }
@@ -38,33 +53,74 @@ function framed({ title, lines, hint }: Content, width: number, { palette, glyph
   const style = palette.focus
   const edge = (left: string, text: string, right: string, look: string): Line => {
     const name = text === '' ? '' : ` ${fitText(text, width - 6, glyphs.ellipsis)} `
-    return { spans: [span(`${left}${glyphs.across}`, style), span(name, look), span(`${glyphs.across.repeat(Math.max(0, width - 3 - widthOf(name)))}${right}`, style)] }
+    return {
+      spans: [
+        span(`${left}${glyphs.across}`, style),
+        span(name, look),
+        span(`${glyphs.across.repeat(Math.max(0, width - 3 - widthOf(name)))}${right}`, style),
+      ],
+    }
   }
   return [
     edge(topLeft, title, topRight, palette.strong),
-    ...lines.map(({ spans }): Line => ({ spans: [span(`${glyphs.down} `, style), ...between(spans, [], width - 4, undefined, glyphs.ellipsis).spans, span(` ${glyphs.down}`, style)] })),
+    ...lines.map(({ spans }): Line => ({
+      spans: [
+        span(`${glyphs.down} `, style),
+        ...between(spans, [], width - 4, undefined, glyphs.ellipsis).spans,
+        span(` ${glyphs.down}`, style),
+      ],
+    })),
     edge(bottomLeft, hint, bottomRight, palette.dim),
   ]
 }
 
 function contentOf(asked: Asked): Content | undefined {
-  const { dialog, look: { palette }, inside } = asked
+  const {
+    dialog,
+    look: { palette },
+    inside,
+  } = asked
   switch (dialog.kind) {
-    case 'help': return help(asked, dialog)
-    case 'add': return add(asked, dialog)
-    case 'send': return { title: `Message to the agent of card ${dialog.cardId}`, ...field('', dialog.field, inside, 0), hint: 'enter sends, escape goes back' }
-    case 'approve': return approve(asked, dialog)
-    case 'confirm': return { title: 'Sure?', lines: wrap(dialog.question, inside).map(text => ({ spans: [span(text, palette.warn)] })), hint: 'y yes, n no' }
-    default: return undefined
+    case 'help':
+      return help(asked, dialog)
+    case 'add':
+      return add(asked, dialog)
+    case 'send':
+      return {
+        title: `Message to the agent of card ${dialog.cardId}`,
+        ...field('', dialog.field, inside, 0),
+        hint: 'enter sends, escape goes back',
+      }
+    case 'approve':
+      return approve(asked, dialog)
+    case 'confirm':
+      return {
+        title: 'Sure?',
+        lines: wrap(dialog.question, inside).map(text => ({ spans: [span(text, palette.warn)] })),
+        hint: 'y yes, n no',
+      }
+    default:
+      return undefined
   }
 }
 
-function field(label: string, typed: TextField, inside: number, y: number): { lines: Line[]; caret: { x: number; y: number } } {
+function field(
+  label: string,
+  typed: TextField,
+  inside: number,
+  y: number,
+): { lines: Line[]; caret: { x: number; y: number } } {
   const { text, caret } = seenOf(typed, inside - widthOf(label))
-  return { lines: [{ spans: fitSpans([span(label), span(text)], inside, '') }], caret: { x: widthOf(label) + caret, y } }
+  return {
+    lines: [{ spans: fitSpans([span(label), span(text)], inside, '') }],
+    caret: { x: widthOf(label) + caret, y },
+  }
 }
 
-function help({ model, look: { palette, glyphs }, inside }: Asked, dialog: Extract<DialogState, { kind: 'help' }>): Content {
+function help(
+  { model, look: { palette, glyphs }, inside }: Asked,
+  dialog: Extract<DialogState, { kind: 'help' }>,
+): Content {
   const rows = helpRows(model.keymap, textIn(dialog.field), model.opened !== undefined)
   const room = Math.max(1, model.size.height - 7)
   const top = Math.min(dialog.top, Math.max(0, rows.length - room))
@@ -76,23 +132,43 @@ function help({ model, look: { palette, glyphs }, inside }: Asked, dialog: Extra
   const empty: Line[] = rows.length === 0 ? [{ spans: [span('Nothing here has these words.', palette.dim)] }] : []
   const { lines, caret } = field('Look for: ', dialog.field, inside, 0)
   const more = rows.length > room ? `, ${top + 1}-${Math.min(rows.length, top + room)} of ${rows.length}` : ''
-  return { title: 'Keys', lines: [...lines, { spans: [] }, ...shown, ...empty], hint: `type to look for a key, escape closes${more}`, caret }
+  return {
+    title: 'Keys',
+    lines: [...lines, { spans: [] }, ...shown, ...empty],
+    hint: `type to look for a key, escape closes${more}`,
+    caret,
+  }
 }
 
-function add({ model, look: { palette }, inside }: Asked, { columnId, title, prompt }: Extract<DialogState, { kind: 'add' }>): Content {
+function add(
+  { model, look: { palette }, inside }: Asked,
+  { columnId, title, prompt }: Extract<DialogState, { kind: 'add' }>,
+): Content {
   const column = model.shelf.columns.find(({ id }) => id === columnId)
   const first = field('Title:  ', title, inside, 0)
   const second = field('Prompt: ', prompt ?? emptyField, inside, 1)
   return {
-    title: `New card in ${column?.name ?? 'the column'}`, lines: [...first.lines, ...(prompt ? second.lines : [{ spans: [span('Prompt: ', palette.dim)] }])], caret: prompt ? second.caret : first.caret,
+    title: `New card in ${column?.name ?? 'the column'}`,
+    lines: [...first.lines, ...(prompt ? second.lines : [{ spans: [span('Prompt: ', palette.dim)] }])],
+    caret: prompt ? second.caret : first.caret,
     hint: prompt ? 'enter adds the card, ctrl+e writes the prompt in your editor' : 'enter goes on, escape goes back',
   }
 }
 
-function approve({ look: { palette }, inside }: Asked, { cardId, question, feedback }: Extract<DialogState, { kind: 'approve' }>): Content {
-  const asks = wrap(question === '' ? 'Reading what it asks ...' : question, inside).map((text): Line => ({ spans: [span(text, palette.strong)] }))
+function approve(
+  { look: { palette }, inside }: Asked,
+  { cardId, question, feedback }: Extract<DialogState, { kind: 'approve' }>,
+): Content {
+  const asks = wrap(question === '' ? 'Reading what it asks ...' : question, inside).map((text): Line => ({
+    spans: [span(text, palette.strong)],
+  }))
   const title = `The agent of card ${cardId} asks`
   if (!feedback) return { title, lines: asks, hint: 'y approve, n refuse, f refuse with a message' }
   const { lines, caret } = field('Tell it: ', feedback, inside, asks.length + 1)
-  return { title, lines: [...asks, { spans: [] }, ...lines], caret, hint: 'enter refuses and sends it, escape goes back' }
+  return {
+    title,
+    lines: [...asks, { spans: [] }, ...lines],
+    caret,
+    hint: 'enter refuses and sends it, escape goes back',
+  }
 }

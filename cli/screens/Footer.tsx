@@ -9,23 +9,47 @@ import { seenOf } from './field.ts'
 import type { Look } from './look.ts'
 import { between, fitSpans, span, widthOfSpans } from './spans.ts'
 
-interface Foot { line: Line; caretX?: number }
+interface Foot {
+  line: Line
+  caretX?: number
+}
 
 /** The last line: what is typed, what has happened, or which keys there are. Without a status line only the first two. */
 export function Footer({ model, look }: { model: Model; look: Look }) {
   const foot = footOf(model, look)
   if (!foot) return undefined
-  return <Lines width={model.size.width} height={1} lines={[foot.line]} caret={foot.caretX === undefined ? undefined : { x: foot.caretX, y: 0 }} />
+  return (
+    <Lines
+      width={model.size.width}
+      height={1}
+      lines={[foot.line]}
+      caret={foot.caretX === undefined ? undefined : { x: foot.caretX, y: 0 }}
+    />
+  )
 }
 
-export const hasFooter = (model: Model): boolean => model.settings.statusLine || model.notice !== undefined || model.dialog?.kind === 'filter' || model.dialog?.kind === 'jump'
+export const hasFooter = (model: Model): boolean =>
+  model.settings.statusLine ||
+  model.notice !== undefined ||
+  model.dialog?.kind === 'filter' ||
+  model.dialog?.kind === 'jump'
 
 function footOf(model: Model, look: Look): Foot | undefined {
   const { dialog, notice, size, view } = model
   const { palette, glyphs } = look
-  if (dialog?.kind === 'filter') return typed('/', dialog.field, [span('enter keeps it, escape takes it back ', palette.dim)], model, look)
+  if (dialog?.kind === 'filter')
+    return typed('/', dialog.field, [span('enter keeps it, escape takes it back ', palette.dim)], model, look)
   if (dialog?.kind === 'jump') return typed(':', dialog.field, hints(model, textIn(dialog.field), palette), model, look)
-  if (notice) return { line: between([span(` ${notice.text}`, notice.isError ? palette.error : palette.good)], [], size.width, undefined, glyphs.ellipsis) }
+  if (notice)
+    return {
+      line: between(
+        [span(` ${notice.text}`, notice.isError ? palette.error : palette.good)],
+        [],
+        size.width,
+        undefined,
+        glyphs.ellipsis,
+      ),
+    }
   if (!model.settings.statusLine) return undefined
   const state = [
     ...(view.selected.size > 0 && !model.opened ? [span(`${view.selected.size} selected  `, palette.selected)] : []),
@@ -35,20 +59,62 @@ function footOf(model: Model, look: Look): Foot | undefined {
   return { line: between(keyHints(model, look, size.width - widthOfSpans(state) - 1), state, size.width) }
 }
 
-function typed(sign: string, field: TextField, right: readonly Span[], { size }: Model, { palette, glyphs }: Look): Foot {
+function typed(
+  sign: string,
+  field: TextField,
+  right: readonly Span[],
+  { size }: Model,
+  { palette, glyphs }: Look,
+): Foot {
   const aside = fitSpans(right, Math.floor(size.width / 2), '')
   const { text, caret } = seenOf(field, size.width - 3 - widthOfSpans(aside))
-  return { line: between([span(` ${sign}`, palette.accent), span(text, palette.strong)], aside, size.width, undefined, glyphs.ellipsis), caretX: 2 + caret }
+  return {
+    line: between(
+      [span(` ${sign}`, palette.accent), span(text, palette.strong)],
+      aside,
+      size.width,
+      undefined,
+      glyphs.ellipsis,
+    ),
+    caretX: 2 + caret,
+  }
 }
 
 function hints(model: Model, text: string, palette: Look['palette']): Span[] {
   if (/^#?\d+$/.test(text)) return [span(`card ${text.replace('#', '')}  `, palette.dim)]
   const found = suggestions(model, text)
-  return found.flatMap(({ name, kind }, at) => [span(`${name}${kind === 'board' ? ' (board)' : ''}  `, at === 0 ? palette.accent : palette.dim)])
+  return found.flatMap(({ name, kind }, at) => [
+    span(`${name}${kind === 'board' ? ' (board)' : ''}  `, at === 0 ? palette.accent : palette.dim),
+  ])
 }
 
-const onBoard: [ShortcutAction, string][] = [['open', 'open'], ['moveLeft', ''], ['moveRight', 'move'], ['add', 'add'], ['run', 'run'], ['approve', 'approve'], ['cancel', 'cancel'], ['select', 'select'], ['filter', 'filter'], ['jump', 'jump'], ['edit', 'edit'], ['undo', 'undo'], ['archive', 'archive'], ['quit', 'quit']]
-const onCard: [ShortcutAction, string][] = [['nextTab', 'next tab'], ['down', ''], ['up', 'scroll'], ['send', 'message'], ['run', 'run'], ['approve', 'approve'], ['cancel', 'cancel'], ['edit', 'edit'], ['back', 'back']]
+const onBoard: [ShortcutAction, string][] = [
+  ['open', 'open'],
+  ['moveLeft', ''],
+  ['moveRight', 'move'],
+  ['add', 'add'],
+  ['run', 'run'],
+  ['approve', 'approve'],
+  ['cancel', 'cancel'],
+  ['select', 'select'],
+  ['filter', 'filter'],
+  ['jump', 'jump'],
+  ['edit', 'edit'],
+  ['undo', 'undo'],
+  ['archive', 'archive'],
+  ['quit', 'quit'],
+]
+const onCard: [ShortcutAction, string][] = [
+  ['nextTab', 'next tab'],
+  ['down', ''],
+  ['up', 'scroll'],
+  ['send', 'message'],
+  ['run', 'run'],
+  ['approve', 'approve'],
+  ['cancel', 'cancel'],
+  ['edit', 'edit'],
+  ['back', 'back'],
+]
 
 /** As many of the keys as there is room for. */
 function keyHints({ keymap, opened }: Model, { palette }: Look, room: number): Span[] {

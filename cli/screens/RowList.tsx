@@ -25,14 +25,29 @@ const aroundLines = 4
 /** A table as high as the terminal. `q` ends it. */
 export function RowList<Row>({ title, noun, columns, rows, more, live, terminal }: RowListProps<Row>) {
   const { exit } = useApp()
-  useInput((input, key) => { if (input === 'q' || key.escape) exit() }, { isActive: terminal.stdin })
+  useInput(
+    (input, key) => {
+      if (input === 'q' || key.escape) exit()
+    },
+    { isActive: terminal.stdin },
+  )
   const shown = rows.slice(0, Math.max(1, terminal.height - aroundLines))
   const hidden = rows.length - shown.length
   return (
     <Box flexDirection="column">
-      <Text bold>{harmless(title)}<Text dimColor>  {rows.length}{more ? '+' : ''} {rows.length === 1 && !more ? noun : `${noun}s`}</Text></Text>
+      <Text bold>
+        {harmless(title)}
+        <Text dimColor>
+          {' '}
+          {rows.length}
+          {more ? '+' : ''} {rows.length === 1 && !more ? noun : `${noun}s`}
+        </Text>
+      </Text>
       <Text wrap="truncate">{rows.length > 0 ? drawTable(shown, columns, terminal).trimEnd() : `No ${noun}s.`}</Text>
-      <Text dimColor>{hidden > 0 ? `${hidden} more below. ` : ''}{live ? 'q quits' : 'The connection broke; connecting again ...'}</Text>
+      <Text dimColor>
+        {hidden > 0 ? `${hidden} more below. ` : ''}
+        {live ? 'q quits' : 'The connection broke; connecting again ...'}
+      </Text>
     </Box>
   )
 }

@@ -12,19 +12,51 @@ const narrowest = 56
 export function TitleBar({ model, look: { palette, glyphs } }: { model: Model; look: Look }) {
   const { project, boards, boardId, live, size } = model
   const board = boards.find(({ id }) => id === boardId)
-  const left = [span(` ${project.name}`, palette.strong), span(` ${glyphs.dot} ${board?.name ?? ''}`), ...columnsAside(model, glyphs)]
-  const state = live === 'open' ? span(`${glyphs.live} live `, palette.good) : live === 'waiting' ? span(`${glyphs.broken} connecting again ... `, palette.error) : span(`${glyphs.broken} connecting ... `, palette.warn)
-  return <Lines width={size.width} height={1} lines={[between(left, size.width < narrowest ? [state] : [...agentsAndUnread(model, palette), state], size.width, palette.bar, glyphs.ellipsis)]} />
+  const left = [
+    span(` ${project.name}`, palette.strong),
+    span(` ${glyphs.dot} ${board?.name ?? ''}`),
+    ...columnsAside(model, glyphs),
+  ]
+  const state =
+    live === 'open'
+      ? span(`${glyphs.live} live `, palette.good)
+      : live === 'waiting'
+        ? span(`${glyphs.broken} connecting again ... `, palette.error)
+        : span(`${glyphs.broken} connecting ... `, palette.warn)
+  return (
+    <Lines
+      width={size.width}
+      height={1}
+      lines={[
+        between(
+          left,
+          size.width < narrowest ? [state] : [...agentsAndUnread(model, palette), state],
+          size.width,
+          palette.bar,
+          glyphs.ellipsis,
+        ),
+      ]}
+    />
+  )
 }
 
 function columnsAside(model: Model, glyphs: Look['glyphs']): Span[] {
   const board = boardOf(model)
   const { first, widths, isNarrow } = layoutFor(model, board)
   if (isNarrow || widths.length >= board.columns.length) return []
-  return [span(`  ${first > 0 ? glyphs.left : ' '} columns ${first + 1}-${first + widths.length} of ${board.columns.length} ${first + widths.length < board.columns.length ? glyphs.right : ' '}`)]
+  return [
+    span(
+      `  ${first > 0 ? glyphs.left : ' '} columns ${first + 1}-${first + widths.length} of ${board.columns.length} ${first + widths.length < board.columns.length ? glyphs.right : ' '}`,
+    ),
+  ]
 }
 
-interface Counts { running: number; waiting: number; queued: number; unread: number }
+interface Counts {
+  running: number
+  waiting: number
+  queued: number
+  unread: number
+}
 const counted = new WeakMap<Model['shelf']['cards'], Counts>()
 
 /** How many cards there are of what one looks for. The same cards are counted once. */
@@ -43,7 +75,9 @@ function countOf(cards: Model['shelf']['cards']): Counts {
 function agentsAndUnread(model: Model, palette: Look['palette']): Span[] {
   const count = countOf(model.shelf.cards)
   const styles = { running: palette.busy, waiting: palette.warn, queued: '' }
-  const agents = (['running', 'waiting', 'queued'] as const).filter(status => count[status] > 0).map(status => span(`${count[status]} ${status}  `, styles[status]))
+  const agents = (['running', 'waiting', 'queued'] as const)
+    .filter(status => count[status] > 0)
+    .map(status => span(`${count[status]} ${status}  `, styles[status]))
   const moving = model.moves.length > 1 ? [span(`${model.moves.length} on their way  `)] : []
   return [...moving, ...agents, ...(count.unread > 0 ? [span(`${count.unread} unread  `, palette.unread)] : [])]
 }

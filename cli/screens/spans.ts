@@ -6,10 +6,19 @@ export const span = (text: string, style = ''): Span => ({ text: harmless(text),
 export const widthOfSpans = (spans: readonly Span[]): number => spans.reduce((sum, { text }) => sum + widthOf(text), 0)
 
 /** A line whose last spans stand at its right end. Where both do not fit, the left ones are cut. */
-export function between(left: readonly Span[], right: readonly Span[], width: number, style?: string, ellipsis = '…'): Line {
+export function between(
+  left: readonly Span[],
+  right: readonly Span[],
+  width: number,
+  style?: string,
+  ellipsis = '…',
+): Line {
   const room = Math.max(0, width - widthOfSpans(right) - (right.length > 0 ? 1 : 0))
   const kept = fitSpans(left, room, ellipsis)
-  return { spans: [...kept, span(' '.repeat(Math.max(0, width - widthOfSpans(kept) - widthOfSpans(right)))), ...right], style }
+  return {
+    spans: [...kept, span(' '.repeat(Math.max(0, width - widthOfSpans(kept) - widthOfSpans(right)))), ...right],
+    style,
+  }
 }
 
 /** Spans in at most so many cells. */

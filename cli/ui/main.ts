@@ -13,7 +13,10 @@ import { update } from './state/update.ts'
 import { frameOf } from './terminal/painting.tsx'
 import { TerminalSession } from './terminal/session.ts'
 
-export interface UiOptions { isAscii: boolean; alternate: boolean }
+export interface UiOptions {
+  isAscii: boolean
+  alternate: boolean
+}
 
 /** What comes within this time makes one picture. */
 const frameMs = 33
@@ -48,21 +51,42 @@ class Ui {
   #drawnAtMs = 0
   #isSubscribed = false
   #isClosed = false
-  #end: (error?: unknown) => void = () => { /* set at once */ }
+  #end: (error?: unknown) => void = () => {
+    /* set at once */
+  }
 
   constructor(context: Context, start: Start, { isAscii, alternate }: UiOptions) {
-    const ended = new Promise<void>((resolve, reject) => { this.#end = error => error === undefined ? resolve() : reject(error as Error) })
+    const ended = new Promise<void>((resolve, reject) => {
+      this.#end = error => (error === undefined ? resolve() : reject(error as Error))
+    })
     this.#lookWith = settings => lookOf({ ...settings, colour: context.out.terminal.colour, isAscii })
     this.#look = this.#lookWith(start.settings)
     this.#model = initialModel(start, { width: process.stdout.columns || 80, height: process.stdout.rows || 24 })
-    this.#work = createWork(context, start.project.id, () => this.#model.boardId, { tell: news => this.#tell(news), lend: work => this.#terminal.lend(work) })
-    this.#terminal = new TerminalSession({ alternate, onKey: key => this.#tell({ type: 'key', key }), onResize: size => this.#tell({ type: 'resized', size }), onReturn: () => this.#tell({ type: 'returned' }), onGone: () => this.#end() })
+    this.#work = createWork(context, start.project.id, () => this.#model.boardId, {
+      tell: news => this.#tell(news),
+      lend: work => this.#terminal.lend(work),
+    })
+    this.#terminal = new TerminalSession({
+      alternate,
+      onKey: key => this.#tell({ type: 'key', key }),
+      onResize: size => this.#tell({ type: 'resized', size }),
+      onReturn: () => this.#tell({ type: 'returned' }),
+      onGone: () => this.#end(),
+    })
     this.#ink = mount(this.#terminal)
     this.#draw()
     this.#live = new Live(context.connection, {
-      onEvent: message => { this.#events.push(message); this.#schedule() },
-      onState: ({ name }) => { if (name === 'open' || name === 'waiting') this.#tell({ type: 'live', state: name }) },
-      onSubscribed: () => { if (!this.#isSubscribed) this.#tell({ type: 'subscribed' }); this.#isSubscribed = true },
+      onEvent: message => {
+        this.#events.push(message)
+        this.#schedule()
+      },
+      onState: ({ name }) => {
+        if (name === 'open' || name === 'waiting') this.#tell({ type: 'live', state: name })
+      },
+      onSubscribed: () => {
+        if (!this.#isSubscribed) this.#tell({ type: 'subscribed' })
+        this.#isSubscribed = true
+      },
     })
     this.#live.subscribe(start.project.id)
     this.ended = Promise.race([ended, this.#live.done, this.#ink.waitUntilExit().then(() => ended)])
@@ -85,22 +109,29 @@ class Ui {
 
   #do(effect: Effect): void {
     switch (effect.type) {
-      case 'quit': return this.#end()
+      case 'quit':
+        return this.#end()
       case 'interrupt':
         process.exitCode = 130
         return this.#end()
-      case 'stop': return this.#terminal.stop()
-      case 'redraw': return this.#terminal.redraw()
-      default: return this.#work.do(effect)
+      case 'stop':
+        return this.#terminal.stop()
+      case 'redraw':
+        return this.#terminal.redraw()
+      default:
+        return this.#work.do(effect)
     }
   }
 
   #schedule(): void {
     if (this.#isClosed) return
-    this.#drawTimer ??= setTimeout(() => {
-      this.#drawTimer = undefined
-      this.#draw()
-    }, Math.max(0, this.#drawnAtMs + frameMs - performance.now()))
+    this.#drawTimer ??= setTimeout(
+      () => {
+        this.#drawTimer = undefined
+        this.#draw()
+      },
+      Math.max(0, this.#drawnAtMs + frameMs - performance.now()),
+    )
   }
 
   #draw(): void {
@@ -121,17 +152,31 @@ class Ui {
     for (const effect of effects) this.#do(effect)
   }
 
-  #element() { return createElement(Screen, { model: this.#model, look: this.#look, onRoot: this.#onRoot }) }
+  #element() {
+    return createElement(Screen, { model: this.#model, look: this.#look, onRoot: this.#onRoot })
+  }
 
-  readonly #onRoot = (root: DOMElement | null): void => { this.#root = root }
+  readonly #onRoot = (root: DOMElement | null): void => {
+    this.#root = root
+  }
 }
 
 /** Ink lays the boxes out and draws nothing: frames are painted from the boxes. */
 function mount(terminal: TerminalSession): Instance {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
-  const stdout = Object.defineProperties(nowhere, { columns: { get: () => terminal.size.width }, rows: { get: () => terminal.size.height } }) as unknown as NodeJS.WriteStream
+  const stdout = Object.defineProperties(nowhere, {
+    columns: { get: () => terminal.size.width },
+    rows: { get: () => terminal.size.height },
+  }) as unknown as NodeJS.WriteStream
   let top: DOMElement | undefined
-  const ink = render(createElement(Box, { ref: (node: DOMElement | null) => { top = node?.parentNode ?? top } }), { stdout, patchConsole: false, exitOnCtrlC: false })
+  const ink = render(
+    createElement(Box, {
+      ref: (node: DOMElement | null) => {
+        top = node?.parentNode ?? top
+      },
+    }),
+    { stdout, patchConsole: false, exitOnCtrlC: false },
+  )
   if (top) top.onRender = undefined
   return ink
 }

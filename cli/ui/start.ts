@@ -6,7 +6,16 @@ import type { BoardRecord, UserSettings } from './state/model.ts'
 import type { Card, Column } from './state/shelf.ts'
 
 /** What the first picture needs. `pages` are the first cards of each column, `limit` at most. */
-export interface Start { project: Named; boards: readonly BoardRecord[]; boardId: string; columns: readonly Column[]; pages: readonly (readonly Card[])[]; limit: number; settings: UserSettings; shortcuts: Output<Contract['settings']['getShortcuts']> }
+export interface Start {
+  project: Named
+  boards: readonly BoardRecord[]
+  boardId: string
+  columns: readonly Column[]
+  pages: readonly (readonly Card[])[]
+  limit: number
+  settings: UserSettings
+  shortcuts: Output<Contract['settings']['getShortcuts']>
+}
 
 const limit = 100
 
@@ -17,12 +26,19 @@ const limit = 100
 export async function readStart(context: Context, wanted: string | undefined): Promise<Start> {
   const { client } = context
   const settings = Promise.all([client.settings.getUser(), client.settings.getShortcuts()])
-  settings.catch(() => { /* Whoever waits for it is told. */ })
+  settings.catch(() => {
+    /* Whoever waits for it is told. */
+  })
   const project = await context.project()
-  const [boards, all] = await Promise.all([client.boards.list({ projectId: project.id }), client.columns.list({ projectId: project.id })])
+  const [boards, all] = await Promise.all([
+    client.boards.list({ projectId: project.id }),
+    client.columns.list({ projectId: project.id }),
+  ])
   const board = wanted === undefined ? boards[0] : pickNamed('board', boards, wanted, 'board boards list')
   const columns = all.filter(({ boardId }) => boardId === board?.id)
-  const pages = await Promise.all(columns.map(({ id }) => client.cards.list({ projectId: project.id, columnId: id, offset: 0, limit })))
+  const pages = await Promise.all(
+    columns.map(({ id }) => client.cards.list({ projectId: project.id, columnId: id, offset: 0, limit })),
+  )
   const [user, shortcuts] = await settings
   return { project, boards, boardId: board?.id ?? '', columns, pages, limit, settings: user, shortcuts }
 }

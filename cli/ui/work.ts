@@ -17,61 +17,160 @@ export interface WorkHooks {
   /** Gives the terminal to what is done meanwhile. */
   lend: <T>(work: () => Promise<T>) => Promise<T>
 }
-export interface Work { do(job: Job): void; close(): void }
+export interface Work {
+  do(job: Job): void
+  close(): void
+}
 
 const againAfterMs = 1000
 
 /** Does what the model wants done, and tells what came of it. Changes go to the server in the order in which they were wanted. */
-export function createWork(context: Context, projectId: string, boardId: () => string, { tell, lend }: WorkHooks): Work {
+export function createWork(
+  context: Context,
+  projectId: string,
+  boardId: () => string,
+  { tell, lend }: WorkHooks,
+): Work {
   let isClosed = false
   let lastChange: Promise<void> = Promise.resolve()
-  const refused = (error: unknown, moveId?: number) => tell({ type: 'refused', moveId, text: sentence(describe(error).message) })
+  const refused = (error: unknown, moveId?: number) =>
+    tell({ type: 'refused', moveId, text: sentence(describe(error).message) })
   const reads = readsOf(context, projectId, boardId)
   const changes = changesOf(context, projectId, lend)
-  const read = (ask: () => Promise<News>) => void insist(ask, () => isClosed).then(news => { if (!isClosed) tell(news) }, error => { if (!isClosed) refused(error) })
+  const read = (ask: () => Promise<News>) =>
+    void insist(ask, () => isClosed).then(
+      news => {
+        if (!isClosed) tell(news)
+      },
+      error => {
+        if (!isClosed) refused(error)
+      },
+    )
   const change = (act: () => Promise<News | void>, moveId?: number) => {
-    lastChange = lastChange.then(() => whenAllowed(act)).then(news => { if (news) tell(news) }, error => refused(error, moveId))
+    lastChange = lastChange
+      .then(() => whenAllowed(act))
+      .then(
+        news => {
+          if (news) tell(news)
+        },
+        error => refused(error, moveId),
+      )
   }
   return {
     do: job => {
-      if (job.type === 'settings') void readSettings(context).then(news => { if (!isClosed) tell(news) }, () => { /* They are read again before long. */ })
-      else if (job.type in reads) read((reads[job.type as keyof typeof reads] as (job: Job) => () => Promise<News>)(job))
-      else change(() => (changes[job.type as keyof typeof changes] as (job: Job) => Promise<News | void>)(job), 'move' in job ? job.move.id : undefined)
+      if (job.type === 'settings')
+        void readSettings(context).then(
+          news => {
+            if (!isClosed) tell(news)
+          },
+          () => {
+            /* They are read again before long. */
+          },
+        )
+      else if (job.type in reads)
+        read((reads[job.type as keyof typeof reads] as (job: Job) => () => Promise<News>)(job))
+      else
+        change(
+          () => (changes[job.type as keyof typeof changes] as (job: Job) => Promise<News | void>)(job),
+          'move' in job ? job.move.id : undefined,
+        )
     },
-    close: () => { isClosed = true },
+    close: () => {
+      isClosed = true
+    },
   }
 }
 
 type Reads = 'page' | 'columns' | 'open' | 'older' | 'diff' | 'find' | 'question'
 type Of<Type extends Job['type']> = Extract<Job, { type: Type }>
 
-function readsOf({ client }: Context, projectId: string, boardId: () => string): { [Type in Reads]: (job: Of<Type>) => () => Promise<News> } {
+function readsOf(
+  { client }: Context,
+  projectId: string,
+  boardId: () => string,
+): { [Type in Reads]: (job: Of<Type>) => () => Promise<News> } {
   return {
-    page: ({ request, columnId, offset, limit }) => async () => ({ type: 'page', page: { request, columnId, offset, limit, cards: await client.cards.list({ projectId, columnId, offset, limit }) } }),
+    page:
+      ({ request, columnId, offset, limit }) =>
+      async () => ({
+        type: 'page',
+        page: {
+          request,
+          columnId,
+          offset,
+          limit,
+          cards: await client.cards.list({ projectId, columnId, offset, limit }),
+        },
+      }),
     columns: () => async () => {
       const boards = await client.boards.list({ projectId })
       const board = boards.find(({ id }) => id === boardId()) ?? boards[0]
-      return { type: 'columns', boards, boardId: board?.id ?? '', columns: board ? await client.columns.list({ projectId, boardId: board.id }) : [] }
+      return {
+        type: 'columns',
+        boards,
+        boardId: board?.id ?? '',
+        columns: board ? await client.columns.list({ projectId, boardId: board.id }) : [],
+      }
     },
-    open: ({ cardId }) => async () => {
-      const place = { projectId, cardId }
-      const [card, sessions, messages] = await Promise.all([client.cards.get(place), client.agents.sessions(place), client.agents.messages({ ...place, limit: messagesAtOnce })])
-      return { type: 'opened', card, sessions, messages }
-    },
-    older: ({ cardId, before }) => async () => ({ type: 'older', cardId, messages: await client.agents.messages({ projectId, cardId, before, limit: messagesAtOnce }) }),
-    diff: ({ cardId }) => async () => ({ type: 'diffed', cardId, diff: await client.agents.diff({ projectId, cardId }).catch(error => orReason(error)) }),
-    find: ({ cardId }) => async () => ({ type: 'found', card: await client.cards.get({ projectId, cardId }) }),
-    question: ({ cardId }) => async () => ({ type: 'question', cardId, text: (await client.cards.get({ projectId, cardId })).lastAgentAction?.detail ?? 'The agent asks for your approval.' }),
+    open:
+      ({ cardId }) =>
+      async () => {
+        const place = { projectId, cardId }
+        const [card, sessions, messages] = await Promise.all([
+          client.cards.get(place),
+          client.agents.sessions(place),
+          client.agents.messages({ ...place, limit: messagesAtOnce }),
+        ])
+        return { type: 'opened', card, sessions, messages }
+      },
+    older:
+      ({ cardId, before }) =>
+      async () => ({
+        type: 'older',
+        cardId,
+        messages: await client.agents.messages({ projectId, cardId, before, limit: messagesAtOnce }),
+      }),
+    diff:
+      ({ cardId }) =>
+      async () => ({
+        type: 'diffed',
+        cardId,
+        diff: await client.agents.diff({ projectId, cardId }).catch(error => orReason(error)),
+      }),
+    find:
+      ({ cardId }) =>
+      async () => ({ type: 'found', card: await client.cards.get({ projectId, cardId }) }),
+    question:
+      ({ cardId }) =>
+      async () => ({
+        type: 'question',
+        cardId,
+        text:
+          (await client.cards.get({ projectId, cardId })).lastAgentAction?.detail ??
+          'The agent asks for your approval.',
+      }),
   }
 }
 
-function changesOf(context: Context, projectId: string, lend: WorkHooks['lend']): { [Type in Exclude<Job['type'], Reads | 'settings'>]: (job: Of<Type>) => Promise<News | void> } {
+function changesOf(
+  context: Context,
+  projectId: string,
+  lend: WorkHooks['lend'],
+): { [Type in Exclude<Job['type'], Reads | 'settings'>]: (job: Of<Type>) => Promise<News | void> } {
   const { client } = context
   const place = (cardId: string): CardPlace => ({ projectId, cardId })
   return {
     viewed: ({ cardId }) => client.cards.view(place(cardId)),
-    move: async ({ move: { id, cardId, columnId, position } }) => ({ type: 'moved', moveId: id, version: (await client.cards.move({ ...place(cardId), columnId: columnId!, position })).version }),
-    archive: async ({ move: { id, cardId } }) => ({ type: 'moved', moveId: id, version: (await client.cards.archive(place(cardId))).version }),
+    move: async ({ move: { id, cardId, columnId, position } }) => ({
+      type: 'moved',
+      moveId: id,
+      version: (await client.cards.move({ ...place(cardId), columnId: columnId!, position })).version,
+    }),
+    archive: async ({ move: { id, cardId } }) => ({
+      type: 'moved',
+      moveId: id,
+      version: (await client.cards.archive(place(cardId))).version,
+    }),
     unarchive: async ({ cardId, columnId, position }) => {
       await client.cards.unarchive(place(cardId))
       await client.cards.move({ ...place(cardId), columnId, position })
@@ -80,7 +179,10 @@ function changesOf(context: Context, projectId: string, lend: WorkHooks['lend'])
     cancel: ({ cardId }) => client.agents.cancel(place(cardId)),
     advance: ({ cardId }) => client.agents.approveAuto(place(cardId)),
     approve: ({ cardId, approved, feedback }) => client.agents.approvePlan({ ...place(cardId), approved, feedback }),
-    create: async ({ columnId, title, prompt }) => ({ type: 'created', cardId: (await client.cards.create({ projectId, columnId, title, prompt, deferred: true })).id }),
+    create: async ({ columnId, title, prompt }) => ({
+      type: 'created',
+      cardId: (await client.cards.create({ projectId, columnId, title, prompt, deferred: true })).id,
+    }),
     send: async ({ cardId, content }) => {
       await client.agents.send({ ...place(cardId), content })
       return { type: 'said', text: `Sent to the agent of card ${cardId}.` }
@@ -133,7 +235,8 @@ async function run(context: Context, place: CardPlace): Promise<News> {
   const { client } = context
   const begun = await startCard(context, place)
   const { lastAgentAction } = await client.cards.get(place)
-  if (lastAgentAction?.type === 'not_started') return { type: 'refused', text: `Card ${place.cardId}: ${lastAgentAction.detail ?? 'its agent was not started.'}` }
+  if (lastAgentAction?.type === 'not_started')
+    return { type: 'refused', text: `Card ${place.cardId}: ${lastAgentAction.detail ?? 'its agent was not started.'}` }
   return { type: 'said', text: `The agent of card ${place.cardId} ${begun}.` }
 }
 
@@ -149,8 +252,16 @@ async function editCard({ client }: Context, place: CardPlace): Promise<News> {
   return { type: 'said', text }
 }
 
-async function writePrompt({ client }: Context, projectId: string, columnId: string, title: string, prompt: string): Promise<News> {
+async function writePrompt(
+  { client }: Context,
+  projectId: string,
+  columnId: string,
+  title: string,
+  prompt: string,
+): Promise<News> {
   let cardId = ''
-  await edit(cardText({ title, prompt }), 'new-card.md', async after => { cardId = (await client.cards.create({ projectId, columnId, ...cardOfText(after), deferred: true })).id })
+  await edit(cardText({ title, prompt }), 'new-card.md', async after => {
+    cardId = (await client.cards.create({ projectId, columnId, ...cardOfText(after), deferred: true })).id
+  })
   return { type: 'created', cardId }
 }

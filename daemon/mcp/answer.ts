@@ -1,6 +1,12 @@
 import { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'
-import { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema, McpError, type CallToolResult } from '@modelcontextprotocol/sdk/types.js'
+import {
+  CallToolRequestSchema,
+  ErrorCode,
+  ListToolsRequestSchema,
+  McpError,
+  type CallToolResult,
+} from '@modelcontextprotocol/sdk/types.js'
 import type { App } from '../../src/app.ts'
 import { version } from '../../src/config/version.ts'
 import { Problem } from '../../src/contract/errors.ts'
@@ -8,17 +14,28 @@ import type { Caller } from '../../src/domain/caller.ts'
 import { tools } from './tools.ts'
 import type { Tool } from './tool.ts'
 
-const forAgents = 'The board that you work for. Your card says what is to be done: read it with get_card. Say now and then what you do with report_progress. What you find beside your task goes into a card of its own, with create_card.'
+const forAgents =
+  'The board that you work for. Your card says what is to be done: read it with get_card. Say now and then what you do with report_progress. What you find beside your task goes into a card of its own, with create_card.'
 const forPeople = 'A project board: read its cards, add to them, attach files.'
 
 /**
  * Answers one message of the Model Context Protocol by a server of its own, without a session: the token says it all.
  * What goes wrong by the caller's doing is the answer of a tool, as models expect it; the rest is thrown.
  */
-export async function answerMcp(app: App, caller: Caller, message: unknown, protocolVersion: string | undefined): Promise<Response> {
+export async function answerMcp(
+  app: App,
+  caller: Caller,
+  message: unknown,
+  protocolVersion: string | undefined,
+): Promise<Response> {
   const failures: unknown[] = []
-  const server = new Server({ name: 'board', title: 'Board', version }, { capabilities: { tools: {} }, instructions: caller.agent ? forAgents : forPeople })
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [...tools.values()].map(tool => tool.describe(caller)) }))
+  const server = new Server(
+    { name: 'board', title: 'Board', version },
+    { capabilities: { tools: {} }, instructions: caller.agent ? forAgents : forPeople },
+  )
+  server.setRequestHandler(ListToolsRequestSchema, () => ({
+    tools: [...tools.values()].map(tool => tool.describe(caller)),
+  }))
   server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
     try {
       return await callTool(app, caller, params.name, params.arguments ?? {})
@@ -30,8 +47,14 @@ export async function answerMcp(app: App, caller: Caller, message: unknown, prot
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true })
   await server.connect(transport)
   try {
-    const headers = { 'content-type': 'application/json', 'accept': 'application/json, text/event-stream', ...(protocolVersion !== undefined && { 'mcp-protocol-version': protocolVersion }) }
-    const response = await transport.handleRequest(new Request('http://board/api/mcp', { method: 'POST', headers }), { parsedBody: message })
+    const headers = {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...(protocolVersion !== undefined && { 'mcp-protocol-version': protocolVersion }),
+    }
+    const response = await transport.handleRequest(new Request('http://board/api/mcp', { method: 'POST', headers }), {
+      parsedBody: message,
+    })
     if (failures.length > 0) throw failures[0]
     return response
   } finally {
@@ -43,7 +66,11 @@ export async function answerMcp(app: App, caller: Caller, message: unknown, prot
  * Where a message has to be answered, and the project that it is about: nowhere in particular, unless it calls a tool that works
  * with what a machine has, as somebody who may. What is wrong with it is told by whoever answers it.
  */
-export async function placeOf(app: App, caller: Caller, message: unknown): Promise<{ at: Tool['at']; projectId: number | undefined }> {
+export async function placeOf(
+  app: App,
+  caller: Caller,
+  message: unknown,
+): Promise<{ at: Tool['at']; projectId: number | undefined }> {
   const called = app.db.isShared ? CallToolRequestSchema.safeParse(message).data?.params : undefined
   const tool = called && tools.get(called.name)
   if (!called || !tool?.at) return { at: undefined, projectId: undefined }

@@ -6,18 +6,39 @@ import { monitor } from '../../src/views/monitors.ts'
 import { defineTool, json } from './tool.ts'
 
 const listMonitors = defineTool({
-  name: 'list_monitors', title: 'List monitors', readOnly: true, card: 'own', entries: {},
-  description: 'List the card\'s monitors with how their latest runs ended, and the last of what they printed.',
+  name: 'list_monitors',
+  title: 'List monitors',
+  readOnly: true,
+  card: 'own',
+  entries: {},
+  description: "List the card's monitors with how their latest runs ended, and the last of what they printed.",
   run: async (app, ref) => json((await monitors.list(app.db, ref)).map(monitor)),
 })
 
 const addMonitor = defineTool({
-  name: 'add_monitor', title: 'Run a command on a schedule', readOnly: false, card: 'own', at: 'machine',
+  name: 'add_monitor',
+  title: 'Run a command on a schedule',
+  readOnly: false,
+  card: 'own',
+  at: 'machine',
   description: `Run a shell command again and again while the card is active, to watch something beside your work. You get a message when it begins to fail (an exit code other than 0), and when it is well again. A card has at most ${limits.mostPerCard} monitors.`,
   entries: {
-    command: text(1, limits.mostCommandLength), intervalSecs: v.pipe(integer(limits.leastIntervalSecs, limits.mostIntervalSecs), v.description('How often, in seconds.')),
-    description: v.optional(v.pipe(text(0, limits.mostDescriptionLength), v.description('What it watches.'))), cwd: v.optional(v.pipe(text(1, 4096), v.description('An absolute path within the project or your worktree; the card\'s folder without it.'))),
-    allowUnsandboxed: v.pipe(v.literal(true), v.description('Must be true: the command runs with the server\'s own permissions.')),
+    command: text(1, limits.mostCommandLength),
+    intervalSecs: v.pipe(
+      integer(limits.leastIntervalSecs, limits.mostIntervalSecs),
+      v.description('How often, in seconds.'),
+    ),
+    description: v.optional(v.pipe(text(0, limits.mostDescriptionLength), v.description('What it watches.'))),
+    cwd: v.optional(
+      v.pipe(
+        text(1, 4096),
+        v.description("An absolute path within the project or your worktree; the card's folder without it."),
+      ),
+    ),
+    allowUnsandboxed: v.pipe(
+      v.literal(true),
+      v.description("Must be true: the command runs with the server's own permissions."),
+    ),
   },
   run: async (app, ref, fields) => {
     const checked = await monitors.check(app.db, ref, fields)
@@ -26,7 +47,12 @@ const addMonitor = defineTool({
 })
 
 const deleteMonitor = defineTool({
-  name: 'delete_monitor', title: 'Delete a monitor', readOnly: false, destructive: true, card: 'own', entries: { monitorId: Ref },
+  name: 'delete_monitor',
+  title: 'Delete a monitor',
+  readOnly: false,
+  destructive: true,
+  card: 'own',
+  entries: { monitorId: Ref },
   description: 'Delete a monitor of the card. A command that runs is ended with all that it has started.',
   run: async (app, ref, { monitorId }) => {
     await app.db.transaction(tx => monitors.remove(tx, { ...ref, monitorId }))

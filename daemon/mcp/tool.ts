@@ -12,8 +12,17 @@ import { validate } from '../input.ts'
 /** What a tool answers, in the protocol's terms. */
 export type Content = { type: 'text'; text: string } | { type: 'image'; data: string; mimeType: string }
 /** Which project and card a call is about. `cardId` is 0 for tools that are about no card. */
-export interface Place { projectId: number; cardId: number }
-export interface Description { name: string; title: string; description: string; inputSchema: { type: 'object'; [more: string]: unknown }; annotations: { readOnlyHint: boolean; destructiveHint: boolean; openWorldHint: boolean } }
+export interface Place {
+  projectId: number
+  cardId: number
+}
+export interface Description {
+  name: string
+  title: string
+  description: string
+  inputSchema: { type: 'object'; [more: string]: unknown }
+  annotations: { readOnlyHint: boolean; destructiveHint: boolean; openWorldHint: boolean }
+}
 
 interface Spec<Entries extends v.ObjectEntries> {
   name: string
@@ -27,7 +36,12 @@ interface Spec<Entries extends v.ObjectEntries> {
   /** Whether it is about a card. `own`: an agent has only its own. `any`: another one of its project too. */
   card?: 'own' | 'any'
   entries: Entries
-  run(app: App, place: Place, input: v.InferOutput<v.StrictObjectSchema<Entries, undefined>>, caller: Caller): Promise<Content[]>
+  run(
+    app: App,
+    place: Place,
+    input: v.InferOutput<v.StrictObjectSchema<Entries, undefined>>,
+    caller: Caller,
+  ): Promise<Content[]>
 }
 export interface Tool {
   at: Route['at']
@@ -40,19 +54,39 @@ export interface Tool {
 
 /** Makes a tool. An agent need not say which project and card it means, everybody else must. */
 export function defineTool<const Entries extends v.ObjectEntries>(spec: Spec<Entries>): Tool {
-  const forAgents = v.strictObject({ ...(spec.card === 'any' && { cardId: v.optional(v.pipe(Ref, v.description('Another card of the project; your own without it.'))) }), ...spec.entries })
+  const forAgents = v.strictObject({
+    ...(spec.card === 'any' && {
+      cardId: v.optional(v.pipe(Ref, v.description('Another card of the project; your own without it.'))),
+    }),
+    ...spec.entries,
+  })
   const forPeople = v.strictObject({ projectId: Ref, ...(spec.card && { cardId: Ref }), ...spec.entries })
-  const schemaFor = (caller: Caller): v.GenericSchema => caller.agent ? forAgents : forPeople
+  const schemaFor = (caller: Caller): v.GenericSchema => (caller.agent ? forAgents : forPeople)
   const check = async (caller: Caller, input: unknown, db: Reader): Promise<{ place: Place; rest: unknown }> => {
     const { projectId = 0, cardId = 0, ...rest } = validate(schemaFor(caller), input) as Partial<Place>
-    if (!caller.agent) await requireRole(db, caller, projectId, spec.readOnly ? 'viewer' : 'member', () => new Problem('PROJECT_NOT_FOUND'))
-    return { rest, place: caller.agent ? { projectId: caller.agent.projectId, cardId: cardId || caller.agent.cardId } : { projectId, cardId } }
+    if (!caller.agent)
+      await requireRole(
+        db,
+        caller,
+        projectId,
+        spec.readOnly ? 'viewer' : 'member',
+        () => new Problem('PROJECT_NOT_FOUND'),
+      )
+    return {
+      rest,
+      place: caller.agent
+        ? { projectId: caller.agent.projectId, cardId: cardId || caller.agent.cardId }
+        : { projectId, cardId },
+    }
   }
   return {
     at: spec.at,
     place: async (caller, input, db) => (await check(caller, input, db)).place,
     describe: caller => ({
-      name: spec.name, title: spec.title, description: spec.description, inputSchema: jsonSchema(schemaFor(caller)),
+      name: spec.name,
+      title: spec.title,
+      description: spec.description,
+      inputSchema: jsonSchema(schemaFor(caller)),
       annotations: { readOnlyHint: spec.readOnly, destructiveHint: spec.destructive === true, openWorldHint: false },
     }),
     call: async (app, caller, input) => {
@@ -67,7 +101,11 @@ export const json = (value: unknown): Content[] => [{ type: 'text', text: JSON.s
 
 /** Ids are texts to models: that a number does as well need not be said. */
 function jsonSchema(schema: v.GenericSchema): Description['inputSchema'] {
-  const { $schema: _, properties = {}, ...rest } = toJsonSchema(schema, { target: 'draft-2020-12', errorMode: 'ignore', typeMode: 'input' })
+  const {
+    $schema: _,
+    properties = {},
+    ...rest
+  } = toJsonSchema(schema, { target: 'draft-2020-12', errorMode: 'ignore', typeMode: 'input' })
   const plain = Object.entries(properties).map(([name, property]) => {
     const { anyOf, description } = property as { anyOf?: Array<{ type?: string }>; description?: string }
     const text = anyOf?.find(({ type }) => type === 'string')

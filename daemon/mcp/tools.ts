@@ -19,7 +19,11 @@ import { defineTool, json, type Content, type Place } from './tool.ts'
 const mostFileBytes = 512 * 1024
 
 const getCard = defineTool({
-  name: 'get_card', title: 'Read a card', readOnly: true, card: 'any', entries: {},
+  name: 'get_card',
+  title: 'Read a card',
+  readOnly: true,
+  card: 'any',
+  entries: {},
   description: 'Read a card: title, prompt, labels, status, column, and the list of its attachments.',
   run: async (app, ref) => {
     const { locks: _, sessions: _sessions, ...card } = cardDetail(await cards.find(app.db, ref))
@@ -28,57 +32,134 @@ const getCard = defineTool({
 })
 
 const listCardsTool = defineTool({
-  name: 'list_cards', title: 'List cards', readOnly: true,
-  description: 'List the project\'s cards by id, without their prompts. nextCursor, if any, is the cursor of the next page.',
-  entries: { columnId: v.optional(Ref), status: v.optional(CardStatus), label: v.optional(text(1, 100)), search: v.optional(v.pipe(text(1, 200), v.description('Part of the title.'))), limit: v.optional(integer(1, 100), 50), cursor: v.optional(Ref) },
+  name: 'list_cards',
+  title: 'List cards',
+  readOnly: true,
+  description:
+    "List the project's cards by id, without their prompts. nextCursor, if any, is the cursor of the next page.",
+  entries: {
+    columnId: v.optional(Ref),
+    status: v.optional(CardStatus),
+    label: v.optional(text(1, 100)),
+    search: v.optional(v.pipe(text(1, 200), v.description('Part of the title.'))),
+    limit: v.optional(integer(1, 100), 50),
+    cursor: v.optional(Ref),
+  },
   run: async (app, { projectId }, filter) => {
     const found = await listCards(app.db, { ...filter, projectId })
-    return json({ cards: found.map(brief), nextCursor: found.length === filter.limit ? String(found.at(-1)!.id) : null })
+    return json({
+      cards: found.map(brief),
+      nextCursor: found.length === filter.limit ? String(found.at(-1)!.id) : null,
+    })
   },
 })
 
 const listColumns = defineTool({
-  name: 'list_columns', title: 'List columns', readOnly: true, entries: {},
-  description: 'List the columns of the project\'s boards in order. The first board is the default board.',
-  run: async (app, { projectId }) => json((await listProjectColumns(app.db, projectId)).map(({ id, boardId, name, columnType, cardCount }) => ({ id: String(id), boardId: String(boardId), name, columnType, cardCount }))),
+  name: 'list_columns',
+  title: 'List columns',
+  readOnly: true,
+  entries: {},
+  description: "List the columns of the project's boards in order. The first board is the default board.",
+  run: async (app, { projectId }) =>
+    json(
+      (await listProjectColumns(app.db, projectId)).map(({ id, boardId, name, columnType, cardCount }) => ({
+        id: String(id),
+        boardId: String(boardId),
+        name,
+        columnType,
+        cardCount,
+      })),
+    ),
 })
 
 const reportProgress = defineTool({
-  name: 'report_progress', title: 'Say what you do', readOnly: false, card: 'own',
-  description: 'Tell people in one sentence what you are doing on the card now, or what you wait for. It replaces what you said before.',
+  name: 'report_progress',
+  title: 'Say what you do',
+  readOnly: false,
+  card: 'own',
+  description:
+    'Tell people in one sentence what you are doing on the card now, or what you wait for. It replaces what you said before.',
   entries: { detail: text(1, 500) },
-  run: async (app, ref, { detail }) => json(lastAction(await app.db.transaction(tx => noteAction(tx, ref, { type: 'progress', detail })))),
+  run: async (app, ref, { detail }) =>
+    json(lastAction(await app.db.transaction(tx => noteAction(tx, ref, { type: 'progress', detail })))),
 })
 
 const createCard = defineTool({
-  name: 'create_card', title: 'Create a card', readOnly: false,
-  description: 'Create a card for other work, at the end of a column of the default board: the first one without columnId. No agent starts on it until a person starts it.',
-  entries: { title: Title, prompt: v.optional(Prompt, ''), columnId: v.optional(Ref), labels: v.optional(Labels, []), useWorktree: v.optional(v.boolean(), true) },
-  run: async (app, { projectId }, input, caller) => json(brief(await app.db.transaction(tx => cards.create(tx, app.supervisor, { ...input, projectId, caller }, true)))),
+  name: 'create_card',
+  title: 'Create a card',
+  readOnly: false,
+  description:
+    'Create a card for other work, at the end of a column of the default board: the first one without columnId. No agent starts on it until a person starts it.',
+  entries: {
+    title: Title,
+    prompt: v.optional(Prompt, ''),
+    columnId: v.optional(Ref),
+    labels: v.optional(Labels, []),
+    useWorktree: v.optional(v.boolean(), true),
+  },
+  run: async (app, { projectId }, input, caller) =>
+    json(
+      brief(await app.db.transaction(tx => cards.create(tx, app.supervisor, { ...input, projectId, caller }, true))),
+    ),
 })
 
 const attachFile = defineTool({
-  name: 'attach_file', title: 'Attach a file', readOnly: false, card: 'own', at: 'machine',
-  description: 'Attach a file of at most 512 KiB to the card, for people to see: either text, or base64 for anything else.',
+  name: 'attach_file',
+  title: 'Attach a file',
+  readOnly: false,
+  card: 'own',
+  at: 'machine',
+  description:
+    'Attach a file of at most 512 KiB to the card, for people to see: either text, or base64 for anything else.',
   entries: { filename: text(1, 255), text: v.optional(v.string()), base64: v.optional(v.string()) },
   run: async (app, ref, { filename, ...content }) => json(await attach(app, ref, filename, bytesOf(content))),
 })
 
 const readAttachment = defineTool({
-  name: 'read_attachment', title: 'Read an attachment', readOnly: true, at: 'machine', entries: { attachmentId: Ref },
+  name: 'read_attachment',
+  title: 'Read an attachment',
+  readOnly: true,
+  at: 'machine',
+  entries: { attachmentId: Ref },
   description: 'Read an attachment of a card of the project, of at most 512 KiB: an image, text, or base64.',
   run: async (app, { projectId }, { attachmentId }) => {
     const row = await attachments.find(app.db, attachmentId)
     if (row.projectId !== projectId) throw new Problem('ATTACHMENT_NOT_FOUND')
-    if (row.size > mostFileBytes) throw new Problem('CONFLICT', `The attachment has ${row.size} bytes; at most ${mostFileBytes} can be read here.`)
-    return fileContent(row, await readFile(join(app.attachmentsDir, row.storedAs)).catch(() => { throw new Problem('ATTACHMENT_NOT_FOUND') }))
+    if (row.size > mostFileBytes)
+      throw new Problem('CONFLICT', `The attachment has ${row.size} bytes; at most ${mostFileBytes} can be read here.`)
+    return fileContent(
+      row,
+      await readFile(join(app.attachmentsDir, row.storedAs)).catch(() => {
+        throw new Problem('ATTACHMENT_NOT_FOUND')
+      }),
+    )
   },
 })
 
 /** Every tool, by its name. */
-export const tools = new Map(Object.entries({ get_card: getCard, list_cards: listCardsTool, list_columns: listColumns, report_progress: reportProgress, create_card: createCard, attach_file: attachFile, read_attachment: readAttachment, ...monitorTools }))
+export const tools = new Map(
+  Object.entries({
+    get_card: getCard,
+    list_cards: listCardsTool,
+    list_columns: listColumns,
+    report_progress: reportProgress,
+    create_card: createCard,
+    attach_file: attachFile,
+    read_attachment: readAttachment,
+    ...monitorTools,
+  }),
+)
 
-const brief = (card: CardRow) => ({ id: String(card.id), title: card.title, columnId: String(card.columnId), columnName: card.columnName, columnType: card.columnType, status: card.status, labels: JSON.parse(card.labels) as string[], deferred: card.deferred === 1 })
+const brief = (card: CardRow) => ({
+  id: String(card.id),
+  title: card.title,
+  columnId: String(card.columnId),
+  columnName: card.columnName,
+  columnType: card.columnType,
+  status: card.status,
+  labels: JSON.parse(card.labels) as string[],
+  deferred: card.deferred === 1,
+})
 const lastAction = (card: CardRow): unknown => JSON.parse(card.lastAgentAction!)
 
 async function attach(app: App, ref: Place, filename: string, bytes: Buffer) {
@@ -92,18 +173,26 @@ async function attach(app: App, ref: Place, filename: string, bytes: Buffer) {
   }
 }
 
-async function* one(bytes: Buffer): AsyncGenerator<Buffer> { yield bytes }
+async function* one(bytes: Buffer): AsyncGenerator<Buffer> {
+  yield bytes
+}
 
 function bytesOf({ text, base64 }: { text?: string; base64?: string }): Buffer {
   if ((text === undefined) === (base64 === undefined)) throw invalid('text', 'or base64 is required, and not both')
   if (base64 !== undefined && !/^[A-Za-z0-9+/]*={0,2}$/.test(base64)) throw invalid('base64', 'must be base64')
   const bytes = text === undefined ? Buffer.from(base64!, 'base64') : Buffer.from(text)
-  if (bytes.length > mostFileBytes) throw new Problem('BODY_TOO_LARGE', `The file may have at most ${mostFileBytes} bytes.`)
+  if (bytes.length > mostFileBytes)
+    throw new Problem('BODY_TOO_LARGE', `The file may have at most ${mostFileBytes} bytes.`)
   return bytes
 }
 
 function fileContent({ filename, contentType }: { filename: string; contentType: string }, bytes: Buffer): Content[] {
-  if (/^image\/(png|jpeg|gif|webp)$/.test(contentType)) return [{ type: 'image', data: bytes.toString('base64'), mimeType: contentType }]
+  if (/^image\/(png|jpeg|gif|webp)$/.test(contentType))
+    return [{ type: 'image', data: bytes.toString('base64'), mimeType: contentType }]
   const text = bytes.toString('utf8')
-  return json(Buffer.from(text).equals(bytes) ? { filename, contentType, text } : { filename, contentType, base64: bytes.toString('base64') })
+  return json(
+    Buffer.from(text).equals(bytes)
+      ? { filename, contentType, text }
+      : { filename, contentType, base64: bytes.toString('base64') },
+  )
 }

@@ -13,20 +13,30 @@ type Writes = 'cancel' | 'send' | 'retry' | 'relaunch' | 'relay' | 'approvePlan'
 /** How agents are steered. */
 export const agentWrites = ({ db, supervisor }: App): Handlers<Pick<Contract['agents'], Writes>> => {
   /** A write that may start an agent: which there are is looked at before. */
-  const write = async <T, O>(call: Call, work: (tx: Transaction) => Promise<T>, present: (result: T) => O): Promise<O> => {
+  const write = async <T, O>(
+    call: Call,
+    work: (tx: Transaction) => Promise<T>,
+    present: (result: T) => O,
+  ): Promise<O> => {
     await supervisor.refresh()
     return call.write(work, present)
   }
   return {
     cancel: (ref, call) => call.write(tx => steering.cancel(tx, supervisor, ref), nothing),
-    send: ({ content, ...ref }, call) => write(call, tx => steering.send(tx, supervisor, ref, content), message => message),
+    send: ({ content, ...ref }, call) =>
+      write(
+        call,
+        tx => steering.send(tx, supervisor, ref, content),
+        message => message,
+      ),
     retry: (ref, call) => write(call, tx => steering.retry(tx, supervisor, ref), nothing),
     relaunch: (ref, call) => write(call, tx => steering.relaunch(tx, supervisor, ref), nothing),
     relay: ref => steering.relay(db, supervisor, ref),
     approvePlan: ({ approved, feedback, ...ref }) => steering.approvePlan(db, supervisor, ref, approved, feedback),
     summary: async ref => ({ summary: await steering.summarize(db, supervisor, ref) }),
     approveAuto: (ref, call) => write(call, tx => approveAuto(tx, supervisor, ref), nothing),
-    merge: async ({ into, squash, ...ref }) => merge(await cards.find(db, ref), await projects.find(db, ref.projectId), { into, squash }),
+    merge: async ({ into, squash, ...ref }) =>
+      merge(await cards.find(db, ref), await projects.find(db, ref.projectId), { into, squash }),
   }
 }
 

@@ -8,8 +8,21 @@ import * as cards from '../../src/domain/cards.ts'
 import { diffOf } from '../../src/domain/changes.ts'
 import * as projects from '../../src/domain/projects.ts'
 import { mintForPerson } from '../../src/identity/agentTokens.ts'
-import { listActiveAgents, listAnnouncedCommands, listSessions, readLatestSession, readSession } from '../../src/store/sessions.ts'
-import { activeAgent, agentSession, announcedCommands, noSession, provider, sessionSummary } from '../../src/views/agents.ts'
+import {
+  listActiveAgents,
+  listAnnouncedCommands,
+  listSessions,
+  readLatestSession,
+  readSession,
+} from '../../src/store/sessions.ts'
+import {
+  activeAgent,
+  agentSession,
+  announcedCommands,
+  noSession,
+  provider,
+  sessionSummary,
+} from '../../src/views/agents.ts'
 import type { Handlers } from '../handlers.ts'
 
 type Reads = 'providers' | 'get' | 'sessions' | 'history' | 'messages' | 'active' | 'slashCommands' | 'token' | 'diff'
@@ -26,18 +39,21 @@ export const agentReads = ({ db, catalogue }: App): Handlers<Pick<Contract['agen
   history: async ref => (await listSessions(db, (await cards.find(db, ref)).id)).map(sessionSummary),
   messages: async ({ projectId, ...query }) => {
     await cards.find(db, { projectId, cardId: query.cardId })
-    if (query.sessionId !== undefined && (await readSession(db, query.sessionId))?.cardId !== query.cardId) throw new Problem('SESSION_NOT_FOUND')
+    if (query.sessionId !== undefined && (await readSession(db, query.sessionId))?.cardId !== query.cardId)
+      throw new Problem('SESSION_NOT_FOUND')
     return messagesOf(db, query)
   },
   active: async ({ projectId }) => (await listActiveAgents(db, projectId)).map(activeAgent),
   slashCommands: async ({ projectId }) => {
     const [project, announced] = await Promise.all([projects.find(db, projectId), listAnnouncedCommands(db, projectId)])
-    return merge([...announced.flatMap(announcedCommands), ...await commandFiles(project.path)])
+    return merge([...announced.flatMap(announcedCommands), ...(await commandFiles(project.path))])
   },
   token: ({ ttlSecs, ...ref }, { caller }) => db.transaction(tx => mintForPerson(tx, caller, ref, ttlSecs)),
   diff: async ref => diffOf(await cards.find(db, ref), await projects.find(db, ref.projectId)),
 })
 
 function unavailable(error: unknown): never {
-  throw error instanceof ConfigBroken ? new Problem('AGENT_UNAVAILABLE', error.message, { cause: error, retryAfterSecs: 60 }) : error
+  throw error instanceof ConfigBroken
+    ? new Problem('AGENT_UNAVAILABLE', error.message, { cause: error, retryAfterSecs: 60 })
+    : error
 }

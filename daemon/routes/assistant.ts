@@ -8,12 +8,16 @@ import type { Handlers } from '../handlers.ts'
 
 export const assistantRoutes = ({ db, supervisor }: App): Handlers<Contract['assistant']> => ({
   get: async ({ projectId }) => {
-    const { id } = await readAssistantCard(db, projectId) ?? await db.transaction(tx => assistant.findAssistant(tx, projectId))
+    const { id } =
+      (await readAssistantCard(db, projectId)) ?? (await db.transaction(tx => assistant.findAssistant(tx, projectId)))
     const session = await readLatestSession(db, id)
     return session ? agentSession(session) : noSession(id)
   },
   send: async ({ projectId, content }, call) => {
     await supervisor.refresh()
-    return call.write(tx => assistant.send(tx, supervisor, projectId, content), message => message)
+    return call.write(
+      tx => assistant.send(tx, supervisor, projectId, content),
+      message => message,
+    )
   },
 })

@@ -15,27 +15,42 @@ import { receiveFile } from '../upload.ts'
 const stalledMs = 60_000
 
 export const attachmentsRoutes = (app: App): Handlers<Contract['attachments']> => ({
-  listProject: async ({ projectId, limit, cursor }) => attachmentPage(await listProjectAttachments(app.db, projectId, { before: cursor, limit })),
+  listProject: async ({ projectId, limit, cursor }) =>
+    attachmentPage(await listProjectAttachments(app.db, projectId, { before: cursor, limit })),
   list: async ref => (await attachments.list(app.db, ref)).map(attachment),
   create: async (ref, call) => {
     await attachments.requireRoom(app.db, ref)
     return attach(app, ref, await receive(app, call), call)
   },
   download: async ({ attachmentId }, call) => download(app, await attachments.find(app.db, attachmentId), call),
-  delete: ({ attachmentId }, call) => call.write(tx => attachments.remove(tx, attachmentId, app.attachmentsDir), () => undefined),
+  delete: ({ attachmentId }, call) =>
+    call.write(
+      tx => attachments.remove(tx, attachmentId, app.attachmentsDir),
+      () => undefined,
+    ),
 })
 
-const receive = ({ attachmentsDir, config }: App, { request }: Call) => receiveFile(request, {
-  maxBytes: config.maxAttachmentBytes, save: (bytes, sentName) => saveFile(attachmentsDir, bytes, sentName), discard: file => removeFile(attachmentsDir, file.storedAs),
-})
+const receive = ({ attachmentsDir, config }: App, { request }: Call) =>
+  receiveFile(request, {
+    maxBytes: config.maxAttachmentBytes,
+    save: (bytes, sentName) => saveFile(attachmentsDir, bytes, sentName),
+    discard: file => removeFile(attachmentsDir, file.storedAs),
+  })
 
 /** Gives a saved file its row. A file that gets none, because that fails or because the same request came before, is removed. */
 async function attach(app: App, ref: CardRef, file: SavedFile, call: Call) {
   let isKept = false
   try {
     const key = call.request.headers['idempotency-key']
-    const claim = key === undefined ? undefined : await claimOf(app, contract.attachments.create, call.caller, String(key), { ...ref, filename: file.filename, sha256: file.sha256 })
-    const answer = claim?.replay ?? await (claim ?? call).write(tx => attachments.add(tx, ref, file), attachment)
+    const claim =
+      key === undefined
+        ? undefined
+        : await claimOf(app, contract.attachments.create, call.caller, String(key), {
+            ...ref,
+            filename: file.filename,
+            sha256: file.sha256,
+          })
+    const answer = claim?.replay ?? (await (claim ?? call).write(tx => attachments.add(tx, ref, file), attachment))
     isKept = !(answer instanceof Json)
     return answer
   } finally {
@@ -47,7 +62,7 @@ async function attach(app: App, ref: CardRef, file: SavedFile, call: Call) {
 async function download(app: App, row: AttachmentRow, { request, response }: Call): Promise<Response> {
   const answer = await sendFile(request, { ...row, path: join(app.attachmentsDir, row.storedAs) })
   if (!answer) {
-    app.logs.log('error', 'An attachment\'s file is missing or has another size.', { attachmentId: row.id })
+    app.logs.log('error', "An attachment's file is missing or has another size.", { attachmentId: row.id })
     throw new Problem('ATTACHMENT_NOT_FOUND')
   }
   response.setTimeout(stalledMs)

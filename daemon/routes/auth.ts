@@ -14,9 +14,17 @@ export const authRoutes = (app: App): Handlers<Contract['auth']> => ({
   setup: async (input, call) => signedIn(await tellLimit(call, setup(app, input, call, holdsLocalToken(app, call)))),
   login: async (input, call) => signedIn(await tellLimit(call, login(app, input, call))),
   register: async (input, call) => signedIn(await tellLimit(call, register(app, input, call))),
-  logout: (_, call) => call.write(tx => logout(app, tx, call.caller), () => undefined),
+  logout: (_, call) =>
+    call.write(
+      tx => logout(app, tx, call.caller),
+      () => undefined,
+    ),
   getSettings: () => readAuthSettings(app),
-  setSettings: (change, call) => call.write(tx => changeAuthSettings(app, tx, change), settings => settings),
+  setSettings: (change, call) =>
+    call.write(
+      tx => changeAuthSettings(app, tx, change),
+      settings => settings,
+    ),
   me: async (_, { caller }) => user({ ...caller, id: caller.userId }),
 })
 

@@ -16,7 +16,7 @@ export const backupsRoutes = (app: App): Handlers<Contract['backups']> => ({
     return app.backups.admit(upload, sentName).finally(() => app.backups.discard(upload))
   },
   download: async ({ filename }, { request, response }) => {
-    const answer = await sendFile(request, { contentType: 'application/gzip', ...await app.backups.find(filename) })
+    const answer = await sendFile(request, { contentType: 'application/gzip', ...(await app.backups.find(filename)) })
     if (!answer) throw new Problem('BACKUP_NOT_FOUND')
     response.setTimeout(stalledMs)
     return answer
@@ -25,6 +25,9 @@ export const backupsRoutes = (app: App): Handlers<Contract['backups']> => ({
   restore: ({ filename }, { caller, request }) => restore(app, filename, caller, request),
 })
 
-const receive = async ({ backups }: Pick<App, 'backups'>, { request }: Call) => receiveFile(request, {
-  maxBytes: await backups.roomBytes(), save: async (bytes, sentName) => ({ upload: await backups.receive(bytes), sentName }), discard: ({ upload }) => backups.discard(upload),
-})
+const receive = async ({ backups }: Pick<App, 'backups'>, { request }: Call) =>
+  receiveFile(request, {
+    maxBytes: await backups.roomBytes(),
+    save: async (bytes, sentName) => ({ upload: await backups.receive(bytes), sentName }),
+    discard: ({ upload }) => backups.discard(upload),
+  })

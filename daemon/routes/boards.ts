@@ -8,7 +8,16 @@ import type { Handlers } from '../handlers.ts'
 export const boardsRoutes = (app: App): Handlers<Contract['boards']> => ({
   list: async ({ projectId }) => (await listBoards(app.db, projectId)).map(board),
   create: ({ projectId, ...input }, call) => call.write(tx => boards.create(tx, projectId, input), board),
-  reorder: ({ projectId, ids }, call) => call.write(tx => boards.reorder(tx, projectId, ids), rows => rows.map(board)),
-  update: ({ projectId, boardId, ...change }, call) => call.write(tx => boards.update(tx, projectId, boardId, change), board),
-  delete: (ref, call) => call.write(tx => boards.remove(tx, app.supervisor, ref, app.config.dataDir), () => undefined),
+  reorder: ({ projectId, ids }, call) =>
+    call.write(
+      tx => boards.reorder(tx, projectId, ids),
+      rows => rows.map(board),
+    ),
+  update: ({ projectId, boardId, ...change }, call) =>
+    call.write(tx => boards.update(tx, projectId, boardId, change), board),
+  delete: (ref, call) =>
+    call.write(
+      tx => boards.remove(tx, app.supervisor, ref, app.config.dataDir),
+      () => undefined,
+    ),
 })

@@ -13,21 +13,27 @@ import { cardDetail, cardItem, hasActiveAgent, pipeline } from '../../src/views/
 import { Json, type Call, type Handlers } from '../handlers.ts'
 
 export const cardsRoutes = (app: App): Handlers<Contract['cards']> => ({
-  list: async input => input.offset === undefined ? new Json(await listItemsJson(app.db, input)) : (await listColumn(app, input, input.offset)).map(cardItem),
+  list: async input =>
+    input.offset === undefined
+      ? new Json(await listItemsJson(app.db, input))
+      : (await listColumn(app, input, input.offset)).map(cardItem),
   get: async ref => cardDetail(await cards.find(app.db, ref)),
-  update: ({ projectId, cardId, ...change }, call) => call.write(tx => cards.update(tx, { projectId, cardId, ...seen(call) }, change), cardDetail),
+  update: ({ projectId, cardId, ...change }, call) =>
+    call.write(tx => cards.update(tx, { projectId, cardId, ...seen(call) }, change), cardDetail),
   delete: async ({ force, ...ref }, call) => {
     await worktrees.requireNothingLost(await cards.find(app.db, ref), force, app.config.dataDir)
     return call.write(tx => cards.remove(tx, app.supervisor, ref), nothing)
   },
   restore: (ref, call) => call.write(tx => cards.restore(tx, ref), cardDetail),
   view: (ref, call) => call.write(tx => cards.view(tx, ref), nothing),
-  move: ({ projectId, cardId, ...to }, call) => write(app, call, tx => cards.move(tx, app.supervisor, { projectId, cardId, ...seen(call) }, to), cardDetail),
+  move: ({ projectId, cardId, ...to }, call) =>
+    write(app, call, tx => cards.move(tx, app.supervisor, { projectId, cardId, ...seen(call) }, to), cardDetail),
   archive: (ref, call) => call.write(tx => cards.archive(tx, app.supervisor, ref), cardDetail),
   unarchive: (ref, call) => call.write(tx => cards.unarchive(tx, ref), cardDetail),
   complete: (ref, call) => call.write(tx => cards.complete(tx, app.supervisor, ref), nothing),
   activate: (ref, call) => write(app, call, tx => cards.activate(tx, app.supervisor, ref), nothing),
-  setAutoMode: ({ enabled, ...ref }, call) => call.write(tx => cards.update(tx, ref, { autoMode: enabled }), cardDetail),
+  setAutoMode: ({ enabled, ...ref }, call) =>
+    call.write(tx => cards.update(tx, ref, { autoMode: enabled }), cardDetail),
   getPipeline: async ref => pipeline(await readPipeline(app.db, await cards.find(app.db, ref))),
   setPipeline: ({ steps, ...ref }, call) => call.write(tx => setPipeline(tx, ref, steps), pipeline),
   attachWorktree: async ({ path, ...ref }, call) => {
@@ -36,11 +42,19 @@ export const cardsRoutes = (app: App): Handlers<Contract['cards']> => ({
     return call.write(tx => worktrees.attach(tx, ref, real, branch), cardDetail)
   },
   detachWorktree: (ref, call) => call.write(tx => worktrees.detach(tx, ref), nothing),
-  create: (input, call) => write(app, call, tx => cards.create(tx, app.supervisor, { ...input, caller: call.caller }), cardDetail),
+  create: (input, call) =>
+    write(app, call, tx => cards.create(tx, app.supervisor, { ...input, caller: call.caller }), cardDetail),
   getFlat: async ({ id }) => cardDetail(await findFlat(app, id)),
   status: async ({ id }) => {
     const card = await findFlat(app, id)
-    return { id: String(card.id), title: card.title, columnName: card.columnName, hasActiveAgent: hasActiveAgent(card), status: card.status, statusReason: card.statusReason }
+    return {
+      id: String(card.id),
+      title: card.title,
+      columnName: card.columnName,
+      hasActiveAgent: hasActiveAgent(card),
+      status: card.status,
+      statusReason: card.statusReason,
+    }
   },
 })
 
@@ -50,8 +64,11 @@ const seen = (call: Call) => ({ ifMatch: call.ifMatch, caller: call.caller })
 /** One column in order, from a place on. */
 async function listColumn(app: App, filter: CardFilter, offset: number): Promise<CardRow[]> {
   const { projectId, columnId, limit, ...others } = filter
-  const beside = Object.entries(others).find(([name, value]) => name !== 'offset' && value !== undefined && value !== false)
-  if (columnId === undefined || beside) throw invalid('offset', `goes with columnId and limit only${beside ? `, not with ${beside[0]}` : ''}`)
+  const beside = Object.entries(others).find(
+    ([name, value]) => name !== 'offset' && value !== undefined && value !== false,
+  )
+  if (columnId === undefined || beside)
+    throw invalid('offset', `goes with columnId and limit only${beside ? `, not with ${beside[0]}` : ''}`)
   const { id } = await cards.columnOfProject(app.db, { projectId }, columnId)
   for (let reading = 1; ; reading++) {
     const ids = await orderedIds(app.db, id, offset, limit)
@@ -64,10 +81,16 @@ async function listColumn(app: App, filter: CardFilter, offset: number): Promise
 /** How often a page is read before it is shown although cards were moved meanwhile. */
 const mostReadings = 5
 
-const findFlat = async (app: App, cardId: number) => cards.find(app.db, { projectId: await projectOfCard(app.db, cardId) ?? 0, cardId })
+const findFlat = async (app: App, cardId: number) =>
+  cards.find(app.db, { projectId: (await projectOfCard(app.db, cardId)) ?? 0, cardId })
 
 /** A write that may start an agent: which there are is looked at before. */
-async function write<T, O>({ supervisor }: App, call: Call, work: (tx: Transaction) => Promise<T>, present: (result: T) => O): Promise<O> {
+async function write<T, O>(
+  { supervisor }: App,
+  call: Call,
+  work: (tx: Transaction) => Promise<T>,
+  present: (result: T) => O,
+): Promise<O> {
   await supervisor.refresh()
   return call.write(work, present)
 }

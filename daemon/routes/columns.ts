@@ -8,10 +8,21 @@ import type { Handlers } from '../handlers.ts'
 export const columnsRoutes = (app: App): Handlers<Contract['columns']> => ({
   list: async ({ projectId, boardId }) => (await columns.list(app.db, projectId, boardId)).map(column),
   create: ({ projectId, ...input }, call) => call.write(tx => columns.create(tx, projectId, input), column),
-  reorder: ({ projectId, ids }, call) => call.write(tx => columns.reorder(tx, projectId, ids), rows => rows.map(column)),
-  update: ({ projectId, columnId, ...change }, call) => call.write(tx => columns.update(tx, projectId, columnId, change), column),
-  delete: ({ projectId, columnId }, call) => call.write(tx => columns.remove(tx, projectId, columnId), () => undefined),
+  reorder: ({ projectId, ids }, call) =>
+    call.write(
+      tx => columns.reorder(tx, projectId, ids),
+      rows => rows.map(column),
+    ),
+  update: ({ projectId, columnId, ...change }, call) =>
+    call.write(tx => columns.update(tx, projectId, columnId, change), column),
+  delete: ({ projectId, columnId }, call) =>
+    call.write(
+      tx => columns.remove(tx, projectId, columnId),
+      () => undefined,
+    ),
   clear: async ({ projectId, columnId }) => {
-    while (await app.db.transaction(tx => cards.removeSome(tx, app.supervisor, projectId, columnId))) { /* the next ones */ }
+    while (await app.db.transaction(tx => cards.removeSome(tx, app.supervisor, projectId, columnId))) {
+      /* the next ones */
+    }
   },
 })

@@ -11,7 +11,11 @@ export const credentialsRoutes = ({ db, seal, deviceGrants, wayOut }: App): Hand
   create: (input, { caller, write }) => write(tx => create(seal, tx, caller, input), credential),
   get: async ({ id }, { caller }) => maskedCredential(await credentials.find(db, caller, id)),
   update: ({ id, ...change }, { caller, write }) => write(tx => update(seal, tx, caller, id, change), credential),
-  delete: ({ id }, { caller, write }) => write(tx => credentials.remove(tx, caller, id), () => undefined),
+  delete: ({ id }, { caller, write }) =>
+    write(
+      tx => credentials.remove(tx, caller, id),
+      () => undefined,
+    ),
   verify: async ({ id }, { caller }) => {
     const found = await credentials.find(db, caller, id)
     return verify(found, await deviceGrants.secretOf(found), await wayOut(caller.userId))
@@ -22,7 +26,14 @@ export const credentialsRoutes = ({ db, seal, deviceGrants, wayOut }: App): Hand
     return { credentialId: String(id), ...started }
   },
   oauthStatus: async ({ id }, { caller }) => ({ status: await deviceGrants.status(caller, id) }),
-  choose: ({ projectId, credentialId }, { caller, write }) => write(tx => credentials.choose(tx, caller, projectId, credentialId), () => chosen(projectId, credentialId)),
+  choose: ({ projectId, credentialId }, { caller, write }) =>
+    write(
+      tx => credentials.choose(tx, caller, projectId, credentialId),
+      () => chosen(projectId, credentialId),
+    ),
   chooseForCard: ({ projectId, cardId, credentialId }, { caller, write }) =>
-    write(tx => credentials.chooseForCard(tx, caller, { projectId, cardId }, credentialId), () => chosen(cardId, credentialId)),
+    write(
+      tx => credentials.chooseForCard(tx, caller, { projectId, cardId }, credentialId),
+      () => chosen(cardId, credentialId),
+    ),
 })

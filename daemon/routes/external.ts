@@ -12,18 +12,40 @@ import { externalStats } from '../../src/views/projects.ts'
 import { Json, type Handlers } from '../handlers.ts'
 
 export const externalRoutes = (app: App): Handlers<Contract['external']> => ({
-  boards: async ({ projectId }) => externalBoards(await listBoards(app.db, projectId), await listProjectColumns(app.db, projectId)),
+  boards: async ({ projectId }) =>
+    externalBoards(await listBoards(app.db, projectId), await listProjectColumns(app.db, projectId)),
   list: async filter => {
     const { items, nextCursor } = await listExternalJson(app.db, filter)
     return new Json(`{"items":${items},"nextCursor":${nextCursor}}`)
   },
-  create: (input, call) => call.write(tx => cards.create(tx, app.supervisor, { ...input, caller: call.caller }, true), externalCard),
+  create: (input, call) =>
+    call.write(tx => cards.create(tx, app.supervisor, { ...input, caller: call.caller }, true), externalCard),
   get: async ref => {
     const { json, version } = await cards.findExternalJson(app.db, ref)
     return new Json(json, version)
   },
-  stats: async ({ projectId }) => externalStats(await countCards(app.db, projectId), await readProjectTokens(app.db, projectId)),
-  move: ({ projectId, cardId, targetColumnId, position }, call) => call.write(tx => cards.move(tx, app.supervisor, { projectId, cardId, kind: 'kanban', ifMatch: call.ifMatch, caller: call.caller }, { columnId: targetColumnId, position }, true), externalCard),
-  archive: (ref, call) => call.write(tx => cards.archive(tx, app.supervisor, { ...ref, kind: 'kanban' }), () => ({ ok: true as const })),
-  cancelAgent: (ref, call) => call.write(tx => cancel(tx, app.supervisor, { ...ref, kind: 'kanban' }), () => ({ ok: true as const })),
+  stats: async ({ projectId }) =>
+    externalStats(await countCards(app.db, projectId), await readProjectTokens(app.db, projectId)),
+  move: ({ projectId, cardId, targetColumnId, position }, call) =>
+    call.write(
+      tx =>
+        cards.move(
+          tx,
+          app.supervisor,
+          { projectId, cardId, kind: 'kanban', ifMatch: call.ifMatch, caller: call.caller },
+          { columnId: targetColumnId, position },
+          true,
+        ),
+      externalCard,
+    ),
+  archive: (ref, call) =>
+    call.write(
+      tx => cards.archive(tx, app.supervisor, { ...ref, kind: 'kanban' }),
+      () => ({ ok: true as const }),
+    ),
+  cancelAgent: (ref, call) =>
+    call.write(
+      tx => cancel(tx, app.supervisor, { ...ref, kind: 'kanban' }),
+      () => ({ ok: true as const }),
+    ),
 })

@@ -8,7 +8,12 @@ export const mcpRoutes = (app: App): Handlers<Contract['mcp']> => ({
   call: async (message, call) => {
     const { answerMcp, placeOf } = await import('../mcp/answer.ts')
     const { at, projectId } = await placeOf(app, call.caller, message)
-    const passed = projectId === undefined ? undefined : await passOn(app, { ...contract.mcp.call, at }, call, { projectId }, message)
-    return passed ?? answerMcp(app, call.caller, message, call.request.headers['mcp-protocol-version'] as string | undefined)
+    const passed =
+      projectId === undefined
+        ? undefined
+        : await passOn(app, { ...contract.mcp.call, at }, call, { projectId }, message)
+    return (
+      passed ?? answerMcp(app, call.caller, message, call.request.headers['mcp-protocol-version'] as string | undefined)
+    )
   },
 })

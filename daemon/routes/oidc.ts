@@ -15,7 +15,11 @@ const cookieName = 'board_oidc'
 /** The answer that holds a token goes past `call.write`: an Idempotency-Key would store it in clear. */
 export const oidcRoutes = (app: App): Handlers<Contract['oidc']> => ({
   get: async (_, call) => oidcSettings(await readOidcSettings(app.db), redirectUri(app, call)),
-  set: (input, call) => call.write(tx => setOidcSettings(app.seal, tx, input), settings => oidcSettings(settings, redirectUri(app, call))),
+  set: (input, call) =>
+    call.write(
+      tx => setOidcSettings(app.seal, tx, input),
+      settings => oidcSettings(settings, redirectUri(app, call)),
+    ),
   delete: (_, call) => call.write(deleteOidcSettings, () => undefined),
   test: () => test(app.oidc),
   login: (input, call) => answerPage(call.request.headers.accept, () => sendToProvider(app, call, input)),
@@ -24,17 +28,31 @@ export const oidcRoutes = (app: App): Handlers<Contract['oidc']> => ({
 })
 
 /** The browser's secret is a cookie of one address, so a browser that came by another name of this server is sent to its own first. */
-async function sendToProvider(app: App, call: Call, { loopback, challenge, moved }: Partial<Listener> & { moved?: '1' }): Promise<Response> {
-  if ((loopback === undefined) !== (challenge === undefined)) throw invalid(loopback === undefined ? 'loopback' : 'challenge', 'is required with the other one')
+async function sendToProvider(
+  app: App,
+  call: Call,
+  { loopback, challenge, moved }: Partial<Listener> & { moved?: '1' },
+): Promise<Response> {
+  if ((loopback === undefined) !== (challenge === undefined))
+    throw invalid(loopback === undefined ? 'loopback' : 'challenge', 'is required with the other one')
   if (loopback !== undefined) refuseForeignLink(call.request)
   const callback = redirectUri(app, call)
-  if (call.request.headers.host !== new URL(callback).host && !moved) return redirect(`${ownUrl(app, call)}${contract.oidc.login.path}?${new URLSearchParams({ ...(loopback !== undefined && { loopback, challenge }), moved: '1' })}`)
-  const { url, browserSecret } = await begin(app.oidc, callback, loopback === undefined ? undefined : { loopback, challenge: challenge! })
+  if (call.request.headers.host !== new URL(callback).host && !moved)
+    return redirect(
+      `${ownUrl(app, call)}${contract.oidc.login.path}?${new URLSearchParams({ ...(loopback !== undefined && { loopback, challenge }), moved: '1' })}`,
+    )
+  const { url, browserSecret } = await begin(
+    app.oidc,
+    callback,
+    loopback === undefined ? undefined : { loopback, challenge: challenge! },
+  )
   return redirect(url, cookie(callback, browserSecret, pendingMs / 1000))
 }
 
 async function finish(app: App, call: Call, input: Record<string, unknown>): Promise<Response> {
-  const answer = new URLSearchParams(Object.entries(input).map(([name, value]): [string, string] => [name, String(value)]))
+  const answer = new URLSearchParams(
+    Object.entries(input).map(([name, value]): [string, string] => [name, String(value)]),
+  )
   const outcome = await complete(app.oidc, answer, readCookie(call.request))
   const forgetSecret = cookie(redirectUri(app, call), '', 0)
   if ('goTo' in outcome) return redirect(outcome.goTo, forgetSecret)
@@ -49,19 +67,36 @@ async function finish(app: App, call: Call, input: Record<string, unknown>): Pro
  */
 function refuseForeignLink({ headers }: IncomingMessage): void {
   const site = headers['sec-fetch-site']
-  if (site === 'cross-site' || site === 'same-site') throw new Problem('FORBIDDEN', 'A link on another site led here. Copy the address into the browser\'s address bar instead, if it is yours.')
+  if (site === 'cross-site' || site === 'same-site')
+    throw new Problem(
+      'FORBIDDEN',
+      "A link on another site led here. Copy the address into the browser's address bar instead, if it is yours.",
+    )
 }
 
 /** The server's address as browsers know it. */
-const ownUrl = ({ config }: App, { request }: Call) => config.publicUrl?.replace(/\/$/, '') ?? `http://${reachable(config.host)}:${request.socket.localPort}`
+const ownUrl = ({ config }: App, { request }: Call) =>
+  config.publicUrl?.replace(/\/$/, '') ?? `http://${reachable(config.host)}:${request.socket.localPort}`
 
 const redirectUri = (app: App, call: Call) => ownUrl(app, call) + contract.oidc.callback.path
 
-const redirect = (location: string, setCookie?: string) => new Response(null, { status: 302, headers: { location, 'referrer-policy': 'no-referrer', ...(setCookie !== undefined && { 'set-cookie': setCookie }) } })
+const redirect = (location: string, setCookie?: string) =>
+  new Response(null, {
+    status: 302,
+    headers: {
+      location,
+      'referrer-policy': 'no-referrer',
+      ...(setCookie !== undefined && { 'set-cookie': setCookie }),
+    },
+  })
 
 const cookie = (callback: string, value: string, maxAgeSecs: number) => {
   const { pathname, protocol } = new URL(callback)
   return `${cookieName}=${value}; Path=${pathname}; Max-Age=${maxAgeSecs}; HttpOnly; SameSite=Lax${protocol === 'https:' ? '; Secure' : ''}`
 }
 
-const readCookie = ({ headers }: IncomingMessage) => headers.cookie?.split(/; */).find(each => each.startsWith(`${cookieName}=`))?.slice(cookieName.length + 1)
+const readCookie = ({ headers }: IncomingMessage) =>
+  headers.cookie
+    ?.split(/; */)
+    .find(each => each.startsWith(`${cookieName}=`))
+    ?.slice(cookieName.length + 1)

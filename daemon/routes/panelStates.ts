@@ -7,6 +7,11 @@ import type { Handlers } from '../handlers.ts'
 
 export const panelStatesRoutes = (app: App): Handlers<Contract['panelStates']> => ({
   get: async ({ projectId }, { caller }) => view(await listPanelStates(app.db, caller.userId, projectId)),
-  set: ({ projectId, ...states }, { caller, write }) => write(tx => panelStates.set(tx, { userId: caller.userId, projectId }, states), view),
-  delete: ({ projectId, cardId }, { caller, write }) => write(tx => panelStates.remove(tx, { userId: caller.userId, projectId }, cardId), () => undefined),
+  set: ({ projectId, ...states }, { caller, write }) =>
+    write(tx => panelStates.set(tx, { userId: caller.userId, projectId }, states), view),
+  delete: ({ projectId, cardId }, { caller, write }) =>
+    write(
+      tx => panelStates.remove(tx, { userId: caller.userId, projectId }, cardId),
+      () => undefined,
+    ),
 })

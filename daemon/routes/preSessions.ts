@@ -9,15 +9,24 @@ import type { Handlers } from '../handlers.ts'
 const mostMessages = 1000
 
 export const preSessionsRoutes = ({ db, supervisor }: App): Handlers<Contract['preSessions']> => ({
-  list: async ({ projectId, limit, cursor }) => preSessions.preSessionPage(await listPreSessions(db, projectId, { before: cursor, limit })),
+  list: async ({ projectId, limit, cursor }) =>
+    preSessions.preSessionPage(await listPreSessions(db, projectId, { before: cursor, limit })),
   start: async (ref, call) => {
     await supervisor.refresh()
     return call.write(tx => preSessions.start(tx, supervisor, ref), preSessions.preSessionView)
   },
   get: async ref => preSessions.preSessionView(await preSessions.find(db, ref)),
-  send: ({ content, ...ref }, call) => call.write(tx => preSessions.send(tx, supervisor, ref, content), message => message),
+  send: ({ content, ...ref }, call) =>
+    call.write(
+      tx => preSessions.send(tx, supervisor, ref, content),
+      message => message,
+    ),
   accept: (ref, call) => call.write(tx => preSessions.accept(tx, supervisor, ref), cardDetail),
-  cancel: (ref, call) => call.write(tx => preSessions.cancel(tx, supervisor, ref), () => undefined),
+  cancel: (ref, call) =>
+    call.write(
+      tx => preSessions.cancel(tx, supervisor, ref),
+      () => undefined,
+    ),
   messages: async ref => {
     const { id, cardId } = await preSessions.find(db, ref)
     return messagesOf(db, { cardId, sessionId: id, limit: mostMessages })

@@ -14,19 +14,30 @@ import type { Call, Handlers } from '../handlers.ts'
 export const projectsRoutes = (app: App): Handlers<Contract['projects']> => ({
   create: async (input, call) => {
     const path = await projects.requireFolder(app.config, call.caller, input.path)
-    return call.write(tx => projects.create(tx, call.caller, { ...input, path }), row => projectView(row, 'admin'))
+    return call.write(
+      tx => projects.create(tx, call.caller, { ...input, path }),
+      row => projectView(row, 'admin'),
+    )
   },
-  list: async ({ organizationId }, call) => withRoles(app, call, await projects.list(app.db, call.caller, organizationId)),
-  reorder: async ({ ids }, call) => withRoles(app, call, await app.db.transaction(tx => projects.reorder(tx, call.caller, ids))),
+  list: async ({ organizationId }, call) =>
+    withRoles(app, call, await projects.list(app.db, call.caller, organizationId)),
+  reorder: async ({ ids }, call) =>
+    withRoles(app, call, await app.db.transaction(tx => projects.reorder(tx, call.caller, ids))),
   get: async ({ id }, call) => projectView(await projects.findVisible(app.db, call.caller, id), call.role),
   update: async ({ id, ...change }, call) => {
-    const path = change.path === undefined ? undefined : await projects.requireFolder(app.config, call.caller, change.path)
-    return call.write(tx => projects.update(tx, call.caller, id, { ...change, path }), row => projectView(row, call.role))
+    const path =
+      change.path === undefined ? undefined : await projects.requireFolder(app.config, call.caller, change.path)
+    return call.write(
+      tx => projects.update(tx, call.caller, id, { ...change, path }),
+      row => projectView(row, call.role),
+    )
   },
   delete: ({ id }, call) => call.write(tx => projects.remove(tx, app.supervisor, id, app.config.dataDir), nothing),
   opened: ({ id }, call) => call.write(tx => noteProjectOpened(tx, call.caller.userId, id), nothing),
   markAllRead: async ({ id }) => {
-    while (await app.db.transaction(tx => cards.viewSome(tx, id))) { /* the next ones */ }
+    while (await app.db.transaction(tx => cards.viewSome(tx, id))) {
+      /* the next ones */
+    }
   },
   stats: async ({ id }) => stats(await countCards(app.db, id), await readProjectTokens(app.db, id)),
   history: ({ id, since }) => projects.history(app.db, id, app.config.clock(), since),
@@ -36,4 +47,11 @@ export const projectsRoutes = (app: App): Handlers<Contract['projects']> => ({
 const nothing = () => undefined
 
 const withRoles = (app: App, call: Call, rows: VisibleProject[]) =>
-  Promise.all(rows.map(async row => projectView(row, await requireRole(app.db, call.caller, row.id, 'viewer', () => new Problem('PROJECT_NOT_FOUND')))))
+  Promise.all(
+    rows.map(async row =>
+      projectView(
+        row,
+        await requireRole(app.db, call.caller, row.id, 'viewer', () => new Problem('PROJECT_NOT_FOUND')),
+      ),
+    ),
+  )

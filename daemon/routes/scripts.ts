@@ -7,14 +7,33 @@ import type { Handlers } from '../handlers.ts'
 export const scriptsRoutes = ({ db, scripts: runner }: App): Handlers<Contract['scripts']> => ({
   list: async ({ projectId }) => (await scripts.list(db, projectId)).map(script),
   create: ({ projectId, ...input }, call) => call.write(tx => scripts.create(tx, projectId, input), script),
-  reorder: ({ projectId, ids }, call) => call.write(tx => scripts.reorder(tx, projectId, ids), rows => rows.map(script)),
+  reorder: ({ projectId, ids }, call) =>
+    call.write(
+      tx => scripts.reorder(tx, projectId, ids),
+      rows => rows.map(script),
+    ),
   status: async ({ projectId, scriptId, since }) => {
     // What is printed now is taken first: a run that has ended meanwhile has its whole output in its row.
     const running = runner.outputs()
-    return (await scripts.statuses(db, projectId, scriptId)).map(row => scriptStatus(row.status === 'running' ? { ...row, ...running.get(row.scriptId)?.() } : row, since))
+    return (await scripts.statuses(db, projectId, scriptId)).map(row =>
+      scriptStatus(row.status === 'running' ? { ...row, ...running.get(row.scriptId)?.() } : row, since),
+    )
   },
-  update: ({ projectId, scriptId, ...change }, call) => call.write(tx => scripts.update(tx, { projectId, scriptId }, change), script),
-  delete: (ref, call) => call.write(tx => scripts.remove(tx, runner, ref), () => undefined),
-  run: (ref, call) => call.write(tx => scripts.run(tx, runner, ref), row => scriptStatus(row)),
-  cancel: (ref, call) => call.write(tx => scripts.cancel(tx, runner, ref, call.caller), row => scriptStatus(row)),
+  update: ({ projectId, scriptId, ...change }, call) =>
+    call.write(tx => scripts.update(tx, { projectId, scriptId }, change), script),
+  delete: (ref, call) =>
+    call.write(
+      tx => scripts.remove(tx, runner, ref),
+      () => undefined,
+    ),
+  run: (ref, call) =>
+    call.write(
+      tx => scripts.run(tx, runner, ref),
+      row => scriptStatus(row),
+    ),
+  cancel: (ref, call) =>
+    call.write(
+      tx => scripts.cancel(tx, runner, ref, call.caller),
+      row => scriptStatus(row),
+    ),
 })

@@ -29,7 +29,9 @@ export const serverRoutes = (app: App): Handlers<Contract['server']> => {
       const [{ docsPage }, { openApiDocument }] = await Promise.all([import('../docsPage.ts'), import('../openapi.ts')])
       return docsPage(openApiDocument())
     },
-    socket: async () => { throw new Problem('NOT_FOUND', 'This path answers requests that upgrade to a WebSocket.') },
+    socket: async () => {
+      throw new Problem('NOT_FOUND', 'This path answers requests that upgrade to a WebSocket.')
+    },
   }
 }
 
@@ -40,6 +42,6 @@ function writeProof({ db }: App): () => Promise<void> {
   return () => {
     if (last && performance.now() - writtenAt < leastMsBetweenWrites) return last
     writtenAt = performance.now()
-    return last = db.transaction(tx => writeServerSetting(tx, 'ready', JSON.stringify(tx.now)))
+    return (last = db.transaction(tx => writeServerSetting(tx, 'ready', JSON.stringify(tx.now))))
   }
 }

@@ -1,13 +1,32 @@
 import type { App } from '../../src/app.ts'
 import type { Contract } from '../../src/contract/index.ts'
-import { changeContextRelay, changeShortcuts, changeUserSettings, readContextRelay, readShortcuts, readUserSettings } from '../../src/domain/settings.ts'
+import {
+  changeContextRelay,
+  changeShortcuts,
+  changeUserSettings,
+  readContextRelay,
+  readShortcuts,
+  readUserSettings,
+} from '../../src/domain/settings.ts'
 import type { Handlers } from '../handlers.ts'
 
 export const settingsRoutes = (app: App): Handlers<Contract['settings']> => ({
   getUser: (_, call) => readUserSettings(app.db, call.caller.userId),
-  setUser: (change, call) => call.write(tx => changeUserSettings(tx, call.caller.userId, change), settings => settings),
+  setUser: (change, call) =>
+    call.write(
+      tx => changeUserSettings(tx, call.caller.userId, change),
+      settings => settings,
+    ),
   getShortcuts: (_, call) => readShortcuts(app.db, call.caller.userId),
-  setShortcuts: (change, call) => call.write(tx => changeShortcuts(tx, call.caller.userId, change), shortcuts => shortcuts),
+  setShortcuts: (change, call) =>
+    call.write(
+      tx => changeShortcuts(tx, call.caller.userId, change),
+      shortcuts => shortcuts,
+    ),
   getContextRelay: () => readContextRelay(app.db),
-  setContextRelay: (change, call) => call.write(tx => changeContextRelay(tx, change), relay => relay),
+  setContextRelay: (change, call) =>
+    call.write(
+      tx => changeContextRelay(tx, change),
+      relay => relay,
+    ),
 })

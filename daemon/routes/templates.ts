@@ -9,5 +9,9 @@ export const templatesRoutes = (app: App): Handlers<Contract['templates']> => ({
   list: async () => (await listTemplates(app.db)).map(template),
   create: (input, call) => call.write(tx => templates.create(tx, call.caller, input), template),
   update: ({ id, ...change }, call) => call.write(tx => templates.update(tx, call.caller, id, change), template),
-  delete: ({ id }, call) => call.write(tx => templates.remove(tx, call.caller, id), () => undefined),
+  delete: ({ id }, call) =>
+    call.write(
+      tx => templates.remove(tx, call.caller, id),
+      () => undefined,
+    ),
 })

@@ -22,7 +22,8 @@ export const transfersRoutes = (app: App): Handlers<Contract['transfers']> => {
   const exports = createTurns('exports', { mostUnderWay: 32, mostAtWork: 2 })
   const imports = createTurns('imports', { mostUnderWay: 32, mostAtWork: 2 })
   return {
-    exportProject: async ({ id }, call) => send(app, exports, { projectId: id }, (await findProject(app.db, id)).name, call),
+    exportProject: async ({ id }, call) =>
+      send(app, exports, { projectId: id }, (await findProject(app.db, id)).name, call),
     exportOrganization: async ({ organizationId }, call) => {
       const organization = await administered(app.db, call.caller, organizationId)
       return send(app, exports, { organizationId: organization.id }, organization.name, call)
@@ -32,7 +33,9 @@ export const transfersRoutes = (app: App): Handlers<Contract['transfers']> => {
       const leave = imports.enter()
       try {
         const file = await receive(app, input, call)
-        return await unlessGone(call, () => imports.take(() => take(app, input, file, call))).finally(() => removeFile(app.transfersDir, file.storedAs))
+        return await unlessGone(call, () => imports.take(() => take(app, input, file, call))).finally(() =>
+          removeFile(app.transfersDir, file.storedAs),
+        )
       } finally {
         leave()
       }
@@ -40,14 +43,29 @@ export const transfersRoutes = (app: App): Handlers<Contract['transfers']> => {
   }
 }
 
-const receive = ({ config, transfersDir }: App, { format }: ImportOptions, { request }: Call) => receiveFile(request, {
-  maxBytes: mostBytes(format, config), save: (bytes, sentName) => saveFile(transfersDir, bytes, sentName), discard: file => removeFile(transfersDir, file.storedAs),
-})
+const receive = ({ config, transfersDir }: App, { format }: ImportOptions, { request }: Call) =>
+  receiveFile(request, {
+    maxBytes: mostBytes(format, config),
+    save: (bytes, sentName) => saveFile(transfersDir, bytes, sentName),
+    discard: file => removeFile(transfersDir, file.storedAs),
+  })
 
 async function take(app: App, input: ImportOptions, { storedAs, sha256, filename }: SavedFile, call: Call) {
   const key = call.request.headers['idempotency-key']
-  const claim = key === undefined || input.dryRun ? undefined : await claimOf(app, contract.transfers.import, call.caller, String(key), { ...input, sha256 })
-  return claim?.replay ?? await importFile({ ...houseOf(app), signal: call.signal }, call.caller, { path: join(app.transfersDir, storedAs), filename }, input, (claim ?? call).write)
+  const claim =
+    key === undefined || input.dryRun
+      ? undefined
+      : await claimOf(app, contract.transfers.import, call.caller, String(key), { ...input, sha256 })
+  return (
+    claim?.replay ??
+    (await importFile(
+      { ...houseOf(app), signal: call.signal },
+      call.caller,
+      { path: join(app.transfersDir, storedAs), filename },
+      input,
+      (claim ?? call).write,
+    ))
+  )
 }
 
 /** Work that is given up because its client is gone is nobody's failure. */
@@ -59,16 +77,41 @@ async function unlessGone<T>({ signal }: Call, work: () => Promise<T>): Promise<
   }
 }
 
-const houseOf = (app: App) => ({ db: app.db, daemonId: app.membership.id, attachmentsDir: app.attachmentsDir, transfersDir: app.transfersDir, config: app.config, clock: app.config.clock, machineOf: (projectId: number) => machineOf(app, projectId) })
+const houseOf = (app: App) => ({
+  db: app.db,
+  daemonId: app.membership.id,
+  attachmentsDir: app.attachmentsDir,
+  transfersDir: app.transfersDir,
+  config: app.config,
+  clock: app.config.clock,
+  machineOf: (projectId: number) => machineOf(app, projectId),
+})
 
 /** Sends an export and forgets it. A client that takes nothing for a minute is cut off. */
-async function send(app: App, exports: Turns, of: Parameters<typeof makeExport>[1], name: string, call: Call): Promise<Response> {
+async function send(
+  app: App,
+  exports: Turns,
+  of: Parameters<typeof makeExport>[1],
+  name: string,
+  call: Call,
+): Promise<Response> {
   const { request, response, signal } = call
   const leave = exports.enter()
   try {
     const made = await unlessGone(call, () => exports.take(() => makeExport(houseOf(app), of, signal)))
-    if (made.missing.length > 0) app.logs.log('error', 'Files of attachments are missing, have another size, or are on a machine that cannot be reached.', { source: 'transfers', attachmentIds: made.missing.slice(0, 100).map(({ id }) => id), machines: machinesOf(made), count: made.missing.length })
-    const body = request.method === 'HEAD' || signal.aborted ? null : Readable.from(made.stream(), { objectMode: false })
+    if (made.missing.length > 0)
+      app.logs.log(
+        'error',
+        'Files of attachments are missing, have another size, or are on a machine that cannot be reached.',
+        {
+          source: 'transfers',
+          attachmentIds: made.missing.slice(0, 100).map(({ id }) => id),
+          machines: machinesOf(made),
+          count: made.missing.length,
+        },
+      )
+    const body =
+      request.method === 'HEAD' || signal.aborted ? null : Readable.from(made.stream(), { objectMode: false })
     const end = () => {
       body?.destroy()
       void made.close().finally(leave)
@@ -76,7 +119,7 @@ async function send(app: App, exports: Turns, of: Parameters<typeof makeExport>[
     if (body && !signal.aborted) signal.addEventListener('abort', end, { once: true })
     else end()
     response.setTimeout(stalledMs)
-    return new Response(body && Readable.toWeb(body) as ReadableStream, { headers: headersOf(made, name) })
+    return new Response(body && (Readable.toWeb(body) as ReadableStream), { headers: headersOf(made, name) })
   } catch (error) {
     leave()
     throw error
@@ -86,6 +129,12 @@ async function send(app: App, exports: Turns, of: Parameters<typeof makeExport>[
 const machinesOf = ({ missing }: Export): string[] => [...new Set(missing.flatMap(({ machine }) => machine ?? []))]
 
 const headersOf = (made: Export, name: string) => ({
-  'content-type': 'application/json; charset=utf-8', 'content-length': String(made.size), 'content-disposition': attachmentHeader(cleanFilename(`${name}.board.json`)), 'content-security-policy': 'default-src \'none\'; sandbox',
-  ...made.missing.length > 0 && { 'x-board-missing-files': String(made.missing.length), 'x-board-missing-machines': machinesOf(made).map(encodeURIComponent).join(',') },
+  'content-type': 'application/json; charset=utf-8',
+  'content-length': String(made.size),
+  'content-disposition': attachmentHeader(cleanFilename(`${name}.board.json`)),
+  'content-security-policy': "default-src 'none'; sandbox",
+  ...(made.missing.length > 0 && {
+    'x-board-missing-files': String(made.missing.length),
+    'x-board-missing-machines': machinesOf(made).map(encodeURIComponent).join(','),
+  }),
 })

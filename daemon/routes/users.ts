@@ -17,7 +17,11 @@ export const usersRoutes = (app: App): Handlers<Contract['users']> => ({
     return { user: adminUser(user), generatedPassword }
   },
   update: ({ id, ...change }, { caller, write }) => write(tx => users.update(tx, caller, id, change), adminUser),
-  delete: ({ id }, { caller, write }) => write(tx => users.remove(app.identity, tx, caller, id), () => undefined),
+  delete: ({ id }, { caller, write }) =>
+    write(
+      tx => users.remove(app.identity, tx, caller, id),
+      () => undefined,
+    ),
   resetPassword: async ({ id }, { caller }) => ({ generatedPassword: await users.resetPassword(app, caller, id) }),
   checkDelete: async ({ id }) => ({ ownedProjectsCount: await users.countOwned(app.db, id) }),
 })

@@ -19,6 +19,7 @@ export const webhooksRoutes = ({ db, webhooks }: App): Handlers<Contract['webhoo
   delete: ref => webhooks.remove(ref),
   rotate: async ref => webhookWithSecret(await db.transaction(tx => webhooks.rotate(tx, ref))),
   test: (ref, { write }) => write(tx => webhooks.test(tx, ref), delivery),
-  deliveries: async ({ status, limit, cursor, ...ref }) => deliveryPage(await listDeliveries(db, (await find(db, ref)).id, { status, before: cursor, limit }), limit),
+  deliveries: async ({ status, limit, cursor, ...ref }) =>
+    deliveryPage(await listDeliveries(db, (await find(db, ref)).id, { status, before: cursor, limit }), limit),
   redeliver: ({ deliveryId, ...ref }, { write }) => write(tx => webhooks.redeliver(tx, ref, deliveryId), delivery),
 })

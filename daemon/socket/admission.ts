@@ -43,8 +43,13 @@ export function refuse(socket: Duplex, problem: Problem): void {
   const body = JSON.stringify({ error: problem })
   const status = errors[problem.code][0]
   const head = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`, 'Content-Type: application/json; charset=utf-8', `Content-Length: ${Buffer.byteLength(body)}`,
-    'X-Content-Type-Options: nosniff', 'Cache-Control: no-store', 'Connection: close', ...(problem.retryAfterSecs === undefined ? [] : [`Retry-After: ${problem.retryAfterSecs}`]),
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'X-Content-Type-Options: nosniff',
+    'Cache-Control: no-store',
+    'Connection: close',
+    ...(problem.retryAfterSecs === undefined ? [] : [`Retry-After: ${problem.retryAfterSecs}`]),
   ]
   socket.once('finish', () => socket.destroy())
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)

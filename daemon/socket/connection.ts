@@ -15,7 +15,13 @@ const closeTimeoutMs = 3000
 const mostReasonBytes = 120
 
 /** What the server closes sockets with (specification "Events"). */
-export const closeCodes = { goingAway: 1001, failed: 1011, restarting: 1012, unauthenticated: 4001, tooMuch: 4008 } as const
+export const closeCodes = {
+  goingAway: 1001,
+  failed: 1011,
+  restarting: 1012,
+  unauthenticated: 4001,
+  tooMuch: 4008,
+} as const
 export type CloseCode = (typeof closeCodes)[keyof typeof closeCodes]
 
 /** One open socket: what is sent through it, how fast its client takes that, and its end. */
@@ -41,7 +47,9 @@ export class Connection {
     this.renew = renew
   }
 
-  get ended(): boolean { return this.#ended }
+  get ended(): boolean {
+    return this.#ended
+  }
 
   send(frame: Frame): void {
     if (this.#ended || !this.#socket.writable) return
@@ -50,23 +58,34 @@ export class Connection {
   }
 
   /** Whether so much waits to be sent that nothing should be added before `drained`. */
-  get isCongested(): boolean { return this.#socket.writableLength > congestedBytes }
+  get isCongested(): boolean {
+    return this.#socket.writableLength > congestedBytes
+  }
 
   /** Resolves when everything was sent, or the socket has ended. */
   drained(): Promise<void> {
-    return this.#ended || !this.isCongested ? Promise.resolve() : new Promise(resolve => { this.#waiting.push(resolve) })
+    return this.#ended || !this.isCongested
+      ? Promise.resolve()
+      : new Promise(resolve => {
+          this.#waiting.push(resolve)
+        })
   }
 
   /** Whether the client takes nothing any more although more than 1 MiB waits for it, `owedBytes` of that still in the database. */
   isStalled(owedBytes: number): boolean {
-    return this.#congestedSince !== undefined && performance.now() - this.#congestedSince > stalledMs && this.#socket.writableLength + owedBytes > mostPiledUpBytes
+    return (
+      this.#congestedSince !== undefined &&
+      performance.now() - this.#congestedSince > stalledMs &&
+      this.#socket.writableLength + owedBytes > mostPiledUpBytes
+    )
   }
 
   /** Counts a message or ping of the client's, and closes the socket when there are too many. Tells whether it may be answered. */
   countMessage(): boolean {
     const now = performance.now()
     if (now - this.#messages.since > messageWindowMs) this.#messages = { since: now, count: 0 }
-    if (++this.#messages.count > mostMessages) this.end(closeCodes.tooMuch, `At most ${mostMessages} messages in ${messageWindowMs / 1000} seconds.`)
+    if (++this.#messages.count > mostMessages)
+      this.end(closeCodes.tooMuch, `At most ${mostMessages} messages in ${messageWindowMs / 1000} seconds.`)
     return !this.#ended
   }
 

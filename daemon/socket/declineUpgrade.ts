@@ -21,4 +21,9 @@ export function declineUpgrade(request: IncomingMessage, socket: Duplex, head: B
   server.emit('connection', socket)
 }
 
-const withoutOffer = (connection: string) => connection.split(',').map(option => option.trim()).filter(option => !/^(upgrade|http2-settings)$/i.test(option)).join(', ') || 'keep-alive'
+const withoutOffer = (connection: string) =>
+  connection
+    .split(',')
+    .map(option => option.trim())
+    .filter(option => !/^(upgrade|http2-settings)$/i.test(option))
+    .join(', ') || 'keep-alive'

@@ -26,16 +26,23 @@ export interface FanOut {
  * @param onPublished told when an event that was written at this time is handed over
  * @param onFailure told when notifications cannot be handed over before somebody follows a project
  */
-export function createFanOut(outbox: Outbox, onProjectChanged: () => void, onPublished: (at: string) => void, onFailure: (error: unknown) => void): FanOut {
+export function createFanOut(
+  outbox: Outbox,
+  onProjectChanged: () => void,
+  onPublished: (at: string) => void,
+  onFailure: (error: unknown) => void,
+): FanOut {
   const followers: Followers = new Map()
   const takers = new Set<NotificationTaker>()
   let stopListening: (() => void) | undefined
 
   /** The seq is one that was the newest before: what follows is read from the database or handed over. */
-  const listen = (after: number) => { stopListening ??= outbox.subscribe(events => {
-    for (const event of events) publish(event, followers, takers, onProjectChanged)
-    onPublished(events[0]!.at)
-  }, after) }
+  const listen = (after: number) => {
+    stopListening ??= outbox.subscribe(events => {
+      for (const event of events) publish(event, followers, takers, onProjectChanged)
+      onPublished(events[0]!.at)
+    }, after)
+  }
   const rest = () => {
     if (followers.size + takers.size > 0) return
     stopListening?.()
@@ -53,7 +60,9 @@ export function createFanOut(outbox: Outbox, onProjectChanged: () => void, onPub
     },
     attach: taker => {
       takers.add(taker)
-      void outbox.lastSeq().then(last => { if (takers.has(taker)) listen(last) }, onFailure)
+      void outbox.lastSeq().then(last => {
+        if (takers.has(taker)) listen(last)
+      }, onFailure)
       return () => {
         takers.delete(taker)
         rest()
@@ -65,9 +74,14 @@ export function createFanOut(outbox: Outbox, onProjectChanged: () => void, onPub
 /** By the project that they follow. */
 type Followers = Map<number, Set<Follower>>
 
-function publish(event: StoredEvent, followers: Followers, takers: ReadonlySet<NotificationTaker>, onProjectChanged: () => void): void {
+function publish(
+  event: StoredEvent,
+  followers: Followers,
+  takers: ReadonlySet<NotificationTaker>,
+  onProjectChanged: () => void,
+): void {
   let made: Frame | undefined
-  const frame = () => made ??= eventFrame(event)
+  const frame = () => (made ??= eventFrame(event))
   if (event.type === 'notification') {
     const notification = JSON.parse(event.data) as EventData<'notification'>
     for (const take of takers) take(notification, frame)

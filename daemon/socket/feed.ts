@@ -6,7 +6,14 @@ import { resyncFrame, subscribedFrame, type Frame } from './frame.ts'
 import { firstPageSize, pageSize, type Pages } from './pages.ts'
 
 /** Where feeds come from. `turn` is waited for before what is not the first. */
-export interface Source { outbox: Outbox; pages: Pages; fanOut: FanOut; turn: () => Promise<void>; now: () => string; log: Log }
+export interface Source {
+  outbox: Outbox
+  pages: Pages
+  fanOut: FanOut
+  turn: () => Promise<void>
+  now: () => string
+  log: Log
+}
 
 /** How far one socket has got in one project. */
 interface Cursor extends Follower {
@@ -44,7 +51,16 @@ export class Feed {
     const last = await outbox.lastSeq()
     if (this.#connection.ended) return
     if (since !== undefined && since > last) this.#connection.send(resyncFrame(projectId, last, now()))
-    const cursor: Cursor = { projectId, seq: Math.min(since ?? last, last), behind: true, newest: 0, owedBytes: 0, pageSize: firstPageSize, announce: true, offer: (event, frame) => this.#take(cursor, event, frame) }
+    const cursor: Cursor = {
+      projectId,
+      seq: Math.min(since ?? last, last),
+      behind: true,
+      newest: 0,
+      owedBytes: 0,
+      pageSize: firstPageSize,
+      announce: true,
+      offer: (event, frame) => this.#take(cursor, event, frame),
+    }
     this.#cursors.set(projectId, cursor)
     fanOut.join(cursor, last)
     this.#fallBehind(cursor)
@@ -57,7 +73,9 @@ export class Feed {
     this.#cursors.delete(projectId)
   }
 
-  get projects(): number[] { return [...this.#cursors.keys()] }
+  get projects(): number[] {
+    return [...this.#cursors.keys()]
+  }
 
   /** How many bytes of new events the client has not been sent because it reads slowly. */
   get owedBytes(): number {
@@ -66,7 +84,9 @@ export class Feed {
     return total
   }
 
-  close(): void { for (const projectId of this.projects) this.unsubscribe(projectId) }
+  close(): void {
+    for (const projectId of this.projects) this.unsubscribe(projectId)
+  }
 
   #take(cursor: Cursor, event: StoredEvent, frame: () => Frame): void {
     if (cursor.behind || this.#connection.isCongested) {
@@ -88,7 +108,8 @@ export class Feed {
   async #catchUp(): Promise<void> {
     this.#catchingUp = true
     try {
-      for (let behind = this.#behind(); behind.length > 0; behind = this.#behind()) for (const cursor of behind) await this.#advance(cursor)
+      for (let behind = this.#behind(); behind.length > 0; behind = this.#behind())
+        for (const cursor of behind) await this.#advance(cursor)
     } catch (error) {
       this.#source.log('error', 'Events could not be read for a socket.', { cause: String(error) })
       this.#connection.end(closeCodes.failed, 'The server could not read its events.')
@@ -96,7 +117,9 @@ export class Feed {
     this.#catchingUp = false
   }
 
-  #behind(): Cursor[] { return this.#connection.ended ? [] : [...this.#cursors.values()].filter(cursor => cursor.behind) }
+  #behind(): Cursor[] {
+    return this.#connection.ended ? [] : [...this.#cursors.values()].filter(cursor => cursor.behind)
+  }
 
   /** Sends a page, each part in its turn: who misses much does not keep others waiting for their first event. */
   async #advance(cursor: Cursor): Promise<void> {
@@ -115,7 +138,9 @@ export class Feed {
     this.#arrive(cursor, last)
   }
 
-  #isFollowed(cursor: Cursor): boolean { return !this.#connection.ended && this.#cursors.get(cursor.projectId) === cursor }
+  #isFollowed(cursor: Cursor): boolean {
+    return !this.#connection.ended && this.#cursors.get(cursor.projectId) === cursor
+  }
 
   /** Everything up to `seq` was sent; what came since then is read next. */
   #arrive(cursor: Cursor, seq: number): void {

@@ -6,14 +6,25 @@ export type Frame = Buffer
 
 /** An event as clients get it. Its data is JSON text already. */
 export const eventFrame = ({ type, data, seq, projectId, at }: StoredEvent): Frame =>
-  frameOf(`{"type":"${type}","data":${data},"seq":${seq},"projectId":${projectId === null ? 'null' : `"${projectId}"`},"at":"${at}"}`)
+  frameOf(
+    `{"type":"${type}","data":${data},"seq":${seq},"projectId":${projectId === null ? 'null' : `"${projectId}"`},"at":"${at}"}`,
+  )
 
 /** The client follows the project: it has got every event up to `seq`, and gets each later one. */
-export const subscribedFrame = (projectId: number, seq: number): Frame => answer('subscribed', { projectId: String(projectId), seq })
+export const subscribedFrame = (projectId: number, seq: number): Frame =>
+  answer('subscribed', { projectId: String(projectId), seq })
 
 /** Events are gone that the client has not seen: it must read the project anew. It gets each event after `seq`. */
 export const resyncFrame = (projectId: number, seq: number, at: string): Frame =>
-  frameOf(JSON.stringify({ type: 'resync', data: { projectId: String(projectId), seq }, seq, projectId: String(projectId), at }))
+  frameOf(
+    JSON.stringify({
+      type: 'resync',
+      data: { projectId: String(projectId), seq },
+      seq,
+      projectId: String(projectId),
+      at,
+    }),
+  )
 
 /** A refusal, with the project that it is about if there is one. */
 export const errorFrame = ({ code, message }: Problem, projectId?: number): Frame =>
@@ -21,7 +32,9 @@ export const errorFrame = ({ code, message }: Problem, projectId?: number): Fram
 
 export const pongFrame: Frame = answer('pong', {})
 
-function answer(type: string, data: object): Frame { return frameOf(JSON.stringify({ type, data })) }
+function answer(type: string, data: object): Frame {
+  return frameOf(JSON.stringify({ type, data }))
+}
 
 function frameOf(text: string): Frame {
   const length = Buffer.byteLength(text)

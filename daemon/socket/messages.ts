@@ -12,7 +12,11 @@ import { errorFrame, pongFrame } from './frame.ts'
  * Does what a client's message says and answers it; what is wrong with the message is an answer too.
  * @param raw text, or bytes when the message was binary
  */
-export async function handleMessage(db: Reader, { connection, feed }: { connection: Connection; feed: Feed }, raw: unknown): Promise<void> {
+export async function handleMessage(
+  db: Reader,
+  { connection, feed }: { connection: Connection; feed: Feed },
+  raw: unknown,
+): Promise<void> {
   let projectId: number | undefined
   try {
     const message = parse(raw)
@@ -20,7 +24,8 @@ export async function handleMessage(db: Reader, { connection, feed }: { connecti
     projectId = Number(message.payload.projectId)
     if (message.type === 'unsubscribe') return feed.unsubscribe(projectId)
     await requireSight(db, connection.caller, projectId)
-    if (feed.projects.length >= mostProjects && !feed.projects.includes(projectId)) throw new Problem('VALIDATION_FAILED', `A socket may follow at most ${mostProjects} projects.`)
+    if (feed.projects.length >= mostProjects && !feed.projects.includes(projectId))
+      throw new Problem('VALIDATION_FAILED', `A socket may follow at most ${mostProjects} projects.`)
     await feed.subscribe(projectId, message.payload.since)
   } catch (error) {
     if (!(error instanceof Problem)) throw error
@@ -46,6 +51,7 @@ function parse(raw: unknown): ClientMessage {
  * @throws Problem INSUFFICIENT_PERMISSIONS, PROJECT_NOT_FOUND
  */
 export async function requireSight(db: Reader, caller: Caller, projectId: number): Promise<void> {
-  if (caller.key && !caller.key.permissions.includes('cards.read')) throw new Problem('INSUFFICIENT_PERMISSIONS', 'The API key lacks the permission cards.read.')
-  if (!await projectRole(db, caller, projectId)) throw new Problem('PROJECT_NOT_FOUND')
+  if (caller.key && !caller.key.permissions.includes('cards.read'))
+    throw new Problem('INSUFFICIENT_PERMISSIONS', 'The API key lacks the permission cards.read.')
+  if (!(await projectRole(db, caller, projectId))) throw new Problem('PROJECT_NOT_FOUND')
 }

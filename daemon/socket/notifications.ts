@@ -17,16 +17,25 @@ export function createNotificationTaker(db: Reader, connection: Connection, log:
   let last: Promise<void> = Promise.resolve()
   const tell = async (projectId: number, frame: () => Frame) => {
     await connection.drained()
-    if (!connection.ended && await isSeen(db, connection, projectId)) connection.send(frame())
+    if (!connection.ended && (await isSeen(db, connection, projectId))) connection.send(frame())
   }
   return ({ userId, projectId }, frame) => {
     if (String(connection.caller.userId) !== userId || waiting >= mostWaiting) return
     waiting++
-    last = last.then(() => tell(Number(projectId), frame)).catch((error: unknown) => log('error', 'A notification could not be told.', { cause: String(error) })).finally(() => { waiting-- })
+    last = last
+      .then(() => tell(Number(projectId), frame))
+      .catch((error: unknown) => log('error', 'A notification could not be told.', { cause: String(error) }))
+      .finally(() => {
+        waiting--
+      })
   }
 }
 
-const isSeen = (db: Reader, { caller }: Connection, projectId: number): Promise<boolean> => requireSight(db, caller, projectId).then(() => true, (error: unknown) => {
-  if (error instanceof Problem && error.status < 500) return false
-  throw error
-})
+const isSeen = (db: Reader, { caller }: Connection, projectId: number): Promise<boolean> =>
+  requireSight(db, caller, projectId).then(
+    () => true,
+    (error: unknown) => {
+      if (error instanceof Problem && error.status < 500) return false
+      throw error
+    },
+  )

@@ -9,9 +9,17 @@ const mostKeptBytes = 4 * 1024 * 1024
 const mostKeptPages = 64
 
 /** Some frames together, and the seq of the last event in them. */
-export interface Part { frames: Frame; seq: number }
+export interface Part {
+  frames: Frame
+  seq: number
+}
 /** Events of a project in order. More follow a full page. `hasLost`: some of them are not kept any more. `last` was the newest seq of all before it was read. */
-export interface Page { parts: readonly Part[]; isFull: boolean; hasLost: boolean; last: number }
+export interface Page {
+  parts: readonly Part[]
+  isFull: boolean
+  hasLost: boolean
+  last: number
+}
 
 /** What sockets missed, read from the database. */
 export interface Pages {
@@ -30,14 +38,17 @@ export function createPages(outbox: Outbox): Pages {
   const keep = (key: string, page: Promise<Page>) => {
     const entry = { page, bytes: 0 }
     kept.set(key, entry)
-    page.then(({ parts }) => {
-      if (kept.get(key) !== entry) return
-      keptBytes += entry.bytes = parts.reduce((sum, { frames }) => sum + frames.length, 0)
-      for (const [oldest] of kept) {
-        if (keptBytes <= mostKeptBytes && kept.size <= mostKeptPages) break
-        drop(oldest)
-      }
-    }, () => drop(key))
+    page.then(
+      ({ parts }) => {
+        if (kept.get(key) !== entry) return
+        keptBytes += entry.bytes = parts.reduce((sum, { frames }) => sum + frames.length, 0)
+        for (const [oldest] of kept) {
+          if (keptBytes <= mostKeptBytes && kept.size <= mostKeptPages) break
+          drop(oldest)
+        }
+      },
+      () => drop(key),
+    )
     return page
   }
   return {
@@ -49,9 +60,12 @@ export function createPages(outbox: Outbox): Pages {
   }
 }
 
-async function readPage(outbox: Outbox, { projectId, seq, most, last }: { projectId: number; seq: number; most: number; last: number }): Promise<Page> {
+async function readPage(
+  outbox: Outbox,
+  { projectId, seq, most, last }: { projectId: number; seq: number; most: number; last: number },
+): Promise<Page> {
   const events = await outbox.replay(projectId, seq, most)
-  const hasLost = seq < await outbox.oldestSeq() - 1
+  const hasLost = seq < (await outbox.oldestSeq()) - 1
   return { parts: hasLost ? [] : toParts(events), isFull: !hasLost && events.length === most, hasLost, last }
 }
 

@@ -10,12 +10,20 @@ import { Feed, type Source } from './feed.ts'
 import { handleMessage } from './messages.ts'
 import { createNotificationTaker } from './notifications.ts'
 
-const goodbyes = { [closeCodes.goingAway]: 'The server is shutting down.', [closeCodes.restarting]: 'The server is putting a backup in place.' }
+const goodbyes = {
+  [closeCodes.goingAway]: 'The server is shutting down.',
+  [closeCodes.restarting]: 'The server is putting a backup in place.',
+}
 /** What the server closes all sockets with. */
 export type Goodbye = keyof typeof goodbyes
 
 /** One client: its socket, what it follows, and what of its messages is done. */
-export interface Session { connection: Connection; feed: Feed; done: Promise<void>; endNotifications(): void }
+export interface Session {
+  connection: Connection
+  feed: Feed
+  done: Promise<void>
+  endNotifications(): void
+}
 
 /** The clients of one server. */
 export class Sessions implements Iterable<Session> {
@@ -31,28 +39,43 @@ export class Sessions implements Iterable<Session> {
     this.#log = source.log
   }
 
-  get size(): number { return this.#byPeer.size }
+  get size(): number {
+    return this.#byPeer.size
+  }
 
-  [Symbol.iterator](): MapIterator<Session> { return this.#byPeer.values() }
+  [Symbol.iterator](): MapIterator<Session> {
+    return this.#byPeer.values()
+  }
 
   open(peer: Peer, socket: Duplex, admission: Admission): void {
     if (this.#goodbye) return void closePeer(peer, this.#goodbye, goodbyes[this.#goodbye])
     if ('refusal' in admission) return void closePeer(peer, closeCodes.unauthenticated, admission.refusal)
     const connection = new Connection(peer, socket, admission, this.#log)
     const endNotifications = this.#source.fanOut.attach(createNotificationTaker(this.#db, connection, this.#log))
-    this.#byPeer.set(peer, { connection, feed: new Feed(connection, this.#source), done: Promise.resolve(), endNotifications })
+    this.#byPeer.set(peer, {
+      connection,
+      feed: new Feed(connection, this.#source),
+      done: Promise.resolve(),
+      endNotifications,
+    })
   }
 
   /** Handles a client's message after those that came before it. */
   receive(peer: Peer, raw: unknown): void {
     const session = this.#byPeer.get(peer)
     if (!session?.connection.countMessage()) return
-    session.done = session.done.then(() => handleMessage(this.#db, session, raw)).catch((error: unknown) => this.fail(peer, error))
+    session.done = session.done
+      .then(() => handleMessage(this.#db, session, raw))
+      .catch((error: unknown) => this.fail(peer, error))
   }
 
-  ping(peer: Peer): void { this.#byPeer.get(peer)?.connection.countMessage() }
+  ping(peer: Peer): void {
+    this.#byPeer.get(peer)?.connection.countMessage()
+  }
 
-  drain(peer: Peer): void { this.#byPeer.get(peer)?.connection.onDrain() }
+  drain(peer: Peer): void {
+    this.#byPeer.get(peer)?.connection.onDrain()
+  }
 
   close(peer: Peer): void {
     const session = this.#byPeer.get(peer)
@@ -70,11 +93,14 @@ export class Sessions implements Iterable<Session> {
   }
 
   /** Sees to the end of a socket that has failed: a close code may be on its way, but nothing more is read. */
-  drop(peer: Peer): void { this.#byPeer.get(peer)?.connection.end(closeCodes.failed, 'Something went wrong.') }
+  drop(peer: Peer): void {
+    this.#byPeer.get(peer)?.connection.end(closeCodes.failed, 'Something went wrong.')
+  }
 
   /** Closes the sockets of callers whose token has ended. */
   endOf(hasEnded: (caller: Caller) => boolean): void {
-    for (const { connection } of this) if (hasEnded(connection.caller)) connection.end(closeCodes.unauthenticated, 'The token has ended.')
+    for (const { connection } of this)
+      if (hasEnded(connection.caller)) connection.end(closeCodes.unauthenticated, 'The token has ended.')
   }
 
   /** Closes all sockets, and each that still opens. */

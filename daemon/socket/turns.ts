@@ -8,7 +8,8 @@ export function createTurns(mostInATurn: number): () => Promise<void> {
     for (const goOn of waiting.splice(0, mostInATurn)) goOn()
     if (waiting.length > 0) setImmediate(turn)
   }
-  return () => new Promise(resolve => {
-    if (waiting.push(resolve) === 1) setImmediate(turn)
-  })
+  return () =>
+    new Promise(resolve => {
+      if (waiting.push(resolve) === 1) setImmediate(turn)
+    })
 }

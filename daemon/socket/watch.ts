@@ -26,7 +26,10 @@ export function startWatch(db: Reader, sessions: Sessions, log: Log): Watch {
     do {
       again = false
       const round = createRound(db)
-      for (const session of sessions) await round(session).catch((error: unknown) => log('warn', 'A socket could not be checked.', { cause: String(error) }))
+      for (const session of sessions)
+        await round(session).catch((error: unknown) =>
+          log('warn', 'A socket could not be checked.', { cause: String(error) }),
+        )
     } while (again)
     looking = false
   }
@@ -46,9 +49,11 @@ function createRound(db: Reader): (session: Session) => Promise<void> {
     if (connection.isStalled(feed.owedBytes)) connection.end(closeCodes.tooMuch, 'More than 1 MiB waits to be read.')
     const renewal = await outcomeOf(once(callers, connection.caller.tokenHash, connection.renew))
     if (renewal instanceof Problem) return connection.end(closeCodes.unauthenticated, renewal.message)
-    const caller = connection.caller = renewal
+    const caller = (connection.caller = renewal)
     for (const projectId of feed.projects) {
-      const refusal = await outcomeOf(once(sights, `${caller.userId} ${caller.key?.id} ${projectId}`, () => requireSight(db, caller, projectId)))
+      const refusal = await outcomeOf(
+        once(sights, `${caller.userId} ${caller.key?.id} ${projectId}`, () => requireSight(db, caller, projectId)),
+      )
       if (!refusal) continue
       feed.unsubscribe(projectId)
       connection.send(errorFrame(refusal, projectId))

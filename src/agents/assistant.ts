@@ -10,19 +10,33 @@ import { withRecap } from './recap.ts'
 import { tell } from './steering.ts'
 import { requireAgent } from './supervisor.ts'
 
-const introduction = 'You are the assistant of a software project and its board. You are asked questions about the project and its cards, and asked to make cards. '
-  + 'Use the board\'s tools for what is on the board. Change no file of the project yourself unless you are asked to.'
+const introduction =
+  'You are the assistant of a software project and its board. You are asked questions about the project and its cards, and asked to make cards. ' +
+  "Use the board's tools for what is on the board. Change no file of the project yourself unless you are asked to."
 
 /** The project's assistant: a card that no list shows, made when it is first needed. @throws Problem COLUMN_NOT_FOUND when the project has no column */
 export async function findAssistant(tx: Transaction, projectId: number): Promise<CardRow> {
   const found = await readAssistantCard(tx, projectId)
   if (found) return found
   const board = await readDefaultBoard(tx, projectId)
-  const column = board && await readFirstColumn(tx, board.id)
-  if (!column) throw new Problem('COLUMN_NOT_FOUND', 'The project\'s first board has no column.')
+  const column = board && (await readFirstColumn(tx, board.id))
+  if (!column) throw new Problem('COLUMN_NOT_FOUND', "The project's first board has no column.")
   const id = await insertCard(tx, {
-    projectId, boardId: column.boardId, columnId: column.id, title: 'Assistant', prompt: '', labels: '[]', pipeline: '[]', groupId: null, archivedAt: null, lastAgentAction: null,
-    deferred: false, autoMode: false, useWorktree: false, unread: false, kind: 'assistant',
+    projectId,
+    boardId: column.boardId,
+    columnId: column.id,
+    title: 'Assistant',
+    prompt: '',
+    labels: '[]',
+    pipeline: '[]',
+    groupId: null,
+    archivedAt: null,
+    lastAgentAction: null,
+    deferred: false,
+    autoMode: false,
+    useWorktree: false,
+    unread: false,
+    kind: 'assistant',
   })
   return (await readCard(tx, projectId, id))!
 }
@@ -30,14 +44,20 @@ export async function findAssistant(tx: Transaction, projectId: number): Promise
 /** Sends a message to a project's assistant, which starts when it is needed. @throws Problem COLUMN_NOT_FOUND, AGENT_UNAVAILABLE */
 export async function send(tx: Transaction, agents: Agents, projectId: number, content: string): Promise<MessageView> {
   const card = await findAssistant(tx, projectId)
-  return tell(tx, await findOpen(tx, card.id) ?? await beginTalk(tx, agents, card), content)
+  return tell(tx, (await findOpen(tx, card.id)) ?? (await beginTalk(tx, agents, card)), content)
 }
 
 async function beginTalk(tx: Transaction, agents: Agents, card: CardRow): Promise<SessionRow> {
   const latest = await readLatestSession(tx, card.id)
   if (latest?.resumable === 1 && latest.agentSessionId !== null) return reopen(tx, agents, latest)
   await requireAgent(agents, tx, card)
-  const begun = await begin(tx, agents, card, latest ? await withRecap(tx, introduction, latest) : introduction, 'assistant')
+  const begun = await begin(
+    tx,
+    agents,
+    card,
+    latest ? await withRecap(tx, introduction, latest) : introduction,
+    'assistant',
+  )
   if (!begun) throw new Problem('AGENT_UNAVAILABLE')
   return begun
 }

@@ -9,9 +9,17 @@ import type { AgentProvider } from './providers.ts'
 const freshMs = 5000
 
 /** An agent, and whether its program is on this machine. */
-export interface CatalogueEntry { provider: AgentProvider; installed: boolean }
+export interface CatalogueEntry {
+  provider: AgentProvider
+  installed: boolean
+}
 /** The ids that card, column and project name, nearest first, and the provider of the credential that would be used. */
-export interface Wish { card?: string | null; column?: string | null; project?: string | null; credential?: CredentialProvider | null }
+export interface Wish {
+  card?: string | null
+  column?: string | null
+  project?: string | null
+  credential?: CredentialProvider | null
+}
 /** The agent that is to work, or what is missing, in words for a person. */
 export type Chosen = { provider: AgentProvider; missing?: undefined } | { provider?: undefined; missing: string }
 
@@ -29,24 +37,39 @@ export interface Catalogue {
 export function createCatalogue(dataDir: string, env: NodeJS.ProcessEnv = process.env): Catalogue {
   let present: { entries: Promise<CatalogueEntry[]>; until: number } | undefined
   const list = () => {
-    if (!present || performance.now() > present.until) present = { entries: read(dataDir, env.PATH ?? ''), until: performance.now() + freshMs }
+    if (!present || performance.now() > present.until)
+      present = { entries: read(dataDir, env.PATH ?? ''), until: performance.now() + freshMs }
     return present.entries
   }
   return { list, choose: async wish => choose(await list(), wish) }
 }
 
 const read = async (dataDir: string, path: string): Promise<CatalogueEntry[]> =>
-  Promise.all((await readAgents(dataDir)).map(async provider => ({ provider, installed: await isInstalled(provider.command[0]!, path) })))
+  Promise.all(
+    (await readAgents(dataDir)).map(async provider => ({
+      provider,
+      installed: await isInstalled(provider.command[0]!, path),
+    })),
+  )
 
 /** Whether a program can be run, without running it. */
 async function isInstalled(program: string, path: string): Promise<boolean> {
   if (program.includes('/')) return isAbsolute(program) && isProgram(program)
   const names = process.platform === 'win32' ? ['', '.exe', '.cmd', '.bat'].map(ending => program + ending) : [program]
-  for (const folder of searchPath(path).split(delimiter)) for (const name of names) if (folder && await isProgram(join(folder, name))) return true
+  for (const folder of searchPath(path).split(delimiter))
+    for (const name of names) if (folder && (await isProgram(join(folder, name)))) return true
   return false
 }
 
-const isProgram = async (file: string) => (await stat(file).then(found => found.isFile(), () => false)) && access(file, constants.X_OK).then(() => true, () => false)
+const isProgram = async (file: string) =>
+  (await stat(file).then(
+    found => found.isFile(),
+    () => false,
+  )) &&
+  access(file, constants.X_OK).then(
+    () => true,
+    () => false,
+  )
 
 function choose(entries: readonly CatalogueEntry[], { card, column, project, credential }: Wish): Chosen {
   const named = card ?? column ?? project ?? null
@@ -61,4 +84,5 @@ function choose(entries: readonly CatalogueEntry[], { card, column, project, cre
   return { missing: fitting[0] ? notInstalled(fitting[0].provider) : 'No agent is installed on the server.' }
 }
 
-const notInstalled = ({ name, install }: AgentProvider) => `${name} is not installed on the server.${install ? ` To get it: ${install}` : ''}`
+const notInstalled = ({ name, install }: AgentProvider) =>
+  `${name} is not installed on the server.${install ? ` To get it: ${install}` : ''}`

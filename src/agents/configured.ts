@@ -15,7 +15,11 @@ export class ConfigBroken extends Error {
 }
 
 const mostBytes = 1024 * 1024
-const Variable = v.pipe(v.string(), v.regex(/^[A-Za-z_]\w{0,199}$/, 'must be the name of an environment variable'), v.check(name => !/^BOARD_/i.test(name), 'must not begin with BOARD_'))
+const Variable = v.pipe(
+  v.string(),
+  v.regex(/^[A-Za-z_]\w{0,199}$/, 'must be the name of an environment variable'),
+  v.check(name => !/^BOARD_/i.test(name), 'must not begin with BOARD_'),
+)
 const Words = v.pipe(v.array(text(1, 1000)), v.maxLength(50))
 const Way = v.strictObject({ key: Variable, baseUrl: v.optional(Variable), args: v.optional(Words) })
 const Agent = v.strictObject({
@@ -41,8 +45,10 @@ type ConfiguredAgent = v.InferOutput<typeof Agent>
  */
 export async function readAgents(dataDir: string): Promise<AgentProvider[]> {
   const configured = await readConfig(dataDir)
-  const known = builtIn.map(each => configured[each.id] ? change(each, configured[each.id]!) : each)
-  const own = Object.entries(configured).filter(([id]) => !builtIn.some(each => each.id === id)).map(([id, agent]) => create(id, agent))
+  const known = builtIn.map(each => (configured[each.id] ? change(each, configured[each.id]!) : each))
+  const own = Object.entries(configured)
+    .filter(([id]) => !builtIn.some(each => each.id === id))
+    .map(([id, agent]) => create(id, agent))
   return [...known, ...own]
 }
 
@@ -54,12 +60,19 @@ async function readConfig(dataDir: string): Promise<Record<string, ConfiguredAge
   if (content === undefined) return {}
   if (content.length > mostBytes) throw new ConfigBroken('it is larger than 1 MiB.')
   const { success, output, issues } = v.safeParse(Config, parse(content.toString('utf8')))
-  if (!success) throw new ConfigBroken(issues.slice(0, 5).map(issue => `${v.getDotPath(issue) ?? 'it'} ${wrong(issue)}`).join('; ') + '.')
+  if (!success)
+    throw new ConfigBroken(
+      issues
+        .slice(0, 5)
+        .map(issue => `${v.getDotPath(issue) ?? 'it'} ${wrong(issue)}`)
+        .join('; ') + '.',
+    )
   return output.agents ?? {}
 }
 
 /** What is wrong without what was found, which may be a secret. */
-const wrong = ({ message, expected }: v.BaseIssue<unknown>) => !message.startsWith('Invalid ') ? message : expected === 'never' ? 'is not known' : `must be ${expected}`
+const wrong = ({ message, expected }: v.BaseIssue<unknown>) =>
+  !message.startsWith('Invalid ') ? message : expected === 'never' ? 'is not known' : `must be ${expected}`
 
 function parse(content: string): unknown {
   try {
@@ -68,7 +81,9 @@ function parse(content: string): unknown {
   } catch (error) {
     // The parser quotes what it stumbled over, which may be a secret.
     const at = /position (\d+)/.exec((error as Error).message)?.[1]
-    throw new ConfigBroken(at === undefined ? 'it is no JSON.' : `it is no JSON in line ${content.slice(0, Number(at)).split('\n').length}.`)
+    throw new ConfigBroken(
+      at === undefined ? 'it is no JSON.' : `it is no JSON in line ${content.slice(0, Number(at)).split('\n').length}.`,
+    )
   }
 }
 
@@ -78,6 +93,18 @@ function create(id: string, agent: ConfiguredAgent): AgentProvider {
 }
 
 function change(before: AgentProvider, { credentials, modes, env, pass, ...given }: ConfiguredAgent): AgentProvider {
-  const ways = Object.fromEntries(Object.entries(credentials ?? {}).map(([name, { key, baseUrl, args }]) => [name, { ...keyIn(key, baseUrl), ...(args && { args }) }])) as CredentialWays
-  return { ...before, ...given, credentials: { ...before.credentials, ...ways }, modes: { ...before.modes, ...modes }, env: { ...before.env, ...env }, pass: [...before.pass, ...pass ?? []] }
+  const ways = Object.fromEntries(
+    Object.entries(credentials ?? {}).map(([name, { key, baseUrl, args }]) => [
+      name,
+      { ...keyIn(key, baseUrl), ...(args && { args }) },
+    ]),
+  ) as CredentialWays
+  return {
+    ...before,
+    ...given,
+    credentials: { ...before.credentials, ...ways },
+    modes: { ...before.modes, ...modes },
+    env: { ...before.env, ...env },
+    pass: [...before.pass, ...(pass ?? [])],
+  }
 }

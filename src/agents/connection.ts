@@ -24,13 +24,23 @@ export function connect(launch: AgentLaunch, listener: AgentListener, child: Age
   const conversation = createConversation(listener)
   const permissions = createPermissions(listener, conversation)
   let strayLines = 0
-  const { stream, reading } = createWire(child.stdin, child.stdout, { ...conversation.tap, stray: line => { strayLines++; tail.add(Buffer.concat([line, Buffer.from('\n')])) } })
+  const { stream, reading } = createWire(child.stdin, child.stdout, {
+    ...conversation.tap,
+    stray: line => {
+      strayLines++
+      tail.add(Buffer.concat([line, Buffer.from('\n')]))
+    },
+  })
   child.stderr.on('data', tail.add)
-  const app = client({ name: 'board' }).onRequest(methods.client.session.requestPermission, ({ params, signal }) => permissions.ask(params, signal))
+  const app = client({ name: 'board' }).onRequest(methods.client.session.requestPermission, ({ params, signal }) =>
+    permissions.ask(params, signal),
+  )
   const line = app.connect(stream)
   void child.exited.then(() => allRead(reading)).then(() => line.close())
   return {
-    conversation, permissions, tail,
+    conversation,
+    permissions,
+    tail,
     endings: createEndings(child, tail, launch.secrets, () => strayLines > 0 && !conversation.begun),
     request: (method, params, limitMs) => within(line.agent.request<unknown>(method, params), method, limitMs),
     notify: (method, params) => line.agent.notify(method, params),
@@ -46,6 +56,11 @@ export function connect(launch: AgentLaunch, listener: AgentListener, child: Age
 async function within<T>(answer: Promise<T>, method: string, limitMs?: number): Promise<T> {
   if (limitMs === undefined) return answer
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => { timer = setTimeout(() => reject(new AgentFailure('timeout', `The agent did not answer ${method} within ${limitMs / 1000} seconds.`)), limitMs) })
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () => reject(new AgentFailure('timeout', `The agent did not answer ${method} within ${limitMs / 1000} seconds.`)),
+      limitMs,
+    )
+  })
   return Promise.race([answer, late]).finally(() => clearTimeout(timer))
 }

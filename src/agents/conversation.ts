@@ -9,10 +9,23 @@ const longestRemembered = 500
 const mostCalls = 500
 const mostNames = 10
 /** What a session that is loaded tells again of its past, which the board has already. */
-const pastKinds = new Set(['user_message_chunk', 'agent_message_chunk', 'agent_thought_chunk', 'tool_call', 'tool_call_update', 'plan'])
+const pastKinds = new Set([
+  'user_message_chunk',
+  'agent_message_chunk',
+  'agent_thought_chunk',
+  'tool_call',
+  'tool_call_update',
+  'plan',
+])
 
 /** What is remembered of a turn while it runs. `tools` are the names of the tools of its newest calls, by the call's id. */
-export interface Turn { cancelled: boolean; usage: TurnUsage | null; text: string; usedTools: boolean; tools: Map<string, readonly string[]> }
+export interface Turn {
+  cancelled: boolean
+  usage: TurnUsage | null
+  text: string
+  usedTools: boolean
+  tools: Map<string, readonly string[]>
+}
 
 /** Which session is spoken in, and what of it reaches the listener. */
 export interface Conversation {
@@ -29,18 +42,34 @@ export interface Conversation {
 
 type Json = Record<string, unknown>
 
-interface State { sessionId: string | null; replaying: boolean; begun: boolean; stopped: boolean; turn: Turn | null }
+interface State {
+  sessionId: string | null
+  replaying: boolean
+  begun: boolean
+  stopped: boolean
+  turn: Turn | null
+}
 
 export function createConversation(listener: AgentListener): Conversation {
   const state: State = { sessionId: null, replaying: false, begun: false, stopped: false, turn: null }
   return {
     tap: createTap(state, listener),
-    get sessionId() { return state.sessionId },
-    get begun() { return state.begun },
-    get turn() { return state.turn },
-    set turn(turn) { state.turn = turn },
+    get sessionId() {
+      return state.sessionId
+    },
+    get begun() {
+      return state.begun
+    },
+    get turn() {
+      return state.turn
+    },
+    set turn(turn) {
+      state.turn = turn
+    },
     expect: sessionId => Object.assign(state, { sessionId, replaying: sessionId !== null }),
-    stop: () => { state.stopped = true },
+    stop: () => {
+      state.stopped = true
+    },
   }
 }
 
@@ -64,8 +93,13 @@ function createTap(state: State, listener: AgentListener): Conversation['tap'] {
     },
     request(method, params) {
       state.begun = true
-      const toolCall = method === 'session/request_permission' && (params as Json | null)?.sessionId === state.sessionId && (params as Json).toolCall
-      return toolCall && typeof (toolCall as Json).toolCallId === 'string' ? deliver({ ...toolCall, sessionUpdate: 'tool_call_update' }) : undefined
+      const toolCall =
+        method === 'session/request_permission' &&
+        (params as Json | null)?.sessionId === state.sessionId &&
+        (params as Json).toolCall
+      return toolCall && typeof (toolCall as Json).toolCallId === 'string'
+        ? deliver({ ...toolCall, sessionUpdate: 'tool_call_update' })
+        : undefined
     },
     answer(method, result) {
       state.begun = true
@@ -83,7 +117,8 @@ function createEarlyUpdates() {
     keep(sessionId: string, update: RawUpdate, bytes: number): void {
       kept.push({ sessionId, update })
       keptBytes += bytes
-      if (kept.length > mostEarlyUpdates || keptBytes > mostEarlyBytes) throw new AgentFailure('protocol_violation', 'The agent said too much before its session was open.')
+      if (kept.length > mostEarlyUpdates || keptBytes > mostEarlyBytes)
+        throw new AgentFailure('protocol_violation', 'The agent said too much before its session was open.')
     },
     take(sessionId: string): RawUpdate[] {
       const mine = kept.filter(each => each.sessionId === sessionId).map(({ update }) => update)

@@ -1,7 +1,13 @@
 import type { CredentialProvider } from '../contract/credentials.ts'
 
 /** A credential with its secret, as an agent is to get it. */
-export interface AgentCredential { id: number; provider: CredentialProvider; kind: 'api_key' | 'oauth'; token: string; baseUrl: string | null }
+export interface AgentCredential {
+  id: number
+  provider: CredentialProvider
+  kind: 'api_key' | 'oauth'
+  token: string
+  baseUrl: string | null
+}
 
 /** How a credential reaches an agent: these environment variables and no other. */
 export interface CredentialWay {
@@ -31,14 +37,25 @@ export function apiUrl({ provider, baseUrl }: Pick<AgentCredential, 'provider' |
 
 /** Anthropic takes a key, a token of `claude setup-token`, or the token of an authorization, each by its own name. */
 export const anthropic: CredentialWay = {
-  env: credential => keyIn(credential.token.startsWith('sk-ant-oat') ? 'CLAUDE_CODE_OAUTH_TOKEN' : credential.kind === 'oauth' ? 'ANTHROPIC_AUTH_TOKEN' : 'ANTHROPIC_API_KEY', 'ANTHROPIC_BASE_URL').env(credential),
+  env: credential =>
+    keyIn(
+      credential.token.startsWith('sk-ant-oat')
+        ? 'CLAUDE_CODE_OAUTH_TOKEN'
+        : credential.kind === 'oauth'
+          ? 'ANTHROPIC_AUTH_TOKEN'
+          : 'ANTHROPIC_API_KEY',
+      'ANTHROPIC_BASE_URL',
+    ).env(credential),
 }
 
 /** Codex knows other servers by its configuration only, which its adapter takes from the environment. The key stays in a variable of its own. */
 export const codex: CredentialWay = {
   env(credential) {
     const url = apiUrl(credential)
-    const elsewhere = { model_provider: 'board', model_providers: { board: { name: 'board', base_url: url, env_key: 'CODEX_API_KEY', wire_api: 'responses' } } }
+    const elsewhere = {
+      model_provider: 'board',
+      model_providers: { board: { name: 'board', base_url: url, env_key: 'CODEX_API_KEY', wire_api: 'responses' } },
+    }
     return { CODEX_API_KEY: credential.token, ...(url !== null && { CODEX_CONFIG: JSON.stringify(elsewhere) }) }
   },
 }
@@ -48,6 +65,13 @@ export const gooseOpenai: CredentialWay = {
   env(credential) {
     const url = apiUrl(credential)
     const parts = url === null ? undefined : new URL(url)
-    return { GOOSE_PROVIDER: 'openai', OPENAI_API_KEY: credential.token, ...(parts && { OPENAI_HOST: parts.origin, OPENAI_BASE_PATH: `${parts.pathname.replace(/^\/|\/$/g, '')}/chat/completions`.replace(/^\//, '') }) }
+    return {
+      GOOSE_PROVIDER: 'openai',
+      OPENAI_API_KEY: credential.token,
+      ...(parts && {
+        OPENAI_HOST: parts.origin,
+        OPENAI_BASE_PATH: `${parts.pathname.replace(/^\/|\/$/g, '')}/chat/completions`.replace(/^\//, ''),
+      }),
+    }
   },
 }

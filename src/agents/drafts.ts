@@ -22,7 +22,11 @@ export interface Draft {
   ended: boolean
   dueAt: number
 }
-export interface Batch { messages: Draft[]; usage?: Addition & { kind: 'usage' }; commands?: Addition & { kind: 'commands' } }
+export interface Batch {
+  messages: Draft[]
+  usage?: Addition & { kind: 'usage' }
+  commands?: Addition & { kind: 'commands' }
+}
 
 /** What of one session's transcript is not written yet. Chunks in a row of one role are one message, and so is a tool call with all its updates. */
 export class Drafts {
@@ -34,18 +38,30 @@ export class Drafts {
   #usage: Batch['usage']
   #commands: Batch['commands']
 
-  get isEmpty(): boolean { return this.#waiting.size === 0 && !this.#usage && !this.#commands }
+  get isEmpty(): boolean {
+    return this.#waiting.size === 0 && !this.#usage && !this.#commands
+  }
   /** How many messages wait, and how long what waits of them is. */
-  get waiting(): number { return this.#waiting.size }
-  get waitingLength(): number { return this.#waitingLength }
+  get waiting(): number {
+    return this.#waiting.size
+  }
+  get waitingLength(): number {
+    return this.#waitingLength
+  }
 
   add(addition: Addition): void {
     switch (addition.kind) {
-      case 'text': return this.#addText(addition)
-      case 'plan': return this.#addPlan(addition.text)
-      case 'tool': return this.#addCall(addition)
-      case 'usage': this.#usage = addition; return
-      case 'commands': this.#commands = addition
+      case 'text':
+        return this.#addText(addition)
+      case 'plan':
+        return this.#addPlan(addition.text)
+      case 'tool':
+        return this.#addCall(addition)
+      case 'usage':
+        this.#usage = addition
+        return
+      case 'commands':
+        this.#commands = addition
     }
   }
 
@@ -59,7 +75,9 @@ export class Drafts {
 
   /** Hands out what has to be written now, in the order in which it was said. */
   take(nowMs: number, everything: boolean): Batch {
-    const messages = [...this.#waiting].filter(draft => everything || draft.ended || draft.id === undefined || draft.dueAt <= nowMs)
+    const messages = [...this.#waiting].filter(
+      draft => everything || draft.ended || draft.id === undefined || draft.dueAt <= nowMs,
+    )
     for (const draft of messages) {
       this.#waiting.delete(draft)
       this.#waitingLength -= lengthOf(draft.next)
@@ -105,7 +123,7 @@ export class Drafts {
     this.#calls.delete(callId)
     this.#calls.set(callId, draft)
     if (this.#calls.size > mostCallsRemembered) this.#calls.delete(this.#calls.keys().next().value!)
-    this.#change(draft, { ...draft.next as ToolPiece | undefined, ...piece })
+    this.#change(draft, { ...(draft.next as ToolPiece | undefined), ...piece })
     draft.length = lengthOf(draft.next)
     if (piece.status === 'completed' || piece.status === 'failed') draft.ended = true
   }
@@ -122,8 +140,21 @@ export class Drafts {
   }
 }
 
-const newDraft = (role: TranscriptRole, { callId = null, label, mayGoOn = false }: Partial<Pick<Draft, 'callId' | 'label' | 'mayGoOn'>> = {}): Draft =>
-  ({ role, callId, label, mayGoOn, id: undefined, next: undefined, writing: undefined, length: 0, ended: false, dueAt: 0 })
+const newDraft = (
+  role: TranscriptRole,
+  { callId = null, label, mayGoOn = false }: Partial<Pick<Draft, 'callId' | 'label' | 'mayGoOn'>> = {},
+): Draft => ({
+  role,
+  callId,
+  label,
+  mayGoOn,
+  id: undefined,
+  next: undefined,
+  writing: undefined,
+  length: 0,
+  ended: false,
+  dueAt: 0,
+})
 
 /** About how much room a piece takes. */
 function lengthOf(piece: Draft['next']): number {

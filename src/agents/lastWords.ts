@@ -15,7 +15,9 @@ export function createLastWords(): LastWords {
   let words = ''
   let isOver = false
   return {
-    begin: () => { isOver = true },
+    begin: () => {
+      isOver = true
+    },
     hear({ sessionUpdate, content }) {
       if (sessionUpdate.startsWith('tool_call') || sessionUpdate === 'agent_thought_chunk') isOver = true
       if (sessionUpdate !== 'agent_message_chunk') return

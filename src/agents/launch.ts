@@ -29,21 +29,36 @@ export async function prepareLaunch(work: Work, env: NodeJS.ProcessEnv = process
   const { provider, cwd, board, mode } = work
   const way = work.credential ? provider?.credentials[work.credential.provider] : undefined
   const credential = way ? work.credential : null
-  const tools = board.token && provider?.protocol === 'acp' ? { url: `${board.url.replace(/\/+$/, '')}/api/mcp`, token: board.token } : null
+  const tools =
+    board.token && provider?.protocol === 'acp'
+      ? { url: `${board.url.replace(/\/+$/, '')}/api/mcp`, token: board.token }
+      : null
   const folders = await makeFolders(work.dataDir, credential && String(credential.id))
   if (folders.home !== null) await addFiles(folders.home, provider?.homeFiles ?? {})
-  const account = credential ? [] : [...accountFolders, ...provider?.account ?? []]
+  const account = credential ? [] : [...accountFolders, ...(provider?.account ?? [])]
   return {
     protocol: provider?.protocol ?? 'terminal',
-    argv: [...provider?.command ?? [], ...way?.args ?? [], ...(tools ? provider?.toolArgs ?? [] : [])], cwd,
+    argv: [...(provider?.command ?? []), ...(way?.args ?? []), ...(tools ? (provider?.toolArgs ?? []) : [])],
+    cwd,
     env: {
-      ...baseEnvironment(env), ...pick(env, [...account, ...provider?.pass ?? []]),
-      ...provider?.env, HOME: folders.home ?? env.HOME ?? homedir(), TMPDIR: folders.tmp, TMP: folders.tmp, TEMP: folders.tmp, ...authorship(work),
-      ...boardVariables(board), ...(board.token && { BOARD_TOKEN: board.token }), ...(credential && way?.env(credential)),
+      ...baseEnvironment(env),
+      ...pick(env, [...account, ...(provider?.pass ?? [])]),
+      ...provider?.env,
+      HOME: folders.home ?? env.HOME ?? homedir(),
+      TMPDIR: folders.tmp,
+      TMP: folders.tmp,
+      TEMP: folders.tmp,
+      ...authorship(work),
+      ...boardVariables(board),
+      ...(board.token && { BOARD_TOKEN: board.token }),
+      ...(credential && way?.env(credential)),
     },
     secrets: [credential?.token ?? [], board.token ?? []].flat(),
-    authMethods: provider?.authMethods ?? [], usageIsCumulative: provider?.usageIsCumulative ?? false,
-    tools, modes: provider?.modes[mode] ?? [], model: provider?.model ?? null,
+    authMethods: provider?.authMethods ?? [],
+    usageIsCumulative: provider?.usageIsCumulative ?? false,
+    tools,
+    modes: provider?.modes[mode] ?? [],
+    model: provider?.model ?? null,
   }
 }
 
@@ -61,9 +76,11 @@ async function makeFolders(dataDir: string, credential: string | null): Promise<
 async function addFiles(home: string, files: Readonly<Record<string, string>>): Promise<void> {
   for (const [place, content] of Object.entries(files)) {
     const file = join(home, place)
-    await mkdir(dirname(file), { recursive: true, mode: 0o700 }).then(() => writeFile(file, content, { flag: 'wx', mode: 0o600 })).catch((error: NodeJS.ErrnoException) => {
-      if (!['EEXIST', 'ENOTDIR'].includes(error.code ?? '')) throw error
-    })
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+      .then(() => writeFile(file, content, { flag: 'wx', mode: 0o600 }))
+      .catch((error: NodeJS.ErrnoException) => {
+        if (!['EEXIST', 'ENOTDIR'].includes(error.code ?? '')) throw error
+      })
   }
 }
 

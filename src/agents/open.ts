@@ -7,7 +7,12 @@ import { AgentFailure, type AgentLaunch, type AgentLink, type AgentListener, typ
  * Starts an agent in the way that it speaks. When this fails its process may still run: stop what `spawn` started.
  * @throws AgentFailure; what `spawn` throws beside LaunchFailed
  */
-export async function openAgent(launch: AgentLaunch, listener: AgentListener, spawn: SpawnAgent, limits?: AcpLimits): Promise<AgentLink> {
+export async function openAgent(
+  launch: AgentLaunch,
+  listener: AgentListener,
+  spawn: SpawnAgent,
+  limits?: AcpLimits,
+): Promise<AgentLink> {
   const heard = keepingAll(listener)
   if (launch.protocol === 'acp') {
     // The protocol's package takes a while to load, and a server that starts has no use for it yet.
@@ -25,7 +30,9 @@ function keepingAll(listener: AgentListener): AgentListener {
     permissionWithdrawn: id => listener.permissionWithdrawn(id),
     update(update) {
       try {
-        return listener.update(update)?.catch(cause => { throw lost(cause) })
+        return listener.update(update)?.catch(cause => {
+          throw lost(cause)
+        })
       } catch (cause) {
         throw lost(cause)
       }

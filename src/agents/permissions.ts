@@ -15,7 +15,10 @@ type ToolCall = Readonly<Record<string, unknown>> & { toolCallId: string; kind?:
 /** The questions of one agent that wait for an answer. */
 export interface Permissions {
   /** Puts a question to the listener and waits for the answer. One that nobody can answer is answered at once. */
-  ask(params: { toolCall: ToolCall; options: readonly { optionId: string; name: string; kind: string }[] }, withdrawn: AbortSignal): Promise<RequestPermissionResponse>
+  ask(
+    params: { toolCall: ToolCall; options: readonly { optionId: string; name: string; kind: string }[] },
+    withdrawn: AbortSignal,
+  ): Promise<RequestPermissionResponse>
   /** From here on the agent has the board's own tools, and needs no person's permission to use them. */
   allowBoardTools(): void
   answer(id: string, optionId: string | null): boolean
@@ -23,7 +26,10 @@ export interface Permissions {
   cancelAll(): void
 }
 
-export function createPermissions(listener: Pick<AgentListener, 'permission' | 'permissionWithdrawn'>, conversation: Pick<Conversation, 'turn'>): Permissions {
+export function createPermissions(
+  listener: Pick<AgentListener, 'permission' | 'permissionWithdrawn'>,
+  conversation: Pick<Conversation, 'turn'>,
+): Permissions {
   const open = new Map<string, { options: readonly PermissionOption[]; answer: Answer }>()
   let asked = 0
   let hasBoardTools = false
@@ -34,27 +40,54 @@ export function createPermissions(listener: Pick<AgentListener, 'permission' | '
   }
   return {
     async ask({ toolCall, options }, withdrawn) {
-      const choices = options.slice(0, mostOptions).filter(({ optionId }) => optionId.length <= longestId).map(({ optionId, name, kind }) => ({ id: optionId, name: shown(name) || optionId, kind }))
+      const choices = options
+        .slice(0, mostOptions)
+        .filter(({ optionId }) => optionId.length <= longestId)
+        .map(({ optionId, name, kind }) => ({ id: optionId, name: shown(name) || optionId, kind }))
       const { turn } = conversation
-      if (!turn || turn.cancelled || choices.length === 0 || open.size >= mostOpen || withdrawn.aborted) return { outcome: { outcome: 'cancelled' } }
+      if (!turn || turn.cancelled || choices.length === 0 || open.size >= mostOpen || withdrawn.aborted)
+        return { outcome: { outcome: 'cancelled' } }
       const names = turn.tools.get(toolCall.toolCallId) ?? []
       const allowed = hasBoardTools && isBoardTool(names) ? optionToAllow(choices) : undefined
       if (allowed) return { outcome: { outcome: 'selected', optionId: allowed.id } }
       const id = String(++asked)
       const answered = new Promise<RequestPermissionOutcome>(answer => open.set(id, { options: choices, answer }))
-      withdrawn.addEventListener('abort', () => { if (open.has(id)) { close(id, { outcome: 'cancelled' }); listener.permissionWithdrawn(id) } }, { once: true })
-      listener.permission({ id, toolCallId: toolCall.toolCallId, title: questionOf(toolCall, names, choices), kind: toolCall.kind ?? 'other', options: choices })
+      withdrawn.addEventListener(
+        'abort',
+        () => {
+          if (open.has(id)) {
+            close(id, { outcome: 'cancelled' })
+            listener.permissionWithdrawn(id)
+          }
+        },
+        { once: true },
+      )
+      listener.permission({
+        id,
+        toolCallId: toolCall.toolCallId,
+        title: questionOf(toolCall, names, choices),
+        kind: toolCall.kind ?? 'other',
+        options: choices,
+      })
       return { outcome: await answered }
     },
-    allowBoardTools: () => { hasBoardTools = true },
+    allowBoardTools: () => {
+      hasBoardTools = true
+    },
     answer(id, optionId) {
       const question = open.get(id)
       if (!question || (optionId !== null && !question.options.some(option => option.id === optionId))) return false
       close(id, optionId === null ? { outcome: 'cancelled' } : { outcome: 'selected', optionId })
       return true
     },
-    cancelAll: () => { for (const id of open.keys()) { close(id, { outcome: 'cancelled' }); listener.permissionWithdrawn(id) } },
+    cancelAll: () => {
+      for (const id of open.keys()) {
+        close(id, { outcome: 'cancelled' })
+        listener.permissionWithdrawn(id)
+      }
+    },
   }
 }
 
-const optionToAllow = (options: readonly PermissionOption[]): PermissionOption | undefined => options.find(({ kind }) => kind === 'allow_once') ?? options.find(({ kind }) => kind === 'allow_always')
+const optionToAllow = (options: readonly PermissionOption[]): PermissionOption | undefined =>
+  options.find(({ kind }) => kind === 'allow_once') ?? options.find(({ kind }) => kind === 'allow_always')

@@ -23,8 +23,9 @@ export async function goOn(tx: Transaction, agents: Agents, projectId: number, c
  */
 export async function approveAuto(tx: Transaction, agents: Agents, ref: cards.CardRef): Promise<CardRow> {
   const card = await cards.find(tx, ref)
-  if (card.status !== 'completed' || card.columnType !== 'active' || card.archivedAt !== null || hasActiveAgent(card)) throw new Problem('NOTHING_TO_APPROVE')
-  if (!await advance(tx, agents, card)) throw new Problem('COLUMN_NOT_FOUND', 'The board has no done column.')
+  if (card.status !== 'completed' || card.columnType !== 'active' || card.archivedAt !== null || hasActiveAgent(card))
+    throw new Problem('NOTHING_TO_APPROVE')
+  if (!(await advance(tx, agents, card))) throw new Problem('COLUMN_NOT_FOUND', 'The board has no done column.')
   return cards.find(tx, ref)
 }
 
@@ -43,7 +44,9 @@ async function advance(tx: Transaction, agents: Agents, card: CardRow): Promise<
 
 /** The steps whose columns are still active ones of the card's board. */
 async function stepsOf(tx: Transaction, card: CardRow): Promise<{ current?: StoredStep; next?: StoredStep }> {
-  const active = new Set((await listColumns(tx, card.boardId)).filter(({ columnType }) => columnType === 'active').map(({ id }) => id))
+  const active = new Set(
+    (await listColumns(tx, card.boardId)).filter(({ columnType }) => columnType === 'active').map(({ id }) => id),
+  )
   const steps = (JSON.parse(card.pipeline) as StoredStep[]).filter(({ columnId }) => active.has(columnId))
   const at = steps.findIndex(({ columnId }) => columnId === card.columnId)
   return at < 0 ? {} : { current: steps[at], next: steps[at + 1] }

@@ -11,21 +11,25 @@ import { hasActiveAgent } from '../views/cards.ts'
 import { requireAgent } from './supervisor.ts'
 import { tell } from './steering.ts'
 
-export interface PreSessionRef { projectId: number; sessionId: number }
+export interface PreSessionRef {
+  projectId: number
+  sessionId: number
+}
 
 /** What the planning agent is told. Its turn ends well with each answer; the talk goes on until it is accepted or cancelled. */
 const planningPrompt = ({ title, prompt }: CardRow): string =>
-  'Help to refine the prompt of a task before another agent starts to work on it. Read what you need of the project, but change nothing. '
-  + 'Ask what is unclear, in a few short questions, and in every answer give the best prompt so far, whole, in a block that begins with ```prompt and ends with ```.\n\n'
-  + `The task is: ${title}\n\n${prompt}`
+  'Help to refine the prompt of a task before another agent starts to work on it. Read what you need of the project, but change nothing. ' +
+  'Ask what is unclear, in a few short questions, and in every answer give the best prompt so far, whole, in a block that begins with ```prompt and ends with ```.\n\n' +
+  `The task is: ${title}\n\n${prompt}`
 
 /** Starts to refine a card's prompt. @throws Problem CARD_NOT_FOUND, AGENT_ALREADY_RUNNING, AGENT_UNAVAILABLE, CONFLICT for cards that have no prompt to refine */
 export async function start(tx: Transaction, agents: Agents, ref: cards.CardRef): Promise<SessionRow> {
   const card = await cards.find(tx, ref)
-  if (card.kind !== 'kanban' || card.archivedAt !== null) throw new Problem('CONFLICT', 'Only the prompt of a card on the board can be refined.')
+  if (card.kind !== 'kanban' || card.archivedAt !== null)
+    throw new Problem('CONFLICT', 'Only the prompt of a card on the board can be refined.')
   if (hasActiveAgent(card)) throw new Problem('AGENT_ALREADY_RUNNING')
   await requireAgent(agents, tx, card)
-  return await begin(tx, agents, card, planningPrompt(card), 'pre') ?? refuse()
+  return (await begin(tx, agents, card, planningPrompt(card), 'pre')) ?? refuse()
 }
 
 /** @throws Problem PRE_SESSION_NOT_FOUND */
@@ -45,7 +49,8 @@ export async function send(tx: Transaction, agents: Agents, ref: PreSessionRef, 
 /** Makes the refined prompt the card's prompt. @throws Problem PRE_SESSION_NOT_FOUND, AGENT_ALREADY_RUNNING during a turn, CONFLICT when there is none, or it is over */
 export async function accept(tx: Transaction, agents: Agents, ref: PreSessionRef): Promise<CardRow> {
   const session = await findTalk(tx, ref)
-  if (session.endedAt === null) throw new Problem('AGENT_ALREADY_RUNNING', 'The planning agent is at work; wait for its answer.')
+  if (session.endedAt === null)
+    throw new Problem('AGENT_ALREADY_RUNNING', 'The planning agent is at work; wait for its answer.')
   if (!session.summary) throw new Problem('CONFLICT', 'The planning agent has given no prompt yet.')
   await updateSession(tx, session.id, { status: 'idle', statusReason: null })
   agents.look(tx)
@@ -55,23 +60,45 @@ export async function accept(tx: Transaction, agents: Agents, ref: PreSessionRef
 /** Ends a pre-session; the card stays as it is. @throws Problem PRE_SESSION_NOT_FOUND, CONFLICT when it is over */
 export async function cancel(tx: Transaction, agents: Agents, ref: PreSessionRef): Promise<void> {
   const session = await findTalk(tx, ref)
-  if (!await end(tx, agents, session.id, cancelled)) await updateSession(tx, session.id, { status: 'cancelled', statusReason: 'cancelled' })
+  if (!(await end(tx, agents, session.id, cancelled)))
+    await updateSession(tx, session.id, { status: 'cancelled', statusReason: 'cancelled' })
 }
 
 /** A session whose turn has ended waits for an answer; one that is accepted is idle for good. */
-export function preSessionView({ id, cardId, status, summary, createdAt }: SessionItem): InferOutput<typeof PreSession> {
-  const shown = { idle: 'accepted', queued: 'running', running: 'running', waiting: 'waiting', completed: 'waiting', failed: 'failed', cancelled: 'cancelled', interrupted: 'waiting' } as const
+export function preSessionView({
+  id,
+  cardId,
+  status,
+  summary,
+  createdAt,
+}: SessionItem): InferOutput<typeof PreSession> {
+  const shown = {
+    idle: 'accepted',
+    queued: 'running',
+    running: 'running',
+    waiting: 'waiting',
+    completed: 'waiting',
+    failed: 'failed',
+    cancelled: 'cancelled',
+    interrupted: 'waiting',
+  } as const
   return { sessionId: String(id), cardId: String(cardId), status: shown[status], prompt: summary, createdAt }
 }
 
 /** A page of pre-sessions, with where the next one begins. */
-export const preSessionPage = ({ rows, next }: { rows: readonly SessionItem[]; next: number | undefined }) => ({ items: rows.map(preSessionView), nextCursor: next === undefined ? null : String(next) })
+export const preSessionPage = ({ rows, next }: { rows: readonly SessionItem[]; next: number | undefined }) => ({
+  items: rows.map(preSessionView),
+  nextCursor: next === undefined ? null : String(next),
+})
 
 /** A pre-session that is neither accepted nor cancelled. */
 async function findTalk(tx: Transaction, ref: PreSessionRef): Promise<SessionRow> {
   const session = await find(tx, ref)
-  if (session.status === 'idle' || session.status === 'cancelled') throw new Problem('CONFLICT', 'The pre-session is over.')
+  if (session.status === 'idle' || session.status === 'cancelled')
+    throw new Problem('CONFLICT', 'The pre-session is over.')
   return session
 }
 
-function refuse(): never { throw new Problem('PRE_SESSION_NOT_FOUND') }
+function refuse(): never {
+  throw new Problem('PRE_SESSION_NOT_FOUND')
+}

@@ -13,8 +13,12 @@ export function createQuestions(): Questions {
   const open = new Map<string, PermissionRequest>()
   const oldest = () => open.values().next().value
   return {
-    add: request => { open.set(request.id, request) },
-    remove: id => { open.delete(id) },
+    add: request => {
+      open.set(request.id, request)
+    },
+    remove: id => {
+      open.delete(id)
+    },
     oldest,
     answer(link, approved) {
       const request = oldest()
@@ -27,6 +31,14 @@ export function createQuestions(): Questions {
 
 /** A plan that is approved is carried out without asking at each step; any other permission is given once. Without a fitting option none is chosen. */
 function optionFor({ kind, options }: PermissionRequest, approved: boolean): string | null {
-  const wanted = !approved ? ['reject_once', 'reject_always'] : kind === 'switch_mode' ? ['allow_always', 'allow_once'] : ['allow_once', 'allow_always']
-  return wanted.map(each => options.find(option => option.kind === each)).find((option): option is PermissionOption => option !== undefined)?.id ?? null
+  const wanted = !approved
+    ? ['reject_once', 'reject_always']
+    : kind === 'switch_mode'
+      ? ['allow_always', 'allow_once']
+      : ['allow_once', 'allow_always']
+  return (
+    wanted
+      .map(each => options.find(option => option.kind === each))
+      .find((option): option is PermissionOption => option !== undefined)?.id ?? null
+  )
 }

@@ -1,7 +1,11 @@
 import type { SessionPurpose } from '../store/sessions.ts'
 
 /** What waits for a slot. */
-export interface Waiting { id: number; cardId: number; purpose: SessionPurpose }
+export interface Waiting {
+  id: number
+  cardId: number
+  purpose: SessionPurpose
+}
 
 /** Sessions that wait for their turn, in the order in which they were asked for. */
 export interface Queue {
@@ -35,7 +39,7 @@ export function createQueue(slots: number): Queue {
 }
 
 type Lane = 'work' | 'talk' | 'shell'
-const laneOf = ({ purpose }: Waiting): Lane => purpose === 'work' ? 'work' : purpose === 'terminal' ? 'shell' : 'talk'
+const laneOf = ({ purpose }: Waiting): Lane => (purpose === 'work' ? 'work' : purpose === 'terminal' ? 'shell' : 'talk')
 const placeOf = ({ cardId, purpose }: Waiting): string => `${cardId}${purpose === 'pre' ? ' pre' : ''}`
 
 function take(each: Waiting, free: Record<Lane, number>, busy: Set<string>): boolean {

@@ -16,18 +16,38 @@ const lettersPerToken = 4
 
 /** What a session is asked before its end. */
 export const handoffRequest = ({ maxSummaryTokens }: Settings): string =>
-  `Your session ends here, and a fresh one goes on with the task. It knows nothing of this conversation. Write down for it, in at most ${maxSummaryTokens} tokens: `
-  + 'the goal, what is done, what was decided and why, what is left to do, which files matter, and what to watch out for. Answer with nothing else, and use no tools.'
+  `Your session ends here, and a fresh one goes on with the task. It knows nothing of this conversation. Write down for it, in at most ${maxSummaryTokens} tokens: ` +
+  'the goal, what is done, what was decided and why, what is left to do, which files matter, and what to watch out for. Answer with nothing else, and use no tools.'
 
 /** What a fresh session is told. */
 export const handoffPrompt = (task: string, handoff: string, { maxSummaryTokens }: Settings): string =>
   `You take over from an earlier session. It left this handoff:\n\n${handoff.slice(0, maxSummaryTokens * lettersPerToken).toWellFormed()}\n\nGo on with the task. It is:\n\n${task}`
 
 /** Ends a session and begins a fresh one with its handoff; messages that wait go along. Undefined when the session has ended meanwhile. */
-export async function handOver(tx: Transaction, agents: Agents, session: SessionRow, handoff: string, settings: Settings): Promise<SessionRow | undefined> {
+export async function handOver(
+  tx: Transaction,
+  agents: Agents,
+  session: SessionRow,
+  handoff: string,
+  settings: Settings,
+): Promise<SessionRow | undefined> {
   const card = await readCard(tx, session.projectId, session.cardId)
-  if (!card || !await end(tx, agents, session.id, { status: 'completed', summary: condense(handoff), detail: 'Handed over to a fresh session.' })) return undefined
-  const next = await begin(tx, agents, card, handoffPrompt(await firstPrompt(tx, card), handoff, settings), session.purpose)
+  if (
+    !card ||
+    !(await end(tx, agents, session.id, {
+      status: 'completed',
+      summary: condense(handoff),
+      detail: 'Handed over to a fresh session.',
+    }))
+  )
+    return undefined
+  const next = await begin(
+    tx,
+    agents,
+    card,
+    handoffPrompt(await firstPrompt(tx, card), handoff, settings),
+    session.purpose,
+  )
   if (next) await moveWaitingMessages(tx, session.id, next.id)
   return next
 }
@@ -44,10 +64,12 @@ export function createContextWatch(): ContextWatch {
   let lowest = Infinity
   return {
     hear({ sessionUpdate, used, size }) {
-      if (sessionUpdate !== 'usage_update' || typeof used !== 'number' || typeof size !== 'number' || !(size > 0)) return
-      percent = used * 100 / size
+      if (sessionUpdate !== 'usage_update' || typeof used !== 'number' || typeof size !== 'number' || !(size > 0))
+        return
+      percent = (used * 100) / size
       lowest = Math.min(lowest, percent)
     },
-    isFull: ({ enabled, thresholdPercent }) => enabled && percent !== undefined && percent >= thresholdPercent && lowest < thresholdPercent,
+    isFull: ({ enabled, thresholdPercent }) =>
+      enabled && percent !== undefined && percent >= thresholdPercent && lowest < thresholdPercent,
   }
 }

@@ -16,7 +16,11 @@ import type { Transcript } from './transcript.ts'
 import type { AgentLink, AgentListener, SpawnAgent } from './types.ts'
 
 /** Something that is asked of an agent beside its task, when its turn has ended. */
-export interface Errand { text: string; resolve(words: string): void; reject(error: unknown): void }
+export interface Errand {
+  text: string
+  resolve(words: string): void
+  reject(error: unknown): void
+}
 
 /** What is known of a session while its agent runs. */
 export interface Run {
@@ -48,7 +52,16 @@ export class Stopped extends Error {}
 export function createRun(parts: SessionParts, id: number): Run {
   let last: Promise<unknown> = Promise.resolve()
   return {
-    parts, id, words: createLastWords(), questions: createQuestions(), context: createContextWatch(), children: [], errands: [], isStopping: false, wantsRelay: false, countedUsd: 0,
+    parts,
+    id,
+    words: createLastWords(),
+    questions: createQuestions(),
+    context: createContextWatch(),
+    children: [],
+    errands: [],
+    isStopping: false,
+    wantsRelay: false,
+    countedUsd: 0,
     inOrder: work => {
       const done = last.then(work)
       last = done.catch(() => {})
@@ -58,7 +71,10 @@ export function createRun(parts: SessionParts, id: number): Run {
 }
 
 /** The session's row if this run may still write it: one that was ended, and perhaps asked for anew, is not its own any more. */
-export async function ownRow({ id, isStopping }: Pick<Run, 'id' | 'isStopping'>, tx: Transaction): Promise<SessionRow | undefined> {
+export async function ownRow(
+  { id, isStopping }: Pick<Run, 'id' | 'isStopping'>,
+  tx: Transaction,
+): Promise<SessionRow | undefined> {
   const row = isStopping ? undefined : await readSession(tx, id)
   return row && row.endedAt === null && row.status !== 'queued' ? row : undefined
 }
@@ -68,12 +84,14 @@ export const insist = <T>({ parts: { db, log } }: Run, work: (tx: Transaction) =
   insistOn(db, work, code => log('warn', 'What became of a session could not be kept yet.', { code }))
 
 /** Starts the agent's processes, each on record until it is gone. */
-export const spawner = (run: Run, kind: string): SpawnAgent => async ({ argv, cwd, env }) => {
-  if (run.isStopping) throw new Stopped()
-  const child = await spawnTree({ command: argv, cwd, env, stdin: 'pipe', kind }, run.parts.db)
-  run.children.push(child)
-  return child
-}
+export const spawner =
+  (run: Run, kind: string): SpawnAgent =>
+  async ({ argv, cwd, env }) => {
+    if (run.isStopping) throw new Stopped()
+    const child = await spawnTree({ command: argv, cwd, env, stdin: 'pipe', kind }, run.parts.db)
+    run.children.push(child)
+    return child
+  }
 
 export const listener = (run: Run): AgentListener => ({
   update: update => {
@@ -102,11 +120,13 @@ export function wantRelay(run: Run): void {
 /** Keeps on the session and the card what the agent waits for a person to decide, or that it goes on. */
 export function tellQuestions(run: Run): void {
   const { log } = run.parts
-  void run.inOrder(async () => {
-    // Who is told of a question finds the tool call that it is about in the transcript.
-    await run.transcript?.settle().catch(() => {})
-    if (!run.isStopping) await insist(run, tx => writeQuestion(run, tx))
-  }).catch(error => log('error', 'What an agent waits for could not be kept.', { cause: String(error) }))
+  void run
+    .inOrder(async () => {
+      // Who is told of a question finds the tool call that it is about in the transcript.
+      await run.transcript?.settle().catch(() => {})
+      if (!run.isStopping) await insist(run, tx => writeQuestion(run, tx))
+    })
+    .catch(error => log('error', 'What an agent waits for could not be kept.', { cause: String(error) }))
 }
 
 async function writeQuestion(run: Run, tx: Transaction): Promise<void> {
@@ -115,7 +135,7 @@ async function writeQuestion(run: Run, tx: Transaction): Promise<void> {
   const question = run.questions.oldest()
   const waitingFor = question ? JSON.stringify(question) : null
   if (row.waitingFor === waitingFor) return
-  if (!question) return void await change(tx, run.id, { status: 'running', waitingFor }, 'running')
+  if (!question) return void (await change(tx, run.id, { status: 'running', waitingFor }, 'running'))
   const waiting = await change(tx, run.id, { status: 'waiting', waitingFor }, 'waiting', question.title)
   const view = waiting && permission(waiting)
   if (view) await append(tx, 'agent.permission', row.projectId, view)

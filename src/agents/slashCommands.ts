@@ -30,10 +30,14 @@ export async function commandFiles(projectPath: string): Promise<Command[]> {
   const budget = { files: mostFiles, entries: mostEntries }
   for (const { folder, endings, separator } of places) {
     const top = join(root, folder)
-    if (await realpath(top).catch(() => undefined) !== top) continue
+    if ((await realpath(top).catch(() => undefined)) !== top) continue
     for (const file of await filesBelow(top, endings, mostLevels, budget)) {
-      const name = relative(top, file).replace(/\.\w+$/, '').split('/').join(separator)
-      if (name.length <= longestName && !/[\p{Cc}\uFFFD]/u.test(name)) commands.push({ name, description: descriptionIn(await startOf(file), file) })
+      const name = relative(top, file)
+        .replace(/\.\w+$/, '')
+        .split('/')
+        .join(separator)
+      if (name.length <= longestName && !/[\p{Cc}\uFFFD]/u.test(name))
+        commands.push({ name, description: descriptionIn(await startOf(file), file) })
     }
   }
   return merge(commands)
@@ -41,16 +45,28 @@ export async function commandFiles(projectPath: string): Promise<Command[]> {
 
 /** One command a name, sorted; of those with the same name, the first. */
 export const merge = (commands: readonly Command[]): Command[] =>
-  [...new Map(commands.toReversed().map(command => [command.name, command])).values()].sort((a, b) => a.name < b.name ? -1 : 1)
+  [...new Map(commands.toReversed().map(command => [command.name, command])).values()].sort((a, b) =>
+    a.name < b.name ? -1 : 1,
+  )
 
-async function filesBelow(folder: string, endings: readonly string[], levels: number, budget: { files: number; entries: number }): Promise<string[]> {
+async function filesBelow(
+  folder: string,
+  endings: readonly string[],
+  levels: number,
+  budget: { files: number; entries: number },
+): Promise<string[]> {
   const found: string[] = []
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
-  for (const entry of entries.sort((a, b) => a.name < b.name ? -1 : 1)) {
+  for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
     if (budget.entries-- <= 0) break
     const path = join(folder, entry.name)
-    if (entry.isDirectory() && levels > 1) found.push(...await filesBelow(path, endings, levels - 1, budget))
-    else if (entry.isFile() && endings.some(ending => entry.name.length > ending.length && entry.name.endsWith(ending)) && budget.files-- > 0) found.push(path)
+    if (entry.isDirectory() && levels > 1) found.push(...(await filesBelow(path, endings, levels - 1, budget)))
+    else if (
+      entry.isFile() &&
+      endings.some(ending => entry.name.length > ending.length && entry.name.endsWith(ending)) &&
+      budget.files-- > 0
+    )
+      found.push(path)
   }
   return found
 }
@@ -74,10 +90,22 @@ async function startOf(path: string): Promise<string> {
 function descriptionIn(text: string, path: string): string {
   const isToml = path.endsWith('.toml')
   const matter = isToml ? text : /^---\r?\n(.*?)\r?\n---\s*(\r?\n|$)/s.exec(text)?.[1]
-  const said = /^description\s*[:=]\s*(.+)$/m.exec(matter ?? '')?.[1]?.trim().replace(/^(["'])(.*)\1$/, '$2')
+  const said = /^description\s*[:=]\s*(.+)$/m
+    .exec(matter ?? '')?.[1]
+    ?.trim()
+    .replace(/^(["'])(.*)\1$/, '$2')
   if (isToml || said) return shorten(said ?? '')
   const body = matter === undefined ? text : text.slice(text.indexOf('\n---', 3) + 4)
-  return shorten(body.split('\n').map(line => line.replace(/^#+\s*/, '').trim()).find(line => line !== '') ?? '')
+  return shorten(
+    body
+      .split('\n')
+      .map(line => line.replace(/^#+\s*/, '').trim())
+      .find(line => line !== '') ?? '',
+  )
 }
 
-const shorten = (text: string) => text.replace(/\p{Cc}/gu, ' ').slice(0, longestDescription).toWellFormed()
+const shorten = (text: string) =>
+  text
+    .replace(/\p{Cc}/gu, ' ')
+    .slice(0, longestDescription)
+    .toWellFormed()

@@ -14,17 +14,23 @@ import { requireAgent, type Supervisor } from './supervisor.ts'
 import { addMessage } from './transcriptWriter.ts'
 
 const summaryWithinMs = 30_000
-const summaryRequest = 'Summarize in at most five sentences, for somebody who has not followed: what you have done so far, what is left, and what to look at. Answer with nothing else, and use no tools.'
+const summaryRequest =
+  'Summarize in at most five sentences, for somebody who has not followed: what you have done so far, what is left, and what to look at. Answer with nothing else, and use no tools.'
 
 /**
  * Sends a message to a card's agent. During a turn it waits for the turn's end; a session that has ended goes on with it
  * where the agent can resume, else a new one begins with it.
  * @throws Problem CARD_NOT_FOUND, AGENT_UNAVAILABLE, CONFLICT for archived and terminal cards
  */
-export async function send(tx: Transaction, supervisor: Supervisor, ref: cards.CardRef, content: string): Promise<MessageView> {
+export async function send(
+  tx: Transaction,
+  supervisor: Supervisor,
+  ref: cards.CardRef,
+  content: string,
+): Promise<MessageView> {
   const card = await findForWork(tx, ref)
   if (card.kind === 'terminal') throw new Problem('CONFLICT', 'A terminal card takes no messages.')
-  const session = await findOpen(tx, card.id) ?? await goOnOrBegin(tx, supervisor, card)
+  const session = (await findOpen(tx, card.id)) ?? (await goOnOrBegin(tx, supervisor, card))
   return tell(tx, session, content)
 }
 
@@ -38,7 +44,7 @@ export async function tell(tx: Transaction, session: SessionRow, content: string
 /** Cancels a card's agent; files that it wrote stay. @throws Problem CARD_NOT_FOUND, AGENT_NOT_RUNNING */
 export async function cancel(tx: Transaction, supervisor: Supervisor, ref: cards.CardRef): Promise<void> {
   const open = await findOpen(tx, (await cards.find(tx, ref)).id)
-  if (!open || !await end(tx, supervisor, open.id, cancelled)) throw new Problem('AGENT_NOT_RUNNING')
+  if (!open || !(await end(tx, supervisor, open.id, cancelled))) throw new Problem('AGENT_NOT_RUNNING')
 }
 
 /** Goes on with a card's latest session, in a new one where the agent cannot resume. @throws Problem CARD_NOT_FOUND, AGENT_ALREADY_RUNNING, AGENT_UNAVAILABLE, CONFLICT */
@@ -64,13 +70,19 @@ export async function relay(db: Database, supervisor: Supervisor, ref: cards.Car
 }
 
 /** Answers the open plan or permission request of a card's agent; feedback is its next message. @throws Problem CARD_NOT_FOUND, NOTHING_TO_APPROVE */
-export async function approvePlan(db: Database, supervisor: Supervisor, ref: cards.CardRef, approved: boolean, feedback?: string): Promise<void> {
+export async function approvePlan(
+  db: Database,
+  supervisor: Supervisor,
+  ref: cards.CardRef,
+  approved: boolean,
+  feedback?: string,
+): Promise<void> {
   const card = await cards.find(db, ref)
   const open = await findOpen(db, card.id)
   const live = open && supervisor.live(open.id)
   if (!live || open.waitingFor === null) throw new Problem('NOTHING_TO_APPROVE')
   if (feedback?.trim()) await db.transaction(tx => tell(tx, open, feedback))
-  if (!await live.answer(approved)) throw new Problem('NOTHING_TO_APPROVE')
+  if (!(await live.answer(approved))) throw new Problem('NOTHING_TO_APPROVE')
 }
 
 /** What was done on a card: asked of its agent while one is at work, else what the agent said last. Empty when no agent ever said a word. @throws Problem CARD_NOT_FOUND */
@@ -84,7 +96,9 @@ export async function summarize(db: Database, supervisor: Supervisor, ref: cards
 
 async function within(answer: Promise<string>): Promise<string | undefined> {
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<undefined>(resolve => { timer = setTimeout(resolve, summaryWithinMs, undefined) })
+  const late = new Promise<undefined>(resolve => {
+    timer = setTimeout(resolve, summaryWithinMs, undefined)
+  })
   return Promise.race([answer.catch(() => undefined), late]).finally(() => clearTimeout(timer))
 }
 
@@ -92,8 +106,10 @@ async function goOnOrBegin(tx: Transaction, supervisor: Supervisor, card: CardRo
   const latest = await readLatestSession(tx, card.id)
   if (latest?.resumable === 1 && latest.agentSessionId !== null) return reopen(tx, supervisor, latest)
   await requireAgent(supervisor, tx, card)
-  if (!latest || card.kind === 'terminal') return await start(tx, supervisor, card) ?? refuse('AGENT_UNAVAILABLE')
-  const begun = await begin(tx, supervisor, card, await withRecap(tx, await firstPrompt(tx, card), latest), latest.purpose) ?? refuse('AGENT_UNAVAILABLE')
+  if (!latest || card.kind === 'terminal') return (await start(tx, supervisor, card)) ?? refuse('AGENT_UNAVAILABLE')
+  const begun =
+    (await begin(tx, supervisor, card, await withRecap(tx, await firstPrompt(tx, card), latest), latest.purpose)) ??
+    refuse('AGENT_UNAVAILABLE')
   await moveWaitingMessages(tx, latest.id, begun.id)
   return begun
 }
@@ -112,4 +128,6 @@ async function requireNoneOpen(tx: Transaction, card: CardRow): Promise<void> {
   if (await findOpen(tx, card.id)) refuse('AGENT_ALREADY_RUNNING')
 }
 
-function refuse(code: 'CONFLICT' | 'AGENT_ALREADY_RUNNING' | 'AGENT_UNAVAILABLE', message?: string): never { throw new Problem(code, message) }
+function refuse(code: 'CONFLICT' | 'AGENT_ALREADY_RUNNING' | 'AGENT_UNAVAILABLE', message?: string): never {
+  throw new Problem(code, message)
+}

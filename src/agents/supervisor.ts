@@ -25,21 +25,35 @@ export function createSupervisor({ revocations, ...parts }: Parts): Supervisor {
     choose: (db, card) => choose(parts.catalogue, db, card),
     revokeTokens: (tx, of) => revokeAgentTokens(revocations, tx, of),
     look: tx => tx.afterCommit(() => fleet.wake()),
-    ended: (tx, id) => tx.afterCommit(() => {
-      void fleet.live(id)?.stop()
-      fleet.wake()
-    }),
+    ended: (tx, id) =>
+      tx.afterCommit(() => {
+        void fleet.live(id)?.stop()
+        fleet.wake()
+      }),
   }
   const fleet = createFleet({ ...parts, agents })
-  const refresh = async () => { await parts.catalogue.list().catch(() => { /* Who chooses one is told. */ }) }
-  return { ...agents, live: fleet.live, isAtWork: fleet.isAtWork, wake: fleet.wake, start: fleet.start, stop: fleet.stop, refresh }
+  const refresh = async () => {
+    await parts.catalogue.list().catch(() => {
+      /* Who chooses one is told. */
+    })
+  }
+  return {
+    ...agents,
+    live: fleet.live,
+    isAtWork: fleet.isAtWork,
+    wake: fleet.wake,
+    start: fleet.start,
+    stop: fleet.stop,
+    refresh,
+  }
 }
 
 /**
  * At the start of a server: what was open becomes interrupted. What waits for its turn at a shared database goes on waiting: others
  * may have asked for it while no daemon of this machine was there.
  */
-export const recover = (db: Database, agents: Agents): Promise<void> => interruptAll(db, agents, ({ status }) => !db.isShared || status !== 'queued')
+export const recover = (db: Database, agents: Agents): Promise<void> =>
+  interruptAll(db, agents, ({ status }) => !db.isShared || status !== 'queued')
 
 /** What starting an agent by hand needs. @throws Problem AGENT_UNAVAILABLE, saying what is missing */
 export async function requireAgent({ choose: chooseFor }: Agents, db: Reader, card: CardRow): Promise<void> {
@@ -48,8 +62,16 @@ export async function requireAgent({ choose: chooseFor }: Agents, db: Reader, ca
 }
 
 /** The agent for a card: the card's, its column's or its project's, else the one that fits the credential, else the first installed. */
-async function choose(catalogue: Catalogue, db: Reader, card: CardRow): Promise<{ agent: string } | { missing: string }> {
-  const [column, project, credential] = [await readColumn(db, card.columnId), await readProject(db, card.projectId), await credentialFor(db, card)]
+async function choose(
+  catalogue: Catalogue,
+  db: Reader,
+  card: CardRow,
+): Promise<{ agent: string } | { missing: string }> {
+  const [column, project, credential] = [
+    await readColumn(db, card.columnId),
+    await readProject(db, card.projectId),
+    await credentialFor(db, card),
+  ]
   const wish = { card: card.agent, column: column?.agent, project: project?.agent, credential: credential?.provider }
   const { provider, missing } = await catalogue.choose(wish).catch((error): Chosen => {
     if (error instanceof ConfigBroken) return { missing: error.message }

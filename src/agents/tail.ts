@@ -6,7 +6,10 @@ const shownBytes = 8 * 1024
 const keptBytes = 4 * shownBytes
 
 /** The last of what an agent wrote beside its protocol, of bounded size and without secrets. */
-export interface SafeTail { add(bytes: Buffer): void; text(): string }
+export interface SafeTail {
+  add(bytes: Buffer): void
+  text(): string
+}
 
 export function createSafeTail(secrets: readonly string[]): SafeTail {
   const { add, text } = createTail(keptBytes)

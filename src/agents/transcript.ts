@@ -28,21 +28,23 @@ export function openTranscript(db: Database, session: TranscriptSession, secrets
   let timer: NodeJS.Timeout | undefined
 
   const writeOnce = async (everything: boolean): Promise<void> => {
-    if (!failure && !drafts.isEmpty) failure = await keep(db, session, drafts.take(performance.now(), everything), secrets)
+    if (!failure && !drafts.isEmpty)
+      failure = await keep(db, session, drafts.take(performance.now(), everything), secrets)
     if (failure) drafts.forget()
   }
   /** Writes what is due, or everything, after what is being written. */
-  const write = (everything: boolean): Promise<void> => writing = writing.then(() => writeOnce(everything))
+  const write = (everything: boolean): Promise<void> => (writing = writing.then(() => writeOnce(everything)))
   const finish = async () => {
     await write(true)
     if (failure) throw failure.error
   }
   const writeSoon = () => {
-    if (!drafts.isEmpty) timer ??= setTimeout(async () => {
-      timer = undefined
-      await write(false)
-      writeSoon()
-    }, gatherMs)
+    if (!drafts.isEmpty)
+      timer ??= setTimeout(async () => {
+        timer = undefined
+        await write(false)
+        writeSoon()
+      }, gatherMs)
   }
 
   return {
@@ -66,7 +68,8 @@ async function keep(...batch: Parameters<typeof writeBatch>): Promise<{ error: u
       await writeBatch(...batch)
       return undefined
     } catch (error) {
-      if (!(error instanceof Problem && (error.code === 'DATABASE_BUSY' || error.code === 'DISK_FULL'))) return { error }
+      if (!(error instanceof Problem && (error.code === 'DATABASE_BUSY' || error.code === 'DISK_FULL')))
+        return { error }
       await delay(retryMs)
     }
   }

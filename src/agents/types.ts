@@ -3,7 +3,10 @@ import type { StatusReason } from '../contract/agents.ts'
 import type { Child, Exit } from '../process/spawn.ts'
 
 /** Why an agent did not do its work. */
-export type FailureReason = Extract<StatusReason, 'launch_failed' | 'usage_limit' | 'refused' | 'protocol_violation' | 'crashed' | 'timeout'>
+export type FailureReason = Extract<
+  StatusReason,
+  'launch_failed' | 'usage_limit' | 'refused' | 'protocol_violation' | 'crashed' | 'timeout'
+>
 
 /** What an agent's failure was, in words for a person. No secret of the launch is in them. */
 export class AgentFailure extends Error {
@@ -18,12 +21,19 @@ export class AgentFailure extends Error {
 
 /** A started process as the protocols need it. */
 export type AgentProcess = Pick<Child<Writable>, 'stdin' | 'stdout' | 'stderr' | 'exited'>
-export interface AgentCommand { argv: readonly string[]; cwd: string; env: Readonly<Record<string, string>> }
+export interface AgentCommand {
+  argv: readonly string[]
+  cwd: string
+  env: Readonly<Record<string, string>>
+}
 /** Starts the process tree of an agent. It belongs to who gives this function: only they stop it, also when the agent failed to open. @throws LaunchFailed */
 export type SpawnAgent = (command: AgentCommand) => Promise<AgentProcess>
 
 /** Where an agent reaches the board's tools, with its own token. */
-export interface BoardTools { url: string; token: string }
+export interface BoardTools {
+  url: string
+  token: string
+}
 
 /** All that it takes to start an agent. */
 export interface AgentLaunch {
@@ -49,9 +59,19 @@ export interface AgentLaunch {
 
 /** One update of a session as the agent sent it, unknown kinds included. Everything in it is hostile. */
 export type RawUpdate = { readonly sessionUpdate: string } & Readonly<Record<string, unknown>>
-export interface PermissionOption { id: string; name: string; kind: string }
+export interface PermissionOption {
+  id: string
+  name: string
+  kind: string
+}
 /** A question that the agent's turn waits for. `kind` is the tool's; `switch_mode` asks to go on with a plan. */
-export interface PermissionRequest { id: string; toolCallId: string; title: string; kind: string; options: readonly PermissionOption[] }
+export interface PermissionRequest {
+  id: string
+  toolCallId: string
+  title: string
+  kind: string
+  options: readonly PermissionOption[]
+}
 
 /** Hears what an agent says, one thing at a time and in the order in which it was said. */
 export interface AgentListener {
@@ -64,14 +84,34 @@ export interface AgentListener {
 }
 
 /** Tokens of one turn. Cached input counts as input, thought as output. */
-export interface TurnUsage { inputTokens: number; outputTokens: number }
+export interface TurnUsage {
+  inputTokens: number
+  outputTokens: number
+}
 /** How a turn ended that did not fail. */
-export interface TurnEnd { stopReason: 'end_turn' | 'cancelled'; usage: TurnUsage | null }
+export interface TurnEnd {
+  stopReason: 'end_turn' | 'cancelled'
+  usage: TurnUsage | null
+}
 
-export interface AgentCapabilities { resume: boolean; tools: boolean; /** Whether a session takes more than one prompt. */ followUps: boolean }
-export interface Choice { id: string; name: string }
+export interface AgentCapabilities {
+  resume: boolean
+  tools: boolean
+  /** Whether a session takes more than one prompt. */ followUps: boolean
+}
+export interface Choice {
+  id: string
+  name: string
+}
 /** A session with the agent, which is the agent's to name; null where there is no such thing. */
-export interface StartedSession { sessionId: string | null; resumed: boolean; model: string | null; mode: string | null; modes: readonly Choice[]; models: readonly Choice[] }
+export interface StartedSession {
+  sessionId: string | null
+  resumed: boolean
+  model: string | null
+  mode: string | null
+  modes: readonly Choice[]
+  models: readonly Choice[]
+}
 
 /** A running agent. Everything that fails rejects with AgentFailure. */
 export interface AgentLink {

@@ -34,10 +34,21 @@ export function createWire(stdin: Writable, stdout: Readable, tap: Tap): { strea
     if ('method' in message && 'id' in message) asked.set(message.id, message.method)
     return writeLine(stdin, JSON.stringify(message))
   }
-  return { stream: { readable: ReadableStream.from(messages(stdout, tap, asked, reading)), writable: new WritableStream({ write }) }, reading }
+  return {
+    stream: {
+      readable: ReadableStream.from(messages(stdout, tap, asked, reading)),
+      writable: new WritableStream({ write }),
+    },
+    reading,
+  }
 }
 
-async function* messages(stdout: Readable, tap: Tap, asked: Map<unknown, string>, reading: Reading): AsyncGenerator<AnyMessage> {
+async function* messages(
+  stdout: Readable,
+  tap: Tap,
+  asked: Map<unknown, string>,
+  reading: Reading,
+): AsyncGenerator<AnyMessage> {
   let strayLines = 0
   try {
     for await (const line of lines(stdout)) {
@@ -49,7 +60,11 @@ async function* messages(stdout: Readable, tap: Tap, asked: Map<unknown, string>
         if (kind !== 'update') yield message as AnyMessage
       } else {
         tap.stray(line)
-        if (++strayLines > mostStrayLines) throw new AgentFailure('protocol_violation', 'The agent writes to its output what is not of the Agent Client Protocol.')
+        if (++strayLines > mostStrayLines)
+          throw new AgentFailure(
+            'protocol_violation',
+            'The agent writes to its output what is not of the Agent Client Protocol.',
+          )
       }
     }
   } finally {
@@ -66,16 +81,30 @@ function parse(line: Buffer): Json | undefined {
   }
 }
 
-function kindOf(message: Json, asked: Map<unknown, string>): 'update' | 'request' | 'notification' | 'answer' | undefined {
+function kindOf(
+  message: Json,
+  asked: Map<unknown, string>,
+): 'update' | 'request' | 'notification' | 'answer' | undefined {
   const { method, id, params } = message
   if (method === undefined) return asked.has(id) ? 'answer' : undefined
   if (typeof method !== 'string') return undefined
   if ('id' in message) return typeof id === 'string' || typeof id === 'number' ? 'request' : undefined
   if (method !== 'session/update') return 'notification'
-  return isRecord(params) && typeof params.sessionId === 'string' && isRecord(params.update) && typeof params.update.sessionUpdate === 'string' ? 'update' : undefined
+  return isRecord(params) &&
+    typeof params.sessionId === 'string' &&
+    isRecord(params.update) &&
+    typeof params.update.sessionUpdate === 'string'
+    ? 'update'
+    : undefined
 }
 
-function tell(tap: Tap, kind: 'update' | 'request' | 'notification' | 'answer', message: Json, asked: Map<unknown, string>, bytes: number): void | Promise<void> {
+function tell(
+  tap: Tap,
+  kind: 'update' | 'request' | 'notification' | 'answer',
+  message: Json,
+  asked: Map<unknown, string>,
+  bytes: number,
+): void | Promise<void> {
   if (kind === 'update') {
     const { sessionId, update } = message.params as { sessionId: string; update: RawUpdate }
     return tap.update(sessionId, update, bytes)
@@ -102,13 +131,18 @@ async function* lines(stdout: Readable): AsyncGenerator<Buffer> {
     if (start < chunk.length) {
       parts.push(chunk.subarray(start))
       size += chunk.length - start
-      if (size > longestMessageBytes) throw new AgentFailure('protocol_violation', `The agent sent a message of more than ${longestMessageBytes / 1024 / 1024} MiB.`)
+      if (size > longestMessageBytes)
+        throw new AgentFailure(
+          'protocol_violation',
+          `The agent sent a message of more than ${longestMessageBytes / 1024 / 1024} MiB.`,
+        )
     }
   }
   if (parts.length) yield Buffer.concat(parts)
 }
 
 /** Settles when the agent's end of the pipe has room again. @throws Error when the pipe is gone */
-const writeLine = (stdin: Writable, line: string): Promise<void> => new Promise((resolve, reject) => {
-  stdin.write(`${line}\n`, error => error ? reject(error) : resolve())
-})
+const writeLine = (stdin: Writable, line: string): Promise<void> =>
+  new Promise((resolve, reject) => {
+    stdin.write(`${line}\n`, error => (error ? reject(error) : resolve()))
+  })

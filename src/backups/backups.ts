@@ -3,7 +3,17 @@ import { join } from 'node:path'
 import type { Log } from '../config/log.ts'
 import type { Backup, BackupOrigin } from '../contract/backups.ts'
 import { Problem } from '../contract/errors.ts'
-import { backupsFolder, keepArchive, namesIn, openBackupsFolder, pathOf, readRecord, removeBackup, workPrefix, writeRecord } from './folder.ts'
+import {
+  backupsFolder,
+  keepArchive,
+  namesIn,
+  openBackupsFolder,
+  pathOf,
+  readRecord,
+  removeBackup,
+  workPrefix,
+  writeRecord,
+} from './folder.ts'
 import { hashFile } from './hashing.ts'
 import { makeBackup, type Source } from './making.ts'
 import { keyName, type Manifest } from './manifest.ts'
@@ -35,7 +45,12 @@ export interface Backups {
   close(): Promise<void>
 }
 
-interface Parts { dataDir: string; source: Source; clock: () => Date; log: Log }
+interface Parts {
+  dataDir: string
+  source: Source
+  clock: () => Date
+  log: Log
+}
 
 /** Opens the folder `backups` of a data folder; what a server that died left half done is removed. */
 export async function openBackups({ dataDir, source, clock, log }: Parts): Promise<Backups> {
@@ -44,31 +59,59 @@ export async function openBackups({ dataDir, source, clock, log }: Parts): Promi
   const closing = new AbortController()
   const { signal } = closing
   const inTurn = createTurns(folder, signal)
-  const find = async (filename: string) => ({ path: pathOf(folder, filename), ...await readRecord(folder, filename) ?? await inTurn(async work => await readRecord(folder, filename) ?? inspect(folder, filename, work, signal)) })
-  const admit = (upload: string, sentName: string | undefined) => inTurn(async work => {
-    const { manifest, size, sha256 } = await verifyArchive(upload, { work, signal })
-    const filename = sentName !== undefined && timeOfName(sentName) !== undefined ? sentName : backupName(new Date(manifest.createdAt))
-    const backup = { ...described(filename, manifest), origin: 'upload' as const, size, sha256 }
-    await keepArchive(folder, upload, backup)
-    return backup
+  const find = async (filename: string) => ({
+    path: pathOf(folder, filename),
+    ...((await readRecord(folder, filename)) ??
+      (await inTurn(async work => (await readRecord(folder, filename)) ?? inspect(folder, filename, work, signal)))),
   })
+  const admit = (upload: string, sentName: string | undefined) =>
+    inTurn(async work => {
+      const { manifest, size, sha256 } = await verifyArchive(upload, { work, signal })
+      const filename =
+        sentName !== undefined && timeOfName(sentName) !== undefined
+          ? sentName
+          : backupName(new Date(manifest.createdAt))
+      const backup = { ...described(filename, manifest), origin: 'upload' as const, size, sha256 }
+      await keepArchive(folder, upload, backup)
+      return backup
+    })
   return {
-    create: (origin, withKey) => inTurn(work => makeBackup(source, { folder, work, origin, withKey, now: clock(), signal, onMissing: names => log('warn', 'Attachments are missing on disk, and so in the backup.', { names: names.slice(0, 100), total: names.length }) })),
+    create: (origin, withKey) =>
+      inTurn(work =>
+        makeBackup(source, {
+          folder,
+          work,
+          origin,
+          withKey,
+          now: clock(),
+          signal,
+          onMissing: names =>
+            log('warn', 'Attachments are missing on disk, and so in the backup.', {
+              names: names.slice(0, 100),
+              total: names.length,
+            }),
+        }),
+      ),
     list: async () => {
       const backups: Backup[] = []
       for (const filename of await namesIn(folder)) {
-        const found = await find(filename).catch(error => { if (error instanceof Problem && error.code === 'BACKUP_NOT_FOUND') return undefined; throw error })
+        const found = await find(filename).catch(error => {
+          if (error instanceof Problem && error.code === 'BACKUP_NOT_FOUND') return undefined
+          throw error
+        })
         if (found) backups.push(withoutPath(found))
       }
       return backups
     },
-    find, admit, inTurn,
+    find,
+    admit,
+    inTurn,
     remove: filename => removeBackup(folder, filename),
     receive: bytes => receive(folder, bytes),
     discard: upload => rm(upload, { force: true }),
     roomBytes: async () => {
       const { bavail, bsize } = await statfs(folder)
-      return Math.floor(bavail * bsize / 2)
+      return Math.floor((bavail * bsize) / 2)
     },
     prune: keep => prune(folder, keep, clock()),
     close: async () => {
@@ -80,15 +123,33 @@ export async function openBackups({ dataDir, source, clock, log }: Parts): Promi
 
 const withoutPath = ({ path: _, ...backup }: Backup & { path: string }): Backup => backup
 
-const described = (filename: string, { parts, version, origin }: Manifest) => ({ filename, createdAt: timeOfName(filename)!, version, origin, verified: true, withKey: parts.some(({ name }) => name === keyName) })
+const described = (filename: string, { parts, version, origin }: Manifest) => ({
+  filename,
+  createdAt: timeOfName(filename)!,
+  version,
+  origin,
+  verified: true,
+  withKey: parts.some(({ name }) => name === keyName),
+})
 
 /** Looks through a file of which nothing is known, and notes what it is. */
 async function inspect(folder: string, filename: string, work: string, signal: AbortSignal): Promise<Backup> {
   const path = pathOf(folder, filename)
-  const backup = await verifyArchive(path, { work, signal }).then(({ manifest, size, sha256 }) => ({ ...described(filename, manifest), size, sha256 }), async error => {
-    if (!(error instanceof Problem) || error.code !== 'INVALID_BACKUP') throw error
-    return { filename, createdAt: timeOfName(filename)!, version: '', origin: 'upload' as const, verified: false, withKey: false, ...await hashFile(path) }
-  })
+  const backup = await verifyArchive(path, { work, signal }).then(
+    ({ manifest, size, sha256 }) => ({ ...described(filename, manifest), size, sha256 }),
+    async error => {
+      if (!(error instanceof Problem) || error.code !== 'INVALID_BACKUP') throw error
+      return {
+        filename,
+        createdAt: timeOfName(filename)!,
+        version: '',
+        origin: 'upload' as const,
+        verified: false,
+        withKey: false,
+        ...(await hashFile(path)),
+      }
+    },
+  )
   await writeRecord(folder, backup)
   return backup
 }
@@ -102,7 +163,9 @@ async function receive(folder: string, bytes: AsyncIterable<Buffer>): Promise<st
     return path
   } catch (error) {
     await rm(path, { force: true })
-    throw (error as NodeJS.ErrnoException).code === 'ENOSPC' ? new Problem('DISK_FULL', undefined, { cause: error, retryAfterSecs: 30 }) : error
+    throw (error as NodeJS.ErrnoException).code === 'ENOSPC'
+      ? new Problem('DISK_FULL', undefined, { cause: error, retryAfterSecs: 30 })
+      : error
   } finally {
     await file.close()
   }
@@ -126,7 +189,10 @@ async function prune(folder: string, keep: number, now: Date): Promise<string[]>
   return removed
 }
 
-interface Turns { <T>(work: (folder: string, signal: AbortSignal) => Promise<T>): Promise<T>; idle(): Promise<void> }
+interface Turns {
+  <T>(work: (folder: string, signal: AbortSignal) => Promise<T>): Promise<T>
+  idle(): Promise<void>
+}
 
 function createTurns(folder: string, signal: AbortSignal): Turns {
   let last: Promise<unknown> = Promise.resolve()
@@ -142,8 +208,14 @@ function createTurns(folder: string, signal: AbortSignal): Turns {
   }
   const inTurn = <T>(work: (folder: string, signal: AbortSignal) => Promise<T>) => {
     const turn = last.then(() => take(work))
-    last = turn.catch(() => { /* The caller is told. */ })
+    last = turn.catch(() => {
+      /* The caller is told. */
+    })
     return turn
   }
-  return Object.assign(inTurn, { idle: async () => { await last } })
+  return Object.assign(inTurn, {
+    idle: async () => {
+      await last
+    },
+  })
 }

@@ -50,22 +50,44 @@ export async function damaged(dataDir: string, log: Log, reason: string, cause?:
   })
   const newest = await newestGood(dataDir)
   const [unknown] = newest === undefined ? await namesIn(backupsFolder(dataDir)) : []
-  const advice = newest === undefined ? unknown === undefined ? 'There is no backup here.' : `No backup here is known to be good; the newest is ${unknown}.` : `The newest good backup is ${newest}; to put it in place: board backups restore ${newest}`
-  log('error', 'The database is damaged. Nothing is written to it.', { reason, copy, newestBackup: newest, cause: cause === undefined ? undefined : causeOf(cause) })
-  return new Problem('DATABASE_DAMAGED', `The database ${databaseName} is damaged: ${reason}. Nothing is written to it${copy === undefined ? '' : `, and a copy of it is in ${copy}`}. ${advice}`, { retryAfterSecs: 300, cause })
+  const advice =
+    newest === undefined
+      ? unknown === undefined
+        ? 'There is no backup here.'
+        : `No backup here is known to be good; the newest is ${unknown}.`
+      : `The newest good backup is ${newest}; to put it in place: board backups restore ${newest}`
+  log('error', 'The database is damaged. Nothing is written to it.', {
+    reason,
+    copy,
+    newestBackup: newest,
+    cause: cause === undefined ? undefined : causeOf(cause),
+  })
+  return new Problem(
+    'DATABASE_DAMAGED',
+    `The database ${databaseName} is damaged: ${reason}. Nothing is written to it${copy === undefined ? '' : `, and a copy of it is in ${copy}`}. ${advice}`,
+    { retryAfterSecs: 300, cause },
+  )
 }
 
 /** The filename of the newest backup that was verified. */
 export async function newestGood(dataDir: string): Promise<string | undefined> {
   const folder = backupsFolder(dataDir)
-  for (const filename of await namesIn(folder)) if ((await readRecord(folder, filename).catch(() => undefined))?.verified) return filename
+  for (const filename of await namesIn(folder))
+    if ((await readRecord(folder, filename).catch(() => undefined))?.verified) return filename
   return undefined
 }
 
-interface Header { size: number; bytes: Buffer; changedAt: Date }
+interface Header {
+  size: number
+  bytes: Buffer
+  changedAt: Date
+}
 
 async function readHeader(path: string): Promise<Header | undefined> {
-  const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => { if (error.code === 'ENOENT') return undefined; throw error })
+  const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined
+    throw error
+  })
   try {
     const stats = await file?.stat()
     const bytes = Buffer.alloc(headerBytes)
@@ -81,7 +103,10 @@ async function findFault(path: string, { size, bytes }: Header, isKnown: boolean
   if (!bytes.subarray(0, magic.length).equals(magic)) return 'it is no database'
   const pageBytes = bytes.readUInt16BE(16) === 1 ? 65_536 : bytes.readUInt16BE(16)
   const pages = bytes.readUInt32BE(28)
-  const logBytes = await lstat(`${path}-wal`).then(stats => stats.size, () => 0)
+  const logBytes = await lstat(`${path}-wal`).then(
+    stats => stats.size,
+    () => 0,
+  )
   if (logBytes === 0 && isKnown && bytes.readUInt32BE(60) === 0) return 'it holds no board'
   const isCounted = bytes.readUInt32BE(24) === bytes.readUInt32BE(92)
   return logBytes === 0 && isCounted && size < pages * pageBytes ? 'its end is missing' : undefined
@@ -94,7 +119,9 @@ async function keepCopy(dataDir: string): Promise<string | undefined> {
   const name = `damaged-${header.changedAt.toISOString().replaceAll(':', '-')}-${header.size}`
   if (await exists(join(dataDir, name))) return name
   await mkdir(join(dataDir, name), { mode: 0o700 })
-  for (const file of [databaseName, `${databaseName}-wal`]) if (await exists(join(dataDir, file))) await copyFile(join(dataDir, file), join(dataDir, name, file), constants.COPYFILE_FICLONE)
+  for (const file of [databaseName, `${databaseName}-wal`])
+    if (await exists(join(dataDir, file)))
+      await copyFile(join(dataDir, file), join(dataDir, name, file), constants.COPYFILE_FICLONE)
   await syncFolder(join(dataDir, name))
   return name
 }

@@ -17,5 +17,6 @@ export async function dumpDatabase(db: Database, to: string): Promise<void> {
   } finally {
     await target.close()
   }
-  if (!await released(to)) throw new Problem('DATABASE_BUSY', 'The copy of the database could not be let go of; try again.')
+  if (!(await released(to)))
+    throw new Problem('DATABASE_BUSY', 'The copy of the database could not be let go of; try again.')
 }

@@ -22,22 +22,39 @@ const recordPath = (folder: string, filename: string) => join(folder, filename.r
 
 /** The names of the backups, newest first. What has another name, or is no plain file, is none. */
 export async function namesIn(folder: string): Promise<string[]> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => { if (error.code === 'ENOENT') return []; throw error })
-  return entries.filter(entry => entry.isFile() && timeOfName(entry.name) !== undefined).map(({ name }) => name).sort().reverse()
+  const entries = await readdir(folder, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return []
+    throw error
+  })
+  return entries
+    .filter(entry => entry.isFile() && timeOfName(entry.name) !== undefined)
+    .map(({ name }) => name)
+    .sort()
+    .reverse()
 }
 
 /** What is known of a backup, if that is of the file as it is now. @throws Problem BACKUP_NOT_FOUND */
 export async function readRecord(folder: string, filename: string): Promise<Backup | undefined> {
   const stats = await lstat(pathOf(folder, filename)).catch(() => undefined)
   if (!stats?.isFile()) throw new Problem('BACKUP_NOT_FOUND')
-  const { success, output } = v.safeParse(Record, await readFile(recordPath(folder, filename), 'utf8').then(text => JSON.parse(text) as unknown).catch(() => undefined))
-  if (!success || output.filename !== filename || output.size !== stats.size || output.changedAtSecs !== secsOf(stats)) return undefined
+  const { success, output } = v.safeParse(
+    Record,
+    await readFile(recordPath(folder, filename), 'utf8')
+      .then(text => JSON.parse(text) as unknown)
+      .catch(() => undefined),
+  )
+  if (!success || output.filename !== filename || output.size !== stats.size || output.changedAtSecs !== secsOf(stats))
+    return undefined
   const { changedAtSecs: _, ...backup } = output
   return backup
 }
 
 /** Notes what was found out about the backup that is in this file. */
-export async function writeRecord(folder: string, backup: Backup, path = pathOf(folder, backup.filename)): Promise<void> {
+export async function writeRecord(
+  folder: string,
+  backup: Backup,
+  path = pathOf(folder, backup.filename),
+): Promise<void> {
   const changedAtSecs = secsOf(await lstat(path))
   const target = recordPath(folder, backup.filename)
   const file = await open(`${target}.new`, 'w', 0o600)
@@ -59,7 +76,7 @@ export async function keepArchive(folder: string, path: string, backup: Backup):
 
 /** A name that no backup has: that of this time, or the next millisecond that is free. */
 export async function freeTime(folder: string, wanted: Date): Promise<Date> {
-  for (let at = wanted; ; at = new Date(at.getTime() + 1)) if (!await exists(join(folder, backupName(at)))) return at
+  for (let at = wanted; ; at = new Date(at.getTime() + 1)) if (!(await exists(join(folder, backupName(at))))) return at
 }
 
 /** @throws Problem BACKUP_NOT_FOUND */
@@ -76,8 +93,10 @@ export async function openBackupsFolder(folder: string): Promise<void> {
   makePrivateFolder(folder)
   const present = new Set(await namesIn(folder))
   for (const name of await readdir(folder)) {
-    const isOrphan = name.startsWith('board-') && name.endsWith('.json') && !present.has(name.replace(/\.json$/, '.tar.gz'))
-    if (name.startsWith(workPrefix) || name.endsWith('.json.new') || isOrphan) await rm(join(folder, name), { recursive: true, force: true })
+    const isOrphan =
+      name.startsWith('board-') && name.endsWith('.json') && !present.has(name.replace(/\.json$/, '.tar.gz'))
+    if (name.startsWith(workPrefix) || name.endsWith('.json.new') || isOrphan)
+      await rm(join(folder, name), { recursive: true, force: true })
   }
 }
 
@@ -88,4 +107,8 @@ export const workPrefix = '.work-'
 const secsOf = ({ mtimeMs }: { mtimeMs: number }) => Math.floor(mtimeMs / 1000)
 
 /** Whether there is anything of this name. */
-export const exists = (path: string): Promise<boolean> => lstat(path).then(() => true, () => false)
+export const exists = (path: string): Promise<boolean> =>
+  lstat(path).then(
+    () => true,
+    () => false,
+  )

@@ -17,7 +17,18 @@ import { finishState, removeRubbish } from './swap.ts'
 import { verifyArchive } from './verifying.ts'
 
 /** What a backup file was found to hold. Sizes are bytes. */
-export interface Verified { filename: string; size: number; sha256: string; createdAt: string; version: string; schemaVersion: number; withKey: boolean; databaseSize: number; attachments: number; missing: number }
+export interface Verified {
+  filename: string
+  size: number
+  sha256: string
+  createdAt: string
+  version: string
+  schemaVersion: number
+  withKey: boolean
+  databaseSize: number
+  attachments: number
+  missing: number
+}
 /** Told how much of a file was read. */
 export type OnProgress = (bytes: number) => void
 
@@ -31,8 +42,16 @@ export async function verifyFile(path: string, onProgress?: OnProgress): Promise
     const { manifest, size, sha256 } = await verifyArchive(path, { work: join(folder, 'work'), onProgress })
     const { createdAt, version, schemaVersion, parts, missing } = manifest
     return {
-      filename: basename(path), size, sha256, createdAt, version, schemaVersion, withKey: parts.some(({ name }) => name === keyName), databaseSize: parts.find(({ name }) => name === databaseName)!.size,
-      attachments: parts.filter(({ name }) => name.startsWith(attachmentsName)).length, missing: missing.length,
+      filename: basename(path),
+      size,
+      sha256,
+      createdAt,
+      version,
+      schemaVersion,
+      withKey: parts.some(({ name }) => name === keyName),
+      databaseSize: parts.find(({ name }) => name === databaseName)!.size,
+      attachments: parts.filter(({ name }) => name.startsWith(attachmentsName)).length,
+      missing: missing.length,
     }
   } finally {
     await rm(folder, { recursive: true, force: true })
@@ -45,8 +64,18 @@ export async function verifyFile(path: string, onProgress?: OnProgress): Promise
  */
 export async function findFile(wanted: string, dataDir: string): Promise<string> {
   const kept = timeOfName(wanted) === undefined ? [] : [join(backupsFolder(dataDir), wanted)]
-  for (const path of [wanted, ...kept]) if (await stat(path).then(found => found.isFile(), () => false)) return path
-  throw new Problem('BACKUP_NOT_FOUND', `There is no backup ${wanted}, neither as a file nor in ${backupsFolder(dataDir)}.`)
+  for (const path of [wanted, ...kept])
+    if (
+      await stat(path).then(
+        found => found.isFile(),
+        () => false,
+      )
+    )
+      return path
+  throw new Problem(
+    'BACKUP_NOT_FOUND',
+    `There is no backup ${wanted}, neither as a file nor in ${backupsFolder(dataDir)}.`,
+  )
 }
 
 /**
@@ -55,11 +84,16 @@ export async function findFile(wanted: string, dataDir: string): Promise<string>
  * @returns where the earlier state is; null when there was none
  * @throws Problem INVALID_BACKUP, DISK_FULL, SERVER_ALREADY_RUNNING, CONFLICT
  */
-export async function restoreFile(path: string, dataDir: string, onProgress?: OnProgress): Promise<{ filename: string; keptAs: string | null }> {
+export async function restoreFile(
+  path: string,
+  dataDir: string,
+  onProgress?: OnProgress,
+): Promise<{ filename: string; keptAs: string | null }> {
   const config: ServerConfig = { ...serverDefaults, dataDir, secretKey: process.env.BOARD_SECRET_KEY || undefined }
   makePrivateFolder(dataDir)
   const unlock = takeLock(join(dataDir, 'board.lock'))
-  if (!unlock) throw new Problem('SERVER_ALREADY_RUNNING', `A server holds ${dataDir}. Restore through it, or stop it first.`)
+  if (!unlock)
+    throw new Problem('SERVER_ALREADY_RUNNING', `A server holds ${dataDir}. Restore through it, or stop it first.`)
   try {
     await finishState(dataDir)
     await removeRubbish(dataDir)
@@ -82,8 +116,19 @@ async function keep(config: ServerConfig, withKey: boolean): Promise<Kept | unde
   if (!isThere) return undefined
   return keepPresent(async () => {
     if (reason !== undefined) throw new Problem('DATABASE_DAMAGED')
-    const source = { copyDatabase: (to: string, signal?: AbortSignal) => copyDatabase(join(dataDir, databaseName), to, signal), attachmentsDir: join(dataDir, attachmentsName), sealingKey: () => sealingKeyOf(config) }
-    const backups = await openBackups({ dataDir, source, clock, log: () => { /* Nobody reads a log here. */ } })
+    const source = {
+      copyDatabase: (to: string, signal?: AbortSignal) => copyDatabase(join(dataDir, databaseName), to, signal),
+      attachmentsDir: join(dataDir, attachmentsName),
+      sealingKey: () => sealingKeyOf(config),
+    }
+    const backups = await openBackups({
+      dataDir,
+      source,
+      clock,
+      log: () => {
+        /* Nobody reads a log here. */
+      },
+    })
     return backups.create('restore', withKey)
   }, config)
 }

@@ -12,7 +12,11 @@ import { verifyArchive } from './verifying.ts'
 import { PartChanged, writeArchive } from './writing.ts'
 
 /** What a backup is made of. `copyDatabase` writes it, as it is at one moment, into a new file; `sealingKey` tells the key's text, if there is one. */
-export interface Source { copyDatabase(to: string, signal?: AbortSignal): Promise<void>; attachmentsDir: string; sealingKey(): string | undefined }
+export interface Source {
+  copyDatabase(to: string, signal?: AbortSignal): Promise<void>
+  attachmentsDir: string
+  sealingKey(): string | undefined
+}
 export interface MakeOptions {
   folder: string
   /** An empty folder on the same disk, which the caller removes. */
@@ -40,13 +44,34 @@ export async function makeBackup(source: Source, options: MakeOptions): Promise<
     const { schemaVersion, files } = await filesOfCopy(copy, signal)
     const key = options.withKey ? await copyKey(source, work) : undefined
     const { parts, missing } = await findParts(source.attachmentsDir, files)
-    const manifest: Manifest = { format, version, schemaVersion, createdAt: at.toISOString(), origin, missing, parts: [await partOf(databaseName, copy), ...(key ? [await partOf(keyName, key)] : []), ...parts] }
+    const manifest: Manifest = {
+      format,
+      version,
+      schemaVersion,
+      createdAt: at.toISOString(),
+      origin,
+      missing,
+      parts: [await partOf(databaseName, copy), ...(key ? [await partOf(keyName, key)] : []), ...parts],
+    }
     const archive = join(work, 'archive')
-    const written = await write(archive, manifest, ({ name }) => join(name.startsWith(attachmentsName) ? join(source.attachmentsDir, '..') : work, name), signal)
+    const written = await write(
+      archive,
+      manifest,
+      ({ name }) => join(name.startsWith(attachmentsName) ? join(source.attachmentsDir, '..') : work, name),
+      signal,
+    )
     if (manifest.missing.length > 0) options.onMissing(manifest.missing)
     await rm(copy)
     await verifyWritten(archive, written, join(work, 'verified'), signal)
-    const backup: Backup = { filename: backupName(at), createdAt: manifest.createdAt, version, withKey: key !== undefined, origin, verified: true, ...written }
+    const backup: Backup = {
+      filename: backupName(at),
+      createdAt: manifest.createdAt,
+      version,
+      withKey: key !== undefined,
+      origin,
+      verified: true,
+      ...written,
+    }
     await keepArchive(folder, archive, backup)
     return backup
   } finally {
@@ -63,19 +88,35 @@ async function copyKey(source: Source, work: string): Promise<string | undefined
 }
 
 /** The files that are on disk, taken to be what their rows say, and those that are gone. */
-async function findParts(attachmentsDir: string, files: readonly NamedFile[]): Promise<{ parts: Part[]; missing: string[] }> {
-  const present = new Set((await readdir(attachmentsDir, { withFileTypes: true })).filter(entry => entry.isFile()).map(({ name }) => name))
-  const all = files.map(({ name, size, sha256 }) => ({ isPresent: present.has(name), part: { name: `${attachmentsName}/${name}`, size, sha256 } }))
-  return { parts: all.filter(({ isPresent }) => isPresent).map(({ part }) => part), missing: all.filter(({ isPresent }) => !isPresent).map(({ part }) => part.name) }
+async function findParts(
+  attachmentsDir: string,
+  files: readonly NamedFile[],
+): Promise<{ parts: Part[]; missing: string[] }> {
+  const present = new Set(
+    (await readdir(attachmentsDir, { withFileTypes: true })).filter(entry => entry.isFile()).map(({ name }) => name),
+  )
+  const all = files.map(({ name, size, sha256 }) => ({
+    isPresent: present.has(name),
+    part: { name: `${attachmentsName}/${name}`, size, sha256 },
+  }))
+  return {
+    parts: all.filter(({ isPresent }) => isPresent).map(({ part }) => part),
+    missing: all.filter(({ isPresent }) => !isPresent).map(({ part }) => part.name),
+  }
 }
 
-const partOf = async (name: string, path: string): Promise<Part> => ({ name, ...await hashFile(path) })
+const partOf = async (name: string, path: string): Promise<Part> => ({ name, ...(await hashFile(path)) })
 
 /**
  * Writes the archive. When a file turns out to be another than its row says, all are looked at and it is written anew: what is
  * damaged is kept as it is. The manifest is changed to what was written.
  */
-async function write(path: string, manifest: Manifest, pathOfPart: (part: Part) => string, signal?: AbortSignal): Promise<{ size: number; sha256: string }> {
+async function write(
+  path: string,
+  manifest: Manifest,
+  pathOfPart: (part: Part) => string,
+  signal?: AbortSignal,
+): Promise<{ size: number; sha256: string }> {
   for (;;) {
     try {
       return await writeArchive(path, manifest, pathOfPart, signal)
@@ -83,14 +124,21 @@ async function write(path: string, manifest: Manifest, pathOfPart: (part: Part) 
       if (!(error instanceof PartChanged)) throw error
       await rm(path)
       const measured = []
-      for (const part of manifest.parts) measured.push({ name: part.name, actual: await partOf(part.name, pathOfPart(part)).catch(() => undefined) })
+      for (const part of manifest.parts)
+        measured.push({ name: part.name, actual: await partOf(part.name, pathOfPart(part)).catch(() => undefined) })
       manifest.parts = measured.flatMap(({ actual }) => actual ?? [])
       for (const { name, actual } of measured) if (!actual) manifest.missing.push(name)
     }
   }
 }
 
-async function verifyWritten(path: string, written: { size: number; sha256: string }, work: string, signal?: AbortSignal): Promise<void> {
+async function verifyWritten(
+  path: string,
+  written: { size: number; sha256: string },
+  work: string,
+  signal?: AbortSignal,
+): Promise<void> {
   const read = await verifyArchive(path, { work, signal })
-  if (read.sha256 !== written.sha256 || read.size !== written.size) throw new Error('The archive that was read is not the one that was written.')
+  if (read.sha256 !== written.sha256 || read.size !== written.size)
+    throw new Error('The archive that was read is not the one that was written.')
 }

@@ -14,13 +14,23 @@ export const mostManifestBytes = 256 * 1024 * 1024
 
 const partName = /^(?:board\.db|secret\.key|attachments\/[0-9a-f]{32})$/
 const Sha256 = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/))
-const Part = v.strictObject({ name: v.pipe(v.string(), v.regex(partName)), size: v.pipe(Count, v.minValue(0)), sha256: Sha256 })
+const Part = v.strictObject({
+  name: v.pipe(v.string(), v.regex(partName)),
+  size: v.pipe(Count, v.minValue(0)),
+  sha256: Sha256,
+})
 
 /** One file in an archive. */
 export type Part = v.InferOutput<typeof Part>
 
 /** What stands first in an archive: which program made it, and every file that follows. `missing`: attachments whose files were not on disk. */
 export const Manifest = v.strictObject({
-  format: v.literal(format), version: v.string(), schemaVersion: Count, createdAt: Time, origin: BackupOrigin, parts: v.array(Part), missing: v.array(v.pipe(v.string(), v.regex(partName))),
+  format: v.literal(format),
+  version: v.string(),
+  schemaVersion: Count,
+  createdAt: Time,
+  origin: BackupOrigin,
+  parts: v.array(Part),
+  missing: v.array(v.pipe(v.string(), v.regex(partName))),
 })
 export type Manifest = v.InferOutput<typeof Manifest>

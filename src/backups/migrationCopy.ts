@@ -20,7 +20,11 @@ export async function keepMigrationCopy(dataDir: string, schemaVersion: number, 
   const path = join(folder, `board-${now.toISOString().replaceAll(':', '-')}-v${schemaVersion}.db`)
   await copyDatabase(join(dataDir, databaseName), `${path}.part`)
   const damage = await findDamage(`${path}.part`, true)
-  if (damage !== undefined) throw new Problem('DATABASE_DAMAGED', `The database is damaged, so its schema is not changed: ${damage.slice(0, 200)}`)
+  if (damage !== undefined)
+    throw new Problem(
+      'DATABASE_DAMAGED',
+      `The database is damaged, so its schema is not changed: ${damage.slice(0, 200)}`,
+    )
   await syncFile(`${path}.part`)
   await rename(`${path}.part`, path)
   await syncFolder(folder)

@@ -16,7 +16,10 @@ import { databaseName } from './manifest.ts'
 import { verifyArchive } from './verifying.ts'
 
 /** A libSQL server, and the token that it wants. */
-export interface Server { url: string; token?: string }
+export interface Server {
+  url: string
+  token?: string
+}
 export interface Move {
   dataDir: string
   server: Server
@@ -29,7 +32,11 @@ export interface Move {
   onProgress?: (rows: number, of: number) => void
 }
 /** What was copied, or would be. */
-export interface Moved { rows: number; tables: Tally[]; keptAs: string | null }
+export interface Moved {
+  rows: number
+  tables: Tally[]
+  keptAs: string | null
+}
 
 const movedName = 'moved.json'
 const clock = () => new Date()
@@ -40,48 +47,56 @@ const aliveMs = 5000
  * under another name, and says where the board is now.
  * @throws Problem SERVER_ALREADY_RUNNING, CONFLICT, DATABASE_BUSY, INVALID_BACKUP
  */
-export const moveToServer = (move: Move, backup?: string): Promise<Moved> => backup === undefined
-  ? holding(move.dataDir, async () => {
-    const elsewhere = await movedTo(move.dataDir)
-    if (elsewhere !== undefined) throw new Problem('CONFLICT', `The board of ${move.dataDir} has moved to ${elsewhere} already.`)
-    const { isThere, reason } = await lookAtDatabase(move.dataDir)
-    if (!isThere || reason !== undefined) throw new Problem(isThere ? 'DATABASE_DAMAGED' : 'NOT_FOUND', isThere ? undefined : `There is no board in ${move.dataDir}.`)
-    const moved = await copyToServer(join(move.dataDir, databaseName), move)
-    return move.dryRun ? moved : { ...moved, keptAs: await leave(move) }
-  })
-  : unpacked(backup, path => copyToServer(path, move))
+export const moveToServer = (move: Move, backup?: string): Promise<Moved> =>
+  backup === undefined
+    ? holding(move.dataDir, async () => {
+        const elsewhere = await movedTo(move.dataDir)
+        if (elsewhere !== undefined)
+          throw new Problem('CONFLICT', `The board of ${move.dataDir} has moved to ${elsewhere} already.`)
+        const { isThere, reason } = await lookAtDatabase(move.dataDir)
+        if (!isThere || reason !== undefined)
+          throw new Problem(
+            isThere ? 'DATABASE_DAMAGED' : 'NOT_FOUND',
+            isThere ? undefined : `There is no board in ${move.dataDir}.`,
+          )
+        const moved = await copyToServer(join(move.dataDir, databaseName), move)
+        return move.dryRun ? moved : { ...moved, keptAs: await leave(move) }
+      })
+    : unpacked(backup, path => copyToServer(path, move))
 
 /**
  * Copies the board of a libSQL server, on which no daemon runs, into a data folder that holds none. The server's stays as it is.
  * @throws Problem SERVER_ALREADY_RUNNING, CONFLICT, DATABASE_BUSY
  */
-export const moveFromServer = (move: Move): Promise<Moved> => holding(move.dataDir, async () => {
-  const { isThere } = await lookAtDatabase(move.dataDir)
-  if (isThere && await movedTo(move.dataDir) === undefined) throw new Problem('CONFLICT', `${move.dataDir} holds a board already.`)
-  const part = join(move.dataDir, `${databaseName}.part`)
-  const drop = () => dropDatabase(part)
-  await drop()
-  const source = await openSharedDatabase({ ...move.server, host: move.machine, clock })
-  try {
-    if (await presentVersion(source) === 0) throw new Problem('NOT_FOUND', 'The server holds no board.')
-    await requireFinished(source)
-    await requireNobody(source)
-    await requireOneMachine(source, move.machine)
-    const target = openDatabase({ path: part, clock })
-    const moved = await copy(source, target, () => null, move).finally(() => target.close())
-    if (move.dryRun) return moved
-    if (!await released(part)) throw new Problem('DATABASE_BUSY', 'The copy could not be let go of. Try again.')
-    await keepAside(move.dataDir)
-    await rename(part, join(move.dataDir, databaseName))
-    await markDatabase(move.dataDir, clock())
-    await rm(join(move.dataDir, movedName), { force: true })
-    await syncFolder(move.dataDir)
-    return moved
-  } finally {
-    await source.close()
+export const moveFromServer = (move: Move): Promise<Moved> =>
+  holding(move.dataDir, async () => {
+    const { isThere } = await lookAtDatabase(move.dataDir)
+    if (isThere && (await movedTo(move.dataDir)) === undefined)
+      throw new Problem('CONFLICT', `${move.dataDir} holds a board already.`)
+    const part = join(move.dataDir, `${databaseName}.part`)
+    const drop = () => dropDatabase(part)
     await drop()
-  }
-})
+    const source = await openSharedDatabase({ ...move.server, host: move.machine, clock })
+    try {
+      if ((await presentVersion(source)) === 0) throw new Problem('NOT_FOUND', 'The server holds no board.')
+      await requireFinished(source)
+      await requireNobody(source)
+      await requireOneMachine(source, move.machine)
+      const target = openDatabase({ path: part, clock })
+      const moved = await copy(source, target, () => null, move).finally(() => target.close())
+      if (move.dryRun) return moved
+      if (!(await released(part))) throw new Problem('DATABASE_BUSY', 'The copy could not be let go of. Try again.')
+      await keepAside(move.dataDir)
+      await rename(part, join(move.dataDir, databaseName))
+      await markDatabase(move.dataDir, clock())
+      await rm(join(move.dataDir, movedName), { force: true })
+      await syncFolder(move.dataDir)
+      return moved
+    } finally {
+      await source.close()
+      await drop()
+    }
+  })
 
 /** Where the board of a data folder has moved to. */
 export async function movedTo(dataDir: string): Promise<string | undefined> {
@@ -90,7 +105,7 @@ export async function movedTo(dataDir: string): Promise<string | undefined> {
 
 async function readMoved(dataDir: string): Promise<{ to: string; keptAs: string } | undefined> {
   const text = await readFile(join(dataDir, movedName), 'utf8').catch(() => undefined)
-  return text === undefined ? undefined : JSON.parse(text) as { to: string; keptAs: string }
+  return text === undefined ? undefined : (JSON.parse(text) as { to: string; keptAs: string })
 }
 
 async function copyToServer(path: string, move: Move): Promise<Moved> {
@@ -105,12 +120,22 @@ async function copyToServer(path: string, move: Move): Promise<Moved> {
   }
 }
 
-async function copy(source: Database, target: Database, hostOf: CopyOptions['hostOf'], { dryRun, replace, onProgress }: Move): Promise<Moved> {
+async function copy(
+  source: Database,
+  target: Database,
+  hostOf: CopyOptions['hostOf'],
+  { dryRun, replace, onProgress }: Move,
+): Promise<Moved> {
   return source.snapshot(async from => {
     const rows = await countRows(from)
     if (dryRun) return { rows: rows / 2, tables: [], keptAs: null }
     await migrate(target)
-    const tables = await copyBoard(from, target, { hostOf, replace, requireFree: requireNobody, onProgress: done => onProgress?.(done, rows) })
+    const tables = await copyBoard(from, target, {
+      hostOf,
+      replace,
+      requireFree: requireNobody,
+      onProgress: done => onProgress?.(done, rows),
+    })
     return { rows: rows / 2, tables, keptAs: null }
   })
 }
@@ -120,7 +145,10 @@ async function leave({ dataDir, server }: Move): Promise<string> {
   const at = clock().toISOString()
   const keptAs = `moved-${at.replace(/:/g, '-')}.db`
   await released(join(dataDir, databaseName))
-  await writeFile(join(dataDir, `${movedName}.part`), `${JSON.stringify({ to: server.url, at, keptAs })}\n`, { mode: 0o600, flush: true })
+  await writeFile(join(dataDir, `${movedName}.part`), `${JSON.stringify({ to: server.url, at, keptAs })}\n`, {
+    mode: 0o600,
+    flush: true,
+  })
   await rename(join(dataDir, `${movedName}.part`), join(dataDir, movedName))
   await keepAside(dataDir)
   return keptAs
@@ -132,20 +160,32 @@ async function keepAside(dataDir: string): Promise<void> {
   if (!moved) return
   const path = join(dataDir, databaseName)
   if (await exists(join(dataDir, moved.keptAs))) await dropDatabase(path)
-  else await rename(path, join(dataDir, moved.keptAs)).catch((error: NodeJS.ErrnoException) => { if (error.code !== 'ENOENT') throw error })
+  else
+    await rename(path, join(dataDir, moved.keptAs)).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error
+    })
   await syncFolder(dataDir)
 }
 
-const dropDatabase = (path: string) => Promise.all(['', '-wal', '-shm'].map(ending => rm(path + ending, { force: true })))
+const dropDatabase = (path: string) =>
+  Promise.all(['', '-wal', '-shm'].map(ending => rm(path + ending, { force: true })))
 
 async function requireNobody(db: Reader): Promise<void> {
   const present = (await listDaemons(db)).filter(({ seenMsAgo }) => seenMsAgo < aliveMs)
-  if (present.length > 0) throw new Problem('CONFLICT', `Daemons work on that database: ${present.map(({ host, url }) => `${host} (${url})`).join(', ')}. Stop them first.`)
+  if (present.length > 0)
+    throw new Problem(
+      'CONFLICT',
+      `Daemons work on that database: ${present.map(({ host, url }) => `${host} (${url})`).join(', ')}. Stop them first.`,
+    )
 }
 
 async function requireOneMachine(db: Reader, machine: string): Promise<void> {
   const others = await otherMachines(db, machine)
-  if (others.length > 0) throw new Problem('CONFLICT', `Projects of other machines are on that board: ${others.join(', ')}. Their folders are not here.`)
+  if (others.length > 0)
+    throw new Problem(
+      'CONFLICT',
+      `Projects of other machines are on that board: ${others.join(', ')}. Their folders are not here.`,
+    )
 }
 
 async function holding<T>(dataDir: string, work: () => Promise<T>): Promise<T> {

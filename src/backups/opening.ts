@@ -19,7 +19,8 @@ const retryMs = 250
  * Opens the database that the configuration names and brings it up to this program's version.
  * @throws Problem DATABASE_DAMAGED, DISK_FULL, DATABASE_BUSY when a libSQL server is out of reach, CONFLICT when a newer board has used it
  */
-export const openData = (config: Pick<ServerConfig, 'dataDir' | 'database' | 'clock'>, log: Log): Promise<Database> => config.database ? openShared({ ...config.database, clock: config.clock }, log) : openOwn(config, log)
+export const openData = (config: Pick<ServerConfig, 'dataDir' | 'database' | 'clock'>, log: Log): Promise<Database> =>
+  config.database ? openShared({ ...config.database, clock: config.clock }, log) : openOwn(config, log)
 
 /** Of several daemons that start at once one migrates, and the others wait. */
 async function openShared(options: Parameters<typeof openSharedDatabase>[0], log: Log): Promise<Database> {
@@ -36,7 +37,12 @@ async function openShared(options: Parameters<typeof openSharedDatabase>[0], log
         await db.close()
         throw error
       }
-      if (!isTold) log('warn', `The database server does not answer yet. It is waited for, ${mostWaitMs / 1000} seconds at most.`, { cause: ((error.cause ?? error) as Error).message })
+      if (!isTold)
+        log(
+          'warn',
+          `The database server does not answer yet. It is waited for, ${mostWaitMs / 1000} seconds at most.`,
+          { cause: ((error.cause ?? error) as Error).message },
+        )
       isTold = true
       await delay(retryMs)
     }
@@ -46,7 +52,11 @@ async function openShared(options: Parameters<typeof openSharedDatabase>[0], log
 /** A board that was moved to a server is not begun anew here. */
 async function requireHere(dataDir: string): Promise<void> {
   const to = await movedTo(dataDir)
-  if (to !== undefined) throw new Problem('CONFLICT', `The board of this data folder has moved to ${to}. Serve it with --database ${to}, or take it back: board database move --from ${to}`)
+  if (to !== undefined)
+    throw new Problem(
+      'CONFLICT',
+      `The board of this data folder has moved to ${to}. Serve it with --database ${to}, or take it back: board database move --from ${to}`,
+    )
 }
 
 /**
@@ -60,18 +70,24 @@ async function openOwn({ dataDir, clock }: Pick<ServerConfig, 'dataDir' | 'clock
   let isOpen = false
   let db: Database | undefined
   try {
-    const onDamage = (problem: Problem) => isOpen ? damaged(dataDir, log, 'the engine cannot read it', problem) : Promise.resolve(problem)
+    const onDamage = (problem: Problem) =>
+      isOpen ? damaged(dataDir, log, 'the engine cannot read it', problem) : Promise.resolve(problem)
     db = openDatabase({ path: join(dataDir, databaseName), clock, onDamage })
-    if (await presentVersion(db) === 0 && await hadDatabase(dataDir)) throw new Problem('DATABASE_DAMAGED', undefined, { cause: new Error('It holds no board.') })
+    if ((await presentVersion(db)) === 0 && (await hadDatabase(dataDir)))
+      throw new Problem('DATABASE_DAMAGED', undefined, { cause: new Error('It holds no board.') })
     await migrate(db, present => keepMigrationCopy(dataDir, present, clock()))
     await markDatabase(dataDir, clock())
     isOpen = true
     return db
   } catch (error) {
-    const problem = error instanceof Problem && error.code === 'DATABASE_DAMAGED' ? await damaged(dataDir, log, reasonOf(error), error.cause) : error
+    const problem =
+      error instanceof Problem && error.code === 'DATABASE_DAMAGED'
+        ? await damaged(dataDir, log, reasonOf(error), error.cause)
+        : error
     await db?.close()
     throw problem
   }
 }
 
-const reasonOf = ({ cause, message }: Problem): string => (cause instanceof Error ? cause.message : message).replace(/\.$/, '').replace(/^[A-Z]/, first => first.toLowerCase())
+const reasonOf = ({ cause, message }: Problem): string =>
+  (cause instanceof Error ? cause.message : message).replace(/\.$/, '').replace(/^[A-Z]/, first => first.toLowerCase())

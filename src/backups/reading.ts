@@ -10,7 +10,11 @@ import { Problem } from '../contract/errors.ts'
 import { databaseName, format, Manifest, manifestName, mostManifestBytes, type Part } from './manifest.ts'
 
 /** What an archive turned out to be: its manifest, size and SHA-256. */
-export interface Read { manifest: Manifest; size: number; sha256: string }
+export interface Read {
+  manifest: Manifest
+  size: number
+  sha256: string
+}
 /** Takes the bytes of a part; they are hashed before it gets them, and the archive fails afterwards if they are not the part's. */
 export type TakePart = (part: Part, bytes: AsyncIterable<Buffer>) => Promise<void>
 
@@ -19,7 +23,8 @@ const blockBytes = 1024
 const mostTrailerBytes = 1024 * 1024
 const chunkBytes = 256 * 1024
 
-export const notWhole = (reason: string, cause?: unknown): Problem => new Problem('INVALID_BACKUP', `The file is not a whole backup of a board: ${reason}.`, { cause })
+export const notWhole = (reason: string, cause?: unknown): Problem =>
+  new Problem('INVALID_BACKUP', `The file is not a whole backup of a board: ${reason}.`, { cause })
 
 /**
  * Reads an archive from its first byte to its last. It must hold the manifest, then exactly the parts that the manifest
@@ -27,7 +32,12 @@ export const notWhole = (reason: string, cause?: unknown): Problem => new Proble
  * @param admit told of the manifest before anything else is read: what it throws ends the reading
  * @throws Problem INVALID_BACKUP, or what `admit` and `take` throw
  */
-export async function readArchive(path: string, admit: (manifest: Manifest) => Promise<void>, take: TakePart, { onProgress, signal }: { onProgress?: (bytes: number) => void; signal?: AbortSignal } = {}): Promise<Read> {
+export async function readArchive(
+  path: string,
+  admit: (manifest: Manifest) => Promise<void>,
+  take: TakePart,
+  { onProgress, signal }: { onProgress?: (bytes: number) => void; signal?: AbortSignal } = {},
+): Promise<Read> {
   const hash = createHash('sha256')
   let size = 0
   const raw = new Transform({
@@ -41,17 +51,34 @@ export async function readArchive(path: string, admit: (manifest: Manifest) => P
   const limit = createLimit()
   const tar = extract()
   const fileBytes = (await stat(path)).size
-  const reading = readMembers(tar, async manifest => {
-    limit.allow(requireLikely(manifest, fileBytes))
-    await admit(manifest)
-  }, take).catch((error: Error) => {
+  const reading = readMembers(
+    tar,
+    async manifest => {
+      limit.allow(requireLikely(manifest, fileBytes))
+      await admit(manifest)
+    },
+    take,
+  ).catch((error: Error) => {
     tar.destroy(error)
     throw error
   })
-  const [members, streams] = await Promise.allSettled([reading, pipeline(createReadStream(path, { highWaterMark: chunkBytes }), raw, createGunzip({ chunkSize: chunkBytes }), limit.stream, tar, { signal })])
+  const [members, streams] = await Promise.allSettled([
+    reading,
+    pipeline(
+      createReadStream(path, { highWaterMark: chunkBytes }),
+      raw,
+      createGunzip({ chunkSize: chunkBytes }),
+      limit.stream,
+      tar,
+      { signal },
+    ),
+  ])
   signal?.throwIfAborted()
-  const failures = [members, streams].flatMap(outcome => outcome.status === 'rejected' ? [outcome.reason as NodeJS.ErrnoException] : [])
-  if (failures.length > 0) throw failures.find(each => !isOfStreams(each)) ?? notWhole('it is damaged or cut off', failures[0])
+  const failures = [members, streams].flatMap(outcome =>
+    outcome.status === 'rejected' ? [outcome.reason as NodeJS.ErrnoException] : [],
+  )
+  if (failures.length > 0)
+    throw failures.find(each => !isOfStreams(each)) ?? notWhole('it is damaged or cut off', failures[0])
   return { manifest: (members as PromiseFulfilledResult<Manifest>).value, size, sha256: hash.digest('hex') }
 }
 
@@ -71,10 +98,19 @@ function createLimit(): { stream: Transform; allow(manifest: Manifest): void } {
       pass(left < 0 ? notWhole('it holds more than its manifest says') : null, chunk)
     },
   })
-  return { stream, allow: ({ parts }) => { left = parts.reduce((sum, part) => sum + part.size + 2 * blockBytes, mostTrailerBytes) } }
+  return {
+    stream,
+    allow: ({ parts }) => {
+      left = parts.reduce((sum, part) => sum + part.size + 2 * blockBytes, mostTrailerBytes)
+    },
+  }
 }
 
-async function readMembers(tar: ReturnType<typeof extract>, admit: (manifest: Manifest) => Promise<void>, take: TakePart): Promise<Manifest> {
+async function readMembers(
+  tar: ReturnType<typeof extract>,
+  admit: (manifest: Manifest) => Promise<void>,
+  take: TakePart,
+): Promise<Manifest> {
   let manifest: Manifest | undefined
   let next = 0
   for await (const member of tar) {
@@ -87,7 +123,8 @@ async function readMembers(tar: ReturnType<typeof extract>, admit: (manifest: Ma
       continue
     }
     const part = manifest.parts[next++]
-    if (!part || header.name !== part.name || header.size !== part.size) throw notWhole('its members are not those of its manifest')
+    if (!part || header.name !== part.name || header.size !== part.size)
+      throw notWhole('its members are not those of its manifest')
     await takeExactly(part, bytes, take)
   }
   if (!manifest || next < manifest.parts.length) throw notWhole('parts are missing')
@@ -104,7 +141,8 @@ async function readManifest({ name, size }: Header, bytes: AsyncIterable<Buffer>
   const { success, output } = v.safeParse(Manifest, parse(text))
   if (!success) throw notWhole('its manifest is not valid')
   const names = output.parts.map(part => part.name)
-  if (new Set([...names, ...output.missing]).size < names.length + output.missing.length) throw notWhole('its manifest names a part twice')
+  if (new Set([...names, ...output.missing]).size < names.length + output.missing.length)
+    throw notWhole('its manifest names a part twice')
   if (!names.includes(databaseName) || output.missing.includes(databaseName)) throw notWhole('it has no database')
   return output
 }
@@ -120,12 +158,19 @@ async function takeExactly(part: Part, bytes: AsyncIterable<Buffer>, take: TakeP
     }
   }
   await take(part, hashed())
-  if (size !== part.size || hash.digest('hex') !== part.sha256) throw notWhole(`${part.name} is not what its manifest says`)
+  if (size !== part.size || hash.digest('hex') !== part.sha256)
+    throw notWhole(`${part.name} is not what its manifest says`)
 }
 
 function parse(text: string): unknown {
-  try { return JSON.parse(text) } catch { return undefined }
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 /** What streams say of a file that is no archive, and of each other's end. */
-const isOfStreams = (error: NodeJS.ErrnoException): boolean => !(error instanceof Problem || error instanceof TypeError || error.syscall) && /^(Z_|ERR_STREAM|STREAM_|$)/.test(error.code ?? '')
+const isOfStreams = (error: NodeJS.ErrnoException): boolean =>
+  !(error instanceof Problem || error instanceof TypeError || error.syscall) &&
+  /^(Z_|ERR_STREAM|STREAM_|$)/.test(error.code ?? '')

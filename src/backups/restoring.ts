@@ -31,7 +31,12 @@ export interface Host {
   replace<T>(request: IncomingMessage, keep: () => Promise<T>, swap: (kept: T) => Promise<void>): Promise<T>
 }
 
-interface Parts { backups: Backups; config: ServerConfig; db: Reader; host: Host }
+interface Parts {
+  backups: Backups
+  config: ServerConfig
+  db: Reader
+  host: Host
+}
 
 /**
  * Puts a backup in the place of the present state, which is kept as a backup. Everything is verified, brought up to this program's
@@ -40,11 +45,22 @@ interface Parts { backups: Backups; config: ServerConfig; db: Reader; host: Host
  * @returns the name of the backup or folder that keeps the present state
  * @throws Problem BACKUP_NOT_FOUND, INVALID_BACKUP, DISK_FULL, CONFLICT
  */
-export async function restore({ backups, config, db, host }: Parts, filename: string, caller: Caller, request: IncomingMessage): Promise<{ filename: string; keptAs: string }> {
+export async function restore(
+  { backups, config, db, host }: Parts,
+  filename: string,
+  caller: Caller,
+  request: IncomingMessage,
+): Promise<{ filename: string; keptAs: string }> {
   const { path } = await backups.find(filename)
-  if (config.database) throw new Problem('CONFLICT', 'A board on a libSQL server is put back while its daemons are stopped: board database move --from FILE --to URL --replace')
+  if (config.database)
+    throw new Problem(
+      'CONFLICT',
+      'A board on a libSQL server is put back while its daemons are stopped: board database move --from FILE --to URL --replace',
+    )
   const signIn = caller.kind === 'user' ? await findSignIn(db, caller.tokenHash) : undefined
-  const prepared = await backups.inTurn((_, signal) => prepare(config, path, { keep: signIn && { hash: caller.tokenHash, ...signIn }, signal }))
+  const prepared = await backups.inTurn((_, signal) =>
+    prepare(config, path, { keep: signIn && { hash: caller.tokenHash, ...signIn }, signal }),
+  )
   let isCommitted = false
   try {
     const keep = () => keepPresent(() => backups.create('restore', prepared.withKey), config)
@@ -59,10 +75,16 @@ export async function restore({ backups, config, db, host }: Parts, filename: st
 }
 
 /** Where the present state is kept: a backup, or the folder that it will be moved to. */
-export interface Kept { name: string; folder?: string }
+export interface Kept {
+  name: string
+  folder?: string
+}
 
 /** Keeps the present state as a backup, or tells where its files will stay when there is nothing sound to back up. */
-export async function keepPresent(create: () => Promise<{ filename: string }>, { clock }: Pick<ServerConfig, 'clock'>): Promise<Kept> {
+export async function keepPresent(
+  create: () => Promise<{ filename: string }>,
+  { clock }: Pick<ServerConfig, 'clock'>,
+): Promise<Kept> {
   try {
     return { name: (await create()).filename }
   } catch (error) {
@@ -73,8 +95,17 @@ export async function keepPresent(create: () => Promise<{ filename: string }>, {
 }
 
 /** The step from the old state to the new one. Nothing of this process may have the database open any more. */
-export async function swap({ dataDir }: Pick<ServerConfig, 'dataDir'>, prepared: Prepared, keptAs?: string): Promise<void> {
-  if (!await released(join(dataDir, databaseName))) throw new Problem('DATABASE_BUSY', 'The database could not be let go of. Nothing was changed; restore the backup while the server is stopped.', { retryAfterSecs: 30 })
+export async function swap(
+  { dataDir }: Pick<ServerConfig, 'dataDir'>,
+  prepared: Prepared,
+  keptAs?: string,
+): Promise<void> {
+  if (!(await released(join(dataDir, databaseName))))
+    throw new Problem(
+      'DATABASE_BUSY',
+      'The database could not be let go of. Nothing was changed; restore the backup while the server is stopped.',
+      { retryAfterSecs: 30 },
+    )
   await commitState(dataDir, prepared, keptAs)
 }
 
@@ -82,11 +113,24 @@ export async function swap({ dataDir }: Pick<ServerConfig, 'dataDir'>, prepared:
  * Makes a whole new state of an archive in a folder of its own: verified, migrated, without anybody signed in.
  * @throws Problem INVALID_BACKUP, DISK_FULL, CONFLICT when authentication is off in it and others can reach this server
  */
-export async function prepare(config: ServerConfig, path: string, { keep, onProgress, signal }: { keep?: SignInRow & { hash: string }; onProgress?: (bytes: number) => void; signal?: AbortSignal } = {}): Promise<Prepared> {
+export async function prepare(
+  config: ServerConfig,
+  path: string,
+  {
+    keep,
+    onProgress,
+    signal,
+  }: { keep?: SignInRow & { hash: string }; onProgress?: (bytes: number) => void; signal?: AbortSignal } = {},
+): Promise<Prepared> {
   const folder = await beginState(config.dataDir)
   const work = join(config.dataDir, folder)
   try {
-    const { manifest } = await verifyArchive(path, { work, unpack: { reuse: join(config.dataDir, attachmentsName) }, onProgress, signal })
+    const { manifest } = await verifyArchive(path, {
+      work,
+      unpack: { reuse: join(config.dataDir, attachmentsName) },
+      onProgress,
+      signal,
+    })
     await bringUp(config, join(work, databaseName), keep)
     return { folder, withKey: manifest.parts.some(({ name }) => name === keyName) }
   } catch (error) {
@@ -111,5 +155,10 @@ async function bringUp(config: ServerConfig, path: string, keep?: SignInRow & { 
   } finally {
     await db.close()
   }
-  if (!await released(path) || existsSync(`${path}-wal`)) throw new Problem('DATABASE_BUSY', 'The restored database could not be let go of. Nothing was changed; try again.', { retryAfterSecs: 30 })
+  if (!(await released(path)) || existsSync(`${path}-wal`))
+    throw new Problem(
+      'DATABASE_BUSY',
+      'The restored database could not be let go of. Nothing was changed; try again.',
+      { retryAfterSecs: 30 },
+    )
 }

@@ -26,7 +26,10 @@ export function parseSchedule(text: string): Schedule {
     if (cron.nextRun() === null) throw new Error('It never comes.')
     return (last, since) => cron.nextRun(last ?? since) ?? undefined
   } catch {
-    throw invalid('backup-every', 'must be a time such as 30m, 6h or 1d, or a cron expression such as "0 3 * * *" that comes again')
+    throw invalid(
+      'backup-every',
+      'must be a time such as 30m, 6h or 1d, or a cron expression such as "0 3 * * *" that comes again',
+    )
   }
 }
 
@@ -34,7 +37,13 @@ export function parseSchedule(text: string): Schedule {
  * Makes the function that makes a backup when one is due, and deletes the oldest that it has made. What was not made because the
  * server was away is made when it is back; what fails is tried again a quarter of an hour later.
  */
-export function scheduledBackups({ backups, config }: { backups: Pick<Backups, 'create' | 'list' | 'prune'>; config: Pick<ServerConfig, 'clock' | 'backupEvery' | 'backupKeep'> }): () => Promise<void> {
+export function scheduledBackups({
+  backups,
+  config,
+}: {
+  backups: Pick<Backups, 'create' | 'list' | 'prune'>
+  config: Pick<ServerConfig, 'clock' | 'backupEvery' | 'backupKeep'>
+}): () => Promise<void> {
   const schedule = parseSchedule(config.backupEvery!)
   let since = config.clock()
   let last: Date | undefined
@@ -56,6 +65,8 @@ export function scheduledBackups({ backups, config }: { backups: Pick<Backups, '
 
 /** When the timetable's newest good backup was made. One from a time to come, since when the clock was put back, does not count. */
 async function lastMade(backups: Pick<Backups, 'list'>, now: Date): Promise<Date | undefined> {
-  const newest = (await backups.list()).find(({ origin, verified, createdAt }) => origin === 'timetable' && verified && Date.parse(createdAt) <= now.getTime())
+  const newest = (await backups.list()).find(
+    ({ origin, verified, createdAt }) => origin === 'timetable' && verified && Date.parse(createdAt) <= now.getTime(),
+  )
   return newest && new Date(newest.createdAt)
 }

@@ -14,10 +14,17 @@ import { attachmentsName, databaseName, keyName } from './manifest.ts'
  * `damaged-…`, which stays.
  */
 const journalName = 'restore.json'
-const Journal = v.strictObject({ from: v.pipe(v.string(), v.regex(/^restoring-[0-9a-f]{16}$/)), to: v.pipe(v.string(), v.regex(/^(replaced|damaged)-[\w.-]{1,60}$/)), withKey: v.boolean() })
+const Journal = v.strictObject({
+  from: v.pipe(v.string(), v.regex(/^restoring-[0-9a-f]{16}$/)),
+  to: v.pipe(v.string(), v.regex(/^(replaced|damaged)-[\w.-]{1,60}$/)),
+  withKey: v.boolean(),
+})
 
 /** A new state that is ready: the name of its folder, and whether it brings a sealing key. */
-export interface Prepared { folder: string; withKey: boolean }
+export interface Prepared {
+  folder: string
+  withKey: boolean
+}
 
 /** Makes the folder for a new state, and gives its name. */
 export async function beginState(dataDir: string): Promise<string> {
@@ -34,7 +41,11 @@ export async function beginState(dataDir: string): Promise<string> {
 export async function commitState(dataDir: string, { folder, withKey }: Prepared, keptAs?: string): Promise<void> {
   await requireMovable(dataDir)
   for (const each of [join(dataDir, folder, attachmentsName), join(dataDir, folder), dataDir]) await syncFolder(each)
-  const journal: v.InferOutput<typeof Journal> = { from: folder, to: keptAs ?? folder.replace('restoring', 'replaced'), withKey }
+  const journal: v.InferOutput<typeof Journal> = {
+    from: folder,
+    to: keptAs ?? folder.replace('restoring', 'replaced'),
+    withKey,
+  }
   const path = join(dataDir, journalName)
   const file = await open(`${path}.new`, 'w', 0o600)
   try {
@@ -52,7 +63,10 @@ export async function commitState(dataDir: string, { folder, withKey }: Prepared
  * @throws Problem CONFLICT when the journal is none
  */
 export async function finishState(dataDir: string): Promise<void> {
-  const text = await readFile(join(dataDir, journalName), 'utf8').catch((error: NodeJS.ErrnoException) => { if (error.code === 'ENOENT') return undefined; throw error })
+  const text = await readFile(join(dataDir, journalName), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined
+    throw error
+  })
   if (text !== undefined) await move(dataDir, readJournal(text))
 }
 
@@ -60,13 +74,19 @@ function readJournal(text: string): v.InferOutput<typeof Journal> {
   try {
     return v.parse(Journal, JSON.parse(text))
   } catch (cause) {
-    throw new Problem('CONFLICT', `${journalName} in the data folder is damaged: it should say which restored state is to be put in place. Nothing was changed.`, { cause })
+    throw new Problem(
+      'CONFLICT',
+      `${journalName} in the data folder is damaged: it should say which restored state is to be put in place. Nothing was changed.`,
+      { cause },
+    )
   }
 }
 
 /** Removes what is rubbish at the moment of the call. To be called when no new state is being put together. */
 export async function removeRubbish(dataDir: string): Promise<void> {
-  const names = readdirSync(dataDir).filter(name => /^(restoring|replaced)-/.test(name) || name === `${journalName}.new`)
+  const names = readdirSync(dataDir).filter(
+    name => /^(restoring|replaced)-/.test(name) || name === `${journalName}.new`,
+  )
   for (const name of names) await rm(join(dataDir, name), { recursive: true, force: true })
 }
 
@@ -74,8 +94,9 @@ export async function removeRubbish(dataDir: string): Promise<void> {
 async function move(dataDir: string, { from, to, withKey }: v.InferOutput<typeof Journal>): Promise<void> {
   await mkdir(join(dataDir, to), { mode: 0o700, recursive: true })
   for (const name of [databaseName, attachmentsName, ...(withKey ? [keyName] : [])]) {
-    if (!await exists(join(dataDir, from, name))) continue
-    for (const old of name === databaseName ? [name, `${name}-wal`, `${name}-shm`] : [name]) if (await exists(join(dataDir, old))) await rename(join(dataDir, old), join(dataDir, to, old))
+    if (!(await exists(join(dataDir, from, name)))) continue
+    for (const old of name === databaseName ? [name, `${name}-wal`, `${name}-shm`] : [name])
+      if (await exists(join(dataDir, old))) await rename(join(dataDir, old), join(dataDir, to, old))
     await rename(join(dataDir, from, name), join(dataDir, name))
   }
   for (const each of [join(dataDir, to), dataDir]) await syncFolder(each)
@@ -85,8 +106,19 @@ async function move(dataDir: string, { from, to, withKey }: v.InferOutput<typeof
 
 /** A folder of another disk, or a link to one, cannot be replaced by a rename. */
 async function requireMovable(dataDir: string): Promise<void> {
-  const [folder, attachments] = [await lstat(dataDir), await lstat(join(dataDir, attachmentsName)).catch(() => undefined)]
-  if (attachments && (!attachments.isDirectory() || attachments.dev !== folder.dev)) throw new Problem('CONFLICT', 'The folder of the attachments is a link or a disk of its own; a backup cannot take its place.')
+  const [folder, attachments] = [
+    await lstat(dataDir),
+    await lstat(join(dataDir, attachmentsName)).catch(() => undefined),
+  ]
+  if (attachments && (!attachments.isDirectory() || attachments.dev !== folder.dev))
+    throw new Problem(
+      'CONFLICT',
+      'The folder of the attachments is a link or a disk of its own; a backup cannot take its place.',
+    )
 }
 
-const exists = (path: string) => lstat(path).then(() => true, () => false)
+const exists = (path: string) =>
+  lstat(path).then(
+    () => true,
+    () => false,
+  )

@@ -25,13 +25,19 @@ export interface Unpacking {
 export function createUnpacking(folder: string, synced: boolean, reuse?: string): Unpacking {
   const syncing = new Set<Promise<void>>()
   let failure: { error: unknown } | undefined
-  const check = () => { if (failure) throw failure.error }
+  const check = () => {
+    if (failure) throw failure.error
+  }
 
   const finish = async (descriptor: number) => {
-    const finishing = (synced ? sync(descriptor) : Promise.resolve()).catch((error: unknown) => { failure ??= { error } }).finally(() => {
-      closeSync(descriptor)
-      syncing.delete(finishing)
-    })
+    const finishing = (synced ? sync(descriptor) : Promise.resolve())
+      .catch((error: unknown) => {
+        failure ??= { error }
+      })
+      .finally(() => {
+        closeSync(descriptor)
+        syncing.delete(finishing)
+      })
     syncing.add(finishing)
     if (syncing.size >= mostAtOnce) await Promise.race(syncing)
   }
@@ -40,9 +46,13 @@ export function createUnpacking(folder: string, synced: boolean, reuse?: string)
       check()
       const path = join(folder, part.name)
       const present = reuse === undefined ? undefined : join(reuse, basename(part.name))
-      if (part.size > wholeBytes) return present !== undefined && await isSame(present, part) && link(present, path) ? drain(bytes) : writeStream(path, bytes, synced)
+      if (part.size > wholeBytes)
+        return present !== undefined && (await isSame(present, part)) && link(present, path)
+          ? drain(bytes)
+          : writeStream(path, bytes, synced)
       const content = await whole(bytes)
-      if (present === undefined || !holds(present, content) || !link(present, path)) await finish(writeWhole(path, content))
+      if (present === undefined || !holds(present, content) || !link(present, path))
+        await finish(writeWhole(path, content))
     },
     done: async () => {
       await Promise.all(syncing)
@@ -59,11 +69,17 @@ export async function whole(bytes: AsyncIterable<Buffer>): Promise<Buffer> {
 }
 
 /** Reads bytes and forgets them. */
-export async function drain(bytes: AsyncIterable<Buffer>): Promise<void> { for await (const _ of bytes); }
+export async function drain(bytes: AsyncIterable<Buffer>): Promise<void> {
+  for await (const _ of bytes);
+}
 
 /** A small file is looked at without turns of the thread pool, which would take ten times as long. */
 function holds(path: string, content: Buffer): boolean {
-  try { return lstatSync(path).isFile() && readFileSync(path).equals(content) } catch { return false }
+  try {
+    return lstatSync(path).isFile() && readFileSync(path).equals(content)
+  } catch {
+    return false
+  }
 }
 
 async function isSame(path: string, { size, sha256 }: Part): Promise<boolean> {

@@ -33,7 +33,12 @@ export class PartChanged extends Error {
  * @returns size and SHA-256 of the archive
  * @throws PartChanged, the signal's reason, or the file system's error: a part of the file is left then
  */
-export async function writeArchive(path: string, manifest: Manifest, pathOf: (part: Part) => string, signal?: AbortSignal): Promise<{ size: number; sha256: string }> {
+export async function writeArchive(
+  path: string,
+  manifest: Manifest,
+  pathOf: (part: Part) => string,
+  signal?: AbortSignal,
+): Promise<{ size: number; sha256: string }> {
   const file = await open(path, 'wx', 0o600)
   try {
     const tar = pack()
@@ -41,7 +46,12 @@ export async function writeArchive(path: string, manifest: Manifest, pathOf: (pa
       tar.destroy(error)
       throw error
     })
-    const piping = pipeline(gather(tar as AsyncIterable<Buffer>), createGzip({ level: compressionLevel, chunkSize: gatheredBytes }), compressed => writeAll(file, compressed as AsyncIterable<Buffer>), { signal })
+    const piping = pipeline(
+      gather(tar as AsyncIterable<Buffer>),
+      createGzip({ level: compressionLevel, chunkSize: gatheredBytes }),
+      compressed => writeAll(file, compressed as AsyncIterable<Buffer>),
+      { signal },
+    )
     const [piped, filled] = await Promise.allSettled([piping, filling])
     signal?.throwIfAborted()
     if (filled.status === 'rejected' && filled.reason instanceof PartChanged) throw filled.reason
@@ -56,7 +66,10 @@ export async function writeArchive(path: string, manifest: Manifest, pathOf: (pa
 async function fill(tar: Pack, manifest: Manifest, pathOf: (part: Part) => string): Promise<void> {
   const mtime = new Date(manifest.createdAt)
   const header = ({ name, size }: Pick<Part, 'name' | 'size'>) => ({ name, size, mode: 0o600, mtime })
-  const add = (name: string, bytes: Buffer) => new Promise<void>((resolve, reject) => { tar.entry(header({ name, size: bytes.length }), bytes, error => error ? reject(error) : resolve()) })
+  const add = (name: string, bytes: Buffer) =>
+    new Promise<void>((resolve, reject) => {
+      tar.entry(header({ name, size: bytes.length }), bytes, error => (error ? reject(error) : resolve()))
+    })
   await add(manifestName, Buffer.from(`${JSON.stringify(manifest)}\n`))
   let restedAt = performance.now()
   for (const part of manifest.parts) {
@@ -98,7 +111,9 @@ function exactly(part: Part): Transform {
       size += chunk.length
       pass(size > part.size ? new PartChanged(part) : null, chunk)
     },
-    flush(pass) { pass(digest.digest('hex') === part.sha256 ? null : new PartChanged(part)) },
+    flush(pass) {
+      pass(digest.digest('hex') === part.sha256 ? null : new PartChanged(part))
+    },
   })
 }
 

@@ -14,20 +14,43 @@ export interface Connection {
   onRequest?: (line: { method: string; path: string; status: number; tookMs: number; requestId?: string }) => void
 }
 
-export interface CallOptions { ifMatch?: string; idempotencyKey?: string; signal?: AbortSignal; headers?: Record<string, string> }
+export interface CallOptions {
+  ifMatch?: string
+  idempotencyKey?: string
+  signal?: AbortSignal
+  headers?: Record<string, string>
+}
 
 /**
  * One request, by what costs a short-lived process least.
  * @throws Unreachable when no answer comes.
  */
-export async function send(connection: Connection, method: string, path: string, body?: string, options: CallOptions = {}): Promise<Answer> {
+export async function send(
+  connection: Connection,
+  method: string,
+  path: string,
+  body?: string,
+  options: CallOptions = {},
+): Promise<Answer> {
   const url = new URL(connection.url.replace(/\/$/, '') + path)
-  const asked = { method, headers: headersOf(connection, body, options), body, signal: options.signal, timeoutMs: connection.timeoutMs ?? 30_000 }
+  const asked = {
+    method,
+    headers: headersOf(connection, body, options),
+    body,
+    signal: options.signal,
+    timeoutMs: connection.timeoutMs ?? 30_000,
+  }
   const { onRequest } = connection
   if (!onRequest) return exchange(url, asked, options)
   const startedAt = performance.now()
   const answer = await exchange(url, asked, options)
-  onRequest({ method, path, status: answer.status, tookMs: performance.now() - startedAt, requestId: answer.headers['x-request-id'] as string | undefined })
+  onRequest({
+    method,
+    path,
+    status: answer.status,
+    tookMs: performance.now() - startedAt,
+    requestId: answer.headers['x-request-id'] as string | undefined,
+  })
   return answer
 }
 
@@ -43,18 +66,31 @@ async function exchange(url: URL, asked: Asked, { headers = {} }: CallOptions): 
 }
 
 /** Sends a request and takes the answer apart: `data`, or an ApiFailure. */
-export async function sendJson(connection: Connection, method: string, path: string, input?: unknown, options?: CallOptions): Promise<unknown> {
+export async function sendJson(
+  connection: Connection,
+  method: string,
+  path: string,
+  input?: unknown,
+  options?: CallOptions,
+): Promise<unknown> {
   const answer = await send(connection, method, path, input === undefined ? undefined : JSON.stringify(input), options)
   const body = answer.bytes.length === 0 ? undefined : parse(answer.bytes.toString())
   if (answer.status >= 400) throw new ApiFailure(answer.status, body, answer.headers)
   return (body as { data?: unknown } | undefined)?.data
 }
 
-export function headersOf(connection: Connection, body: string | undefined, options: CallOptions = {}): Record<string, string> {
+export function headersOf(
+  connection: Connection,
+  body: string | undefined,
+  options: CallOptions = {},
+): Record<string, string> {
   return {
     accept: 'application/json',
     ...(connection.token && { authorization: `Bearer ${connection.token}` }),
-    ...(body !== undefined && { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) }),
+    ...(body !== undefined && {
+      'content-type': 'application/json',
+      'content-length': String(Buffer.byteLength(body)),
+    }),
     ...(options.ifMatch && { 'if-match': options.ifMatch }),
     ...(options.idempotencyKey && { 'idempotency-key': options.idempotencyKey }),
     ...options.headers,
@@ -62,5 +98,9 @@ export function headersOf(connection: Connection, body: string | undefined, opti
 }
 
 function parse(body: string): unknown {
-  try { return JSON.parse(body) } catch { return undefined }
+  try {
+    return JSON.parse(body)
+  } catch {
+    return undefined
+  }
 }

@@ -9,9 +9,10 @@ export type { Download, Upload } from './transfer.ts'
 
 type Input<R extends Route> = R['transfer'] extends 'upload' ? Sent<R> & { file: Upload } : Sent<R>
 type Result<R extends Route> = R['transfer'] extends 'raw' ? Download : Output<R>
-type Call<R extends Route> = {} extends Input<R>
-  ? (input?: Input<R>, options?: CallOptions) => Promise<Result<R>>
-  : (input: Input<R>, options?: CallOptions) => Promise<Result<R>>
+type Call<R extends Route> =
+  {} extends Input<R>
+    ? (input?: Input<R>, options?: CallOptions) => Promise<Result<R>>
+    : (input: Input<R>, options?: CallOptions) => Promise<Result<R>>
 type Calls<Rows> = { [Name in keyof Rows]: Rows[Name] extends Route ? Call<Rows[Name]> : never }
 
 /** Every route of the contract as a typed function, by resource. */
@@ -22,16 +23,29 @@ export function createClient(connection: Connection): Client {
   const client = {} as Client
   for (const resource of Object.keys(contract) as (keyof Contract)[]) {
     let calls: unknown
-    Object.defineProperty(client, resource, { enumerable: true, get: () => calls ??= callsOf(connection, contract[resource]) })
+    Object.defineProperty(client, resource, {
+      enumerable: true,
+      get: () => (calls ??= callsOf(connection, contract[resource])),
+    })
   }
   return client
 }
 
 /** Made when the resource is first called, for a command calls one or two. */
-const callsOf = (connection: Connection, rows: Record<string, Route>) => Object.fromEntries(Object.entries(rows).map(([name, route]) =>
-  [name, (input: Record<string, unknown> = {}, options?: CallOptions) => call(connection, route, input, options)]))
+const callsOf = (connection: Connection, rows: Record<string, Route>) =>
+  Object.fromEntries(
+    Object.entries(rows).map(([name, route]) => [
+      name,
+      (input: Record<string, unknown> = {}, options?: CallOptions) => call(connection, route, input, options),
+    ]),
+  )
 
-function call(connection: Connection, route: Route, input: Record<string, unknown>, options?: CallOptions): Promise<unknown> {
+function call(
+  connection: Connection,
+  route: Route,
+  input: Record<string, unknown>,
+  options?: CallOptions,
+): Promise<unknown> {
   const { path, rest } = fill(route, input)
   if (route.transfer === 'upload') return upload(connection, path, rest.file as Upload, options)
   const sendsBody = route.input !== undefined && route.method !== 'GET' && route.method !== 'DELETE'
@@ -51,6 +65,7 @@ function fill(route: Route, input: Record<string, unknown>): { path: string; res
   if (!isUpload && route.method !== 'GET' && route.method !== 'DELETE') return { path, rest }
   const { file, ...asked } = isUpload ? rest : { ...rest, file: undefined }
   const query = new URLSearchParams()
-  for (const [name, value] of Object.entries(asked)) if (value !== undefined && value !== null) query.set(name, String(value))
+  for (const [name, value] of Object.entries(asked))
+    if (value !== undefined && value !== null) query.set(name, String(value))
   return { path: query.size > 0 ? `${path}?${query}` : path, rest: isUpload ? { file } : {} }
 }

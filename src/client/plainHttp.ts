@@ -1,9 +1,19 @@
 import { connect, type Socket } from 'node:net'
 
 /** One request, whole. */
-export interface Asked { method: string; headers: Record<string, string>; body?: string; signal?: AbortSignal; /** How long nothing may come. 0: for ever. */ timeoutMs: number }
+export interface Asked {
+  method: string
+  headers: Record<string, string>
+  body?: string
+  signal?: AbortSignal
+  /** How long nothing may come. 0: for ever. */ timeoutMs: number
+}
 export type AnswerHeaders = Record<string, string | string[] | undefined>
-export interface Answer { status: number; headers: AnswerHeaders; bytes: Buffer }
+export interface Answer {
+  status: number
+  headers: AnswerHeaders
+  bytes: Buffer
+}
 
 const mostHeadBytes = 64 * 1024
 const mostIdleMs = 2000
@@ -30,7 +40,14 @@ export function exchangePlain(url: URL, asked: Asked): Promise<Answer> {
       done()
       giveUp(socket)
       // A connection that was kept may have been closed meanwhile: what only reads is asked again on another one.
-      if (isKept && !heard && isSafe(asked.method) && (error as NodeJS.ErrnoException).code !== 'ETIMEDOUT' && !asked.signal?.aborted) resolve(exchangePlain(url, asked))
+      if (
+        isKept &&
+        !heard &&
+        isSafe(asked.method) &&
+        (error as NodeJS.ErrnoException).code !== 'ETIMEDOUT' &&
+        !asked.signal?.aborted
+      )
+        resolve(exchangePlain(url, asked))
       else reject(error as Error)
     }
     const abort = () => fail(asked.signal!.reason)
@@ -47,7 +64,13 @@ export function exchangePlain(url: URL, asked: Asked): Promise<Answer> {
         fail(error)
       }
     }
-    const stopListening = listen(socket, { data: feed, end: () => feed(), error: fail, close: () => fail(broken()), timeout: () => fail(coded('ETIMEDOUT', 'timed out')) })
+    const stopListening = listen(socket, {
+      data: feed,
+      end: () => feed(),
+      error: fail,
+      close: () => fail(broken()),
+      timeout: () => fail(coded('ETIMEDOUT', 'timed out')),
+    })
     socket.setTimeout(asked.timeoutMs).ref()
     if (asked.signal?.aborted) return abort()
     asked.signal?.addEventListener('abort', abort)
@@ -58,7 +81,12 @@ export function exchangePlain(url: URL, asked: Asked): Promise<Answer> {
 function openSocket(url: URL): { socket: Socket; isKept: boolean } {
   const kept = idle.get(url.host)?.pop()
   kept?.stopWaiting()
-  return { socket: kept?.socket ?? connect({ host: url.hostname.replace(/^\[|\]$/g, ''), port: Number(url.port || 80), noDelay: true }), isKept: kept !== undefined }
+  return {
+    socket:
+      kept?.socket ??
+      connect({ host: url.hostname.replace(/^\[|\]$/g, ''), port: Number(url.port || 80), noDelay: true }),
+    isKept: kept !== undefined,
+  }
 }
 
 const isSafe = (method: string) => method === 'GET' || method === 'HEAD'
@@ -67,26 +95,51 @@ const isSafe = (method: string) => method === 'GET' || method === 'HEAD'
 function keep(host: string, socket: Socket): void {
   const drop = () => {
     stopWaiting()
-    idle.set(host, idle.get(host)!.filter(each => each.socket !== socket))
+    idle.set(
+      host,
+      idle.get(host)!.filter(each => each.socket !== socket),
+    )
     giveUp(socket)
   }
   const stopWaiting = listen(socket, { data: drop, end: drop, error: drop, close: drop, timeout: drop })
-  idle.set(host, [...idle.get(host) ?? [], { socket, stopWaiting }])
+  idle.set(host, [...(idle.get(host) ?? []), { socket, stopWaiting }])
   socket.setTimeout(mostIdleMs).unref()
 }
 
 /** Listens until the returned function is called. */
-function listen(socket: Socket, listeners: { data: (bytes: Buffer) => void; end: () => void; error: (error: Error) => void; close: () => void; timeout: () => void }): () => void {
+function listen(
+  socket: Socket,
+  listeners: {
+    data: (bytes: Buffer) => void
+    end: () => void
+    error: (error: Error) => void
+    close: () => void
+    timeout: () => void
+  },
+): () => void {
   for (const [event, listener] of Object.entries(listeners)) socket.on(event, listener)
-  return () => { for (const [event, listener] of Object.entries(listeners)) socket.off(event, listener) }
+  return () => {
+    for (const [event, listener] of Object.entries(listeners)) socket.off(event, listener)
+  }
 }
 
-const giveUp = (socket: Socket) => socket.on('error', () => { /* Nobody waits for it any more. */ }).destroy()
+const giveUp = (socket: Socket) =>
+  socket
+    .on('error', () => {
+      /* Nobody waits for it any more. */
+    })
+    .destroy()
 
 function requestOf({ host, pathname, search }: URL, { method, headers, body }: Asked): string {
-  const length = body !== undefined || !/^(GET|HEAD|DELETE)$/.test(method) ? { 'content-length': String(Buffer.byteLength(body ?? '')) } : {}
-  const lines = Object.entries({ host, ...headers, ...length, connection: 'keep-alive' }).map(([name, value]) => `${name}: ${value}\r\n`)
-  if (!/^[A-Z]+$/.test(method) || lines.some(line => !/^[!#$%&'*+.^`|~\w-]+: [\t\x20-\x7e]*\r\n$/.test(line))) throw coded('ERR_INVALID_CHAR', 'a header has a character that headers cannot have')
+  const length =
+    body !== undefined || !/^(GET|HEAD|DELETE)$/.test(method)
+      ? { 'content-length': String(Buffer.byteLength(body ?? '')) }
+      : {}
+  const lines = Object.entries({ host, ...headers, ...length, connection: 'keep-alive' }).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  )
+  if (!/^[A-Z]+$/.test(method) || lines.some(line => !/^[!#$%&'*+.^`|~\w-]+: [\t\x20-\x7e]*\r\n$/.test(line)))
+    throw coded('ERR_INVALID_CHAR', 'a header has a character that headers cannot have')
   return `${method} ${pathname}${search} HTTP/1.1\r\n${lines.join('')}\r\n${body ?? ''}`
 }
 
@@ -103,12 +156,27 @@ function* readAnswer(method: string): Step<Read> {
   const isEmpty = method === 'HEAD' || status === 204 || status === 304
   const chunked = /\bchunked\s*$/i.test(String(headers['transfer-encoding'] ?? ''))
   const length = chunked ? undefined : lengthOf(headers['content-length'])
-  const body = isEmpty ? Buffer.alloc(0) : chunked ? yield* readChunks(bytes) : length === undefined ? yield* bytes.rest() : yield* bytes.take(length)
+  const body = isEmpty
+    ? Buffer.alloc(0)
+    : chunked
+      ? yield* readChunks(bytes)
+      : length === undefined
+        ? yield* bytes.rest()
+        : yield* bytes.take(length)
   const isClosed = version === '0' || /\bclose\b/i.test(String(headers.connection ?? ''))
-  return { status, headers, bytes: body, reusable: !isClosed && (isEmpty || chunked || length !== undefined) && bytes.length === 0 }
+  return {
+    status,
+    headers,
+    bytes: body,
+    reusable: !isClosed && (isEmpty || chunked || length !== undefined) && bytes.length === 0,
+  }
 }
 
-interface Head { version: string; status: number; headers: AnswerHeaders }
+interface Head {
+  version: string
+  status: number
+  headers: AnswerHeaders
+}
 
 function readHead(text: string): Head {
   const [first = '', ...lines] = text.split('\r\n')
@@ -120,7 +188,12 @@ function readHead(text: string): Head {
     if (named === undefined) throw coded('HPE_INVALID_HEADER_TOKEN', 'the answer has a broken header')
     const name = named.toLowerCase()
     const before = headers[name]
-    headers[name] = name === 'set-cookie' ? [before ?? [], value!].flat() : before === undefined ? value : `${String(before)}, ${value!}`
+    headers[name] =
+      name === 'set-cookie'
+        ? [before ?? [], value!].flat()
+        : before === undefined
+          ? value
+          : `${String(before)}, ${value!}`
   }
   return { version, status: Number(status), headers }
 }
@@ -159,7 +232,8 @@ class Incoming {
     for (let looked = 0; ;) {
       const all = this.#joined()
       const at = all.indexOf(end, Math.max(0, looked - end.length), 'latin1')
-      if (at > most || (at < 0 && all.length > most + end.length)) throw coded('HPE_HEADER_OVERFLOW', 'the answer has a line without an end')
+      if (at > most || (at < 0 && all.length > most + end.length))
+        throw coded('HPE_HEADER_OVERFLOW', 'the answer has a line without an end')
       if (at >= 0) return this.#cut(at + end.length).toString('latin1', 0, at)
       looked = all.length
       yield* this.#more()

@@ -5,8 +5,10 @@ import { ApiFailure, Unreachable } from './failures.ts'
 import type { Connection } from './http.ts'
 
 /** An event, or the server's word that it no longer has everything since the asked-for seq. */
-export type LiveMessage = EventMessage | { type: 'resync'; data: unknown; seq: number; projectId: string | null; at: string }
-export type LiveState = { name: 'connecting' } | { name: 'open' } | { name: 'waiting'; retryInMs: number } | { name: 'closed' }
+export type LiveMessage =
+  EventMessage | { type: 'resync'; data: unknown; seq: number; projectId: string | null; at: string }
+export type LiveState =
+  { name: 'connecting' } | { name: 'open' } | { name: 'waiting'; retryInMs: number } | { name: 'closed' }
 
 export interface LiveOptions {
   onEvent: (message: LiveMessage) => void
@@ -19,7 +21,11 @@ export interface LiveOptions {
   pongWithinMs?: number
 }
 
-type Incoming = LiveMessage | { type: 'subscribed'; data: { projectId: string; seq: number } } | { type: 'error'; data: { code: string; message: string } } | { type: 'pong' }
+type Incoming =
+  | LiveMessage
+  | { type: 'subscribed'; data: { projectId: string; seq: number } }
+  | { type: 'error'; data: { code: string; message: string } }
+  | { type: 'pong' }
 
 const firstRetryMs = 250
 const longestRetryMs = 10_000
@@ -64,26 +70,43 @@ export class Live {
     this.#send({ type: 'unsubscribe', payload: { projectId } })
   }
 
-  close(): void { this.#end() }
+  close(): void {
+    this.#end()
+  }
 
   async #connect(): Promise<void> {
     this.#options.onState?.({ name: 'connecting' })
     const { WebSocket } = await import('./undici.ts')
     if (this.#closed) return
-    const socket = new WebSocket(`${this.#connection.url.replace(/^http/, 'ws').replace(/\/$/, '')}/api/ws`, { headers: this.#connection.token ? { authorization: `Bearer ${this.#connection.token}` } : {} })
+    const socket = new WebSocket(`${this.#connection.url.replace(/^http/, 'ws').replace(/\/$/, '')}/api/ws`, {
+      headers: this.#connection.token ? { authorization: `Bearer ${this.#connection.token}` } : {},
+    })
     this.#socket = socket
-    const current = (act: () => void) => () => { if (this.#socket === socket) act() }
-    socket.addEventListener('open', current(() => this.#opened()))
-    socket.addEventListener('message', event => { if (this.#socket === socket) this.#received(event.data) })
-    socket.addEventListener('error', event => { if (this.#socket === socket && !this.#wasOpen) this.#end(new Unreachable(new URL(this.#connection.url).origin, event.error ?? new Error('no WebSocket'))) })
-    socket.addEventListener('close', event => { if (this.#socket === socket) this.#broken(event.code) })
+    const current = (act: () => void) => () => {
+      if (this.#socket === socket) act()
+    }
+    socket.addEventListener(
+      'open',
+      current(() => this.#opened()),
+    )
+    socket.addEventListener('message', event => {
+      if (this.#socket === socket) this.#received(event.data)
+    })
+    socket.addEventListener('error', event => {
+      if (this.#socket === socket && !this.#wasOpen)
+        this.#end(new Unreachable(new URL(this.#connection.url).origin, event.error ?? new Error('no WebSocket')))
+    })
+    socket.addEventListener('close', event => {
+      if (this.#socket === socket) this.#broken(event.code)
+    })
     this.#watch(socket, this.#connection.timeoutMs || 30_000)
   }
 
   #opened(): void {
     this.#wasOpen = true
     this.#options.onState?.({ name: 'open' })
-    for (const [projectId, since] of this.#subscriptions) this.#send({ type: 'subscribe', payload: { projectId, since } })
+    for (const [projectId, since] of this.#subscriptions)
+      this.#send({ type: 'subscribe', payload: { projectId, since } })
     this.#listen()
   }
 
@@ -116,13 +139,19 @@ export class Live {
 
   #broken(code: number): void {
     clearTimeout(this.#timer)
-    if (code === tokenEnded) return this.#end(new ApiFailure(401, { error: { code: 'UNAUTHENTICATED', message: errors.UNAUTHENTICATED[1] } }, {}))
-    if (!this.#wasOpen) return this.#end(new Unreachable(new URL(this.#connection.url).origin, new Error(`closed with ${code}`)))
+    if (code === tokenEnded)
+      return this.#end(
+        new ApiFailure(401, { error: { code: 'UNAUTHENTICATED', message: errors.UNAUTHENTICATED[1] } }, {}),
+      )
+    if (!this.#wasOpen)
+      return this.#end(new Unreachable(new URL(this.#connection.url).origin, new Error(`closed with ${code}`)))
     this.#socket = undefined
     const retryInMs = this.#retryMs * (0.5 + Math.random() / 2)
     this.#retryMs = Math.min(longestRetryMs, this.#retryMs * 2)
     this.#options.onState?.({ name: 'waiting', retryInMs })
-    this.#timer = setTimeout(() => { void this.#connect() }, retryInMs)
+    this.#timer = setTimeout(() => {
+      void this.#connect()
+    }, retryInMs)
   }
 
   /** Starts the silence anew: after `pingAfterMs` of it comes a ping, and without an answer to that a new connection. */
@@ -162,11 +191,17 @@ export class Live {
 }
 
 function parse(data: unknown): Incoming | undefined {
-  try { return JSON.parse(String(data)) as Incoming } catch { return undefined }
+  try {
+    return JSON.parse(String(data)) as Incoming
+  } catch {
+    return undefined
+  }
 }
 
 function withResolvers(): { promise: Promise<void>; resolve: () => void; reject: (error: Error) => void } {
   let settle: { resolve: () => void; reject: (error: Error) => void } | undefined
-  const promise = new Promise<void>((resolve, reject) => { settle = { resolve, reject } })
+  const promise = new Promise<void>((resolve, reject) => {
+    settle = { resolve, reject }
+  })
   return { promise, ...settle! }
 }

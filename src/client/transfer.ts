@@ -6,11 +6,24 @@ import { ApiFailure, Unreachable } from './failures.ts'
 import { headersOf, type CallOptions, type Connection } from './http.ts'
 
 /** A file that is coming from the server. */
-export interface Download { filename: string | undefined; contentType: string; size: number | undefined; body: Readable; missing?: Missing }
+export interface Download {
+  filename: string | undefined
+  contentType: string
+  size: number | undefined
+  body: Readable
+  missing?: Missing
+}
 /** How many attachments an export has no bytes of, and the machines that have them and could not be reached. */
-export interface Missing { files: number; machines: string[] }
+export interface Missing {
+  files: number
+  machines: string[]
+}
 /** A file that goes to the server: a path on this machine, told of its progress in bytes. */
-export interface Upload { path: string; filename?: string; onProgress?: (sentBytes: number, totalBytes: number) => void }
+export interface Upload {
+  path: string
+  filename?: string
+  onProgress?: (sentBytes: number, totalBytes: number) => void
+}
 
 /** A server may work for a while on what it is sent, or before it begins to send. */
 const mostWorkMs = 30 * 60_000
@@ -19,35 +32,70 @@ const mostWorkMs = 30 * 60_000
  * Asks for a file and hands over its stream.
  * @throws ApiFailure | Unreachable
  */
-export async function download(connection: Connection, method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, input?: unknown, options?: CallOptions): Promise<Download> {
+export async function download(
+  connection: Connection,
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+  path: string,
+  input?: unknown,
+  options?: CallOptions,
+): Promise<Download> {
   const sent = input === undefined ? undefined : JSON.stringify(input)
-  const { statusCode, headers, body } = await ask(connection, path, { method, body: sent, headers: headersOf(connection, sent, options), signal: options?.signal, headersTimeout: mostWorkMs })
+  const { statusCode, headers, body } = await ask(connection, path, {
+    method,
+    body: sent,
+    headers: headersOf(connection, sent, options),
+    signal: options?.signal,
+    headersTimeout: mostWorkMs,
+  })
   if (statusCode >= 400) throw new ApiFailure(statusCode, await body.json().catch(() => undefined), headers)
   const filename = /filename\*=UTF-8''([^;]+)/.exec(String(headers['content-disposition']))?.[1]
   return {
     filename: filename && decodeURIComponent(filename),
-    contentType: String(headers['content-type']), size: headers['content-length'] ? Number(headers['content-length']) : undefined, body, missing: missingOf(headers),
+    contentType: String(headers['content-type']),
+    size: headers['content-length'] ? Number(headers['content-length']) : undefined,
+    body,
+    missing: missingOf(headers),
   }
 }
 
 function missingOf(headers: Record<string, string | string[] | undefined>): Missing | undefined {
   const files = Number(headers['x-board-missing-files'] ?? 0)
-  return files > 0 ? { files, machines: String(headers['x-board-missing-machines'] ?? '').split(',').filter(Boolean).map(decodeURIComponent) } : undefined
+  return files > 0
+    ? {
+        files,
+        machines: String(headers['x-board-missing-machines'] ?? '')
+          .split(',')
+          .filter(Boolean)
+          .map(decodeURIComponent),
+      }
+    : undefined
 }
 
 /**
  * Streams a file as the field `file` of a multipart body, without holding it in memory.
  * @throws ApiFailure | Unreachable, or the file system's error.
  */
-export async function upload(connection: Connection, path: string, file: Upload, options?: CallOptions): Promise<unknown> {
+export async function upload(
+  connection: Connection,
+  path: string,
+  file: Upload,
+  options?: CallOptions,
+): Promise<unknown> {
   const { size } = await stat(file.path)
   const boundary = `board-${crypto.randomUUID()}`
   const name = (file.filename ?? basename(file.path)).replace(/["\r\n]/g, encodeURIComponent)
   const head = `--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="${name}"\r\ncontent-type: application/octet-stream\r\n\r\n`
   const tail = `\r\n--${boundary}--\r\n`
   const { statusCode, headers, body } = await ask(connection, path, {
-    method: 'POST', signal: options?.signal, headersTimeout: mostWorkMs, body: Readable.from(parts(head, file, size, tail)),
-    headers: { ...headersOf(connection, undefined, options), 'content-type': `multipart/form-data; boundary=${boundary}`, 'content-length': String(Buffer.byteLength(head) + size + tail.length) },
+    method: 'POST',
+    signal: options?.signal,
+    headersTimeout: mostWorkMs,
+    body: Readable.from(parts(head, file, size, tail)),
+    headers: {
+      ...headersOf(connection, undefined, options),
+      'content-type': `multipart/form-data; boundary=${boundary}`,
+      'content-length': String(Buffer.byteLength(head) + size + tail.length),
+    },
   })
   const answer = await body.json().catch(() => undefined)
   if (statusCode >= 400) throw new ApiFailure(statusCode, answer, headers)
@@ -59,7 +107,7 @@ async function* parts(head: string, file: Upload, size: number, tail: string): A
   let sent = 0
   for await (const chunk of createReadStream(file.path) as AsyncIterable<Buffer>) {
     yield chunk
-    file.onProgress?.(sent += chunk.length, size)
+    file.onProgress?.((sent += chunk.length), size)
   }
   yield Buffer.from(tail)
 }

@@ -8,7 +8,11 @@ const jumpMs = 1000
  * that fails is done at the next look.
  * @param sinceStart false: the first look does the work, for an earlier server may have had another time
  */
-export function clockFollower({ clock }: Pick<ServerConfig, 'clock'>, work: () => Promise<void>, sinceStart = true): () => Promise<void> {
+export function clockFollower(
+  { clock }: Pick<ServerConfig, 'clock'>,
+  work: () => Promise<void>,
+  sinceStart = true,
+): () => Promise<void> {
   const ahead = () => clock().getTime() - performance.now()
   let knownMs = sinceStart ? ahead() : Infinity
   return async () => {

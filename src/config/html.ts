@@ -3,13 +3,16 @@ import { createHash } from 'node:crypto'
 /** Text that is HTML already. */
 export class Html {
   readonly text: string
-  constructor(text: string) { this.text = text }
+  constructor(text: string) {
+    this.text = text
+  }
 }
 
 type Part = string | number | Html | readonly Html[] | undefined
 
 /** HTML from a template; every value in it that is no HTML is escaped. The template itself is ASCII, for the built program is read as such. */
-export const html = (texts: TemplateStringsArray, ...parts: Part[]): Html => new Html(texts.reduce((whole, text, index) => whole + render(parts[index - 1]) + text))
+export const html = (texts: TemplateStringsArray, ...parts: Part[]): Html =>
+  new Html(texts.reduce((whole, text, index) => whole + render(parts[index - 1]) + text))
 
 function render(part: Part): string {
   if (part instanceof Html) return part.text
@@ -18,4 +21,5 @@ function render(part: Part): string {
 }
 
 /** The content security policy of a page that has this style, loads nothing else and runs nothing. */
-export const policyFor = (style: string): string => `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; base-uri 'none'; form-action 'none'`
+export const policyFor = (style: string): string =>
+  `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; base-uri 'none'; form-action 'none'`

@@ -12,7 +12,9 @@ export function processMark(pid: number): string | undefined {
   if (process.platform !== 'linux') return undefined
   const boot = readKernel('/proc/sys/kernel/random/boot_id')?.trim()
   const stat = readStat(pid)
-  return boot && stat && stat[stateField] !== 'Z' && stat[stateField] !== 'X' ? `${boot}/${stat[startField]!}` : undefined
+  return boot && stat && stat[stateField] !== 'Z' && stat[stateField] !== 'X'
+    ? `${boot}/${stat[startField]!}`
+    : undefined
 }
 
 /** What the kernel tells of a process, from its state on; undefined when there is none. Its name, which is left out, may hold spaces and brackets. */

@@ -8,19 +8,38 @@ import type { LogLevel } from '../contract/logs.ts'
 export type Log = (level: LogLevel, message: string, fields?: Readonly<Record<string, unknown>>) => void
 
 /** The log of one part of the server. */
-export const from = (log: Log, source: string): Log => (level, message, fields) => log(level, message, { source, ...fields })
+export const from =
+  (log: Log, source: string): Log =>
+  (level, message, fields) =>
+    log(level, message, { source, ...fields })
 
 /** An error as a field of an entry: its stack, and those of its causes. */
 export function causeOf(error: unknown): string {
   const stacks: string[] = []
-  for (let each = error; each !== undefined && each !== null && stacks.length < 5; each = (each as { cause?: unknown }).cause) stacks.push(each instanceof Error ? each.stack ?? String(each) : String(each))
+  for (
+    let each = error;
+    each !== undefined && each !== null && stacks.length < 5;
+    each = (each as { cause?: unknown }).cause
+  )
+    stacks.push(each instanceof Error ? (each.stack ?? String(each)) : String(each))
   return stacks.join('\ncaused by: ')
 }
 
 /** What goes wrong now and then although the server is all right. */
-const passing: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['PROVIDER_UNAVAILABLE', 'AGENT_UNAVAILABLE', 'DATABASE_BUSY', 'SHUTTING_DOWN'])
+const passing: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'PROVIDER_UNAVAILABLE',
+  'AGENT_UNAVAILABLE',
+  'DATABASE_BUSY',
+  'SHUTTING_DOWN',
+])
 /** How grave the failure is for who runs the server. */
-export const failureLevel = (error: unknown): LogLevel => error instanceof Problem && passing.has(error.code) ? 'warn' : 'error'
+export const failureLevel = (error: unknown): LogLevel =>
+  error instanceof Problem && passing.has(error.code) ? 'warn' : 'error'
 
 /** Notes that something failed, and why: a warning is enough for what passes by itself. */
-export const logFailure = (log: Log, message: string, error: unknown, fields?: Readonly<Record<string, unknown>>): void => log(failureLevel(error), message, { ...fields, cause: causeOf(error) })
+export const logFailure = (
+  log: Log,
+  message: string,
+  error: unknown,
+  fields?: Readonly<Record<string, unknown>>,
+): void => log(failureLevel(error), message, { ...fields, cause: causeOf(error) })

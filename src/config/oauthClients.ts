@@ -1,15 +1,24 @@
 import { CredentialProvider } from '../contract/credentials.ts'
 
 /** An OAuth client that the server's operator has registered with a provider. The secret is for providers that want one of public clients too. */
-export interface OauthClient { clientId: string; clientSecret?: string; scope?: string }
+export interface OauthClient {
+  clientId: string
+  clientSecret?: string
+  scope?: string
+}
 export type OauthClients = Partial<Record<CredentialProvider, OauthClient>>
 
 /** The clients that the environment names: BOARD_OAUTH_GITHUB_CLIENT_ID, and where needed ..._CLIENT_SECRET and ..._SCOPE. */
-export const oauthClients = (env: NodeJS.ProcessEnv): OauthClients => Object.fromEntries(CredentialProvider.options.flatMap(provider => {
-  const named = (what: string) => env[`${clientVariable(provider)}_${what}`] || undefined
-  const clientId = named('CLIENT_ID')
-  return clientId === undefined ? [] : [[provider, { clientId, clientSecret: named('CLIENT_SECRET'), scope: named('SCOPE') }]]
-}))
+export const oauthClients = (env: NodeJS.ProcessEnv): OauthClients =>
+  Object.fromEntries(
+    CredentialProvider.options.flatMap(provider => {
+      const named = (what: string) => env[`${clientVariable(provider)}_${what}`] || undefined
+      const clientId = named('CLIENT_ID')
+      return clientId === undefined
+        ? []
+        : [[provider, { clientId, clientSecret: named('CLIENT_SECRET'), scope: named('SCOPE') }]]
+    }),
+  )
 
 /** How the variables of a provider's client begin. */
 export const clientVariable = (provider: CredentialProvider): string => `BOARD_OAUTH_${provider.toUpperCase()}`

@@ -12,7 +12,8 @@ export function dataFolder(env: NodeJS.ProcessEnv = process.env): string {
 /** The folder for what can be made again: XDG_CACHE_HOME, else the platform's place for it. */
 export function cacheFolder(env: NodeJS.ProcessEnv = process.env): string {
   if (process.platform === 'darwin') return join(homedir(), 'Library', 'Caches', 'board')
-  if (process.platform === 'win32') return join(env.LOCALAPPDATA ?? join(homedir(), 'AppData', 'Local'), 'board', 'cache')
+  if (process.platform === 'win32')
+    return join(env.LOCALAPPDATA ?? join(homedir(), 'AppData', 'Local'), 'board', 'cache')
   return join(env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'board')
 }
 
@@ -23,4 +24,12 @@ export const runtimeFile = (dataDir: string): string => join(dataDir, 'daemon.js
 export const printedFile = (dataDir: string): string => join(dataDir, 'logs', 'server.out')
 
 /** What `daemon.json` holds. It is 0600: the token acts as super_admin. `mark` says which process had that pid (`processMark`); `args` are what `board serve` was given, for a restart. */
-export interface Runtime { url: string; pid: number; mark?: string; token: string; version: string; startedAt: string; args?: string[] }
+export interface Runtime {
+  url: string
+  pid: number
+  mark?: string
+  token: string
+  version: string
+  startedAt: string
+  args?: string[]
+}

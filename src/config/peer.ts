@@ -2,7 +2,10 @@ import type { IncomingMessage } from 'node:http'
 import { parse } from 'ipaddr.js'
 import type { ServerConfig } from './server.ts'
 
-export interface Peer { address: string; isLoopback: boolean }
+export interface Peer {
+  address: string
+  isLoopback: boolean
+}
 
 /**
  * Tells who is at the other end of a request. With `trustProxy` the last entry of `X-Forwarded-For` counts: the one that
@@ -15,7 +18,10 @@ export function peerReader(config: Pick<ServerConfig, 'trustProxy'>): (request: 
     const last = forwarded === undefined ? undefined : String(forwarded).split(',').at(-1)!.trim()
     if (last !== undefined) return { address: last.slice(0, 100), isLoopback: false }
     const address = request.socket.remoteAddress ?? ''
-    return { address, isLoopback: isLoopbackAddress(address) && !proxyHeaders.some(name => request.headers[name] !== undefined) }
+    return {
+      address,
+      isLoopback: isLoopbackAddress(address) && !proxyHeaders.some(name => request.headers[name] !== undefined),
+    }
   }
 }
 
@@ -25,7 +31,10 @@ function isLoopbackAddress(address: string): boolean {
   if (address === '127.0.0.1') return true
   try {
     const parsed = parse(address)
-    const plain = parsed.kind() === 'ipv6' && 'isIPv4MappedAddress' in parsed && parsed.isIPv4MappedAddress() ? parsed.toIPv4Address() : parsed
+    const plain =
+      parsed.kind() === 'ipv6' && 'isIPv4MappedAddress' in parsed && parsed.isIPv4MappedAddress()
+        ? parsed.toIPv4Address()
+        : parsed
     return plain.range() === 'loopback'
   } catch {
     return false

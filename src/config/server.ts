@@ -3,7 +3,11 @@ import { availableParallelism, homedir } from 'node:os'
 import type { OauthClients } from './oauthClients.ts'
 
 /** Finds all addresses of a name, as dns.lookup does. */
-export type Lookup = (hostname: string, options: { all: true }, callback: (error: Error | null, addresses: LookupAddress[]) => void) => void
+export type Lookup = (
+  hostname: string,
+  options: { all: true },
+  callback: (error: Error | null, addresses: LookupAddress[]) => void,
+) => void
 
 /** How a server runs. Paths are absolute. */
 export interface ServerConfig {
@@ -55,19 +59,42 @@ export interface ServerConfig {
 }
 
 export const serverDefaults = {
-  host: '127.0.0.1', port: 4400, allowHosts: [], trustProxy: false, oauthClients: {}, projectRoots: [], browseRoot: homedir(), maxAttachmentBytes: 50 * 1024 * 1024, maxImportBytes: 256 * 1024 * 1024, agentSlots: 2 * availableParallelism(), monitorTimeoutMs: 10 * 60_000,
-  allowPrivateWebhooks: false, webhookTiming: { timeoutMs: 15_000, retrySecs: [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400] }, backupKeep: 14,
-  externalRequestsPerMinute: 100, logLevel: 'warn', clock: () => new Date(), lookup,
+  host: '127.0.0.1',
+  port: 4400,
+  allowHosts: [],
+  trustProxy: false,
+  oauthClients: {},
+  projectRoots: [],
+  browseRoot: homedir(),
+  maxAttachmentBytes: 50 * 1024 * 1024,
+  maxImportBytes: 256 * 1024 * 1024,
+  agentSlots: 2 * availableParallelism(),
+  monitorTimeoutMs: 10 * 60_000,
+  allowPrivateWebhooks: false,
+  webhookTiming: { timeoutMs: 15_000, retrySecs: [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400] },
+  backupKeep: 14,
+  externalRequestsPerMinute: 100,
+  logLevel: 'warn',
+  clock: () => new Date(),
+  lookup,
 } satisfies Partial<ServerConfig>
 
 /** Where clients on this machine reach a server that listens on this host. */
-export const reachable = (host: string): string => host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
+export const reachable = (host: string): string =>
+  host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
 
 /** Whether a name or address means this machine only. */
-export const isLoopbackHost = (host: string): boolean => host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host) || host.endsWith('.localhost')
+export const isLoopbackHost = (host: string): boolean =>
+  host === 'localhost' ||
+  host === '::1' ||
+  host === '[::1]' ||
+  /^127(\.\d{1,3}){3}$/.test(host) ||
+  host.endsWith('.localhost')
 
 /** Whether only this machine can reach the server: it listens on loopback and no proxy stands before it. */
-export const isLocalOnly = (config: ServerConfig): boolean => isLoopbackHost(config.host) && !config.trustProxy && knowsItsPeers(config)
+export const isLocalOnly = (config: ServerConfig): boolean =>
+  isLoopbackHost(config.host) && !config.trustProxy && knowsItsPeers(config)
 
 /** Behind a proxy that is not trusted to name them, all peers look like this machine. */
-export const knowsItsPeers = ({ publicUrl, trustProxy }: ServerConfig): boolean => trustProxy || publicUrl === undefined || isLoopbackHost(new URL(publicUrl).hostname)
+export const knowsItsPeers = ({ publicUrl, trustProxy }: ServerConfig): boolean =>
+  trustProxy || publicUrl === undefined || isLoopbackHost(new URL(publicUrl).hostname)

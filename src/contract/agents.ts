@@ -2,52 +2,217 @@ import * as v from 'valibot'
 import { CardStatus, Count, Id, integer, limit, Prompt, queryInteger, text, Time } from './fields.ts'
 import { get, member, post, user, viewer } from './route.ts'
 
-export const StatusReason = v.picklist(['launch_failed', 'usage_limit', 'refused', 'protocol_violation', 'crashed', 'timeout', 'cancelled', 'server_restart'])
+export const StatusReason = v.picklist([
+  'launch_failed',
+  'usage_limit',
+  'refused',
+  'protocol_violation',
+  'crashed',
+  'timeout',
+  'cancelled',
+  'server_restart',
+])
 export type StatusReason = v.InferOutput<typeof StatusReason>
 /** Tokens and cost as the agent reports them; null where it does not. */
-export const Usage = v.object({ inputTokens: Count, outputTokens: Count, contextUsed: v.nullable(Count), contextSize: v.nullable(Count), costUsd: v.nullable(v.number()) })
+export const Usage = v.object({
+  inputTokens: Count,
+  outputTokens: Count,
+  contextUsed: v.nullable(Count),
+  contextSize: v.nullable(Count),
+  costUsd: v.nullable(v.number()),
+})
 /** `waitingFor` is what a person has to decide before the agent goes on, in one line. */
 export const AgentSession = v.object({
-  sessionId: v.nullable(Id), cardId: Id, agent: v.nullable(v.string()), status: CardStatus, statusReason: v.nullable(StatusReason), waitingFor: v.nullable(v.string()), startedAt: v.nullable(Time), endedAt: v.nullable(Time),
-  model: v.nullable(v.string()), usage: v.nullable(Usage), summary: v.nullable(v.string()), baseCommit: v.nullable(v.string()), branch: v.nullable(v.string()),
+  sessionId: v.nullable(Id),
+  cardId: Id,
+  agent: v.nullable(v.string()),
+  status: CardStatus,
+  statusReason: v.nullable(StatusReason),
+  waitingFor: v.nullable(v.string()),
+  startedAt: v.nullable(Time),
+  endedAt: v.nullable(Time),
+  model: v.nullable(v.string()),
+  usage: v.nullable(Usage),
+  summary: v.nullable(v.string()),
+  baseCommit: v.nullable(v.string()),
+  branch: v.nullable(v.string()),
 })
 export const SessionSummary = v.object({
-  sessionId: Id, agent: v.string(), status: CardStatus, statusReason: v.nullable(StatusReason), startedAt: v.nullable(Time), endedAt: v.nullable(Time), summary: v.nullable(v.string()), messages: Count, toolCalls: Count, filesChanged: Count,
+  sessionId: Id,
+  agent: v.string(),
+  status: CardStatus,
+  statusReason: v.nullable(StatusReason),
+  startedAt: v.nullable(Time),
+  endedAt: v.nullable(Time),
+  summary: v.nullable(v.string()),
+  messages: Count,
+  toolCalls: Count,
+  filesChanged: Count,
 })
 export const MessageRole = v.picklist(['user', 'agent', 'thought', 'tool', 'plan', 'system'])
 export const Tool = v.object({
-  name: v.string(), kind: v.string(), status: v.picklist(['pending', 'in_progress', 'completed', 'failed']), input: v.unknown(), output: v.unknown(), locations: v.array(v.object({ path: v.string(), line: v.nullable(Count) })),
+  name: v.string(),
+  kind: v.string(),
+  status: v.picklist(['pending', 'in_progress', 'completed', 'failed']),
+  input: v.unknown(),
+  output: v.unknown(),
+  locations: v.array(v.object({ path: v.string(), line: v.nullable(Count) })),
 })
-export const Message = v.object({ id: Id, sessionId: Id, role: MessageRole, content: v.string(), tool: v.nullable(Tool), at: Time })
+export const Message = v.object({
+  id: Id,
+  sessionId: Id,
+  role: MessageRole,
+  content: v.string(),
+  tool: v.nullable(Tool),
+  at: Time,
+})
 /** What an agent waits for a person to decide. */
-export const Permission = v.object({ sessionId: Id, cardId: Id, title: v.string(), kind: v.string(), options: v.array(v.object({ id: v.string(), name: v.string(), kind: v.string() })) })
-export const Provider = v.object({ id: v.string(), name: v.string(), protocol: v.picklist(['acp', 'command']), command: v.array(v.string()), installed: v.boolean(), install: v.nullable(v.string()), credentialProviders: v.array(v.string()) })
+export const Permission = v.object({
+  sessionId: Id,
+  cardId: Id,
+  title: v.string(),
+  kind: v.string(),
+  options: v.array(v.object({ id: v.string(), name: v.string(), kind: v.string() })),
+})
+export const Provider = v.object({
+  id: v.string(),
+  name: v.string(),
+  protocol: v.picklist(['acp', 'command']),
+  command: v.array(v.string()),
+  installed: v.boolean(),
+  install: v.nullable(v.string()),
+  credentialProviders: v.array(v.string()),
+})
 export const SlashCommand = v.object({ name: v.string(), description: v.string() })
 export const DiffStats = v.object({ filesChanged: Count, insertions: Count, deletions: Count })
 export const Diff = v.object({ diff: v.string(), stats: DiffStats, truncated: v.boolean() })
 
 const Moment = v.union([Time, queryInteger(0)], 'must be an ISO 8601 time or a message id')
-const ListMessages = v.strictObject({ sessionId: v.optional(queryInteger(1)), since: v.optional(Moment), before: v.optional(Moment), limit: limit(100, 1000) })
+const ListMessages = v.strictObject({
+  sessionId: v.optional(queryInteger(1)),
+  since: v.optional(Moment),
+  before: v.optional(Moment),
+  limit: limit(100, 1000),
+})
 const Content = v.strictObject({ content: v.pipe(Prompt, v.minLength(1, 'must not be empty')) })
 const Merge = v.strictObject({ into: v.optional(text(1, 250)), squash: v.optional(v.boolean(), false) })
 
 export const agents = {
-  providers: get('/api/agents', { who: user, summary: 'List agent providers, and how to get those that are not installed', output: v.array(Provider) }),
-  get: get('/api/projects/{projectId}/cards/{cardId}/agent', { who: viewer('agents.read'), summary: 'Read a card\'s latest agent session', output: AgentSession }),
-  cancel: post('/api/projects/{projectId}/cards/{cardId}/agent/cancel', { at: 'machine or here', who: member('agents.cancel'), summary: 'Cancel a card\'s agent; files that it wrote stay', emits: ['agent.status', 'card.updated'] }),
-  sessions: get('/api/projects/{projectId}/cards/{cardId}/agent/sessions', { who: viewer('agents.read'), summary: 'List a card\'s agent sessions, oldest first', output: v.array(AgentSession) }),
-  history: get('/api/projects/{projectId}/cards/{cardId}/agent/history', { who: viewer('agents.read'), summary: 'List a card\'s agent sessions condensed', output: v.array(SessionSummary) }),
-  messages: get('/api/projects/{projectId}/cards/{cardId}/agent/messages', { who: viewer('agents.read'), summary: 'List a card\'s messages, oldest first', input: ListMessages, output: v.array(Message) }),
-  send: post('/api/projects/{projectId}/cards/{cardId}/agent/message', { at: 'machine', who: member('agents.run'), summary: 'Send a message to a card\'s agent; during a turn it waits for the turn\'s end', input: Content, output: Message, status: 202, emits: ['agent.message', 'agent.status', 'card.updated'] }),
-  retry: post('/api/projects/{projectId}/cards/{cardId}/agent/retry', { at: 'machine', who: member('agents.run'), summary: 'Go on with the latest session, in a new one where the agent cannot resume', emits: ['agent.status', 'card.updated'] }),
-  relaunch: post('/api/projects/{projectId}/cards/{cardId}/agent/relaunch', { at: 'machine', who: member('agents.run'), summary: 'Start a new session', emits: ['agent.status', 'card.updated'] }),
-  relay: post('/api/projects/{projectId}/cards/{cardId}/agent/relay', { at: 'machine', who: member('agents.run'), summary: 'Hand a condensed context over to a fresh session', emits: ['agent.status', 'card.updated'] }),
-  approvePlan: post('/api/projects/{projectId}/cards/{cardId}/agent/plan-approve', { at: 'machine', who: member('agents.run'), summary: 'Answer the agent\'s open plan or permission request', input: v.strictObject({ approved: v.boolean(), feedback: v.optional(Prompt) }), emits: ['agent.message', 'agent.status', 'card.updated'] }),
-  summary: post('/api/projects/{projectId}/cards/{cardId}/summary', { at: 'machine', who: member('agents.run'), summary: 'Summarize what was done on a card', output: v.object({ summary: v.string() }) }),
-  active: get('/api/projects/{projectId}/active-agents', { who: viewer('agents.read'), summary: 'List a project\'s cards with an active agent', output: v.array(v.object({ cardId: Id, cardTitle: v.string(), status: CardStatus, agent: v.nullable(v.string()), startedAt: v.nullable(Time) })) }),
-  slashCommands: get('/api/projects/{projectId}/slash-commands', { at: 'machine', who: viewer('agents.read'), summary: 'List commands that agents announced and the project keeps', output: v.array(SlashCommand) }),
-  token: post('/api/projects/{projectId}/cards/{cardId}/agent-token', { who: member(), summary: 'Mint an agent token for an active card', input: v.strictObject({ ttlSecs: v.optional(integer(60, 43_200), 3600) }), output: v.object({ token: v.string(), expiresAt: Time }), status: 201 }),
-  approveAuto: post('/api/projects/{projectId}/cards/{cardId}/approve-auto', { at: 'machine', who: member('pipelines.trigger'), summary: 'Let a completed card move on to its next pipeline column', emits: ['card.moved'] }),
-  diff: get('/api/projects/{projectId}/cards/{cardId}/diff', { at: 'machine', who: viewer('agents.read'), summary: 'Read what a card has changed since its base commit', output: Diff }),
-  merge: post('/api/projects/{projectId}/cards/{cardId}/merge', { at: 'machine', who: member('agents.run'), summary: 'Merge a card\'s branch; a conflict changes nothing', input: Merge, output: v.object({ merged: v.boolean(), into: v.string(), commit: v.string() }) }),
+  providers: get('/api/agents', {
+    who: user,
+    summary: 'List agent providers, and how to get those that are not installed',
+    output: v.array(Provider),
+  }),
+  get: get('/api/projects/{projectId}/cards/{cardId}/agent', {
+    who: viewer('agents.read'),
+    summary: "Read a card's latest agent session",
+    output: AgentSession,
+  }),
+  cancel: post('/api/projects/{projectId}/cards/{cardId}/agent/cancel', {
+    at: 'machine or here',
+    who: member('agents.cancel'),
+    summary: "Cancel a card's agent; files that it wrote stay",
+    emits: ['agent.status', 'card.updated'],
+  }),
+  sessions: get('/api/projects/{projectId}/cards/{cardId}/agent/sessions', {
+    who: viewer('agents.read'),
+    summary: "List a card's agent sessions, oldest first",
+    output: v.array(AgentSession),
+  }),
+  history: get('/api/projects/{projectId}/cards/{cardId}/agent/history', {
+    who: viewer('agents.read'),
+    summary: "List a card's agent sessions condensed",
+    output: v.array(SessionSummary),
+  }),
+  messages: get('/api/projects/{projectId}/cards/{cardId}/agent/messages', {
+    who: viewer('agents.read'),
+    summary: "List a card's messages, oldest first",
+    input: ListMessages,
+    output: v.array(Message),
+  }),
+  send: post('/api/projects/{projectId}/cards/{cardId}/agent/message', {
+    at: 'machine',
+    who: member('agents.run'),
+    summary: "Send a message to a card's agent; during a turn it waits for the turn's end",
+    input: Content,
+    output: Message,
+    status: 202,
+    emits: ['agent.message', 'agent.status', 'card.updated'],
+  }),
+  retry: post('/api/projects/{projectId}/cards/{cardId}/agent/retry', {
+    at: 'machine',
+    who: member('agents.run'),
+    summary: 'Go on with the latest session, in a new one where the agent cannot resume',
+    emits: ['agent.status', 'card.updated'],
+  }),
+  relaunch: post('/api/projects/{projectId}/cards/{cardId}/agent/relaunch', {
+    at: 'machine',
+    who: member('agents.run'),
+    summary: 'Start a new session',
+    emits: ['agent.status', 'card.updated'],
+  }),
+  relay: post('/api/projects/{projectId}/cards/{cardId}/agent/relay', {
+    at: 'machine',
+    who: member('agents.run'),
+    summary: 'Hand a condensed context over to a fresh session',
+    emits: ['agent.status', 'card.updated'],
+  }),
+  approvePlan: post('/api/projects/{projectId}/cards/{cardId}/agent/plan-approve', {
+    at: 'machine',
+    who: member('agents.run'),
+    summary: "Answer the agent's open plan or permission request",
+    input: v.strictObject({ approved: v.boolean(), feedback: v.optional(Prompt) }),
+    emits: ['agent.message', 'agent.status', 'card.updated'],
+  }),
+  summary: post('/api/projects/{projectId}/cards/{cardId}/summary', {
+    at: 'machine',
+    who: member('agents.run'),
+    summary: 'Summarize what was done on a card',
+    output: v.object({ summary: v.string() }),
+  }),
+  active: get('/api/projects/{projectId}/active-agents', {
+    who: viewer('agents.read'),
+    summary: "List a project's cards with an active agent",
+    output: v.array(
+      v.object({
+        cardId: Id,
+        cardTitle: v.string(),
+        status: CardStatus,
+        agent: v.nullable(v.string()),
+        startedAt: v.nullable(Time),
+      }),
+    ),
+  }),
+  slashCommands: get('/api/projects/{projectId}/slash-commands', {
+    at: 'machine',
+    who: viewer('agents.read'),
+    summary: 'List commands that agents announced and the project keeps',
+    output: v.array(SlashCommand),
+  }),
+  token: post('/api/projects/{projectId}/cards/{cardId}/agent-token', {
+    who: member(),
+    summary: 'Mint an agent token for an active card',
+    input: v.strictObject({ ttlSecs: v.optional(integer(60, 43_200), 3600) }),
+    output: v.object({ token: v.string(), expiresAt: Time }),
+    status: 201,
+  }),
+  approveAuto: post('/api/projects/{projectId}/cards/{cardId}/approve-auto', {
+    at: 'machine',
+    who: member('pipelines.trigger'),
+    summary: 'Let a completed card move on to its next pipeline column',
+    emits: ['card.moved'],
+  }),
+  diff: get('/api/projects/{projectId}/cards/{cardId}/diff', {
+    at: 'machine',
+    who: viewer('agents.read'),
+    summary: 'Read what a card has changed since its base commit',
+    output: Diff,
+  }),
+  merge: post('/api/projects/{projectId}/cards/{cardId}/merge', {
+    at: 'machine',
+    who: member('agents.run'),
+    summary: "Merge a card's branch; a conflict changes nothing",
+    input: Merge,
+    output: v.object({ merged: v.boolean(), into: v.string(), commit: v.string() }),
+  }),
 }

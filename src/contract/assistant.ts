@@ -4,6 +4,18 @@ import { Prompt } from './fields.ts'
 import { get, member, post, viewer } from './route.ts'
 
 export const assistant = {
-  get: get('/api/projects/{projectId}/assistant', { who: viewer('agents.read'), summary: 'Read the project assistant\'s session', output: AgentSession }),
-  send: post('/api/projects/{projectId}/assistant/message', { at: 'machine', who: member('agents.run'), summary: 'Send a message to the project\'s assistant, which starts when it is needed', input: v.strictObject({ content: v.pipe(Prompt, v.minLength(1, 'must not be empty')) }), output: Message, status: 202, emits: ['agent.message', 'agent.status', 'card.updated'] }),
+  get: get('/api/projects/{projectId}/assistant', {
+    who: viewer('agents.read'),
+    summary: "Read the project assistant's session",
+    output: AgentSession,
+  }),
+  send: post('/api/projects/{projectId}/assistant/message', {
+    at: 'machine',
+    who: member('agents.run'),
+    summary: "Send a message to the project's assistant, which starts when it is needed",
+    input: v.strictObject({ content: v.pipe(Prompt, v.minLength(1, 'must not be empty')) }),
+    output: Message,
+    status: 202,
+    emits: ['agent.message', 'agent.status', 'card.updated'],
+  }),
 }

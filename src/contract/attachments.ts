@@ -2,13 +2,49 @@ import * as v from 'valibot'
 import { Count, Id, limit, queryInteger, Time } from './fields.ts'
 import { del, get, member, post, viewer } from './route.ts'
 
-export const Attachment = v.object({ id: Id, cardId: Id, filename: v.string(), contentType: v.string(), size: Count, sha256: v.string(), createdAt: Time })
+export const Attachment = v.object({
+  id: Id,
+  cardId: Id,
+  filename: v.string(),
+  contentType: v.string(),
+  size: Count,
+  sha256: v.string(),
+  createdAt: Time,
+})
 const ListAttachments = v.strictObject({ limit: limit(100, 1000), cursor: v.optional(queryInteger(1)) })
 
 export const attachments = {
-  listProject: get('/api/projects/{projectId}/attachments', { who: viewer('cards.read'), summary: 'List the attachments of a project\'s cards, newest first; cursor: those with a smaller id. A page may be short and have a nextCursor', input: ListAttachments, output: v.object({ items: v.array(Attachment), nextCursor: v.nullable(Id) }) }),
-  list: get('/api/projects/{projectId}/cards/{cardId}/attachments', { who: viewer('cards.read'), summary: 'List a card\'s attachments', output: v.array(Attachment) }),
-  create: post('/api/projects/{projectId}/cards/{cardId}/attachments', { at: 'machine', who: member('cards.update'), summary: 'Attach a file: multipart/form-data, field file', transfer: 'upload', output: Attachment, status: 201, emits: ['attachment.created'] }),
-  download: get('/api/attachments/{attachmentId}', { at: 'machine', who: viewer('cards.read', 'attachmentId'), summary: 'Download an attachment', transfer: 'raw' }),
-  delete: del('/api/attachments/{attachmentId}', { at: 'machine or here', who: member('cards.update', 'attachmentId'), summary: 'Delete an attachment', emits: ['attachment.deleted'] }),
+  listProject: get('/api/projects/{projectId}/attachments', {
+    who: viewer('cards.read'),
+    summary:
+      "List the attachments of a project's cards, newest first; cursor: those with a smaller id. A page may be short and have a nextCursor",
+    input: ListAttachments,
+    output: v.object({ items: v.array(Attachment), nextCursor: v.nullable(Id) }),
+  }),
+  list: get('/api/projects/{projectId}/cards/{cardId}/attachments', {
+    who: viewer('cards.read'),
+    summary: "List a card's attachments",
+    output: v.array(Attachment),
+  }),
+  create: post('/api/projects/{projectId}/cards/{cardId}/attachments', {
+    at: 'machine',
+    who: member('cards.update'),
+    summary: 'Attach a file: multipart/form-data, field file',
+    transfer: 'upload',
+    output: Attachment,
+    status: 201,
+    emits: ['attachment.created'],
+  }),
+  download: get('/api/attachments/{attachmentId}', {
+    at: 'machine',
+    who: viewer('cards.read', 'attachmentId'),
+    summary: 'Download an attachment',
+    transfer: 'raw',
+  }),
+  delete: del('/api/attachments/{attachmentId}', {
+    at: 'machine or here',
+    who: member('cards.update', 'attachmentId'),
+    summary: 'Delete an attachment',
+    emits: ['attachment.deleted'],
+  }),
 }

@@ -3,7 +3,12 @@ import { Email, Id, Name, text, UserRole } from './fields.ts'
 import { anyone, get, post, put, superAdmin, user } from './route.ts'
 
 /** The local operator, before the first user exists, has the id "0". */
-export const Me = v.object({ id: v.union([Id, v.literal('0')]), email: v.string(), displayName: v.string(), role: UserRole })
+export const Me = v.object({
+  id: v.union([Id, v.literal('0')]),
+  email: v.string(),
+  displayName: v.string(),
+  role: UserRole,
+})
 export const SignedIn = v.object({ token: v.string(), user: Me })
 /** 8 to 1,024 characters; it is hashed as it is, without normalization. */
 export const Password = text(8, 1024)
@@ -11,12 +16,42 @@ const AuthSettings = v.object({ enabled: v.boolean(), registrationEnabled: v.boo
 const SignUp = { email: Email, password: Password, displayName: v.optional(Name) }
 
 export const auth = {
-  status: get('/api/settings/auth-status', { who: anyone, summary: 'Tell how one signs in here', output: v.object({ authEnabled: v.boolean(), oidcEnabled: v.boolean(), hasUsers: v.boolean() }) }),
-  setup: post('/api/auth/setup', { who: anyone, summary: 'Create the first user, a super_admin', input: v.strictObject({ ...SignUp, setupCode: v.optional(text(1, 100)) }), output: SignedIn, status: 201 }),
-  login: post('/api/auth/login', { who: anyone, summary: 'Sign in', input: v.strictObject({ email: Email, password: text(1, 1024) }), output: SignedIn }),
-  register: post('/api/auth/register', { who: anyone, summary: 'Create an account', input: v.strictObject(SignUp), output: SignedIn, status: 201 }),
+  status: get('/api/settings/auth-status', {
+    who: anyone,
+    summary: 'Tell how one signs in here',
+    output: v.object({ authEnabled: v.boolean(), oidcEnabled: v.boolean(), hasUsers: v.boolean() }),
+  }),
+  setup: post('/api/auth/setup', {
+    who: anyone,
+    summary: 'Create the first user, a super_admin',
+    input: v.strictObject({ ...SignUp, setupCode: v.optional(text(1, 100)) }),
+    output: SignedIn,
+    status: 201,
+  }),
+  login: post('/api/auth/login', {
+    who: anyone,
+    summary: 'Sign in',
+    input: v.strictObject({ email: Email, password: text(1, 1024) }),
+    output: SignedIn,
+  }),
+  register: post('/api/auth/register', {
+    who: anyone,
+    summary: 'Create an account',
+    input: v.strictObject(SignUp),
+    output: SignedIn,
+    status: 201,
+  }),
   logout: post('/api/auth/logout', { who: user, summary: 'End the token that this request carries' }),
-  getSettings: get('/api/settings/auth', { who: superAdmin, summary: 'Read how one may sign in', output: AuthSettings }),
-  setSettings: put('/api/settings/auth', { who: superAdmin, summary: 'Switch authentication and registration on or off', input: v.strictObject({ enabled: v.boolean(), registrationEnabled: v.optional(v.boolean()) }), output: AuthSettings }),
+  getSettings: get('/api/settings/auth', {
+    who: superAdmin,
+    summary: 'Read how one may sign in',
+    output: AuthSettings,
+  }),
+  setSettings: put('/api/settings/auth', {
+    who: superAdmin,
+    summary: 'Switch authentication and registration on or off',
+    input: v.strictObject({ enabled: v.boolean(), registrationEnabled: v.optional(v.boolean()) }),
+    output: AuthSettings,
+  }),
   me: get('/api/auth/me', { who: user, summary: 'Read the current user', output: Me }),
 }

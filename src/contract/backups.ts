@@ -6,15 +6,48 @@ import { del, get, post, superAdmin, superAdminOr } from './route.ts'
 export const BackupOrigin = v.picklist(['request', 'timetable', 'restore', 'upload'])
 export type BackupOrigin = v.InferOutput<typeof BackupOrigin>
 /** `sha256` is that of the whole file; `verified` whether its parts were opened and held their hashes after it was written. */
-export const Backup = v.object({ filename: v.string(), size: Count, createdAt: Time, sha256: v.string(), verified: v.boolean(), withKey: v.boolean(), version: v.string(), origin: BackupOrigin })
+export const Backup = v.object({
+  filename: v.string(),
+  size: Count,
+  createdAt: Time,
+  sha256: v.string(),
+  verified: v.boolean(),
+  withKey: v.boolean(),
+  version: v.string(),
+  origin: BackupOrigin,
+})
 export type Backup = v.InferOutput<typeof Backup>
 const Restored = v.object({ filename: v.string(), keptAs: v.string() })
 
 export const backups = {
-  create: post('/api/backups', { who: superAdminOr('backups.create'), summary: 'Back up the database and the attachments', input: v.optional(v.strictObject({ withKey: v.optional(v.boolean(), false) }), {}), output: Backup, status: 201 }),
-  list: get('/api/backups', { who: superAdminOr('backups.read'), summary: 'List backups, newest first', output: v.array(Backup) }),
-  upload: post('/api/backups/upload', { who: superAdmin, summary: 'Put a backup file on the server: multipart/form-data, field file; it is verified first', transfer: 'upload', output: Backup, status: 201 }),
-  download: get('/api/backups/{filename}', { who: superAdminOr('backups.read'), summary: 'Download a backup', transfer: 'raw' }),
+  create: post('/api/backups', {
+    who: superAdminOr('backups.create'),
+    summary: 'Back up the database and the attachments',
+    input: v.optional(v.strictObject({ withKey: v.optional(v.boolean(), false) }), {}),
+    output: Backup,
+    status: 201,
+  }),
+  list: get('/api/backups', {
+    who: superAdminOr('backups.read'),
+    summary: 'List backups, newest first',
+    output: v.array(Backup),
+  }),
+  upload: post('/api/backups/upload', {
+    who: superAdmin,
+    summary: 'Put a backup file on the server: multipart/form-data, field file; it is verified first',
+    transfer: 'upload',
+    output: Backup,
+    status: 201,
+  }),
+  download: get('/api/backups/{filename}', {
+    who: superAdminOr('backups.read'),
+    summary: 'Download a backup',
+    transfer: 'raw',
+  }),
   delete: del('/api/backups/{filename}', { who: superAdmin, summary: 'Delete a backup' }),
-  restore: post('/api/backups/{filename}/restore', { who: superAdmin, summary: 'Verify a backup, keep the present state as one, and put the backup in its place', output: Restored }),
+  restore: post('/api/backups/{filename}/restore', {
+    who: superAdmin,
+    summary: 'Verify a backup, keep the present state as one, and put the backup in its place',
+    output: Restored,
+  }),
 }

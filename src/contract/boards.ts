@@ -7,9 +7,37 @@ const CreateBoard = v.strictObject({ name: Name, templateId: v.optional(Ref) })
 const UpdateBoard = v.strictObject({ name: v.optional(Name) })
 
 export const boards = {
-  list: get('/api/projects/{projectId}/boards', { who: viewer('boards.read'), summary: 'List a project\'s boards in order', output: v.array(Board) }),
-  create: post('/api/projects/{projectId}/boards', { who: member('boards.write'), summary: 'Create a board with a template\'s columns', input: CreateBoard, output: Board, status: 201, emits: ['board.created'] }),
-  reorder: patch('/api/projects/{projectId}/boards/reorder', { who: member('boards.write'), summary: 'Put a project\'s boards in order', input: Order, output: v.array(Board), emits: ['board.reordered'] }),
-  update: patch('/api/projects/{projectId}/boards/{boardId}', { who: member('boards.write'), summary: 'Rename a board', input: UpdateBoard, output: Board, emits: ['board.updated'] }),
-  delete: del('/api/projects/{projectId}/boards/{boardId}', { at: 'machine', who: manager('boards.write'), summary: 'Delete a board with its columns and cards', emits: ['board.deleted'] }),
+  list: get('/api/projects/{projectId}/boards', {
+    who: viewer('boards.read'),
+    summary: "List a project's boards in order",
+    output: v.array(Board),
+  }),
+  create: post('/api/projects/{projectId}/boards', {
+    who: member('boards.write'),
+    summary: "Create a board with a template's columns",
+    input: CreateBoard,
+    output: Board,
+    status: 201,
+    emits: ['board.created'],
+  }),
+  reorder: patch('/api/projects/{projectId}/boards/reorder', {
+    who: member('boards.write'),
+    summary: "Put a project's boards in order",
+    input: Order,
+    output: v.array(Board),
+    emits: ['board.reordered'],
+  }),
+  update: patch('/api/projects/{projectId}/boards/{boardId}', {
+    who: member('boards.write'),
+    summary: 'Rename a board',
+    input: UpdateBoard,
+    output: Board,
+    emits: ['board.updated'],
+  }),
+  delete: del('/api/projects/{projectId}/boards/{boardId}', {
+    at: 'machine',
+    who: manager('boards.write'),
+    summary: 'Delete a board with its columns and cards',
+    emits: ['board.deleted'],
+  }),
 }

@@ -2,15 +2,66 @@ import * as v from 'valibot'
 import { AgentId, ColumnType, Count, Id, Name, Order, Position, Prompt, Ref } from './fields.ts'
 import { del, get, member, patch, post, viewer } from './route.ts'
 
-export const Column = v.object({ id: Id, name: Name, columnType: ColumnType, position: Position, boardId: Id, prompt: v.string(), agent: v.nullable(v.string()), cardCount: Count })
-const CreateColumn = v.strictObject({ name: Name, columnType: ColumnType, boardId: Ref, prompt: v.optional(Prompt, ''), agent: v.optional(v.nullable(AgentId), null) })
-const UpdateColumn = v.strictObject({ name: v.optional(Name), prompt: v.optional(Prompt), agent: v.optional(v.nullable(AgentId)) })
+export const Column = v.object({
+  id: Id,
+  name: Name,
+  columnType: ColumnType,
+  position: Position,
+  boardId: Id,
+  prompt: v.string(),
+  agent: v.nullable(v.string()),
+  cardCount: Count,
+})
+const CreateColumn = v.strictObject({
+  name: Name,
+  columnType: ColumnType,
+  boardId: Ref,
+  prompt: v.optional(Prompt, ''),
+  agent: v.optional(v.nullable(AgentId), null),
+})
+const UpdateColumn = v.strictObject({
+  name: v.optional(Name),
+  prompt: v.optional(Prompt),
+  agent: v.optional(v.nullable(AgentId)),
+})
 
 export const columns = {
-  list: get('/api/projects/{projectId}/columns', { who: viewer('boards.read'), summary: 'List columns in order, of one board or of all', input: v.strictObject({ boardId: v.optional(Ref) }), output: v.array(Column) }),
-  create: post('/api/projects/{projectId}/columns', { who: member('boards.write'), summary: 'Create a column at the end of a board', input: CreateColumn, output: Column, status: 201, emits: ['column.created'] }),
-  reorder: patch('/api/projects/{projectId}/columns/reorder', { who: member('boards.write'), summary: 'Put a board\'s columns in order', input: Order, output: v.array(Column), emits: ['column.reordered'] }),
-  update: patch('/api/projects/{projectId}/columns/{columnId}', { who: member('boards.write'), summary: 'Change a column', input: UpdateColumn, output: Column, emits: ['column.updated'] }),
-  delete: del('/api/projects/{projectId}/columns/{columnId}', { who: member('boards.write'), summary: 'Delete an empty column', emits: ['column.deleted'] }),
-  clear: post('/api/projects/{projectId}/columns/{columnId}/clean-all', { who: member('cards.delete'), summary: 'Delete all cards of a column', emits: ['card.deleted'] }),
+  list: get('/api/projects/{projectId}/columns', {
+    who: viewer('boards.read'),
+    summary: 'List columns in order, of one board or of all',
+    input: v.strictObject({ boardId: v.optional(Ref) }),
+    output: v.array(Column),
+  }),
+  create: post('/api/projects/{projectId}/columns', {
+    who: member('boards.write'),
+    summary: 'Create a column at the end of a board',
+    input: CreateColumn,
+    output: Column,
+    status: 201,
+    emits: ['column.created'],
+  }),
+  reorder: patch('/api/projects/{projectId}/columns/reorder', {
+    who: member('boards.write'),
+    summary: "Put a board's columns in order",
+    input: Order,
+    output: v.array(Column),
+    emits: ['column.reordered'],
+  }),
+  update: patch('/api/projects/{projectId}/columns/{columnId}', {
+    who: member('boards.write'),
+    summary: 'Change a column',
+    input: UpdateColumn,
+    output: Column,
+    emits: ['column.updated'],
+  }),
+  delete: del('/api/projects/{projectId}/columns/{columnId}', {
+    who: member('boards.write'),
+    summary: 'Delete an empty column',
+    emits: ['column.deleted'],
+  }),
+  clear: post('/api/projects/{projectId}/columns/{columnId}/clean-all', {
+    who: member('cards.delete'),
+    summary: 'Delete all cards of a column',
+    emits: ['card.deleted'],
+  }),
 }

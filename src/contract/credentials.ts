@@ -2,37 +2,116 @@ import * as v from 'valibot'
 import { Count, Id, Name, Ref, text, Time } from './fields.ts'
 import { del, get, member, manager, patch, post, put, user } from './route.ts'
 
-export const CredentialProvider = v.picklist(['anthropic', 'openai', 'google', 'openrouter', 'github', 'custom'], 'must be anthropic, openai, google, openrouter, github or custom')
+export const CredentialProvider = v.picklist(
+  ['anthropic', 'openai', 'google', 'openrouter', 'github', 'custom'],
+  'must be anthropic, openai, google, openrouter, github or custom',
+)
 export type CredentialProvider = v.InferOutput<typeof CredentialProvider>
 const BaseUrl = v.pipe(
-  text(1, 2000), v.url('must be a URL'), v.check(value => /^https?:$/.test(new URL(value).protocol), 'must be an http or https URL'),
-  v.check(value => { const { username, password, search, hash } = new URL(value); return username + password + search + hash === '' }, 'must hold no user name, password, query or fragment'),
+  text(1, 2000),
+  v.url('must be a URL'),
+  v.check(value => /^https?:$/.test(new URL(value).protocol), 'must be an http or https URL'),
+  v.check(value => {
+    const { username, password, search, hash } = new URL(value)
+    return username + password + search + hash === ''
+  }, 'must hold no user name, password, query or fragment'),
 )
 const ApiKey = v.pipe(text(1, 10_000), v.regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces'))
 
-export const Credential = v.object({ id: Id, name: Name, provider: CredentialProvider, baseUrl: v.nullable(v.string()), kind: v.picklist(['api_key', 'oauth']), createdAt: Time, updatedAt: Time })
+export const Credential = v.object({
+  id: Id,
+  name: Name,
+  provider: CredentialProvider,
+  baseUrl: v.nullable(v.string()),
+  kind: v.picklist(['api_key', 'oauth']),
+  createdAt: Time,
+  updatedAt: Time,
+})
 /** With the key masked: its last four characters at most. */
 export const MaskedCredential = v.object({ ...Credential.entries, apiKey: v.nullable(v.string()) })
 const Usage = v.object({
-  sessions: Count, inputTokens: Count, outputTokens: Count, costUsd: v.number(),
-  byDay: v.array(v.object({ day: v.string(), sessions: Count, inputTokens: Count, outputTokens: Count, costUsd: v.number() })),
+  sessions: Count,
+  inputTokens: Count,
+  outputTokens: Count,
+  costUsd: v.number(),
+  byDay: v.array(
+    v.object({ day: v.string(), sessions: Count, inputTokens: Count, outputTokens: Count, costUsd: v.number() }),
+  ),
 })
-const CreateCredential = v.strictObject({ name: Name, provider: CredentialProvider, apiKey: v.optional(ApiKey), baseUrl: v.optional(BaseUrl) })
-const UpdateCredential = v.strictObject({ name: v.optional(Name), apiKey: v.optional(ApiKey), baseUrl: v.optional(v.nullable(BaseUrl)) })
-const InitOauth = v.strictObject({ provider: CredentialProvider, name: v.optional(Name), baseUrl: v.optional(BaseUrl), clientId: v.optional(text(1, 500)) })
+const CreateCredential = v.strictObject({
+  name: Name,
+  provider: CredentialProvider,
+  apiKey: v.optional(ApiKey),
+  baseUrl: v.optional(BaseUrl),
+})
+const UpdateCredential = v.strictObject({
+  name: v.optional(Name),
+  apiKey: v.optional(ApiKey),
+  baseUrl: v.optional(v.nullable(BaseUrl)),
+})
+const InitOauth = v.strictObject({
+  provider: CredentialProvider,
+  name: v.optional(Name),
+  baseUrl: v.optional(BaseUrl),
+  clientId: v.optional(text(1, 500)),
+})
 const Choose = v.strictObject({ credentialId: v.nullable(Ref) })
 const Chosen = v.object({ id: Id, credentialId: v.nullable(Id) })
 
 export const credentials = {
-  list: get('/api/credentials', { who: user, summary: 'List the caller\'s credentials', output: v.array(Credential) }),
-  create: post('/api/credentials', { who: user, summary: 'Keep a provider\'s API key, sealed', input: CreateCredential, output: Credential, status: 201 }),
-  get: get('/api/credentials/{id}', { who: user, summary: 'Read a credential with its key masked', output: MaskedCredential }),
-  update: patch('/api/credentials/{id}', { who: user, summary: 'Change a credential', input: UpdateCredential, output: Credential }),
+  list: get('/api/credentials', { who: user, summary: "List the caller's credentials", output: v.array(Credential) }),
+  create: post('/api/credentials', {
+    who: user,
+    summary: "Keep a provider's API key, sealed",
+    input: CreateCredential,
+    output: Credential,
+    status: 201,
+  }),
+  get: get('/api/credentials/{id}', {
+    who: user,
+    summary: 'Read a credential with its key masked',
+    output: MaskedCredential,
+  }),
+  update: patch('/api/credentials/{id}', {
+    who: user,
+    summary: 'Change a credential',
+    input: UpdateCredential,
+    output: Credential,
+  }),
   delete: del('/api/credentials/{id}', { who: user, summary: 'Delete a credential; what used it has none then' }),
-  verify: post('/api/credentials/{id}/verify', { who: user, summary: 'Ask the provider whether the key is good', output: v.object({ valid: v.boolean(), detail: v.nullable(v.string()) }) }),
-  usage: get('/api/credentials/{id}/usage', { who: user, summary: 'Read what agents have used with a credential', output: Usage }),
-  initOauth: post('/api/credentials/oauth/init', { who: user, summary: 'Start a device authorization (RFC 8628)', input: InitOauth, output: v.object({ credentialId: Id, userCode: v.string(), verificationUri: v.string(), expiresAt: Time }) }),
-  oauthStatus: get('/api/credentials/{id}/oauth/status', { who: user, summary: 'Tell how far a device authorization is', output: v.object({ status: v.picklist(['pending', 'complete', 'failed', 'expired']) }) }),
-  choose: put('/api/projects/{projectId}/credential', { who: manager(), summary: 'Choose the credential that a project\'s agents use', input: Choose, output: Chosen, emits: ['project.updated'] }),
-  chooseForCard: put('/api/projects/{projectId}/cards/{cardId}/credential', { who: member(), summary: 'Choose the credential that a card\'s agent uses', input: Choose, output: Chosen, emits: ['card.updated'] }),
+  verify: post('/api/credentials/{id}/verify', {
+    who: user,
+    summary: 'Ask the provider whether the key is good',
+    output: v.object({ valid: v.boolean(), detail: v.nullable(v.string()) }),
+  }),
+  usage: get('/api/credentials/{id}/usage', {
+    who: user,
+    summary: 'Read what agents have used with a credential',
+    output: Usage,
+  }),
+  initOauth: post('/api/credentials/oauth/init', {
+    who: user,
+    summary: 'Start a device authorization (RFC 8628)',
+    input: InitOauth,
+    output: v.object({ credentialId: Id, userCode: v.string(), verificationUri: v.string(), expiresAt: Time }),
+  }),
+  oauthStatus: get('/api/credentials/{id}/oauth/status', {
+    who: user,
+    summary: 'Tell how far a device authorization is',
+    output: v.object({ status: v.picklist(['pending', 'complete', 'failed', 'expired']) }),
+  }),
+  choose: put('/api/projects/{projectId}/credential', {
+    who: manager(),
+    summary: "Choose the credential that a project's agents use",
+    input: Choose,
+    output: Chosen,
+    emits: ['project.updated'],
+  }),
+  chooseForCard: put('/api/projects/{projectId}/cards/{cardId}/credential', {
+    who: member(),
+    summary: "Choose the credential that a card's agent uses",
+    input: Choose,
+    output: Chosen,
+    emits: ['card.updated'],
+  }),
 }

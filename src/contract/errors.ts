@@ -4,20 +4,26 @@ export const errors = {
   INVALID_JSON: [400, 'The body is not valid JSON.'],
   INVALID_ID: [400, 'An id must be a positive integer.'],
   INVALID_ORDER: [400, 'ids must hold every id of the list exactly once.'],
-  INVALID_PIPELINE: [400, 'A pipeline step must name an active column of the card\'s board, each at most once.'],
+  INVALID_PIPELINE: [400, "A pipeline step must name an active column of the card's board, each at most once."],
   PATH_NOT_ABSOLUTE: [400, 'path must be absolute.'],
   PATH_NOT_FOUND: [400, 'path must be an existing folder.'],
-  MONITOR_UNSANDBOXED_ACK_REQUIRED: [400, 'allowUnsandboxed must be true: the command runs with the server\'s own permissions.'],
+  MONITOR_UNSANDBOXED_ACK_REQUIRED: [
+    400,
+    "allowUnsandboxed must be true: the command runs with the server's own permissions.",
+  ],
   MONITOR_COMMAND_INVALID: [400, 'command must be text of 1 to 4096 characters, not blank and without NUL.'],
   MONITOR_INTERVAL_INVALID: [400, 'intervalSecs must be a whole number from 10 to 86400.'],
   MONITOR_DESCRIPTION_INVALID: [400, 'description must be text of at most 500 characters without NUL.'],
   MONITOR_CWD_INVALID: [400, 'cwd must be the absolute path of an existing folder.'],
-  MONITOR_CWD_OUTSIDE_CARD: [400, 'cwd must be inside the project, the card\'s worktree or its attached worktree.'],
+  MONITOR_CWD_OUTSIDE_CARD: [400, "cwd must be inside the project, the card's worktree or its attached worktree."],
   WEBHOOK_TARGET_REFUSED: [400, 'url leads to a loopback, private or link-local address.'],
   INVALID_BACKUP: [400, 'The file is not a whole backup of a board.'],
   INVALID_IMPORT: [400, 'The file cannot be imported.'],
   SETUP_CODE_REQUIRED: [403, 'setupCode must be the code that the server printed at its start, or was given.'],
-  OIDC_SIGN_IN_UNKNOWN: [400, 'This sign-in is not known here: it took too long, was completed already, or began in another browser. Start again.'],
+  OIDC_SIGN_IN_UNKNOWN: [
+    400,
+    'This sign-in is not known here: it took too long, was completed already, or began in another browser. Start again.',
+  ],
   UNAUTHENTICATED: [401, 'Sign in first: send Authorization: Bearer <token>.'],
   INVALID_CREDENTIALS: [401, 'The email or the password is wrong.'],
   TOKEN_EXPIRED: [401, 'The token has expired.'],
@@ -26,7 +32,7 @@ export const errors = {
   INSUFFICIENT_PERMISSIONS: [403, 'The API key lacks the permission.'],
   HOST_NOT_ALLOWED: [403, 'This server does not answer to that Host.'],
   ORIGIN_NOT_ALLOWED: [403, 'This server does not answer pages of that Origin.'],
-  PATH_OUTSIDE_ROOTS: [403, 'path must be below one of the server\'s project roots.'],
+  PATH_OUTSIDE_ROOTS: [403, "path must be below one of the server's project roots."],
   OIDC_REFUSED: [403, 'The identity provider refused the sign-in.'],
   REGISTRATION_DISABLED: [403, 'Registration is switched off.'],
   NOT_FOUND: [404, 'There is no such route.'],
@@ -61,7 +67,10 @@ export const errors = {
   LAST_SUPER_ADMIN: [409, 'The last super_admin cannot be deleted or demoted.'],
   NOT_LOCAL_AUTH: [409, 'The account signs in through the identity provider; it has no password here.'],
   LAST_ORGANIZATION_ADMIN: [409, 'An organization keeps at least one admin.'],
-  SEALED_WITH_OTHER_KEY: [409, 'The secret was sealed with another key; give the server that key, or enter the secret again.'],
+  SEALED_WITH_OTHER_KEY: [
+    409,
+    'The secret was sealed with another key; give the server that key, or enter the secret again.',
+  ],
   ORGANIZATION_HAS_PROJECTS: [409, 'The organization still has projects.'],
   COLUMN_NOT_EMPTY: [409, 'The column still holds cards; clear it first.'],
   LAST_BOARD: [409, 'The last board of a project cannot be deleted.'],
@@ -71,7 +80,7 @@ export const errors = {
   MERGE_CONFLICT: [409, 'The merge has conflicts; nothing was changed.'],
   AGENT_NOT_RUNNING: [409, 'No agent is running on the card.'],
   CARD_NOT_DEFERRED: [409, 'The card is not deferred.'],
-  COLUMN_NOT_ON_DEFAULT_BOARD: [409, 'columnId must be a column of the project\'s default board.'],
+  COLUMN_NOT_ON_DEFAULT_BOARD: [409, "columnId must be a column of the project's default board."],
   COLUMN_IN_OTHER_PROJECT: [409, 'The column belongs to another project.'],
   MONITOR_LIMIT_REACHED: [409, 'A card has at most 8 monitors.'],
   MONITOR_CARD_INACTIVE: [409, 'The card is not active: it is archived, deleted, or outside an active column.'],
@@ -81,7 +90,7 @@ export const errors = {
   BACKUP_EXISTS: [409, 'A backup of that name is there already.'],
   IDEMPOTENCY_KEY_REUSED: [409, 'That Idempotency-Key was used with another request.'],
   SERVER_ALREADY_RUNNING: [409, 'Another server holds this data folder.'],
-  NOT_A_GIT_REPOSITORY: [409, 'The project\'s folder is not a Git repository.'],
+  NOT_A_GIT_REPOSITORY: [409, "The project's folder is not a Git repository."],
   VERSION_CONFLICT: [412, 'The card has changed since that version.'],
   BODY_TOO_LARGE: [413, 'The body is too large.'],
   UNSUPPORTED_MEDIA_TYPE: [415, 'The body must be application/json.'],
@@ -92,7 +101,7 @@ export const errors = {
   DATABASE_DAMAGED: [503, 'The database file is damaged; nothing is written until a backup is restored.'],
   DISK_FULL: [503, 'The disk is full; nothing was changed.'],
   PROVIDER_UNAVAILABLE: [503, 'The provider could not be reached; try again later.'],
-  MACHINE_UNAVAILABLE: [503, 'No daemon works on the machine that has the project\'s folder.'],
+  MACHINE_UNAVAILABLE: [503, "No daemon works on the machine that has the project's folder."],
   AGENT_UNAVAILABLE: [503, 'No agent can be started.'],
   SHUTTING_DOWN: [503, 'The server is shutting down.'],
 } as const satisfies Record<string, readonly [number, string]>
@@ -100,7 +109,10 @@ export const errors = {
 export type ErrorCode = keyof typeof errors
 
 /** One thing that is wrong with an input: where (`labels.0`), and the rule. */
-export interface Detail { path: string; message: string }
+export interface Detail {
+  path: string
+  message: string
+}
 
 /** A failure that the caller is told of: code, status, message, and which fields are wrong. */
 export class Problem extends Error {
@@ -109,7 +121,11 @@ export class Problem extends Error {
   /** Whole seconds after which trying again makes sense. */
   readonly retryAfterSecs?: number
 
-  constructor(code: ErrorCode, message?: string, options: { details?: readonly Detail[]; retryAfterSecs?: number; cause?: unknown } = {}) {
+  constructor(
+    code: ErrorCode,
+    message?: string,
+    options: { details?: readonly Detail[]; retryAfterSecs?: number; cause?: unknown } = {},
+  ) {
     super(message ?? errors[code][1], options.cause === undefined ? undefined : { cause: options.cause })
     this.name = 'Problem'
     this.code = code
@@ -117,11 +133,16 @@ export class Problem extends Error {
     this.retryAfterSecs = options.retryAfterSecs ?? (errors[code][0] === 503 ? 1 : undefined)
   }
 
-  get status(): number { return errors[this.code][0] }
+  get status(): number {
+    return errors[this.code][0]
+  }
 
   /** The error envelope's `error` member (specification "Errors"). */
-  toJSON() { return { code: this.code, message: this.message, ...(this.details && { details: this.details }) } }
+  toJSON() {
+    return { code: this.code, message: this.message, ...(this.details && { details: this.details }) }
+  }
 }
 
 /** A VALIDATION_FAILED for one field. */
-export const invalid = (path: string, message: string): Problem => new Problem('VALIDATION_FAILED', `${path} ${message}`, { details: [{ path, message }] })
+export const invalid = (path: string, message: string): Problem =>
+  new Problem('VALIDATION_FAILED', `${path} ${message}`, { details: [{ path, message }] })

@@ -1,39 +1,137 @@
 import * as v from 'valibot'
 import { CardItem, LastAction, Lock } from './cards.ts'
-import { CardStatus, ColumnType, Count, IntegerId, Labels, limit, Position, Prompt, queryInteger, text, Time, Title } from './fields.ts'
+import {
+  CardStatus,
+  ColumnType,
+  Count,
+  IntegerId,
+  Labels,
+  limit,
+  Position,
+  Prompt,
+  queryInteger,
+  text,
+  Time,
+  Title,
+} from './fields.ts'
 import { get, key, patch, post } from './route.ts'
 
 export const ExternalItem = v.object({
-  id: IntegerId, projectId: IntegerId, boardId: IntegerId, columnId: IntegerId, groupId: v.nullable(v.string()), title: Title, prompt: Prompt, labels: Labels,
-  status: CardStatus, statusReason: v.nullable(v.string()), position: Position, unread: v.boolean(), gitBranch: v.nullable(v.string()), useWorktree: v.boolean(), deferred: v.boolean(),
-  lastAgentAction: LastAction, createdAt: Time, updatedAt: Time, startedAt: v.nullable(Time), endedAt: v.nullable(Time), version: CardItem.entries.version,
+  id: IntegerId,
+  projectId: IntegerId,
+  boardId: IntegerId,
+  columnId: IntegerId,
+  groupId: v.nullable(v.string()),
+  title: Title,
+  prompt: Prompt,
+  labels: Labels,
+  status: CardStatus,
+  statusReason: v.nullable(v.string()),
+  position: Position,
+  unread: v.boolean(),
+  gitBranch: v.nullable(v.string()),
+  useWorktree: v.boolean(),
+  deferred: v.boolean(),
+  lastAgentAction: LastAction,
+  createdAt: Time,
+  updatedAt: Time,
+  startedAt: v.nullable(Time),
+  endedAt: v.nullable(Time),
+  version: CardItem.entries.version,
 })
 /** A card whole. `position` is null while the card is archived. */
 export const ExternalCard = v.object({
-  ...ExternalItem.entries, position: v.nullable(Position), locks: v.array(Lock),
-  sessions: v.array(v.object({ id: IntegerId, agent: v.string(), status: CardStatus, startedAt: Time, endedAt: v.nullable(Time), summary: v.nullable(v.string()) })),
+  ...ExternalItem.entries,
+  position: v.nullable(Position),
+  locks: v.array(Lock),
+  sessions: v.array(
+    v.object({
+      id: IntegerId,
+      agent: v.string(),
+      status: CardStatus,
+      startedAt: Time,
+      endedAt: v.nullable(Time),
+      summary: v.nullable(v.string()),
+    }),
+  ),
 })
 export const ExternalBoard = v.object({
-  id: IntegerId, name: v.string(), columns: v.array(v.object({ id: IntegerId, name: v.string(), columnType: ColumnType, position: Position })),
+  id: IntegerId,
+  name: v.string(),
+  columns: v.array(v.object({ id: IntegerId, name: v.string(), columnType: ColumnType, position: Position })),
 })
 export const ExternalStats = v.object({
-  total: Count, byStatus: v.record(CardStatus, Count), byColumn: v.array(v.object({ columnId: IntegerId, name: v.string(), columnType: ColumnType, count: Count })),
+  total: Count,
+  byStatus: v.record(CardStatus, Count),
+  byColumn: v.array(v.object({ columnId: IntegerId, name: v.string(), columnType: ColumnType, count: Count })),
   tokens: v.object({ total: Count, sessions: Count }),
 })
 const Ok = v.object({ ok: v.literal(true) })
 
-const List = v.strictObject({ columnId: v.optional(queryInteger(1)), status: v.optional(CardStatus), label: v.optional(text(1, 100)), limit: limit(50, 100), cursor: v.optional(queryInteger(0)) })
-const Create = v.strictObject({ title: Title, prompt: v.optional(Prompt, ''), columnId: v.optional(IntegerId), useWorktree: v.optional(v.boolean(), true) })
+const List = v.strictObject({
+  columnId: v.optional(queryInteger(1)),
+  status: v.optional(CardStatus),
+  label: v.optional(text(1, 100)),
+  limit: limit(50, 100),
+  cursor: v.optional(queryInteger(0)),
+})
+const Create = v.strictObject({
+  title: Title,
+  prompt: v.optional(Prompt, ''),
+  columnId: v.optional(IntegerId),
+  useWorktree: v.optional(v.boolean(), true),
+})
 const Move = v.strictObject({ targetColumnId: IntegerId, position: Position })
 
 /** The stable contract for third parties (specification "External automation routes"). */
 export const external = {
-  boards: get('/api/external/projects/{projectId}/boards', { who: key('cards.read'), summary: 'List boards with their columns', output: v.array(ExternalBoard) }),
-  list: get('/api/external/projects/{projectId}/cards', { who: key('cards.read'), summary: 'List cards by id', input: List, output: v.object({ items: v.array(ExternalItem), nextCursor: v.nullable(IntegerId) }) }),
-  create: post('/api/external/projects/{projectId}/cards', { who: key('cards.create', 'pipelines.trigger'), summary: 'Create a card; its agent is not started', input: Create, output: ExternalCard, status: 201, emits: ['card.created'] }),
-  get: get('/api/external/projects/{projectId}/cards/{cardId}', { who: key('cards.read'), summary: 'Read a card', output: ExternalCard }),
-  stats: get('/api/external/projects/{projectId}/stats', { who: key('cards.read'), summary: 'Count a project\'s cards', output: ExternalStats }),
-  move: patch('/api/external/projects/{projectId}/cards/{cardId}/move', { who: key('cards.move'), summary: 'Move a card; the target column\'s agent is not started', input: Move, output: ExternalCard, emits: ['card.moved'] }),
-  archive: post('/api/external/projects/{projectId}/cards/{cardId}/archive', { who: key('agents.archive'), summary: 'Archive a card', output: Ok, emits: ['card.archived'] }),
-  cancelAgent: post('/api/external/projects/{projectId}/cards/{cardId}/agent/cancel', { at: 'machine or here', who: key('agents.cancel'), summary: 'Cancel a card\'s agent', output: Ok, emits: ['agent.status', 'card.updated'] }),
+  boards: get('/api/external/projects/{projectId}/boards', {
+    who: key('cards.read'),
+    summary: 'List boards with their columns',
+    output: v.array(ExternalBoard),
+  }),
+  list: get('/api/external/projects/{projectId}/cards', {
+    who: key('cards.read'),
+    summary: 'List cards by id',
+    input: List,
+    output: v.object({ items: v.array(ExternalItem), nextCursor: v.nullable(IntegerId) }),
+  }),
+  create: post('/api/external/projects/{projectId}/cards', {
+    who: key('cards.create', 'pipelines.trigger'),
+    summary: 'Create a card; its agent is not started',
+    input: Create,
+    output: ExternalCard,
+    status: 201,
+    emits: ['card.created'],
+  }),
+  get: get('/api/external/projects/{projectId}/cards/{cardId}', {
+    who: key('cards.read'),
+    summary: 'Read a card',
+    output: ExternalCard,
+  }),
+  stats: get('/api/external/projects/{projectId}/stats', {
+    who: key('cards.read'),
+    summary: "Count a project's cards",
+    output: ExternalStats,
+  }),
+  move: patch('/api/external/projects/{projectId}/cards/{cardId}/move', {
+    who: key('cards.move'),
+    summary: "Move a card; the target column's agent is not started",
+    input: Move,
+    output: ExternalCard,
+    emits: ['card.moved'],
+  }),
+  archive: post('/api/external/projects/{projectId}/cards/{cardId}/archive', {
+    who: key('agents.archive'),
+    summary: 'Archive a card',
+    output: Ok,
+    emits: ['card.archived'],
+  }),
+  cancelAgent: post('/api/external/projects/{projectId}/cards/{cardId}/agent/cancel', {
+    at: 'machine or here',
+    who: key('agents.cancel'),
+    summary: "Cancel a card's agent",
+    output: Ok,
+    emits: ['agent.status', 'card.updated'],
+  }),
 }

@@ -1,21 +1,27 @@
 import * as v from 'valibot'
 
 /** Text without NUL (the store would cut it there) and without lone surrogates (they have no UTF-8). */
-export const text = (min: number, max: number) => v.pipe(
-  v.string(),
-  v.check(value => !value.includes('\0'), 'must not contain the NUL character'),
-  v.check(value => value.isWellFormed(), 'must be well-formed Unicode'),
-  v.minLength(min, min === 1 ? 'must not be empty' : `must have at least ${min} characters`),
-  v.maxLength(max, `must have at most ${max} characters`),
-)
+export const text = (min: number, max: number) =>
+  v.pipe(
+    v.string(),
+    v.check(value => !value.includes('\0'), 'must not contain the NUL character'),
+    v.check(value => value.isWellFormed(), 'must be well-formed Unicode'),
+    v.minLength(min, min === 1 ? 'must not be empty' : `must have at least ${min} characters`),
+    v.maxLength(max, `must have at most ${max} characters`),
+  )
 
-const wholeNumber = (min: number, max: number) => v.pipe(
-  v.number('must be a whole number'),
-  v.safeInteger('must be a whole number'),
-  v.minValue(min, `must be at least ${min}`),
-  v.maxValue(max, `must be at most ${max}`),
+const wholeNumber = (min: number, max: number) =>
+  v.pipe(
+    v.number('must be a whole number'),
+    v.safeInteger('must be a whole number'),
+    v.minValue(min, `must be at least ${min}`),
+    v.maxValue(max, `must be at most ${max}`),
+  )
+const decimal = v.pipe(
+  v.string(),
+  v.regex(/^-?\d{1,100}$/, 'must be a whole number'),
+  v.transform(text => Math.min(Number(text), Number.MAX_SAFE_INTEGER)),
 )
-const decimal = v.pipe(v.string(), v.regex(/^-?\d{1,100}$/, 'must be a whole number'), v.transform(text => Math.min(Number(text), Number.MAX_SAFE_INTEGER)))
 
 /** A whole number in a JSON body. */
 export const integer = wholeNumber
@@ -23,7 +29,14 @@ export const integer = wholeNumber
 export const queryInteger = (min: number, max = Number.MAX_SAFE_INTEGER) =>
   v.pipe(v.union([decimal, v.number()], 'must be a whole number'), wholeNumber(min, max))
 /** A page size: what is above the maximum counts as the maximum. */
-export const limit = (usual: number, max: number) => v.optional(v.pipe(queryInteger(1), v.transform(value => Math.min(value, max))), usual)
+export const limit = (usual: number, max: number) =>
+  v.optional(
+    v.pipe(
+      queryInteger(1),
+      v.transform(value => Math.min(value, max)),
+    ),
+    usual,
+  )
 /** `true` or `false` in a query string. */
 export const queryBoolean = v.pipe(
   v.union([v.boolean(), v.picklist(['true', 'false', '1', '0'])], 'must be true or false'),
@@ -34,7 +47,10 @@ export const queryBoolean = v.pipe(
 export const IntegerId = wholeNumber(1, Number.MAX_SAFE_INTEGER)
 const idText = v.pipe(v.string(), v.regex(/^[1-9]\d{0,15}$/, 'must be an id'))
 /** A row's id that a client names on internal routes: `"12"`, or 12. */
-export const Ref = v.pipe(v.union([v.pipe(idText, v.transform(Number)), v.number()], 'must be an id'), wholeNumber(1, Number.MAX_SAFE_INTEGER))
+export const Ref = v.pipe(
+  v.union([v.pipe(idText, v.transform(Number)), v.number()], 'must be an id'),
+  wholeNumber(1, Number.MAX_SAFE_INTEGER),
+)
 /** A row's id that internal routes answer: `"12"`. */
 export const Id = idText
 /** All ids of a list in their new order. */
@@ -45,19 +61,40 @@ export const Time = v.pipe(v.string(), v.isoTimestamp())
 export const Name = text(1, 200)
 export const Title = text(1, 500)
 /** At most 64 KiB of UTF-8. */
-export const Prompt = v.pipe(text(0, 65_536), v.check(value => Buffer.byteLength(value) <= 65_536, 'must have at most 65536 bytes'))
+export const Prompt = v.pipe(
+  text(0, 65_536),
+  v.check(value => Buffer.byteLength(value) <= 65_536, 'must have at most 65536 bytes'),
+)
 export const Labels = v.pipe(v.array(text(1, 100)), v.maxLength(50, 'must have at most 50 labels'))
 /** The zero-based place in a column. A place past the end means the end. */
 export const Position = wholeNumber(0, Number.MAX_SAFE_INTEGER)
 /** Without characters that nobody sees: with one of them it would look like somebody else's. */
-export const Email = v.pipe(text(3, 254), v.trim(), v.regex(/^[^\s@"<>\p{C}]+@[^\s@"<>\p{C}]+$/u, 'must be an email address'))
+export const Email = v.pipe(
+  text(3, 254),
+  v.trim(),
+  v.regex(/^[^\s@"<>\p{C}]+@[^\s@"<>\p{C}]+$/u, 'must be an email address'),
+)
 /** Where messages are sent to. It holds no name and no password. */
-export const WebhookUrl = v.pipe(text(1, 2000), v.url('must be a URL'), v.regex(/^https?:\/\//i, 'must begin with https:// or http://'), v.check(url => !URL.canParse(url) || new URL(url).username + new URL(url).password === '', 'must not hold a name or password'))
+export const WebhookUrl = v.pipe(
+  text(1, 2000),
+  v.url('must be a URL'),
+  v.regex(/^https?:\/\//i, 'must begin with https:// or http://'),
+  v.check(
+    url => !URL.canParse(url) || new URL(url).username + new URL(url).password === '',
+    'must not hold a name or password',
+  ),
+)
 export const Count = v.pipe(v.number(), v.integer())
 
-export const ColumnType = v.picklist(['backlog', 'active', 'done', 'archive'], 'must be backlog, active, done or archive')
+export const ColumnType = v.picklist(
+  ['backlog', 'active', 'done', 'archive'],
+  'must be backlog, active, done or archive',
+)
 export type ColumnType = v.InferOutput<typeof ColumnType>
-export const CardStatus = v.picklist(['idle', 'queued', 'running', 'waiting', 'completed', 'failed', 'cancelled', 'interrupted'], 'must be idle, queued, running, waiting, completed, failed, cancelled or interrupted')
+export const CardStatus = v.picklist(
+  ['idle', 'queued', 'running', 'waiting', 'completed', 'failed', 'cancelled', 'interrupted'],
+  'must be idle, queued, running, waiting, completed, failed, cancelled or interrupted',
+)
 export type CardStatus = v.InferOutput<typeof CardStatus>
 export const CardKind = v.picklist(['kanban', 'terminal', 'assistant'])
 export type CardKind = v.InferOutput<typeof CardKind>
@@ -69,7 +106,10 @@ export const UserRole = v.picklist(['super_admin', 'admin', 'user'], 'must be su
 export type UserRole = v.InferOutput<typeof UserRole>
 
 /** Any JSON object: bounded in depth, so that nothing that walks it can overflow. */
-export const AnyObject = v.pipe(v.record(v.string(), v.unknown()), v.check(value => depth(value) <= 32, 'must not nest deeper than 32 levels'))
+export const AnyObject = v.pipe(
+  v.record(v.string(), v.unknown()),
+  v.check(value => depth(value) <= 32, 'must not nest deeper than 32 levels'),
+)
 /** A JSON object of a client's own making. */
 export const JsonObject = v.pipe(
   AnyObject,

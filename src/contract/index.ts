@@ -35,5 +35,36 @@ import { webhooks } from './webhooks.ts'
 type Told = Route & { emits?: readonly EventType[] }
 
 /** The API as data: every route of the server, by resource. */
-export const contract = { server, auth, users, keys, organizations, members, oidc, credentials, projects, boards, columns, templates, cards, attachments, panelStates, settings, agents, preSessions, assistant, mcp, backups, transfers, logs, filesystem, search, monitors, scripts, webhooks, notifications, external } satisfies Record<string, Record<string, Told>>
+export const contract = {
+  server,
+  auth,
+  users,
+  keys,
+  organizations,
+  members,
+  oidc,
+  credentials,
+  projects,
+  boards,
+  columns,
+  templates,
+  cards,
+  attachments,
+  panelStates,
+  settings,
+  agents,
+  preSessions,
+  assistant,
+  mcp,
+  backups,
+  transfers,
+  logs,
+  filesystem,
+  search,
+  monitors,
+  scripts,
+  webhooks,
+  notifications,
+  external,
+} satisfies Record<string, Record<string, Told>>
 export type Contract = typeof contract

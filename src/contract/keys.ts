@@ -4,34 +4,91 @@ import { del, get, permissions, post, serverPermissions, user, type Permission }
 
 export const KeyScope = v.picklist(['server', 'organization', 'project'], 'must be server, organization or project')
 export const Key = v.object({
-  id: Id, name: Name, scope: KeyScope, organizationId: v.nullable(Id), projectId: v.nullable(Id), permissions: v.array(v.picklist(permissions)), prefix: v.string(), lastFour: v.string(),
-  createdAt: Time, expiresAt: Time, lastUsedAt: v.nullable(Time),
+  id: Id,
+  name: Name,
+  scope: KeyScope,
+  organizationId: v.nullable(Id),
+  projectId: v.nullable(Id),
+  permissions: v.array(v.picklist(permissions)),
+  prefix: v.string(),
+  lastFour: v.string(),
+  createdAt: Time,
+  expiresAt: Time,
+  lastUsedAt: v.nullable(Time),
 })
 /** The only answer that ever holds the full key. */
 export const NewKey = v.object({ ...Key.entries, key: v.string() })
 
 /** Whether a permission is about the whole server, so that only a super_admin may give it to a key. */
-export const isAboutServer = (permission: Permission): boolean => (serverPermissions as readonly Permission[]).includes(permission)
+export const isAboutServer = (permission: Permission): boolean =>
+  (serverPermissions as readonly Permission[]).includes(permission)
 
 const CreateKey = v.pipe(
   v.strictObject({
-    name: Name, scope: KeyScope, organizationId: v.optional(Ref), projectId: v.optional(Ref),
-    permissions: v.pipe(v.array(v.picklist(permissions, `must be one of ${permissions.join(', ')}`)), v.minLength(1, 'must name at least one permission'), v.maxLength(100)),
-    expiresAt: v.optional(Time), expiresInDays: v.optional(integer(1, 366)),
+    name: Name,
+    scope: KeyScope,
+    organizationId: v.optional(Ref),
+    projectId: v.optional(Ref),
+    permissions: v.pipe(
+      v.array(v.picklist(permissions, `must be one of ${permissions.join(', ')}`)),
+      v.minLength(1, 'must name at least one permission'),
+      v.maxLength(100),
+    ),
+    expiresAt: v.optional(Time),
+    expiresInDays: v.optional(integer(1, 366)),
   }),
-  v.forward(v.check(body => body.scope !== 'project' || body.projectId !== undefined, 'is required for a key of scope project'), ['projectId']),
-  v.forward(v.check(body => body.scope !== 'organization' || body.organizationId !== undefined, 'is required for a key of scope organization'), ['organizationId']),
-  v.forward(v.check(body => body.scope === 'server' || !body.permissions.some(isAboutServer), `${serverPermissions.join(' and ')} go with scope server only`), ['permissions']),
-  v.forward(v.check(body => body.scope === 'project' || body.projectId === undefined, 'goes with scope project only'), ['projectId']),
-  v.forward(v.check(body => body.scope === 'organization' || body.organizationId === undefined, 'goes with scope organization only'), ['organizationId']),
-  v.forward(v.check(body => body.expiresAt === undefined || body.expiresInDays === undefined, 'does not go with expiresInDays'), ['expiresAt']),
+  v.forward(
+    v.check(body => body.scope !== 'project' || body.projectId !== undefined, 'is required for a key of scope project'),
+    ['projectId'],
+  ),
+  v.forward(
+    v.check(
+      body => body.scope !== 'organization' || body.organizationId !== undefined,
+      'is required for a key of scope organization',
+    ),
+    ['organizationId'],
+  ),
+  v.forward(
+    v.check(
+      body => body.scope === 'server' || !body.permissions.some(isAboutServer),
+      `${serverPermissions.join(' and ')} go with scope server only`,
+    ),
+    ['permissions'],
+  ),
+  v.forward(
+    v.check(body => body.scope === 'project' || body.projectId === undefined, 'goes with scope project only'),
+    ['projectId'],
+  ),
+  v.forward(
+    v.check(
+      body => body.scope === 'organization' || body.organizationId === undefined,
+      'goes with scope organization only',
+    ),
+    ['organizationId'],
+  ),
+  v.forward(
+    v.check(body => body.expiresAt === undefined || body.expiresInDays === undefined, 'does not go with expiresInDays'),
+    ['expiresAt'],
+  ),
 )
 const RotateKey = v.strictObject({ graceSecs: v.optional(integer(0, 7 * 86_400), 0) })
 
 export const keys = {
-  list: get('/api/keys', { who: user, summary: 'List the caller\'s API keys', output: v.array(Key) }),
-  create: post('/api/keys', { who: user, summary: 'Create an API key; it is shown once', input: CreateKey, output: NewKey, status: 201 }),
+  list: get('/api/keys', { who: user, summary: "List the caller's API keys", output: v.array(Key) }),
+  create: post('/api/keys', {
+    who: user,
+    summary: 'Create an API key; it is shown once',
+    input: CreateKey,
+    output: NewKey,
+    status: 201,
+  }),
   get: get('/api/keys/{id}', { who: user, summary: 'Read an API key', output: Key }),
   revoke: del('/api/keys/{id}', { who: user, summary: 'Revoke an API key at once' }),
-  rotate: post('/api/keys/{id}/rotate', { who: user, summary: 'Replace an API key; the old one stays valid for graceSecs', input: RotateKey, output: NewKey, status: 201 }),
+  rotate: post('/api/keys/{id}/rotate', {
+    who: user,
+    summary: 'Replace an API key; the old one stays valid for graceSecs',
+    input: RotateKey,
+    output: NewKey,
+    status: 201,
+  }),
 }

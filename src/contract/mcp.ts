@@ -2,8 +2,18 @@ import * as v from 'valibot'
 import { agentOrUser, post } from './route.ts'
 
 /** One message of the Model Context Protocol, JSON-RPC 2.0. What it asks for is checked by whoever answers it. */
-const Call = v.looseObject({ jsonrpc: v.literal('2.0'), id: v.optional(v.union([v.string(), v.number()])), method: v.optional(v.string()), params: v.optional(v.record(v.string(), v.unknown())) })
+const Call = v.looseObject({
+  jsonrpc: v.literal('2.0'),
+  id: v.optional(v.union([v.string(), v.number()])),
+  method: v.optional(v.string()),
+  params: v.optional(v.record(v.string(), v.unknown())),
+})
 
 export const mcp = {
-  call: post('/api/mcp', { who: agentOrUser, summary: 'The board as tools of the Model Context Protocol', input: Call, transfer: 'raw' }),
+  call: post('/api/mcp', {
+    who: agentOrUser,
+    summary: 'The board as tools of the Model Context Protocol',
+    input: Call,
+    transfer: 'raw',
+  }),
 }

@@ -3,25 +3,81 @@ import { Count, Id, Time } from './fields.ts'
 import { agentOf, del, get, member, post, viewer } from './route.ts'
 
 /** A monitor's bounds (specification "Limits"). `mostAtOnce` are the runs that one server has at the same time. */
-export const monitorLimits = { leastIntervalSecs: 10, mostIntervalSecs: 86_400, mostCommandLength: 4096, mostDescriptionLength: 500, mostPerCard: 8, mostAtOnce: 8, mostOutputBytes: 4096 } as const
+export const monitorLimits = {
+  leastIntervalSecs: 10,
+  mostIntervalSecs: 86_400,
+  mostCommandLength: 4096,
+  mostDescriptionLength: 500,
+  mostPerCard: 8,
+  mostAtOnce: 8,
+  mostOutputBytes: 4096,
+} as const
 
 export const MonitorStatus = v.picklist(['pending', 'running', 'ok', 'failing', 'error', 'timeout', 'paused'])
 export type MonitorStatus = v.InferOutput<typeof MonitorStatus>
 /** `output` is the last 4 KiB of the latest run; `error` says why a run could not be started or was ended. */
 export const Monitor = v.object({
-  id: Id, cardId: Id, command: v.string(), intervalSecs: Count, description: v.nullable(v.string()), cwd: v.string(), allowUnsandboxed: v.boolean(), status: MonitorStatus, exitCode: v.nullable(v.number()), error: v.nullable(v.string()),
-  output: v.string(), lastStartedAt: v.nullable(Time), lastFinishedAt: v.nullable(Time), nextRunAt: v.nullable(Time), consecutiveFailures: Count, createdAt: Time, updatedAt: Time,
+  id: Id,
+  cardId: Id,
+  command: v.string(),
+  intervalSecs: Count,
+  description: v.nullable(v.string()),
+  cwd: v.string(),
+  allowUnsandboxed: v.boolean(),
+  status: MonitorStatus,
+  exitCode: v.nullable(v.number()),
+  error: v.nullable(v.string()),
+  output: v.string(),
+  lastStartedAt: v.nullable(Time),
+  lastFinishedAt: v.nullable(Time),
+  nextRunAt: v.nullable(Time),
+  consecutiveFailures: Count,
+  createdAt: Time,
+  updatedAt: Time,
 })
 /** What a monitor is made of. Each field that breaks its rule has an error code of its own, found after the card's state: so the rules check it, not the edge. */
 const CreateMonitor = v.strictObject({
-  command: v.pipe(v.string(), v.minLength(1), v.maxLength(monitorLimits.mostCommandLength)), intervalSecs: v.pipe(v.number(), v.integer(), v.minValue(monitorLimits.leastIntervalSecs), v.maxValue(monitorLimits.mostIntervalSecs)),
-  description: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(monitorLimits.mostDescriptionLength)))), cwd: v.optional(v.nullable(v.string())), allowUnsandboxed: v.literal(true),
+  command: v.pipe(v.string(), v.minLength(1), v.maxLength(monitorLimits.mostCommandLength)),
+  intervalSecs: v.pipe(
+    v.number(),
+    v.integer(),
+    v.minValue(monitorLimits.leastIntervalSecs),
+    v.maxValue(monitorLimits.mostIntervalSecs),
+  ),
+  description: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(monitorLimits.mostDescriptionLength)))),
+  cwd: v.optional(v.nullable(v.string())),
+  allowUnsandboxed: v.literal(true),
 })
 
 export const monitors = {
-  create: post('/api/projects/{projectId}/cards/{cardId}/monitors', { at: 'machine', who: agentOf('cardId'), summary: 'Run a command on a schedule while the card is active', input: CreateMonitor, checkedBy: 'rules', output: Monitor, status: 201, emits: ['monitor.created'] }),
-  list: get('/api/projects/{projectId}/cards/{cardId}/monitors', { who: agentOf('cardId'), summary: 'List the card\'s monitors in the order of their creation', output: v.array(Monitor) }),
-  delete: del('/api/projects/{projectId}/cards/{cardId}/monitors/{monitorId}', { who: agentOf('cardId'), summary: 'Delete a monitor; a running command and its descendants are ended', emits: ['monitor.deleted'] }),
-  listProject: get('/api/projects/{projectId}/monitors', { who: viewer('monitors.read'), summary: 'List the monitors of all cards of a project', output: v.array(Monitor) }),
-  deleteProject: del('/api/projects/{projectId}/monitors/{monitorId}', { who: member(), summary: 'Delete a monitor of any card of a project', emits: ['monitor.deleted'] }),
+  create: post('/api/projects/{projectId}/cards/{cardId}/monitors', {
+    at: 'machine',
+    who: agentOf('cardId'),
+    summary: 'Run a command on a schedule while the card is active',
+    input: CreateMonitor,
+    checkedBy: 'rules',
+    output: Monitor,
+    status: 201,
+    emits: ['monitor.created'],
+  }),
+  list: get('/api/projects/{projectId}/cards/{cardId}/monitors', {
+    who: agentOf('cardId'),
+    summary: "List the card's monitors in the order of their creation",
+    output: v.array(Monitor),
+  }),
+  delete: del('/api/projects/{projectId}/cards/{cardId}/monitors/{monitorId}', {
+    who: agentOf('cardId'),
+    summary: 'Delete a monitor; a running command and its descendants are ended',
+    emits: ['monitor.deleted'],
+  }),
+  listProject: get('/api/projects/{projectId}/monitors', {
+    who: viewer('monitors.read'),
+    summary: 'List the monitors of all cards of a project',
+    output: v.array(Monitor),
+  }),
+  deleteProject: del('/api/projects/{projectId}/monitors/{monitorId}', {
+    who: member(),
+    summary: 'Delete a monitor of any card of a project',
+    emits: ['monitor.deleted'],
+  }),
 }

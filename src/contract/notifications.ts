@@ -5,14 +5,49 @@ import { get, put, user } from './route.ts'
 export const NotificationKind = v.picklist(['agentCompleted', 'agentFailed', 'agentWaiting', 'monitorFailing'])
 export type NotificationKind = v.InferOutput<typeof NotificationKind>
 /** News for one person; the local operator, before the first user exists, has the id "0". It goes to all sockets of theirs, whatever they have subscribed to. */
-export const Notification = v.object({ userId: v.union([Id, v.literal('0')]), kind: NotificationKind, projectId: Id, cardId: Id, cardTitle: v.string(), message: v.string(), desktop: v.boolean(), sound: v.boolean(), at: Time })
+export const Notification = v.object({
+  userId: v.union([Id, v.literal('0')]),
+  kind: NotificationKind,
+  projectId: Id,
+  cardId: Id,
+  cardTitle: v.string(),
+  message: v.string(),
+  desktop: v.boolean(),
+  sound: v.boolean(),
+  at: Time,
+})
 
-const Fields = { agentCompleted: v.boolean(), agentFailed: v.boolean(), agentWaiting: v.boolean(), monitorFailing: v.boolean(), webhookUrl: v.nullable(WebhookUrl), desktop: v.boolean(), sound: v.boolean() }
+const Fields = {
+  agentCompleted: v.boolean(),
+  agentFailed: v.boolean(),
+  agentWaiting: v.boolean(),
+  monitorFailing: v.boolean(),
+  webhookUrl: v.nullable(WebhookUrl),
+  desktop: v.boolean(),
+  sound: v.boolean(),
+}
 /** What the caller wants to hear of, and where: `webhookUrl` gets it as a signed POST; the clients ring a bell (`sound`) and show it (`desktop`). */
 export const NotificationSettings = v.object(Fields)
-export const defaultNotificationSettings: v.InferOutput<typeof NotificationSettings> = { agentCompleted: true, agentFailed: true, agentWaiting: true, monitorFailing: true, webhookUrl: null, desktop: true, sound: true }
+export const defaultNotificationSettings: v.InferOutput<typeof NotificationSettings> = {
+  agentCompleted: true,
+  agentFailed: true,
+  agentWaiting: true,
+  monitorFailing: true,
+  webhookUrl: null,
+  desktop: true,
+  sound: true,
+}
 
 export const notifications = {
-  get: get('/api/settings/notifications', { who: user, summary: 'Read what the caller is notified of', output: NotificationSettings }),
-  set: put('/api/settings/notifications', { who: user, summary: 'Change what the caller is notified of; a new webhookUrl is answered with its secret, once', input: v.partial(v.strictObject(Fields)), output: v.object({ ...Fields, webhookSecret: v.optional(v.string()) }) }),
+  get: get('/api/settings/notifications', {
+    who: user,
+    summary: 'Read what the caller is notified of',
+    output: NotificationSettings,
+  }),
+  set: put('/api/settings/notifications', {
+    who: user,
+    summary: 'Change what the caller is notified of; a new webhookUrl is answered with its secret, once',
+    input: v.partial(v.strictObject(Fields)),
+    output: v.object({ ...Fields, webhookSecret: v.optional(v.string()) }),
+  }),
 }

@@ -3,21 +3,71 @@ import { text } from './fields.ts'
 import { anyone, del, get, post, superAdmin } from './route.ts'
 
 /** The client secret is sealed and never read back. */
-export const OidcSettings = v.object({ configured: v.boolean(), issuerUrl: v.nullable(v.string()), clientId: v.nullable(v.string()), redirectUri: v.string() })
-const HttpUrl = v.pipe(text(1, 2000), v.url('must be a URL'), v.check(value => /^https?:$/.test(new URL(value).protocol), 'must be an http or https URL'))
+export const OidcSettings = v.object({
+  configured: v.boolean(),
+  issuerUrl: v.nullable(v.string()),
+  clientId: v.nullable(v.string()),
+  redirectUri: v.string(),
+})
+const HttpUrl = v.pipe(
+  text(1, 2000),
+  v.url('must be a URL'),
+  v.check(value => /^https?:$/.test(new URL(value).protocol), 'must be an http or https URL'),
+)
 const SetOidc = v.strictObject({ issuerUrl: HttpUrl, clientId: text(1, 500), clientSecret: text(1, 2000) })
 /** Nothing but a program's listener on the machine of the browser. */
-const Loopback = v.pipe(text(1, 200), v.url('must be a URL'), v.regex(/^http:\/\/(127\.0\.0\.1|\[::1\]):[1-9]\d{0,4}(\/[\w-]{0,100})?$/, 'must be http://127.0.0.1 or http://[::1] with a port'))
+const Loopback = v.pipe(
+  text(1, 200),
+  v.url('must be a URL'),
+  v.regex(
+    /^http:\/\/(127\.0\.0\.1|\[::1\]):[1-9]\d{0,4}(\/[\w-]{0,100})?$/,
+    'must be http://127.0.0.1 or http://[::1] with a port',
+  ),
+)
 const Challenge = v.pipe(v.string(), v.regex(/^[\w-]{43}$/, 'must be the SHA-256 of a verifier in base64url'))
-const Callback = v.looseObject({ code: v.optional(text(1, 4096)), state: v.optional(text(1, 4096)), error: v.optional(text(1, 500)) })
+const Callback = v.looseObject({
+  code: v.optional(text(1, 4096)),
+  state: v.optional(text(1, 4096)),
+  error: v.optional(text(1, 500)),
+})
 
 export const oidc = {
-  get: get('/api/settings/oidc', { who: superAdmin, summary: 'Read the single sign-on settings', output: OidcSettings }),
-  set: post('/api/settings/oidc', { who: superAdmin, summary: 'Configure single sign-on', input: SetOidc, output: OidcSettings }),
+  get: get('/api/settings/oidc', {
+    who: superAdmin,
+    summary: 'Read the single sign-on settings',
+    output: OidcSettings,
+  }),
+  set: post('/api/settings/oidc', {
+    who: superAdmin,
+    summary: 'Configure single sign-on',
+    input: SetOidc,
+    output: OidcSettings,
+  }),
   delete: del('/api/settings/oidc', { who: superAdmin, summary: 'Remove single sign-on' }),
-  test: post('/api/oidc/test', { who: superAdmin, summary: 'Ask the identity provider for its metadata', output: v.object({ ok: v.boolean(), issuer: v.nullable(v.string()), error: v.nullable(v.string()) }) }),
+  test: post('/api/oidc/test', {
+    who: superAdmin,
+    summary: 'Ask the identity provider for its metadata',
+    output: v.object({ ok: v.boolean(), issuer: v.nullable(v.string()), error: v.nullable(v.string()) }),
+  }),
   /** `loopback`: where `board auth login --oidc` waits for a one-time code on its own machine, with the code's challenge. `moved`: the browser was sent to the server's own address already. */
-  login: get('/api/oidc/login', { who: anyone, summary: 'Redirect to the identity provider', input: v.strictObject({ loopback: v.optional(Loopback), challenge: v.optional(Challenge), moved: v.optional(v.literal('1')) }), transfer: 'raw' }),
+  login: get('/api/oidc/login', {
+    who: anyone,
+    summary: 'Redirect to the identity provider',
+    input: v.strictObject({
+      loopback: v.optional(Loopback),
+      challenge: v.optional(Challenge),
+      moved: v.optional(v.literal('1')),
+    }),
+    transfer: 'raw',
+  }),
   callback: get('/api/oidc/callback', { who: anyone, summary: 'Complete a sign-in', input: Callback, transfer: 'raw' }),
-  exchange: post('/api/oidc/exchange', { who: anyone, summary: 'Exchange a one-time code of a sign-in for a token', input: v.strictObject({ code: text(1, 200), verifier: text(43, 128) }), output: v.object({ token: v.string(), user: v.object({ id: v.string(), email: v.string(), displayName: v.string(), role: v.string() }) }) }),
+  exchange: post('/api/oidc/exchange', {
+    who: anyone,
+    summary: 'Exchange a one-time code of a sign-in for a token',
+    input: v.strictObject({ code: text(1, 200), verifier: text(43, 128) }),
+    output: v.object({
+      token: v.string(),
+      user: v.object({ id: v.string(), email: v.string(), displayName: v.string(), role: v.string() }),
+    }),
+  }),
 }

@@ -3,19 +3,75 @@ import { Email, Id, Name, Ref, Time } from './fields.ts'
 import { del, get, organizationAdmin, organizationMember, patch, post, put, user } from './route.ts'
 
 export const OrganizationRole = v.picklist(['admin', 'member'], 'must be admin or member')
-export const Organization = v.object({ id: Id, name: Name, role: v.nullable(OrganizationRole), defaultCredentialId: v.nullable(Id), createdAt: Time })
-export const OrganizationMember = v.object({ userId: Id, email: v.string(), displayName: v.string(), role: OrganizationRole })
+export const Organization = v.object({
+  id: Id,
+  name: Name,
+  role: v.nullable(OrganizationRole),
+  defaultCredentialId: v.nullable(Id),
+  createdAt: Time,
+})
+export const OrganizationMember = v.object({
+  userId: Id,
+  email: v.string(),
+  displayName: v.string(),
+  role: OrganizationRole,
+})
 const AddMember = v.strictObject({ email: Email, role: v.optional(OrganizationRole, 'member') })
 
 export const organizations = {
-  create: post('/api/organizations', { who: user, summary: 'Create an organization; its creator is its admin', input: v.strictObject({ name: Name }), output: Organization, status: 201 }),
-  list: get('/api/organizations', { who: user, summary: 'List the caller\'s organizations', output: v.array(Organization) }),
-  get: get('/api/organizations/{id}', { who: organizationMember('id'), summary: 'Read an organization', output: Organization }),
-  update: patch('/api/organizations/{id}', { who: organizationAdmin('id'), summary: 'Rename an organization', input: v.strictObject({ name: v.optional(Name) }), output: Organization }),
-  delete: del('/api/organizations/{id}', { who: organizationAdmin('id'), summary: 'Delete an organization without projects' }),
-  listMembers: get('/api/organizations/{id}/members', { who: organizationMember('id'), summary: 'List an organization\'s members', output: v.array(OrganizationMember) }),
-  addMember: post('/api/organizations/{id}/members', { who: organizationAdmin('id'), summary: 'Add a user to an organization', input: AddMember, output: OrganizationMember, status: 201 }),
-  updateMember: patch('/api/organizations/{id}/members/{userId}', { who: organizationAdmin('id'), summary: 'Change a member\'s role', input: v.strictObject({ role: OrganizationRole }), output: OrganizationMember }),
-  removeMember: del('/api/organizations/{id}/members/{userId}', { who: organizationMember('id'), summary: 'Remove a member; anybody may leave, admins may remove others' }),
-  setCredential: put('/api/organizations/{orgId}/default-credential', { who: organizationAdmin('orgId'), summary: 'Choose the credential that the organization\'s projects use', input: v.strictObject({ credentialId: v.nullable(Ref) }), output: Organization }),
+  create: post('/api/organizations', {
+    who: user,
+    summary: 'Create an organization; its creator is its admin',
+    input: v.strictObject({ name: Name }),
+    output: Organization,
+    status: 201,
+  }),
+  list: get('/api/organizations', {
+    who: user,
+    summary: "List the caller's organizations",
+    output: v.array(Organization),
+  }),
+  get: get('/api/organizations/{id}', {
+    who: organizationMember('id'),
+    summary: 'Read an organization',
+    output: Organization,
+  }),
+  update: patch('/api/organizations/{id}', {
+    who: organizationAdmin('id'),
+    summary: 'Rename an organization',
+    input: v.strictObject({ name: v.optional(Name) }),
+    output: Organization,
+  }),
+  delete: del('/api/organizations/{id}', {
+    who: organizationAdmin('id'),
+    summary: 'Delete an organization without projects',
+  }),
+  listMembers: get('/api/organizations/{id}/members', {
+    who: organizationMember('id'),
+    summary: "List an organization's members",
+    output: v.array(OrganizationMember),
+  }),
+  addMember: post('/api/organizations/{id}/members', {
+    who: organizationAdmin('id'),
+    summary: 'Add a user to an organization',
+    input: AddMember,
+    output: OrganizationMember,
+    status: 201,
+  }),
+  updateMember: patch('/api/organizations/{id}/members/{userId}', {
+    who: organizationAdmin('id'),
+    summary: "Change a member's role",
+    input: v.strictObject({ role: OrganizationRole }),
+    output: OrganizationMember,
+  }),
+  removeMember: del('/api/organizations/{id}/members/{userId}', {
+    who: organizationMember('id'),
+    summary: 'Remove a member; anybody may leave, admins may remove others',
+  }),
+  setCredential: put('/api/organizations/{orgId}/default-credential', {
+    who: organizationAdmin('orgId'),
+    summary: "Choose the credential that the organization's projects use",
+    input: v.strictObject({ credentialId: v.nullable(Ref) }),
+    output: Organization,
+  }),
 }

@@ -6,7 +6,16 @@ import { del, get, put, viewer } from './route.ts'
 const PanelStates = v.record(v.string(), v.unknown())
 
 export const panelStates = {
-  get: get('/api/projects/{projectId}/panel-states', { who: viewer(), summary: 'Read the caller\'s layouts of a project\'s cards', output: PanelStates }),
-  set: put('/api/projects/{projectId}/panel-states', { who: viewer(), summary: 'Replace the layouts of the cards that the body names', input: JsonObject, output: PanelStates }),
-  delete: del('/api/projects/{projectId}/panel-states/{cardId}', { who: viewer(), summary: 'Forget a card\'s layout' }),
+  get: get('/api/projects/{projectId}/panel-states', {
+    who: viewer(),
+    summary: "Read the caller's layouts of a project's cards",
+    output: PanelStates,
+  }),
+  set: put('/api/projects/{projectId}/panel-states', {
+    who: viewer(),
+    summary: 'Replace the layouts of the cards that the body names',
+    input: JsonObject,
+    output: PanelStates,
+  }),
+  delete: del('/api/projects/{projectId}/panel-states/{cardId}', { who: viewer(), summary: "Forget a card's layout" }),
 }

@@ -5,16 +5,64 @@ import { Id, limit, Prompt, queryInteger, Ref, Time } from './fields.ts'
 import { get, member, post, viewer } from './route.ts'
 
 /** A talk with a planning agent that refines a card's prompt before the work starts. */
-export const PreSession = v.object({ sessionId: Id, cardId: Id, status: v.picklist(['running', 'waiting', 'accepted', 'cancelled', 'failed']), prompt: v.nullable(v.string()), createdAt: Time })
+export const PreSession = v.object({
+  sessionId: Id,
+  cardId: Id,
+  status: v.picklist(['running', 'waiting', 'accepted', 'cancelled', 'failed']),
+  prompt: v.nullable(v.string()),
+  createdAt: Time,
+})
 const Content = v.strictObject({ content: v.pipe(Prompt, v.minLength(1, 'must not be empty')) })
 const ListPreSessions = v.strictObject({ limit: limit(50, 200), cursor: v.optional(queryInteger(1)) })
 
 export const preSessions = {
-  list: get('/api/projects/{projectId}/pre-session', { who: viewer('agents.read'), summary: 'List a project\'s pre-sessions, newest first; cursor: those with a smaller id. A page may be short and have a nextCursor', input: ListPreSessions, output: v.object({ items: v.array(PreSession), nextCursor: v.nullable(Id) }) }),
-  start: post('/api/projects/{projectId}/pre-session', { at: 'machine', who: member('agents.run'), summary: 'Start to refine a card\'s prompt', input: v.strictObject({ cardId: Ref }), output: PreSession, status: 201, emits: ['agent.status'] }),
-  get: get('/api/projects/{projectId}/pre-session/{sessionId}', { at: 'machine', who: viewer('agents.read'), summary: 'Read a pre-session and its prompt so far', output: PreSession }),
-  send: post('/api/projects/{projectId}/pre-session/{sessionId}/message', { at: 'machine', who: member('agents.run'), summary: 'Answer the planning agent', input: Content, output: Message, status: 202, emits: ['agent.message', 'agent.status'] }),
-  accept: post('/api/projects/{projectId}/pre-session/{sessionId}/accept', { at: 'machine', who: member('agents.run'), summary: 'Make the refined prompt the card\'s prompt', output: CardDetail, emits: ['card.updated'] }),
-  cancel: post('/api/projects/{projectId}/pre-session/{sessionId}/cancel', { at: 'machine', who: member('agents.run'), summary: 'End a pre-session; the card stays as it is' }),
-  messages: get('/api/projects/{projectId}/pre-session/{sessionId}/messages', { at: 'machine', who: viewer('agents.read'), summary: 'List a pre-session\'s messages, oldest first', output: v.array(Message) }),
+  list: get('/api/projects/{projectId}/pre-session', {
+    who: viewer('agents.read'),
+    summary:
+      "List a project's pre-sessions, newest first; cursor: those with a smaller id. A page may be short and have a nextCursor",
+    input: ListPreSessions,
+    output: v.object({ items: v.array(PreSession), nextCursor: v.nullable(Id) }),
+  }),
+  start: post('/api/projects/{projectId}/pre-session', {
+    at: 'machine',
+    who: member('agents.run'),
+    summary: "Start to refine a card's prompt",
+    input: v.strictObject({ cardId: Ref }),
+    output: PreSession,
+    status: 201,
+    emits: ['agent.status'],
+  }),
+  get: get('/api/projects/{projectId}/pre-session/{sessionId}', {
+    at: 'machine',
+    who: viewer('agents.read'),
+    summary: 'Read a pre-session and its prompt so far',
+    output: PreSession,
+  }),
+  send: post('/api/projects/{projectId}/pre-session/{sessionId}/message', {
+    at: 'machine',
+    who: member('agents.run'),
+    summary: 'Answer the planning agent',
+    input: Content,
+    output: Message,
+    status: 202,
+    emits: ['agent.message', 'agent.status'],
+  }),
+  accept: post('/api/projects/{projectId}/pre-session/{sessionId}/accept', {
+    at: 'machine',
+    who: member('agents.run'),
+    summary: "Make the refined prompt the card's prompt",
+    output: CardDetail,
+    emits: ['card.updated'],
+  }),
+  cancel: post('/api/projects/{projectId}/pre-session/{sessionId}/cancel', {
+    at: 'machine',
+    who: member('agents.run'),
+    summary: 'End a pre-session; the card stays as it is',
+  }),
+  messages: get('/api/projects/{projectId}/pre-session/{sessionId}/messages', {
+    at: 'machine',
+    who: viewer('agents.read'),
+    summary: "List a pre-session's messages, oldest first",
+    output: v.array(Message),
+  }),
 }

@@ -3,31 +3,106 @@ import { AgentId, Count, Id, Name, Order, Ref, text, Time, ColumnType } from './
 import { del, get, manager, member, patch, post, user, viewer } from './route.ts'
 
 export const Project = v.object({
-  id: Id, name: Name, path: v.string(), organizationId: v.nullable(Id), ownerId: v.nullable(Id), credentialId: v.nullable(Id), agent: v.nullable(v.string()), copiedFiles: v.array(v.string()), role: v.picklist(['admin', 'member', 'viewer']),
-  unreadCount: Count, lastOpenedAt: v.nullable(Time), createdAt: Time, updatedAt: Time,
+  id: Id,
+  name: Name,
+  path: v.string(),
+  organizationId: v.nullable(Id),
+  ownerId: v.nullable(Id),
+  credentialId: v.nullable(Id),
+  agent: v.nullable(v.string()),
+  copiedFiles: v.array(v.string()),
+  role: v.picklist(['admin', 'member', 'viewer']),
+  unreadCount: Count,
+  lastOpenedAt: v.nullable(Time),
+  createdAt: Time,
+  updatedAt: Time,
 })
 export const Stats = v.object({
-  total: Count, byStatus: v.record(v.string(), Count), byColumn: v.array(v.object({ columnId: Id, name: v.string(), columnType: ColumnType, count: Count })),
+  total: Count,
+  byStatus: v.record(v.string(), Count),
+  byColumn: v.array(v.object({ columnId: Id, name: v.string(), columnType: ColumnType, count: Count })),
   tokens: v.object({ total: Count, sessions: Count }),
 })
 /** How many cards a project had at the end of a day (UTC), by the type of their column; archived ones apart. */
-export const Day = v.object({ day: v.pipe(v.string(), v.isoDate()), backlog: Count, active: Count, done: Count, archived: Count })
+export const Day = v.object({
+  day: v.pipe(v.string(), v.isoDate()),
+  backlog: Count,
+  active: Count,
+  done: Count,
+  archived: Count,
+})
 const Path = text(1, 4096)
 /** Patterns of ignored files that each new worktree gets a copy of. */
 const CopiedFiles = v.pipe(v.array(text(1, 500)), v.maxLength(100))
 const CreateProject = v.strictObject({ name: Name, path: Path, organizationId: v.optional(v.nullable(Ref), null) })
-const UpdateProject = v.strictObject({ name: v.optional(Name), path: v.optional(Path), organizationId: v.optional(v.nullable(Ref)), agent: v.optional(v.nullable(AgentId)), copiedFiles: v.optional(CopiedFiles) })
+const UpdateProject = v.strictObject({
+  name: v.optional(Name),
+  path: v.optional(Path),
+  organizationId: v.optional(v.nullable(Ref)),
+  agent: v.optional(v.nullable(AgentId)),
+  copiedFiles: v.optional(CopiedFiles),
+})
 
 export const projects = {
-  create: post('/api/projects', { who: user, summary: 'Create a project with its default board', input: CreateProject, output: Project, status: 201, emits: ['project.created', 'board.created'] }),
-  list: get('/api/projects', { who: user, summary: 'List the projects that the caller may see', input: v.strictObject({ organizationId: v.optional(Ref) }), output: v.array(Project) }),
-  reorder: patch('/api/projects/reorder', { who: user, summary: 'Put the caller\'s projects in order', input: Order, output: v.array(Project) }),
+  create: post('/api/projects', {
+    who: user,
+    summary: 'Create a project with its default board',
+    input: CreateProject,
+    output: Project,
+    status: 201,
+    emits: ['project.created', 'board.created'],
+  }),
+  list: get('/api/projects', {
+    who: user,
+    summary: 'List the projects that the caller may see',
+    input: v.strictObject({ organizationId: v.optional(Ref) }),
+    output: v.array(Project),
+  }),
+  reorder: patch('/api/projects/reorder', {
+    who: user,
+    summary: "Put the caller's projects in order",
+    input: Order,
+    output: v.array(Project),
+  }),
   get: get('/api/projects/{id}', { who: viewer('projects.read', 'id'), summary: 'Read a project', output: Project }),
-  update: patch('/api/projects/{id}', { at: 'machine', who: manager(undefined, 'id'), summary: 'Change a project', input: UpdateProject, output: Project, emits: ['project.updated'] }),
-  delete: del('/api/projects/{id}', { at: 'machine or here', who: manager(undefined, 'id'), summary: 'Delete a project with its boards, columns and cards; its folder stays', emits: ['project.deleted'] }),
-  opened: patch('/api/projects/{id}/last-opened', { who: viewer('projects.read', 'id'), summary: 'Note that the caller opened the project' }),
-  markAllRead: post('/api/projects/{id}/mark-all-read', { who: member('cards.update', 'id'), summary: 'Mark all cards of a project as read', emits: ['card.viewed'] }),
-  stats: get('/api/projects/{id}/stats', { who: viewer('cards.read', 'id'), summary: 'Count a project\'s cards', output: Stats }),
-  history: get('/api/projects/{id}/stats/history', { who: viewer('cards.read', 'id'), summary: 'Read how many cards a project had on each day, today last', input: v.strictObject({ since: v.optional(v.pipe(v.string(), v.isoDate('must be a day: 2026-01-31'))) }), output: v.array(Day) }),
-  files: get('/api/projects/{projectId}/files', { at: 'machine', who: viewer('projects.read'), summary: 'List the files that Git tracks', output: v.array(v.string()) }),
+  update: patch('/api/projects/{id}', {
+    at: 'machine',
+    who: manager(undefined, 'id'),
+    summary: 'Change a project',
+    input: UpdateProject,
+    output: Project,
+    emits: ['project.updated'],
+  }),
+  delete: del('/api/projects/{id}', {
+    at: 'machine or here',
+    who: manager(undefined, 'id'),
+    summary: 'Delete a project with its boards, columns and cards; its folder stays',
+    emits: ['project.deleted'],
+  }),
+  opened: patch('/api/projects/{id}/last-opened', {
+    who: viewer('projects.read', 'id'),
+    summary: 'Note that the caller opened the project',
+  }),
+  markAllRead: post('/api/projects/{id}/mark-all-read', {
+    who: member('cards.update', 'id'),
+    summary: 'Mark all cards of a project as read',
+    emits: ['card.viewed'],
+  }),
+  stats: get('/api/projects/{id}/stats', {
+    who: viewer('cards.read', 'id'),
+    summary: "Count a project's cards",
+    output: Stats,
+  }),
+  history: get('/api/projects/{id}/stats/history', {
+    who: viewer('cards.read', 'id'),
+    summary: 'Read how many cards a project had on each day, today last',
+    input: v.strictObject({ since: v.optional(v.pipe(v.string(), v.isoDate('must be a day: 2026-01-31'))) }),
+    output: v.array(Day),
+  }),
+  files: get('/api/projects/{projectId}/files', {
+    at: 'machine',
+    who: viewer('projects.read'),
+    summary: 'List the files that Git tracks',
+    output: v.array(v.string()),
+  }),
 }

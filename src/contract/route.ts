@@ -3,9 +3,31 @@ import type { GenericSchema, InferInput, InferOutput } from 'valibot'
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** What an API key may be allowed to do. The first six are the specification's ("Authentication"). */
-export const externalPermissions = ['cards.read', 'cards.create', 'pipelines.trigger', 'cards.move', 'agents.cancel', 'agents.archive'] as const
+export const externalPermissions = [
+  'cards.read',
+  'cards.create',
+  'pipelines.trigger',
+  'cards.move',
+  'agents.cancel',
+  'agents.archive',
+] as const
 /** Permissions for project-scoped client routes, one family a resource. */
-export const clientPermissions = ['projects.read', 'boards.read', 'boards.write', 'cards.update', 'cards.delete', 'agents.run', 'agents.read', 'scripts.read', 'scripts.write', 'scripts.run', 'webhooks.read', 'webhooks.write', 'monitors.read', 'exports.read'] as const
+export const clientPermissions = [
+  'projects.read',
+  'boards.read',
+  'boards.write',
+  'cards.update',
+  'cards.delete',
+  'agents.run',
+  'agents.read',
+  'scripts.read',
+  'scripts.write',
+  'scripts.run',
+  'webhooks.read',
+  'webhooks.write',
+  'monitors.read',
+  'exports.read',
+] as const
 /** Permissions about the whole server, for keys of server scope that belong to a super_admin. */
 export const serverPermissions = ['backups.create', 'backups.read'] as const
 /** What a key of any scope may hold. */
@@ -38,11 +60,26 @@ export const superAdminOr = (permission: Permission): Who => ({ kind: 'super', p
 export const localOrSuper: Who = { kind: 'local' }
 
 /** Anybody who may see the project. */
-export const viewer = (permission?: Permission, through: Through = 'projectId'): Who => ({ kind: 'member', role: 'viewer', permission, through })
+export const viewer = (permission?: Permission, through: Through = 'projectId'): Who => ({
+  kind: 'member',
+  role: 'viewer',
+  permission,
+  through,
+})
 /** Anybody who may work in the project. */
-export const member = (permission?: Permission, through: Through = 'projectId'): Who => ({ kind: 'member', role: 'member', permission, through })
+export const member = (permission?: Permission, through: Through = 'projectId'): Who => ({
+  kind: 'member',
+  role: 'member',
+  permission,
+  through,
+})
 /** Anybody who may manage the project: its owner, its admins, its organization's admins. */
-export const manager = (permission?: Permission, through: Through = 'projectId'): Who => ({ kind: 'member', role: 'admin', permission, through })
+export const manager = (permission?: Permission, through: Through = 'projectId'): Who => ({
+  kind: 'member',
+  role: 'admin',
+  permission,
+  through,
+})
 /** Anybody in the organization that the path's parameter names, and server administrators. */
 export const organizationMember = (through: 'id' | 'orgId'): Who => ({ kind: 'organization', role: 'member', through })
 /** An admin of the organization, and server administrators. */
@@ -79,8 +116,14 @@ export interface Spec {
 
 export type Route<P extends string = string, S extends Spec = Spec> = S & { method: Method; path: P; status: Status }
 
-const declare = (method: Method) => <const P extends string, const S extends Spec>(path: P, spec: S): Route<P, S> =>
-  ({ ...spec, method, path, status: spec.status ?? (spec.output || spec.transfer ? 200 : 204) })
+const declare =
+  (method: Method) =>
+  <const P extends string, const S extends Spec>(path: P, spec: S): Route<P, S> => ({
+    ...spec,
+    method,
+    path,
+    status: spec.status ?? (spec.output || spec.transfer ? 200 : 204),
+  })
 
 export const get = declare('GET')
 export const post = declare('POST')
@@ -98,11 +141,21 @@ type ReceivedParams<P extends string> = { [K in ParamNames<P>]: K extends TextPa
 type Part<S, Empty> = S extends GenericSchema ? S : Empty
 
 /** What a client passes: path parameters and the input's fields in one object. */
-export type Sent<R extends Route> = SentParams<R['path']> & (Part<R['input'], never> extends never ? unknown : InferInput<NonNullable<R['input']>>)
+export type Sent<R extends Route> = SentParams<R['path']> &
+  (Part<R['input'], never> extends never ? unknown : InferInput<NonNullable<R['input']>>)
 /** What a handler gets: the same object after validation; where the rules check the fields, as they came. Ids are integers. */
-export type Received<R extends Route> = ReceivedParams<R['path']> & (R['checkedBy'] extends 'rules' ? Record<string, unknown> : Part<R['input'], never> extends never ? unknown : InferOutput<NonNullable<R['input']>>)
+export type Received<R extends Route> = ReceivedParams<R['path']> &
+  (R['checkedBy'] extends 'rules'
+    ? Record<string, unknown>
+    : Part<R['input'], never> extends never
+      ? unknown
+      : InferOutput<NonNullable<R['input']>>)
 /** What the route answers in `data`. */
-export type Output<R extends Route> = R['transfer'] extends 'raw' ? Response : Part<R['output'], never> extends never ? void : InferOutput<NonNullable<R['output']>>
+export type Output<R extends Route> = R['transfer'] extends 'raw'
+  ? Response
+  : Part<R['output'], never> extends never
+    ? void
+    : InferOutput<NonNullable<R['output']>>
 
 /** The names of a path's parameters, in order. */
 export const paramsOf = (path: string): string[] => [...path.matchAll(/\{(\w+)\}/g)].map(match => match[1]!)

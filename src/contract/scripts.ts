@@ -8,19 +8,69 @@ export const Script = v.object({ id: Id, name: v.string(), command: v.string(), 
  * a run that is cancelled is over when no process of it is left. `exitCode` is as a shell tells it, 128 and more after a signal.
  */
 export const ScriptStatus = v.object({
-  scriptId: Id, status: v.picklist(['idle', 'running', 'succeeded', 'failed', 'cancelled']), pid: v.nullable(Count), exitCode: v.nullable(v.number()), error: v.nullable(v.string()), startedAt: v.nullable(Time), finishedAt: v.nullable(Time),
-  output: v.string(), outputStart: Count,
+  scriptId: Id,
+  status: v.picklist(['idle', 'running', 'succeeded', 'failed', 'cancelled']),
+  pid: v.nullable(Count),
+  exitCode: v.nullable(v.number()),
+  error: v.nullable(v.string()),
+  startedAt: v.nullable(Time),
+  finishedAt: v.nullable(Time),
+  output: v.string(),
+  outputStart: Count,
 })
 /** With `since`, `output` begins at that character where it is still kept. */
 const ReadStatus = v.strictObject({ scriptId: v.optional(queryInteger(1)), since: v.optional(queryInteger(0)) })
 
 export const scripts = {
-  list: get('/api/projects/{projectId}/scripts', { who: viewer('scripts.read'), summary: 'List a project\'s scripts in their order', output: v.array(Script) }),
-  create: post('/api/projects/{projectId}/scripts', { who: member('scripts.write'), summary: 'Keep a shell command that runs in the project\'s folder', input: v.strictObject({ name: Name, command: ShellCommand }), output: Script, status: 201 }),
-  reorder: put('/api/projects/{projectId}/scripts/reorder', { who: member('scripts.write'), summary: 'Put a project\'s scripts into a new order', input: Order, output: v.array(Script) }),
-  status: get('/api/projects/{projectId}/scripts/status', { at: 'machine', who: viewer('scripts.read'), summary: 'Read the latest run of each script, or of one', input: ReadStatus, output: v.array(ScriptStatus) }),
-  update: put('/api/projects/{projectId}/scripts/{scriptId}', { who: member('scripts.write'), summary: 'Change a script\'s name or command; a run goes on as it began', input: v.partial(v.strictObject({ name: Name, command: ShellCommand })), output: Script }),
-  delete: del('/api/projects/{projectId}/scripts/{scriptId}', { who: member('scripts.write'), summary: 'Delete a script; a run and its descendants are ended', emits: ['script.finished'] }),
-  run: post('/api/projects/{projectId}/scripts/{scriptId}/run', { at: 'machine', who: member('scripts.run'), summary: 'Run a script', output: ScriptStatus, status: 202, emits: ['script.started'] }),
-  cancel: post('/api/projects/{projectId}/scripts/{scriptId}/cancel', { at: 'machine', who: member('scripts.run'), summary: 'End a script\'s run and its descendants', output: ScriptStatus, status: 202 }),
+  list: get('/api/projects/{projectId}/scripts', {
+    who: viewer('scripts.read'),
+    summary: "List a project's scripts in their order",
+    output: v.array(Script),
+  }),
+  create: post('/api/projects/{projectId}/scripts', {
+    who: member('scripts.write'),
+    summary: "Keep a shell command that runs in the project's folder",
+    input: v.strictObject({ name: Name, command: ShellCommand }),
+    output: Script,
+    status: 201,
+  }),
+  reorder: put('/api/projects/{projectId}/scripts/reorder', {
+    who: member('scripts.write'),
+    summary: "Put a project's scripts into a new order",
+    input: Order,
+    output: v.array(Script),
+  }),
+  status: get('/api/projects/{projectId}/scripts/status', {
+    at: 'machine',
+    who: viewer('scripts.read'),
+    summary: 'Read the latest run of each script, or of one',
+    input: ReadStatus,
+    output: v.array(ScriptStatus),
+  }),
+  update: put('/api/projects/{projectId}/scripts/{scriptId}', {
+    who: member('scripts.write'),
+    summary: "Change a script's name or command; a run goes on as it began",
+    input: v.partial(v.strictObject({ name: Name, command: ShellCommand })),
+    output: Script,
+  }),
+  delete: del('/api/projects/{projectId}/scripts/{scriptId}', {
+    who: member('scripts.write'),
+    summary: 'Delete a script; a run and its descendants are ended',
+    emits: ['script.finished'],
+  }),
+  run: post('/api/projects/{projectId}/scripts/{scriptId}/run', {
+    at: 'machine',
+    who: member('scripts.run'),
+    summary: 'Run a script',
+    output: ScriptStatus,
+    status: 202,
+    emits: ['script.started'],
+  }),
+  cancel: post('/api/projects/{projectId}/scripts/{scriptId}/cancel', {
+    at: 'machine',
+    who: member('scripts.run'),
+    summary: "End a script's run and its descendants",
+    output: ScriptStatus,
+    status: 202,
+  }),
 }

@@ -6,17 +6,41 @@ const Status = v.object({ status: v.literal('ok'), version: v.string() })
 
 /** A daemon on the board's database: its machine, where the others reach it, and what it does for all of them. */
 export const Daemon = v.object({
-  id: v.string(), machine: v.string(), url: v.string(), version: v.string(), startedAt: Time, seenSecsAgo: v.number(), isThere: v.boolean(), isThis: v.boolean(),
+  id: v.string(),
+  machine: v.string(),
+  url: v.string(),
+  version: v.string(),
+  startedAt: Time,
+  seenSecsAgo: v.number(),
+  isThere: v.boolean(),
+  isThis: v.boolean(),
   duties: v.array(v.picklist(['machine', 'board'])),
 })
 
 export const server = {
   health: get('/api/health', { who: anyone, summary: 'Tell that the server answers', output: Status }),
-  ready: get('/api/ready', { who: anyone, summary: 'Tell that the database takes writes', output: v.object({ status: v.literal('ok') }) }),
-  daemons: get('/api/daemons', { who: admin, summary: 'List the daemons that share this board, and what each does for all; none where the database is a file', output: v.array(Daemon) }),
-  metrics: get('/metrics', { who: localOrSuper, summary: 'Figures about this server in Prometheus\'s text format', transfer: 'raw' }),
+  ready: get('/api/ready', {
+    who: anyone,
+    summary: 'Tell that the database takes writes',
+    output: v.object({ status: v.literal('ok') }),
+  }),
+  daemons: get('/api/daemons', {
+    who: admin,
+    summary: 'List the daemons that share this board, and what each does for all; none where the database is a file',
+    output: v.array(Daemon),
+  }),
+  metrics: get('/metrics', {
+    who: localOrSuper,
+    summary: "Figures about this server in Prometheus's text format",
+    transfer: 'raw',
+  }),
   home: get('/', { who: anyone, summary: 'A small page about this server', transfer: 'raw' }),
   openapi: get('/api/openapi.json', { who: anyone, summary: 'This API as an OpenAPI 3.1 document', transfer: 'raw' }),
   docs: get('/api/docs', { who: anyone, summary: 'This API as a page', transfer: 'raw' }),
-  socket: get('/api/ws', { who: anyone, summary: 'Upgrade to the WebSocket of live events', input: v.strictObject({ token: v.optional(text(1, 500)) }), transfer: 'raw' }),
+  socket: get('/api/ws', {
+    who: anyone,
+    summary: 'Upgrade to the WebSocket of live events',
+    input: v.strictObject({ token: v.optional(text(1, 500)) }),
+    transfer: 'raw',
+  }),
 }

@@ -2,14 +2,37 @@ import * as v from 'valibot'
 import { ColumnType, Id, Name, Prompt } from './fields.ts'
 import { del, get, patch, post, user } from './route.ts'
 
-export const Template = v.object({ id: Id, name: Name, builtin: v.boolean(), columns: v.array(v.object({ name: Name, columnType: ColumnType, prompt: v.string() })) })
-const TemplateColumns = v.pipe(v.array(v.strictObject({ name: Name, columnType: ColumnType, prompt: v.optional(Prompt, '') })), v.maxLength(50))
+export const Template = v.object({
+  id: Id,
+  name: Name,
+  builtin: v.boolean(),
+  columns: v.array(v.object({ name: Name, columnType: ColumnType, prompt: v.string() })),
+})
+const TemplateColumns = v.pipe(
+  v.array(v.strictObject({ name: Name, columnType: ColumnType, prompt: v.optional(Prompt, '') })),
+  v.maxLength(50),
+)
 const CreateTemplate = v.strictObject({ name: Name, columns: TemplateColumns })
 const UpdateTemplate = v.strictObject({ name: v.optional(Name), columns: v.optional(TemplateColumns) })
 
 export const templates = {
-  list: get('/api/board-templates', { who: user, summary: 'List board templates, built-in ones first', output: v.array(Template) }),
-  create: post('/api/board-templates', { who: user, summary: 'Create a board template', input: CreateTemplate, output: Template, status: 201 }),
-  update: patch('/api/board-templates/{id}', { who: user, summary: 'Change one of the caller\'s board templates', input: UpdateTemplate, output: Template }),
-  delete: del('/api/board-templates/{id}', { who: user, summary: 'Delete one of the caller\'s board templates' }),
+  list: get('/api/board-templates', {
+    who: user,
+    summary: 'List board templates, built-in ones first',
+    output: v.array(Template),
+  }),
+  create: post('/api/board-templates', {
+    who: user,
+    summary: 'Create a board template',
+    input: CreateTemplate,
+    output: Template,
+    status: 201,
+  }),
+  update: patch('/api/board-templates/{id}', {
+    who: user,
+    summary: "Change one of the caller's board templates",
+    input: UpdateTemplate,
+    output: Template,
+  }),
+  delete: del('/api/board-templates/{id}', { who: user, summary: "Delete one of the caller's board templates" }),
 }

@@ -2,15 +2,55 @@ import * as v from 'valibot'
 import { Count, Id, queryBoolean, queryInteger, Ref, text } from './fields.ts'
 import { get, post, user, viewer } from './route.ts'
 
-export const ImportFormat = v.picklist(['board', 'trello', 'github', 'markdown'], 'must be board, trello, github or markdown')
+export const ImportFormat = v.picklist(
+  ['board', 'trello', 'github', 'markdown'],
+  'must be board, trello, github or markdown',
+)
 export type ImportFormat = v.InferOutput<typeof ImportFormat>
 /** What an import made, or would make. `organizationId`: the organization that came with the file. `warnings` tell what the file holds that has no place here. */
-export const Imported = v.object({ dryRun: v.boolean(), projectIds: v.array(Id), organizationId: v.nullable(Id), projects: Count, boards: Count, columns: Count, cards: Count, attachments: Count, warnings: v.array(v.string()) })
+export const Imported = v.object({
+  dryRun: v.boolean(),
+  projectIds: v.array(Id),
+  organizationId: v.nullable(Id),
+  projects: Count,
+  boards: Count,
+  columns: Count,
+  cards: Count,
+  attachments: Count,
+  warnings: v.array(v.string()),
+})
 /** `projectId`: the project that cards are added to; without it projects are made. `path`: the folder of a new project; where a file holds several, of those whose own folder is not here. `map`: JSON of the file's list or state names to column names. */
-const Import = v.strictObject({ format: ImportFormat, projectId: v.optional(queryInteger(1)), organizationId: v.optional(queryInteger(1)), path: v.optional(text(1, 4096)), map: v.optional(v.pipe(v.string(), v.maxLength(4096, 'must have at most 4096 characters'))), dryRun: v.optional(queryBoolean, false) })
+const Import = v.strictObject({
+  format: ImportFormat,
+  projectId: v.optional(queryInteger(1)),
+  organizationId: v.optional(queryInteger(1)),
+  path: v.optional(text(1, 4096)),
+  map: v.optional(v.pipe(v.string(), v.maxLength(4096, 'must have at most 4096 characters'))),
+  dryRun: v.optional(queryBoolean, false),
+})
 
 export const transfers = {
-  exportProject: get('/api/projects/{id}/export', { at: 'machine or here', who: viewer('exports.read', 'id'), summary: 'Download a project as JSON', transfer: 'raw' }),
-  exportOrganization: post('/api/export', { who: user, summary: 'Download an organization with its projects as JSON; without organizationId, the only one that the caller administers', input: v.optional(v.strictObject({ organizationId: v.optional(Ref) }), {}), transfer: 'raw' }),
-  import: post('/api/import', { who: user, summary: 'Import a file: multipart/form-data, field file; all of it or nothing', input: Import, query: ['format', 'projectId', 'organizationId', 'path', 'map', 'dryRun'], transfer: 'upload', output: Imported, status: 201, emits: ['project.created', 'board.created', 'column.created', 'card.created', 'attachment.created'] }),
+  exportProject: get('/api/projects/{id}/export', {
+    at: 'machine or here',
+    who: viewer('exports.read', 'id'),
+    summary: 'Download a project as JSON',
+    transfer: 'raw',
+  }),
+  exportOrganization: post('/api/export', {
+    who: user,
+    summary:
+      'Download an organization with its projects as JSON; without organizationId, the only one that the caller administers',
+    input: v.optional(v.strictObject({ organizationId: v.optional(Ref) }), {}),
+    transfer: 'raw',
+  }),
+  import: post('/api/import', {
+    who: user,
+    summary: 'Import a file: multipart/form-data, field file; all of it or nothing',
+    input: Import,
+    query: ['format', 'projectId', 'organizationId', 'path', 'map', 'dryRun'],
+    transfer: 'upload',
+    output: Imported,
+    status: 201,
+    emits: ['project.created', 'board.created', 'column.created', 'card.created', 'attachment.created'],
+  }),
 }

@@ -4,17 +4,60 @@ import { admin, del, get, patch, post, user } from './route.ts'
 
 /** An account as administrators see it. */
 export const AdminUser = v.object({
-  id: Id, email: v.string(), name: v.string(), role: UserRole, authProvider: v.picklist(['local', 'oidc']), avatarUrl: v.nullable(v.string()), isSuperAdmin: v.boolean(), createdAt: Time,
+  id: Id,
+  email: v.string(),
+  name: v.string(),
+  role: UserRole,
+  authProvider: v.picklist(['local', 'oidc']),
+  avatarUrl: v.nullable(v.string()),
+  isSuperAdmin: v.boolean(),
+  createdAt: Time,
 })
 const Found = v.object({ id: Id, email: v.string(), displayName: v.string() })
-const ListUsers = v.strictObject({ search: v.optional(text(1, 200)), offset: v.optional(queryInteger(0), 0), limit: limit(50, 100) })
+const ListUsers = v.strictObject({
+  search: v.optional(text(1, 200)),
+  offset: v.optional(queryInteger(0), 0),
+  limit: limit(50, 100),
+})
 
 export const users = {
-  search: get('/api/users/search', { who: user, summary: 'Find users by name or email', input: v.strictObject({ q: text(1, 200) }), output: v.array(Found) }),
-  list: get('/api/admin/users', { who: admin, summary: 'List accounts', input: ListUsers, output: v.object({ users: v.array(AdminUser), total: Count }) }),
-  create: post('/api/admin/users', { who: admin, summary: 'Create an account with a generated password, which is shown once', input: v.strictObject({ email: Email, name: Name, role: UserRole }), output: v.object({ user: AdminUser, generatedPassword: v.string() }), status: 201 }),
-  update: patch('/api/admin/users/{id}', { who: admin, summary: 'Change an account\'s name or role', input: v.strictObject({ name: v.optional(Name), role: v.optional(UserRole) }), output: AdminUser }),
-  delete: del('/api/admin/users/{id}', { who: admin, summary: 'Delete an account; its projects pass to a super_admin' }),
-  resetPassword: post('/api/admin/users/{id}/reset-password', { who: admin, summary: 'Replace a password by a generated one, which is shown once', output: v.object({ generatedPassword: v.string() }) }),
-  checkDelete: get('/api/admin/users/{id}/check-delete', { who: admin, summary: 'Tell what deleting an account would pass on', output: v.object({ ownedProjectsCount: Count }) }),
+  search: get('/api/users/search', {
+    who: user,
+    summary: 'Find users by name or email',
+    input: v.strictObject({ q: text(1, 200) }),
+    output: v.array(Found),
+  }),
+  list: get('/api/admin/users', {
+    who: admin,
+    summary: 'List accounts',
+    input: ListUsers,
+    output: v.object({ users: v.array(AdminUser), total: Count }),
+  }),
+  create: post('/api/admin/users', {
+    who: admin,
+    summary: 'Create an account with a generated password, which is shown once',
+    input: v.strictObject({ email: Email, name: Name, role: UserRole }),
+    output: v.object({ user: AdminUser, generatedPassword: v.string() }),
+    status: 201,
+  }),
+  update: patch('/api/admin/users/{id}', {
+    who: admin,
+    summary: "Change an account's name or role",
+    input: v.strictObject({ name: v.optional(Name), role: v.optional(UserRole) }),
+    output: AdminUser,
+  }),
+  delete: del('/api/admin/users/{id}', {
+    who: admin,
+    summary: 'Delete an account; its projects pass to a super_admin',
+  }),
+  resetPassword: post('/api/admin/users/{id}/reset-password', {
+    who: admin,
+    summary: 'Replace a password by a generated one, which is shown once',
+    output: v.object({ generatedPassword: v.string() }),
+  }),
+  checkDelete: get('/api/admin/users/{id}/check-delete', {
+    who: admin,
+    summary: 'Tell what deleting an account would pass on',
+    output: v.object({ ownedProjectsCount: Count }),
+  }),
 }

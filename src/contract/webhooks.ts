@@ -4,28 +4,105 @@ import { Count, Id, limit, queryInteger, text, Time, WebhookUrl } from './fields
 import { del, get, manager, member, patch, post } from './route.ts'
 
 /** What a webhook may ask for: every event of a project while it is there. Its creation comes before its webhooks, which go with it. */
-export const webhookEvents = (Object.keys(events) as EventType[]).filter(type => type !== 'notification' && type !== 'project.created' && type !== 'project.deleted')
-const EventTypes = v.pipe(v.array(v.picklist(webhookEvents, 'must be the type of an event')), v.minLength(1, 'must name at least one event'), v.maxLength(webhookEvents.length), v.transform(types => [...new Set(types)]))
+export const webhookEvents = (Object.keys(events) as EventType[]).filter(
+  type => type !== 'notification' && type !== 'project.created' && type !== 'project.deleted',
+)
+const EventTypes = v.pipe(
+  v.array(v.picklist(webhookEvents, 'must be the type of an event')),
+  v.minLength(1, 'must name at least one event'),
+  v.maxLength(webhookEvents.length),
+  v.transform(types => [...new Set(types)]),
+)
 
-export const Webhook = v.object({ id: Id, projectId: Id, url: v.string(), events: v.array(v.string()), enabled: v.boolean(), description: v.nullable(v.string()), disabledReason: v.nullable(v.string()), createdAt: Time, updatedAt: Time })
+export const Webhook = v.object({
+  id: Id,
+  projectId: Id,
+  url: v.string(),
+  events: v.array(v.string()),
+  enabled: v.boolean(),
+  description: v.nullable(v.string()),
+  disabledReason: v.nullable(v.string()),
+  createdAt: Time,
+  updatedAt: Time,
+})
 /** The secret verifies signatures (Standard Webhooks 1.0). It is shown once. */
 export const WebhookWithSecret = v.object({ ...Webhook.entries, secret: v.string() })
 /** One message to one receiver, with its latest attempt. `messageId` is the header webhook-id, the same in each attempt. */
 export const Delivery = v.object({
-  id: Id, webhookId: Id, messageId: v.string(), type: v.string(), status: v.picklist(['pending', 'succeeded', 'failed']), attempts: Count, nextAttemptAt: v.nullable(Time), request: v.object({ url: v.string(), body: v.string() }),
-  responseStatus: v.nullable(Count), responseBody: v.nullable(v.string()), error: v.nullable(v.string()), durationMs: v.nullable(Count), createdAt: Time, lastAttemptAt: v.nullable(Time), finishedAt: v.nullable(Time),
+  id: Id,
+  webhookId: Id,
+  messageId: v.string(),
+  type: v.string(),
+  status: v.picklist(['pending', 'succeeded', 'failed']),
+  attempts: Count,
+  nextAttemptAt: v.nullable(Time),
+  request: v.object({ url: v.string(), body: v.string() }),
+  responseStatus: v.nullable(Count),
+  responseBody: v.nullable(v.string()),
+  error: v.nullable(v.string()),
+  durationMs: v.nullable(Count),
+  createdAt: Time,
+  lastAttemptAt: v.nullable(Time),
+  finishedAt: v.nullable(Time),
 })
 const Fields = { url: WebhookUrl, events: EventTypes, enabled: v.boolean(), description: v.nullable(text(0, 500)) }
-const CreateWebhook = v.strictObject({ url: Fields.url, events: Fields.events, enabled: v.optional(Fields.enabled, true), description: v.optional(Fields.description, null) })
-const ListDeliveries = v.strictObject({ status: v.optional(v.picklist(['pending', 'succeeded', 'failed'], 'must be pending, succeeded or failed')), limit: limit(50, 200), cursor: v.optional(queryInteger(1)) })
+const CreateWebhook = v.strictObject({
+  url: Fields.url,
+  events: Fields.events,
+  enabled: v.optional(Fields.enabled, true),
+  description: v.optional(Fields.description, null),
+})
+const ListDeliveries = v.strictObject({
+  status: v.optional(v.picklist(['pending', 'succeeded', 'failed'], 'must be pending, succeeded or failed')),
+  limit: limit(50, 200),
+  cursor: v.optional(queryInteger(1)),
+})
 
 export const webhooks = {
-  list: get('/api/projects/{projectId}/webhooks', { who: member('webhooks.read'), summary: 'List a project\'s webhooks', output: v.array(Webhook) }),
-  create: post('/api/projects/{projectId}/webhooks', { who: manager('webhooks.write'), summary: 'Send events of a project to a URL, signed', input: CreateWebhook, output: WebhookWithSecret, status: 201 }),
-  update: patch('/api/projects/{projectId}/webhooks/{webhookId}', { who: manager('webhooks.write'), summary: 'Change a webhook', input: v.partial(v.strictObject(Fields)), output: Webhook }),
-  delete: del('/api/projects/{projectId}/webhooks/{webhookId}', { who: manager('webhooks.write'), summary: 'Delete a webhook with its deliveries' }),
-  rotate: post('/api/projects/{projectId}/webhooks/{webhookId}/rotate', { who: manager('webhooks.write'), summary: 'Give a webhook a new secret', output: WebhookWithSecret, status: 201 }),
-  test: post('/api/projects/{projectId}/webhooks/{webhookId}/test', { who: manager('webhooks.write'), summary: 'Send a webhook.test event', output: Delivery, status: 202 }),
-  deliveries: get('/api/projects/{projectId}/webhooks/{webhookId}/deliveries', { who: member('webhooks.read'), summary: 'List a webhook\'s deliveries, newest first; cursor: those with a smaller id', input: ListDeliveries, output: v.object({ items: v.array(Delivery), nextCursor: v.nullable(Id) }) }),
-  redeliver: post('/api/projects/{projectId}/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver', { who: manager('webhooks.write'), summary: 'Send a delivery once more', output: Delivery, status: 202 }),
+  list: get('/api/projects/{projectId}/webhooks', {
+    who: member('webhooks.read'),
+    summary: "List a project's webhooks",
+    output: v.array(Webhook),
+  }),
+  create: post('/api/projects/{projectId}/webhooks', {
+    who: manager('webhooks.write'),
+    summary: 'Send events of a project to a URL, signed',
+    input: CreateWebhook,
+    output: WebhookWithSecret,
+    status: 201,
+  }),
+  update: patch('/api/projects/{projectId}/webhooks/{webhookId}', {
+    who: manager('webhooks.write'),
+    summary: 'Change a webhook',
+    input: v.partial(v.strictObject(Fields)),
+    output: Webhook,
+  }),
+  delete: del('/api/projects/{projectId}/webhooks/{webhookId}', {
+    who: manager('webhooks.write'),
+    summary: 'Delete a webhook with its deliveries',
+  }),
+  rotate: post('/api/projects/{projectId}/webhooks/{webhookId}/rotate', {
+    who: manager('webhooks.write'),
+    summary: 'Give a webhook a new secret',
+    output: WebhookWithSecret,
+    status: 201,
+  }),
+  test: post('/api/projects/{projectId}/webhooks/{webhookId}/test', {
+    who: manager('webhooks.write'),
+    summary: 'Send a webhook.test event',
+    output: Delivery,
+    status: 202,
+  }),
+  deliveries: get('/api/projects/{projectId}/webhooks/{webhookId}/deliveries', {
+    who: member('webhooks.read'),
+    summary: "List a webhook's deliveries, newest first; cursor: those with a smaller id",
+    input: ListDeliveries,
+    output: v.object({ items: v.array(Delivery), nextCursor: v.nullable(Id) }),
+  }),
+  redeliver: post('/api/projects/{projectId}/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver', {
+    who: manager('webhooks.write'),
+    summary: 'Send a delivery once more',
+    output: Delivery,
+    status: 202,
+  }),
 }

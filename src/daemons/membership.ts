@@ -39,12 +39,19 @@ export interface Told {
 }
 
 /** The lease of a duty. */
-export const leaseOf = (duty: Duty, host: string | null): string => duty === 'machine' ? `machine:${host}` : 'board'
+export const leaseOf = (duty: Duty, host: string | null): string => (duty === 'machine' ? `machine:${host}` : 'board')
 
 export const createMembership = (db: Database, config: Pick<ServerConfig, 'database'>, metrics: Metrics): Membership =>
   config.database ? join(db, config.database, metrics) : alone(db)
 
-const alone = (db: Database): Membership => ({ id: randomUUID(), has: () => true, secsSinceHeartbeat: () => 0, databaseFor: () => db, start: () => {}, stop: async () => {} })
+const alone = (db: Database): Membership => ({
+  id: randomUUID(),
+  has: () => true,
+  secsSinceHeartbeat: () => 0,
+  databaseFor: () => db,
+  start: () => {},
+  stop: async () => {},
+})
 
 function join(db: Database, { host, advertise }: NonNullable<ServerConfig['database']>, metrics: Metrics): Membership {
   const heartbeat = timed(metrics)
@@ -63,25 +70,40 @@ function join(db: Database, { host, advertise }: NonNullable<ServerConfig['datab
       if (before !== undefined || token === undefined) continue
       tokens.set(duty, token)
       // The leases are renewed meanwhile. What could not be taken up is tried again.
-      takingUp = takingUp.then(() => onDuty(duty)).then(() => takenUp.add(duty)).catch((error: unknown) => {
-        tokens.delete(duty)
-        logFailure(log, 'A duty could not be taken up.', error, { duty })
-      })
+      takingUp = takingUp
+        .then(() => onDuty(duty))
+        .then(() => takenUp.add(duty))
+        .catch((error: unknown) => {
+          tokens.delete(duty)
+          logFailure(log, 'A duty could not be taken up.', error, { duty })
+        })
     }
   }
   return {
-    id: self.id, has: duty => takenUp.has(duty), secsSinceHeartbeat: heartbeat.secsSince,
-    databaseFor: duty => fenced(db, async tx => {
-      const token = tokens.get(duty)
-      if (token === undefined || !await holdsLease(tx, leaseOf(duty, host), self.id, token)) throw new Problem('SHUTTING_DOWN', 'Another daemon does this now.')
-    }),
+    id: self.id,
+    has: duty => takenUp.has(duty),
+    secsSinceHeartbeat: heartbeat.secsSince,
+    databaseFor: duty =>
+      fenced(db, async tx => {
+        const token = tokens.get(duty)
+        if (token === undefined || !(await holdsLease(tx, leaseOf(duty, host), self.id, token)))
+          throw new Problem('SHUTTING_DOWN', 'Another daemon does this now.')
+      }),
     start: (url, told, log) => {
-      keeping = repeat(() => renew(url, told, log), error => log('warn', 'The leases could not be renewed.', { cause: causeOf(error) }), stopping.signal)
+      keeping = repeat(
+        () => renew(url, told, log),
+        error => log('warn', 'The leases could not be renewed.', { cause: causeOf(error) }),
+        stopping.signal,
+      )
     },
     stop: async () => {
       stopping.abort()
       await Promise.all([keeping, takingUp])
-      await db.transaction(tx => forgetDaemon(tx, self.id)).catch(() => { /* The leases end by themselves. */ })
+      await db
+        .transaction(tx => forgetDaemon(tx, self.id))
+        .catch(() => {
+          /* The leases end by themselves. */
+        })
       for (const each of [tokens, takenUp]) each.clear()
     },
   }
@@ -94,7 +116,12 @@ function leaseTaker(db: Database, host: string): (self: Self) => Promise<Array<[
     const untilMs = heard && heard.databaseMs + performance.now() - heard.atMs + lateMs
     // After a failure the database's clock may be another one.
     heard = undefined
-    const { tokens, nowMs } = await beat(db, self, duties.map(duty => leaseOf(duty, host)), untilMs)
+    const { tokens, nowMs } = await beat(
+      db,
+      self,
+      duties.map(duty => leaseOf(duty, host)),
+      untilMs,
+    )
     heard = { databaseMs: nowMs, atMs: performance.now() }
     return duties.map((duty, at) => [duty, tokens[at]])
   }
@@ -102,7 +129,10 @@ function leaseTaker(db: Database, host: string): (self: Self) => Promise<Array<[
 
 /** Measures each heartbeat, and tells how long ago the last one was that succeeded. */
 function timed(metrics: Metrics): { time<T>(work: () => Promise<T>): Promise<T>; secsSince(): number } {
-  const timing = metrics.timing({ name: 'board_heartbeat_seconds', help: 'How long it took to note at the database that this daemon is there, and to keep its duties.' })
+  const timing = metrics.timing({
+    name: 'board_heartbeat_seconds',
+    help: 'How long it took to note at the database that this daemon is there, and to keep its duties.',
+  })
   let endedAt = performance.now()
   return {
     time: async work => {
@@ -117,22 +147,35 @@ function timed(metrics: Metrics): { time<T>(work: () => Promise<T>): Promise<T>;
 }
 
 /** What fails is begun again as soon as it could have been done. */
-async function repeat(work: () => Promise<void>, onFailure: (error: unknown) => void, signal: AbortSignal): Promise<void> {
+async function repeat(
+  work: () => Promise<void>,
+  onFailure: (error: unknown) => void,
+  signal: AbortSignal,
+): Promise<void> {
   while (!signal.aborted) {
     const beganAt = performance.now()
-    const waitMs = await work().then(() => renewMs, (error: unknown) => {
-      onFailure(error)
-      return Math.max(retryMs, renewMs - (performance.now() - beganAt))
+    const waitMs = await work().then(
+      () => renewMs,
+      (error: unknown) => {
+        onFailure(error)
+        return Math.max(retryMs, renewMs - (performance.now() - beganAt))
+      },
+    )
+    await delay(waitMs, undefined, { signal, ref: false }).catch(() => {
+      /* It stops. */
     })
-    await delay(waitMs, undefined, { signal, ref: false }).catch(() => { /* It stops. */ })
   }
 }
 
 /** A database whose writes look first whether they may still be made. */
-const fenced = (db: Database, check: (tx: Parameters<Parameters<Database['transaction']>[0]>[0]) => Promise<void>): Database => ({
+const fenced = (
+  db: Database,
+  check: (tx: Parameters<Parameters<Database['transaction']>[0]>[0]) => Promise<void>,
+): Database => ({
   ...db,
-  transaction: work => db.transaction(async tx => {
-    await check(tx)
-    return work(tx)
-  }),
+  transaction: work =>
+    db.transaction(async tx => {
+      await check(tx)
+      return work(tx)
+    }),
 })

@@ -12,7 +12,8 @@ const rank: Record<ProjectRole, number> = { viewer: 1, member: 2, admin: 3 }
  * An API key reaches the projects of its scope only.
  */
 export async function projectRole(db: Reader, caller: Caller, projectId: number): Promise<ProjectRole | undefined> {
-  const grant = caller.grant?.projectId === projectId ? caller.grant.held : await readGrant(db, caller.userId, projectId)
+  const grant =
+    caller.grant?.projectId === projectId ? caller.grant.held : await readGrant(db, caller.userId, projectId)
   if (!grant || !withinScope(caller, projectId, grant.projectOrganizationId)) return undefined
   if (isAdmin(caller) || grant.ownerId === caller.userId || grant.organizationRole === 'admin') return 'admin'
   const roles = [grant.projectRole, grant.organizationRole].filter((role): role is ProjectRole => role !== null)
@@ -23,7 +24,13 @@ export async function projectRole(db: Reader, caller: Caller, projectId: number)
  * Lets a caller with at least `needed` pass.
  * @throws Problem `notFound` when the caller may not even see the project, FORBIDDEN when the role is too small.
  */
-export async function requireRole(db: Reader, caller: Caller, projectId: number, needed: ProjectRole, notFound: () => Problem): Promise<ProjectRole> {
+export async function requireRole(
+  db: Reader,
+  caller: Caller,
+  projectId: number,
+  needed: ProjectRole,
+  notFound: () => Problem,
+): Promise<ProjectRole> {
   const role = await projectRole(db, caller, projectId)
   if (!role) throw notFound()
   if (rank[role] < rank[needed]) throw new Problem('FORBIDDEN', `This needs the project role ${needed}.`)
@@ -31,12 +38,18 @@ export async function requireRole(db: Reader, caller: Caller, projectId: number,
 }
 
 /** The caller's role in an organization, or undefined when it does not exist or the caller does not belong to it. Administrators of the server manage all of them. */
-export async function organizationRole(db: Reader, caller: Caller, organizationId: number): Promise<'admin' | 'member' | undefined> {
+export async function organizationRole(
+  db: Reader,
+  caller: Caller,
+  organizationId: number,
+): Promise<'admin' | 'member' | undefined> {
   const organization = await readOrganization(db, caller.userId, organizationId)
-  return organization && isAdmin(caller) ? 'admin' : organization?.role ?? undefined
+  return organization && isAdmin(caller) ? 'admin' : (organization?.role ?? undefined)
 }
 
 function withinScope({ key }: Caller, projectId: number, organizationId: number | null): boolean {
   if (!key || key.scope === 'server') return true
-  return key.scope === 'project' ? key.projectId === projectId : key.organizationId === organizationId && organizationId !== null
+  return key.scope === 'project'
+    ? key.projectId === projectId
+    : key.organizationId === organizationId && organizationId !== null
 }

@@ -19,7 +19,11 @@ const hourMs = 3_600_000
  * fails leaves nothing.
  * @throws Problem DISK_FULL, or the stream's error
  */
-export async function saveFile(folder: string, source: AsyncIterable<Buffer>, sentName: string | undefined): Promise<SavedFile> {
+export async function saveFile(
+  folder: string,
+  source: AsyncIterable<Buffer>,
+  sentName: string | undefined,
+): Promise<SavedFile> {
   const storedAs = randomBytes(16).toString('hex')
   const [partial, whole] = [join(folder, `${storedAs}.part`), join(folder, storedAs)]
   const file = await open(partial, 'wx', 0o600)
@@ -33,13 +37,20 @@ export async function saveFile(folder: string, source: AsyncIterable<Buffer>, se
     await syncFolder(folder)
     return { storedAs, size, sha256, filename, contentType }
   } catch (error) {
-    await file.close().catch(() => { /* closed already */ })
+    await file.close().catch(() => {
+      /* closed already */
+    })
     await Promise.all([partial, whole].map(path => rm(path, { force: true })))
-    throw (error as NodeJS.ErrnoException).code === 'ENOSPC' ? new Problem('DISK_FULL', undefined, { cause: error, retryAfterSecs: 30 }) : error
+    throw (error as NodeJS.ErrnoException).code === 'ENOSPC'
+      ? new Problem('DISK_FULL', undefined, { cause: error, retryAfterSecs: 30 })
+      : error
   }
 }
 
-async function writeAll(file: FileHandle, source: AsyncIterable<Buffer>): Promise<{ size: number; sha256: string; start: Buffer }> {
+async function writeAll(
+  file: FileHandle,
+  source: AsyncIterable<Buffer>,
+): Promise<{ size: number; sha256: string; start: Buffer }> {
   const hash = createHash('sha256')
   let size = 0
   let start: Buffer = Buffer.alloc(0)
@@ -53,7 +64,12 @@ async function writeAll(file: FileHandle, source: AsyncIterable<Buffer>): Promis
 }
 
 /** Removes a file; one that is gone already is no failure, and one that cannot or must not be removed now is left to `sweepAttachments`. */
-export const removeFile = async (folder: string, storedAs: string): Promise<void> => { if (!holds.has(folder)) await unlink(join(folder, storedAs)).catch(() => { /* swept later */ }) }
+export const removeFile = async (folder: string, storedAs: string): Promise<void> => {
+  if (!holds.has(folder))
+    await unlink(join(folder, storedAs)).catch(() => {
+      /* swept later */
+    })
+}
 
 /** How many want the files of a folder to stay. */
 const holds = new Map<string, number>()
@@ -69,12 +85,23 @@ export function holdFiles(folder: string): () => void {
 }
 
 /** Deletes files that no attachment stands for and that nobody has written to for an hour. Tells how many. */
-export async function sweepAttachments({ db, attachmentsDir }: { db: Reader; attachmentsDir: string }): Promise<number> {
+export async function sweepAttachments({
+  db,
+  attachmentsDir,
+}: {
+  db: Reader
+  attachmentsDir: string
+}): Promise<number> {
   let swept = 0
   let names: string[] = []
   const sweep = async () => {
     const stored = new Set(await storedNames(db, names))
-    for (const name of names) if (!stored.has(name) && !holds.has(attachmentsDir) && await isOld(join(attachmentsDir, name))) swept += await unlink(join(attachmentsDir, name)).then(() => 1, () => 0)
+    for (const name of names)
+      if (!stored.has(name) && !holds.has(attachmentsDir) && (await isOld(join(attachmentsDir, name))))
+        swept += await unlink(join(attachmentsDir, name)).then(
+          () => 1,
+          () => 0,
+        )
     names = []
   }
   for await (const entry of await opendir(attachmentsDir)) {
@@ -84,4 +111,8 @@ export async function sweepAttachments({ db, attachmentsDir }: { db: Reader; att
   return swept
 }
 
-const isOld = (path: string) => stat(path).then(({ mtimeMs }) => mtimeMs < Date.now() - hourMs, () => false)
+const isOld = (path: string) =>
+  stat(path).then(
+    ({ mtimeMs }) => mtimeMs < Date.now() - hourMs,
+    () => false,
+  )

@@ -1,6 +1,13 @@
 import { Problem } from '../contract/errors.ts'
 import { append } from '../events/outbox.ts'
-import { countAttachments, deleteAttachment, insertAttachment, listAttachments, readAttachment, type AttachmentRow } from '../store/attachments.ts'
+import {
+  countAttachments,
+  deleteAttachment,
+  insertAttachment,
+  listAttachments,
+  readAttachment,
+  type AttachmentRow,
+} from '../store/attachments.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import { attachment as view } from '../views/attachments.ts'
 import { removeFile, type SavedFile } from './attachmentFiles.ts'
@@ -24,7 +31,8 @@ export async function list(db: Reader, ref: CardRef): Promise<AttachmentRow[]> {
 /** @throws Problem CARD_NOT_FOUND, CONFLICT when the card has 1,000 attachments */
 export async function requireRoom(db: Reader, ref: CardRef): Promise<void> {
   const card = await cards.find(db, ref)
-  if (await countAttachments(db, card.id) >= mostACard) throw new Problem('CONFLICT', `A card may have at most ${mostACard} attachments.`)
+  if ((await countAttachments(db, card.id)) >= mostACard)
+    throw new Problem('CONFLICT', `A card may have at most ${mostACard} attachments.`)
 }
 
 /** Attaches a file that is on disk. @throws Problem CARD_NOT_FOUND, CONFLICT */

@@ -1,6 +1,14 @@
 import { Problem } from '../contract/errors.ts'
 import { append } from '../events/outbox.ts'
-import { deleteBoard, insertBoard, listBoards, readBoard, renameBoard, setBoardPosition, type BoardRow } from '../store/boards.ts'
+import {
+  deleteBoard,
+  insertBoard,
+  listBoards,
+  readBoard,
+  renameBoard,
+  setBoardPosition,
+  type BoardRow,
+} from '../store/boards.ts'
 import { insertColumn } from '../store/columns.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import { board as boardView } from '../views/boards.ts'
@@ -17,7 +25,11 @@ export async function find(db: Reader, projectId: number, boardId: number): Prom
 }
 
 /** Creates a board with the columns of a template; without one, of the built-in "Kanban". @throws Problem TEMPLATE_NOT_FOUND */
-export async function create(tx: Transaction, projectId: number, { name, templateId }: { name: string; templateId?: number }): Promise<BoardRow> {
+export async function create(
+  tx: Transaction,
+  projectId: number,
+  { name, templateId }: { name: string; templateId?: number },
+): Promise<BoardRow> {
   const template = await templateForBoard(tx, templateId)
   const boardId = await insertBoard(tx, projectId, name)
   for (const column of template.columns) await insertColumn(tx, { ...column, boardId, projectId })
@@ -25,7 +37,12 @@ export async function create(tx: Transaction, projectId: number, { name, templat
 }
 
 /** Renames a board. @throws Problem BOARD_NOT_FOUND */
-export async function update(tx: Transaction, projectId: number, boardId: number, { name }: { name?: string }): Promise<BoardRow> {
+export async function update(
+  tx: Transaction,
+  projectId: number,
+  boardId: number,
+  { name }: { name?: string },
+): Promise<BoardRow> {
   const board = await find(tx, projectId, boardId)
   if (name === undefined || name === board.name) return board
   await renameBoard(tx, boardId, name)
@@ -33,7 +50,12 @@ export async function update(tx: Transaction, projectId: number, boardId: number
 }
 
 /** Deletes a board with its columns and cards, and ends their agents; their worktrees are removed later. @throws Problem BOARD_NOT_FOUND, LAST_BOARD, DISK_FULL */
-export async function remove(tx: Transaction, agents: Agents, { projectId, boardId }: { projectId: number; boardId: number }, dataDir: string): Promise<void> {
+export async function remove(
+  tx: Transaction,
+  agents: Agents,
+  { projectId, boardId }: { projectId: number; boardId: number },
+  dataDir: string,
+): Promise<void> {
   const board = await find(tx, projectId, boardId)
   if ((await listBoards(tx, projectId)).length === 1) throw new Problem('LAST_BOARD')
   await noteGone(tx, dataDir, { projectId, boardId })
@@ -51,7 +73,12 @@ export async function reorder(tx: Transaction, projectId: number, ids: readonly 
   return boards
 }
 
-async function announce(tx: Transaction, type: 'board.created' | 'board.updated', projectId: number, boardId: number): Promise<BoardRow> {
+async function announce(
+  tx: Transaction,
+  type: 'board.created' | 'board.updated',
+  projectId: number,
+  boardId: number,
+): Promise<BoardRow> {
   const board = await find(tx, projectId, boardId)
   await append(tx, type, projectId, boardView(board))
   return board

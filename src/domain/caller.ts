@@ -13,7 +13,13 @@ export interface Caller {
   /** SHA-256 of the token, hexadecimal; empty for somebody who needs none because authentication is off. */
   tokenHash: string
   /** What an API key is limited to, beside its owner's rights. */
-  key?: { id: number; permissions: readonly Permission[]; scope: 'server' | 'organization' | 'project'; organizationId: number | null; projectId: number | null }
+  key?: {
+    id: number
+    permissions: readonly Permission[]
+    scope: 'server' | 'organization' | 'project'
+    organizationId: number | null
+    projectId: number | null
+  }
   /** What ties the account to the project that the request names, as it was when the token was looked up. */
   grant?: { projectId: number; held: Grant | undefined }
   /** What an agent token is for. It has no rights but those of its card. */

@@ -1,7 +1,18 @@
 import { invalid, Problem } from '../contract/errors.ts'
 import type { CardKind } from '../contract/fields.ts'
 import { append } from '../events/outbox.ts'
-import { insertCard, markRead, markSomeRead, purgeCards, readCard, readDeletedCard, readExternalJson, updateCard, type CardChange, type CardRow } from '../store/cards.ts'
+import {
+  insertCard,
+  markRead,
+  markSomeRead,
+  purgeCards,
+  readCard,
+  readDeletedCard,
+  readExternalJson,
+  updateCard,
+  type CardChange,
+  type CardRow,
+} from '../store/cards.ts'
 import { listColumns, listDefaultColumns, readColumn, readFirstColumn, type ColumnRow } from '../store/columns.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import * as order from '../store/order.ts'
@@ -16,10 +27,27 @@ const restorableMs = 30 * 86_400_000
 const mostRemovingMs = 150
 
 /** Which card, of which kind if only one will do, the version that the caller believes it has (`If-Match`), and who the caller is. */
-export interface CardRef { projectId: number; cardId: number; kind?: CardKind; ifMatch?: string; caller?: Caller }
+export interface CardRef {
+  projectId: number
+  cardId: number
+  kind?: CardKind
+  ifMatch?: string
+  caller?: Caller
+}
 export interface NewCard {
-  projectId: number; caller?: Caller; title: string; prompt: string; columnId?: number; labels?: readonly string[]; groupId?: string | null
-  useWorktree: boolean; deferred?: boolean; autoMode?: boolean; agent?: string | null; kind?: CardKind; command?: string | null
+  projectId: number
+  caller?: Caller
+  title: string
+  prompt: string
+  columnId?: number
+  labels?: readonly string[]
+  groupId?: string | null
+  useWorktree: boolean
+  deferred?: boolean
+  autoMode?: boolean
+  agent?: string | null
+  kind?: CardKind
+  command?: string | null
 }
 
 /** @throws Problem CARD_NOT_FOUND */
@@ -29,8 +57,11 @@ export async function find(db: Reader, { projectId, cardId, kind }: CardRef): Pr
 }
 
 /** A card in the external view as JSON text, which the database makes. @throws Problem CARD_NOT_FOUND, also for a card that is no kanban card */
-export async function findExternalJson(db: Reader, { projectId, cardId }: CardRef): Promise<{ json: string; version: number }> {
-  return await readExternalJson(db, projectId, cardId) ?? refuse('CARD_NOT_FOUND')
+export async function findExternalJson(
+  db: Reader,
+  { projectId, cardId }: CardRef,
+): Promise<{ json: string; version: number }> {
+  return (await readExternalJson(db, projectId, cardId)) ?? refuse('CARD_NOT_FOUND')
 }
 
 /**
@@ -41,11 +72,29 @@ export async function findExternalJson(db: Reader, { projectId, cardId }: CardRe
 export async function create(tx: Transaction, agents: Agents, card: NewCard, automation = false): Promise<CardRow> {
   const { column, columns } = await placeForNewCard(tx, card, automation)
   const deferred = card.deferred ?? automation
-  if ((card.kind === 'terminal') !== (typeof card.command === 'string')) throw invalid('command', card.kind === 'terminal' ? 'is required for a terminal card' : 'is for terminal cards only')
+  if ((card.kind === 'terminal') !== (typeof card.command === 'string'))
+    throw invalid(
+      'command',
+      card.kind === 'terminal' ? 'is required for a terminal card' : 'is for terminal cards only',
+    )
   const made = insertCard(tx, {
-    projectId: card.projectId, boardId: column.boardId, columnId: column.id, title: card.title, prompt: card.prompt, labels: JSON.stringify(card.labels ?? []), groupId: card.groupId ?? null,
-    kind: card.kind, agent: card.agent ?? null, command: card.command ?? null, useWorktree: card.useWorktree, deferred, autoMode: card.autoMode ?? false, unread: automation,
-    pipeline: JSON.stringify(initialSteps(columns)), archivedAt: column.columnType === 'archive' ? tx.now : null, lastAgentAction: null,
+    projectId: card.projectId,
+    boardId: column.boardId,
+    columnId: column.id,
+    title: card.title,
+    prompt: card.prompt,
+    labels: JSON.stringify(card.labels ?? []),
+    groupId: card.groupId ?? null,
+    kind: card.kind,
+    agent: card.agent ?? null,
+    command: card.command ?? null,
+    useWorktree: card.useWorktree,
+    deferred,
+    autoMode: card.autoMode ?? false,
+    unread: automation,
+    pipeline: JSON.stringify(initialSteps(columns)),
+    archivedAt: column.columnType === 'archive' ? tx.now : null,
+    lastAgentAction: null,
   })
   if (isOrdered(card)) await order.insertCard(tx, column.id, made)
   const created = await announce(tx, 'card.created', { projectId: card.projectId, cardId: await made })
@@ -53,17 +102,34 @@ export async function create(tx: Transaction, agents: Agents, card: NewCard, aut
 }
 
 /** Whether making a card would ask for an agent, as far as can be told before. */
-export async function wouldStart(db: Reader, { projectId, columnId, deferred }: Pick<NewCard, 'projectId' | 'columnId' | 'deferred'>): Promise<boolean> {
+export async function wouldStart(
+  db: Reader,
+  { projectId, columnId, deferred }: Pick<NewCard, 'projectId' | 'columnId' | 'deferred'>,
+): Promise<boolean> {
   if (deferred) return false
   const column = columnId === undefined ? (await listDefaultColumns(db, projectId))[0] : await readColumn(db, columnId)
   return column?.columnType === 'active'
 }
 
 /** Changes a card's fields. @throws Problem CARD_NOT_FOUND, VERSION_CONFLICT */
-export async function update(tx: Transaction, ref: CardRef, change: { title?: string; prompt?: string; labels?: readonly string[]; groupId?: string | null; useWorktree?: boolean; autoMode?: boolean; agent?: string | null }): Promise<CardRow> {
+export async function update(
+  tx: Transaction,
+  ref: CardRef,
+  change: {
+    title?: string
+    prompt?: string
+    labels?: readonly string[]
+    groupId?: string | null
+    useWorktree?: boolean
+    autoMode?: boolean
+    agent?: string | null
+  },
+): Promise<CardRow> {
   const card = await findVersion(tx, ref)
   const { labels, ...plain } = change
-  const given: { -readonly [Field in keyof CardChange]: CardChange[Field] } = Object.fromEntries(Object.entries(plain).filter(([, value]) => value !== undefined))
+  const given: { -readonly [Field in keyof CardChange]: CardChange[Field] } = Object.fromEntries(
+    Object.entries(plain).filter(([, value]) => value !== undefined),
+  )
   if (labels) given.labels = JSON.stringify(labels)
   if (Object.keys(given).length === 0) return card
   await updateCard(tx, card.id, given)
@@ -76,25 +142,42 @@ export async function update(tx: Transaction, ref: CardRef, change: { title?: st
  * agent, entering one starts it, unless `automation` moves the card.
  * @throws Problem CARD_NOT_FOUND, COLUMN_NOT_FOUND, COLUMN_IN_OTHER_PROJECT, VERSION_CONFLICT
  */
-export async function move(tx: Transaction, agents: Agents, ref: CardRef, to: { columnId: number; position?: number }, automation = false, ending: Ending = cancelled): Promise<CardRow> {
+export async function move(
+  tx: Transaction,
+  agents: Agents,
+  ref: CardRef,
+  to: { columnId: number; position?: number },
+  automation = false,
+  ending: Ending = cancelled,
+): Promise<CardRow> {
   const card = await findVersion(tx, ref)
   const column = await columnOfProject(tx, ref, to.columnId)
   if (column.id === card.columnId && to.position !== undefined && to.position === card.position) return card
   const entersActive = column.columnType === 'active' && column.id !== card.columnId
-  if (column.id !== card.columnId && (card.columnType === 'active' || entersActive || column.columnType === 'archive')) await endCard(tx, agents, card.id, ending, { all: column.columnType === 'archive' })
+  if (column.id !== card.columnId && (card.columnType === 'active' || entersActive || column.columnType === 'archive'))
+    await endCard(tx, agents, card.id, ending, { all: column.columnType === 'archive' })
   const starts = entersActive && !automation
   const lastAgentAction = starts ? await notStarted(tx, agents, { ...card, columnId: column.id }) : null
-  await place(tx, card, column, to.position, { ...(entersActive && { deferred: automation }), ...(lastAgentAction && { lastAgentAction }) })
+  await place(tx, card, column, to.position, {
+    ...(entersActive && { deferred: automation }),
+    ...(lastAgentAction && { lastAgentAction }),
+  })
   const moved = await find(tx, ref)
   const from = { columnId: String(card.columnId), position: card.position }
-  await append(tx, 'card.moved', ref.projectId, Object.assign(cardDetail(moved), { from, to: { columnId: String(moved.columnId), position: moved.position } }))
+  await append(
+    tx,
+    'card.moved',
+    ref.projectId,
+    Object.assign(cardDetail(moved), { from, to: { columnId: String(moved.columnId), position: moved.position } }),
+  )
   return starts && !lastAgentAction ? started(tx, agents, moved) : moved
 }
 
 /** Moves a card to its board's first done column and ends its session. @throws Problem CARD_NOT_FOUND, COLUMN_NOT_FOUND when the board has none */
 export async function complete(tx: Transaction, agents: Agents, ref: CardRef): Promise<CardRow> {
   const card = await find(tx, ref)
-  const done = await readFirstColumn(tx, card.boardId, 'done') ?? refuse('COLUMN_NOT_FOUND', 'The board has no done column.')
+  const done =
+    (await readFirstColumn(tx, card.boardId, 'done')) ?? refuse('COLUMN_NOT_FOUND', 'The board has no done column.')
   await endCard(tx, agents, card.id, completedByHand)
   if (card.columnId !== done.id) await move(tx, agents, ref, { columnId: done.id })
   return announce(tx, 'card.completed', ref)
@@ -125,7 +208,10 @@ export async function archive(tx: Transaction, agents: Agents, ref: CardRef): Pr
 export async function unarchive(tx: Transaction, ref: CardRef): Promise<CardRow> {
   const card = await find(tx, ref)
   if (card.archivedAt === null) return card
-  const column = card.columnType === 'archive' ? await firstOpenColumn(tx, card.boardId) : await columnOfProject(tx, ref, card.columnId)
+  const column =
+    card.columnType === 'archive'
+      ? await firstOpenColumn(tx, card.boardId)
+      : await columnOfProject(tx, ref, card.columnId)
   await place(tx, card, column)
   return announce(tx, 'card.unarchived', ref)
 }
@@ -141,8 +227,9 @@ export async function remove(tx: Transaction, agents: Agents, ref: CardRef): Pro
 
 /** Brings a deleted card back to the end of its column. @throws Problem CARD_NOT_FOUND */
 export async function restore(tx: Transaction, ref: CardRef): Promise<CardRow> {
-  const card = await readDeletedCard(tx, ref.projectId, ref.cardId) ?? refuse('CARD_NOT_FOUND')
-  if (isOrdered(card) && (card.archivedAt === null || card.columnType === 'archive')) await order.insertCard(tx, card.columnId, card.id)
+  const card = (await readDeletedCard(tx, ref.projectId, ref.cardId)) ?? refuse('CARD_NOT_FOUND')
+  if (isOrdered(card) && (card.archivedAt === null || card.columnType === 'archive'))
+    await order.insertCard(tx, card.columnId, card.id)
   await updateCard(tx, card.id, { deletedAt: null })
   return announce(tx, 'card.restored', ref)
 }
@@ -161,7 +248,12 @@ export async function viewSome(tx: Transaction, projectId: number): Promise<bool
 }
 
 /** Deletes at most 200 cards of a column, as many as a short transaction has time for, and tells whether there may be more. @throws Problem COLUMN_NOT_FOUND */
-export async function removeSome(tx: Transaction, agents: Agents, projectId: number, columnId: number): Promise<boolean> {
+export async function removeSome(
+  tx: Transaction,
+  agents: Agents,
+  projectId: number,
+  columnId: number,
+): Promise<boolean> {
   await columnOfProject(tx, { projectId }, columnId)
   const ids = await order.orderedIds(tx, columnId, 0, 200)
   const endMs = performance.now() + mostRemovingMs
@@ -173,17 +265,33 @@ export async function removeSome(tx: Transaction, agents: Agents, projectId: num
 }
 
 /** Removes some of the cards for good that were deleted over 30 days ago, and tells how many. */
-export const purge = (tx: Transaction): Promise<number> => purgeCards(tx, new Date(Date.parse(tx.now) - restorableMs).toISOString(), 100)
+export const purge = (tx: Transaction): Promise<number> =>
+  purgeCards(tx, new Date(Date.parse(tx.now) - restorableMs).toISOString(), 100)
 
-async function place(tx: Transaction, card: CardRow, column: ColumnRow, position?: number, change: CardChange = {}): Promise<void> {
+async function place(
+  tx: Transaction,
+  card: CardRow,
+  column: ColumnRow,
+  position?: number,
+  change: CardChange = {},
+): Promise<void> {
   const chunkId = isOrdered(card) ? await order.moveCard(tx, card, column.id, position) : card.chunkId
-  const standing = { chunkId, columnId: column.id, boardId: column.boardId, archivedAt: column.columnType === 'archive' ? card.archivedAt ?? tx.now : null }
+  const standing = {
+    chunkId,
+    columnId: column.id,
+    boardId: column.boardId,
+    archivedAt: column.columnType === 'archive' ? (card.archivedAt ?? tx.now) : null,
+  }
   // What is named is written to every index that holds it, even if it stays: half of what a move within a column would cost.
   const changed = Object.entries(standing).filter(([field, value]) => card[field as keyof typeof standing] !== value)
   await updateCard(tx, card.id, { ...Object.fromEntries(changed), ...change })
 }
 
-async function announce(tx: Transaction, type: 'card.created' | 'card.updated' | 'card.completed' | 'card.archived' | 'card.unarchived' | 'card.restored', ref: CardRef): Promise<CardRow> {
+async function announce(
+  tx: Transaction,
+  type: 'card.created' | 'card.updated' | 'card.completed' | 'card.archived' | 'card.unarchived' | 'card.restored',
+  ref: CardRef,
+): Promise<CardRow> {
   const card = await find(tx, ref)
   await append(tx, type, ref.projectId, cardDetail(card))
   return card
@@ -192,14 +300,22 @@ async function announce(tx: Transaction, type: 'card.created' | 'card.updated' |
 async function findVersion(tx: Transaction, ref: CardRef): Promise<CardRow> {
   const card = await find(tx, ref)
   const seen = ref.ifMatch?.split(',').map(tag => tag.trim().replace(/^W\//, ''))
-  if (seen && !seen.includes('*') && !seen.includes(`"${card.version}"`)) throw new Problem('VERSION_CONFLICT', `The card has version ${card.version} now.`)
+  if (seen && !seen.includes('*') && !seen.includes(`"${card.version}"`))
+    throw new Problem('VERSION_CONFLICT', `The card has version ${card.version} now.`)
   return card
 }
 
 /** The column for a new card, and all columns of its board. */
-async function placeForNewCard(tx: Transaction, card: NewCard, automation: boolean): Promise<{ column: ColumnRow; columns: ColumnRow[] }> {
+async function placeForNewCard(
+  tx: Transaction,
+  card: NewCard,
+  automation: boolean,
+): Promise<{ column: ColumnRow; columns: ColumnRow[] }> {
   const columns = await listDefaultColumns(tx, card.projectId)
-  const wanted = card.columnId === undefined ? columns[0] ?? refuse('COLUMN_NOT_FOUND', 'The default board has no columns.') : columns.find(({ id }) => id === card.columnId)
+  const wanted =
+    card.columnId === undefined
+      ? (columns[0] ?? refuse('COLUMN_NOT_FOUND', 'The default board has no columns.'))
+      : columns.find(({ id }) => id === card.columnId)
   if (wanted) return { column: wanted, columns }
   const column = await columnOfProject(tx, card, card.columnId!)
   if (automation) throw new Problem('COLUMN_NOT_ON_DEFAULT_BOARD')
@@ -210,15 +326,24 @@ async function placeForNewCard(tx: Transaction, card: NewCard, automation: boole
  * A column of another project is told apart only to a caller who may see that project; to others it does not exist.
  * @throws Problem COLUMN_NOT_FOUND, COLUMN_IN_OTHER_PROJECT
  */
-export async function columnOfProject(db: Reader, { projectId, caller }: { projectId: number; caller?: Caller }, columnId: number): Promise<ColumnRow> {
-  const column = await readColumn(db, columnId) ?? refuse('COLUMN_NOT_FOUND')
+export async function columnOfProject(
+  db: Reader,
+  { projectId, caller }: { projectId: number; caller?: Caller },
+  columnId: number,
+): Promise<ColumnRow> {
+  const column = (await readColumn(db, columnId)) ?? refuse('COLUMN_NOT_FOUND')
   if (column.projectId === projectId) return column
-  throw new Problem(caller && await projectRole(db, caller, column.projectId) ? 'COLUMN_IN_OTHER_PROJECT' : 'COLUMN_NOT_FOUND')
+  throw new Problem(
+    caller && (await projectRole(db, caller, column.projectId)) ? 'COLUMN_IN_OTHER_PROJECT' : 'COLUMN_NOT_FOUND',
+  )
 }
 
 async function firstOpenColumn(tx: Transaction, boardId: number): Promise<ColumnRow> {
   const board = await listColumns(tx, boardId)
-  return board.find(({ columnType }) => columnType !== 'archive') ?? refuse('COLUMN_NOT_FOUND', 'The board has no column but archive columns.')
+  return (
+    board.find(({ columnType }) => columnType !== 'archive') ??
+    refuse('COLUMN_NOT_FOUND', 'The board has no column but archive columns.')
+  )
 }
 
 /** A card after its agent was asked for. */
@@ -232,4 +357,6 @@ const completedByHand: Ending = { status: 'completed', detail: 'Completed by han
 /** Only kanban cards have a place in their column. */
 const isOrdered = ({ kind = 'kanban' }: { kind?: CardKind }): boolean => kind === 'kanban'
 
-function refuse(code: ConstructorParameters<typeof Problem>[0], message?: string): never { throw new Problem(code, message) }
+function refuse(code: ConstructorParameters<typeof Problem>[0], message?: string): never {
+  throw new Problem(code, message)
+}

@@ -1,7 +1,18 @@
 import { invalid, Problem } from '../contract/errors.ts'
 import type { ColumnType } from '../contract/fields.ts'
 import { append } from '../events/outbox.ts'
-import { adoptCardsOutOfOrder, deleteColumn, hasCardsOutOfOrder, insertColumn, listCountedColumns, listProjectColumns, readCountedColumn, setColumnPosition, updateColumn, type CountedColumn } from '../store/columns.ts'
+import {
+  adoptCardsOutOfOrder,
+  deleteColumn,
+  hasCardsOutOfOrder,
+  insertColumn,
+  listCountedColumns,
+  listProjectColumns,
+  readCountedColumn,
+  setColumnPosition,
+  updateColumn,
+  type CountedColumn,
+} from '../store/columns.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import { column as columnView } from '../views/boards.ts'
 import * as boards from './boards.ts'
@@ -16,20 +27,35 @@ export async function find(db: Reader, projectId: number, columnId: number): Pro
 
 /** The columns of one board, or of all boards of the project, in order. @throws Problem BOARD_NOT_FOUND */
 export async function list(db: Reader, projectId: number, boardId?: number): Promise<CountedColumn[]> {
-  return boardId === undefined ? listProjectColumns(db, projectId) : listCountedColumns(db, (await boards.find(db, projectId, boardId)).id)
+  return boardId === undefined
+    ? listProjectColumns(db, projectId)
+    : listCountedColumns(db, (await boards.find(db, projectId, boardId)).id)
 }
 
 /** Creates a column at the end of a board. @throws Problem BOARD_NOT_FOUND */
-export async function create(tx: Transaction, projectId: number, column: { boardId: number; name: string; columnType: ColumnType; prompt: string; agent?: string | null }): Promise<CountedColumn> {
+export async function create(
+  tx: Transaction,
+  projectId: number,
+  column: { boardId: number; name: string; columnType: ColumnType; prompt: string; agent?: string | null },
+): Promise<CountedColumn> {
   const board = await boards.find(tx, projectId, column.boardId)
   return announce(tx, 'column.created', projectId, await insertColumn(tx, { ...column, boardId: board.id, projectId }))
 }
 
 /** Changes a column's name, prompt or agent. @throws Problem COLUMN_NOT_FOUND */
-export async function update(tx: Transaction, projectId: number, columnId: number, change: { name?: string; prompt?: string; agent?: string | null }): Promise<CountedColumn> {
+export async function update(
+  tx: Transaction,
+  projectId: number,
+  columnId: number,
+  change: { name?: string; prompt?: string; agent?: string | null },
+): Promise<CountedColumn> {
   const column = await find(tx, projectId, columnId)
   if (Object.values(change).every(value => value === undefined)) return column
-  await updateColumn(tx, columnId, { name: change.name ?? column.name, prompt: change.prompt ?? column.prompt, agent: change.agent === undefined ? column.agent : change.agent })
+  await updateColumn(tx, columnId, {
+    name: change.name ?? column.name,
+    prompt: change.prompt ?? column.prompt,
+    agent: change.agent === undefined ? column.agent : change.agent,
+  })
   return announce(tx, 'column.updated', projectId, columnId)
 }
 
@@ -54,13 +80,24 @@ export async function reorder(tx: Transaction, projectId: number, ids: readonly 
 }
 
 async function otherColumn(tx: Transaction, column: CountedColumn): Promise<CountedColumn> {
-  const others = (await listProjectColumns(tx, column.projectId)).filter(({ id, columnType }) => id !== column.id && columnType !== 'archive')
+  const others = (await listProjectColumns(tx, column.projectId)).filter(
+    ({ id, columnType }) => id !== column.id && columnType !== 'archive',
+  )
   const other = others.find(({ boardId }) => boardId === column.boardId) ?? others[0]
-  if (!other) throw new Problem('COLUMN_NOT_EMPTY', 'The column has archived or deleted cards, and the project has no other column for them.')
+  if (!other)
+    throw new Problem(
+      'COLUMN_NOT_EMPTY',
+      'The column has archived or deleted cards, and the project has no other column for them.',
+    )
   return other
 }
 
-async function announce(tx: Transaction, type: 'column.created' | 'column.updated', projectId: number, columnId: number): Promise<CountedColumn> {
+async function announce(
+  tx: Transaction,
+  type: 'column.created' | 'column.updated',
+  projectId: number,
+  columnId: number,
+): Promise<CountedColumn> {
   const column = await find(tx, projectId, columnId)
   await append(tx, type, projectId, columnView(column))
   return column

@@ -5,12 +5,76 @@ export const telltaleBytes = 4100
 
 const unknown = 'application/octet-stream'
 /** What no program runs: pictures, sound, films, fonts, archives and documents. */
-const passive = /^((image|audio|video|font)\/(?!svg)[\w.+-]+|application\/(pdf|ogg|zip|gzip|x-tar|x-bzip2|x-xz|zstd|x-7z-compressed|x-zip-compressed|vnd\.rar|epub\+zip|rtf|vnd\.sqlite3|vnd\.apache\.(parquet|arrow\.file)|vnd\.openxmlformats-officedocument\.[\w.-]+|vnd\.oasis\.opendocument\.[\w.-]+))$/
+const passive =
+  /^((image|audio|video|font)\/(?!svg)[\w.+-]+|application\/(pdf|ogg|zip|gzip|x-tar|x-bzip2|x-xz|zstd|x-7z-compressed|x-zip-compressed|vnd\.rar|epub\+zip|rtf|vnd\.sqlite3|vnd\.apache\.(parquet|arrow\.file)|vnd\.openxmlformats-officedocument\.[\w.-]+|vnd\.oasis\.opendocument\.[\w.-]+))$/
 /** Text that a browser would run as a page or a program is plain text here. */
 const textTypes: Record<string, string> = {
-  '.md': 'text/markdown', '.markdown': 'text/markdown', '.csv': 'text/csv', '.tsv': 'text/tab-separated-values', '.json': 'application/json', '.yaml': 'application/yaml', '.yml': 'application/yaml',
-  ...Object.fromEntries(['txt', 'text', 'log', 'diff', 'patch', 'ini', 'conf', 'cfg', 'env', 'toml', 'rst', 'adoc', 'tex', 'html', 'htm', 'xhtml', 'xml', 'svg', 'css', 'js', 'mjs', 'cjs', 'jsx', 'ts', 'tsx', 'mts', 'py', 'rb', 'go', 'rs',
-    'java', 'kt', 'c', 'h', 'cc', 'cpp', 'hpp', 'cs', 'php', 'pl', 'swift', 'scala', 'lua', 'r', 'sh', 'bash', 'zsh', 'fish', 'ps1', 'bat', 'sql', 'graphql', 'proto', 'vue', 'svelte'].map(name => [`.${name}`, 'text/plain'])),
+  '.md': 'text/markdown',
+  '.markdown': 'text/markdown',
+  '.csv': 'text/csv',
+  '.tsv': 'text/tab-separated-values',
+  '.json': 'application/json',
+  '.yaml': 'application/yaml',
+  '.yml': 'application/yaml',
+  ...Object.fromEntries(
+    [
+      'txt',
+      'text',
+      'log',
+      'diff',
+      'patch',
+      'ini',
+      'conf',
+      'cfg',
+      'env',
+      'toml',
+      'rst',
+      'adoc',
+      'tex',
+      'html',
+      'htm',
+      'xhtml',
+      'xml',
+      'svg',
+      'css',
+      'js',
+      'mjs',
+      'cjs',
+      'jsx',
+      'ts',
+      'tsx',
+      'mts',
+      'py',
+      'rb',
+      'go',
+      'rs',
+      'java',
+      'kt',
+      'c',
+      'h',
+      'cc',
+      'cpp',
+      'hpp',
+      'cs',
+      'php',
+      'pl',
+      'swift',
+      'scala',
+      'lua',
+      'r',
+      'sh',
+      'bash',
+      'zsh',
+      'fish',
+      'ps1',
+      'bat',
+      'sql',
+      'graphql',
+      'proto',
+      'vue',
+      'svelte',
+    ].map(name => [`.${name}`, 'text/plain']),
+  ),
 }
 
 /**
@@ -19,10 +83,13 @@ const textTypes: Record<string, string> = {
  */
 export async function contentTypeOf(start: Buffer, filename: string): Promise<string> {
   const { fileTypeFromBuffer } = await import('file-type')
-  const mime = await fileTypeFromBuffer(start).then(type => type?.mime.split(';')[0]!.toLowerCase(), () => undefined)
+  const mime = await fileTypeFromBuffer(start).then(
+    type => type?.mime.split(';')[0]!.toLowerCase(),
+    () => undefined,
+  )
   if (mime !== undefined && passive.test(mime)) return mime
   if (mime !== undefined && mime !== 'application/xml') return unknown
-  return isText(start) ? textTypes[extname(filename).toLowerCase()] ?? unknown : unknown
+  return isText(start) ? (textTypes[extname(filename).toLowerCase()] ?? unknown) : unknown
 }
 
 /** UTF-8 without NUL; the last character may be cut. */

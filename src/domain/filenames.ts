@@ -6,7 +6,9 @@ const mostBytes = 255
  */
 export function cleanFilename(sent: string | undefined): string {
   const last = (sent ?? '').toWellFormed().replaceAll('%22', '"').split(/[/\\]/).at(-1)!
-  const name = shorten(last.replace(/[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/gu, '').trim())
+  const name = shorten(
+    last.replace(/[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/gu, '').trim(),
+  )
   return /^\.*$/.test(name) ? 'attachment' : name
 }
 

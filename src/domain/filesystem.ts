@@ -16,7 +16,10 @@ import { hiddenIn, isHidden, locate, nameOf, parentOf, rootsOf, type Hidden, typ
 type Entry = InferOutput<typeof EntrySchema>
 type Listing = Output<typeof filesystem.browse>
 type Read = Output<typeof filesystem.read>
-interface Server { config: ServerConfig; db: Reader }
+interface Server {
+  config: ServerConfig
+  db: Reader
+}
 
 const mostEntries = 10_000
 const looksAtOnce = 16
@@ -29,12 +32,16 @@ const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_DIRECTORY } = constants
  */
 export async function browse({ config, db }: Server, caller: Caller, path: string | undefined): Promise<Listing> {
   const [roots, hidden] = await Promise.all([rootsOf(config, db, caller), hiddenIn(config)])
-  if (path === undefined) return { path: null, parent: null, ...await listRoots(roots, hidden) }
+  if (path === undefined) return { path: null, parent: null, ...(await listRoots(roots, hidden)) }
   const place = await locate(roots, hidden, path)
   if (!place.stats.isDirectory()) throw invalid('path', 'must be a folder')
   const handle = await openExactly(roots, place, O_DIRECTORY)
   try {
-    return { path: place.path, parent: parentOf(roots, place.path), ...await listFolder(await folderOf(handle, place), place.path, hidden) }
+    return {
+      path: place.path,
+      parent: parentOf(roots, place.path),
+      ...(await listFolder(await folderOf(handle, place), place.path, hidden)),
+    }
   } finally {
     await handle.close()
   }
@@ -62,27 +69,44 @@ export async function read({ config, db }: Server, caller: Caller, path: string,
  * A device or a pipe is never opened: what is there is a file or a folder, or it is another one.
  */
 async function openExactly(roots: readonly Root[], { real, stats }: Place, flags: number): Promise<FileHandle> {
-  const handle = await open(real, O_RDONLY | O_NOFOLLOW | flags).catch(() => { throw new Problem('FILE_NOT_FOUND') })
+  const handle = await open(real, O_RDONLY | O_NOFOLLOW | flags).catch(() => {
+    throw new Problem('FILE_NOT_FOUND')
+  })
   try {
     const [opened, at] = [await handle.stat(), await pathOf(handle, real)]
-    if (opened.dev === stats.dev && opened.ino === stats.ino && roots.some(root => isWithin(root.real, at))) return handle
-  } catch { /* It is gone. */ }
+    if (opened.dev === stats.dev && opened.ino === stats.ino && roots.some(root => isWithin(root.real, at)))
+      return handle
+  } catch {
+    /* It is gone. */
+  }
   await handle.close()
   throw new Problem('FILE_NOT_FOUND')
 }
 
 /** Where an open file is: the kernel's word where it gives it. */
-const pathOf = (handle: FileHandle, path: string): Promise<string> => process.platform === 'linux' ? readlink(`/proc/self/fd/${handle.fd}`) : realpath(path)
+const pathOf = (handle: FileHandle, path: string): Promise<string> =>
+  process.platform === 'linux' ? readlink(`/proc/self/fd/${handle.fd}`) : realpath(path)
 
 /** A way to an open folder that stays the same whatever happens to its name. */
-const folderOf = async (handle: FileHandle, { real }: Place): Promise<string> => process.platform === 'linux' ? `/proc/self/fd/${handle.fd}` : real
+const folderOf = async (handle: FileHandle, { real }: Place): Promise<string> =>
+  process.platform === 'linux' ? `/proc/self/fd/${handle.fd}` : real
 
 async function listRoots(roots: readonly Root[], hidden: Hidden): Promise<Pick<Listing, 'entries' | 'truncated'>> {
-  const found = await lookAtAll(roots.slice(0, mostEntries).map(root => ({ at: root.real, path: root.path, name: nameOf(root.path) })), hidden)
-  return { entries: found.filter(({ type }) => type === 'folder').sort(byKindAndName), truncated: roots.length > mostEntries }
+  const found = await lookAtAll(
+    roots.slice(0, mostEntries).map(root => ({ at: root.real, path: root.path, name: nameOf(root.path) })),
+    hidden,
+  )
+  return {
+    entries: found.filter(({ type }) => type === 'folder').sort(byKindAndName),
+    truncated: roots.length > mostEntries,
+  }
 }
 
-async function listFolder(folder: string, path: string, hidden: Hidden): Promise<Pick<Listing, 'entries' | 'truncated'>> {
+async function listFolder(
+  folder: string,
+  path: string,
+  hidden: Hidden,
+): Promise<Pick<Listing, 'entries' | 'truncated'>> {
   const named: Named[] = []
   let truncated = false
   for await (const { name } of await opendir(folder, { bufferSize: 1024 })) {
@@ -94,7 +118,11 @@ async function listFolder(folder: string, path: string, hidden: Hidden): Promise
 }
 
 /** Something to look at: where it is, and what it is called. */
-interface Named { at: string; path: string; name: string }
+interface Named {
+  at: string
+  path: string
+  name: string
+}
 
 /** What there is, some looked at at a time. With callbacks: promises take half as long again. What is gone meanwhile is left out. */
 function lookAtAll(named: readonly Named[], hidden: Hidden): Promise<Entry[]> {
@@ -104,11 +132,12 @@ function lookAtAll(named: readonly Named[], hidden: Hidden): Promise<Entry[]> {
     const goOn = () => {
       if (over === named.length) return resolve(entries)
       const each = named[next++]
-      if (each) look(each, hidden, entry => {
-        if (entry) entries.push(entry)
-        over++
-        goOn()
-      })
+      if (each)
+        look(each, hidden, entry => {
+          if (entry) entries.push(entry)
+          over++
+          goOn()
+        })
     }
     goOn()
     for (let lane = 1; lane < Math.min(looksAtOnce, named.length); lane++) goOn()
@@ -118,15 +147,24 @@ function lookAtAll(named: readonly Named[], hidden: Hidden): Promise<Entry[]> {
 function look({ at, path, name }: Named, hidden: Hidden, done: (entry: Entry | undefined) => void): void {
   lstat(at, (error, stats) => {
     if (error || isHidden(hidden, stats)) return done(undefined)
-    const entry: Entry = { name, path, type: typeOf(stats), size: stats.isFile() ? stats.size : null, modifiedAt: stats.mtime.toISOString(), isGitRepository: false }
+    const entry: Entry = {
+      name,
+      path,
+      type: typeOf(stats),
+      size: stats.isFile() ? stats.size : null,
+      modifiedAt: stats.mtime.toISOString(),
+      isGitRepository: false,
+    }
     if (entry.type !== 'folder') return done(entry)
     lstat(join(at, '.git'), missing => done({ ...entry, isGitRepository: !missing }))
   })
 }
 
-const typeOf = (stats: Stats): Entry['type'] => stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : stats.isSymbolicLink() ? 'link' : 'other'
+const typeOf = (stats: Stats): Entry['type'] =>
+  stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : stats.isSymbolicLink() ? 'link' : 'other'
 
-const byKindAndName = (a: Entry, b: Entry) => (b.type === 'folder' ? 1 : 0) - (a.type === 'folder' ? 1 : 0) || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)
+const byKindAndName = (a: Entry, b: Entry) =>
+  (b.type === 'folder' ? 1 : 0) - (a.type === 'folder' ? 1 : 0) || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)
 
 async function readWindow(handle: FileHandle, path: string, offset: number): Promise<Read> {
   const { size } = await handle.stat()
@@ -136,7 +174,14 @@ async function readWindow(handle: FileHandle, path: string, offset: number): Pro
   const part = bytes.subarray(0, windowBytes)
   const text = truncated ? part.subarray(0, wholeCharacters(part)) : part
   const isText = !text.includes(0) && isUtf8(text)
-  return { path, size, contentType: await contentTypeOf(start, path), encoding: isText ? 'utf8' : 'base64', content: isText ? text.toString('utf8') : part.toString('base64'), truncated }
+  return {
+    path,
+    size,
+    contentType: await contentTypeOf(start, path),
+    encoding: isText ? 'utf8' : 'base64',
+    content: isText ? text.toString('utf8') : part.toString('base64'),
+    truncated,
+  }
 }
 
 /** Until the end of the file or of the room. */
@@ -144,7 +189,9 @@ async function readAt(handle: FileHandle, offset: number, most: number): Promise
   const buffer = Buffer.allocUnsafe(most)
   let length = 0
   for (;;) {
-    const { bytesRead } = await handle.read(buffer, length, most - length, offset + length).catch(() => { throw new Problem('FILE_NOT_FOUND', 'The file cannot be read.') })
+    const { bytesRead } = await handle.read(buffer, length, most - length, offset + length).catch(() => {
+      throw new Problem('FILE_NOT_FOUND', 'The file cannot be read.')
+    })
     length += bytesRead
     if (bytesRead === 0 || length === most) return buffer.subarray(0, length)
   }

@@ -2,22 +2,42 @@ import { Problem } from '../contract/errors.ts'
 import type { ProjectRole } from '../contract/route.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import {
-  acceptInvitations, deleteInvitation, deleteMember, insertInvitation, listInvitations, listMembers, readInvitation, readMember, setMember, type InvitationRow, type MemberRow,
+  acceptInvitations,
+  deleteInvitation,
+  deleteMember,
+  insertInvitation,
+  listInvitations,
+  listMembers,
+  readInvitation,
+  readMember,
+  setMember,
+  type InvitationRow,
+  type MemberRow,
 } from '../store/members.ts'
 import { findUserByEmail, type UserRow } from '../store/users.ts'
 import type { Caller } from './caller.ts'
 import * as projects from './projects.ts'
 
-export interface MemberRef { projectId: number; userId: number }
+export interface MemberRef {
+  projectId: number
+  userId: number
+}
 
 /** A project's members, then who is invited. */
-export const list = async (db: Reader, projectId: number): Promise<Array<MemberRow | InvitationRow>> => [...await listMembers(db, projectId), ...await listInvitations(db, projectId)]
+export const list = async (db: Reader, projectId: number): Promise<Array<MemberRow | InvitationRow>> => [
+  ...(await listMembers(db, projectId)),
+  ...(await listInvitations(db, projectId)),
+]
 
 /**
  * Makes the account with an address a member, or invites the address when there is none.
  * @throws Problem PROJECT_NOT_FOUND, CONFLICT
  */
-export async function add(tx: Transaction, projectId: number, { email, role }: { email: string; role: ProjectRole }): Promise<MemberRow | InvitationRow> {
+export async function add(
+  tx: Transaction,
+  projectId: number,
+  { email, role }: { email: string; role: ProjectRole },
+): Promise<MemberRow | InvitationRow> {
   const { ownerId } = await projects.find(tx, projectId)
   const user = await findUserByEmail(tx, email)
   if (!user) return invite(tx, projectId, { email, role })
@@ -39,29 +59,37 @@ export async function update(tx: Transaction, ref: MemberRef, role: ProjectRole)
  * @throws Problem FORBIDDEN, MEMBER_NOT_FOUND, CONFLICT for the owner
  */
 export async function remove(tx: Transaction, caller: Caller, isManager: boolean, ref: MemberRef): Promise<void> {
-  if (!isManager && ref.userId !== caller.userId) throw new Problem('FORBIDDEN', 'Only an admin of the project may remove others.')
+  if (!isManager && ref.userId !== caller.userId)
+    throw new Problem('FORBIDDEN', 'Only an admin of the project may remove others.')
   await find(tx, ref)
   await deleteMember(tx, ref.projectId, ref.userId)
 }
 
 /** @throws Problem INVITATION_NOT_FOUND */
 export async function withdraw(tx: Transaction, projectId: number, email: string): Promise<void> {
-  if (!await deleteInvitation(tx, projectId, email)) throw new Problem('INVITATION_NOT_FOUND')
+  if (!(await deleteInvitation(tx, projectId, email))) throw new Problem('INVITATION_NOT_FOUND')
 }
 
 /**
  * Gives an account the memberships that its address was invited to. To be called when an account is made, and for an account
  * of an identity provider only where the provider says that the address is verified.
  */
-export const takeInvitations = (tx: Transaction, { id, email }: Pick<UserRow, 'id' | 'email'>): Promise<void> => acceptInvitations(tx, id, email)
+export const takeInvitations = (tx: Transaction, { id, email }: Pick<UserRow, 'id' | 'email'>): Promise<void> =>
+  acceptInvitations(tx, id, email)
 
-async function invite(tx: Transaction, projectId: number, invitation: { email: string; role: ProjectRole }): Promise<InvitationRow> {
-  if (await readInvitation(tx, projectId, invitation.email)) throw new Problem('CONFLICT', `${invitation.email} is invited already.`)
+async function invite(
+  tx: Transaction,
+  projectId: number,
+  invitation: { email: string; role: ProjectRole },
+): Promise<InvitationRow> {
+  if (await readInvitation(tx, projectId, invitation.email))
+    throw new Problem('CONFLICT', `${invitation.email} is invited already.`)
   return insertInvitation(tx, projectId, invitation)
 }
 
 async function find(db: Reader, { projectId, userId }: MemberRef): Promise<MemberRow> {
-  if ((await projects.find(db, projectId)).ownerId === userId) throw new Problem('CONFLICT', 'The owner of a project is always its admin and cannot be removed.')
+  if ((await projects.find(db, projectId)).ownerId === userId)
+    throw new Problem('CONFLICT', 'The owner of a project is always its admin and cannot be removed.')
   const member = await readMember(db, projectId, userId)
   if (!member) throw new Problem('MEMBER_NOT_FOUND')
   return member

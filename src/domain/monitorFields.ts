@@ -2,7 +2,12 @@ import { Problem, type ErrorCode } from '../contract/errors.ts'
 import { monitorLimits as limits } from '../contract/monitors.ts'
 
 /** What a monitor is made of. Without `cwd` it runs in the card's folder. */
-export interface MonitorFields { command: string; intervalSecs: number; description: string | null; cwd: string | null }
+export interface MonitorFields {
+  command: string
+  intervalSecs: number
+  description: string | null
+  cwd: string | null
+}
 
 const known = ['command', 'intervalSecs', 'description', 'cwd', 'allowUnsandboxed']
 
@@ -10,25 +15,51 @@ const known = ['command', 'intervalSecs', 'description', 'cwd', 'allowUnsandboxe
  * Checks a new monitor's fields, `cwd` only as a text: which folder it names comes after. Then `requireKnown`.
  * @throws Problem in this order: MONITOR_UNSANDBOXED_ACK_REQUIRED, MONITOR_COMMAND_INVALID, MONITOR_INTERVAL_INVALID, MONITOR_DESCRIPTION_INVALID, MONITOR_CWD_INVALID
  */
-export function requireFields({ allowUnsandboxed, command, intervalSecs, description = null, cwd = null }: Record<string, unknown>): MonitorFields {
+export function requireFields({
+  allowUnsandboxed,
+  command,
+  intervalSecs,
+  description = null,
+  cwd = null,
+}: Record<string, unknown>): MonitorFields {
   if (allowUnsandboxed !== true) refuse('MONITOR_UNSANDBOXED_ACK_REQUIRED', 'allowUnsandboxed')
-  if (!isText(command) || command.trim() === '' || command.length > limits.mostCommandLength) return refuse('MONITOR_COMMAND_INVALID', 'command')
-  if (!Number.isInteger(intervalSecs) || Number(intervalSecs) < limits.leastIntervalSecs || Number(intervalSecs) > limits.mostIntervalSecs) refuse('MONITOR_INTERVAL_INVALID', 'intervalSecs')
-  if (description !== null && (!isText(description) || description.length > limits.mostDescriptionLength)) return refuse('MONITOR_DESCRIPTION_INVALID', 'description')
+  if (!isText(command) || command.trim() === '' || command.length > limits.mostCommandLength)
+    return refuse('MONITOR_COMMAND_INVALID', 'command')
+  if (
+    !Number.isInteger(intervalSecs) ||
+    Number(intervalSecs) < limits.leastIntervalSecs ||
+    Number(intervalSecs) > limits.mostIntervalSecs
+  )
+    refuse('MONITOR_INTERVAL_INVALID', 'intervalSecs')
+  if (description !== null && (!isText(description) || description.length > limits.mostDescriptionLength))
+    return refuse('MONITOR_DESCRIPTION_INVALID', 'description')
   if (cwd !== null && !isText(cwd)) return refuse('MONITOR_CWD_INVALID', 'cwd')
   return { command, intervalSecs: Number(intervalSecs), description, cwd }
 }
 
 /** @throws Problem VALIDATION_FAILED for a field that a monitor does not have */
 export function requireKnown(fields: Record<string, unknown>): void {
-  const unknown = Object.keys(fields).filter(name => !known.includes(name)).map(name => ({ path: name.slice(0, 200), message: 'is not a known field' }))
-  if (unknown.length > 0) throw new Problem('VALIDATION_FAILED', unknown.map(({ path, message }) => `${path} ${message}`).join('; ').slice(0, 2000), { details: unknown.slice(0, 20) })
+  const unknown = Object.keys(fields)
+    .filter(name => !known.includes(name))
+    .map(name => ({ path: name.slice(0, 200), message: 'is not a known field' }))
+  if (unknown.length > 0)
+    throw new Problem(
+      'VALIDATION_FAILED',
+      unknown
+        .map(({ path, message }) => `${path} ${message}`)
+        .join('; ')
+        .slice(0, 2000),
+      { details: unknown.slice(0, 20) },
+    )
 }
 
 /** The store would cut a text with NUL there, and lone surrogates have no UTF-8. */
-const isText = (value: unknown): value is string => typeof value === 'string' && !value.includes('\0') && value.isWellFormed()
+const isText = (value: unknown): value is string =>
+  typeof value === 'string' && !value.includes('\0') && value.isWellFormed()
 
-function refuse(code: ErrorCode, path: string): never { throw wrong(code, path) }
+function refuse(code: ErrorCode, path: string): never {
+  throw wrong(code, path)
+}
 
 /** What is said of a field that breaks its rule. */
 export function wrong(code: ErrorCode, path: string): Problem {

@@ -13,7 +13,7 @@ type Project = Pick<ProjectRow, 'path'>
 export async function workingFolder({ worktreePath }: Card, project: Project): Promise<string> {
   if (worktreePath === null) return project.path
   const folder = join(worktreePath, (await standingOf(project.path))?.subfolder ?? '')
-  return await isFolder(folder) ? folder : project.path
+  return (await isFolder(folder)) ? folder : project.path
 }
 
 /**
@@ -23,13 +23,24 @@ export async function workingFolder({ worktreePath }: Card, project: Project): P
  */
 export async function requireCardFolder(cwd: string, { worktreePath }: Card, project: Project): Promise<string> {
   const real = isAbsolute(cwd) ? await realpath(cwd).catch(() => undefined) : undefined
-  if (real === undefined || !await isFolder(real)) throw wrong('MONITOR_CWD_INVALID', 'cwd')
-  const roots = await Promise.all([realpath(project.path).catch(() => undefined), ...(worktreePath === null ? [] : [placeOf(worktreePath)])])
+  if (real === undefined || !(await isFolder(real))) throw wrong('MONITOR_CWD_INVALID', 'cwd')
+  const roots = await Promise.all([
+    realpath(project.path).catch(() => undefined),
+    ...(worktreePath === null ? [] : [placeOf(worktreePath)]),
+  ])
   if (!roots.some(root => root !== undefined && isWithin(root, real))) throw wrong('MONITOR_CWD_OUTSIDE_CARD', 'cwd')
   return real
 }
 
 /** A worktree is what its agent may replace by a link to anywhere: only the way to it is followed. */
-const placeOf = (worktreePath: string): Promise<string | undefined> => realpath(dirname(worktreePath)).then(parent => join(parent, basename(worktreePath)), () => undefined)
+const placeOf = (worktreePath: string): Promise<string | undefined> =>
+  realpath(dirname(worktreePath)).then(
+    parent => join(parent, basename(worktreePath)),
+    () => undefined,
+  )
 
-const isFolder = (path: string): Promise<boolean> => stat(path).then(found => found.isDirectory(), () => false)
+const isFolder = (path: string): Promise<boolean> =>
+  stat(path).then(
+    found => found.isDirectory(),
+    () => false,
+  )

@@ -4,7 +4,12 @@ import { readMonitor, updateMonitor, type MonitorChange, type MonitorRow, type O
 import { monitor as view } from '../views/monitors.ts'
 
 /** How a run ended. Without `outcome` it was cut short and says nothing of what the command watches. */
-export interface RunResult { outcome?: Outcome; exitCode: number | null; error: string | null; output: string }
+export interface RunResult {
+  outcome?: Outcome
+  exitCode: number | null
+  error: string | null
+  output: string
+}
 
 /** Notes that a run begins. Undefined when the monitor is gone, runs already or its card is not active. */
 export async function begin(tx: Transaction, id: number): Promise<MonitorRow | undefined> {
@@ -18,14 +23,26 @@ export async function begin(tx: Transaction, id: number): Promise<MonitorRow | u
  * Notes how a run ended. That all is well, or not any more, is told by an event: also of the first run, never of one that ended like the one before.
  * Returns the monitor if so, with what it was before; undefined when there is no news, or the monitor is gone.
  */
-export async function finish(tx: Transaction, id: number, { outcome, ...result }: RunResult, nextRunAt: string): Promise<{ monitor: MonitorRow; before: Outcome | null } | undefined> {
+export async function finish(
+  tx: Transaction,
+  id: number,
+  { outcome, ...result }: RunResult,
+  nextRunAt: string,
+): Promise<{ monitor: MonitorRow; before: Outcome | null } | undefined> {
   const before = await readMonitor(tx, id)
   if (!before) return undefined
   const ended = { ...result, lastFinishedAt: tx.now }
-  if (before.isActive === 0) return void await change(tx, id, { ...ended, ...paused })
-  if (!outcome) return void await updateMonitor(tx, id, { ...ended, status: before.outcome ?? 'pending', nextRunAt })
-  const to = { ...ended, status: outcome, outcome, nextRunAt, consecutiveFailures: outcome === 'ok' ? 0 : before.consecutiveFailures + 1 }
-  if (before.outcome !== null && (before.outcome === 'ok') === (outcome === 'ok')) return void await updateMonitor(tx, id, to)
+  if (before.isActive === 0) return void (await change(tx, id, { ...ended, ...paused }))
+  if (!outcome) return void (await updateMonitor(tx, id, { ...ended, status: before.outcome ?? 'pending', nextRunAt }))
+  const to = {
+    ...ended,
+    status: outcome,
+    outcome,
+    nextRunAt,
+    consecutiveFailures: outcome === 'ok' ? 0 : before.consecutiveFailures + 1,
+  }
+  if (before.outcome !== null && (before.outcome === 'ok') === (outcome === 'ok'))
+    return void (await updateMonitor(tx, id, to))
   return { monitor: await change(tx, id, to), before: before.outcome }
 }
 
@@ -33,7 +50,8 @@ export async function finish(tx: Transaction, id: number, { outcome, ...result }
 export async function followCard(tx: Transaction, id: number): Promise<void> {
   const row = await readMonitor(tx, id)
   if (row && row.isActive === 0 && row.status !== 'paused') await change(tx, id, paused)
-  if (row && row.isActive === 1 && row.status === 'paused') await change(tx, id, { status: 'pending', nextRunAt: tx.now })
+  if (row && row.isActive === 1 && row.status === 'paused')
+    await change(tx, id, { status: 'pending', nextRunAt: tx.now })
 }
 
 /** Sets right a monitor whose run a server that is gone has left unfinished: it is due an interval after its last start. */

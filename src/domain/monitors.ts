@@ -3,7 +3,16 @@ import { monitorLimits } from '../contract/monitors.ts'
 import { append } from '../events/outbox.ts'
 import type { CardRow } from '../store/cards.ts'
 import type { Reader, Transaction } from '../store/database.ts'
-import { countMonitors, deleteMonitor, insertMonitor, listCardMonitors, readMonitor, readVisibleMonitor, type MonitorRow, type NewMonitor } from '../store/monitors.ts'
+import {
+  countMonitors,
+  deleteMonitor,
+  insertMonitor,
+  listCardMonitors,
+  readMonitor,
+  readVisibleMonitor,
+  type MonitorRow,
+  type NewMonitor,
+} from '../store/monitors.ts'
 import { monitor as view } from '../views/monitors.ts'
 import * as cards from './cards.ts'
 import type { CardRef } from './cards.ts'
@@ -19,7 +28,7 @@ export async function check(db: Reader, ref: CardRef, fields: Record<string, unk
   const card = await requireActive(db, ref)
   const { cwd, ...monitor } = requireFields(fields)
   const project = await projects.find(db, ref.projectId)
-  const folder = cwd ?? await workingFolder(card, project)
+  const folder = cwd ?? (await workingFolder(card, project))
   await requireCardFolder(folder, card, project)
   requireKnown(fields)
   return { projectId: ref.projectId, cardId: card.id, cwd: folder, ...monitor }
@@ -28,17 +37,21 @@ export async function check(db: Reader, ref: CardRef, fields: Record<string, unk
 /** Creates a monitor that has been checked; it is due at once. @throws Problem CARD_NOT_FOUND, MONITOR_TERMINAL_CARD_UNSUPPORTED, MONITOR_CARD_INACTIVE, MONITOR_LIMIT_REACHED */
 export async function create(tx: Transaction, monitor: NewMonitor): Promise<MonitorRow> {
   const { id: cardId } = await requireActive(tx, monitor)
-  if (await countMonitors(tx, cardId) >= monitorLimits.mostPerCard) throw new Problem('MONITOR_LIMIT_REACHED')
+  if ((await countMonitors(tx, cardId)) >= monitorLimits.mostPerCard) throw new Problem('MONITOR_LIMIT_REACHED')
   const row = (await readMonitor(tx, await insertMonitor(tx, monitor)))!
   await append(tx, 'monitor.created', row.projectId, view(row))
   return row
 }
 
 /** A card's monitors in the order of their creation. @throws Problem CARD_NOT_FOUND */
-export const list = async (db: Reader, ref: CardRef): Promise<MonitorRow[]> => listCardMonitors(db, (await cards.find(db, ref)).id)
+export const list = async (db: Reader, ref: CardRef): Promise<MonitorRow[]> =>
+  listCardMonitors(db, (await cards.find(db, ref)).id)
 
 /** Deletes a monitor of a project, or of one of its cards. What runs of it is ended soon. @throws Problem CARD_NOT_FOUND, MONITOR_NOT_FOUND */
-export async function remove(tx: Transaction, { projectId, cardId, monitorId }: { projectId: number; cardId?: number; monitorId: number }): Promise<void> {
+export async function remove(
+  tx: Transaction,
+  { projectId, cardId, monitorId }: { projectId: number; cardId?: number; monitorId: number },
+): Promise<void> {
   if (cardId !== undefined) await cards.find(tx, { projectId, cardId })
   const row = await readVisibleMonitor(tx, projectId, monitorId)
   if (!row || (cardId !== undefined && row.cardId !== cardId)) throw new Problem('MONITOR_NOT_FOUND')
@@ -49,6 +62,7 @@ export async function remove(tx: Transaction, { projectId, cardId, monitorId }: 
 async function requireActive(db: Reader, ref: CardRef): Promise<CardRow> {
   const card = await cards.find(db, ref)
   if (card.kind === 'terminal') throw new Problem('MONITOR_TERMINAL_CARD_UNSUPPORTED')
-  if (card.kind !== 'kanban' || card.archivedAt !== null || card.columnType !== 'active') throw new Problem('MONITOR_CARD_INACTIVE')
+  if (card.kind !== 'kanban' || card.archivedAt !== null || card.columnType !== 'active')
+    throw new Problem('MONITOR_CARD_INACTIVE')
   return card
 }

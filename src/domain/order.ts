@@ -6,5 +6,6 @@ import { Problem } from '../contract/errors.ts'
  */
 export function requireWholeOrder(ids: readonly number[], present: readonly { id: number }[]): void {
   const wanted = new Set(ids)
-  if (wanted.size !== ids.length || ids.length !== present.length || present.some(({ id }) => !wanted.has(id))) throw new Problem('INVALID_ORDER')
+  if (wanted.size !== ids.length || ids.length !== present.length || present.some(({ id }) => !wanted.has(id)))
+    throw new Problem('INVALID_ORDER')
 }

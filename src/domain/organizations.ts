@@ -3,13 +3,27 @@ import { organizationRole } from './access.ts'
 import type { Caller } from './caller.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import {
-  deleteOrganization, deleteOrganizationMember, hasOtherOrganizationAdmin, hasProjects, insertOrganization, listOrganizations, organizationsManagedAlone, readOrganization, readOrganizationMember, renameOrganization, setOrganizationRole,
-  type OrganizationMemberRow, type OrganizationRow,
+  deleteOrganization,
+  deleteOrganizationMember,
+  hasOtherOrganizationAdmin,
+  hasProjects,
+  insertOrganization,
+  listOrganizations,
+  organizationsManagedAlone,
+  readOrganization,
+  readOrganizationMember,
+  renameOrganization,
+  setOrganizationRole,
+  type OrganizationMemberRow,
+  type OrganizationRow,
 } from '../store/organizations.ts'
 import { findUserByEmail, ownerFor } from '../store/users.ts'
 
 type Role = OrganizationMemberRow['role']
-export interface OrganizationMemberRef { id: number; userId: number }
+export interface OrganizationMemberRef {
+  id: number
+  userId: number
+}
 
 /** An organization as the caller sees it. @throws Problem ORGANIZATION_NOT_FOUND */
 export async function find(db: Reader, caller: Caller, id: number): Promise<OrganizationRow> {
@@ -25,7 +39,11 @@ export async function find(db: Reader, caller: Caller, id: number): Promise<Orga
 export async function administered(db: Reader, caller: Caller, id?: number): Promise<OrganizationRow> {
   if (id === undefined) {
     const [only, ...others] = (await listOrganizations(db, caller.userId)).filter(({ role }) => role === 'admin')
-    if (!only || others.length > 0) throw invalid('organizationId', `is required: you administer ${only ? 'several organizations' : 'no organization'}`)
+    if (!only || others.length > 0)
+      throw invalid(
+        'organizationId',
+        `is required: you administer ${only ? 'several organizations' : 'no organization'}`,
+      )
     return only
   }
   const role = await organizationRole(db, caller, id)
@@ -43,7 +61,12 @@ export async function create(tx: Transaction, caller: Caller, name: string): Pro
 }
 
 /** @throws Problem ORGANIZATION_NOT_FOUND */
-export async function update(tx: Transaction, caller: Caller, id: number, { name }: { name?: string }): Promise<OrganizationRow> {
+export async function update(
+  tx: Transaction,
+  caller: Caller,
+  id: number,
+  { name }: { name?: string },
+): Promise<OrganizationRow> {
   if (name !== undefined) await renameOrganization(tx, id, name)
   return find(tx, caller, id)
 }
@@ -55,7 +78,12 @@ export async function remove(tx: Transaction, id: number): Promise<void> {
 }
 
 /** Adds somebody who has an account. @throws Problem ORGANIZATION_NOT_FOUND, USER_NOT_FOUND, CONFLICT */
-export async function addMember(tx: Transaction, caller: Caller, id: number, { email, role }: { email: string; role: Role }): Promise<OrganizationMemberRow> {
+export async function addMember(
+  tx: Transaction,
+  caller: Caller,
+  id: number,
+  { email, role }: { email: string; role: Role },
+): Promise<OrganizationMemberRow> {
   await find(tx, caller, id)
   const user = await findUserByEmail(tx, email)
   if (!user) throw new Problem('USER_NOT_FOUND', `There is no user with the address ${email}.`)
@@ -65,7 +93,11 @@ export async function addMember(tx: Transaction, caller: Caller, id: number, { e
 }
 
 /** @throws Problem MEMBER_NOT_FOUND, LAST_ORGANIZATION_ADMIN */
-export async function updateMember(tx: Transaction, ref: OrganizationMemberRef, role: Role): Promise<OrganizationMemberRow> {
+export async function updateMember(
+  tx: Transaction,
+  ref: OrganizationMemberRef,
+  role: Role,
+): Promise<OrganizationMemberRow> {
   const member = await findMember(tx, ref)
   if (role !== 'admin') await requireOtherAdmin(tx, ref, member)
   await setOrganizationRole(tx, ref.id, ref.userId, role)
@@ -76,8 +108,14 @@ export async function updateMember(tx: Transaction, ref: OrganizationMemberRef, 
  * Ends a membership: one's own, or as an admin anybody's.
  * @throws Problem FORBIDDEN, MEMBER_NOT_FOUND, LAST_ORGANIZATION_ADMIN
  */
-export async function removeMember(tx: Transaction, caller: Caller, isManager: boolean, ref: OrganizationMemberRef): Promise<void> {
-  if (!isManager && ref.userId !== caller.userId) throw new Problem('FORBIDDEN', 'Only an admin of the organization may remove others.')
+export async function removeMember(
+  tx: Transaction,
+  caller: Caller,
+  isManager: boolean,
+  ref: OrganizationMemberRef,
+): Promise<void> {
+  if (!isManager && ref.userId !== caller.userId)
+    throw new Problem('FORBIDDEN', 'Only an admin of the organization may remove others.')
   await requireOtherAdmin(tx, ref, await findMember(tx, ref))
   await deleteOrganizationMember(tx, ref.id, ref.userId)
 }
@@ -93,6 +131,11 @@ async function findMember(db: Reader, { id, userId }: OrganizationMemberRef): Pr
   return member
 }
 
-async function requireOtherAdmin(tx: Transaction, { id, userId }: OrganizationMemberRef, { role }: OrganizationMemberRow): Promise<void> {
-  if (role === 'admin' && !await hasOtherOrganizationAdmin(tx, id, userId)) throw new Problem('LAST_ORGANIZATION_ADMIN')
+async function requireOtherAdmin(
+  tx: Transaction,
+  { id, userId }: OrganizationMemberRef,
+  { role }: OrganizationMemberRow,
+): Promise<void> {
+  if (role === 'admin' && !(await hasOtherOrganizationAdmin(tx, id, userId)))
+    throw new Problem('LAST_ORGANIZATION_ADMIN')
 }

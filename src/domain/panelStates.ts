@@ -1,22 +1,36 @@
 import { invalid, Problem } from '../contract/errors.ts'
 import type { Transaction } from '../store/database.ts'
-import { deletePanelState, idsOfCards, listPanelStates, writePanelState, type PanelStateRow } from '../store/panelStates.ts'
+import {
+  deletePanelState,
+  idsOfCards,
+  listPanelStates,
+  writePanelState,
+  type PanelStateRow,
+} from '../store/panelStates.ts'
 
-export interface PanelOwner { userId: number; projectId: number }
+export interface PanelOwner {
+  userId: number
+  projectId: number
+}
 
 /** Replaces the layouts of the named cards and returns all of the project's. @throws Problem VALIDATION_FAILED, naming the key that is no card of the project */
-export async function set(tx: Transaction, { userId, projectId }: PanelOwner, states: Record<string, unknown>): Promise<PanelStateRow[]> {
+export async function set(
+  tx: Transaction,
+  { userId, projectId }: PanelOwner,
+  states: Record<string, unknown>,
+): Promise<PanelStateRow[]> {
   const keys = Object.keys(states)
   const cards = await idsOfCards(tx, projectId, keys.filter(isId).map(Number))
   const stranger = keys.find(key => !isId(key) || !cards.has(Number(key)))
   if (stranger !== undefined) throw invalid(stranger.slice(0, 100), 'must be the id of a card of this project')
-  for (const key of keys) await writePanelState(tx, userId, projectId, { cardId: Number(key), state: JSON.stringify(states[key]) })
+  for (const key of keys)
+    await writePanelState(tx, userId, projectId, { cardId: Number(key), state: JSON.stringify(states[key]) })
   return listPanelStates(tx, userId, projectId)
 }
 
 /** Forgets a card's layout. @throws Problem PANEL_STATE_NOT_FOUND */
 export async function remove(tx: Transaction, { userId, projectId }: PanelOwner, cardId: number): Promise<void> {
-  if (!await deletePanelState(tx, userId, projectId, cardId)) throw new Problem('PANEL_STATE_NOT_FOUND')
+  if (!(await deletePanelState(tx, userId, projectId, cardId))) throw new Problem('PANEL_STATE_NOT_FOUND')
 }
 
 const isId = (key: string) => /^[1-9]\d{0,14}$/.test(key)

@@ -17,12 +17,31 @@ export async function readPipeline(db: Reader, card: CardRow): Promise<Step[]> {
 }
 
 /** Replaces a card's steps. @throws Problem CARD_NOT_FOUND, INVALID_PIPELINE */
-export async function setPipeline(tx: Transaction, ref: CardRef, steps: ReadonlyArray<{ columnId: number; prompt?: string; approval: 'auto' | 'manual' }>): Promise<Step[]> {
+export async function setPipeline(
+  tx: Transaction,
+  ref: CardRef,
+  steps: ReadonlyArray<{ columnId: number; prompt?: string; approval: 'auto' | 'manual' }>,
+): Promise<Step[]> {
   const card = await find(tx, ref)
-  const active = new Map((await listColumns(tx, card.boardId)).filter(({ columnType }) => columnType === 'active').map(column => [column.id, column]))
-  const wrong = steps.findIndex(({ columnId }, at) => !active.has(columnId) || steps.findIndex(other => other.columnId === columnId) !== at)
-  if (wrong >= 0) throw new Problem('INVALID_PIPELINE', undefined, { details: [{ path: `steps.${wrong}.columnId`, message: 'must be an active column of the card\'s board, named once' }] })
-  const stored = steps.map(({ columnId, prompt, approval }): StoredStep => ({ columnId, prompt: prompt === active.get(columnId)!.prompt ? '' : prompt ?? '', approval }))
+  const active = new Map(
+    (await listColumns(tx, card.boardId))
+      .filter(({ columnType }) => columnType === 'active')
+      .map(column => [column.id, column]),
+  )
+  const wrong = steps.findIndex(
+    ({ columnId }, at) => !active.has(columnId) || steps.findIndex(other => other.columnId === columnId) !== at,
+  )
+  if (wrong >= 0)
+    throw new Problem('INVALID_PIPELINE', undefined, {
+      details: [
+        { path: `steps.${wrong}.columnId`, message: "must be an active column of the card's board, named once" },
+      ],
+    })
+  const stored = steps.map(({ columnId, prompt, approval }): StoredStep => ({
+    columnId,
+    prompt: prompt === active.get(columnId)!.prompt ? '' : (prompt ?? ''),
+    approval,
+  }))
   await updateCard(tx, card.id, { pipeline: JSON.stringify(stored) })
   const changed = await find(tx, ref)
   await append(tx, 'card.updated', ref.projectId, cardDetail(changed))

@@ -8,7 +8,19 @@ import { isAdmin, type Caller } from './caller.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import { deleteMember } from '../store/members.ts'
 import { readOrganization } from '../store/organizations.ts'
-import { deleteProject, insertProject, listOwnedProjects, listProjects, readProject, readVisibleProject, setProjectOwner, setProjectPosition, updateProject, type ProjectRow, type VisibleProject } from '../store/projects.ts'
+import {
+  deleteProject,
+  insertProject,
+  listOwnedProjects,
+  listProjects,
+  readProject,
+  readVisibleProject,
+  setProjectOwner,
+  setProjectPosition,
+  updateProject,
+  type ProjectRow,
+  type VisibleProject,
+} from '../store/projects.ts'
 import { listProjectDays, readPresentDay, type ProjectDay } from '../store/projectDays.ts'
 import { ownerFor } from '../store/users.ts'
 import { projectNews } from '../views/projects.ts'
@@ -17,23 +29,34 @@ import { noteGone } from './goneWorktrees.ts'
 import { requireWholeOrder } from './order.ts'
 import type { Agents } from './sessions.ts'
 
-export interface ProjectChange { name?: string; path?: string; organizationId?: number | null; agent?: string | null; copiedFiles?: readonly string[] }
+export interface ProjectChange {
+  name?: string
+  path?: string
+  organizationId?: number | null
+  agent?: string | null
+  copiedFiles?: readonly string[]
+}
 
 /** @throws Problem PROJECT_NOT_FOUND */
 export async function find(db: Reader, id: number): Promise<ProjectRow> {
-  return await readProject(db, id) ?? refuse('PROJECT_NOT_FOUND')
+  return (await readProject(db, id)) ?? refuse('PROJECT_NOT_FOUND')
 }
 
 /** @throws Problem PROJECT_NOT_FOUND */
 export async function findVisible(db: Reader, caller: Caller, id: number): Promise<VisibleProject> {
-  return await readVisibleProject(db, caller.userId, id) ?? refuse('PROJECT_NOT_FOUND')
+  return (await readVisibleProject(db, caller.userId, id)) ?? refuse('PROJECT_NOT_FOUND')
 }
 
 /** The projects that the caller may see, in the caller's own order. */
-export const list = (db: Reader, caller: Caller, organizationId?: number): Promise<VisibleProject[]> => listProjects(db, caller.userId, isAdmin(caller), organizationId)
+export const list = (db: Reader, caller: Caller, organizationId?: number): Promise<VisibleProject[]> =>
+  listProjects(db, caller.userId, isAdmin(caller), organizationId)
 
 /** Creates a project with its default board. The caller has checked the path. @throws Problem ORGANIZATION_NOT_FOUND */
-export async function create(tx: Transaction, caller: Caller, project: { name: string; path: string; organizationId: number | null }): Promise<VisibleProject> {
+export async function create(
+  tx: Transaction,
+  caller: Caller,
+  project: { name: string; path: string; organizationId: number | null },
+): Promise<VisibleProject> {
   await requireOrganization(tx, caller, project.organizationId)
   const id = await insertProject(tx, { ...project, ownerId: await ownerFor(tx, caller.userId) })
   await append(tx, 'project.created', id, projectNews(await find(tx, id)))
@@ -42,13 +65,21 @@ export async function create(tx: Transaction, caller: Caller, project: { name: s
 }
 
 /** Changes a project. The caller has checked a new path. @throws Problem PROJECT_NOT_FOUND, ORGANIZATION_NOT_FOUND */
-export async function update(tx: Transaction, caller: Caller, id: number, change: ProjectChange): Promise<VisibleProject> {
+export async function update(
+  tx: Transaction,
+  caller: Caller,
+  id: number,
+  change: ProjectChange,
+): Promise<VisibleProject> {
   const project = await find(tx, id)
   if (change.organizationId !== undefined) await requireOrganization(tx, caller, change.organizationId)
   if (Object.values(change).some(value => value !== undefined)) {
     await updateProject(tx, id, {
-      name: change.name ?? project.name, path: change.path ?? project.path, organizationId: change.organizationId === undefined ? project.organizationId : change.organizationId,
-      agent: change.agent === undefined ? project.agent : change.agent, copiedFiles: change.copiedFiles ? JSON.stringify(change.copiedFiles) : project.copiedFiles,
+      name: change.name ?? project.name,
+      path: change.path ?? project.path,
+      organizationId: change.organizationId === undefined ? project.organizationId : change.organizationId,
+      agent: change.agent === undefined ? project.agent : change.agent,
+      copiedFiles: change.copiedFiles ? JSON.stringify(change.copiedFiles) : project.copiedFiles,
     })
     await append(tx, 'project.updated', id, projectNews(await find(tx, id)))
   }
@@ -65,9 +96,14 @@ export async function remove(tx: Transaction, agents: Agents, id: number, dataDi
 }
 
 /** What a project was like on each day from `since` (by default 90 days ago), and what it is like now, oldest first. Days on which no server ran are missing. */
-export async function history(db: Reader, id: number, now: Date, since = dayOf(new Date(now.getTime() - 90 * 86_400_000))): Promise<ProjectDay[]> {
+export async function history(
+  db: Reader,
+  id: number,
+  now: Date,
+  since = dayOf(new Date(now.getTime() - 90 * 86_400_000)),
+): Promise<ProjectDay[]> {
   const today = dayOf(now)
-  return [...await listProjectDays(db, id, since, today), await readPresentDay(db, id, today)]
+  return [...(await listProjectDays(db, id, since, today)), await readPresentDay(db, id, today)]
 }
 
 /** The day of a time, UTC: 2026-01-31. */
@@ -97,7 +133,8 @@ export async function reorder(tx: Transaction, caller: Caller, ids: readonly num
 export async function requireFolder(config: ServerConfig, caller: Caller, path: string): Promise<string> {
   if (!isAbsolute(path)) throw new Problem('PATH_NOT_ABSOLUTE')
   const folder = resolve(path)
-  if (!isAdmin(caller) && !isLocalOnly(config) && !await isBelowRoots(config.projectRoots, folder)) throw new Problem('PATH_OUTSIDE_ROOTS')
+  if (!isAdmin(caller) && !isLocalOnly(config) && !(await isBelowRoots(config.projectRoots, folder)))
+    throw new Problem('PATH_OUTSIDE_ROOTS')
   const found = await stat(folder).catch(() => undefined)
   if (!found?.isDirectory()) throw new Problem('PATH_NOT_FOUND')
   return folder
@@ -120,4 +157,6 @@ export async function requireOrganization(tx: Reader, caller: Caller, organizati
   if (!organization || (organization.role === null && !isAdmin(caller))) throw new Problem('ORGANIZATION_NOT_FOUND')
 }
 
-function refuse(code: 'PROJECT_NOT_FOUND'): never { throw new Problem(code) }
+function refuse(code: 'PROJECT_NOT_FOUND'): never {
+  throw new Problem(code)
+}

@@ -9,9 +9,16 @@ import type { Caller } from './caller.ts'
 import * as projects from './projects.ts'
 
 /** A folder below which a caller may look: as it is named, and where it really is. */
-export interface Root { path: string; real: string }
+export interface Root {
+  path: string
+  real: string
+}
 /** Something below a root. `real` has no links in it. */
-export interface Place { path: string; real: string; stats: Stats }
+export interface Place {
+  path: string
+  real: string
+  stats: Stats
+}
 /** What is never shown, whatever it is called: the server's data folder. */
 export type Hidden = Pick<Stats, 'dev' | 'ino'> | undefined
 
@@ -21,12 +28,16 @@ const mostLinks = 40
 export async function rootsOf(config: Pick<ServerConfig, 'browseRoot'>, db: Reader, caller: Caller): Promise<Root[]> {
   const named = (await projects.list(db, caller)).map(({ path }) => path)
   const paths = [...new Set([...(caller.role === 'super_admin' ? [config.browseRoot] : []), ...named])]
-  const roots = await Promise.all(paths.map(async path => ({ path: resolve(path), real: await realpath(path).catch(() => undefined) })))
+  const roots = await Promise.all(
+    paths.map(async path => ({ path: resolve(path), real: await realpath(path).catch(() => undefined) })),
+  )
   return roots.filter((root): root is Root => root.real !== undefined)
 }
 
-export const hiddenIn = async ({ dataDir }: Pick<ServerConfig, 'dataDir'>): Promise<Hidden> => lstat(await realpath(dataDir).catch(() => dataDir)).catch(() => undefined)
-export const isHidden = (hidden: Hidden, { dev, ino }: Pick<Stats, 'dev' | 'ino'>): boolean => hidden !== undefined && hidden.ino === ino && hidden.dev === dev
+export const hiddenIn = async ({ dataDir }: Pick<ServerConfig, 'dataDir'>): Promise<Hidden> =>
+  lstat(await realpath(dataDir).catch(() => dataDir)).catch(() => undefined)
+export const isHidden = (hidden: Hidden, { dev, ino }: Pick<Stats, 'dev' | 'ino'>): boolean =>
+  hidden !== undefined && hidden.ino === ino && hidden.dev === dev
 
 /**
  * Finds what a path names, link by link, without looking anywhere outside of the roots: a link that leads out is refused before it
@@ -49,8 +60,10 @@ export async function locate(roots: readonly Root[], hidden: Hidden, path: strin
       continue
     }
     if (++links > mostLinks) throw notFound()
-    const target = await readlink(next).catch(() => { throw notFound() });
-    ({ real, names } = enter(roots, resolve(real, target, ...names)))
+    const target = await readlink(next).catch(() => {
+      throw notFound()
+    })
+    ;({ real, names } = enter(roots, resolve(real, target, ...names)))
     stats = await look(real)
   }
 }
@@ -58,18 +71,24 @@ export async function locate(roots: readonly Root[], hidden: Hidden, path: strin
 /** The folder above, if it is below a root too. */
 export function parentOf(roots: readonly Root[], path: string): string | null {
   const parent = dirname(path)
-  return parent !== path && roots.some(root => isWithin(root.path, parent) || isWithin(root.real, parent)) ? parent : null
+  return parent !== path && roots.some(root => isWithin(root.path, parent) || isWithin(root.real, parent))
+    ? parent
+    : null
 }
 
 /** Where the way to a path begins, and the names that are left to go. */
 function enter(roots: readonly Root[], path: string): { real: string; names: string[] } {
   for (const root of roots) {
-    for (const start of [root.real, root.path]) if (isWithin(start, path)) return { real: root.real, names: relative(start, path).split(sep).filter(Boolean) }
+    for (const start of [root.real, root.path])
+      if (isWithin(start, path)) return { real: root.real, names: relative(start, path).split(sep).filter(Boolean) }
   }
   throw new Problem('PATH_OUTSIDE_ROOTS', 'path must be below the folder of a project that you may see.')
 }
 
-const look = (path: string): Promise<Stats> => lstat(path).catch(() => { throw notFound() })
+const look = (path: string): Promise<Stats> =>
+  lstat(path).catch(() => {
+    throw notFound()
+  })
 const notFound = () => new Problem('FILE_NOT_FOUND')
 
 export const nameOf = (path: string): string => basename(path) || path

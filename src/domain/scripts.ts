@@ -2,13 +2,32 @@ import { Problem } from '../contract/errors.ts'
 import { append } from '../events/outbox.ts'
 import type { Caller } from './caller.ts'
 import type { Reader, Transaction } from '../store/database.ts'
-import { deleteScript, endRun, insertRun, insertScript, listOpenRuns, listRuns, listScripts, readRun, readScript, setRunError, setScriptPosition, updateScript, type RunEnd, type ScriptRow, type ScriptRunRow } from '../store/scripts.ts'
+import {
+  deleteScript,
+  endRun,
+  insertRun,
+  insertScript,
+  listOpenRuns,
+  listRuns,
+  listScripts,
+  readRun,
+  readScript,
+  setRunError,
+  setScriptPosition,
+  updateScript,
+  type RunEnd,
+  type ScriptRow,
+  type ScriptRunRow,
+} from '../store/scripts.ts'
 import { scriptNews } from '../views/scripts.ts'
 import { requireWholeOrder } from './order.ts'
 
 const mostScripts = 100
 
-export interface ScriptRef { projectId: number; scriptId: number }
+export interface ScriptRef {
+  projectId: number
+  scriptId: number
+}
 /** What the rules of scripts ask of whoever runs them. */
 export interface ScriptRuns {
   /** After the commit: looks which runs are to be started, and which processes to be ended. */
@@ -25,15 +44,25 @@ export async function find(db: Reader, { projectId, scriptId }: ScriptRef): Prom
 export const list = (db: Reader, projectId: number): Promise<ScriptRow[]> => listScripts(db, projectId)
 
 /** Keeps a shell command at the end of a project's scripts. @throws Problem CONFLICT when there are too many */
-export async function create(tx: Transaction, projectId: number, { name, command }: Pick<ScriptRow, 'name' | 'command'>): Promise<ScriptRow> {
-  if ((await listScripts(tx, projectId)).length >= mostScripts) throw new Problem('CONFLICT', `A project has at most ${mostScripts} scripts.`)
+export async function create(
+  tx: Transaction,
+  projectId: number,
+  { name, command }: Pick<ScriptRow, 'name' | 'command'>,
+): Promise<ScriptRow> {
+  if ((await listScripts(tx, projectId)).length >= mostScripts)
+    throw new Problem('CONFLICT', `A project has at most ${mostScripts} scripts.`)
   return find(tx, { projectId, scriptId: await insertScript(tx, { projectId, name, command }) })
 }
 
 /** Changes a script's name or command; a run goes on as it began. @throws Problem SCRIPT_NOT_FOUND */
-export async function update(tx: Transaction, ref: ScriptRef, { name, command }: Partial<Pick<ScriptRow, 'name' | 'command'>>): Promise<ScriptRow> {
+export async function update(
+  tx: Transaction,
+  ref: ScriptRef,
+  { name, command }: Partial<Pick<ScriptRow, 'name' | 'command'>>,
+): Promise<ScriptRow> {
   const script = await find(tx, ref)
-  if (name !== undefined || command !== undefined) await updateScript(tx, script.id, { name: name ?? script.name, command: command ?? script.command })
+  if (name !== undefined || command !== undefined)
+    await updateScript(tx, script.id, { name: name ?? script.name, command: command ?? script.command })
   return find(tx, ref)
 }
 
@@ -41,7 +70,8 @@ export async function update(tx: Transaction, ref: ScriptRef, { name, command }:
 export async function remove(tx: Transaction, runs: ScriptRuns, ref: ScriptRef): Promise<void> {
   const script = await find(tx, ref)
   const run = (await readRun(tx, script.id))!
-  if (run.status === 'running') await finish(tx, script.id, { ...run, status: 'cancelled', error: 'The script was deleted.' })
+  if (run.status === 'running')
+    await finish(tx, script.id, { ...run, status: 'cancelled', error: 'The script was deleted.' })
   await deleteScript(tx, script)
   runs.look(tx)
 }
@@ -69,24 +99,35 @@ export async function run(tx: Transaction, runs: ScriptRuns, ref: ScriptRef): Pr
 }
 
 /** Has a run ended: it goes on until no process of it is left. Who asked first is told of. @throws Problem SCRIPT_NOT_FOUND, SCRIPT_NOT_RUNNING */
-export async function cancel(tx: Transaction, runs: ScriptRuns, ref: ScriptRef, by: Pick<Caller, 'displayName' | 'email'>): Promise<ScriptRunRow> {
+export async function cancel(
+  tx: Transaction,
+  runs: ScriptRuns,
+  ref: ScriptRef,
+  by: Pick<Caller, 'displayName' | 'email'>,
+): Promise<ScriptRunRow> {
   const { status: present, error } = await status(tx, ref)
   if (present !== 'running') throw new Problem('SCRIPT_NOT_RUNNING')
-  if (error === null) await setRunError(tx, ref.scriptId, `Cancelled by ${by.displayName || by.email || 'the operator'}.`)
+  if (error === null)
+    await setRunError(tx, ref.scriptId, `Cancelled by ${by.displayName || by.email || 'the operator'}.`)
   runs.look(tx)
   return status(tx, ref)
 }
 
 /** Ends a run, if it is open. */
 export async function finish(tx: Transaction, scriptId: number, end: RunEnd): Promise<void> {
-  if (!await endRun(tx, scriptId, end)) return
+  if (!(await endRun(tx, scriptId, end))) return
   const ended = (await readRun(tx, scriptId))!
   await append(tx, 'script.finished', ended.projectId, scriptNews(ended))
 }
 
 /** Ends the runs that an earlier server has left open. */
 export async function failLost(tx: Transaction): Promise<void> {
-  for (const { scriptId } of await listOpenRuns(tx)) await finish(tx, scriptId, { ...(await readRun(tx, scriptId))!, status: 'failed', error: 'The server stopped while it ran.' })
+  for (const { scriptId } of await listOpenRuns(tx))
+    await finish(tx, scriptId, {
+      ...(await readRun(tx, scriptId))!,
+      status: 'failed',
+      error: 'The server stopped while it ran.',
+    })
 }
 
 async function status(db: Reader, { projectId, scriptId }: ScriptRef): Promise<ScriptRunRow> {

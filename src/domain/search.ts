@@ -13,7 +13,11 @@ const mostBatchesAtOnce = 4
 const excerptLength = 80
 
 type Found = InferOutput<typeof Hit>
-interface Query { q: string; projectId?: number; limit: number }
+interface Query {
+  q: string
+  projectId?: number
+  limit: number
+}
 
 /**
  * Finds what the caller may see by words: projects and boards by their names first, then cards, newest first and those whose
@@ -26,7 +30,12 @@ export async function find(db: Database, caller: Caller, { q, projectId, limit }
   if (projectId !== undefined && projects.length === 0) throw new Problem('PROJECT_NOT_FOUND')
   await takeUp(db, mostBatchesAtOnce)
   const named = projects.filter(({ name }) => includes(name, q)).map(projectHit)
-  const boards = await findBoards(db, projects.map(({ id }) => id), q.trim(), limit)
+  const boards = await findBoards(
+    db,
+    projects.map(({ id }) => id),
+    q.trim(),
+    limit,
+  )
   const words = q.match(/[\p{L}\p{N}\p{M}]+/gu)!
   const cards = await cardsWith(db, words, projectId === undefined && isAdmin(caller) ? undefined : projects, limit)
   return [...named, ...boards.map(boardHit), ...cards.map(card => cardHit(card, words))].slice(0, limit)
@@ -34,19 +43,29 @@ export async function find(db: Database, caller: Caller, { q, projectId, limit }
 
 /** Takes up the words of new and changed cards, batch by batch, so that others are answered in between. */
 export async function takeUp(db: Database, mostBatches = Infinity, signal?: AbortSignal): Promise<void> {
-  for (let batch = 0; batch < mostBatches && !signal?.aborted && await hasUnindexed(db); batch++) await db.transaction(tx => indexCards(tx, batchSize))
+  for (let batch = 0; batch < mostBatches && !signal?.aborted && (await hasUnindexed(db)); batch++)
+    await db.transaction(tx => indexCards(tx, batchSize))
 }
 
-async function cardsWith(db: Database, words: readonly string[], projects: readonly VisibleProject[] | undefined, limit: number): Promise<CardHit[]> {
+async function cardsWith(
+  db: Database,
+  words: readonly string[],
+  projects: readonly VisibleProject[] | undefined,
+  limit: number,
+): Promise<CardHit[]> {
   if (projects?.length === 0) return []
   const scope = projects ? `scope : (${projects.map(({ id }) => `p${id}`).join(' OR ')}) AND ` : ''
   const whole = words.map(word => `"${word}"`)
   const begun = [...whole.slice(0, -1), `${whole.at(-1)!}*`]
   const found = new Map<number, CardHit>()
   for (const terms of [whole, begun]) {
-    for (const [where, fields] of [['card_titles', '{title}'], ['card_texts', '{title prompt labels}']] as const) {
+    for (const [where, fields] of [
+      ['card_titles', '{title}'],
+      ['card_texts', '{title prompt labels}'],
+    ] as const) {
       if (found.size >= limit) break
-      for (const card of await findCards(db, where, `${scope}${fields} : (${terms.join(' AND ')})`, limit)) found.set(card.id, card)
+      for (const card of await findCards(db, where, `${scope}${fields} : (${terms.join(' AND ')})`, limit))
+        found.set(card.id, card)
     }
   }
   return [...found.values()].slice(0, limit)
@@ -57,13 +76,43 @@ function excerptOf(text: string, words: readonly string[]): string | null {
   const at = text.search(new RegExp(`(?<![\\p{L}\\p{N}])(?:${words.join('|')})`, 'iu'))
   if (at < 0) return null
   const start = Math.max(0, at - excerptLength / 4)
-  const excerpt = text.slice(start, start + excerptLength).replace(/\s+/g, ' ').trim().toWellFormed()
+  const excerpt = text
+    .slice(start, start + excerptLength)
+    .replace(/\s+/g, ' ')
+    .trim()
+    .toWellFormed()
   return `${start > 0 ? '…' : ''}${excerpt}${start + excerptLength < text.length ? '…' : ''}`
 }
 
 const includes = (name: string, part: string) => name.toLowerCase().includes(part.trim().toLowerCase())
 const nowhere = { excerpt: null, columnName: null, status: null, archived: false }
-const projectHit = ({ id, name }: VisibleProject): Found => ({ type: 'project', id: String(id), projectId: String(id), projectName: name, title: name, ...nowhere })
-const boardHit = ({ id, projectId, projectName, title }: NamedHit): Found => ({ type: 'board', id: String(id), projectId: String(projectId), projectName, title, ...nowhere })
-const cardHit = ({ id, projectId, projectName, title, prompt, columnName, status, archivedAt }: CardHit, words: readonly string[]): Found =>
-  ({ type: 'card', id: String(id), projectId: String(projectId), projectName, title, excerpt: excerptOf(prompt, words), columnName, status, archived: archivedAt !== null })
+const projectHit = ({ id, name }: VisibleProject): Found => ({
+  type: 'project',
+  id: String(id),
+  projectId: String(id),
+  projectName: name,
+  title: name,
+  ...nowhere,
+})
+const boardHit = ({ id, projectId, projectName, title }: NamedHit): Found => ({
+  type: 'board',
+  id: String(id),
+  projectId: String(projectId),
+  projectName,
+  title,
+  ...nowhere,
+})
+const cardHit = (
+  { id, projectId, projectName, title, prompt, columnName, status, archivedAt }: CardHit,
+  words: readonly string[],
+): Found => ({
+  type: 'card',
+  id: String(id),
+  projectId: String(projectId),
+  projectName,
+  title,
+  excerpt: excerptOf(prompt, words),
+  columnName,
+  status,
+  archived: archivedAt !== null,
+})

@@ -2,7 +2,16 @@ import { Problem } from '../contract/errors.ts'
 import { append } from '../events/outbox.ts'
 import { readCard, updateCard, type CardChange, type CardRow } from '../store/cards.ts'
 import type { Reader, Transaction } from '../store/database.ts'
-import { insertSession, listOpenSessions, readLatestSession, readSession, updateSession, type SessionChange, type SessionPurpose, type SessionRow } from '../store/sessions.ts'
+import {
+  insertSession,
+  listOpenSessions,
+  readLatestSession,
+  readSession,
+  updateSession,
+  type SessionChange,
+  type SessionPurpose,
+  type SessionRow,
+} from '../store/sessions.ts'
 import { deleteWaitingMessages } from '../store/waitingMessages.ts'
 import { agentSession } from '../views/agents.ts'
 import { cardDetail } from '../views/cards.ts'
@@ -21,7 +30,9 @@ export interface Agents {
 }
 
 /** How a session ends. `completed` is well. */
-export type Ending = Pick<SessionChange, 'statusReason' | 'detail' | 'summary' | 'filesChanged'> & { status: 'completed' | 'failed' | 'cancelled' | 'interrupted' }
+export type Ending = Pick<SessionChange, 'statusReason' | 'detail' | 'summary' | 'filesChanged'> & {
+  status: 'completed' | 'failed' | 'cancelled' | 'interrupted'
+}
 /** What a card's last action is called when its session comes to a status. */
 type Action = { type: string; detail: string | null }
 
@@ -36,14 +47,28 @@ export const findOpen = async (db: Reader, cardId: number): Promise<SessionRow |
  * Asks for an agent: a new session waits for its turn. What is missing for that is told on the card instead.
  * @throws Problem AGENT_ALREADY_RUNNING
  */
-export async function begin(tx: Transaction, agents: Agents, card: CardRow, prompt: string, purpose: SessionPurpose = 'work'): Promise<SessionRow | undefined> {
-  if ((await listOpenSessions(tx, card.id)).some(open => (open.purpose === 'pre') === (purpose === 'pre'))) throw new Problem('AGENT_ALREADY_RUNNING')
+export async function begin(
+  tx: Transaction,
+  agents: Agents,
+  card: CardRow,
+  prompt: string,
+  purpose: SessionPurpose = 'work',
+): Promise<SessionRow | undefined> {
+  if ((await listOpenSessions(tx, card.id)).some(open => (open.purpose === 'pre') === (purpose === 'pre')))
+    throw new Problem('AGENT_ALREADY_RUNNING')
   const choice = purpose === 'terminal' ? { agent: 'terminal' } : await agents.choose(tx, card)
   if ('missing' in choice) {
     await changeCard(tx, card, { lastAgentAction: action(tx, { type: 'not_started', detail: choice.missing }) })
     return undefined
   }
-  const id = await insertSession(tx, { projectId: card.projectId, cardId: card.id, purpose, agent: choice.agent, status: 'queued', prompt })
+  const id = await insertSession(tx, {
+    projectId: card.projectId,
+    cardId: card.id,
+    purpose,
+    agent: choice.agent,
+    status: 'queued',
+    prompt,
+  })
   agents.look(tx)
   return announce(tx, id, { deferred: false }, { type: 'queued', detail: choice.agent })
 }
@@ -61,14 +86,27 @@ export const start = async (tx: Transaction, agents: Agents, card: CardRow): Pro
 /** Asks an ended session to go on: it waits for its turn again. @throws Problem AGENT_ALREADY_RUNNING */
 export async function reopen(tx: Transaction, agents: Agents, session: SessionRow): Promise<SessionRow> {
   const open = await listOpenSessions(tx, session.cardId)
-  if (open.some(({ purpose }) => (purpose === 'pre') === (session.purpose === 'pre'))) throw new Problem('AGENT_ALREADY_RUNNING')
-  await updateSession(tx, session.id, { status: 'queued', statusReason: null, detail: null, endedAt: null, waitingFor: null })
+  if (open.some(({ purpose }) => (purpose === 'pre') === (session.purpose === 'pre')))
+    throw new Problem('AGENT_ALREADY_RUNNING')
+  await updateSession(tx, session.id, {
+    status: 'queued',
+    statusReason: null,
+    detail: null,
+    endedAt: null,
+    waitingFor: null,
+  })
   agents.look(tx)
   return announce(tx, session.id, { deferred: false }, { type: 'queued', detail: session.agent })
 }
 
 /** Notes that an open session runs, or waits for a person. Undefined when it has ended meanwhile. */
-export async function change(tx: Transaction, id: number, to: SessionChange & { status: 'running' | 'waiting' }, type: string, detail: string | null = null): Promise<SessionRow | undefined> {
+export async function change(
+  tx: Transaction,
+  id: number,
+  to: SessionChange & { status: 'running' | 'waiting' },
+  type: string,
+  detail: string | null = null,
+): Promise<SessionRow | undefined> {
   const session = await readSession(tx, id)
   if (!session || session.endedAt !== null) return undefined
   await updateSession(tx, id, { ...to, ...(session.startedAt === null && { startedAt: tx.now }) })
@@ -79,7 +117,13 @@ export async function change(tx: Transaction, id: number, to: SessionChange & { 
  * Ends an open session with its tokens. Messages that wait for it are kept for whoever goes on, unless it is cancelled.
  * With `unread` the card becomes so. Undefined when it has ended already.
  */
-export async function end(tx: Transaction, agents: Agents, id: number, ending: Ending, unread = false): Promise<SessionRow | undefined> {
+export async function end(
+  tx: Transaction,
+  agents: Agents,
+  id: number,
+  ending: Ending,
+  unread = false,
+): Promise<SessionRow | undefined> {
   const session = await readSession(tx, id)
   if (!session || session.endedAt !== null) return undefined
   await updateSession(tx, id, { statusReason: null, detail: null, ...ending, waitingFor: null, endedAt: tx.now })
@@ -90,8 +134,15 @@ export async function end(tx: Transaction, agents: Agents, id: number, ending: E
 }
 
 /** Ends a card's active execution because a person wants it so: its tokens and its open session; with `all` its pre-session too. */
-export async function endCard(tx: Transaction, agents: Agents, cardId: number, ending: Ending, { all = false } = {}): Promise<void> {
-  for (const open of await listOpenSessions(tx, cardId)) if (all || open.purpose !== 'pre') await end(tx, agents, open.id, ending)
+export async function endCard(
+  tx: Transaction,
+  agents: Agents,
+  cardId: number,
+  ending: Ending,
+  { all = false } = {},
+): Promise<void> {
+  for (const open of await listOpenSessions(tx, cardId))
+    if (all || open.purpose !== 'pre') await end(tx, agents, open.id, ending)
   await agents.revokeTokens(tx, { cardId })
 }
 
@@ -101,11 +152,19 @@ async function announce(tx: Transaction, id: number, card: CardChange, did: Acti
   await append(tx, 'agent.status', session.projectId, agentSession(session))
   if (session.purpose === 'pre' || (await readLatestSession(tx, session.cardId))?.id !== id) return session
   const { status, statusReason, startedAt, endedAt } = session
-  await changeCard(tx, { id: session.cardId, projectId: session.projectId }, { ...card, status, statusReason, startedAt, endedAt, lastAgentAction: action(tx, did) })
+  await changeCard(
+    tx,
+    { id: session.cardId, projectId: session.projectId },
+    { ...card, status, statusReason, startedAt, endedAt, lastAgentAction: action(tx, did) },
+  )
   return session
 }
 
-async function changeCard(tx: Transaction, { id, projectId }: Pick<CardRow, 'id' | 'projectId'>, change: CardChange): Promise<void> {
+async function changeCard(
+  tx: Transaction,
+  { id, projectId }: Pick<CardRow, 'id' | 'projectId'>,
+  change: CardChange,
+): Promise<void> {
   await updateCard(tx, id, change)
   const card = await readCard(tx, projectId, id)
   if (card) await append(tx, 'card.updated', projectId, cardDetail(card))

@@ -1,6 +1,13 @@
 import type { InferOutput } from 'valibot'
 import { Problem, type Detail } from '../contract/errors.ts'
-import { defaultContextRelay, defaultShortcuts, defaultUserSettings, type ContextRelay, type ShortcutAction, type UserSettings } from '../contract/settings.ts'
+import {
+  defaultContextRelay,
+  defaultShortcuts,
+  defaultUserSettings,
+  type ContextRelay,
+  type ShortcutAction,
+  type UserSettings,
+} from '../contract/settings.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import { readServerSetting, writeServerSetting } from '../store/serverSettings.ts'
 import { readUserSetting, writeUserSetting } from '../store/settings.ts'
@@ -10,42 +17,67 @@ type Relay = InferOutput<typeof ContextRelay>
 type ShortcutKeys = Record<ShortcutAction, string>
 
 /** An account's settings, the defaults where it has changed nothing. */
-export const readUserSettings = (db: Reader, userId: number): Promise<Settings> => read(db, userId, 'settings', defaultUserSettings)
+export const readUserSettings = (db: Reader, userId: number): Promise<Settings> =>
+  read(db, userId, 'settings', defaultUserSettings)
 
-export const changeUserSettings = (tx: Transaction, userId: number, change: Partial<Settings>): Promise<Settings> => merge(tx, userId, 'settings', defaultUserSettings, change)
+export const changeUserSettings = (tx: Transaction, userId: number, change: Partial<Settings>): Promise<Settings> =>
+  merge(tx, userId, 'settings', defaultUserSettings, change)
 
 /** An account's keys of each action. */
-export const readShortcuts = (db: Reader, userId: number): Promise<ShortcutKeys> => read(db, userId, 'shortcuts', defaultShortcuts)
+export const readShortcuts = (db: Reader, userId: number): Promise<ShortcutKeys> =>
+  read(db, userId, 'shortcuts', defaultShortcuts)
 
 /** @throws Problem VALIDATION_FAILED, naming both actions, when two would share a key */
-export async function changeShortcuts(tx: Transaction, userId: number, change: Partial<ShortcutKeys>): Promise<ShortcutKeys> {
+export async function changeShortcuts(
+  tx: Transaction,
+  userId: number,
+  change: Partial<ShortcutKeys>,
+): Promise<ShortcutKeys> {
   const shortcuts = await merge<ShortcutKeys>(tx, userId, 'shortcuts', defaultShortcuts, change)
   const details = conflicts(shortcuts)
-  if (details.length > 0) throw new Problem('VALIDATION_FAILED', details.map(({ path, message }) => `${path} ${message}`).join('; ').slice(0, 2000), { details })
+  if (details.length > 0)
+    throw new Problem(
+      'VALIDATION_FAILED',
+      details
+        .map(({ path, message }) => `${path} ${message}`)
+        .join('; ')
+        .slice(0, 2000),
+      { details },
+    )
   return shortcuts
 }
 
 /** When the server's agents hand over to a fresh session. */
-export const readContextRelay = async (db: Reader): Promise<Relay> => ({ ...defaultContextRelay, ...JSON.parse(await readServerSetting(db, 'contextRelay') ?? '{}') as Partial<Relay> })
+export const readContextRelay = async (db: Reader): Promise<Relay> => ({
+  ...defaultContextRelay,
+  ...(JSON.parse((await readServerSetting(db, 'contextRelay')) ?? '{}') as Partial<Relay>),
+})
 
 export async function changeContextRelay(tx: Transaction, change: Partial<Relay>): Promise<Relay> {
-  const relay = { ...await readContextRelay(tx), ...given(change) }
+  const relay = { ...(await readContextRelay(tx)), ...given(change) }
   await writeServerSetting(tx, 'contextRelay', JSON.stringify(relay))
   return relay
 }
 
 async function read<T extends object>(db: Reader, userId: number, name: string, defaults: T): Promise<T> {
-  const stored = JSON.parse(await readUserSetting(db, userId, name) ?? '{}') as Partial<T>
+  const stored = JSON.parse((await readUserSetting(db, userId, name)) ?? '{}') as Partial<T>
   return { ...defaults, ...stored }
 }
 
-async function merge<T extends object>(tx: Transaction, userId: number, name: string, defaults: T, change: Partial<T>): Promise<T> {
-  const stored = JSON.parse(await readUserSetting(tx, userId, name) ?? '{}') as Partial<T>
+async function merge<T extends object>(
+  tx: Transaction,
+  userId: number,
+  name: string,
+  defaults: T,
+  change: Partial<T>,
+): Promise<T> {
+  const stored = JSON.parse((await readUserSetting(tx, userId, name)) ?? '{}') as Partial<T>
   await writeUserSetting(tx, userId, name, JSON.stringify({ ...stored, ...given(change) }))
   return { ...defaults, ...stored, ...given(change) }
 }
 
-const given = <T extends object>(change: Partial<T>) => Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as Partial<T>
+const given = <T extends object>(change: Partial<T>) =>
+  Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as Partial<T>
 
 /** `a,b` means either key, `g g` one after the other. */
 function conflicts(shortcuts: ShortcutKeys): Detail[] {
@@ -55,7 +87,11 @@ function conflicts(shortcuts: ShortcutKeys): Detail[] {
     for (const key of keys.split(',').map(each => each.trim())) {
       const owner = owners.get(key)
       if (key === '') details.push({ path: action, message: 'must name keys, separated by commas' })
-      else if (owner !== undefined && owner !== action) details.push({ path: action, message: `must not share the key ${key} with ${owner}` }, { path: owner, message: `must not share the key ${key} with ${action}` })
+      else if (owner !== undefined && owner !== action)
+        details.push(
+          { path: action, message: `must not share the key ${key} with ${owner}` },
+          { path: owner, message: `must not share the key ${key} with ${action}` },
+        )
       else owners.set(key, action)
     }
   }

@@ -2,30 +2,56 @@ import { Problem } from '../contract/errors.ts'
 import type { ColumnType } from '../contract/fields.ts'
 import type { Caller } from './caller.ts'
 import type { Reader, Transaction } from '../store/database.ts'
-import { deleteTemplate, insertTemplate, readDefaultTemplate, readTemplate, updateTemplate, type TemplateRow } from '../store/templates.ts'
+import {
+  deleteTemplate,
+  insertTemplate,
+  readDefaultTemplate,
+  readTemplate,
+  updateTemplate,
+  type TemplateRow,
+} from '../store/templates.ts'
 
-export interface TemplateColumn { name: string; columnType: ColumnType; prompt: string }
+export interface TemplateColumn {
+  name: string
+  columnType: ColumnType
+  prompt: string
+}
 
 /** @throws Problem TEMPLATE_NOT_FOUND */
 export async function find(db: Reader, id: number): Promise<TemplateRow> {
-  return await readTemplate(db, id) ?? refuse('TEMPLATE_NOT_FOUND')
+  return (await readTemplate(db, id)) ?? refuse('TEMPLATE_NOT_FOUND')
 }
 
 /** The template of a new board: the named one, or the built-in "Kanban". @throws Problem TEMPLATE_NOT_FOUND */
 export async function templateForBoard(db: Reader, templateId?: number): Promise<{ columns: TemplateColumn[] }> {
-  const template = templateId === undefined ? await readDefaultTemplate(db) ?? refuse('TEMPLATE_NOT_FOUND') : await find(db, templateId)
+  const template =
+    templateId === undefined
+      ? ((await readDefaultTemplate(db)) ?? refuse('TEMPLATE_NOT_FOUND'))
+      : await find(db, templateId)
   return { columns: JSON.parse(template.columns) as TemplateColumn[] }
 }
 
 /** Creates a template that belongs to the caller and that everybody may use. */
-export async function create(tx: Transaction, caller: Caller, { name, columns }: { name: string; columns: readonly TemplateColumn[] }): Promise<TemplateRow> {
+export async function create(
+  tx: Transaction,
+  caller: Caller,
+  { name, columns }: { name: string; columns: readonly TemplateColumn[] },
+): Promise<TemplateRow> {
   return find(tx, await insertTemplate(tx, caller.userId, { name, columns: JSON.stringify(columns) }))
 }
 
 /** Changes one of the caller's templates. @throws Problem TEMPLATE_NOT_FOUND, FORBIDDEN */
-export async function update(tx: Transaction, caller: Caller, id: number, change: { name?: string; columns?: readonly TemplateColumn[] }): Promise<TemplateRow> {
+export async function update(
+  tx: Transaction,
+  caller: Caller,
+  id: number,
+  change: { name?: string; columns?: readonly TemplateColumn[] },
+): Promise<TemplateRow> {
   const template = await findOwn(tx, caller, id)
-  await updateTemplate(tx, id, { name: change.name ?? template.name, columns: change.columns ? JSON.stringify(change.columns) : template.columns })
+  await updateTemplate(tx, id, {
+    name: change.name ?? template.name,
+    columns: change.columns ? JSON.stringify(change.columns) : template.columns,
+  })
   return find(tx, id)
 }
 
@@ -42,4 +68,6 @@ async function findOwn(tx: Transaction, caller: Caller, id: number): Promise<Tem
   return template
 }
 
-function refuse(code: 'TEMPLATE_NOT_FOUND' | 'FORBIDDEN', message?: string): never { throw new Problem(code, message) }
+function refuse(code: 'TEMPLATE_NOT_FOUND' | 'FORBIDDEN', message?: string): never {
+  throw new Problem(code, message)
+}

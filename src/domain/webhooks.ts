@@ -1,13 +1,29 @@
 import { Problem } from '../contract/errors.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import { deleteDeliveries, failDeliveries, readDelivery, type DeliveryRow } from '../store/deliveries.ts'
-import { countWebhooks, deleteWebhook, insertWebhook, listWebhooks, readWebhook, updateWebhook, type WebhookRow } from '../store/webhooks.ts'
+import {
+  countWebhooks,
+  deleteWebhook,
+  insertWebhook,
+  listWebhooks,
+  readWebhook,
+  updateWebhook,
+  type WebhookRow,
+} from '../store/webhooks.ts'
 
 const mostWebhooks = 50
 const mostAtOnce = 500
 
-export interface WebhookRef { projectId: number; webhookId: number }
-export interface WebhookChange { url?: string; events?: readonly string[]; enabled?: boolean; description?: string | null }
+export interface WebhookRef {
+  projectId: number
+  webhookId: number
+}
+export interface WebhookChange {
+  url?: string
+  events?: readonly string[]
+  enabled?: boolean
+  description?: string | null
+}
 
 /** A project's webhooks, oldest first. */
 export const list = (db: Reader, projectId: number): Promise<WebhookRow[]> => listWebhooks(db, projectId)
@@ -29,12 +45,22 @@ export async function findEnabled(db: Reader, ref: WebhookRef): Promise<WebhookR
 /** @throws Problem WEBHOOK_NOT_FOUND, DELIVERY_NOT_FOUND */
 export async function findDelivery(db: Reader, ref: WebhookRef, deliveryId: number): Promise<DeliveryRow> {
   const { id } = await find(db, ref)
-  return await readDelivery(db, id, deliveryId) ?? refuse('DELIVERY_NOT_FOUND')
+  return (await readDelivery(db, id, deliveryId)) ?? refuse('DELIVERY_NOT_FOUND')
 }
 
 /** Adds a webhook that has no secret yet. The caller has checked the target. @throws Problem CONFLICT when the project has 50 */
-export async function create(tx: Transaction, projectId: number, { url, events, enabled, description }: { url: string; events: readonly string[]; enabled: boolean; description: string | null }): Promise<WebhookRow> {
-  if (await countWebhooks(tx, projectId) >= mostWebhooks) throw new Problem('CONFLICT', `A project has at most ${mostWebhooks} webhooks.`)
+export async function create(
+  tx: Transaction,
+  projectId: number,
+  {
+    url,
+    events,
+    enabled,
+    description,
+  }: { url: string; events: readonly string[]; enabled: boolean; description: string | null },
+): Promise<WebhookRow> {
+  if ((await countWebhooks(tx, projectId)) >= mostWebhooks)
+    throw new Problem('CONFLICT', `A project has at most ${mostWebhooks} webhooks.`)
   const webhookId = await insertWebhook(tx, { projectId, url, events: JSON.stringify(events), enabled, description })
   return find(tx, { projectId, webhookId })
 }
@@ -45,8 +71,12 @@ export async function update(tx: Transaction, ref: WebhookRef, change: WebhookCh
   if (Object.values(change).every(value => value === undefined)) return webhook
   const enabled = change.enabled ?? webhook.enabled === 1
   await updateWebhook(tx, {
-    id: webhook.id, url: change.url ?? webhook.url, events: change.events ? JSON.stringify(change.events) : webhook.events, enabled,
-    description: change.description === undefined ? webhook.description : change.description, disabledReason: enabled ? null : webhook.disabledReason,
+    id: webhook.id,
+    url: change.url ?? webhook.url,
+    events: change.events ? JSON.stringify(change.events) : webhook.events,
+    enabled,
+    description: change.description === undefined ? webhook.description : change.description,
+    disabledReason: enabled ? null : webhook.disabledReason,
   })
   if (!enabled) await giveUpSome(tx, webhook.id)
   return find(tx, ref)
@@ -64,13 +94,16 @@ export async function disable(tx: Transaction, webhookId: number, disabledReason
 export async function giveUpSome(tx: Transaction, webhookId: number): Promise<boolean> {
   const webhook = await readWebhook(tx, webhookId)
   if (!webhook || webhook.enabled) return false
-  const error = webhook.disabledReason === null ? 'The webhook was disabled.' : `The webhook was disabled: ${webhook.disabledReason}`
-  return await failDeliveries(tx, webhookId, error, mostAtOnce) === mostAtOnce
+  const error =
+    webhook.disabledReason === null
+      ? 'The webhook was disabled.'
+      : `The webhook was disabled: ${webhook.disabledReason}`
+  return (await failDeliveries(tx, webhookId, error, mostAtOnce)) === mostAtOnce
 }
 
 /** Deletes at most 500 of a webhook's deliveries, and tells whether there may be more. @throws Problem WEBHOOK_NOT_FOUND */
 export async function clearSome(tx: Transaction, ref: WebhookRef): Promise<boolean> {
-  return await deleteDeliveries(tx, (await find(tx, ref)).id, mostAtOnce) === mostAtOnce
+  return (await deleteDeliveries(tx, (await find(tx, ref)).id, mostAtOnce)) === mostAtOnce
 }
 
 /** Deletes a webhook with its deliveries. @throws Problem WEBHOOK_NOT_FOUND */
@@ -78,4 +111,6 @@ export async function remove(tx: Transaction, ref: WebhookRef): Promise<void> {
   await deleteWebhook(tx, (await find(tx, ref)).id)
 }
 
-function refuse(code: ConstructorParameters<typeof Problem>[0]): never { throw new Problem(code) }
+function refuse(code: ConstructorParameters<typeof Problem>[0]): never {
+  throw new Problem(code)
+}

@@ -2,7 +2,15 @@ import { mkdir, realpath, stat } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 import { Problem } from '../contract/errors.ts'
 import { append } from '../events/outbox.ts'
-import { dropWorktree, makeWorktree, mergeBase, planWorktree, standingOf, type Standing, type WorktreePlan } from '../git/cardWorktrees.ts'
+import {
+  dropWorktree,
+  makeWorktree,
+  mergeBase,
+  planWorktree,
+  standingOf,
+  type Standing,
+  type WorktreePlan,
+} from '../git/cardWorktrees.ts'
 import { savePatch } from '../git/patch.ts'
 import { currentBranch, headOf } from '../git/repository.ts'
 import { belongsTo, isClean } from '../git/worktrees.ts'
@@ -13,7 +21,12 @@ import { cardDetail } from '../views/cards.ts'
 import { find, type CardRef } from './cards.ts'
 
 /** Where a card's agent works. `branch` and `baseCommit` are null where there is none, and `worktreePath` where the project's own folder serves. */
-export interface Workplace { cwd: string; worktreePath: string | null; branch: string | null; baseCommit: string | null }
+export interface Workplace {
+  cwd: string
+  worktreePath: string | null
+  branch: string | null
+  baseCommit: string | null
+}
 type Project = Pick<ProjectRow, 'id' | 'path' | 'copiedFiles'>
 
 /**
@@ -23,13 +36,28 @@ type Project = Pick<ProjectRow, 'id' | 'path' | 'copiedFiles'>
  * One call at a time for a card.
  * @throws Problem CONFLICT (no commit yet, the branch is in use, the attached worktree is gone), DISK_FULL
  */
-export async function ensureWorktree(db: Database, card: CardRow, project: Project, dataDir: string): Promise<Workplace> {
+export async function ensureWorktree(
+  db: Database,
+  card: CardRow,
+  project: Project,
+  dataDir: string,
+): Promise<Workplace> {
   const standing = await standingOf(project.path)
-  if (!standing || card.useWorktree === 0) return settle(db, card, { cwd: project.path, worktreePath: null, branch: standing?.branch ?? null, baseCommit: card.baseCommit ?? standing?.commit ?? null })
-  if (card.worktreePath !== null && card.worktreeManaged === 0) return settle(db, card, await attachedPlace(card, project, standing))
+  if (!standing || card.useWorktree === 0)
+    return settle(db, card, {
+      cwd: project.path,
+      worktreePath: null,
+      branch: standing?.branch ?? null,
+      baseCommit: card.baseCommit ?? standing?.commit ?? null,
+    })
+  if (card.worktreePath !== null && card.worktreeManaged === 0)
+    return settle(db, card, await attachedPlace(card, project, standing))
   const path = join(dataDir, 'worktrees', String(project.id), String(card.id))
-  const kept = card.worktreeManaged === 1 && card.gitBranch !== null ? { path, branch: card.gitBranch, baseCommit: card.baseCommit ?? standing.commit ?? '' } : undefined
-  const plan = kept ?? await planWorktree(project.path, standing, path, card.id, card.title)
+  const kept =
+    card.worktreeManaged === 1 && card.gitBranch !== null
+      ? { path, branch: card.gitBranch, baseCommit: card.baseCommit ?? standing.commit ?? '' }
+      : undefined
+  const plan = kept ?? (await planWorktree(project.path, standing, path, card.id, card.title))
   await keepPlan(db, card, plan)
   const made = await makeWorktree(project.path, standing, plan, JSON.parse(project.copiedFiles) as string[])
   if (made.baseCommit !== plan.baseCommit) await keepPlan(db, card, made)
@@ -39,23 +67,33 @@ export async function ensureWorktree(db: Database, card: CardRow, project: Proje
 }
 
 async function attachedPlace(card: CardRow, project: Project, standing: Standing): Promise<Workplace> {
-  const path = await requireWorktree(card.worktreePath!, project.path).catch(error => { throw new Problem('CONFLICT', 'The attached worktree is not there any more. Detach it, or attach another one.', { cause: error }) })
-  const baseCommit = card.baseCommit ?? await partingOf(path, standing)
+  const path = await requireWorktree(card.worktreePath!, project.path).catch(error => {
+    throw new Problem('CONFLICT', 'The attached worktree is not there any more. Detach it, or attach another one.', {
+      cause: error,
+    })
+  })
+  const baseCommit = card.baseCommit ?? (await partingOf(path, standing))
   return { cwd: join(path, standing.subfolder), worktreePath: path, branch: await currentBranch(path), baseCommit }
 }
 
 /** The commit from which the work in an attached worktree counts: where it parted from what the project's folder is on. */
 export async function partingOf(worktreePath: string, { commit }: Standing): Promise<string | null> {
   const head = await headOf(worktreePath)
-  return head === undefined || commit === null ? head ?? null : await mergeBase(worktreePath, head, commit) ?? head
+  return head === undefined || commit === null
+    ? (head ?? null)
+    : ((await mergeBase(worktreePath, head, commit)) ?? head)
 }
 
 async function settle(db: Database, card: CardRow, place: Workplace): Promise<Workplace> {
-  await keep(db, card, { baseCommit: place.baseCommit, ...(place.worktreePath !== null && { gitBranch: place.branch }) })
+  await keep(db, card, {
+    baseCommit: place.baseCommit,
+    ...(place.worktreePath !== null && { gitBranch: place.branch }),
+  })
   return place
 }
 
-const keepPlan = (db: Database, card: CardRow, { path, branch, baseCommit }: WorktreePlan) => keep(db, card, { worktreePath: path, worktreeManaged: 1, gitBranch: branch, baseCommit })
+const keepPlan = (db: Database, card: CardRow, { path, branch, baseCommit }: WorktreePlan) =>
+  keep(db, card, { worktreePath: path, worktreeManaged: 1, gitBranch: branch, baseCommit })
 
 async function keep(db: Database, card: CardRow, change: CardChange): Promise<void> {
   const isNews = Object.entries(change).some(([field, value]) => card[field as keyof CardRow] !== value)
@@ -74,11 +112,20 @@ async function setWorktree(tx: Transaction, { id, projectId }: CardRow, change: 
  * hold all its commits. An attached one is left alone. No agent may be at work there.
  * @throws Problem WORKTREE_DIRTY, CONFLICT, DISK_FULL
  */
-export async function removeWorktree(db: Database, card: CardRow, project: Pick<ProjectRow, 'path'>, force: boolean, dataDir: string): Promise<void> {
+export async function removeWorktree(
+  db: Database,
+  card: CardRow,
+  project: Pick<ProjectRow, 'path'>,
+  force: boolean,
+  dataDir: string,
+): Promise<void> {
   if (card.worktreePath === null || card.worktreeManaged === 0) return
   await requireNothingLost(card, force, dataDir)
   const hasBranch = await dropWorktree(project.path, card.worktreePath, card.gitBranch)
-  await keep(db, card, { worktreePath: null, ...(!hasBranch && { worktreeManaged: 0, gitBranch: null, baseCommit: null }) })
+  await keep(db, card, {
+    worktreePath: null,
+    ...(!hasBranch && { worktreeManaged: 0, gitBranch: null, baseCommit: null }),
+  })
 }
 
 /**
@@ -92,7 +139,8 @@ export async function removeDeleted(db: Database, before: string, dataDir: strin
     const project = await readProject(db, card.projectId)
     if (project) await removeWorktree(db, card, project, true, dataDir).catch(error => failures.push(error))
   }
-  if (failures.length > 0) throw new AggregateError(failures, `${failures.length} worktrees of deleted cards could not be removed.`)
+  if (failures.length > 0)
+    throw new AggregateError(failures, `${failures.length} worktrees of deleted cards could not be removed.`)
 }
 
 /**
@@ -100,9 +148,14 @@ export async function removeDeleted(db: Database, before: string, dataDir: strin
  * uncommitted changes or commits of its own is refused, with it they are saved as a patch in the data folder first.
  * @throws Problem WORKTREE_DIRTY
  */
-export async function requireNothingLost(card: Pick<CardRow, 'id' | 'worktreePath' | 'gitBranch'>, force: boolean, dataDir: string): Promise<void> {
+export async function requireNothingLost(
+  card: Pick<CardRow, 'id' | 'worktreePath' | 'gitBranch'>,
+  force: boolean,
+  dataDir: string,
+): Promise<void> {
   const path = card.worktreePath
-  if (path === null || await stat(path).catch(() => undefined) === undefined || await isClean(path, card.gitBranch)) return
+  if (path === null || (await stat(path).catch(() => undefined)) === undefined || (await isClean(path, card.gitBranch)))
+    return
   if (!force) throw new Problem('WORKTREE_DIRTY')
   const patches = join(dataDir, 'patches')
   await mkdir(patches, { recursive: true, mode: 0o700 })
@@ -115,17 +168,21 @@ export async function requireNothingLost(card: Pick<CardRow, 'id' | 'worktreePat
  */
 export async function requireWorktree(path: string, projectPath: string): Promise<string> {
   if (!isAbsolute(path)) throw new Problem('PATH_NOT_ABSOLUTE')
-  const real = await realpath(path).catch(() => { throw new Problem('PATH_NOT_FOUND') })
+  const real = await realpath(path).catch(() => {
+    throw new Problem('PATH_NOT_FOUND')
+  })
   if (!(await stat(real)).isDirectory()) throw new Problem('PATH_NOT_FOUND')
-  if (!await belongsTo(real, projectPath)) throw new Problem('NOT_A_GIT_REPOSITORY', 'path must be a worktree of the project\'s repository.')
+  if (!(await belongsTo(real, projectPath)))
+    throw new Problem('NOT_A_GIT_REPOSITORY', "path must be a worktree of the project's repository.")
   return real
 }
 
 /** Attaches a person's own worktree to a card. @throws Problem CARD_NOT_FOUND, CONFLICT when the card has one already */
 export async function attach(tx: Transaction, ref: CardRef, path: string, branch: string | null): Promise<CardRow> {
   const card = await find(tx, ref)
-  if (card.worktreeManaged === 1) throw new Problem('CONFLICT', 'The card has a worktree of the board\'s already.')
-  if (card.worktreePath !== null && card.worktreePath !== path) throw new Problem('CONFLICT', 'The card has a worktree already; detach it first.')
+  if (card.worktreeManaged === 1) throw new Problem('CONFLICT', "The card has a worktree of the board's already.")
+  if (card.worktreePath !== null && card.worktreePath !== path)
+    throw new Problem('CONFLICT', 'The card has a worktree already; detach it first.')
   await updateCard(tx, card.id, { worktreePath: path, worktreeManaged: false, gitBranch: branch, baseCommit: null })
   return announce(tx, ref)
 }
@@ -133,7 +190,8 @@ export async function attach(tx: Transaction, ref: CardRef, path: string, branch
 /** Detaches a card's attached worktree; the folder stays as it is. @throws Problem CARD_NOT_FOUND, CONFLICT when it has none */
 export async function detach(tx: Transaction, ref: CardRef): Promise<CardRow> {
   const card = await find(tx, ref)
-  if (card.worktreePath === null || card.worktreeManaged === 1) throw new Problem('CONFLICT', 'The card has no attached worktree.')
+  if (card.worktreePath === null || card.worktreeManaged === 1)
+    throw new Problem('CONFLICT', 'The card has no attached worktree.')
   await updateCard(tx, card.id, { worktreePath: null, worktreeManaged: false, gitBranch: null, baseCommit: null })
   return announce(tx, ref)
 }

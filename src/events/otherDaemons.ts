@@ -9,11 +9,18 @@ const safetyMs = 1000
 const againMs = 2000
 
 /** Calls `wake` when other daemons have committed events. Returns the function that ends it. */
-export function watchOtherDaemons(db: Database, database: NonNullable<ServerConfig['database']>, wake: () => void): () => void {
+export function watchOtherDaemons(
+  db: Database,
+  database: NonNullable<ServerConfig['database']>,
+  wake: () => void,
+): () => void {
   const stopping = new AbortController()
   const { signal } = stopping
   let isTold = false
-  const rest = (ms: number) => delay(ms, undefined, { signal, ref: false }).catch(() => { /* It ends. */ })
+  const rest = (ms: number) =>
+    delay(ms, undefined, { signal, ref: false }).catch(() => {
+      /* It ends. */
+    })
   const look = async () => {
     for (let known = -1; !signal.aborted; await rest(isTold ? safetyMs : lookMs)) {
       const last = await readLastSeq(db).catch(() => known)
@@ -24,11 +31,16 @@ export function watchOtherDaemons(db: Database, database: NonNullable<ServerConf
   const listen = async () => {
     for (; !signal.aborted; await rest(againMs)) {
       try {
-        const reply = await fetch(newsAddress(database.url), { signal, headers: database.token === undefined ? {} : { authorization: `Bearer ${database.token}` } })
+        const reply = await fetch(newsAddress(database.url), {
+          signal,
+          headers: database.token === undefined ? {} : { authorization: `Bearer ${database.token}` },
+        })
         isTold = reply.ok && reply.body !== null
         if (isTold) for await (const _ of reply.body!) wake()
         else await reply.body?.cancel()
-      } catch { /* It goes on looking by itself, and asks again. */ } finally {
+      } catch {
+        /* It goes on looking by itself, and asks again. */
+      } finally {
         isTold = false
       }
     }
@@ -39,4 +51,5 @@ export function watchOtherDaemons(db: Database, database: NonNullable<ServerConf
 }
 
 /** Where sqld tells of rows that are inserted. */
-const newsAddress = (url: string): URL => new URL('/beta/listen?table=events&action=insert', url.replace(/^libsql:/, 'https:').replace(/^ws/, 'http'))
+const newsAddress = (url: string): URL =>
+  new URL('/beta/listen?table=events&action=insert', url.replace(/^libsql:/, 'https:').replace(/^ws/, 'http'))

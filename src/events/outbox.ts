@@ -1,7 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { EventData, EventType } from '../contract/events.ts'
 import type { Database, Transaction } from '../store/database.ts'
-import { deleteOldestEvents, insertEvent, readEvents, readLastSeq, readOldestSeq, readProjectEvents, type StoredEvent } from '../store/events.ts'
+import {
+  deleteOldestEvents,
+  insertEvent,
+  readEvents,
+  readLastSeq,
+  readOldestSeq,
+  readProjectEvents,
+  type StoredEvent,
+} from '../store/events.ts'
 import { remembering } from '../store/remembering.ts'
 
 export type { StoredEvent } from '../store/events.ts'
@@ -34,14 +42,21 @@ export interface Outbox {
 }
 
 /** Writes an event in the transaction of the change that it tells of. It is published after the commit. */
-export async function append<T extends EventType>(tx: Transaction, type: T, projectId: number | null, data: EventData<T>): Promise<void> {
+export async function append<T extends EventType>(
+  tx: Transaction,
+  type: T,
+  projectId: number | null,
+  data: EventData<T>,
+): Promise<void> {
   await insertEvent(tx, type, projectId, JSON.stringify(data))
   tx.afterCommit(wakeTails)
 }
 
 /** A commit does not say which database it was made in: every tail of this process looks whether there is news in its own. */
 const tails = new Set<() => void>()
-const wakeTails = () => { for (const wake of tails) wake() }
+const wakeTails = () => {
+  for (const wake of tails) wake()
+}
 
 /** The outbox of a database. It reads new events only while somebody listens. */
 export function createOutbox(db: Database): Outbox {
@@ -58,7 +73,9 @@ export function createOutbox(db: Database): Outbox {
     },
     onNews: listener => {
       tails.add(listener)
-      const stop = () => { tails.delete(listener) }
+      const stop = () => {
+        tails.delete(listener)
+      }
       subscriptions.add(stop)
       return () => {
         subscriptions.delete(stop)
@@ -68,9 +85,12 @@ export function createOutbox(db: Database): Outbox {
     replay: (projectId, since, limit) => readProjectEvents(db, projectId, since, limit),
     lastSeq: () => readLastSeq(reader),
     oldestSeq: () => readOldestSeq(reader),
-    prune: tx => deleteOldestEvents(tx, new Date(Date.parse(tx.now) - keptMs).toISOString(), keptEvents, mostPrunedAtOnce),
+    prune: tx =>
+      deleteOldestEvents(tx, new Date(Date.parse(tx.now) - keptMs).toISOString(), keptEvents, mostPrunedAtOnce),
     wake: wakeTails,
-    close: () => { for (const stop of subscriptions) stop() },
+    close: () => {
+      for (const stop of subscriptions) stop()
+    },
   }
 }
 
@@ -85,7 +105,7 @@ function startTail(db: Database, publish: (events: StoredEvent[]) => void, after
   const readNews = async () => {
     reading = true
     try {
-      seq ??= await start ?? await readLastSeq(db)
+      seq ??= (await start) ?? (await readLastSeq(db))
       while (!stopped.signal.aborted && news) {
         news = false
         const page = await readEvents(db, seq, pageSize)

@@ -32,26 +32,37 @@ export interface EventReader {
  * cursor. A reader that is new begins with the next event.
  * @param onFailure told when a page could not be taken; it is tried again a second later
  */
-export function startReader({ db, outbox }: { db: Database; outbox: Outbox }, name: string, taker: Taker, onFailure: (error: unknown) => void): EventReader {
+export function startReader(
+  { db, outbox }: { db: Database; outbox: Outbox },
+  name: string,
+  taker: Taker,
+  onFailure: (error: unknown) => void,
+): EventReader {
   const { isDue, takePage } = createPager(db, name, taker)
   let stopped = false
   let timer: NodeJS.Timeout | undefined
   let working = Promise.resolve()
   const work = async () => {
     try {
-      while (!stopped && await isDue() && await db.transaction(takePage));
+      while (!stopped && (await isDue()) && (await db.transaction(takePage)));
     } catch (error) {
       onFailure(error)
       workIn(retryMs)
     }
   }
   const workIn = (afterMs: number) => {
-    if (!stopped) timer ??= setTimeout(() => { timer = undefined; working = working.then(work) }, afterMs)
+    if (!stopped)
+      timer ??= setTimeout(() => {
+        timer = undefined
+        working = working.then(work)
+      }, afterMs)
   }
   const endNews = outbox.onNews(() => workIn(db.isShared ? sharedGatherMs : gatherMs))
   workIn(0)
   return {
-    catchUp: async tx => { while (await takePage(tx)); },
+    catchUp: async tx => {
+      while (await takePage(tx));
+    },
     stop: async () => {
       stopped = true
       clearTimeout(timer)
@@ -62,7 +73,11 @@ export function startReader({ db, outbox }: { db: Database; outbox: Outbox }, na
 }
 
 /** Takes a page at a time, and knows when there may be one. */
-function createPager(db: Database, name: string, { find, take }: Taker): { isDue(): Promise<boolean>; takePage(tx: Transaction): Promise<boolean> } {
+function createPager(
+  db: Database,
+  name: string,
+  { find, take }: Taker,
+): { isDue(): Promise<boolean>; takePage(tx: Transaction): Promise<boolean> } {
   /** Everything up to here is taken or wanted by nobody; how much of that is noted. */
   let [position, noted] = [-1, 0]
   return {
@@ -77,12 +92,14 @@ function createPager(db: Database, name: string, { find, take }: Taker): { isDue
     /** Tells whether there may be another page. */
     takePage: async tx => {
       const last = await readLastSeq(tx)
-      const events = await find(tx, await readCursor(tx, name) ?? last, pageSize)
+      const events = await find(tx, (await readCursor(tx, name)) ?? last, pageSize)
       if (events.length > 0) await take(tx, events)
       const isFull = events.length === pageSize
       const seq = isFull ? events.at(-1)!.seq : last
       await writeCursor(tx, name, seq)
-      tx.afterCommit(() => { position = noted = seq })
+      tx.afterCommit(() => {
+        position = noted = seq
+      })
       return isFull
     },
   }

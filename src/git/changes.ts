@@ -7,7 +7,10 @@ const listTimeoutMs = 60_000
 const mostListBytes = 256 * 1024 * 1024
 
 /** What goes with a worktree: the commits that it and the card's branch name, and all others, which stay. */
-export interface Commits { going: string[]; staying: string[] }
+export interface Commits {
+  going: string[]
+  staying: string[]
+}
 
 /**
  * Tells the commits that go from those that stay. Of a repository inside of a worktree (`branch` undefined) all branches
@@ -15,9 +18,13 @@ export interface Commits { going: string[]; staying: string[] }
  */
 export async function commitsOf(quarantine: Quarantine, branch: string | null | undefined): Promise<Commits> {
   const [{ head }, refs] = [quarantine, await quarantine.refs()]
-  const goes = (name: string) => branch === undefined ? !name.startsWith('refs/remotes/') : name === `refs/heads/${branch}`
+  const goes = (name: string) =>
+    branch === undefined ? !name.startsWith('refs/remotes/') : name === `refs/heads/${branch}`
   const going = [head, ...refs.filter(({ name }) => goes(name)).map(({ id }) => id)].filter(id => id !== undefined)
-  return { going: [...new Set(going)], staying: [...new Set(refs.filter(({ name }) => !goes(name)).map(({ id }) => id))] }
+  return {
+    going: [...new Set(going)],
+    staying: [...new Set(refs.filter(({ name }) => !goes(name)).map(({ id }) => id))],
+  }
 }
 
 /** Whether a commit would be lost. */
@@ -25,13 +32,23 @@ export async function losesCommits(quarantine: Quarantine, branch: string | null
   const { going, staying } = await commitsOf(quarantine, branch)
   if (going.length === 0) return false
   const revisions = [...going, ...staying.map(id => `^${id}`)].join('\n')
-  return (await quarantine.run(['rev-list', '--max-count=1', '--ignore-missing', '--stdin'], { input: `${revisions}\n`, timeoutMs: listTimeoutMs })).length > 0
+  return (
+    (
+      await quarantine.run(['rev-list', '--max-count=1', '--ignore-missing', '--stdin'], {
+        input: `${revisions}\n`,
+        timeoutMs: listTimeoutMs,
+      })
+    ).length > 0
+  )
 }
 
 /** Whether the index or the files differ from the commit, by untracked files too. Too many differences to list are some. */
 export async function isChanged(quarantine: Quarantine): Promise<boolean> {
   try {
-    const staged = quarantine.head === undefined ? ['ls-files', '-z'] : ['diff-index', '-z', '--cached', '--name-only', '--ignore-submodules=none', quarantine.head]
+    const staged =
+      quarantine.head === undefined
+        ? ['ls-files', '-z']
+        : ['diff-index', '-z', '--cached', '--name-only', '--ignore-submodules=none', quarantine.head]
     if ((await quarantine.run(staged, { timeoutMs: listTimeoutMs })).length > 0) return true
     return (await listChanged(quarantine)).length > 0
   } catch (error) {
@@ -42,26 +59,50 @@ export async function isChanged(quarantine: Quarantine): Promise<boolean> {
 
 /** Whether the index or the tracked files differ from the commit. Untracked files do not count. */
 export async function isTrackedChanged(quarantine: Quarantine): Promise<boolean> {
-  const staged = quarantine.head === undefined ? [] : ['diff-index', '-z', '--cached', '--name-only', '--ignore-submodules=none', quarantine.head]
-  if (staged.length > 0 && (await quarantine.run(staged, { timeoutMs: listTimeoutMs, cutsOutput: true })).length > 0) return true
-  return (await quarantine.run(['ls-files', '-z', '--modified', '--deleted'], { timeoutMs: listTimeoutMs, cutsOutput: true })).length > 0
+  const staged =
+    quarantine.head === undefined
+      ? []
+      : ['diff-index', '-z', '--cached', '--name-only', '--ignore-submodules=none', quarantine.head]
+  if (staged.length > 0 && (await quarantine.run(staged, { timeoutMs: listTimeoutMs, cutsOutput: true })).length > 0)
+    return true
+  return (
+    (
+      await quarantine.run(['ls-files', '-z', '--modified', '--deleted'], {
+        timeoutMs: listTimeoutMs,
+        cutsOutput: true,
+      })
+    ).length > 0
+  )
 }
 
 const listChanged = (quarantine: Quarantine, maxBytes?: number) =>
-  quarantine.run(['ls-files', '-z', '--modified', '--deleted', '--others', '--exclude-standard', '--deduplicate'], { timeoutMs: listTimeoutMs, maxBytes })
+  quarantine.run(['ls-files', '-z', '--modified', '--deleted', '--others', '--exclude-standard', '--deduplicate'], {
+    timeoutMs: listTimeoutMs,
+    maxBytes,
+  })
 
 /**
  * What lies in a worktree. `changed` are the paths of changed, deleted, unmerged and untracked files. `nested` are the folders
  * of repositories that the index names (submodules) or that lie there untracked, without those behind a link; they are not
  * among the changed ones.
  */
-export interface Survey { changed: string[]; nested: string[] }
+export interface Survey {
+  changed: string[]
+  nested: string[]
+}
 
 export async function survey(quarantine: Quarantine): Promise<Survey> {
-  const entries = nulSeparated(await quarantine.run(['ls-files', '-z', '--stage'], { timeoutMs: listTimeoutMs, maxBytes: mostListBytes })).map(readEntry)
+  const entries = nulSeparated(
+    await quarantine.run(['ls-files', '-z', '--stage'], { timeoutMs: listTimeoutMs, maxBytes: mostListBytes }),
+  ).map(readEntry)
   const listed = nulSeparated(await listChanged(quarantine, mostListBytes))
-  const repositories = [...entries.filter(({ mode }) => mode === '160000').map(({ path }) => path), ...listed.filter(path => path.endsWith('/')).map(path => path.slice(0, -1))]
-  const folders = await Promise.all([...new Set(repositories)].map(async path => await isOwnFolder(quarantine, path) ? path : undefined))
+  const repositories = [
+    ...entries.filter(({ mode }) => mode === '160000').map(({ path }) => path),
+    ...listed.filter(path => path.endsWith('/')).map(path => path.slice(0, -1)),
+  ]
+  const folders = await Promise.all(
+    [...new Set(repositories)].map(async path => ((await isOwnFolder(quarantine, path)) ? path : undefined)),
+  )
   const nested = new Set(folders.filter(path => path !== undefined))
   const changed = new Set([...entries.filter(({ stage }) => stage !== '0').map(({ path }) => path), ...listed])
   return { changed: [...changed].filter(path => !path.endsWith('/') && !nested.has(path)), nested: [...nested] }
@@ -73,12 +114,12 @@ function readEntry(entry: string): { mode: string; stage: string; path: string }
   return { mode: entry.slice(0, 6), stage: entry.slice(tab - 1, tab), path: entry.slice(tab + 1) }
 }
 
-const isOwnFolder = async ({ topLevel }: Quarantine, path: string) => await kindWithin(topLevel, path) === 'folder'
+const isOwnFolder = async ({ topLevel }: Quarantine, path: string) => (await kindWithin(topLevel, path)) === 'folder'
 
 /** What stands at a path of a worktree. Behind a link there is nothing: that is another place. */
 export async function kindWithin(topLevel: string, path: string): Promise<Kind> {
   const parent = dirname(join(topLevel, path))
-  return await realpath(parent).catch(() => undefined) === parent ? kindOf(join(topLevel, path)) : 'nothing'
+  return (await realpath(parent).catch(() => undefined)) === parent ? kindOf(join(topLevel, path)) : 'nothing'
 }
 
 export type Kind = 'nothing' | 'file' | 'link' | 'folder' | 'other'

@@ -19,24 +19,34 @@ export async function copyIgnored(from: string, to: string, patterns: readonly s
   const [source, target] = await Promise.all([realpath(from), realpath(to)])
   let bytes = 0
   const paths = await listIgnored(source, patterns)
-  if (paths.length > mostFiles) throw new Problem('CONFLICT', `The project copies more than ${mostFiles} ignored files into each worktree.`)
+  if (paths.length > mostFiles)
+    throw new Problem('CONFLICT', `The project copies more than ${mostFiles} ignored files into each worktree.`)
   for (const path of paths) {
     const real = await realpath(join(source, path)).catch(() => undefined)
     if (real === undefined || !isInside(source, real)) continue
     const { size, isFile } = await stat(real).then(stats => ({ size: stats.size, isFile: stats.isFile() }))
     if (!isFile) continue
     bytes += size
-    if (bytes > mostBytes) throw new Problem('CONFLICT', 'The project copies more than 256 MiB of ignored files into each worktree.')
+    if (bytes > mostBytes)
+      throw new Problem('CONFLICT', 'The project copies more than 256 MiB of ignored files into each worktree.')
     await copyInto(target, path, real)
   }
 }
 
 /** A pattern of Git's own kind, with no magic but `*`, `?`, `[]` and `**`. An empty one, and one that leads out of the repository, name nothing. */
 async function listIgnored(source: string, patterns: readonly string[]): Promise<string[]> {
-  const listed = await Promise.all(patterns.filter(pattern => pattern !== '').map(async pattern => {
-    const { exitCode, stdout } = await git(source, ['ls-files', '-z', '--others', '--ignored', '--exclude-standard', '--', `:(glob)${pattern}`], { maxBytes: mostListBytes, cutsOutput: true })
-    return exitCode === 0 ? nulSeparated(stdout) : []
-  }))
+  const listed = await Promise.all(
+    patterns
+      .filter(pattern => pattern !== '')
+      .map(async pattern => {
+        const { exitCode, stdout } = await git(
+          source,
+          ['ls-files', '-z', '--others', '--ignored', '--exclude-standard', '--', `:(glob)${pattern}`],
+          { maxBytes: mostListBytes, cutsOutput: true },
+        )
+        return exitCode === 0 ? nulSeparated(stdout) : []
+      }),
+  )
   return [...new Set(listed.flat())]
 }
 
@@ -45,8 +55,10 @@ async function copyInto(target: string, path: string, real: string): Promise<voi
   const folder = await firstThere(target, dirname(place))
   if (folder !== target && !isInside(target, folder)) return
   await mkdir(dirname(place), { recursive: true })
-  if (await realpath(dirname(place)) !== dirname(place)) return
-  await copyFile(real, place, constants.COPYFILE_EXCL).catch(error => { if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error })
+  if ((await realpath(dirname(place))) !== dirname(place)) return
+  await copyFile(real, place, constants.COPYFILE_EXCL).catch(error => {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  })
 }
 
 /** The real place of the nearest folder that exists. */
@@ -58,4 +70,5 @@ async function firstThere(target: string, path: string): Promise<string> {
   return target
 }
 
-const isInside = (folder: string, path: string): boolean => !relative(folder, path).startsWith(`..${sep}`) && relative(folder, path) !== '..' && relative(folder, path) !== ''
+const isInside = (folder: string, path: string): boolean =>
+  !relative(folder, path).startsWith(`..${sep}`) && relative(folder, path) !== '..' && relative(folder, path) !== ''

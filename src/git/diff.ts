@@ -6,8 +6,16 @@ import type { Repository } from './repository.ts'
 import { snapshotOf, type SnapshotLimits } from './snapshot.ts'
 
 /** A unified diff and its numbers. Binary and very large files are named and counted, without lines. */
-export interface WorkDiff { diff: string; stats: DiffStats; truncated: boolean }
-export interface DiffStats { filesChanged: number; insertions: number; deletions: number }
+export interface WorkDiff {
+  diff: string
+  stats: DiffStats
+  truncated: boolean
+}
+export interface DiffStats {
+  filesChanged: number
+  insertions: number
+  deletions: number
+}
 
 const mostDiffBytes = 2 * 1024 * 1024
 const mostListBytes = 32 * 1024 * 1024
@@ -15,10 +23,22 @@ const limits: SnapshotLimits = { mostFiles: 5000, mostFileBytes: 2 * 1024 * 1024
 const timeoutMs = 60_000
 /** What is above that is compared as a whole, not by lines. */
 const lineByLine = 'core.bigFileThreshold=4m'
-const plain = ['-r', '--find-renames', '-l400', '--no-ext-diff', '--no-textconv', '--no-color', '--ignore-submodules=none', '--src-prefix=a/', '--dst-prefix=b/']
+const plain = [
+  '-r',
+  '--find-renames',
+  '-l400',
+  '--no-ext-diff',
+  '--no-textconv',
+  '--no-color',
+  '--ignore-submodules=none',
+  '--src-prefix=a/',
+  '--dst-prefix=b/',
+]
 
 /** What is compared, and how: `numbersOnly` leaves the text out. */
-export interface DiffOptions { numbersOnly?: boolean }
+export interface DiffOptions {
+  numbersOnly?: boolean
+}
 
 /**
  * What the files of a worktree, staged or not, tracked or not, differ from a commit in (null: from the commit that it is on).
@@ -26,15 +46,32 @@ export interface DiffOptions { numbersOnly?: boolean }
  * beginning, with `truncated`; the numbers count the same files.
  * @throws Problem NOT_A_GIT_REPOSITORY, CONFLICT when Git fails or takes too long
  */
-export const diffOfWorktree = (worktree: Repository, base: string | null, options: DiffOptions = {}): Promise<WorkDiff> => inQuarantine(worktree, async quarantine => {
-  const { tree, isPartial } = await snapshotOf(quarantine, limits)
-  const diff = await diffTrees(quarantine, await presentCommit(quarantine, base) ?? quarantine.head ?? await emptyTree(quarantine), tree, options)
-  return { ...diff, truncated: diff.truncated || isPartial }
-})
+export const diffOfWorktree = (
+  worktree: Repository,
+  base: string | null,
+  options: DiffOptions = {},
+): Promise<WorkDiff> =>
+  inQuarantine(worktree, async quarantine => {
+    const { tree, isPartial } = await snapshotOf(quarantine, limits)
+    const diff = await diffTrees(
+      quarantine,
+      (await presentCommit(quarantine, base)) ?? quarantine.head ?? (await emptyTree(quarantine)),
+      tree,
+      options,
+    )
+    return { ...diff, truncated: diff.truncated || isPartial }
+  })
 
 /** What a commit differs from another one in, for a card whose worktree is gone. @throws Problem like `diffOfWorktree` */
-export const diffOfCommits = (worktree: Repository, base: string | null, tip: string, options: DiffOptions = {}): Promise<WorkDiff> => inQuarantine(worktree, async quarantine =>
-  diffTrees(quarantine, await presentCommit(quarantine, base) ?? await emptyTree(quarantine), tip, options))
+export const diffOfCommits = (
+  worktree: Repository,
+  base: string | null,
+  tip: string,
+  options: DiffOptions = {},
+): Promise<WorkDiff> =>
+  inQuarantine(worktree, async quarantine =>
+    diffTrees(quarantine, (await presentCommit(quarantine, base)) ?? (await emptyTree(quarantine)), tip, options),
+  )
 
 export const noDiff: WorkDiff = { diff: '', stats: { filesChanged: 0, insertions: 0, deletions: 0 }, truncated: false }
 
@@ -47,16 +84,38 @@ async function inQuarantine<T>(worktree: Repository, work: (quarantine: Quaranti
       await quarantine.close()
     }
   } catch (error) {
-    throw error instanceof GitFailed ? new Problem('CONFLICT', error.reason === 'timeout' ? 'Git took too long to compare the files.' : 'Git could not compare the files.', { cause: error }) : error
+    throw error instanceof GitFailed
+      ? new Problem(
+          'CONFLICT',
+          error.reason === 'timeout' ? 'Git took too long to compare the files.' : 'Git could not compare the files.',
+          { cause: error },
+        )
+      : error
   }
 }
 
-async function diffTrees(quarantine: Quarantine, before: string, after: string, { numbersOnly = false }: DiffOptions): Promise<WorkDiff> {
-  const numbers = await quarantine.run(['-c', lineByLine, 'diff-tree', ...plain, '-z', '--numstat', before, after], { timeoutMs, maxBytes: mostListBytes })
+async function diffTrees(
+  quarantine: Quarantine,
+  before: string,
+  after: string,
+  { numbersOnly = false }: DiffOptions,
+): Promise<WorkDiff> {
+  const numbers = await quarantine.run(['-c', lineByLine, 'diff-tree', ...plain, '-z', '--numstat', before, after], {
+    timeoutMs,
+    maxBytes: mostListBytes,
+  })
   if (numbersOnly) return { diff: '', stats: statsOf(numbers), truncated: false }
-  const patch = await quarantine.run(['-c', lineByLine, 'diff-tree', ...plain, '--patch', before, after], { timeoutMs, maxBytes: mostDiffBytes, cutsOutput: true })
+  const patch = await quarantine.run(['-c', lineByLine, 'diff-tree', ...plain, '--patch', before, after], {
+    timeoutMs,
+    maxBytes: mostDiffBytes,
+    cutsOutput: true,
+  })
   const isCut = patch.length >= mostDiffBytes
-  return { diff: (isCut ? patch.subarray(0, patch.lastIndexOf(10) + 1) : patch).toString(), stats: statsOf(numbers), truncated: isCut }
+  return {
+    diff: (isCut ? patch.subarray(0, patch.lastIndexOf(10) + 1) : patch).toString(),
+    stats: statsOf(numbers),
+    truncated: isCut,
+  }
 }
 
 /** Each entry is "added TAB removed TAB path NUL", of a rename "added TAB removed TAB NUL old NUL new NUL"; a binary file has hyphens. */
@@ -75,7 +134,14 @@ function statsOf(numbers: Buffer): DiffStats {
 
 async function presentCommit(quarantine: Quarantine, id: string | null): Promise<string | undefined> {
   if (id === null || id === quarantine.head) return id ?? undefined
-  return /^[0-9a-f]{40,64}$/.test(id) && await quarantine.run(['cat-file', '-e', `${id}^{commit}`]).then(() => true, () => false) ? id : undefined
+  return /^[0-9a-f]{40,64}$/.test(id) &&
+    (await quarantine.run(['cat-file', '-e', `${id}^{commit}`]).then(
+      () => true,
+      () => false,
+    ))
+    ? id
+    : undefined
 }
 
-const emptyTree = async (quarantine: Quarantine): Promise<string> => (await quarantine.run(['hash-object', '-w', '-t', 'tree', '--stdin'], { input: '' })).toString().trim()
+const emptyTree = async (quarantine: Quarantine): Promise<string> =>
+  (await quarantine.run(['hash-object', '-w', '-t', 'tree', '--stdin'], { input: '' })).toString().trim()

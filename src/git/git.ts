@@ -18,7 +18,12 @@ export interface GitOptions {
   appendTo?: string
 }
 
-export interface GitResult { exitCode: number; stdout: Buffer; stderr: string; isCut: boolean }
+export interface GitResult {
+  exitCode: number
+  stdout: Buffer
+  stderr: string
+  isCut: boolean
+}
 
 /** Git did not run to its end: it or the folder is missing, it took too long, or said more than it may. `reason` tells which. */
 export class GitFailed extends Error {
@@ -36,8 +41,21 @@ const mostAtOnce = 8
 
 /** What a repository's configuration could start, switched off; transports too, for a missing object would fetch one. */
 const harmless = [
-  'core.hooksPath=/dev/null', 'core.fsmonitor=false', 'core.untrackedCache=false', 'core.pager=cat', 'core.alternateRefsCommand=', 'core.sshCommand=false', 'core.quotePath=false',
-  'protocol.allow=never', 'protocol.ext.allow=never', 'credential.helper=', 'diff.external=', 'gc.auto=0', 'maintenance.auto=false', 'submodule.recurse=false', 'safe.bareRepository=explicit',
+  'core.hooksPath=/dev/null',
+  'core.fsmonitor=false',
+  'core.untrackedCache=false',
+  'core.pager=cat',
+  'core.alternateRefsCommand=',
+  'core.sshCommand=false',
+  'core.quotePath=false',
+  'protocol.allow=never',
+  'protocol.ext.allow=never',
+  'credential.helper=',
+  'diff.external=',
+  'gc.auto=0',
+  'maintenance.auto=false',
+  'submodule.recurse=false',
+  'safe.bareRepository=explicit',
 ].flatMap(setting => ['-c', setting])
 
 /**
@@ -49,11 +67,15 @@ export async function git(cwd: string, args: readonly string[], options: GitOpti
   await takeSlot()
   try {
     const result = await run(cwd, args, options)
-    const stderr = Buffer.from(result.stderr ?? []).toString().slice(0, 4000)
+    const stderr = Buffer.from(result.stderr ?? [])
+      .toString()
+      .slice(0, 4000)
     if (result.timedOut) throw new GitFailed('timeout', 'Git took too long.', result)
-    if (result.isMaxBuffer && options.cutsOutput) return { exitCode: 0, stdout: Buffer.from(result.stdout ?? []), stderr, isCut: true }
+    if (result.isMaxBuffer && options.cutsOutput)
+      return { exitCode: 0, stdout: Buffer.from(result.stdout ?? []), stderr, isCut: true }
     if (result.isMaxBuffer) throw new GitFailed('output', 'Git said more than is kept.', result)
-    if (result.exitCode === undefined) throw new GitFailed(await whyNotStarted(result.code, cwd), 'Git could not be started.', result)
+    if (result.exitCode === undefined)
+      throw new GitFailed(await whyNotStarted(result.code, cwd), 'Git could not be started.', result)
     return { exitCode: result.exitCode, stdout: Buffer.from(result.stdout ?? []), stderr, isCut: false }
   } finally {
     freeSlot()
@@ -66,7 +88,8 @@ export async function git(cwd: string, args: readonly string[], options: GitOpti
  */
 export async function gitOutput(cwd: string, args: readonly string[], options?: GitOptions): Promise<Buffer> {
   const { exitCode, stdout, stderr } = await git(cwd, args, options)
-  if (!(options?.exitCodes ?? [0]).includes(exitCode)) throw new GitFailed('failed', `git ${args[0]} ended with ${exitCode}: ${stderr.trim()}`)
+  if (!(options?.exitCodes ?? [0]).includes(exitCode))
+    throw new GitFailed('failed', `git ${args[0]} ended with ${exitCode}: ${stderr.trim()}`)
   return stdout
 }
 
@@ -75,8 +98,16 @@ async function run(cwd: string, args: readonly string[], options: GitOptions) {
   const { execa } = await import('execa')
   try {
     return await execa('git', ['--no-pager', ...harmless, ...args], {
-      cwd, env: environment(options.env), extendEnv: false, reject: false, encoding: 'buffer', stripFinalNewline: false, cleanup: true,
-      timeout: options.timeoutMs ?? usualTimeoutMs, forceKillAfterDelay: 2000, maxBuffer: options.maxBytes ?? usualMaxBytes,
+      cwd,
+      env: environment(options.env),
+      extendEnv: false,
+      reject: false,
+      encoding: 'buffer',
+      stripFinalNewline: false,
+      cleanup: true,
+      timeout: options.timeoutMs ?? usualTimeoutMs,
+      forceKillAfterDelay: 2000,
+      maxBuffer: options.maxBytes ?? usualMaxBytes,
       ...(options.input === undefined ? { stdin: 'ignore' as const } : { input: options.input }),
       ...(options.appendTo !== undefined && { stdout: { file: options.appendTo, append: true } }),
     })
@@ -86,18 +117,36 @@ async function run(cwd: string, args: readonly string[], options: GitOptions) {
 }
 
 /** Where no descriptor is free a process fails without streams, which execa stumbles over before it listens for the failure: that would end the server. */
-subscribe('child_process', message => { (message as { process: ChildProcess }).process.on('error', () => {}) })
+subscribe('child_process', message => {
+  ;(message as { process: ChildProcess }).process.on('error', () => {})
+})
 
 /** A program and the folder to run it in are missed by the same code. */
 const whyNotStarted = async (code: string | undefined, cwd: string): Promise<GitFailed['reason']> =>
-  code !== 'ENOENT' && code !== 'ENOTDIR' ? 'failed' : (await stat(cwd).catch(() => undefined))?.isDirectory() ? 'missing' : 'folder'
+  code !== 'ENOENT' && code !== 'ENOTDIR'
+    ? 'failed'
+    : (await stat(cwd).catch(() => undefined))?.isDirectory()
+      ? 'missing'
+      : 'folder'
 
 /** The texts of a NUL-separated list. */
 export const nulSeparated = (output: Buffer): string[] => output.toString().split('\0').slice(0, -1)
 
 function environment(extra: Record<string, string> = {}): Record<string, string> {
-  const inherited = Object.entries(process.env).filter(([name, value]) => value !== undefined && !/^(GIT|BOARD)_/i.test(name)) as Array<[string, string]>
-  return { ...Object.fromEntries(inherited), LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0', GIT_OPTIONAL_LOCKS: '0', GIT_ALLOW_PROTOCOL: 'none', GIT_NO_LAZY_FETCH: '1', GIT_ASKPASS: 'false', SSH_ASKPASS: 'false', ...extra }
+  const inherited = Object.entries(process.env).filter(
+    ([name, value]) => value !== undefined && !/^(GIT|BOARD)_/i.test(name),
+  ) as Array<[string, string]>
+  return {
+    ...Object.fromEntries(inherited),
+    LC_ALL: 'C',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_OPTIONAL_LOCKS: '0',
+    GIT_ALLOW_PROTOCOL: 'none',
+    GIT_NO_LAZY_FETCH: '1',
+    GIT_ASKPASS: 'false',
+    SSH_ASKPASS: 'false',
+    ...extra,
+  }
 }
 
 let running = 0

@@ -3,10 +3,17 @@ import { git, nulSeparated } from './git.ts'
 /** In whose name commits are made in a repository: the person's of its Git configuration, else the board's own. As variables of Git's. */
 export async function identityOf(path: string): Promise<Record<string, string>> {
   const { stdout } = await git(path, ['config', '--null', '--get-regexp', '^user\\.(name|email)$'])
-  const settings = new Map(nulSeparated(stdout).map(entry => [entry.slice(0, entry.indexOf('\n')), entry.slice(entry.indexOf('\n') + 1)]))
+  const settings = new Map(
+    nulSeparated(stdout).map(entry => [entry.slice(0, entry.indexOf('\n')), entry.slice(entry.indexOf('\n') + 1)]),
+  )
   const [name, email] = [named(settings.get('user.name')), named(settings.get('user.email'))]
   const [author, address] = name !== undefined && email !== undefined ? [name, email] : ['board', 'board@localhost']
-  return { GIT_AUTHOR_NAME: author, GIT_AUTHOR_EMAIL: address, GIT_COMMITTER_NAME: author, GIT_COMMITTER_EMAIL: address }
+  return {
+    GIT_AUTHOR_NAME: author,
+    GIT_AUTHOR_EMAIL: address,
+    GIT_COMMITTER_NAME: author,
+    GIT_COMMITTER_EMAIL: address,
+  }
 }
 
 /** A setting that holds more than the marks which Git strips from names. */

@@ -15,7 +15,9 @@ export interface TakenIndex {
 /** @throws Problem CONFLICT when Git is at work there */
 export async function takeIndex({ topLevel, gitDir }: Repository, quarantine: Quarantine): Promise<TakenIndex> {
   const lock = join(gitDir, 'index.lock')
-  await writeFile(lock, '', { flag: 'wx' }).catch(error => { throw new Problem('CONFLICT', 'Git is at work in the card\'s worktree. Try again when it is done.', { cause: error }) })
+  await writeFile(lock, '', { flag: 'wx' }).catch(error => {
+    throw new Problem('CONFLICT', "Git is at work in the card's worktree. Try again when it is done.", { cause: error })
+  })
   let isHeld = true
   const release = async () => {
     if (isHeld) await rm(lock, { force: true })
@@ -25,7 +27,14 @@ export async function takeIndex({ topLevel, gitDir }: Repository, quarantine: Qu
     // An index in two parts would point to a part that the quarantine takes away.
     await quarantine.run(['update-index', '--no-split-index'])
     await copyFile(join(quarantine.gitDir, 'index'), lock)
-    const { exitCode, stderr } = await git(topLevel, ['update-ref', '-m', 'commit: board', 'HEAD', commit, quarantine.head!])
+    const { exitCode, stderr } = await git(topLevel, [
+      'update-ref',
+      '-m',
+      'commit: board',
+      'HEAD',
+      commit,
+      quarantine.head!,
+    ])
     if (exitCode !== 0) throw new GitFailed('failed', `git update-ref ended with ${exitCode}: ${stderr}`)
     await rename(lock, join(gitDir, 'index'))
     isHeld = false

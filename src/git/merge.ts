@@ -28,7 +28,11 @@ export interface MergeRequest {
   title: string
 }
 /** `merged` is false when the branch has it all already. `commit` is what the branch is on now. */
-export interface Merged { merged: boolean; into: string; commit: string }
+export interface Merged {
+  merged: boolean
+  into: string
+  commit: string
+}
 
 /**
  * Merges a card's work into a branch: a merge commit, or with `squash` one commit of all. Where the branch is checked out,
@@ -38,22 +42,40 @@ export interface Merged { merged: boolean; into: string; commit: string }
  * WORKTREE_DIRTY when the checked-out branch has local changes; CONFLICT
  */
 export async function mergeWork(request: MergeRequest): Promise<Merged> {
-  const repository = await findRepository(request.projectPath) ?? refuse('NOT_A_GIT_REPOSITORY')
-  const into = request.into ?? repository.branch ?? await currentBranch(request.projectPath) ?? refuse('CONFLICT', 'The project\'s folder is on no branch. Say into which branch to merge.')
-  return inTurn(repository.commonDir, () => mergeOnce(request, repository, into).catch(error => { throw toProblem(error) }))
+  const repository = (await findRepository(request.projectPath)) ?? refuse('NOT_A_GIT_REPOSITORY')
+  const into =
+    request.into ??
+    repository.branch ??
+    (await currentBranch(request.projectPath)) ??
+    refuse('CONFLICT', "The project's folder is on no branch. Say into which branch to merge.")
+  return inTurn(repository.commonDir, () =>
+    mergeOnce(request, repository, into).catch(error => {
+      throw toProblem(error)
+    }),
+  )
 }
 
 async function mergeOnce(request: MergeRequest, repository: Repository, into: string): Promise<Merged> {
   const place = request.worktreePath === null ? undefined : await findRepository(request.worktreePath)
   const quarantine = await openQuarantine((place ?? repository).topLevel, tmpdir(), place ?? repository)
-  const env = { GIT_OBJECT_DIRECTORY: join(repository.commonDir, 'objects'), ...await identityOf(request.projectPath) }
-  const writing: Quarantine = { ...quarantine, run: (args, options) => quarantine.run(args, { timeoutMs, ...options, env: { ...env, ...options?.env } }) }
+  const env = {
+    GIT_OBJECT_DIRECTORY: join(repository.commonDir, 'objects'),
+    ...(await identityOf(request.projectPath)),
+  }
+  const writing: Quarantine = {
+    ...quarantine,
+    run: (args, options) => quarantine.run(args, { timeoutMs, ...options, env: { ...env, ...options?.env } }),
+  }
   let index: TakenIndex | undefined
   try {
-    const target = await refOf(quarantine, into) ?? unknownBranch()
-    if (place && (place.branch ?? await currentBranch(place.topLevel)) === into) throw new Problem('CONFLICT', 'The card works on that branch itself.')
+    const target = (await refOf(quarantine, into)) ?? unknownBranch()
+    if (place && (place.branch ?? (await currentBranch(place.topLevel))) === into)
+      throw new Problem('CONFLICT', 'The card works on that branch itself.')
     if (place) index = await takeIndex(place, quarantine)
-    const work = place ? await commitWork(writing, request.title) : await refOf(quarantine, request.branch) ?? refuse('CONFLICT', 'The card has no branch that could be merged.')
+    const work = place
+      ? await commitWork(writing, request.title)
+      : ((await refOf(quarantine, request.branch)) ??
+        refuse('CONFLICT', 'The card has no branch that could be merged.'))
     const result = await combine(writing, target, work, request)
     if (result !== target) await advance(repository, into, target, result)
     // The branch has the work by now. A worktree that cannot take its commit any more stays as it was, which loses nothing.
@@ -65,69 +87,135 @@ async function mergeOnce(request: MergeRequest, repository: Repository, into: st
   }
 }
 
-const refOf = async (quarantine: Quarantine, branch: string | null): Promise<string | undefined> => (await quarantine.refs()).find(({ name }) => name === `refs/heads/${branch}`)?.id
+const refOf = async (quarantine: Quarantine, branch: string | null): Promise<string | undefined> =>
+  (await quarantine.refs()).find(({ name }) => name === `refs/heads/${branch}`)?.id
 
 /** The commit of all that a worktree holds: the one that it is on, or a new one on top with what is not committed. */
 async function commitWork(quarantine: Quarantine, title: string): Promise<string> {
   const head = quarantine.head ?? refuse('CONFLICT', 'The worktree has no commit.')
-  if ((await quarantine.run(['ls-files', '-z', '--unmerged'])).length > 0) throw new Problem('CONFLICT', 'The card\'s worktree has conflicts of its own. Resolve them first.')
+  if ((await quarantine.run(['ls-files', '-z', '--unmerged'])).length > 0)
+    throw new Problem('CONFLICT', "The card's worktree has conflicts of its own. Resolve them first.")
   const { tree, changed } = await snapshotOf(quarantine, everything)
-  if (tree === await treeOf(quarantine, head)) return head
+  if (tree === (await treeOf(quarantine, head))) return head
   await requireNoFilters(quarantine, changed)
   return commit(quarantine, tree, [head], title)
 }
 
 /** The commit that holds the target and the work; the target itself when it has all of the work. */
-async function combine(quarantine: Quarantine, target: string, work: string, { squash, title }: MergeRequest): Promise<string> {
-  const isIn = await quarantine.run(['merge-base', '--is-ancestor', work, target]).then(() => true, () => false)
+async function combine(
+  quarantine: Quarantine,
+  target: string,
+  work: string,
+  { squash, title }: MergeRequest,
+): Promise<string> {
+  const isIn = await quarantine.run(['merge-base', '--is-ancestor', work, target]).then(
+    () => true,
+    () => false,
+  )
   if (isIn) return target
   const tree = await mergeTrees(quarantine, target, work)
-  if (squash) return tree === await treeOf(quarantine, target) ? target : commit(quarantine, tree, [target], title)
+  if (squash) return tree === (await treeOf(quarantine, target)) ? target : commit(quarantine, tree, [target], title)
   return commit(quarantine, tree, [target, work], `Merge: ${title}`)
 }
 
 async function mergeTrees(quarantine: Quarantine, target: string, work: string): Promise<string> {
-  const output = await quarantine.run(['merge-tree', '--write-tree', '-z', '--name-only', '--no-messages', target, work], { exitCodes: [0, 1] })
+  const output = await quarantine.run(
+    ['merge-tree', '--write-tree', '-z', '--name-only', '--no-messages', target, work],
+    { exitCodes: [0, 1] },
+  )
   const [tree, ...files] = nulSeparated(output)
   if (files.length === 0) return tree!
   const named = files.slice(0, mostNamed)
-  throw new Problem('MERGE_CONFLICT', `The merge has conflicts in ${named.slice(0, 5).join(', ')}${files.length > 5 ? ` and ${files.length - 5} more` : ''}; nothing was changed.`, { details: named.map(path => ({ path, message: 'has a conflict' })) })
+  throw new Problem(
+    'MERGE_CONFLICT',
+    `The merge has conflicts in ${named.slice(0, 5).join(', ')}${files.length > 5 ? ` and ${files.length - 5} more` : ''}; nothing was changed.`,
+    { details: named.map(path => ({ path, message: 'has a conflict' })) },
+  )
 }
 
 /** Moves the branch on to the new commit, and the files with it where it is checked out. */
 async function advance(repository: Repository, into: string, target: string, result: string): Promise<void> {
   const checkedOut = (await listWorktrees(repository.topLevel)).find(({ branch }) => branch === into)
-  if (!checkedOut || await kindOf(checkedOut.path) === 'nothing') {
-    const { exitCode } = await git(repository.topLevel, ['update-ref', '-m', 'merge: board', `refs/heads/${into}`, result, target])
+  if (!checkedOut || (await kindOf(checkedOut.path)) === 'nothing') {
+    const { exitCode } = await git(repository.topLevel, [
+      'update-ref',
+      '-m',
+      'merge: board',
+      `refs/heads/${into}`,
+      result,
+      target,
+    ])
     if (exitCode !== 0) throw new Problem('CONFLICT', 'The branch moved meanwhile. Try again.')
     return
   }
   await requireUnchanged(checkedOut.path)
-  const { exitCode, stderr } = await git(checkedOut.path, ['merge', '--quiet', '--ff-only', '--no-autostash', '--no-verify-signatures', '--no-stat', '--end-of-options', result], { timeoutMs })
-  if (exitCode !== 0) throw new Problem(/would be overwritten/.test(stderr) ? 'WORKTREE_DIRTY' : 'CONFLICT', 'The branch is checked out, and its files could not be brought up to the merge. Nothing was changed.', { cause: new Error(stderr) })
+  const { exitCode, stderr } = await git(
+    checkedOut.path,
+    [
+      'merge',
+      '--quiet',
+      '--ff-only',
+      '--no-autostash',
+      '--no-verify-signatures',
+      '--no-stat',
+      '--end-of-options',
+      result,
+    ],
+    { timeoutMs },
+  )
+  if (exitCode !== 0)
+    throw new Problem(
+      /would be overwritten/.test(stderr) ? 'WORKTREE_DIRTY' : 'CONFLICT',
+      'The branch is checked out, and its files could not be brought up to the merge. Nothing was changed.',
+      { cause: new Error(stderr) },
+    )
 }
 
 async function requireUnchanged(topLevel: string): Promise<void> {
   const quarantine = await openQuarantine(topLevel, tmpdir())
   try {
-    if (await isTrackedChanged(quarantine)) throw new Problem('WORKTREE_DIRTY', 'The branch is checked out with local changes. Commit or discard them first; nothing was changed.')
+    if (await isTrackedChanged(quarantine))
+      throw new Problem(
+        'WORKTREE_DIRTY',
+        'The branch is checked out with local changes. Commit or discard them first; nothing was changed.',
+      )
   } finally {
     await quarantine.close()
   }
 }
 
-const treeOf = async (quarantine: Quarantine, revision: string): Promise<string> => (await quarantine.run(['rev-parse', `${revision}^{tree}`])).toString().trim()
+const treeOf = async (quarantine: Quarantine, revision: string): Promise<string> =>
+  (await quarantine.run(['rev-parse', `${revision}^{tree}`])).toString().trim()
 
-async function commit(quarantine: Quarantine, tree: string, parents: readonly string[], message: string): Promise<string> {
-  return (await quarantine.run(['commit-tree', tree, ...parents.flatMap(parent => ['-p', parent])], { input: `${message}\n` })).toString().trim()
+async function commit(
+  quarantine: Quarantine,
+  tree: string,
+  parents: readonly string[],
+  message: string,
+): Promise<string> {
+  return (
+    await quarantine.run(['commit-tree', tree, ...parents.flatMap(parent => ['-p', parent])], { input: `${message}\n` })
+  )
+    .toString()
+    .trim()
 }
 
 function toProblem(error: unknown): unknown {
   if (!(error instanceof GitFailed)) return error
-  if (/usage: git merge-tree|unknown option/.test(error.message)) return new Problem('CONFLICT', 'Merging needs Git 2.38 or later on the server.', { cause: error })
-  if (/unrelated histories/.test(error.message)) return new Problem('CONFLICT', 'The branches have no commit in common.', { cause: error })
-  return new Problem('CONFLICT', error.reason === 'timeout' ? 'Git took too long to merge.' : 'Git could not merge; nothing was changed.', { cause: error })
+  if (/usage: git merge-tree|unknown option/.test(error.message))
+    return new Problem('CONFLICT', 'Merging needs Git 2.38 or later on the server.', { cause: error })
+  if (/unrelated histories/.test(error.message))
+    return new Problem('CONFLICT', 'The branches have no commit in common.', { cause: error })
+  return new Problem(
+    'CONFLICT',
+    error.reason === 'timeout' ? 'Git took too long to merge.' : 'Git could not merge; nothing was changed.',
+    { cause: error },
+  )
 }
 
-function refuse(code: 'NOT_A_GIT_REPOSITORY' | 'CONFLICT', message?: string): never { throw new Problem(code, message) }
-function unknownBranch(): never { throw invalid('into', 'must be a local branch of the repository.') }
+function refuse(code: 'NOT_A_GIT_REPOSITORY' | 'CONFLICT', message?: string): never {
+  throw new Problem(code, message)
+}
+function unknownBranch(): never {
+  throw invalid('into', 'must be a local branch of the repository.')
+}

@@ -15,10 +15,10 @@ const mostLevels = 16
  * @throws Problem WORKTREE_DIRTY, DISK_FULL: the patch could not be made, there is no file and nothing may be deleted
  */
 export async function savePatch(worktreePath: string, branch: string | null, file: string): Promise<boolean> {
-  if (await kindOf(worktreePath) === 'nothing') return false
+  if ((await kindOf(worktreePath)) === 'nothing') return false
   await (await open(file, 'wx', 0o600)).close()
   try {
-    if (await kindOf(worktreePath) !== 'folder') throw new GitFailed('failed', 'The worktree is not a folder.')
+    if ((await kindOf(worktreePath)) !== 'folder') throw new GitFailed('failed', 'The worktree is not a folder.')
     await appendAll(worktreePath, branch, file, '', 0)
     const size = await syncToDisk(file)
     if (size === 0) await rm(file)
@@ -31,7 +31,11 @@ export async function savePatch(worktreePath: string, branch: string | null, fil
 
 function toProblem(error: unknown): unknown {
   if ((error as NodeJS.ErrnoException).code === 'ENOSPC') return new Problem('DISK_FULL', undefined, { cause: error })
-  return error instanceof GitFailed ? new Problem('WORKTREE_DIRTY', 'A patch of the worktree could not be saved, so nothing was deleted.', { cause: error }) : error
+  return error instanceof GitFailed
+    ? new Problem('WORKTREE_DIRTY', 'A patch of the worktree could not be saved, so nothing was deleted.', {
+        cause: error,
+      })
+    : error
 }
 
 async function syncToDisk(file: string): Promise<number> {
@@ -44,33 +48,72 @@ async function syncToDisk(file: string): Promise<number> {
   }
 }
 
-async function appendAll(path: string, branch: string | null | undefined, file: string, prefix: string, level: number): Promise<void> {
+async function appendAll(
+  path: string,
+  branch: string | null | undefined,
+  file: string,
+  prefix: string,
+  level: number,
+): Promise<void> {
   if (level > mostLevels) throw new GitFailed('failed', 'Repositories are nested too deep.')
   const quarantine = await openQuarantine(path, dirname(file))
   try {
     const { nested } = await survey(quarantine)
     await appendCommits(quarantine, branch, file, prefix)
     await appendChanges(quarantine, file, prefix)
-    for (const folder of nested) await appendAll(join(quarantine.topLevel, folder), undefined, file, `${prefix}${folder}/`, level + 1)
+    for (const folder of nested)
+      await appendAll(join(quarantine.topLevel, folder), undefined, file, `${prefix}${folder}/`, level + 1)
   } finally {
     await quarantine.close()
   }
 }
 
 /** Everything of the files, and nothing that a program of the repository's would make of them. */
-const plainDiff = (prefix: string) => ['--patch', '--binary', '--full-index', '--no-ext-diff', '--no-textconv', '--no-renames', '--no-color', '--ignore-submodules=none', `--src-prefix=a/${prefix}`, `--dst-prefix=b/${prefix}`]
+const plainDiff = (prefix: string) => [
+  '--patch',
+  '--binary',
+  '--full-index',
+  '--no-ext-diff',
+  '--no-textconv',
+  '--no-renames',
+  '--no-color',
+  '--ignore-submodules=none',
+  `--src-prefix=a/${prefix}`,
+  `--dst-prefix=b/${prefix}`,
+]
 
 /** Follows the line of first parents, in which each patch, a merge's too, applies to the one before it. */
-async function appendCommits(quarantine: Quarantine, branch: string | null | undefined, file: string, prefix: string): Promise<void> {
+async function appendCommits(
+  quarantine: Quarantine,
+  branch: string | null | undefined,
+  file: string,
+  prefix: string,
+): Promise<void> {
   const { going, staying } = await commitsOf(quarantine, branch)
   for (const [index, tip] of going.entries()) {
     const revisions = [tip, ...[...staying, ...going.slice(0, index)].map(id => `^${id}`)].join('\n')
-    await quarantine.run(['log', '--reverse', '--first-parent', '--diff-merges=first-parent', '--no-mailmap', '--pretty=mboxrd', ...plainDiff(prefix), '--ignore-missing', '--stdin'], { input: `${revisions}\n`, appendTo: file, timeoutMs })
+    await quarantine.run(
+      [
+        'log',
+        '--reverse',
+        '--first-parent',
+        '--diff-merges=first-parent',
+        '--no-mailmap',
+        '--pretty=mboxrd',
+        ...plainDiff(prefix),
+        '--ignore-missing',
+        '--stdin',
+      ],
+      { input: `${revisions}\n`, appendTo: file, timeoutMs },
+    )
   }
 }
 
 async function appendChanges(quarantine: Quarantine, file: string, prefix: string): Promise<void> {
-  const before = quarantine.head === undefined ? await treeOf(quarantine, ['hash-object', '-w', '-t', 'tree', '--stdin']) : await treeOf(quarantine, ['rev-parse', `${quarantine.head}^{tree}`])
+  const before =
+    quarantine.head === undefined
+      ? await treeOf(quarantine, ['hash-object', '-w', '-t', 'tree', '--stdin'])
+      : await treeOf(quarantine, ['rev-parse', `${quarantine.head}^{tree}`])
   // An index with conflicts has no tree; the files hold what there is.
   const staged = await treeOf(quarantine, ['write-tree']).catch(() => before)
   await indexFiles(quarantine)
@@ -83,17 +126,38 @@ async function appendChanges(quarantine: Quarantine, file: string, prefix: strin
 async function indexFiles(quarantine: Quarantine): Promise<void> {
   const { changed: paths } = await survey(quarantine)
   const kinds = await Promise.all(paths.map(path => kindWithin(quarantine.topLevel, path)))
-  const list = (...wanted: Kind[]) => paths.filter((_, index) => wanted.includes(kinds[index]!)).map(path => `${path}\0`).join('')
+  const list = (...wanted: Kind[]) =>
+    paths
+      .filter((_, index) => wanted.includes(kinds[index]!))
+      .map(path => `${path}\0`)
+      .join('')
   await writeFile(join(quarantine.gitDir, 'info/attributes'), '* -text -ident -filter -working-tree-encoding\n')
-  await quarantine.run(['update-index', '--force-remove', '-z', '--stdin'], { input: list('nothing', 'folder'), timeoutMs })
-  await quarantine.run(['update-index', '--add', '--replace', '-z', '--stdin'], { input: list('file', 'link'), timeoutMs })
+  await quarantine.run(['update-index', '--force-remove', '-z', '--stdin'], {
+    input: list('nothing', 'folder'),
+    timeoutMs,
+  })
+  await quarantine.run(['update-index', '--add', '--replace', '-z', '--stdin'], {
+    input: list('file', 'link'),
+    timeoutMs,
+  })
 }
 
-async function appendDiff(quarantine: Quarantine, before: string, after: string, subject: string, file: string, prefix: string): Promise<void> {
+async function appendDiff(
+  quarantine: Quarantine,
+  before: string,
+  after: string,
+  subject: string,
+  file: string,
+  prefix: string,
+): Promise<void> {
   if (before === after) return
-  await appendFile(file, `From ${'0'.repeat(40)} Mon Sep 17 00:00:00 2001\nFrom: board <board@localhost>\nDate: ${new Date().toUTCString()}\nSubject: [PATCH] ${subject}${prefix && ` in ${JSON.stringify(prefix)}`}\n\n`)
+  await appendFile(
+    file,
+    `From ${'0'.repeat(40)} Mon Sep 17 00:00:00 2001\nFrom: board <board@localhost>\nDate: ${new Date().toUTCString()}\nSubject: [PATCH] ${subject}${prefix && ` in ${JSON.stringify(prefix)}`}\n\n`,
+  )
   await quarantine.run(['diff-tree', '-r', ...plainDiff(prefix), before, after], { appendTo: file, timeoutMs })
   await appendFile(file, '\n')
 }
 
-const treeOf = async (quarantine: Quarantine, args: readonly string[]) => (await quarantine.run(args, { input: '' })).toString().trim()
+const treeOf = async (quarantine: Quarantine, args: readonly string[]) =>
+  (await quarantine.run(args, { input: '' })).toString().trim()

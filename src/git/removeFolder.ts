@@ -14,5 +14,6 @@ export async function removeFolder(path: string): Promise<void> {
 
 async function openFolders(path: string): Promise<void> {
   await chmod(path, 0o700)
-  for (const entry of await readdir(path, { withFileTypes: true })) if (entry.isDirectory()) await openFolders(join(path, entry.name))
+  for (const entry of await readdir(path, { withFileTypes: true }))
+    if (entry.isDirectory()) await openFolders(join(path, entry.name))
 }

@@ -8,9 +8,17 @@ import type { Quarantine } from './quarantine.ts'
 const timeoutMs = 5 * 60_000
 const mostTries = 3
 
-export interface SnapshotLimits { mostFiles: number; mostFileBytes: number; mostBytes: number }
+export interface SnapshotLimits {
+  mostFiles: number
+  mostFileBytes: number
+  mostBytes: number
+}
 /** `changed` names what differs from the index as it was; `isPartial` tells that some of it is not in the tree, or by a stand-in. */
-export interface Snapshot { tree: string; changed: string[]; isPartial: boolean }
+export interface Snapshot {
+  tree: string
+  changed: string[]
+  isPartial: boolean
+}
 
 /**
  * The tree of a worktree as its files lie there: staged, changed, deleted and untracked ones, ignored ones only if tracked.
@@ -26,7 +34,8 @@ export async function snapshotOf(quarantine: Quarantine, limits: SnapshotLimits)
     } catch (error) {
       if (!(error instanceof GitFailed) || error.reason !== 'failed' || attempt === mostTries) throw error
       // Files may come and go meanwhile; the last time they are also taken as they are, for a conversion may be what fails.
-      if (attempt === mostTries - 1) await writeFile(join(quarantine.gitDir, 'info/attributes'), '* -text -ident -filter -working-tree-encoding\n')
+      if (attempt === mostTries - 1)
+        await writeFile(join(quarantine.gitDir, 'info/attributes'), '* -text -ident -filter -working-tree-encoding\n')
     }
   }
 }
@@ -45,20 +54,34 @@ async function takeSnapshot(quarantine: Quarantine, limits: SnapshotLimits): Pro
 }
 
 async function update(quarantine: Quarantine, flags: readonly string[], paths: readonly string[]): Promise<void> {
-  if (paths.length > 0) await quarantine.run(['-c', 'core.safecrlf=false', 'update-index', ...flags, '-z', '--stdin'], { input: paths.map(path => `${path}\0`).join(''), timeoutMs })
+  if (paths.length > 0)
+    await quarantine.run(['-c', 'core.safecrlf=false', 'update-index', ...flags, '-z', '--stdin'], {
+      input: paths.map(path => `${path}\0`).join(''),
+      timeoutMs,
+    })
 }
 
-interface Large { path: string; description: string }
+interface Large {
+  path: string
+  description: string
+}
 
 /** Parts files that are read from those that are too large, too many to read all, or may not be read. */
-async function bySize(topLevel: string, paths: readonly string[], limits: SnapshotLimits): Promise<{ small: string[]; large: Large[] }> {
+async function bySize(
+  topLevel: string,
+  paths: readonly string[],
+  limits: SnapshotLimits,
+): Promise<{ small: string[]; large: Large[] }> {
   const small: string[] = []
   const large: Large[] = []
   let bytes = 0
   for (const path of paths) {
     const file = join(topLevel, path)
     const stats = await lstat(file).catch(() => undefined)
-    const isReadable = await access(file, constants.R_OK).then(() => true, () => false)
+    const isReadable = await access(file, constants.R_OK).then(
+      () => true,
+      () => false,
+    )
     if (!stats) continue
     const fits = isReadable && stats.size <= limits.mostFileBytes && bytes + stats.size <= limits.mostBytes
     if (fits) bytes += stats.size
@@ -71,7 +94,8 @@ async function bySize(topLevel: string, paths: readonly string[], limits: Snapsh
 async function standIn(quarantine: Quarantine, large: readonly Large[]): Promise<void> {
   if (large.length === 0) return
   const ids: string[] = []
-  for (const { description } of large) ids.push((await quarantine.run(['hash-object', '-w', '--stdin'], { input: description })).toString().trim())
+  for (const { description } of large)
+    ids.push((await quarantine.run(['hash-object', '-w', '--stdin'], { input: description })).toString().trim())
   const entries = large.map(({ path }, index) => `100644 ${ids[index]}\t${path}\0`).join('')
   await quarantine.run(['update-index', '--add', '--replace', '-z', '--index-info'], { input: entries, timeoutMs })
 }

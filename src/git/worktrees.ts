@@ -12,7 +12,7 @@ const mostListBytes = 64 * 1024 * 1024
 /** Whether a folder is a worktree of the repository that another folder belongs to, as that repository itself knows it. */
 export async function belongsTo(worktreePath: string, projectPath: string): Promise<boolean> {
   const project = await realpath(projectPath).then(findRepository, () => undefined)
-  return project !== undefined && await worktreeOf(project, worktreePath) !== undefined
+  return project !== undefined && (await worktreeOf(project, worktreePath)) !== undefined
 }
 
 /** The worktree of a repository at a path, if it is one as that repository itself knows it. */
@@ -27,11 +27,15 @@ export async function worktreeOf(repository: Repository, path: string): Promise<
 /** The working trees of a repository as it lists them, missing ones too, and the branch that each is on. */
 export async function listWorktrees(path: string): Promise<Array<{ path: string; branch: string | null }>> {
   const { stdout } = await git(path, ['worktree', 'list', '--porcelain', '-z'], { maxBytes: mostListBytes })
-  return stdout.toString().split('\0\0').filter(entry => entry.startsWith('worktree ')).map(entry => {
-    const lines = entry.split('\0')
-    const branch = lines.find(line => line.startsWith('branch refs/heads/'))?.slice('branch refs/heads/'.length)
-    return { path: lines[0]!.slice('worktree '.length), branch: branch ?? null }
-  })
+  return stdout
+    .toString()
+    .split('\0\0')
+    .filter(entry => entry.startsWith('worktree '))
+    .map(entry => {
+      const lines = entry.split('\0')
+      const branch = lines.find(line => line.startsWith('branch refs/heads/'))?.slice('branch refs/heads/'.length)
+      return { path: lines[0]!.slice('worktree '.length), branch: branch ?? null }
+    })
 }
 
 /**
@@ -54,8 +58,9 @@ async function isCleanAt(path: string, branch: string | null | undefined, level:
   if (level > mostLevels) return false
   const quarantine = await openQuarantine(path, tmpdir())
   try {
-    if (await isChanged(quarantine) || await losesCommits(quarantine, branch)) return false
-    for (const nested of (await survey(quarantine)).nested) if (!await isCleanAt(join(quarantine.topLevel, nested), undefined, level + 1)) return false
+    if ((await isChanged(quarantine)) || (await losesCommits(quarantine, branch))) return false
+    for (const nested of (await survey(quarantine)).nested)
+      if (!(await isCleanAt(join(quarantine.topLevel, nested), undefined, level + 1))) return false
     return true
   } finally {
     await quarantine.close()

@@ -4,7 +4,15 @@ import { hashToken, mint } from '../ids/token.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import { markSelfRegistered } from '../store/oidc.ts'
 import { deleteSignInToken, insertSignInToken } from '../store/signInTokens.ts'
-import { findUserByEmail, hasUsers, insertUser, localOperator, passOn, searchUsers, type UserRow } from '../store/users.ts'
+import {
+  findUserByEmail,
+  hasUsers,
+  insertUser,
+  localOperator,
+  passOn,
+  searchUsers,
+  type UserRow,
+} from '../store/users.ts'
 import { signInMs } from './authenticate.ts'
 import { readAuthSettings } from './authSettings.ts'
 import type { Caller } from '../domain/caller.ts'
@@ -14,20 +22,36 @@ import { isOidcConfigured } from './oidcSettings.ts'
 import { hashPassword, verifyPassword } from './passwords.ts'
 
 /** Somebody who has just signed in; `token` is shown this once. */
-export interface SignedInUser { token: string; user: UserRow }
-interface Credentials { email: string; password: string }
+export interface SignedInUser {
+  token: string
+  user: UserRow
+}
+interface Credentials {
+  email: string
+  password: string
+}
 type SignUp = Credentials & { displayName?: string }
 
 /** How one signs in here (specification "Settings"). */
-export const authStatus = async (realm: Realm): Promise<{ authEnabled: boolean; oidcEnabled: boolean; hasUsers: boolean }> =>
-  ({ authEnabled: (await readAuthSettings(realm)).enabled, oidcEnabled: await isOidcConfigured(realm.db), hasUsers: await hasUsers(realm.db) })
+export const authStatus = async (
+  realm: Realm,
+): Promise<{ authEnabled: boolean; oidcEnabled: boolean; hasUsers: boolean }> => ({
+  authEnabled: (await readAuthSettings(realm)).enabled,
+  oidcEnabled: await isOidcConfigured(realm.db),
+  hasUsers: await hasUsers(realm.db),
+})
 
 /**
  * Creates the first user, a super_admin, who takes over what the local operator owns (specification "Authentication").
  * A peer that is not on this machine must bring the setup code; whoever holds the local token need not.
  * @throws Problem SETUP_ALREADY_DONE, SETUP_CODE_REQUIRED, RATE_LIMITED
  */
-export async function setup(realm: Realm, input: SignUp & { setupCode?: string }, peer: Peer, holdsLocalToken: boolean): Promise<SignedInUser> {
+export async function setup(
+  realm: Realm,
+  input: SignUp & { setupCode?: string },
+  peer: Peer,
+  holdsLocalToken: boolean,
+): Promise<SignedInUser> {
   const { db, identity } = realm
   const passwordHash = await identity.hashInTurn(async () => {
     if (await hasUsers(db)) throw new Problem('SETUP_ALREADY_DONE')
@@ -52,11 +76,22 @@ export async function setup(realm: Realm, input: SignUp & { setupCode?: string }
  * Signs in with email and password. An account that does not exist is refused like a wrong password, after the same time.
  * @throws Problem INVALID_CREDENTIALS, RATE_LIMITED
  */
-export async function login({ db, identity }: Realm, { email, password }: Credentials, peer: Peer): Promise<SignedInUser> {
+export async function login(
+  { db, identity }: Realm,
+  { email, password }: Credentials,
+  peer: Peer,
+): Promise<SignedInUser> {
   const { passwordHash, ...user } = await identity.hashInTurn(async () => {
     await identity.throttle.check(peer.address, email)
     const found = await findUserByEmail(db, email)
-    if (await verifyPassword(found?.passwordHash, password)) return { id: found!.id, email: found!.email, displayName: found!.displayName, role: found!.role, passwordHash: found!.passwordHash! }
+    if (await verifyPassword(found?.passwordHash, password))
+      return {
+        id: found!.id,
+        email: found!.email,
+        displayName: found!.displayName,
+        role: found!.role,
+        passwordHash: found!.passwordHash!,
+      }
     await identity.throttle.countFailure(peer.address, email)
     throw new Problem('INVALID_CREDENTIALS')
   })
@@ -72,7 +107,7 @@ export async function register(realm: Realm, input: SignUp, peer: Peer): Promise
   await requireRegistration(realm)
   const passwordHash = await identity.hashInTurn(async () => {
     await identity.throttle.check(peer.address, input.email)
-    if (!await findUserByEmail(db, input.email)) return hashPassword(input.password)
+    if (!(await findUserByEmail(db, input.email))) return hashPassword(input.password)
     await identity.throttle.countFailure(peer.address, input.email)
     throw new Problem('EMAIL_TAKEN')
   })
@@ -92,7 +127,8 @@ export async function register(realm: Realm, input: SignUp, peer: Peer): Promise
  */
 export async function logout({ identity }: Realm, tx: Transaction, caller: Caller): Promise<void> {
   if (caller.tokenHash === '') throw new Problem('CONFLICT', 'The request carries no token to end.')
-  if (caller.kind !== 'user') throw new Problem('CONFLICT', 'The local token cannot be ended; it ends when the server stops.')
+  if (caller.kind !== 'user')
+    throw new Problem('CONFLICT', 'The local token cannot be ended; it ends when the server stops.')
   await deleteSignInToken(tx, caller.tokenHash)
   await identity.announce(tx, { tokenHash: caller.tokenHash })
 }
@@ -104,15 +140,24 @@ export const findUsers = (db: Reader, text: string): Promise<UserRow[]> => searc
 
 async function signIn(tx: Transaction, user: UserRow, passwordHash: string): Promise<SignedInUser> {
   const token = mint('svc_st_')
-  const isStored = await insertSignInToken(tx, { hash: hashToken(token), userId: user.id, passwordHash, expiresAt: new Date(Date.parse(tx.now) + signInMs).toISOString() })
+  const isStored = await insertSignInToken(tx, {
+    hash: hashToken(token),
+    userId: user.id,
+    passwordHash,
+    expiresAt: new Date(Date.parse(tx.now) + signInMs).toISOString(),
+  })
   if (!isStored) throw new Problem('INVALID_CREDENTIALS')
   return { token, user }
 }
 
 /** The first account is made by setup: it must be a super_admin. */
 async function requireRegistration(place: Pick<Realm, 'config'> & { db: Reader }): Promise<void> {
-  if (!await hasUsers(place.db)) throw new Problem('REGISTRATION_DISABLED', 'Create the first user with POST /api/auth/setup.')
+  if (!(await hasUsers(place.db)))
+    throw new Problem('REGISTRATION_DISABLED', 'Create the first user with POST /api/auth/setup.')
   if (!(await readAuthSettings(place)).registrationEnabled) throw new Problem('REGISTRATION_DISABLED')
 }
 
-const profileOf = ({ email, displayName }: SignUp) => ({ email, displayName: displayName ?? email.slice(0, email.lastIndexOf('@')) })
+const profileOf = ({ email, displayName }: SignUp) => ({
+  email,
+  displayName: displayName ?? email.slice(0, email.lastIndexOf('@')),
+})

@@ -10,16 +10,28 @@ import type { Revocations } from './revocations.ts'
 export const mostTokenSecs = 12 * 3600
 
 /** An agent token that has just been made; `token` is shown this once. */
-export interface MintedAgentToken { token: string; expiresAt: string }
+export interface MintedAgentToken {
+  token: string
+  expiresAt: string
+}
 
 /**
  * Makes a token of one card, and of one session of it unless a person asked for it: `userId` is who did.
  * It ends with the card's active execution, after `ttlSecs`, and after 12 hours at the latest.
  */
-export async function mintAgentToken(tx: Transaction, of: { cardId: number; sessionId?: number; userId?: number; ttlSecs: number }): Promise<MintedAgentToken> {
+export async function mintAgentToken(
+  tx: Transaction,
+  of: { cardId: number; sessionId?: number; userId?: number; ttlSecs: number },
+): Promise<MintedAgentToken> {
   const token = mint('svc_at_')
   const expiresAt = new Date(Date.parse(tx.now) + Math.min(of.ttlSecs, mostTokenSecs) * 1000).toISOString()
-  await insertAgentToken(tx, { hash: hashToken(token), cardId: of.cardId, sessionId: of.sessionId ?? null, userId: of.userId ?? null, expiresAt })
+  await insertAgentToken(tx, {
+    hash: hashToken(token),
+    cardId: of.cardId,
+    sessionId: of.sessionId ?? null,
+    userId: of.userId ?? null,
+    expiresAt,
+  })
   return { token, expiresAt }
 }
 
@@ -27,14 +39,24 @@ export async function mintAgentToken(tx: Transaction, of: { cardId: number; sess
  * Makes a token of a card that a person works on, who is not the agent.
  * @throws Problem CARD_NOT_FOUND, CONFLICT when the card is not in active execution
  */
-export async function mintForPerson(tx: Transaction, caller: Caller, ref: cards.CardRef, ttlSecs: number): Promise<MintedAgentToken> {
+export async function mintForPerson(
+  tx: Transaction,
+  caller: Caller,
+  ref: cards.CardRef,
+  ttlSecs: number,
+): Promise<MintedAgentToken> {
   const card = await cards.find(tx, ref)
   if (card.kind !== 'kanban') throw new Problem('CONFLICT', 'Only a kanban card has agent tokens.')
-  if (card.archivedAt !== null || card.columnType !== 'active') throw new Problem('CONFLICT', 'The card is not in an active column.')
+  if (card.archivedAt !== null || card.columnType !== 'active')
+    throw new Problem('CONFLICT', 'The card is not in an active column.')
   return mintAgentToken(tx, { cardId: card.id, userId: caller.userId, ttlSecs })
 }
 
 /** Ends a card's agent tokens, or a session's, in the transaction of the change that ends active execution; their sockets are closed after the commit. */
-export async function revokeAgentTokens(revocations: Revocations, tx: Transaction, of: { cardId: number } | { sessionId: number }): Promise<void> {
+export async function revokeAgentTokens(
+  revocations: Revocations,
+  tx: Transaction,
+  of: { cardId: number } | { sessionId: number },
+): Promise<void> {
   for (const tokenHash of await deleteAgentTokens(tx, of)) await revocations.announce(tx, { tokenHash })
 }

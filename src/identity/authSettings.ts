@@ -5,7 +5,10 @@ import { readServerSetting, writeServerSetting } from '../store/serverSettings.t
 import type { Realm } from './identity.ts'
 
 /** Whether one must sign in, and whether anybody may make an account. */
-export interface AuthSettings { enabled: boolean; registrationEnabled: boolean }
+export interface AuthSettings {
+  enabled: boolean
+  registrationEnabled: boolean
+}
 type Place = Pick<Realm, 'config'> & { db: Reader }
 
 const name = 'auth'
@@ -17,12 +20,22 @@ export async function readAuthSettings(place: Place): Promise<AuthSettings> {
 }
 
 /** Whether a request without a token comes in as the local operator: authentication is off, and only this machine can send one. */
-export const isOpen = async (realm: Place): Promise<boolean> => mayBeOff(realm.config) && !(await readAuthSettings(realm)).enabled
+export const isOpen = async (realm: Place): Promise<boolean> =>
+  mayBeOff(realm.config) && !(await readAuthSettings(realm)).enabled
 
 /** @throws Problem CONFLICT when authentication would be off on a server that others can reach */
-export async function changeAuthSettings({ config }: Realm, tx: Transaction, { enabled, registrationEnabled }: { enabled: boolean; registrationEnabled?: boolean }): Promise<AuthSettings> {
-  if (!enabled && !mayBeOff(config)) throw new Problem('CONFLICT', 'Authentication stays on while the server can be reached from beyond this machine.')
-  const chosen = { ...await readChosen({ config, db: tx }), enabled, ...(registrationEnabled !== undefined && { registrationEnabled }) }
+export async function changeAuthSettings(
+  { config }: Realm,
+  tx: Transaction,
+  { enabled, registrationEnabled }: { enabled: boolean; registrationEnabled?: boolean },
+): Promise<AuthSettings> {
+  if (!enabled && !mayBeOff(config))
+    throw new Problem('CONFLICT', 'Authentication stays on while the server can be reached from beyond this machine.')
+  const chosen = {
+    ...(await readChosen({ config, db: tx })),
+    enabled,
+    ...(registrationEnabled !== undefined && { registrationEnabled }),
+  }
   await writeServerSetting(tx, name, JSON.stringify(chosen))
   return readAuthSettings({ config, db: tx })
 }
@@ -30,10 +43,14 @@ export async function changeAuthSettings({ config }: Realm, tx: Transaction, { e
 /** @throws Problem CONFLICT when authentication was switched off and the server is about to be reachable by others */
 export async function requireClosedDoor(realm: Place): Promise<void> {
   if (mayBeOff(realm.config) || (await readAuthSettings(realm)).enabled) return
-  throw new Problem('CONFLICT', 'Authentication is switched off, so the server may not be reachable from beyond this machine; start it on 127.0.0.1 and run "board settings auth on" first.')
+  throw new Problem(
+    'CONFLICT',
+    'Authentication is switched off, so the server may not be reachable from beyond this machine; start it on 127.0.0.1 and run "board settings auth on" first.',
+  )
 }
 
 /** Names that others use lead here through something that makes all of them look like this machine. */
 const mayBeOff = (config: ServerConfig) => isLocalOnly(config) && config.allowHosts.every(isLoopbackHost)
 
-const readChosen = async ({ db }: Place) => JSON.parse(await readServerSetting(db, name) ?? '{}') as Partial<AuthSettings>
+const readChosen = async ({ db }: Place) =>
+  JSON.parse((await readServerSetting(db, name)) ?? '{}') as Partial<AuthSettings>

@@ -29,17 +29,28 @@ export type Voucher = (() => boolean) | undefined
  * @param projectId the project that the request names: what ties the caller to it comes with the same look-up where it can
  * @throws Problem UNAUTHENTICATED, TOKEN_EXPIRED
  */
-export function authenticate(realm: Realm, authorization: string | undefined, peer: Pick<Peer, 'isLoopback'>, projectId?: number, voucher?: Voucher): Promise<Caller> {
+export function authenticate(
+  realm: Realm,
+  authorization: string | undefined,
+  peer: Pick<Peer, 'isLoopback'>,
+  projectId?: number,
+  voucher?: Voucher,
+): Promise<Caller> {
   if (authorization === undefined && voucher) return voucher() ? operate(realm, '') : refuse()
   if (authorization === undefined) return peer.isLoopback ? neighbour(realm) : refuse()
   if (!/^Bearer /i.test(authorization)) return refuse('Send Authorization: Bearer <token>.')
   const token = authorization.slice('Bearer '.length).trim()
   switch (check(token)) {
-    case 'svc_st_': return signedIn(realm, hashToken(token), projectId)
-    case 'svc_ak_': return keyHolder(realm, hashToken(token), projectId)
-    case 'svc_at_': return agent(realm, hashToken(token))
-    case 'svc_lt_': return local(realm, hashToken(token))
-    default: return refuse('The token is not valid.')
+    case 'svc_st_':
+      return signedIn(realm, hashToken(token), projectId)
+    case 'svc_ak_':
+      return keyHolder(realm, hashToken(token), projectId)
+    case 'svc_at_':
+      return agent(realm, hashToken(token))
+    case 'svc_lt_':
+      return local(realm, hashToken(token))
+    default:
+      return refuse('The token is not valid.')
   }
 }
 
@@ -48,8 +59,17 @@ async function signedIn({ config, identity }: Realm, tokenHash: string, projectI
   if (!row) return refuse('The token is not valid.')
   const leftMs = Date.parse(row.expiresAt) - config.clock().getTime()
   if (leftMs <= 0) throw new Problem('TOKEN_EXPIRED')
-  if (leftMs < signInMs - dayMs) identity.touches.extend(tokenHash, new Date(config.clock().getTime() + signInMs).toISOString())
-  return { kind: 'user', userId: row.userId, role: row.role, email: row.email, displayName: row.displayName, tokenHash, grant: grantIn(row, projectId) }
+  if (leftMs < signInMs - dayMs)
+    identity.touches.extend(tokenHash, new Date(config.clock().getTime() + signInMs).toISOString())
+  return {
+    kind: 'user',
+    userId: row.userId,
+    role: row.role,
+    email: row.email,
+    displayName: row.displayName,
+    tokenHash,
+    grant: grantIn(row, projectId),
+  }
 }
 
 async function keyHolder({ config, identity }: Realm, tokenHash: string, projectId?: number): Promise<Caller> {
@@ -57,41 +77,81 @@ async function keyHolder({ config, identity }: Realm, tokenHash: string, project
   if (!row) return refuse('The API key is not valid.')
   const now = config.clock()
   if (Date.parse(row.expiresAt) <= now.getTime()) throw new Problem('TOKEN_EXPIRED', 'The API key has expired.')
-  const owner = row.role === null ? ownerBeforeUsers(row.userId, row.hasUsers) : { userId: row.userId, role: row.role, email: row.email!, displayName: row.displayName! }
+  const owner =
+    row.role === null
+      ? ownerBeforeUsers(row.userId, row.hasUsers)
+      : { userId: row.userId, role: row.role, email: row.email!, displayName: row.displayName! }
   if (!owner) return refuse('The API key is not valid.')
-  if (row.lastUsedAt === null || Math.abs(now.getTime() - Date.parse(row.lastUsedAt)) >= keyUseMs) identity.touches.keyUsed(row.id, now.toISOString())
-  const key = { id: row.id, permissions: JSON.parse(row.permissions) as Permission[], scope: row.scope, organizationId: row.organizationId, projectId: row.projectId }
-  return { kind: 'key', userId: owner.userId, role: owner.role, email: owner.email, displayName: owner.displayName, tokenHash, key, grant: grantIn(row, projectId) }
+  if (row.lastUsedAt === null || Math.abs(now.getTime() - Date.parse(row.lastUsedAt)) >= keyUseMs)
+    identity.touches.keyUsed(row.id, now.toISOString())
+  const key = {
+    id: row.id,
+    permissions: JSON.parse(row.permissions) as Permission[],
+    scope: row.scope,
+    organizationId: row.organizationId,
+    projectId: row.projectId,
+  }
+  return {
+    kind: 'key',
+    userId: owner.userId,
+    role: owner.role,
+    email: owner.email,
+    displayName: owner.displayName,
+    tokenHash,
+    key,
+    grant: grantIn(row, projectId),
+  }
 }
 
-const grantIn = (row: GrantBeside, projectId: number | undefined): Caller['grant'] => projectId === undefined ? undefined : { projectId, held: row.ownerId === null ? undefined : row as Grant }
+const grantIn = (row: GrantBeside, projectId: number | undefined): Caller['grant'] =>
+  projectId === undefined ? undefined : { projectId, held: row.ownerId === null ? undefined : (row as Grant) }
 
-const ownerBeforeUsers = (userId: number, hasUsers: number) => userId === localOperator && !hasUsers ? operator : undefined
+const ownerBeforeUsers = (userId: number, hasUsers: number) =>
+  userId === localOperator && !hasUsers ? operator : undefined
 
 /** A token that a person asked for ends with that person's part in the project. */
 async function agent({ config, identity: { holders } }: Realm, tokenHash: string): Promise<Caller> {
   const row = await findAgentToken(holders, tokenHash)
   if (!row || row.deletedAt !== null) return refuse('The agent token is not valid.')
-  if (Date.parse(row.expiresAt) <= config.clock().getTime()) throw new Problem('TOKEN_EXPIRED', 'The agent token has expired.')
-  const caller: Caller = { kind: 'agent', userId: noAccount, role: 'user', email: '', displayName: 'Agent', tokenHash, agent: { projectId: row.projectId, cardId: row.cardId, sessionId: row.sessionId } }
+  if (Date.parse(row.expiresAt) <= config.clock().getTime())
+    throw new Problem('TOKEN_EXPIRED', 'The agent token has expired.')
+  const caller: Caller = {
+    kind: 'agent',
+    userId: noAccount,
+    role: 'user',
+    email: '',
+    displayName: 'Agent',
+    tokenHash,
+    agent: { projectId: row.projectId, cardId: row.cardId, sessionId: row.sessionId },
+  }
   if (row.userId === null || row.userId === localOperator) return caller
-  const role = row.userRole && await projectRole(holders, { ...caller, userId: row.userId, role: row.userRole }, row.projectId)
+  const role =
+    row.userRole && (await projectRole(holders, { ...caller, userId: row.userId, role: row.userRole }, row.projectId))
   return role && role !== 'viewer' ? caller : refuse('The agent token is not valid.')
 }
 
 async function local(realm: Realm, tokenHash: string): Promise<Caller> {
-  if (tokenHash !== realm.identity.localTokenHash) return refuse('The local token is not valid; the server that it belonged to has stopped.')
+  if (tokenHash !== realm.identity.localTokenHash)
+    return refuse('The local token is not valid; the server that it belonged to has stopped.')
   return operate(realm, tokenHash)
 }
 
 /** Somebody on this machine who brings no token. */
-const neighbour = async (realm: Realm): Promise<Caller> => await isOpen({ config: realm.config, db: realm.identity.holders }) ? operate(realm, '') : refuse()
+const neighbour = async (realm: Realm): Promise<Caller> =>
+  (await isOpen({ config: realm.config, db: realm.identity.holders })) ? operate(realm, '') : refuse()
 
 /** The local operator, or the first super_admin once there is one. */
 async function operate({ identity }: Realm, tokenHash: string): Promise<Caller> {
   const user = await readFirstSuperAdmin(identity.holders)
   if (!user) return { kind: 'local', ...operator, tokenHash }
-  return { kind: 'local', userId: user.id, role: user.role, email: user.email, displayName: user.displayName, tokenHash }
+  return {
+    kind: 'local',
+    userId: user.id,
+    role: user.role,
+    email: user.email,
+    displayName: user.displayName,
+    tokenHash,
+  }
 }
 
 const refuse = (message?: string): Promise<never> => Promise.reject(new Problem('UNAUTHENTICATED', message))

@@ -6,10 +6,24 @@ import type { CredentialProvider } from '../contract/credentials.ts'
 import { invalid, Problem } from '../contract/errors.ts'
 import type { Caller } from '../domain/caller.ts'
 import { find } from '../domain/credentials.ts'
-import { countPendingAuthorizations, insertCredential, readCredential, setAuthorization, type CredentialRow } from '../store/credentials.ts'
+import {
+  countPendingAuthorizations,
+  insertCredential,
+  readCredential,
+  setAuthorization,
+  type CredentialRow,
+} from '../store/credentials.ts'
 import type { Database, Reader } from '../store/database.ts'
 import { secretPlace } from './credentials.ts'
-import { pollDeviceCode, refresh, requestDeviceCode, requireDeviceAuthorization, type PollResult, type Tokens, type TokenSource } from './oauth.ts'
+import {
+  pollDeviceCode,
+  refresh,
+  requestDeviceCode,
+  requireDeviceAuthorization,
+  type PollResult,
+  type Tokens,
+  type TokenSource,
+} from './oauth.ts'
 import type { Secret } from './providers.ts'
 import type { Seal } from './seal.ts'
 import { takeTurn, type Turn } from './turns.ts'
@@ -23,11 +37,28 @@ const turnMs = 30_000
 const [mostWaitMs, lookMs] = [20_000, 200]
 
 export type DeviceStatus = 'pending' | 'complete' | 'failed' | 'expired'
-export interface DeviceRequest { provider: CredentialProvider; name?: string; baseUrl?: string; clientId?: string }
-export interface StartedGrant { id: number; userCode: string; verificationUri: string; expiresAt: string }
+export interface DeviceRequest {
+  provider: CredentialProvider
+  name?: string
+  baseUrl?: string
+  clientId?: string
+}
+export interface StartedGrant {
+  id: number
+  userCode: string
+  verificationUri: string
+  expiresAt: string
+}
 
 /** What a credential's `oauth` holds as JSON. The device code is sealed, and forgotten once it has no use. */
-interface Authorization { status: DeviceStatus; source: TokenSource; isServersClient: boolean; deviceCode?: string; intervalSecs: number; expiresAt: string }
+interface Authorization {
+  status: DeviceStatus
+  source: TokenSource
+  isServersClient: boolean
+  deviceCode?: string
+  intervalSecs: number
+  expiresAt: string
+}
 
 /** Device authorizations (RFC 8628): they are asked after in the background, by one daemon at a time, never faster than the provider allows. */
 export interface DeviceGrants {
@@ -40,7 +71,13 @@ export interface DeviceGrants {
   close(): Promise<void>
 }
 
-interface Parts { config: ServerConfig; db: Database; seal: Seal; wayOut: WayOut; daemonId: string }
+interface Parts {
+  config: ServerConfig
+  db: Database
+  seal: Seal
+  wayOut: WayOut
+  daemonId: string
+}
 const codePlace = (id: number) => `credentials/${id}/device-code`
 const authorizationOf = ({ oauth }: CredentialRow) => JSON.parse(oauth!) as Authorization
 
@@ -54,7 +91,13 @@ export function createDeviceGrants(parts: Parts): DeviceGrants {
 
   const follow = (id: number, deviceCode: string) => {
     // A poll that fails goes on when somebody asks for the status.
-    if (!polls.has(id) && !closing.signal.aborted) polls.set(id, poll(parts, id, deviceCode, closing.signal).catch(() => undefined).finally(() => polls.delete(id)))
+    if (!polls.has(id) && !closing.signal.aborted)
+      polls.set(
+        id,
+        poll(parts, id, deviceCode, closing.signal)
+          .catch(() => undefined)
+          .finally(() => polls.delete(id)),
+      )
   }
   return {
     start: async (caller, request) => {
@@ -64,7 +107,8 @@ export function createDeviceGrants(parts: Parts): DeviceGrants {
     },
     status: async (caller, id) => {
       const credential = await find(db, caller, id)
-      if (credential.kind !== 'oauth') throw new Problem('CONFLICT', 'The credential holds an API key, not an authorization.')
+      if (credential.kind !== 'oauth')
+        throw new Problem('CONFLICT', 'The credential holds an API key, not an authorization.')
       const { status, deviceCode, expiresAt } = authorizationOf(credential)
       if (status !== 'pending') return status
       if (expiresAt <= config.clock().toISOString()) return settle(parts, id, 'expired')
@@ -72,10 +116,20 @@ export function createDeviceGrants(parts: Parts): DeviceGrants {
       return status
     },
     secretOf: async credential => {
-      if (credential.sealed === null) throw new Problem('CONFLICT', `The credential has no secret: its authorization is ${authorizationOf(credential).status}.`)
-      if (credential.kind === 'api_key') return { kind: 'api_key', token: seal.open(secretPlace(credential), credential.sealed) }
-      if (!isOld(tokensOf(seal, credential), config.clock())) return { kind: 'oauth', token: tokensOf(seal, credential).accessToken }
-      if (!refreshes.has(credential.id)) refreshes.set(credential.id, renew(parts, credential.id).finally(() => refreshes.delete(credential.id)))
+      if (credential.sealed === null)
+        throw new Problem(
+          'CONFLICT',
+          `The credential has no secret: its authorization is ${authorizationOf(credential).status}.`,
+        )
+      if (credential.kind === 'api_key')
+        return { kind: 'api_key', token: seal.open(secretPlace(credential), credential.sealed) }
+      if (!isOld(tokensOf(seal, credential), config.clock()))
+        return { kind: 'oauth', token: tokensOf(seal, credential).accessToken }
+      if (!refreshes.has(credential.id))
+        refreshes.set(
+          credential.id,
+          renew(parts, credential.id).finally(() => refreshes.delete(credential.id)),
+        )
       return { kind: 'oauth', token: (await refreshes.get(credential.id)!).accessToken }
     },
     close: async () => {
@@ -85,35 +139,69 @@ export function createDeviceGrants(parts: Parts): DeviceGrants {
   }
 }
 
-async function begin({ config, db, seal, wayOut }: Parts, caller: Caller, request: DeviceRequest): Promise<StartedGrant & { deviceCode: string }> {
+async function begin(
+  { config, db, seal, wayOut }: Parts,
+  caller: Caller,
+  request: DeviceRequest,
+): Promise<StartedGrant & { deviceCode: string }> {
   requireDeviceAuthorization(request.provider)
   const { client, isServersClient } = clientFor(config, request)
   await requireRoom(db, caller, config.clock().toISOString())
-  const { source, deviceCode, userCode, verificationUri, expiresInSecs, intervalSecs } = await requestDeviceCode(request.provider, request.baseUrl, client, await wayOut(caller.userId))
+  const { source, deviceCode, userCode, verificationUri, expiresInSecs, intervalSecs } = await requestDeviceCode(
+    request.provider,
+    request.baseUrl,
+    client,
+    await wayOut(caller.userId),
+  )
   return db.transaction(async tx => {
     await requireRoom(tx, caller, tx.now)
     const expiresAt = new Date(Date.parse(tx.now) + expiresInSecs * 1000).toISOString()
-    const id = await insertCredential(tx, { userId: caller.userId, name: request.name ?? request.provider, provider: request.provider, kind: 'oauth', baseUrl: request.baseUrl ?? null })
-    const authorization: Authorization = { status: 'pending', source, isServersClient, deviceCode: seal.seal(codePlace(id), deviceCode), intervalSecs, expiresAt }
+    const id = await insertCredential(tx, {
+      userId: caller.userId,
+      name: request.name ?? request.provider,
+      provider: request.provider,
+      kind: 'oauth',
+      baseUrl: request.baseUrl ?? null,
+    })
+    const authorization: Authorization = {
+      status: 'pending',
+      source,
+      isServersClient,
+      deviceCode: seal.seal(codePlace(id), deviceCode),
+      intervalSecs,
+      expiresAt,
+    }
     await setAuthorization(tx, id, { oauth: JSON.stringify(authorization), sealed: null })
     return { id, deviceCode, userCode, verificationUri, expiresAt }
   })
 }
 
 async function requireRoom(db: Reader, { userId }: Caller, now: string): Promise<void> {
-  if (await countPendingAuthorizations(db, userId, now) >= mostPending) throw new Problem('CONFLICT', `At most ${mostPending} authorizations may wait at once.`)
+  if ((await countPendingAuthorizations(db, userId, now)) >= mostPending)
+    throw new Problem('CONFLICT', `At most ${mostPending} authorizations may wait at once.`)
 }
 
 /** The server's own client secret goes to the provider's usual address only: another one is the user's choice. */
-function clientFor({ oauthClients }: ServerConfig, { provider, baseUrl, clientId }: DeviceRequest): { client: OauthClient; isServersClient: boolean } {
+function clientFor(
+  { oauthClients }: ServerConfig,
+  { provider, baseUrl, clientId }: DeviceRequest,
+): { client: OauthClient; isServersClient: boolean } {
   const known = oauthClients[provider]
   if (clientId !== undefined) return { client: { clientId, scope: known?.scope }, isServersClient: false }
   if (!known) throw invalid('clientId', `is required: the server has no ${clientVariable(provider)}_CLIENT_ID`)
-  return baseUrl === undefined ? { client: known, isServersClient: true } : { client: { ...known, clientSecret: undefined }, isServersClient: false }
+  return baseUrl === undefined
+    ? { client: known, isServersClient: true }
+    : { client: { ...known, clientSecret: undefined }, isServersClient: false }
 }
 
-const clientSecretFor = ({ oauthClients }: ServerConfig, { provider }: CredentialRow, { isServersClient, source }: Authorization) =>
-  isServersClient && oauthClients[provider]?.clientId === source.clientId ? oauthClients[provider].clientSecret : undefined
+const clientSecretFor = (
+  { oauthClients }: ServerConfig,
+  { provider }: CredentialRow,
+  { isServersClient, source }: Authorization,
+) =>
+  isServersClient && oauthClients[provider]?.clientId === source.clientId
+    ? oauthClients[provider].clientSecret
+    : undefined
 
 /** Waits and asks in turn until there is an outcome, the time is over, or the credential is gone. */
 async function poll(parts: Parts, id: number, deviceCode: string, signal: AbortSignal): Promise<void> {
@@ -129,13 +217,25 @@ async function poll(parts: Parts, id: number, deviceCode: string, signal: AbortS
     const { authorization } = credential
     const now = config.clock()
     const isOver = authorization.expiresAt <= now.toISOString()
-    const result = isOver ? 'expired' : await pollDeviceCode({ source: authorization.source, clientSecret: clientSecretFor(config, credential.row, authorization), deviceCode, now, signal, dispatcher: await wayOut(credential.row.userId) })
+    const result = isOver
+      ? 'expired'
+      : await pollDeviceCode({
+          source: authorization.source,
+          clientSecret: clientSecretFor(config, credential.row, authorization),
+          deviceCode,
+          now,
+          signal,
+          dispatcher: await wayOut(credential.row.userId),
+        })
     if (signal.aborted && typeof result === 'string') return
     if (result !== 'pending') await settle(parts, id, result, turn)
   }
 }
 
-async function readPending(db: Database, id: number): Promise<{ row: CredentialRow; authorization: Authorization } | undefined> {
+async function readPending(
+  db: Database,
+  id: number,
+): Promise<{ row: CredentialRow; authorization: Authorization } | undefined> {
   const row = await readCredential(db, id)
   const authorization = row?.oauth ? authorizationOf(row) : undefined
   return row && authorization?.status === 'pending' ? { row, authorization } : undefined
@@ -147,28 +247,51 @@ const turnOf = (id: number) => `credential:${id}`
  * Writes an outcome, and what the provider said of its pace, unless there is an outcome already. Tells how the authorization stands.
  * A daemon whose turn is over brings tokens, or nothing: a code that another one has used is no failure.
  */
-const settle = ({ db, seal }: Parts, id: number, result: Exclude<PollResult, 'pending'>, turn?: Turn): Promise<DeviceStatus> => db.transaction(async tx => {
-  const row = await readCredential(tx, id)
-  if (!row) throw new Problem('CREDENTIAL_NOT_FOUND')
-  const { deviceCode, ...authorization } = authorizationOf(row)
-  if (authorization.status !== 'pending' || (turn && typeof result === 'string' && !await turn.holds(tx))) return authorization.status
-  const status = typeof result === 'object' ? 'complete' : result === 'slow_down' ? 'pending' : result
-  const after: Authorization = result === 'slow_down' ? { ...authorization, deviceCode, intervalSecs: authorization.intervalSecs + slowerSecs } : { ...authorization, status }
-  const sealed = typeof result === 'object' ? seal.seal(secretPlace(row), JSON.stringify(result.tokens)) : null
-  await setAuthorization(tx, id, { oauth: JSON.stringify(after), sealed })
-  if (status !== 'pending') await turn?.end(tx)
-  return status
-})
+const settle = (
+  { db, seal }: Parts,
+  id: number,
+  result: Exclude<PollResult, 'pending'>,
+  turn?: Turn,
+): Promise<DeviceStatus> =>
+  db.transaction(async tx => {
+    const row = await readCredential(tx, id)
+    if (!row) throw new Problem('CREDENTIAL_NOT_FOUND')
+    const { deviceCode, ...authorization } = authorizationOf(row)
+    if (authorization.status !== 'pending' || (turn && typeof result === 'string' && !(await turn.holds(tx))))
+      return authorization.status
+    const status = typeof result === 'object' ? 'complete' : result === 'slow_down' ? 'pending' : result
+    const after: Authorization =
+      result === 'slow_down'
+        ? { ...authorization, deviceCode, intervalSecs: authorization.intervalSecs + slowerSecs }
+        : { ...authorization, status }
+    const sealed = typeof result === 'object' ? seal.seal(secretPlace(row), JSON.stringify(result.tokens)) : null
+    await setAuthorization(tx, id, { oauth: JSON.stringify(after), sealed })
+    if (status !== 'pending') await turn?.end(tx)
+    return status
+  })
 
-const tokensOf = (seal: Seal, credential: CredentialRow) => JSON.parse(seal.open(secretPlace(credential), credential.sealed!)) as Tokens
-const isOld = ({ expiresAt, refreshToken }: Tokens, now: Date) => refreshToken !== undefined && expiresAt !== undefined && Date.parse(expiresAt) - now.getTime() < refreshBeforeMs
+const tokensOf = (seal: Seal, credential: CredentialRow) =>
+  JSON.parse(seal.open(secretPlace(credential), credential.sealed!)) as Tokens
+const isOld = ({ expiresAt, refreshToken }: Tokens, now: Date) =>
+  refreshToken !== undefined && expiresAt !== undefined && Date.parse(expiresAt) - now.getTime() < refreshBeforeMs
 
 /** Has old tokens exchanged by one daemon at a time: many providers take a refresh token once, and end all of them when it comes again. */
 async function renew(parts: Parts, id: number): Promise<Tokens> {
   for (const giveUpAt = performance.now() + mostWaitMs; ; await delay(lookMs)) {
     const turn = await takeTurn(parts.db, parts.daemonId, turnOf(id), turnMs)
-    if (turn) return exchange(parts, id).finally(() => parts.db.transaction(tx => turn.end(tx)).catch(() => { /* It ends by itself. */ }))
-    if (performance.now() > giveUpAt) throw new Problem('PROVIDER_UNAVAILABLE', 'Another server exchanges the tokens of this credential, and does not come to an end; try again.')
+    if (turn)
+      return exchange(parts, id).finally(() =>
+        parts.db
+          .transaction(tx => turn.end(tx))
+          .catch(() => {
+            /* It ends by itself. */
+          }),
+      )
+    if (performance.now() > giveUpAt)
+      throw new Problem(
+        'PROVIDER_UNAVAILABLE',
+        'Another server exchanges the tokens of this credential, and does not come to an end; try again.',
+      )
   }
 }
 
@@ -179,8 +302,19 @@ async function exchange({ config, db, seal, wayOut }: Parts, id: number): Promis
   const old = tokensOf(seal, credential)
   if (!isOld(old, config.clock())) return old
   const authorization = authorizationOf(credential)
-  const tokens = await refresh(authorization.source, clientSecretFor(config, credential, authorization), old.refreshToken!, config.clock(), await wayOut(credential.userId))
+  const tokens = await refresh(
+    authorization.source,
+    clientSecretFor(config, credential, authorization),
+    old.refreshToken!,
+    config.clock(),
+    await wayOut(credential.userId),
+  )
   if (!tokens) return old
-  await db.transaction(tx => setAuthorization(tx, id, { oauth: credential.oauth!, sealed: seal.seal(secretPlace(credential), JSON.stringify(tokens)) }))
+  await db.transaction(tx =>
+    setAuthorization(tx, id, {
+      oauth: credential.oauth!,
+      sealed: seal.seal(secretPlace(credential), JSON.stringify(tokens)),
+    }),
+  )
   return tokens
 }

@@ -33,21 +33,40 @@ export interface Identity extends Revocations {
 }
 
 /** What signing in and out needs of the board. */
-export interface Realm { config: ServerConfig; db: Database; identity: Identity }
+export interface Realm {
+  config: ServerConfig
+  db: Database
+  identity: Identity
+}
 
 /** @param localToken that of the board whose place this one takes, which goes on */
-export async function createIdentity(config: ServerConfig, db: Database, seal: Seal, localToken: string = mint('svc_lt_')): Promise<Identity> {
+export async function createIdentity(
+  config: ServerConfig,
+  db: Database,
+  seal: Seal,
+  localToken: string = mint('svc_lt_'),
+): Promise<Identity> {
   const touches = createTouches(db)
   const revocations = createRevocations(db)
-  let setupCode = isLocalOnly(config) || await whenFree(() => hasUsers(db)) ? undefined : config.setupCode ?? (db.isShared ? sharedSetupCode(seal) : newSetupCode())
+  let setupCode =
+    isLocalOnly(config) || (await whenFree(() => hasUsers(db)))
+      ? undefined
+      : (config.setupCode ?? (db.isShared ? sharedSetupCode(seal) : newSetupCode()))
   return {
-    ...revocations, localToken, localTokenHash: hashToken(localToken), holders: remembering(db),
+    ...revocations,
+    localToken,
+    localTokenHash: hashToken(localToken),
+    holders: remembering(db),
     hasUsers: () => hasUsers(db),
     setupCode: () => setupCode,
     needsSetupCode: peer => setupCode !== undefined && !(peer.isLoopback && knowsItsPeers(config)),
     isSetupCode: text => setupCode !== undefined && text !== undefined && isSame(text, setupCode),
-    endSetup: () => { setupCode = undefined },
-    throttle: createThrottle(db, seal), hashInTurn: createHashQueue(), touches,
+    endSetup: () => {
+      setupCode = undefined
+    },
+    throttle: createThrottle(db, seal),
+    hashInTurn: createHashQueue(),
+    touches,
     close: () => {
       revocations.close()
       touches.close()

@@ -4,7 +4,17 @@ import type { Permission } from '../contract/route.ts'
 import { projectRole } from '../domain/access.ts'
 import { hashToken, lastFour, mint } from '../ids/token.ts'
 import type { Reader, Transaction } from '../store/database.ts'
-import { deleteKey, insertKey, listKeys, readKey, seesOrganization, setKeyExpiry, type KeyRow, type KeyScope, type NewKeyRow } from '../store/keys.ts'
+import {
+  deleteKey,
+  insertKey,
+  listKeys,
+  readKey,
+  seesOrganization,
+  setKeyExpiry,
+  type KeyRow,
+  type KeyScope,
+  type NewKeyRow,
+} from '../store/keys.ts'
 import { ownerFor } from '../store/users.ts'
 import { isAdmin, type Caller } from '../domain/caller.ts'
 import type { Identity } from './identity.ts'
@@ -14,9 +24,18 @@ const usualDays = 90
 const mostDays = 366
 
 /** A key that has just been made; `token` is shown this once. */
-export interface MintedKey { row: KeyRow; token: string }
+export interface MintedKey {
+  row: KeyRow
+  token: string
+}
 export interface KeyRequest {
-  name: string; scope: KeyScope; organizationId?: number; projectId?: number; permissions: readonly Permission[]; expiresAt?: string; expiresInDays?: number
+  name: string
+  scope: KeyScope
+  organizationId?: number
+  projectId?: number
+  permissions: readonly Permission[]
+  expiresAt?: string
+  expiresInDays?: number
 }
 
 /**
@@ -27,8 +46,13 @@ export async function createKey(tx: Transaction, caller: Caller, request: KeyReq
   requireRights(caller, request.permissions)
   await requireScope(tx, caller, request)
   return mintKey(tx, {
-    userId: await ownerFor(tx, caller.userId), name: request.name, scope: request.scope, organizationId: request.organizationId ?? null, projectId: request.projectId ?? null,
-    permissions: JSON.stringify([...new Set(request.permissions)]), expiresAt: expiryOf(request, Date.parse(tx.now)),
+    userId: await ownerFor(tx, caller.userId),
+    name: request.name,
+    scope: request.scope,
+    organizationId: request.organizationId ?? null,
+    projectId: request.projectId ?? null,
+    permissions: JSON.stringify([...new Set(request.permissions)]),
+    expiresAt: expiryOf(request, Date.parse(tx.now)),
   })
 }
 
@@ -46,7 +70,13 @@ export async function getKey(db: Reader, caller: Caller, id: number): Promise<Ke
  * Makes a key that may do the same until the same time; the old one goes on for `graceSecs`, and never beyond its own time.
  * @throws Problem KEY_NOT_FOUND, CONFLICT when the key has expired, FORBIDDEN when its owner may no longer give it its permissions
  */
-export async function rotateKey(identity: Identity, tx: Transaction, caller: Caller, id: number, graceSecs: number): Promise<MintedKey> {
+export async function rotateKey(
+  identity: Identity,
+  tx: Transaction,
+  caller: Caller,
+  id: number,
+  graceSecs: number,
+): Promise<MintedKey> {
   const old = await getKey(tx, caller, id)
   if (old.expiresAt <= tx.now) throw new Problem('CONFLICT', 'The key has expired; create a new one.')
   requireRights(caller, JSON.parse(old.permissions) as Permission[])
@@ -62,17 +92,22 @@ export async function rotateKey(identity: Identity, tx: Transaction, caller: Cal
  * @throws Problem KEY_NOT_FOUND
  */
 export async function revokeKey(identity: Identity, tx: Transaction, caller: Caller, id: number): Promise<void> {
-  if (!await deleteKey(tx, caller.userId, id)) throw new Problem('KEY_NOT_FOUND')
+  if (!(await deleteKey(tx, caller.userId, id))) throw new Problem('KEY_NOT_FOUND')
   await identity.announce(tx, { keyId: id })
 }
 
 function requireRights({ role }: Caller, permissions: readonly Permission[]): void {
-  if (role !== 'super_admin' && permissions.some(isAboutServer)) throw new Problem('FORBIDDEN', `Only a super_admin's key may hold ${permissions.filter(isAboutServer).join(' and ')}.`)
+  if (role !== 'super_admin' && permissions.some(isAboutServer))
+    throw new Problem(
+      'FORBIDDEN',
+      `Only a super_admin's key may hold ${permissions.filter(isAboutServer).join(' and ')}.`,
+    )
 }
 
 async function requireScope(db: Reader, caller: Caller, { projectId, organizationId }: KeyRequest): Promise<void> {
-  if (projectId !== undefined && !await projectRole(db, caller, projectId)) throw new Problem('PROJECT_NOT_FOUND')
-  if (organizationId !== undefined && !await seesOrganization(db, caller.userId, isAdmin(caller), organizationId)) throw new Problem('ORGANIZATION_NOT_FOUND')
+  if (projectId !== undefined && !(await projectRole(db, caller, projectId))) throw new Problem('PROJECT_NOT_FOUND')
+  if (organizationId !== undefined && !(await seesOrganization(db, caller.userId, isAdmin(caller), organizationId)))
+    throw new Problem('ORGANIZATION_NOT_FOUND')
 }
 
 function expiryOf({ expiresAt, expiresInDays = usualDays }: KeyRequest, nowMs: number): string {

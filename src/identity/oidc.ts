@@ -19,30 +19,59 @@ const codeMs = 60_000
 const mostKept = 10_000
 
 /** Where a program on the browser's machine waits for a one-time code, and the SHA-256 of the code's verifier in base64url. */
-export interface Listener { loopback: string; challenge: string }
+export interface Listener {
+  loopback: string
+  challenge: string
+}
 /** Whose sign-in it was; where a program waits for the outcome, the URL by which the browser tells it. */
 export type Outcome = { user: UserRow } | { goTo: string }
 
 /** Single sign-on with OpenID Connect: the authorization code flow with PKCE, state and nonce. What is pending is kept for minutes. */
-export interface Oidc extends Realm { seal: Seal; pendings: Tickets<Pending>; codes: Tickets<Granted>; providers: ProviderCache }
-interface Pending { settings: OidcSettings; redirectUri: string; binding: Binding; browserHash: string; listener: Listener | undefined }
+export interface Oidc extends Realm {
+  seal: Seal
+  pendings: Tickets<Pending>
+  codes: Tickets<Granted>
+  providers: ProviderCache
+}
+interface Pending {
+  settings: OidcSettings
+  redirectUri: string
+  binding: Binding
+  browserHash: string
+  listener: Listener | undefined
+}
 type Granted = OidcIdentity & { userId: number; challenge: string }
 
 export const createOidc = ({ config, db, identity, seal }: Realm & { seal: Seal }): Oidc => ({
-  config, db, identity, seal, providers: createProviderCache(seal, config.clock),
-  pendings: createTickets('sign-in', { db, seal }, { most: mostKept, lifeMs: pendingMs }), codes: createTickets('code', { db, seal }, { most: mostKept, lifeMs: codeMs }),
+  config,
+  db,
+  identity,
+  seal,
+  providers: createProviderCache(seal, config.clock),
+  pendings: createTickets('sign-in', { db, seal }, { most: mostKept, lifeMs: pendingMs }),
+  codes: createTickets('code', { db, seal }, { most: mostKept, lifeMs: codeMs }),
 })
 
 /**
  * Begins a sign-in: where to send the browser, and the secret that it has to keep until it comes back.
  * @throws Problem OIDC_NOT_CONFIGURED, OIDC_REFUSED, PROVIDER_UNAVAILABLE, SEALED_WITH_OTHER_KEY
  */
-export async function begin({ db, providers, pendings }: Oidc, redirectUri: string, listener?: Listener): Promise<{ url: string; browserSecret: string }> {
+export async function begin(
+  { db, providers, pendings }: Oidc,
+  redirectUri: string,
+  listener?: Listener,
+): Promise<{ url: string; browserSecret: string }> {
   const settings = await requireOidcSettings(db)
   const provider = await providers.of(settings)
   const { url, binding } = await provider.request(redirectUri)
   const browserSecret = newSecret()
-  await pendings.keep(binding.state, { settings, redirectUri, binding, browserHash: hashToken(browserSecret), listener })
+  await pendings.keep(binding.state, {
+    settings,
+    redirectUri,
+    binding,
+    browserHash: hashToken(browserSecret),
+    listener,
+  })
   return { url, browserSecret }
 }
 
@@ -70,11 +99,16 @@ export async function complete(oidc: Oidc, answer: URLSearchParams, browserSecre
  */
 export async function exchange({ db, codes }: Oidc, code: string, verifier: string): Promise<SignedInUser> {
   const granted = await codes.take(code)
-  if (granted?.challenge !== hash('sha256', verifier, 'base64url')) throw new Problem('INVALID_CREDENTIALS', 'The code is not valid: it was used already, or is over a minute old.')
+  if (granted?.challenge !== hash('sha256', verifier, 'base64url'))
+    throw new Problem('INVALID_CREDENTIALS', 'The code is not valid: it was used already, or is over a minute old.')
   return db.transaction(async tx => {
     const token = mint('svc_st_')
     const user = await findUserByOidc(tx, granted)
-    const isStored = await insertOidcSignInToken(tx, { ...granted, hash: hashToken(token), expiresAt: new Date(Date.parse(tx.now) + signInMs).toISOString() })
+    const isStored = await insertOidcSignInToken(tx, {
+      ...granted,
+      hash: hashToken(token),
+      expiresAt: new Date(Date.parse(tx.now) + signInMs).toISOString(),
+    })
     if (!user || !isStored) throw new Problem('INVALID_CREDENTIALS', 'The account is no longer there.')
     return { token, user }
   })
@@ -84,7 +118,10 @@ export async function exchange({ db, codes }: Oidc, code: string, verifier: stri
  * Asks the provider for its metadata now.
  * @throws Problem OIDC_NOT_CONFIGURED
  */
-export async function test({ db, providers }: Oidc): Promise<{ ok: boolean; issuer: string | null; error: string | null }> {
+export async function test({
+  db,
+  providers,
+}: Oidc): Promise<{ ok: boolean; issuer: string | null; error: string | null }> {
   const settings = await requireOidcSettings(db)
   try {
     providers.forget()
@@ -97,8 +134,13 @@ export async function test({ db, providers }: Oidc): Promise<{ ok: boolean; issu
 }
 
 /** After a failure the metadata are read anew. */
-async function claimsOf({ db, providers }: Oidc, { settings, redirectUri, binding }: Pending, answer: URLSearchParams): Promise<Claims> {
-  if (!isSameSettings(settings, await requireOidcSettings(db))) throw new Problem('OIDC_REFUSED', 'The settings of single sign-on have changed meanwhile. Start again.')
+async function claimsOf(
+  { db, providers }: Oidc,
+  { settings, redirectUri, binding }: Pending,
+  answer: URLSearchParams,
+): Promise<Claims> {
+  if (!isSameSettings(settings, await requireOidcSettings(db)))
+    throw new Problem('OIDC_REFUSED', 'The settings of single sign-on have changed meanwhile. Start again.')
   const provider = await providers.of(settings)
   return provider.claims(new URL(`${redirectUri}?${answer}`), binding).catch(error => {
     providers.forget()
@@ -106,7 +148,12 @@ async function claimsOf({ db, providers }: Oidc, { settings, redirectUri, bindin
   })
 }
 
-async function grant({ codes }: Oidc, { challenge }: Listener, { issuer, subject }: Claims, user: UserRow): Promise<string> {
+async function grant(
+  { codes }: Oidc,
+  { challenge }: Listener,
+  { issuer, subject }: Claims,
+  user: UserRow,
+): Promise<string> {
   const code = newSecret()
   await codes.keep(code, { userId: user.id, issuer, subject, challenge })
   return code

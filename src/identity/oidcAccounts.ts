@@ -3,7 +3,14 @@ import { Problem } from '../contract/errors.ts'
 import { Email, Name } from '../contract/fields.ts'
 import { takeInvitations } from '../domain/members.ts'
 import type { Transaction } from '../store/database.ts'
-import { disownRegistrant, findLinkable, findUserByOidc, insertOidcUser, linkUser, type LinkableRow } from '../store/oidc.ts'
+import {
+  disownRegistrant,
+  findLinkable,
+  findUserByOidc,
+  insertOidcUser,
+  linkUser,
+  type LinkableRow,
+} from '../store/oidc.ts'
 import { deleteSignInTokensOf } from '../store/signInTokens.ts'
 import { hasUsers, type UserRow } from '../store/users.ts'
 import type { Identity } from './identity.ts'
@@ -19,13 +26,16 @@ import type { Claims } from './oidcProvider.ts'
 export async function accountOf(identity: Identity, tx: Transaction, claims: Claims): Promise<UserRow> {
   const { issuer, subject } = claims
   // The store cuts text at NUL: two subjects must never look like one.
-  if (!/^[\x20-\x7e]{1,255}$/.test(subject)) throw refuse('The identity provider names you in a way that is not allowed.')
+  if (!/^[\x20-\x7e]{1,255}$/.test(subject))
+    throw refuse('The identity provider names you in a way that is not allowed.')
   const linked = await findUserByOidc(tx, claims)
   if (linked) return linked
-  if (!await hasUsers(tx)) throw refuse('This server has no users yet. Create the first one with: board auth setup')
+  if (!(await hasUsers(tx))) throw refuse('This server has no users yet. Create the first one with: board auth setup')
   const email = verifiedAddress(claims)
   const known = await findLinkable(tx, email)
-  const user = known ? await link(identity, tx, known, claims) : await insertOidcUser(tx, { email, displayName: displayNameOf(claims, email), issuer, subject })
+  const user = known
+    ? await link(identity, tx, known, claims)
+    : await insertOidcUser(tx, { email, displayName: displayNameOf(claims, email), issuer, subject })
   await takeInvitations(tx, user)
   return user
 }
@@ -34,9 +44,17 @@ export async function accountOf(identity: Identity, tx: Transaction, claims: Cla
  * Links an account. One that somebody has registered here, with an address that nobody had to show to be theirs, passes to the
  * address's holder: its password, sign-ins and API keys end.
  */
-async function link(identity: Identity, tx: Transaction, known: LinkableRow, { issuer, subject }: Claims): Promise<UserRow> {
+async function link(
+  identity: Identity,
+  tx: Transaction,
+  known: LinkableRow,
+  { issuer, subject }: Claims,
+): Promise<UserRow> {
   const { id, email, displayName, role } = known
-  if (known.subject !== null && known.issuer === issuer) throw refuse('The account with your address belongs to somebody else at the identity provider. A server administrator has to sort this out.')
+  if (known.subject !== null && known.issuer === issuer)
+    throw refuse(
+      'The account with your address belongs to somebody else at the identity provider. A server administrator has to sort this out.',
+    )
   if (known.selfRegistered) {
     await disownRegistrant(tx, id)
     await deleteSignInTokensOf(tx, id)

@@ -1,7 +1,12 @@
 import { Problem } from '../contract/errors.ts'
 import { whyUnreachable } from '../outside/ask.ts'
 
-interface Thrown { name?: string; code?: unknown; error?: unknown; cause?: { body?: { issuer?: unknown } } }
+interface Thrown {
+  name?: string
+  code?: unknown
+  error?: unknown
+  cause?: { body?: { issuer?: unknown } }
+}
 
 /** The errors of openid-client that are about the answer's form, not about what it says. */
 const formErrors = ['OAUTH_RESPONSE_IS_NOT_CONFORM', 'OAUTH_RESPONSE_IS_NOT_JSON', 'OAUTH_PARSE_ERROR']
@@ -10,30 +15,48 @@ const formErrors = ['OAUTH_RESPONSE_IS_NOT_CONFORM', 'OAUTH_RESPONSE_IS_NOT_JSON
 export function whyNoProvider(error: unknown, issuerUrl: string): Problem {
   const { code, cause } = error as Thrown
   const issuer = cause?.body?.issuer
-  if (code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED' && typeof issuer === 'string') return otherIssuer(issuer, issuerUrl)
+  if (code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED' && typeof issuer === 'string')
+    return otherIssuer(issuer, issuerUrl)
   return networkProblem(error) ?? refused(`There is no identity provider at ${issuerUrl}: check the issuer URL.`)
 }
 
 /** The issuer is compared as text (OpenID Connect Discovery 1.0, 4.3): not even a slash at its end may differ. */
 export const otherIssuer = (issuer: string, issuerUrl: string): Problem =>
-  refused(`The identity provider at ${issuerUrl} calls itself ${JSON.stringify(issuer.slice(0, 200))}; the issuer URL must be exactly that.`)
+  refused(
+    `The identity provider at ${issuerUrl} calls itself ${JSON.stringify(issuer.slice(0, 200))}; the issuer URL must be exactly that.`,
+  )
 
 /** Why a provider's answer is no sign-in, in words that hold nothing of what was sent or answered save the provider's error code. */
 export function whyNoSignIn(error: unknown): Problem {
   const { name, error: refusal } = error as Thrown
-  if (name === 'AuthorizationResponseError') return refused(refusal === 'access_denied' ? 'The sign-in was cancelled, or the identity provider refused it.' : 'The identity provider could not sign you in. Start again.')
-  if (refusal === 'invalid_client' || refusal === 'unauthorized_client') return refused('The identity provider does not take this server\'s client id and secret. A super_admin has to set them again.')
-  if (typeof refusal === 'string') return refused(`The identity provider refused the sign-in${/^[a-z_]{1,40}$/.test(refusal) ? ` (${refusal})` : ''}. Start again.`)
-  return networkProblem(error) ?? refused('The identity provider\'s answer does not belong to this sign-in. Start again.')
+  if (name === 'AuthorizationResponseError')
+    return refused(
+      refusal === 'access_denied'
+        ? 'The sign-in was cancelled, or the identity provider refused it.'
+        : 'The identity provider could not sign you in. Start again.',
+    )
+  if (refusal === 'invalid_client' || refusal === 'unauthorized_client')
+    return refused(
+      "The identity provider does not take this server's client id and secret. A super_admin has to set them again.",
+    )
+  if (typeof refusal === 'string')
+    return refused(
+      `The identity provider refused the sign-in${/^[a-z_]{1,40}$/.test(refusal) ? ` (${refusal})` : ''}. Start again.`,
+    )
+  return (
+    networkProblem(error) ?? refused("The identity provider's answer does not belong to this sign-in. Start again.")
+  )
 }
 
 /** What trying again later may mend. */
 function networkProblem(error: unknown): Problem | undefined {
   const { name, code, cause } = error as Thrown
   if (code === 'OAUTH_TIMEOUT') return unavailable('it did not answer in time')
-  if (typeof code === 'string' && formErrors.includes(code)) return unavailable('its answer is not that of an identity provider')
+  if (typeof code === 'string' && formErrors.includes(code))
+    return unavailable('its answer is not that of an identity provider')
   return name === 'ClientError' && code !== undefined ? undefined : unavailable(whyUnreachable(cause ?? error))
 }
 
 const refused = (message: string) => new Problem('OIDC_REFUSED', message)
-const unavailable = (why: string) => new Problem('PROVIDER_UNAVAILABLE', `The identity provider could not be reached: ${why}.`)
+const unavailable = (why: string) =>
+  new Problem('PROVIDER_UNAVAILABLE', `The identity provider could not be reached: ${why}.`)

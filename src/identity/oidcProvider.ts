@@ -1,4 +1,12 @@
-import type { ClientAuth, Configuration, CustomFetch, IDToken, TokenEndpointResponse, TokenEndpointResponseHelpers, UserInfoResponse } from 'openid-client'
+import type {
+  ClientAuth,
+  Configuration,
+  CustomFetch,
+  IDToken,
+  TokenEndpointResponse,
+  TokenEndpointResponseHelpers,
+  UserInfoResponse,
+} from 'openid-client'
 import { isLoopbackHost } from '../config/server.ts'
 import { Problem } from '../contract/errors.ts'
 import { otherIssuer, whyNoProvider, whyNoSignIn } from './oidcFailures.ts'
@@ -8,9 +16,19 @@ const timeoutSecs = 10
 const scope = 'openid email profile'
 
 /** What an answer of the provider must fit. The verifier is told to nobody but the provider. */
-export interface Binding { state: string; nonce: string; verifier: string }
+export interface Binding {
+  state: string
+  nonce: string
+  verifier: string
+}
 /** What a provider says of somebody. `isVerified` is true only where it says that the address was shown to be theirs. */
-export interface Claims { issuer: string; subject: string; email: string | undefined; isVerified: boolean; displayName: string | undefined }
+export interface Claims {
+  issuer: string
+  subject: string
+  email: string | undefined
+  isVerified: boolean
+  displayName: string | undefined
+}
 
 /** An identity provider whose metadata have been read. */
 export interface Provider {
@@ -28,57 +46,113 @@ export interface Provider {
 const load = () => import('openid-client')
 
 /** Whether a provider may be at a URL: without TLS only on this machine. */
-export const mayBeProvider = ({ protocol, hostname }: URL): boolean => protocol === 'https:' || protocol === 'http:' && isLoopbackHost(hostname)
+export const mayBeProvider = ({ protocol, hostname }: URL): boolean =>
+  protocol === 'https:' || (protocol === 'http:' && isLoopbackHost(hostname))
 
 /**
  * Reads a provider's metadata (OpenID Connect Discovery 1.0) within 10 seconds.
  * @throws Problem OIDC_REFUSED, PROVIDER_UNAVAILABLE
  */
-export async function discover({ issuerUrl, clientId }: { issuerUrl: string; clientId: string }, clientSecret: string): Promise<Provider> {
+export async function discover(
+  { issuerUrl, clientId }: { issuerUrl: string; clientId: string },
+  clientSecret: string,
+): Promise<Provider> {
   const client = await load()
   const url = new URL(issuerUrl)
   const authenticate: ClientAuth = (server, ...rest) =>
-    (server.token_endpoint_auth_methods_supported?.includes('client_secret_basic') === false ? client.ClientSecretPost : client.ClientSecretBasic)(clientSecret)(server, ...rest)
-  const execute = [client.enableNonRepudiationChecks, ...(url.protocol === 'http:' ? [client.allowInsecureRequests] : [])]
-  const configuration = await client.discovery(url, clientId, undefined, authenticate, { timeout: timeoutSecs, [client.customFetch]: fetchOutside, execute })
-    .catch(error => { throw whyNoProvider(error, issuerUrl) })
+    (server.token_endpoint_auth_methods_supported?.includes('client_secret_basic') === false
+      ? client.ClientSecretPost
+      : client.ClientSecretBasic)(clientSecret)(server, ...rest)
+  const execute = [
+    client.enableNonRepudiationChecks,
+    ...(url.protocol === 'http:' ? [client.allowInsecureRequests] : []),
+  ]
+  const configuration = await client
+    .discovery(url, clientId, undefined, authenticate, {
+      timeout: timeoutSecs,
+      [client.customFetch]: fetchOutside,
+      execute,
+    })
+    .catch(error => {
+      throw whyNoProvider(error, issuerUrl)
+    })
   const { issuer, authorization_endpoint, token_endpoint, jwks_uri } = configuration.serverMetadata()
   if (issuer !== issuerUrl) throw otherIssuer(issuer, issuerUrl)
-  if (!authorization_endpoint || !token_endpoint || !jwks_uri) throw new Problem('OIDC_REFUSED', 'The identity provider names no endpoints for signing in.')
+  if (!authorization_endpoint || !token_endpoint || !jwks_uri)
+    throw new Problem('OIDC_REFUSED', 'The identity provider names no endpoints for signing in.')
   return {
     issuer,
     request: redirectUri => request(configuration, redirectUri),
-    claims: (answer, binding) => claims(configuration, answer, binding).catch(error => { throw whyNoSignIn(error) }),
+    claims: (answer, binding) =>
+      claims(configuration, answer, binding).catch(error => {
+        throw whyNoSignIn(error)
+      }),
   }
 }
 
 async function request(configuration: Configuration, redirectUri: string): Promise<{ url: string; binding: Binding }> {
   const client = await load()
-  const binding = { state: client.randomState(), nonce: client.randomNonce(), verifier: client.randomPKCECodeVerifier() }
+  const binding = {
+    state: client.randomState(),
+    nonce: client.randomNonce(),
+    verifier: client.randomPKCECodeVerifier(),
+  }
   const url = client.buildAuthorizationUrl(configuration, {
-    redirect_uri: redirectUri, scope, state: binding.state, nonce: binding.nonce, code_challenge: await client.calculatePKCECodeChallenge(binding.verifier), code_challenge_method: 'S256',
+    redirect_uri: redirectUri,
+    scope,
+    state: binding.state,
+    nonce: binding.nonce,
+    code_challenge: await client.calculatePKCECodeChallenge(binding.verifier),
+    code_challenge_method: 'S256',
   })
   return { url: url.href, binding }
 }
 
 async function claims(configuration: Configuration, answer: URL, { state, nonce, verifier }: Binding): Promise<Claims> {
   const { authorizationCodeGrant } = await load()
-  const tokens = await authorizationCodeGrant(configuration, answer, { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier, idTokenExpected: true })
+  const tokens = await authorizationCodeGrant(configuration, answer, {
+    expectedState: state,
+    expectedNonce: nonce,
+    pkceCodeVerifier: verifier,
+    idTokenExpected: true,
+  })
   const { iss: issuer, sub: subject } = tokens.claims()!
   const { email, email_verified, name } = await profile(configuration, tokens)
-  return { issuer, subject, email: typeof email === 'string' ? email : undefined, isVerified: email_verified === true, displayName: typeof name === 'string' ? name : undefined }
+  return {
+    issuer,
+    subject,
+    email: typeof email === 'string' ? email : undefined,
+    isVerified: email_verified === true,
+    displayName: typeof name === 'string' ? name : undefined,
+  }
 }
 
 /** Some providers put the address into the ID token, others only tell it of the user. That it is verified counts from the same place. */
-async function profile(configuration: Configuration, tokens: TokenEndpointResponse & TokenEndpointResponseHelpers): Promise<IDToken | UserInfoResponse> {
+async function profile(
+  configuration: Configuration,
+  tokens: TokenEndpointResponse & TokenEndpointResponseHelpers,
+): Promise<IDToken | UserInfoResponse> {
   const idToken = tokens.claims()!
-  if (idToken.email !== undefined && idToken.email_verified !== undefined || !configuration.serverMetadata().userinfo_endpoint) return idToken
+  if (
+    (idToken.email !== undefined && idToken.email_verified !== undefined) ||
+    !configuration.serverMetadata().userinfo_endpoint
+  )
+    return idToken
   const { fetchUserInfo } = await load()
   return fetchUserInfo(configuration, tokens.access_token, idToken.sub)
 }
 
 const fetchOutside: CustomFetch = async (url, { method, headers, body, signal }) => {
   if (!mayBeProvider(new URL(url))) throw new Error('An endpoint of the provider is without TLS.')
-  const { status, headers: { 'content-type': type }, text } = await askOutside(url, { method: method === 'POST' ? 'POST' : 'GET', headers, body: body ? String(body) : undefined, signal })
+  const {
+    status,
+    headers: { 'content-type': type },
+    text,
+  } = await askOutside(url, {
+    method: method === 'POST' ? 'POST' : 'GET',
+    headers,
+    body: body ? String(body) : undefined,
+    signal,
+  })
   return new Response(text || null, { status, headers: type === undefined ? {} : { 'content-type': type } })
 }

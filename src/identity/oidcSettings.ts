@@ -7,13 +7,18 @@ import type { Seal } from './seal.ts'
 const group = 'oidc'
 
 /** Which identity provider signs people in. The client secret is sealed. */
-export interface OidcSettings { issuerUrl: string; clientId: string; sealedSecret: string }
+export interface OidcSettings {
+  issuerUrl: string
+  clientId: string
+  sealedSecret: string
+}
 
-export const isOidcConfigured = async (db: Reader): Promise<boolean> => await readServerSetting(db, group) !== undefined
+export const isOidcConfigured = async (db: Reader): Promise<boolean> =>
+  (await readServerSetting(db, group)) !== undefined
 
 export async function readOidcSettings(db: Reader): Promise<OidcSettings | undefined> {
   const stored = await readServerSetting(db, group)
-  return stored === undefined ? undefined : JSON.parse(stored) as OidcSettings
+  return stored === undefined ? undefined : (JSON.parse(stored) as OidcSettings)
 }
 
 /** @throws Problem OIDC_NOT_CONFIGURED */
@@ -27,10 +32,15 @@ export async function requireOidcSettings(db: Reader): Promise<OidcSettings> {
  * Keeps the settings (specification "OIDC single sign-on").
  * @throws Problem VALIDATION_FAILED for an issuer without TLS that is not on this machine, or one with a query, a fragment or a password
  */
-export async function setOidcSettings(seal: Seal, tx: Transaction, { issuerUrl, clientId, clientSecret }: { issuerUrl: string; clientId: string; clientSecret: string }): Promise<OidcSettings> {
+export async function setOidcSettings(
+  seal: Seal,
+  tx: Transaction,
+  { issuerUrl, clientId, clientSecret }: { issuerUrl: string; clientId: string; clientSecret: string },
+): Promise<OidcSettings> {
   const url = new URL(issuerUrl)
   if (!mayBeProvider(url)) throw invalid('issuerUrl', 'must be an https URL, save on this machine')
-  if (/[?#]/.test(issuerUrl) || url.username || url.password) throw invalid('issuerUrl', 'must not have a query, a fragment or a password')
+  if (/[?#]/.test(issuerUrl) || url.username || url.password)
+    throw invalid('issuerUrl', 'must not have a query, a fragment or a password')
   const settings = { issuerUrl, clientId, sealedSecret: seal.seal(secretPlace({ issuerUrl, clientId }), clientSecret) }
   await writeServerSetting(tx, group, JSON.stringify(settings))
   return settings
@@ -40,10 +50,13 @@ export async function setOidcSettings(seal: Seal, tx: Transaction, { issuerUrl, 
 export const deleteOidcSettings = (tx: Transaction): Promise<void> => deleteServerSetting(tx, group)
 
 /** @throws Problem SEALED_WITH_OTHER_KEY */
-export const openClientSecret = (seal: Seal, settings: OidcSettings): string => seal.open(secretPlace(settings), settings.sealedSecret)
+export const openClientSecret = (seal: Seal, settings: OidcSettings): string =>
+  seal.open(secretPlace(settings), settings.sealedSecret)
 
 /** The secret opens for its own issuer and client only. */
-const secretPlace = ({ issuerUrl, clientId }: Pick<OidcSettings, 'issuerUrl' | 'clientId'>) => `oidc/${JSON.stringify([issuerUrl, clientId])}/secret`
+const secretPlace = ({ issuerUrl, clientId }: Pick<OidcSettings, 'issuerUrl' | 'clientId'>) =>
+  `oidc/${JSON.stringify([issuerUrl, clientId])}/secret`
 
 /** A secret that is set again is sealed anew, so its text differs. */
-export const isSameSettings = (a: OidcSettings, b: OidcSettings): boolean => a.issuerUrl === b.issuerUrl && a.clientId === b.clientId && a.sealedSecret === b.sealedSecret
+export const isSameSettings = (a: OidcSettings, b: OidcSettings): boolean =>
+  a.issuerUrl === b.issuerUrl && a.clientId === b.clientId && a.sealedSecret === b.sealedSecret

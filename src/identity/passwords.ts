@@ -38,7 +38,8 @@ export function createHashQueue(mostAtOnce = Math.min(3, Math.max(1, availablePa
   }
   return async work => {
     if (running < mostAtOnce) running++
-    else if (waiting.length >= mostWaiting) throw new Problem('RATE_LIMITED', 'Too many sign-ins at once; try again later.', { retryAfterSecs: 5 })
+    else if (waiting.length >= mostWaiting)
+      throw new Problem('RATE_LIMITED', 'Too many sign-ins at once; try again later.', { retryAfterSecs: 5 })
     else await new Promise<void>(resolve => waiting.push(resolve))
     try {
       return await work()

@@ -18,10 +18,14 @@ export function createProviderCache(seal: Seal, clock: () => Date): ProviderCach
       const nowMs = clock().getTime()
       if (known && isSameSettings(known.settings, settings) && known.endsAt > nowMs) return known.provider
       const provider = discover(settings, openClientSecret(seal, settings))
-      const mine = known = { settings, provider, endsAt: nowMs + lifeMs }
-      provider.catch(() => { if (known === mine) known = undefined })
+      const mine = (known = { settings, provider, endsAt: nowMs + lifeMs })
+      provider.catch(() => {
+        if (known === mine) known = undefined
+      })
       return provider
     },
-    forget: () => { known = undefined },
+    forget: () => {
+      known = undefined
+    },
   }
 }

@@ -5,8 +5,14 @@ import type { CredentialRow } from '../store/credentials.ts'
 import { askOutside, whyUnreachable } from '../outside/ask.ts'
 
 /** A secret as a provider takes it: an API key, or the access token of an authorization. */
-export interface Secret { kind: CredentialRow['kind']; token: string }
-export interface Verdict { valid: boolean; detail: string | null }
+export interface Secret {
+  kind: CredentialRow['kind']
+  token: string
+}
+export interface Verdict {
+  valid: boolean
+  detail: string | null
+}
 
 interface Provider {
   /** Where its API is, unless a credential says otherwise. */
@@ -21,9 +27,18 @@ interface Provider {
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
 const providers: Record<CredentialProvider, Provider> = {
-  anthropic: { baseUrl: 'https://api.anthropic.com', path: '/v1/models', headers: apiKey => ({ 'x-api-key': apiKey, 'anthropic-version': '2023-06-01' }) },
+  anthropic: {
+    baseUrl: 'https://api.anthropic.com',
+    path: '/v1/models',
+    headers: apiKey => ({ 'x-api-key': apiKey, 'anthropic-version': '2023-06-01' }),
+  },
   openai: { baseUrl: 'https://api.openai.com', path: '/v1/models', headers: bearer },
-  google: { baseUrl: 'https://generativelanguage.googleapis.com', path: '/v1beta/models', headers: apiKey => ({ 'x-goog-api-key': apiKey }), refusals: [400] },
+  google: {
+    baseUrl: 'https://generativelanguage.googleapis.com',
+    path: '/v1beta/models',
+    headers: apiKey => ({ 'x-goog-api-key': apiKey }),
+    refusals: [400],
+  },
   openrouter: { baseUrl: 'https://openrouter.ai', path: '/api/v1/key', headers: bearer },
   github: { baseUrl: 'https://api.github.com', path: '/user', headers: bearer },
   custom: { path: '/models', headers: bearer },
@@ -37,13 +52,31 @@ export function baseUrlOf({ provider, baseUrl }: Pick<CredentialRow, 'provider' 
 }
 
 /** Asks the provider whether a secret is good. That no answer comes is an answer too. */
-export async function verify(credential: Pick<CredentialRow, 'provider' | 'baseUrl'>, { kind, token }: Secret, dispatcher?: Dispatcher): Promise<Verdict> {
+export async function verify(
+  credential: Pick<CredentialRow, 'provider' | 'baseUrl'>,
+  { kind, token }: Secret,
+  dispatcher?: Dispatcher,
+): Promise<Verdict> {
   const { path, headers, refusals = [] } = providers[credential.provider]
   try {
-    const { status, headers: { 'content-type': type = '' } } = await askOutside(baseUrlOf(credential) + path, { headers: kind === 'oauth' ? bearer(token) : headers(token) }, { dispatcher })
-    if (status >= 200 && status < 300) return /^application\/([\w.-]+\+)?json\b/i.test(type) ? { valid: true, detail: null } : wrong('The answer is not that of an API; check the base URL.')
-    if (status === 401 || status === 403 || refusals.includes(status)) return wrong(`The provider refuses the key (status ${status}).`)
-    if (status >= 300 && status < 400) return wrong(`The provider answered with a redirect (status ${status}), which is not followed; check the base URL.`)
+    const {
+      status,
+      headers: { 'content-type': type = '' },
+    } = await askOutside(
+      baseUrlOf(credential) + path,
+      { headers: kind === 'oauth' ? bearer(token) : headers(token) },
+      { dispatcher },
+    )
+    if (status >= 200 && status < 300)
+      return /^application\/([\w.-]+\+)?json\b/i.test(type)
+        ? { valid: true, detail: null }
+        : wrong('The answer is not that of an API; check the base URL.')
+    if (status === 401 || status === 403 || refusals.includes(status))
+      return wrong(`The provider refuses the key (status ${status}).`)
+    if (status >= 300 && status < 400)
+      return wrong(
+        `The provider answered with a redirect (status ${status}), which is not followed; check the base URL.`,
+      )
     return wrong(`The provider answered with status ${status}, so whether the key is good is not known.`)
   } catch (error) {
     return wrong(`The provider could not be reached: ${whyUnreachable(error)}.`)

@@ -17,12 +17,16 @@ export interface Revocations {
 
 export function createRevocations(db: Database): Revocations & { close(): void } {
   const listeners = new Set<(ended: Ended) => void>()
-  const tell = (ended: Ended) => { for (const listener of listeners) listener(ended) }
+  const tell = (ended: Ended) => {
+    for (const listener of listeners) listener(ended)
+  }
   const endHearing = db.isShared ? hearOthers(db, tell) : () => {}
   return {
     onRevoked: listener => {
       listeners.add(listener)
-      return () => { listeners.delete(listener) }
+      return () => {
+        listeners.delete(listener)
+      }
     },
     announce: async (tx, ended) => {
       if (db.isShared) await insertRevocation(tx, JSON.stringify(ended))
@@ -38,14 +42,22 @@ function hearOthers(db: Database, tell: (ended: Ended) => void): () => void {
   const { signal } = ending
   const hear = async () => {
     let last: number | undefined
-    for (; !signal.aborted; await delay(lookMs, undefined, { signal, ref: false }).catch(() => { /* It ends. */ })) {
+    for (
+      ;
+      !signal.aborted;
+      await delay(lookMs, undefined, { signal, ref: false }).catch(() => {
+        /* It ends. */
+      })
+    ) {
       try {
         last ??= await lastRevocation(db)
         for (const { id, ended } of await listRevocations(db, last)) {
           tell(JSON.parse(ended) as Ended)
           last = id
         }
-      } catch { /* The next look tells of it. */ }
+      } catch {
+        /* The next look tells of it. */
+      }
     }
   }
   void hear()

@@ -24,7 +24,10 @@ export interface Seal {
   derive(label: string): Buffer
 }
 
-interface Key { bytes: Buffer; fingerprint: string }
+interface Key {
+  bytes: Buffer
+  fingerprint: string
+}
 
 /**
  * AES-256-GCM under BOARD_SECRET_KEY, or else under `secret.key` in the data folder, which is made when it is first needed.
@@ -32,8 +35,14 @@ interface Key { bytes: Buffer; fingerprint: string }
  * @throws Problem VALIDATION_FAILED when BOARD_SECRET_KEY is no key
  */
 export function createSeal({ secretKey, dataDir }: Pick<ServerConfig, 'secretKey' | 'dataDir'>): Seal {
-  let key = secretKey === undefined ? undefined : toKey(secretKey) ?? refuse('VALIDATION_FAILED', `BOARD_SECRET_KEY must be ${wanted}.`)
-  const useKey = () => key ??= toKey(readOrMakeKeyFile(join(dataDir, keyFile))) ?? refuse('SEALED_WITH_OTHER_KEY', `${keyFile} in the server's data folder is damaged: it must hold ${wanted}.`)
+  let key =
+    secretKey === undefined
+      ? undefined
+      : (toKey(secretKey) ?? refuse('VALIDATION_FAILED', `BOARD_SECRET_KEY must be ${wanted}.`))
+  const useKey = () =>
+    (key ??=
+      toKey(readOrMakeKeyFile(join(dataDir, keyFile))) ??
+      refuse('SEALED_WITH_OTHER_KEY', `${keyFile} in the server's data folder is damaged: it must hold ${wanted}.`))
   return {
     seal: (place, secret) => seal(useKey(), place, secret),
     open: (place, sealed) => open(useKey(), place, sealed),
@@ -43,9 +52,15 @@ export function createSeal({ secretKey, dataDir }: Pick<ServerConfig, 'secretKey
 
 function seal({ bytes, fingerprint }: Key, place: string, secret: string): string {
   const nonce = randomBytes(nonceBytes)
-  const cipher = createCipheriv('aes-256-gcm', bytes, nonce, { authTagLength: tagBytes }).setAAD(boundData(fingerprint, place))
+  const cipher = createCipheriv('aes-256-gcm', bytes, nonce, { authTagLength: tagBytes }).setAAD(
+    boundData(fingerprint, place),
+  )
   const ciphertext = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final()])
-  return [version, fingerprint, ...[nonce, cipher.getAuthTag(), ciphertext].map(part => part.toString('base64url'))].join('.')
+  return [
+    version,
+    fingerprint,
+    ...[nonce, cipher.getAuthTag(), ciphertext].map(part => part.toString('base64url')),
+  ].join('.')
 }
 
 function open({ bytes, fingerprint }: Key, place: string, sealed: string): string {
@@ -54,10 +69,15 @@ function open({ bytes, fingerprint }: Key, place: string, sealed: string): strin
   const [nonce, tag, ciphertext] = parts.map(part => Buffer.from(part, 'base64url'))
   try {
     if (sealedVersion !== version || parts.length !== 3) throw new Error('not sealed text')
-    const decipher = createDecipheriv('aes-256-gcm', bytes, nonce!, { authTagLength: tagBytes }).setAAD(boundData(fingerprint, place)).setAuthTag(tag!)
+    const decipher = createDecipheriv('aes-256-gcm', bytes, nonce!, { authTagLength: tagBytes })
+      .setAAD(boundData(fingerprint, place))
+      .setAuthTag(tag!)
     return Buffer.concat([decipher.update(ciphertext!), decipher.final()]).toString('utf8')
   } catch {
-    throw new Problem('SEALED_WITH_OTHER_KEY', 'The sealed secret is damaged or was sealed for another place; enter the secret again.')
+    throw new Problem(
+      'SEALED_WITH_OTHER_KEY',
+      'The sealed secret is damaged or was sealed for another place; enter the secret again.',
+    )
   }
 }
 
@@ -79,9 +99,16 @@ const boundData = (fingerprint: string, place: string) => Buffer.from(`${version
 
 /** A key from its text, with a fingerprint that tells keys apart and says nothing about them. */
 function toKey(text: string): Key | undefined {
-  const bytes = /^[0-9a-f]{64}$/i.test(text) ? Buffer.from(text, 'hex') : /^[\w+/-]{43}=?$/.test(text) ? Buffer.from(text, 'base64') : undefined
+  const bytes = /^[0-9a-f]{64}$/i.test(text)
+    ? Buffer.from(text, 'hex')
+    : /^[\w+/-]{43}=?$/.test(text)
+      ? Buffer.from(text, 'base64')
+      : undefined
   if (bytes?.length !== keyBytes) return undefined
-  return { bytes, fingerprint: Buffer.from(hkdfSync('sha256', bytes, '', 'board key fingerprint', 6)).toString('base64url') }
+  return {
+    bytes,
+    fingerprint: Buffer.from(hkdfSync('sha256', bytes, '', 'board key fingerprint', 6)).toString('base64url'),
+  }
 }
 
 function readOrMakeKeyFile(path: string): string {
@@ -107,8 +134,14 @@ function makeKeyFile(path: string): string {
     closeSync(file)
   }
   const folder = openSync(dirname(path), 'r')
-  try { fsyncSync(folder) } finally { closeSync(folder) }
+  try {
+    fsyncSync(folder)
+  } finally {
+    closeSync(folder)
+  }
   return text
 }
 
-function refuse(code: 'VALIDATION_FAILED' | 'SEALED_WITH_OTHER_KEY', message: string): never { throw new Problem(code, message) }
+function refuse(code: 'VALIDATION_FAILED' | 'SEALED_WITH_OTHER_KEY', message: string): never {
+  throw new Problem(code, message)
+}

@@ -10,15 +10,21 @@ const [name, place] = ['sealing-key', 'server_settings/sealing-key']
  * @throws Problem SEALED_WITH_OTHER_KEY
  */
 export async function requireSharedKey(db: Database, seal: Seal): Promise<void> {
-  const sealed = await readServerSetting(db, name) ?? await db.transaction(async tx => {
-    const before = await readServerSetting(tx, name)
-    if (before === undefined) await writeServerSetting(tx, name, seal.seal(place, 'board'))
-    return before
-  })
+  const sealed =
+    (await readServerSetting(db, name)) ??
+    (await db.transaction(async tx => {
+      const before = await readServerSetting(tx, name)
+      if (before === undefined) await writeServerSetting(tx, name, seal.seal(place, 'board'))
+      return before
+    }))
   if (sealed === undefined) return
   try {
     seal.open(place, sealed)
   } catch (error) {
-    throw new Problem('SEALED_WITH_OTHER_KEY', 'The secrets of this board are sealed with another key. Start this daemon with the BOARD_SECRET_KEY of the others, or the content of secret.key in the data folder of the first.', { cause: error })
+    throw new Problem(
+      'SEALED_WITH_OTHER_KEY',
+      'The secrets of this board are sealed with another key. Start this daemon with the BOARD_SECRET_KEY of the others, or the content of secret.key in the data folder of the first.',
+      { cause: error },
+    )
   }
 }

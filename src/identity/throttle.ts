@@ -18,29 +18,42 @@ export interface Throttle {
 }
 
 /** Failures of the present minute, counted by key. */
-interface Failures { get(key: string): Promise<Count | undefined>; add(key: string): Promise<Count> }
+interface Failures {
+  get(key: string): Promise<Count | undefined>
+  add(key: string): Promise<Count>
+}
 
 /**
  * Addresses and emails are told apart by 20 bits of a keyed hash. That bounds what strangers can make the server remember,
  * and the key, new at each start or secret to the daemons that share the database, keeps them from choosing whom they share a count with.
  */
 export function createThrottle(db: Database, seal: Seal): Throttle {
-  const [failures, secret] = db.isShared ? [sharedFailures(db), seal.derive('board throttle')] : [ownFailures(), randomBytes(32)]
-  const keysOf = (address: string, email: string) => [`address ${networkOf(address)}`, `email ${email.toLowerCase()}`]
-    .map(text => text.slice(0, 1) + createHmac('sha256', secret).update(text).digest('hex').slice(0, 5))
+  const [failures, secret] = db.isShared
+    ? [sharedFailures(db), seal.derive('board throttle')]
+    : [ownFailures(), randomBytes(32)]
+  const keysOf = (address: string, email: string) =>
+    [`address ${networkOf(address)}`, `email ${email.toLowerCase()}`].map(
+      text => text.slice(0, 1) + createHmac('sha256', secret).update(text).digest('hex').slice(0, 5),
+    )
   const refuse = (counts: Array<Count | undefined>, most: number) => {
     const over = counts.filter(count => count !== undefined && count.taken > most && count.leftMs > 0) as Count[]
-    if (over.length > 0) throw new Problem('RATE_LIMITED', 'Too many failures; try again later.', { retryAfterSecs: Math.max(...over.map(({ leftMs }) => leftMs)) / 1000 })
+    if (over.length > 0)
+      throw new Problem('RATE_LIMITED', 'Too many failures; try again later.', {
+        retryAfterSecs: Math.max(...over.map(({ leftMs }) => leftMs)) / 1000,
+      })
   }
   return {
-    check: async (address, email) => refuse(await Promise.all(keysOf(address, email).map(failures.get)), mostFailuresAMinute - 1),
-    countFailure: async (address, email) => refuse(await Promise.all(keysOf(address, email).map(failures.add)), mostFailuresAMinute),
+    check: async (address, email) =>
+      refuse(await Promise.all(keysOf(address, email).map(failures.get)), mostFailuresAMinute - 1),
+    countFailure: async (address, email) =>
+      refuse(await Promise.all(keysOf(address, email).map(failures.add)), mostFailuresAMinute),
   }
 }
 
 function ownFailures(): Failures {
   const limiter = new RateLimiterMemory({ points: mostFailuresAMinute, duration: minuteMs / 1000 })
-  const count = (result: RateLimiterRes | null) => result === null ? undefined : { taken: result.consumedPoints, leftMs: result.msBeforeNext }
+  const count = (result: RateLimiterRes | null) =>
+    result === null ? undefined : { taken: result.consumedPoints, leftMs: result.msBeforeNext }
   return { get: async key => count(await limiter.get(key)), add: async key => count(await limiter.penalty(key))! }
 }
 

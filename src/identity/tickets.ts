@@ -14,17 +14,23 @@ export interface Tickets<T> {
  * Of a secret the database has a hash, and the value as sealed JSON.
  * @param most of more than these the oldest are forgotten, which bounds what strangers can make the server remember
  */
-export function createTickets<T>(kind: string, { db, seal }: { db: Database; seal: Seal }, { most, lifeMs }: { most: number; lifeMs: number }): Tickets<T> {
+export function createTickets<T>(
+  kind: string,
+  { db, seal }: { db: Database; seal: Seal },
+  { most, lifeMs }: { most: number; lifeMs: number },
+): Tickets<T> {
   const place = (key: string) => `tickets/${kind}/${key}`
   return {
     keep: (secret, value) => {
       const key = hashToken(secret)
-      return db.transaction(tx => keepTicket(tx, { kind, key, value: seal.seal(place(key), JSON.stringify(value)), lifeMs }, most))
+      return db.transaction(tx =>
+        keepTicket(tx, { kind, key, value: seal.seal(place(key), JSON.stringify(value)), lifeMs }, most),
+      )
     },
     take: async secret => {
       const key = hashToken(secret)
       const sealed = await db.transaction(tx => takeTicket(tx, kind, key))
-      return sealed === undefined ? undefined : JSON.parse(seal.open(place(key), sealed)) as T
+      return sealed === undefined ? undefined : (JSON.parse(seal.open(place(key), sealed)) as T)
     },
   }
 }

@@ -24,13 +24,23 @@ export function createTouches(db: Database): Touches {
     db.transaction(async tx => {
       for (const [keyId, at] of usedKeys) await setKeyLastUsed(tx, keyId, at)
       for (const [tokenHash, expiresAt] of extendedTokens) await extendSignInToken(tx, tokenHash, expiresAt)
-    }).catch(() => { /* The token's next request brings the same news again. */ })
+    }).catch(() => {
+      /* The token's next request brings the same news again. */
+    })
   }
-  const soon = () => { timer ??= setTimeout(write, gatherMs).unref() }
+  const soon = () => {
+    timer ??= setTimeout(write, gatherMs).unref()
+  }
 
   return {
-    keyUsed: (keyId, at) => { keys.set(keyId, at); soon() },
-    extend: (tokenHash, expiresAt) => { tokens.set(tokenHash, expiresAt); soon() },
+    keyUsed: (keyId, at) => {
+      keys.set(keyId, at)
+      soon()
+    },
+    extend: (tokenHash, expiresAt) => {
+      tokens.set(tokenHash, expiresAt)
+      soon()
+    },
     close: () => {
       if (!timer) return
       clearTimeout(timer)

@@ -12,5 +12,7 @@ export interface Turn {
 export async function takeTurn(db: Database, daemonId: string, name: string, forMs: number): Promise<Turn | undefined> {
   if (!db.isShared) return { holds: async () => true, end: async () => {} }
   const token = await db.transaction(tx => takeLease(tx, name, daemonId, forMs))
-  return token === undefined ? undefined : { holds: reader => holdsLease(reader, name, daemonId, token), end: tx => dropLease(tx, name, daemonId) }
+  return token === undefined
+    ? undefined
+    : { holds: reader => holdsLease(reader, name, daemonId, token), end: tx => dropLease(tx, name, daemonId) }
 }

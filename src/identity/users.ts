@@ -10,18 +10,39 @@ import { countOwnedProjects } from '../store/projects.ts'
 import { deleteSignInTokensOf } from '../store/signInTokens.ts'
 import { passOnTemplates } from '../store/templates.ts'
 import {
-  countAccounts, deleteUser, findUserByEmail, hasOtherSuperAdmin, hasUsers, insertUser, listAccounts, localOperator, readAccount, readFirstSuperAdmin, setPasswordHash, updateUser, type AccountRow,
+  countAccounts,
+  deleteUser,
+  findUserByEmail,
+  hasOtherSuperAdmin,
+  hasUsers,
+  insertUser,
+  listAccounts,
+  localOperator,
+  readAccount,
+  readFirstSuperAdmin,
+  setPasswordHash,
+  updateUser,
+  type AccountRow,
 } from '../store/users.ts'
 import type { Identity, Realm } from './identity.ts'
 import { hashPassword } from './passwords.ts'
 
 /** An account that has just been made; the password is shown this once. */
-export interface NewAccount { user: AccountRow; generatedPassword: string }
+export interface NewAccount {
+  user: AccountRow
+  generatedPassword: string
+}
 /** Whoever administers, as the database has it at this moment. */
-interface Actor { id: number; role: UserRole }
+interface Actor {
+  id: number
+  role: UserRole
+}
 
 /** A page of the accounts, and how many there are in all (specification "Admin users"). */
-export async function list(db: Reader, page: { search?: string; offset: number; limit: number }): Promise<{ users: AccountRow[]; total: number }> {
+export async function list(
+  db: Reader,
+  page: { search?: string; offset: number; limit: number },
+): Promise<{ users: AccountRow[]; total: number }> {
   return { users: await listAccounts(db, page), total: await countAccounts(db, page.search) }
 }
 
@@ -29,11 +50,15 @@ export async function list(db: Reader, page: { search?: string; offset: number; 
  * Creates an account with a generated password.
  * @throws Problem FORBIDDEN, EMAIL_TAKEN, CONFLICT before the first user exists
  */
-export async function create({ db, identity }: Realm, caller: Caller, { email, name, role }: { email: string; name: string; role: UserRole }): Promise<NewAccount> {
+export async function create(
+  { db, identity }: Realm,
+  caller: Caller,
+  { email, name, role }: { email: string; name: string; role: UserRole },
+): Promise<NewAccount> {
   const generatedPassword = generatePassword()
   const passwordHash = await identity.hashInTurn(() => hashPassword(generatedPassword))
   const user = await db.transaction(async tx => {
-    if (!await hasUsers(tx)) throw new Problem('CONFLICT', 'Create the first user with POST /api/auth/setup.')
+    if (!(await hasUsers(tx))) throw new Problem('CONFLICT', 'Create the first user with POST /api/auth/setup.')
     requireReach(await actorOf(tx, caller), role)
     if (await findUserByEmail(tx, email)) throw new Problem('EMAIL_TAKEN')
     const made = await insertUser(tx, { email, displayName: name, role, passwordHash })
@@ -44,7 +69,12 @@ export async function create({ db, identity }: Realm, caller: Caller, { email, n
 }
 
 /** @throws Problem USER_NOT_FOUND, FORBIDDEN, LAST_SUPER_ADMIN */
-export async function update(tx: Transaction, caller: Caller, id: number, change: { name?: string; role?: UserRole }): Promise<AccountRow> {
+export async function update(
+  tx: Transaction,
+  caller: Caller,
+  id: number,
+  change: { name?: string; role?: UserRole },
+): Promise<AccountRow> {
   const { user } = await findInReach(tx, caller, id, change.role)
   const role = change.role ?? user.role
   if (role !== 'super_admin') await requireOtherSuperAdmin(tx, user)
@@ -98,7 +128,12 @@ async function find(db: Reader, id: number): Promise<AccountRow> {
 }
 
 /** An account that the caller may change, also into one with that role. */
-async function findInReach(tx: Transaction, caller: Caller, id: number, newRole?: UserRole): Promise<{ user: AccountRow; actor: Actor }> {
+async function findInReach(
+  tx: Transaction,
+  caller: Caller,
+  id: number,
+  newRole?: UserRole,
+): Promise<{ user: AccountRow; actor: Actor }> {
   const user = await find(tx, id)
   const actor = await actorOf(tx, caller)
   requireReach(actor, user.role, newRole)
@@ -114,15 +149,19 @@ async function actorOf(tx: Transaction, caller: Caller): Promise<Actor> {
 }
 
 function requireReach(actor: Actor, ...roles: Array<UserRole | undefined>): void {
-  if (actor.role !== 'super_admin' && roles.includes('super_admin')) throw new Problem('FORBIDDEN', 'Only a super_admin may create or change a super_admin.')
+  if (actor.role !== 'super_admin' && roles.includes('super_admin'))
+    throw new Problem('FORBIDDEN', 'Only a super_admin may create or change a super_admin.')
 }
 
 async function requireOtherSuperAdmin(tx: Transaction, { id, role }: AccountRow): Promise<void> {
-  if (role === 'super_admin' && !await hasOtherSuperAdmin(tx, id)) throw new Problem('LAST_SUPER_ADMIN')
+  if (role === 'super_admin' && !(await hasOtherSuperAdmin(tx, id))) throw new Problem('LAST_SUPER_ADMIN')
 }
 
 /** Letters and digits that nobody takes for one another. There are 32, so that a byte's five low bits choose one evenly. */
 const alphabet = 'abcdefghijkmnpqrstuvwxyz23456789'
 
 /** 100 random bits in four groups that can be read out: `k7mqd-x2w9h-…`. */
-const generatePassword = (): string => Array.from(randomBytes(20), byte => alphabet[byte & 31]).join('').replace(/.{5}(?=.)/g, '$&-')
+const generatePassword = (): string =>
+  Array.from(randomBytes(20), byte => alphabet[byte & 31])
+    .join('')
+    .replace(/.{5}(?=.)/g, '$&-')

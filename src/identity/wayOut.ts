@@ -11,8 +11,10 @@ import { localOperator, readAccount } from '../store/users.ts'
  */
 export type WayOut = (userId: number) => Promise<Dispatcher | undefined>
 
-export const createWayOut = ({ config, db, targets }: { config: ServerConfig; db: Database; targets: Pick<Targets, 'dispatcher'> }): WayOut => async userId => {
-  if (isLocalOnly(config) || userId === localOperator) return undefined
-  const account = await readAccount(db, userId)
-  return account && isAdmin(account) ? undefined : targets.dispatcher()
-}
+export const createWayOut =
+  ({ config, db, targets }: { config: ServerConfig; db: Database; targets: Pick<Targets, 'dispatcher'> }): WayOut =>
+  async userId => {
+    if (isLocalOnly(config) || userId === localOperator) return undefined
+    const account = await readAccount(db, userId)
+    return account && isAdmin(account) ? undefined : targets.dispatcher()
+  }

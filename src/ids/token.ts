@@ -22,7 +22,9 @@ export function mint(prefix: TokenPrefix): string {
 export function check(text: string): TokenPrefix | undefined {
   if (text.length !== tokenLength || !base62.test(text.slice(prefixLength))) return undefined
   const body = text.slice(0, -checksumLength)
-  return checksumOf(body) === text.slice(-checksumLength) ? tokenPrefixes.find(prefix => body.startsWith(prefix)) : undefined
+  return checksumOf(body) === text.slice(-checksumLength)
+    ? tokenPrefixes.find(prefix => body.startsWith(prefix))
+    : undefined
 }
 
 /** SHA-256 of a token in hexadecimal: all that is stored of it. Its 160 random bits need no salt and no slow hash. */
@@ -34,7 +36,8 @@ export const lastFour = (token: string): string => token.slice(-4)
 /** Every request has one checked, so it does without the slow division of large integers. */
 function checksumOf(body: string): string {
   let text = ''
-  for (let rest = crc32(body); text.length < checksumLength; rest = Math.floor(rest / 62)) text = alphabet[rest % 62] + text
+  for (let rest = crc32(body); text.length < checksumLength; rest = Math.floor(rest / 62))
+    text = alphabet[rest % 62] + text
   return text
 }
 

@@ -6,7 +6,11 @@ import { logsUrl, toOtlp } from './otlp.ts'
 import { redact } from './redact.ts'
 
 /** Where entries are sent, and what goes with them. */
-export interface Receiver { endpoint: string; headers: Record<string, string>; compression: 'none' | 'gzip' }
+export interface Receiver {
+  endpoint: string
+  headers: Record<string, string>
+  compression: 'none' | 'gzip'
+}
 
 /** What became of a request: taken whole or in part, refused for good, or to be tried again. */
 export type Delivery =
@@ -24,8 +28,14 @@ export async function deliver(receiver: Receiver, entries: readonly Entry[], sig
     const text = toOtlp(entries)
     const isCompressed = receiver.compression === 'gzip'
     const answer = await askOutside(logsUrl(receiver.endpoint), {
-      method: 'POST', body: isCompressed ? await compress(text) : text, signal,
-      headers: { ...receiver.headers, 'content-type': 'application/json', ...(isCompressed && { 'content-encoding': 'gzip' }) },
+      method: 'POST',
+      body: isCompressed ? await compress(text) : text,
+      signal,
+      headers: {
+        ...receiver.headers,
+        'content-type': 'application/json',
+        ...(isCompressed && { 'content-encoding': 'gzip' }),
+      },
     })
     return understand(receiver, answer)
   } catch (error) {
@@ -36,19 +46,35 @@ export async function deliver(receiver: Receiver, entries: readonly Entry[], sig
 function understand(receiver: Receiver, { status, headers, text }: OutsideAnswer): Delivery {
   const body = parse(text)
   if (status >= 200 && status < 300) {
-    const { rejectedLogRecords = 0, errorMessage } = (body.partialSuccess ?? {}) as { rejectedLogRecords?: string | number; errorMessage?: unknown }
+    const { rejectedLogRecords = 0, errorMessage } = (body.partialSuccess ?? {}) as {
+      rejectedLogRecords?: string | number
+      errorMessage?: unknown
+    }
     const rejected = Number(rejectedLogRecords)
-    return { kind: 'taken', status, rejected: Number.isSafeInteger(rejected) && rejected > 0 ? rejected : 0, why: said(receiver, errorMessage) }
+    return {
+      kind: 'taken',
+      status,
+      rejected: Number.isSafeInteger(rejected) && rejected > 0 ? rejected : 0,
+      why: said(receiver, errorMessage),
+    }
   }
   const why = [`it answered ${status}`, said(receiver, body.message)].filter(part => part !== null).join(': ')
-  return retryable.has(status) ? { kind: 'later', status, why, afterMs: retryAfterMs(headers['retry-after']) } : { kind: 'refused', status, why }
+  return retryable.has(status)
+    ? { kind: 'later', status, why, afterMs: retryAfterMs(headers['retry-after']) }
+    : { kind: 'refused', status, why }
 }
 
 /** What a receiver says, without what it was sent: it may give the headers back. */
 function said({ headers }: Receiver, message: unknown): string | null {
   if (typeof message !== 'string' || message.trim() === '') return null
-  const secrets = Object.values(headers).flatMap(value => [value, ...value.split(/[\s,;=]+/)]).filter(part => part.length >= 4).sort((a, b) => b.length - a.length)
-  return redact.text(secrets.reduce((text, secret) => text.replaceAll(secret, '[redacted]'), message), 300)
+  const secrets = Object.values(headers)
+    .flatMap(value => [value, ...value.split(/[\s,;=]+/)])
+    .filter(part => part.length >= 4)
+    .sort((a, b) => b.length - a.length)
+  return redact.text(
+    secrets.reduce((text, secret) => text.replaceAll(secret, '[redacted]'), message),
+    300,
+  )
 }
 
 function retryAfterMs(header: string | undefined): number | undefined {
@@ -60,7 +86,7 @@ function retryAfterMs(header: string | undefined): number | undefined {
 function parse(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text)
-    return value !== null && typeof value === 'object' ? value as Record<string, unknown> : {}
+    return value !== null && typeof value === 'object' ? (value as Record<string, unknown>) : {}
   } catch {
     return {}
   }

@@ -2,12 +2,31 @@ import type { LogLevel } from '../contract/logs.ts'
 import { redact } from './redact.ts'
 
 /** One thing that happened, without secrets and of bounded size. */
-export interface Entry { at: string; level: LogLevel; source: string; message: string; requestId: string | null; fields: Record<string, unknown> }
+export interface Entry {
+  at: string
+  level: LogLevel
+  source: string
+  message: string
+  requestId: string | null
+  fields: Record<string, unknown>
+}
 
 /** Takes what a part of the server says apart. */
-export function toEntry(level: LogLevel, message: string, given: Readonly<Record<string, unknown>> = {}, at = new Date().toISOString()): Entry {
+export function toEntry(
+  level: LogLevel,
+  message: string,
+  given: Readonly<Record<string, unknown>> = {},
+  at = new Date().toISOString(),
+): Entry {
   const { source, requestId, ...fields } = given
-  return { at, level, source: typeof source === 'string' ? source : 'server', message: redact.text(message, 2000), requestId: typeof requestId === 'string' ? requestId : null, fields: redact.fields(fields) }
+  return {
+    at,
+    level,
+    source: typeof source === 'string' ? source : 'server',
+    message: redact.text(message, 2000),
+    requestId: typeof requestId === 'string' ? requestId : null,
+    fields: redact.fields(fields),
+  }
 }
 
 export const levels: readonly LogLevel[] = ['info', 'warn', 'error']

@@ -11,15 +11,28 @@ type Settings = InferOutput<typeof LogExport>
 const group = 'logExport'
 /** What stands for a header's value where settings are read, and keeps it where they are changed. */
 const mask = '********'
-const defaults: Settings = { enabled: false, endpoint: null, protocol: 'otlp-http', headers: {}, minLevel: 'info', compression: 'none' }
+const defaults: Settings = {
+  enabled: false,
+  endpoint: null,
+  protocol: 'otlp-http',
+  headers: {},
+  minLevel: 'info',
+  compression: 'none',
+}
 /** Headers that the request needs for itself. */
 const own = /^(content-(type|length|encoding)|transfer-encoding|connection|host|expect|upgrade|keep-alive|te|trailer)$/i
 
 /** Where the log is sent. The values of headers are sealed, each for its name and the endpoint's origin. */
-export const readLogExport = async (db: Reader): Promise<Settings> => ({ ...defaults, ...JSON.parse(await readServerSetting(db, group) ?? '{}') as Partial<Settings> })
+export const readLogExport = async (db: Reader): Promise<Settings> => ({
+  ...defaults,
+  ...(JSON.parse((await readServerSetting(db, group)) ?? '{}') as Partial<Settings>),
+})
 
 /** The settings as they are shown. */
-export const masked = (settings: Settings): Settings => ({ ...settings, headers: Object.fromEntries(Object.keys(settings.headers).map(name => [name, mask])) })
+export const masked = (settings: Settings): Settings => ({
+  ...settings,
+  headers: Object.fromEntries(Object.keys(settings.headers).map(name => [name, mask])),
+})
 
 /**
  * Changes some of the settings. A header whose value is the mask keeps its value while the endpoint stays on its origin.
@@ -27,15 +40,20 @@ export const masked = (settings: Settings): Settings => ({ ...settings, headers:
  */
 export async function changeLogExport(seal: Seal, tx: Transaction, change: Partial<Settings>): Promise<Settings> {
   const before = await readLogExport(tx)
-  const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as Partial<Settings>
+  const given = Object.fromEntries(
+    Object.entries(change).filter(([, value]) => value !== undefined),
+  ) as Partial<Settings>
   const settings = { ...before, ...given }
   requireEndpoint(settings)
   const names = Object.keys(settings.headers)
   for (const name of names) {
     if (own.test(name)) throw invalid(`headers.${name}`, 'is set by the server')
-    if (names.some(other => other !== name && other.toLowerCase() === name.toLowerCase())) throw invalid(`headers.${name}`, 'must be given once')
+    if (names.some(other => other !== name && other.toLowerCase() === name.toLowerCase()))
+      throw invalid(`headers.${name}`, 'must be given once')
   }
-  settings.headers = Object.fromEntries(names.map(name => [name, sealed(seal, before, settings, name, given.headers?.[name])]))
+  settings.headers = Object.fromEntries(
+    names.map(name => [name, sealed(seal, before, settings, name, given.headers?.[name])]),
+  )
   await writeServerSetting(tx, group, JSON.stringify(settings))
   return settings
 }
@@ -46,7 +64,14 @@ export async function changeLogExport(seal: Seal, tx: Transaction, change: Parti
  */
 export function targetOf(seal: Seal, { endpoint, headers, minLevel, compression }: Settings): Target | undefined {
   if (endpoint === null) return undefined
-  return { endpoint, minLevel, compression, headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, seal.open(place(endpoint, name), value)])) }
+  return {
+    endpoint,
+    minLevel,
+    compression,
+    headers: Object.fromEntries(
+      Object.entries(headers).map(([name, value]) => [name, seal.open(place(endpoint, name), value)]),
+    ),
+  }
 }
 
 function requireEndpoint({ enabled, endpoint, headers }: Settings): void {
@@ -56,7 +81,8 @@ function requireEndpoint({ enabled, endpoint, headers }: Settings): void {
     return
   }
   const { username, password, search, hash } = new URL(endpoint)
-  if (username || password || search || hash) throw invalid('endpoint', 'must not have a password, a query or a fragment: give secrets in headers')
+  if (username || password || search || hash)
+    throw invalid('endpoint', 'must not have a password, a query or a fragment: give secrets in headers')
 }
 
 /** @param value what was given: undefined when no headers were */
@@ -64,9 +90,11 @@ function sealed(seal: Seal, before: Settings, { endpoint }: Settings, name: stri
   if (value !== undefined && value !== mask) return seal.seal(place(endpoint!, name), value)
   const kept = Object.hasOwn(before.headers, name) ? before.headers[name] : undefined
   if (kept === undefined) throw invalid(`headers.${name}`, 'has no value that could be kept')
-  if (originOf(before.endpoint!) !== originOf(endpoint!)) throw invalid(`headers.${name}`, 'must be given again for an endpoint elsewhere')
+  if (originOf(before.endpoint!) !== originOf(endpoint!))
+    throw invalid(`headers.${name}`, 'must be given again for an endpoint elsewhere')
   return kept
 }
 
 const originOf = (endpoint: string) => new URL(endpoint).origin
-const place = (endpoint: string, name: string) => `logExport/${JSON.stringify([originOf(endpoint), name.toLowerCase()])}`
+const place = (endpoint: string, name: string) =>
+  `logExport/${JSON.stringify([originOf(endpoint), name.toLowerCase()])}`

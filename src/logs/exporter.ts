@@ -14,19 +14,59 @@ export interface Exporter {
   /** Sends what is queued, unless the receiver fails or takes longer than two seconds. */
   close(): Promise<void>
 }
-export interface Target extends Receiver { minLevel: LogLevel }
+export interface Target extends Receiver {
+  minLevel: LogLevel
+}
 
-export interface ExportLimits { mostQueued: number; mostAtOnce: number; delayMs: number; firstRetryMs: number; longestRetryMs: number }
-export const exportLimits: ExportLimits = { mostQueued: 2048, mostAtOnce: 512, delayMs: 1000, firstRetryMs: 1000, longestRetryMs: 60_000 }
+export interface ExportLimits {
+  mostQueued: number
+  mostAtOnce: number
+  delayMs: number
+  firstRetryMs: number
+  longestRetryMs: number
+}
+export const exportLimits: ExportLimits = {
+  mostQueued: 2048,
+  mostAtOnce: 512,
+  delayMs: 1000,
+  firstRetryMs: 1000,
+  longestRetryMs: 60_000,
+}
 const lastTryMs = 2000
 
-interface State { target: Target | undefined; queue: Entry[]; sending: number; running: Promise<void> | undefined; dropped: number; sent: number; failures: number; hasFailed: boolean; isStopping: boolean; wake: AbortController; end: AbortController }
+interface State {
+  target: Target | undefined
+  queue: Entry[]
+  sending: number
+  running: Promise<void> | undefined
+  dropped: number
+  sent: number
+  failures: number
+  hasFailed: boolean
+  isStopping: boolean
+  wake: AbortController
+  end: AbortController
+}
 
 /** @param tell says how the export goes; it must not come back to the export */
 export function createExporter(tell: Log, limits: ExportLimits = exportLimits): Exporter {
-  const state: State = { target: undefined, queue: [], sending: 0, running: undefined, dropped: 0, sent: 0, failures: 0, hasFailed: false, isStopping: false, wake: new AbortController(), end: new AbortController() }
+  const state: State = {
+    target: undefined,
+    queue: [],
+    sending: 0,
+    running: undefined,
+    dropped: 0,
+    sent: 0,
+    failures: 0,
+    hasFailed: false,
+    isStopping: false,
+    wake: new AbortController(),
+    end: new AbortController(),
+  }
   const start = () => {
-    state.running ??= run(state, tell, limits).finally(() => { state.running = undefined })
+    state.running ??= run(state, tell, limits).finally(() => {
+      state.running = undefined
+    })
   }
   return {
     add: entry => {
@@ -50,7 +90,8 @@ export function createExporter(tell: Log, limits: ExportLimits = exportLimits): 
       state.wake.abort()
       const timer = setTimeout(() => state.end.abort(), lastTryMs)
       await state.running
-      if (state.target && state.queue.length > 0 && state.failures === 0) await deliver(state.target, state.queue.splice(0), state.end.signal)
+      if (state.target && state.queue.length > 0 && state.failures === 0)
+        await deliver(state.target, state.queue.splice(0), state.end.signal)
       clearTimeout(timer)
     },
   }
@@ -67,14 +108,23 @@ async function run(state: State, tell: Log, limits: ExportLimits): Promise<void>
     if (delivery.kind === 'later') putBack(state, batch, limits)
     else count(state, batch.length, delivery)
     if (!state.isStopping) report(state, tell, delivery)
-    await rest(state, delivery.kind === 'later' ? waitMs(state, delivery.afterMs, limits) : state.queue.length < limits.mostAtOnce ? limits.delayMs : 0)
+    await rest(
+      state,
+      delivery.kind === 'later'
+        ? waitMs(state, delivery.afterMs, limits)
+        : state.queue.length < limits.mostAtOnce
+          ? limits.delayMs
+          : 0,
+    )
   }
 }
 
 async function rest(state: State, ms: number): Promise<void> {
   if (state.isStopping) return
   state.wake = new AbortController()
-  await delay(ms, undefined, { signal: state.wake.signal, ref: false }).catch(() => { /* There is another receiver, or the server stops. */ })
+  await delay(ms, undefined, { signal: state.wake.signal, ref: false }).catch(() => {
+    /* There is another receiver, or the server stops. */
+  })
 }
 
 function putBack(state: State, batch: readonly Entry[], { mostQueued }: ExportLimits): void {
@@ -102,5 +152,12 @@ function report(state: State, tell: Log, delivery: Delivery): void {
   if (isFine === !state.hasFailed) return
   state.hasFailed = !isFine
   if (isFine) tell('info', 'The log export works again.', { dropped: state.dropped })
-  else tell('warn', 'The log export does not work.', { why: delivery.kind === 'taken' ? `it rejected ${delivery.rejected} entries: ${delivery.why ?? 'no reason given'}` : delivery.why, willRetry: delivery.kind === 'later' })
+  else
+    tell('warn', 'The log export does not work.', {
+      why:
+        delivery.kind === 'taken'
+          ? `it rejected ${delivery.rejected} entries: ${delivery.why ?? 'no reason given'}`
+          : delivery.why,
+      willRetry: delivery.kind === 'later',
+    })
 }

@@ -20,7 +20,10 @@ export const fileLimits: FileLimits = { mostFiles: 5, mostBytesEach: 8 * 1024 * 
  */
 export function createFiles(folder: string, tell: (message: string) => void, limits: FileLimits = fileLimits): Files {
   const file = new RotatingFile(folder, 'board', limits, tell)
-  const logger = pino({ base: undefined, timestamp: false, messageKey: 'message', formatters: { level: label => ({ level: label }) } }, { write: line => file.write(line) })
+  const logger = pino(
+    { base: undefined, timestamp: false, messageKey: 'message', formatters: { level: label => ({ level: label }) } },
+    { write: line => file.write(line) },
+  )
   return {
     add: ({ level, message, requestId, fields, at, source }) => {
       logger[level](requestId === null ? { at, source, ...fields } : { at, source, requestId, ...fields }, message)

@@ -1,9 +1,20 @@
-import { isDamaged, openLogDatabase, setAsideLog, type LogDatabase, type LogFilter, type LogRow } from '../store/logs.ts'
+import {
+  isDamaged,
+  openLogDatabase,
+  setAsideLog,
+  type LogDatabase,
+  type LogFilter,
+  type LogRow,
+} from '../store/logs.ts'
 import { ranks, type Entry } from './entry.ts'
 import { levelWords } from './search.ts'
 
 /** How many entries wait to be written at most, how many are kept after pruning, and how large the file gets. */
-export interface HistoryLimits { mostQueued: number; mostRows: number; mostBytes: number }
+export interface HistoryLimits {
+  mostQueued: number
+  mostRows: number
+  mostBytes: number
+}
 export const historyLimits: HistoryLimits = { mostQueued: 5000, mostRows: 200_000, mostBytes: 64 * 1024 * 1024 }
 
 const flushAfterMs = 200
@@ -42,7 +53,9 @@ export class History {
     this.#limits = limits
   }
 
-  get queued(): number { return this.#queue.length }
+  get queued(): number {
+    return this.#queue.length
+  }
 
   /** Takes an entry into a queue, from which it is written with others a little later. A full queue drops it. */
   add(entry: Entry): void {
@@ -76,9 +89,17 @@ export class History {
     this.#letGo()
   }
 
-  #later(ms: number): void { this.#timer ??= setTimeout(() => this.#flush(), this.#isResting() ? againAfterMs : ms).unref() }
-  #isResting(): boolean { return performance.now() - this.#failedAtMs < againAfterMs }
-  #use(): LogDatabase { return this.#database ??= openLogDatabase(this.#path, this.#limits.mostBytes, reason => this.#tell(`The log's database was damaged and is set aside: ${reason}`)) }
+  #later(ms: number): void {
+    this.#timer ??= setTimeout(() => this.#flush(), this.#isResting() ? againAfterMs : ms).unref()
+  }
+  #isResting(): boolean {
+    return performance.now() - this.#failedAtMs < againAfterMs
+  }
+  #use(): LogDatabase {
+    return (this.#database ??= openLogDatabase(this.#path, this.#limits.mostBytes, reason =>
+      this.#tell(`The log's database was damaged and is set aside: ${reason}`),
+    ))
+  }
 
   #flush(): void {
     this.#timer = undefined
@@ -94,7 +115,8 @@ export class History {
       const rows = entries.map(toRow)
       this.#use().insert(rows)
       this.#queue.splice(0, entries.length)
-      for (const { message, fields, words } of rows) this.#bytesSinceLook += message.length + fields.length + words.length
+      for (const { message, fields, words } of rows)
+        this.#bytesSinceLook += message.length + fields.length + words.length
       this.#hasFailed = false
       if (this.#untold > 0) this.#queue.push(dropNotice(this.#untold))
       this.#untold = 0
@@ -125,7 +147,11 @@ export class History {
     const { message } = error as Error
     if (isDamaged(error)) {
       this.#tell(`The log's database is damaged and is set aside: ${message}`)
-      try { return setAsideLog(this.#path) } catch { /* Then it is tried again later. */ }
+      try {
+        return setAsideLog(this.#path)
+      } catch {
+        /* Then it is tried again later. */
+      }
     }
     if (!this.#hasFailed) this.#tell(`Entries of the log cannot be kept: ${message}`)
     this.#hasFailed = true
@@ -133,14 +159,33 @@ export class History {
   }
 
   #letGo(): void {
-    try { this.#database?.close() } catch { /* It is not used any more. */ }
+    try {
+      this.#database?.close()
+    } catch {
+      /* It is not used any more. */
+    }
     this.#database = undefined
   }
 }
 
 const toRow = ({ at, level, source, message, requestId, fields }: Entry) => {
   const text = JSON.stringify(fields)
-  return { at, level: ranks[level], source, requestId, message, fields: text, words: `${message} ${source} ${requestId ?? ''} ${text} ${levelWords[level]}` }
+  return {
+    at,
+    level: ranks[level],
+    source,
+    requestId,
+    message,
+    fields: text,
+    words: `${message} ${source} ${requestId ?? ''} ${text} ${levelWords[level]}`,
+  }
 }
 
-const dropNotice = (count: number): Entry => ({ at: new Date().toISOString(), level: 'warn', source: 'logs', message: `${count} entries of the log could not be kept.`, requestId: null, fields: { count } })
+const dropNotice = (count: number): Entry => ({
+  at: new Date().toISOString(),
+  level: 'warn',
+  source: 'logs',
+  message: `${count} entries of the log could not be kept.`,
+  requestId: null,
+  fields: { count },
+})

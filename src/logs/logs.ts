@@ -9,8 +9,17 @@ import { History } from './history.ts'
 import { toMatch } from './search.ts'
 
 /** An entry as it can be read again. */
-export interface KeptEntry extends Entry { id: number }
-export interface LogQuery { level?: LogLevel; search?: string; since?: string; after?: number; before?: number; limit: number }
+export interface KeptEntry extends Entry {
+  id: number
+}
+export interface LogQuery {
+  level?: LogLevel
+  search?: string
+  since?: string
+  after?: number
+  before?: number
+  limit: number
+}
 
 /** Where the log goes: to stderr, to files, to a database that can be searched, and to a receiver elsewhere if one is set. */
 export interface Logs {
@@ -27,7 +36,11 @@ export interface Logs {
   /** Deletes what is older than `before` and what is too much. */
   prune(signal: AbortSignal, before: string): Promise<void>
   /** What is queued and what was dropped so far, by where it should have gone. */
-  figures(): { files: { dropped: number }; database: { queued: number; dropped: number }; export: { queued: number; dropped: number; sent: number } }
+  figures(): {
+    files: { dropped: number }
+    database: { queued: number; dropped: number }
+    export: { queued: number; dropped: number; sent: number }
+  }
   /** Writes what is buffered before it returns. For when the process ends at once. */
   flushSync(): void
   close(): Promise<void>
@@ -37,19 +50,26 @@ export interface Logs {
  * Opens the log of a data folder.
  * @param terminal where it goes beside: stderr, by the level that was asked for
  */
-export function openLogs({ dataDir, clock, logLevel }: Pick<ServerConfig, 'dataDir' | 'clock' | 'logLevel'>, terminal: Log): Logs {
+export function openLogs(
+  { dataDir, clock, logLevel }: Pick<ServerConfig, 'dataDir' | 'clock' | 'logLevel'>,
+  terminal: Log,
+): Logs {
   /** What befalls one part of the log is told where nothing of it is needed. */
   const tell = (message: string) => terminal('warn', message, { source: 'logs' })
   const files = createFiles(join(dataDir, 'logs'), tell)
   const history = new History(join(dataDir, 'logs.db'), tell)
-  const exporter = createExporter((level, message, fields) => take(toEntry(level, message, { source: 'log-export', ...fields }), true, false))
+  const exporter = createExporter((level, message, fields) =>
+    take(toEntry(level, message, { source: 'log-export', ...fields }), true, false),
+  )
   const take = (entry: Entry, isKept: boolean, isExported = true, isShown = true) => {
     files.add(entry)
     if (isKept) history.add(entry)
     if (isExported) exporter.add(entry)
     if (isShown && ranks[entry.level] >= ranks[logLevel]) terminal(entry.level, entry.message, plain(entry))
   }
-  const deferred = createDeferred(({ level, message, fields, at, isKept }) => take(toEntry(level, message, fields, toIso(at)), isKept))
+  const deferred = createDeferred(({ level, message, fields, at, isKept }) =>
+    take(toEntry(level, message, fields, toIso(at)), isKept),
+  )
   return {
     log: (level, message, fields) => {
       deferred.flush()
@@ -64,7 +84,11 @@ export function openLogs({ dataDir, clock, logLevel }: Pick<ServerConfig, 'dataD
     },
     exporter,
     prune: (signal, before) => history.prune(signal, before),
-    figures: () => ({ files: files.figures(), database: { queued: history.queued, dropped: history.dropped }, export: exporter.figures() }),
+    figures: () => ({
+      files: files.figures(),
+      database: { queued: history.queued, dropped: history.dropped },
+      export: exporter.figures(),
+    }),
     flushSync: () => {
       deferred.flush()
       files.flushSync()
@@ -78,7 +102,12 @@ export function openLogs({ dataDir, clock, logLevel }: Pick<ServerConfig, 'dataD
   }
 }
 
-const plain = ({ at, source, requestId, fields }: Entry) => ({ at, source, ...(requestId !== null && { requestId }), ...fields })
+const plain = ({ at, source, requestId, fields }: Entry) => ({
+  at,
+  source,
+  ...(requestId !== null && { requestId }),
+  ...fields,
+})
 
 const last = { at: 0, iso: '' }
 /** Many things happen within a millisecond. */
@@ -87,7 +116,13 @@ function toIso(at: number): string {
   return last.iso
 }
 
-interface Raw { level: LogLevel; message: string; fields: Parameters<Log>[2]; at: number; isKept: boolean }
+interface Raw {
+  level: LogLevel
+  message: string
+  fields: Parameters<Log>[2]
+  at: number
+  isKept: boolean
+}
 const mostDeferred = 200
 const deferMs = 100
 
@@ -112,5 +147,7 @@ function createDeferred(take: (raw: Raw) => void): { add(raw: Raw): void; flush(
 function list(history: History, { level = 'info', search, ...query }: LogQuery): KeptEntry[] {
   const match = search === undefined ? undefined : toMatch(search, level)
   if (search !== undefined && match === undefined) return []
-  return history.list({ ...query, level: ranks[level], search: match }).map(row => ({ ...row, level: levels[row.level]!, fields: JSON.parse(row.fields) as Record<string, unknown> }))
+  return history
+    .list({ ...query, level: ranks[level], search: match })
+    .map(row => ({ ...row, level: levels[row.level]!, fields: JSON.parse(row.fields) as Record<string, unknown> }))
 }

@@ -4,24 +4,34 @@ const mostItems = 100
 const deepest = 5
 
 /** Names of fields whose values are secrets, whatever they hold. */
-const secretName = /pass(word|wd|phrase)?$|secret|token$|api-?_?key|private-?_?key|authorization|cookie|credential$|^pwd$|^headers?$|^body$|^query$|verifier|setup-?_?code/i
+const secretName =
+  /pass(word|wd|phrase)?$|secret|token$|api-?_?key|private-?_?key|authorization|cookie|credential$|^pwd$|^headers?$|^body$|^query$|verifier|setup-?_?code/i
 /** What a secret begins with: the board's own tokens, webhook secrets, and what providers give out. */
-const tokens = /\b(svc_(?:ak|st|at|lt)_|whsec_|sk-|ghp_|gho_|ghs_|ghu_|github_pat_|xox[abprs]-|AKIA|ya29\.|eyJ[\w-]{8,}\.)[\w./+=-]{3,}/g
+const tokens =
+  /\b(svc_(?:ak|st|at|lt)_|whsec_|sk-|ghp_|gho_|ghs_|ghu_|github_pat_|xox[abprs]-|AKIA|ya29\.|eyJ[\w-]{8,}\.)[\w./+=-]{3,}/g
 const schemes = /\b(authorization["']?\s*[:=]\s*["']?)?(bearer|basic)\s+[\w.~+/=-]{4,}/gi
 /** `password=...`, `"apiKey": "..."` in running text. */
-const assigned = /\b([\w-]{0,40}(?:password|passwd|passphrase|secret|token|api[_-]?key|private[_-]?key|cookie|verifier|setup[_-]?code)\\{0,8}["']?\s*[:=]\s*)(\\{1,8}"[^"]*"?|"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|[^\s&,;)\]}]+)/gi
+const assigned =
+  /\b([\w-]{0,40}(?:password|passwd|passphrase|secret|token|api[_-]?key|private[_-]?key|cookie|verifier|setup[_-]?code)\\{0,8}["']?\s*[:=]\s*)(\\{1,8}"[^"]*"?|"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|[^\s&,;)\]}]+)/gi
 const authorities = /\b([a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/?#@"']+@/gi
 const queries = /\b([a-z][a-z0-9+.-]{0,20}:\/\/[^\s?#"'<>]+)[?#][^\s"'<>)]*/gi
 /** The query of a path alone. */
 const pathQueries = /(\/[\w./%~:@{}-]{0,200})\?[\w%.~+[\]-]{1,100}=[^\s"'<>)]*/g
-const suspicious = /\?|svc_|whsec_|sk-|gh[opsu]_|github_pat_|xox|AKIA|ya29\.|eyJ|bearer|basic|:\/\/|pass|secret|token|key|cookie|verifier|code/i
+const suspicious =
+  /\?|svc_|whsec_|sk-|gh[opsu]_|github_pat_|xox|AKIA|ya29\.|eyJ|bearer|basic|:\/\/|pass|secret|token|key|cookie|verifier|code/i
 
 /** The last wall: what should not have been said is taken out of a text. NUL and halves of characters, which the stores refuse, become marks. */
 function text(given: string, most = mostCharacters): string {
   const bounded = given.length > most ? `${given.slice(0, most)}…` : given
   const clean = (bounded.includes('\0') ? bounded.replaceAll('\0', '\u2400') : bounded).toWellFormed()
   if (!suspicious.test(clean)) return clean
-  return clean.replace(queries, '$1?…').replace(pathQueries, '$1?…').replace(authorities, `$1${mark}@`).replace(tokens, `$1${mark}`).replace(schemes, (_, head = '', scheme) => `${head}${scheme} ${mark}`).replace(assigned, `$1${mark}`)
+  return clean
+    .replace(queries, '$1?…')
+    .replace(pathQueries, '$1?…')
+    .replace(authorities, `$1${mark}@`)
+    .replace(tokens, `$1${mark}`)
+    .replace(schemes, (_, head = '', scheme) => `${head}${scheme} ${mark}`)
+    .replace(assigned, `$1${mark}`)
 }
 
 function value(given: unknown, depth: number): unknown {
@@ -60,4 +70,7 @@ function isSecret(name: string): boolean {
 }
 
 /** Takes secrets out of what is about to be logged. */
-export const redact = { text, fields: (given: Readonly<Record<string, unknown>>): Record<string, unknown> => fields(given) }
+export const redact = {
+  text,
+  fields: (given: Readonly<Record<string, unknown>>): Record<string, unknown> => fields(given),
+}

@@ -4,7 +4,11 @@ import { pino } from 'pino'
 import { makePrivateFolder } from '../config/folders.ts'
 
 /** How many files there are at most, how large each gets, and how much waits in memory for a disk that is slow. All in bytes. */
-export interface FileLimits { mostFiles: number; mostBytesEach: number; mostBuffered: number }
+export interface FileLimits {
+  mostFiles: number
+  mostBytesEach: number
+  mostBuffered: number
+}
 
 type Destination = ReturnType<typeof pino.destination>
 
@@ -59,7 +63,9 @@ export class RotatingFile {
     this.#lines = []
     this.#bytes = 0
     let isDropped = this.#destination === undefined
-    const onDrop = () => { isDropped = true }
+    const onDrop = () => {
+      isDropped = true
+    }
     this.#destination?.once('drop', onDrop).write(lines.join(''))
     this.#destination?.off('drop', onDrop)
     if (!isDropped) this.#size += bytes
@@ -72,7 +78,11 @@ export class RotatingFile {
 
   flushSync(): void {
     this.flush()
-    try { this.#destination?.flushSync() } catch { /* It cannot be written. */ }
+    try {
+      this.#destination?.flushSync()
+    } catch {
+      /* It cannot be written. */
+    }
   }
 
   close(): Promise<void> {
@@ -94,7 +104,11 @@ export class RotatingFile {
       fchmodSync(descriptor, 0o600)
       this.#size = fstatSync(descriptor).size
       this.#destination = pino.destination({ dest: descriptor, sync: false, maxLength: this.#limits.mostBuffered })
-      this.#destination.on('write', () => { this.#isBroken = false }).on('error', error => this.#fail(error))
+      this.#destination
+        .on('write', () => {
+          this.#isBroken = false
+        })
+        .on('error', error => this.#fail(error))
     } catch (error) {
       this.#fail(error as Error)
       this.#notBeforeMs = performance.now() + againAfterMs
@@ -108,7 +122,9 @@ export class RotatingFile {
     this.#destination = undefined
     try {
       rmSync(this.#path(this.#limits.mostFiles - 1), { force: true })
-      for (let number = this.#limits.mostFiles - 2; number >= 0; number--) if (statSync(this.#path(number), { throwIfNoEntry: false })) renameSync(this.#path(number), this.#path(number + 1))
+      for (let number = this.#limits.mostFiles - 2; number >= 0; number--)
+        if (statSync(this.#path(number), { throwIfNoEntry: false }))
+          renameSync(this.#path(number), this.#path(number + 1))
     } catch (error) {
       this.#fail(error as Error)
       rmSync(this.#path(0), { force: true })
@@ -116,7 +132,9 @@ export class RotatingFile {
     this.#open()
   }
 
-  #path(number: number): string { return join(this.#folder, number === 0 ? `${this.#name}.log` : `${this.#name}.${number}.log`) }
+  #path(number: number): string {
+    return join(this.#folder, number === 0 ? `${this.#name}.log` : `${this.#name}.${number}.log`)
+  }
 
   #fail({ message }: Error): void {
     if (!this.#isBroken) this.#tell(`The log's file cannot be written: ${message}`)

@@ -11,7 +11,9 @@ export const levelWords: Record<LogLevel, string> = { info: '', warn: 'atleastwa
  * so. Nothing of it is an operator. Undefined when it has no letter or digit that could be found.
  */
 export function toMatch(text: string, level: LogLevel): string | undefined {
-  const parts = [...text.matchAll(/"([^"]*)"|([^\s"]+)/g)].map(([, phrase, word]) => phrase === undefined ? `"${word}"*` : `"${phrase}"`)
+  const parts = [...text.matchAll(/"([^"]*)"|([^\s"]+)/g)].map(([, phrase, word]) =>
+    phrase === undefined ? `"${word}"*` : `"${phrase}"`,
+  )
   const findable = parts.filter(part => /[\p{L}\p{N}\p{Co}]/u.test(part))
   const marks = level === 'info' ? [] : [`"atleast${level}"`]
   return findable.length > 0 ? [...marks, ...findable].join(' ') : undefined

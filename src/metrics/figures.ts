@@ -1,5 +1,8 @@
 /** Where a figure stands in `/metrics`: its name in Prometheus's terms (`board_agents`), and what it says. */
-export interface Described { name: string; help: string }
+export interface Described {
+  name: string
+  help: string
+}
 export interface Gauge extends Described {
   /** Reads the figure when somebody asks for it, by the values of a label where it has one. */
   read(): Promise<number | Record<string, number>> | number | Record<string, number>
@@ -11,5 +14,13 @@ export interface Gauge extends Described {
 /** Upper bounds of the buckets, in seconds. */
 export const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-export interface Tally { labels: string[]; buckets: number[]; count: number; sum: number }
-export interface TimingRow extends Described { labels: readonly string[]; tallies: Map<string, Tally> }
+export interface Tally {
+  labels: string[]
+  buckets: number[]
+  count: number
+  sum: number
+}
+export interface TimingRow extends Described {
+  labels: readonly string[]
+  tallies: Map<string, Tally>
+}

@@ -2,7 +2,9 @@ import type { Registry } from 'prom-client'
 import { bounds, type Described, type Gauge, type TimingRow } from './figures.ts'
 
 /** Times of something, in seconds, counted into buckets. */
-export interface Timing { observe(secs: number, ...labels: string[]): void }
+export interface Timing {
+  observe(secs: number, ...labels: string[]): void
+}
 
 /** What the server tells about itself. What counts runs all the time and costs next to nothing; what writes it is loaded when it is first asked for. */
 export interface Metrics {
@@ -17,14 +19,22 @@ export function createMetrics(): Metrics {
   const timings: TimingRow[] = []
   let writer: Promise<Registry> | undefined
   return {
-    gauge: gauge => { gauges.push(gauge) },
+    gauge: gauge => {
+      gauges.push(gauge)
+    },
     timing: (described, labels = []) => {
       const row: TimingRow = { ...described, labels, tallies: new Map() }
       timings.push(row)
-      return { observe: (secs, ...values) => { tally(row, secs, values) } }
+      return {
+        observe: (secs, ...values) => {
+          tally(row, secs, values)
+        },
+      }
     },
     text: async () => {
-      const registry = await (writer ??= import('./writer.ts').then(({ createWriter }) => createWriter(timings, gauges)))
+      const registry = await (writer ??= import('./writer.ts').then(({ createWriter }) =>
+        createWriter(timings, gauges),
+      ))
       return { contentType: registry.contentType, text: await registry.metrics() }
     },
   }
@@ -33,7 +43,7 @@ export function createMetrics(): Metrics {
 function tally({ tallies }: TimingRow, secs: number, labels: string[]): void {
   const key = labels.join('\n')
   let entry = tallies.get(key)
-  if (!entry) tallies.set(key, entry = { labels, buckets: bounds.map(() => 0), count: 0, sum: 0 })
+  if (!entry) tallies.set(key, (entry = { labels, buckets: bounds.map(() => 0), count: 0, sum: 0 }))
   const at = bounds.findIndex(bound => secs <= bound)
   if (at >= 0) entry.buckets[at]!++
   entry.count++

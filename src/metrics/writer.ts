@@ -5,8 +5,12 @@ import { bounds, type Described, type Gauge, type TimingRow } from './figures.ts
 export function createWriter(timings: readonly TimingRow[], gauges: readonly Gauge[]): Registry {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
-  for (const row of timings) registry.registerMetric(foreign({ ...row, type: 'histogram', get: async () => valuesOfTiming(row) }))
-  for (const gauge of gauges) registry.registerMetric(foreign({ ...gauge, type: gauge.counts ? 'counter' : 'gauge', get: () => valuesOfGauge(gauge) }))
+  for (const row of timings)
+    registry.registerMetric(foreign({ ...row, type: 'histogram', get: async () => valuesOfTiming(row) }))
+  for (const gauge of gauges)
+    registry.registerMetric(
+      foreign({ ...gauge, type: gauge.counts ? 'counter' : 'gauge', get: () => valuesOfGauge(gauge) }),
+    )
   return registry
 }
 
@@ -16,10 +20,16 @@ function valuesOfTiming({ name, labels, tallies }: TimingRow): Values {
   return [...tallies.values()].flatMap(entry => {
     const own = Object.fromEntries(labels.map((label, at) => [label, entry.labels[at]!]))
     let below = 0
-    const buckets = bounds.map((le, at) => ({ value: below += entry.buckets[at]!, labels: { ...own, le }, metricName: `${name}_bucket` }))
+    const buckets = bounds.map((le, at) => ({
+      value: (below += entry.buckets[at]!),
+      labels: { ...own, le },
+      metricName: `${name}_bucket`,
+    }))
     return [
-      ...buckets, { value: entry.count, labels: { ...own, le: '+Inf' }, metricName: `${name}_bucket` },
-      { value: entry.sum, labels: own, metricName: `${name}_sum` }, { value: entry.count, labels: own, metricName: `${name}_count` },
+      ...buckets,
+      { value: entry.count, labels: { ...own, le: '+Inf' }, metricName: `${name}_bucket` },
+      { value: entry.sum, labels: own, metricName: `${name}_sum` },
+      { value: entry.count, labels: own, metricName: `${name}_count` },
     ]
   })
 }
@@ -36,6 +46,17 @@ async function valuesOfGauge({ read, label = 'kind' }: Gauge): Promise<Values> {
 }
 
 /** The writer takes any object that knows its values; its types name its own classes only. */
-function foreign({ name, help, type, get }: Described & { type: string; get: () => Promise<Values> }): Parameters<Registry['registerMetric']>[0] {
-  return { name, get: async () => ({ name, help, type, values: await get(), aggregator: 'sum' }), reset() { /* Nothing is kept here. */ } } as unknown as Parameters<Registry['registerMetric']>[0]
+function foreign({
+  name,
+  help,
+  type,
+  get,
+}: Described & { type: string; get: () => Promise<Values> }): Parameters<Registry['registerMetric']>[0] {
+  return {
+    name,
+    get: async () => ({ name, help, type, values: await get(), aggregator: 'sum' }),
+    reset() {
+      /* Nothing is kept here. */
+    },
+  } as unknown as Parameters<Registry['registerMetric']>[0]
 }

@@ -23,16 +23,29 @@ export interface Monitors {
   stop(): Promise<void>
 }
 
-interface Parts { db: Database; outbox: Outbox; config: ServerConfig }
+interface Parts {
+  db: Database
+  outbox: Outbox
+  config: ServerConfig
+}
 
 /** What the rows of monitors say is what it does: each one of an active card runs when it is due, and nothing else runs. */
 export function createMonitors({ db, outbox, config }: Parts): Monitors {
   let unsubscribe = () => {}
   const wallTime = (inMs: number) => new Date(config.clock().getTime() + inMs).toISOString()
   const schedule = createSchedule()
-  const runner = createRunner(() => ({ db, ...lookout.at!, timeoutMs: config.monitorTimeoutMs }), schedule, wallTime, () => lookout.wake())
+  const runner = createRunner(
+    () => ({ db, ...lookout.at!, timeoutMs: config.monitorTimeoutMs }),
+    schedule,
+    wallTime,
+    () => lookout.wake(),
+  )
   // Times of the wall clock are for show and for the next server.
-  const followClock = clockFollower(config, () => db.transaction(async tx => { for (const id of schedule.ids()) if (!runner.isRunning(id)) await setNextRun(tx, id, wallTime(schedule.inMs(id)!)) }))
+  const followClock = clockFollower(config, () =>
+    db.transaction(async tx => {
+      for (const id of schedule.ids()) if (!runner.isRunning(id)) await setNextRun(tx, id, wallTime(schedule.inMs(id)!))
+    }),
+  )
   const look = async () => {
     await compare(db, schedule, runner, config)
     await followClock()
@@ -57,7 +70,10 @@ export function createMonitors({ db, outbox, config }: Parts): Monitors {
 }
 
 /** At the start of a server, when what an earlier one left running has been ended. */
-export const recoverMonitors = (db: Database): Promise<void> => db.transaction(async tx => { for (const { id } of await listRunningMonitors(tx)) await recover(tx, id) })
+export const recoverMonitors = (db: Database): Promise<void> =>
+  db.transaction(async tx => {
+    for (const { id } of await listRunningMonitors(tx)) await recover(tx, id)
+  })
 
 /** Takes over what the rows say: what is to be ended, to rest or to go on, and what is new. */
 async function compare(db: Database, schedule: Schedule, runner: Runner, config: ServerConfig): Promise<void> {
@@ -66,17 +82,20 @@ async function compare(db: Database, schedule: Schedule, runner: Runner, config:
   runner.cut(id => !active.has(id), 'The card left active execution.')
   for (const id of schedule.ids()) if (!active.has(id)) schedule.forget(id)
   const astray = rows.filter(row => isAstray(row) && !runner.isRunning(row.id))
-  if (astray.length > 0) await db.transaction(async tx => {
-    for (const { id } of astray) {
-      if (!runner.isRunning(id)) await recover(tx, id)
-      await followCard(tx, id)
-    }
-  })
-  for (const row of rows) if (row.isActive === 1 && !isAstray(row) && !schedule.has(row.id)) schedule.add(row, untilDue(row, config))
+  if (astray.length > 0)
+    await db.transaction(async tx => {
+      for (const { id } of astray) {
+        if (!runner.isRunning(id)) await recover(tx, id)
+        await followCard(tx, id)
+      }
+    })
+  for (const row of rows)
+    if (row.isActive === 1 && !isAstray(row) && !schedule.has(row.id)) schedule.add(row, untilDue(row, config))
 }
 
 /** Whether a row of a monitor that does not run here says something else, or not what its card is. */
-const isAstray = ({ status, isActive }: ScheduleRow): boolean => status === 'running' || (status === 'paused') === (isActive === 1)
+const isAstray = ({ status, isActive }: ScheduleRow): boolean =>
+  status === 'running' || (status === 'paused') === (isActive === 1)
 
 /** How far off the run is that a row tells of: what was missed is due now, and nothing is further off than an interval, whatever became of the clock. */
 const untilDue = ({ nextRunAt, intervalSecs }: ScheduleRow, { clock }: ServerConfig): number =>

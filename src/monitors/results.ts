@@ -20,5 +20,9 @@ function words({ id, description, command, status, exitCode, error, output }: Mo
   if (status === 'ok') return `${name} is ok again: ${command}`
   const why = error ?? `The command ended with exit code ${exitCode}.`
   const last = output.trim().slice(-mostQuotedLength).toWellFormed()
-  return [`${name} is not ok any more (${status}): ${command}`, why, ...(last ? [`Its last output:\n${last}`] : [])].join('\n\n')
+  return [
+    `${name} is not ok any more (${status}): ${command}`,
+    why,
+    ...(last ? [`Its last output:\n${last}`] : []),
+  ].join('\n\n')
 }

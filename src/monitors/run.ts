@@ -20,7 +20,12 @@ const lastWordsMs = 500
 const retryStopMs = 1000
 
 /** What running a command needs of the board. `url` is where commands reach this server, `timeoutMs` how long one may take. */
-export interface RunParts { db: Database; log: Log; url: string; timeoutMs: number }
+export interface RunParts {
+  db: Database
+  log: Log
+  url: string
+  timeoutMs: number
+}
 
 /**
  * Runs a monitor's command once, in its folder as that is now: to its end, to the time limit or until `stopped` is aborted
@@ -36,19 +41,43 @@ export async function runCommand(parts: RunParts, monitor: MonitorRow, stopped: 
   await clearAway(parts, started, monitor.id)
   const words = await output()
   if (end === 'stopped') return cutShort(words)
-  if (end === 'timeout') return { outcome: 'timeout', exitCode: null, error: `The command ran longer than ${spoken(parts.timeoutMs)} and was ended.`, output: words }
-  return { outcome: end.code === 0 ? 'ok' : 'failing', exitCode: end.code, error: end.signal === null ? null : `The command was ended by ${end.signal}.`, output: words }
+  if (end === 'timeout')
+    return {
+      outcome: 'timeout',
+      exitCode: null,
+      error: `The command ran longer than ${spoken(parts.timeoutMs)} and was ended.`,
+      output: words,
+    }
+  return {
+    outcome: end.code === 0 ? 'ok' : 'failing',
+    exitCode: end.code,
+    error: end.signal === null ? null : `The command was ended by ${end.signal}.`,
+    output: words,
+  }
 }
 
 const isChild = (started: Child | string): started is Child => typeof started !== 'string'
 
 /** Starts the command, or tells why not. */
-async function start({ db, url }: RunParts, { projectId, cardId, cwd, command }: MonitorRow, stopped: AbortSignal): Promise<Child | string> {
+async function start(
+  { db, url }: RunParts,
+  { projectId, cardId, cwd, command }: MonitorRow,
+  stopped: AbortSignal,
+): Promise<Child | string> {
   const [card, project] = [await readCard(db, projectId, cardId), await readProject(db, projectId)]
   if (!card || !project) return 'The card is gone.'
   const folder = await requireCardFolder(cwd, card, project)
   if (stopped.aborted) return 'Stopped.'
-  return spawnTree({ command: shellCommand(command), cwd: folder, env: commandEnvironment({ url, projectId, cardId }), stdin: 'ignore', kind: 'monitor' }, db)
+  return spawnTree(
+    {
+      command: shellCommand(command),
+      cwd: folder,
+      env: commandEnvironment({ url, projectId, cardId }),
+      stdin: 'ignore',
+      kind: 'monitor',
+    },
+    db,
+  )
 }
 
 function explain({ log }: RunParts, { id }: MonitorRow, error: unknown): string {
@@ -63,14 +92,23 @@ function listen({ stdout, stderr }: Child): () => Promise<string> {
   const told = Promise.all([stdout, stderr].map(stream => readPaced(stream, tail.add)))
   return async () => {
     const over = new AbortController()
-    await Promise.race([told, delay(lastWordsMs, undefined, { signal: over.signal }).catch(() => { /* All is told. */ })])
+    await Promise.race([
+      told,
+      delay(lastWordsMs, undefined, { signal: over.signal }).catch(() => {
+        /* All is told. */
+      }),
+    ])
     over.abort()
     for (const stream of [stdout, stderr]) stream.destroy()
     return tail.read().output
   }
 }
 
-async function endOf({ exited }: Child, timeoutMs: number, stopped: AbortSignal): Promise<Exit | 'timeout' | 'stopped'> {
+async function endOf(
+  { exited }: Child,
+  timeoutMs: number,
+  stopped: AbortSignal,
+): Promise<Exit | 'timeout' | 'stopped'> {
   const over = new AbortController()
   const { signal } = over
   const stop = new Promise<'stopped'>(resolve => {
@@ -88,9 +126,13 @@ async function clearAway({ log }: RunParts, child: Child, monitorId: number): Pr
   for (let attempt = 1; ; attempt++) {
     const isGone = await stopTree(child, { termMs }).catch((error: unknown) => error)
     if (isGone === true) return
-    log(attempt === 1 && isGone === false ? 'warn' : 'error', 'A process of a monitor could not be ended.', { monitorId, pids: [...child.tree.seen.keys()], ...(isGone instanceof Error && { cause: isGone.stack }) })
+    log(attempt === 1 && isGone === false ? 'warn' : 'error', 'A process of a monitor could not be ended.', {
+      monitorId,
+      pids: [...child.tree.seen.keys()],
+      ...(isGone instanceof Error && { cause: isGone.stack }),
+    })
     await delay(retryStopMs)
   }
 }
 
-const spoken = (ms: number) => ms % 60_000 === 0 ? `${ms / 60_000} minutes` : `${ms / 1000} seconds`
+const spoken = (ms: number) => (ms % 60_000 === 0 ? `${ms / 60_000} minutes` : `${ms / 1000} seconds`)

@@ -20,14 +20,22 @@ export interface Runner {
   close(reason: string): Promise<void>
 }
 
-interface Running extends Scheduled { over: Promise<void>; stopping: AbortController }
+interface Running extends Scheduled {
+  over: Promise<void>
+  stopping: AbortController
+}
 
 /**
  * @param parts what a run needs, once the server answers
  * @param wallTime the time so many milliseconds from now, ISO 8601
  * @param onCut told when a run is over that was cut short
  */
-export function createRunner(parts: () => RunParts, schedule: Schedule, wallTime: (inMs: number) => string, onCut: () => void): Runner {
+export function createRunner(
+  parts: () => RunParts,
+  schedule: Schedule,
+  wallTime: (inMs: number) => string,
+  onCut: () => void,
+): Runner {
   const running = new Map<number, Running>()
   let isClosed = false
   let timer: NodeJS.Timeout | undefined
@@ -38,7 +46,7 @@ export function createRunner(parts: () => RunParts, schedule: Schedule, wallTime
     const inMs = schedule.untilNextMs()
     if (inMs !== undefined && !isClosed) timer = setTimeout(startDue, inMs).unref()
   }
-  const free = () => isClosed || running.size >= monitorLimits.mostAtOnce ? undefined : schedule.next(running)
+  const free = () => (isClosed || running.size >= monitorLimits.mostAtOnce ? undefined : schedule.next(running))
   const start = (monitor: Scheduled): Running => {
     const stopping = new AbortController()
     const over = runOnce(parts(), schedule, wallTime, monitor.id, stopping.signal).then(() => {
@@ -49,8 +57,11 @@ export function createRunner(parts: () => RunParts, schedule: Schedule, wallTime
     return { ...monitor, over, stopping }
   }
   return {
-    isRunning: id => running.has(id), startDue,
-    cut: (which, reason) => { for (const { id, stopping } of running.values()) if (which(id)) stopping.abort(reason) },
+    isRunning: id => running.has(id),
+    startDue,
+    cut: (which, reason) => {
+      for (const { id, stopping } of running.values()) if (which(id)) stopping.abort(reason)
+    },
     close: async reason => {
       isClosed = true
       clearTimeout(timer)
@@ -62,14 +73,24 @@ export function createRunner(parts: () => RunParts, schedule: Schedule, wallTime
 }
 
 /** One run from its row's start to its row's end. Never rejects. */
-async function runOnce(parts: RunParts, schedule: Schedule, wallTime: (inMs: number) => string, id: number, stopped: AbortSignal): Promise<void> {
+async function runOnce(
+  parts: RunParts,
+  schedule: Schedule,
+  wallTime: (inMs: number) => string,
+  id: number,
+  stopped: AbortSignal,
+): Promise<void> {
   const { db, log } = parts
   try {
     const monitor = await whenFree(() => db.transaction(tx => begin(tx, id)))
     if (!monitor) return schedule.forget(id)
     const result = await runCommand(parts, monitor, stopped)
     const inMs = schedule.advance(id)
-    await insist(db, tx => keepResult(tx, id, result, wallTime(inMs)), code => log('warn', 'How a run of a monitor ended could not be kept yet.', { code }))
+    await insist(
+      db,
+      tx => keepResult(tx, id, result, wallTime(inMs)),
+      code => log('warn', 'How a run of a monitor ended could not be kept yet.', { code }),
+    )
   } catch (error) {
     if (error instanceof Problem) log('warn', 'A run of a monitor is put off.', { monitorId: id, code: error.code })
     else logFailure(log, 'A run of a monitor could not be kept.', error, { monitorId: id })

@@ -1,7 +1,9 @@
 import type { ScheduleRow } from '../store/monitors.ts'
 
 export type Scheduled = Pick<ScheduleRow, 'id' | 'projectId' | 'cardId' | 'intervalSecs'>
-interface Entry extends Scheduled { dueAtMs: number }
+interface Entry extends Scheduled {
+  dueAtMs: number
+}
 
 /** When each monitor is due, by a clock that nobody sets. */
 export interface Schedule {
@@ -26,9 +28,17 @@ export function createSchedule(nowMs: () => number = () => performance.now()): S
   return {
     has: id => entries.has(id),
     ids: () => [...entries.keys()],
-    add: ({ id, projectId, cardId, intervalSecs }, inMs) => { entries.set(id, { id, projectId, cardId, intervalSecs, dueAtMs: nowMs() + inMs }) },
-    forget: id => { entries.delete(id) },
-    next: running => nextOf([...entries.values()].filter(({ id, dueAtMs }) => dueAtMs <= nowMs() && !running.has(id)), [...running.values()]),
+    add: ({ id, projectId, cardId, intervalSecs }, inMs) => {
+      entries.set(id, { id, projectId, cardId, intervalSecs, dueAtMs: nowMs() + inMs })
+    },
+    forget: id => {
+      entries.delete(id)
+    },
+    next: running =>
+      nextOf(
+        [...entries.values()].filter(({ id, dueAtMs }) => dueAtMs <= nowMs() && !running.has(id)),
+        [...running.values()],
+      ),
     advance: id => {
       const entry = entries.get(id)
       if (!entry) return 0
@@ -53,7 +63,12 @@ export function createSchedule(nowMs: () => number = () => performance.now()): S
 }
 
 function nextOf(due: readonly Entry[], running: readonly Scheduled[]): Entry | undefined {
-  const rankOf = (entry: Entry) => [running.filter(({ projectId }) => projectId === entry.projectId).length, running.filter(({ cardId }) => cardId === entry.cardId).length, entry.dueAtMs, entry.id]
+  const rankOf = (entry: Entry) => [
+    running.filter(({ projectId }) => projectId === entry.projectId).length,
+    running.filter(({ cardId }) => cardId === entry.cardId).length,
+    entry.dueAtMs,
+    entry.id,
+  ]
   let first: { entry: Entry; rank: number[] } | undefined
   for (const entry of due) {
     const rank = rankOf(entry)

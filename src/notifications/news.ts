@@ -10,13 +10,24 @@ type Session = EventData<'agent.status'>
 type Monitor = EventData<'monitor.updated'>
 
 /** Something that people want to hear of. */
-export interface News { kind: NotificationKind; projectId: number; cardId: number; cardTitle: string; message: string; at: string }
+export interface News {
+  kind: NotificationKind
+  projectId: number
+  cardId: number
+  cardTitle: string
+  message: string
+  at: string
+}
 
 /** The events in which there may be news. */
 export const newsTypes = ['agent.status', 'monitor.updated'] as const
 
 const mostMessageLength = 300
-const kinds: Partial<Record<Session['status'], NotificationKind>> = { completed: 'agentCompleted', failed: 'agentFailed', waiting: 'agentWaiting' }
+const kinds: Partial<Record<Session['status'], NotificationKind>> = {
+  completed: 'agentCompleted',
+  failed: 'agentFailed',
+  waiting: 'agentWaiting',
+}
 /** Talks: who asks is there and sees the answer. */
 const talks: readonly string[] = ['pre', 'assistant'] satisfies Array<SessionRow['purpose']>
 
@@ -34,7 +45,7 @@ async function ofSession(tx: Transaction, told: Session): Promise<Found | undefi
   const id = Number(told.sessionId)
   const kind = kinds[told.status]
   if (told.status !== 'waiting') await forgetWaiting(tx, id)
-  if (!kind || (told.status === 'waiting' && !await noteWaiting(tx, id))) return undefined
+  if (!kind || (told.status === 'waiting' && !(await noteWaiting(tx, id)))) return undefined
   const session = await readSession(tx, id)
   return session && !talks.includes(session.purpose) ? { kind, message: sessionMessage(told, session) } : undefined
 }
@@ -42,23 +53,41 @@ async function ofSession(tx: Transaction, told: Session): Promise<Found | undefi
 /** The row may have gone on since: it tells more only of the status that it still has. */
 function sessionMessage({ status, statusReason, summary }: Session, row: SessionRow): string {
   const who = row.purpose === 'terminal' ? 'The command' : 'The agent'
-  if (status === 'completed') return `${who} has completed its work${row.purpose !== 'terminal' && summary ? `: ${summary}` : '.'}`
+  if (status === 'completed')
+    return `${who} has completed its work${row.purpose !== 'terminal' && summary ? `: ${summary}` : '.'}`
   const more = row.status !== status ? null : status === 'failed' ? row.detail : titleOf(row)
-  return status === 'failed' ? `${who} has failed: ${more ?? statusReason ?? 'its messages tell why.'}` : `${who} waits for you${more ? `: ${more}` : '.'}`
+  return status === 'failed'
+    ? `${who} has failed: ${more ?? statusReason ?? 'its messages tell why.'}`
+    : `${who} waits for you${more ? `: ${more}` : '.'}`
 }
 
-const titleOf = ({ waitingFor }: SessionRow): string | null => waitingFor === null ? null : (JSON.parse(waitingFor) as { title: string }).title
+const titleOf = ({ waitingFor }: SessionRow): string | null =>
+  waitingFor === null ? null : (JSON.parse(waitingFor) as { title: string }).title
 
 function ofMonitor({ status, description, command, exitCode, error }: Monitor): Found | undefined {
   const name = `The monitor "${cut(description ?? command, 100)}"`
-  if (status === 'failing') return { kind: 'monitorFailing', message: `${name} fails${exitCode === null ? '' : ` with exit code ${exitCode}`}.` }
+  if (status === 'failing')
+    return {
+      kind: 'monitorFailing',
+      message: `${name} fails${exitCode === null ? '' : ` with exit code ${exitCode}`}.`,
+    }
   if (status === 'timeout') return { kind: 'monitorFailing', message: `${name} has taken too long.` }
-  return status === 'error' ? { kind: 'monitorFailing', message: `${name} cannot run: ${error ?? 'its record tells why.'}` } : undefined
+  return status === 'error'
+    ? { kind: 'monitorFailing', message: `${name} cannot run: ${error ?? 'its record tells why.'}` }
+    : undefined
 }
 
-async function about(db: Reader, { projectId, at }: StoredEvent, cardId: number, { kind, message }: Found): Promise<News | undefined> {
+async function about(
+  db: Reader,
+  { projectId, at }: StoredEvent,
+  cardId: number,
+  { kind, message }: Found,
+): Promise<News | undefined> {
   const card = await readCard(db, projectId!, cardId)
-  return card && { kind, projectId: projectId!, cardId, cardTitle: card.title, message: cut(message, mostMessageLength), at }
+  return (
+    card && { kind, projectId: projectId!, cardId, cardTitle: card.title, message: cut(message, mostMessageLength), at }
+  )
 }
 
-const cut = (text: string, length: number): string => text.length <= length ? text : `${text.slice(0, length - 1).toWellFormed()}…`
+const cut = (text: string, length: number): string =>
+  text.length <= length ? text : `${text.slice(0, length - 1).toWellFormed()}…`

@@ -7,7 +7,11 @@ import { readEventsOfTypes, type StoredEvent } from '../store/events.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
 import { newsOf, newsTypes } from './news.ts'
 
-interface Parts { db: Database; outbox: Outbox; webhooks: Pick<Webhooks, 'queueUserDelivery'> }
+interface Parts {
+  db: Database
+  outbox: Outbox
+  webhooks: Pick<Webhooks, 'queueUserDelivery'>
+}
 
 /** Tells people what they want to hear of: on their sockets, and by their webhooks. */
 export interface Notifier {
@@ -24,7 +28,14 @@ export function createNotifier({ db, outbox, webhooks }: Parts): Notifier {
     const news = await newsOf(tx, event)
     if (!news) return
     for (const { userId, desktop, sound } of await recipientsOf(tx, news.projectId, news.kind)) {
-      const data = { ...news, userId: String(userId), projectId: String(news.projectId), cardId: String(news.cardId), desktop, sound }
+      const data = {
+        ...news,
+        userId: String(userId),
+        projectId: String(news.projectId),
+        cardId: String(news.cardId),
+        desktop,
+        sound,
+      }
       await append(tx, 'notification', null, data)
       await webhooks.queueUserDelivery(tx, userId, 'notification', data)
     }
@@ -32,8 +43,15 @@ export function createNotifier({ db, outbox, webhooks }: Parts): Notifier {
   return {
     start: log => {
       const onFailure = (error: unknown) => logFailure(log, 'Notifications could not be made.', error)
-      reader = startReader({ db, outbox }, 'notifications', { find: (from, seq, limit) => readEventsOfTypes(from, newsTypes, seq, limit), take }, onFailure)
+      reader = startReader(
+        { db, outbox },
+        'notifications',
+        { find: (from, seq, limit) => readEventsOfTypes(from, newsTypes, seq, limit), take },
+        onFailure,
+      )
     },
-    stop: async () => { await reader?.stop() },
+    stop: async () => {
+      await reader?.stop()
+    },
   }
 }

@@ -4,26 +4,51 @@ import { version } from '../config/version.ts'
 const timeLimitMs = 10_000
 const mostBytes = 256 * 1024
 
-export interface OutsideRequest { method?: 'GET' | 'POST'; headers?: Record<string, string>; body?: string | Uint8Array; signal?: AbortSignal }
+export interface OutsideRequest {
+  method?: 'GET' | 'POST'
+  headers?: Record<string, string>
+  body?: string | Uint8Array
+  signal?: AbortSignal
+}
 /** How far an answer is waited for and read, whether one whose body breaks off is an answer, and who makes the connection. */
-export interface OutsideLimits { timeLimitMs?: number; mostBytes?: number; takesPart?: boolean; dispatcher?: Dispatcher }
-export interface OutsideAnswer { status: number; headers: Record<string, string>; text: string }
+export interface OutsideLimits {
+  timeLimitMs?: number
+  mostBytes?: number
+  takesPart?: boolean
+  dispatcher?: Dispatcher
+}
+export interface OutsideAnswer {
+  status: number
+  headers: Record<string, string>
+  text: string
+}
 
 /**
  * Sends one request to a server that a user has named. No redirect is followed, so that what the request carries goes nowhere
  * else; the answer must come within 10 seconds, and of its body 256 KiB are read.
  * @throws Error of the network, or TimeoutError
  */
-export async function askOutside(url: string, { method = 'GET', headers = {}, body, signal }: OutsideRequest = {}, limits: OutsideLimits = {}): Promise<OutsideAnswer> {
+export async function askOutside(
+  url: string,
+  { method = 'GET', headers = {}, body, signal }: OutsideRequest = {},
+  limits: OutsideLimits = {},
+): Promise<OutsideAnswer> {
   const { request } = await import('../client/undici.ts')
   const ends = [AbortSignal.timeout(limits.timeLimitMs ?? timeLimitMs), ...(signal ? [signal] : [])]
   const answer = await request(url, {
-    method, headers: { accept: 'application/json', 'user-agent': `board/${version}`, ...headers }, body, signal: AbortSignal.any(ends), ...(limits.dispatcher && { dispatcher: limits.dispatcher }),
+    method,
+    headers: { accept: 'application/json', 'user-agent': `board/${version}`, ...headers },
+    body,
+    signal: AbortSignal.any(ends),
+    ...(limits.dispatcher && { dispatcher: limits.dispatcher }),
   })
   return { status: answer.statusCode, headers: plain(answer.headers), text: await readStart(answer.body, limits) }
 }
 
-async function readStart(body: AsyncIterable<Buffer>, { mostBytes: most = mostBytes, takesPart = false }: OutsideLimits): Promise<string> {
+async function readStart(
+  body: AsyncIterable<Buffer>,
+  { mostBytes: most = mostBytes, takesPart = false }: OutsideLimits,
+): Promise<string> {
   const chunks: Buffer[] = []
   let size = 0
   try {
@@ -39,7 +64,11 @@ async function readStart(body: AsyncIterable<Buffer>, { mostBytes: most = mostBy
 }
 
 const plain = (headers: Record<string, string | string[] | undefined>) =>
-  Object.fromEntries(Object.entries(headers).flatMap(([name, value]) => value === undefined ? [] : [[name, Array.isArray(value) ? value.join(', ') : value]]))
+  Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, Array.isArray(value) ? value.join(', ') : value]],
+    ),
+  )
 
 /** Why no answer came, in words that hold nothing of the request. */
 export function whyUnreachable(error: unknown, limitMs = timeLimitMs): string {

@@ -30,7 +30,13 @@ const lookupTimeoutMs = 5000
 const connectTimeoutMs = 10_000
 const mostLookups = 2
 
-export function createTargets({ allowPrivate, lookup: lookupAddress }: { allowPrivate: boolean; lookup: Lookup }): Targets {
+export function createTargets({
+  allowPrivate,
+  lookup: lookupAddress,
+}: {
+  allowPrivate: boolean
+  lookup: Lookup
+}): Targets {
   const lookup = fewAtOnce(lookupAddress)
   let agent: Promise<Dispatcher> | undefined
   const isRefused = (address: string) => !allowPrivate && !isPublicAddress(address)
@@ -40,8 +46,10 @@ export function createTargets({ allowPrivate, lookup: lookupAddress }: { allowPr
       const addresses = allowPrivate ? [] : isIP(host) ? [host] : await addressesOf(lookup, host)
       if (addresses.some(isRefused)) throw new Problem('WEBHOOK_TARGET_REFUSED')
     },
-    dispatcher: () => agent ??= makeAgent(isRefused, lookup),
-    close: async () => { await (await agent)?.destroy() },
+    dispatcher: () => (agent ??= makeAgent(isRefused, lookup)),
+    close: async () => {
+      await (await agent)?.destroy()
+    },
   }
 }
 
@@ -61,14 +69,17 @@ export function isPublicAddress(address: string): boolean {
 /** Looks at each address right before the connection to it. A host that is an address already is never looked up. */
 async function makeAgent(isRefused: (address: string) => boolean, lookup: Lookup): Promise<Dispatcher> {
   const { Agent, buildConnector } = await import('../client/undici.ts')
-  const guardedLookup: LookupFunction = (hostname, options, callback) => lookup(hostname, { ...options, all: true }, (error, addresses) => {
-    if (error) return callback(error, '')
-    const [first] = addresses
-    if (!first || addresses.some(({ address }) => isRefused(address))) return callback(new TargetRefused(), '')
-    if (options.all) callback(null, addresses)
-    else callback(null, first.address, first.family)
-  })
-  const connect = buildConnector({ timeout: connectTimeoutMs, lookup: guardedLookup } as Parameters<typeof buildConnector>[0])
+  const guardedLookup: LookupFunction = (hostname, options, callback) =>
+    lookup(hostname, { ...options, all: true }, (error, addresses) => {
+      if (error) return callback(error, '')
+      const [first] = addresses
+      if (!first || addresses.some(({ address }) => isRefused(address))) return callback(new TargetRefused(), '')
+      if (options.all) callback(null, addresses)
+      else callback(null, first.address, first.family)
+    })
+  const connect = buildConnector({ timeout: connectTimeoutMs, lookup: guardedLookup } as Parameters<
+    typeof buildConnector
+  >[0])
   return new Agent({
     connect: (options, callback) => {
       const host = hostOf(options.hostname)
@@ -81,10 +92,16 @@ async function makeAgent(isRefused: (address: string) => boolean, lookup: Lookup
 /** The system's resolver takes a thread for each name, of four that files and passwords need as well. */
 function fewAtOnce(lookup: Lookup): Lookup {
   const inSlot = createSlots(mostLookups)
-  return (hostname, options, callback) => void inSlot(() => new Promise<void>(resolve => lookup(hostname, options, (error, addresses) => {
-    resolve()
-    callback(error, addresses)
-  })))
+  return (hostname, options, callback) =>
+    void inSlot(
+      () =>
+        new Promise<void>(resolve =>
+          lookup(hostname, options, (error, addresses) => {
+            resolve()
+            callback(error, addresses)
+          }),
+        ),
+    )
 }
 
 /** The addresses that a name has, none if nothing is known of it in time. */

@@ -2,34 +2,110 @@ import { homedir } from 'node:os'
 import { delimiter, isAbsolute } from 'node:path'
 
 /** What of the server's own environment everything gets that it starts. */
-const common = ['LANG', 'LANGUAGE', 'LC_ALL', 'LC_CTYPE', 'LC_MESSAGES', 'LC_NUMERIC', 'LC_TIME', 'TZ', 'SHELL', 'USER', 'LOGNAME', 'SYSTEMROOT', 'WINDIR', 'COMSPEC', 'PATHEXT', 'SYSTEMDRIVE']
-const proxies = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'all_proxy', 'no_proxy']
-const authorities = ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE', 'GIT_SSL_CAINFO']
+const common = [
+  'LANG',
+  'LANGUAGE',
+  'LC_ALL',
+  'LC_CTYPE',
+  'LC_MESSAGES',
+  'LC_NUMERIC',
+  'LC_TIME',
+  'TZ',
+  'SHELL',
+  'USER',
+  'LOGNAME',
+  'SYSTEMROOT',
+  'WINDIR',
+  'COMSPEC',
+  'PATHEXT',
+  'SYSTEMDRIVE',
+]
+const proxies = [
+  'HTTP_PROXY',
+  'HTTPS_PROXY',
+  'ALL_PROXY',
+  'NO_PROXY',
+  'http_proxy',
+  'https_proxy',
+  'all_proxy',
+  'no_proxy',
+]
+const authorities = [
+  'NODE_EXTRA_CA_CERTS',
+  'SSL_CERT_FILE',
+  'SSL_CERT_DIR',
+  'REQUESTS_CA_BUNDLE',
+  'CURL_CA_BUNDLE',
+  'GIT_SSL_CAINFO',
+]
 /** Where the account keeps what belongs to its home folder, if not there. */
-export const accountFolders = ['XDG_CONFIG_HOME', 'XDG_DATA_HOME', 'XDG_STATE_HOME', 'XDG_CACHE_HOME', 'XDG_RUNTIME_DIR', 'APPDATA', 'LOCALAPPDATA', 'USERPROFILE'] as const
+export const accountFolders = [
+  'XDG_CONFIG_HOME',
+  'XDG_DATA_HOME',
+  'XDG_STATE_HOME',
+  'XDG_CACHE_HOME',
+  'XDG_RUNTIME_DIR',
+  'APPDATA',
+  'LOCALAPPDATA',
+  'USERPROFILE',
+] as const
 const temporaryFolders = ['TMPDIR', 'TMP', 'TEMP']
 /** Nobody sits at the terminal of what the server starts. */
-const unattended = { TERM: 'dumb', NO_COLOR: '1', PAGER: 'cat', GIT_PAGER: 'cat', GIT_EDITOR: 'true', GIT_TERMINAL_PROMPT: '0', NO_BROWSER: '1' }
+const unattended = {
+  TERM: 'dumb',
+  NO_COLOR: '1',
+  PAGER: 'cat',
+  GIT_PAGER: 'cat',
+  GIT_EDITOR: 'true',
+  GIT_TERMINAL_PROMPT: '0',
+  NO_BROWSER: '1',
+}
 
 /** What every process gets: how to find programs, the language, the way to the network. Nothing that is not listed here, so none of the server's secrets. */
-export const baseEnvironment = (env: NodeJS.ProcessEnv): Record<string, string> =>
-  ({ PATH: searchPath(env.PATH ?? ''), ...pick(env, common), ...aroundLoopback(pick(env, proxies)), ...pick(env, authorities), ...unattended })
+export const baseEnvironment = (env: NodeJS.ProcessEnv): Record<string, string> => ({
+  PATH: searchPath(env.PATH ?? ''),
+  ...pick(env, common),
+  ...aroundLoopback(pick(env, proxies)),
+  ...pick(env, authorities),
+  ...unattended,
+})
 
 /** What a shell command gets that runs for a project: the base, the account's home, and which server and project it is for. */
-export const commandEnvironment = (board: { url: string; projectId: number; cardId?: number }, env: NodeJS.ProcessEnv = process.env): Record<string, string> => ({
-  ...baseEnvironment(env), ...pick(env, [...accountFolders, ...temporaryFolders]), HOME: env.HOME ?? homedir(), ...boardVariables(board),
+export const commandEnvironment = (
+  board: { url: string; projectId: number; cardId?: number },
+  env: NodeJS.ProcessEnv = process.env,
+): Record<string, string> => ({
+  ...baseEnvironment(env),
+  ...pick(env, [...accountFolders, ...temporaryFolders]),
+  HOME: env.HOME ?? homedir(),
+  ...boardVariables(board),
 })
 
 /** Which server, project and card a process is for. */
-export const boardVariables = ({ url, projectId, cardId }: { url: string; projectId: number; cardId?: number }): Record<string, string> =>
-  ({ BOARD_URL: url, BOARD_PROJECT_ID: String(projectId), ...(cardId !== undefined && { BOARD_CARD_ID: String(cardId) }) })
+export const boardVariables = ({
+  url,
+  projectId,
+  cardId,
+}: {
+  url: string
+  projectId: number
+  cardId?: number
+}): Record<string, string> => ({
+  BOARD_URL: url,
+  BOARD_PROJECT_ID: String(projectId),
+  ...(cardId !== undefined && { BOARD_CARD_ID: String(cardId) }),
+})
 
 /** Those of the variables that are set. */
 export const pick = (env: NodeJS.ProcessEnv, names: readonly string[]): Record<string, string> =>
-  Object.fromEntries(names.flatMap(name => env[name] === undefined ? [] : [[name, env[name]]]))
+  Object.fromEntries(names.flatMap(name => (env[name] === undefined ? [] : [[name, env[name]]])))
 
 /** A search path without what depends on the folder that one is in: in an agent's folder that is the agent's. */
-export const searchPath = (path: string): string => path.split(delimiter).filter(folder => isAbsolute(folder)).join(delimiter)
+export const searchPath = (path: string): string =>
+  path
+    .split(delimiter)
+    .filter(folder => isAbsolute(folder))
+    .join(delimiter)
 
 /** The board is reached past every proxy. */
 function aroundLoopback(given: Record<string, string>): Record<string, string> {

@@ -21,12 +21,19 @@ export async function endLeftovers(db: Database): Promise<{ runs: number; proces
   const processes = (await findMembers(trees)).flat().length
   const remaining = processes === 0 ? 0 : await endTrees(trees, termMs)
   const held = new Set(trees.filter(({ seen }) => seen.size > 0).map(({ runId }) => runId))
-  await db.transaction(async tx => { for (const { runId } of rows) if (!held.has(runId)) await deleteProcessRun(tx, runId) })
+  await db.transaction(async tx => {
+    for (const { runId } of rows) if (!held.has(runId)) await deleteProcessRun(tx, runId)
+  })
   return { runs: rows.length, processes, remaining }
 }
 
 /** A run of the dead server. Its first process counts only if it is still the same one, not another with its pid. */
 function treeOf({ runId, pid, pidStartedAt }: ProcessRunRow, entries: readonly ProcessEntry[]): Tree {
   const isSame = pidStartedAt !== null && entries.some(entry => entry.pid === pid && entry.startedAt === pidStartedAt)
-  return { runId, leader: isSame ? pid : undefined, since: pidStartedAt ?? undefined, seen: isSame ? new Map([[pid, pidStartedAt]]) : new Map() }
+  return {
+    runId,
+    leader: isSame ? pid : undefined,
+    since: pidStartedAt ?? undefined,
+    seen: isSame ? new Map([[pid, pidStartedAt]]) : new Map(),
+  }
 }

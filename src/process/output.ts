@@ -44,7 +44,10 @@ function wholeCharacters(bytes: Buffer): string {
 }
 
 /** A line without its end. `isCut` tells that it was longer than is kept. */
-export interface Line { text: string; isCut: boolean }
+export interface Line {
+  text: string
+  isCut: boolean
+}
 
 /** The lines of a stream, as fast as they are taken. Of a longer line only the first `mostLineBytes` are kept. A last line may lack its end. */
 export async function* linesOf(stream: Readable, mostLineBytes: number): AsyncGenerator<Line> {

@@ -10,7 +10,9 @@ const pauseMs = 20
  */
 export function readPaced(stream: Readable, take: (text: string) => void): Promise<void> {
   const decoder = new StringDecoder('utf8')
-  const tell = (text: string) => { if (text !== '') take(text.replaceAll('\0', '\u2400')) }
+  const tell = (text: string) => {
+    if (text !== '') take(text.replaceAll('\0', '\u2400'))
+  }
   let leftBytes = burstBytes
   stream.on('data', (chunk: Buffer) => {
     tell(decoder.write(chunk))

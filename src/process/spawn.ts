@@ -21,7 +21,10 @@ export interface SpawnOptions {
   runId?: string
 }
 
-export interface Exit { code: number | null; signal: NodeJS.Signals | null }
+export interface Exit {
+  code: number | null
+  signal: NodeJS.Signals | null
+}
 
 /** A started process tree. Whoever starts one ends it with `stopTree`, also when its first process has exited by itself: tools of it may live on. */
 export interface Child<Stdin extends Writable | null = Writable | null> {
@@ -62,11 +65,20 @@ export async function spawnTree(options: SpawnOptions, db: Database): Promise<Ch
   await whenFree(() => db.transaction(tx => insertProcessRun(tx, { runId, kind: options.kind, bootId })))
   // A record that stays behind costs nothing: the next start of the server finds nothing to end and deletes it.
   let forgotten: Promise<void> | undefined
-  const forget = () => forgotten ??= db.transaction(tx => deleteProcessRun(tx, runId)).catch(() => {})
+  const forget = () => (forgotten ??= db.transaction(tx => deleteProcessRun(tx, runId)).catch(() => {}))
   try {
     const started = await launch(options, runId)
     const pid = started.pid!
-    const child = { runId, pid, stdin: started.stdin, stdout: started.stdout!, stderr: started.stderr!, exited: exitOf(started), tree: treeOf(runId, pid), forget }
+    const child = {
+      runId,
+      pid,
+      stdin: started.stdin,
+      stdout: started.stdout!,
+      stderr: started.stderr!,
+      exited: exitOf(started),
+      tree: treeOf(runId, pid),
+      forget,
+    }
     void noteProcess(db, child.tree, pid)
     void forgetAtEnd(child)
     return child
@@ -81,10 +93,16 @@ async function launch({ command, cwd, env, stdin }: SpawnOptions, runId: string)
   if (program === undefined || program === '') throw new LaunchFailed('missing', 'No program is given.')
   await nextTurn()
   try {
-    const started = spawn(program, args, { cwd, env: { ...env, [marker]: runId }, stdio: [stdin, 'pipe', 'pipe'], detached: true, windowsHide: true })
+    const started = spawn(program, args, {
+      cwd,
+      env: { ...env, [marker]: runId },
+      stdio: [stdin, 'pipe', 'pipe'],
+      detached: true,
+      windowsHide: true,
+    })
     started.on('error', () => {})
     // Without a descriptor to spare there are no streams, whatever the type says.
-    for (const stream of started.stdio as typeof started.stdio | undefined ?? []) stream?.on('error', () => {})
+    for (const stream of (started.stdio as typeof started.stdio | undefined) ?? []) stream?.on('error', () => {})
     if (started.pid === undefined) await once(started, 'spawn')
     return started
   } catch (error) {
@@ -93,7 +111,7 @@ async function launch({ command, cwd, env, stdin }: SpawnOptions, runId: string)
 }
 
 /** Starting a process holds everything up for some milliseconds: of several that start at the same time, each has a turn of the event loop to itself. */
-const nextTurn = (): Promise<unknown> => turn = turn.then(() => new Promise(setImmediate))
+const nextTurn = (): Promise<unknown> => (turn = turn.then(() => new Promise(setImmediate)))
 let turn: Promise<unknown> = Promise.resolve()
 
 async function toLaunchFailed(cause: unknown, program: string, cwd: string): Promise<LaunchFailed> {
@@ -122,6 +140,7 @@ async function noteProcess(db: Database, { runId, since }: Tree, pid: number): P
   await db.transaction(tx => setProcessRunPid(tx, runId, pid, startedAt)).catch(() => {})
 }
 
-const exitOf = (started: ChildProcess): Promise<Exit> => new Promise(resolve => {
-  started.once('exit', (code, signal) => resolve({ code, signal }))
-})
+const exitOf = (started: ChildProcess): Promise<Exit> =>
+  new Promise(resolve => {
+    started.once('exit', (code, signal) => resolve({ code, signal }))
+  })

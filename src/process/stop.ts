@@ -40,7 +40,7 @@ async function stopOnce(child: Child, { graceMs = 1500, termMs = 1500 }: StopOpt
       await Promise.race([child.exited, delay(graceMs, undefined, { signal: given.signal }).catch(() => {})])
       given.abort()
     }
-    isGone = await endTrees([child.tree], termMs) === 0
+    isGone = (await endTrees([child.tree], termMs)) === 0
     if (isGone) await child.forget()
     return isGone
   } finally {
@@ -55,18 +55,23 @@ export async function endTrees(trees: readonly Tree[], termMs: number): Promise<
     if (!hasTerm) signalAll('SIGTERM', members)
     hasTerm = true
   }
-  if (await lookUntilNone(trees, termMs, term) === 0) return 0
+  if ((await lookUntilNone(trees, termMs, term)) === 0) return 0
   return lookUntilNone(trees, mostKillMs, members => signalAll('SIGKILL', members))
 }
 
-async function lookUntilNone(trees: readonly Tree[], timeoutMs: number, each: (members: ProcessEntry[]) => void): Promise<number> {
+async function lookUntilNone(
+  trees: readonly Tree[],
+  timeoutMs: number,
+  each: (members: ProcessEntry[]) => void,
+): Promise<number> {
   const giveUpAt = performance.now() + timeoutMs
   let hasSent = false
   for (let pauseMs = firstLookMs, emptyLooks = 0; ; pauseMs = Math.min(pauseMs * 2, mostLookMs)) {
     const members = (await findMembers(trees)).flat()
     emptyLooks = members.length === 0 ? emptyLooks + 1 : 0
     // On a busy machine a look may take longer than that: nobody is given up who was sent no signal.
-    if (emptyLooks === wantedEmptyLooks || (hasSent && members.length > 0 && performance.now() > giveUpAt)) return members.length
+    if (emptyLooks === wantedEmptyLooks || (hasSent && members.length > 0 && performance.now() > giveUpAt))
+      return members.length
     if (members.length === 0) continue
     each(members)
     hasSent = true

@@ -4,24 +4,35 @@ import { listProcesses, runOf, type ProcessEntry } from './table.ts'
  * A process tree that was started here, and which processes of it were seen last: pid -> start. `leader` leads its session
  * while that is certain, `since` is the start of the first process where it is known.
  */
-export interface Tree { runId: string; leader: number | undefined; since: string | undefined; seen: Map<number, string> }
+export interface Tree {
+  runId: string
+  leader: number | undefined
+  since: string | undefined
+  seen: Map<number, string>
+}
 
 const mostReadAtOnce = 32
 
 /** Whether nothing lives of a tree. A process that forks and ends while the list is read hides its child from one look, so it takes two. */
-export const isGone = async (tree: Tree): Promise<boolean> => (await findMembers([tree]))[0]!.length === 0 && (await findMembers([tree]))[0]!.length === 0
+export const isGone = async (tree: Tree): Promise<boolean> =>
+  (await findMembers([tree]))[0]!.length === 0 && (await findMembers([tree]))[0]!.length === 0
 
 /**
  * Finds what lives of each tree: processes that carry its marker (also in sessions of their own), those seen before, those
  * in the leader's session, and all their descendants, whatever became of their environment. Never this process or one
  * that it descends from.
  */
-export const findMembers = (trees: readonly Tree[]): Promise<ProcessEntry[][]> => new Promise((resolve, reject) => {
-  asked.push({ trees, resolve, reject })
-  if (!isLooking) void lookForAll()
-})
+export const findMembers = (trees: readonly Tree[]): Promise<ProcessEntry[][]> =>
+  new Promise((resolve, reject) => {
+    asked.push({ trees, resolve, reject })
+    if (!isLooking) void lookForAll()
+  })
 
-interface Asked { trees: readonly Tree[]; resolve(members: ProcessEntry[][]): void; reject(error: unknown): void }
+interface Asked {
+  trees: readonly Tree[]
+  resolve(members: ProcessEntry[][]): void
+  reject(error: unknown): void
+}
 const asked: Asked[] = []
 let isLooking = false
 
@@ -49,7 +60,14 @@ async function look(trees: readonly Tree[]): Promise<(tree: Tree) => ProcessEntr
 }
 
 function membersOf(tree: Tree, entries: readonly ProcessEntry[], runs: ReadonlyMap<number, string>): ProcessEntry[] {
-  const members = new Set(entries.filter(entry => runs.get(entry.pid) === tree.runId || tree.seen.get(entry.pid) === entry.startedAt || (tree.leader !== undefined && entry.sessionId === tree.leader)))
+  const members = new Set(
+    entries.filter(
+      entry =>
+        runs.get(entry.pid) === tree.runId ||
+        tree.seen.get(entry.pid) === entry.startedAt ||
+        (tree.leader !== undefined && entry.sessionId === tree.leader),
+    ),
+  )
   const children = groupByParent(entries)
   for (const member of members) for (const child of children.get(member.pid) ?? []) members.add(child)
   tree.seen = new Map([...members].map(({ pid, startedAt }) => [pid, startedAt]))
@@ -72,7 +90,8 @@ function groupByParent(entries: readonly ProcessEntry[]): Map<number, ProcessEnt
 function ancestry(entries: readonly ProcessEntry[]): Set<number> {
   const parents = new Map(entries.map(({ pid, parentPid }) => [pid, parentPid]))
   const own = new Set<number>()
-  for (let pid: number | undefined = process.pid; pid !== undefined && !own.has(pid); pid = parents.get(pid)) own.add(pid)
+  for (let pid: number | undefined = process.pid; pid !== undefined && !own.has(pid); pid = parents.get(pid))
+    own.add(pid)
   return own
 }
 
@@ -82,10 +101,12 @@ async function readRuns(entries: readonly ProcessEntry[], trees: readonly Tree[]
   const young = entries.filter(({ startedAt }) => !(Number(startedAt) < oldest))
   const runs = new Map<number, string>()
   for (let from = 0; from < young.length; from += mostReadAtOnce) {
-    await Promise.all(young.slice(from, from + mostReadAtOnce).map(async ({ pid }) => {
-      const run = await runOf(pid)
-      if (run !== undefined) runs.set(pid, run)
-    }))
+    await Promise.all(
+      young.slice(from, from + mostReadAtOnce).map(async ({ pid }) => {
+        const run = await runOf(pid)
+        if (run !== undefined) runs.set(pid, run)
+      }),
+    )
   }
   return runs
 }

@@ -4,7 +4,13 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { readKernel, readStat } from '../config/kernel.ts'
 
 /** A process of this machine. `startedAt` with the pid names it for good: clock ticks since the boot on Linux, a date elsewhere. */
-export interface ProcessEntry { pid: number; parentPid: number; groupId: number; sessionId: number; startedAt: string }
+export interface ProcessEntry {
+  pid: number
+  parentPid: number
+  groupId: number
+  sessionId: number
+  startedAt: string
+}
 
 /** The variable that every started process and all that it starts carry. */
 export const marker = 'BOARD_RUN_ID'
@@ -18,10 +24,10 @@ const attemptPauseMs = 2
 const kernelThreads = 2
 
 /** Which boot of the machine this is; null where that is not told. */
-export const bootId: string | null = isLinux ? readKernel('/proc/sys/kernel/random/boot_id')?.trim() ?? null : null
+export const bootId: string | null = isLinux ? (readKernel('/proc/sys/kernel/random/boot_id')?.trim() ?? null) : null
 
 /** Every process that is not just waiting to be reaped, without the kernel's. */
-export const listProcesses = (): Promise<ProcessEntry[]> => isLinux ? listProc() : listPs()
+export const listProcesses = (): Promise<ProcessEntry[]> => (isLinux ? listProc() : listPs())
 
 async function listProc(): Promise<ProcessEntry[]> {
   const pids = readdirSync('/proc').filter(name => /^\d+$/.test(name))
@@ -39,20 +45,48 @@ function entryOf(pid: number): ProcessEntry | undefined {
   const stat = readStat(pid)
   if (stat === undefined) return undefined
   const [state, parentPid, groupId, sessionId, ...rest] = stat
-  return state === 'Z' || state === 'X' || Number(parentPid) === kernelThreads ? undefined : { pid, parentPid: Number(parentPid), groupId: Number(groupId), sessionId: Number(sessionId), startedAt: rest[15]! }
+  return state === 'Z' || state === 'X' || Number(parentPid) === kernelThreads
+    ? undefined
+    : {
+        pid,
+        parentPid: Number(parentPid),
+        groupId: Number(groupId),
+        sessionId: Number(sessionId),
+        startedAt: rest[15]!,
+      }
 }
 
-const listPs = () => new Promise<ProcessEntry[]>(resolve => {
-  execFile('ps', ['-A', '-o', 'pid=,ppid=,pgid=,stat=,lstart='], { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024, env: { PATH: process.env.PATH, LC_ALL: 'C' } }, (error, output) => {
-    resolve(error ? [] : output.split('\n').flatMap(line => {
-      const [pid, parentPid, groupId, state, ...startedAt] = line.trim().split(/\s+/)
-      return !pid || state!.startsWith('Z') ? [] : [{ pid: Number(pid), parentPid: Number(parentPid), groupId: Number(groupId), sessionId: Number(groupId), startedAt: startedAt.join(' ') }]
-    }))
+const listPs = () =>
+  new Promise<ProcessEntry[]>(resolve => {
+    execFile(
+      'ps',
+      ['-A', '-o', 'pid=,ppid=,pgid=,stat=,lstart='],
+      { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024, env: { PATH: process.env.PATH, LC_ALL: 'C' } },
+      (error, output) => {
+        resolve(
+          error
+            ? []
+            : output.split('\n').flatMap(line => {
+                const [pid, parentPid, groupId, state, ...startedAt] = line.trim().split(/\s+/)
+                return !pid || state!.startsWith('Z')
+                  ? []
+                  : [
+                      {
+                        pid: Number(pid),
+                        parentPid: Number(parentPid),
+                        groupId: Number(groupId),
+                        sessionId: Number(groupId),
+                        startedAt: startedAt.join(' '),
+                      },
+                    ]
+              }),
+        )
+      },
+    )
   })
-})
 
 /** When a process started; undefined when it is gone or this is not Linux. */
-export const startOf = (pid: number): string | undefined => isLinux ? entryOf(pid)?.startedAt : undefined
+export const startOf = (pid: number): string | undefined => (isLinux ? entryOf(pid)?.startedAt : undefined)
 
 /** The run that a process belongs to by its environment, if that may be read. */
 export async function runOf(pid: number): Promise<string | undefined> {
@@ -60,24 +94,31 @@ export async function runOf(pid: number): Promise<string | undefined> {
   for (let attempt = 1; ; attempt++) {
     const environ = await readEnviron(pid)
     // For a moment of its exec a process has no environment.
-    if (environ !== '' || attempt === mostAttempts) return environ?.split('\0').find(variable => variable.startsWith(`${marker}=`))?.slice(marker.length + 1)
+    if (environ !== '' || attempt === mostAttempts)
+      return environ
+        ?.split('\0')
+        .find(variable => variable.startsWith(`${marker}=`))
+        ?.slice(marker.length + 1)
     await delay(attemptPauseMs)
   }
 }
 
 /** Reading may wait on what the process does to its own memory, so it is given up after a second. */
-const readEnviron = (pid: number) => new Promise<string | undefined>(resolve => {
-  const late = setTimeout(resolve, environTimeoutMs, undefined)
-  readFile(`/proc/${pid}/environ`, 'latin1', (error, environ) => {
-    clearTimeout(late)
-    resolve(error ? undefined : environ)
+const readEnviron = (pid: number) =>
+  new Promise<string | undefined>(resolve => {
+    const late = setTimeout(resolve, environTimeoutMs, undefined)
+    readFile(`/proc/${pid}/environ`, 'latin1', (error, environ) => {
+      clearTimeout(late)
+      resolve(error ? undefined : environ)
+    })
   })
-})
 
 /** Sends a signal to a process, or a whole group, unless the pid belongs to another one by now. */
 export function send(signal: NodeJS.Signals, { pid, startedAt }: ProcessEntry, toGroup = false): void {
   if (isLinux && startOf(pid) !== startedAt) return
   try {
     process.kill(toGroup ? -pid : pid, signal)
-  } catch { /* it ended in between, or became somebody else's */ }
+  } catch {
+    /* it ended in between, or became somebody else's */
+  }
 }

@@ -41,7 +41,14 @@ export function whileNews(what: string, look: () => Promise<void>): Lookout {
   }
   const atRest = () => looking ?? Promise.resolve()
   return {
-    get at() { return at }, get isOver() { return isOver }, wake, atRest,
+    get at() {
+      return at
+    },
+    get isOver() {
+      return isOver
+    },
+    wake,
+    atRest,
     start: (url, log) => {
       at = { url, log }
       wake()
@@ -54,4 +61,5 @@ export function whileNews(what: string, look: () => Promise<void>): Lookout {
 }
 
 /** Waits for the end of work when a server stops: 9 s at the most. */
-export const withinStop = (over: Promise<unknown>): Promise<unknown> => Promise.race([over, delay(mostStopMs, undefined, { ref: false })])
+export const withinStop = (over: Promise<unknown>): Promise<unknown> =>
+  Promise.race([over, delay(mostStopMs, undefined, { ref: false })])

@@ -22,7 +22,12 @@ const lastWordsMs = 1000
 const retryMs = 1000
 
 /** What a run needs of the board. `url` is where its command reaches this server; what is done in turn leaves the server time for others in between. */
-export interface RunParts { db: Database; url: string; log: Log; inTurn<T>(work: () => Promise<T>): Promise<T> }
+export interface RunParts {
+  db: Database
+  url: string
+  log: Log
+  inTurn<T>(work: () => Promise<T>): Promise<T>
+}
 
 /** A run whose processes are on this machine. */
 export interface LiveRun {
@@ -34,7 +39,11 @@ export interface LiveRun {
   stop(reason: string): void
 }
 
-interface State { tail: TextTail; reason: string | null; child?: Child }
+interface State {
+  tail: TextTail
+  reason: string | null
+  child?: Child
+}
 type Ending = Pick<RunEnd, 'status' | 'exitCode' | 'error'>
 
 /** Runs a script that its row says is to run. */
@@ -42,7 +51,9 @@ export function startRun(parts: RunParts, run: OpenRun): LiveRun {
   const state: State = { tail: createTextTail(mostOutputBytes), reason: run.error }
   const over = live(parts, run, state)
   return {
-    scriptId: run.scriptId, over, output: state.tail.read,
+    scriptId: run.scriptId,
+    over,
+    output: state.tail.read,
     stop: reason => {
       state.reason ??= reason
       if (state.child) void end(parts, run, state.child)
@@ -58,7 +69,11 @@ async function live(parts: RunParts, run: OpenRun, state: State): Promise<void> 
   // A row that does not say so would be taken for a run that is to be started.
   for (;;) {
     try {
-      return await insist(parts.db, tx => finish(tx, run.scriptId, { ...ending, ...state.tail.read() }), code => parts.log('warn', 'The end of a script could not be kept yet.', { code }))
+      return await insist(
+        parts.db,
+        tx => finish(tx, run.scriptId, { ...ending, ...state.tail.read() }),
+        code => parts.log('warn', 'The end of a script could not be kept yet.', { code }),
+      )
     } catch (error) {
       if (error instanceof Problem && error.code === 'SHUTTING_DOWN') return
       logFailure(parts.log, 'The end of a script could not be kept.', error, { scriptId: run.scriptId })
@@ -68,12 +83,19 @@ async function live(parts: RunParts, run: OpenRun, state: State): Promise<void> 
 }
 
 async function perform(parts: RunParts, run: OpenRun, state: State): Promise<Ending> {
-  const child = await parts.inTurn(async () => state.reason === null ? launch(parts, run) : undefined).catch((error: unknown) => {
-    if (error instanceof LaunchFailed) return error
-    throw error
-  })
+  const child = await parts
+    .inTurn(async () => (state.reason === null ? launch(parts, run) : undefined))
+    .catch((error: unknown) => {
+      if (error instanceof LaunchFailed) return error
+      throw error
+    })
   if (!child) return cancelled(state.reason!)
-  if (child instanceof LaunchFailed) return { status: 'failed', exitCode: null, error: child.reason === 'folder' ? 'The project\'s folder is not there any more.' : child.message }
+  if (child instanceof LaunchFailed)
+    return {
+      status: 'failed',
+      exitCode: null,
+      error: child.reason === 'folder' ? "The project's folder is not there any more." : child.message,
+    }
   state.child = child
   const told = Promise.all([child.stdout, child.stderr].map(stream => readPaced(stream, state.tail.add)))
   // It was cancelled while it started.
@@ -90,23 +112,46 @@ async function perform(parts: RunParts, run: OpenRun, state: State): Promise<End
 }
 
 const launch = ({ db, url }: RunParts, { projectId, command, path }: OpenRun): Promise<Child> =>
-  spawnTree({ command: shellCommand(command), cwd: path, env: commandEnvironment({ url, projectId }), stdin: 'ignore', kind: 'script' }, db)
+  spawnTree(
+    {
+      command: shellCommand(command),
+      cwd: path,
+      env: commandEnvironment({ url, projectId }),
+      stdin: 'ignore',
+      kind: 'script',
+    },
+    db,
+  )
 
 /** What a script leaves running in the background is ended with it. */
-const end = (parts: RunParts, run: OpenRun, child: Child, withinMs = termMs): Promise<boolean> => stopTree(child, { termMs: withinMs }).catch((error: unknown) => {
-  parts.log('error', 'Processes of a script could not be ended.', { scriptId: run.scriptId, cause: String(error) })
-  return false
-})
+const end = (parts: RunParts, run: OpenRun, child: Child, withinMs = termMs): Promise<boolean> =>
+  stopTree(child, { termMs: withinMs }).catch((error: unknown) => {
+    parts.log('error', 'Processes of a script could not be ended.', { scriptId: run.scriptId, cause: String(error) })
+    return false
+  })
 
 /** Keeps the pid at once and the output from time to time. What cannot be kept now is kept later, or at the end. */
 function keepOutput({ db }: RunParts, { scriptId }: OpenRun, { tail }: State, pid: number): () => Promise<void> {
   let kept = 0
-  let saving: Promise<unknown> = db.transaction(tx => setRunPid(tx, scriptId, pid)).catch(() => { /* It is told of while it runs here. */ })
+  let saving: Promise<unknown> = db
+    .transaction(tx => setRunPid(tx, scriptId, pid))
+    .catch(() => {
+      /* It is told of while it runs here. */
+    })
   const timer = setInterval(() => {
     const now = tail.read()
     const told = now.outputStart + now.output.length
     if (told === kept) return
-    saving = db.transaction(tx => setRunOutput(tx, scriptId, now)).then(() => { kept = told }, () => { /* The next time. */ })
+    saving = db
+      .transaction(tx => setRunOutput(tx, scriptId, now))
+      .then(
+        () => {
+          kept = told
+        },
+        () => {
+          /* The next time. */
+        },
+      )
   }, saveEveryMs)
   return async () => {
     clearInterval(timer)
@@ -118,7 +163,11 @@ const cancelled = (error: string): Ending => ({ status: 'cancelled', exitCode: n
 
 function endingOf(exit: Exit): Ending {
   const exitCode = codeOf(exit)
-  return { status: exitCode === 0 ? 'succeeded' : 'failed', exitCode, error: exit.signal ? `It was ended by ${exit.signal}.` : null }
+  return {
+    status: exitCode === 0 ? 'succeeded' : 'failed',
+    exitCode,
+    error: exit.signal ? `It was ended by ${exit.signal}.` : null,
+  }
 }
 
 /** As a shell tells of a program that was ended by a signal. */

@@ -41,9 +41,12 @@ export function createScriptRunner(db: Database): ScriptRunner {
   const lookout = whileNews('Scripts', look)
 
   return {
-    look: tx => tx.afterCommit(lookout.wake), start: lookout.start,
+    look: tx => tx.afterCommit(lookout.wake),
+    start: lookout.start,
     outputs: () => new Map([...running].map(([scriptId, live]) => [scriptId, live.output])),
-    check: () => { if (running.size > 0) lookout.wake() },
+    check: () => {
+      if (running.size > 0) lookout.wake()
+    },
     stop: async () => {
       await lookout.end()
       for (const live of running.values()) live.stop('The server was stopped.')

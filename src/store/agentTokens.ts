@@ -2,25 +2,54 @@ import type { UserRole } from '../contract/fields.ts'
 import type { Reader, Transaction } from './database.ts'
 
 /** An agent token, its card as it stands now, and the role of the account that asked for it: null when there is none (any more). */
-export interface AgentTokenHolder { cardId: number; projectId: number; deletedAt: string | null; sessionId: number | null; userId: number | null; userRole: UserRole | null; expiresAt: string }
-export interface NewAgentToken { hash: string; cardId: number; sessionId: number | null; userId: number | null; expiresAt: string }
+export interface AgentTokenHolder {
+  cardId: number
+  projectId: number
+  deletedAt: string | null
+  sessionId: number | null
+  userId: number | null
+  userRole: UserRole | null
+  expiresAt: string
+}
+export interface NewAgentToken {
+  hash: string
+  cardId: number
+  sessionId: number | null
+  userId: number | null
+  expiresAt: string
+}
 
-export const findAgentToken = (db: Reader, hash: string): Promise<AgentTokenHolder | undefined> => db.get(
-  `SELECT t.card_id AS cardId, c.project_id AS projectId, c.deleted_at AS deletedAt, t.session_id AS sessionId, t.user_id AS userId, u.role AS userRole, t.expires_at AS expiresAt
-   FROM agent_tokens t JOIN cards c ON c.id = t.card_id LEFT JOIN users u ON u.id = t.user_id WHERE t.hash = ?`, [hash])
+export const findAgentToken = (db: Reader, hash: string): Promise<AgentTokenHolder | undefined> =>
+  db.get(
+    `SELECT t.card_id AS cardId, c.project_id AS projectId, c.deleted_at AS deletedAt, t.session_id AS sessionId, t.user_id AS userId, u.role AS userRole, t.expires_at AS expiresAt
+   FROM agent_tokens t JOIN cards c ON c.id = t.card_id LEFT JOIN users u ON u.id = t.user_id WHERE t.hash = ?`,
+    [hash],
+  )
 
 export const insertAgentToken = async (tx: Transaction, token: NewAgentToken): Promise<void> => {
-  await tx.run('INSERT INTO agent_tokens (hash, card_id, session_id, user_id, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)', [token.hash, token.cardId, token.sessionId, token.userId, tx.now, token.expiresAt])
+  await tx.run(
+    'INSERT INTO agent_tokens (hash, card_id, session_id, user_id, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)',
+    [token.hash, token.cardId, token.sessionId, token.userId, tx.now, token.expiresAt],
+  )
 }
 
 /** Ends a card's tokens, or a session's, and tells their hashes. */
-export const deleteAgentTokens = async (tx: Transaction, of: { cardId: number } | { sessionId: number }): Promise<string[]> => {
+export const deleteAgentTokens = async (
+  tx: Transaction,
+  of: { cardId: number } | { sessionId: number },
+): Promise<string[]> => {
   const [column, id] = 'cardId' in of ? ['card_id', of.cardId] : ['session_id', of.sessionId]
-  return (await tx.all<{ hash: string }>(`DELETE FROM agent_tokens WHERE ${column} = ? RETURNING hash`, [id])).map(({ hash }) => hash)
+  return (await tx.all<{ hash: string }>(`DELETE FROM agent_tokens WHERE ${column} = ? RETURNING hash`, [id])).map(
+    ({ hash }) => hash,
+  )
 }
 
 /** Ends every token. */
-export const deleteAllAgentTokens = async (tx: Transaction): Promise<void> => { await tx.run('DELETE FROM agent_tokens') }
+export const deleteAllAgentTokens = async (tx: Transaction): Promise<void> => {
+  await tx.run('DELETE FROM agent_tokens')
+}
 
 /** Forgets tokens that expired before the time. */
-export const forgetAgentTokens = async (tx: Transaction, before: string): Promise<void> => { await tx.run('DELETE FROM agent_tokens WHERE expires_at < ?', [before]) }
+export const forgetAgentTokens = async (tx: Transaction, before: string): Promise<void> => {
+  await tx.run('DELETE FROM agent_tokens WHERE expires_at < ?', [before])
+}

@@ -3,9 +3,14 @@ import { Worker } from 'node:worker_threads'
 import type { Value } from './database.ts'
 
 /** A statement that takes long, and its parameters. */
-export interface SlowStatement { sql: string; args?: readonly Value[] }
+export interface SlowStatement {
+  sql: string
+  args?: readonly Value[]
+}
 /** What went wrong in the other thread, with the engine's code. */
-export interface EngineFailure extends Error { code?: string }
+export interface EngineFailure extends Error {
+  code?: string
+}
 
 /** The whole program of the other thread. It is given as text: no file has to be found beside a bundle. */
 const program = `
@@ -26,15 +31,25 @@ try {
  * on answering meanwhile. They may only read, or write other files. Gives the rows of each statement.
  * @throws the engine's error (EngineFailure), or the signal's reason: what runs then ends by itself
  */
-export function runAside(path: string, statements: readonly SlowStatement[], signal?: AbortSignal): Promise<Array<Array<Record<string, unknown>>>> {
+export function runAside(
+  path: string,
+  statements: readonly SlowStatement[],
+  signal?: AbortSignal,
+): Promise<Array<Array<Record<string, unknown>>>> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted()
     const engine = createRequire(import.meta.url).resolve('libsql')
     const worker = new Worker(program, { eval: true, execArgv: [], workerData: { engine, path, statements } })
-    let settle = (code: number): void => reject(signal?.aborted ? signal.reason : new Error(`The thread of a database ended with ${code}.`))
-    const abort = () => { void worker.terminate() }
+    let settle = (code: number): void =>
+      reject(signal?.aborted ? signal.reason : new Error(`The thread of a database ended with ${code}.`))
+    const abort = () => {
+      void worker.terminate()
+    }
     signal?.addEventListener('abort', abort, { once: true })
-    worker.once('message', ({ rows, failure }) => { settle = () => failure ? reject(Object.assign(new Error(failure.message), { code: failure.code })) : resolve(rows) })
+    worker.once('message', ({ rows, failure }) => {
+      settle = () =>
+        failure ? reject(Object.assign(new Error(failure.message), { code: failure.code })) : resolve(rows)
+    })
     worker.once('error', reject)
     // The thread has let go of the file only when it has ended: two connections that close at once both leave the log to the other.
     worker.once('exit', code => {

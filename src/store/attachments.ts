@@ -1,34 +1,81 @@
 import type { Reader, Transaction } from './database.ts'
 
 /** `storedAs` is the name of the file on disk, `sha256` hexadecimal, `size` bytes. */
-export interface AttachmentRow { id: number; cardId: number; projectId: number; filename: string; contentType: string; size: number; sha256: string; storedAs: string; createdAt: string }
+export interface AttachmentRow {
+  id: number
+  cardId: number
+  projectId: number
+  filename: string
+  contentType: string
+  size: number
+  sha256: string
+  storedAs: string
+  createdAt: string
+}
 export type NewAttachment = Pick<AttachmentRow, 'cardId' | 'filename' | 'contentType' | 'size' | 'sha256' | 'storedAs'>
 
-const fields = 'a.id, a.card_id AS cardId, c.project_id AS projectId, a.filename, a.content_type AS contentType, a.size, a.sha256, a.stored_as AS storedAs, a.created_at AS createdAt'
+const fields =
+  'a.id, a.card_id AS cardId, c.project_id AS projectId, a.filename, a.content_type AS contentType, a.size, a.sha256, a.stored_as AS storedAs, a.created_at AS createdAt'
 /** A deleted card's attachments are hidden with it. */
 const from = 'FROM attachments a JOIN cards c ON c.id = a.card_id AND c.deleted_at IS NULL'
 
-export const projectOfAttachment = async (db: Reader, id: number): Promise<number | undefined> => (await db.get<{ projectId: number }>(`SELECT c.project_id AS projectId ${from} WHERE a.id = ?`, [id]))?.projectId
-export const readAttachment = (db: Reader, id: number): Promise<AttachmentRow | undefined> => db.get(`SELECT ${fields} ${from} WHERE a.id = ?`, [id])
-export const listAttachments = (db: Reader, cardId: number): Promise<AttachmentRow[]> => db.all(`SELECT ${fields} ${from} WHERE a.card_id = ? ORDER BY a.id`, [cardId])
+export const projectOfAttachment = async (db: Reader, id: number): Promise<number | undefined> =>
+  (await db.get<{ projectId: number }>(`SELECT c.project_id AS projectId ${from} WHERE a.id = ?`, [id]))?.projectId
+export const readAttachment = (db: Reader, id: number): Promise<AttachmentRow | undefined> =>
+  db.get(`SELECT ${fields} ${from} WHERE a.id = ?`, [id])
+export const listAttachments = (db: Reader, cardId: number): Promise<AttachmentRow[]> =>
+  db.all(`SELECT ${fields} ${from} WHERE a.card_id = ? ORDER BY a.id`, [cardId])
 /**
  * A project's attachments with ids below `before`, newest first. So that a page costs the same however many other projects have,
  * it comes of `mostLooked` attachments at most: `next` is where the next page begins, if there may be one.
  */
-export async function listProjectAttachments(db: Reader, projectId: number, { before = Number.MAX_SAFE_INTEGER, limit }: { before?: number; limit: number }): Promise<{ rows: AttachmentRow[]; next: number | undefined }> {
-  const last = await db.get<{ id: number }>('SELECT id FROM attachments WHERE id < ? ORDER BY id DESC LIMIT 1 OFFSET ?', [before, mostLooked - 1])
-  const rows = await db.all<AttachmentRow>(`SELECT ${fields} FROM attachments a CROSS JOIN cards c ON c.id = a.card_id AND c.deleted_at IS NULL WHERE a.id < ? AND a.id >= ? AND c.project_id = ? ORDER BY a.id DESC LIMIT ?`, [before, last?.id ?? 0, projectId, limit])
+export async function listProjectAttachments(
+  db: Reader,
+  projectId: number,
+  { before = Number.MAX_SAFE_INTEGER, limit }: { before?: number; limit: number },
+): Promise<{ rows: AttachmentRow[]; next: number | undefined }> {
+  const last = await db.get<{ id: number }>(
+    'SELECT id FROM attachments WHERE id < ? ORDER BY id DESC LIMIT 1 OFFSET ?',
+    [before, mostLooked - 1],
+  )
+  const rows = await db.all<AttachmentRow>(
+    `SELECT ${fields} FROM attachments a CROSS JOIN cards c ON c.id = a.card_id AND c.deleted_at IS NULL WHERE a.id < ? AND a.id >= ? AND c.project_id = ? ORDER BY a.id DESC LIMIT ?`,
+    [before, last?.id ?? 0, projectId, limit],
+  )
   return { rows, next: rows.length === limit ? rows.at(-1)!.id : last?.id }
 }
 const mostLooked = 5000
-export const countAttachments = async (db: Reader, cardId: number): Promise<number> => (await db.get<{ total: number }>('SELECT count(*) AS total FROM attachments WHERE card_id = ?', [cardId]))!.total
+export const countAttachments = async (db: Reader, cardId: number): Promise<number> =>
+  (await db.get<{ total: number }>('SELECT count(*) AS total FROM attachments WHERE card_id = ?', [cardId]))!.total
 
-export const insertAttachment = async (tx: Transaction, attachment: NewAttachment & { createdAt?: string }): Promise<number> => (await tx.run(
-  'INSERT INTO attachments (card_id, filename, content_type, size, sha256, stored_as, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
-  [attachment.cardId, attachment.filename, attachment.contentType, attachment.size, attachment.sha256, attachment.storedAs, attachment.createdAt ?? tx.now])).lastId
+export const insertAttachment = async (
+  tx: Transaction,
+  attachment: NewAttachment & { createdAt?: string },
+): Promise<number> =>
+  (
+    await tx.run(
+      'INSERT INTO attachments (card_id, filename, content_type, size, sha256, stored_as, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
+      [
+        attachment.cardId,
+        attachment.filename,
+        attachment.contentType,
+        attachment.size,
+        attachment.sha256,
+        attachment.storedAs,
+        attachment.createdAt ?? tx.now,
+      ],
+    )
+  ).lastId
 
-export const deleteAttachment = async (tx: Transaction, id: number): Promise<void> => { await tx.run('DELETE FROM attachments WHERE id = ?', [id]) }
+export const deleteAttachment = async (tx: Transaction, id: number): Promise<void> => {
+  await tx.run('DELETE FROM attachments WHERE id = ?', [id])
+}
 
 /** Those of the names of files on disk that a row stands for, of deleted cards too. */
 export const storedNames = async (db: Reader, names: readonly string[]): Promise<string[]> =>
-  (await db.all<{ name: string }>('SELECT a.stored_as AS name FROM json_each(?) j JOIN attachments a ON a.stored_as = j.value', [JSON.stringify(names)])).map(({ name }) => name)
+  (
+    await db.all<{ name: string }>(
+      'SELECT a.stored_as AS name FROM json_each(?) j JOIN attachments a ON a.stored_as = j.value',
+      [JSON.stringify(names)],
+    )
+  ).map(({ name }) => name)

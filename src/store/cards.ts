@@ -4,17 +4,59 @@ import { placeJoins, placeSql } from './order.ts'
 
 /** A card with the names that its views need. Booleans are 0 and 1, `labels`, `pipeline` and `lastAgentAction` JSON text. */
 export interface CardRow {
-  id: number; projectId: number; boardId: number; columnId: number; chunkId: number | null; columnName: string; columnType: ColumnType; position: number | null
-  kind: CardKind; groupId: string | null; title: string; prompt: string; labels: string; pipeline: string; status: CardStatus; statusReason: string | null
-  unread: number; deferred: number; autoMode: number; useWorktree: number; gitBranch: string | null; worktreePath: string | null; worktreeManaged: number; baseCommit: string | null; lastAgentAction: string | null
-  agent: string | null; command: string | null; credentialId: number | null
-  createdAt: string; updatedAt: string; startedAt: string | null; endedAt: string | null; archivedAt: string | null; deletedAt: string | null; version: number
+  id: number
+  projectId: number
+  boardId: number
+  columnId: number
+  chunkId: number | null
+  columnName: string
+  columnType: ColumnType
+  position: number | null
+  kind: CardKind
+  groupId: string | null
+  title: string
+  prompt: string
+  labels: string
+  pipeline: string
+  status: CardStatus
+  statusReason: string | null
+  unread: number
+  deferred: number
+  autoMode: number
+  useWorktree: number
+  gitBranch: string | null
+  worktreePath: string | null
+  worktreeManaged: number
+  baseCommit: string | null
+  lastAgentAction: string | null
+  agent: string | null
+  command: string | null
+  credentialId: number | null
+  createdAt: string
+  updatedAt: string
+  startedAt: string | null
+  endedAt: string | null
+  archivedAt: string | null
+  deletedAt: string | null
+  version: number
   /** JSON text of a card that was read alone: its open sessions as locks, and its latest sessions. */
-  locks?: string; sessions?: string
+  locks?: string
+  sessions?: string
 }
 /** What a card's status is while an agent works on it. */
 export const activeStatuses: readonly CardStatus[] = ['queued', 'running', 'waiting']
-export interface CardFilter { projectId: number; boardId?: number; columnId?: number; status?: CardStatus; label?: string; search?: string; archived?: boolean; kind?: 'kanban' | 'terminal'; limit: number; cursor?: number }
+export interface CardFilter {
+  projectId: number
+  boardId?: number
+  columnId?: number
+  status?: CardStatus
+  label?: string
+  search?: string
+  archived?: boolean
+  kind?: 'kanban' | 'terminal'
+  limit: number
+  cursor?: number
+}
 
 const fields = `c.id, c.project_id AS projectId, c.board_id AS boardId, c.column_id AS columnId, c.chunk_id AS chunkId, l.name AS columnName, l.column_type AS columnType, ${placeSql} AS position,
   c.kind, c.group_id AS groupId, c.title, c.prompt, c.labels, c.pipeline, c.status, c.status_reason AS statusReason, c.unread, c.deferred, c.auto_mode AS autoMode, c.use_worktree AS useWorktree,
@@ -31,24 +73,103 @@ const listed = `c.deleted_at IS NULL AND c.archived_at IS NULL AND c.kind = 'kan
 
 // Made once: the engine finds a prepared statement by its text, and joining a text anew costs more than that.
 const card = `SELECT ${fields}, ${sessionFields} ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NULL`
-export const readCard = (db: Reader, projectId: number, id: number): Promise<CardRow | undefined> => db.get(card, [id, projectId])
-export const readDeletedCard = (db: Reader, projectId: number, id: number): Promise<CardRow | undefined> => db.get(`SELECT ${fields}, ${sessionFields} ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NOT NULL`, [id, projectId])
+export const readCard = (db: Reader, projectId: number, id: number): Promise<CardRow | undefined> =>
+  db.get(card, [id, projectId])
+export const readDeletedCard = (db: Reader, projectId: number, id: number): Promise<CardRow | undefined> =>
+  db.get(
+    `SELECT ${fields}, ${sessionFields} ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NOT NULL`,
+    [id, projectId],
+  )
 /** The card of a project's assistant, once there is one. */
-export const readAssistantCard = (db: Reader, projectId: number): Promise<CardRow | undefined> => db.get(`SELECT ${fields}, ${sessionFields} ${from} WHERE c.project_id = ? AND c.kind = 'assistant' AND c.deleted_at IS NULL ORDER BY c.id LIMIT 1`, [projectId])
-export const projectOfCard = async (db: Reader, id: number): Promise<number | undefined> => (await db.get<{ projectId: number }>('SELECT project_id AS projectId FROM cards WHERE id = ? AND deleted_at IS NULL', [id]))?.projectId
+export const readAssistantCard = (db: Reader, projectId: number): Promise<CardRow | undefined> =>
+  db.get(
+    `SELECT ${fields}, ${sessionFields} ${from} WHERE c.project_id = ? AND c.kind = 'assistant' AND c.deleted_at IS NULL ORDER BY c.id LIMIT 1`,
+    [projectId],
+  )
+export const projectOfCard = async (db: Reader, id: number): Promise<number | undefined> =>
+  (
+    await db.get<{ projectId: number }>(
+      'SELECT project_id AS projectId FROM cards WHERE id = ? AND deleted_at IS NULL',
+      [id],
+    )
+  )?.projectId
 
-export async function insertCard(tx: Transaction, card: Pick<CardRow, 'projectId' | 'boardId' | 'columnId' | 'title' | 'prompt' | 'labels' | 'pipeline' | 'groupId' | 'archivedAt' | 'lastAgentAction'> & Partial<Pick<CardRow, 'kind' | 'agent' | 'command'>> & { deferred: boolean; autoMode: boolean; useWorktree: boolean; unread: boolean }): Promise<number> {
+export async function insertCard(
+  tx: Transaction,
+  card: Pick<
+    CardRow,
+    | 'projectId'
+    | 'boardId'
+    | 'columnId'
+    | 'title'
+    | 'prompt'
+    | 'labels'
+    | 'pipeline'
+    | 'groupId'
+    | 'archivedAt'
+    | 'lastAgentAction'
+  > &
+    Partial<Pick<CardRow, 'kind' | 'agent' | 'command'>> & {
+      deferred: boolean
+      autoMode: boolean
+      useWorktree: boolean
+      unread: boolean
+    },
+): Promise<number> {
   const { lastId } = await tx.run(
     `INSERT INTO cards (project_id, board_id, column_id, title, prompt, labels, pipeline, group_id, deferred, auto_mode, use_worktree, unread, archived_at, last_agent_action, kind, agent, command, created_at, updated_at)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    [card.projectId, card.boardId, card.columnId, card.title, card.prompt, card.labels, card.pipeline, card.groupId, card.deferred, card.autoMode, card.useWorktree, card.unread, card.archivedAt, card.lastAgentAction, card.kind ?? 'kanban', card.agent, card.command, tx.now, tx.now])
+    [
+      card.projectId,
+      card.boardId,
+      card.columnId,
+      card.title,
+      card.prompt,
+      card.labels,
+      card.pipeline,
+      card.groupId,
+      card.deferred,
+      card.autoMode,
+      card.useWorktree,
+      card.unread,
+      card.archivedAt,
+      card.lastAgentAction,
+      card.kind ?? 'kanban',
+      card.agent,
+      card.command,
+      tx.now,
+      tx.now,
+    ],
+  )
   return lastId
 }
 
 /** Database columns that a change of a card may name. */
 const changeable = {
-  chunkId: 'chunk_id', columnId: 'column_id', boardId: 'board_id', credentialId: 'credential_id', groupId: 'group_id', title: 'title', prompt: 'prompt', labels: 'labels', pipeline: 'pipeline', unread: 'unread', deferred: 'deferred', autoMode: 'auto_mode',
-  useWorktree: 'use_worktree', gitBranch: 'git_branch', worktreePath: 'worktree_path', worktreeManaged: 'worktree_managed', baseCommit: 'base_commit', lastAgentAction: 'last_agent_action', status: 'status', statusReason: 'status_reason', startedAt: 'started_at', endedAt: 'ended_at', archivedAt: 'archived_at', deletedAt: 'deleted_at',
+  chunkId: 'chunk_id',
+  columnId: 'column_id',
+  boardId: 'board_id',
+  credentialId: 'credential_id',
+  groupId: 'group_id',
+  title: 'title',
+  prompt: 'prompt',
+  labels: 'labels',
+  pipeline: 'pipeline',
+  unread: 'unread',
+  deferred: 'deferred',
+  autoMode: 'auto_mode',
+  useWorktree: 'use_worktree',
+  gitBranch: 'git_branch',
+  worktreePath: 'worktree_path',
+  worktreeManaged: 'worktree_managed',
+  baseCommit: 'base_commit',
+  lastAgentAction: 'last_agent_action',
+  status: 'status',
+  statusReason: 'status_reason',
+  startedAt: 'started_at',
+  endedAt: 'ended_at',
+  archivedAt: 'archived_at',
+  deletedAt: 'deleted_at',
   agent: 'agent',
 } as const
 export type CardChange = { [Field in keyof typeof changeable]?: string | number | boolean | null }
@@ -57,14 +178,21 @@ export type CardChange = { [Field in keyof typeof changeable]?: string | number 
 export async function updateCard(tx: Transaction, id: number, change: CardChange): Promise<void> {
   const names = Object.keys(change) as Array<keyof CardChange>
   const assignments = names.map(name => `${changeable[name]} = ?`).join(', ')
-  tx.send(`UPDATE cards SET ${assignments}${names.length > 0 ? ', ' : ''}updated_at = ?, version = version + 1 WHERE id = ?`, [...names.map(name => change[name]), tx.now, id])
+  tx.send(
+    `UPDATE cards SET ${assignments}${names.length > 0 ? ', ' : ''}updated_at = ?, version = version + 1 WHERE id = ?`,
+    [...names.map(name => change[name]), tx.now, id],
+  )
 }
 
 /** Reading is no change: version and time stay. Tells whether the card was unread. */
-export const markRead = async (tx: Transaction, id: number): Promise<boolean> => (await tx.run('UPDATE cards SET unread = 0 WHERE id = ? AND unread = 1', [id])).changes > 0
+export const markRead = async (tx: Transaction, id: number): Promise<boolean> =>
+  (await tx.run('UPDATE cards SET unread = 0 WHERE id = ? AND unread = 1', [id])).changes > 0
 /** Marks at most `limit` of a project's unread cards as read and tells their ids. */
 export async function markSomeRead(tx: Transaction, projectId: number, limit: number): Promise<number[]> {
-  const unread = await tx.all<{ id: number }>('SELECT id FROM cards WHERE project_id = ? AND unread = 1 AND deleted_at IS NULL ORDER BY id LIMIT ?', [projectId, limit])
+  const unread = await tx.all<{ id: number }>(
+    'SELECT id FROM cards WHERE project_id = ? AND unread = 1 AND deleted_at IS NULL ORDER BY id LIMIT ?',
+    [projectId, limit],
+  )
   for (const { id } of unread) tx.send('UPDATE cards SET unread = 0 WHERE id = ?', [id])
   return unread.map(({ id }) => id)
 }
@@ -76,26 +204,40 @@ export function listCards(db: Reader, filter: CardFilter): Promise<CardRow[]> {
 }
 
 /** The cards with these ids, in the order of the ids. */
-export const readCards = (db: Reader, ids: readonly number[]): Promise<CardRow[]> => db.all(
-  `SELECT ${fields} FROM json_each(?) j JOIN cards c ON c.id = j.value JOIN columns l ON l.id = c.column_id ${placeJoins} WHERE c.deleted_at IS NULL ORDER BY j.key`, [JSON.stringify(ids)])
+export const readCards = (db: Reader, ids: readonly number[]): Promise<CardRow[]> =>
+  db.all(
+    `SELECT ${fields} FROM json_each(?) j JOIN cards c ON c.id = j.value JOIN columns l ON l.id = c.column_id ${placeJoins} WHERE c.deleted_at IS NULL ORDER BY j.key`,
+    [JSON.stringify(ids)],
+  )
 
 /** A page of listed cards by id as JSON text, in the external view, made by the database: a third of the cost of objects, and group_concat of objects half of json_group_array. */
-export async function listExternalJson(db: Reader, filter: CardFilter): Promise<{ items: string; nextCursor: number | null }> {
+export async function listExternalJson(
+  db: Reader,
+  filter: CardFilter,
+): Promise<{ items: string; nextCursor: number | null }> {
   const { where, args } = conditions(filter, listed)
   const page = (await db.get<{ items: string | null; lastId: number | null; more: number }>(
     `SELECT items, lastId, count = ? AND EXISTS (SELECT 1 FROM cards c WHERE ${where} AND c.id > lastId) AS more
      FROM (SELECT group_concat(item) AS items, max(id) AS lastId, count(*) AS count FROM (SELECT c.id, ${externalItem} AS item ${from} WHERE ${where} ORDER BY c.id LIMIT ?))`,
-    [filter.limit, ...args, ...args, filter.limit]))!
+    [filter.limit, ...args, ...args, filter.limit],
+  ))!
   return { items: `[${page.items ?? ''}]`, nextCursor: page.more === 1 ? page.lastId : null }
 }
 
 /** A card in the external view, and its version. */
-export const readExternalJson = (db: Reader, projectId: number, id: number): Promise<{ json: string; version: number } | undefined> => db.get(externalCard, [id, projectId])
+export const readExternalJson = (
+  db: Reader,
+  projectId: number,
+  id: number,
+): Promise<{ json: string; version: number } | undefined> => db.get(externalCard, [id, projectId])
 
 /** A page of cards by id as JSON text, in the internal view of lists. */
 export async function listItemsJson(db: Reader, filter: CardFilter): Promise<string> {
   const { where, args } = conditions(filter, shown(filter))
-  const { items } = (await db.get<{ items: string | null }>(`SELECT group_concat(item) AS items FROM (SELECT ${item} AS item ${from} WHERE ${where} ORDER BY c.id LIMIT ?)`, [...args, filter.limit]))!
+  const { items } = (await db.get<{ items: string | null }>(
+    `SELECT group_concat(item) AS items FROM (SELECT ${item} AS item ${from} WHERE ${where} ORDER BY c.id LIMIT ?)`,
+    [...args, filter.limit],
+  ))!
   return `[${items ?? ''}]`
 }
 
@@ -112,37 +254,71 @@ const item = `json_object('id', ${textId('c.id')}, 'projectId', ${textId('c.proj
 
 /** What internal lists show: those of a kind that are on the board, or the archived ones of any kind. */
 const shown = ({ archived, kind }: CardFilter): string =>
-  archived ? 'c.archived_at IS NOT NULL AND c.deleted_at IS NULL' : `c.archived_at IS NULL AND c.deleted_at IS NULL AND ${kind === 'terminal' ? `c.kind = 'terminal'` : `c.kind = 'kanban'`}`
+  archived
+    ? 'c.archived_at IS NOT NULL AND c.deleted_at IS NULL'
+    : `c.archived_at IS NULL AND c.deleted_at IS NULL AND ${kind === 'terminal' ? `c.kind = 'terminal'` : `c.kind = 'kanban'`}`
 
 function conditions(filter: CardFilter, visible: string): { where: string; args: Array<string | number> } {
   const parts: Array<[string, string | number | undefined]> = [
-    ['c.project_id = ?', filter.projectId], ['c.column_id = ?', filter.columnId], ['c.board_id = ?', filter.boardId], ['c.status = ?', filter.status],
-    ['instr(c.labels, ?) > 0', filter.label], [`c.title LIKE ? ESCAPE '\\'`, filter.search && `%${filter.search.replace(/[\\%_]/g, '\\$&')}%`], ['c.id > ?', filter.cursor ?? 0],
+    ['c.project_id = ?', filter.projectId],
+    ['c.column_id = ?', filter.columnId],
+    ['c.board_id = ?', filter.boardId],
+    ['c.status = ?', filter.status],
+    ['instr(c.labels, ?) > 0', filter.label],
+    [`c.title LIKE ? ESCAPE '\\'`, filter.search && `%${filter.search.replace(/[\\%_]/g, '\\$&')}%`],
+    ['c.id > ?', filter.cursor ?? 0],
   ]
   const used = parts.filter((part): part is [string, string | number] => part[1] !== undefined)
   return { where: [visible, ...used.map(([sql]) => sql)].join(' AND '), args: used.map(([, arg]) => arg) }
 }
 
-export interface Counts { columnId: number; name: string; columnType: ColumnType; status: CardStatus | null; total: number | null }
+export interface Counts {
+  columnId: number
+  name: string
+  columnType: ColumnType
+  status: CardStatus | null
+  total: number | null
+}
 /** How many listed cards each column of a project has, by status; a row without status for a column without cards. */
-export const countCards = (db: Reader, projectId: number): Promise<Counts[]> => db.all(
-  `SELECT l.id AS columnId, l.name, l.column_type AS columnType, n.status, n.total FROM columns l JOIN boards b ON b.id = l.board_id
-   LEFT JOIN card_counts n ON n.project_id = l.project_id AND n.column_id = l.id AND n.total > 0 WHERE l.project_id = ? ORDER BY b.position, l.position, n.status`, [projectId])
+export const countCards = (db: Reader, projectId: number): Promise<Counts[]> =>
+  db.all(
+    `SELECT l.id AS columnId, l.name, l.column_type AS columnType, n.status, n.total FROM columns l JOIN boards b ON b.id = l.board_id
+   LEFT JOIN card_counts n ON n.project_id = l.project_id AND n.column_id = l.id AND n.total > 0 WHERE l.project_id = ? ORDER BY b.position, l.position, n.status`,
+    [projectId],
+  )
 
 /** Cards of this machine's projects that were deleted before the time and still have a managed worktree, those first that were deleted first: in the order of ids, every card would be looked at. */
-export const listDeletedWithWorktree = (db: Reader, before: string): Promise<CardRow[]> => db.all(
-  `SELECT ${fields} ${from} WHERE c.deleted_at < ? AND c.worktree_managed = 1 AND c.worktree_path IS NOT NULL
-   AND c.project_id IN (SELECT id FROM projects WHERE host IS ?) ORDER BY c.deleted_at LIMIT 1000`, [before, db.host])
+export const listDeletedWithWorktree = (db: Reader, before: string): Promise<CardRow[]> =>
+  db.all(
+    `SELECT ${fields} ${from} WHERE c.deleted_at < ? AND c.worktree_managed = 1 AND c.worktree_path IS NOT NULL
+   AND c.project_id IN (SELECT id FROM projects WHERE host IS ?) ORDER BY c.deleted_at LIMIT 1000`,
+    [before, db.host],
+  )
 
 /** The cards of a project, or of one of its boards, that have a managed worktree or may be about to get one, deleted ones too, and the branches that the board made for them. */
-export const listWithWorktree = (db: Reader, { projectId, boardId }: { projectId: number; boardId?: number }): Promise<Array<{ id: number; branch: string | null }>> => db.all(
-  `SELECT c.id, iif(c.worktree_managed, c.git_branch, NULL) AS branch FROM cards c WHERE c.project_id = ?1 AND (?2 IS NULL OR c.board_id = ?2)
-   AND ((c.worktree_managed = 1 AND c.worktree_path IS NOT NULL) OR EXISTS (SELECT 1 FROM agent_sessions s WHERE s.card_id = c.id AND s.ended_at IS NULL)) ORDER BY c.id`, [projectId, boardId])
+export const listWithWorktree = (
+  db: Reader,
+  { projectId, boardId }: { projectId: number; boardId?: number },
+): Promise<Array<{ id: number; branch: string | null }>> =>
+  db.all(
+    `SELECT c.id, iif(c.worktree_managed, c.git_branch, NULL) AS branch FROM cards c WHERE c.project_id = ?1 AND (?2 IS NULL OR c.board_id = ?2)
+   AND ((c.worktree_managed = 1 AND c.worktree_path IS NOT NULL) OR EXISTS (SELECT 1 FROM agent_sessions s WHERE s.card_id = c.id AND s.ended_at IS NULL)) ORDER BY c.id`,
+    [projectId, boardId],
+  )
 
 /** Those of the ids that are cards', deleted ones too. */
 export const listPresentCards = async (db: Reader, ids: readonly number[]): Promise<number[]> =>
-  (await db.all<{ id: number }>('SELECT c.id FROM json_each(?) j JOIN cards c ON c.id = j.value', [JSON.stringify(ids)])).map(({ id }) => id)
+  (
+    await db.all<{ id: number }>('SELECT c.id FROM json_each(?) j JOIN cards c ON c.id = j.value', [
+      JSON.stringify(ids),
+    ])
+  ).map(({ id }) => id)
 
 /** Removes at most `limit` cards for good that were deleted before the time, with their attachments' rows, and tells how many. One with a managed worktree stays until that is gone. */
 export const purgeCards = async (tx: Transaction, before: string, limit: number): Promise<number> =>
-  (await tx.run('DELETE FROM cards WHERE id IN (SELECT id FROM cards WHERE deleted_at < ? AND (worktree_managed = 0 OR worktree_path IS NULL) LIMIT ?)', [before, limit])).changes
+  (
+    await tx.run(
+      'DELETE FROM cards WHERE id IN (SELECT id FROM cards WHERE deleted_at < ? AND (worktree_managed = 0 OR worktree_path IS NULL) LIMIT ?)',
+      [before, limit],
+    )
+  ).changes

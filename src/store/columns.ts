@@ -1,9 +1,20 @@
 import type { ColumnType } from '../contract/fields.ts'
 import type { Reader, Transaction } from './database.ts'
 
-export interface ColumnRow { id: number; name: string; columnType: ColumnType; position: number; boardId: number; projectId: number; prompt: string; agent: string | null }
+export interface ColumnRow {
+  id: number
+  name: string
+  columnType: ColumnType
+  position: number
+  boardId: number
+  projectId: number
+  prompt: string
+  agent: string | null
+}
 /** A column with the number of cards in its order. */
-export interface CountedColumn extends ColumnRow { cardCount: number }
+export interface CountedColumn extends ColumnRow {
+  cardCount: number
+}
 
 const fields = `c.id, c.name, c.column_type AS columnType, c.position, c.board_id AS boardId, c.project_id AS projectId, c.prompt, c.agent`
 const counted = `${fields}, coalesce((SELECT sum(length) FROM column_spans WHERE column_id = c.id), 0) AS cardCount`
@@ -13,33 +24,73 @@ const defaultColumns = `SELECT ${fields} FROM columns c WHERE c.board_id = (SELE
 
 export const readColumn = (db: Reader, id: number): Promise<ColumnRow | undefined> => db.get(column, [id])
 /** The columns of the project's default board, its first by position. */
-export const listDefaultColumns = (db: Reader, projectId: number): Promise<ColumnRow[]> => db.all(defaultColumns, [projectId])
-export const listColumns = (db: Reader, boardId: number): Promise<ColumnRow[]> => db.all(`SELECT ${fields} FROM columns c WHERE c.board_id = ? ORDER BY c.position`, [boardId])
-export const readCountedColumn = (db: Reader, id: number): Promise<CountedColumn | undefined> => db.get(`SELECT ${counted} FROM columns c WHERE c.id = ?`, [id])
-export const listCountedColumns = (db: Reader, boardId: number): Promise<CountedColumn[]> => db.all(`SELECT ${counted} FROM columns c WHERE c.board_id = ? ORDER BY c.position`, [boardId])
+export const listDefaultColumns = (db: Reader, projectId: number): Promise<ColumnRow[]> =>
+  db.all(defaultColumns, [projectId])
+export const listColumns = (db: Reader, boardId: number): Promise<ColumnRow[]> =>
+  db.all(`SELECT ${fields} FROM columns c WHERE c.board_id = ? ORDER BY c.position`, [boardId])
+export const readCountedColumn = (db: Reader, id: number): Promise<CountedColumn | undefined> =>
+  db.get(`SELECT ${counted} FROM columns c WHERE c.id = ?`, [id])
+export const listCountedColumns = (db: Reader, boardId: number): Promise<CountedColumn[]> =>
+  db.all(`SELECT ${counted} FROM columns c WHERE c.board_id = ? ORDER BY c.position`, [boardId])
 /** The columns of all boards of a project, board after board. */
-export const listProjectColumns = (db: Reader, projectId: number): Promise<CountedColumn[]> => db.all(
-  `SELECT ${counted} FROM columns c JOIN boards b ON b.id = c.board_id WHERE c.project_id = ? ORDER BY b.position, c.position`, [projectId])
+export const listProjectColumns = (db: Reader, projectId: number): Promise<CountedColumn[]> =>
+  db.all(
+    `SELECT ${counted} FROM columns c JOIN boards b ON b.id = c.board_id WHERE c.project_id = ? ORDER BY b.position, c.position`,
+    [projectId],
+  )
 /** The board's first column of a type, or its first at all. */
-export const readFirstColumn = (db: Reader, boardId: number, columnType?: ColumnType): Promise<ColumnRow | undefined> => db.get(
-  `SELECT ${fields} FROM columns c WHERE c.board_id = ?1 AND (?2 IS NULL OR c.column_type = ?2) ORDER BY c.position LIMIT 1`, [boardId, columnType])
+export const readFirstColumn = (db: Reader, boardId: number, columnType?: ColumnType): Promise<ColumnRow | undefined> =>
+  db.get(
+    `SELECT ${fields} FROM columns c WHERE c.board_id = ?1 AND (?2 IS NULL OR c.column_type = ?2) ORDER BY c.position LIMIT 1`,
+    [boardId, columnType],
+  )
 
-export const insertColumn = async (tx: Transaction, column: { boardId: number; projectId: number; name: string; columnType: ColumnType; prompt: string; agent?: string | null }): Promise<number> => (await tx.run(
-  'INSERT INTO columns (board_id, project_id, name, column_type, prompt, agent, position) SELECT ?1, ?2, ?3, ?4, ?5, ?6, coalesce(max(position) + 1, 0) FROM columns WHERE board_id = ?1',
-  [column.boardId, column.projectId, column.name, column.columnType, column.prompt, column.agent])).lastId
+export const insertColumn = async (
+  tx: Transaction,
+  column: {
+    boardId: number
+    projectId: number
+    name: string
+    columnType: ColumnType
+    prompt: string
+    agent?: string | null
+  },
+): Promise<number> =>
+  (
+    await tx.run(
+      'INSERT INTO columns (board_id, project_id, name, column_type, prompt, agent, position) SELECT ?1, ?2, ?3, ?4, ?5, ?6, coalesce(max(position) + 1, 0) FROM columns WHERE board_id = ?1',
+      [column.boardId, column.projectId, column.name, column.columnType, column.prompt, column.agent],
+    )
+  ).lastId
 
-export const updateColumn = async (tx: Transaction, id: number, { name, prompt, agent }: Pick<ColumnRow, 'name' | 'prompt' | 'agent'>): Promise<void> => { await tx.run('UPDATE columns SET name = ?, prompt = ?, agent = ? WHERE id = ?', [name, prompt, agent, id]) }
-export const setColumnPosition = async (tx: Transaction, id: number, position: number): Promise<void> => { tx.send('UPDATE columns SET position = ? WHERE id = ?', [position, id]) }
+export const updateColumn = async (
+  tx: Transaction,
+  id: number,
+  { name, prompt, agent }: Pick<ColumnRow, 'name' | 'prompt' | 'agent'>,
+): Promise<void> => {
+  await tx.run('UPDATE columns SET name = ?, prompt = ?, agent = ? WHERE id = ?', [name, prompt, agent, id])
+}
+export const setColumnPosition = async (tx: Transaction, id: number, position: number): Promise<void> => {
+  tx.send('UPDATE columns SET position = ? WHERE id = ?', [position, id])
+}
 
 /** Deletes a column that holds no cards; the columns behind it close up. */
 export async function deleteColumn(tx: Transaction, column: ColumnRow): Promise<void> {
   await tx.run('DELETE FROM columns WHERE id = ?', [column.id])
-  await tx.run('UPDATE columns SET position = position - 1 WHERE board_id = ? AND position > ?', [column.boardId, column.position])
+  await tx.run('UPDATE columns SET position = position - 1 WHERE board_id = ? AND position > ?', [
+    column.boardId,
+    column.position,
+  ])
 }
 
 /** Whether archived or deleted cards, which are in no column's order, still name the column as theirs. */
-export const hasCardsOutOfOrder = async (db: Reader, id: number): Promise<boolean> => await db.get('SELECT 1 FROM cards WHERE column_id = ? AND chunk_id IS NULL LIMIT 1', [id]) !== undefined
+export const hasCardsOutOfOrder = async (db: Reader, id: number): Promise<boolean> =>
+  (await db.get('SELECT 1 FROM cards WHERE column_id = ? AND chunk_id IS NULL LIMIT 1', [id])) !== undefined
 /** Gives those cards another column of the project. */
 export const adoptCardsOutOfOrder = async (tx: Transaction, fromId: number, to: ColumnRow): Promise<void> => {
-  await tx.run('UPDATE cards SET column_id = ?, board_id = ? WHERE column_id = ? AND chunk_id IS NULL', [to.id, to.boardId, fromId])
+  await tx.run('UPDATE cards SET column_id = ?, board_id = ? WHERE column_id = ? AND chunk_id IS NULL', [
+    to.id,
+    to.boardId,
+    fromId,
+  ])
 }

@@ -34,11 +34,19 @@ export function openConnection(path: string): Connection {
       const { changes, lastInsertRowid } = statements.run(sql, args)
       return { changes, lastId: Number(lastInsertRowid) }
     },
-    send: (sql, args = []) => { statements.run(sql, args) },
-    exec: sql => { database.exec(sql) },
+    send: (sql, args = []) => {
+      statements.run(sql, args)
+    },
+    exec: sql => {
+      database.exec(sql)
+    },
     close: () => {
       // A connection that is closed lives on until its statements are gone, and so would its transaction.
-      try { if (database.inTransaction) database.exec('ROLLBACK') } catch { /* The engine has undone it. */ }
+      try {
+        if (database.inTransaction) database.exec('ROLLBACK')
+      } catch {
+        /* The engine has undone it. */
+      }
       statements.clear()
       database.close()
     },
@@ -69,6 +77,10 @@ function isOpenHere(path: string): boolean {
   const folder = '/proc/self/fd'
   if (!existsSync(folder)) return existsSync(`${path}-wal`)
   return readdirSync(folder).some(descriptor => {
-    try { return [path, `${path}-wal`, `${path}-shm`].includes(readlinkSync(`${folder}/${descriptor}`)) } catch { return false }
+    try {
+      return [path, `${path}-wal`, `${path}-shm`].includes(readlinkSync(`${folder}/${descriptor}`))
+    } catch {
+      return false
+    }
   })
 }

@@ -12,9 +12,17 @@ const [mostRows, fewestRows] = [400, 1]
 const mostParameters = 20_000
 
 /** A table: its columns, and those of its key, in order. */
-interface Table { name: string; columns: string[]; key: string[] }
+interface Table {
+  name: string
+  columns: string[]
+  key: string[]
+}
 /** What was copied of a table. */
-export interface Tally { table: string; rows: number; sha256: string }
+export interface Tally {
+  table: string
+  rows: number
+  sha256: string
+}
 export interface CopyOptions {
   /** Which machine has a project's folder from now on, by the one that had it; null where a database is a file. */
   hostOf(before: string | null): string | null
@@ -29,7 +37,8 @@ export interface CopyOptions {
 /** How many rows a copy reads: each is copied, and then compared. */
 export async function countRows(from: Reader): Promise<number> {
   let total = 0
-  for (const { name } of planCopy().tables) total += (await from.get<{ total: number }>(`SELECT count(*) AS total FROM ${name}`))!.total
+  for (const { name } of planCopy().tables)
+    total += (await from.get<{ total: number }>(`SELECT count(*) AS total FROM ${name}`))!.total
   return 2 * total
 }
 
@@ -39,67 +48,105 @@ export async function countRows(from: Reader): Promise<number> {
  * whose it is: of two at once the one that began later goes on, and the other ends.
  * @throws Problem CONFLICT when the target holds a board that is not to be replaced, the copy turns out to be another, or another copy is made
  */
-export async function copyBoard(from: Reader, to: Database, { hostOf, replace, requireFree, onProgress }: CopyOptions): Promise<Tally[]> {
-  if (await presentVersion(from) !== schemaVersion) throw new Problem('CONFLICT', 'The board has another schema version than this program. Start this version of the server on it once.')
+export async function copyBoard(
+  from: Reader,
+  to: Database,
+  { hostOf, replace, requireFree, onProgress }: CopyOptions,
+): Promise<Tally[]> {
+  if ((await presentVersion(from)) !== schemaVersion)
+    throw new Problem(
+      'CONFLICT',
+      'The board has another schema version than this program. Start this version of the server on it once.',
+    )
   if (!replace) await requireEmpty(to)
   const plan = planCopy()
   const copyId = randomUUID()
   await clear(to, plan, { copyId, requireFree })
   let done = 0
-  const step = (rows: number) => onProgress?.(done += rows)
+  const step = (rows: number) => onProgress?.((done += rows))
   const tallies: Tally[] = []
   for (const table of plan.tables) tallies.push(await copyTable(from, to, table, { hostOf, copyId }, step))
   for (const [at, table] of plan.tables.entries()) {
     const { rows, sha256 } = await tally(to, table, step)
-    if (rows !== tallies[at]!.rows || sha256 !== tallies[at]!.sha256) throw new Problem('CONFLICT', `The copy of ${table.name} is not what was copied. Something else writes to the target.`)
+    if (rows !== tallies[at]!.rows || sha256 !== tallies[at]!.sha256)
+      throw new Problem(
+        'CONFLICT',
+        `The copy of ${table.name} is not what was copied. Something else writes to the target.`,
+      )
   }
   await finish(from, to, plan, { copyId, requireFree })
   return tallies
 }
 
 /** A copy that was begun. */
-interface Begun extends Pick<CopyOptions, 'requireFree'> { copyId: string }
+interface Begun extends Pick<CopyOptions, 'requireFree'> {
+  copyId: string
+}
 
 /** Deletes what an unfinished copy has left, and says that this one is unfinished. Triggers would count the rows that come a second time. */
-const clear = (to: Database, { tables, triggers }: Plan, { copyId, requireFree }: Begun): Promise<void> => to.transaction(async tx => {
-  await requireFree(tx)
-  await tx.run(`INSERT INTO server_settings (name, value) VALUES ('unfinished-copy', ?) ON CONFLICT DO UPDATE SET value = excluded.value`, [JSON.stringify(copyId)])
-  for (const { name } of triggers) await tx.run(`DROP TRIGGER IF EXISTS ${name}`)
-  for (const { name } of [...tables].reverse()) await tx.run(name === 'server_settings' ? `DELETE FROM server_settings WHERE name <> 'unfinished-copy'` : `DELETE FROM ${name}`)
-  for (const name of leftOut) await tx.run(`DELETE FROM ${name}`)
-})
+const clear = (to: Database, { tables, triggers }: Plan, { copyId, requireFree }: Begun): Promise<void> =>
+  to.transaction(async tx => {
+    await requireFree(tx)
+    await tx.run(
+      `INSERT INTO server_settings (name, value) VALUES ('unfinished-copy', ?) ON CONFLICT DO UPDATE SET value = excluded.value`,
+      [JSON.stringify(copyId)],
+    )
+    for (const { name } of triggers) await tx.run(`DROP TRIGGER IF EXISTS ${name}`)
+    for (const { name } of [...tables].reverse())
+      await tx.run(
+        name === 'server_settings'
+          ? `DELETE FROM server_settings WHERE name <> 'unfinished-copy'`
+          : `DELETE FROM ${name}`,
+      )
+    for (const name of leftOut) await tx.run(`DELETE FROM ${name}`)
+  })
 
-const finish = (from: Reader, to: Database, { triggers }: Plan, { copyId, requireFree }: Begun): Promise<void> => to.transaction(async tx => {
-  await requireOwn(tx, copyId)
-  await requireFree(tx)
-  for (const { sql } of triggers) await tx.run(sql)
-  await tx.run('DELETE FROM sqlite_sequence')
-  for (const { name, seq } of await from.all<{ name: string; seq: number }>('SELECT name, seq FROM sqlite_sequence')) await tx.run('INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)', [name, seq])
-  // Words of cards are no rows that can be copied: they are taken up anew.
-  await tx.run(`INSERT OR IGNORE INTO unindexed_cards SELECT id FROM cards WHERE deleted_at IS NULL AND kind <> 'assistant'`)
-  await tx.run(`DELETE FROM server_settings WHERE name = 'unfinished-copy'`)
-})
+const finish = (from: Reader, to: Database, { triggers }: Plan, { copyId, requireFree }: Begun): Promise<void> =>
+  to.transaction(async tx => {
+    await requireOwn(tx, copyId)
+    await requireFree(tx)
+    for (const { sql } of triggers) await tx.run(sql)
+    await tx.run('DELETE FROM sqlite_sequence')
+    for (const { name, seq } of await from.all<{ name: string; seq: number }>('SELECT name, seq FROM sqlite_sequence'))
+      await tx.run('INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)', [name, seq])
+    // Words of cards are no rows that can be copied: they are taken up anew.
+    await tx.run(
+      `INSERT OR IGNORE INTO unindexed_cards SELECT id FROM cards WHERE deleted_at IS NULL AND kind <> 'assistant'`,
+    )
+    await tx.run(`DELETE FROM server_settings WHERE name = 'unfinished-copy'`)
+  })
 
 /** A copy that stood still while another one was begun has nothing to write any more. */
 async function requireOwn(tx: Transaction, copyId: string): Promise<void> {
   const present = await tx.get<{ value: string }>(`SELECT value FROM server_settings WHERE name = 'unfinished-copy'`)
-  if (present?.value !== JSON.stringify(copyId)) throw new Problem('CONFLICT', 'Another copy into the target was begun meanwhile. This one ends.')
+  if (present?.value !== JSON.stringify(copyId))
+    throw new Problem('CONFLICT', 'Another copy into the target was begun meanwhile. This one ends.')
 }
 
-export const isUnfinished = async (db: Reader): Promise<boolean> => await db.get(`SELECT 1 AS there FROM server_settings WHERE name = 'unfinished-copy'`) !== undefined
+export const isUnfinished = async (db: Reader): Promise<boolean> =>
+  (await db.get(`SELECT 1 AS there FROM server_settings WHERE name = 'unfinished-copy'`)) !== undefined
 
 /** @throws Problem CONFLICT when a copy into the database was begun and not finished */
 export async function requireFinished(db: Reader): Promise<void> {
-  if (await isUnfinished(db)) throw new Problem('CONFLICT', 'The database holds a copy that was not finished. Make it again: board database move')
+  if (await isUnfinished(db))
+    throw new Problem('CONFLICT', 'The database holds a copy that was not finished. Make it again: board database move')
 }
 
 async function requireEmpty(to: Database): Promise<void> {
   const holds = await to.get<{ board: number; unfinished: number }>(
-    `SELECT EXISTS (SELECT 1 FROM projects) OR EXISTS (SELECT 1 FROM users) OR EXISTS (SELECT 1 FROM events) AS board, EXISTS (SELECT 1 FROM server_settings WHERE name = 'unfinished-copy') AS unfinished`)
-  if (holds!.board === 1 && holds!.unfinished === 0) throw new Problem('CONFLICT', 'The target holds a board already. To delete it: --replace')
+    `SELECT EXISTS (SELECT 1 FROM projects) OR EXISTS (SELECT 1 FROM users) OR EXISTS (SELECT 1 FROM events) AS board, EXISTS (SELECT 1 FROM server_settings WHERE name = 'unfinished-copy') AS unfinished`,
+  )
+  if (holds!.board === 1 && holds!.unfinished === 0)
+    throw new Problem('CONFLICT', 'The target holds a board already. To delete it: --replace')
 }
 
-async function copyTable(from: Reader, to: Database, table: Table, { hostOf, copyId }: Pick<CopyOptions, 'hostOf'> & { copyId: string }, step: (rows: number) => void): Promise<Tally> {
+async function copyTable(
+  from: Reader,
+  to: Database,
+  table: Table,
+  { hostOf, copyId }: Pick<CopyOptions, 'hostOf'> & { copyId: string },
+  step: (rows: number) => void,
+): Promise<Tally> {
   const [hash, hostAt] = [createHash('sha256'), table.name === 'projects' ? table.columns.indexOf('host') : -1]
   let rows = 0
   for await (const page of pagesOf(from, table)) {
@@ -111,7 +158,10 @@ async function copyTable(from: Reader, to: Database, table: Table, { hostOf, cop
       const part = page.slice(at, at + atOnce)
       await to.transaction(async tx => {
         await requireOwn(tx, copyId)
-        await tx.run(`INSERT INTO ${table.name} (${table.columns.join(', ')}) VALUES ${part.map(row => `(${row.map(() => '?').join(', ')})`).join(', ')}`, part.flat())
+        await tx.run(
+          `INSERT INTO ${table.name} (${table.columns.join(', ')}) VALUES ${part.map(row => `(${row.map(() => '?').join(', ')})`).join(', ')}`,
+          part.flat(),
+        )
       })
     }
     step(page.length)
@@ -119,7 +169,11 @@ async function copyTable(from: Reader, to: Database, table: Table, { hostOf, cop
   return { table: table.name, rows, sha256: hash.digest('hex') }
 }
 
-async function tally(db: Reader, table: Table, step: (rows: number) => void): Promise<{ rows: number; sha256: string }> {
+async function tally(
+  db: Reader,
+  table: Table,
+  step: (rows: number) => void,
+): Promise<{ rows: number; sha256: string }> {
   const hash = createHash('sha256')
   let rows = 0
   for await (const page of pagesOf(db, table)) {
@@ -130,18 +184,23 @@ async function tally(db: Reader, table: Table, step: (rows: number) => void): Pr
   return { rows, sha256: hash.digest('hex') }
 }
 
-const note = (hash: Hash, page: readonly Value[][]) => { for (const row of page) hash.update(`${JSON.stringify(row)}\n`) }
+const note = (hash: Hash, page: readonly Value[][]) => {
+  for (const row of page) hash.update(`${JSON.stringify(row)}\n`)
+}
 
 /** The rows of a table in the order of its key. A page that a server finds too large is asked for in smaller ones. */
 async function* pagesOf(db: Reader, { name, columns, key }: Table): AsyncGenerator<Value[][]> {
   const wanted = name === 'server_settings' ? `name NOT IN (${ownSettings.map(each => `'${each}'`).join(', ')})` : '1'
-  const sql = (isFirst: boolean) => `SELECT ${columns.join(', ')} FROM ${name} WHERE ${wanted} ${isFirst ? '' : `AND (${key.join(', ')}) > (${key.map(() => '?').join(', ')})`} ORDER BY ${key.join(', ')} LIMIT ?`
+  const sql = (isFirst: boolean) =>
+    `SELECT ${columns.join(', ')} FROM ${name} WHERE ${wanted} ${isFirst ? '' : `AND (${key.join(', ')}) > (${key.map(() => '?').join(', ')})`} ORDER BY ${key.join(', ')} LIMIT ?`
   let last: Value[] | undefined
   for (let limit = mostRows; ;) {
-    const page = await db.all<Record<string, Value>>(sql(last === undefined), [...last ?? [], limit]).catch((error: unknown) => {
-      if (limit === fewestRows || !/too large|RESPONSE_TOO_LARGE/i.test(String((error as Error).message))) throw error
-      return undefined
-    })
+    const page = await db
+      .all<Record<string, Value>>(sql(last === undefined), [...(last ?? []), limit])
+      .catch((error: unknown) => {
+        if (limit === fewestRows || !/too large|RESPONSE_TOO_LARGE/i.test(String((error as Error).message))) throw error
+        return undefined
+      })
     if (page === undefined) {
       limit = Math.max(fewestRows, Math.floor(limit / 8))
       continue
@@ -154,26 +213,57 @@ async function* pagesOf(db: Reader, { name, columns, key }: Table): AsyncGenerat
 }
 
 /** The tables that hold a board, each after those that it refers to, and the triggers. */
-interface Plan { tables: Table[]; triggers: Array<{ name: string; sql: string }> }
+interface Plan {
+  tables: Table[]
+  triggers: Array<{ name: string; sql: string }>
+}
 
 function planCopy(): Plan {
   const database = new LibsqlDatabase(':memory:')
   try {
     for (const statement of schemaOf(schemaVersion)) database.exec(statement)
     const rows = <T>(sql: string) => database.prepare(sql).all([]) as T[]
-    const names = rows<{ name: string; type: string; schema: string }>('PRAGMA table_list').filter(({ name, type, schema }) => type === 'table' && schema === 'main' && !name.startsWith('sqlite_') && !leftOut.has(name)).map(({ name }) => name).sort()
-    const refersTo = new Map(names.map(name => [name, rows<{ table: string }>(`PRAGMA foreign_key_list(${name})`).map(({ table }) => table).filter(table => table !== name)]))
+    const names = rows<{ name: string; type: string; schema: string }>('PRAGMA table_list')
+      .filter(
+        ({ name, type, schema }) =>
+          type === 'table' && schema === 'main' && !name.startsWith('sqlite_') && !leftOut.has(name),
+      )
+      .map(({ name }) => name)
+      .sort()
+    const refersTo = new Map(
+      names.map(name => [
+        name,
+        rows<{ table: string }>(`PRAGMA foreign_key_list(${name})`)
+          .map(({ table }) => table)
+          .filter(table => table !== name),
+      ]),
+    )
     const ordered: string[] = []
     while (ordered.length < names.length) {
-      const next = names.filter(name => !ordered.includes(name) && refersTo.get(name)!.every(table => ordered.includes(table) || leftOut.has(table)))
+      const next = names.filter(
+        name =>
+          !ordered.includes(name) && refersTo.get(name)!.every(table => ordered.includes(table) || leftOut.has(table)),
+      )
       if (next.length === 0) throw new Error('The tables refer to each other in a circle.')
       ordered.push(...next)
     }
     const tables = ordered.map(name => {
       const columns = rows<{ name: string; pk: number }>(`PRAGMA table_info(${name})`)
-      return { name, columns: columns.map(column => column.name), key: columns.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk).map(column => column.name) }
+      return {
+        name,
+        columns: columns.map(column => column.name),
+        key: columns
+          .filter(({ pk }) => pk > 0)
+          .sort((a, b) => a.pk - b.pk)
+          .map(column => column.name),
+      }
     })
-    return { tables, triggers: rows<{ name: string; sql: string }>(`SELECT name, sql FROM sqlite_master WHERE type = 'trigger' ORDER BY name`) }
+    return {
+      tables,
+      triggers: rows<{ name: string; sql: string }>(
+        `SELECT name, sql FROM sqlite_master WHERE type = 'trigger' ORDER BY name`,
+      ),
+    }
   } finally {
     database.close()
   }

@@ -2,7 +2,10 @@ import type { Reader, Transaction } from './database.ts'
 import { nowMs } from './databaseTime.ts'
 
 /** What has been taken of a counter in its present time, and how long that goes on. */
-export interface Count { taken: number; leftMs: number }
+export interface Count {
+  taken: number
+  leftMs: number
+}
 
 const present = `SELECT taken, ends_at_ms - ${nowMs} AS leftMs FROM counters WHERE name = ? AND ends_at_ms > ${nowMs}`
 
@@ -11,6 +14,9 @@ export const readCounter = (db: Reader, name: string): Promise<Count | undefined
 /** Takes so much more. A counter whose time is over begins anew, for so long. */
 export async function addToCounter(tx: Transaction, name: string, amount: number, lifeMs: number): Promise<Count> {
   tx.send(`DELETE FROM counters WHERE ends_at_ms <= ${nowMs}`)
-  tx.send(`INSERT INTO counters (name, taken, ends_at_ms) VALUES (?1, ?2, ${nowMs} + ?3) ON CONFLICT DO UPDATE SET taken = taken + ?2`, [name, amount, lifeMs])
+  tx.send(
+    `INSERT INTO counters (name, taken, ends_at_ms) VALUES (?1, ?2, ${nowMs} + ?3) ON CONFLICT DO UPDATE SET taken = taken + ?2`,
+    [name, amount, lifeMs],
+  )
   return (await readCounter(tx, name))!
 }

@@ -6,14 +6,31 @@ import { nowMs } from './databaseTime.ts'
 export const leaseMs = 3000
 
 /** A daemon on this database, and how long ago it was heard of. */
-export interface DaemonRow { id: string; host: string; url: string; version: string; startedAt: string; seenMsAgo: number; leases: string | null }
+export interface DaemonRow {
+  id: string
+  host: string
+  url: string
+  version: string
+  startedAt: string
+  seenMsAgo: number
+  leases: string | null
+}
 
 export const isThere = ({ seenMsAgo }: Pick<DaemonRow, 'seenMsAgo'>): boolean => seenMsAgo <= leaseMs
 
 /** A daemon as it notes itself. */
-export interface Self { id: string; host: string; url: string; version: string; startedAt: string }
+export interface Self {
+  id: string
+  host: string
+  url: string
+  version: string
+  startedAt: string
+}
 /** What a heartbeat has brought: the tokens of the leases that the daemon has now, undefined for those of others, and the database's time. */
-export interface Beat { tokens: Array<number | undefined>; nowMs: number }
+export interface Beat {
+  tokens: Array<number | undefined>
+  nowMs: number
+}
 
 const silentMs = 24 * 3_600_000
 const isCopied = `EXISTS (SELECT 1 FROM server_settings WHERE name = 'unfinished-copy')`
@@ -23,14 +40,27 @@ const isCopied = `EXISTS (SELECT 1 FROM server_settings WHERE name = 'unfinished
  * does nothing: its daemon stands still. Nor does one while a board is copied into the database: the copy has seen who was there.
  * @throws Problem CONFLICT, DATABASE_BUSY then
  */
-export async function beat(db: Database, self: Self, leases: readonly string[], untilMs: number | undefined): Promise<Beat> {
+export async function beat(
+  db: Database,
+  self: Self,
+  leases: readonly string[],
+  untilMs: number | undefined,
+): Promise<Beat> {
   const inTime = `NOT ${isCopied} AND (?6 IS NULL OR ${nowMs} <= ?6)`
   const until = untilMs === undefined ? null : Math.round(untilMs)
   const results = await db.together([
-    { sql: `INSERT INTO daemons (id, host, url, version, started_at, seen_at_ms) SELECT ?1, ?2, ?3, ?4, ?5, ${nowMs} WHERE ${inTime} ON CONFLICT DO UPDATE SET seen_at_ms = excluded.seen_at_ms, url = excluded.url`, args: [self.id, self.host, self.url, self.version, self.startedAt, until] },
+    {
+      sql: `INSERT INTO daemons (id, host, url, version, started_at, seen_at_ms) SELECT ?1, ?2, ?3, ?4, ?5, ${nowMs} WHERE ${inTime} ON CONFLICT DO UPDATE SET seen_at_ms = excluded.seen_at_ms, url = excluded.url`,
+      args: [self.id, self.host, self.url, self.version, self.startedAt, until],
+    },
     { sql: `DELETE FROM daemons WHERE seen_at_ms < ${nowMs} - ?`, args: [silentMs] },
     { sql: `DELETE FROM leases WHERE name LIKE 'credential:%' AND ends_at_ms < ${nowMs} - ?`, args: [silentMs] },
-    ...leases.map(name => takingLease(name, self.id, leaseMs, { only: `NOT ${isCopied} AND (?4 IS NULL OR ${nowMs} <= ?4)`, args: [until] })),
+    ...leases.map(name =>
+      takingLease(name, self.id, leaseMs, {
+        only: `NOT ${isCopied} AND (?4 IS NULL OR ${nowMs} <= ?4)`,
+        args: [until],
+      }),
+    ),
     { sql: `SELECT ${nowMs} AS nowMs, ${isCopied} AS isCopied` },
   ])
   const [last] = results.at(-1) as unknown as [{ nowMs: number; isCopied: number }]
@@ -45,22 +75,42 @@ export const forgetDaemon = async (tx: Transaction, id: string): Promise<void> =
 }
 
 /** All daemons by host, and the names of the leases that they hold, as JSON. */
-export const listDaemons = (db: Reader): Promise<DaemonRow[]> => db.all(
-  `SELECT d.id, d.host, d.url, d.version, d.started_at AS startedAt, ${nowMs} - d.seen_at_ms AS seenMsAgo,
-   (SELECT json_group_array(l.name) FROM leases l WHERE l.daemon_id = d.id AND l.ends_at_ms > ${nowMs}) AS leases FROM daemons d ORDER BY d.host, d.started_at, d.id`)
+export const listDaemons = (db: Reader): Promise<DaemonRow[]> =>
+  db.all(
+    `SELECT d.id, d.host, d.url, d.version, d.started_at AS startedAt, ${nowMs} - d.seen_at_ms AS seenMsAgo,
+   (SELECT json_group_array(l.name) FROM leases l WHERE l.daemon_id = d.id AND l.ends_at_ms > ${nowMs}) AS leases FROM daemons d ORDER BY d.host, d.started_at, d.id`,
+  )
 
 /** Which machine has a project's folder, the daemon that works there at present, and how long ago any daemon of it was heard of. */
-export interface Worker { host: string | null; daemonId: string | null; url: string | null; seenMsAgo: number | null }
-export const readWorker = (db: Reader, projectId: number): Promise<Worker | undefined> => db.get(
-  `SELECT p.host, d.id AS daemonId, d.url, (SELECT ${nowMs} - max(seen_at_ms) FROM daemons WHERE host = p.host) AS seenMsAgo FROM projects p LEFT JOIN leases l ON l.name = 'machine:' || p.host AND l.ends_at_ms > ${nowMs} LEFT JOIN daemons d ON d.id = l.daemon_id WHERE p.id = ?`, [projectId])
+export interface Worker {
+  host: string | null
+  daemonId: string | null
+  url: string | null
+  seenMsAgo: number | null
+}
+export const readWorker = (db: Reader, projectId: number): Promise<Worker | undefined> =>
+  db.get(
+    `SELECT p.host, d.id AS daemonId, d.url, (SELECT ${nowMs} - max(seen_at_ms) FROM daemons WHERE host = p.host) AS seenMsAgo FROM projects p LEFT JOIN leases l ON l.name = 'machine:' || p.host AND l.ends_at_ms > ${nowMs} LEFT JOIN daemons d ON d.id = l.daemon_id WHERE p.id = ?`,
+    [projectId],
+  )
 
 /** Takes a lease that is free, or renews one that this daemon has, and gives its token. Undefined while another daemon has it. */
-export async function takeLease(tx: Transaction, name: string, daemonId: string, forMs: number): Promise<number | undefined> {
+export async function takeLease(
+  tx: Transaction,
+  name: string,
+  daemonId: string,
+  forMs: number,
+): Promise<number | undefined> {
   const { sql, args } = takingLease(name, daemonId, forMs)
   return (await tx.all<{ token: number }>(sql, args))[0]?.token
 }
 
-const takingLease = (name: string, daemonId: string, forMs: number, { only = '1', args = [] }: { only?: string; args?: Value[] } = {}): Written => ({
+const takingLease = (
+  name: string,
+  daemonId: string,
+  forMs: number,
+  { only = '1', args = [] }: { only?: string; args?: Value[] } = {},
+): Written => ({
   sql: `INSERT INTO leases (name, daemon_id, token, ends_at_ms) SELECT ?1, ?2, 1, ${nowMs} + ?3 WHERE ${only}
    ON CONFLICT DO UPDATE SET daemon_id = excluded.daemon_id, token = token + (daemon_id <> excluded.daemon_id), ends_at_ms = excluded.ends_at_ms
    WHERE daemon_id = excluded.daemon_id OR ends_at_ms <= ${nowMs} RETURNING token`,
@@ -68,17 +118,33 @@ const takingLease = (name: string, daemonId: string, forMs: number, { only = '1'
 })
 
 /** Gives a lease up for good. */
-export const dropLease = async (tx: Transaction, name: string, daemonId: string): Promise<void> => { tx.send('DELETE FROM leases WHERE name = ? AND daemon_id = ?', [name, daemonId]) }
+export const dropLease = async (tx: Transaction, name: string, daemonId: string): Promise<void> => {
+  tx.send('DELETE FROM leases WHERE name = ? AND daemon_id = ?', [name, daemonId])
+}
 
 /** Whether a lease has not changed hands since it was taken with this token. */
 export const holdsLease = async (db: Reader, name: string, daemonId: string, token: number): Promise<boolean> =>
-  await db.get('SELECT 1 AS held FROM leases WHERE name = ? AND daemon_id = ? AND token = ?', [name, daemonId, token]) !== undefined
+  (await db.get('SELECT 1 AS held FROM leases WHERE name = ? AND daemon_id = ? AND token = ?', [
+    name,
+    daemonId,
+    token,
+  ])) !== undefined
 
 /** The machines but this one that have projects. */
-export const otherMachines = async (db: Reader, machine: string): Promise<string[]> => (await db.all<{ host: string }>('SELECT DISTINCT host FROM projects WHERE host IS NOT NULL AND host <> ? ORDER BY host', [machine])).map(({ host }) => host)
+export const otherMachines = async (db: Reader, machine: string): Promise<string[]> =>
+  (
+    await db.all<{ host: string }>(
+      'SELECT DISTINCT host FROM projects WHERE host IS NOT NULL AND host <> ? ORDER BY host',
+      [machine],
+    )
+  ).map(({ host }) => host)
 
 /** Where there is one machine only, projects name none. */
-export const clearHosts = async (tx: Transaction): Promise<void> => { tx.send('UPDATE projects SET host = NULL WHERE host IS NOT NULL') }
+export const clearHosts = async (tx: Transaction): Promise<void> => {
+  tx.send('UPDATE projects SET host = NULL WHERE host IS NOT NULL')
+}
 
 /** How many bytes the database has on a server, its log aside. */
-export const sizeOfDatabase = async (db: Reader): Promise<number> => (await db.get<{ bytes: number }>('SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size'))!.bytes
+export const sizeOfDatabase = async (db: Reader): Promise<number> =>
+  (await db.get<{ bytes: number }>('SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size'))!
+    .bytes

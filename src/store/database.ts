@@ -12,7 +12,10 @@ export interface Reader {
 }
 
 /** A statement with its parameters. */
-export interface Written { sql: string; args?: readonly Value[] }
+export interface Written {
+  sql: string
+  args?: readonly Value[]
+}
 
 /** One open write transaction. Nothing but the database may be awaited inside it: every other writer waits. */
 export interface Transaction extends Reader {
@@ -55,25 +58,48 @@ export interface Database extends Reader {
 }
 
 /** A file. `onDamage` is called once, when it turns out to be damaged, and may say more of it: that is what writes are refused with. */
-export interface EmbeddedOptions { path: string; clock: () => Date; onDamage?: (problem: Problem) => Promise<Problem> }
+export interface EmbeddedOptions {
+  path: string
+  clock: () => Date
+  onDamage?: (problem: Problem) => Promise<Problem>
+}
 /** A libSQL server's address, `ws:`, `wss:`, `http:`, `https:` or `libsql:`, and the token that it wants. */
-export interface RemoteOptions { url: string; token?: string; host: string; clock: () => Date }
+export interface RemoteOptions {
+  url: string
+  token?: string
+  host: string
+  clock: () => Date
+}
 
 /** A row with the same unique value exists already. */
 export class UniqueViolation extends Error {}
 
 /** Turns an engine's failure into the board's own, once for all callers. */
 export function translate(error: unknown): unknown {
-  const { code: engineCode, extendedCode, message } = error as { code?: string; extendedCode?: string; message?: string }
+  const {
+    code: engineCode,
+    extendedCode,
+    message,
+  } = error as { code?: string; extendedCode?: string; message?: string }
   const code = extendedCode ?? engineCode
-  if (code === 'SQLITE_CONSTRAINT_UNIQUE' || code === 'SQLITE_CONSTRAINT_PRIMARYKEY' || (code === 'SQLITE_CONSTRAINT' && message?.includes('UNIQUE constraint failed'))) return new UniqueViolation(message)
-  if (code?.startsWith('SQLITE_BUSY') || code?.startsWith('SQLITE_LOCKED')) return new Problem('DATABASE_BUSY', undefined, { cause: error })
-  if (code === 'SQLITE_NOTADB' || code?.startsWith('SQLITE_CORRUPT')) return new Problem('DATABASE_DAMAGED', undefined, { cause: error, retryAfterSecs: 300 })
+  if (
+    code === 'SQLITE_CONSTRAINT_UNIQUE' ||
+    code === 'SQLITE_CONSTRAINT_PRIMARYKEY' ||
+    (code === 'SQLITE_CONSTRAINT' && message?.includes('UNIQUE constraint failed'))
+  )
+    return new UniqueViolation(message)
+  if (code?.startsWith('SQLITE_BUSY') || code?.startsWith('SQLITE_LOCKED'))
+    return new Problem('DATABASE_BUSY', undefined, { cause: error })
+  if (code === 'SQLITE_NOTADB' || code?.startsWith('SQLITE_CORRUPT'))
+    return new Problem('DATABASE_DAMAGED', undefined, { cause: error, retryAfterSecs: 300 })
   // A write that a quota or a limit of the process refuses is told like this; a disk that is full by itself is SQLITE_FULL.
-  if (code === 'SQLITE_FULL' || code === 'SQLITE_IOERR_WRITE' || code === 'SQLITE_IOERR_SHMSIZE') return new Problem('DISK_FULL', undefined, { cause: error, retryAfterSecs: 30 })
-  if (code !== undefined && outOfReach.test(code)) return new Problem('DATABASE_BUSY', 'The database server is out of reach; try again.', { cause: error })
+  if (code === 'SQLITE_FULL' || code === 'SQLITE_IOERR_WRITE' || code === 'SQLITE_IOERR_SHMSIZE')
+    return new Problem('DISK_FULL', undefined, { cause: error, retryAfterSecs: 30 })
+  if (code !== undefined && outOfReach.test(code))
+    return new Problem('DATABASE_BUSY', 'The database server is out of reach; try again.', { cause: error })
   return error
 }
 
 /** How the client of a libSQL server tells of a connection or transaction that has ended. */
-const outOfReach = /^(HRANA_|TRANSACTION_|STREAM_|CLIENT_CLOSED|SERVER_ERROR|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|UND_ERR_)/
+const outOfReach =
+  /^(HRANA_|TRANSACTION_|STREAM_|CLIENT_CLOSED|SERVER_ERROR|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|UND_ERR_)/

@@ -22,16 +22,21 @@ export function openEmbedded({ path, clock, onDamage }: EmbeddedOptions): Databa
   const snapshots = new Set<Promise<unknown>>()
   let closing = false
   return {
-    host: null, isShared: false, commits: writer.commits,
+    host: null,
+    isShared: false,
+    commits: writer.commits,
     get: (sql, args) => health.watch(reader.get(sql, args)),
     all: (sql, args) => health.watch(reader.all(sql, args)),
-    noteDamage: cause => { health.note(new Problem('DATABASE_DAMAGED', undefined, { cause })) },
+    noteDamage: cause => {
+      health.note(new Problem('DATABASE_DAMAGED', undefined, { cause }))
+    },
     transaction: jobs.transaction,
-    together: statements => jobs.transaction(async tx => {
-      const results: Array<Array<Record<string, unknown>>> = []
-      for (const { sql, args } of statements) results.push(await tx.all(sql, args))
-      return results
-    }),
+    together: statements =>
+      jobs.transaction(async tx => {
+        const results: Array<Array<Record<string, unknown>>> = []
+        for (const { sql, args } of statements) results.push(await tx.all(sql, args))
+        return results
+      }),
     snapshot: async work => {
       const snapshot = readSnapshot(path, () => closing, work)
       snapshots.add(snapshot)
@@ -46,7 +51,11 @@ export function openEmbedded({ path, clock, onDamage }: EmbeddedOptions): Databa
 }
 
 /** A connection of its own in one read transaction, which its first query begins. It ends early when the database closes. */
-async function readSnapshot<T>(path: string, isClosing: () => boolean, work: (reader: Reader) => Promise<T>): Promise<T> {
+async function readSnapshot<T>(
+  path: string,
+  isClosing: () => boolean,
+  work: (reader: Reader) => Promise<T>,
+): Promise<T> {
   const unlessClosing = <R>(read: () => R): R => {
     if (isClosing()) throw new Problem('SHUTTING_DOWN')
     return read()
@@ -56,7 +65,11 @@ async function readSnapshot<T>(path: string, isClosing: () => boolean, work: (re
     connection.exec('PRAGMA query_only = ON')
     connection.exec('BEGIN')
     await connection.get('SELECT 1 FROM sqlite_schema LIMIT 1')
-    return await work({ host: null, get: async (sql, args) => unlessClosing(() => connection.get(sql, args)), all: async (sql, args) => unlessClosing(() => connection.all(sql, args)) })
+    return await work({
+      host: null,
+      get: async (sql, args) => unlessClosing(() => connection.get(sql, args)),
+      all: async (sql, args) => unlessClosing(() => connection.all(sql, args)),
+    })
   } finally {
     connection.close()
   }
@@ -76,14 +89,29 @@ function createHealth(onDamage: EmbeddedOptions['onDamage']): Health {
     if (!(problem instanceof Problem) || problem.code !== 'DATABASE_DAMAGED') return problem
     if (!damage) {
       damage = problem
-      void onDamage?.(problem).then(better => { damage = better })
+      void onDamage?.(problem).then(better => {
+        damage = better
+      })
     }
     return damage
   }
-  return { get damage() { return damage }, note, watch: read => read.catch((error: unknown) => { throw note(translate(error)) }) }
+  return {
+    get damage() {
+      return damage
+    },
+    note,
+    watch: read =>
+      read.catch((error: unknown) => {
+        throw note(translate(error))
+      }),
+  }
 }
 
-interface EmbeddedWriter { commitTogether(jobs: readonly Job[]): Promise<readonly Job[]>; commits(): number; close(): void }
+interface EmbeddedWriter {
+  commitTogether(jobs: readonly Job[]): Promise<readonly Job[]>
+  commits(): number
+  close(): void
+}
 
 function openWriter(path: string, clock: () => Date, health: Health): EmbeddedWriter {
   let connection: Connection | undefined = openConnection(path)
@@ -112,7 +140,11 @@ function openWriter(path: string, clock: () => Date, health: Health): EmbeddedWr
     },
     close: () => {
       // The file alone then holds everything. One that is damaged is left as it is.
-      try { if (!health.damage) connection?.exec('PRAGMA optimize; PRAGMA wal_checkpoint(TRUNCATE)') } catch { /* The file is damaged, or the disk is full. */ }
+      try {
+        if (!health.damage) connection?.exec('PRAGMA optimize; PRAGMA wal_checkpoint(TRUNCATE)')
+      } catch {
+        /* The file is damaged, or the disk is full. */
+      }
       connection?.close()
     },
   }
@@ -124,7 +156,8 @@ async function begin(connection: Connection, giveUpAt: number): Promise<void> {
     try {
       return connection.exec('BEGIN IMMEDIATE')
     } catch (error) {
-      if (!String((error as { code?: string }).code).startsWith('SQLITE_BUSY') || performance.now() > giveUpAt) throw error
+      if (!String((error as { code?: string }).code).startsWith('SQLITE_BUSY') || performance.now() > giveUpAt)
+        throw error
       await delay(10)
     }
   }

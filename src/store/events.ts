@@ -3,11 +3,22 @@ import type { Reader, Transaction } from './database.ts'
 import { isWantedByWebhook } from './webhooks.ts'
 
 /** A committed event. `data` stays the JSON text that it was stored as. */
-export interface StoredEvent { seq: number; projectId: number | null; type: EventType; data: string; at: string }
+export interface StoredEvent {
+  seq: number
+  projectId: number | null
+  type: EventType
+  data: string
+  at: string
+}
 
 const columns = 'seq, project_id AS projectId, type, data, at'
 
-export const insertEvent = async (tx: Transaction, type: EventType, projectId: number | null, data: string): Promise<void> => {
+export const insertEvent = async (
+  tx: Transaction,
+  type: EventType,
+  projectId: number | null,
+  data: string,
+): Promise<void> => {
   tx.send('INSERT INTO events (project_id, type, data, at) VALUES (?, ?, ?, ?)', [projectId, type, data, tx.now])
 }
 
@@ -17,11 +28,22 @@ export const readEvents = (db: Reader, seq: number, limit: number): Promise<Stor
 
 /** Events after `seq` that an enabled webhook of their project wants, oldest first. */
 export const readEventsForWebhooks = (db: Reader, seq: number, limit: number): Promise<StoredEvent[]> =>
-  db.all(`SELECT ${columns} FROM events e WHERE e.seq > ? AND ${isWantedByWebhook} ORDER BY e.seq LIMIT ?`, [seq, limit])
+  db.all(`SELECT ${columns} FROM events e WHERE e.seq > ? AND ${isWantedByWebhook} ORDER BY e.seq LIMIT ?`, [
+    seq,
+    limit,
+  ])
 
 /** Events after `seq` of some types, oldest first. */
-export const readEventsOfTypes = (db: Reader, types: readonly EventType[], seq: number, limit: number): Promise<StoredEvent[]> =>
-  db.all(`SELECT ${columns} FROM events WHERE seq > ? AND type IN (SELECT value FROM json_each(?)) ORDER BY seq LIMIT ?`, [seq, JSON.stringify(types), limit])
+export const readEventsOfTypes = (
+  db: Reader,
+  types: readonly EventType[],
+  seq: number,
+  limit: number,
+): Promise<StoredEvent[]> =>
+  db.all(
+    `SELECT ${columns} FROM events WHERE seq > ? AND type IN (SELECT value FROM json_each(?)) ORDER BY seq LIMIT ?`,
+    [seq, JSON.stringify(types), limit],
+  )
 
 /** Events of one project after `seq`, oldest first. */
 export const readProjectEvents = (db: Reader, projectId: number, seq: number, limit: number): Promise<StoredEvent[]> =>
@@ -39,12 +61,20 @@ export const readOldestSeq = async (db: Reader): Promise<number> =>
  * Deletes the oldest events that were written before a time, at most `limit` of them, and never one of the newest `keep` or one
  * that a reader has not taken yet. What stays is a run of seqs without a hole.
  */
-export async function deleteOldestEvents(tx: Transaction, before: string, keep: number, limit: number): Promise<number> {
+export async function deleteOldestEvents(
+  tx: Transaction,
+  before: string,
+  keep: number,
+  limit: number,
+): Promise<number> {
   const oldest = await readOldestSeq(tx)
   const slowest = await tx.get<{ seq: number | null }>('SELECT min(seq) AS seq FROM event_cursors')
-  const most = Math.min(oldest + limit, await readLastSeq(tx) - keep + 1, (slowest?.seq ?? Infinity) + 1)
+  const most = Math.min(oldest + limit, (await readLastSeq(tx)) - keep + 1, (slowest?.seq ?? Infinity) + 1)
   if (most <= oldest) return 0
-  const young = await tx.get<{ seq: number }>('SELECT seq FROM events WHERE seq < ? AND at >= ? ORDER BY seq LIMIT 1', [most, before])
+  const young = await tx.get<{ seq: number }>('SELECT seq FROM events WHERE seq < ? AND at >= ? ORDER BY seq LIMIT 1', [
+    most,
+    before,
+  ])
   const end = young?.seq ?? most
   return end <= oldest ? 0 : (await tx.run('DELETE FROM events WHERE seq < ?', [end])).changes
 }
@@ -54,5 +84,8 @@ export const readCursor = async (db: Reader, reader: string): Promise<number | u
   (await db.get<{ seq: number }>('SELECT seq FROM event_cursors WHERE reader = ?', [reader]))?.seq
 
 export const writeCursor = async (tx: Transaction, reader: string, seq: number): Promise<void> => {
-  tx.send('INSERT INTO event_cursors (reader, seq) VALUES (?, ?) ON CONFLICT DO UPDATE SET seq = excluded.seq', [reader, seq])
+  tx.send('INSERT INTO event_cursors (reader, seq) VALUES (?, ?) ON CONFLICT DO UPDATE SET seq = excluded.seq', [
+    reader,
+    seq,
+  ])
 }

@@ -1,17 +1,38 @@
-import { BatchCond, openHttp, openWs, parseLibsqlUrl, ResponseError, type BatchStep, type Client, type Stream } from '@libsql/hrana-client'
+import {
+  BatchCond,
+  openHttp,
+  openWs,
+  parseLibsqlUrl,
+  ResponseError,
+  type BatchStep,
+  type Client,
+  type Stream,
+} from '@libsql/hrana-client'
 import { Problem } from '../contract/errors.ts'
 
 /** The version of the protocol that can ask whether a transaction is still open. */
 const protocol = 3
 const welcomeMs = 1400
 
-export interface Statement { sql: string; args: Array<string | number | bigint | null> }
+export interface Statement {
+  sql: string
+  args: Array<string | number | bigint | null>
+}
 
 /** What a statement gave. */
-export interface Rows { columns: readonly string[]; rows: ReadonlyArray<ArrayLike<unknown>>; changes: number; lastId: number }
+export interface Rows {
+  columns: readonly string[]
+  rows: ReadonlyArray<ArrayLike<unknown>>
+  changes: number
+  lastId: number
+}
 
 /** A statement of a batch. `needs` is the place of an earlier one without which it is not run; `inside` keeps it from being run outside a transaction. */
-export interface Step { statement: Statement; needs?: number; inside: boolean }
+export interface Step {
+  statement: Statement
+  needs?: number
+  inside: boolean
+}
 export type StepResult = { rows: Rows } | { error: unknown } | { isLeftOut: true }
 
 /** Whether an address leads to a connection that stays open, on which streams may stay open, too. */
@@ -20,7 +41,9 @@ export const staysOpen = (url: string): boolean => /^wss?:/.test(url)
 /** Opens a connection to a libSQL server; one that cannot be made fails its first stream. */
 export function openHrana(url: string, token?: string): Client {
   const { hranaHttpUrl } = parseLibsqlUrl(url)
-  const client = staysOpen(url) ? openWs(url, token, protocol) : openHttp(hranaHttpUrl!, token, undefined, undefined, protocol)
+  const client = staysOpen(url)
+    ? openWs(url, token, protocol)
+    : openHttp(hranaHttpUrl!, token, undefined, undefined, protocol)
   client.intMode = 'number'
   return client
 }
@@ -33,12 +56,25 @@ export function openHrana(url: string, token?: string): Client {
 export async function requireWelcome(url: string, token?: string): Promise<void> {
   const { hranaHttpUrl, hranaWsUrl } = parseLibsqlUrl(url)
   const base = (hranaHttpUrl ?? hranaWsUrl!.replace(/^ws/, 'http')).replace(/\/?$/, '/')
-  const headers = { 'content-type': 'application/json', ...token !== undefined && { authorization: `Bearer ${token}` } }
-  const status = await fetch(new URL('v2/pipeline', base), { method: 'POST', headers, body: '{"baton":null,"requests":[]}', redirect: 'manual', signal: AbortSignal.timeout(welcomeMs) }).then(async answer => {
-    await answer.body?.cancel()
-    return answer.status
-  }, () => undefined)
-  if (status === 401) throw new Problem('UNAUTHENTICATED', 'The database server refuses the token in BOARD_DATABASE_TOKEN, or wants one.')
+  const headers = {
+    'content-type': 'application/json',
+    ...(token !== undefined && { authorization: `Bearer ${token}` }),
+  }
+  const status = await fetch(new URL('v2/pipeline', base), {
+    method: 'POST',
+    headers,
+    body: '{"baton":null,"requests":[]}',
+    redirect: 'manual',
+    signal: AbortSignal.timeout(welcomeMs),
+  }).then(
+    async answer => {
+      await answer.body?.cancel()
+      return answer.status
+    },
+    () => undefined,
+  )
+  if (status === 401)
+    throw new Problem('UNAUTHENTICATED', 'The database server refuses the token in BOARD_DATABASE_TOKEN, or wants one.')
 }
 
 /**
@@ -48,7 +84,10 @@ export async function requireWelcome(url: string, token?: string): Promise<void>
 export async function openStream(client: Client): Promise<Stream> {
   try {
     const version = await client.getVersion()
-    if (version < protocol) throw new Error(`The database server speaks version ${version} of the Hrana protocol; the board needs version ${protocol}.`)
+    if (version < protocol)
+      throw new Error(
+        `The database server speaks version ${version} of the Hrana protocol; the board needs version ${protocol}.`,
+      )
     return client.openStream()
   } catch (error) {
     throw reasonOf(error)
@@ -80,7 +119,10 @@ export async function runBatch(stream: Stream, steps: readonly Step[]): Promise<
       if (inside) step.condition(BatchCond.not(BatchCond.isAutocommit(batch)))
       if (needs !== undefined) step.condition(BatchCond.ok(made[needs]!))
       made.push(step)
-      return step.query([sql, args]).then((result): StepResult => result ? { rows: rowsOf(result) } : { isLeftOut: true }, (error: unknown): StepResult => ({ error: reasonOf(error) }))
+      return step.query([sql, args]).then(
+        (result): StepResult => (result ? { rows: rowsOf(result) } : { isLeftOut: true }),
+        (error: unknown): StepResult => ({ error: reasonOf(error) }),
+      )
     })
     await batch.execute()
     return await Promise.all(results)
@@ -89,7 +131,19 @@ export async function runBatch(stream: Stream, steps: readonly Step[]): Promise<
   }
 }
 
-const rowsOf = ({ columnNames, rows, affectedRowCount, lastInsertRowid }: Awaited<ReturnType<Stream['query']>>): Rows =>
-  ({ columns: columnNames.map(name => name ?? ''), rows, changes: affectedRowCount, lastId: Number(lastInsertRowid ?? 0) })
+const rowsOf = ({
+  columnNames,
+  rows,
+  affectedRowCount,
+  lastInsertRowid,
+}: Awaited<ReturnType<Stream['query']>>): Rows => ({
+  columns: columnNames.map(name => name ?? ''),
+  rows,
+  changes: affectedRowCount,
+  lastId: Number(lastInsertRowid ?? 0),
+})
 
-const reasonOf = (error: unknown) => error instanceof ResponseError || error instanceof Problem ? error : new Problem('DATABASE_BUSY', 'The database server is out of reach; try again.', { cause: error })
+const reasonOf = (error: unknown) =>
+  error instanceof ResponseError || error instanceof Problem
+    ? error
+    : new Problem('DATABASE_BUSY', 'The database server is out of reach; try again.', { cause: error })

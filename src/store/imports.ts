@@ -7,55 +7,219 @@ import type { NewMessage } from './transcripts.ts'
 type Maybe<T> = { [Field in keyof T]?: T[Field] }
 
 /** Makes a project that nobody sees before `revealProject`. */
-export const insertHiddenProject = async (tx: Transaction, project: { name: string; path: string; ownerId: number; importer: string; agent: string | null; copiedFiles: string } & Maybe<{ createdAt: string; updatedAt: string }>): Promise<number> => (await tx.run(
-  'INSERT INTO projects (name, path, host, owner_id, importer, agent, copied_files, created_at, updated_at, hidden) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1)',
-  [project.name, project.path, tx.host, project.ownerId, project.importer, project.agent, project.copiedFiles, project.createdAt ?? tx.now, project.updatedAt ?? tx.now])).lastId
+export const insertHiddenProject = async (
+  tx: Transaction,
+  project: {
+    name: string
+    path: string
+    ownerId: number
+    importer: string
+    agent: string | null
+    copiedFiles: string
+  } & Maybe<{ createdAt: string; updatedAt: string }>,
+): Promise<number> =>
+  (
+    await tx.run(
+      'INSERT INTO projects (name, path, host, owner_id, importer, agent, copied_files, created_at, updated_at, hidden) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1)',
+      [
+        project.name,
+        project.path,
+        tx.host,
+        project.ownerId,
+        project.importer,
+        project.agent,
+        project.copiedFiles,
+        project.createdAt ?? tx.now,
+        project.updatedAt ?? tx.now,
+      ],
+    )
+  ).lastId
 
-export const revealProject = async (tx: Transaction, id: number, organizationId: number | null): Promise<void> => { await tx.run('UPDATE projects SET hidden = 0, importer = NULL, organization_id = ? WHERE id = ?', [organizationId, id]) }
+export const revealProject = async (tx: Transaction, id: number, organizationId: number | null): Promise<void> => {
+  await tx.run('UPDATE projects SET hidden = 0, importer = NULL, organization_id = ? WHERE id = ?', [
+    organizationId,
+    id,
+  ])
+}
 
 /** The projects of this machine whose import nobody finishes: neither this daemon nor one that was heard of within the time. */
-export const abandonedProjects = async (db: Reader, daemonId: string, silentMs: number): Promise<number[]> => (await db.all<{ id: number }>(
-  `SELECT id FROM projects WHERE hidden = 1 AND host IS ?1 AND importer IS NOT ?2 AND NOT EXISTS (SELECT 1 FROM daemons d WHERE d.id = importer AND d.seen_at_ms > ${nowMs} - ?3) ORDER BY id`, [db.host, daemonId, silentMs])).map(({ id }) => id)
+export const abandonedProjects = async (db: Reader, daemonId: string, silentMs: number): Promise<number[]> =>
+  (
+    await db.all<{ id: number }>(
+      `SELECT id FROM projects WHERE hidden = 1 AND host IS ?1 AND importer IS NOT ?2 AND NOT EXISTS (SELECT 1 FROM daemons d WHERE d.id = importer AND d.seen_at_ms > ${nowMs} - ?3) ORDER BY id`,
+      [db.host, daemonId, silentMs],
+    )
+  ).map(({ id }) => id)
 
 /** Deletes a part of what a project that nobody sees holds, and tells how much it was: 0 when nothing is left that could be much. */
 export async function deleteSomeOfHidden(tx: Transaction, projectId: number): Promise<number> {
-  const messages = await tx.run('DELETE FROM transcript_messages WHERE id IN (SELECT m.id FROM agent_sessions s JOIN transcript_messages m ON m.session_id = s.id WHERE s.project_id = ? LIMIT 500)', [projectId])
+  const messages = await tx.run(
+    'DELETE FROM transcript_messages WHERE id IN (SELECT m.id FROM agent_sessions s JOIN transcript_messages m ON m.session_id = s.id WHERE s.project_id = ? LIMIT 500)',
+    [projectId],
+  )
   if (messages.changes > 0) return messages.changes
-  return (await tx.run('DELETE FROM cards WHERE id IN (SELECT c.id FROM boards b JOIN cards c ON c.board_id = b.id WHERE b.project_id = ? LIMIT 200)', [projectId])).changes
+  return (
+    await tx.run(
+      'DELETE FROM cards WHERE id IN (SELECT c.id FROM boards b JOIN cards c ON c.board_id = b.id WHERE b.project_id = ? LIMIT 200)',
+      [projectId],
+    )
+  ).changes
 }
 
 /** Takes over what a project's agents had used, where that is more than its sessions say. */
-export const raiseProjectTokens = async (tx: Transaction, projectId: number, { total, sessions }: { total: number; sessions: number }): Promise<void> => {
-  await tx.run('INSERT INTO project_tokens VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET total = max(total, excluded.total), sessions = max(sessions, excluded.sessions)', [projectId, total, sessions])
+export const raiseProjectTokens = async (
+  tx: Transaction,
+  projectId: number,
+  { total, sessions }: { total: number; sessions: number },
+): Promise<void> => {
+  await tx.run(
+    'INSERT INTO project_tokens VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET total = max(total, excluded.total), sessions = max(sessions, excluded.sessions)',
+    [projectId, total, sessions],
+  )
 }
 
-export const insertImportedBoard = async (tx: Transaction, board: { projectId: number; name: string; position: number; createdAt?: string }): Promise<number> =>
-  (await tx.run('INSERT INTO boards (project_id, name, position, created_at) VALUES (?, ?, ?, ?)', [board.projectId, board.name, board.position, board.createdAt ?? tx.now])).lastId
+export const insertImportedBoard = async (
+  tx: Transaction,
+  board: { projectId: number; name: string; position: number; createdAt?: string },
+): Promise<number> =>
+  (
+    await tx.run('INSERT INTO boards (project_id, name, position, created_at) VALUES (?, ?, ?, ?)', [
+      board.projectId,
+      board.name,
+      board.position,
+      board.createdAt ?? tx.now,
+    ])
+  ).lastId
 
-export const insertImportedColumn = async (tx: Transaction, column: { boardId: number; projectId: number; name: string; columnType: string; prompt: string; agent: string | null; position: number }): Promise<number> => (await tx.run(
-  'INSERT INTO columns (board_id, project_id, name, column_type, prompt, agent, position) VALUES (?, ?, ?, ?, ?, ?, ?)',
-  [column.boardId, column.projectId, column.name, column.columnType, column.prompt, column.agent, column.position])).lastId
+export const insertImportedColumn = async (
+  tx: Transaction,
+  column: {
+    boardId: number
+    projectId: number
+    name: string
+    columnType: string
+    prompt: string
+    agent: string | null
+    position: number
+  },
+): Promise<number> =>
+  (
+    await tx.run(
+      'INSERT INTO columns (board_id, project_id, name, column_type, prompt, agent, position) VALUES (?, ?, ?, ?, ?, ?, ?)',
+      [column.boardId, column.projectId, column.name, column.columnType, column.prompt, column.agent, column.position],
+    )
+  ).lastId
 
-export type ImportedCard = Pick<CardRow, 'projectId' | 'boardId' | 'columnId' | 'kind' | 'groupId' | 'title' | 'prompt' | 'labels' | 'pipeline' | 'status' | 'statusReason' | 'gitBranch' | 'baseCommit' | 'lastAgentAction' | 'agent' | 'command' | 'startedAt' | 'endedAt' | 'archivedAt' | 'version'>
-  & { unread: boolean; deferred: boolean; autoMode: boolean; useWorktree: boolean } & Maybe<{ createdAt: string; updatedAt: string }>
+export type ImportedCard = Pick<
+  CardRow,
+  | 'projectId'
+  | 'boardId'
+  | 'columnId'
+  | 'kind'
+  | 'groupId'
+  | 'title'
+  | 'prompt'
+  | 'labels'
+  | 'pipeline'
+  | 'status'
+  | 'statusReason'
+  | 'gitBranch'
+  | 'baseCommit'
+  | 'lastAgentAction'
+  | 'agent'
+  | 'command'
+  | 'startedAt'
+  | 'endedAt'
+  | 'archivedAt'
+  | 'version'
+> & { unread: boolean; deferred: boolean; autoMode: boolean; useWorktree: boolean } & Maybe<{
+    createdAt: string
+    updatedAt: string
+  }>
 /** Inserts a card without a place in its column's order. */
-export const insertImportedCard = async (tx: Transaction, card: ImportedCard): Promise<number> => (await tx.run(
-  `INSERT INTO cards (project_id, board_id, column_id, kind, group_id, title, prompt, labels, pipeline, status, status_reason, unread, deferred, auto_mode, use_worktree, git_branch, base_commit, last_agent_action, agent, command,
+export const insertImportedCard = async (tx: Transaction, card: ImportedCard): Promise<number> =>
+  (
+    await tx.run(
+      `INSERT INTO cards (project_id, board_id, column_id, kind, group_id, title, prompt, labels, pipeline, status, status_reason, unread, deferred, auto_mode, use_worktree, git_branch, base_commit, last_agent_action, agent, command,
      created_at, updated_at, started_at, ended_at, archived_at, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  [card.projectId, card.boardId, card.columnId, card.kind, card.groupId, card.title, card.prompt, card.labels, card.pipeline, card.status, card.statusReason, card.unread, card.deferred, card.autoMode, card.useWorktree, card.gitBranch,
-    card.baseCommit, card.lastAgentAction, card.agent, card.command, card.createdAt ?? tx.now, card.updatedAt ?? tx.now, card.startedAt, card.endedAt, card.archivedAt, card.version])).lastId
+      [
+        card.projectId,
+        card.boardId,
+        card.columnId,
+        card.kind,
+        card.groupId,
+        card.title,
+        card.prompt,
+        card.labels,
+        card.pipeline,
+        card.status,
+        card.statusReason,
+        card.unread,
+        card.deferred,
+        card.autoMode,
+        card.useWorktree,
+        card.gitBranch,
+        card.baseCommit,
+        card.lastAgentAction,
+        card.agent,
+        card.command,
+        card.createdAt ?? tx.now,
+        card.updatedAt ?? tx.now,
+        card.startedAt,
+        card.endedAt,
+        card.archivedAt,
+        card.version,
+      ],
+    )
+  ).lastId
 
-export type ImportedSession = Omit<SessionRow, 'question' | 'id' | 'agentSessionId' | 'resumable' | 'cwd' | 'credentialId' | 'waitingFor'>
+export type ImportedSession = Omit<
+  SessionRow,
+  'question' | 'id' | 'agentSessionId' | 'resumable' | 'cwd' | 'credentialId' | 'waitingFor'
+>
 /** Inserts a session that has ended. The agent that it was cannot be asked to go on with it. */
-export const insertImportedSession = async (tx: Transaction, session: ImportedSession): Promise<number> => (await tx.run(
-  `INSERT INTO agent_sessions (project_id, card_id, purpose, agent, status, status_reason, detail, model, input_tokens, output_tokens, context_used, context_size, cost_usd, summary, prompt, base_commit, branch,
+export const insertImportedSession = async (tx: Transaction, session: ImportedSession): Promise<number> =>
+  (
+    await tx.run(
+      `INSERT INTO agent_sessions (project_id, card_id, purpose, agent, status, status_reason, detail, model, input_tokens, output_tokens, context_used, context_size, cost_usd, summary, prompt, base_commit, branch,
      message_count, tool_count, files_changed, created_at, started_at, ended_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  [session.projectId, session.cardId, session.purpose, session.agent, session.status, session.statusReason, session.detail, session.model, session.inputTokens, session.outputTokens, session.contextUsed, session.contextSize,
-    session.costUsd, session.summary, session.prompt, session.baseCommit, session.branch, session.messageCount, session.toolCount, session.filesChanged, session.createdAt, session.startedAt, session.endedAt])).lastId
+      [
+        session.projectId,
+        session.cardId,
+        session.purpose,
+        session.agent,
+        session.status,
+        session.statusReason,
+        session.detail,
+        session.model,
+        session.inputTokens,
+        session.outputTokens,
+        session.contextUsed,
+        session.contextSize,
+        session.costUsd,
+        session.summary,
+        session.prompt,
+        session.baseCommit,
+        session.branch,
+        session.messageCount,
+        session.toolCount,
+        session.filesChanged,
+        session.createdAt,
+        session.startedAt,
+        session.endedAt,
+      ],
+    )
+  ).lastId
 
 /** Inserts a message that is one piece, JSON text. */
-export async function insertImportedMessage(tx: Transaction, { sessionId, cardId, role, callId, at, piece }: NewMessage & { at: string; piece: string }): Promise<number> {
-  const { lastId } = await tx.run('INSERT INTO transcript_messages (session_id, card_id, role, call_id, at) VALUES (?, ?, ?, ?, ?)', [sessionId, cardId, role, callId, at])
+export async function insertImportedMessage(
+  tx: Transaction,
+  { sessionId, cardId, role, callId, at, piece }: NewMessage & { at: string; piece: string },
+): Promise<number> {
+  const { lastId } = await tx.run(
+    'INSERT INTO transcript_messages (session_id, card_id, role, call_id, at) VALUES (?, ?, ?, ?, ?)',
+    [sessionId, cardId, role, callId, at],
+  )
   await tx.run('INSERT INTO transcript_pieces (message_id, number, data) VALUES (?, 1, ?)', [lastId, piece])
   return lastId
 }

@@ -10,8 +10,16 @@ const mostBusyMs = 10_000
  * @param onWait told each time, with the code
  * @throws Problem SHUTTING_DOWN
  */
-export function insist<T>(db: Database, work: (tx: Transaction) => Promise<T>, onWait: (code: string) => void): Promise<T> {
-  return again(() => db.transaction(work), ({ code }) => code === 'DATABASE_BUSY' || code === 'DISK_FULL', onWait)
+export function insist<T>(
+  db: Database,
+  work: (tx: Transaction) => Promise<T>,
+  onWait: (code: string) => void,
+): Promise<T> {
+  return again(
+    () => db.transaction(work),
+    ({ code }) => code === 'DATABASE_BUSY' || code === 'DISK_FULL',
+    onWait,
+  )
 }
 
 /**
@@ -24,7 +32,11 @@ export function whenFree<T>(work: () => Promise<T>): Promise<T> {
   return again(work, ({ code }) => code === 'DATABASE_BUSY' && performance.now() < giveUpAt)
 }
 
-async function again<T>(work: () => Promise<T>, passes: (problem: Problem) => boolean, onWait: (code: string) => void = () => {}): Promise<T> {
+async function again<T>(
+  work: () => Promise<T>,
+  passes: (problem: Problem) => boolean,
+  onWait: (code: string) => void = () => {},
+): Promise<T> {
   for (;;) {
     try {
       return await work()

@@ -10,7 +10,12 @@ export interface Writer extends Reader {
 }
 
 /** Work that waits for its commit. */
-export interface Job { queuedAtMs: number; work: (tx: Transaction) => Promise<unknown>; resolve: (result: unknown) => void; reject: (error: unknown) => void }
+export interface Job {
+  queuedAtMs: number
+  work: (tx: Transaction) => Promise<unknown>
+  resolve: (result: unknown) => void
+  reject: (error: unknown) => void
+}
 export type Outcome = { job: Job; result: unknown; effects: Array<() => void> } | { job: Job; error: unknown }
 
 export interface JobQueue {
@@ -38,17 +43,18 @@ export function createJobQueue({ refusal, commitTogether, mostJobsACommit }: Com
     while (queue.length > 0) {
       // Others get their turn even if who is done queues the next job at once.
       await new Promise(setImmediate)
-      queue.unshift(...await commitTogether(queue.splice(0, mostJobsACommit)))
+      queue.unshift(...(await commitTogether(queue.splice(0, mostJobsACommit))))
     }
     draining = undefined
   }
   return {
-    transaction: <T>(work: (tx: Transaction) => Promise<T>) => new Promise<T>((resolve, reject) => {
-      const problem = closing ? new Problem('SHUTTING_DOWN') : refusal()
-      if (problem) return reject(problem)
-      queue.push({ queuedAtMs: performance.now(), work, resolve: resolve as (result: unknown) => void, reject })
-      draining ??= drain()
-    }),
+    transaction: <T>(work: (tx: Transaction) => Promise<T>) =>
+      new Promise<T>((resolve, reject) => {
+        const problem = closing ? new Problem('SHUTTING_DOWN') : refusal()
+        if (problem) return reject(problem)
+        queue.push({ queuedAtMs: performance.now(), work, resolve: resolve as (result: unknown) => void, reject })
+        draining ??= drain()
+      }),
     close: async () => {
       closing = true
       await draining
@@ -64,7 +70,15 @@ export async function attempt(writer: Writer, job: Job, now: string): Promise<Ou
   const effects: Array<() => void> = []
   writer.exec('SAVEPOINT job')
   try {
-    const result = await job.work({ host: writer.host, get: writer.get, all: writer.all, run: writer.run, send: writer.send, now, afterCommit: effect => effects.push(effect) })
+    const result = await job.work({
+      host: writer.host,
+      get: writer.get,
+      all: writer.all,
+      run: writer.run,
+      send: writer.send,
+      now,
+      afterCommit: effect => effects.push(effect),
+    })
     writer.exec('RELEASE job')
     return { job, result, effects }
   } catch (error) {

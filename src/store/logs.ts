@@ -2,10 +2,27 @@ import LibsqlDatabase from 'libsql'
 import { chmodSync, existsSync, renameSync, rmSync } from 'node:fs'
 
 /** An entry as it is kept. `level` is 0 for info, 1 for warn, 2 for error; `fields` is JSON text; `words` is what else is found by. */
-export interface LogRow { id: number; at: string; level: number; source: string; requestId: string | null; message: string; fields: string }
-export interface NewLogRow extends Omit<LogRow, 'id'> { words: string }
+export interface LogRow {
+  id: number
+  at: string
+  level: number
+  source: string
+  requestId: string | null
+  message: string
+  fields: string
+}
+export interface NewLogRow extends Omit<LogRow, 'id'> {
+  words: string
+}
 /** `search` is in FTS5's language. With `after` the oldest come first, else the newest. */
-export interface LogFilter { level: number; search?: string; since?: string; after?: number; before?: number; limit: number }
+export interface LogFilter {
+  level: number
+  search?: string
+  since?: string
+  after?: number
+  before?: number
+  limit: number
+}
 
 /** The log's own database: one connection, apart from the board's. What it throws means that it should be closed. */
 export interface LogDatabase {
@@ -26,7 +43,7 @@ const schema = [
   'CREATE INDEX entries_by_time ON entries (at)',
   'CREATE INDEX entries_warn ON entries (id) WHERE level >= 1',
   'CREATE INDEX entries_error ON entries (id) WHERE level >= 2',
-  'CREATE VIRTUAL TABLE entries_text USING fts5(words, content = \'\', contentless_delete = 1)',
+  "CREATE VIRTUAL TABLE entries_text USING fts5(words, content = '', contentless_delete = 1)",
   `PRAGMA user_version = ${schemaVersion}`,
 ]
 
@@ -50,14 +67,25 @@ export function openLogDatabase(path: string, mostBytes: number, onSetAside: (re
 /** Whether an error says that the file itself is no good. */
 export const isDamaged = (error: unknown): boolean => {
   const { code, message } = error as { code?: string; message?: string }
-  return /^SQLITE_(CORRUPT|NOTADB)/.test(code ?? '') || /malformed|not a database|no such table|vtable constructor failed|another version/.test(message ?? '')
+  return (
+    /^SQLITE_(CORRUPT|NOTADB)/.test(code ?? '') ||
+    /malformed|not a database|no such table|vtable constructor failed|another version/.test(message ?? '')
+  )
 }
 
 function open(path: string, mostBytes: number): LogDatabase {
   const database = new LibsqlDatabase(path)
   try {
     chmodSync(path, 0o600)
-    for (const pragma of ['journal_mode = WAL', 'synchronous = NORMAL', 'temp_store = MEMORY', 'cache_size = -4000', 'journal_size_limit = 4194304', `max_page_count = ${Math.floor(mostBytes / pageBytes)}`]) database.exec(`PRAGMA ${pragma}`)
+    for (const pragma of [
+      'journal_mode = WAL',
+      'synchronous = NORMAL',
+      'temp_store = MEMORY',
+      'cache_size = -4000',
+      'journal_size_limit = 4194304',
+      `max_page_count = ${Math.floor(mostBytes / pageBytes)}`,
+    ])
+      database.exec(`PRAGMA ${pragma}`)
     const isNew = makeSchema(database)
     return connect(database, isNew && existsSync(damaged(path)) ? Date.now() : 1)
   } catch (error) {
@@ -80,7 +108,9 @@ function makeSchema(database: LibsqlDatabase.Database): boolean {
 function connect(database: LibsqlDatabase.Database, firstId: number): LogDatabase {
   const number = (sql: string) => Number(Object.values(database.prepare(sql).get() as object)[0] ?? 0)
   let nextId = Math.max(firstId, number('SELECT max(id) FROM entries') + 1)
-  const insertEntry = database.prepare('INSERT INTO entries (id, at, level, source, request_id, message, fields) VALUES (?, ?, ?, ?, ?, ?, ?)')
+  const insertEntry = database.prepare(
+    'INSERT INTO entries (id, at, level, source, request_id, message, fields) VALUES (?, ?, ?, ?, ?, ?, ?)',
+  )
   const insertWords = database.prepare('INSERT INTO entries_text (rowid, words) VALUES (?, ?)')
   const alone = (work: () => void) => {
     database.exec('BEGIN IMMEDIATE')
@@ -88,19 +118,24 @@ function connect(database: LibsqlDatabase.Database, firstId: number): LogDatabas
     database.exec('COMMIT')
   }
   return {
-    insert: rows => alone(() => {
-      for (const { at, level, source, requestId, message, fields, words } of rows) {
-        insertEntry.run([nextId, at, level, source, requestId, message, fields])
-        insertWords.run([nextId++, words])
-      }
-    }),
+    insert: rows =>
+      alone(() => {
+        for (const { at, level, source, requestId, message, fields, words } of rows) {
+          insertEntry.run([nextId, at, level, source, requestId, message, fields])
+          insertWords.run([nextId++, words])
+        }
+      }),
     list: filter => {
       const { sql, args } = select(filter)
       return database.prepare(sql).all(args) as LogRow[]
     },
     prune: ({ before, mostRows, most }) => {
       const last = number('SELECT max(id) FROM entries')
-      const { id: through } = database.prepare(`SELECT max(id) AS id FROM (SELECT id FROM entries WHERE id < ? AND (at < ? OR id <= (SELECT id FROM entries ORDER BY id DESC LIMIT 1 OFFSET ?)) ORDER BY id LIMIT ?)`).get([last, before, mostRows, most]) as { id: number | null }
+      const { id: through } = database
+        .prepare(
+          `SELECT max(id) AS id FROM (SELECT id FROM entries WHERE id < ? AND (at < ? OR id <= (SELECT id FROM entries ORDER BY id DESC LIMIT 1 OFFSET ?)) ORDER BY id LIMIT ?)`,
+        )
+        .get([last, before, mostRows, most]) as { id: number | null }
       if (through === null) return 0
       let deleted = 0
       alone(() => {
@@ -110,24 +145,37 @@ function connect(database: LibsqlDatabase.Database, firstId: number): LogDatabas
       return deleted
     },
     usedBytes: () => (number('PRAGMA page_count') - number('PRAGMA freelist_count')) * pageBytes,
-    close: () => { database.close() },
+    close: () => {
+      database.close()
+    },
   }
 }
 
 /** The level stands in the text, so that the index of its entries is used. */
-function select({ level, search, since, after, before, limit }: LogFilter): { sql: string; args: Array<string | number> } {
+function select({ level, search, since, after, before, limit }: LogFilter): {
+  sql: string
+  args: Array<string | number>
+} {
   const fields = 'e.id, e.at, e.level, e.source, e.request_id AS requestId, e.message, e.fields'
   const id = search === undefined ? 'e.id' : 't.rowid'
   const wheres: Array<[string, ...Array<string | number>]> = [
     ...(search === undefined ? [] : [['t.words MATCH ?', search] as [string, string]]),
     ...(level > 0 ? [[`e.level >= ${Math.floor(level)}`] as [string]] : []),
-    ...(since === undefined ? [] : [[`${id} >= (SELECT min(id) FROM entries WHERE at >= ?)`, since] as [string, string], ['e.at >= ?', since] as [string, string]]),
+    ...(since === undefined
+      ? []
+      : [
+          [`${id} >= (SELECT min(id) FROM entries WHERE at >= ?)`, since] as [string, string],
+          ['e.at >= ?', since] as [string, string],
+        ]),
     ...(after === undefined ? [] : [[`${id} > ?`, after] as [string, number]]),
     ...(before === undefined ? [] : [[`${id} < ?`, before] as [string, number]]),
   ]
   const table = search === undefined ? 'entries e' : 'entries_text t JOIN entries e ON e.id = t.rowid'
   const where = wheres.length > 0 ? `WHERE ${wheres.map(([text]) => text).join(' AND ')}` : ''
-  return { sql: `SELECT ${fields} FROM ${table} ${where} ORDER BY ${id} ${after === undefined ? 'DESC' : 'ASC'} LIMIT ?`, args: [...wheres.flatMap(([, ...values]) => values), limit] }
+  return {
+    sql: `SELECT ${fields} FROM ${table} ${where} ORDER BY ${id} ${after === undefined ? 'DESC' : 'ASC'} LIMIT ?`,
+    args: [...wheres.flatMap(([, ...values]) => values), limit],
+  }
 }
 
 /** Moves a damaged log to the place of the one that was damaged before. */

@@ -26,12 +26,16 @@ export const schemaVersion = migrations.length
  */
 export async function migrate(database: Database, before?: (present: number) => Promise<void>): Promise<void> {
   const present = await presentVersion(database)
-  if (present > schemaVersion) throw new Problem('CONFLICT', `A newer board has used this database: it has schema version ${present}, and this program knows versions up to ${schemaVersion}. Run that board, or a newer one.`)
+  if (present > schemaVersion)
+    throw new Problem(
+      'CONFLICT',
+      `A newer board has used this database: it has schema version ${present}, and this program knows versions up to ${schemaVersion}. Run that board, or a newer one.`,
+    )
   if (present > 0 && present < schemaVersion) await before?.(present)
   for (let version = present; version < schemaVersion; version++) {
     await database.transaction(async tx => {
       // Another daemon on the same server may have been quicker.
-      if (await presentVersion(tx) > version) return
+      if ((await presentVersion(tx)) > version) return
       for (const statement of statementsOf(migrations[version]!)) await tx.run(statement)
       await tx.run(`PRAGMA user_version = ${version + 1}`)
     })
@@ -56,8 +60,13 @@ export function objectsOf(version: number): unknown[] {
 export const schemaOf = (version: number): string[] => migrations.slice(0, version).flatMap(statementsOf)
 
 /** The version of a database's schema; 0 before it has one. */
-export const presentVersion = async (database: Reader) => (await database.get<{ user_version: number }>('PRAGMA user_version'))?.user_version ?? 0
+export const presentVersion = async (database: Reader) =>
+  (await database.get<{ user_version: number }>('PRAGMA user_version'))?.user_version ?? 0
 
 /** A statement ends with a semicolon at a line's end, unless the next line goes on with a trigger's body. */
 const statementsOf = (sql: string): string[] =>
-  sql.replace(/^--.*\n/gm, '').split(/;[ \t]*\n(?! {2}|END)/).map(statement => statement.trim()).filter(statement => statement !== '')
+  sql
+    .replace(/^--.*\n/gm, '')
+    .split(/;[ \t]*\n(?! {2}|END)/)
+    .map(statement => statement.trim())
+    .filter(statement => statement !== '')

@@ -2,7 +2,10 @@ import type { Reader, Transaction } from './database.ts'
 import type { UserRow } from './users.ts'
 
 /** Who somebody is at an identity provider. Both are compared exactly. */
-export interface OidcIdentity { issuer: string; subject: string }
+export interface OidcIdentity {
+  issuer: string
+  subject: string
+}
 /** An account as far as it may be linked: `selfRegistered` while nobody has shown that its address is theirs. */
 export type LinkableRow = UserRow & { issuer: string | null; subject: string | null; selfRegistered: number }
 
@@ -12,12 +15,20 @@ export const findUserByOidc = (db: Reader, { issuer, subject }: OidcIdentity): P
   db.get(`SELECT ${fields} FROM users WHERE oidc_issuer = ? AND oidc_subject = ?`, [issuer, subject])
 
 export const findLinkable = (db: Reader, email: string): Promise<LinkableRow | undefined> =>
-  db.get(`SELECT ${fields}, oidc_issuer AS issuer, oidc_subject AS subject, self_registered AS selfRegistered FROM users WHERE email = ?`, [email])
+  db.get(
+    `SELECT ${fields}, oidc_issuer AS issuer, oidc_subject AS subject, self_registered AS selfRegistered FROM users WHERE email = ?`,
+    [email],
+  )
 
 /** Makes an account without a password. */
-export async function insertOidcUser(tx: Transaction, user: { email: string; displayName: string } & OidcIdentity): Promise<UserRow> {
-  const { lastId } = await tx.run(`INSERT INTO users (email, display_name, role, auth_provider, oidc_issuer, oidc_subject, created_at) VALUES (?, ?, 'user', 'oidc', ?, ?, ?)`,
-    [user.email, user.displayName, user.issuer, user.subject, tx.now])
+export async function insertOidcUser(
+  tx: Transaction,
+  user: { email: string; displayName: string } & OidcIdentity,
+): Promise<UserRow> {
+  const { lastId } = await tx.run(
+    `INSERT INTO users (email, display_name, role, auth_provider, oidc_issuer, oidc_subject, created_at) VALUES (?, ?, 'user', 'oidc', ?, ?, ?)`,
+    [user.email, user.displayName, user.issuer, user.subject, tx.now],
+  )
   return { id: lastId, email: user.email, displayName: user.displayName, role: 'user' }
 }
 
@@ -26,15 +37,26 @@ export const linkUser = async (tx: Transaction, userId: number, { issuer, subjec
 }
 
 /** Notes that an account was made by whoever named its address. */
-export const markSelfRegistered = async (tx: Transaction, userId: number): Promise<void> => { await tx.run('UPDATE users SET self_registered = 1 WHERE id = ?', [userId]) }
+export const markSelfRegistered = async (tx: Transaction, userId: number): Promise<void> => {
+  await tx.run('UPDATE users SET self_registered = 1 WHERE id = ?', [userId])
+}
 
 /** Takes the password and the API keys from an account that somebody has registered with an address that nobody had to show to be theirs. */
 export async function disownRegistrant(tx: Transaction, userId: number): Promise<void> {
-  await tx.run(`UPDATE users SET self_registered = 0, password_hash = NULL, auth_provider = 'oidc' WHERE id = ?`, [userId])
+  await tx.run(`UPDATE users SET self_registered = 0, password_hash = NULL, auth_provider = 'oidc' WHERE id = ?`, [
+    userId,
+  ])
   await tx.run('DELETE FROM api_keys WHERE user_id = ?', [userId])
 }
 
 /** Stores a token for an account that is still linked to this identity, and tells whether it is. */
-export const insertOidcSignInToken = async (tx: Transaction, token: { hash: string; userId: number; expiresAt: string } & OidcIdentity): Promise<boolean> =>
-  (await tx.run('INSERT INTO sign_in_tokens (hash, user_id, created_at, expires_at) SELECT ?, id, ?, ? FROM users WHERE id = ? AND oidc_issuer = ? AND oidc_subject = ?',
-    [token.hash, tx.now, token.expiresAt, token.userId, token.issuer, token.subject])).changes === 1
+export const insertOidcSignInToken = async (
+  tx: Transaction,
+  token: { hash: string; userId: number; expiresAt: string } & OidcIdentity,
+): Promise<boolean> =>
+  (
+    await tx.run(
+      'INSERT INTO sign_in_tokens (hash, user_id, created_at, expires_at) SELECT ?, id, ?, ? FROM users WHERE id = ? AND oidc_issuer = ? AND oidc_subject = ?',
+      [token.hash, tx.now, token.expiresAt, token.userId, token.issuer, token.subject],
+    )
+  ).changes === 1

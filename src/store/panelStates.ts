@@ -1,20 +1,52 @@
 import type { Reader, Transaction } from './database.ts'
 
 /** `state` is JSON text. */
-export interface PanelStateRow { cardId: number; state: string }
+export interface PanelStateRow {
+  cardId: number
+  state: string
+}
 
 /** An account's layouts of a project's cards, those of deleted cards left out. */
-export const listPanelStates = (db: Reader, userId: number, projectId: number): Promise<PanelStateRow[]> => db.all(
-  'SELECT s.card_id AS cardId, s.state FROM panel_states s JOIN cards c ON c.id = s.card_id AND c.deleted_at IS NULL WHERE s.user_id = ? AND s.project_id = ? ORDER BY s.card_id', [userId, projectId])
+export const listPanelStates = (db: Reader, userId: number, projectId: number): Promise<PanelStateRow[]> =>
+  db.all(
+    'SELECT s.card_id AS cardId, s.state FROM panel_states s JOIN cards c ON c.id = s.card_id AND c.deleted_at IS NULL WHERE s.user_id = ? AND s.project_id = ? ORDER BY s.card_id',
+    [userId, projectId],
+  )
 
 /** Those of the ids that name cards of the project. */
-export const idsOfCards = async (db: Reader, projectId: number, ids: readonly number[]): Promise<Set<number>> => new Set(
-  (await db.all<{ id: number }>('SELECT c.id FROM json_each(?) j JOIN cards c ON c.id = j.value WHERE c.project_id = ? AND c.deleted_at IS NULL', [JSON.stringify(ids), projectId])).map(({ id }) => id))
+export const idsOfCards = async (db: Reader, projectId: number, ids: readonly number[]): Promise<Set<number>> =>
+  new Set(
+    (
+      await db.all<{ id: number }>(
+        'SELECT c.id FROM json_each(?) j JOIN cards c ON c.id = j.value WHERE c.project_id = ? AND c.deleted_at IS NULL',
+        [JSON.stringify(ids), projectId],
+      )
+    ).map(({ id }) => id),
+  )
 
-export const writePanelState = async (tx: Transaction, userId: number, projectId: number, { cardId, state }: PanelStateRow): Promise<void> => {
-  tx.send('INSERT INTO panel_states (user_id, project_id, card_id, state) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET state = excluded.state', [userId, projectId, cardId, state])
+export const writePanelState = async (
+  tx: Transaction,
+  userId: number,
+  projectId: number,
+  { cardId, state }: PanelStateRow,
+): Promise<void> => {
+  tx.send(
+    'INSERT INTO panel_states (user_id, project_id, card_id, state) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET state = excluded.state',
+    [userId, projectId, cardId, state],
+  )
 }
 
 /** Tells whether there was one. */
-export const deletePanelState = async (tx: Transaction, userId: number, projectId: number, cardId: number): Promise<boolean> =>
-  (await tx.run('DELETE FROM panel_states WHERE user_id = ? AND project_id = ? AND card_id = ?', [userId, projectId, cardId])).changes > 0
+export const deletePanelState = async (
+  tx: Transaction,
+  userId: number,
+  projectId: number,
+  cardId: number,
+): Promise<boolean> =>
+  (
+    await tx.run('DELETE FROM panel_states WHERE user_id = ? AND project_id = ? AND card_id = ?', [
+      userId,
+      projectId,
+      cardId,
+    ])
+  ).changes > 0

@@ -30,13 +30,27 @@ export interface Pipeline {
   commit(): Promise<void>
 }
 
-interface Sending { statement: Statement; state?: State; waiting?: { resolve(rows: Rows): void; reject(error: unknown): void } }
-interface State { reason?: { error: unknown }; isOver: boolean }
+interface Sending {
+  statement: Statement
+  state?: State
+  waiting?: { resolve(rows: Rows): void; reject(error: unknown): void }
+}
+interface State {
+  reason?: { error: unknown }
+  isOver: boolean
+}
 
 /** Opens a transaction with its first statement that somebody waits for. */
 export function openPipeline(stream: Stream): Pipeline {
   const line = openLine(stream)
-  return { scope: () => openScope(line), isBroken: () => line.broken !== undefined, openForMs: line.openForMs, commit: async () => { await line.wait(control('COMMIT')) } }
+  return {
+    scope: () => openScope(line),
+    isBroken: () => line.broken !== undefined,
+    openForMs: line.openForMs,
+    commit: async () => {
+      await line.wait(control('COMMIT'))
+    },
+  }
 }
 
 function openScope(line: Line): Scope {
@@ -63,7 +77,9 @@ function openScope(line: Line): Scope {
       // When its beginning was still here, nothing of it is on the server.
       if (!own.some(({ statement }) => statement.sql === savepoint)) undoing().forEach(line.send)
     },
-    get reason() { return line.broken ?? state.reason },
+    get reason() {
+      return line.broken ?? state.reason
+    },
   }
 }
 
@@ -93,11 +109,16 @@ function openLine(stream: Stream): Line {
     while (!broken && queue.some(({ waiting }) => waiting)) {
       const sent = queue.splice(0)
       try {
-        const ended = settle(sent, await (openSince === undefined ? begin(stream, stepsOf(sent, true)) : runBatch(stream, stepsOf(sent, false))))
+        const ended = settle(
+          sent,
+          await (openSince === undefined ? begin(stream, stepsOf(sent, true)) : runBatch(stream, stepsOf(sent, false))),
+        )
         openSince ??= performance.now()
         if ('error' in ended) breakOff(ended.error, ended.left)
         else queue = [...ended.left, ...queue]
-      } catch (error) { breakOff(translate(error), sent) }
+      } catch (error) {
+        breakOff(translate(error), sent)
+      }
     }
     isTravelling = false
   }
@@ -107,14 +128,20 @@ function openLine(stream: Stream): Line {
     if (sending.waiting && !isTravelling) void travel()
   }
   return {
-    send, wait: sending => new Promise((resolve, reject) => { send({ ...sending, waiting: { resolve, reject } }) }),
+    send,
+    wait: sending =>
+      new Promise((resolve, reject) => {
+        send({ ...sending, waiting: { resolve, reject } })
+      }),
     takeBack: state => {
       const own = queue.filter(each => each.state === state)
       queue = queue.filter(each => each.state !== state)
       return own
     },
-    openForMs: () => openSince === undefined ? 0 : performance.now() - openSince,
-    get broken() { return broken },
+    openForMs: () => (openSince === undefined ? 0 : performance.now() - openSince),
+    get broken() {
+      return broken
+    },
   }
 }
 
@@ -123,12 +150,15 @@ function openLine(stream: Stream): Line {
  * @throws Problem, or what a statement fails with: nothing of it was kept then, as far as is known
  */
 export async function runTogether(stream: Stream, statements: readonly Statement[]): Promise<Rows[]> {
-  const all = ['BEGIN IMMEDIATE', ...statements, 'COMMIT'].map(each => typeof each === 'string' ? { sql: each, args: [] } : each)
+  const all = ['BEGIN IMMEDIATE', ...statements, 'COMMIT'].map(each =>
+    typeof each === 'string' ? { sql: each, args: [] } : each,
+  )
   const steps = all.map((statement, at): Step => ({ statement, needs: at === 0 ? undefined : at - 1, inside: at > 0 }))
   const results = await begin(stream, [...steps, { statement: { sql: 'ROLLBACK', args: [] }, inside: true }])
   const rows = results.slice(0, all.length).map(result => {
     if ('error' in result) throw translate(result.error)
-    if (!('rows' in result)) throw new Problem('DATABASE_BUSY', 'The database server has ended the transaction; try again.')
+    if (!('rows' in result))
+      throw new Problem('DATABASE_BUSY', 'The database server has ended the transaction; try again.')
     return result.rows
   })
   return rows.slice(1, -1)
@@ -136,7 +166,7 @@ export async function runTogether(stream: Stream, statements: readonly Statement
 
 /** A server that is busy with something of its own refuses a transaction at once, which is none then: it is asked again until somebody closes the stream. */
 async function begin(stream: Stream, steps: readonly Step[]): Promise<StepResult[]> {
-  for (;; await delay(busyMs)) {
+  for (; ; await delay(busyMs)) {
     const results = await runBatch(stream, steps)
     const [first] = results
     const problem = first && 'error' in first && translate(first.error)
@@ -165,7 +195,10 @@ function stepsOf(sent: readonly Sending[], begins: boolean): Step[] {
 }
 
 /** Tells everybody what came of it. Gives what is still to be sent, or what ended the transaction. */
-function settle(sent: readonly Sending[], results: readonly StepResult[]): { left: Sending[] } | { error: unknown; left: readonly Sending[] } {
+function settle(
+  sent: readonly Sending[],
+  results: readonly StepResult[],
+): { left: Sending[] } | { error: unknown; left: readonly Sending[] } {
   for (const [at, { state, waiting }] of sent.entries()) {
     const result = results[at]!
     if ('rows' in result) {
@@ -173,7 +206,11 @@ function settle(sent: readonly Sending[], results: readonly StepResult[]): { lef
       continue
     }
     const later = sent.slice(at)
-    if (!('error' in result)) return { error: new Problem('DATABASE_BUSY', 'The database server has ended the transaction; try again.'), left: later }
+    if (!('error' in result))
+      return {
+        error: new Problem('DATABASE_BUSY', 'The database server has ended the transaction; try again.'),
+        left: later,
+      }
     const error = translate(result.error)
     if (error instanceof Problem || !state) return { error, left: later }
     if (waiting) {
@@ -183,7 +220,7 @@ function settle(sent: readonly Sending[], results: readonly StepResult[]): { lef
     const isUndone = state.reason !== undefined
     state.reason ??= { error }
     for (const each of later) if (each.state === state) each.waiting?.reject(error)
-    return { left: [...isUndone ? [] : undoing(), ...later.filter(each => each.state !== state)] }
+    return { left: [...(isUndone ? [] : undoing()), ...later.filter(each => each.state !== state)] }
   }
   return { left: [] }
 }

@@ -1,7 +1,13 @@
 import type { Reader, Transaction } from './database.ts'
 
 /** How many cards a project had at the end of a day, by the type of their column; archived ones apart. */
-export interface ProjectDay { day: string; backlog: number; active: number; done: number; archived: number }
+export interface ProjectDay {
+  day: string
+  backlog: number
+  active: number
+  done: number
+  archived: number
+}
 
 const countOf = (type: string) => `coalesce(sum(n.total) FILTER (WHERE l.column_type = '${type}'), 0)`
 const present = `SELECT p.id AS project_id, ?1 AS day, ${countOf('backlog')} AS backlog, ${countOf('active')} AS active, ${countOf('done')} AS done,
@@ -9,14 +15,27 @@ const present = `SELECT p.id AS project_id, ?1 AS day, ${countOf('backlog')} AS 
   FROM projects p LEFT JOIN card_counts n ON n.project_id = p.id LEFT JOIN columns l ON l.id = n.column_id`
 
 /** Writes down what every project is like on the day, in place of what was written earlier on that day. */
-export const noteProjectDays = async (tx: Transaction, day: string): Promise<void> => { await tx.run(`INSERT OR REPLACE INTO project_days ${present} GROUP BY p.id`, [day]) }
+export const noteProjectDays = async (tx: Transaction, day: string): Promise<void> => {
+  await tx.run(`INSERT OR REPLACE INTO project_days ${present} GROUP BY p.id`, [day])
+}
 
 /** What a project is like now. */
-export const readPresentDay = async (db: Reader, projectId: number, day: string): Promise<ProjectDay> => (await db.all<ProjectDay>(`SELECT day, backlog, active, done, archived FROM (${present} WHERE p.id = ?2 GROUP BY p.id)`, [day, projectId]))[0]!
+export const readPresentDay = async (db: Reader, projectId: number, day: string): Promise<ProjectDay> =>
+  (
+    await db.all<ProjectDay>(
+      `SELECT day, backlog, active, done, archived FROM (${present} WHERE p.id = ?2 GROUP BY p.id)`,
+      [day, projectId],
+    )
+  )[0]!
 
 /** The days from `since` on and before `until`, oldest first. */
-export const listProjectDays = (db: Reader, projectId: number, since: string, until: string): Promise<ProjectDay[]> => db.all(
-  'SELECT day, backlog, active, done, archived FROM project_days WHERE project_id = ? AND day >= ? AND day < ? ORDER BY day', [projectId, since, until])
+export const listProjectDays = (db: Reader, projectId: number, since: string, until: string): Promise<ProjectDay[]> =>
+  db.all(
+    'SELECT day, backlog, active, done, archived FROM project_days WHERE project_id = ? AND day >= ? AND day < ? ORDER BY day',
+    [projectId, since, until],
+  )
 
 /** Forgets days before this one. */
-export const forgetProjectDays = async (tx: Transaction, before: string): Promise<void> => { await tx.run('DELETE FROM project_days WHERE day < ?', [before]) }
+export const forgetProjectDays = async (tx: Transaction, before: string): Promise<void> => {
+  await tx.run('DELETE FROM project_days WHERE day < ?', [before])
+}

@@ -1,26 +1,48 @@
 import type { Reader, Transaction } from './database.ts'
 
 export interface ProjectRow {
-  id: number; name: string; path: string; host: string | null; organizationId: number | null; ownerId: number; credentialId: number | null; agent: string | null; createdAt: string; updatedAt: string
+  id: number
+  name: string
+  path: string
+  host: string | null
+  organizationId: number | null
+  ownerId: number
+  credentialId: number | null
+  agent: string | null
+  createdAt: string
+  updatedAt: string
   /** JSON text: which ignored files each new worktree gets a copy of, as patterns. */
   copiedFiles: string
 }
 /** A project as one account sees it. */
-export interface VisibleProject extends ProjectRow { projectRole: string | null; organizationRole: string | null; lastOpenedAt: string | null; unreadCount: number }
+export interface VisibleProject extends ProjectRow {
+  projectRole: string | null
+  organizationRole: string | null
+  lastOpenedAt: string | null
+  unreadCount: number
+}
 /** What ties an account to a project, whether or not it lets it in. */
-export interface Grant { ownerId: number; projectOrganizationId: number | null; projectRole: 'admin' | 'member' | 'viewer' | null; organizationRole: 'admin' | 'member' | null }
+export interface Grant {
+  ownerId: number
+  projectOrganizationId: number | null
+  projectRole: 'admin' | 'member' | 'viewer' | null
+  organizationRole: 'admin' | 'member' | null
+}
 
-const fields = 'p.id, p.name, p.path, p.host, p.organization_id AS organizationId, p.owner_id AS ownerId, p.credential_id AS credentialId, p.agent, p.copied_files AS copiedFiles, p.created_at AS createdAt, p.updated_at AS updatedAt'
+const fields =
+  'p.id, p.name, p.path, p.host, p.organization_id AS organizationId, p.owner_id AS ownerId, p.credential_id AS credentialId, p.agent, p.copied_files AS copiedFiles, p.created_at AS createdAt, p.updated_at AS updatedAt'
 const memberships = `LEFT JOIN project_members m ON m.project_id = p.id AND m.user_id = ?1
   LEFT JOIN organization_members o ON o.organization_id = p.organization_id AND o.user_id = ?1`
 const visibleFields = `${fields}, m.role AS projectRole, o.role AS organizationRole, w.last_opened_at AS lastOpenedAt,
   (SELECT coalesce(sum(unread), 0) FROM card_counts WHERE project_id = p.id) AS unreadCount`
 
-const grantFields = 'p.owner_id AS ownerId, p.organization_id AS projectOrganizationId, m.role AS projectRole, o.role AS organizationRole'
+const grantFields =
+  'p.owner_id AS ownerId, p.organization_id AS projectOrganizationId, m.role AS projectRole, o.role AS organizationRole'
 const grant = `SELECT ${grantFields} FROM projects p ${memberships} WHERE p.id = ?2 AND p.hidden = 0`
 
 /** Nothing ties anybody to a project that does not exist, or that an import has not finished. */
-export const readGrant = (db: Reader, userId: number, projectId: number): Promise<Grant | undefined> => db.get(grant, [userId, projectId])
+export const readGrant = (db: Reader, userId: number, projectId: number): Promise<Grant | undefined> =>
+  db.get(grant, [userId, projectId])
 
 /** For a query that finds an account by a token: what ties it to a project, in the same statement. `ownerId` is null when nothing does. */
 export const grantBeside = (userId: string, projectId: string): { fields: string; joins: string } => ({
@@ -31,31 +53,66 @@ export const grantBeside = (userId: string, projectId: string): { fields: string
 /** The fields of `grantBeside`. */
 export type GrantBeside = { [Field in keyof Grant]: Grant[Field] | null }
 
-export const readProject = (db: Reader, id: number): Promise<ProjectRow | undefined> => db.get(`SELECT ${fields} FROM projects p WHERE p.id = ?`, [id])
+export const readProject = (db: Reader, id: number): Promise<ProjectRow | undefined> =>
+  db.get(`SELECT ${fields} FROM projects p WHERE p.id = ?`, [id])
 
-export const readVisibleProject = (db: Reader, userId: number, id: number): Promise<VisibleProject | undefined> => db.get(
-  `SELECT ${visibleFields} FROM projects p ${memberships} LEFT JOIN project_visits w ON w.project_id = p.id AND w.user_id = ?1 WHERE p.id = ?2 AND p.hidden = 0`, [userId, id])
+export const readVisibleProject = (db: Reader, userId: number, id: number): Promise<VisibleProject | undefined> =>
+  db.get(
+    `SELECT ${visibleFields} FROM projects p ${memberships} LEFT JOIN project_visits w ON w.project_id = p.id AND w.user_id = ?1 WHERE p.id = ?2 AND p.hidden = 0`,
+    [userId, id],
+  )
 
 /** The projects of an account in its own order, or all of them, optionally of one organization. */
-export const listProjects = (db: Reader, userId: number, seesAll: boolean, organizationId?: number): Promise<VisibleProject[]> => db.all(
-  `SELECT ${visibleFields} FROM projects p ${memberships} LEFT JOIN project_visits w ON w.project_id = p.id AND w.user_id = ?1
+export const listProjects = (
+  db: Reader,
+  userId: number,
+  seesAll: boolean,
+  organizationId?: number,
+): Promise<VisibleProject[]> =>
+  db.all(
+    `SELECT ${visibleFields} FROM projects p ${memberships} LEFT JOIN project_visits w ON w.project_id = p.id AND w.user_id = ?1
    WHERE p.hidden = 0 AND (?2 OR p.owner_id = ?1 OR m.role IS NOT NULL OR o.role IS NOT NULL) AND (?3 IS NULL OR p.organization_id = ?3)
-   ORDER BY w.position IS NULL, w.position, p.id`, [userId, seesAll, organizationId])
+   ORDER BY w.position IS NULL, w.position, p.id`,
+    [userId, seesAll, organizationId],
+  )
 
 /** A project is its machine's: that of the daemon that makes it. */
-export const insertProject = async (tx: Transaction, project: { name: string; path: string; organizationId: number | null; ownerId: number }): Promise<number> =>
-  (await tx.run('INSERT INTO projects (name, path, host, organization_id, owner_id, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)', [project.name, project.path, tx.host, project.organizationId, project.ownerId, tx.now, tx.now])).lastId
+export const insertProject = async (
+  tx: Transaction,
+  project: { name: string; path: string; organizationId: number | null; ownerId: number },
+): Promise<number> =>
+  (
+    await tx.run(
+      'INSERT INTO projects (name, path, host, organization_id, owner_id, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
+      [project.name, project.path, tx.host, project.organizationId, project.ownerId, tx.now, tx.now],
+    )
+  ).lastId
 
-export const updateProject = async (tx: Transaction, id: number, project: Pick<ProjectRow, 'name' | 'path' | 'organizationId' | 'agent' | 'copiedFiles'>): Promise<void> => {
-  await tx.run('UPDATE projects SET name = ?, path = ?, organization_id = ?, agent = ?, copied_files = ?, updated_at = ? WHERE id = ?', [project.name, project.path, project.organizationId, project.agent, project.copiedFiles, tx.now, id])
+export const updateProject = async (
+  tx: Transaction,
+  id: number,
+  project: Pick<ProjectRow, 'name' | 'path' | 'organizationId' | 'agent' | 'copiedFiles'>,
+): Promise<void> => {
+  await tx.run(
+    'UPDATE projects SET name = ?, path = ?, organization_id = ?, agent = ?, copied_files = ?, updated_at = ? WHERE id = ?',
+    [project.name, project.path, project.organizationId, project.agent, project.copiedFiles, tx.now, id],
+  )
 }
 
-export const listOwnedProjects = async (db: Reader, ownerId: number): Promise<number[]> => (await db.all<{ id: number }>('SELECT id FROM projects WHERE owner_id = ? ORDER BY id', [ownerId])).map(({ id }) => id)
-export const countOwnedProjects = async (db: Reader, ownerId: number): Promise<number> => (await db.get<{ total: number }>('SELECT count(*) AS total FROM projects WHERE owner_id = ?', [ownerId]))!.total
-export const setProjectOwner = async (tx: Transaction, id: number, ownerId: number): Promise<void> => { await tx.run('UPDATE projects SET owner_id = ?, updated_at = ? WHERE id = ?', [ownerId, tx.now, id]) }
+export const listOwnedProjects = async (db: Reader, ownerId: number): Promise<number[]> =>
+  (await db.all<{ id: number }>('SELECT id FROM projects WHERE owner_id = ? ORDER BY id', [ownerId])).map(
+    ({ id }) => id,
+  )
+export const countOwnedProjects = async (db: Reader, ownerId: number): Promise<number> =>
+  (await db.get<{ total: number }>('SELECT count(*) AS total FROM projects WHERE owner_id = ?', [ownerId]))!.total
+export const setProjectOwner = async (tx: Transaction, id: number, ownerId: number): Promise<void> => {
+  await tx.run('UPDATE projects SET owner_id = ?, updated_at = ? WHERE id = ?', [ownerId, tx.now, id])
+}
 
 /** Changes which credential a project's agents use. */
-export const setProjectCredential = async (tx: Transaction, id: number, credentialId: number | null): Promise<void> => { await tx.run('UPDATE projects SET credential_id = ?, updated_at = ? WHERE id = ?', [credentialId, tx.now, id]) }
+export const setProjectCredential = async (tx: Transaction, id: number, credentialId: number | null): Promise<void> => {
+  await tx.run('UPDATE projects SET credential_id = ?, updated_at = ? WHERE id = ?', [credentialId, tx.now, id])
+}
 
 /** Deletes a project; its boards, columns, cards and their records go with it. */
 export const deleteProject = async (tx: Transaction, id: number): Promise<void> => {
@@ -63,10 +120,21 @@ export const deleteProject = async (tx: Transaction, id: number): Promise<void> 
   await tx.run('DELETE FROM projects WHERE id = ?', [id])
 }
 
-export const setProjectPosition = async (tx: Transaction, userId: number, projectId: number, position: number): Promise<void> => {
-  tx.send('INSERT INTO project_visits (user_id, project_id, position) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET position = excluded.position', [userId, projectId, position])
+export const setProjectPosition = async (
+  tx: Transaction,
+  userId: number,
+  projectId: number,
+  position: number,
+): Promise<void> => {
+  tx.send(
+    'INSERT INTO project_visits (user_id, project_id, position) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET position = excluded.position',
+    [userId, projectId, position],
+  )
 }
 
 export const noteProjectOpened = async (tx: Transaction, userId: number, projectId: number): Promise<void> => {
-  await tx.run('INSERT INTO project_visits (user_id, project_id, last_opened_at) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET last_opened_at = excluded.last_opened_at', [userId, projectId, tx.now])
+  await tx.run(
+    'INSERT INTO project_visits (user_id, project_id, last_opened_at) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET last_opened_at = excluded.last_opened_at',
+    [userId, projectId, tx.now],
+  )
 }

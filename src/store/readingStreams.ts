@@ -12,7 +12,11 @@ export interface ReadingStreams {
   close(): void
 }
 
-interface Waiting { statement: Statement; resolve(rows: Rows): void; reject(error: unknown): void }
+interface Waiting {
+  statement: Statement
+  resolve(rows: Rows): void
+  reject(error: unknown): void
+}
 
 /**
  * Streams that stay open where they can: for each one that is opened the server opens the database anew, which costs more than most
@@ -45,20 +49,32 @@ export function openReadingStreams(url: string, token?: string): ReadingStreams 
     dispatch()
   }
   return {
-    execute: statement => new Promise((resolve, reject) => {
-      queue.push({ statement, resolve, reject })
-      if (!isDue) setImmediate(dispatch)
-      isDue = true
-    }),
-    get closed() { return client.closed },
+    execute: statement =>
+      new Promise((resolve, reject) => {
+        queue.push({ statement, resolve, reject })
+        if (!isDue) setImmediate(dispatch)
+        isDue = true
+      }),
+    get closed() {
+      return client.closed
+    },
     close: () => client.close(),
   }
 }
 
 async function answer(stream: Stream, together: readonly Waiting[]): Promise<void> {
-  const results: StepResult[] = together.length === 1
-    ? [await runStatement(stream, together[0]!.statement).then(rows => ({ rows }), (error: unknown) => ({ error }))]
-    : await runBatch(stream, together.map(({ statement }) => ({ statement, inside: false })))
+  const results: StepResult[] =
+    together.length === 1
+      ? [
+          await runStatement(stream, together[0]!.statement).then(
+            rows => ({ rows }),
+            (error: unknown) => ({ error }),
+          ),
+        ]
+      : await runBatch(
+          stream,
+          together.map(({ statement }) => ({ statement, inside: false })),
+        )
   for (const [at, result] of results.entries()) {
     if ('rows' in result) together[at]!.resolve(result.rows)
     else together[at]!.reject('error' in result ? result.error : new Error('A statement was left out.'))

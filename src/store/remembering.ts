@@ -12,19 +12,22 @@ export function remembering(db: Database): Reader {
   const [one, all] = [createMemory(db), createMemory(db)]
   return {
     host: db.host,
-    get: <T>(sql: string, args?: readonly Value[]) => one(sql, args, () => db.get<T>(sql, args)) as Promise<T | undefined>,
+    get: <T>(sql: string, args?: readonly Value[]) =>
+      one(sql, args, () => db.get<T>(sql, args)) as Promise<T | undefined>,
     all: <T>(sql: string, args?: readonly Value[]) => all(sql, args, () => db.all<T>(sql, args)) as Promise<T[]>,
   }
 }
 
-function createMemory(db: Database): (sql: string, args: readonly Value[] | undefined, read: () => Promise<unknown>) => Promise<unknown> {
+function createMemory(
+  db: Database,
+): (sql: string, args: readonly Value[] | undefined, read: () => Promise<unknown>) => Promise<unknown> {
   const remembered = new Map<string, Map<string, Promise<unknown>>>()
   let commits: number | undefined
   const resultsOf = (sql: string) => {
     let results = remembered.get(sql)
     if (!results) {
       if (remembered.size === mostStatements) remembered.clear()
-      remembered.set(sql, results = new Map())
+      remembered.set(sql, (results = new Map()))
     }
     if (results.size === mostRowsOfEach) results.clear()
     return results
@@ -40,7 +43,9 @@ function createMemory(db: Database): (sql: string, args: readonly Value[] | unde
     if (known) return known
     const result = read()
     results.set(key, result)
-    result.catch(() => { if (results.get(key) === result) results.delete(key) })
+    result.catch(() => {
+      if (results.get(key) === result) results.delete(key)
+    })
     return result
   }
 }

@@ -27,21 +27,32 @@ export function openRemote({ url, token, host, clock }: RemoteOptions): Database
   const writing = createLine(() => openWriting(url, token))
   const beside = createLine(() => openWriting(url, token))
   const reading = createLine(() => openReadingStreams(url, token))
-  const jobs = createJobQueue({ refusal: () => undefined, commitTogether: work => commitTogether(writing, work, { host, clock }), mostJobsACommit })
+  const jobs = createJobQueue({
+    refusal: () => undefined,
+    commitTogether: work => commitTogether(writing, work, { host, clock }),
+    mostJobsACommit,
+  })
   const snapshots = new Set<Promise<unknown>>()
   return {
-    isShared: true, commits: () => undefined,
+    isShared: true,
+    commits: () => undefined,
     ...readerOf(host, statement => reading.use(line => line.execute(statement))),
-    noteDamage: () => { /* The server's file is the server's. */ },
+    noteDamage: () => {
+      /* The server's file is the server's. */
+    },
     transaction: jobs.transaction,
-    together: statements => beside.use(async line => {
-      const stream = await line.stream()
-      const results = await runTogether(stream, statements.map(({ sql, args = [] }) => ({ sql, args: bind(args) }))).catch((error: unknown) => {
-        line.dropStream()
-        throw error
-      })
-      return results.map(recordsOf)
-    }, besideMs),
+    together: statements =>
+      beside.use(async line => {
+        const stream = await line.stream()
+        const results = await runTogether(
+          stream,
+          statements.map(({ sql, args = [] }) => ({ sql, args: bind(args) })),
+        ).catch((error: unknown) => {
+          line.dropStream()
+          throw error
+        })
+        return results.map(recordsOf)
+      }, besideMs),
     snapshot: work => {
       const snapshot = readSnapshot({ url, token, host }, work)
       snapshots.add(snapshot)
@@ -70,12 +81,15 @@ function createLine<C extends { readonly closed: boolean; close(): void }>(open:
   }
   return {
     use: async (work, mostMs = answerMs) => {
-      const connection = current = current && !current.closed ? current : open()
+      const connection = (current = current && !current.closed ? current : open())
       const askedAt = performance.now()
       let timer: NodeJS.Timeout | undefined
       const late = new Promise<never>((_, reject) => {
         // A process that stood still itself hears first what has been answered meanwhile.
-        timer = setTimeout(() => setImmediate(reject, new Problem('DATABASE_BUSY', 'The database server does not answer; try again.')), mostMs)
+        timer = setTimeout(
+          () => setImmediate(reject, new Problem('DATABASE_BUSY', 'The database server does not answer; try again.')),
+          mostMs,
+        )
       })
       try {
         const result = await Promise.race([work(connection), late])
@@ -110,11 +124,22 @@ function openWriting(url: string, token?: string): Writing {
     stream?.close()
     stream = undefined
   }
-  return { stream: async () => stream && !stream.closed ? stream : stream = await openStream(client), dropStream, get closed() { return client.closed }, close: () => client.close() }
+  return {
+    stream: async () => (stream && !stream.closed ? stream : (stream = await openStream(client))),
+    dropStream,
+    get closed() {
+      return client.closed
+    },
+    close: () => client.close(),
+  }
 }
 
 /** Does jobs that wait in one commit. One that nobody could tell the end of in time any more is refused without being begun. */
-async function commitTogether(line: Line<Writing>, waiting: readonly Job[], { host, clock }: Pick<RemoteOptions, 'host' | 'clock'>): Promise<readonly Job[]> {
+async function commitTogether(
+  line: Line<Writing>,
+  waiting: readonly Job[],
+  { host, clock }: Pick<RemoteOptions, 'host' | 'clock'>,
+): Promise<readonly Job[]> {
   const jobs = waiting.filter(inTime)
   if (jobs.length === 0) return []
   const leftMs = Math.min(...jobs.map(leftMsOf))
@@ -125,7 +150,8 @@ async function commitTogether(line: Line<Writing>, waiting: readonly Job[], { ho
       const pipeline = openPipeline(await writing.stream())
       const now = clock().toISOString()
       try {
-        for (tried = 0; tried < jobs.length && pipeline.openForMs() < mostCommitMs && !pipeline.isBroken();) attempts.push(await attempt(pipeline.scope(), jobs[tried++]!, { host, now }))
+        for (tried = 0; tried < jobs.length && pipeline.openForMs() < mostCommitMs && !pipeline.isBroken();)
+          attempts.push(await attempt(pipeline.scope(), jobs[tried++]!, { host, now }))
         await pipeline.commit()
       } catch (error) {
         writing.dropStream()
@@ -136,7 +162,11 @@ async function commitTogether(line: Line<Writing>, waiting: readonly Job[], { ho
     for (const job of jobs.slice(0, tried)) job.reject(error)
     return jobs.slice(tried)
   }
-  for (const { scope: { reason }, ...done } of attempts) settle(reason ? { job: done.job, error: reason.error } : done)
+  for (const {
+    scope: { reason },
+    ...done
+  } of attempts)
+    settle(reason ? { job: done.job, error: reason.error } : done)
   return jobs.slice(tried)
 }
 
@@ -148,7 +178,12 @@ function inTime(job: Job): boolean {
   return false
 }
 
-interface Attempt { job: Job; scope: Scope; result: unknown; effects: Array<() => void> }
+interface Attempt {
+  job: Job
+  scope: Scope
+  result: unknown
+  effects: Array<() => void>
+}
 
 /** Does one job of a commit. Whether it can be kept is known when the transaction has ended. */
 async function attempt(scope: Scope, job: Job, { host, now }: { host: string; now: string }): Promise<Attempt> {
@@ -164,7 +199,10 @@ async function attempt(scope: Scope, job: Job, { host, now }: { host: string; no
 }
 
 /** A transaction that sees one state of the database, whatever others write meanwhile. */
-async function readSnapshot<T>({ url, token, host }: Pick<RemoteOptions, 'url' | 'token' | 'host'>, work: (reader: Reader) => Promise<T>): Promise<T> {
+async function readSnapshot<T>(
+  { url, token, host }: Pick<RemoteOptions, 'url' | 'token' | 'host'>,
+  work: (reader: Reader) => Promise<T>,
+): Promise<T> {
   const line = createLine(() => createClient({ url, authToken: token, intMode: 'number', concurrency: 0 }))
   try {
     return await line.use(async client => {
@@ -189,14 +227,19 @@ function readerOf(host: string, execute: (statement: Statement) => Promise<Pick<
   return { host, all, get: async <T>(sql: string, args?: readonly Value[]) => (await all<T>(sql, args))[0] }
 }
 
-const recordsOf = ({ columns, rows }: Pick<Rows, 'columns' | 'rows'>): Array<Record<string, unknown>> => rows.map(row => Object.fromEntries(columns.map((column, index) => [column, row[index]])))
+const recordsOf = ({ columns, rows }: Pick<Rows, 'columns' | 'rows'>): Array<Record<string, unknown>> =>
+  rows.map(row => Object.fromEntries(columns.map((column, index) => [column, row[index]])))
 
-const fail = (error: unknown): never => { throw translate(error) }
+const fail = (error: unknown): never => {
+  throw translate(error)
+}
 
 /** A number that is whole travels as an integer: what is made of it, in JSON say, must not become 1.0. */
-const bind = (args: readonly Value[]): Statement['args'] => args.map(arg => {
-  if (arg === undefined) return null
-  if (typeof arg === 'number' && !Number.isFinite(arg)) throw new TypeError('A parameter must be text, a finite number, a boolean or null.')
-  if (typeof arg === 'number' && Number.isSafeInteger(arg)) return BigInt(arg)
-  return typeof arg === 'boolean' ? BigInt(arg) : arg
-})
+const bind = (args: readonly Value[]): Statement['args'] =>
+  args.map(arg => {
+    if (arg === undefined) return null
+    if (typeof arg === 'number' && !Number.isFinite(arg))
+      throw new TypeError('A parameter must be text, a finite number, a boolean or null.')
+    if (typeof arg === 'number' && Number.isSafeInteger(arg)) return BigInt(arg)
+    return typeof arg === 'boolean' ? BigInt(arg) : arg
+  })

@@ -9,6 +9,8 @@ export async function insertRevocation(tx: Transaction, ended: string): Promise<
   tx.send(`INSERT INTO revocations (ended, at_ms) VALUES (?, ${nowMs})`, [ended])
 }
 
-export const lastRevocation = async (db: Reader): Promise<number> => (await db.get<{ id: number | null }>('SELECT max(id) AS id FROM revocations'))?.id ?? 0
+export const lastRevocation = async (db: Reader): Promise<number> =>
+  (await db.get<{ id: number | null }>('SELECT max(id) AS id FROM revocations'))?.id ?? 0
 
-export const listRevocations = (db: Reader, afterId: number): Promise<Array<{ id: number; ended: string }>> => db.all('SELECT id, ended FROM revocations WHERE id > ? ORDER BY id', [afterId])
+export const listRevocations = (db: Reader, afterId: number): Promise<Array<{ id: number; ended: string }>> =>
+  db.all('SELECT id, ended FROM revocations WHERE id > ? ORDER BY id', [afterId])

@@ -5,8 +5,13 @@ export const readServerSetting = async (db: Reader, name: string): Promise<strin
   (await db.get<{ value: string }>('SELECT value FROM server_settings WHERE name = ?', [name]))?.value
 
 export const writeServerSetting = async (tx: Transaction, name: string, value: string): Promise<void> => {
-  await tx.run('INSERT INTO server_settings (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value', [name, value])
+  await tx.run(
+    'INSERT INTO server_settings (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',
+    [name, value],
+  )
 }
 
 /** Puts a group back to its defaults. */
-export const deleteServerSetting = async (tx: Transaction, name: string): Promise<void> => { await tx.run('DELETE FROM server_settings WHERE name = ?', [name]) }
+export const deleteServerSetting = async (tx: Transaction, name: string): Promise<void> => {
+  await tx.run('DELETE FROM server_settings WHERE name = ?', [name])
+}

@@ -2,35 +2,63 @@ import type { UserRole } from '../contract/fields.ts'
 import type { Reader, Transaction } from './database.ts'
 import { grantBeside, type GrantBeside } from './projects.ts'
 
-export interface SignInRow extends GrantBeside { userId: number; email: string; displayName: string; role: UserRole; expiresAt: string }
+export interface SignInRow extends GrantBeside {
+  userId: number
+  email: string
+  displayName: string
+  role: UserRole
+  expiresAt: string
+}
 
 const beside = grantBeside('t.user_id', '?2')
 const signIn = `SELECT t.user_id AS userId, t.expires_at AS expiresAt, u.email, u.display_name AS displayName, u.role, ${beside.fields} FROM sign_in_tokens t JOIN users u ON u.id = t.user_id ${beside.joins} WHERE t.hash = ?1`
 
 /** The sign-in with this hash, and what ties its account to the project, if one is named. */
-export const findSignIn = (db: Reader, hash: string, projectId?: number): Promise<SignInRow | undefined> => db.get(signIn, [hash, projectId])
+export const findSignIn = (db: Reader, hash: string, projectId?: number): Promise<SignInRow | undefined> =>
+  db.get(signIn, [hash, projectId])
 
 /** Stores a token for an account that still has this password's hash, and tells whether it has. */
-export const insertSignInToken = async (tx: Transaction, token: { hash: string; userId: number; passwordHash: string; expiresAt: string }): Promise<boolean> =>
-  (await tx.run('INSERT INTO sign_in_tokens (hash, user_id, created_at, expires_at) SELECT ?, id, ?, ? FROM users WHERE id = ? AND password_hash = ?',
-    [token.hash, tx.now, token.expiresAt, token.userId, token.passwordHash])).changes === 1
+export const insertSignInToken = async (
+  tx: Transaction,
+  token: { hash: string; userId: number; passwordHash: string; expiresAt: string },
+): Promise<boolean> =>
+  (
+    await tx.run(
+      'INSERT INTO sign_in_tokens (hash, user_id, created_at, expires_at) SELECT ?, id, ?, ? FROM users WHERE id = ? AND password_hash = ?',
+      [token.hash, tx.now, token.expiresAt, token.userId, token.passwordHash],
+    )
+  ).changes === 1
 
 export const extendSignInToken = async (tx: Transaction, hash: string, expiresAt: string): Promise<void> => {
   tx.send('UPDATE sign_in_tokens SET expires_at = ? WHERE hash = ?', [expiresAt, hash])
 }
 
-export const deleteSignInToken = async (tx: Transaction, hash: string): Promise<void> => { tx.send('DELETE FROM sign_in_tokens WHERE hash = ?', [hash]) }
+export const deleteSignInToken = async (tx: Transaction, hash: string): Promise<void> => {
+  tx.send('DELETE FROM sign_in_tokens WHERE hash = ?', [hash])
+}
 
 /** Ends every sign-in of an account. */
-export const deleteSignInTokensOf = async (tx: Transaction, userId: number): Promise<void> => { tx.send('DELETE FROM sign_in_tokens WHERE user_id = ?', [userId]) }
+export const deleteSignInTokensOf = async (tx: Transaction, userId: number): Promise<void> => {
+  tx.send('DELETE FROM sign_in_tokens WHERE user_id = ?', [userId])
+}
 
 /** Ends every sign-in. */
-export const deleteAllSignInTokens = async (tx: Transaction): Promise<void> => { tx.send('DELETE FROM sign_in_tokens') }
+export const deleteAllSignInTokens = async (tx: Transaction): Promise<void> => {
+  tx.send('DELETE FROM sign_in_tokens')
+}
 
 /** Keeps a sign-in that was made on another state of the board, if the account with its address is there too. */
-export const keepSignInToken = async (tx: Transaction, { hash, email, expiresAt }: { hash: string; email: string; expiresAt: string }): Promise<void> => {
-  tx.send('INSERT INTO sign_in_tokens (hash, user_id, created_at, expires_at) SELECT ?, id, ?, ? FROM users WHERE email = ?', [hash, tx.now, expiresAt, email])
+export const keepSignInToken = async (
+  tx: Transaction,
+  { hash, email, expiresAt }: { hash: string; email: string; expiresAt: string },
+): Promise<void> => {
+  tx.send(
+    'INSERT INTO sign_in_tokens (hash, user_id, created_at, expires_at) SELECT ?, id, ?, ? FROM users WHERE email = ?',
+    [hash, tx.now, expiresAt, email],
+  )
 }
 
 /** Forgets tokens that expired before the time. */
-export const forgetSignInTokens = async (tx: Transaction, before: string): Promise<void> => { tx.send('DELETE FROM sign_in_tokens WHERE expires_at < ?', [before]) }
+export const forgetSignInTokens = async (tx: Transaction, before: string): Promise<void> => {
+  tx.send('DELETE FROM sign_in_tokens WHERE expires_at < ?', [before])
+}

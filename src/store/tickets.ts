@@ -2,24 +2,44 @@ import type { Transaction, Value } from './database.ts'
 import { nowMs } from './databaseTime.ts'
 
 /** What is kept, and for how long. `key` is a hash. */
-export interface Ticket { kind: string; key: string; value: string; lifeMs: number }
+export interface Ticket {
+  kind: string
+  key: string
+  value: string
+  lifeMs: number
+}
 
 /** Several machines go by the database's clock, one alone by its own. */
-const timeOf = ({ host, now }: Transaction): { sql: string; args: Value[] } => host === null ? { sql: 'CAST(? AS INTEGER)', args: [Date.parse(now)] } : { sql: nowMs, args: [] }
+const timeOf = ({ host, now }: Transaction): { sql: string; args: Value[] } =>
+  host === null ? { sql: 'CAST(? AS INTEGER)', args: [Date.parse(now)] } : { sql: nowMs, args: [] }
 
 /** Keeps a ticket. Of more than `most` of its kind the oldest are forgotten. */
 export async function keepTicket(tx: Transaction, { kind, key, value, lifeMs }: Ticket, most: number): Promise<void> {
   const { sql, args } = timeOf(tx)
   tx.send(`DELETE FROM tickets WHERE kind = ? AND ends_at_ms <= ${sql}`, [kind, ...args])
-  tx.send('DELETE FROM tickets WHERE id IN (SELECT id FROM tickets WHERE kind = ? ORDER BY ends_at_ms DESC, id DESC LIMIT -1 OFFSET ?)', [kind, most - 1])
-  tx.send(`INSERT INTO tickets (kind, key, value, ends_at_ms) VALUES (?, ?, ?, ${sql} + ?)`, [kind, key, value, ...args, lifeMs])
+  tx.send(
+    'DELETE FROM tickets WHERE id IN (SELECT id FROM tickets WHERE kind = ? ORDER BY ends_at_ms DESC, id DESC LIMIT -1 OFFSET ?)',
+    [kind, most - 1],
+  )
+  tx.send(`INSERT INTO tickets (kind, key, value, ends_at_ms) VALUES (?, ?, ?, ${sql} + ?)`, [
+    kind,
+    key,
+    value,
+    ...args,
+    lifeMs,
+  ])
 }
 
 /** What was kept under the key, which is forgotten with that. */
 export async function takeTicket(tx: Transaction, kind: string, key: string): Promise<string | undefined> {
   const { sql, args } = timeOf(tx)
-  const [taken] = await tx.all<{ value: string; isValid: number }>(`DELETE FROM tickets WHERE kind = ? AND key = ? RETURNING value, ends_at_ms > ${sql} AS isValid`, [kind, key, ...args])
+  const [taken] = await tx.all<{ value: string; isValid: number }>(
+    `DELETE FROM tickets WHERE kind = ? AND key = ? RETURNING value, ends_at_ms > ${sql} AS isValid`,
+    [kind, key, ...args],
+  )
   return taken?.isValid === 1 ? taken.value : undefined
 }
 
-export const forgetTickets = async (tx: Transaction): Promise<void> => { tx.send('DELETE FROM tickets') }
+export const forgetTickets = async (tx: Transaction): Promise<void> => {
+  tx.send('DELETE FROM tickets')
+}

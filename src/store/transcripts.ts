@@ -2,43 +2,99 @@ import type { Reader, Transaction } from './database.ts'
 
 export type TranscriptRole = 'user' | 'agent' | 'thought' | 'tool' | 'plan' | 'system'
 /** A message whole. `pieces` is JSON text: the list of what it is made of, oldest first. */
-export interface MessageRow { id: number; sessionId: number; role: TranscriptRole; callId: string | null; at: string; pieces: string }
+export interface MessageRow {
+  id: number
+  sessionId: number
+  role: TranscriptRole
+  callId: string | null
+  at: string
+  pieces: string
+}
 /** `cardId` is null in a pre-session: the card's own list leaves it out. */
-export interface NewMessage { sessionId: number; cardId: number | null; role: TranscriptRole; callId?: string | null }
+export interface NewMessage {
+  sessionId: number
+  cardId: number | null
+  role: TranscriptRole
+  callId?: string | null
+}
 
 /** Begins a message, and tells its id: greater than those of all messages before. */
-export const insertMessage = async (tx: Transaction, { sessionId, cardId, role, callId }: NewMessage): Promise<number> => (await tx.run(
-  'INSERT INTO transcript_messages (session_id, card_id, role, call_id, at) VALUES (?, ?, ?, ?, ?)', [sessionId, cardId, role, callId, tx.now])).lastId
+export const insertMessage = async (
+  tx: Transaction,
+  { sessionId, cardId, role, callId }: NewMessage,
+): Promise<number> =>
+  (
+    await tx.run('INSERT INTO transcript_messages (session_id, card_id, role, call_id, at) VALUES (?, ?, ?, ?, ?)', [
+      sessionId,
+      cardId,
+      role,
+      callId,
+      tx.now,
+    ])
+  ).lastId
 
 /** Appends a piece, JSON text, to a message. */
 export const insertPiece = async (tx: Transaction, messageId: number, data: string): Promise<void> => {
-  tx.send('INSERT INTO transcript_pieces (message_id, number, data) SELECT ?1, coalesce(max(number), 0) + 1, ?2 FROM transcript_pieces WHERE message_id = ?1', [messageId, data])
+  tx.send(
+    'INSERT INTO transcript_pieces (message_id, number, data) SELECT ?1, coalesce(max(number), 0) + 1, ?2 FROM transcript_pieces WHERE message_id = ?1',
+    [messageId, data],
+  )
 }
 
 /** The newest message of a session for a tool call. */
 export const findCall = async (db: Reader, sessionId: number, callId: string): Promise<number | undefined> =>
-  (await db.get<{ id: number | null }>('SELECT max(id) AS id FROM transcript_messages WHERE session_id = ? AND call_id = ?', [sessionId, callId]))?.id ?? undefined
+  (
+    await db.get<{ id: number | null }>(
+      'SELECT max(id) AS id FROM transcript_messages WHERE session_id = ? AND call_id = ?',
+      [sessionId, callId],
+    )
+  )?.id ?? undefined
 
 const fields = `m.id, m.session_id AS sessionId, m.role, m.call_id AS callId, m.at,
   '[' || coalesce((SELECT group_concat(data) FROM (SELECT data FROM transcript_pieces p WHERE p.message_id = m.id ORDER BY p.number)), '') || ']' AS pieces`
 
 /** The messages with these ids, oldest first. */
-export const readMessages = (db: Reader, ids: readonly number[]): Promise<MessageRow[]> => db.all(
-  `SELECT ${fields} FROM json_each(?) j JOIN transcript_messages m ON m.id = j.value ORDER BY m.id`, [JSON.stringify(ids)])
+export const readMessages = (db: Reader, ids: readonly number[]): Promise<MessageRow[]> =>
+  db.all(`SELECT ${fields} FROM json_each(?) j JOIN transcript_messages m ON m.id = j.value ORDER BY m.id`, [
+    JSON.stringify(ids),
+  ])
 
 /** Which messages, by id: of a session or else of a card, after `after` and before `before`. */
-export interface MessageRange { cardId: number; sessionId?: number; after?: number; before?: number; limit: number; /** Those at the end of the range rather than at its start. */ fromEnd: boolean }
+export interface MessageRange {
+  cardId: number
+  sessionId?: number
+  after?: number
+  before?: number
+  limit: number
+  /** Those at the end of the range rather than at its start. */ fromEnd: boolean
+}
 
 /** Messages of a range, oldest first. */
-export function listMessages(db: Reader, { cardId, sessionId, after = 0, before = Number.MAX_SAFE_INTEGER, limit, fromEnd }: MessageRange): Promise<MessageRow[]> {
+export function listMessages(
+  db: Reader,
+  { cardId, sessionId, after = 0, before = Number.MAX_SAFE_INTEGER, limit, fromEnd }: MessageRange,
+): Promise<MessageRow[]> {
   const [of, owner] = sessionId === undefined ? ['m.card_id', cardId] : ['m.session_id', sessionId]
-  return db.all(`SELECT * FROM (SELECT ${fields} FROM transcript_messages m WHERE ${of} = ? AND m.id > ? AND m.id < ? ORDER BY m.id ${fromEnd ? 'DESC' : ''} LIMIT ?) ORDER BY id`, [owner, after, before, limit])
+  return db.all(
+    `SELECT * FROM (SELECT ${fields} FROM transcript_messages m WHERE ${of} = ? AND m.id > ? AND m.id < ? ORDER BY m.id ${fromEnd ? 'DESC' : ''} LIMIT ?) ORDER BY id`,
+    [owner, after, before, limit],
+  )
 }
 
 /** The first message of a card at or after a time. */
 export const firstMessageSince = async (db: Reader, cardId: number, at: string): Promise<number | undefined> =>
-  (await db.get<{ id: number }>('SELECT id FROM transcript_messages WHERE card_id = ? AND at >= ? ORDER BY at, id LIMIT 1', [cardId, at]))?.id
+  (
+    await db.get<{ id: number }>(
+      'SELECT id FROM transcript_messages WHERE card_id = ? AND at >= ? ORDER BY at, id LIMIT 1',
+      [cardId, at],
+    )
+  )?.id
 
 /** Removes at most `limit` messages of cards that were deleted before the time, and tells how many: a card with a long transcript is purged in bounded steps. */
 export const purgeMessages = async (tx: Transaction, before: string, limit: number): Promise<number> =>
-  (await tx.run('DELETE FROM transcript_messages WHERE id IN (SELECT m.id FROM cards c CROSS JOIN transcript_messages m ON m.card_id = c.id WHERE c.deleted_at < ? LIMIT ?)', [before, limit])).changes
+  (
+    await tx.run(
+      'DELETE FROM transcript_messages WHERE id IN (SELECT m.id FROM cards c CROSS JOIN transcript_messages m ON m.card_id = c.id WHERE c.deleted_at < ? LIMIT ?)',
+      [before, limit],
+    )
+  ).changes

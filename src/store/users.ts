@@ -4,22 +4,37 @@ import type { Reader, Transaction } from './database.ts'
 /** The account before the first user exists: whoever holds the local token. What it owns passes to the first user. */
 export const localOperator = 0
 
-export interface UserRow { id: number; email: string; displayName: string; role: UserRole }
+export interface UserRow {
+  id: number
+  email: string
+  displayName: string
+  role: UserRole
+}
 /** An account as administrators see it. */
-export interface AccountRow extends UserRow { authProvider: 'local' | 'oidc'; avatarUrl: string | null; createdAt: string }
+export interface AccountRow extends UserRow {
+  authProvider: 'local' | 'oidc'
+  avatarUrl: string | null
+  createdAt: string
+}
 
 const fields = 'id, email, display_name AS displayName, role'
 const accountFields = `${fields}, auth_provider AS authProvider, avatar_url AS avatarUrl, created_at AS createdAt`
 
-export const hasUsers = async (db: Reader): Promise<boolean> => await db.get('SELECT 1 FROM users LIMIT 1') !== undefined
+export const hasUsers = async (db: Reader): Promise<boolean> =>
+  (await db.get('SELECT 1 FROM users LIMIT 1')) !== undefined
 
-export const readFirstSuperAdmin = (db: Reader): Promise<UserRow | undefined> => db.get(`SELECT ${fields} FROM users WHERE role = 'super_admin' ORDER BY id LIMIT 1`)
+export const readFirstSuperAdmin = (db: Reader): Promise<UserRow | undefined> =>
+  db.get(`SELECT ${fields} FROM users WHERE role = 'super_admin' ORDER BY id LIMIT 1`)
 
 /** Whose something is that an account makes: the first user may have taken over from the local operator since the request came in. */
-export const ownerFor = async (tx: Transaction, userId: number): Promise<number> => userId === localOperator ? (await readFirstSuperAdmin(tx))?.id ?? localOperator : userId
+export const ownerFor = async (tx: Transaction, userId: number): Promise<number> =>
+  userId === localOperator ? ((await readFirstSuperAdmin(tx))?.id ?? localOperator) : userId
 
 /** The account with an email, upper or lower case, and its password's hash: null when it signs in elsewhere. */
-export const findUserByEmail = (db: Reader, email: string): Promise<(UserRow & { passwordHash: string | null }) | undefined> =>
+export const findUserByEmail = (
+  db: Reader,
+  email: string,
+): Promise<(UserRow & { passwordHash: string | null }) | undefined> =>
   db.get(`SELECT ${fields}, password_hash AS passwordHash FROM users WHERE email = ?`, [email])
 
 const holdsText = `(email LIKE ?1 ESCAPE '\\' OR display_name LIKE ?1 ESCAPE '\\')`
@@ -27,28 +42,64 @@ const patternOf = (text: string) => `%${text.replace(/[\\%_]/g, '\\$&')}%`
 
 /** Accounts whose name or email holds the text, by name. */
 export const searchUsers = (db: Reader, text: string, limit: number): Promise<UserRow[]> =>
-  db.all(`SELECT ${fields} FROM users WHERE ${holdsText} ORDER BY display_name COLLATE NOCASE, id LIMIT ?2`, [patternOf(text), limit])
+  db.all(`SELECT ${fields} FROM users WHERE ${holdsText} ORDER BY display_name COLLATE NOCASE, id LIMIT ?2`, [
+    patternOf(text),
+    limit,
+  ])
 
 /** A page of all accounts, or of those whose name or email holds the text, in the order in which they were made. */
-export const listAccounts = (db: Reader, { search = '', offset, limit }: { search?: string; offset: number; limit: number }): Promise<AccountRow[]> =>
-  db.all(`SELECT ${accountFields} FROM users WHERE ${holdsText} ORDER BY id LIMIT ?2 OFFSET ?3`, [patternOf(search), limit, offset])
-export const countAccounts = async (db: Reader, search = ''): Promise<number> => (await db.get<{ total: number }>(`SELECT count(*) AS total FROM users WHERE ${holdsText}`, [patternOf(search)]))!.total
+export const listAccounts = (
+  db: Reader,
+  { search = '', offset, limit }: { search?: string; offset: number; limit: number },
+): Promise<AccountRow[]> =>
+  db.all(`SELECT ${accountFields} FROM users WHERE ${holdsText} ORDER BY id LIMIT ?2 OFFSET ?3`, [
+    patternOf(search),
+    limit,
+    offset,
+  ])
+export const countAccounts = async (db: Reader, search = ''): Promise<number> =>
+  (await db.get<{ total: number }>(`SELECT count(*) AS total FROM users WHERE ${holdsText}`, [patternOf(search)]))!
+    .total
 
-export const readAccount = (db: Reader, id: number): Promise<AccountRow | undefined> => db.get(`SELECT ${accountFields} FROM users WHERE id = ?`, [id])
+export const readAccount = (db: Reader, id: number): Promise<AccountRow | undefined> =>
+  db.get(`SELECT ${accountFields} FROM users WHERE id = ?`, [id])
 /** Whether there is a super_admin beside this account. */
-export const hasOtherSuperAdmin = async (db: Reader, id: number): Promise<boolean> => await db.get(`SELECT 1 FROM users WHERE role = 'super_admin' AND id <> ? LIMIT 1`, [id]) !== undefined
+export const hasOtherSuperAdmin = async (db: Reader, id: number): Promise<boolean> =>
+  (await db.get(`SELECT 1 FROM users WHERE role = 'super_admin' AND id <> ? LIMIT 1`, [id])) !== undefined
 
-export async function insertUser(tx: Transaction, user: { email: string; displayName: string; role: UserRole; passwordHash: string }): Promise<UserRow> {
-  const { lastId } = await tx.run('INSERT INTO users (email, display_name, role, password_hash, created_at) VALUES (?, ?, ?, ?, ?)', [user.email, user.displayName, user.role, user.passwordHash, tx.now])
+export async function insertUser(
+  tx: Transaction,
+  user: { email: string; displayName: string; role: UserRole; passwordHash: string },
+): Promise<UserRow> {
+  const { lastId } = await tx.run(
+    'INSERT INTO users (email, display_name, role, password_hash, created_at) VALUES (?, ?, ?, ?, ?)',
+    [user.email, user.displayName, user.role, user.passwordHash, tx.now],
+  )
   return { id: lastId, email: user.email, displayName: user.displayName, role: user.role }
 }
 
-export const updateUser = async (tx: Transaction, id: number, { displayName, role }: Pick<UserRow, 'displayName' | 'role'>): Promise<void> => {
+export const updateUser = async (
+  tx: Transaction,
+  id: number,
+  { displayName, role }: Pick<UserRow, 'displayName' | 'role'>,
+): Promise<void> => {
   await tx.run('UPDATE users SET display_name = ?, role = ? WHERE id = ?', [displayName, role, id])
 }
-export const setPasswordHash = async (tx: Transaction, id: number, passwordHash: string): Promise<void> => { await tx.run('UPDATE users SET password_hash = ? WHERE id = ?', [passwordHash, id]) }
+export const setPasswordHash = async (tx: Transaction, id: number, passwordHash: string): Promise<void> => {
+  await tx.run('UPDATE users SET password_hash = ? WHERE id = ?', [passwordHash, id])
+}
 
-const owned = ['organization_members', 'project_members', 'project_visits', 'api_keys', 'credentials', 'board_templates', 'panel_states', 'user_settings', 'webhooks']
+const owned = [
+  'organization_members',
+  'project_members',
+  'project_visits',
+  'api_keys',
+  'credentials',
+  'board_templates',
+  'panel_states',
+  'user_settings',
+  'webhooks',
+]
 
 /** Gives everything that one account owns to another one, which owns nothing yet. */
 export async function passOn(tx: Transaction, from: number, to: number): Promise<void> {

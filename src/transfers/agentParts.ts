@@ -8,9 +8,13 @@ import { Message, Session, type MessageRecord } from './records.ts'
 
 /** Whoever was an agent cannot be asked to go on with a session: that has a name of the agent's own, and a place on a machine. */
 export const sessions = part({
-  name: 'sessions', schema: Session, most: 1_000_000,
+  name: 'sessions',
+  schema: Session,
+  most: 1_000_000,
   read: async function* (db, scope) {
-    for (const { id } of scope.projects) for await (const rows of pages(after => exportedSessions(db, id, after))) yield rows.map(({ json, costUsd }) => `${json.slice(0, -1)},"costUsd":${JSON.stringify(costUsd)}}`)
+    for (const { id } of scope.projects)
+      for await (const rows of pages(after => exportedSessions(db, id, after)))
+        yield rows.map(({ json, costUsd }) => `${json.slice(0, -1)},"costUsd":${JSON.stringify(costUsd)}}`)
   },
   check: (record, known) => {
     known.find('cards', record.cardId, 'cardId')
@@ -21,14 +25,21 @@ export const sessions = part({
     if (!card) return
     const wasOpen = session.endedAt === null
     const sessionId = await insertImportedSession(tx, {
-      ...session, cardId: card.id, projectId: card.projectId, messageCount, toolCount, ...(wasOpen && { status: 'interrupted', statusReason: 'server_restart', endedAt: made.exportedAt }),
+      ...session,
+      cardId: card.id,
+      projectId: card.projectId,
+      messageCount,
+      toolCount,
+      ...(wasOpen && { status: 'interrupted', statusReason: 'server_restart', endedAt: made.exportedAt }),
     })
     made.rows.sessions.set(id, { id: sessionId, cardId: card.id, isPre: session.purpose === 'pre' })
   },
 })
 
 export const messages = part({
-  name: 'messages', schema: Message, most: 10_000_000,
+  name: 'messages',
+  schema: Message,
+  most: 10_000_000,
   read: async function* (db, scope) {
     for (const { id } of scope.projects)
       for await (const withMessages of pages(after => sessionsWithMessages(db, id, after)))
@@ -37,13 +48,21 @@ export const messages = part({
   check: (record, known) => {
     known.find('sessions', record.sessionId, 'sessionId')
     if (record.waitingSessionId !== null) known.find('sessions', record.waitingSessionId, 'waitingSessionId')
-    if ((record.role === 'tool') !== (record.tool !== null)) known.fault('tool', record.role === 'tool' ? 'is required for a tool\'s message' : 'is for a tool\'s message only')
+    if ((record.role === 'tool') !== (record.tool !== null))
+      known.fault('tool', record.role === 'tool' ? "is required for a tool's message" : "is for a tool's message only")
   },
   write: async (tx, record, made) => {
     const session = made.rows.sessions.get(record.sessionId)
     if (!session) return
     const { role, callId, at } = record
-    const messageId = await insertImportedMessage(tx, { sessionId: session.id, cardId: session.isPre ? null : session.cardId, role, callId, at, piece: pieceOf(record) })
+    const messageId = await insertImportedMessage(tx, {
+      sessionId: session.id,
+      cardId: session.isPre ? null : session.cardId,
+      role,
+      callId,
+      at,
+      piece: pieceOf(record),
+    })
     const waiting = record.waitingSessionId === null ? undefined : made.rows.sessions.get(record.waitingSessionId)
     if (waiting) await insertWaitingMessage(tx, { sessionId: waiting.id, content: record.content, messageId })
   },
@@ -56,7 +75,15 @@ async function* messagesOf(db: Reader, sessionId: number): AsyncGenerator<string
 /** A message as people read it, folded from its pieces. */
 function recordOf(row: ExportMessage): string {
   const { role, content, tool, at } = messageView(row)
-  return JSON.stringify({ sessionId: row.sessionId, role, callId: row.callId, at, content, tool, waitingSessionId: row.waitingSessionId })
+  return JSON.stringify({
+    sessionId: row.sessionId,
+    role,
+    callId: row.callId,
+    at,
+    content,
+    tool,
+    waitingSessionId: row.waitingSessionId,
+  })
 }
 
 const pieceOf = ({ content, tool }: MessageRecord) => JSON.stringify(tool ? { ...tool, content } : content)

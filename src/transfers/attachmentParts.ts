@@ -11,32 +11,60 @@ const cardsAPage = 1000
 const mostACard = 1000
 
 /** An attachment, where it stands in the file, what its bytes in `contents` came to so far, and the machine that has them if they are not there. */
-export interface KnownAttachment { card: number; filename: string; size: number; sha256: string; place: string; bytes: number; hash: Hash | undefined; digest: string | undefined; machine?: string | null }
+export interface KnownAttachment {
+  card: number
+  filename: string
+  size: number
+  sha256: string
+  place: string
+  bytes: number
+  hash: Hash | undefined
+  digest: string | undefined
+  machine?: string | null
+}
 
 /** The bytes of attachments follow in `contents`; one without them is left out of an import. */
 export const attachments = part({
-  name: 'attachments', schema: Attachment, most: 100_000,
+  name: 'attachments',
+  schema: Attachment,
+  most: 100_000,
   read: async function* (db, scope) {
     for (const { cardIds } of scope.projects)
-      for (let from = 0; from < cardIds.length; from += cardsAPage) yield (await exportedAttachments(db, cardIds.slice(from, from + cardsAPage))).map(({ json }) => json)
+      for (let from = 0; from < cardIds.length; from += cardsAPage)
+        yield (await exportedAttachments(db, cardIds.slice(from, from + cardsAPage))).map(({ json }) => json)
   },
   check: ({ id, cardId, filename, size, sha256 }, known) => {
     known.find('cards', cardId, 'cardId')
-    known.add<KnownAttachment>('attachments', id, { card: cardId, filename, size, sha256, place: known.place, bytes: 0, hash: undefined, digest: undefined })
-    if (known.count(`attachments of card ${cardId}`) === mostACard + 1) known.fault('cardId', `names a card with more than ${mostACard} attachments`)
-    if (size > known.maxAttachmentBytes) known.fault('size', `must be at most ${known.maxAttachmentBytes}: this server takes no larger attachments`)
+    known.add<KnownAttachment>('attachments', id, {
+      card: cardId,
+      filename,
+      size,
+      sha256,
+      place: known.place,
+      bytes: 0,
+      hash: undefined,
+      digest: undefined,
+    })
+    if (known.count(`attachments of card ${cardId}`) === mostACard + 1)
+      known.fault('cardId', `names a card with more than ${mostACard} attachments`)
+    if (size > known.maxAttachmentBytes)
+      known.fault('size', `must be at most ${known.maxAttachmentBytes}: this server takes no larger attachments`)
   },
   write: async (tx, { id, cardId, createdAt }, made) => {
     const [card, file] = [made.rows.cards.get(cardId), made.files.get(id)]
     if (!card || !file) return
     const attachmentId = await insertAttachment(tx, { ...file, cardId: card.id, createdAt })
-    tell(made, async tx => append(tx, 'attachment.created', card.projectId, attachmentView((await readAttachment(tx, attachmentId))!)))
+    tell(made, async tx =>
+      append(tx, 'attachment.created', card.projectId, attachmentView((await readAttachment(tx, attachmentId))!)),
+    )
   },
 })
 
 /** Attachments without bytes, and the machines that have those. */
 export const missing = part({
-  name: 'missing', schema: Missing, most: 100_000,
+  name: 'missing',
+  schema: Missing,
+  most: 100_000,
   check: ({ attachmentId, machine }, known) => {
     const attachment = known.find<KnownAttachment>('attachments', attachmentId, 'attachmentId')
     if (attachment) attachment.machine = machine
@@ -45,12 +73,15 @@ export const missing = part({
 
 /** The attachments' bytes, piece by piece. An export streams them from the files. */
 export const contents = part({
-  name: 'contents', schema: Content, most: 1_000_000,
+  name: 'contents',
+  schema: Content,
+  most: 1_000_000,
   check: ({ attachmentId, content }, known) => {
     const attachment = known.find<KnownAttachment>('attachments', attachmentId, 'attachmentId')
     if (!attachment) return
     if (known.latest !== attachmentId) begin(attachmentId, known)
-    if (attachment.digest !== undefined) known.fault('attachmentId', 'must stand beside the other pieces of its attachment')
+    if (attachment.digest !== undefined)
+      known.fault('attachmentId', 'must stand beside the other pieces of its attachment')
     const bytes = Buffer.from(content, 'base64')
     attachment.bytes += bytes.length
     attachment.hash = (attachment.hash ?? createHash('sha256')).update(bytes)
@@ -69,7 +100,11 @@ function begin(attachmentId: number, known: Known): void {
 }
 
 function checkBytes({ filename, size, sha256, place, bytes, digest, machine }: KnownAttachment, known: Known): void {
-  if (size > 0 && digest === undefined) known.warnings.push(`The attachment "${filename}" has no content in the file${machine ? `: it was on the machine ${machine}, which could not be reached or had it no more` : ''}; it is left out.`)
+  if (size > 0 && digest === undefined)
+    known.warnings.push(
+      `The attachment "${filename}" has no content in the file${machine ? `: it was on the machine ${machine}, which could not be reached or had it no more` : ''}; it is left out.`,
+    )
   else if (bytes !== size) known.faultAt(`${place}.size`, `is ${size}, but its content has ${bytes} bytes`)
-  else if ((digest ?? createHash('sha256').digest('hex')) !== sha256) known.faultAt(`${place}.sha256`, 'is not the hash of its content')
+  else if ((digest ?? createHash('sha256').digest('hex')) !== sha256)
+    known.faultAt(`${place}.sha256`, 'is not the hash of its content')
 }

@@ -4,7 +4,13 @@ import { Problem } from '../contract/errors.ts'
 import type { ContentFile } from './contentPieces.ts'
 
 /** An attachment whose file is not here: its exact size in bytes, its hash in hexadecimal, and the file's name. */
-export interface AwayFile { id: number; projectId: number; size: number; sha256: string; storedAs: string }
+export interface AwayFile {
+  id: number
+  projectId: number
+  size: number
+  sha256: string
+  storedAs: string
+}
 
 /** A machine that has the files of projects, and the way to them while another daemon works there. */
 export interface Machine {
@@ -16,23 +22,39 @@ export interface Machine {
 export type MachineOf = (projectId: number) => Promise<Machine | undefined>
 
 /** An attachment without its file, and the machine that should have it. */
-export interface MissingFile { id: number; storedAs: string; machine: string | null }
+export interface MissingFile {
+  id: number
+  storedAs: string
+  machine: string | null
+}
 
 const atOnce = 4
 
 /** Brings files of other machines into a folder. A machine that cannot be reached is not asked for what is left. */
-export async function bringFiles(machineOf: MachineOf, away: readonly AwayFile[], folder: string, signal: AbortSignal): Promise<{ files: ContentFile[]; missing: MissingFile[] }> {
+export async function bringFiles(
+  machineOf: MachineOf,
+  away: readonly AwayFile[],
+  folder: string,
+  signal: AbortSignal,
+): Promise<{ files: ContentFile[]; missing: MissingFile[] }> {
   const brought = new Map<number, ContentFile>()
   const missing: MissingFile[] = []
   for (const [projectId, files] of byProject(away)) {
     const machine = await machineOf(projectId)
     if (machine?.fetch) await bring(machine.fetch, files, folder, brought, signal)
-    for (const { id, storedAs } of files) if (!brought.has(id)) missing.push({ id, storedAs, machine: machine?.name ?? null })
+    for (const { id, storedAs } of files)
+      if (!brought.has(id)) missing.push({ id, storedAs, machine: machine?.name ?? null })
   }
   return { files: [...brought.values()], missing }
 }
 
-async function bring(fetch: NonNullable<Machine['fetch']>, files: readonly AwayFile[], folder: string, brought: Map<number, ContentFile>, signal: AbortSignal): Promise<void> {
+async function bring(
+  fetch: NonNullable<Machine['fetch']>,
+  files: readonly AwayFile[],
+  folder: string,
+  brought: Map<number, ContentFile>,
+  signal: AbortSignal,
+): Promise<void> {
   const left = [...files]
   const work = async () => {
     for (let file = left.shift(); file; file = left.shift()) {
@@ -42,10 +64,14 @@ async function bring(fetch: NonNullable<Machine['fetch']>, files: readonly AwayF
       if (await fetch(file, path, signal)) brought.set(file.id, { id: file.id, size: file.size, path })
     }
   }
-  const results = await Promise.allSettled(Array.from({ length: atOnce }, () => work().catch((error: unknown) => {
-    left.length = 0
-    if (!(error instanceof Problem && error.code === 'MACHINE_UNAVAILABLE')) throw error
-  })))
+  const results = await Promise.allSettled(
+    Array.from({ length: atOnce }, () =>
+      work().catch((error: unknown) => {
+        left.length = 0
+        if (!(error instanceof Problem && error.code === 'MACHINE_UNAVAILABLE')) throw error
+      }),
+    ),
+  )
   for (const result of results) if (result.status === 'rejected') throw result.reason
 }
 

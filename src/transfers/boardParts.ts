@@ -16,15 +16,25 @@ const cardsAPage = 100
 const cardsAStep = 1024
 
 export const projects = part({
-  name: 'projects', schema: Project, most: 1000,
+  name: 'projects',
+  schema: Project,
+  most: 1000,
   read: async function* (db, scope) {
     for (const { id } of scope.projects) yield [(await exportedProject(db, id))!.json]
   },
   check: (record, known) => known.add('projects', record.id, record),
-  checkEnd: known => { if (known.all('projects').size === 0) known.fault('', 'must hold a project') },
+  checkEnd: known => {
+    if (known.all('projects').size === 0) known.fault('', 'must hold a project')
+  },
   write: async (tx, { id, path: _, copiedFiles, ...project }, made) => {
     if (made.rows.projects.has(id)) return
-    const projectId = await insertHiddenProject(tx, { ...project, path: made.paths.get(id)!, ownerId: made.ownerId, importer: made.importer, copiedFiles: JSON.stringify(copiedFiles) })
+    const projectId = await insertHiddenProject(tx, {
+      ...project,
+      path: made.paths.get(id)!,
+      ownerId: made.ownerId,
+      importer: made.importer,
+      copiedFiles: JSON.stringify(copiedFiles),
+    })
     made.rows.projects.set(id, { id: projectId, firstBoard: 0 })
     // The id of a row that is rolled back may become another project's.
     tx.afterCommit(() => made.hidden.push(projectId))
@@ -32,32 +42,42 @@ export const projects = part({
 })
 
 export const boards = part({
-  name: 'boards', schema: Board, most: 10_000,
+  name: 'boards',
+  schema: Board,
+  most: 10_000,
   read: async function* (db, scope) {
-    for (const { id } of scope.projects) for await (const rows of pages(after => exportedBoards(db, id, after))) yield rows.map(({ json }) => json)
+    for (const { id } of scope.projects)
+      for await (const rows of pages(after => exportedBoards(db, id, after))) yield rows.map(({ json }) => json)
   },
   check: (record, known) => {
     known.add('boards', record.id, record.projectId)
-    if (known.find('projects', record.projectId, 'projectId')) known.take(`project ${record.projectId}`, record.position)
+    if (known.find('projects', record.projectId, 'projectId'))
+      known.take(`project ${record.projectId}`, record.position)
   },
   checkEnd: known => {
     known.requireDense()
     const used = new Set(known.all<number>('boards').values())
-    for (const id of known.all('projects').keys()) if (!used.has(id)) known.fault('', `must hold a board of project ${id}`)
+    for (const id of known.all('projects').keys())
+      if (!used.has(id)) known.fault('', `must hold a board of project ${id}`)
   },
   write: async (tx, { id, name, position, createdAt, ...record }, made) => {
     if (made.rows.boards.has(id)) return
     const { id: projectId, firstBoard } = made.rows.projects.get(record.projectId)!
     const boardId = await insertImportedBoard(tx, { projectId, name, position: firstBoard + position, createdAt })
     made.rows.boards.set(id, { id: boardId, projectId })
-    tell(made, async tx => append(tx, 'board.created', projectId, boardView((await readBoard(tx, projectId, boardId))!)))
+    tell(made, async tx =>
+      append(tx, 'board.created', projectId, boardView((await readBoard(tx, projectId, boardId))!)),
+    )
   },
 })
 
 export const columns = part({
-  name: 'columns', schema: Column, most: 100_000,
+  name: 'columns',
+  schema: Column,
+  most: 100_000,
   read: async function* (db, scope) {
-    for (const { id } of scope.projects) for await (const rows of pages(after => exportedColumns(db, id, after))) yield rows.map(({ json }) => json)
+    for (const { id } of scope.projects)
+      for await (const rows of pages(after => exportedColumns(db, id, after))) yield rows.map(({ json }) => json)
   },
   check: (record, known) => {
     const projectId = known.find<number>('boards', record.boardId, 'boardId')
@@ -70,34 +90,46 @@ export const columns = part({
     const board = made.rows.boards.get(boardId)!
     const columnId = await insertImportedColumn(tx, { ...record, boardId: board.id, projectId: board.projectId })
     made.rows.columns.set(id, { id: columnId, boardId: board.id, projectId: board.projectId })
-    tell(made, async tx => append(tx, 'column.created', board.projectId, columnView((await readCountedColumn(tx, columnId))!)))
+    tell(made, async tx =>
+      append(tx, 'column.created', board.projectId, columnView((await readCountedColumn(tx, columnId))!)),
+    )
   },
 })
 
 export const cards = part({
-  name: 'cards', schema: Card, most: 500_000,
+  name: 'cards',
+  schema: Card,
+  most: 500_000,
   read: async function* (db, scope) {
     for (const { cardIds } of scope.projects)
-      for (let from = 0; from < cardIds.length; from += cardsAPage) yield (await exportedCards(db, cardIds.slice(from, from + cardsAPage))).map(({ json }) => json)
+      for (let from = 0; from < cardIds.length; from += cardsAPage)
+        yield (await exportedCards(db, cardIds.slice(from, from + cardsAPage))).map(({ json }) => json)
   },
   check: checkCard,
   checkEnd: known => known.requireDense(),
   write: writeCard,
   finish: function* ({ order }) {
-    for (const [columnId, ids] of order) for (let from = 0; from < ids.length; from += cardsAStep) yield (tx: Transaction) => appendCards(tx, columnId, ids.slice(from, from + cardsAStep))
+    for (const [columnId, ids] of order)
+      for (let from = 0; from < ids.length; from += cardsAStep)
+        yield (tx: Transaction) => appendCards(tx, columnId, ids.slice(from, from + cardsAStep))
   },
 })
 
-interface KnownColumn { projectId: number | undefined; columnType: string }
+interface KnownColumn {
+  projectId: number | undefined
+  columnType: string
+}
 
 function checkCard(card: CardRecord, known: Known): void {
   const column = known.find<KnownColumn>('columns', card.columnId, 'columnId')
   known.add('cards', card.id, { projectId: column?.projectId, kind: card.kind })
   for (const [index, step] of card.pipeline.entries()) {
     const stepColumn = known.find<KnownColumn>('columns', step.columnId, `pipeline.${index}.columnId`)
-    if (stepColumn && column && stepColumn.projectId !== column.projectId) known.fault(`pipeline.${index}.columnId`, 'must be a column of the card\'s project')
+    if (stepColumn && column && stepColumn.projectId !== column.projectId)
+      known.fault(`pipeline.${index}.columnId`, "must be a column of the card's project")
   }
-  if ((card.kind === 'terminal') !== (card.command !== null)) known.fault('command', card.kind === 'terminal' ? 'is required for a terminal card' : 'is for terminal cards only')
+  if ((card.kind === 'terminal') !== (card.command !== null))
+    known.fault('command', card.kind === 'terminal' ? 'is required for a terminal card' : 'is for terminal cards only')
   if (!column) return
   checkPlace(card, column, known)
   if (card.kind === 'assistant') known.take(`project ${column.projectId}`, 0, 'kind')
@@ -105,9 +137,11 @@ function checkCard(card: CardRecord, known: Known): void {
 
 /** Kanban cards have a place in their column unless they are archived elsewhere than in an archive column. */
 function checkPlace(card: CardRecord, { columnType }: KnownColumn, known: Known): void {
-  if (columnType === 'archive' && card.archivedAt === null) known.fault('archivedAt', 'is required in an archive column')
+  if (columnType === 'archive' && card.archivedAt === null)
+    known.fault('archivedAt', 'is required in an archive column')
   const isOrdered = card.kind === 'kanban' && (card.archivedAt === null || columnType === 'archive')
-  if (isOrdered !== (card.position !== null)) known.fault('position', isOrdered ? 'is required' : 'must be null: the card is in no column\'s order')
+  if (isOrdered !== (card.position !== null))
+    known.fault('position', isOrdered ? 'is required' : "must be null: the card is in no column's order")
   else if (card.position !== null) known.take(`column ${card.columnId}`, card.position)
 }
 
@@ -117,8 +151,15 @@ async function writeCard(tx: Transaction, { id, position, ...card }: CardRecord,
   const { id: columnId, boardId, projectId } = made.rows.columns.get(card.columnId)!
   const wasActive = activeStatuses.includes(card.status)
   const cardId = await insertImportedCard(tx, {
-    ...card, columnId, boardId, projectId, labels: JSON.stringify(card.labels), lastAgentAction: card.lastAgentAction && JSON.stringify(card.lastAgentAction),
-    pipeline: JSON.stringify(card.pipeline.map(step => ({ ...step, columnId: made.rows.columns.get(step.columnId)!.id }))),
+    ...card,
+    columnId,
+    boardId,
+    projectId,
+    labels: JSON.stringify(card.labels),
+    lastAgentAction: card.lastAgentAction && JSON.stringify(card.lastAgentAction),
+    pipeline: JSON.stringify(
+      card.pipeline.map(step => ({ ...step, columnId: made.rows.columns.get(step.columnId)!.id })),
+    ),
     ...(wasActive && { status: 'interrupted', statusReason: 'server_restart', endedAt: made.exportedAt, unread: true }),
   })
   made.rows.cards.set(id, { id: cardId, projectId })
@@ -129,4 +170,3 @@ async function writeCard(tx: Transaction, { id, position, ...card }: CardRecord,
   }
   tell(made, async tx => append(tx, 'card.created', projectId, cardDetail((await readCard(tx, projectId, cardId))!)))
 }
-

@@ -1,7 +1,11 @@
 import { open } from 'node:fs/promises'
 
 /** An attachment's file, and its exact size in bytes. */
-export interface ContentFile { id: number; size: number; path: string }
+export interface ContentFile {
+  id: number
+  size: number
+  path: string
+}
 
 /** Base64 makes a mebibyte of so many bytes, without padding between pieces. */
 const pieceBytes = 786_432
@@ -13,7 +17,8 @@ const after = '"}'
 export function lengthOfPieces(files: readonly ContentFile[]): number {
   let length = 0
   for (const { id, size } of files)
-    for (let at = 0; at < size; at += pieceBytes) length += before(id, length === 0).length + Math.ceil(Math.min(pieceBytes, size - at) / 3) * 4 + after.length
+    for (let at = 0; at < size; at += pieceBytes)
+      length += before(id, length === 0).length + Math.ceil(Math.min(pieceBytes, size - at) / 3) * 4 + after.length
   return length
 }
 
@@ -38,7 +43,7 @@ async function readAll(file: Awaited<ReturnType<typeof open>>, start: number, le
   const bytes = Buffer.allocUnsafe(length)
   for (let got = 0; got < length;) {
     const { bytesRead } = await file.read(bytes, got, length - got, start + got)
-    if (bytesRead === 0) throw new Error('An attachment\'s file has become shorter.')
+    if (bytesRead === 0) throw new Error("An attachment's file has become shorter.")
     got += bytesRead
   }
   return bytes

@@ -16,7 +16,10 @@ export interface Document {
 }
 
 /** What a check found: how many records each part has, and what it knows of them. */
-export interface Checked { counts: Readonly<Record<string, number>>; known: Known }
+export interface Checked {
+  counts: Readonly<Record<string, number>>
+  known: Known
+}
 
 /** Opens a file of the board's own format. @throws Problem INVALID_IMPORT */
 export async function openDocument(path: string): Promise<Document> {
@@ -24,9 +27,15 @@ export async function openDocument(path: string): Promise<Document> {
   try {
     const heads = Object.keys(Head.entries)
     if (!file.names.includes('format')) throw unimportable('format', 'is required: this is no export of a board')
-    const values = Object.fromEntries(await Promise.all(file.names.filter(name => heads.includes(name)).map(async name => [name, await file.small(name)])))
+    const values = Object.fromEntries(
+      await Promise.all(
+        file.names.filter(name => heads.includes(name)).map(async name => [name, await file.small(name)]),
+      ),
+    )
     const faults = new Faults()
-    for (const name of file.names) if (!heads.includes(name) && !parts.some(part => part.name === name)) faults.add(name.slice(0, 100), 'is not a known part')
+    for (const name of file.names)
+      if (!heads.includes(name) && !parts.some(part => part.name === name))
+        faults.add(name.slice(0, 100), 'is not a known part')
     const head = v.safeParse(Head, values)
     if (!head.success) faults.addIssues('', head.issues)
     faults.require()
@@ -42,7 +51,11 @@ export async function openDocument(path: string): Promise<Document> {
  * Checks every record of a document by itself and against the others, and writes nothing.
  * @throws Problem INVALID_IMPORT with the first 20 faults, each by its place, or the signal's reason
  */
-export async function check(document: Document, limits: { maxAttachmentBytes: number }, signal: AbortSignal): Promise<Checked> {
+export async function check(
+  document: Document,
+  limits: { maxAttachmentBytes: number },
+  signal: AbortSignal,
+): Promise<Checked> {
   const faults = new Faults()
   const known = new Known(faults, limits)
   const counts: Record<string, number> = {}

@@ -18,7 +18,13 @@ import { parts } from './parts.ts'
 import { version } from './records.ts'
 
 /** What making an export needs. `transfersDir` holds files for as long as they are sent. */
-export interface ExportHouse { db: Database; attachmentsDir: string; transfersDir: string; clock: () => Date; machineOf: MachineOf }
+export interface ExportHouse {
+  db: Database
+  attachmentsDir: string
+  transfersDir: string
+  clock: () => Date
+  machineOf: MachineOf
+}
 
 /** An export that is ready to be sent, `size` bytes long. Whoever has it closes it. */
 export interface Export {
@@ -38,7 +44,11 @@ const end = '\n]}\n'
  * name that outlives their deletion, and those of other machines are fetched.
  * @throws Problem DISK_FULL, SHUTTING_DOWN, or the signal's reason
  */
-export async function makeExport(house: ExportHouse, of: { projectId: number } | { organizationId: number }, signal: AbortSignal): Promise<Export> {
+export async function makeExport(
+  house: ExportHouse,
+  of: { projectId: number } | { organizationId: number },
+  signal: AbortSignal,
+): Promise<Export> {
   const folder = join(house.transfersDir, `export-${randomBytes(8).toString('hex')}`)
   const close = () => rm(folder, { recursive: true, force: true })
   await mkdir(folder, { mode: 0o700 })
@@ -54,7 +64,9 @@ export async function makeExport(house: ExportHouse, of: { projectId: number } |
     const missing = await stillThere(house.db, brought.missing)
     const between = beforeContents(missing)
     return {
-      size: (await stat(rows)).size + Buffer.byteLength(between) + lengthOfPieces(files) + end.length, missing, close,
+      size: (await stat(rows)).size + Buffer.byteLength(between) + lengthOfPieces(files) + end.length,
+      missing,
+      close,
       stream: async function* () {
         yield* createReadStream(rows) as AsyncIterable<Buffer>
         yield between
@@ -64,7 +76,9 @@ export async function makeExport(house: ExportHouse, of: { projectId: number } |
     }
   } catch (error) {
     await close()
-    throw (error as NodeJS.ErrnoException).code === 'ENOSPC' ? new Problem('DISK_FULL', undefined, { cause: error, retryAfterSecs: 30 }) : error
+    throw (error as NodeJS.ErrnoException).code === 'ENOSPC'
+      ? new Problem('DISK_FULL', undefined, { cause: error, retryAfterSecs: 30 })
+      : error
   }
 }
 
@@ -79,7 +93,11 @@ async function scopeOf(db: Reader, of: { projectId: number } | { organizationId:
 async function cardIdsOf(db: Reader, projectId: number): Promise<number[]> {
   const ids: number[] = []
   for (const board of await listBoards(db, projectId)) {
-    for (let page = await exportedCardIds(db, board.id, 0); page.length > 0; page = await exportedCardIds(db, board.id, page.at(-1)!)) {
+    for (
+      let page = await exportedCardIds(db, board.id, 0);
+      page.length > 0;
+      page = await exportedCardIds(db, board.id, page.at(-1)!)
+    ) {
       ids.push(...page)
       await breathe()
     }
@@ -91,8 +109,17 @@ async function writeRows(path: string, db: Reader, scope: Scope, now: Date, sign
   const file = await open(path, 'wx', 0o600)
   try {
     const out = new Out(file)
-    const organization = scope.organizationId === null ? null : { name: (await readOrganization(db, noAccount, scope.organizationId))!.name }
-    const head = JSON.stringify({ format: 'board', version, exportedAt: now.toISOString(), program: `board ${programVersion}`, organization })
+    const organization =
+      scope.organizationId === null
+        ? null
+        : { name: (await readOrganization(db, noAccount, scope.organizationId))!.name }
+    const head = JSON.stringify({
+      format: 'board',
+      version,
+      exportedAt: now.toISOString(),
+      program: `board ${programVersion}`,
+      organization,
+    })
     await out.write(head.slice(0, -1))
     for (const { name, read } of parts) {
       if (!read) continue
@@ -118,7 +145,9 @@ class Out {
   readonly #file: FileHandle
   #text = ''
 
-  constructor(file: FileHandle) { this.#file = file }
+  constructor(file: FileHandle) {
+    this.#file = file
+  }
 
   async write(text: string): Promise<void> {
     this.#text += text
@@ -132,7 +161,13 @@ class Out {
   }
 }
 
-async function keepFiles(house: ExportHouse, folder: string, db: Reader, { projects }: Scope, signal: AbortSignal): Promise<{ kept: ContentFile[]; away: AwayFile[] }> {
+async function keepFiles(
+  house: ExportHouse,
+  folder: string,
+  db: Reader,
+  { projects }: Scope,
+  signal: AbortSignal,
+): Promise<{ kept: ContentFile[]; away: AwayFile[] }> {
   const kept: ContentFile[] = []
   const away: AwayFile[] = []
   for (const { id: projectId, cardIds } of projects) {
@@ -154,7 +189,12 @@ async function stillThere(db: Reader, missing: readonly MissingFile[]): Promise<
   const there: MissingFile[] = []
   for (let from = 0; from < missing.length; from += 500) {
     const files = missing.slice(from, from + 500)
-    const names = new Set(await storedNames(db, files.map(({ storedAs }) => storedAs)))
+    const names = new Set(
+      await storedNames(
+        db,
+        files.map(({ storedAs }) => storedAs),
+      ),
+    )
     there.push(...files.filter(({ storedAs }) => names.has(storedAs)))
   }
   return there

@@ -15,7 +15,8 @@ export class Faults {
 
   /** Adds what a schema finds wrong with a record. */
   addIssues(place: string, issues: readonly BaseIssue<unknown>[]): void {
-    for (const issue of issues) this.add([place, ...(issue.path ?? []).map(({ key }) => String(key))].filter(Boolean).join('.'), ruleOf(issue))
+    for (const issue of issues)
+      this.add([place, ...(issue.path ?? []).map(({ key }) => String(key))].filter(Boolean).join('.'), ruleOf(issue))
   }
 
   /** @throws Problem INVALID_IMPORT when there is a fault */
@@ -27,9 +28,13 @@ export class Faults {
 }
 
 /** A file that cannot be imported for one reason. */
-export const unimportable = (path: string, message: string): Problem => new Problem('INVALID_IMPORT', `Nothing was imported: ${path} ${message}`.replace('  ', ' '), { details: [{ path, message }] })
+export const unimportable = (path: string, message: string): Problem =>
+  new Problem('INVALID_IMPORT', `Nothing was imported: ${path} ${message}`.replace('  ', ' '), {
+    details: [{ path, message }],
+  })
 
 function ruleOf({ kind, type, expected, message }: BaseIssue<unknown>): string {
-  if (kind === 'schema' && type === 'strict_object') return expected === 'never' ? 'is not a known field' : expected === 'Object' ? 'must be an object' : 'is required'
+  if (kind === 'schema' && type === 'strict_object')
+    return expected === 'never' ? 'is not a known field' : expected === 'Object' ? 'must be an object' : 'is required'
   return message.startsWith('Invalid') ? `must be ${expected}` : message
 }

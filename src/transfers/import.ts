@@ -21,7 +21,13 @@ import { parts } from './parts.ts'
 import { saveContents } from './saveContents.ts'
 
 /** What importing needs. An aborted import leaves nothing. */
-export interface ImportHouse { db: Database; daemonId: string; attachmentsDir: string; clock: () => Date; signal: AbortSignal }
+export interface ImportHouse {
+  db: Database
+  daemonId: string
+  attachmentsDir: string
+  clock: () => Date
+  signal: AbortSignal
+}
 
 /**
  * Where an import goes. New projects have folders by the file's ids. Into a project that is there come whole boards, or with
@@ -43,7 +49,7 @@ export interface Staged {
 const stepMs = 15
 const recordsAtOnce = 500
 /** How many records go into a project that is there: all in one transaction, for which others who write have to wait, and which a libSQL server soon ends. */
-export const mostIntoExisting = ({ isShared }: Pick<Database, 'isShared'>): number => isShared ? 300 : 5000
+export const mostIntoExisting = ({ isShared }: Pick<Database, 'isShared'>): number => (isShared ? 300 : 5000)
 /** How long nothing was heard of a daemon whose imports are given up. */
 const abandonedMs = 60_000
 
@@ -54,7 +60,13 @@ type Step = (work: (tx: Transaction) => Promise<void>) => Promise<void>
  * into a project that is there is only read, to be written at once. Nothing that runs by itself is started.
  * @throws Problem DISK_FULL, ..., or the signal's reason; nothing is left then
  */
-export async function stage(house: ImportHouse, caller: Caller, document: Document, { known }: Checked, target: Target): Promise<Staged> {
+export async function stage(
+  house: ImportHouse,
+  caller: Caller,
+  document: Document,
+  { known }: Checked,
+  target: Target,
+): Promise<Staged> {
   const made = await begin(house, caller, document, target)
   let isShown = false
   const undo = async () => {
@@ -70,10 +82,18 @@ export async function stage(house: ImportHouse, caller: Caller, document: Docume
       undo,
       show: async tx => {
         if (target.kind === 'existing') await intoProject(tx, caller, target, known, made)
-        await writeParts(loaded ?? document, made, inOne(tx), ({ isShownAtOnce }) => loaded !== undefined || isShownAtOnce === true)
-        const organizationId = target.kind === 'new' ? await showProjects(tx, caller, document, target.organizationId, made) : null
+        await writeParts(
+          loaded ?? document,
+          made,
+          inOne(tx),
+          ({ isShownAtOnce }) => loaded !== undefined || isShownAtOnce === true,
+        )
+        const organizationId =
+          target.kind === 'new' ? await showProjects(tx, caller, document, target.organizationId, made) : null
         await inSteps(made.news, (tell, tx) => tell(tx), inOne(tx))
-        tx.afterCommit(() => { isShown = true })
+        tx.afterCommit(() => {
+          isShown = true
+        })
         return { projectIds: [...new Set([...made.rows.projects.values()].map(({ id }) => id))], organizationId }
       },
     }
@@ -84,21 +104,39 @@ export async function stage(house: ImportHouse, caller: Caller, document: Docume
 }
 
 /** A transaction for each step; whoever waits to write or to be answered comes between them. */
-const oneByOne = ({ db, signal }: ImportHouse): Step => async work => {
-  signal.throwIfAborted()
-  await db.transaction(work)
-  await breathe()
-}
+const oneByOne =
+  ({ db, signal }: ImportHouse): Step =>
+  async work => {
+    signal.throwIfAborted()
+    await db.transaction(work)
+    await breathe()
+  }
 
 /** In one long transaction the event loop gets its turn between steps; only others who write have to wait. */
-const inOne = (tx: Transaction): Step => async work => {
-  await work(tx)
-  await breathe()
-}
+const inOne =
+  (tx: Transaction): Step =>
+  async work => {
+    await work(tx)
+    await breathe()
+  }
 
-const begin = async ({ db, daemonId, clock }: ImportHouse, caller: Caller, { exportedAt }: Document, target: Target): Promise<Made> => ({
-  ownerId: await db.transaction(tx => ownerFor(tx, caller.userId)), importer: daemonId, paths: target.kind === 'new' ? target.paths : new Map(), intoExisting: target.kind === 'existing', exportedAt: exportedAt ?? clock().toISOString(),
-  rows: { projects: new Map(), boards: new Map(), columns: new Map(), cards: new Map(), sessions: new Map() }, hidden: [], order: new Map(), files: new Map(), templates: undefined, news: [],
+const begin = async (
+  { db, daemonId, clock }: ImportHouse,
+  caller: Caller,
+  { exportedAt }: Document,
+  target: Target,
+): Promise<Made> => ({
+  ownerId: await db.transaction(tx => ownerFor(tx, caller.userId)),
+  importer: daemonId,
+  paths: target.kind === 'new' ? target.paths : new Map(),
+  intoExisting: target.kind === 'existing',
+  exportedAt: exportedAt ?? clock().toISOString(),
+  rows: { projects: new Map(), boards: new Map(), columns: new Map(), cards: new Map(), sessions: new Map() },
+  hidden: [],
+  order: new Map(),
+  files: new Map(),
+  templates: undefined,
+  news: [],
 })
 
 /** Reads a document that is small enough to be written in one transaction. */
@@ -109,10 +147,19 @@ async function load(document: Document): Promise<Pick<Document, 'records'>> {
     for await (const record of document.records(name)) list.push(record)
     records.set(name, list)
   }
-  return { records: async function* (name) { yield* records.get(name) ?? [] } }
+  return {
+    records: async function* (name) {
+      yield* records.get(name) ?? []
+    },
+  }
 }
 
-async function writeParts(document: Pick<Document, 'records'>, made: Made, step: Step, isWanted: (part: Part) => boolean): Promise<void> {
+async function writeParts(
+  document: Pick<Document, 'records'>,
+  made: Made,
+  step: Step,
+  isWanted: (part: Part) => boolean,
+): Promise<void> {
   for (const part of parts.filter(part => part.write && isWanted(part))) {
     let waiting: unknown[] = []
     for await (const { value } of document.records(part.name)) {
@@ -127,7 +174,11 @@ async function writeParts(document: Pick<Document, 'records'>, made: Made, step:
 }
 
 /** Does as many things in a step as there is time for. */
-async function inSteps<T>(things: readonly T[], work: (thing: T, tx: Transaction) => Promise<void>, step: Step): Promise<void> {
+async function inSteps<T>(
+  things: readonly T[],
+  work: (thing: T, tx: Transaction) => Promise<void>,
+  step: Step,
+): Promise<void> {
   for (let next = 0; next < things.length;) {
     await step(async tx => {
       const endMs = performance.now() + stepMs
@@ -138,7 +189,13 @@ async function inSteps<T>(things: readonly T[], work: (thing: T, tx: Transaction
 }
 
 /** Ties what is in a file to what is in a project. @throws Problem PROJECT_NOT_FOUND, FORBIDDEN, CONFLICT */
-async function intoProject(tx: Transaction, caller: Caller, { projectId, board }: Target & { kind: 'existing' }, known: Checked['known'], { rows }: Made): Promise<void> {
+async function intoProject(
+  tx: Transaction,
+  caller: Caller,
+  { projectId, board }: Target & { kind: 'existing' },
+  known: Checked['known'],
+  { rows }: Made,
+): Promise<void> {
   await requireRole(tx, caller, projectId, 'member', () => new Problem('PROJECT_NOT_FOUND'))
   let firstBoard = (await listBoards(tx, projectId)).length
   for (const id of known.all('projects').keys()) {
@@ -147,15 +204,25 @@ async function intoProject(tx: Transaction, caller: Caller, { projectId, board }
   }
   if (!board) return
   const columns = await listColumns(tx, board.id)
-  if (columns.map(({ id }) => id).join() !== [...board.columnIds.values()].join()) throw new Problem('CONFLICT', 'The columns of the board have changed meanwhile. Try again.')
+  if (columns.map(({ id }) => id).join() !== [...board.columnIds.values()].join())
+    throw new Problem('CONFLICT', 'The columns of the board have changed meanwhile. Try again.')
   for (const id of known.all('boards').keys()) rows.boards.set(id, { id: board.id, projectId })
   for (const [id, columnId] of board.columnIds) rows.columns.set(id, { id: columnId, boardId: board.id, projectId })
 }
 
 /** @throws Problem ORGANIZATION_NOT_FOUND */
-async function showProjects(tx: Transaction, caller: Caller, document: Document, wanted: number | null, made: Made): Promise<number | null> {
+async function showProjects(
+  tx: Transaction,
+  caller: Caller,
+  document: Document,
+  wanted: number | null,
+  made: Made,
+): Promise<number | null> {
   await requireOrganization(tx, caller, wanted)
-  const ownOrganization = wanted === null && document.organization ? (await organizations.create(tx, caller, document.organization.name)).id : null
+  const ownOrganization =
+    wanted === null && document.organization
+      ? (await organizations.create(tx, caller, document.organization.name)).id
+      : null
   for await (const { value } of document.records('projects')) {
     const { id: idInFile, tokens } = value as { id: number; tokens?: { total: number; sessions: number } }
     const { id } = made.rows.projects.get(idInFile)!
@@ -173,6 +240,6 @@ export async function removeUnfinished(db: Database, daemonId: string): Promise<
 }
 
 async function removeHidden(db: Database, id: number): Promise<void> {
-  while (await db.transaction(tx => deleteSomeOfHidden(tx, id)) > 0) await breathe()
+  while ((await db.transaction(tx => deleteSomeOfHidden(tx, id))) > 0) await breathe()
   await db.transaction(tx => deleteProject(tx, id))
 }

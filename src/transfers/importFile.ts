@@ -21,7 +21,14 @@ import { mostIntoExisting, stage, type ImportHouse, type Target } from './import
 import { openJson } from './jsonFile.ts'
 import { parts } from './parts.ts'
 
-export interface ImportOptions { format: ImportFormat; projectId?: number; organizationId?: number; path?: string; map?: string; dryRun: boolean }
+export interface ImportOptions {
+  format: ImportFormat
+  projectId?: number
+  organizationId?: number
+  path?: string
+  map?: string
+  dryRun: boolean
+}
 type Report = v.InferOutput<typeof Imported>
 /** Runs the step that shows an import, and presents what it gives. */
 type Commit = <T>(work: (tx: Transaction) => Promise<T>, present: (result: T) => Report) => Promise<Report>
@@ -29,13 +36,19 @@ type Commit = <T>(work: (tx: Transaction) => Promise<T>, present: (result: T) =>
 const mostWarnings = 50
 
 /** How large a file may be: the board's own is read piece by piece, of others the cards are in memory. */
-export const mostBytes = (format: ImportFormat, { maxImportBytes }: Pick<ServerConfig, 'maxImportBytes'>): number => format === 'board' ? maxImportBytes : Math.min(maxImportBytes, 64 * 1024 * 1024)
+export const mostBytes = (format: ImportFormat, { maxImportBytes }: Pick<ServerConfig, 'maxImportBytes'>): number =>
+  format === 'board' ? maxImportBytes : Math.min(maxImportBytes, 64 * 1024 * 1024)
 
 /** Checks, before a file is taken, that the caller may import there. @throws Problem PROJECT_NOT_FOUND, FORBIDDEN, ORGANIZATION_NOT_FOUND, VALIDATION_FAILED */
-export async function requireTarget(db: Reader, caller: Caller, { projectId, organizationId, path, map, format }: ImportOptions): Promise<void> {
+export async function requireTarget(
+  db: Reader,
+  caller: Caller,
+  { projectId, organizationId, path, map, format }: ImportOptions,
+): Promise<void> {
   if (projectId !== undefined) {
     await requireRole(db, caller, projectId, 'member', () => new Problem('PROJECT_NOT_FOUND'))
-    if (organizationId !== undefined) throw invalid('organizationId', 'is for new projects only: projectId names one that is there')
+    if (organizationId !== undefined)
+      throw invalid('organizationId', 'is for new projects only: projectId names one that is there')
     if (path !== undefined) throw invalid('path', 'is for new projects only: projectId names one that is there')
   }
   await requireOrganization(db, caller, organizationId ?? null)
@@ -47,17 +60,31 @@ export async function requireTarget(db: Reader, caller: Caller, { projectId, org
  * Imports a file whole, or nothing of it. With `dryRun` it goes the same way up to where rows are written.
  * @throws Problem INVALID_IMPORT, PATH_NOT_FOUND, PATH_NOT_ABSOLUTE, PATH_OUTSIDE_ROOTS, DISK_FULL, ...
  */
-export async function importFile(house: ImportHouse & { config: ServerConfig }, caller: Caller, file: { path: string; filename: string }, options: ImportOptions, commit: Commit): Promise<Report> {
+export async function importFile(
+  house: ImportHouse & { config: ServerConfig },
+  caller: Caller,
+  file: { path: string; filename: string },
+  options: ImportOptions,
+  commit: Commit,
+): Promise<Report> {
   const { document, board } = await open(house, file, options)
   try {
     const checked = await check(document, house.config, house.signal)
     requireFew(house, checked, options)
     const target = await targetOf(house.config, caller, options, checked, board)
-    const report = { ...reportOf(checked, options, board), dryRun: options.dryRun, warnings: few([...document.warnings, ...checked.known.warnings, ...leftOut(checked, options)]) }
+    const report = {
+      ...reportOf(checked, options, board),
+      dryRun: options.dryRun,
+      warnings: few([...document.warnings, ...checked.known.warnings, ...leftOut(checked, options)]),
+    }
     if (options.dryRun) return { ...report, projectIds: [], organizationId: null }
     const staged = await stage(house, caller, document, checked, target)
     try {
-      return await commit(staged.show, ({ projectIds, organizationId }) => ({ ...report, projectIds: projectIds.map(String), organizationId: organizationId === null ? null : String(organizationId) }))
+      return await commit(staged.show, ({ projectIds, organizationId }) => ({
+        ...report,
+        projectIds: projectIds.map(String),
+        organizationId: organizationId === null ? null : String(organizationId),
+      }))
     } finally {
       await staged.undo()
     }
@@ -66,23 +93,39 @@ export async function importFile(house: ImportHouse & { config: ServerConfig }, 
   }
 }
 
-const few = (warnings: readonly string[]): string[] => warnings.length <= mostWarnings ? [...warnings] : [...warnings.slice(0, mostWarnings), `And ${warnings.length - mostWarnings} more like these.`]
+const few = (warnings: readonly string[]): string[] =>
+  warnings.length <= mostWarnings
+    ? [...warnings]
+    : [...warnings.slice(0, mostWarnings), `And ${warnings.length - mostWarnings} more like these.`]
 
 /** @throws Problem INVALID_IMPORT when a file has too much for a project that is there */
 function requireFew({ db }: ImportHouse, { counts }: Checked, { projectId }: ImportOptions): void {
   const total = parts.reduce((sum, { name, write }) => sum + (write ? counts[name]! : 0), 0)
   const most = mostIntoExisting(db)
-  if (projectId !== undefined && total > most) throw unimportable('', `the file has ${total} records, and at most ${most} go into a project that is there; without projectId they make projects of their own, as many as there are`)
+  if (projectId !== undefined && total > most)
+    throw unimportable(
+      '',
+      `the file has ${total} records, and at most ${most} go into a project that is there; without projectId they make projects of their own, as many as there are`,
+    )
 }
 
 type Board = NonNullable<(Target & { kind: 'existing' })['board']>
 
-async function open(house: ImportHouse, { path, filename }: { path: string; filename: string }, options: ImportOptions): Promise<{ document: Document; board?: Board }> {
+async function open(
+  house: ImportHouse,
+  { path, filename }: { path: string; filename: string },
+  options: ImportOptions,
+): Promise<{ document: Document; board?: Board }> {
   if (options.format === 'board') return { document: await openDocument(path) }
   const draft = await readDraft(options.format, path)
   const present = options.projectId === undefined ? undefined : await readDefaultBoard(house.db, options.projectId)
   const name = (draft.name || basename(filename).replace(/\.\w{1,10}$/, '') || 'Imported').slice(0, 200).toWellFormed()
-  const { document, columnIds } = draftDocument(draft, readMap(options.map), { name, path: options.path ?? null, columns: present && await listColumns(house.db, present.id), now: house.clock().toISOString() })
+  const { document, columnIds } = draftDocument(draft, readMap(options.map), {
+    name,
+    path: options.path ?? null,
+    columns: present && (await listColumns(house.db, present.id)),
+    now: house.clock().toISOString(),
+  })
   return { document, board: present && { id: present.id, columnIds } }
 }
 
@@ -96,35 +139,73 @@ async function readDraft(format: Exclude<ImportFormat, 'board'>, path: string): 
   }
 }
 
-async function targetOf(config: ServerConfig, caller: Caller, { projectId, organizationId, path }: ImportOptions, { known }: Checked, board: Board | undefined): Promise<Target> {
+async function targetOf(
+  config: ServerConfig,
+  caller: Caller,
+  { projectId, organizationId, path }: ImportOptions,
+  { known }: Checked,
+  board: Board | undefined,
+): Promise<Target> {
   if (projectId !== undefined) return { kind: 'existing', projectId, board }
   const paths = new Map<number, string>()
   const projects = known.all<{ name: string; path: string | null }>('projects')
-  for (const [id, project] of projects) paths.set(id, await folderOf(config, caller, projects.size === 1 && path !== undefined ? { ...project, path } : project, path))
+  for (const [id, project] of projects)
+    paths.set(
+      id,
+      await folderOf(config, caller, projects.size === 1 && path !== undefined ? { ...project, path } : project, path),
+    )
   return { kind: 'new', paths, organizationId: organizationId ?? null }
 }
 
 /** A project's own folder where that is one that the caller may use, else the one that the caller names. */
-async function folderOf(config: ServerConfig, caller: Caller, project: { name: string; path: string | null }, path: string | undefined): Promise<string> {
-  const own = project.path === null || project.path === path ? undefined : await requireFolder(config, caller, project.path).catch(() => undefined)
+async function folderOf(
+  config: ServerConfig,
+  caller: Caller,
+  project: { name: string; path: string | null },
+  path: string | undefined,
+): Promise<string> {
+  const own =
+    project.path === null || project.path === path
+      ? undefined
+      : await requireFolder(config, caller, project.path).catch(() => undefined)
   if (own !== undefined) return own
-  if (path === undefined) throw new Problem('PATH_NOT_FOUND', `The project "${project.name}" needs a folder: give path.`, { details: [{ path: 'path', message: `must name a folder for the project "${project.name}": the file's own is not here` }] })
+  if (path === undefined)
+    throw new Problem('PATH_NOT_FOUND', `The project "${project.name}" needs a folder: give path.`, {
+      details: [
+        { path: 'path', message: `must name a folder for the project "${project.name}": the file's own is not here` },
+      ],
+    })
   return requireFolder(config, caller, path)
 }
 
 /** How many rows there will be. What is there already is not counted. */
-function reportOf({ counts, known }: Checked, { projectId }: ImportOptions, board: Board | undefined): Pick<Report, 'projects' | 'boards' | 'columns' | 'cards' | 'attachments'> {
-  const attachments = [...known.all<KnownAttachment>('attachments').values()].filter(({ size, digest, card }) => (size === 0 || digest !== undefined) && !isLeftOut(known, card, projectId)).length
+function reportOf(
+  { counts, known }: Checked,
+  { projectId }: ImportOptions,
+  board: Board | undefined,
+): Pick<Report, 'projects' | 'boards' | 'columns' | 'cards' | 'attachments'> {
+  const attachments = [...known.all<KnownAttachment>('attachments').values()].filter(
+    ({ size, digest, card }) => (size === 0 || digest !== undefined) && !isLeftOut(known, card, projectId),
+  ).length
   return {
-    projects: projectId === undefined ? counts.projects! : 0, boards: board ? 0 : counts.boards!, columns: counts.columns! - (board?.columnIds.size ?? 0),
-    cards: [...known.all('cards').keys()].filter(id => !isLeftOut(known, id, projectId)).length, attachments,
+    projects: projectId === undefined ? counts.projects! : 0,
+    boards: board ? 0 : counts.boards!,
+    columns: counts.columns! - (board?.columnIds.size ?? 0),
+    cards: [...known.all('cards').keys()].filter(id => !isLeftOut(known, id, projectId)).length,
+    attachments,
   }
 }
 
 /** A project has one assistant, and keeps its own. */
-const isLeftOut = (known: Checked['known'], cardId: number, projectId: number | undefined) => projectId !== undefined && known.all<{ kind: string }>('cards').get(cardId)?.kind === 'assistant'
+const isLeftOut = (known: Checked['known'], cardId: number, projectId: number | undefined) =>
+  projectId !== undefined && known.all<{ kind: string }>('cards').get(cardId)?.kind === 'assistant'
 
 const leftOut = ({ counts, known }: Checked, { projectId }: ImportOptions): string[] => [
-  ...(projectId !== undefined && [...known.all<{ kind: string }>('cards').values()].some(({ kind }) => kind === 'assistant') ? ['The conversation with a project\'s assistant was left out: the project has one of its own.'] : []),
-  ...(counts.members! + counts.organizationMembers! > 0 ? ['Members are not imported: invite those who shall see the projects.'] : []),
+  ...(projectId !== undefined &&
+  [...known.all<{ kind: string }>('cards').values()].some(({ kind }) => kind === 'assistant')
+    ? ["The conversation with a project's assistant was left out: the project has one of its own."]
+    : []),
+  ...(counts.members! + counts.organizationMembers! > 0
+    ? ['Members are not imported: invite those who shall see the projects.']
+    : []),
 ]

@@ -1,7 +1,12 @@
 import type { FileHandle } from 'node:fs/promises'
 
 /** A member of a list, or of an object with its key. It goes from the byte `start` to the one before `end`; `text` is its JSON where that was asked for. */
-export interface Member { key: string | undefined; start: number; end: number; text: string }
+export interface Member {
+  key: string | undefined
+  start: number
+  end: number
+  text: string
+}
 
 /** A JSON text is broken, or holds something that is too long or too deep. `at` is the byte, counted from 0. */
 export class BrokenJson extends Error {
@@ -15,7 +20,9 @@ export class BrokenJson extends Error {
 const chunkBytes = 65_536
 const mostKeyBytes = 1024
 const deepest = 64
-const [quote, backslash, comma, colon, openList, closeList, openObject, closeObject] = [...Buffer.from('"\\,:[]{}')] as [number, number, number, number, number, number, number, number]
+const [quote, backslash, comma, colon, openList, closeList, openObject, closeObject] = [
+  ...Buffer.from('"\\,:[]{}'),
+] as [number, number, number, number, number, number, number, number]
 const isSpace = (byte: number) => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
 const opens = (byte: number) => byte === openList || byte === openObject
 const closes = (byte: number) => byte === closeList || byte === closeObject
@@ -79,7 +86,22 @@ interface Scan {
 function begin(bracket: number, start: number, mostBytes: number | undefined): Scan {
   if (!opens(bracket)) throw new BrokenJson('must be a list or an object', start)
   const isObject = bracket === openObject
-  return { start, end: undefined, isObject, mostBytes, awaits: isObject ? 'key' : 'value', mayEnd: true, reads: undefined, since: 0, depth: 0, inString: false, escaped: false, pieces: [], length: 0, key: undefined }
+  return {
+    start,
+    end: undefined,
+    isObject,
+    mostBytes,
+    awaits: isObject ? 'key' : 'value',
+    mayEnd: true,
+    reads: undefined,
+    since: 0,
+    depth: 0,
+    inString: false,
+    escaped: false,
+    pieces: [],
+    length: 0,
+    key: undefined,
+  }
 }
 
 /** The members that end in these bytes, which follow upon the last ones. */
@@ -89,7 +111,11 @@ function* take(scan: Scan, bytes: Buffer, at: number): Generator<Member> {
     if (scan.inString) index = passText(scan, bytes, index)
     const byte = bytes[index]
     if (byte === undefined) break
-    const isScalarEnd = scan.reads !== undefined && !scan.inString && scan.depth === 0 && (byte === comma || closes(byte) || isSpace(byte))
+    const isScalarEnd =
+      scan.reads !== undefined &&
+      !scan.inString &&
+      scan.depth === 0 &&
+      (byte === comma || closes(byte) || isSpace(byte))
     if (scan.reads === undefined) {
       if (between(scan, byte, at + index)) from = index
     } else if (isScalarEnd || readsOn(scan, byte, at + index)) {
@@ -127,12 +153,24 @@ function between(scan: Scan, byte: number, at: number): boolean {
     Object.assign(scan, { awaits: scan.awaits === 'comma' && scan.isObject ? 'key' : 'value', mayEnd: false })
     return false
   }
-  if (scan.awaits === 'key' ? byte !== quote : !opens(byte) && byte !== quote && !/[-\dtfn]/.test(String.fromCharCode(byte))) throw unexpected(byte, at)
-  Object.assign(scan, { reads: scan.awaits, since: at, depth: opens(byte) ? 1 : 0, inString: byte === quote, mayEnd: false })
+  if (
+    scan.awaits === 'key'
+      ? byte !== quote
+      : !opens(byte) && byte !== quote && !/[-\dtfn]/.test(String.fromCharCode(byte))
+  )
+    throw unexpected(byte, at)
+  Object.assign(scan, {
+    reads: scan.awaits,
+    since: at,
+    depth: opens(byte) ? 1 : 0,
+    inString: byte === quote,
+    mayEnd: false,
+  })
   return true
 }
 
-const unexpected = (byte: number, at: number) => new BrokenJson(`holds an unexpected ${byte > 0x20 && byte < 0x7f ? String.fromCharCode(byte) : 'character'}`, at)
+const unexpected = (byte: number, at: number) =>
+  new BrokenJson(`holds an unexpected ${byte > 0x20 && byte < 0x7f ? String.fromCharCode(byte) : 'character'}`, at)
 
 /** Takes a byte of a key or a value outside of a string's text, and tells whether that ends with it. */
 function readsOn(scan: Scan, byte: number, at: number): boolean {
@@ -151,14 +189,21 @@ function keep(scan: Scan, bytes: Buffer, from: number, to: number): void {
   const most = scan.reads === 'key' ? mostKeyBytes : scan.mostBytes
   if (most === undefined) return
   scan.length += to - from
-  if (scan.length > most) throw new BrokenJson(`holds ${scan.reads === 'key' ? 'a key' : 'an entry'} of more than ${most} bytes`, scan.since)
+  if (scan.length > most)
+    throw new BrokenJson(`holds ${scan.reads === 'key' ? 'a key' : 'an entry'} of more than ${most} bytes`, scan.since)
   scan.pieces.push(bytes.subarray(from, to))
 }
 
 function finish(scan: Scan, end: number): Member | undefined {
   const text = decode(scan)
   const { reads, key, since } = scan
-  Object.assign(scan, { reads: undefined, pieces: [], length: 0, awaits: reads === 'key' ? 'colon' : 'comma', mayEnd: reads !== 'key' })
+  Object.assign(scan, {
+    reads: undefined,
+    pieces: [],
+    length: 0,
+    awaits: reads === 'key' ? 'colon' : 'comma',
+    mayEnd: reads !== 'key',
+  })
   if (reads === 'value') return { key, start: since, end, text }
   scan.key = parse(text, since) as string
   return undefined

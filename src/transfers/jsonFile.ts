@@ -3,7 +3,10 @@ import { unimportable } from './faults.ts'
 import { BrokenJson, firstByte, membersAt, parse } from './json.ts'
 
 /** A value of a file, and its place there. */
-export interface Placed { place: string; value: unknown }
+export interface Placed {
+  place: string
+  value: unknown
+}
 
 /** A JSON file of any size whose outermost value is a list, or an object that may hold lists. */
 export interface JsonFile {
@@ -26,9 +29,12 @@ export async function openJson(path: string): Promise<JsonFile> {
   try {
     const first = await firstByte(file)
     if (first?.char !== '{' && first?.char !== '[') throw unimportable('', 'the file must be JSON: an object or a list')
-    const members = first.char === '{' ? await told(() => look(file, first.at)) : new Map<string, { start: number; end: number }>()
+    const members =
+      first.char === '{' ? await told(() => look(file, first.at)) : new Map<string, { start: number; end: number }>()
     return {
-      names: [...members.keys()], isList: first.char === '[', close: () => file.close(),
+      names: [...members.keys()],
+      isList: first.char === '[',
+      close: () => file.close(),
       small: name => told(() => readSmall(file, name, members.get(name)!)),
       entries: name => entriesOf(file, name === undefined ? first.at : members.get(name)?.start, name),
     }
@@ -52,13 +58,21 @@ async function look(file: FileHandle, start: number): Promise<Map<string, { star
   }
 }
 
-async function readSmall(file: FileHandle, name: string, { start, end }: { start: number; end: number }): Promise<unknown> {
+async function readSmall(
+  file: FileHandle,
+  name: string,
+  { start, end }: { start: number; end: number },
+): Promise<unknown> {
   if (end - start > mostBytes) throw unimportable(name, `must have at most ${mostBytes} bytes`)
   const { buffer } = await file.read(Buffer.alloc(end - start), 0, end - start, start)
   return parse(buffer.toString(), start)
 }
 
-async function* entriesOf(file: FileHandle, start: number | undefined, name: string | undefined): AsyncGenerator<Placed> {
+async function* entriesOf(
+  file: FileHandle,
+  start: number | undefined,
+  name: string | undefined,
+): AsyncGenerator<Placed> {
   if (start === undefined) return
   if ((await firstByte(file, start))?.char !== '[') throw unimportable(name ?? '', 'must be a list')
   const members = membersAt(file, start, mostBytes)
@@ -66,7 +80,8 @@ async function* entriesOf(file: FileHandle, start: number | undefined, name: str
     const place = name === undefined ? String(index) : `${name}.${index}`
     const next = await told(() => members.next(), place)
     if (next.done) {
-      if (name === undefined && await firstByte(file, next.value)) throw unimportable('', 'the file goes on behind its end')
+      if (name === undefined && (await firstByte(file, next.value)))
+        throw unimportable('', 'the file goes on behind its end')
       return
     }
     const { text, start: at } = next.value
@@ -79,6 +94,8 @@ async function told<T>(read: () => Promise<T>, place = ''): Promise<T> {
   try {
     return await read()
   } catch (error) {
-    throw error instanceof BrokenJson ? unimportable(place, `${place === '' ? 'the file ' : ''}${error.message} (byte ${error.at})`) : error
+    throw error instanceof BrokenJson
+      ? unimportable(place, `${place === '' ? 'the file ' : ''}${error.message} (byte ${error.at})`)
+      : error
   }
 }

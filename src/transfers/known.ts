@@ -19,8 +19,12 @@ export class Known {
   }
 
   /** Faults a field of the record that is being checked, or all of it. */
-  fault(field: string, rule: string): void { this.#faults.add(field === '' ? this.place : `${this.place}.${field}`, rule) }
-  faultAt(place: string, rule: string): void { this.#faults.add(place, rule) }
+  fault(field: string, rule: string): void {
+    this.#faults.add(field === '' ? this.place : `${this.place}.${field}`, rule)
+  }
+  faultAt(place: string, rule: string): void {
+    this.#faults.add(place, rule)
+  }
 
   /** Takes note of a record; its id must be new in its part. */
   add<T>(part: string, id: number, record: T): void {

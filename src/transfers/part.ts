@@ -4,7 +4,10 @@ import type { Reader, Transaction } from '../store/database.ts'
 import type { Known } from './known.ts'
 
 /** What is exported: the projects with the ids of their cards, and the organization if it is one. */
-export interface Scope { organizationId: number | null; projects: ReadonlyArray<{ id: number; cardIds: readonly number[] }> }
+export interface Scope {
+  organizationId: number | null
+  projects: ReadonlyArray<{ id: number; cardIds: readonly number[] }>
+}
 
 /** What an import has made so far: the rows for the ids of the file. */
 export interface Made {
@@ -73,4 +76,6 @@ export async function* pages<R extends { id: number }>(read: (after: number) => 
 }
 
 /** Tells of a row that was made where people may be looking. A project of the import's own is told of as a whole. */
-export const tell = (made: Made, news: (tx: Transaction) => Promise<void>): void => { if (made.intoExisting) made.news.push(news) }
+export const tell = (made: Made, news: (tx: Transaction) => Promise<void>): void => {
+  if (made.intoExisting) made.news.push(news)
+}

@@ -5,7 +5,10 @@ import { OrganizationMember, ProjectMember, Template } from './records.ts'
 
 /** The templates of an organization's people. Whoever imports them owns them; those that are here already are not made twice. */
 export const templates = part({
-  name: 'templates', schema: Template, most: 1000, isShownAtOnce: true,
+  name: 'templates',
+  schema: Template,
+  most: 1000,
+  isShownAtOnce: true,
   read: async function* (db, { organizationId }) {
     if (organizationId !== null) yield (await exportedTemplates(db, organizationId)).map(({ json }) => json)
   },
@@ -22,15 +25,21 @@ const identity = ({ name, columns }: { name: string; columns: string }) => `${na
 
 /** For people to read: who is let in is for those to say who manage the new project or organization. */
 export const organizationMembers = part({
-  name: 'organizationMembers', schema: OrganizationMember, most: 100_000,
+  name: 'organizationMembers',
+  schema: OrganizationMember,
+  most: 100_000,
   read: async function* (db, { organizationId }) {
     if (organizationId !== null) yield (await exportedOrganizationMembers(db, organizationId)).map(({ json }) => json)
   },
 })
 export const members = part({
-  name: 'members', schema: ProjectMember, most: 100_000,
+  name: 'members',
+  schema: ProjectMember,
+  most: 100_000,
   read: async function* (db, scope) {
     for (const { id } of scope.projects) yield (await exportedMembers(db, id)).map(({ json }) => json)
   },
-  check: (record, known) => { known.find('projects', record.projectId, 'projectId') },
+  check: (record, known) => {
+    known.find('projects', record.projectId, 'projectId')
+  },
 })

@@ -1,12 +1,30 @@
 import * as v from 'valibot'
 import { StatusReason } from '../contract/agents.ts'
-import { AgentId, CardKind, CardStatus, ColumnType, Labels, integer, IntegerId, Name, Position, Prompt, ShellCommand, text, Title } from '../contract/fields.ts'
+import {
+  AgentId,
+  CardKind,
+  CardStatus,
+  ColumnType,
+  Labels,
+  integer,
+  IntegerId,
+  Name,
+  Position,
+  Prompt,
+  ShellCommand,
+  text,
+  Title,
+} from '../contract/fields.ts'
 
 /** The records of a board's file, one schema a part (README, "Export and import"). Ids are those of the file: they tie its records to each other and mean nothing elsewhere. */
 export const version = 1
 
 const mostTextLength = 1_048_576
-const Time = v.pipe(v.string(), v.regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/, 'must be a time like 2026-01-31T12:00:00.000Z'), v.check(value => !Number.isNaN(Date.parse(value)), 'must be a time'))
+const Time = v.pipe(
+  v.string(),
+  v.regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/, 'must be a time like 2026-01-31T12:00:00.000Z'),
+  v.check(value => !Number.isNaN(Date.parse(value)), 'must be a time'),
+)
 const Count = integer(0, Number.MAX_SAFE_INTEGER)
 const Amount = v.pipe(v.number(), v.finite(), v.minValue(0))
 const orNull = <S extends v.GenericSchema>(schema: S) => v.optional(v.nullable(schema), null)
@@ -15,49 +33,176 @@ const Commit = v.pipe(v.string(), v.regex(/^[0-9a-f]{7,64}$/, 'must be the id of
 const Branch = text(1, 1000)
 const Member = { email: v.nullable(text(0, 254)), displayName: text(0, 500) }
 
-export const Head = v.strictObject({ format: v.literal('board'), version: v.literal(version), exportedAt: v.optional(Time), program: v.optional(text(0, 200)), organization: orNull(v.strictObject({ name: Name })) })
+export const Head = v.strictObject({
+  format: v.literal('board'),
+  version: v.literal(version),
+  exportedAt: v.optional(Time),
+  program: v.optional(text(0, 200)),
+  organization: orNull(v.strictObject({ name: Name })),
+})
 
 export const OrganizationMember = v.strictObject({ ...Member, role: v.picklist(['admin', 'member']) })
-export const Template = v.strictObject({ name: Name, columns: v.pipe(v.array(v.strictObject({ name: Name, columnType: ColumnType, prompt: v.optional(Prompt, '') })), v.maxLength(50)) })
-export const Project = v.strictObject({
-  id: IntegerId, name: Name, path: v.optional(v.nullable(text(1, 4096)), null), agent: orNull(AgentId), copiedFiles: v.optional(v.pipe(v.array(text(1, 500)), v.maxLength(100)), []),
-  /** What its agents have used, those of cards that are gone included. */
-  tokens: v.optional(v.strictObject({ total: Count, sessions: Count }), { total: 0, sessions: 0 }), createdAt: v.optional(Time), updatedAt: v.optional(Time),
+export const Template = v.strictObject({
+  name: Name,
+  columns: v.pipe(
+    v.array(v.strictObject({ name: Name, columnType: ColumnType, prompt: v.optional(Prompt, '') })),
+    v.maxLength(50),
+  ),
 })
-export const ProjectMember = v.strictObject({ projectId: IntegerId, ...Member, role: v.picklist(['owner', 'admin', 'member', 'viewer']), invited: v.optional(v.boolean(), false) })
-export const Board = v.strictObject({ id: IntegerId, projectId: IntegerId, name: Name, position: Position, createdAt: v.optional(Time) })
-export const Column = v.strictObject({ id: IntegerId, boardId: IntegerId, name: Name, columnType: ColumnType, prompt: v.optional(Prompt, ''), agent: orNull(AgentId), position: Position })
+export const Project = v.strictObject({
+  id: IntegerId,
+  name: Name,
+  path: v.optional(v.nullable(text(1, 4096)), null),
+  agent: orNull(AgentId),
+  copiedFiles: v.optional(v.pipe(v.array(text(1, 500)), v.maxLength(100)), []),
+  /** What its agents have used, those of cards that are gone included. */
+  tokens: v.optional(v.strictObject({ total: Count, sessions: Count }), { total: 0, sessions: 0 }),
+  createdAt: v.optional(Time),
+  updatedAt: v.optional(Time),
+})
+export const ProjectMember = v.strictObject({
+  projectId: IntegerId,
+  ...Member,
+  role: v.picklist(['owner', 'admin', 'member', 'viewer']),
+  invited: v.optional(v.boolean(), false),
+})
+export const Board = v.strictObject({
+  id: IntegerId,
+  projectId: IntegerId,
+  name: Name,
+  position: Position,
+  createdAt: v.optional(Time),
+})
+export const Column = v.strictObject({
+  id: IntegerId,
+  boardId: IntegerId,
+  name: Name,
+  columnType: ColumnType,
+  prompt: v.optional(Prompt, ''),
+  agent: orNull(AgentId),
+  position: Position,
+})
 export const Script = v.strictObject({ projectId: IntegerId, name: Name, command: ShellCommand })
 export const Card = v.strictObject({
-  id: IntegerId, columnId: IntegerId, kind: v.optional(CardKind, 'kanban'), position: v.nullable(Position), title: Title, prompt: v.optional(Prompt, ''), labels: v.optional(Labels, []), groupId: orNull(Name),
-  pipeline: v.optional(v.pipe(v.array(v.strictObject({ columnId: IntegerId, prompt: v.optional(Prompt, ''), approval: v.optional(v.picklist(['auto', 'manual']), 'auto') })), v.maxLength(100)), []),
-  agent: orNull(AgentId), command: orNull(text(1, 4096)), status: v.optional(CardStatus, 'idle'), statusReason: orNull(StatusReason), unread: v.optional(v.boolean(), false), deferred: v.optional(v.boolean(), false),
-  autoMode: v.optional(v.boolean(), false), useWorktree: v.optional(v.boolean(), true), gitBranch: orNull(Branch), baseCommit: orNull(Commit),
-  lastAgentAction: orNull(v.strictObject({ type: v.pipe(v.string(), v.maxLength(10_000)), at: Time, detail: v.nullable(v.pipe(v.string(), v.maxLength(mostTextLength))) })),
-  createdAt: v.optional(Time), updatedAt: v.optional(Time), startedAt: orNull(Time), endedAt: orNull(Time), archivedAt: orNull(Time), version: v.optional(integer(1, Number.MAX_SAFE_INTEGER), 1),
+  id: IntegerId,
+  columnId: IntegerId,
+  kind: v.optional(CardKind, 'kanban'),
+  position: v.nullable(Position),
+  title: Title,
+  prompt: v.optional(Prompt, ''),
+  labels: v.optional(Labels, []),
+  groupId: orNull(Name),
+  pipeline: v.optional(
+    v.pipe(
+      v.array(
+        v.strictObject({
+          columnId: IntegerId,
+          prompt: v.optional(Prompt, ''),
+          approval: v.optional(v.picklist(['auto', 'manual']), 'auto'),
+        }),
+      ),
+      v.maxLength(100),
+    ),
+    [],
+  ),
+  agent: orNull(AgentId),
+  command: orNull(text(1, 4096)),
+  status: v.optional(CardStatus, 'idle'),
+  statusReason: orNull(StatusReason),
+  unread: v.optional(v.boolean(), false),
+  deferred: v.optional(v.boolean(), false),
+  autoMode: v.optional(v.boolean(), false),
+  useWorktree: v.optional(v.boolean(), true),
+  gitBranch: orNull(Branch),
+  baseCommit: orNull(Commit),
+  lastAgentAction: orNull(
+    v.strictObject({
+      type: v.pipe(v.string(), v.maxLength(10_000)),
+      at: Time,
+      detail: v.nullable(v.pipe(v.string(), v.maxLength(mostTextLength))),
+    }),
+  ),
+  createdAt: v.optional(Time),
+  updatedAt: v.optional(Time),
+  startedAt: orNull(Time),
+  endedAt: orNull(Time),
+  archivedAt: orNull(Time),
+  version: v.optional(integer(1, Number.MAX_SAFE_INTEGER), 1),
 })
 export const Session = v.strictObject({
-  id: IntegerId, cardId: IntegerId, purpose: v.picklist(['work', 'pre', 'assistant', 'terminal']), agent: text(1, 100), status: CardStatus, statusReason: orNull(StatusReason), detail: orNull(LongText), model: orNull(text(0, 10_000)),
-  inputTokens: v.optional(Count, 0), outputTokens: v.optional(Count, 0), contextUsed: orNull(Count), contextSize: orNull(Count), costUsd: orNull(Amount), summary: orNull(LongText), prompt: v.optional(LongText, ''),
-  baseCommit: orNull(Commit), branch: orNull(Branch), messages: v.optional(Count, 0), toolCalls: v.optional(Count, 0), filesChanged: v.optional(Count, 0), createdAt: Time, startedAt: orNull(Time), endedAt: orNull(Time),
+  id: IntegerId,
+  cardId: IntegerId,
+  purpose: v.picklist(['work', 'pre', 'assistant', 'terminal']),
+  agent: text(1, 100),
+  status: CardStatus,
+  statusReason: orNull(StatusReason),
+  detail: orNull(LongText),
+  model: orNull(text(0, 10_000)),
+  inputTokens: v.optional(Count, 0),
+  outputTokens: v.optional(Count, 0),
+  contextUsed: orNull(Count),
+  contextSize: orNull(Count),
+  costUsd: orNull(Amount),
+  summary: orNull(LongText),
+  prompt: v.optional(LongText, ''),
+  baseCommit: orNull(Commit),
+  branch: orNull(Branch),
+  messages: v.optional(Count, 0),
+  toolCalls: v.optional(Count, 0),
+  filesChanged: v.optional(Count, 0),
+  createdAt: Time,
+  startedAt: orNull(Time),
+  endedAt: orNull(Time),
 })
 const FreeText = v.pipe(v.string(), v.maxLength(mostTextLength))
 export const Message = v.strictObject({
-  sessionId: IntegerId, role: v.picklist(['user', 'agent', 'thought', 'tool', 'plan', 'system']), callId: orNull(text(0, 500)), at: Time, content: FreeText,
-  tool: orNull(v.strictObject({
-    name: FreeText, kind: v.pipe(v.string(), v.maxLength(500)), status: v.picklist(['pending', 'in_progress', 'completed', 'failed']), input: v.optional(v.unknown(), null), output: v.optional(v.unknown(), null),
-    locations: v.pipe(v.array(v.strictObject({ path: v.pipe(v.string(), v.maxLength(4096)), line: v.nullable(Count) })), v.maxLength(1000)),
-  })),
+  sessionId: IntegerId,
+  role: v.picklist(['user', 'agent', 'thought', 'tool', 'plan', 'system']),
+  callId: orNull(text(0, 500)),
+  at: Time,
+  content: FreeText,
+  tool: orNull(
+    v.strictObject({
+      name: FreeText,
+      kind: v.pipe(v.string(), v.maxLength(500)),
+      status: v.picklist(['pending', 'in_progress', 'completed', 'failed']),
+      input: v.optional(v.unknown(), null),
+      output: v.optional(v.unknown(), null),
+      locations: v.pipe(
+        v.array(v.strictObject({ path: v.pipe(v.string(), v.maxLength(4096)), line: v.nullable(Count) })),
+        v.maxLength(1000),
+      ),
+    }),
+  ),
   /** The session that still has to be told it. */
   waitingSessionId: orNull(IntegerId),
 })
 export const Attachment = v.strictObject({
-  id: IntegerId, cardId: IntegerId, filename: text(1, 500), contentType: v.optional(text(0, 255)), size: Count, sha256: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in hexadecimal')), createdAt: v.optional(Time),
+  id: IntegerId,
+  cardId: IntegerId,
+  filename: text(1, 500),
+  contentType: v.optional(text(0, 255)),
+  size: Count,
+  sha256: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in hexadecimal')),
+  createdAt: v.optional(Time),
 })
 /** An attachment whose bytes were on another machine, out of reach, or gone when the file was made. */
 export const Missing = v.strictObject({ attachmentId: IntegerId, machine: orNull(text(1, 200)) })
 /** A piece of an attachment's bytes in base64. The pieces of one attachment stand together, in their order. */
-export const Content = v.strictObject({ attachmentId: IntegerId, content: v.pipe(v.string(), v.maxLength(4 * 1024 * 1024), v.check(value => value.length % 4 === 0 && Buffer.byteLength(value, 'base64') * 4 >= value.length * 3 - 8 && /^[A-Za-z0-9+/]*={0,2}$/.test(value), 'must be base64')) })
+export const Content = v.strictObject({
+  attachmentId: IntegerId,
+  content: v.pipe(
+    v.string(),
+    v.maxLength(4 * 1024 * 1024),
+    v.check(
+      value =>
+        value.length % 4 === 0 &&
+        Buffer.byteLength(value, 'base64') * 4 >= value.length * 3 - 8 &&
+        /^[A-Za-z0-9+/]*={0,2}$/.test(value),
+      'must be base64',
+    ),
+  ),
+})
 
 export type CardRecord = v.InferOutput<typeof Card>
 export type SessionRecord = v.InferOutput<typeof Session>

@@ -10,13 +10,24 @@ const filesAtOnce = 8
  * later. Small ones are written side by side, since each waits for the disk.
  * @throws Problem DISK_FULL; `files` names those that are written
  */
-export async function saveContents(folder: string, document: Document, known: Known, files: Map<number, SavedFile>): Promise<void> {
+export async function saveContents(
+  folder: string,
+  document: Document,
+  known: Known,
+  files: Map<number, SavedFile>,
+): Promise<void> {
   const attachments = known.all<KnownAttachment>('attachments')
   const saving = new Set<Promise<void>>()
   const save = (id: number, bytes: AsyncIterable<Buffer>): Promise<void> => {
-    const task = saveFile(folder, bytes, attachments.get(id)!.filename).then(file => { files.set(id, file) }).finally(() => saving.delete(task))
+    const task = saveFile(folder, bytes, attachments.get(id)!.filename)
+      .then(file => {
+        files.set(id, file)
+      })
+      .finally(() => saving.delete(task))
     saving.add(task)
-    task.catch(() => { /* awaited below */ })
+    task.catch(() => {
+      /* awaited below */
+    })
     return task
   }
   try {
@@ -33,16 +44,23 @@ export async function saveContents(folder: string, document: Document, known: Kn
   }
 }
 
-async function* pieces(...all: Buffer[]): AsyncGenerator<Buffer> { yield* all }
+async function* pieces(...all: Buffer[]): AsyncGenerator<Buffer> {
+  yield* all
+}
 
-interface Piece { id: number; bytes: Buffer }
+interface Piece {
+  id: number
+  bytes: Buffer
+}
 
 /** The pieces of all attachments in the order of the file, with a look at the next one. */
 class Pieces {
   readonly #records: AsyncIterator<{ value: unknown }>
   #ahead: Piece | undefined
 
-  constructor(document: Document) { this.#records = document.records('contents')[Symbol.asyncIterator]() }
+  constructor(document: Document) {
+    this.#records = document.records('contents')[Symbol.asyncIterator]()
+  }
 
   async next(): Promise<Piece | undefined> {
     const piece = await this.#look()
@@ -51,10 +69,12 @@ class Pieces {
   }
 
   /** Whether the next piece is one of the same attachment. */
-  async follows(id: number): Promise<boolean> { return (await this.#look())?.id === id }
+  async follows(id: number): Promise<boolean> {
+    return (await this.#look())?.id === id
+  }
 
   /** The bytes of a piece and of those of its attachment that follow. */
-  async* rest(first: Piece): AsyncGenerator<Buffer> {
+  async *rest(first: Piece): AsyncGenerator<Buffer> {
     yield first.bytes
     while (await this.follows(first.id)) yield (await this.next())!.bytes
   }
@@ -64,6 +84,6 @@ class Pieces {
     const { done, value } = await this.#records.next()
     if (done) return undefined
     const { attachmentId, content } = value.value as { attachmentId: number; content: string }
-    return this.#ahead = { id: attachmentId, bytes: Buffer.from(content, 'base64') }
+    return (this.#ahead = { id: attachmentId, bytes: Buffer.from(content, 'base64') })
   }
 }

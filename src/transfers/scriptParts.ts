@@ -5,10 +5,16 @@ import { Script } from './records.ts'
 
 /** The scripts of projects, in their order. Nothing of an import runs by itself. */
 export const scripts = part({
-  name: 'scripts', schema: Script, most: 100_000,
+  name: 'scripts',
+  schema: Script,
+  most: 100_000,
   read: async function* (db, scope) {
     for (const { id } of scope.projects) yield (await exportedScripts(db, id)).map(({ json }) => json)
   },
-  check: (record, known) => { known.find('projects', record.projectId, 'projectId') },
-  write: async (tx, { projectId, name, command }, made) => { await rules.create(tx, made.rows.projects.get(projectId)!.id, { name, command }) },
+  check: (record, known) => {
+    known.find('projects', record.projectId, 'projectId')
+  },
+  write: async (tx, { projectId, name, command }, made) => {
+    await rules.create(tx, made.rows.projects.get(projectId)!.id, { name, command })
+  },
 })

@@ -1,5 +1,15 @@
 import type { InferOutput } from 'valibot'
-import type { agents, AgentSession, Message, Permission, Provider, SessionSummary, SlashCommand, Tool, Usage } from '../contract/agents.ts'
+import type {
+  agents,
+  AgentSession,
+  Message,
+  Permission,
+  Provider,
+  SessionSummary,
+  SlashCommand,
+  Tool,
+  Usage,
+} from '../contract/agents.ts'
 import type { Output } from '../contract/route.ts'
 import type { ActiveAgentRow, SessionItem, SessionRow } from '../store/sessions.ts'
 import type { MessageRow } from '../store/transcripts.ts'
@@ -9,38 +19,103 @@ export type MessageView = InferOutput<typeof Message>
 
 /** A card that never ran an agent. */
 export const noSession = (cardId: number): AgentSessionView => ({
-  sessionId: null, cardId: String(cardId), agent: null, status: 'idle', statusReason: null, waitingFor: null, startedAt: null, endedAt: null, model: null, usage: null, summary: null, baseCommit: null, branch: null,
+  sessionId: null,
+  cardId: String(cardId),
+  agent: null,
+  status: 'idle',
+  statusReason: null,
+  waitingFor: null,
+  startedAt: null,
+  endedAt: null,
+  model: null,
+  usage: null,
+  summary: null,
+  baseCommit: null,
+  branch: null,
 })
 
 export const agentSession = (row: SessionItem): AgentSessionView => ({
-  sessionId: String(row.id), cardId: String(row.cardId), agent: row.agent, status: row.status, statusReason: row.statusReason, waitingFor: row.question, startedAt: row.startedAt, endedAt: row.endedAt, model: row.model,
-  usage: usage(row), summary: row.summary, baseCommit: row.baseCommit, branch: row.branch,
+  sessionId: String(row.id),
+  cardId: String(row.cardId),
+  agent: row.agent,
+  status: row.status,
+  statusReason: row.statusReason,
+  waitingFor: row.question,
+  startedAt: row.startedAt,
+  endedAt: row.endedAt,
+  model: row.model,
+  usage: usage(row),
+  summary: row.summary,
+  baseCommit: row.baseCommit,
+  branch: row.branch,
 })
 
 /** A session condensed, for the history. */
 export const sessionSummary = (row: SessionItem): InferOutput<typeof SessionSummary> => ({
-  sessionId: String(row.id), agent: row.agent, status: row.status, statusReason: row.statusReason, startedAt: row.startedAt, endedAt: row.endedAt, summary: row.summary,
-  messages: row.messageCount, toolCalls: row.toolCount, filesChanged: row.filesChanged,
+  sessionId: String(row.id),
+  agent: row.agent,
+  status: row.status,
+  statusReason: row.statusReason,
+  startedAt: row.startedAt,
+  endedAt: row.endedAt,
+  summary: row.summary,
+  messages: row.messageCount,
+  toolCalls: row.toolCount,
+  filesChanged: row.filesChanged,
 })
 
-export const activeAgent = (row: ActiveAgentRow): Output<typeof agents.active>[number] => ({ ...row, cardId: String(row.cardId) })
+export const activeAgent = (row: ActiveAgentRow): Output<typeof agents.active>[number] => ({
+  ...row,
+  cardId: String(row.cardId),
+})
 
 /** An agent that the board knows, without what its environment holds. */
-export const provider = ({ provider: { id, name, protocol, command, install, credentials }, installed }: {
-  provider: { id: string; name: string; protocol: 'acp' | 'command'; command: readonly string[]; install: string | null; credentials: object }; installed: boolean
-}): InferOutput<typeof Provider> => ({ id, name, protocol, command: [...command], installed, install, credentialProviders: Object.keys(credentials) })
+export const provider = ({
+  provider: { id, name, protocol, command, install, credentials },
+  installed,
+}: {
+  provider: {
+    id: string
+    name: string
+    protocol: 'acp' | 'command'
+    command: readonly string[]
+    install: string | null
+    credentials: object
+  }
+  installed: boolean
+}): InferOutput<typeof Provider> => ({
+  id,
+  name,
+  protocol,
+  command: [...command],
+  installed,
+  install,
+  credentialProviders: Object.keys(credentials),
+})
 
-export const announcedCommands = ({ commands }: { commands: string }) => JSON.parse(commands) as Array<InferOutput<typeof SlashCommand>>
+export const announcedCommands = ({ commands }: { commands: string }) =>
+  JSON.parse(commands) as Array<InferOutput<typeof SlashCommand>>
 
 /** What an open session waits for a person to decide; null when it waits for nothing. */
 export function permission(row: SessionRow): InferOutput<typeof Permission> | null {
   if (row.waitingFor === null) return null
-  const { title, kind, options } = JSON.parse(row.waitingFor) as Pick<InferOutput<typeof Permission>, 'title' | 'kind' | 'options'>
+  const { title, kind, options } = JSON.parse(row.waitingFor) as Pick<
+    InferOutput<typeof Permission>,
+    'title' | 'kind' | 'options'
+  >
   return { sessionId: String(row.id), cardId: String(row.cardId), title, kind, options }
 }
 
-const usage = ({ inputTokens, outputTokens, contextUsed, contextSize, costUsd }: SessionItem): InferOutput<typeof Usage> | null =>
-  inputTokens + outputTokens === 0 && contextUsed === null && costUsd === null ? null : { inputTokens, outputTokens, contextUsed, contextSize, costUsd }
+const usage = ({
+  inputTokens,
+  outputTokens,
+  contextUsed,
+  contextSize,
+  costUsd,
+}: SessionItem): InferOutput<typeof Usage> | null =>
+  inputTokens + outputTokens === 0 && contextUsed === null && costUsd === null
+    ? null
+    : { inputTokens, outputTokens, contextUsed, contextSize, costUsd }
 
 /** What a tool call's pieces hold: each tells what is new of it. `program` is the tool's name in the agent's own program. */
 export type ToolPiece = Partial<InferOutput<typeof Tool>> & { content?: string; program?: string }
@@ -50,9 +125,29 @@ export function message(row: MessageRow): MessageView {
   const pieces = JSON.parse(row.pieces) as unknown[]
   const shared = { id: String(row.id), sessionId: String(row.sessionId), role: row.role, at: row.at }
   if (row.role === 'tool') {
-    const { content, program, ...tool } = Object.assign({ name: '', kind: 'other', status: 'pending', input: null, output: null, locations: [], content: '', program: '' }, ...pieces as ToolPiece[]) as Required<ToolPiece>
-    return { ...shared, content, tool: { ...tool, name: tool.name || program || (tool.kind === 'other' ? '' : tool.kind) || row.callId || 'tool' } }
+    const { content, program, ...tool } = Object.assign(
+      {
+        name: '',
+        kind: 'other',
+        status: 'pending',
+        input: null,
+        output: null,
+        locations: [],
+        content: '',
+        program: '',
+      },
+      ...(pieces as ToolPiece[]),
+    ) as Required<ToolPiece>
+    return {
+      ...shared,
+      content,
+      tool: { ...tool, name: tool.name || program || (tool.kind === 'other' ? '' : tool.kind) || row.callId || 'tool' },
+    }
   }
   const texts = pieces as string[]
-  return { ...shared, content: (row.role === 'plan' ? texts.at(-1) ?? '' : texts.join('')).toWellFormed(), tool: null }
+  return {
+    ...shared,
+    content: (row.role === 'plan' ? (texts.at(-1) ?? '') : texts.join('')).toWellFormed(),
+    tool: null,
+  }
 }

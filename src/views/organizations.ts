@@ -3,7 +3,28 @@ import type { Organization, OrganizationMember } from '../contract/organizations
 import type { OrganizationMemberRow, OrganizationRow } from '../store/organizations.ts'
 
 /** An organization as one account sees it. An administrator of the server manages also those that he or she has no role in. */
-export const organization = ({ id, name, role, defaultCredentialId, createdAt }: OrganizationRow): InferOutput<typeof Organization> =>
-  ({ id: String(id), name, role, defaultCredentialId: defaultCredentialId === null ? null : String(defaultCredentialId), createdAt })
+export const organization = ({
+  id,
+  name,
+  role,
+  defaultCredentialId,
+  createdAt,
+}: OrganizationRow): InferOutput<typeof Organization> => ({
+  id: String(id),
+  name,
+  role,
+  defaultCredentialId: defaultCredentialId === null ? null : String(defaultCredentialId),
+  createdAt,
+})
 
-export const organizationMember = ({ userId, email, displayName, role }: OrganizationMemberRow): InferOutput<typeof OrganizationMember> => ({ userId: String(userId), email, displayName, role })
+export const organizationMember = ({
+  userId,
+  email,
+  displayName,
+  role,
+}: OrganizationMemberRow): InferOutput<typeof OrganizationMember> => ({
+  userId: String(userId),
+  email,
+  displayName,
+  role,
+})

@@ -1,4 +1,5 @@
 import type { PanelStateRow } from '../store/panelStates.ts'
 
 /** Layouts keyed by the card's id. */
-export const panelStates = (rows: readonly PanelStateRow[]): Record<string, unknown> => Object.fromEntries(rows.map(({ cardId, state }) => [String(cardId), JSON.parse(state)]))
+export const panelStates = (rows: readonly PanelStateRow[]): Record<string, unknown> =>
+  Object.fromEntries(rows.map(({ cardId, state }) => [String(cardId), JSON.parse(state)]))

@@ -7,20 +7,40 @@ import type { Counts } from '../store/cards.ts'
 import type { ProjectRow, VisibleProject } from '../store/projects.ts'
 import { localOperator } from '../store/users.ts'
 
-const idOrNull = (id: number | null) => id === null ? null : String(id)
+const idOrNull = (id: number | null) => (id === null ? null : String(id))
 
 /** A project as everybody who may see it gets it in an event. */
 export const projectNews = (row: ProjectRow): EventData<'project.created'> => ({
-  id: String(row.id), name: row.name, path: row.path, organizationId: idOrNull(row.organizationId), ownerId: row.ownerId === localOperator ? null : String(row.ownerId), createdAt: row.createdAt, updatedAt: row.updatedAt,
+  id: String(row.id),
+  name: row.name,
+  path: row.path,
+  organizationId: idOrNull(row.organizationId),
+  ownerId: row.ownerId === localOperator ? null : String(row.ownerId),
+  createdAt: row.createdAt,
+  updatedAt: row.updatedAt,
 })
 
 /** A project as one caller sees it. */
-export const project = (row: VisibleProject, role: ProjectRole): InferOutput<typeof Project> => ({ ...projectNews(row), credentialId: idOrNull(row.credentialId), agent: row.agent, copiedFiles: JSON.parse(row.copiedFiles), role, unreadCount: row.unreadCount, lastOpenedAt: row.lastOpenedAt })
+export const project = (row: VisibleProject, role: ProjectRole): InferOutput<typeof Project> => ({
+  ...projectNews(row),
+  credentialId: idOrNull(row.credentialId),
+  agent: row.agent,
+  copiedFiles: JSON.parse(row.copiedFiles),
+  role,
+  unreadCount: row.unreadCount,
+  lastOpenedAt: row.lastOpenedAt,
+})
 
 /** Totals of listed cards by status and by column, and of the tokens that agents have used. */
-export function externalStats(counts: readonly Counts[], tokens: { total: number; sessions: number }): InferOutput<typeof ExternalStats> {
+export function externalStats(
+  counts: readonly Counts[],
+  tokens: { total: number; sessions: number },
+): InferOutput<typeof ExternalStats> {
   const byStatus: Record<string, number> = {}
-  const byColumn = new Map<number, { columnId: number; name: string; columnType: Counts['columnType']; count: number }>()
+  const byColumn = new Map<
+    number,
+    { columnId: number; name: string; columnType: Counts['columnType']; count: number }
+  >()
   let all = 0
   for (const { columnId, name, columnType, status, total } of counts) {
     const entry = byColumn.get(columnId) ?? { columnId, name, columnType, count: 0 }
@@ -33,7 +53,10 @@ export function externalStats(counts: readonly Counts[], tokens: { total: number
   return { total: all, byStatus, byColumn: [...byColumn.values()], tokens }
 }
 
-export const stats = (counts: readonly Counts[], tokens: { total: number; sessions: number }): InferOutput<typeof Stats> => {
+export const stats = (
+  counts: readonly Counts[],
+  tokens: { total: number; sessions: number },
+): InferOutput<typeof Stats> => {
   const external = externalStats(counts, tokens)
   return { ...external, byColumn: external.byColumn.map(each => ({ ...each, columnId: String(each.columnId) })) }
 }

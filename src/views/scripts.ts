@@ -5,17 +5,32 @@ import type { ScriptRow, ScriptRunRow } from '../store/scripts.ts'
 /** Events are kept for days and sent to many: they tell the end of an output, whose rest can be read. */
 const mostInEvents = 4096
 
-export const script = ({ id, name, command, position }: ScriptRow): InferOutput<typeof Script> => ({ id: String(id), name, command, position })
+export const script = ({ id, name, command, position }: ScriptRow): InferOutput<typeof Script> => ({
+  id: String(id),
+  name,
+  command,
+  position,
+})
 
 /** The latest run of a script. With `since` the output begins at that character where it is kept. */
 export function scriptStatus(row: ScriptRunRow, since = 0): InferOutput<typeof ScriptStatus> {
   const { scriptId, status, pid, exitCode, error, startedAt, finishedAt, output, outputStart } = row
   const skipped = Math.min(Math.max(since - outputStart, 0), output.length)
-  return { scriptId: String(scriptId), status, pid, exitCode, error, startedAt, finishedAt, ...from(skipped, output, outputStart) }
+  return {
+    scriptId: String(scriptId),
+    status,
+    pid,
+    exitCode,
+    error,
+    startedAt,
+    finishedAt,
+    ...from(skipped, output, outputStart),
+  }
 }
 
 /** The same for an event. */
-export const scriptNews = (row: ScriptRunRow): InferOutput<typeof ScriptStatus> => scriptStatus(row, row.outputStart + Math.max(0, row.output.length - mostInEvents))
+export const scriptNews = (row: ScriptRunRow): InferOutput<typeof ScriptStatus> =>
+  scriptStatus(row, row.outputStart + Math.max(0, row.output.length - mostInEvents))
 
 /** Half a character is not begun with. */
 function from(start: number, output: string, outputStart: number): { output: string; outputStart: number } {

@@ -6,13 +6,41 @@ import type { AccountRow, UserRow } from '../store/users.ts'
 type Account = InferOutput<typeof Me>
 
 /** The local operator has the id "0". */
-export const user = ({ id, email, displayName, role }: UserRow): Account => ({ id: String(id), email, displayName, role })
+export const user = ({ id, email, displayName, role }: UserRow): Account => ({
+  id: String(id),
+  email,
+  displayName,
+  role,
+})
 
-export const signedIn = ({ token, user: row }: { token: string; user: UserRow }): InferOutput<typeof SignedIn> => ({ token, user: user(row) })
+export const signedIn = ({ token, user: row }: { token: string; user: UserRow }): InferOutput<typeof SignedIn> => ({
+  token,
+  user: user(row),
+})
 
 /** An account as administrators see it. */
-export const adminUser = ({ id, email, displayName, role, authProvider, avatarUrl, createdAt }: AccountRow): InferOutput<typeof AdminUser> =>
-  ({ id: String(id), email, name: displayName, role, authProvider, avatarUrl, isSuperAdmin: role === 'super_admin', createdAt })
+export const adminUser = ({
+  id,
+  email,
+  displayName,
+  role,
+  authProvider,
+  avatarUrl,
+  createdAt,
+}: AccountRow): InferOutput<typeof AdminUser> => ({
+  id: String(id),
+  email,
+  name: displayName,
+  role,
+  authProvider,
+  avatarUrl,
+  isSuperAdmin: role === 'super_admin',
+  createdAt,
+})
 
 /** An account as other people find it. */
-export const foundUser = ({ id, email, displayName }: UserRow): Omit<Account, 'role'> => ({ id: String(id), email, displayName })
+export const foundUser = ({ id, email, displayName }: UserRow): Omit<Account, 'role'> => ({
+  id: String(id),
+  email,
+  displayName,
+})

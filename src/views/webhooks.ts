@@ -5,16 +5,46 @@ import type { WebhookRow } from '../store/webhooks.ts'
 
 /** A project's webhook without anything of its secret. */
 export const webhook = (row: WebhookRow): InferOutput<typeof Webhook> => ({
-  id: String(row.id), projectId: String(row.projectId), url: row.url, events: JSON.parse(row.events), enabled: row.enabled === 1, description: row.description, disabledReason: row.disabledReason, createdAt: row.createdAt, updatedAt: row.updatedAt,
+  id: String(row.id),
+  projectId: String(row.projectId),
+  url: row.url,
+  events: JSON.parse(row.events),
+  enabled: row.enabled === 1,
+  description: row.description,
+  disabledReason: row.disabledReason,
+  createdAt: row.createdAt,
+  updatedAt: row.updatedAt,
 })
 
 /** A webhook with its secret, for the one answer that shows it. */
-export const webhookWithSecret = ({ webhook: row, secret }: { webhook: WebhookRow; secret: string }): InferOutput<typeof WebhookWithSecret> => ({ ...webhook(row), secret })
+export const webhookWithSecret = ({
+  webhook: row,
+  secret,
+}: {
+  webhook: WebhookRow
+  secret: string
+}): InferOutput<typeof WebhookWithSecret> => ({ ...webhook(row), secret })
 
 export const delivery = (row: DeliveryRow): InferOutput<typeof Delivery> => ({
-  id: String(row.id), webhookId: String(row.webhookId), messageId: row.messageId, type: row.type, status: row.status, attempts: row.attempts, nextAttemptAt: row.nextAttemptAt, request: { url: row.url, body: row.body },
-  responseStatus: row.responseStatus, responseBody: row.responseBody, error: row.error, durationMs: row.durationMs, createdAt: row.createdAt, lastAttemptAt: row.lastAttemptAt, finishedAt: row.finishedAt,
+  id: String(row.id),
+  webhookId: String(row.webhookId),
+  messageId: row.messageId,
+  type: row.type,
+  status: row.status,
+  attempts: row.attempts,
+  nextAttemptAt: row.nextAttemptAt,
+  request: { url: row.url, body: row.body },
+  responseStatus: row.responseStatus,
+  responseBody: row.responseBody,
+  error: row.error,
+  durationMs: row.durationMs,
+  createdAt: row.createdAt,
+  lastAttemptAt: row.lastAttemptAt,
+  finishedAt: row.finishedAt,
 })
 
 /** A page of deliveries, with where the next one begins if there may be one. */
-export const deliveryPage = (rows: readonly DeliveryRow[], limit: number) => ({ items: rows.map(delivery), nextCursor: rows.length === limit ? String(rows.at(-1)!.id) : null })
+export const deliveryPage = (rows: readonly DeliveryRow[], limit: number) => ({
+  items: rows.map(delivery),
+  nextCursor: rows.length === limit ? String(rows.at(-1)!.id) : null,
+})

@@ -11,7 +11,12 @@ const mostAnswerBytes = 4096
 const jitter = 0.1
 
 /** What attempts need of the board. `onFailure` is told of what the receiver is not to blame for. */
-export interface AttemptParts { config: Pick<ServerConfig, 'clock' | 'webhookTiming'>; seal: Seal; targets: Targets; onFailure: (error: unknown) => void }
+export interface AttemptParts {
+  config: Pick<ServerConfig, 'clock' | 'webhookTiming'>
+  seal: Seal
+  targets: Targets
+  onFailure: (error: unknown) => void
+}
 
 /** The receiver wants nothing any more. */
 export const isGone = ({ responseStatus }: Pick<AttemptRow, 'responseStatus'>): boolean => responseStatus === 410
@@ -21,16 +26,37 @@ export const isGone = ({ responseStatus }: Pick<AttemptRow, 'responseStatus'>): 
  * 4 KiB are kept, or what has come of them in time.
  * @returns what it came to, and when to try again if that makes sense; undefined when `signal` stopped it
  */
-export async function attempt({ config, seal, targets, onFailure }: AttemptParts, delivery: DueDelivery, signal: AbortSignal): Promise<AttemptRow | undefined> {
+export async function attempt(
+  { config, seal, targets, onFailure }: AttemptParts,
+  delivery: DueDelivery,
+  signal: AbortSignal,
+): Promise<AttemptRow | undefined> {
   const { timeoutMs, retrySecs } = config.webhookTiming
   const startedAt = config.clock()
   const began = performance.now()
-  const came: Pick<AttemptRow, 'responseStatus' | 'responseBody' | 'error'> = { responseStatus: null, responseBody: null, error: null }
+  const came: Pick<AttemptRow, 'responseStatus' | 'responseBody' | 'error'> = {
+    responseStatus: null,
+    responseBody: null,
+    error: null,
+  }
   try {
     const headers = signedHeaders(seal, delivery, startedAt)
-    const limits = { timeLimitMs: timeoutMs, mostBytes: mostAnswerBytes, takesPart: true, dispatcher: await targets.dispatcher() }
-    const { status, text } = await askOutside(delivery.url, { method: 'POST', headers, body: delivery.body, signal }, limits)
-    Object.assign(came, { responseStatus: status, responseBody: text.replaceAll('\0', '\u2400'), error: status >= 200 && status < 300 ? null : `The receiver answered with status ${status}.` })
+    const limits = {
+      timeLimitMs: timeoutMs,
+      mostBytes: mostAnswerBytes,
+      takesPart: true,
+      dispatcher: await targets.dispatcher(),
+    }
+    const { status, text } = await askOutside(
+      delivery.url,
+      { method: 'POST', headers, body: delivery.body, signal },
+      limits,
+    )
+    Object.assign(came, {
+      responseStatus: status,
+      responseBody: text.replaceAll('\0', '\u2400'),
+      error: status >= 200 && status < 300 ? null : `The receiver answered with status ${status}.`,
+    })
   } catch (error) {
     if (signal.aborted) return undefined
     const why = whyFailed(error, timeoutMs)
@@ -38,16 +64,29 @@ export async function attempt({ config, seal, targets, onFailure }: AttemptParts
     came.error = why ?? 'The server failed to send it; its log tells more.'
   }
   const pauseSecs = came.error === null || isGone(came) ? undefined : retrySecs[delivery.attempts]
-  const nextAttemptAt = pauseSecs === undefined ? null : new Date(config.clock().getTime() + pauseSecs * 1000 * (1 + jitter * (2 * Math.random() - 1))).toISOString()
+  const nextAttemptAt =
+    pauseSecs === undefined
+      ? null
+      : new Date(config.clock().getTime() + pauseSecs * 1000 * (1 + jitter * (2 * Math.random() - 1))).toISOString()
   return {
-    ...came, url: delivery.url, durationMs: Math.round(performance.now() - began), startedAt: startedAt.toISOString(), nextAttemptAt,
+    ...came,
+    url: delivery.url,
+    durationMs: Math.round(performance.now() - began),
+    startedAt: startedAt.toISOString(),
+    nextAttemptAt,
     status: came.error === null ? 'succeeded' : nextAttemptAt === null ? 'failed' : 'pending',
   }
 }
 
 function signedHeaders(seal: Seal, delivery: DueDelivery, at: Date): Record<string, string> {
   const signature = new Webhook(openSecret(seal, delivery)).sign(delivery.messageId, at, delivery.body)
-  return { 'content-type': 'application/json', accept: '*/*', 'webhook-id': delivery.messageId, 'webhook-timestamp': String(Math.floor(at.getTime() / 1000)), 'webhook-signature': signature }
+  return {
+    'content-type': 'application/json',
+    accept: '*/*',
+    'webhook-id': delivery.messageId,
+    'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
+    'webhook-signature': signature,
+  }
 }
 
 /** Undefined for what is no failure of the network, which always has a code. */

@@ -4,7 +4,13 @@ import { randomBytes } from 'node:crypto'
 export const newMessageId = (): string => `msg_${randomBytes(16).toString('base64url')}`
 
 /** What a message tells. `data` is JSON text; an event of a project has a seq, by which a receiver can put them in order. */
-export interface Told { type: string; timestamp: string; projectId?: number; seq?: number; data: string }
+export interface Told {
+  type: string
+  timestamp: string
+  projectId?: number
+  seq?: number
+  data: string
+}
 
 /** The body of a message (Standard Webhooks 1.0: type, timestamp, data), as it is signed. */
 export const bodyOf = ({ type, timestamp, projectId, seq, data }: Told): string =>

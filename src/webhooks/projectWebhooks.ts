@@ -7,7 +7,10 @@ import type { Queue } from './queue.ts'
 import { giveSecret } from './secrets.ts'
 
 /** A webhook with its secret, for the one answer that shows it. */
-export interface Shown { webhook: WebhookRow; secret: string }
+export interface Shown {
+  webhook: WebhookRow
+  secret: string
+}
 type NewWebhook = Parameters<typeof rules.create>[2]
 
 /** What people do with the webhooks of a project. All throw Problem WEBHOOK_NOT_FOUND, and what the rules throw. */
@@ -24,7 +27,10 @@ export interface ProjectWebhooks {
 }
 
 /** @param catchUp takes what happened before a change of webhooks, for it is theirs as they were */
-export function createProjectWebhooks({ db, seal, queue }: { db: Database; seal: Seal; queue: Queue }, catchUp: (tx: Transaction) => Promise<void>): ProjectWebhooks {
+export function createProjectWebhooks(
+  { db, seal, queue }: { db: Database; seal: Seal; queue: Queue },
+  catchUp: (tx: Transaction) => Promise<void>,
+): ProjectWebhooks {
   const shown = async (tx: Transaction, ref: rules.WebhookRef): Promise<Shown> => {
     await rules.find(tx, ref)
     const secret = await giveSecret(seal, tx, ref.webhookId)
@@ -48,7 +54,12 @@ export function createProjectWebhooks({ db, seal, queue }: { db: Database; seal:
     rotate: shown,
     test: async (tx, ref) => {
       const { id } = await rules.findEnabled(tx, ref)
-      const told = { type: 'webhook.test', timestamp: tx.now, projectId: ref.projectId, data: JSON.stringify({ webhookId: String(id) }) }
+      const told = {
+        type: 'webhook.test',
+        timestamp: tx.now,
+        projectId: ref.projectId,
+        data: JSON.stringify({ webhookId: String(id) }),
+      }
       return rules.findDelivery(tx, ref, await queue.tell(tx, id, told, true))
     },
     redeliver: async (tx, ref, deliveryId) => {

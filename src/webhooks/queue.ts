@@ -22,7 +22,8 @@ export function createQueue(sender: Pick<Sender, 'wake'>): Queue {
     return id
   }
   return {
-    tell: (tx, webhookId, told, asked = false) => add(tx, webhookId, { messageId: newMessageId(), type: told.type, body: bodyOf(told) }, asked),
+    tell: (tx, webhookId, told, asked = false) =>
+      add(tx, webhookId, { messageId: newMessageId(), type: told.type, body: bodyOf(told) }, asked),
     repeat: (tx, webhookId, message) => add(tx, webhookId, message, true),
     wakeAfter,
   }

@@ -15,4 +15,5 @@ export async function giveSecret(seal: Seal, tx: Transaction, webhookId: number)
 }
 
 /** @throws Problem SEALED_WITH_OTHER_KEY */
-export const openSecret = (seal: Seal, { webhookId, secret }: { webhookId: number; secret: string }): string => seal.open(placeOf(webhookId), secret)
+export const openSecret = (seal: Seal, { webhookId, secret }: { webhookId: number; secret: string }): string =>
+  seal.open(placeOf(webhookId), secret)

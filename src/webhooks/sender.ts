@@ -27,22 +27,27 @@ export function createSender(parts: AttemptParts & { db: Database }): Sender {
   /** What is on its way for a webhook; whether there may be more since it looked. */
   const lanes = new Map<number, { over: Promise<void>; again: boolean }>()
   const sendAll = async (webhookId: number) => {
-    for (let due: DueDelivery | undefined; !post.isStopped() && (due = await nextDelivery(db, webhookId, now()));) await post.send(due)
+    for (let due: DueDelivery | undefined; !post.isStopped() && (due = await nextDelivery(db, webhookId, now()));)
+      await post.send(due)
   }
   const wake = (webhookId: number) => {
     const lane = lanes.get(webhookId)
     if (lane) lane.again = true
     if (lane || post.isStopped()) return
-    const over = sendAll(webhookId).catch(onFailure).then(() => {
-      const { again } = lanes.get(webhookId)!
-      lanes.delete(webhookId)
-      if (again) wake(webhookId)
-    })
+    const over = sendAll(webhookId)
+      .catch(onFailure)
+      .then(() => {
+        const { again } = lanes.get(webhookId)!
+        lanes.delete(webhookId)
+        if (again) wake(webhookId)
+      })
     lanes.set(webhookId, { over, again: false })
   }
   return {
     wake,
-    wakeDue: async () => { for (const webhookId of await webhooksWithDueDeliveries(db, now())) wake(webhookId) },
+    wakeDue: async () => {
+      for (const webhookId of await webhooksWithDueDeliveries(db, now())) wake(webhookId)
+    },
     stop: () => post.stop([...lanes.values()].map(({ over }) => over)),
   }
 }
@@ -58,16 +63,26 @@ function createPost({ db, ...parts }: AttemptParts & { db: Database }) {
     onTheirWay.add(controller)
     const outcome = await attempt(parts, delivery, controller.signal).finally(() => onTheirWay.delete(controller))
     // What was sent is not sent again because the disk is full for a while.
-    if (outcome) await insist(db, async tx => {
-      if (await recordAttempt(tx, delivery.id, outcome) && isGone(outcome)) await disable(tx, delivery.webhookId, 'The receiver answered 410 Gone.')
-    }, () => { /* Every request tells of it. */ })
+    if (outcome)
+      await insist(
+        db,
+        async tx => {
+          if ((await recordAttempt(tx, delivery.id, outcome)) && isGone(outcome))
+            await disable(tx, delivery.webhookId, 'The receiver answered 410 Gone.')
+        },
+        () => {
+          /* Every request tells of it. */
+        },
+      )
   }
   return {
     send: (delivery: DueDelivery): Promise<void> => inSlot(() => send(delivery)),
     isStopped: () => stopped,
     stop: async (sending: ReadonlyArray<Promise<void>>): Promise<void> => {
       stopped = true
-      const force = setTimeout(() => { for (const controller of onTheirWay) controller.abort() }, lastAttemptsMs)
+      const force = setTimeout(() => {
+        for (const controller of onTheirWay) controller.abort()
+      }, lastAttemptsMs)
       await Promise.race([Promise.all(sending), delay(mostStopMs, undefined, { ref: false })])
       clearTimeout(force)
     },

@@ -15,7 +15,13 @@ import { createQueue } from './queue.ts'
 import { createSender } from './sender.ts'
 import { createUserWebhooks, type UserWebhooks } from './userWebhooks.ts'
 
-interface Parts { db: Database; outbox: Outbox; seal: Seal; config: ServerConfig; targets: Targets }
+interface Parts {
+  db: Database
+  outbox: Outbox
+  seal: Seal
+  config: ServerConfig
+  targets: Targets
+}
 
 /** Tells receivers, signed and at least once, what happens in projects and what accounts are notified of. */
 export interface Webhooks extends ProjectWebhooks, UserWebhooks {
@@ -29,7 +35,9 @@ export interface Webhooks extends ProjectWebhooks, UserWebhooks {
 }
 
 export function createWebhooks({ db, outbox, seal, config, targets }: Parts): Webhooks {
-  let log: Log = () => { /* Nobody listens before the start. */ }
+  let log: Log = () => {
+    /* Nobody listens before the start. */
+  }
   let reader: EventReader | undefined
   const told = (message: string) => (error: unknown) => logFailure(log, message, error)
   const sender = createSender({ db, seal, config, targets, onFailure: told('A webhook could not be attended to.') })
@@ -37,14 +45,23 @@ export function createWebhooks({ db, outbox, seal, config, targets }: Parts): We
   const followClock = clockFollower(config, () => db.transaction(hastenAttemptedLater), false)
   const take = async (tx: Transaction, events: StoredEvent[]) => {
     for (const { seq, projectId, type, data, at } of events) {
-      for (const { id } of await webhooksFor(tx, projectId!, type)) await queue.tell(tx, id, { type, timestamp: at, projectId: projectId!, seq, data })
+      for (const { id } of await webhooksFor(tx, projectId!, type))
+        await queue.tell(tx, id, { type, timestamp: at, projectId: projectId!, seq, data })
     }
   }
   return {
-    ...createProjectWebhooks({ db, seal, queue }, async tx => { await reader?.catchUp(tx) }), ...createUserWebhooks({ seal, queue }),
+    ...createProjectWebhooks({ db, seal, queue }, async tx => {
+      await reader?.catchUp(tx)
+    }),
+    ...createUserWebhooks({ seal, queue }),
     start: to => {
       log = to
-      reader = startReader({ db, outbox }, 'webhooks', { find: readEventsForWebhooks, take }, told('Events could not be queued for webhooks.'))
+      reader = startReader(
+        { db, outbox },
+        'webhooks',
+        { find: readEventsForWebhooks, take },
+        told('Events could not be queued for webhooks.'),
+      )
     },
     stop: async () => {
       await reader?.stop()
@@ -53,7 +70,8 @@ export function createWebhooks({ db, outbox, seal, config, targets }: Parts): We
     sendDue: async () => {
       await followClock()
       await sender.wakeDue()
-      for (const webhookId of await disabledWithDeliveries(db)) while (await db.transaction(tx => giveUpSome(tx, webhookId)));
+      for (const webhookId of await disabledWithDeliveries(db))
+        while (await db.transaction(tx => giveUpSome(tx, webhookId)));
     },
     requireTarget: url => targets.requireAllowed(url),
   }

@@ -6,8 +6,12 @@ import { eventually } from '../helper.ts'
 import { createRoom, failure, type AgentRoom } from './agent.ts'
 
 let room: AgentRoom
-beforeAll(async () => { room = await createRoom() })
-beforeEach(() => { room.keeping = () => {} })
+beforeAll(async () => {
+  room = await createRoom()
+})
+beforeEach(() => {
+  room.keeping = () => {}
+})
 afterAll(() => room.close())
 
 const kinds = () => room.heard.updates.map(({ sessionUpdate }) => sessionUpdate)
@@ -18,13 +22,35 @@ const started = async (...[name, env, launch, limits]: Parameters<AgentRoom['ope
 }
 
 describe('a turn', () => {
-  test('hands on every update raw and in order, those before the session\'s name and of unknown kinds too', async () => {
+  test("hands on every update raw and in order, those before the session's name and of unknown kinds too", async () => {
     const link = await room.open('well-behaved')
     expect(link.info).toEqual({ name: 'Fixture', version: '1.0.0' })
     const session = await link.start()
-    expect(session).toMatchObject({ resumed: false, mode: 'default', modes: [{ id: 'default', name: 'Default' }, { id: 'plan', name: 'Plan' }, { id: 'acceptEdits', name: 'Accept edits' }] })
-    expect(await link.prompt('write it')).toEqual({ stopReason: 'end_turn', usage: { inputTokens: 100, outputTokens: 20 } })
-    expect(kinds()).toEqual(['available_commands_update', 'plan', 'agent_thought_chunk', 'tool_call', 'tool_call_update', 'of_a_kind_to_come', 'plan', 'usage_update', 'agent_message_chunk', 'agent_message_chunk'])
+    expect(session).toMatchObject({
+      resumed: false,
+      mode: 'default',
+      modes: [
+        { id: 'default', name: 'Default' },
+        { id: 'plan', name: 'Plan' },
+        { id: 'acceptEdits', name: 'Accept edits' },
+      ],
+    })
+    expect(await link.prompt('write it')).toEqual({
+      stopReason: 'end_turn',
+      usage: { inputTokens: 100, outputTokens: 20 },
+    })
+    expect(kinds()).toEqual([
+      'available_commands_update',
+      'plan',
+      'agent_thought_chunk',
+      'tool_call',
+      'tool_call_update',
+      'of_a_kind_to_come',
+      'plan',
+      'usage_update',
+      'agent_message_chunk',
+      'agent_message_chunk',
+    ])
     expect(room.heard.updates).toContainEqual({ sessionUpdate: 'of_a_kind_to_come', payload: 1 })
     expect(room.heard.text()).toBe('I wrote hello.txt as asked.')
     expect(readFileSync(join(room.cwd, 'hello.txt'), 'utf8')).toBe('hello from turn 1\n')
@@ -118,12 +144,33 @@ describe('a permission request', () => {
     const turn = link.prompt('go')
     const request = await eventually('a question', () => room.heard.permissions[0])
     expect(request).toEqual({
-      id: '1', toolCallId: 'call-1', title: 'Write allowed.txt', kind: 'edit',
-      options: [{ id: 'yes', name: 'Allow', kind: 'allow_once' }, { id: 'always', name: 'Always allow', kind: 'allow_always' }, { id: 'no', name: 'Reject', kind: 'reject_once' }],
+      id: '1',
+      toolCallId: 'call-1',
+      title: 'Write allowed.txt',
+      kind: 'edit',
+      options: [
+        { id: 'yes', name: 'Allow', kind: 'allow_once' },
+        { id: 'always', name: 'Always allow', kind: 'allow_always' },
+        { id: 'no', name: 'Reject', kind: 'reject_once' },
+      ],
     })
-    expect(room.heard.updates).toEqual([{ sessionUpdate: 'tool_call_update', toolCallId: 'call-1', title: 'Write allowed.txt', kind: 'edit', status: 'pending', rawInput: { path: 'allowed.txt' } }])
+    expect(room.heard.updates).toEqual([
+      {
+        sessionUpdate: 'tool_call_update',
+        toolCallId: 'call-1',
+        title: 'Write allowed.txt',
+        kind: 'edit',
+        status: 'pending',
+        rawInput: { path: 'allowed.txt' },
+      },
+    ])
     expect(existsSync(join(room.cwd, 'allowed.txt'))).toBe(false)
-    expect([link.answerPermission('1', 'maybe'), link.answerPermission('2', 'yes'), link.answerPermission('1', 'yes'), link.answerPermission('1', 'no')]).toEqual([false, false, true, false])
+    expect([
+      link.answerPermission('1', 'maybe'),
+      link.answerPermission('2', 'yes'),
+      link.answerPermission('1', 'yes'),
+      link.answerPermission('1', 'no'),
+    ]).toEqual([false, false, true, false])
     expect(await turn).toMatchObject({ stopReason: 'end_turn' })
     expect(readFileSync(join(room.cwd, 'allowed.txt'), 'utf8')).toBe('allowed\n')
   })
@@ -131,7 +178,10 @@ describe('a permission request', () => {
   test('of a plan is of the kind switch_mode, and a refusal leads to the next message', async () => {
     const link = await started('plan-approval')
     const first = link.prompt('refactor it')
-    expect(await eventually('a question', () => room.heard.permissions[0])).toMatchObject({ title: 'Ready to code?', kind: 'switch_mode' })
+    expect(await eventually('a question', () => room.heard.permissions[0])).toMatchObject({
+      title: 'Ready to code?',
+      kind: 'switch_mode',
+    })
     link.answerPermission('1', 'plan')
     await first
     expect(existsSync(join(room.cwd, 'plan.txt'))).toBe(false)
@@ -144,7 +194,11 @@ describe('a permission request', () => {
 })
 
 describe('a session', () => {
-  test.each([['session/load', {}], ['session/resume', { FIXTURE_RESUME: '1' }], ['session/load where session/resume is only announced', { FIXTURE_RESUME: 'announced' }]])('goes on by %s, and nothing of its past is told again', async (_, env) => {
+  test.each([
+    ['session/load', {}],
+    ['session/resume', { FIXTURE_RESUME: '1' }],
+    ['session/load where session/resume is only announced', { FIXTURE_RESUME: 'announced' }],
+  ])('goes on by %s, and nothing of its past is told again', async (_, env) => {
     const sessions = { FIXTURE_SESSIONS: room.cwd, ...env }
     const first = await room.open('resumable', sessions)
     expect(first.capabilities.resume).toBe(true)

@@ -4,8 +4,12 @@ import { slowdown } from '../helper.ts'
 import { createRoom, failure, type AgentRoom } from './agent.ts'
 
 let room: AgentRoom
-beforeAll(async () => { room = await createRoom() })
-beforeEach(() => { room.keeping = () => {} })
+beforeAll(async () => {
+  room = await createRoom()
+})
+beforeEach(() => {
+  room.keeping = () => {}
+})
 afterAll(() => room.close())
 
 const started = async (...[name, env, launch, limits]: Parameters<AgentRoom['open']>) => {
@@ -21,22 +25,37 @@ describe('a failure', () => {
     const folder = await failure(room.open('well-behaved', {}, { cwd: join(room.cwd, 'gone') }))
     expect(folder.message).toBe('The folder to work in does not exist.')
     const dead = await failure(room.open('dies-before-initialize', { FIXTURE_EXIT: '7' }))
-    expect([dead.reason, dead.message]).toEqual(['launch_failed', 'The agent ended with exit code 7 before its session was open. It wrote: Error: Cannot find module \'agent\''])
-    const key = await failure(room.open('dies-before-initialize', { FIXTURE_STDERR: 'You have exceeded your monthly quota.' }))
+    expect([dead.reason, dead.message]).toEqual([
+      'launch_failed',
+      "The agent ended with exit code 7 before its session was open. It wrote: Error: Cannot find module 'agent'",
+    ])
+    const key = await failure(
+      room.open('dies-before-initialize', { FIXTURE_STDERR: 'You have exceeded your monthly quota.' }),
+    )
     expect(key.reason).toBe('usage_limit')
   })
 
   test('shows no secret of the launch', async () => {
     const secret = 'sk-very/secret"key'
-    const { message } = await failure(room.open('dies-before-initialize', { FIXTURE_STDERR: `401 for ${secret} at https://x.test/?key=${encodeURIComponent(secret)} {"key":${JSON.stringify(secret)}}` }, { secrets: [secret] }))
+    const { message } = await failure(
+      room.open(
+        'dies-before-initialize',
+        {
+          FIXTURE_STDERR: `401 for ${secret} at https://x.test/?key=${encodeURIComponent(secret)} {"key":${JSON.stringify(secret)}}`,
+        },
+        { secrets: [secret] },
+      ),
+    )
     expect(message).toContain('401 for *** at https://x.test/?key=*** {"key":"***"}')
     const link = await started('usage-limited', { FIXTURE_SAYING: `refused: ${secret}` }, { secrets: [secret] })
     expect((await failure(link.prompt('go'))).message).not.toContain('secret')
   })
 
   test.each([
-    ['lines', 'protocol_violation', 'what is not of the Agent Client Protocol'], ['endless', 'protocol_violation', 'more than 16 MiB'],
-    ['exit', 'protocol_violation', 'usage: agent [options]'], ['html', 'protocol_violation', '502 Bad Gateway'],
+    ['lines', 'protocol_violation', 'what is not of the Agent Client Protocol'],
+    ['endless', 'protocol_violation', 'more than 16 MiB'],
+    ['exit', 'protocol_violation', 'usage: agent [options]'],
+    ['html', 'protocol_violation', '502 Bad Gateway'],
   ])('of the protocol is told from a crash: %s', async (kind, reason, words) => {
     const { reason: found, message } = await failure(room.open('rubbish', { FIXTURE_RUBBISH: kind }))
     expect([found, message]).toEqual([reason, expect.stringContaining(words)])
@@ -46,14 +65,32 @@ describe('a failure', () => {
     const link = await started('rubbish', { FIXTURE_RUBBISH: 'banner' })
     expect(await link.prompt('go')).toMatchObject({ stopReason: 'end_turn' })
     expect(link.stderrTail()).toContain('Welcome to the agent!')
-    expect((await failure((await started('rubbish', { FIXTURE_RUBBISH: 'turn' })).prompt('go'))).reason).toBe('protocol_violation')
+    expect((await failure((await started('rubbish', { FIXTURE_RUBBISH: 'turn' })).prompt('go'))).reason).toBe(
+      'protocol_violation',
+    )
   })
 
   test.each([
-    [{ FIXTURE_EXIT: '3' }, 'crashed', 'The agent ended with exit code 3 in the middle of its turn. It wrote: Segmentation fault'],
-    [{ FIXTURE_EXIT: '0' }, 'crashed', 'The agent ended with exit code 0 in the middle of its turn. It wrote: Segmentation fault'],
-    [{ FIXTURE_SIGNAL: 'SIGKILL' }, 'crashed', 'The agent was ended by SIGKILL in the middle of its turn. It wrote: Segmentation fault'],
-    [{ FIXTURE_STDERR: 'Claude AI usage limit reached|1753077600' }, 'usage_limit', 'The agent ended with exit code 3 in the middle of its turn. It wrote: Claude AI usage limit reached|1753077600'],
+    [
+      { FIXTURE_EXIT: '3' },
+      'crashed',
+      'The agent ended with exit code 3 in the middle of its turn. It wrote: Segmentation fault',
+    ],
+    [
+      { FIXTURE_EXIT: '0' },
+      'crashed',
+      'The agent ended with exit code 0 in the middle of its turn. It wrote: Segmentation fault',
+    ],
+    [
+      { FIXTURE_SIGNAL: 'SIGKILL' },
+      'crashed',
+      'The agent was ended by SIGKILL in the middle of its turn. It wrote: Segmentation fault',
+    ],
+    [
+      { FIXTURE_STDERR: 'Claude AI usage limit reached|1753077600' },
+      'usage_limit',
+      'The agent ended with exit code 3 in the middle of its turn. It wrote: Claude AI usage limit reached|1753077600',
+    ],
   ])('in a turn is told by the exit: %j', async (env, reason, message) => {
     const link = await started('crash-in-turn', env as Record<string, string>)
     const before = performance.now()
@@ -71,9 +108,15 @@ describe('a failure', () => {
   })
 
   test.each([
-    [{ FIXTURE_LIMIT: 'error' }, 'usage_limit', 'hit your limit'], [{ FIXTURE_LIMIT: 'message' }, 'usage_limit', 'hit your limit'], [{ FIXTURE_LIMIT: 'exit' }, 'usage_limit', 'hit your limit'],
-    [{ FIXTURE_LIMIT: 'refusal' }, 'refused', 'refused to go on'], [{ FIXTURE_LIMIT: 'max_tokens' }, 'usage_limit', 'limit of tokens'], [{ FIXTURE_LIMIT: 'max_turn_requests' }, 'usage_limit', 'limit of requests'],
-    [{ FIXTURE_LIMIT: 'auth' }, 'launch_failed', 'Authentication required'], [{ FIXTURE_LIMIT: 'overloaded' }, 'crashed', 'something broke'], [{ FIXTURE_LIMIT: 'made_up' }, 'protocol_violation', 'unknown reason (made_up)'],
+    [{ FIXTURE_LIMIT: 'error' }, 'usage_limit', 'hit your limit'],
+    [{ FIXTURE_LIMIT: 'message' }, 'usage_limit', 'hit your limit'],
+    [{ FIXTURE_LIMIT: 'exit' }, 'usage_limit', 'hit your limit'],
+    [{ FIXTURE_LIMIT: 'refusal' }, 'refused', 'refused to go on'],
+    [{ FIXTURE_LIMIT: 'max_tokens' }, 'usage_limit', 'limit of tokens'],
+    [{ FIXTURE_LIMIT: 'max_turn_requests' }, 'usage_limit', 'limit of requests'],
+    [{ FIXTURE_LIMIT: 'auth' }, 'launch_failed', 'Authentication required'],
+    [{ FIXTURE_LIMIT: 'overloaded' }, 'crashed', 'something broke'],
+    [{ FIXTURE_LIMIT: 'made_up' }, 'protocol_violation', 'unknown reason (made_up)'],
   ])('of an agent that goes on living is told by its answer: %j', async (env, reason, words) => {
     const found = await failure((await started('usage-limited', env)).prompt('go'))
     expect([found.reason, found.message]).toEqual([reason, expect.stringContaining(words)])
@@ -82,15 +125,23 @@ describe('a failure', () => {
   test('is a timeout where an agent does not answer', async () => {
     const limits = { initializeMs: 300, sessionMs: 400 }
     const greeting = await failure(room.open('silent', {}, {}, limits))
-    expect([greeting.reason, greeting.message]).toEqual(['timeout', 'The agent did not answer initialize within 0.3 seconds.'])
+    expect([greeting.reason, greeting.message]).toEqual([
+      'timeout',
+      'The agent did not answer initialize within 0.3 seconds.',
+    ])
     const session = await failure(started('silent', { FIXTURE_SILENT_TO: 'session/new' }, {}, limits))
     expect(session.message).toBe('The agent did not answer session/new within 0.4 seconds.')
   })
 
   test('to keep what an agent says ends its turn', async () => {
     const link = await started('forever', { FIXTURE_EVERY_MS: '5' })
-    room.keeping = async () => { throw new Error('The disk is full.') }
+    room.keeping = async () => {
+      throw new Error('The disk is full.')
+    }
     const found = await failure(link.prompt('go'))
-    expect([found.message, (found.cause as Error).message]).toEqual(['What the agent said could not be kept.', 'The disk is full.'])
+    expect([found.message, (found.cause as Error).message]).toEqual([
+      'What the agent said could not be kept.',
+      'The disk is full.',
+    ])
   })
 })

@@ -13,7 +13,12 @@ import { fixture } from './agent.ts'
 export type Card = Awaited<ReturnType<Client['cards']['get']>>
 
 /** How a fixture agent is configured; its id is its name unless given. */
-export interface FixtureAgent { fixture?: string; env?: Record<string, string>; protocol?: 'acp' | 'command'; command?: readonly string[] }
+export interface FixtureAgent {
+  fixture?: string
+  env?: Record<string, string>
+  protocol?: 'acp' | 'command'
+  command?: readonly string[]
+}
 
 /** A server whose agents are fixtures, and a project in a Git repository with columns Backlog, In Progress, Done. */
 export interface AgentBoard extends TestBoard {
@@ -34,7 +39,10 @@ export interface AgentBoard extends TestBoard {
   untilNoneRuns(timeoutMs?: number): Promise<void>
 }
 
-export async function startAgentBoard(agents: Record<string, FixtureAgent>, config: Partial<ServerConfig> = {}): Promise<AgentBoard> {
+export async function startAgentBoard(
+  agents: Record<string, FixtureAgent>,
+  config: Partial<ServerConfig> = {},
+): Promise<AgentBoard> {
   const root = mkdtempSync(join(tmpdir(), 'board-agents-'))
   const mark = randomUUID()
   const dataDir = config.dataDir ?? join(root, 'data')
@@ -46,17 +54,33 @@ export async function startAgentBoard(agents: Record<string, FixtureAgent>, conf
   const [backlog, active, done] = columns.map(({ id }) => id) as [string, string, string]
   const socket = await follow(board.url, board.token, projectId)
   const card = (cardId: string) => board.client.cards.get({ projectId, cardId })
-  const until: AgentBoard['until'] = (cardId, what, fits, timeoutMs = 20_000) => eventually(`${what} of card ${cardId}`, async () => {
-    const found = await card(cardId)
-    return fits(found) ? found : undefined
-  }, timeoutMs)
+  const until: AgentBoard['until'] = (cardId, what, fits, timeoutMs = 20_000) =>
+    eventually(
+      `${what} of card ${cardId}`,
+      async () => {
+        const found = await card(cardId)
+        return fits(found) ? found : undefined
+      },
+      timeoutMs,
+    )
   const processes = () => processesWith(mark)
   return {
-    ...board, path, projectId, columns: { backlog, active, done }, socket, card, until, processes,
-    start: (agent, input = {}) => board.client.cards.create({ projectId, title: 'Work', prompt: 'Do it.', columnId: active, agent, ...input }),
-    untilStatus: (cardId, status, timeoutMs) => until(cardId, `the status ${status}`, found => found.status === status, timeoutMs),
+    ...board,
+    path,
+    projectId,
+    columns: { backlog, active, done },
+    socket,
+    card,
+    until,
+    processes,
+    start: (agent, input = {}) =>
+      board.client.cards.create({ projectId, title: 'Work', prompt: 'Do it.', columnId: active, agent, ...input }),
+    untilStatus: (cardId, status, timeoutMs) =>
+      until(cardId, `the status ${status}`, found => found.status === status, timeoutMs),
     messages: cardId => board.client.agents.messages({ projectId, cardId }),
-    untilNoneRuns: async (timeoutMs = 10_000) => { await eventually('the end of every process', () => processes().length === 0, timeoutMs) },
+    untilNoneRuns: async (timeoutMs = 10_000) => {
+      await eventually('the end of every process', () => processes().length === 0, timeoutMs)
+    },
     close: async () => {
       socket.close()
       await board.close()
@@ -68,15 +92,29 @@ export async function startAgentBoard(agents: Record<string, FixtureAgent>, conf
 /** Writes the configuration of fixture agents; what they start carries the mark in its environment. */
 export function configure(dataDir: string, agents: Record<string, FixtureAgent>, mark: string): void {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-  const configured = Object.entries(agents).map(([id, { fixture: name, env, protocol, command }]) =>
-    [id, { command: command ?? [process.execPath, fixture(name!)], env: { ...env, FIXTURE_MARK: mark }, ...(protocol && { protocol }) }])
-  writeFileSync(join(dataDir, 'config.json'), JSON.stringify({ agents: { ...withheldAgents, ...Object.fromEntries(configured) } }))
+  const configured = Object.entries(agents).map(([id, { fixture: name, env, protocol, command }]) => [
+    id,
+    {
+      command: command ?? [process.execPath, fixture(name!)],
+      env: { ...env, FIXTURE_MARK: mark },
+      ...(protocol && { protocol }),
+    },
+  ])
+  writeFileSync(
+    join(dataDir, 'config.json'),
+    JSON.stringify({ agents: { ...withheldAgents, ...Object.fromEntries(configured) } }),
+  )
 }
 
 /** A Git repository with one commit. */
 export function makeRepository(path: string): string {
   mkdirSync(path, { recursive: true })
-  const git = (...args: string[]) => execFileSync('git', ['-C', path, '-c', 'user.name=Test', '-c', 'user.email=test@example.org', '-c', 'commit.gpgsign=false', ...args], { stdio: 'ignore' })
+  const git = (...args: string[]) =>
+    execFileSync(
+      'git',
+      ['-C', path, '-c', 'user.name=Test', '-c', 'user.email=test@example.org', '-c', 'commit.gpgsign=false', ...args],
+      { stdio: 'ignore' },
+    )
   git('init', '-b', 'main')
   writeFileSync(join(path, 'README'), 'A repository.\n')
   git('add', 'README')

@@ -7,7 +7,9 @@ import { eventually } from '../helper.ts'
 import { createRoom, failure, type AgentRoom } from './agent.ts'
 
 let room: AgentRoom
-beforeAll(async () => { room = await createRoom() })
+beforeAll(async () => {
+  room = await createRoom()
+})
 afterAll(() => room.close())
 
 const command = async (argv: string[], env = {}, launch: Partial<AgentLaunch> = {}) => {
@@ -34,15 +36,21 @@ describe('a plain command as an agent', () => {
   })
 
   test('works in its folder, and what it says comes whole, also when it comes in pieces of characters', async () => {
-    const link = await command([process.execPath, '-e', 'const bytes = Buffer.from("€".repeat(50_000)); process.stdout.write(bytes.subarray(0, 100_001)); setTimeout(() => process.stdout.write(bytes.subarray(100_001)), 20); require("fs").writeFileSync("made.txt", "")'])
+    const link = await command([
+      process.execPath,
+      '-e',
+      'const bytes = Buffer.from("€".repeat(50_000)); process.stdout.write(bytes.subarray(0, 100_001)); setTimeout(() => process.stdout.write(bytes.subarray(100_001)), 20); require("fs").writeFileSync("made.txt", "")',
+    ])
     await link.prompt('')
     expect(room.heard.text()).toBe('€'.repeat(50_000))
     expect(existsSync(join(room.cwd, 'made.txt'))).toBe(true)
   })
 
   test.each([
-    ['exit 4', 'crashed', 'The command ended with exit code 4.'], ['echo oh no >&2; exit 1', 'crashed', 'The command ended with exit code 1. It wrote: oh no'],
-    ['kill -9 $$', 'crashed', 'The command was ended by SIGKILL.'], ['echo "Error: rate limit exceeded"; exit 1', 'usage_limit', 'rate limit'],
+    ['exit 4', 'crashed', 'The command ended with exit code 4.'],
+    ['echo oh no >&2; exit 1', 'crashed', 'The command ended with exit code 1. It wrote: oh no'],
+    ['kill -9 $$', 'crashed', 'The command was ended by SIGKILL.'],
+    ['echo "Error: rate limit exceeded"; exit 1', 'usage_limit', 'rate limit'],
   ])('fails by its exit: %s', async (script, reason, words) => {
     const found = await failure((await command(['sh', '-c', script])).prompt('x'))
     expect([found.reason, found.message]).toEqual([reason, expect.stringContaining(words)])

@@ -7,30 +7,53 @@ import { eventually } from '../helper.ts'
 import { makeRepository, startAgentBoard, type AgentBoard } from './agentBoard.ts'
 
 let board: AgentBoard
-beforeAll(async () => { board = await startAgentBoard({ good: { fixture: 'well-behaved' }, forever: { fixture: 'forever' } }) })
+beforeAll(async () => {
+  board = await startAgentBoard({ good: { fixture: 'well-behaved' }, forever: { fixture: 'forever' } })
+})
 afterAll(() => board.close())
 
-const clearUp = () => jobs(board.server.app).find(({ name }) => name.startsWith('remove worktrees of projects'))!.run(new AbortController().signal)
+const clearUp = () =>
+  jobs(board.server.app)
+    .find(({ name }) => name.startsWith('remove worktrees of projects'))!
+    .run(new AbortController().signal)
 const worktrees = () => join(board.dataDir, 'worktrees')
 const notes = () => readdirSync(worktrees()).filter(name => name.endsWith('.json'))
 /** An agent that has just completed its card may still have to end. */
-const untilCleared = () => eventually('the end of all notes', async () => {
-  await clearUp()
-  return notes().length === 0
-})
+const untilCleared = () =>
+  eventually('the end of all notes', async () => {
+    await clearUp()
+    return notes().length === 0
+  })
 const patchOf = (cardId: string) => {
   const [name] = readdirSync(join(board.dataDir, 'patches')).filter(each => each.startsWith(`card-${cardId}-`))
   return readFileSync(join(board.dataDir, 'patches', name!), 'utf8')
 }
-const git = (path: string, ...args: string[]) => execFileSync('git', ['-C', path, '-c', 'user.name=Test', '-c', 'user.email=test@example.org', ...args], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
+const git = (path: string, ...args: string[]) =>
+  execFileSync('git', ['-C', path, '-c', 'user.name=Test', '-c', 'user.email=test@example.org', ...args], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
 
 async function newProject(name: string) {
   const path = makeRepository(board.folder(name))
   const { id: projectId } = await board.client.projects.create({ name, path })
   const columns = await board.client.columns.list({ projectId })
   const start = async (agent: string, columnId = columns[1]!.id) => {
-    const { id: cardId } = await board.client.cards.create({ projectId, title: 'Work', prompt: 'Do it.', columnId, agent })
-    await eventually('an agent at work, or its end', async () => agent === 'forever' ? board.processes().length > 0 : (await board.client.cards.get({ projectId, cardId })).status === 'completed', 15_000)
+    const { id: cardId } = await board.client.cards.create({
+      projectId,
+      title: 'Work',
+      prompt: 'Do it.',
+      columnId,
+      agent,
+    })
+    await eventually(
+      'an agent at work, or its end',
+      async () =>
+        agent === 'forever'
+          ? board.processes().length > 0
+          : (await board.client.cards.get({ projectId, cardId })).status === 'completed',
+      15_000,
+    )
     return cardId
   }
   return { path, projectId, start, worktree: (cardId: string) => join(worktrees(), projectId, cardId) }
@@ -51,8 +74,14 @@ test('a project that is deleted leaves no worktree, and what only its worktrees 
   expect([existsSync(worktree(changed)), notes().length]).toEqual([true, 1])
   await untilCleared()
   expect(existsSync(join(worktrees(), projectId))).toBe(false)
-  expect([patchOf(changed), patchOf(committed)]).toEqual([expect.stringContaining('+hello from turn 1'), expect.stringContaining('Subject: [PATCH] Mine')])
-  expect(git(path, 'branch', '--format=%(refname:short)').trim().split('\n')).toEqual([`board/${committed}-work`, 'main'])
+  expect([patchOf(changed), patchOf(committed)]).toEqual([
+    expect.stringContaining('+hello from turn 1'),
+    expect.stringContaining('Subject: [PATCH] Mine'),
+  ])
+  expect(git(path, 'branch', '--format=%(refname:short)').trim().split('\n')).toEqual([
+    `board/${committed}-work`,
+    'main',
+  ])
   expect(git(path, 'worktree', 'list').trim().split('\n')).toHaveLength(1)
 })
 
@@ -85,7 +114,10 @@ test('the worktree of an agent that is still being ended is left until it is gon
 test('a note of cards that are there removes nothing', async () => {
   const { path, projectId, start, worktree } = await newProject('Staying')
   const cardId = await start('good')
-  writeFileSync(join(worktrees(), 'stale.gone.json'), JSON.stringify({ projectId: Number(projectId), projectPath: path, cards: [{ id: Number(cardId), branch: null }] }))
+  writeFileSync(
+    join(worktrees(), 'stale.gone.json'),
+    JSON.stringify({ projectId: Number(projectId), projectPath: path, cards: [{ id: Number(cardId), branch: null }] }),
+  )
   await untilCleared()
   expect(existsSync(worktree(cardId))).toBe(true)
 })

@@ -21,7 +21,21 @@ let columnId: string
 /** Runs the built program as a server on the data folder. */
 async function start(): Promise<void> {
   rmSync(join(dataDir, 'daemon.json'), { force: true })
-  const child = server = spawn(process.execPath, [resolve('bin/board.js'), 'serve', '--port', '0', '--data-dir', dataDir, '--agent-slots', '3', ...await databaseOptions(dataDir)], { stdio: ['ignore', 'pipe', 'inherit'], env: { PATH: process.env.PATH, HOME: root } })
+  const child = (server = spawn(
+    process.execPath,
+    [
+      resolve('bin/board.js'),
+      'serve',
+      '--port',
+      '0',
+      '--data-dir',
+      dataDir,
+      '--agent-slots',
+      '3',
+      ...(await databaseOptions(dataDir)),
+    ],
+    { stdio: ['ignore', 'pipe', 'inherit'], env: { PATH: process.env.PATH, HOME: root } },
+  ))
   await eventually('daemon.json', () => existsSync(join(dataDir, 'daemon.json')) || child.exitCode !== null, 20_000)
   const { url, token } = JSON.parse(readFileSync(join(dataDir, 'daemon.json'), 'utf8'))
   client = createClient({ url, token })
@@ -32,21 +46,35 @@ async function end(signal: NodeJS.Signals): Promise<{ code: number | null; tookM
   const began = performance.now()
   const exited = once(server!, 'exit')
   server!.kill(signal)
-  const [code] = await exited as [number | null]
+  const [code] = (await exited) as [number | null]
   server = undefined
   return { code, tookMs: performance.now() - began }
 }
 
-const create = (agent: string) => client.cards.create({ projectId, title: agent, prompt: 'First thing.', columnId, agent })
+const create = (agent: string) =>
+  client.cards.create({ projectId, title: agent, prompt: 'First thing.', columnId, agent })
 const card = (cardId: string) => client.cards.get({ projectId, cardId })
-const untilStatus = (cardId: string, status: string) => eventually(`the status ${status}`, async () => (await card(cardId)).status === status, 15_000)
-const spoken = (cardId: string) => eventually('a word of the agent', async () => (await client.agents.messages({ projectId, cardId })).some(({ role }) => role === 'agent'), 15_000)
+const untilStatus = (cardId: string, status: string) =>
+  eventually(`the status ${status}`, async () => (await card(cardId)).status === status, 15_000)
+const spoken = (cardId: string) =>
+  eventually(
+    'a word of the agent',
+    async () => (await client.agents.messages({ projectId, cardId })).some(({ role }) => role === 'agent'),
+    15_000,
+  )
 
 beforeAll(async () => {
-  configure(dataDir, {
-    forever: { fixture: 'forever' }, deaf: { fixture: 'ignores-term' }, setsid: { fixture: 'setsid-grandchild' }, asking: { fixture: 'permission-first' },
-    resumable: { fixture: 'resumable', env: { FIXTURE_SESSIONS: root } },
-  }, mark)
+  configure(
+    dataDir,
+    {
+      forever: { fixture: 'forever' },
+      deaf: { fixture: 'ignores-term' },
+      setsid: { fixture: 'setsid-grandchild' },
+      asking: { fixture: 'permission-first' },
+      resumable: { fixture: 'resumable', env: { FIXTURE_SESSIONS: root } },
+    },
+    mark,
+  )
   await start()
   projectId = (await client.projects.create({ name: 'Interrupted', path: makeRepository(join(root, 'repository')) })).id
   columnId = (await client.columns.list({ projectId })).find(({ columnType }) => columnType === 'active')!.id
@@ -69,7 +97,15 @@ test('stopping the server ends its agents within 15 seconds, and tells that they
   expect(tookMs).toBeLessThan(15_000 * slowdown())
   expect(processesWith(mark)).toEqual([])
   await start()
-  for (const { id } of cards) expect(await card(id)).toMatchObject({ status: 'interrupted', statusReason: 'server_restart', unread: true, hasActiveAgent: false, locks: [], lastAgentAction: { type: 'interrupted' } })
+  for (const { id } of cards)
+    expect(await card(id)).toMatchObject({
+      status: 'interrupted',
+      statusReason: 'server_restart',
+      unread: true,
+      hasActiveAgent: false,
+      locks: [],
+      lastAgentAction: { type: 'interrupted' },
+    })
 })
 
 test('after a kill nothing is left ten seconds into the next start, and what was open is interrupted', async () => {
@@ -86,7 +122,11 @@ test('after a kill nothing is left ten seconds into the next start, and what was
   for (const { id } of cards) {
     await untilStatus(id, 'interrupted')
     expect(await card(id)).toMatchObject({ statusReason: 'server_restart', hasActiveAgent: false })
-    expect(await client.agents.get({ projectId, cardId: id })).toMatchObject({ status: 'interrupted', statusReason: 'server_restart', endedAt: expect.any(String) })
+    expect(await client.agents.get({ projectId, cardId: id })).toMatchObject({
+      status: 'interrupted',
+      statusReason: 'server_restart',
+      endedAt: expect.any(String),
+    })
   }
 })
 
@@ -99,7 +139,14 @@ test('an interrupted session goes on when it is asked to', async () => {
   await end('SIGKILL')
   await start()
   await client.agents.send({ projectId, cardId: id, content: 'Second thing.' })
-  await eventually('the answer', async () => (await client.agents.messages({ projectId, cardId: id })).some(({ content }) => content.includes('You said 2 things')), 15_000)
+  await eventually(
+    'the answer',
+    async () =>
+      (await client.agents.messages({ projectId, cardId: id })).some(({ content }) =>
+        content.includes('You said 2 things'),
+      ),
+    15_000,
+  )
   await client.agents.retry({ projectId, cardId: asking.id })
   await untilStatus(asking.id, 'waiting')
   expect((await card(asking.id)).sessions.map(({ status }) => status)).toEqual(['interrupted', 'waiting'])

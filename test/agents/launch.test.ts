@@ -21,66 +21,191 @@ afterAll(async () => {
 const agent = (id: string) => builtIn.find(provider => provider.id === id)!
 const board = { url: 'http://127.0.0.1:4400/', token: 'svc_at_token', projectId: 3, cardId: 12 }
 const server = {
-  PATH: `/usr/bin:.:${process.env.PATH}`, HOME: '/home/server', LANG: 'de_DE.UTF-8', TERM: 'xterm', XDG_CONFIG_HOME: '/home/server/.config', HTTPS_PROXY: 'http://proxy.test:3128', NODE_EXTRA_CA_CERTS: '/etc/ca.pem',
-  BOARD_SECRET_KEY: 'key', BOARD_DATABASE_TOKEN: 'db', BOARD_TOKEN: 'operator', AWS_SECRET_ACCESS_KEY: 'aws', NODE_OPTIONS: '--inspect', SSH_AUTH_SOCK: '/run/agent', GIT_DIR: '/elsewhere',
-  ANTHROPIC_API_KEY: 'sk-ant-account', OPENAI_API_KEY: 'sk-account', OPENAI_MODEL: 'small',
+  PATH: `/usr/bin:.:${process.env.PATH}`,
+  HOME: '/home/server',
+  LANG: 'de_DE.UTF-8',
+  TERM: 'xterm',
+  XDG_CONFIG_HOME: '/home/server/.config',
+  HTTPS_PROXY: 'http://proxy.test:3128',
+  NODE_EXTRA_CA_CERTS: '/etc/ca.pem',
+  BOARD_SECRET_KEY: 'key',
+  BOARD_DATABASE_TOKEN: 'db',
+  BOARD_TOKEN: 'operator',
+  AWS_SECRET_ACCESS_KEY: 'aws',
+  NODE_OPTIONS: '--inspect',
+  SSH_AUTH_SOCK: '/run/agent',
+  GIT_DIR: '/elsewhere',
+  ANTHROPIC_API_KEY: 'sk-ant-account',
+  OPENAI_API_KEY: 'sk-account',
+  OPENAI_MODEL: 'small',
 }
-const launch = (work: Partial<Work>, env: NodeJS.ProcessEnv = server) => prepareLaunch({ provider: agent('claude'), credential: null, cwd: room.cwd, dataDir, board, author: null, mode: 'work', ...work }, env)
-const credential = (provider: AgentCredential['provider'], baseUrl: string | null = null, rest: Partial<AgentCredential> = {}): AgentCredential => ({ id: 7, provider, kind: 'api_key', token: 'the-secret-key', baseUrl, ...rest })
+const launch = (work: Partial<Work>, env: NodeJS.ProcessEnv = server) =>
+  prepareLaunch(
+    { provider: agent('claude'), credential: null, cwd: room.cwd, dataDir, board, author: null, mode: 'work', ...work },
+    env,
+  )
+const credential = (
+  provider: AgentCredential['provider'],
+  baseUrl: string | null = null,
+  rest: Partial<AgentCredential> = {},
+): AgentCredential => ({ id: 7, provider, kind: 'api_key', token: 'the-secret-key', baseUrl, ...rest })
 
 describe('the environment of an agent', () => {
-  test('holds what is listed and nothing else of the server\'s', async () => {
+  test("holds what is listed and nothing else of the server's", async () => {
     const { env } = await launch({ author: { name: 'Ada', email: 'ada@example.com' } })
     expect(env).toEqual({
-      PATH: `/usr/bin:${process.env.PATH}`, LANG: 'de_DE.UTF-8', TERM: 'dumb', NO_COLOR: '1', PAGER: 'cat', GIT_PAGER: 'cat', GIT_EDITOR: 'true', GIT_TERMINAL_PROMPT: '0', NO_BROWSER: '1', DISABLE_AUTOUPDATER: '1',
-      HTTPS_PROXY: 'http://proxy.test:3128', NO_PROXY: 'localhost,127.0.0.1,::1', no_proxy: 'localhost,127.0.0.1,::1', NODE_EXTRA_CA_CERTS: '/etc/ca.pem',
-      HOME: '/home/server', XDG_CONFIG_HOME: '/home/server/.config', ANTHROPIC_API_KEY: 'sk-ant-account',
-      TMPDIR: join(dataDir, 'agents/none/tmp'), TMP: join(dataDir, 'agents/none/tmp'), TEMP: join(dataDir, 'agents/none/tmp'),
-      GIT_AUTHOR_NAME: 'Ada', GIT_AUTHOR_EMAIL: 'ada@example.com', GIT_COMMITTER_NAME: 'Ada', GIT_COMMITTER_EMAIL: 'ada@example.com',
-      BOARD_URL: 'http://127.0.0.1:4400/', BOARD_PROJECT_ID: '3', BOARD_CARD_ID: '12', BOARD_TOKEN: 'svc_at_token',
+      PATH: `/usr/bin:${process.env.PATH}`,
+      LANG: 'de_DE.UTF-8',
+      TERM: 'dumb',
+      NO_COLOR: '1',
+      PAGER: 'cat',
+      GIT_PAGER: 'cat',
+      GIT_EDITOR: 'true',
+      GIT_TERMINAL_PROMPT: '0',
+      NO_BROWSER: '1',
+      DISABLE_AUTOUPDATER: '1',
+      HTTPS_PROXY: 'http://proxy.test:3128',
+      NO_PROXY: 'localhost,127.0.0.1,::1',
+      no_proxy: 'localhost,127.0.0.1,::1',
+      NODE_EXTRA_CA_CERTS: '/etc/ca.pem',
+      HOME: '/home/server',
+      XDG_CONFIG_HOME: '/home/server/.config',
+      ANTHROPIC_API_KEY: 'sk-ant-account',
+      TMPDIR: join(dataDir, 'agents/none/tmp'),
+      TMP: join(dataDir, 'agents/none/tmp'),
+      TEMP: join(dataDir, 'agents/none/tmp'),
+      GIT_AUTHOR_NAME: 'Ada',
+      GIT_AUTHOR_EMAIL: 'ada@example.com',
+      GIT_COMMITTER_NAME: 'Ada',
+      GIT_COMMITTER_EMAIL: 'ada@example.com',
+      BOARD_URL: 'http://127.0.0.1:4400/',
+      BOARD_PROJECT_ID: '3',
+      BOARD_CARD_ID: '12',
+      BOARD_TOKEN: 'svc_at_token',
     })
   })
 
-  test('holds a credential in the variables that the agent names, a home of the credential\'s own, and nothing of the account\'s sign-in', async () => {
+  test("holds a credential in the variables that the agent names, a home of the credential's own, and nothing of the account's sign-in", async () => {
     const { env, argv, secrets, tools } = await launch({ credential: credential('anthropic') })
-    expect(env).toMatchObject({ ANTHROPIC_API_KEY: 'the-secret-key', HOME: join(dataDir, 'agents/7/home'), TMPDIR: join(dataDir, 'agents/7/tmp') })
+    expect(env).toMatchObject({
+      ANTHROPIC_API_KEY: 'the-secret-key',
+      HOME: join(dataDir, 'agents/7/home'),
+      TMPDIR: join(dataDir, 'agents/7/tmp'),
+    })
     expect([env.XDG_CONFIG_HOME, env.ANTHROPIC_BASE_URL]).toEqual([undefined, undefined])
-    expect(Object.entries(env).filter(([, value]) => value.includes('account') || value.includes('/home/server'))).toEqual([])
-    expect(Object.entries(env).filter(([, value]) => value.includes('the-secret-key')).map(([name]) => name)).toEqual(['ANTHROPIC_API_KEY'])
-    expect([argv.join(' '), secrets, tools]).toEqual(['claude-agent-acp', ['the-secret-key', 'svc_at_token'], { url: 'http://127.0.0.1:4400/api/mcp', token: 'svc_at_token' }])
-    for (const folder of ['agents', 'agents/7', 'agents/7/home', 'agents/7/tmp']) expect(statSync(join(dataDir, folder)).mode & 0o777).toBe(0o700)
+    expect(
+      Object.entries(env).filter(([, value]) => value.includes('account') || value.includes('/home/server')),
+    ).toEqual([])
+    expect(
+      Object.entries(env)
+        .filter(([, value]) => value.includes('the-secret-key'))
+        .map(([name]) => name),
+    ).toEqual(['ANTHROPIC_API_KEY'])
+    expect([argv.join(' '), secrets, tools]).toEqual([
+      'claude-agent-acp',
+      ['the-secret-key', 'svc_at_token'],
+      { url: 'http://127.0.0.1:4400/api/mcp', token: 'svc_at_token' },
+    ])
+    for (const folder of ['agents', 'agents/7', 'agents/7/home', 'agents/7/tmp'])
+      expect(statSync(join(dataDir, folder)).mode & 0o777).toBe(0o700)
   })
 
   test('holds no credential of a kind that the agent does not take', async () => {
     const { env, secrets } = await launch({ provider: agent('claude'), credential: credential('openai') })
-    expect([JSON.stringify(env).includes('the-secret-key'), env.HOME, secrets]).toEqual([false, '/home/server', ['svc_at_token']])
+    expect([JSON.stringify(env).includes('the-secret-key'), env.HOME, secrets]).toEqual([
+      false,
+      '/home/server',
+      ['svc_at_token'],
+    ])
   })
 
   test.each([
-    ['claude', credential('anthropic', 'https://proxy.test/'), { ANTHROPIC_API_KEY: 'the-secret-key', ANTHROPIC_BASE_URL: 'https://proxy.test' }],
-    ['claude', credential('anthropic', null, { token: 'sk-ant-oat01-x' }), { CLAUDE_CODE_OAUTH_TOKEN: 'sk-ant-oat01-x' }],
+    [
+      'claude',
+      credential('anthropic', 'https://proxy.test/'),
+      { ANTHROPIC_API_KEY: 'the-secret-key', ANTHROPIC_BASE_URL: 'https://proxy.test' },
+    ],
+    [
+      'claude',
+      credential('anthropic', null, { token: 'sk-ant-oat01-x' }),
+      { CLAUDE_CODE_OAUTH_TOKEN: 'sk-ant-oat01-x' },
+    ],
     ['claude', credential('anthropic', null, { kind: 'oauth' }), { ANTHROPIC_AUTH_TOKEN: 'the-secret-key' }],
     ['codex', credential('openai'), { CODEX_API_KEY: 'the-secret-key' }],
-    ['codex', credential('custom', 'http://127.0.0.1:1/v1'), { CODEX_API_KEY: 'the-secret-key', CODEX_CONFIG: '{"model_provider":"board","model_providers":{"board":{"name":"board","base_url":"http://127.0.0.1:1/v1","env_key":"CODEX_API_KEY","wire_api":"responses"}}}' }],
-    ['gemini', credential('google', 'https://g.test'), { GEMINI_API_KEY: 'the-secret-key', GOOGLE_GEMINI_BASE_URL: 'https://g.test' }],
+    [
+      'codex',
+      credential('custom', 'http://127.0.0.1:1/v1'),
+      {
+        CODEX_API_KEY: 'the-secret-key',
+        CODEX_CONFIG:
+          '{"model_provider":"board","model_providers":{"board":{"name":"board","base_url":"http://127.0.0.1:1/v1","env_key":"CODEX_API_KEY","wire_api":"responses"}}}',
+      },
+    ],
+    [
+      'gemini',
+      credential('google', 'https://g.test'),
+      { GEMINI_API_KEY: 'the-secret-key', GOOGLE_GEMINI_BASE_URL: 'https://g.test' },
+    ],
     ['copilot', credential('github'), { COPILOT_GITHUB_TOKEN: 'the-secret-key' }],
     ['opencode', credential('openrouter'), { OPENROUTER_API_KEY: 'the-secret-key' }],
-    ['qwen', credential('openai', 'http://127.0.0.1:1'), { OPENAI_API_KEY: 'the-secret-key', OPENAI_BASE_URL: 'http://127.0.0.1:1/v1' }],
-    ['qwen', credential('openrouter'), { OPENAI_API_KEY: 'the-secret-key', OPENAI_BASE_URL: 'https://openrouter.ai/api/v1' }],
-    ['goose', credential('custom', 'http://127.0.0.1:1/v1'), { GOOSE_PROVIDER: 'openai', OPENAI_API_KEY: 'the-secret-key', OPENAI_HOST: 'http://127.0.0.1:1', OPENAI_BASE_PATH: 'v1/chat/completions' }],
+    [
+      'qwen',
+      credential('openai', 'http://127.0.0.1:1'),
+      { OPENAI_API_KEY: 'the-secret-key', OPENAI_BASE_URL: 'http://127.0.0.1:1/v1' },
+    ],
+    [
+      'qwen',
+      credential('openrouter'),
+      { OPENAI_API_KEY: 'the-secret-key', OPENAI_BASE_URL: 'https://openrouter.ai/api/v1' },
+    ],
+    [
+      'goose',
+      credential('custom', 'http://127.0.0.1:1/v1'),
+      {
+        GOOSE_PROVIDER: 'openai',
+        OPENAI_API_KEY: 'the-secret-key',
+        OPENAI_HOST: 'http://127.0.0.1:1',
+        OPENAI_BASE_PATH: 'v1/chat/completions',
+      },
+    ],
   ])('is that of %s with %o', async (id, given, expected) => {
-    const [withIt, without] = [await launch({ provider: agent(id), credential: given }, { PATH: '/usr/bin' }), await launch({ provider: agent(id) }, { PATH: '/usr/bin' })]
-    const added = Object.fromEntries(Object.entries(withIt.env).filter(([name, value]) => without.env[name] !== value && !['HOME', 'TMPDIR', 'TMP', 'TEMP'].includes(name)))
+    const [withIt, without] = [
+      await launch({ provider: agent(id), credential: given }, { PATH: '/usr/bin' }),
+      await launch({ provider: agent(id) }, { PATH: '/usr/bin' }),
+    ]
+    const added = Object.fromEntries(
+      Object.entries(withIt.env).filter(
+        ([name, value]) => without.env[name] !== value && !['HOME', 'TMPDIR', 'TMP', 'TEMP'].includes(name),
+      ),
+    )
     expect(added).toEqual(expected)
   })
 
   test('of a terminal card holds no token where none is given', async () => {
     const { protocol, argv, env, tools, secrets } = await launch({ provider: null, board: { ...board, token: null } })
-    expect([protocol, argv, env.BOARD_TOKEN, env.ANTHROPIC_API_KEY, env.BOARD_CARD_ID, tools, secrets]).toEqual(['terminal', [], undefined, undefined, '12', null, []])
+    expect([protocol, argv, env.BOARD_TOKEN, env.ANTHROPIC_API_KEY, env.BOARD_CARD_ID, tools, secrets]).toEqual([
+      'terminal',
+      [],
+      undefined,
+      undefined,
+      '12',
+      null,
+      [],
+    ])
   })
 
   test('is all that the process really gets', async () => {
-    const prepared = await launch({ provider: { ...agent('claude'), protocol: 'command', command: [process.execPath, '-e', 'require("fs").writeFileSync("probe", ""); console.log(JSON.stringify({ ...process.env, cwd: process.cwd(), tmp: require("os").tmpdir() }))'] } })
+    const prepared = await launch({
+      provider: {
+        ...agent('claude'),
+        protocol: 'command',
+        command: [
+          process.execPath,
+          '-e',
+          'require("fs").writeFileSync("probe", ""); console.log(JSON.stringify({ ...process.env, cwd: process.cwd(), tmp: require("os").tmpdir() }))',
+        ],
+      },
+    })
     const link = await room.open('', {}, prepared)
     await link.start()
     await link.prompt('')
@@ -91,15 +216,23 @@ describe('the environment of an agent', () => {
   })
 })
 
-test('Qwen Code is told that the board\'s tools need no question, where it has them', async () => {
-  const argv = async (token: string | null) => (await launch({ provider: agent('qwen'), board: { ...board, token } })).argv
-  expect([await argv('svc_at_token'), await argv(null)]).toEqual([['qwen', '--acp', '--allowed-tools=mcp__board'], ['qwen', '--acp']])
+test("Qwen Code is told that the board's tools need no question, where it has them", async () => {
+  const argv = async (token: string | null) =>
+    (await launch({ provider: agent('qwen'), board: { ...board, token } })).argv
+  expect([await argv('svc_at_token'), await argv(null)]).toEqual([
+    ['qwen', '--acp', '--allowed-tools=mcp__board'],
+    ['qwen', '--acp'],
+  ])
 })
 
 test('Qwen Code sends no usage statistics from a home of its own, and keeps what is set there', async () => {
-  const start = () => launch({ provider: agent('qwen'), credential: credential('custom', 'http://127.0.0.1:1', { id: 8 }) })
+  const start = () =>
+    launch({ provider: agent('qwen'), credential: credential('custom', 'http://127.0.0.1:1', { id: 8 }) })
   const settings = join((await start()).env.HOME!, '.qwen/settings.json')
-  expect(JSON.parse(readFileSync(settings, 'utf8'))).toEqual({ privacy: { usageStatisticsEnabled: false }, general: { enableAutoUpdate: false } })
+  expect(JSON.parse(readFileSync(settings, 'utf8'))).toEqual({
+    privacy: { usageStatisticsEnabled: false },
+    general: { enableAutoUpdate: false },
+  })
   expect(statSync(settings).mode & 0o777).toBe(0o600)
   writeFileSync(settings, '{}')
   await start()

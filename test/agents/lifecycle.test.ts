@@ -6,12 +6,23 @@ import { startAgentBoard, type AgentBoard } from './agentBoard.ts'
 
 let board: AgentBoard
 beforeAll(async () => {
-  board = await startAgentBoard({
-    'well': { fixture: 'well-behaved' }, 'forever': { fixture: 'forever' }, 'crash': { fixture: 'crash-in-turn' }, 'deaf': { fixture: 'ignores-term' },
-    'setsid': { fixture: 'setsid-grandchild' }, 'leaver': { fixture: 'setsid-grandchild', env: { FIXTURE_LEAVE: '1' } }, 'flood': { fixture: 'flood', env: { FIXTURE_UPDATES: '20000' } }, 'rubbish': { fixture: 'rubbish' },
-    'stillborn': { fixture: 'dies-before-initialize' }, 'limited': { fixture: 'usage-limited' }, 'refusing': { fixture: 'usage-limited', env: { FIXTURE_LIMIT: 'refusal' } },
-    'echo': { protocol: 'command', command: ['/bin/sh', '-c', 'echo "heard: $0"', '{prompt}'] },
-  }, { agentSlots: 10 })
+  board = await startAgentBoard(
+    {
+      well: { fixture: 'well-behaved' },
+      forever: { fixture: 'forever' },
+      crash: { fixture: 'crash-in-turn' },
+      deaf: { fixture: 'ignores-term' },
+      setsid: { fixture: 'setsid-grandchild' },
+      leaver: { fixture: 'setsid-grandchild', env: { FIXTURE_LEAVE: '1' } },
+      flood: { fixture: 'flood', env: { FIXTURE_UPDATES: '20000' } },
+      rubbish: { fixture: 'rubbish' },
+      stillborn: { fixture: 'dies-before-initialize' },
+      limited: { fixture: 'usage-limited' },
+      refusing: { fixture: 'usage-limited', env: { FIXTURE_LIMIT: 'refusal' } },
+      echo: { protocol: 'command', command: ['/bin/sh', '-c', 'echo "heard: $0"', '{prompt}'] },
+    },
+    { agentSlots: 10 },
+  )
 })
 afterAll(() => board.close())
 
@@ -19,28 +30,56 @@ test('a well-behaved agent works in the worktree and completes its card', async 
   const created = await board.start('well', { title: 'Write hello' })
   expect(created).toMatchObject({ status: 'queued', hasActiveAgent: true, locks: [{ kind: 'agent', holder: 'well' }] })
   const card = await board.untilStatus(created.id, 'completed')
-  expect(card).toMatchObject({ statusReason: null, unread: true, hasActiveAgent: false, locks: [], lastAgentAction: { type: 'completed' }, gitBranch: expect.stringMatching(new RegExp(`^board/${card.id}-write-hello`)) })
+  expect(card).toMatchObject({
+    statusReason: null,
+    unread: true,
+    hasActiveAgent: false,
+    locks: [],
+    lastAgentAction: { type: 'completed' },
+    gitBranch: expect.stringMatching(new RegExp(`^board/${card.id}-write-hello`)),
+  })
   expect(card.startedAt).not.toBeNull()
   expect(card.endedAt).not.toBeNull()
   const session = await board.client.agents.get({ projectId: board.projectId, cardId: card.id })
-  expect(session).toMatchObject({ agent: 'well', status: 'completed', summary: 'I wrote hello.txt as asked.', usage: { inputTokens: 100, outputTokens: 20, contextUsed: 1200, contextSize: 200_000, costUsd: 0.01 }, branch: card.gitBranch })
-  expect(card.sessions).toMatchObject([{ id: session.sessionId, agent: 'well', status: 'completed', summary: session.summary }])
+  expect(session).toMatchObject({
+    agent: 'well',
+    status: 'completed',
+    summary: 'I wrote hello.txt as asked.',
+    usage: { inputTokens: 100, outputTokens: 20, contextUsed: 1200, contextSize: 200_000, costUsd: 0.01 },
+    branch: card.gitBranch,
+  })
+  expect(card.sessions).toMatchObject([
+    { id: session.sessionId, agent: 'well', status: 'completed', summary: session.summary },
+  ])
   expect(existsSync(join(board.path, 'hello.txt'))).toBe(false)
-  expect(readFileSync(join(board.dataDir, 'worktrees', board.projectId, card.id, 'hello.txt'), 'utf8')).toBe('hello from turn 1\n')
-  expect((await board.messages(card.id)).map(({ role }) => role)).toEqual(expect.arrayContaining(['user', 'thought', 'tool', 'plan', 'agent']))
-  expect((await board.client.agents.history({ projectId: board.projectId, cardId: card.id }))[0]).toMatchObject({ filesChanged: 1 })
+  expect(readFileSync(join(board.dataDir, 'worktrees', board.projectId, card.id, 'hello.txt'), 'utf8')).toBe(
+    'hello from turn 1\n',
+  )
+  expect((await board.messages(card.id)).map(({ role }) => role)).toEqual(
+    expect.arrayContaining(['user', 'thought', 'tool', 'plan', 'agent']),
+  )
+  expect((await board.client.agents.history({ projectId: board.projectId, cardId: card.id }))[0]).toMatchObject({
+    filesChanged: 1,
+  })
   await board.untilNoneRuns()
 })
 
 test('every change of status is told on the socket, with the card', async () => {
   const { id } = await board.start('well')
   await board.untilStatus(id, 'completed')
-  const statuses = () => board.socket.messages.filter(({ type, data }) => type === 'agent.status' && data.cardId === id).map(({ data }) => data.status)
+  const statuses = () =>
+    board.socket.messages
+      .filter(({ type, data }) => type === 'agent.status' && data.cardId === id)
+      .map(({ data }) => data.status)
   await eventually('all statuses', () => statuses().length === 3)
   expect(statuses()).toEqual(['queued', 'running', 'completed'])
-  const cards = board.socket.messages.filter(({ type, data }) => type === 'card.updated' && data.id === id).map(({ data }) => data.status)
+  const cards = board.socket.messages
+    .filter(({ type, data }) => type === 'card.updated' && data.id === id)
+    .map(({ data }) => data.status)
   expect([...new Set(cards)]).toEqual(['queued', 'running', 'completed'])
-  const versions = board.socket.messages.filter(({ type, data }) => type.startsWith('card.') && data.id === id && data.version).map(({ data }) => data.version)
+  const versions = board.socket.messages
+    .filter(({ type, data }) => type.startsWith('card.') && data.id === id && data.version)
+    .map(({ data }) => data.version)
   // Where its worktree is, is told as well: no version is left out.
   expect(versions).toEqual(versions.map((_, at) => versions[0]! + at))
 })
@@ -50,27 +89,44 @@ test('cancelling ends an agent that would work for ever, and keeps its card', as
   await board.until(id, 'the running agent', card => card.status === 'running')
   await eventually('a word of the agent', async () => (await board.messages(id)).some(({ role }) => role === 'agent'))
   await board.client.agents.cancel({ projectId: board.projectId, cardId: id })
-  expect(await board.card(id)).toMatchObject({ status: 'cancelled', statusReason: 'cancelled', unread: false, columnId: board.columns.active, locks: [] })
+  expect(await board.card(id)).toMatchObject({
+    status: 'cancelled',
+    statusReason: 'cancelled',
+    unread: false,
+    columnId: board.columns.active,
+    locks: [],
+  })
   await board.untilNoneRuns()
-  await eventually('what the agent said last', async () => (await board.client.agents.get({ projectId: board.projectId, cardId: id })).summary?.startsWith('Still at it'))
-  await expect(board.client.agents.cancel({ projectId: board.projectId, cardId: id })).rejects.toMatchObject({ code: 'AGENT_NOT_RUNNING' })
+  await eventually('what the agent said last', async () =>
+    (await board.client.agents.get({ projectId: board.projectId, cardId: id })).summary?.startsWith('Still at it'),
+  )
+  await expect(board.client.agents.cancel({ projectId: board.projectId, cardId: id })).rejects.toMatchObject({
+    code: 'AGENT_NOT_RUNNING',
+  })
 })
 
 test('whatever ends the agent of one card lets that of another one work on, with its token', async () => {
   const { projectId } = board
   const { id: other } = await board.start('forever')
   await board.until(other, 'the other agent', card => card.status === 'running')
-  const { data: { token } } = (await board.request('POST', `/api/projects/${projectId}/cards/${other}/agent-token`, { body: {} })).body
+  const {
+    data: { token },
+  } = (await board.request('POST', `/api/projects/${projectId}/cards/${other}/agent-token`, { body: {} })).body
   const endings: Array<(cardId: string) => Promise<unknown>> = [
-    cardId => board.client.agents.cancel({ projectId, cardId }), cardId => board.client.cards.move({ projectId, cardId, columnId: board.columns.backlog }),
-    cardId => board.client.cards.complete({ projectId, cardId }), cardId => board.client.cards.archive({ projectId, cardId }), cardId => board.client.cards.delete({ projectId, cardId }),
+    cardId => board.client.agents.cancel({ projectId, cardId }),
+    cardId => board.client.cards.move({ projectId, cardId, columnId: board.columns.backlog }),
+    cardId => board.client.cards.complete({ projectId, cardId }),
+    cardId => board.client.cards.archive({ projectId, cardId }),
+    cardId => board.client.cards.delete({ projectId, cardId }),
   ]
   for (const end of endings) {
     const { id } = await board.start('forever')
     await board.until(id, 'the running agent', card => card.status === 'running')
     await end(id)
     expect(await board.card(other)).toMatchObject({ status: 'running', hasActiveAgent: true })
-    expect((await board.request('GET', `/api/projects/${projectId}/cards/${other}/monitors`, { token })).status).toBe(200)
+    expect((await board.request('GET', `/api/projects/${projectId}/cards/${other}/monitors`, { token })).status).toBe(
+      200,
+    )
   }
   // Its place in the column is nothing to its agent.
   const position = (await board.card(other)).position === 0 ? 1 : 0
@@ -83,18 +139,25 @@ test('whatever ends the agent of one card lets that of another one work on, with
 
 test('a card that was put off starts when it is activated in an active column, and nowhere else', async () => {
   const { projectId } = board
-  const make = async (columnId: string) => (await board.client.cards.create({ projectId, columnId, title: 'Later', agent: 'forever', deferred: true })).id
+  const make = async (columnId: string) =>
+    (await board.client.cards.create({ projectId, columnId, title: 'Later', agent: 'forever', deferred: true })).id
   const [here, elsewhere] = [await make(board.columns.active), await make(board.columns.backlog)]
-  for (const cardId of [here, elsewhere]) expect(await board.card(cardId)).toMatchObject({ status: 'idle', deferred: true })
+  for (const cardId of [here, elsewhere])
+    expect(await board.card(cardId)).toMatchObject({ status: 'idle', deferred: true })
   for (const cardId of [here, elsewhere]) await board.client.cards.activate({ projectId, cardId })
   expect(await board.card(elsewhere)).toMatchObject({ status: 'idle', deferred: false, sessions: [] })
   await board.until(here, 'the running agent', card => card.status === 'running')
-  await expect(board.client.cards.activate({ projectId, cardId: here })).rejects.toMatchObject({ code: 'CARD_NOT_DEFERRED' })
+  await expect(board.client.cards.activate({ projectId, cardId: here })).rejects.toMatchObject({
+    code: 'CARD_NOT_DEFERRED',
+  })
   await board.client.agents.cancel({ projectId, cardId: here })
   await board.untilNoneRuns()
 })
 
-test.each([['deaf', 'that hears no signal'], ['setsid', 'with tools in sessions of their own']])('cancelling the agent %s, %s, leaves no process', async agent => {
+test.each([
+  ['deaf', 'that hears no signal'],
+  ['setsid', 'with tools in sessions of their own'],
+])('cancelling the agent %s, %s, leaves no process', async agent => {
   const { id } = await board.start(agent)
   await eventually('a word of the agent', async () => (await board.messages(id)).some(({ role }) => role === 'agent'))
   await board.client.agents.cancel({ projectId: board.projectId, cardId: id })
@@ -109,11 +172,20 @@ test('tools that an agent leaves behind end with its session', async () => {
 })
 
 test.each([
-  ['crash', 'crashed', /exit code 3/], ['rubbish', 'protocol_violation', /Agent Client Protocol/], ['stillborn', 'launch_failed', /Cannot find module/], ['limited', 'usage_limit', /hit your limit/], ['refusing', 'refused', /refused/],
+  ['crash', 'crashed', /exit code 3/],
+  ['rubbish', 'protocol_violation', /Agent Client Protocol/],
+  ['stillborn', 'launch_failed', /Cannot find module/],
+  ['limited', 'usage_limit', /hit your limit/],
+  ['refusing', 'refused', /refused/],
 ])('the failure of the agent %s is told as %s', async (agent, statusReason, words) => {
   const { id } = await board.start(agent, { autoMode: true })
   const card = await board.untilStatus(id, 'failed')
-  expect(card).toMatchObject({ statusReason, unread: true, columnId: board.columns.active, lastAgentAction: { type: 'failed', detail: expect.stringMatching(words) } })
+  expect(card).toMatchObject({
+    statusReason,
+    unread: true,
+    columnId: board.columns.active,
+    lastAgentAction: { type: 'failed', detail: expect.stringMatching(words) },
+  })
   expect((await board.messages(id)).at(-1)).toMatchObject({ role: 'system', content: expect.stringMatching(words) })
   await board.untilNoneRuns()
 })
@@ -121,26 +193,45 @@ test.each([
 test('a flood of updates is kept whole while the server answers', async () => {
   const { id } = await board.start('flood')
   await board.untilStatus(id, 'completed', 60_000)
-  const text = (await board.client.agents.messages({ projectId: board.projectId, cardId: id, limit: 1000 })).filter(({ role }) => role === 'agent').map(({ content }) => content).join('')
-  expect(text.split('\n').filter(Boolean).map(line => Number(line.split(' ')[0]))).toEqual(Array.from({ length: 20_000 }, (_, index) => index + 1))
+  const text = (await board.client.agents.messages({ projectId: board.projectId, cardId: id, limit: 1000 }))
+    .filter(({ role }) => role === 'agent')
+    .map(({ content }) => content)
+    .join('')
+  expect(
+    text
+      .split('\n')
+      .filter(Boolean)
+      .map(line => Number(line.split(' ')[0])),
+  ).toEqual(Array.from({ length: 20_000 }, (_, index) => index + 1))
 })
 
 test('a plain command is an agent too', async () => {
   const { id } = await board.start('echo', { prompt: 'say this' })
   await board.untilStatus(id, 'completed')
-  expect((await board.messages(id)).filter(({ role }) => role === 'agent').map(({ content }) => content)).toEqual(['heard: say this\n'])
+  expect((await board.messages(id)).filter(({ role }) => role === 'agent').map(({ content }) => content)).toEqual([
+    'heard: say this\n',
+  ])
 })
 
 test.each([
-  ['moving it out of the active column', (cardId: string) => board.client.cards.move({ projectId: board.projectId, cardId, columnId: board.columns.backlog })],
+  [
+    'moving it out of the active column',
+    (cardId: string) =>
+      board.client.cards.move({ projectId: board.projectId, cardId, columnId: board.columns.backlog }),
+  ],
   ['archiving it', (cardId: string) => board.client.cards.archive({ projectId: board.projectId, cardId })],
   ['deleting it', (cardId: string) => board.client.cards.delete({ projectId: board.projectId, cardId, force: true })],
   ['completing it', (cardId: string) => board.client.cards.complete({ projectId: board.projectId, cardId })],
-])('a card\'s agent and its tokens end with %s', async (_, leave) => {
+])("a card's agent and its tokens end with %s", async (_, leave) => {
   const { id } = await board.start('forever')
   await board.untilStatus(id, 'running')
   const { token } = await board.client.agents.token({ projectId: board.projectId, cardId: id })
-  const ask = () => board.request('POST', '/api/mcp', { token, body: { jsonrpc: '2.0', id: 1, method: 'tools/list' }, headers: { accept: 'application/json, text/event-stream' } })
+  const ask = () =>
+    board.request('POST', '/api/mcp', {
+      token,
+      body: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+      headers: { accept: 'application/json, text/event-stream' },
+    })
   expect((await ask()).status).toBe(200)
   await leave(id)
   expect((await ask()).status).toBe(401)
@@ -149,40 +240,82 @@ test.each([
 
 test('a card without an agent moves all the same, and says what is missing', async () => {
   const { id } = await board.start('nobody', { columnId: board.columns.backlog })
-  const moved = await board.client.cards.move({ projectId: board.projectId, cardId: id, columnId: board.columns.active })
-  expect(moved).toMatchObject({ columnId: board.columns.active, status: 'idle', lastAgentAction: { type: 'not_started', detail: 'There is no agent nobody.' } })
-  await expect(board.client.agents.relaunch({ projectId: board.projectId, cardId: id })).rejects.toMatchObject({ code: 'AGENT_UNAVAILABLE' })
+  const moved = await board.client.cards.move({
+    projectId: board.projectId,
+    cardId: id,
+    columnId: board.columns.active,
+  })
+  expect(moved).toMatchObject({
+    columnId: board.columns.active,
+    status: 'idle',
+    lastAgentAction: { type: 'not_started', detail: 'There is no agent nobody.' },
+  })
+  await expect(board.client.agents.relaunch({ projectId: board.projectId, cardId: id })).rejects.toMatchObject({
+    code: 'AGENT_UNAVAILABLE',
+  })
 })
 
 test('automation neither starts an agent by creating nor by moving, and activate starts it', async () => {
-  const { key } = await board.client.keys.create({ name: 'Automation', scope: 'project', projectId: board.projectId, permissions: ['cards.create', 'cards.move', 'cards.read', 'agents.cancel'] })
-  const created = await board.request('POST', `/api/external/projects/${board.projectId}/cards`, { token: key, body: { title: 'By automation', columnId: Number(board.columns.active) } })
+  const { key } = await board.client.keys.create({
+    name: 'Automation',
+    scope: 'project',
+    projectId: board.projectId,
+    permissions: ['cards.create', 'cards.move', 'cards.read', 'agents.cancel'],
+  })
+  const created = await board.request('POST', `/api/external/projects/${board.projectId}/cards`, {
+    token: key,
+    body: { title: 'By automation', columnId: Number(board.columns.active) },
+  })
   expect(created.body.data).toMatchObject({ status: 'idle', deferred: true, lastAgentAction: null })
   const cardId = String(created.body.data.id)
-  const moved = await board.request('PATCH', `/api/external/projects/${board.projectId}/cards/${cardId}/move`, { token: key, body: { targetColumnId: Number(board.columns.backlog), position: 0 } })
+  const moved = await board.request('PATCH', `/api/external/projects/${board.projectId}/cards/${cardId}/move`, {
+    token: key,
+    body: { targetColumnId: Number(board.columns.backlog), position: 0 },
+  })
   expect(moved.status).toBe(200)
-  await board.request('PATCH', `/api/external/projects/${board.projectId}/cards/${cardId}/move`, { token: key, body: { targetColumnId: Number(board.columns.active), position: 0 } })
+  await board.request('PATCH', `/api/external/projects/${board.projectId}/cards/${cardId}/move`, {
+    token: key,
+    body: { targetColumnId: Number(board.columns.active), position: 0 },
+  })
   expect(await board.card(cardId)).toMatchObject({ status: 'idle', deferred: true })
   await board.client.cards.update({ projectId: board.projectId, cardId, agent: 'forever' })
   await board.client.cards.activate({ projectId: board.projectId, cardId })
   await board.untilStatus(cardId, 'running')
-  const cancelled = await board.request('POST', `/api/external/projects/${board.projectId}/cards/${cardId}/agent/cancel`, { token: key })
+  const cancelled = await board.request(
+    'POST',
+    `/api/external/projects/${board.projectId}/cards/${cardId}/agent/cancel`,
+    { token: key },
+  )
   expect(cancelled).toMatchObject({ status: 200, body: { data: { ok: true } } })
-  expect((await board.request('POST', `/api/external/projects/${board.projectId}/cards/${cardId}/agent/cancel`, { token: key })).body.error.code).toBe('AGENT_NOT_RUNNING')
+  expect(
+    (
+      await board.request('POST', `/api/external/projects/${board.projectId}/cards/${cardId}/agent/cancel`, {
+        token: key,
+      })
+    ).body.error.code,
+  ).toBe('AGENT_NOT_RUNNING')
 })
 
-test('a project\'s agents end with the project', async () => {
+test("a project's agents end with the project", async () => {
   const other = await board.client.projects.create({ name: 'Other', path: board.path })
   const columns = await board.client.columns.list({ projectId: other.id })
-  const card = await board.client.cards.create({ projectId: other.id, title: 'Work', columnId: columns[1]!.id, agent: 'forever' })
-  await eventually('the running agent', async () => (await board.client.cards.get({ projectId: other.id, cardId: card.id })).status === 'running')
+  const card = await board.client.cards.create({
+    projectId: other.id,
+    title: 'Work',
+    columnId: columns[1]!.id,
+    agent: 'forever',
+  })
+  await eventually(
+    'the running agent',
+    async () => (await board.client.cards.get({ projectId: other.id, cardId: card.id })).status === 'running',
+  )
   await eventually('its process', () => board.processes().length > 0)
   await board.client.projects.delete({ id: other.id })
   await board.untilNoneRuns()
   expect(board.processes()).toEqual([])
 })
 
-test('the nearest agent that is named wins: the card\'s, else the column\'s, else the project\'s', async () => {
+test("the nearest agent that is named wins: the card's, else the column's, else the project's", async () => {
   const { projectId, columns } = board
   await board.client.projects.update({ id: projectId, agent: 'well' })
   await board.client.columns.update({ projectId, columnId: columns.active, agent: 'echo' })
@@ -199,7 +332,9 @@ test('the nearest agent that is named wins: the card\'s, else the column\'s, els
 test('a new worktree gets copies of the ignored files that the project lists', async () => {
   writeFileSync(join(board.path, '.gitignore'), '.env\n')
   writeFileSync(join(board.path, '.env'), 'KEY=value\n')
-  expect(await board.client.projects.update({ id: board.projectId, copiedFiles: ['.env'] })).toMatchObject({ copiedFiles: ['.env'] })
+  expect(await board.client.projects.update({ id: board.projectId, copiedFiles: ['.env'] })).toMatchObject({
+    copiedFiles: ['.env'],
+  })
   const { id } = await board.start('well')
   await board.untilStatus(id, 'completed')
   expect(readFileSync(join(board.dataDir, 'worktrees', board.projectId, id, '.env'), 'utf8')).toBe('KEY=value\n')

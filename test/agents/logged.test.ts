@@ -3,17 +3,33 @@ import { eventually } from '../helper.ts'
 import { startAgentBoard, type AgentBoard } from './agentBoard.ts'
 
 let board: AgentBoard
-beforeAll(async () => { board = await startAgentBoard({ well: { fixture: 'well-behaved' }, crash: { fixture: 'crash-in-turn' } }) })
+beforeAll(async () => {
+  board = await startAgentBoard({ well: { fixture: 'well-behaved' }, crash: { fixture: 'crash-in-turn' } })
+})
 afterAll(() => board.close())
 
-const told = (cardId: string) => board.client.logs.list({ search: `"cardId ${cardId}"` }).then(entries => entries.filter(({ source }) => source === 'agents').reverse())
+const told = (cardId: string) =>
+  board.client.logs
+    .list({ search: `"cardId ${cardId}"` })
+    .then(entries => entries.filter(({ source }) => source === 'agents').reverse())
 
 test('the log tells when an agent starts and how it ends, and nothing of what it was told', async () => {
-  const { id } = await board.start('well', { prompt: 'A prompt that is nobody\'s business' })
+  const { id } = await board.start('well', { prompt: "A prompt that is nobody's business" })
   await board.untilStatus(id, 'completed')
-  const entries = await eventually('both entries', async () => { const found = await told(id); return found.length === 2 ? found : undefined })
-  expect(entries.map(({ level, message }) => [level, message])).toEqual([['info', 'An agent starts.'], ['info', 'An agent has ended.']])
-  expect(entries[1]!.fields).toMatchObject({ cardId: Number(id), agent: 'well', status: 'completed', ms: expect.any(Number) })
+  const entries = await eventually('both entries', async () => {
+    const found = await told(id)
+    return found.length === 2 ? found : undefined
+  })
+  expect(entries.map(({ level, message }) => [level, message])).toEqual([
+    ['info', 'An agent starts.'],
+    ['info', 'An agent has ended.'],
+  ])
+  expect(entries[1]!.fields).toMatchObject({
+    cardId: Number(id),
+    agent: 'well',
+    status: 'completed',
+    ms: expect.any(Number),
+  })
   const crashed = await board.start('crash')
   await board.untilStatus(crashed.id, 'failed')
   const end = await eventually('the end', async () => (await told(crashed.id))[1])

@@ -4,17 +4,28 @@ import { startAgentBoard, type AgentBoard } from './agentBoard.ts'
 
 let board: AgentBoard
 beforeAll(async () => {
-  board = await startAgentBoard({ 'resumable': { fixture: 'resumable' }, 'well': { fixture: 'well-behaved' }, 'slow': { fixture: 'permission-first' }, 'crash': { fixture: 'crash-in-turn' }, 'forever': { fixture: 'forever' }, 'planner': { fixture: 'refining' } })
+  board = await startAgentBoard({
+    resumable: { fixture: 'resumable' },
+    well: { fixture: 'well-behaved' },
+    slow: { fixture: 'permission-first' },
+    crash: { fixture: 'crash-in-turn' },
+    forever: { fixture: 'forever' },
+    planner: { fixture: 'refining' },
+  })
 })
 afterAll(() => board.close())
 
 const ref = (cardId: string) => ({ projectId: board.projectId, cardId })
-const said = async (cardId: string, role: string) => (await board.messages(cardId)).filter(message => message.role === role).map(({ content }) => content)
+const said = async (cardId: string, role: string) =>
+  (await board.messages(cardId)).filter(message => message.role === role).map(({ content }) => content)
 
 test('a message to a session that has ended goes on with it where the agent can resume', async () => {
   const { id } = await board.start('resumable', { prompt: 'First thing.' })
   await board.untilStatus(id, 'completed')
-  expect(await board.client.agents.send({ ...ref(id), content: 'Second thing.' })).toMatchObject({ role: 'user', content: 'Second thing.' })
+  expect(await board.client.agents.send({ ...ref(id), content: 'Second thing.' })).toMatchObject({
+    role: 'user',
+    content: 'Second thing.',
+  })
   await board.until(id, 'the second answer', card => card.status === 'completed')
   await eventually('the second answer', async () => (await said(id, 'agent')).length === 2)
   expect((await said(id, 'agent'))[1]).toBe('Noted. You said 2 things, the first was: First thing.')
@@ -41,7 +52,14 @@ test('a session goes on beside an open talk about the prompt, and the talk besid
   await board.untilNoneRuns()
   await change('planner')
   const talk = (await board.client.preSessions.start(ref(id))).sessionId
-  const answers = (count: number) => eventually(`${count} answers`, async () => (await board.client.preSessions.messages({ projectId: board.projectId, sessionId: talk })).filter(({ role }) => role === 'agent').length === count)
+  const answers = (count: number) =>
+    eventually(
+      `${count} answers`,
+      async () =>
+        (await board.client.preSessions.messages({ projectId: board.projectId, sessionId: talk })).filter(
+          ({ role }) => role === 'agent',
+        ).length === count,
+    )
   await answers(1)
   await board.untilNoneRuns()
   await change('forever')
@@ -57,19 +75,31 @@ test('a message to an agent that cannot resume begins a new session with it, and
   const { id } = await board.start('well', { prompt: 'First thing.' })
   await board.untilStatus(id, 'completed')
   await board.client.agents.send({ ...ref(id), content: 'Second thing.' })
-  const card = await board.until(id, 'the second session', found => found.sessions.length === 2 && found.status === 'completed')
+  const card = await board.until(
+    id,
+    'the second session',
+    found => found.sessions.length === 2 && found.status === 'completed',
+  )
   expect(card.sessions.map(({ status }) => status)).toEqual(['completed', 'completed'])
-  const { content } = (await board.client.agents.messages({ ...ref(id), sessionId: card.sessions[1]!.id })).find(({ role, content: text }) => role === 'user' && text.includes('First thing.'))!
+  const { content } = (await board.client.agents.messages({ ...ref(id), sessionId: card.sessions[1]!.id })).find(
+    ({ role, content: text }) => role === 'user' && text.includes('First thing.'),
+  )!
   expect(content).toMatch(/First thing\.[\s\S]*I wrote hello\.txt as asked\./)
 })
 
-test('a message during a turn waits for the turn\'s end', async () => {
+test("a message during a turn waits for the turn's end", async () => {
   const { id } = await board.start('slow')
   await board.untilStatus(id, 'waiting')
-  expect(await board.client.agents.send({ ...ref(id), content: 'And then this.' })).toMatchObject({ role: 'user', content: 'And then this.' })
+  expect(await board.client.agents.send({ ...ref(id), content: 'And then this.' })).toMatchObject({
+    role: 'user',
+    content: 'And then this.',
+  })
   expect((await board.card(id)).status).toBe('waiting')
   await board.client.agents.approvePlan({ ...ref(id), approved: true })
-  await eventually('the second question', async () => (await said(id, 'agent')).length === 1 && (await board.card(id)).status === 'waiting')
+  await eventually(
+    'the second question',
+    async () => (await said(id, 'agent')).length === 1 && (await board.card(id)).status === 'waiting',
+  )
   await board.client.agents.approvePlan({ ...ref(id), approved: false })
   await board.untilStatus(id, 'completed')
   expect(await said(id, 'agent')).toEqual(['Written.', 'Then I leave it.'])
@@ -93,13 +123,21 @@ test('retry after a crash begins a new session where the agent cannot resume', a
   await board.untilStatus(id, 'failed')
   await board.client.cards.update({ ...ref(id), agent: 'well' })
   await board.client.agents.retry(ref(id))
-  expect((await board.until(id, 'the second session', card => card.status === 'completed')).sessions.map(({ agent, status }) => [agent, status])).toEqual([['crash', 'failed'], ['well', 'completed']])
+  expect(
+    (await board.until(id, 'the second session', card => card.status === 'completed')).sessions.map(
+      ({ agent, status }) => [agent, status],
+    ),
+  ).toEqual([
+    ['crash', 'failed'],
+    ['well', 'completed'],
+  ])
 })
 
 test('what needs a card without a running agent is refused while one runs', async () => {
   const { id } = await board.start('forever')
   await board.untilStatus(id, 'running')
-  for (const name of ['retry', 'relaunch', 'merge'] as const) await expect(board.client.agents[name](ref(id))).rejects.toMatchObject({ code: 'AGENT_ALREADY_RUNNING' })
+  for (const name of ['retry', 'relaunch', 'merge'] as const)
+    await expect(board.client.agents[name](ref(id))).rejects.toMatchObject({ code: 'AGENT_ALREADY_RUNNING' })
   await board.client.agents.cancel(ref(id))
   await board.client.cards.archive(ref(id))
   await expect(board.client.agents.send({ ...ref(id), content: 'Hello?' })).rejects.toMatchObject({ code: 'CONFLICT' })
@@ -115,7 +153,10 @@ test('a summary is what the agent said last, or is asked of it while it is at wo
   await board.untilStatus(waiting.id, 'waiting')
   const asked = board.client.agents.summary(ref(waiting.id))
   await board.client.agents.approvePlan({ ...ref(waiting.id), approved: true })
-  await eventually('the question of the summary\'s turn', async () => (await said(waiting.id, 'agent')).length === 1 && (await board.card(waiting.id)).status === 'waiting')
+  await eventually(
+    "the question of the summary's turn",
+    async () => (await said(waiting.id, 'agent')).length === 1 && (await board.card(waiting.id)).status === 'waiting',
+  )
   await board.client.agents.approvePlan({ ...ref(waiting.id), approved: false })
   expect(await asked).toEqual({ summary: 'Then I leave it.' })
   const idle = await board.client.cards.create({ projectId: board.projectId, title: 'Idle' })
@@ -135,10 +176,19 @@ test('a message that follows a cancel at once reaches a fresh turn', async () =>
 
 test('a card that automation has put off goes on with its session when it is told to, and is put off no more', async () => {
   const { projectId, columns, client } = board
-  const { key } = await client.keys.create({ name: 'Automation', scope: 'project', projectId, permissions: ['cards.move'] })
+  const { key } = await client.keys.create({
+    name: 'Automation',
+    scope: 'project',
+    projectId,
+    permissions: ['cards.move'],
+  })
   const { id: cardId } = await board.start('resumable', { prompt: 'First thing.' })
   await board.untilStatus(cardId, 'completed')
-  for (const column of [columns.backlog, columns.active]) await board.request('PATCH', `/api/external/projects/${projectId}/cards/${cardId}/move`, { token: key, body: { targetColumnId: Number(column), position: 0 } })
+  for (const column of [columns.backlog, columns.active])
+    await board.request('PATCH', `/api/external/projects/${projectId}/cards/${cardId}/move`, {
+      token: key,
+      body: { targetColumnId: Number(column), position: 0 },
+    })
   expect(await board.card(cardId)).toMatchObject({ deferred: true, hasActiveAgent: false })
   await client.agents.send({ projectId, cardId, content: 'Second thing.' })
   await board.until(cardId, 'the session that goes on', ({ deferred, status }) => !deferred && status === 'completed')

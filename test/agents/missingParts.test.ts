@@ -7,8 +7,18 @@ import { eventually } from '../helper.ts'
 import { startAgentBoard, type AgentBoard } from './agentBoard.ts'
 
 let board: AgentBoard
-let bringBack = () => { /* Nothing is missing. */ }
-beforeAll(async () => { board = await startAgentBoard({ good: { fixture: 'well-behaved' }, committing: { protocol: 'command', command: ['sh', '-c', 'echo work > work && git add work && git commit -qm Work && echo loose > loose'] } }) })
+let bringBack = () => {
+  /* Nothing is missing. */
+}
+beforeAll(async () => {
+  board = await startAgentBoard({
+    good: { fixture: 'well-behaved' },
+    committing: {
+      protocol: 'command',
+      command: ['sh', '-c', 'echo work > work && git add work && git commit -qm Work && echo loose > loose'],
+    },
+  })
+})
 afterEach(() => bringBack())
 afterAll(() => board.close())
 
@@ -23,7 +33,9 @@ function withoutFolder(): void {
 /** Leaves the server a path on which everything is found that fixtures need, but not Git. */
 function withoutGit(): void {
   const [bin, { PATH }] = [board.folder('bin'), process.env]
-  for (const program of ['sh', 'cat', 'sleep', 'true']) if (!existsSync(join(bin, program))) symlinkSync(execFileSync('which', [program], { encoding: 'utf8' }).trim(), join(bin, program))
+  for (const program of ['sh', 'cat', 'sleep', 'true'])
+    if (!existsSync(join(bin, program)))
+      symlinkSync(execFileSync('which', [program], { encoding: 'utf8' }).trim(), join(bin, program))
   process.env.PATH = bin
   bringBack = () => {
     process.env.PATH = PATH
@@ -36,23 +48,51 @@ const failed = async (cardId: string) => {
   return [statusReason, lastAgentAction!.detail]
 }
 
-test('without the project\'s folder agents, terminals, scripts and monitors say so, and work when it is back', async () => {
+test("without the project's folder agents, terminals, scripts and monitors say so, and work when it is back", async () => {
   const { projectId, client } = board
   const { id: scriptId } = await client.scripts.create({ projectId, name: 'look', command: 'cat README' })
   const script = async () => (await client.scripts.status({ projectId, scriptId: Number(scriptId) }))[0]!
-  const { id: watched } = await client.cards.create({ projectId, title: 'Watched', columnId: board.columns.active, deferred: true })
+  const { id: watched } = await client.cards.create({
+    projectId,
+    title: 'Watched',
+    columnId: board.columns.active,
+    deferred: true,
+  })
   const asAgent = board.as((await client.agents.token({ projectId, cardId: watched })).token)
-  const monitorId = await board.server.app.db.transaction(tx => insertMonitor(tx, { projectId: Number(projectId), cardId: Number(watched), command: 'cat README', intervalSecs: 1, description: null, cwd: board.path }))
-  const monitor = async () => (await client.monitors.listProject({ projectId })).find(({ id }) => id === String(monitorId))!
+  const monitorId = await board.server.app.db.transaction(tx =>
+    insertMonitor(tx, {
+      projectId: Number(projectId),
+      cardId: Number(watched),
+      command: 'cat README',
+      intervalSecs: 1,
+      description: null,
+      cwd: board.path,
+    }),
+  )
+  const monitor = async () =>
+    (await client.monitors.listProject({ projectId })).find(({ id }) => id === String(monitorId))!
   await eventually('a run that is well', async () => (await monitor()).status === 'ok')
 
   withoutFolder()
-  const cards = [await board.start('good'), await board.start('good', { useWorktree: false }), await board.start('good', { kind: 'terminal', command: 'cat README', agent: null })]
-  for (const { id } of cards) expect(await failed(id)).toEqual(['launch_failed', 'The folder to work in does not exist.'])
+  const cards = [
+    await board.start('good'),
+    await board.start('good', { useWorktree: false }),
+    await board.start('good', { kind: 'terminal', command: 'cat README', agent: null }),
+  ]
+  for (const { id } of cards)
+    expect(await failed(id)).toEqual(['launch_failed', 'The folder to work in does not exist.'])
   await client.scripts.run({ projectId, scriptId })
   await eventually('the end of the script', async () => (await script()).status === 'failed')
-  expect((await script()).error).toBe('The project\'s folder is not there any more.')
-  await expect(asAgent.monitors.create({ projectId, cardId: watched, command: 'cat README', intervalSecs: 10, allowUnsandboxed: true })).rejects.toMatchObject({ code: 'MONITOR_CWD_INVALID' })
+  expect((await script()).error).toBe("The project's folder is not there any more.")
+  await expect(
+    asAgent.monitors.create({
+      projectId,
+      cardId: watched,
+      command: 'cat README',
+      intervalSecs: 10,
+      allowUnsandboxed: true,
+    }),
+  ).rejects.toMatchObject({ code: 'MONITOR_CWD_INVALID' })
   await eventually('a run that fails', async () => (await monitor()).status === 'error')
   expect((await monitor()).error).toMatch(/^cwd must be the absolute path of an existing folder/)
 
@@ -62,7 +102,7 @@ test('without the project\'s folder agents, terminals, scripts and monitors say 
     await board.untilStatus(cardId, 'completed')
   }
   await client.scripts.run({ projectId, scriptId })
-  await eventually('the script\'s success', async () => (await script()).status === 'succeeded')
+  await eventually("the script's success", async () => (await script()).status === 'succeeded')
   await eventually('a run that is well again', async () => (await monitor()).status === 'ok')
   await client.monitors.deleteProject({ projectId, monitorId: String(monitorId) })
 })
@@ -73,9 +113,22 @@ test('without Git an agent in a repository says so, and one in a plain folder wo
   const activeId = (await board.client.columns.list({ projectId: plainId }))[1]!.id
   withoutGit()
   const { id: cardId } = await board.start('good')
-  expect(await failed(cardId)).toEqual(['launch_failed', 'Git was not found on the server: install it, or mend the PATH that the server is started with.'])
-  const plain = await board.client.cards.create({ projectId: plainId, title: 'Plain', prompt: 'Do it.', columnId: activeId, agent: 'good' })
-  await eventually('the end of the other', async () => (await board.client.cards.get({ projectId: plainId, cardId: plain.id })).status === 'completed', 20_000)
+  expect(await failed(cardId)).toEqual([
+    'launch_failed',
+    'Git was not found on the server: install it, or mend the PATH that the server is started with.',
+  ])
+  const plain = await board.client.cards.create({
+    projectId: plainId,
+    title: 'Plain',
+    prompt: 'Do it.',
+    columnId: activeId,
+    agent: 'good',
+  })
+  await eventually(
+    'the end of the other',
+    async () => (await board.client.cards.get({ projectId: plainId, cardId: plain.id })).status === 'completed',
+    20_000,
+  )
   bringBack()
   await board.client.agents.relaunch({ projectId: board.projectId, cardId })
   await board.untilStatus(cardId, 'completed')
@@ -87,7 +140,8 @@ test('without Git no card is deleted whose worktree may hold work, and none of i
   const ref = { projectId: board.projectId, cardId }
   const worktree = join(board.dataDir, 'worktrees', board.projectId, cardId)
   withoutGit()
-  for (const force of [undefined, 'true'] as const) await expect(board.client.cards.delete({ ...ref, force })).rejects.toMatchObject({ status: 409, code: 'CONFLICT' })
+  for (const force of [undefined, 'true'] as const)
+    await expect(board.client.cards.delete({ ...ref, force })).rejects.toMatchObject({ status: 409, code: 'CONFLICT' })
   expect(existsSync(join(worktree, 'loose'))).toBe(true)
   bringBack()
   await expect(board.client.cards.delete(ref)).rejects.toMatchObject({ code: 'WORKTREE_DIRTY' })
@@ -109,7 +163,7 @@ test('a worktree that somebody removed by hand is made again from its branch, an
   expect([existsSync(join(worktree, 'work')), existsSync(join(worktree, 'loose'))]).toEqual([true, false])
   rmSync(worktree, { recursive: true })
   mkdirSync(worktree)
-  expect((await board.client.agents.merge({ ...ref }).catch(({ code }) => code))).toBe('CONFLICT')
+  expect(await board.client.agents.merge({ ...ref }).catch(({ code }) => code)).toBe('CONFLICT')
   rmSync(worktree, { recursive: true })
   await board.client.agents.merge(ref)
   expect(existsSync(join(board.path, 'work'))).toBe(true)

@@ -4,49 +4,101 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../helper.ts'
 import { startAgentBoard, type AgentBoard } from './agentBoard.ts'
 
-interface Call { call?: object; told?: object; question?: string }
+interface Call {
+  call?: object
+  told?: object
+  question?: string
+}
 const rawInput = { detail: 'I test.' }
 /** Questions about the board's own tools, as Claude Code, Codex and others ask them. */
 const ownTools: Record<string, Call> = {
   'by the name of the protocol': { call: { name: 'mcp__board__report_progress' } },
   'as Claude Code tells of it before': { told: { _meta: { claudeCode: { toolName: 'mcp__board__report_progress' } } } },
-  'as Codex tells of it before': { told: { title: 'mcp.board.report_progress', kind: 'execute', _meta: { is_mcp_tool_call: true } } },
+  'as Codex tells of it before': {
+    told: { title: 'mcp.board.report_progress', kind: 'execute', _meta: { is_mcp_tool_call: true } },
+  },
 }
 /** Questions that a person must answer, whatever they look like, and how they are put. */
 const otherTools: Record<string, Call> = {
-  'a title made up by the model': { call: { title: 'mcp__board__report_progress' }, question: 'mcp__board__report_progress' },
-  'an input made up by the model': { call: { title: 'Run', rawInput: { name: 'mcp__board__report_progress', _meta: { toolName: 'mcp__board__report_progress' }, server: 'board' } }, question: 'Run' },
-  'names that contradict each other': { call: { title: 'Run', name: 'Bash' }, told: { _meta: { toolName: 'mcp__board__report_progress' } }, question: 'Run' },
+  'a title made up by the model': {
+    call: { title: 'mcp__board__report_progress' },
+    question: 'mcp__board__report_progress',
+  },
+  'an input made up by the model': {
+    call: {
+      title: 'Run',
+      rawInput: {
+        name: 'mcp__board__report_progress',
+        _meta: { toolName: 'mcp__board__report_progress' },
+        server: 'board',
+      },
+    },
+    question: 'Run',
+  },
+  'names that contradict each other': {
+    call: { title: 'Run', name: 'Bash' },
+    told: { _meta: { toolName: 'mcp__board__report_progress' } },
+    question: 'Run',
+  },
   'a tool of a server with a longer name': { call: { title: 'Run', name: 'mcp__board__more__run' }, question: 'Run' },
-  'a title like Codex\'s from another agent': { told: { title: 'mcp.board.report_progress' }, question: 'Write allowed.txt' },
-  'an input in the place of a title': { call: { title: '{"detail":"I test."}', rawInput, name: 'mcp__other__deploy' }, question: 'mcp__other__deploy (detail: I test.)' },
+  "a title like Codex's from another agent": {
+    told: { title: 'mcp.board.report_progress' },
+    question: 'Write allowed.txt',
+  },
+  'an input in the place of a title': {
+    call: { title: '{"detail":"I test."}', rawInput, name: 'mcp__other__deploy' },
+    question: 'mcp__other__deploy (detail: I test.)',
+  },
 }
-const asking = ({ call, told }: Call) => ({ fixture: 'permission-first', env: { ...(call && { FIXTURE_CALL: JSON.stringify(call) }), ...(told && { FIXTURE_TOLD: JSON.stringify(told) }) } })
+const asking = ({ call, told }: Call) => ({
+  fixture: 'permission-first',
+  env: { ...(call && { FIXTURE_CALL: JSON.stringify(call) }), ...(told && { FIXTURE_TOLD: JSON.stringify(told) }) },
+})
 const idOf = (what: string) => what.toLowerCase().replace(/\W+/g, '-')
 
 let board: AgentBoard
 beforeAll(async () => {
   const variants = Object.entries({ ...ownTools, ...otherTools }).map(([what, call]) => [idOf(what), asking(call)])
-  board = await startAgentBoard({ asking: { fixture: 'permission-first' }, planning: { fixture: 'plan-approval' }, ...Object.fromEntries(variants) })
+  board = await startAgentBoard({
+    asking: { fixture: 'permission-first' },
+    planning: { fixture: 'plan-approval' },
+    ...Object.fromEntries(variants),
+  })
 })
 afterAll(() => board.close())
 
 const ref = (cardId: string) => ({ projectId: board.projectId, cardId })
 const fileOf = (cardId: string, file: string) => join(board.dataDir, 'worktrees', board.projectId, cardId, file)
-const events = (cardId: string, type: string) => board.socket.messages.filter(message => message.type === type && message.data.cardId === cardId).map(({ data }) => data)
+const events = (cardId: string, type: string) =>
+  board.socket.messages
+    .filter(message => message.type === type && message.data.cardId === cardId)
+    .map(({ data }) => data)
 
 test('an agent that asks for permission waits until a person gives it', async () => {
   const { id } = await board.start('asking')
   const waiting = await board.untilStatus(id, 'waiting')
-  expect(waiting).toMatchObject({ hasActiveAgent: true, lastAgentAction: { type: 'waiting', detail: 'Write allowed.txt' } })
+  expect(waiting).toMatchObject({
+    hasActiveAgent: true,
+    lastAgentAction: { type: 'waiting', detail: 'Write allowed.txt' },
+  })
   expect(await board.client.agents.get(ref(id))).toMatchObject({ status: 'waiting', waitingFor: 'Write allowed.txt' })
   await eventually('the question on the socket', () => events(id, 'agent.permission').length === 1)
-  expect(events(id, 'agent.permission')[0]).toMatchObject({ title: 'Write allowed.txt', kind: 'edit', options: [{ id: 'yes', kind: 'allow_once' }, { id: 'always' }, { id: 'no' }] })
+  expect(events(id, 'agent.permission')[0]).toMatchObject({
+    title: 'Write allowed.txt',
+    kind: 'edit',
+    options: [{ id: 'yes', kind: 'allow_once' }, { id: 'always' }, { id: 'no' }],
+  })
   await board.client.agents.approvePlan({ ...ref(id), approved: true })
   await board.untilStatus(id, 'completed')
   expect(await board.client.agents.get(ref(id))).toMatchObject({ waitingFor: null })
   expect(existsSync(fileOf(id, 'allowed.txt'))).toBe(true)
-  expect(events(id, 'agent.status').map(({ status }) => status)).toEqual(['queued', 'running', 'waiting', 'running', 'completed'])
+  expect(events(id, 'agent.status').map(({ status }) => status)).toEqual([
+    'queued',
+    'running',
+    'waiting',
+    'running',
+    'completed',
+  ])
 })
 
 test('a permission that is refused is refused to the agent', async () => {
@@ -55,7 +107,9 @@ test('a permission that is refused is refused to the agent', async () => {
   await board.client.agents.approvePlan({ ...ref(id), approved: false })
   await board.untilStatus(id, 'completed')
   expect(existsSync(fileOf(id, 'allowed.txt'))).toBe(false)
-  await expect(board.client.agents.approvePlan({ ...ref(id), approved: true })).rejects.toMatchObject({ code: 'NOTHING_TO_APPROVE' })
+  await expect(board.client.agents.approvePlan({ ...ref(id), approved: true })).rejects.toMatchObject({
+    code: 'NOTHING_TO_APPROVE',
+  })
 })
 
 test('a plan that is refused with feedback is made again with it, and carried out when it is approved', async () => {
@@ -64,7 +118,9 @@ test('a plan that is refused with feedback is made again with it, and carried ou
   await board.client.agents.approvePlan({ ...ref(id), approved: false, feedback: 'Test it first.' })
   await eventually('the second plan', () => events(id, 'agent.permission').length === 2)
   await board.untilStatus(id, 'waiting')
-  expect((await board.messages(id)).filter(({ role }) => role === 'tool').at(-1)!).toMatchObject({ tool: { input: { plan: expect.stringContaining('Asked: Test it first.') } } })
+  expect((await board.messages(id)).filter(({ role }) => role === 'tool').at(-1)!).toMatchObject({
+    tool: { input: { plan: expect.stringContaining('Asked: Test it first.') } },
+  })
   expect(existsSync(fileOf(id, 'plan.txt'))).toBe(false)
   await board.client.agents.approvePlan({ ...ref(id), approved: true })
   await board.untilStatus(id, 'completed')
@@ -76,18 +132,23 @@ test('an agent that waits for an answer can be cancelled', async () => {
   await board.untilStatus(id, 'waiting')
   await board.client.agents.cancel(ref(id))
   expect(await board.card(id)).toMatchObject({ status: 'cancelled' })
-  await expect(board.client.agents.approvePlan({ ...ref(id), approved: true })).rejects.toMatchObject({ code: 'NOTHING_TO_APPROVE' })
+  await expect(board.client.agents.approvePlan({ ...ref(id), approved: true })).rejects.toMatchObject({
+    code: 'NOTHING_TO_APPROVE',
+  })
   await board.untilNoneRuns()
   expect(await board.card(id)).toMatchObject({ status: 'cancelled', statusReason: 'cancelled' })
 })
 
-test.each(Object.keys(ownTools))('an agent that asks for one of the board\'s own tools (%s) need not wait for a person', async what => {
-  const { id } = await board.start(idOf(what))
-  await board.untilStatus(id, 'completed')
-  expect(existsSync(fileOf(id, 'allowed.txt'))).toBe(true)
-  expect(events(id, 'agent.permission')).toEqual([])
-  expect(events(id, 'agent.status').map(({ status }) => status)).toEqual(['queued', 'running', 'completed'])
-})
+test.each(Object.keys(ownTools))(
+  "an agent that asks for one of the board's own tools (%s) need not wait for a person",
+  async what => {
+    const { id } = await board.start(idOf(what))
+    await board.untilStatus(id, 'completed')
+    expect(existsSync(fileOf(id, 'allowed.txt'))).toBe(true)
+    expect(events(id, 'agent.permission')).toEqual([])
+    expect(events(id, 'agent.status').map(({ status }) => status)).toEqual(['queued', 'running', 'completed'])
+  },
+)
 
 test.each(Object.entries(otherTools))('an agent that asks for %s waits for a person', async (what, { question }) => {
   const { id } = await board.start(idOf(what))

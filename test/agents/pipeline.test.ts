@@ -8,42 +8,69 @@ let board: AgentBoard
 let columns: { plan: string; build: string; review: string; done: string }
 const echo = { FIXTURE_ECHO: '1', FIXTURE_FILE: 'told.txt' }
 beforeAll(async () => {
-  board = await startAgentBoard({ 'well': { fixture: 'well-behaved', env: echo }, 'limited': { fixture: 'usage-limited' }, 'forever': { fixture: 'forever' } })
+  board = await startAgentBoard({
+    well: { fixture: 'well-behaved', env: echo },
+    limited: { fixture: 'usage-limited' },
+    forever: { fixture: 'forever' },
+  })
   const { projectId } = board
   const { id: boardId } = await board.client.boards.create({ projectId, name: 'Steps' })
-  for (const column of await board.client.columns.list({ projectId, boardId })) await board.client.columns.delete({ projectId, columnId: column.id })
-  const create = async (name: string, columnType: 'active' | 'done', prompt = '') => (await board.client.columns.create({ projectId, boardId, name, columnType, prompt })).id
-  columns = { plan: await create('Plan', 'active', 'Make a plan.'), build: await create('Build', 'active', 'Build it.'), review: await create('Review', 'active'), done: await create('Done', 'done') }
+  for (const column of await board.client.columns.list({ projectId, boardId }))
+    await board.client.columns.delete({ projectId, columnId: column.id })
+  const create = async (name: string, columnType: 'active' | 'done', prompt = '') =>
+    (await board.client.columns.create({ projectId, boardId, name, columnType, prompt })).id
+  columns = {
+    plan: await create('Plan', 'active', 'Make a plan.'),
+    build: await create('Build', 'active', 'Build it.'),
+    review: await create('Review', 'active'),
+    done: await create('Done', 'done'),
+  }
 })
 afterAll(() => board.close())
 
-const told = (cardId: string) => readFileSync(join(board.dataDir, 'worktrees', board.projectId, cardId, 'told.txt'), 'utf8')
+const told = (cardId: string) =>
+  readFileSync(join(board.dataDir, 'worktrees', board.projectId, cardId, 'told.txt'), 'utf8')
 
 test('with auto mode a card goes through its steps by itself, up to the first done column', async () => {
-  const { id } = await board.start('well', { title: 'All steps', prompt: 'Mend the roof.', columnId: columns.plan, autoMode: true })
+  const { id } = await board.start('well', {
+    title: 'All steps',
+    prompt: 'Mend the roof.',
+    columnId: columns.plan,
+    autoMode: true,
+  })
   const card = await board.until(id, 'the end of the pipeline', found => found.columnId === columns.done)
   expect(card).toMatchObject({ status: 'completed', unread: true, hasActiveAgent: false })
   expect(card.sessions).toHaveLength(3)
-  const moves = board.socket.messages.filter(({ type, data }) => type === 'card.moved' && data.id === id).map(({ data }) => data.to.columnId)
+  const moves = board.socket.messages
+    .filter(({ type, data }) => type === 'card.moved' && data.id === id)
+    .map(({ data }) => data.to.columnId)
   expect(moves).toEqual([columns.build, columns.review, columns.done])
 })
 
-test('the step\'s prompt, or else the column\'s, comes before the card\'s prompt', async () => {
+test("the step's prompt, or else the column's, comes before the card's prompt", async () => {
   const { id } = await board.start('well', { prompt: 'Mend the roof.', columnId: columns.plan })
   await board.untilStatus(id, 'completed')
   expect(told(id)).toBe('Make a plan.\n\nMend the roof.')
-  await board.client.cards.setPipeline({ projectId: board.projectId, cardId: id, steps: [{ columnId: columns.plan, prompt: 'Think twice.' }, { columnId: columns.build }] })
+  await board.client.cards.setPipeline({
+    projectId: board.projectId,
+    cardId: id,
+    steps: [{ columnId: columns.plan, prompt: 'Think twice.' }, { columnId: columns.build }],
+  })
   await board.client.agents.relaunch({ projectId: board.projectId, cardId: id })
   await board.untilStatus(id, 'running')
   await board.untilStatus(id, 'completed')
   expect(told(id)).toBe('Think twice.\n\nMend the roof.')
 })
 
-test('the next step\'s agent learns how the step before it ended', async () => {
+test("the next step's agent learns how the step before it ended", async () => {
   const { id } = await board.start('well', { prompt: 'Mend the roof.', columnId: columns.plan })
   await board.untilStatus(id, 'completed')
   await board.client.agents.approveAuto({ projectId: board.projectId, cardId: id })
-  await board.until(id, 'the end of the next step', card => card.columnId === columns.build && card.status === 'completed')
+  await board.until(
+    id,
+    'the end of the next step',
+    card => card.columnId === columns.build && card.status === 'completed',
+  )
   expect(told(id)).toMatch(/^Build it\.\n\nMend the roof\.\n\n[\s\S]*I wrote told\.txt as asked\.$/)
 })
 
@@ -53,7 +80,7 @@ test('without auto mode each approval moves a completed card on by one step', as
   for (const columnId of [columns.build, columns.review]) {
     await board.untilStatus(id, 'completed')
     await approve()
-    await board.until(id, 'the next step\'s end', card => card.columnId === columnId && card.status === 'completed')
+    await board.until(id, "the next step's end", card => card.columnId === columnId && card.status === 'completed')
   }
   await approve()
   expect(await board.card(id)).toMatchObject({ columnId: columns.done, status: 'completed' })
@@ -62,7 +89,11 @@ test('without auto mode each approval moves a completed card on by one step', as
 
 test('a step that wants an approval waits for it in auto mode', async () => {
   const { id } = await board.start('well', { columnId: columns.plan, autoMode: true, deferred: true })
-  await board.client.cards.setPipeline({ projectId: board.projectId, cardId: id, steps: [{ columnId: columns.plan }, { columnId: columns.build, approval: 'manual' }, { columnId: columns.review }] })
+  await board.client.cards.setPipeline({
+    projectId: board.projectId,
+    cardId: id,
+    steps: [{ columnId: columns.plan }, { columnId: columns.build, approval: 'manual' }, { columnId: columns.review }],
+  })
   await board.client.cards.activate({ projectId: board.projectId, cardId: id })
   await board.until(id, 'the step that waits', card => card.columnId === columns.build && card.status === 'completed')
   await board.untilNoneRuns()
@@ -76,11 +107,15 @@ test('a failed or cancelled step never moves on, and cannot be approved', async 
   expect(await board.untilStatus(failed.id, 'failed')).toMatchObject({ columnId: columns.plan })
   const running = await board.start('forever', { columnId: columns.plan, autoMode: true })
   await board.untilStatus(running.id, 'running')
-  await expect(board.client.agents.approveAuto({ projectId: board.projectId, cardId: running.id })).rejects.toMatchObject({ code: 'NOTHING_TO_APPROVE' })
+  await expect(
+    board.client.agents.approveAuto({ projectId: board.projectId, cardId: running.id }),
+  ).rejects.toMatchObject({ code: 'NOTHING_TO_APPROVE' })
   await board.client.agents.cancel({ projectId: board.projectId, cardId: running.id })
   await board.untilNoneRuns()
   for (const { id } of [failed, running]) {
-    await expect(board.client.agents.approveAuto({ projectId: board.projectId, cardId: id })).rejects.toMatchObject({ code: 'NOTHING_TO_APPROVE' })
+    await expect(board.client.agents.approveAuto({ projectId: board.projectId, cardId: id })).rejects.toMatchObject({
+      code: 'NOTHING_TO_APPROVE',
+    })
     expect(await board.card(id)).toMatchObject({ columnId: columns.plan })
   }
 })
@@ -89,16 +124,20 @@ test('moving a running card to another active column ends its agent and starts t
   const { id } = await board.start('forever', { columnId: columns.plan })
   await board.untilStatus(id, 'running')
   await board.client.cards.move({ projectId: board.projectId, cardId: id, columnId: columns.build })
-  const card = await board.until(id, 'the second session', found => found.sessions.length === 2 && found.status === 'running')
+  const card = await board.until(
+    id,
+    'the second session',
+    found => found.sessions.length === 2 && found.status === 'running',
+  )
   expect(card.sessions).toMatchObject([{ status: 'cancelled' }, { status: 'running' }])
   await board.client.cards.complete({ projectId: board.projectId, cardId: id })
   expect(await board.card(id)).toMatchObject({ columnId: columns.done, status: 'completed' })
   await board.untilNoneRuns()
 })
 
-test('a card that switches its worktree off works in the project\'s folder', async () => {
+test("a card that switches its worktree off works in the project's folder", async () => {
   const { id } = await board.start('well', { useWorktree: false, columnId: columns.plan })
   await board.untilStatus(id, 'completed')
-  await eventually('the file in the project\'s folder', () => existsSync(join(board.path, 'told.txt')))
+  await eventually("the file in the project's folder", () => existsSync(join(board.path, 'told.txt')))
   expect(existsSync(join(board.dataDir, 'worktrees', board.projectId, id))).toBe(false)
 })

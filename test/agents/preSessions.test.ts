@@ -8,23 +8,35 @@ beforeAll(async () => {
 })
 afterAll(() => board.close())
 
-const create = (agent: string, prompt = 'Mend the roof.') => board.client.cards.create({ projectId: board.projectId, title: 'Roof', prompt, agent })
+const create = (agent: string, prompt = 'Mend the roof.') =>
+  board.client.cards.create({ projectId: board.projectId, title: 'Roof', prompt, agent })
 const messages = (sessionId: string) => board.client.preSessions.messages({ projectId: board.projectId, sessionId })
-const answers = (sessionId: string, count: number) => eventually(`${count} answers`, async () => (await messages(sessionId)).filter(({ role }) => role === 'agent').length === count)
+const answers = (sessionId: string, count: number) =>
+  eventually(
+    `${count} answers`,
+    async () => (await messages(sessionId)).filter(({ role }) => role === 'agent').length === count,
+  )
 
 test('a prompt is refined in a talk with a planning agent, and accepted', async () => {
   const card = await create('planner')
-  const { sessionId, ...started } = await board.client.preSessions.start({ projectId: board.projectId, cardId: card.id })
+  const { sessionId, ...started } = await board.client.preSessions.start({
+    projectId: board.projectId,
+    cardId: card.id,
+  })
   expect(started).toMatchObject({ cardId: card.id, status: 'running', prompt: null })
   await answers(sessionId, 1)
   expect(await board.card(card.id)).toMatchObject({ status: 'idle', sessions: [] })
-  expect(await board.client.preSessions.send({ projectId: board.projectId, sessionId, content: 'With tiles.' })).toMatchObject({ role: 'user', content: 'With tiles.' })
+  expect(
+    await board.client.preSessions.send({ projectId: board.projectId, sessionId, content: 'With tiles.' }),
+  ).toMatchObject({ role: 'user', content: 'With tiles.' })
   await answers(sessionId, 2)
   await eventually('the end of the turn', async () => (await board.card(card.id)).locks.length === 0)
   const accepted = await board.client.preSessions.accept({ projectId: board.projectId, sessionId })
   expect(accepted.prompt).toBe('Mend the roof, round 2:\nWith tiles.')
   expect(await board.messages(card.id)).toEqual([])
-  await expect(board.client.preSessions.send({ projectId: board.projectId, sessionId, content: 'More?' })).rejects.toMatchObject({ code: 'CONFLICT' })
+  await expect(
+    board.client.preSessions.send({ projectId: board.projectId, sessionId, content: 'More?' }),
+  ).rejects.toMatchObject({ code: 'CONFLICT' })
   await board.untilNoneRuns()
 })
 
@@ -33,8 +45,12 @@ test('a pre-session that is cancelled leaves the card as it is', async () => {
   const { sessionId } = await board.client.preSessions.start({ projectId: board.projectId, cardId: card.id })
   await eventually('the planning agent', () => board.processes().length > 0)
   expect((await board.card(card.id)).locks).toMatchObject([{ kind: 'pre-session', holder: 'forever' }])
-  await expect(board.client.preSessions.accept({ projectId: board.projectId, sessionId })).rejects.toMatchObject({ code: 'AGENT_ALREADY_RUNNING' })
-  await expect(board.client.preSessions.start({ projectId: board.projectId, cardId: card.id })).rejects.toMatchObject({ code: 'AGENT_ALREADY_RUNNING' })
+  await expect(board.client.preSessions.accept({ projectId: board.projectId, sessionId })).rejects.toMatchObject({
+    code: 'AGENT_ALREADY_RUNNING',
+  })
+  await expect(board.client.preSessions.start({ projectId: board.projectId, cardId: card.id })).rejects.toMatchObject({
+    code: 'AGENT_ALREADY_RUNNING',
+  })
   await board.client.preSessions.cancel({ projectId: board.projectId, sessionId })
   await board.untilNoneRuns()
   expect(await board.card(card.id)).toMatchObject({ prompt: 'Mend the roof.', status: 'idle', locks: [] })

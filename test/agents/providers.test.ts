@@ -7,7 +7,9 @@ import { readAgents } from '../../src/agents/configured.ts'
 import { builtIn } from '../../src/agents/providers.ts'
 
 let root: string
-beforeAll(() => { root = mkdtempSync(join(tmpdir(), 'board-providers-')) })
+beforeAll(() => {
+  root = mkdtempSync(join(tmpdir(), 'board-providers-'))
+})
 afterAll(() => rmSync(root, { recursive: true, force: true }))
 
 let folders = 0
@@ -30,45 +32,92 @@ const pathOf = (...programs: string[]) => {
   }
   return path
 }
-const catalogue = (dataDir: string, ...programs: string[]): Catalogue => createCatalogue(dataDir, { PATH: pathOf(...programs) })
+const catalogue = (dataDir: string, ...programs: string[]): Catalogue =>
+  createCatalogue(dataDir, { PATH: pathOf(...programs) })
 
 describe('the agents that there are', () => {
   test('are eight without any configuration, each started over its protocol and with a way to get it', async () => {
     const agents = await readAgents(folder())
     expect(agents.map(({ id, command }) => `${id}: ${command.join(' ')}`)).toEqual([
-      'claude: claude-agent-acp', 'codex: codex-acp', 'gemini: gemini --acp', 'copilot: copilot --acp', 'opencode: opencode acp', 'qwen: qwen --acp', 'goose: goose acp', 'cursor: agent acp',
+      'claude: claude-agent-acp',
+      'codex: codex-acp',
+      'gemini: gemini --acp',
+      'copilot: copilot --acp',
+      'opencode: opencode acp',
+      'qwen: qwen --acp',
+      'goose: goose acp',
+      'cursor: agent acp',
     ])
     expect(agents.every(({ protocol, install }) => protocol === 'acp' && install)).toBe(true)
   })
 
   test('are those that config.json adds and changes too', async () => {
-    const agents = await readAgents(withConfig({
-      other: true,
-      agents: {
-        aider: { name: 'Aider', protocol: 'command', command: ['aider', '--message', '{prompt}'], install: 'pipx install aider-chat', credentials: { openai: { key: 'OPENAI_API_KEY', baseUrl: 'OPENAI_API_BASE', args: ['--yes'] } } },
-        qwen: { env: { OPENAI_MODEL: 'small' }, pass: ['SSH_AUTH_SOCK'], modes: { work: ['yolo'] } },
-      },
-    }))
+    const agents = await readAgents(
+      withConfig({
+        other: true,
+        agents: {
+          aider: {
+            name: 'Aider',
+            protocol: 'command',
+            command: ['aider', '--message', '{prompt}'],
+            install: 'pipx install aider-chat',
+            credentials: { openai: { key: 'OPENAI_API_KEY', baseUrl: 'OPENAI_API_BASE', args: ['--yes'] } },
+          },
+          qwen: { env: { OPENAI_MODEL: 'small' }, pass: ['SSH_AUTH_SOCK'], modes: { work: ['yolo'] } },
+        },
+      }),
+    )
     expect(agents.map(({ id }) => id)).toEqual([...builtIn.map(({ id }) => id), 'aider'])
     const aider = agents.at(-1)!
-    expect(aider).toMatchObject({ id: 'aider', name: 'Aider', protocol: 'command', command: ['aider', '--message', '{prompt}'], credentials: { openai: { args: ['--yes'] } } })
-    expect(aider.credentials.openai!.env({ id: 1, provider: 'openai', kind: 'api_key', token: 'k', baseUrl: 'https://x.test' })).toEqual({ OPENAI_API_KEY: 'k', OPENAI_API_BASE: 'https://x.test/v1' })
+    expect(aider).toMatchObject({
+      id: 'aider',
+      name: 'Aider',
+      protocol: 'command',
+      command: ['aider', '--message', '{prompt}'],
+      credentials: { openai: { args: ['--yes'] } },
+    })
+    expect(
+      aider.credentials.openai!.env({
+        id: 1,
+        provider: 'openai',
+        kind: 'api_key',
+        token: 'k',
+        baseUrl: 'https://x.test',
+      }),
+    ).toEqual({ OPENAI_API_KEY: 'k', OPENAI_API_BASE: 'https://x.test/v1' })
     const qwen = agents.find(({ id }) => id === 'qwen')!
-    expect(qwen).toMatchObject({ name: 'Qwen Code', command: ['qwen', '--acp'], env: { OPENAI_MODEL: 'small' }, pass: ['OPENAI_MODEL', 'SSH_AUTH_SOCK'], modes: { work: ['yolo'], plan: expect.arrayContaining(['plan']) } })
+    expect(qwen).toMatchObject({
+      name: 'Qwen Code',
+      command: ['qwen', '--acp'],
+      env: { OPENAI_MODEL: 'small' },
+      pass: ['OPENAI_MODEL', 'SSH_AUTH_SOCK'],
+      modes: { work: ['yolo'], plan: expect.arrayContaining(['plan']) },
+    })
   })
 
   test.each([
-    ['{"agents": {"x": {"command": ["sk-secret" "y"]}}}', /^config\.json in the data folder is not valid: it is no JSON/],
+    [
+      '{"agents": {"x": {"command": ["sk-secret" "y"]}}}',
+      /^config\.json in the data folder is not valid: it is no JSON/,
+    ],
     [{ agents: { x: {} } }, /agents\.x\.command is missing/],
     [{ agents: { x: { command: [] } } }, /agents\.x\.command must name a program/],
     [{ agents: { x: { command: ['y'], protocol: 'lsp' } } }, /agents\.x\.protocol must be acp or command/],
-    [{ agents: { x: { command: ['y'], env: { BOARD_TOKEN: 'z' } } } }, /agents\.x\.env\.BOARD_TOKEN must not begin with BOARD_/],
+    [
+      { agents: { x: { command: ['y'], env: { BOARD_TOKEN: 'z' } } } },
+      /agents\.x\.env\.BOARD_TOKEN must not begin with BOARD_/,
+    ],
     [{ agents: { x: { command: ['y'], comand: ['y'] } } }, /agents\.x\.comand is not known/],
     [{ agents: { '../x': { command: ['y'] } } }, /must be the id of an agent/],
     [{ agents: { x: { command: ['y'], credentials: { nobody: { key: 'K' } } } } }, /must be anthropic, openai/],
-    ['[]', /it must be Object/], [{ agents: { x: { command: 'sk-secret' } } }, /agents\.x\.command must be Array/], [{ agents: { x: { command: ['y'], env: { A: ['sk-secret'] } } } }, /agents\.x\.env\.A must be string/],
+    ['[]', /it must be Object/],
+    [{ agents: { x: { command: 'sk-secret' } } }, /agents\.x\.command must be Array/],
+    [{ agents: { x: { command: ['y'], env: { A: ['sk-secret'] } } } }, /agents\.x\.env\.A must be string/],
   ])('cannot be read from a broken file, which is said without its content: %j', async (config, message) => {
-    const error = await readAgents(withConfig(config)).then(() => undefined, (reason: Error) => reason)
+    const error = await readAgents(withConfig(config)).then(
+      () => undefined,
+      (reason: Error) => reason,
+    )
     expect(error?.message).toMatch(message)
     expect(error?.message).not.toContain('sk-secret')
     expect(error?.message).not.toContain(root)
@@ -81,7 +130,10 @@ describe('an agent is installed', () => {
     chmodSync(join(path, 'gemini'), 0o644)
     rmSync(join(path, 'goose'))
     mkdirSync(join(path, 'goose'))
-    const list = await createCatalogue(withConfig({ agents: { own: { command: [join(path, 'codex-acp')] }, here: { command: ['./codex-acp'] } } }), { PATH: `:.:${path}:relative/bin` }).list()
+    const list = await createCatalogue(
+      withConfig({ agents: { own: { command: [join(path, 'codex-acp')] }, here: { command: ['./codex-acp'] } } }),
+      { PATH: `:.:${path}:relative/bin` },
+    ).list()
     expect(list.filter(({ installed }) => installed).map(({ provider }) => provider.id)).toEqual(['codex', 'own'])
     expect((await createCatalogue(folder(), {}).list()).some(({ installed }) => installed)).toBe(false)
   })
@@ -95,7 +147,9 @@ describe('the agent for a card', () => {
 
   test('is the nearest that is named, else the one that fits the credential, else the first installed', async () => {
     const agents = catalogue(folder(), 'codex-acp', 'gemini', 'qwen', 'claude-agent-acp')
-    expect(await chosen(agents, { card: 'gemini', column: 'qwen', project: 'codex', credential: 'anthropic' })).toBe('gemini')
+    expect(await chosen(agents, { card: 'gemini', column: 'qwen', project: 'codex', credential: 'anthropic' })).toBe(
+      'gemini',
+    )
     expect(await chosen(agents, { card: null, column: 'qwen', project: 'codex' })).toBe('qwen')
     expect(await chosen(agents, { project: 'codex', credential: 'google' })).toBe('codex')
     expect(await chosen(agents, { credential: 'google' })).toBe('gemini')
@@ -106,7 +160,9 @@ describe('the agent for a card', () => {
 
   test('is missing, and how to get it is said, where it is not installed or unknown', async () => {
     const agents = catalogue(folder(), 'qwen')
-    expect(await chosen(agents, { card: 'claude' })).toBe('Claude Code is not installed on the server. To get it: npm install -g @agentclientprotocol/claude-agent-acp')
+    expect(await chosen(agents, { card: 'claude' })).toBe(
+      'Claude Code is not installed on the server. To get it: npm install -g @agentclientprotocol/claude-agent-acp',
+    )
     expect(await chosen(agents, { column: 'nobody' })).toBe('There is no agent nobody.')
     const none = catalogue(folder())
     expect(await chosen(none, { credential: 'google' })).toContain('Gemini CLI is not installed')

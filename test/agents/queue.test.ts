@@ -8,7 +8,10 @@ import { startAgentBoard, type AgentBoard, type Card } from './agentBoard.ts'
 
 let board: AgentBoard
 beforeAll(async () => {
-  board = await startAgentBoard({ forever: { fixture: 'forever' }, well: { fixture: 'well-behaved' } }, { agentSlots: 2 })
+  board = await startAgentBoard(
+    { forever: { fixture: 'forever' }, well: { fixture: 'well-behaved' } },
+    { agentSlots: 2 },
+  )
 })
 afterAll(() => board.close())
 
@@ -18,14 +21,21 @@ const statuses = (cards: readonly Card[]) => Promise.all(cards.map(async ({ id }
 test('no more agents work than there are slots, and those that wait start in the order in which they were asked for', async () => {
   const cards: Card[] = []
   for (let number = 0; number < 5; number++) cards.push(await board.start('forever'))
-  await eventually('two running agents', async () => (await statuses(cards)).filter(status => status === 'running').length === 2)
+  await eventually(
+    'two running agents',
+    async () => (await statuses(cards)).filter(status => status === 'running').length === 2,
+  )
   expect(await statuses(cards)).toEqual(['running', 'running', 'queued', 'queued', 'queued'])
   await cancel(cards[3]!.id)
   expect(await board.card(cards[3]!.id)).toMatchObject({ status: 'cancelled', startedAt: null })
   await cancel(cards[0]!.id)
   await board.untilStatus(cards[2]!.id, 'running')
   expect(await statuses(cards)).toEqual(['cancelled', 'running', 'running', 'cancelled', 'queued'])
-  expect(await board.client.agents.active({ projectId: board.projectId })).toMatchObject([{ cardId: cards[1]!.id, status: 'running' }, { cardId: cards[2]!.id }, { cardId: cards[4]!.id, status: 'queued' }])
+  expect(await board.client.agents.active({ projectId: board.projectId })).toMatchObject([
+    { cardId: cards[1]!.id, status: 'running' },
+    { cardId: cards[2]!.id },
+    { cardId: cards[4]!.id, status: 'queued' },
+  ])
   await cancel(cards[1]!.id)
   await board.untilStatus(cards[4]!.id, 'running')
   for (const at of [2, 4]) await cancel(cards[at]!.id)
@@ -34,7 +44,9 @@ test('no more agents work than there are slots, and those that wait start in the
 
 test('a session that is asked for again goes to the end of the queue', async () => {
   const [first, second] = [await board.start('forever'), await board.start('forever')]
-  await eventually('two running agents', async () => (await statuses([first, second])).every(status => status === 'running'))
+  await eventually('two running agents', async () =>
+    (await statuses([first, second])).every(status => status === 'running'),
+  )
   const [third, fourth] = [await board.start('forever'), await board.start('forever')]
   await cancel(third.id)
   await board.client.agents.relaunch({ projectId: board.projectId, cardId: third.id })
@@ -47,7 +59,8 @@ test('a session that is asked for again goes to the end of the queue', async () 
 
 test('many cards at once all come to their end', async () => {
   const cards = await Promise.all(Array.from({ length: 8 }, () => board.start('well')))
-  for (const { id } of cards) expect(await board.untilStatus(id, 'completed', 40_000)).toMatchObject({ statusReason: null, locks: [] })
+  for (const { id } of cards)
+    expect(await board.untilStatus(id, 'completed', 40_000)).toMatchObject({ statusReason: null, locks: [] })
   await board.untilNoneRuns()
 })
 
@@ -56,13 +69,18 @@ test('thousands that wait are interrupted while the server stops and starts agai
   const dataDir = mkdtempSync(join(tmpdir(), 'board-waiting-'))
   const stopped = await startBoard({ dataDir, agentSlots: 0 })
   const card = await newCard(stopped)
-  await stopped.server.app.db.transaction(tx => tx.run(`WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM n WHERE i < ?)
-    INSERT INTO agent_sessions (project_id, card_id, agent, status, prompt, created_at) SELECT ?, ?, 'fixture', 'queued', '', ? FROM n`, [many, card.projectId, card.cardId, tx.now]))
+  await stopped.server.app.db.transaction(tx =>
+    tx.run(
+      `WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+    INSERT INTO agent_sessions (project_id, card_id, agent, status, prompt, created_at) SELECT ?, ?, 'fixture', 'queued', '', ? FROM n`,
+      [many, card.projectId, card.cardId, tx.now],
+    ),
+  )
   const waiting = async (board: TestBoard) => (await board.client.agents.active(card)).length
   expect(await waiting(stopped)).toBe(many)
   await stopped.server.stop()
   const again = await startBoard({ dataDir, agentSlots: 0 })
-  await eventually('the end of all', async () => await waiting(again) === 0)
+  await eventually('the end of all', async () => (await waiting(again)) === 0)
   expect(await again.client.cards.get(card)).toMatchObject({ status: 'interrupted', statusReason: 'server_restart' })
   await Promise.all([stopped, again].map(each => each.close()))
   rmSync(dataDir, { recursive: true, force: true })

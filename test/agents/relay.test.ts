@@ -4,22 +4,43 @@ import { startAgentBoard, type AgentBoard } from './agentBoard.ts'
 
 let board: AgentBoard
 beforeAll(async () => {
-  board = await startAgentBoard({ filling: { fixture: 'filling-context' }, forever: { fixture: 'filling-context', env: { FIXTURE_USED: '10' } }, full: { fixture: 'filling-context', env: { FIXTURE_FIRST: '95' } } })
+  board = await startAgentBoard({
+    filling: { fixture: 'filling-context' },
+    forever: { fixture: 'filling-context', env: { FIXTURE_USED: '10' } },
+    full: { fixture: 'filling-context', env: { FIXTURE_FIRST: '95' } },
+  })
 })
 afterAll(() => board.close())
 
 const ref = (cardId: string) => ({ projectId: board.projectId, cardId })
-const told = async (cardId: string, sessionId: string) => (await board.client.agents.messages({ ...ref(cardId), sessionId })).filter(({ role }) => role === 'user').map(({ content }) => content)
+const told = async (cardId: string, sessionId: string) =>
+  (await board.client.agents.messages({ ...ref(cardId), sessionId }))
+    .filter(({ role }) => role === 'user')
+    .map(({ content }) => content)
 
 test('the settings of the relay have their defaults, and what is changed stays', async () => {
-  expect(await board.client.settings.getContextRelay()).toEqual({ enabled: true, thresholdPercent: 80, maxSummaryTokens: 4000 })
-  expect(await board.client.settings.setContextRelay({ maxSummaryTokens: 100 })).toEqual({ enabled: true, thresholdPercent: 80, maxSummaryTokens: 100 })
-  await expect(board.client.settings.setContextRelay({ thresholdPercent: 100 })).rejects.toMatchObject({ code: 'VALIDATION_FAILED' })
+  expect(await board.client.settings.getContextRelay()).toEqual({
+    enabled: true,
+    thresholdPercent: 80,
+    maxSummaryTokens: 4000,
+  })
+  expect(await board.client.settings.setContextRelay({ maxSummaryTokens: 100 })).toEqual({
+    enabled: true,
+    thresholdPercent: 80,
+    maxSummaryTokens: 100,
+  })
+  await expect(board.client.settings.setContextRelay({ thresholdPercent: 100 })).rejects.toMatchObject({
+    code: 'VALIDATION_FAILED',
+  })
 })
 
 test('a session whose context passes the threshold hands over to a fresh one by itself', async () => {
   const { id } = await board.start('filling', { prompt: 'Mend the roof.' })
-  const card = await board.until(id, 'the second session', found => found.sessions.length === 2 && found.status === 'completed')
+  const card = await board.until(
+    id,
+    'the second session',
+    found => found.sessions.length === 2 && found.status === 'completed',
+  )
   expect(card.sessions.map(({ status }) => status)).toEqual(['completed', 'completed'])
   const [prompt] = await told(id, card.sessions[1]!.id)
   expect(prompt).toContain('HANDOFF: half is done.')
@@ -33,7 +54,11 @@ test('a person can have a session hand over, with the messages that wait', async
   await eventually('the agent at work', async () => (await board.client.agents.get(ref(id))).usage?.contextUsed)
   await board.client.agents.send({ ...ref(id), content: 'And the door.' })
   await board.client.agents.relay(ref(id))
-  const card = await board.until(id, 'the second session', found => found.sessions.length === 2 && found.status === 'completed')
+  const card = await board.until(
+    id,
+    'the second session',
+    found => found.sessions.length === 2 && found.status === 'completed',
+  )
   expect(card.sessions[0]).toMatchObject({ status: 'completed', summary: expect.stringContaining('HANDOFF') })
   expect((await board.messages(id)).filter(({ role }) => role === 'agent').at(-1)!.content).toContain('And the door.')
   await board.untilNoneRuns()
@@ -44,7 +69,11 @@ test('a hand-over that is asked for before the agent is ready happens all the sa
   const { id } = await board.start('forever')
   await board.untilStatus(id, 'running')
   await board.client.agents.relay(ref(id))
-  const { sessions } = await board.until(id, 'the second session', found => found.sessions.length === 2 && found.status === 'completed')
+  const { sessions } = await board.until(
+    id,
+    'the second session',
+    found => found.sessions.length === 2 && found.status === 'completed',
+  )
   expect(sessions[0]!.summary).toContain('HANDOFF')
 })
 
@@ -57,7 +86,10 @@ test('a session that begins beyond the threshold is left at work', async () => {
 test('nothing is handed over by itself once that is switched off', async () => {
   await board.client.settings.setContextRelay({ enabled: false })
   const { id } = await board.start('filling')
-  await eventually('the full context', async () => (await board.client.agents.get(ref(id))).usage?.contextUsed === 90_000)
+  await eventually(
+    'the full context',
+    async () => (await board.client.agents.get(ref(id))).usage?.contextUsed === 90_000,
+  )
   await new Promise(resolve => setTimeout(resolve, 1500))
   expect(await board.card(id)).toMatchObject({ status: 'running', sessions: [{ status: 'running' }] })
   await board.client.agents.cancel(ref(id))

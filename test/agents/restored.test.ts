@@ -3,7 +3,9 @@ import { eventually } from '../helper.ts'
 import { startAgentBoard, type AgentBoard } from './agentBoard.ts'
 
 let board: AgentBoard
-beforeAll(async () => { board = await startAgentBoard({ forever: { fixture: 'forever' }, good: { fixture: 'well-behaved' } }) })
+beforeAll(async () => {
+  board = await startAgentBoard({ forever: { fixture: 'forever' }, good: { fixture: 'well-behaved' } })
+})
 afterAll(() => board.close())
 
 test('a restore ends every agent, what worked in the backup is interrupted, and agents work on the restored board', async () => {
@@ -18,7 +20,9 @@ test('a restore ends every agent, what worked in the backup is interrupted, and 
   await board.untilNoneRuns()
   expect(await board.card(first)).toMatchObject({ status: 'interrupted', statusReason: 'server_restart' })
   expect((await board.request('GET', `/api/projects/${board.projectId}/cards/${second}`)).status).toBe(404)
-  expect((await board.request('POST', '/api/mcp', { token, body: { jsonrpc: '2.0', id: 1, method: 'tools/list' } })).status).toBe(401)
+  expect(
+    (await board.request('POST', '/api/mcp', { token, body: { jsonrpc: '2.0', id: 1, method: 'tools/list' } })).status,
+  ).toBe(401)
   const { id: third } = await board.start('good')
   await board.untilStatus(third, 'completed')
 })

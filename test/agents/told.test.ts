@@ -5,18 +5,30 @@ import { startAgentBoard, type AgentBoard } from './agentBoard.ts'
 
 let board: AgentBoard
 beforeAll(async () => {
-  board = await startAgentBoard({ asking: { fixture: 'permission-first' }, filling: { fixture: 'filling-context', env: { FIXTURE_USED: '10' } } })
+  board = await startAgentBoard({
+    asking: { fixture: 'permission-first' },
+    filling: { fixture: 'filling-context', env: { FIXTURE_USED: '10' } },
+  })
 })
 afterAll(() => board.close())
 
 /** What only an agent at work can tell of; every other row is held to its events where the contract is walked. */
 test.each([
   { name: 'relay', agent: 'filling', status: 'running', path: 'agent/relay', body: undefined },
-  { name: 'approvePlan', agent: 'asking', status: 'waiting', path: 'agent/plan-approve', body: { approved: true, feedback: 'Mind the tests' } },
+  {
+    name: 'approvePlan',
+    agent: 'asking',
+    status: 'waiting',
+    path: 'agent/plan-approve',
+    body: { approved: true, feedback: 'Mind the tests' },
+  },
 ] as const)('agents.$name tells of what the contract says', async ({ name, agent, status, path, body }) => {
   const { id } = await board.start(agent)
   await board.untilStatus(id, status)
-  const isTold = (since: number) => contract.agents[name].emits.every(type => board.socket.messages.some(message => message.seq > since && message.type === type))
+  const isTold = (since: number) =>
+    contract.agents[name].emits.every(type =>
+      board.socket.messages.some(message => message.seq > since && message.type === type),
+    )
   const since = board.socket.seqs().at(-1)!
   const reply = await board.request('POST', `/api/projects/${board.projectId}/cards/${id}/${path}`, { body })
   expect([reply.status, reply.text]).toEqual([204, ''])

@@ -23,29 +23,60 @@ beforeAll(async () => {
 })
 afterAll(() => board.close())
 
-async function open(secrets?: string[]): Promise<{ session: TranscriptSession; transcript: Transcript; tell(...updates: RawUpdate[]): Promise<MessageView[]> }> {
+async function open(secrets?: string[]): Promise<{
+  session: TranscriptSession
+  transcript: Transcript
+  tell(...updates: RawUpdate[]): Promise<MessageView[]>
+}> {
   const session = await newSession(board, card)
   const transcript = openTranscript(board.server.app.db, session, secrets)
-  return { session, transcript, tell: async (...updates) => {
-    for (const update of updates) await transcript.take(update)
-    await transcript.settle()
-    return messages(session)
-  } }
+  return {
+    session,
+    transcript,
+    tell: async (...updates) => {
+      for (const update of updates) await transcript.take(update)
+      await transcript.settle()
+      return messages(session)
+    },
+  }
 }
-const messages = ({ id, cardId }: TranscriptSession, limit = 1000) => messagesOf(board.server.app.db, { cardId, sessionId: id, limit })
+const messages = ({ id, cardId }: TranscriptSession, limit = 1000) =>
+  messagesOf(board.server.app.db, { cardId, sessionId: id, limit })
 const said = (all: MessageView[]) => all.map(({ role, content }) => [role, content])
 
 describe('what an agent says', () => {
   it('is one message for each run of chunks of one role', async () => {
     const { tell } = await open()
-    expect(said(await tell(say('Let me '), say('think.'), say('Hm', 'agent_thought_chunk'), say('.', 'agent_thought_chunk'), say('Done.'), say('Please', 'user_message_chunk'))))
-      .toEqual([['agent', 'Let me think.'], ['thought', 'Hm.'], ['agent', 'Done.'], ['user', 'Please']])
+    expect(
+      said(
+        await tell(
+          say('Let me '),
+          say('think.'),
+          say('Hm', 'agent_thought_chunk'),
+          say('.', 'agent_thought_chunk'),
+          say('Done.'),
+          say('Please', 'user_message_chunk'),
+        ),
+      ),
+    ).toEqual([
+      ['agent', 'Let me think.'],
+      ['thought', 'Hm.'],
+      ['agent', 'Done.'],
+      ['user', 'Please'],
+    ])
     expect(said(await tell(say('Go', 'user_message_chunk'))).at(-1)).toEqual(['user', 'Go'])
   })
 
   it('begins anew where the agent names another message', async () => {
     const { tell } = await open()
-    expect(said(await tell({ ...say('a'), messageId: '1' }, { ...say('b'), messageId: '1' }, { ...say('c'), messageId: '2' }))).toEqual([['agent', 'ab'], ['agent', 'c']])
+    expect(
+      said(
+        await tell({ ...say('a'), messageId: '1' }, { ...say('b'), messageId: '1' }, { ...say('c'), messageId: '2' }),
+      ),
+    ).toEqual([
+      ['agent', 'ab'],
+      ['agent', 'c'],
+    ])
   })
 
   it('keeps every character: NUL, and a pair of surrogates that was sent in halves', async () => {
@@ -68,13 +99,21 @@ describe('what an agent says', () => {
   it('tells of images, links and files by a word', async () => {
     const { tell } = await open()
     const block = (content: object): RawUpdate => ({ sessionUpdate: 'agent_message_chunk', content })
-    const [message] = await tell(block({ type: 'image', mimeType: 'image/png', data: 'AAAA' }), block({ type: 'resource_link', name: 'it', uri: 'file:///it' }), block({ type: 'resource', resource: { uri: 'file:///x', text: 'inside' } }))
+    const [message] = await tell(
+      block({ type: 'image', mimeType: 'image/png', data: 'AAAA' }),
+      block({ type: 'resource_link', name: 'it', uri: 'file:///it' }),
+      block({ type: 'resource', resource: { uri: 'file:///x', text: 'inside' } }),
+    )
     expect(message!.content).toBe('[image image/png][it](file:///it)inside')
   })
 
   it('hides the secrets of the launch', async () => {
     const { tell } = await open(['sk-very-secret'])
-    const all = await tell(say('the key is sk-very-'), say('secret'), toolCall('1', { rawOutput: { env: 'KEY=sk-very-secret' } }))
+    const all = await tell(
+      say('the key is sk-very-'),
+      say('secret'),
+      toolCall('1', { rawOutput: { env: 'KEY=sk-very-secret' } }),
+    )
     expect(JSON.stringify(all)).not.toContain('very-secret')
     expect(all[0]!.content).toBe('the key is ***')
   })
@@ -84,17 +123,54 @@ describe('a tool call', () => {
   it('is one message with all its updates', async () => {
     const { tell, session } = await open()
     const all = await tell(
-      say('Now.'), toolCall('c1', { rawInput: { command: 'ls' }, locations: [{ path: '/w/a.ts', line: 3 }, { path: '/w/b.ts' }] }), toolUpdate('c1', { status: 'in_progress' }), toolCall('c2', { title: 'Read', kind: 'read' }),
-      toolUpdate('c1', { status: 'completed', title: 'Run ls', content: [{ type: 'content', content: { type: 'text', text: 'a.ts' } }, { type: 'diff', path: '/w/a.ts', oldText: 'a', newText: 'b' }], rawOutput: { exitCode: 0 } }), say('Done.'))
+      say('Now.'),
+      toolCall('c1', { rawInput: { command: 'ls' }, locations: [{ path: '/w/a.ts', line: 3 }, { path: '/w/b.ts' }] }),
+      toolUpdate('c1', { status: 'in_progress' }),
+      toolCall('c2', { title: 'Read', kind: 'read' }),
+      toolUpdate('c1', {
+        status: 'completed',
+        title: 'Run ls',
+        content: [
+          { type: 'content', content: { type: 'text', text: 'a.ts' } },
+          { type: 'diff', path: '/w/a.ts', oldText: 'a', newText: 'b' },
+        ],
+        rawOutput: { exitCode: 0 },
+      }),
+      say('Done.'),
+    )
     expect(all.map(({ role }) => role)).toEqual(['agent', 'tool', 'tool', 'agent'])
-    expect(all[1]).toMatchObject({ content: 'a.ts', tool: { name: 'Run ls', kind: 'execute', status: 'completed', input: { command: 'ls' }, output: { exitCode: 0 }, locations: [{ path: '/w/a.ts', line: 3 }, { path: '/w/b.ts', line: null }] } })
-    expect(all[2]!.tool).toEqual({ name: 'Read', kind: 'read', status: 'pending', input: null, output: null, locations: [] })
+    expect(all[1]).toMatchObject({
+      content: 'a.ts',
+      tool: {
+        name: 'Run ls',
+        kind: 'execute',
+        status: 'completed',
+        input: { command: 'ls' },
+        output: { exitCode: 0 },
+        locations: [
+          { path: '/w/a.ts', line: 3 },
+          { path: '/w/b.ts', line: null },
+        ],
+      },
+    })
+    expect(all[2]!.tool).toEqual({
+      name: 'Read',
+      kind: 'read',
+      status: 'pending',
+      input: null,
+      output: null,
+      locations: [],
+    })
     expect(await readSession(board.server.app.db, session.id)).toMatchObject({ messageCount: 2, toolCount: 2 })
   })
 
   it('may be updated before it begins, as by a request for permission', async () => {
     const { tell } = await open()
-    const all = await tell(toolUpdate('c1', { title: 'Write a file', kind: 'edit', status: 'pending' }), toolCall('c1', { title: 'Write x', kind: 'edit' }), toolUpdate('c1', { status: 'completed' }))
+    const all = await tell(
+      toolUpdate('c1', { title: 'Write a file', kind: 'edit', status: 'pending' }),
+      toolCall('c1', { title: 'Write x', kind: 'edit' }),
+      toolUpdate('c1', { status: 'completed' }),
+    )
     expect(all.map(({ tool }) => [tool!.name, tool!.status])).toEqual([['Write x', 'completed']])
   })
 
@@ -103,14 +179,20 @@ describe('a tool call', () => {
     await tell(toolCall('call_0', { title: 'First' }), toolUpdate('call_0', { status: 'completed' }))
     await tell(toolCall('call_0', { title: 'Second' }))
     const all = await tell(toolUpdate('call_0', { status: 'failed' }))
-    expect(all.map(({ tool }) => [tool!.name, tool!.status])).toEqual([['First', 'completed'], ['Second', 'failed']])
+    expect(all.map(({ tool }) => [tool!.name, tool!.status])).toEqual([
+      ['First', 'completed'],
+      ['Second', 'failed'],
+    ])
   })
 
   it('is cut where it shows too much', async () => {
     const { tell } = await open()
     let deep: unknown = 'x'
     for (let level = 0; level < 1000; level++) deep = [deep]
-    const [first, second] = await tell(toolCall('1', { rawInput: { text: 'y'.repeat(1e6) }, rawOutput: 'z'.repeat(1e6) }), toolCall('2', { rawInput: deep }))
+    const [first, second] = await tell(
+      toolCall('1', { rawInput: { text: 'y'.repeat(1e6) }, rawOutput: 'z'.repeat(1e6) }),
+      toolCall('2', { rawInput: deep }),
+    )
     expect(JSON.stringify(first!).length).toBeLessThan(140_000)
     expect(first!.tool!.output).toMatch(/z\n\[\d+ more characters were left out\]$/)
     expect(second!.tool!.input).toBe('[nested too deeply to be kept]')
@@ -119,38 +201,83 @@ describe('a tool call', () => {
   it('without a title is called by its tool, its kind or its id, and never by its input', async () => {
     const { tell } = await open()
     const all = await tell(
-      toolUpdate('c1', { status: 'failed', _meta: { toolName: 'run_shell_command' } }), toolUpdate('c2', { status: 'failed', kind: 'fetch' }), toolUpdate('c3', { status: 'failed' }),
-      toolUpdate('c4', { title: '{"a":1}', kind: 'other' }), toolUpdate('c4', { status: 'completed', _meta: { toolName: 'mcp__board__get_card' } }), toolUpdate('c5', { title: 'List', name: 'ls' }), toolUpdate('c5', { _meta: { toolName: 'ls' } }))
-    expect(all.map(({ tool }) => tool!.name)).toEqual(['run_shell_command', 'fetch', 'c3', 'mcp__board__get_card', 'List'])
+      toolUpdate('c1', { status: 'failed', _meta: { toolName: 'run_shell_command' } }),
+      toolUpdate('c2', { status: 'failed', kind: 'fetch' }),
+      toolUpdate('c3', { status: 'failed' }),
+      toolUpdate('c4', { title: '{"a":1}', kind: 'other' }),
+      toolUpdate('c4', { status: 'completed', _meta: { toolName: 'mcp__board__get_card' } }),
+      toolUpdate('c5', { title: 'List', name: 'ls' }),
+      toolUpdate('c5', { _meta: { toolName: 'ls' } }),
+    )
+    expect(all.map(({ tool }) => tool!.name)).toEqual([
+      'run_shell_command',
+      'fetch',
+      'c3',
+      'mcp__board__get_card',
+      'List',
+    ])
   })
 })
 
 describe('what else an agent tells', () => {
   it('is a plan, which each update replaces within a turn', async () => {
     const { tell } = await open()
-    const plan = (...statuses: string[]): RawUpdate => ({ sessionUpdate: 'plan', entries: statuses.map((status, at) => ({ content: `Step ${at + 1}`, status, priority: 'high' })) })
-    expect(said(await tell(plan('pending', 'pending'), say('I start.'), plan('completed', 'in_progress')))).toEqual([['plan', '- [x] Step 1\n- [~] Step 2'], ['agent', 'I start.']])
+    const plan = (...statuses: string[]): RawUpdate => ({
+      sessionUpdate: 'plan',
+      entries: statuses.map((status, at) => ({ content: `Step ${at + 1}`, status, priority: 'high' })),
+    })
+    expect(said(await tell(plan('pending', 'pending'), say('I start.'), plan('completed', 'in_progress')))).toEqual([
+      ['plan', '- [x] Step 1\n- [~] Step 2'],
+      ['agent', 'I start.'],
+    ])
     expect(said(await tell(plan('pending')))).toHaveLength(3)
   })
 
   it('is its usage, which the session shows and an event tells', async () => {
     const live = await follow(board.url, board.token, card.projectId)
     const { session, transcript } = await open()
-    await transcript.take({ sessionUpdate: 'usage_update', used: 1200, size: 200_000, cost: { amount: 0.25, currency: 'USD' } })
+    await transcript.take({
+      sessionUpdate: 'usage_update',
+      used: 1200,
+      size: 200_000,
+      cost: { amount: 0.25, currency: 'USD' },
+    })
     await transcript.settle()
-    await transcript.take({ sessionUpdate: 'usage_update', used: Number.NaN, size: -1, cost: { amount: 'much', currency: 'USD' } })
+    await transcript.take({
+      sessionUpdate: 'usage_update',
+      used: Number.NaN,
+      size: -1,
+      cost: { amount: 'much', currency: 'USD' },
+    })
     await transcript.settle()
     const { data } = await live.message('agent.usage', ({ data: { sessionId } }) => sessionId === String(session.id))
-    expect(data.usage).toEqual({ inputTokens: 0, outputTokens: 0, contextUsed: 1200, contextSize: 200_000, costUsd: 0.25 })
-    expect(await readSession(board.server.app.db, session.id)).toMatchObject({ contextUsed: 1200, contextSize: 200_000, costUsd: 0.25 })
+    expect(data.usage).toEqual({
+      inputTokens: 0,
+      outputTokens: 0,
+      contextUsed: 1200,
+      contextSize: 200_000,
+      costUsd: 0.25,
+    })
+    expect(await readSession(board.server.app.db, session.id)).toMatchObject({
+      contextUsed: 1200,
+      contextSize: 200_000,
+      costUsd: 0.25,
+    })
     live.close()
   })
 
   it('is its commands, its mode, and things that nobody has heard of', async () => {
     const { session, tell } = await open()
     const all = await tell(
-      { sessionUpdate: 'available_commands_update', availableCommands: [{ name: 'review', description: 'Review it' }, { name: ' ' }, 7] }, { sessionUpdate: 'current_mode_update', currentModeId: 'plan' },
-      { sessionUpdate: 'telepathy', thought: 'hello' }, { sessionUpdate: 'config_option_update' }, { sessionUpdate: 'session_info_update', title: 'x' })
+      {
+        sessionUpdate: 'available_commands_update',
+        availableCommands: [{ name: 'review', description: 'Review it' }, { name: ' ' }, 7],
+      },
+      { sessionUpdate: 'current_mode_update', currentModeId: 'plan' },
+      { sessionUpdate: 'telepathy', thought: 'hello' },
+      { sessionUpdate: 'config_option_update' },
+      { sessionUpdate: 'session_info_update', title: 'x' },
+    )
     expect(said(all)).toEqual([['system', 'Mode: plan\n{"sessionUpdate":"telepathy","thought":"hello"}\n']])
     const [commands] = await listAnnouncedCommands(board.server.app.db, session.projectId)
     expect(JSON.parse(commands!.commands)).toEqual([{ name: 'review', description: 'Review it' }])
@@ -158,10 +285,52 @@ describe('what else an agent tells', () => {
 
   it('is never believed: nonsense in any field neither throws nor is kept', async () => {
     const { tell } = await open()
-    const nonsense = [null, 7, 'x', true, [], {}, [[]], [{ type: 'content' }], { text: 5, type: 9 }, '\ud800', { toJSON: 'x', __proto__: 'y' }]
-    const kinds = ['user_message_chunk', 'agent_message_chunk', 'tool_call', 'tool_call_update', 'plan', 'usage_update', 'available_commands_update', 'current_mode_update', 'other']
-    const fields = ['content', 'toolCallId', 'title', 'kind', 'status', 'rawInput', 'rawOutput', 'locations', 'entries', 'used', 'size', 'cost', 'availableCommands', 'currentModeId', 'messageId', 'name', '_meta']
-    const updates = kinds.flatMap(sessionUpdate => fields.flatMap(field => nonsense.map(value => ({ sessionUpdate, [field]: value }) as RawUpdate)))
+    const nonsense = [
+      null,
+      7,
+      'x',
+      true,
+      [],
+      {},
+      [[]],
+      [{ type: 'content' }],
+      { text: 5, type: 9 },
+      '\ud800',
+      { toJSON: 'x', __proto__: 'y' },
+    ]
+    const kinds = [
+      'user_message_chunk',
+      'agent_message_chunk',
+      'tool_call',
+      'tool_call_update',
+      'plan',
+      'usage_update',
+      'available_commands_update',
+      'current_mode_update',
+      'other',
+    ]
+    const fields = [
+      'content',
+      'toolCallId',
+      'title',
+      'kind',
+      'status',
+      'rawInput',
+      'rawOutput',
+      'locations',
+      'entries',
+      'used',
+      'size',
+      'cost',
+      'availableCommands',
+      'currentModeId',
+      'messageId',
+      'name',
+      '_meta',
+    ]
+    const updates = kinds.flatMap(sessionUpdate =>
+      fields.flatMap(field => nonsense.map(value => ({ sessionUpdate, [field]: value }) as RawUpdate)),
+    )
     const all = await tell(...updates)
     expect(all.length).toBeGreaterThan(3)
     for (const message of all) expect(v.parse(Message, message)).toEqual(message)
@@ -172,16 +341,33 @@ describe('events', () => {
   it('tell every message as it is, once a batch, and the last of them as it is read', async () => {
     const live = await follow(board.url, board.token, card.projectId)
     const { session, tell } = await open()
-    const mine = () => live.messages.filter(({ type, data }) => /^agent\.(message|tool|plan)$/.test(type) && data.sessionId === String(session.id))
-    const all = await tell(...Array.from({ length: 50 }, (_, at) => say(`${at} `)), toolCall('1'), toolUpdate('1', { status: 'completed' }), say('end'))
+    const mine = () =>
+      live.messages.filter(
+        ({ type, data }) => /^agent\.(message|tool|plan)$/.test(type) && data.sessionId === String(session.id),
+      )
+    const all = await tell(
+      ...Array.from({ length: 50 }, (_, at) => say(`${at} `)),
+      toolCall('1'),
+      toolUpdate('1', { status: 'completed' }),
+      say('end'),
+    )
     await live.message('agent.message', ({ data }) => data.id === all.at(-1)!.id)
-    for (const message of all) expect(mine().filter(({ data }) => data.id === message.id).at(-1)!.data).toEqual(message)
-    expect(mine().map(({ type }) => type).filter(type => type === 'agent.tool')).toHaveLength(1)
+    for (const message of all)
+      expect(
+        mine()
+          .filter(({ data }) => data.id === message.id)
+          .at(-1)!.data,
+      ).toEqual(message)
+    expect(
+      mine()
+        .map(({ type }) => type)
+        .filter(type => type === 'agent.tool'),
+    ).toHaveLength(1)
     expect(mine().length).toBeLessThan(8)
     live.close()
   })
 
-  it('tell of a person\'s message in the transaction that keeps it', async () => {
+  it("tell of a person's message in the transaction that keeps it", async () => {
     const { session } = await open()
     const live = await follow(board.url, board.token, card.projectId)
     const view = await board.server.app.db.transaction(tx => addMessage(tx, session, 'user', 'Go on'))
@@ -200,7 +386,10 @@ describe('reading', () => {
       await transcript.settle()
     }
     const all = await messages(session)
-    const read = async (query: object) => (await messagesOf(db, { cardId: session.cardId, sessionId: session.id, limit: 100, ...query })).map(({ content }) => content).join('')
+    const read = async (query: object) =>
+      (await messagesOf(db, { cardId: session.cardId, sessionId: session.id, limit: 100, ...query }))
+        .map(({ content }) => content)
+        .join('')
     expect(await read({})).toBe('12345')
     expect(await read({ limit: 2 })).toBe('45')
     expect(await read({ since: Number(all[1]!.id), limit: 2 })).toBe('34')

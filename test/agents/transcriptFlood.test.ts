@@ -21,7 +21,15 @@ afterAll(() => board.close())
 describe('a flood', () => {
   it.each([
     ['chunks', (at: number) => say(`${at} some more words\n`)],
-    ['a mix', (at: number) => at % 10 === 0 ? toolCall(`c${at}`, { rawInput: { at } }) : at % 10 === 1 ? toolUpdate(`c${at - 1}`, { status: 'completed' }) : say(`${at}\n`, at % 7 === 0 ? 'agent_thought_chunk' : 'agent_message_chunk')],
+    [
+      'a mix',
+      (at: number) =>
+        at % 10 === 0
+          ? toolCall(`c${at}`, { rawInput: { at } })
+          : at % 10 === 1
+            ? toolUpdate(`c${at - 1}`, { status: 'completed' })
+            : say(`${at}\n`, at % 7 === 0 ? 'agent_thought_chunk' : 'agent_message_chunk'),
+    ],
   ])('of 100,000 updates, %s, is kept whole in little memory', async (name, update) => {
     const session = await newSession(board, card)
     const transcript = openTranscript(board.server.app.db, session)
@@ -36,13 +44,21 @@ describe('a flood', () => {
       peak = Math.max(peak, process.memoryUsage().rss)
     }
     await transcript.settle()
-    const rate = Math.round(count / (performance.now() - startedAt) * 1000)
+    const rate = Math.round((count / (performance.now() - startedAt)) * 1000)
     console.log(`${name}: ${rate} updates a second, at most ${Math.round((peak - start) / 1e6)} MB more than before`)
     const { messageCount, toolCount } = (await readSession(board.server.app.db, session.id))!
     const kept = await everything(session)
     expect(kept.length).toBe(messageCount + toolCount)
-    const expected = Array.from({ length: count }, (_, at) => update(at)).filter(({ sessionUpdate }) => sessionUpdate.endsWith('chunk')).map(({ content }) => (content as { text: string }).text).join('')
-    expect(kept.filter(({ role }) => role !== 'tool').map(({ content }) => content).join('')).toBe(expected)
+    const expected = Array.from({ length: count }, (_, at) => update(at))
+      .filter(({ sessionUpdate }) => sessionUpdate.endsWith('chunk'))
+      .map(({ content }) => (content as { text: string }).text)
+      .join('')
+    expect(
+      kept
+        .filter(({ role }) => role !== 'tool')
+        .map(({ content }) => content)
+        .join(''),
+    ).toBe(expected)
     expect(kept.filter(({ tool }) => tool).every(({ tool }) => tool!.status === 'completed')).toBe(true)
     expect(peak - start).toBeLessThan(300e6)
     expect(rate).toBeGreaterThan(5000 / slowdown())
@@ -52,7 +68,12 @@ describe('a flood', () => {
 async function everything(session: TranscriptSession): Promise<MessageView[]> {
   const kept: MessageView[] = []
   for (;;) {
-    const page = await messagesOf(board.server.app.db, { cardId: session.cardId, sessionId: session.id, since: Number(kept.at(-1)?.id ?? 0), limit: 1000 })
+    const page = await messagesOf(board.server.app.db, {
+      cardId: session.cardId,
+      sessionId: session.id,
+      since: Number(kept.at(-1)?.id ?? 0),
+      limit: 1000,
+    })
     if (page.length === 0) return kept
     kept.push(...page)
   }
@@ -63,7 +84,13 @@ describe('when nothing can be written', () => {
     const { db } = board.server.app
     const session = await newSession(board, card)
     let failures = 3
-    const transcript = openTranscript({ ...db, transaction: work => failures-- > 0 ? Promise.reject(new Problem('DISK_FULL')) : db.transaction(work) }, session)
+    const transcript = openTranscript(
+      {
+        ...db,
+        transaction: work => (failures-- > 0 ? Promise.reject(new Problem('DISK_FULL')) : db.transaction(work)),
+      },
+      session,
+    )
     await transcript.take(say('Kept '))
     const full = transcript.take(say('x'.repeat(600_000)))
     expect(full).toBeInstanceOf(Promise)

@@ -17,7 +17,16 @@ beforeAll(async () => {
   for (const folder of ['project', 'outside', 'project-evil']) mkdirSync(join(root, folder))
   for (const file of ['outside/secret', 'project-evil/secret']) writeFileSync(join(root, file), secret)
   writeFileSync(join(project, 'plain'), 'plain')
-  const links = { 'to-folder': '../outside', 'to-file': '../outside/secret', absolute: join(root, 'outside/secret'), nowhere: '../outside/nothing', chain: 'to-folder', 'to-root': '/', 'to-itself': 'to-itself', own: 'plain' }
+  const links = {
+    'to-folder': '../outside',
+    'to-file': '../outside/secret',
+    absolute: join(root, 'outside/secret'),
+    nowhere: '../outside/nothing',
+    chain: 'to-folder',
+    'to-root': '/',
+    'to-itself': 'to-itself',
+    own: 'plain',
+  }
   for (const [name, target] of Object.entries(links)) symlinkSync(target, join(project, name))
   execFileSync('mkfifo', [join(project, 'pipe')])
   await board.as().auth.setup({ email: 'root@example.org', password: 'root password' })
@@ -26,12 +35,14 @@ beforeAll(async () => {
 })
 afterAll(() => board.close())
 
-const ask = (route: string, query: string, as = token): Promise<Reply> => board.request('GET', `/api/filesystem/${route}?path=${query}`, { token: as })
+const ask = (route: string, query: string, as = token): Promise<Reply> =>
+  board.request('GET', `/api/filesystem/${route}?path=${query}`, { token: as })
 const codeOf = ({ status, body }: Reply) => [status, body.error?.code]
 const outside = [403, 'PATH_OUTSIDE_ROOTS']
 
 it('what belongs to the project is read, also by a link that stays in it', async () => {
-  for (const name of ['plain', 'own', './plain', '../project/plain']) expect((await ask('read', encodeURIComponent(`${project}/${name}`))).body.data.content, name).toBe('plain')
+  for (const name of ['plain', 'own', './plain', '../project/plain'])
+    expect((await ask('read', encodeURIComponent(`${project}/${name}`))).body.data.content, name).toBe('plain')
 })
 
 it.each<[string, () => string, unknown[]]>([
@@ -44,12 +55,12 @@ it.each<[string, () => string, unknown[]]>([
   ['no slash at the start', () => 'place/outside/secret', [400, 'PATH_NOT_ABSOLUTE']],
   ['a URL', () => encodeURIComponent(`file://${root}/outside/secret`), [400, 'PATH_NOT_ABSOLUTE']],
   ['a home', () => '~/.ssh/id_ed25519', [400, 'PATH_NOT_ABSOLUTE']],
-  ['a folder whose name begins like the project\'s', () => `${project}-evil/secret`, outside],
+  ["a folder whose name begins like the project's", () => `${project}-evil/secret`, outside],
   ['two slashes', () => `//${root}/outside/secret`, outside],
-  ['the system\'s accounts', () => '/etc/passwd', outside],
-  ['the server\'s environment', () => '/proc/self/environ', outside],
-  ['the server\'s root by its process', () => '/proc/self/root/etc/passwd', outside],
-  ['the server\'s own files', () => join(board.dataDir, 'daemon.json'), outside],
+  ["the system's accounts", () => '/etc/passwd', outside],
+  ["the server's environment", () => '/proc/self/environ', outside],
+  ["the server's root by its process", () => '/proc/self/root/etc/passwd', outside],
+  ["the server's own files", () => join(board.dataDir, 'daemon.json'), outside],
   ['a link to a file', () => join(project, 'to-file'), outside],
   ['an absolute link', () => join(project, 'absolute'), outside],
   ['a link to a folder', () => join(project, 'to-folder/secret'), outside],
@@ -68,7 +79,13 @@ it.each<[string, () => string, unknown[]]>([
 it('an operator is not shown the data folder either, by no name', async () => {
   symlinkSync(board.dataDir, join(project, 'to-data'))
   const { id } = await board.client.projects.create({ name: 'Above', path: join(board.dataDir, '..') })
-  for (const path of [board.dataDir, join(board.dataDir, 'secret.key'), join(board.dataDir, 'daemon.json'), join(project, 'to-data/daemon.json')]) expect(codeOf(await ask('read', encodeURIComponent(path), board.token)), path).toEqual([404, 'FILE_NOT_FOUND'])
+  for (const path of [
+    board.dataDir,
+    join(board.dataDir, 'secret.key'),
+    join(board.dataDir, 'daemon.json'),
+    join(project, 'to-data/daemon.json'),
+  ])
+    expect(codeOf(await ask('read', encodeURIComponent(path), board.token)), path).toEqual([404, 'FILE_NOT_FOUND'])
   const { entries } = await board.client.filesystem.browse({ path: join(board.dataDir, '..') })
   expect(entries.map(({ path }) => path)).not.toContain(board.dataDir)
   await board.client.projects.delete({ id })
@@ -94,11 +111,13 @@ it('a file or folder that is swapped for a link while it is read never leads out
     }
   }
   const swaps = swap()
-  const answers = await Promise.all(Array.from({ length: 8 }, async () => {
-    const seen: string[] = []
-    for (let i = 0; i < 60; i++) seen.push((await ask('read', join(project, 'folder/secret'))).text)
-    return seen
-  }))
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, async () => {
+      const seen: string[] = []
+      for (let i = 0; i < 60; i++) seen.push((await ask('read', join(project, 'folder/secret'))).text)
+      return seen
+    }),
+  )
   swapping = false
   await swaps
   expect(answers.flat().filter(text => text.includes(secret))).toEqual([])

@@ -6,7 +6,10 @@ import type { TestBoard } from '../helper.ts'
 import { startSlotlessBoard } from '../seed.ts'
 
 const person = ['-c', 'user.name=T', '-c', 'user.email=t@example.org', '-c', 'commit.gpgsign=false']
-const git = (cwd: string, ...args: string[]) => execFileSync('git', [...person, ...args], { cwd, stdio: ['ignore', 'pipe', 'ignore'] }).toString().trim()
+const git = (cwd: string, ...args: string[]) =>
+  execFileSync('git', [...person, ...args], { cwd, stdio: ['ignore', 'pipe', 'ignore'] })
+    .toString()
+    .trim()
 let board: TestBoard
 let repository: string
 let worktree: string
@@ -16,7 +19,9 @@ let projectId: string
 let cardId: string
 let count = 0
 
-beforeAll(async () => { board = await startSlotlessBoard() })
+beforeAll(async () => {
+  board = await startSlotlessBoard()
+})
 afterAll(() => board.close())
 beforeEach(async () => {
   repository = board.folder(`repository-${++count}`)
@@ -38,7 +43,14 @@ beforeEach(async () => {
 /** Everything that makes the server run git in what an agent owns. None of it may fail with a 5xx. */
 async function touchAll(): Promise<void> {
   const card = `/api/projects/${projectId}/cards/${cardId}`
-  const routes = [['GET', `${card}/diff`], ['GET', `/api/projects/${projectId}/files`], ['DELETE', card], ['POST', `${card}/merge`, { into: 'main' }], ['GET', `${card}/diff`], ['GET', `/api/filesystem/browse?path=${worktree}`]] as const
+  const routes = [
+    ['GET', `${card}/diff`],
+    ['GET', `/api/projects/${projectId}/files`],
+    ['DELETE', card],
+    ['POST', `${card}/merge`, { into: 'main' }],
+    ['GET', `${card}/diff`],
+    ['GET', `/api/filesystem/browse?path=${worktree}`],
+  ] as const
   for (const [method, path, body] of routes) {
     const { status, text } = await board.request(method, path, { body })
     expect(status, `${method} ${path} ${text}`).toBeLessThan(500)
@@ -47,10 +59,30 @@ async function touchAll(): Promise<void> {
 const nothingRan = () => expect(existsSync(ran)).toBe(false)
 
 it.each<[string, () => Array<[string, string]>]>([
-  ['whose address is a command is asked for nothing', () => [['remote.evil.partialclonefilter', 'blob:none'], ['remote.evil.url', `ext::${bait} %S`], ['protocol.ext.allow', 'always'], ['protocol.allow', 'always']]],
-  ['on this machine runs nothing that is named to serve it', () => [['remote.evil.url', repository], ['remote.evil.uploadpack', bait]]],
+  [
+    'whose address is a command is asked for nothing',
+    () => [
+      ['remote.evil.partialclonefilter', 'blob:none'],
+      ['remote.evil.url', `ext::${bait} %S`],
+      ['protocol.ext.allow', 'always'],
+      ['protocol.allow', 'always'],
+    ],
+  ],
+  [
+    'on this machine runs nothing that is named to serve it',
+    () => [
+      ['remote.evil.url', repository],
+      ['remote.evil.uploadpack', bait],
+    ],
+  ],
 ])('a remote %s, although an object is missing that it is said to have', async (_, more) => {
-  for (const [name, value] of [['core.repositoryFormatVersion', '1'], ['extensions.partialClone', 'evil'], ['remote.evil.promisor', 'true'], ...more()] as const) git(repository, 'config', name, value)
+  for (const [name, value] of [
+    ['core.repositoryFormatVersion', '1'],
+    ['extensions.partialClone', 'evil'],
+    ['remote.evil.promisor', 'true'],
+    ...more(),
+  ] as const)
+    git(repository, 'config', name, value)
   const blob = git(repository, 'rev-parse', 'HEAD:README')
   rmSync(join(repository, '.git/objects', blob.slice(0, 2), blob.slice(2)))
   await touchAll()
@@ -62,13 +94,34 @@ it.each<[string, () => Array<[string, string]>]>([
 
 it('names of branches that begin like options are names', async () => {
   const out = join(repository, '..', `out-${count}`)
-  for (const into of [`--output=${out}`, '-D', '--upload-pack=touch', '-c', `ext::${bait}`, 'main..own', 'main@{0}', ':README', '@', 'main\n--force', `refs/heads/../../${out}`]) {
-    const { status, body } = await board.request('POST', `/api/projects/${projectId}/cards/${cardId}/merge`, { body: { into } })
-    expect([status, body.error.code], into).toEqual([expect.any(Number), expect.stringMatching(/VALIDATION_FAILED|BRANCH_NOT_FOUND|CONFLICT/)])
+  for (const into of [
+    `--output=${out}`,
+    '-D',
+    '--upload-pack=touch',
+    '-c',
+    `ext::${bait}`,
+    'main..own',
+    'main@{0}',
+    ':README',
+    '@',
+    'main\n--force',
+    `refs/heads/../../${out}`,
+  ]) {
+    const { status, body } = await board.request('POST', `/api/projects/${projectId}/cards/${cardId}/merge`, {
+      body: { into },
+    })
+    expect([status, body.error.code], into).toEqual([
+      expect.any(Number),
+      expect.stringMatching(/VALIDATION_FAILED|BRANCH_NOT_FOUND|CONFLICT/),
+    ])
     expect(status, into).toBeLessThan(500)
   }
   git(worktree, 'commit', '-q', '-am', 'Work')
-  for (const name of [`--output=${out}`, '-x', `--exec=${bait}`]) writeFileSync(join(repository, '.git/refs/heads', name.replaceAll('/', '_')), `${git(worktree, 'rev-parse', 'HEAD')}\n`)
+  for (const name of [`--output=${out}`, '-x', `--exec=${bait}`])
+    writeFileSync(
+      join(repository, '.git/refs/heads', name.replaceAll('/', '_')),
+      `${git(worktree, 'rev-parse', 'HEAD')}\n`,
+    )
   await touchAll()
   expect([existsSync(out), existsSync(ran)]).toEqual([false, false])
 })
@@ -81,21 +134,61 @@ it('a worktree on a branch that is called like an option is looked at like any o
 })
 
 it('programs that the configuration includes from elsewhere, aliases and submodules name do not run', async () => {
-  const settings = ['core.fsmonitor', 'core.sshCommand', 'core.editor', 'core.gitProxy', 'diff.external', 'diff.all.command', 'diff.all.textconv', 'filter.all.clean', 'filter.all.smudge', 'filter.all.process', 'merge.all.driver', 'merge.default', 'gpg.program', 'gpg.ssh.program', 'credential.helper', 'sequence.editor', 'uploadpack.packObjectsHook', 'trailer.x.command', 'submodule.sub.update']
+  const settings = [
+    'core.fsmonitor',
+    'core.sshCommand',
+    'core.editor',
+    'core.gitProxy',
+    'diff.external',
+    'diff.all.command',
+    'diff.all.textconv',
+    'filter.all.clean',
+    'filter.all.smudge',
+    'filter.all.process',
+    'merge.all.driver',
+    'merge.default',
+    'gpg.program',
+    'gpg.ssh.program',
+    'credential.helper',
+    'sequence.editor',
+    'uploadpack.packObjectsHook',
+    'trailer.x.command',
+    'submodule.sub.update',
+  ]
   const included = join(worktree, 'included')
   writeFileSync(included, '')
-  for (const name of settings) git(repository, 'config', '--file', included, name, name.startsWith('submodule') ? `!${bait}` : bait)
+  for (const name of settings)
+    git(repository, 'config', '--file', included, name, name.startsWith('submodule') ? `!${bait}` : bait)
   git(repository, 'config', '--file', included, 'commit.gpgSign', 'true')
   git(repository, 'config', '--file', included, 'alias.diff', `!${bait}`)
   git(repository, 'config', 'include.path', included)
   git(repository, 'config', `includeIf.gitdir:${repository}/.path`, included)
   writeFileSync(join(worktree, '.gitattributes'), '* filter=all diff=all merge=all\n')
-  writeFileSync(join(worktree, '.gitmodules'), `[submodule "sub"]\n\tpath = sub\n\turl = ext::${bait}\n\tupdate = !${bait}\n`)
+  writeFileSync(
+    join(worktree, '.gitmodules'),
+    `[submodule "sub"]\n\tpath = sub\n\turl = ext::${bait}\n\tupdate = !${bait}\n`,
+  )
   mkdirSync(join(worktree, 'sub'))
-  for (const hook of ['pre-commit', 'post-checkout', 'post-merge', 'pre-merge-commit', 'commit-msg', 'prepare-commit-msg', 'reference-transaction', 'post-index-change', 'post-commit', 'update']) writeFileSync(join(repository, '.git/hooks', hook), `#!/bin/sh\nexec '${bait}' ${hook}\n`, { mode: 0o755 })
+  for (const hook of [
+    'pre-commit',
+    'post-checkout',
+    'post-merge',
+    'pre-merge-commit',
+    'commit-msg',
+    'prepare-commit-msg',
+    'reference-transaction',
+    'post-index-change',
+    'post-commit',
+    'update',
+  ])
+    writeFileSync(join(repository, '.git/hooks', hook), `#!/bin/sh\nexec '${bait}' ${hook}\n`, { mode: 0o755 })
   await touchAll()
   nothingRan()
-  try { git(worktree, 'status') } catch { /* What it runs fails. */ }
+  try {
+    git(worktree, 'status')
+  } catch {
+    /* What it runs fails. */
+  }
   expect(existsSync(ran)).toBe(true)
 })
 

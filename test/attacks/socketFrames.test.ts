@@ -4,7 +4,9 @@ import { eventually, startBoard, type TestBoard } from '../helper.ts'
 import { openRaw, openSocket, type RawSocket } from '../liveSocket.ts'
 
 let board: TestBoard
-beforeAll(async () => { board = await startBoard() })
+beforeAll(async () => {
+  board = await startBoard()
+})
 afterAll(() => board.close())
 
 const open = () => openRaw(board.url, `/api/ws?token=${board.token}`)
@@ -12,9 +14,18 @@ const open = () => openRaw(board.url, `/api/ws?token=${board.token}`)
 /** A frame as nobody's library sends it. `first` is FIN, the reserved bits and the opcode. */
 function frame(first: number, payload: Buffer, { length = payload.length, isMasked = true } = {}): Buffer {
   const mask = randomBytes(4)
-  const size = length < 126 ? Buffer.from([length]) : length < 65_536 ? Buffer.from([126, length >> 8, length & 255]) : Buffer.concat([Buffer.from([127]), Buffer.from(BigInt(length).toString(16).padStart(16, '0'), 'hex')])
+  const size =
+    length < 126
+      ? Buffer.from([length])
+      : length < 65_536
+        ? Buffer.from([126, length >> 8, length & 255])
+        : Buffer.concat([Buffer.from([127]), Buffer.from(BigInt(length).toString(16).padStart(16, '0'), 'hex')])
   size[0]! |= isMasked ? 0x80 : 0
-  return Buffer.concat([Buffer.from([first]), size, ...(isMasked ? [mask, payload.map((byte, at) => byte ^ mask[at % 4]!)] : [payload])])
+  return Buffer.concat([
+    Buffer.from([first]),
+    size,
+    ...(isMasked ? [mask, payload.map((byte, at) => byte ^ mask[at % 4]!)] : [payload]),
+  ])
 }
 const closeCode = ({ received }: RawSocket): number | undefined => {
   const rest = received().subarray(received().indexOf('\r\n\r\n') + 4)
@@ -36,7 +47,11 @@ const stillServes = async () => {
 
 it.each<[string, () => Buffer, number]>([
   ['that announces more than there is memory', () => frame(0x81, Buffer.from('{'), { length: 2 ** 40 }), 1009],
-  ['that announces 2^53 bytes and more', () => Buffer.from([0x81, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]), 1009],
+  [
+    'that announces 2^53 bytes and more',
+    () => Buffer.from([0x81, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]),
+    1009,
+  ],
   ['without a mask', () => frame(0x81, Buffer.from('{"type":"ping"}'), { isMasked: false }), 1002],
   ['with a reserved bit, as if it were compressed', () => frame(0xc1, Buffer.from('{"type":"ping"}')), 1002],
   ['of a kind that there is not', () => frame(0x83, Buffer.from('x')), 1002],
@@ -55,7 +70,8 @@ it('a message in endless parts is cut off at the size of a message', async () =>
   const raw = await open()
   raw.socket.write(frame(0x01, Buffer.from('{"type":"')))
   const part = frame(0x00, Buffer.alloc(1024, 'x'))
-  for (let sent = 0; sent < 200 && closeCode(raw) === undefined && !raw.socket.destroyed; sent++) await new Promise(resolve => raw.socket.write(part, resolve))
+  for (let sent = 0; sent < 200 && closeCode(raw) === undefined && !raw.socket.destroyed; sent++)
+    await new Promise(resolve => raw.socket.write(part, resolve))
   expect(await ends(raw)).toBe(1009)
   await stillServes()
 })
@@ -65,7 +81,8 @@ it('a message in parts of nothing costs the server nothing, and no other socket 
   const before = process.memoryUsage().arrayBuffers + process.memoryUsage().heapUsed
   raw.socket.write(frame(0x01, Buffer.alloc(0)))
   const many = Buffer.concat(Array.from({ length: 10_000 }, () => frame(0x00, Buffer.alloc(0))))
-  for (let sent = 0; sent < 30 && !raw.socket.destroyed; sent++) await new Promise(resolve => raw.socket.write(many, resolve))
+  for (let sent = 0; sent < 30 && !raw.socket.destroyed; sent++)
+    await new Promise(resolve => raw.socket.write(many, resolve))
   await stillServes()
   expect(process.memoryUsage().arrayBuffers + process.memoryUsage().heapUsed - before).toBeLessThan(64 * 1024 * 1024)
   raw.socket.destroy()
@@ -81,7 +98,8 @@ it('binary messages count like others: a flood of them is closed with 4008', asy
 it('pongs that nobody asked for are no messages, and a flood of them holds up nobody', async () => {
   const raw = await open()
   const many = Buffer.concat(Array.from({ length: 5000 }, () => frame(0x8a, Buffer.from('x'))))
-  for (let sent = 0; sent < 10 && !raw.socket.destroyed; sent++) await new Promise(resolve => raw.socket.write(many, resolve))
+  for (let sent = 0; sent < 10 && !raw.socket.destroyed; sent++)
+    await new Promise(resolve => raw.socket.write(many, resolve))
   await stillServes()
   raw.socket.destroy()
 })

@@ -6,7 +6,8 @@ import { eventually, startBoard, type TestBoard } from '../helper.ts'
 import { fileBody } from '../seed.ts'
 
 /** What clears a screen, names a window, has the terminal answer, writes the clipboard, makes links and turns writing round. */
-const hostile = 'evil\u001b[2J\u001b]0;owned\u0007\u001b[6n\u001b]52;c;b3duZWQ=\u0007\u001b]8;;http://evil.example\u001b\\\u009b31m\u202e\u2028\u0008\u007f\rgone'
+const hostile =
+  'evil\u001b[2J\u001b]0;owned\u0007\u001b[6n\u001b]52;c;b3duZWQ=\u0007\u001b]8;;http://evil.example\u001b\\\u009b31m\u202e\u2028\u0008\u007f\rgone'
 let server: TestBoard
 let cli: CommandLine
 let projectId: string
@@ -24,17 +25,34 @@ beforeAll(async () => {
   writeFileSync(join(folder, 'hostile.txt'), hostile)
   const [board] = await client.boards.create({ projectId, name: hostile }).then(() => client.boards.list({ projectId }))
   await client.columns.create({ projectId, boardId: board!.id, name: hostile, columnType: 'backlog', prompt: hostile })
-  cardId = (await client.cards.create({ projectId, title: hostile, prompt: hostile, labels: [hostile], groupId: hostile })).id
-  await server.request('POST', `/api/projects/${projectId}/cards/${cardId}/attachments`, fileBody('evil\u202e%1b[2J.txt', 'x'))
-  const script = await client.scripts.create({ projectId, name: hostile, command: `printf '%s' 'evil\u001b[2J\u001b]0;owned\u0007\u009b31m'; exit 3` })
+  cardId = (
+    await client.cards.create({ projectId, title: hostile, prompt: hostile, labels: [hostile], groupId: hostile })
+  ).id
+  await server.request(
+    'POST',
+    `/api/projects/${projectId}/cards/${cardId}/attachments`,
+    fileBody('evil\u202e%1b[2J.txt', 'x'),
+  )
+  const script = await client.scripts.create({
+    projectId,
+    name: hostile,
+    command: `printf '%s' 'evil\u001b[2J\u001b]0;owned\u0007\u009b31m'; exit 3`,
+  })
   await client.scripts.run({ projectId, scriptId: script.id })
   await client.templates.create({ name: hostile, columns: [{ name: hostile, columnType: 'done', prompt: hostile }] })
   await client.organizations.create({ name: hostile })
   await client.keys.create({ name: hostile, scope: 'project', projectId, permissions: ['cards.read'] })
-  await client.credentials.create({ name: hostile, provider: 'custom', baseUrl: 'http://127.0.0.1:1', apiKey: 'sk-some-0123456789' })
+  await client.credentials.create({
+    name: hostile,
+    provider: 'custom',
+    baseUrl: 'http://127.0.0.1:1',
+    apiKey: 'sk-some-0123456789',
+  })
   await client.webhooks.create({ projectId, url: 'http://127.0.0.1:1/x', events: ['card.moved'], description: hostile })
   await client.auth.setup({ email: 'ada@example.org', password: 'correct horse', displayName: hostile })
-  await eventually('the script\'s end', async () => (await client.scripts.status({ projectId })).every(({ status }) => status !== 'running'))
+  await eventually("the script's end", async () =>
+    (await client.scripts.status({ projectId })).every(({ status }) => status !== 'running'),
+  )
 })
 afterAll(async () => {
   cli.close()
@@ -42,8 +60,30 @@ afterAll(async () => {
 })
 
 const commands = (): string[][] => [
-  ['status'], ['search', 'evil'], ['stats'], ['whoami'], ['cards', 'list'], ['cards', 'view', cardId], ['cards', 'attachments', cardId], ['cards', 'pipeline', cardId], ['projects', 'list'], ['projects', 'view'], ['boards', 'list'], ['columns', 'list'], ['templates', 'list'],
-  ['orgs', 'list'], ['keys', 'list'], ['credentials', 'list'], ['webhooks', 'list'], ['scripts', 'list'], ['scripts', 'status'], ['users', 'list'], ['fs', 'ls', folder], ['logs'], ['cards', 'move', '999999', '-c', 'nowhere'], ['cards', 'view', hostile.replaceAll('\r', '')],
+  ['status'],
+  ['search', 'evil'],
+  ['stats'],
+  ['whoami'],
+  ['cards', 'list'],
+  ['cards', 'view', cardId],
+  ['cards', 'attachments', cardId],
+  ['cards', 'pipeline', cardId],
+  ['projects', 'list'],
+  ['projects', 'view'],
+  ['boards', 'list'],
+  ['columns', 'list'],
+  ['templates', 'list'],
+  ['orgs', 'list'],
+  ['keys', 'list'],
+  ['credentials', 'list'],
+  ['webhooks', 'list'],
+  ['scripts', 'list'],
+  ['scripts', 'status'],
+  ['users', 'list'],
+  ['fs', 'ls', folder],
+  ['logs'],
+  ['cards', 'move', '999999', '-c', 'nowhere'],
+  ['cards', 'view', hostile.replaceAll('\r', '')],
 ]
 // oxlint-disable-next-line no-control-regex -- the terminal's own language is what is looked for
 const steers = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202e\u2028]/
@@ -53,13 +93,17 @@ it('nothing that others have named, written or printed steers the terminal of an
   const steered: string[] = []
   const seen = new Set<string>()
   const environments: Array<Record<string, string>> = [{ BOARD_FORCE_TTY: '160', NO_COLOR: '1' }, {}]
-  await Promise.all(Array.from({ length: 3 }, async () => {
-    for (let args = open.shift(); args; args = open.shift()) for (const env of environments) {
-      const { stdout, stderr } = await cli.board(args, { env })
-      if (steers.test(stdout + stderr)) steered.push(`${args.join(' ')}: ${JSON.stringify((stdout + stderr).slice(0, 500))}`)
-      if (stdout.includes('evil')) seen.add(args.join(' '))
-    }
-  }))
+  await Promise.all(
+    Array.from({ length: 3 }, async () => {
+      for (let args = open.shift(); args; args = open.shift())
+        for (const env of environments) {
+          const { stdout, stderr } = await cli.board(args, { env })
+          if (steers.test(stdout + stderr))
+            steered.push(`${args.join(' ')}: ${JSON.stringify((stdout + stderr).slice(0, 500))}`)
+          if (stdout.includes('evil')) seen.add(args.join(' '))
+        }
+    }),
+  )
   expect(steered).toEqual([])
   // Each list has shown what was planted in it.
   expect(seen.size).toBeGreaterThan(16)

@@ -11,25 +11,45 @@ beforeAll(async () => {
 afterAll(() => board.close())
 
 /** Sends bytes as they are, and gives everything that comes back until the server has closed or said nothing for a moment. */
-const exchange = (bytes: string): Promise<string> => new Promise(resolve => {
-  const socket = connect(Number(new URL(board.url).port), '127.0.0.1')
-  let answer = ''
-  const finish = () => { socket.destroy(); resolve(answer) }
-  socket.setTimeout(400, finish)
-  socket.setEncoding('latin1').on('data', chunk => { answer += chunk }).on('error', () => { /* The server may drop it. */ }).on('close', finish)
-  socket.write(bytes, 'latin1')
-})
+const exchange = (bytes: string): Promise<string> =>
+  new Promise(resolve => {
+    const socket = connect(Number(new URL(board.url).port), '127.0.0.1')
+    let answer = ''
+    const finish = () => {
+      socket.destroy()
+      resolve(answer)
+    }
+    socket.setTimeout(400, finish)
+    socket
+      .setEncoding('latin1')
+      .on('data', chunk => {
+        answer += chunk
+      })
+      .on('error', () => {
+        /* The server may drop it. */
+      })
+      .on('close', finish)
+    socket.write(bytes, 'latin1')
+  })
 const statuses = (answer: string) => [...answer.matchAll(/^HTTP\/1\.1 (\d{3}) /gm)].map(([, status]) => Number(status))
 const isKept = async () => (await board.client.templates.list()).some(({ id }) => id === templateId)
 
 /** A request within another's body: whoever reads the outer one wrongly deletes the template. */
-const inner = () => `DELETE /api/board-templates/${templateId} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${board.token}\r\n\r\n`
-const outer = (headers: string, body: string) => `POST /api/auth/login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${headers}\r\n\r\n${body}`
+const inner = () =>
+  `DELETE /api/board-templates/${templateId} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${board.token}\r\n\r\n`
+const outer = (headers: string, body: string) =>
+  `POST /api/auth/login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${headers}\r\n\r\n${body}`
 
 it.each<[string, () => string]>([
-  ['a length and chunks', () => outer(`Content-Length: ${5 + inner().length}\r\nTransfer-Encoding: chunked`, `0\r\n\r\n${inner()}`)],
+  [
+    'a length and chunks',
+    () => outer(`Content-Length: ${5 + inner().length}\r\nTransfer-Encoding: chunked`, `0\r\n\r\n${inner()}`),
+  ],
   ['chunks and a length', () => outer(`Transfer-Encoding: chunked\r\nContent-Length: 4`, `0\r\n\r\n${inner()}`)],
-  ['chunks named twice', () => outer('Transfer-Encoding: chunked\r\nTransfer-Encoding: identity', `0\r\n\r\n${inner()}`)],
+  [
+    'chunks named twice',
+    () => outer('Transfer-Encoding: chunked\r\nTransfer-Encoding: identity', `0\r\n\r\n${inner()}`),
+  ],
   ['chunks that are not the last coding', () => outer('Transfer-Encoding: chunked, identity', `0\r\n\r\n${inner()}`)],
   ['an unknown coding', () => outer('Transfer-Encoding: xchunked', `0\r\n\r\n${inner()}`)],
   ['a coding behind a vertical tab', () => outer('Transfer-Encoding: \u000bchunked', `0\r\n\r\n${inner()}`)],
@@ -70,34 +90,88 @@ it('what stands behind a body that was too large is read for a while, and never 
 })
 
 it('a flood of headers is refused without being kept', async () => {
-  for (const headers of ['X: y\r\n'.repeat(50_000), `X: ${'y'.repeat(1_000_000)}\r\n`, `${'y'.repeat(100_000)}: x\r\n`]) expect(statuses(await exchange(`GET /api/health HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n`))).toEqual([431])
+  for (const headers of ['X: y\r\n'.repeat(50_000), `X: ${'y'.repeat(1_000_000)}\r\n`, `${'y'.repeat(100_000)}: x\r\n`])
+    expect(statuses(await exchange(`GET /api/health HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n`))).toEqual([431])
 })
 
 it('headers behind thousands of others are read or the request is refused: none is passed over', async () => {
   const many = Array.from({ length: 1990 }, (_, at) => `X-${at}: 1\r\n`).join('')
-  expect(statuses(await exchange(`GET /api/health HTTP/1.1\r\nHost: localhost\r\n${many}Origin: https://evil.example\r\n\r\n`))[0]).toBeGreaterThanOrEqual(400)
+  expect(
+    statuses(
+      await exchange(`GET /api/health HTTP/1.1\r\nHost: localhost\r\n${many}Origin: https://evil.example\r\n\r\n`),
+    )[0],
+  ).toBeGreaterThanOrEqual(400)
   const short = 'a:\r\n'.repeat(2500)
-  expect(statuses(await exchange(`GET /api/health HTTP/1.1\r\nHost: localhost\r\n${short}Origin: https://evil.example\r\n\r\n`))[0]).toBeGreaterThanOrEqual(400)
+  expect(
+    statuses(
+      await exchange(`GET /api/health HTTP/1.1\r\nHost: localhost\r\n${short}Origin: https://evil.example\r\n\r\n`),
+    )[0],
+  ).toBeGreaterThanOrEqual(400)
 })
 
-const withToken = (line: string, ...more: string[]) => [line, 'Host: localhost', `Authorization: Bearer ${board.token}`, 'Connection: close', ...more, '', ''].join('\r\n')
+const withToken = (line: string, ...more: string[]) =>
+  [line, 'Host: localhost', `Authorization: Bearer ${board.token}`, 'Connection: close', ...more, '', ''].join('\r\n')
 
 it('headers and fields that name another method change none', async () => {
   const path = `/api/board-templates/${templateId}`
-  for (const name of ['X-HTTP-Method-Override', 'X-Method-Override', 'X-HTTP-Method', '_method']) expect(statuses(await exchange(withToken(`POST ${path} HTTP/1.1`, `${name}: DELETE`, 'Content-Length: 0'))), name).toEqual([405])
-  for (const query of ['_method=DELETE', 'method=delete', 'X-HTTP-Method-Override=DELETE']) expect(statuses(await exchange(withToken(`POST ${path}?${query} HTTP/1.1`, 'Content-Length: 0'))), query).toEqual([405])
-  for (const header of ['X-Original-URL', 'X-Rewrite-URL', 'X-Forwarded-Prefix']) expect(statuses(await exchange(withToken('GET /api/nothing HTTP/1.1', `${header}: /api/auth/me`))), header).toEqual([404])
+  for (const name of ['X-HTTP-Method-Override', 'X-Method-Override', 'X-HTTP-Method', '_method'])
+    expect(
+      statuses(await exchange(withToken(`POST ${path} HTTP/1.1`, `${name}: DELETE`, 'Content-Length: 0'))),
+      name,
+    ).toEqual([405])
+  for (const query of ['_method=DELETE', 'method=delete', 'X-HTTP-Method-Override=DELETE'])
+    expect(statuses(await exchange(withToken(`POST ${path}?${query} HTTP/1.1`, 'Content-Length: 0'))), query).toEqual([
+      405,
+    ])
+  for (const header of ['X-Original-URL', 'X-Rewrite-URL', 'X-Forwarded-Prefix'])
+    expect(statuses(await exchange(withToken('GET /api/nothing HTTP/1.1', `${header}: /api/auth/me`))), header).toEqual(
+      [404],
+    )
   expect(await isKept()).toBe(true)
 })
 
 it('a path is one row or none, however it is written', async () => {
   expect(statuses(await exchange(withToken('GET /api/auth/me HTTP/1.1')))).toEqual([200])
-  for (const path of ['//api/auth/me', '/api//auth/me', '/api/auth//me', '/API/auth/me', '/api/Auth/me', '/api/auth/ME', '/api/./auth/me', '/api/x/../auth/me', '/api/../api/auth/me', '/api/%2e%2e/api/auth/me', '/api/auth/%2e/me',
-    '/api%2fauth%2fme', '/api/auth%2fme', '/api/auth/me%00', '/api/auth/me%20', '/api/auth/me.', '/api/auth/me;x=1', '/api/auth/me.json', '/api\\auth\\me', '/./api/auth/me', '/api/auth/me%2f', '/api/auth/me%3f', '/api/external/../auth/me', '/api/health/..%2fauth/me', 'api/auth/me'])
+  for (const path of [
+    '//api/auth/me',
+    '/api//auth/me',
+    '/api/auth//me',
+    '/API/auth/me',
+    '/api/Auth/me',
+    '/api/auth/ME',
+    '/api/./auth/me',
+    '/api/x/../auth/me',
+    '/api/../api/auth/me',
+    '/api/%2e%2e/api/auth/me',
+    '/api/auth/%2e/me',
+    '/api%2fauth%2fme',
+    '/api/auth%2fme',
+    '/api/auth/me%00',
+    '/api/auth/me%20',
+    '/api/auth/me.',
+    '/api/auth/me;x=1',
+    '/api/auth/me.json',
+    '/api\\auth\\me',
+    '/./api/auth/me',
+    '/api/auth/me%2f',
+    '/api/auth/me%3f',
+    '/api/external/../auth/me',
+    '/api/health/..%2fauth/me',
+    'api/auth/me',
+  ])
     expect([400, 404], path).toContain(statuses(await exchange(withToken(`GET ${path} HTTP/1.1`)))[0])
 })
 
 it('a path that is written another way asks for no less', async () => {
-  for (const path of ['/api/auth/me/', '/api/auth/m%65', '/api/%61uth/me', '/%61pi/auth/me', 'http://localhost/api/auth/me', 'http://evil.example/api/auth/me'])
-    expect([400, 401, 403, 404], path).toContain(statuses(await exchange(`GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`))[0])
+  for (const path of [
+    '/api/auth/me/',
+    '/api/auth/m%65',
+    '/api/%61uth/me',
+    '/%61pi/auth/me',
+    'http://localhost/api/auth/me',
+    'http://evil.example/api/auth/me',
+  ])
+    expect([400, 401, 403, 404], path).toContain(
+      statuses(await exchange(`GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`))[0],
+    )
 })

@@ -11,19 +11,30 @@ const volatile = ['sign_in_tokens', 'agent_tokens', 'process_runs', 'unindexed_c
 export function hashOfBoard(dataDir: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'board-hash-'))
   try {
-    for (const name of ['board.db', 'board.db-wal']) if (existsSync(join(dataDir, name))) copyFileSync(join(dataDir, name), join(folder, name))
+    for (const name of ['board.db', 'board.db-wal'])
+      if (existsSync(join(dataDir, name))) copyFileSync(join(dataDir, name), join(folder, name))
     const hash = createHash('sha256')
     const database = new LibsqlDatabase(join(folder, 'board.db'))
     const all = (sql: string) => database.prepare(sql).raw().all([]) as unknown[][]
-    for (const [table, sql] of all("SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name") as string[][]) {
+    for (const [table, sql] of all(
+      "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name",
+    ) as string[][]) {
       if (volatile.includes(table!) || /^card_t(exts|itles)/.test(table!)) continue
-      const order = all(`PRAGMA table_info(${table})`).map((_, at) => at + 1).join(', ')
+      const order = all(`PRAGMA table_info(${table})`)
+        .map((_, at) => at + 1)
+        .join(', ')
       hash.update(`${table} ${sql}\n`)
-      for (const row of all(`SELECT * FROM ${table}${table === 'server_settings' ? " WHERE name <> 'ready'" : ''} ORDER BY ${order}`)) hash.update(`${JSON.stringify(row)}\n`)
+      for (const row of all(
+        `SELECT * FROM ${table}${table === 'server_settings' ? " WHERE name <> 'ready'" : ''} ORDER BY ${order}`,
+      ))
+        hash.update(`${JSON.stringify(row)}\n`)
     }
     const named = new Set(all('SELECT stored_as FROM attachments').map(([name]) => String(name)))
     database.close()
-    for (const name of readdirSync(join(dataDir, 'attachments')).filter(each => named.has(each)).sort()) hash.update(name).update(readFileSync(join(dataDir, 'attachments', name)))
+    for (const name of readdirSync(join(dataDir, 'attachments'))
+      .filter(each => named.has(each))
+      .sort())
+      hash.update(name).update(readFileSync(join(dataDir, 'attachments', name)))
     return hash.digest('hex')
   } finally {
     rmSync(folder, { recursive: true, force: true })

@@ -1,5 +1,17 @@
 import LibsqlDatabase from 'libsql'
-import { copyFileSync, cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -17,7 +29,8 @@ let filled: { projectId: string; filename: string }
 beforeAll(async () => {
   const { client, close } = await startBoard({ dataDir: join(prepared, 'data') })
   const { id: projectId } = await client.projects.create({ name: 'Kept', path: prepared })
-  for (let number = 0; number < 200; number++) await client.cards.create({ projectId, title: `card ${number}`, prompt: 'x'.repeat(2000), deferred: true })
+  for (let number = 0; number < 200; number++)
+    await client.cards.create({ projectId, title: `card ${number}`, prompt: 'x'.repeat(2000), deferred: true })
   filled = { projectId, filename: (await client.backups.create()).filename }
   await close()
 })
@@ -33,7 +46,7 @@ afterEach(async () => {
 })
 
 const file = () => join(dataDir, 'board.db')
-const start = async () => board = await startBoard({ dataDir })
+const start = async () => (board = await startBoard({ dataDir }))
 const stop = async () => {
   await board!.close()
   board = undefined
@@ -43,27 +56,55 @@ function fill(): typeof filled {
   cpSync(join(prepared, 'data'), dataDir, { recursive: true, preserveTimestamps: true })
   return filled
 }
-const refusal = () => startBoard({ dataDir }).then(() => 'started', (error: { code: string; message: string }) => [error.code, error.message])
+const refusal = () =>
+  startBoard({ dataDir }).then(
+    () => 'started',
+    (error: { code: string; message: string }) => [error.code, error.message],
+  )
 const copies = () => readdirSync(dataDir).filter(name => name.startsWith('damaged-'))
 
 describe('a data folder whose database cannot be read', () => {
   const damages: Record<string, { reason: string; damage: () => void; isCopied: boolean }> = {
     'is gone': { reason: 'it is gone', damage: () => rmSync(file()), isCopied: false },
     'is empty': { reason: 'it is empty', damage: () => truncateSync(file(), 0), isCopied: false },
-    'is something else': { reason: 'it is no database', damage: () => writeFileSync(file(), 'garbage '.repeat(2000)), isCopied: true },
+    'is something else': {
+      reason: 'it is no database',
+      damage: () => writeFileSync(file(), 'garbage '.repeat(2000)),
+      isCopied: true,
+    },
     'is cut off': { reason: 'its end is missing', damage: () => truncateSync(file(), 3 * 4096), isCopied: true },
     'has a damaged first page': { reason: '.*', damage: () => overwrite(100, 4000), isCopied: true },
-    'is a database without a board': { reason: 'it holds no board', damage: () => { rmSync(file()); new LibsqlDatabase(file()).exec('CREATE TABLE t (x)') }, isCopied: true },
+    'is a database without a board': {
+      reason: 'it holds no board',
+      damage: () => {
+        rmSync(file())
+        new LibsqlDatabase(file()).exec('CREATE TABLE t (x)')
+      },
+      isCopied: true,
+    },
   }
-  it.each(Object.entries(damages))('that %s is refused, kept, and never begun anew', async (_, { reason, damage, isCopied }) => {
-    const { filename } = fill()
-    damage()
-    const before = existsSync(file()) ? readFileSync(file()) : undefined
-    for (let attempt = 0; attempt < 2; attempt++) expect(await refusal()).toEqual(['DATABASE_DAMAGED', expect.stringMatching(new RegExp(`^The database board\\.db is damaged: ${reason}\\. Nothing is written to it.* The newest good backup is ${filename.replaceAll('.', '\\.')}; `))])
-    expect(existsSync(file()) ? readFileSync(file()).equals(before!) : before).toBe(before === undefined ? undefined : true)
-    expect(copies()).toHaveLength(isCopied ? 1 : 0)
-    for (const name of copies()) expect(readFileSync(join(dataDir, name, 'board.db')).equals(before!)).toBe(true)
-  })
+  it.each(Object.entries(damages))(
+    'that %s is refused, kept, and never begun anew',
+    async (_, { reason, damage, isCopied }) => {
+      const { filename } = fill()
+      damage()
+      const before = existsSync(file()) ? readFileSync(file()) : undefined
+      for (let attempt = 0; attempt < 2; attempt++)
+        expect(await refusal()).toEqual([
+          'DATABASE_DAMAGED',
+          expect.stringMatching(
+            new RegExp(
+              `^The database board\\.db is damaged: ${reason}\\. Nothing is written to it.* The newest good backup is ${filename.replaceAll('.', '\\.')}; `,
+            ),
+          ),
+        ])
+      expect(existsSync(file()) ? readFileSync(file()).equals(before!) : before).toBe(
+        before === undefined ? undefined : true,
+      )
+      expect(copies()).toHaveLength(isCopied ? 1 : 0)
+      for (const name of copies()) expect(readFileSync(join(dataDir, name, 'board.db')).equals(before!)).toBe(true)
+    },
+  )
 
   const overwrite = (at: number, length: number) => {
     const bytes = readFileSync(file())
@@ -86,7 +127,10 @@ describe('a database that turns out to be damaged while it is used', () => {
   /** Damages the tables of cards behind the server's back, in its file and in nobody's cache. */
   function damageCards(): void {
     const look = new LibsqlDatabase(file())
-    const pages = look.prepare("SELECT rootpage FROM sqlite_master WHERE tbl_name = 'cards' AND rootpage > 0").all([]).map(row => (row as { rootpage: number }).rootpage)
+    const pages = look
+      .prepare("SELECT rootpage FROM sqlite_master WHERE tbl_name = 'cards' AND rootpage > 0")
+      .all([])
+      .map(row => (row as { rootpage: number }).rootpage)
     look.close()
     const bytes = readFileSync(file())
     for (const page of pages) bytes.fill(0xff, (page - 1) * 4096, page * 4096)
@@ -98,7 +142,11 @@ describe('a database that turns out to be damaged while it is used', () => {
     damageCards()
     const { request } = await start()
     const refused = await request('POST', '/api/cards', { body: { projectId, title: 'refused', deferred: true } })
-    expect([refused.status, refused.body.error.code, refused.headers.get('retry-after')]).toEqual([503, 'DATABASE_DAMAGED', '300'])
+    expect([refused.status, refused.body.error.code, refused.headers.get('retry-after')]).toEqual([
+      503,
+      'DATABASE_DAMAGED',
+      '300',
+    ])
     const again = await eventually('a message with the backup', async () => {
       const reply = await request('POST', '/api/organizations', { body: { name: 'refused' } })
       return reply.body.error.message.includes(filename) && reply
@@ -114,8 +162,12 @@ describe('a database that turns out to be damaged while it is used', () => {
     fill()
     damageCards()
     const { request, server } = await start()
-    await jobs(server.app).find(({ name }) => name === 'look whether the database file is sound')!.run(new AbortController().signal)
-    expect((await request('POST', '/api/organizations', { body: { name: 'refused' } })).body.error.code).toBe('DATABASE_DAMAGED')
+    await jobs(server.app)
+      .find(({ name }) => name === 'look whether the database file is sound')!
+      .run(new AbortController().signal)
+    expect((await request('POST', '/api/organizations', { body: { name: 'refused' } })).body.error.code).toBe(
+      'DATABASE_DAMAGED',
+    )
     expect((await request('GET', '/api/projects')).status).toBe(200)
   })
 
@@ -128,7 +180,9 @@ describe('a database that turns out to be damaged while it is used', () => {
     const { status, body } = await request('POST', `/api/backups/${filename}/restore`)
     expect([status, body.data]).toEqual([200, { filename, keptAs: expect.stringMatching(/^damaged-/) }])
     expect(readFileSync(join(dataDir, body.data.keptAs, 'board.db')).length).toBe(before.length)
-    expect((await request('POST', '/api/cards', { body: { projectId, title: 'accepted', deferred: true } })).status).toBe(201)
+    expect(
+      (await request('POST', '/api/cards', { body: { projectId, title: 'accepted', deferred: true } })).status,
+    ).toBe(201)
     expect((await request('GET', `/api/projects/${projectId}/cards`)).body.data).toHaveLength(201)
   })
 
@@ -148,34 +202,47 @@ describe('a database of another version', () => {
     const database = new LibsqlDatabase(file())
     database.exec(`PRAGMA user_version = ${schemaVersion + 1}; PRAGMA wal_checkpoint(TRUNCATE)`)
     database.close()
-    const names = () => readdirSync(dataDir).filter(name => name !== 'logs' && !/-(wal|shm)$/.test(name)).sort()
+    const names = () =>
+      readdirSync(dataDir)
+        .filter(name => name !== 'logs' && !/-(wal|shm)$/.test(name))
+        .sort()
     const before = [readFileSync(file()), names()]
-    expect(await refusal()).toEqual(['CONFLICT', `A newer board has used this database: it has schema version ${schemaVersion + 1}, and this program knows versions up to ${schemaVersion}. Run that board, or a newer one.`])
+    expect(await refusal()).toEqual([
+      'CONFLICT',
+      `A newer board has used this database: it has schema version ${schemaVersion + 1}, and this program knows versions up to ${schemaVersion}. Run that board, or a newer one.`,
+    ])
     expect([readFileSync(file()), names()]).toEqual(before)
   })
 
-  it.each([1, 2] as const)('%s is migrated, with a verified copy from before beside it, of which three are kept', async version => {
-    makeOldBoard(dataDir, version, 300)
-    const old = join(root, 'old.db')
-    copyFileSync(file(), old)
-    for (let round = 0; round < 4; round++) {
-      copyFileSync(old, file())
-      const { client } = await start()
-      expect(await client.cards.list({ projectId: 1 })).toHaveLength(300)
-      await stop()
-      for (const ending of ['-wal', '-shm']) rmSync(file() + ending, { force: true })
-    }
-    const folder = join(dataDir, 'before-migration')
-    const names = readdirSync(folder)
-    expect(names).toHaveLength(3)
-    for (const name of names) {
-      expect(name).toMatch(new RegExp(`^board-.*-v${version}\\.db$`))
-      expect([statSync(folder).mode & 0o777, statSync(join(folder, name)).mode & 0o777]).toEqual([0o700, 0o600])
-      const copy = new LibsqlDatabase(join(folder, name))
-      expect([copy.prepare('PRAGMA integrity_check').get([]), copy.prepare('PRAGMA user_version').get([]), copy.prepare('SELECT count(*) AS total FROM cards').get([])]).toMatchObject([{ integrity_check: 'ok' }, { user_version: version }, { total: 300 }])
-      copy.close()
-    }
-  })
+  it.each([1, 2] as const)(
+    '%s is migrated, with a verified copy from before beside it, of which three are kept',
+    async version => {
+      makeOldBoard(dataDir, version, 300)
+      const old = join(root, 'old.db')
+      copyFileSync(file(), old)
+      for (let round = 0; round < 4; round++) {
+        copyFileSync(old, file())
+        const { client } = await start()
+        expect(await client.cards.list({ projectId: 1 })).toHaveLength(300)
+        await stop()
+        for (const ending of ['-wal', '-shm']) rmSync(file() + ending, { force: true })
+      }
+      const folder = join(dataDir, 'before-migration')
+      const names = readdirSync(folder)
+      expect(names).toHaveLength(3)
+      for (const name of names) {
+        expect(name).toMatch(new RegExp(`^board-.*-v${version}\\.db$`))
+        expect([statSync(folder).mode & 0o777, statSync(join(folder, name)).mode & 0o777]).toEqual([0o700, 0o600])
+        const copy = new LibsqlDatabase(join(folder, name))
+        expect([
+          copy.prepare('PRAGMA integrity_check').get([]),
+          copy.prepare('PRAGMA user_version').get([]),
+          copy.prepare('SELECT count(*) AS total FROM cards').get([]),
+        ]).toMatchObject([{ integrity_check: 'ok' }, { user_version: version }, { total: 300 }])
+        copy.close()
+      }
+    },
+  )
 
   it('in a backup is migrated when that is restored', async () => {
     makeOldBoard(dataDir, 2, 300)

@@ -19,8 +19,13 @@ export function makeOldBoard(dataDir: string, version: 1 | 2, cards: number): vo
   for (let start = 0; start < cards; start += aChunk) {
     const ids = Array.from({ length: Math.min(aChunk, cards - start) }, (_, index) => start + index + 1)
     const chunk = start / aChunk + 1
-    database.exec(`INSERT INTO column_chunks VALUES (${chunk}, 1, '${ids.map(id => `,${id.toString(16).padStart(8, '0')}`).join('')}'); INSERT INTO chunk_starts VALUES (${chunk}, 1, ${start}, ${ids.length})`)
-    for (const id of ids) database.exec(`INSERT INTO cards (id, project_id, board_id, column_id, chunk_id, title, prompt, created_at, updated_at) VALUES (${id}, 1, 1, 1, ${chunk}, 'Card ${id}', '${'Do it. '.repeat(20)}', '${at}', '${at}')`)
+    database.exec(
+      `INSERT INTO column_chunks VALUES (${chunk}, 1, '${ids.map(id => `,${id.toString(16).padStart(8, '0')}`).join('')}'); INSERT INTO chunk_starts VALUES (${chunk}, 1, ${start}, ${ids.length})`,
+    )
+    for (const id of ids)
+      database.exec(
+        `INSERT INTO cards (id, project_id, board_id, column_id, chunk_id, title, prompt, created_at, updated_at) VALUES (${id}, 1, 1, 1, ${chunk}, 'Card ${id}', '${'Do it. '.repeat(20)}', '${at}', '${at}')`,
+      )
   }
   database.exec(`PRAGMA user_version = ${version}; COMMIT; PRAGMA wal_checkpoint(TRUNCATE)`)
   database.close()

@@ -27,7 +27,10 @@ async function pass(hours: number): Promise<void> {
     await run()
   }
 }
-const made = async (origin = 'timetable') => (await board.client.backups.list()).filter(each => each.origin === origin).map(({ createdAt }) => Math.round((Date.parse(createdAt) - startMs) / minuteMs) / 60)
+const made = async (origin = 'timetable') =>
+  (await board.client.backups.list())
+    .filter(each => each.origin === origin)
+    .map(({ createdAt }) => Math.round((Date.parse(createdAt) - startMs) / minuteMs) / 60)
 
 it('a backup is made at once, then every six hours, and the newest three are kept beside those that somebody asked for', async () => {
   await run()
@@ -55,7 +58,11 @@ it('a clock that was put back does not stop it', async () => {
   nowMs -= 200 * hourMs
   job = backupJob()
   await run()
-  expect((await board.client.backups.list()).filter(({ origin, createdAt }) => origin === 'timetable' && Date.parse(createdAt) === nowMs)).toHaveLength(1)
+  expect(
+    (await board.client.backups.list()).filter(
+      ({ origin, createdAt }) => origin === 'timetable' && Date.parse(createdAt) === nowMs,
+    ),
+  ).toHaveLength(1)
   nowMs += 200 * hourMs
 })
 
@@ -92,13 +99,27 @@ it('a cron expression is due at its times, and not before', () => {
 
 it('times are told by minutes, hours and days', () => {
   const since = new Date(startMs)
-  for (const [text, ms] of [['1m', minuteMs], ['90m', 90 * minuteMs], ['6h', 6 * hourMs], ['2d', 48 * hourMs]] as const) expect(parseSchedule(text)(since, since)).toEqual(new Date(startMs + ms))
+  for (const [text, ms] of [
+    ['1m', minuteMs],
+    ['90m', 90 * minuteMs],
+    ['6h', 6 * hourMs],
+    ['2d', 48 * hourMs],
+  ] as const)
+    expect(parseSchedule(text)(since, since)).toEqual(new Date(startMs + ms))
 })
 
 it('nonsense keeps the server from starting, and is told by the name of the option', async () => {
-  for (const text of ['', '0m', '6', '6 hours', '-1h', '367d', '* * *', '99 * * * *', '0 0 31 2 *', 'never']) expect(() => parseSchedule(text), text).toThrow(/^backup-every must be /)
+  for (const text of ['', '0m', '6', '6 hours', '-1h', '367d', '* * *', '99 * * * *', '0 0 31 2 *', 'never'])
+    expect(() => parseSchedule(text), text).toThrow(/^backup-every must be /)
   const cli = commandLine()
-  expect(await cli.board(['serve', '--port', '0', '--backup-every', 'never'])).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(/^board: backup-every must be a time such as 30m, 6h or 1d, or a cron expression/) })
-  expect(await cli.board(['serve', '--port', '0', '--backup-keep', '0'])).toMatchObject({ code: 2, stderr: expect.stringContaining('--backup-keep') })
+  expect(await cli.board(['serve', '--port', '0', '--backup-every', 'never'])).toMatchObject({
+    code: 2,
+    stdout: '',
+    stderr: expect.stringMatching(/^board: backup-every must be a time such as 30m, 6h or 1d, or a cron expression/),
+  })
+  expect(await cli.board(['serve', '--port', '0', '--backup-keep', '0'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('--backup-keep'),
+  })
   cli.close()
 })

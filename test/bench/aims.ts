@@ -15,22 +15,54 @@ export interface Aim {
   beside?: string
 }
 export type Verdict = 'ok' | 'falls short' | 'too noisy to judge'
-export interface Judged extends Aim { value: number; base?: number; low: number; high: number; verdict: Verdict }
+export interface Judged extends Aim {
+  value: number
+  base?: number
+  low: number
+  high: number
+  verdict: Verdict
+}
 
 type Bound = Pick<Aim, 'atMost' | 'atLeast'>
 const most = (atMost: number): Bound => ({ atMost })
 const least = (atLeast: number): Bound => ({ atLeast })
-const cpu = (title: string, work: string, against: string, atMost: number): Aim => ({ title: `${title}, CPU`, of: `${work}/cpu`, against: `${against}/cpu`, atMost, unit: 'µs' })
-const overFloor = (title: string, work: string, atMost: number, floor = 'statement') => cpu(title, `${work}/board`, `${work}/${floor}`, atMost)
+const cpu = (title: string, work: string, against: string, atMost: number): Aim => ({
+  title: `${title}, CPU`,
+  of: `${work}/cpu`,
+  against: `${against}/cpu`,
+  atMost,
+  unit: 'µs',
+})
+const overFloor = (title: string, work: string, atMost: number, floor = 'statement') =>
+  cpu(title, `${work}/board`, `${work}/${floor}`, atMost)
 const p99 = (title: string, work: string, atMost: number, floor: string, clients = calmClients): Aim => {
   const which = clients === calmClients ? 'p99' : `p99 of ${clients}`
-  return { title: `${title}, p99 of ${clients} clients`, of: `${work}/board/${which}`, beside: `${work}/${floor}/${which}`, atMost, unit: 'ms' }
+  return {
+    title: `${title}, p99 of ${clients} clients`,
+    of: `${work}/board/${which}`,
+    beside: `${work}/${floor}/${which}`,
+    atMost,
+    unit: 'ms',
+  }
 }
-const ratio = (title: string, of: string, against: string, bound: Bound, unit?: string): Aim => ({ title, of, against, ...bound, unit })
-const plain = (title: string, of: string, bound: Bound, unit?: string, beside?: string): Aim => ({ title, of, ...bound, unit, beside })
+const ratio = (title: string, of: string, against: string, bound: Bound, unit?: string): Aim => ({
+  title,
+  of,
+  against,
+  ...bound,
+  unit,
+})
+const plain = (title: string, of: string, bound: Bound, unit?: string, beside?: string): Aim => ({
+  title,
+  of,
+  ...bound,
+  unit,
+  beside,
+})
 
 const big = grouped(largest)
-const flat = (kind: string, atMost: number) => cpu(`${kind} at ${big} against 100 cards`, `${kind} ${big}/board`, `${kind} 100/board`, atMost)
+const flat = (kind: string, atMost: number) =>
+  cpu(`${kind} at ${big} against 100 cards`, `${kind} ${big}/board`, `${kind} 100/board`, atMost)
 
 export const aims: readonly Aim[] = [
   overFloor('get a card', `get ${big}`, 2),
@@ -38,11 +70,20 @@ export const aims: readonly Aim[] = [
   overFloor('list 50 cards, against making objects', `list ${big}`, 0.7, 'objects'),
   p99('list 50 cards', `list ${big}`, 6, 'objects'),
   overFloor('create a card', `create ${big}`, 2.3),
-  ratio('create a card, requests a second', `create ${big}/board/rate`, `create ${big}/statement/rate`, least(0.6), '/s'),
+  ratio(
+    'create a card, requests a second',
+    `create ${big}/board/rate`,
+    `create ${big}/statement/rate`,
+    least(0.6),
+    '/s',
+  ),
   overFloor('move to the top of 10,000', 'move 10,000', 2.7),
   p99('move to the top of 10,000', 'move 10,000', 10, 'statement', busyClients),
   cpu('move in a column of 10,000 against 100', 'move 10,000/board', 'move 100/board', 1.3),
-  flat('get', 1.1), flat('list', 1.1), flat('create', 1.3), flat('move', 1.3),
+  flat('get', 1.1),
+  flat('list', 1.1),
+  flat('create', 1.3),
+  flat('move', 1.3),
   overFloor('get a card, sign-in token', `get ${big} signed in`, 2),
   overFloor('list 50 cards, sign-in token, against making objects', `list ${big} signed in`, 0.7, 'objects'),
   overFloor('create a card, sign-in token', `create ${big} signed in`, 2.3),
@@ -51,11 +92,22 @@ export const aims: readonly Aim[] = [
   p99('search', `search ${big} signed in`, 30, 'raw'),
   plain('errors of 32 concurrent writers', 'writers 32/errors', most(0)),
   plain('errors of 256 concurrent writers', 'writers 256/errors', most(0)),
-  ratio(`an event to ${listenerCount} sockets, deliveries a second`, 'events/board/rate', 'events/floor/rate', least(0.85), '/s'),
+  ratio(
+    `an event to ${listenerCount} sockets, deliveries a second`,
+    'events/board/rate',
+    'events/floor/rate',
+    least(0.85),
+    '/s',
+  ),
   ratio(`an event to ${listenerCount} sockets, p99`, 'events/board/p99', 'events/floor/p99', most(1.5), 'ms'),
   plain('CPU of a delivery', 'events/board/cpu', most(15), 'µs', 'events/floor/cpu'),
   plain('deliveries that are missing', 'events/board/missing', most(0)),
-  plain(`${grouped(replayCount)} sockets ask for ${replayedEvents} events: first byte, p99`, 'replay/firstByte', most(50), 'ms'),
+  plain(
+    `${grouped(replayCount)} sockets ask for ${replayedEvents} events: first byte, p99`,
+    'replay/firstByte',
+    most(50),
+    'ms',
+  ),
   plain('… memory that the server grows by', 'replay/memory', most(150), 'MB'),
   plain('… events that are missing', 'replay/missing', most(0)),
   ratio('start to the first answer', 'start/board', 'start/raw', most(4), 'ms'),
@@ -75,17 +127,27 @@ const noisy = 0.25
  * Judges the aims whose figures were measured. Figures of one round belong together: `low` and `high` are the tenths of the rounds' ratios.
  * When the figures varied by more than a quarter, an aim is judged only if the rounds agree.
  */
-export const judge = (figures: Figures, all: readonly Aim[] = aims): Judged[] => all.flatMap(aim => {
-  const values = figures.get(aim.of)
-  const base = aim.against === undefined ? undefined : figures.get(aim.against)
-  if (!values || (aim.against !== undefined && !base)) return []
-  const { low, high } = range(base ? values.map((value, round) => value / base[round]!) : values)
-  const value = base ? median(values) / median(base) : median(values)
-  const isMet = (each: number) => each <= (aim.atMost ?? Infinity) && each >= (aim.atLeast ?? -Infinity)
-  const agree = isMet(low) === isMet(high)
-  const besides = aim.beside === undefined ? undefined : figures.get(aim.beside)
-  const varied = Math.max(spread(values), spread(base ?? besides ?? []))
-  const isSlowMachine = !isMet(value) && besides !== undefined && median(besides) > aim.atMost! / 2
-  const isNoisy = (!agree && varied > noisy) || isSlowMachine
-  return [{ ...aim, value, ...(base && { base: median(base) }), low, high, verdict: isNoisy ? 'too noisy to judge' : isMet(value) ? 'ok' : 'falls short' }]
-})
+export const judge = (figures: Figures, all: readonly Aim[] = aims): Judged[] =>
+  all.flatMap(aim => {
+    const values = figures.get(aim.of)
+    const base = aim.against === undefined ? undefined : figures.get(aim.against)
+    if (!values || (aim.against !== undefined && !base)) return []
+    const { low, high } = range(base ? values.map((value, round) => value / base[round]!) : values)
+    const value = base ? median(values) / median(base) : median(values)
+    const isMet = (each: number) => each <= (aim.atMost ?? Infinity) && each >= (aim.atLeast ?? -Infinity)
+    const agree = isMet(low) === isMet(high)
+    const besides = aim.beside === undefined ? undefined : figures.get(aim.beside)
+    const varied = Math.max(spread(values), spread(base ?? besides ?? []))
+    const isSlowMachine = !isMet(value) && besides !== undefined && median(besides) > aim.atMost! / 2
+    const isNoisy = (!agree && varied > noisy) || isSlowMachine
+    return [
+      {
+        ...aim,
+        value,
+        ...(base && { base: median(base) }),
+        low,
+        high,
+        verdict: isNoisy ? 'too noisy to judge' : isMet(value) ? 'ok' : 'falls short',
+      },
+    ]
+  })

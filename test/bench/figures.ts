@@ -18,7 +18,10 @@ export function quantile(values: readonly number[], part: number): number {
 export const median = (values: readonly number[]): number => quantile(values, 0.5)
 
 /** The values without the lowest and the highest tenth. */
-export const range = (values: readonly number[]): { low: number; high: number } => ({ low: quantile(values, 0.1), high: quantile(values, 0.9) })
+export const range = (values: readonly number[]): { low: number; high: number } => ({
+  low: quantile(values, 0.1),
+  high: quantile(values, 0.9),
+})
 
 /** How far the values lie apart, as a part of their median. */
 export function spread(values: readonly number[]): number {

@@ -25,16 +25,23 @@ export function floorWorks(database: LibsqlDatabase.Database): (job: Job, sample
 
   /** The page as the database writes it. */
   const list: Make = async ({ projectId }, sample) => {
-    const { statement, bind } = prepare(await statementOf(db => listExternalJson(db, { projectId, limit: pageSize, cursor: cardId })))
+    const { statement, bind } = prepare(
+      await statementOf(db => listExternalJson(db, { projectId, limit: pageSize, cursor: cardId })),
+    )
     return (request, response) => {
-      const { items, lastId } = statement.get(bind({ card: lastNumber(request.url!, '=') })) as { items: string; lastId: number }
+      const { items, lastId } = statement.get(bind({ card: lastNumber(request.url!, '=') })) as {
+        items: string
+        lastId: number
+      }
       answer(response, sample, `{"data":{"items":[${items}],"nextCursor":${lastId}}}`)
     }
   }
 
   /** The page as rows that become objects and then text. */
   const listOfObjects: Make = async ({ projectId, via }, sample) => {
-    const { statement, bind } = prepare(await statementOf(db => listCards(db, { projectId, limit: pageSize, cursor: cardId })))
+    const { statement, bind } = prepare(
+      await statementOf(db => listCards(db, { projectId, limit: pageSize, cursor: cardId })),
+    )
     return (request, response) => {
       const rows = statement.all(bind({ card: lastNumber(request.url!, '=') })) as CardRow[]
       if (via === 'sign-in') return answer(response, sample, JSON.stringify({ data: rows.map(cardItem) }))
@@ -45,33 +52,63 @@ export function floorWorks(database: LibsqlDatabase.Database): (job: Job, sample
 
   const create: Make = async (job, sample) => {
     const signedIn = job.via === 'sign-in'
-    const card = { ...job, kind: 'kanban' as const, title: placeholder('title'), prompt: placeholder('prompt'), labels: '[]', pipeline: '[]', groupId: null, archivedAt: null, lastAgentAction: null, deferred: !signedIn, autoMode: false, useWorktree: true, unread: !signedIn }
+    const card = {
+      ...job,
+      kind: 'kanban' as const,
+      title: placeholder('title'),
+      prompt: placeholder('prompt'),
+      labels: '[]',
+      pipeline: '[]',
+      groupId: null,
+      archivedAt: null,
+      lastAgentAction: null,
+      deferred: !signedIn,
+      autoMode: false,
+      useWorktree: true,
+      unread: !signedIn,
+    }
     const { statement, bind } = prepare(await statementOf(tx => insertCard(tx, card)))
     const { data } = JSON.parse(sample.body) as { data: Record<string, unknown> }
-    return (request, response) => readBody<{ title: string; prompt: string }>(request, ({ title, prompt }) => {
-      const { lastInsertRowid } = statement.run(bind({ title, prompt }))
-      answer(response, sample, `{"data":${JSON.stringify({ ...data, id: signedIn ? String(lastInsertRowid) : Number(lastInsertRowid), title, prompt })}}`)
-    })
+    return (request, response) =>
+      readBody<{ title: string; prompt: string }>(request, ({ title, prompt }) => {
+        const { lastInsertRowid } = statement.run(bind({ title, prompt }))
+        answer(
+          response,
+          sample,
+          `{"data":${JSON.stringify({ ...data, id: signedIn ? String(lastInsertRowid) : Number(lastInsertRowid), title, prompt })}}`,
+        )
+      })
   }
 
   const move: Make = async ({ via }, sample) => {
     const { statement, bind } = prepare(await statementOf(tx => updateCard(tx, cardId, {})))
     const { data } = JSON.parse(sample.body) as { data: Record<string, unknown> }
-    return (request, response) => readBody<{ targetColumnId: number; columnId: string; position: number }>(request, ({ targetColumnId, columnId, position }) => {
-      const card = Number(request.url!.split('/').at(-2))
-      statement.run(bind({ card }))
-      answer(response, sample, `{"data":${JSON.stringify({ ...data, id: via === 'key' ? card : String(card), columnId: targetColumnId ?? columnId, position })}}`)
-    })
+    return (request, response) =>
+      readBody<{ targetColumnId: number; columnId: string; position: number }>(
+        request,
+        ({ targetColumnId, columnId, position }) => {
+          const card = Number(request.url!.split('/').at(-2))
+          statement.run(bind({ card }))
+          answer(
+            response,
+            sample,
+            `{"data":${JSON.stringify({ ...data, id: via === 'key' ? card : String(card), columnId: targetColumnId ?? columnId, position })}}`,
+          )
+        },
+      )
   }
 
   const kinds: Partial<Record<WorkKind, Make>> = { get, list, create, move }
-  return (job, sample) => (job.floor === 'raw' ? raw : job.floor === 'objects' ? listOfObjects : kinds[job.kind]!)(job, sample)
+  return (job, sample) =>
+    (job.floor === 'raw' ? raw : job.floor === 'objects' ? listOfObjects : kinds[job.kind]!)(job, sample)
 }
 
-const raw: Make = async ({ kind }, sample) => (request, response) => {
-  if (kind !== 'create' && kind !== 'move') return answer(response, sample, sample.body)
-  request.resume().on('end', () => answer(response, sample, sample.body))
-}
+const raw: Make =
+  async ({ kind }, sample) =>
+  (request, response) => {
+    if (kind !== 'create' && kind !== 'move') return answer(response, sample, sample.body)
+    request.resume().on('end', () => answer(response, sample, sample.body))
+  }
 
 const lastNumber = (url: string, after: string) => Number(url.slice(url.lastIndexOf(after) + 1))
 

@@ -1,6 +1,8 @@
 /** An answer of the board's, which a bare server shall give too. */
 export interface Sample {
-  status: number; headers: Record<string, string>; body: string
+  status: number
+  headers: Record<string, string>
+  body: string
   /** What every socket is sent when the card is written. */
   frame?: string
 }
@@ -9,13 +11,27 @@ export type FloorKind = 'raw' | 'statement' | 'objects'
 export type WorkKind = 'get' | 'list' | 'stats' | 'search' | 'move' | 'create'
 /** Which of the two routes for the same: that of an API key, or that of somebody who has signed in. */
 export type Via = 'key' | 'sign-in'
-export interface Job { floor: FloorKind; kind: WorkKind; via: Via; projectId: number; boardId: number; columnId: number }
+export interface Job {
+  floor: FloorKind
+  kind: WorkKind
+  via: Via
+  projectId: number
+  boardId: number
+  columnId: number
+}
 
 /** What a server's process can be asked. */
 export type Question = { ask: 'cpu' | 'memory' | 'stop' } | { ask: 'use'; job: Job; sample: Sample }
 /** User and system time of all threads so far, the garbage collector's too; resident memory now, and at most so far. */
-export interface Answer { cpuMicros?: number; residentBytes?: number; peakBytes?: number }
-interface Answers { use?(job: Job, sample: Sample): Promise<void>; stop(): Promise<void> | void }
+export interface Answer {
+  cpuMicros?: number
+  residentBytes?: number
+  peakBytes?: number
+}
+interface Answers {
+  use?(job: Job, sample: Sample): Promise<void>
+  stop(): Promise<void> | void
+}
 
 /** Tells the parent where this process listens, and answers its questions until it goes away. */
 export function serveParent(port: number, answers: Answers): void {
@@ -25,7 +41,13 @@ export function serveParent(port: number, answers: Answers): void {
       await answers.stop()
       process.exit()
     }
-    process.send!(question.ask === 'cpu' ? { cpuMicros: cpuMicros() } : question.ask === 'memory' ? { residentBytes: process.memoryUsage.rss(), peakBytes: process.resourceUsage().maxRSS * 1024 } : {})
+    process.send!(
+      question.ask === 'cpu'
+        ? { cpuMicros: cpuMicros() }
+        : question.ask === 'memory'
+          ? { residentBytes: process.memoryUsage.rss(), peakBytes: process.resourceUsage().maxRSS * 1024 }
+          : {},
+    )
   })
   process.on('disconnect', () => process.exit())
   process.send!({ port })

@@ -18,7 +18,9 @@ export function openListener(port: number, token: string): Promise<Listener> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: '127.0.0.1', noDelay: true })
     const listener: Listener = {
-      firstByteAt: undefined, messages: 0, onMessage: () => {},
+      firstByteAt: undefined,
+      messages: 0,
+      onMessage: () => {},
       send: text => {
         listener.firstByteAt = undefined
         socket.write(maskedFrame(text))
@@ -34,7 +36,8 @@ export function openListener(port: number, token: string): Promise<Listener> {
       if (!isOpen) {
         const headEnd = rest.indexOf('\r\n\r\n')
         if (headEnd < 0) return
-        if (!rest.subarray(0, headEnd).includes(' 101 ')) return reject(new Error(`The server refused a socket: ${rest.toString('latin1', 0, headEnd)}`))
+        if (!rest.subarray(0, headEnd).includes(' 101 '))
+          return reject(new Error(`The server refused a socket: ${rest.toString('latin1', 0, headEnd)}`))
         isOpen = true
         rest = rest.subarray(headEnd + 4)
         resolve(listener)
@@ -47,7 +50,9 @@ export function openListener(port: number, token: string): Promise<Listener> {
 }
 
 function ask(socket: Socket, port: number, token: string): void {
-  socket.write(`GET /api/ws HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nauthorization: Bearer ${token}\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: ${randomBytes(16).toString('base64')}\r\n\r\n`)
+  socket.write(
+    `GET /api/ws HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nauthorization: Bearer ${token}\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: ${randomBytes(16).toString('base64')}\r\n\r\n`,
+  )
 }
 
 /** Hands over each whole message, and returns what is left. Pings are passed over: nothing lasts half a minute here. */
@@ -57,7 +62,8 @@ function takeMessages(bytes: Buffer, listener: Listener, at: number): Buffer | u
     const [opcode, short] = [bytes[start]! & 15, bytes[start + 1]!]
     const headLength = short < 126 ? 2 : short === 126 ? 4 : 10
     if (bytes.length - start < headLength) break
-    const length = short < 126 ? short : short === 126 ? bytes.readUInt16BE(start + 2) : Number(bytes.readBigUInt64BE(start + 2))
+    const length =
+      short < 126 ? short : short === 126 ? bytes.readUInt16BE(start + 2) : Number(bytes.readBigUInt64BE(start + 2))
     const from = start + headLength
     if (bytes.length < from + length) break
     start = from + length
@@ -71,5 +77,9 @@ function takeMessages(bytes: Buffer, listener: Listener, at: number): Buffer | u
 function maskedFrame(text: string): Buffer {
   const payload = Buffer.from(text)
   const mask = randomBytes(4)
-  return Buffer.concat([Buffer.from([0x81, 0x80 | payload.length]), mask, payload.map((byte, index) => byte ^ mask[index % 4]!)])
+  return Buffer.concat([
+    Buffer.from([0x81, 0x80 | payload.length]),
+    mask,
+    payload.map((byte, index) => byte ^ mask[index % 4]!),
+  ])
 }

@@ -1,6 +1,10 @@
 import { connect } from 'node:net'
 
-export interface Exchange { method: string; path: string; body?: unknown }
+export interface Exchange {
+  method: string
+  path: string
+  body?: unknown
+}
 
 /** What a server answered under load. */
 export interface Load {
@@ -12,7 +16,13 @@ export interface Load {
   secs: number
   latenciesMs: number[]
 }
-export interface Drive { port: number; clients: number; durationMs: number; token: string; next: () => Exchange }
+export interface Drive {
+  port: number
+  clients: number
+  durationMs: number
+  token: string
+  next: () => Exchange
+}
 
 const patienceMs = 10_000
 
@@ -43,7 +53,12 @@ function toText({ method, path, body }: Exchange, token: string): string {
 }
 
 /** One connection, until the time is over or it breaks. */
-function client(port: number, endsAt: number, next: () => string, count: (answered: number | string, latencyMs: number) => void): Promise<void> {
+function client(
+  port: number,
+  endsAt: number,
+  next: () => string,
+  count: (answered: number | string, latencyMs: number) => void,
+): Promise<void> {
   return new Promise(resolve => {
     const socket = connect({ port, host: '127.0.0.1', noDelay: true })
     let received: Buffer | undefined
@@ -60,7 +75,10 @@ function client(port: number, endsAt: number, next: () => string, count: (answer
       resolve()
     }
     const timer = setTimeout(() => end('no answer'), endsAt - performance.now() + patienceMs)
-    socket.on('connect', send).on('error', error => end(error.message)).on('close', () => end('connection closed'))
+    socket
+      .on('connect', send)
+      .on('error', error => end(error.message))
+      .on('close', () => end('connection closed'))
     socket.on('data', chunk => {
       received = received ? Buffer.concat([received, chunk]) : chunk
       if (!isWhole(received)) return

@@ -16,7 +16,12 @@ import { sizes, worksOf, type Work } from './works.ts'
 import { measureWriters } from './writers.ts'
 
 /** Where the bundled parts are, the board's program, the agent that says so much, and what was typed. */
-export interface Bench { folder: string; board: string; flood: string; argv: readonly string[] }
+export interface Bench {
+  folder: string
+  board: string
+  flood: string
+  argv: readonly string[]
+}
 type Tell = (text: string) => void
 
 /** Measures the board beside its floors on this machine, and prints what it finds. */
@@ -24,16 +29,27 @@ export async function runBench(bench: Bench): Promise<void> {
   const options = optionsOf(bench.argv)
   if (!options) return
   const startedAt = performance.now()
-  const tell: Tell = text => { process.stderr.write(`${Math.round((performance.now() - startedAt) / 1000)} s: ${text}\n`) }
+  const tell: Tell = text => {
+    process.stderr.write(`${Math.round((performance.now() - startedAt) / 1000)} s: ${text}\n`)
+  }
   const [busy] = loadavg() as [number]
   tell('seeding')
   const seeded = await seedBoard(bench.folder, sizes)
   const smallDataDir = await seedSmall(bench.folder)
-  for (const dataDir of [seeded.dataDir, smallDataDir]) configureAgents(dataDir, { command: [process.execPath, bench.flood], env: { FIXTURE_UPDATES: String(options.floodUpdates) } })
+  for (const dataDir of [seeded.dataDir, smallDataDir])
+    configureAgents(dataDir, {
+      command: [process.execPath, bench.flood],
+      env: { FIXTURE_UPDATES: String(options.floodUpdates) },
+    })
   if (options.database) moveTo(options.database, bench.board, seeded.dataDir)
   const works = worksOf(seeded)
   const figures: Figures = new Map()
-  const program = { board: bench.board, dataDir: seeded.dataDir, smallDataDir, projectId: seeded.projects[100]!.projectId }
+  const program = {
+    board: bench.board,
+    dataDir: seeded.dataDir,
+    smallDataDir,
+    projectId: seeded.projects[100]!.projectId,
+  }
   if (isWanted(options, 'start')) {
     tell('starting servers')
     await measureStarts(program, options.startRuns, figures)
@@ -46,15 +62,32 @@ export async function runBench(bench: Bench): Promise<void> {
     await measureServers(servers, works, options, figures, tell)
   })
   report(figures, works, options)
-  if (busy > availableParallelism() / 4) console.log(`Other programs were busy before this run (load ${busy.toFixed(1)} on ${availableParallelism()} processors): its figures are higher than those of a quiet machine, and lie further apart.`)
+  if (busy > availableParallelism() / 4)
+    console.log(
+      `Other programs were busy before this run (load ${busy.toFixed(1)} on ${availableParallelism()} processors): its figures are higher than those of a quiet machine, and lie further apart.`,
+    )
 }
 
-async function measureServers(servers: Servers, works: readonly Work[], options: Options, figures: Figures, tell: Tell): Promise<void> {
+async function measureServers(
+  servers: Servers,
+  works: readonly Work[],
+  options: Options,
+  figures: Figures,
+  tell: Tell,
+): Promise<void> {
   const creating = works.find(({ kind, via }) => kind === 'create' && via === 'key')!
-  await measureWorks(servers, works.filter(({ name }) => isWanted(options, name)), options, figures, tell)
+  await measureWorks(
+    servers,
+    works.filter(({ name }) => isWanted(options, name)),
+    options,
+    figures,
+    tell,
+  )
   const parts = {
-    writers: () => measureWriters(servers, works, options, figures), events: () => measureEvents(servers, creating, options, figures),
-    replay: () => measureReplay(servers, creating, figures), transcript: () => measureTranscript(servers, options, figures),
+    writers: () => measureWriters(servers, works, options, figures),
+    events: () => measureEvents(servers, creating, options, figures),
+    replay: () => measureReplay(servers, creating, figures),
+    transcript: () => measureTranscript(servers, options, figures),
   }
   for (const [name, measure] of Object.entries(parts)) {
     if (!isWanted(options, name)) continue
@@ -65,7 +98,11 @@ async function measureServers(servers: Servers, works: readonly Work[], options:
 
 /** Copies the seeded board to a libSQL server, as one does who goes there. */
 function moveTo(url: string, program: string, dataDir: string): void {
-  execFileSync(process.execPath, [program, 'database', 'move', '--to', url, '--replace', '--yes', '--machine', 'bench', '--data-dir', dataDir], { stdio: ['ignore', 'ignore', 'inherit'] })
+  execFileSync(
+    process.execPath,
+    [program, 'database', 'move', '--to', url, '--replace', '--yes', '--machine', 'bench', '--data-dir', dataDir],
+    { stdio: ['ignore', 'ignore', 'inherit'] },
+  )
 }
 
 function optionsOf(argv: readonly string[]): Options | undefined {
@@ -78,9 +115,22 @@ function optionsOf(argv: readonly string[]): Options | undefined {
   }
 }
 
-async function withServers({ folder }: Bench, seeded: Seeded, { profile, database }: Options, work: (servers: Servers) => Promise<void>): Promise<void> {
-  const board = await startChild(join(folder, 'server.mjs'), { dataDir: seeded.dataDir, database }, profile && join(profile, 'board'))
-  const floor = await startChild(join(folder, 'floor.mjs'), { databaseFile: seeded.floorFile }, profile && join(profile, 'floor'))
+async function withServers(
+  { folder }: Bench,
+  seeded: Seeded,
+  { profile, database }: Options,
+  work: (servers: Servers) => Promise<void>,
+): Promise<void> {
+  const board = await startChild(
+    join(folder, 'server.mjs'),
+    { dataDir: seeded.dataDir, database },
+    profile && join(profile, 'board'),
+  )
+  const floor = await startChild(
+    join(folder, 'floor.mjs'),
+    { databaseFile: seeded.floorFile },
+    profile && join(profile, 'floor'),
+  )
   try {
     await work({ board, floor, seeded })
   } finally {

@@ -25,22 +25,70 @@ export interface Options {
   floodRuns: number
 }
 
-export const parts = ['get', 'list', 'stats', 'search', 'move', 'create', 'writers', 'events', 'replay', 'transcript', 'start', 'commands']
+export const parts = [
+  'get',
+  'list',
+  'stats',
+  'search',
+  'move',
+  'create',
+  'writers',
+  'events',
+  'replay',
+  'transcript',
+  'start',
+  'commands',
+]
 export const usage = `Usage: npm run bench -- [--quick] [--details] [--only ${parts.join(',')}] [--json FILE] [--compare FILE] [--profile FOLDER] [--database ws://HOST:PORT]`
 
 const floodUpdates = 100_000
-const thorough = { rounds: 5, loadMs: 900, calmMs: 500, warmUpMs: 800, writersMs: 4000, processRuns: 21, startRuns: 9, eventsARound: 60, floodUpdates, floodRuns: 3 }
-const quick = { rounds: 3, loadMs: 250, calmMs: 150, warmUpMs: 300, writersMs: 1200, processRuns: 9, startRuns: 3, eventsARound: 20, floodUpdates, floodRuns: 1 }
+const thorough = {
+  rounds: 5,
+  loadMs: 900,
+  calmMs: 500,
+  warmUpMs: 800,
+  writersMs: 4000,
+  processRuns: 21,
+  startRuns: 9,
+  eventsARound: 60,
+  floodUpdates,
+  floodRuns: 3,
+}
+const quick = {
+  rounds: 3,
+  loadMs: 250,
+  calmMs: 150,
+  warmUpMs: 300,
+  writersMs: 1200,
+  processRuns: 9,
+  startRuns: 3,
+  eventsARound: 20,
+  floodUpdates,
+  floodRuns: 1,
+}
 
 /** @throws TypeError for an unknown flag or part */
 export function readOptions(argv: readonly string[]): Options {
-  const { values } = parseArgs({ args: [...argv], options: { quick: { type: 'boolean', default: false }, details: { type: 'boolean', default: false }, only: { type: 'string' }, json: { type: 'string' }, compare: { type: 'string' }, profile: { type: 'string' }, database: { type: 'string' } } })
+  const { values } = parseArgs({
+    args: [...argv],
+    options: {
+      quick: { type: 'boolean', default: false },
+      details: { type: 'boolean', default: false },
+      only: { type: 'string' },
+      json: { type: 'string' },
+      compare: { type: 'string' },
+      profile: { type: 'string' },
+      database: { type: 'string' },
+    },
+  })
   const only = values.only?.split(',').filter(Boolean) ?? []
   const unknown = only.find(part => !parts.some(each => part.startsWith(each)))
   if (unknown !== undefined) throw new TypeError(`--only knows no part ${unknown}.`)
-  if (values.database !== undefined && (only.length === 0 || only.some(part => part.startsWith('start')))) throw new TypeError('With --database, say --only what is to be measured; start is not: that is with a file.')
+  if (values.database !== undefined && (only.length === 0 || only.some(part => part.startsWith('start'))))
+    throw new TypeError('With --database, say --only what is to be measured; start is not: that is with a file.')
   return { ...values, only, ...(values.quick ? quick : thorough) }
 }
 
 /** Whether a part, or one work of it (`list 100`), is to be measured. */
-export const isWanted = ({ only }: Options, name: string): boolean => only.length === 0 || only.some(part => name.startsWith(part))
+export const isWanted = ({ only }: Options, name: string): boolean =>
+  only.length === 0 || only.some(part => name.startsWith(part))

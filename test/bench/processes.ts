@@ -10,19 +10,36 @@ const rawServer = `require('http').createServer((q,s)=>s.end('ok')).listen(0,'12
 const idleMs = 1500
 
 /** Where the program stands, the data folder that it uses and one with few cards, and the project whose cards are listed. */
-export interface Program { board: string; dataDir: string; smallDataDir: string; projectId: number }
+export interface Program {
+  board: string
+  dataDir: string
+  smallDataDir: string
+  projectId: number
+}
 
 /** Node reads extra certificates at each start, and a profile of somebody's own would lead to another server. */
 function environment({ dataDir, projectId }: Pick<Program, 'dataDir' | 'projectId'>): NodeJS.ProcessEnv {
   const { NODE_EXTRA_CA_CERTS: _certificates, NODE_OPTIONS: _options, ...inherited } = process.env
   const own = Object.fromEntries(Object.entries(inherited).filter(([name]) => !name.startsWith('BOARD_')))
-  return { ...own, BOARD_DATA_DIR: dataDir, BOARD_PROJECT: String(projectId), XDG_CONFIG_HOME: dataDir, NO_COLOR: '1', BOARD_COMPLETION_TIMEOUT_MS: '5000' }
+  return {
+    ...own,
+    BOARD_DATA_DIR: dataDir,
+    BOARD_PROJECT: String(projectId),
+    XDG_CONFIG_HOME: dataDir,
+    NO_COLOR: '1',
+    BOARD_COMPLETION_TIMEOUT_MS: '5000',
+  }
 }
 
 /** Times whole processes in turn and notes `node`, `version`, `cards` and `completion` in ms. A server runs on the data folder. */
 export function measureCommands(program: Program, runs: number, figures: Figures): void {
   const env = environment(program)
-  const commands = { node: ['-e', '0'], version: [program.board, '--version'], cards: [program.board, 'cards', 'list'], completion: [program.board, '__complete', '--', 'cards', 'view', ''] }
+  const commands = {
+    node: ['-e', '0'],
+    version: [program.board, '--version'],
+    cards: [program.board, 'cards', 'list'],
+    completion: [program.board, '__complete', '--', 'cards', 'view', ''],
+  }
   const run = (args: readonly string[]) => {
     const startedAt = performance.now()
     const { status, stderr } = spawnSync(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -31,7 +48,8 @@ export function measureCommands(program: Program, runs: number, figures: Figures
     return tookMs
   }
   for (const args of Object.values(commands)) run(args)
-  for (let turn = 0; turn < runs; turn++) for (const [name, args] of Object.entries(commands)) note(figures, `commands/${name}`, run(args))
+  for (let turn = 0; turn < runs; turn++)
+    for (const [name, args] of Object.entries(commands)) note(figures, `commands/${name}`, run(args))
 }
 
 /**
@@ -39,11 +57,18 @@ export function measureCommands(program: Program, runs: number, figures: Figures
  * the CPU time until then where the system tells it, and the board's idle memory in MB.
  */
 export async function measureStarts(program: Program, runs: number, figures: Figures): Promise<void> {
-  const sides = { raw: { args: ['-e', rawServer], dataDir: program.dataDir }, board: { args: [program.board, 'serve', '--port', '0'], dataDir: program.dataDir }, small: { args: [program.board, 'serve', '--port', '0'], dataDir: program.smallDataDir } }
+  const sides = {
+    raw: { args: ['-e', rawServer], dataDir: program.dataDir },
+    board: { args: [program.board, 'serve', '--port', '0'], dataDir: program.dataDir },
+    small: { args: [program.board, 'serve', '--port', '0'], dataDir: program.smallDataDir },
+  }
   for (let turn = 0; turn <= runs; turn++) {
     for (const [name, { args, dataDir }] of Object.entries(sides)) {
       const startedAt = performance.now()
-      const child = spawn(process.execPath, args, { env: environment({ ...program, dataDir }), stdio: ['ignore', 'pipe', 'inherit'] })
+      const child = spawn(process.execPath, args, {
+        env: environment({ ...program, dataDir }),
+        stdio: ['ignore', 'pipe', 'inherit'],
+      })
       await firstAnswer(child)
       const [tookMs, cpuMs] = [performance.now() - startedAt, cpuMsOf(child.pid!)]
       if (turn > 0) note(figures, `start/${name}`, tookMs)
@@ -62,7 +87,10 @@ export async function measureStarts(program: Program, runs: number, figures: Fig
 function cpuMsOf(pid: number): number | undefined {
   const folder = `/proc/${pid}/task`
   if (!existsSync(folder)) return undefined
-  return readdirSync(folder).reduce((sum, thread) => sum + Number(readFileSync(`${folder}/${thread}/schedstat`, 'utf8').split(' ')[0]) / 1e6, 0)
+  return readdirSync(folder).reduce(
+    (sum, thread) => sum + Number(readFileSync(`${folder}/${thread}/schedstat`, 'utf8').split(' ')[0]) / 1e6,
+    0,
+  )
 }
 
 async function firstAnswer(child: ChildProcess): Promise<void> {
@@ -79,6 +107,8 @@ async function firstAnswer(child: ChildProcess): Promise<void> {
 /** Resident memory of a process, shared pages included. */
 function residentMegabytes(pid: number): number {
   const status = `/proc/${pid}/status`
-  const kibibytes = existsSync(status) ? /VmRSS:\s*(\d+)/.exec(readFileSync(status, 'utf8'))![1] : execFileSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' })
+  const kibibytes = existsSync(status)
+    ? /VmRSS:\s*(\d+)/.exec(readFileSync(status, 'utf8'))![1]
+    : execFileSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' })
   return Number(kibibytes) / 1024
 }

@@ -8,25 +8,45 @@ import type { Options } from './options.ts'
 import type { Seeded } from './seed.ts'
 import type { Work } from './works.ts'
 
-export interface Servers { board: Child; floor: Child; seeded: Seeded }
+export interface Servers {
+  board: Child
+  floor: Child
+  seeded: Seeded
+}
 type Side = FloorKind | 'board'
 
 export const [busyClients, calmClients] = [32, 8]
-const ownHeaders = new Set(['content-type', 'etag', 'x-request-id', 'x-content-type-options', 'cache-control', 'ratelimit', 'ratelimit-policy'])
+const ownHeaders = new Set([
+  'content-type',
+  'etag',
+  'x-request-id',
+  'x-content-type-options',
+  'cache-control',
+  'ratelimit',
+  'ratelimit-policy',
+])
 
-export const tokenOf = ({ seeded }: Servers, { via }: Pick<Work, 'via'>): string => via === 'key' ? seeded.apiKey : seeded.signInToken
+export const tokenOf = ({ seeded }: Servers, { via }: Pick<Work, 'via'>): string =>
+  via === 'key' ? seeded.apiKey : seeded.signInToken
 
 /**
  * Measures every work on every side in turn, round after round, so that what troubles the machine troubles all alike.
  * Notes `work/side/cpu` (µs a request), `rate` (requests a second) and `p99 of 32` (ms) by 32 clients, `p50` and `p99` by eight.
  */
-export async function measureWorks(servers: Servers, works: readonly Work[], options: Options, figures: Figures, tell: (text: string) => void): Promise<void> {
+export async function measureWorks(
+  servers: Servers,
+  works: readonly Work[],
+  options: Options,
+  figures: Figures,
+  tell: (text: string) => void,
+): Promise<void> {
   const samples = new Map<Work, Sample>()
   for (const work of works) samples.set(work, await checkedSample(servers, work))
   const measure = async (work: Work, side: Side, isWarmUp: boolean) => {
     if (side !== 'board') await servers.floor.use(jobOf(work, side), samples.get(work)!)
     const child = side === 'board' ? servers.board : servers.floor
-    if (isWarmUp) await load(servers, child, work, busyClients, side === 'board' ? 2 * options.warmUpMs : options.warmUpMs)
+    if (isWarmUp)
+      await load(servers, child, work, busyClients, side === 'board' ? 2 * options.warmUpMs : options.warmUpMs)
     else await measureOnce(servers, child, work, `${work.name}/${side}`, options, figures)
   }
   for (let round = 0; round <= options.rounds; round++) {
@@ -39,11 +59,18 @@ export async function measureWorks(servers: Servers, works: readonly Work[], opt
   if (works.length > 0) note(figures, 'memory/load', (await servers.board.memory()).peakBytes / 1024 / 1024)
 }
 
-async function measureOnce(servers: Servers, child: Child, work: Work, name: string, options: Options, figures: Figures): Promise<void> {
+async function measureOnce(
+  servers: Servers,
+  child: Child,
+  work: Work,
+  name: string,
+  options: Options,
+  figures: Figures,
+): Promise<void> {
   fetchFiles(servers)
   const before = await child.cpuMicros()
   const busy = await load(servers, child, work, busyClients, options.loadMs)
-  note(figures, `${name}/cpu`, (await child.cpuMicros() - before) / busy.requests)
+  note(figures, `${name}/cpu`, ((await child.cpuMicros()) - before) / busy.requests)
   note(figures, `${name}/rate`, busy.requests / busy.secs)
   note(figures, `${name}/p99 of ${busyClients}`, quantile(busy.latenciesMs, 0.99))
   const calm = await load(servers, child, work, calmClients, options.calmMs)
@@ -64,7 +91,8 @@ function fetchFiles({ seeded: { dataDir, floorFile } }: Servers): void {
 
 async function load(servers: Servers, { port }: Child, work: Work, clients: number, durationMs: number): Promise<Load> {
   const result = await drive({ port, clients, durationMs, token: tokenOf(servers, work), next: work.next })
-  if (result.failures > 0) throw new Error(`${work.title}: ${result.failures} of ${result.requests} requests failed (${result.firstFailure}).`)
+  if (result.failures > 0)
+    throw new Error(`${work.title}: ${result.failures} of ${result.requests} requests failed (${result.firstFailure}).`)
   return result
 }
 
@@ -77,17 +105,36 @@ async function checkedSample(servers: Servers, work: Work): Promise<Sample> {
   for (const floor of work.floors) {
     await servers.floor.use(jobOf(work, floor), sample)
     const { status, body } = await ask(servers.floor.port, exchange, token)
-    const same = work.kind === 'create' || work.kind === 'move' ? fieldsOf(body) === fieldsOf(sample.body) : body === sample.body
-    if (status !== sample.status || !same) throw new Error(`${work.title}: the ${floor} floor answers ${status} ${body}, and the board ${sample.status} ${sample.body}`)
+    const same =
+      work.kind === 'create' || work.kind === 'move' ? fieldsOf(body) === fieldsOf(sample.body) : body === sample.body
+    if (status !== sample.status || !same)
+      throw new Error(
+        `${work.title}: the ${floor} floor answers ${status} ${body}, and the board ${sample.status} ${sample.body}`,
+      )
   }
   return sample
 }
 
 export async function ask(port: number, { method, path, body }: Exchange, token: string): Promise<Sample> {
-  const reply = await fetch(`http://127.0.0.1:${port}${path}`, { method, headers: { authorization: `Bearer ${token}`, ...(body !== undefined && { 'content-type': 'application/json' }) }, body: body === undefined ? undefined : JSON.stringify(body) })
-  return { status: reply.status, headers: Object.fromEntries([...reply.headers].filter(([name]) => ownHeaders.has(name))), body: await reply.text() }
+  const reply = await fetch(`http://127.0.0.1:${port}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${token}`, ...(body !== undefined && { 'content-type': 'application/json' }) },
+    body: body === undefined ? undefined : JSON.stringify(body),
+  })
+  return {
+    status: reply.status,
+    headers: Object.fromEntries([...reply.headers].filter(([name]) => ownHeaders.has(name))),
+    body: await reply.text(),
+  }
 }
 
-export const jobOf = ({ kind, via, project: { projectId, boardId, columnId } }: Work, floor: FloorKind): Job => ({ floor, kind, via, projectId, boardId, columnId })
+export const jobOf = ({ kind, via, project: { projectId, boardId, columnId } }: Work, floor: FloorKind): Job => ({
+  floor,
+  kind,
+  via,
+  projectId,
+  boardId,
+  columnId,
+})
 
 const fieldsOf = (body: string) => Object.keys((JSON.parse(body) as { data: object }).data).join()

@@ -19,14 +19,37 @@ import { localOperator } from '../../src/store/users.ts'
 import { smallest } from './works.ts'
 
 /** A project whose cards all stand in the first column, with ids from `firstCardId` on. Cards in the active column start agents. */
-export interface SeededProject { cards: number; projectId: number; boardId: number; columnId: number; activeColumnId: number; firstCardId: number }
-export interface Seeded { dataDir: string; floorFile: string; apiKey: string; signInToken: string; projects: Record<number, SeededProject> }
+export interface SeededProject {
+  cards: number
+  projectId: number
+  boardId: number
+  columnId: number
+  activeColumnId: number
+  firstCardId: number
+}
+export interface Seeded {
+  dataDir: string
+  floorFile: string
+  apiKey: string
+  signInToken: string
+  projects: Record<number, SeededProject>
+}
 
 export const flooder = 'flooder'
-const operator: Caller = { kind: 'local', userId: localOperator, role: 'super_admin', email: '', displayName: 'Local operator', tokenHash: '' }
+const operator: Caller = {
+  kind: 'local',
+  userId: localOperator,
+  role: 'super_admin',
+  email: '',
+  displayName: 'Local operator',
+  tokenHash: '',
+}
 
 /** An agent that says as much as it is told to. */
-export interface Flood { command: readonly string[]; env: Record<string, string> }
+export interface Flood {
+  command: readonly string[]
+  env: Record<string, string>
+}
 
 /** Makes a data folder with a project of each size, and a copy of its database for the bare servers. */
 export async function seedBoard(folder: string, sizes: readonly number[]): Promise<Seeded> {
@@ -35,8 +58,15 @@ export async function seedBoard(folder: string, sizes: readonly number[]): Promi
   const tokens = await seedFolder(dataDir, async app => {
     for (const cards of sizes) seeded[cards] = await app.db.transaction(tx => seedProject(tx, cards, folder))
     await takeUp(app.db)
-    const { token: apiKey } = await app.db.transaction(tx => createKey(tx, operator, { name: 'Bench', scope: 'server', permissions: externalPermissions }))
-    const { token: signInToken } = await setup(app, { email: 'bench@example.org', password: 'measured more than once' }, { address: '127.0.0.1', isLoopback: true }, true)
+    const { token: apiKey } = await app.db.transaction(tx =>
+      createKey(tx, operator, { name: 'Bench', scope: 'server', permissions: externalPermissions }),
+    )
+    const { token: signInToken } = await setup(
+      app,
+      { email: 'bench@example.org', password: 'measured more than once' },
+      { address: '127.0.0.1', isLoopback: true },
+      true,
+    )
     return { apiKey, signInToken }
   })
   copyFileSync(join(dataDir, 'board.db'), floorFile)
@@ -52,14 +82,19 @@ export async function seedSmall(folder: string): Promise<string> {
 
 /** Leaves the agents of a data folder but this one out of it, whatever this machine has installed. */
 export function configureAgents(dataDir: string, flood: Flood): void {
-  const agents = { ...Object.fromEntries(builtIn.map(({ id }) => [id, { command: ['/nonexistent/agent'] }])), [flooder]: flood }
+  const agents = {
+    ...Object.fromEntries(builtIn.map(({ id }) => [id, { command: ['/nonexistent/agent'] }])),
+    [flooder]: flood,
+  }
   writeFileSync(join(dataDir, 'config.json'), JSON.stringify({ agents }))
 }
 
 async function seedFolder<T>(dataDir: string, seed: (app: App) => Promise<T>): Promise<T> {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const config = { ...serverDefaults, dataDir }
-  const logs = openLogs(config, () => { /* Nobody reads it. */ })
+  const logs = openLogs(config, () => {
+    /* Nobody reads it. */
+  })
   const app = await createApp(config, logs)
   const seeded = await seed(app)
   await app.close()
@@ -68,13 +103,37 @@ async function seedFolder<T>(dataDir: string, seed: (app: App) => Promise<T>): P
 }
 
 async function seedProject(tx: Transaction, cards: number, path: string): Promise<SeededProject> {
-  const { id: projectId } = await projects.create(tx, operator, { name: `Project of ${cards}`, path, organizationId: null })
+  const { id: projectId } = await projects.create(tx, operator, {
+    name: `Project of ${cards}`,
+    path,
+    organizationId: null,
+  })
   const { id: boardId } = (await readDefaultBoard(tx, projectId))!
-  const [{ id: columnId }, { id: activeColumnId }] = [(await readFirstColumn(tx, boardId))!, (await readFirstColumn(tx, boardId, 'active'))!]
-  const card = { projectId, boardId, columnId, prompt: prompt.repeat(3), labels: '["bench","customer"]', pipeline: '[]', groupId: null, archivedAt: null, lastAgentAction: null, deferred: true, autoMode: false, useWorktree: true, unread: false }
+  const [{ id: columnId }, { id: activeColumnId }] = [
+    (await readFirstColumn(tx, boardId))!,
+    (await readFirstColumn(tx, boardId, 'active'))!,
+  ]
+  const card = {
+    projectId,
+    boardId,
+    columnId,
+    prompt: prompt.repeat(3),
+    labels: '["bench","customer"]',
+    pipeline: '[]',
+    groupId: null,
+    archivedAt: null,
+    lastAgentAction: null,
+    deferred: true,
+    autoMode: false,
+    useWorktree: true,
+    unread: false,
+  }
   let firstCardId = 0
   for (let number = 0; number < cards; number++) {
-    const id = await insertCard(tx, { ...card, title: `Card ${String(number).padStart(6, '0')}: mend what the customer saw` })
+    const id = await insertCard(tx, {
+      ...card,
+      title: `Card ${String(number).padStart(6, '0')}: mend what the customer saw`,
+    })
     await order.insertCard(tx, columnId, id)
     firstCardId ||= id
   }

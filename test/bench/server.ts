@@ -6,6 +6,16 @@ import { serveParent } from './ipc.ts'
 
 /** The board as it is shipped. Its rate limit counts as ever, but never refuses. */
 const { dataDir, database } = JSON.parse(process.argv[2]!) as { dataDir: string; database?: string }
-const server = await startServer({ ...serverDefaults, port: 0, dataDir, database: database === undefined ? undefined : { url: database, host: 'bench' }, logLevel: 'error', externalRequestsPerMinute: Number.MAX_SAFE_INTEGER }, createLog('error'))
+const server = await startServer(
+  {
+    ...serverDefaults,
+    port: 0,
+    dataDir,
+    database: database === undefined ? undefined : { url: database, host: 'bench' },
+    logLevel: 'error',
+    externalRequestsPerMinute: Number.MAX_SAFE_INTEGER,
+  },
+  createLog('error'),
+)
 saveMemory()
 serveParent(Number(new URL(server.url).port), { stop: () => server.stop() })

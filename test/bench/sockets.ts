@@ -14,30 +14,56 @@ const patienceMs = 30_000
  * Creates cards that 500 sockets hear of, beside bare sockets that are sent the same in a loop. Notes `events/side/rate` (deliveries a second),
  * `p99` (ms from the request), `cpu` (µs of the server a delivery) and `missing`.
  */
-export async function measureEvents({ board, floor, seeded }: Servers, work: Work, options: Options, figures: Figures): Promise<void> {
+export async function measureEvents(
+  { board, floor, seeded }: Servers,
+  work: Work,
+  options: Options,
+  figures: Figures,
+): Promise<void> {
   const sample = await ask(board.port, work.next(), seeded.apiKey)
-  const sides = [['floor', floor], ['board', board]] as const
+  const sides = [
+    ['floor', floor],
+    ['board', board],
+  ] as const
   const frame = await frameOf(board, seeded.signInToken, work, seeded.apiKey)
   await floor.use(jobOf(work, 'statement'), { ...sample, frame })
   const listeners = new Map<Child, Listener[]>()
-  for (const [, child] of sides) listeners.set(child, await openAll(child.port, seeded.signInToken, listenerCount, work.project.projectId))
+  for (const [, child] of sides)
+    listeners.set(child, await openAll(child.port, seeded.signInToken, listenerCount, work.project.projectId))
   for (let round = 0; round <= options.rounds; round++) {
-    for (const [side, child] of round % 2 === 0 ? sides : sides.toReversed()) await tellAll(child, listeners.get(child)!, work, seeded.apiKey, options.eventsARound, round > 0 ? { figures, side } : undefined)
+    for (const [side, child] of round % 2 === 0 ? sides : sides.toReversed())
+      await tellAll(
+        child,
+        listeners.get(child)!,
+        work,
+        seeded.apiKey,
+        options.eventsARound,
+        round > 0 ? { figures, side } : undefined,
+      )
   }
   for (const each of listeners.values()) for (const listener of each) listener.close()
 }
 
 /** What one socket is sent of a card that is created: the floor sends as much. */
 async function frameOf(board: Child, token: string, work: Work, apiKey: string): Promise<string> {
-  const [listener] = await openAll(board.port, token, 1, work.project.projectId) as [Listener]
-  const heard = new Promise<string>(resolve => { listener.onMessage = text => resolve(text()) })
+  const [listener] = (await openAll(board.port, token, 1, work.project.projectId)) as [Listener]
+  const heard = new Promise<string>(resolve => {
+    listener.onMessage = text => resolve(text())
+  })
   await ask(board.port, work.next(), apiKey)
   const frame = await heard
   listener.close()
   return frame
 }
 
-async function tellAll(child: Child, listeners: readonly Listener[], work: Work, apiKey: string, events: number, noteIn?: { figures: Figures; side: string }): Promise<void> {
+async function tellAll(
+  child: Child,
+  listeners: readonly Listener[],
+  work: Work,
+  apiKey: string,
+  events: number,
+  noteIn?: { figures: Figures; side: string },
+): Promise<void> {
   const latenciesMs: number[] = []
   const before = await child.cpuMicros()
   const startedAt = performance.now()
@@ -51,9 +77,9 @@ async function tellAll(child: Child, listeners: readonly Listener[], work: Work,
   if (!noteIn) return
   const { figures, side } = noteIn
   const deliveries = latenciesMs.length
-  note(figures, `events/${side}/rate`, deliveries / (performance.now() - startedAt) * 1000)
+  note(figures, `events/${side}/rate`, (deliveries / (performance.now() - startedAt)) * 1000)
   note(figures, `events/${side}/p99`, quantile(latenciesMs, 0.99))
-  note(figures, `events/${side}/cpu`, (await child.cpuMicros() - before) / deliveries)
+  note(figures, `events/${side}/cpu`, ((await child.cpuMicros()) - before) / deliveries)
   note(figures, `events/${side}/missing`, missing)
 }
 
@@ -62,12 +88,13 @@ function allHear(listeners: readonly Listener[], onHeard: (at: number) => void):
   return new Promise(resolve => {
     let waiting = listeners.length
     const timer = setTimeout(() => resolve(waiting), patienceMs)
-    for (const listener of listeners) listener.onMessage = (_, at) => {
-      onHeard(at)
-      if (--waiting > 0) return
-      clearTimeout(timer)
-      resolve(0)
-    }
+    for (const listener of listeners)
+      listener.onMessage = (_, at) => {
+        onHeard(at)
+        if (--waiting > 0) return
+        clearTimeout(timer)
+        resolve(0)
+      }
   })
 }
 
@@ -77,25 +104,32 @@ function allHear(listeners: readonly Listener[], onHeard: (at: number) => void):
  */
 export async function measureReplay({ board, seeded }: Servers, work: Work, figures: Figures): Promise<void> {
   const { projectId } = work.project
-  const [first] = await openAll(board.port, seeded.signInToken, 1, projectId) as [Listener]
+  const [first] = (await openAll(board.port, seeded.signInToken, 1, projectId)) as [Listener]
   const since = await subscribe(first, projectId)
   first.close()
-  for (let event = 0; event < replayedEvents; event++) await drive({ port: board.port, clients: 1, durationMs: 0, token: seeded.apiKey, next: work.next })
+  for (let event = 0; event < replayedEvents; event++)
+    await drive({ port: board.port, clients: 1, durationMs: 0, token: seeded.apiKey, next: work.next })
   const listeners = await openAll(board.port, seeded.signInToken, replayCount)
   const [before, cpuBefore] = [await board.memory(), await board.cpuMicros()]
   const startedAt = performance.now()
-  const waits = await Promise.all(listeners.map(async listener => {
-    const askedAt = performance.now()
-    await subscribe(listener, projectId, since)
-    return listener.firstByteAt! - askedAt
-  }))
+  const waits = await Promise.all(
+    listeners.map(async listener => {
+      const askedAt = performance.now()
+      await subscribe(listener, projectId, since)
+      return listener.firstByteAt! - askedAt
+    }),
+  )
   note(figures, 'replay/secs', (performance.now() - startedAt) / 1000)
-  note(figures, 'replay/cpu', (await board.cpuMicros() - cpuBefore) / replayCount / replayedEvents)
+  note(figures, 'replay/cpu', ((await board.cpuMicros()) - cpuBefore) / replayCount / replayedEvents)
   const after = await board.memory()
   note(figures, 'replay/firstByte', quantile(waits, 0.99))
   note(figures, 'replay/firstByteOfMost', median(waits))
   note(figures, 'replay/memory', (Math.max(after.residentBytes, after.peakBytes) - before.residentBytes) / 1024 / 1024)
-  note(figures, 'replay/missing', listeners.reduce((sum, { messages }) => sum + replayedEvents + 1 - messages, 0))
+  note(
+    figures,
+    'replay/missing',
+    listeners.reduce((sum, { messages }) => sum + replayedEvents + 1 - messages, 0),
+  )
   for (const listener of listeners) listener.close()
 }
 
@@ -103,7 +137,9 @@ export async function measureReplay({ board, seeded }: Servers, work: Work, figu
 async function openAll(port: number, token: string, count: number, projectId?: number): Promise<Listener[]> {
   const opened: Listener[] = []
   while (opened.length < count) {
-    const some = await Promise.all(Array.from({ length: Math.min(openAtOnce, count - opened.length) }, () => openListener(port, token)))
+    const some = await Promise.all(
+      Array.from({ length: Math.min(openAtOnce, count - opened.length) }, () => openListener(port, token)),
+    )
     if (projectId !== undefined) await Promise.all(some.map(listener => subscribe(listener, projectId)))
     opened.push(...some)
   }
@@ -123,4 +159,3 @@ function subscribe(listener: Listener, projectId: number, since?: number): Promi
     listener.send(JSON.stringify({ type: 'subscribe', payload: { projectId: String(projectId), since } }))
   })
 }
-

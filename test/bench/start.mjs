@@ -13,9 +13,25 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.e
 
 symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction')
 await build({
-  entryPoints: ['main', 'server', 'floor'].map(name => join(here, `${name}.ts`)), outdir: folder, outExtension: { '.js': '.mjs' }, bundle: true, format: 'esm', platform: 'node', target: 'node20.19',
-  external: ['libsql', '@libsql/*', '@node-rs/argon2', 'jq-wasm'], define: { 'process.env.NODE_ENV': '"production"' }, minifySyntax: true, minifyWhitespace: true, legalComments: 'none', logLevel: 'warning',
+  entryPoints: ['main', 'server', 'floor'].map(name => join(here, `${name}.ts`)),
+  outdir: folder,
+  outExtension: { '.js': '.mjs' },
+  bundle: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node20.19',
+  external: ['libsql', '@libsql/*', '@node-rs/argon2', 'jq-wasm'],
+  define: { 'process.env.NODE_ENV': '"production"' },
+  minifySyntax: true,
+  minifyWhitespace: true,
+  legalComments: 'none',
+  logLevel: 'warning',
   banner: { js: "import{createRequire as boardRequire}from'node:module';const require=boardRequire(import.meta.url);" },
 })
 const { runBench } = await import(pathToFileURL(join(folder, 'main.mjs')).href)
-await runBench({ folder, board: join(root, 'bin', 'board.js'), flood: join(root, 'test', 'fixtures', 'agents', 'flood.mjs'), argv: process.argv.slice(2) })
+await runBench({
+  folder,
+  board: join(root, 'bin', 'board.js'),
+  flood: join(root, 'test', 'fixtures', 'agents', 'flood.mjs'),
+  argv: process.argv.slice(2),
+})

@@ -2,7 +2,10 @@ import type { Reader, Transaction, Value } from '../../src/store/database.ts'
 
 export type Bound = string | number | null
 /** A statement of the store's own, with a function that makes its parameters out of what a request says. */
-export interface Statement { sql: string; bind(said: Record<string, Bound>): Bound[] }
+export interface Statement {
+  sql: string
+  bind(said: Record<string, Bound>): Bound[]
+}
 
 /** Stands for what a request will say, where the store is asked for its statement. */
 export const placeholder = (name: string): string => `\u0001${name}`
@@ -13,15 +16,28 @@ export const placeholder = (name: string): string => `\u0001${name}`
  */
 export async function statementOf(call: (db: Transaction) => Promise<unknown>): Promise<Statement> {
   let first: { sql: string; args: readonly Value[] } | undefined
-  const note = <T>(answer: T) => async (sql: string, args: readonly Value[] = []) => {
-    first ??= { sql, args }
-    return answer
-  }
+  const note =
+    <T>(answer: T) =>
+    async (sql: string, args: readonly Value[] = []) => {
+      first ??= { sql, args }
+      return answer
+    }
   const reader: Reader = { host: null, get: note({}) as Reader['get'], all: note([]) as Reader['all'] }
-  await call({ ...reader, run: note({ changes: 1, lastId: 1 }), send: (sql, args) => { void note(undefined)(sql, args) }, now: new Date().toISOString(), afterCommit: () => {} })
+  await call({
+    ...reader,
+    run: note({ changes: 1, lastId: 1 }),
+    send: (sql, args) => {
+      void note(undefined)(sql, args)
+    },
+    now: new Date().toISOString(),
+    afterCommit: () => {},
+  })
   if (!first) throw new Error('The function of the store ran no statement.')
   const args = first.args.map(plain)
-  return { sql: first.sql, bind: said => args.map(arg => typeof arg === 'string' && arg.startsWith('\u0001') ? said[arg.slice(1)]! : arg) }
+  return {
+    sql: first.sql,
+    bind: said => args.map(arg => (typeof arg === 'string' && arg.startsWith('\u0001') ? said[arg.slice(1)]! : arg)),
+  }
 }
 
-const plain = (arg: Value): Bound => typeof arg === 'boolean' ? Number(arg) : arg ?? null
+const plain = (arg: Value): Bound => (typeof arg === 'boolean' ? Number(arg) : (arg ?? null))

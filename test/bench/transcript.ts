@@ -9,13 +9,22 @@ import { smallest } from './works.ts'
 const pauseMs = 5
 const patienceMs = 120_000
 
-interface Session { status: string; statusReason: string | null; startedAt: string | null; endedAt: string | null }
+interface Session {
+  status: string
+  statusReason: string | null
+  startedAt: string | null
+  endedAt: string | null
+}
 
 /**
  * Has a real agent say things as fast as the server takes them. Notes `transcript/rate` (updates a second, by the session's own times),
  * and how long `GET /api/health` took meanwhile: `transcript/p99` and, before it, `transcript/idle` (ms).
  */
-export async function measureTranscript({ board, seeded }: Servers, { floodUpdates, floodRuns }: Options, figures: Figures): Promise<void> {
+export async function measureTranscript(
+  { board, seeded }: Servers,
+  { floodUpdates, floodRuns }: Options,
+  figures: Figures,
+): Promise<void> {
   const { projectId, activeColumnId } = seeded.projects[smallest]!
   const askBoard = async <T>(method: string, path: string, body?: unknown): Promise<T> => {
     const { status, body: text } = await ask(board.port, { method, path, body }, seeded.signInToken)
@@ -24,7 +33,14 @@ export async function measureTranscript({ board, seeded }: Servers, { floodUpdat
   }
   for (let run = 0; run < floodRuns; run++) {
     note(figures, 'transcript/idle', quantile(await healthMs(board.port, () => delay(500)), 0.99))
-    const { id } = await askBoard<{ id: string }>('POST', '/api/cards', { projectId: String(projectId), columnId: String(activeColumnId), title: 'Say much', prompt: 'Speak.', agent: flooder, useWorktree: false })
+    const { id } = await askBoard<{ id: string }>('POST', '/api/cards', {
+      projectId: String(projectId),
+      columnId: String(activeColumnId),
+      title: 'Say much',
+      prompt: 'Speak.',
+      agent: flooder,
+      useWorktree: false,
+    })
     let session: Session
     const tookMs = await healthMs(board.port, async () => {
       const giveUpAt = performance.now() + patienceMs
@@ -35,7 +51,7 @@ export async function measureTranscript({ board, seeded }: Servers, { floodUpdat
     })
     const { status, statusReason, startedAt, endedAt } = session!
     if (status !== 'completed') throw new Error(`The agent that says much came to ${status} (${String(statusReason)}).`)
-    note(figures, 'transcript/rate', floodUpdates / (Date.parse(endedAt!) - Date.parse(startedAt!)) * 1000)
+    note(figures, 'transcript/rate', (floodUpdates / (Date.parse(endedAt!) - Date.parse(startedAt!))) * 1000)
     note(figures, 'transcript/p99', quantile(tookMs, 0.99))
   }
 }
@@ -46,12 +62,20 @@ async function healthMs(port: number, work: () => Promise<unknown>): Promise<num
   let isOver = false
   const asking = (async () => {
     while (!isOver) {
-      const { latenciesMs } = await drive({ port, clients: 1, durationMs: 0, token: '', next: () => ({ method: 'GET', path: '/api/health' }) })
+      const { latenciesMs } = await drive({
+        port,
+        clients: 1,
+        durationMs: 0,
+        token: '',
+        next: () => ({ method: 'GET', path: '/api/health' }),
+      })
       tookMs.push(...latenciesMs)
       await delay(pauseMs)
     }
   })()
-  await work().finally(() => { isOver = true })
+  await work().finally(() => {
+    isOver = true
+  })
   await asking
   return tookMs
 }

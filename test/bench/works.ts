@@ -25,42 +25,112 @@ export const grouped = (count: number): string => count.toLocaleString('en-US')
 export const worksOf = ({ projects }: Seeded): Work[] => {
   const [small, large] = [projects[smallest]!, projects[largest]!]
   return [
-    getWork(small, 'key'), getWork(large, 'key'), ...sizes.map(size => listWork(projects[size]!, 'key')), statsWork(large), searchWork(large), getWork(large, 'sign-in'), listWork(large, 'sign-in'),
-    ...sizes.map(size => moveWork(projects[size]!, 'key')), createWork(small, 'key'), createWork(large, 'key'), moveWork(projects[10_000]!, 'sign-in'), createWork(large, 'sign-in'),
+    getWork(small, 'key'),
+    getWork(large, 'key'),
+    ...sizes.map(size => listWork(projects[size]!, 'key')),
+    statsWork(large),
+    searchWork(large),
+    getWork(large, 'sign-in'),
+    listWork(large, 'sign-in'),
+    ...sizes.map(size => moveWork(projects[size]!, 'key')),
+    createWork(small, 'key'),
+    createWork(large, 'key'),
+    moveWork(projects[10_000]!, 'sign-in'),
+    createWork(large, 'sign-in'),
   ]
 }
 
 const isExternal = (via: Via) => via === 'key'
-const cardsOf = ({ projectId }: SeededProject, via: Via) => `${isExternal(via) ? '/api/external' : '/api'}/projects/${projectId}/cards`
-const work = (kind: WorkKind, via: Via, project: SeededProject, title: string, floors: readonly FloorKind[], next: () => Exchange): Work => {
+const cardsOf = ({ projectId }: SeededProject, via: Via) =>
+  `${isExternal(via) ? '/api/external' : '/api'}/projects/${projectId}/cards`
+const work = (
+  kind: WorkKind,
+  via: Via,
+  project: SeededProject,
+  title: string,
+  floors: readonly FloorKind[],
+  next: () => Exchange,
+): Work => {
   const how = isExternal(via) ? '' : ', sign-in token'
-  return { name: `${kind} ${grouped(project.cards)}${isExternal(via) ? '' : ' signed in'}`, kind, via, project, floors, title: `${title}${how}`, next }
+  return {
+    name: `${kind} ${grouped(project.cards)}${isExternal(via) ? '' : ' signed in'}`,
+    kind,
+    via,
+    project,
+    floors,
+    title: `${title}${how}`,
+    next,
+  }
 }
 
-const getWork = (project: SeededProject, via: Via): Work => work('get', via, project, `get a card of ${grouped(project.cards)}`, ['raw', 'statement'],
-  strolling(project, project.cards, card => ({ method: 'GET', path: `${cardsOf(project, via)}/${card}` })))
+const getWork = (project: SeededProject, via: Via): Work =>
+  work(
+    'get',
+    via,
+    project,
+    `get a card of ${grouped(project.cards)}`,
+    ['raw', 'statement'],
+    strolling(project, project.cards, card => ({ method: 'GET', path: `${cardsOf(project, via)}/${card}` })),
+  )
 
 /** Pages from all over the project, each of them full and with another one behind it. */
-const listWork = (project: SeededProject, via: Via): Work => work('list', via, project, `list ${pageSize} of ${grouped(project.cards)} cards`, !isExternal(via) ? ['raw', 'objects'] : project.cards === largest ? ['raw', 'statement', 'objects'] : ['raw', 'statement'],
-  strolling(project, project.cards - pageSize - 1, card => ({ method: 'GET', path: `${cardsOf(project, via)}?limit=${pageSize}&cursor=${card}` })))
+const listWork = (project: SeededProject, via: Via): Work =>
+  work(
+    'list',
+    via,
+    project,
+    `list ${pageSize} of ${grouped(project.cards)} cards`,
+    !isExternal(via)
+      ? ['raw', 'objects']
+      : project.cards === largest
+        ? ['raw', 'statement', 'objects']
+        : ['raw', 'statement'],
+    strolling(project, project.cards - pageSize - 1, card => ({
+      method: 'GET',
+      path: `${cardsOf(project, via)}?limit=${pageSize}&cursor=${card}`,
+    })),
+  )
 
-const statsWork = (project: SeededProject): Work => work('stats', 'key', project, `stats of ${grouped(project.cards)} cards`, ['raw'], () => ({ method: 'GET', path: `/api/external/projects/${project.projectId}/stats` }))
+const statsWork = (project: SeededProject): Work =>
+  work('stats', 'key', project, `stats of ${grouped(project.cards)} cards`, ['raw'], () => ({
+    method: 'GET',
+    path: `/api/external/projects/${project.projectId}/stats`,
+  }))
 
 /** A word that all cards have, one that few have, beginnings of both, two words, and one that there is not. */
 const searchWork = (project: SeededProject): Work => {
   const queries = ['customer', 'Card 042137', 'custo', '0421', 'mend customer', 'no-such-word', 'find the cause']
   let at = 0
-  return work('search', 'sign-in', project, `search ${grouped(project.cards)} cards`, ['raw'], () => ({ method: 'GET', path: `/api/search?q=${encodeURIComponent(queries[at++ % queries.length]!)}` }))
+  return work('search', 'sign-in', project, `search ${grouped(project.cards)} cards`, ['raw'], () => ({
+    method: 'GET',
+    path: `/api/search?q=${encodeURIComponent(queries[at++ % queries.length]!)}`,
+  }))
 }
 
-const moveWork = (project: SeededProject, via: Via): Work => work('move', via, project, `move to the top of ${grouped(project.cards)}`, ['raw', 'statement'],
-  strolling(project, project.cards, card => ({ method: 'PATCH', path: `${cardsOf(project, via)}/${card}/move`, body: isExternal(via) ? { targetColumnId: project.columnId, position: 0 } : { columnId: String(project.columnId), position: 0 } })))
+const moveWork = (project: SeededProject, via: Via): Work =>
+  work(
+    'move',
+    via,
+    project,
+    `move to the top of ${grouped(project.cards)}`,
+    ['raw', 'statement'],
+    strolling(project, project.cards, card => ({
+      method: 'PATCH',
+      path: `${cardsOf(project, via)}/${card}/move`,
+      body: isExternal(via)
+        ? { targetColumnId: project.columnId, position: 0 }
+        : { columnId: String(project.columnId), position: 0 },
+    })),
+  )
 
 const createWork = (project: SeededProject, via: Via): Work => {
   let number = 0
   const card = () => ({ title: `Card ${++number}`, prompt: 'Find the cause and mend it.' })
-  return work('create', via, project, `create a card beside ${grouped(project.cards)}`, ['raw', 'statement'],
-    () => isExternal(via) ? { method: 'POST', path: cardsOf(project, via), body: card() } : { method: 'POST', path: '/api/cards', body: { projectId: String(project.projectId), ...card() } })
+  return work('create', via, project, `create a card beside ${grouped(project.cards)}`, ['raw', 'statement'], () =>
+    isExternal(via)
+      ? { method: 'POST', path: cardsOf(project, via), body: card() }
+      : { method: 'POST', path: '/api/cards', body: { projectId: String(project.projectId), ...card() } },
+  )
 }
 
 /** Goes over a project's first `count` cards in an order that jumps and comes to every card. */

@@ -7,11 +7,22 @@ import type { Work } from './works.ts'
 export const writerCounts = [32, 256]
 
 /** Lets many clients create and move cards at the same time, and notes `writers N/errors` and how many a second came through. */
-export async function measureWriters({ board, seeded }: Servers, works: readonly Work[], options: Options, figures: Figures): Promise<void> {
+export async function measureWriters(
+  { board, seeded }: Servers,
+  works: readonly Work[],
+  options: Options,
+  figures: Figures,
+): Promise<void> {
   const writes = works.filter(({ kind, via }) => via === 'key' && (kind === 'create' || kind === 'move'))
   let turn = 0
   for (const clients of writerCounts) {
-    const load = await drive({ port: board.port, clients, durationMs: options.writersMs, token: seeded.apiKey, next: () => writes[turn++ % writes.length]!.next() })
+    const load = await drive({
+      port: board.port,
+      clients,
+      durationMs: options.writersMs,
+      token: seeded.apiKey,
+      next: () => writes[turn++ % writes.length]!.next(),
+    })
     note(figures, `writers ${clients}/errors`, load.failures)
     note(figures, `writers ${clients}/rate`, load.requests / load.secs)
     if (load.firstFailure) process.stderr.write(`${clients} writers: the first failure is "${load.firstFailure}"\n`)

@@ -7,7 +7,14 @@ let board: AgentBoard
 let cli: CommandLine
 
 beforeAll(async () => {
-  board = await startAgentBoard({ good: { fixture: 'well-behaved' }, asking: { fixture: 'permission-first' }, refining: { fixture: 'refining' }, notes: { fixture: 'resumable' }, crashing: { fixture: 'crash-in-turn' }, endless: { fixture: 'forever' } })
+  board = await startAgentBoard({
+    good: { fixture: 'well-behaved' },
+    asking: { fixture: 'permission-first' },
+    refining: { fixture: 'refining' },
+    notes: { fixture: 'resumable' },
+    crashing: { fixture: 'crash-in-turn' },
+    endless: { fixture: 'forever' },
+  })
   cli = commandLine({ BOARD_URL: board.url, BOARD_TOKEN: board.token, BOARD_PROJECT: board.projectId })
 })
 afterAll(async () => {
@@ -16,22 +23,52 @@ afterAll(async () => {
 })
 
 test('a prompt is refined, shown and accepted in a pre-session', async () => {
-  const { id } = await board.client.cards.create({ projectId: board.projectId, title: 'The roof', prompt: 'It leaks.', agent: 'refining' })
+  const { id } = await board.client.cards.create({
+    projectId: board.projectId,
+    title: 'The roof',
+    prompt: 'It leaks.',
+    agent: 'refining',
+  })
   const session = (await cli.ok(['presession', 'start', id, '-q'])).trim()
-  await eventually('the question', async () => (await cli.ok(['presession', 'messages', session])).includes('Which roof?'), 15_000)
-  await eventually('the end of the turn', async () => (await cli.json<{ status: string }>(['presession', 'view', session])).status === 'waiting', 15_000)
+  await eventually(
+    'the question',
+    async () => (await cli.ok(['presession', 'messages', session])).includes('Which roof?'),
+    15_000,
+  )
+  await eventually(
+    'the end of the turn',
+    async () => (await cli.json<{ status: string }>(['presession', 'view', session])).status === 'waiting',
+    15_000,
+  )
   expect(await cli.ok(['presession', 'view', session])).toContain('Mend the roof, round 1:')
-  const answer = await cli.json<Array<{ role: string; content: string }>>(['presession', 'send', session, 'The one of the shed.', '--wait'])
-  expect(answer).toEqual([expect.objectContaining({ role: 'agent', content: expect.stringContaining('Mend the roof, round 2:\nThe one of the shed.') })])
-  expect(await cli.json(['presession', 'accept', session])).toMatchObject({ id, prompt: expect.stringContaining('Mend the roof, round 2') })
+  const answer = await cli.json<Array<{ role: string; content: string }>>([
+    'presession',
+    'send',
+    session,
+    'The one of the shed.',
+    '--wait',
+  ])
+  expect(answer).toEqual([
+    expect.objectContaining({
+      role: 'agent',
+      content: expect.stringContaining('Mend the roof, round 2:\nThe one of the shed.'),
+    }),
+  ])
+  expect(await cli.json(['presession', 'accept', session])).toMatchObject({
+    id,
+    prompt: expect.stringContaining('Mend the roof, round 2'),
+  })
   expect(await cli.json(['presession', 'view', session])).toMatchObject({ status: 'accepted', cardId: id })
-  expect(await cli.ok(['presession', 'list'])).toMatch(new RegExp(`^${session}\\t${id}\\taccepted\\t.*\\tMend the roof, round 2`))
+  expect(await cli.ok(['presession', 'list'])).toMatch(
+    new RegExp(`^${session}\\t${id}\\taccepted\\t.*\\tMend the roof, round 2`),
+  )
   expect((await cli.board(['presession', 'send', session, 'More'])).code).toBe(5)
   expect((await cli.board(['presession', 'cancel', '9999'])).code).toBe(3)
 })
 
 test('a pre-session is started and waited for until its agent has answered or failed', async () => {
-  const create = (agent: string) => board.client.cards.create({ projectId: board.projectId, title: 'The roof', prompt: 'It leaks.', agent })
+  const create = (agent: string) =>
+    board.client.cards.create({ projectId: board.projectId, title: 'The roof', prompt: 'It leaks.', agent })
   expect(await cli.ok(['presession', 'start', (await create('refining')).id, '--wait'])).toContain('Which roof?')
   const failed = await cli.board(['presession', 'start', (await create('crashing')).id, '--wait'])
   expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining('failed')])
@@ -43,10 +80,14 @@ test('a pre-session is started and waited for until its agent has answered or fa
 test('the assistant answers, and its messages can be read', async () => {
   await cli.ok(['projects', 'edit', '--agent', 'notes'])
   expect(await cli.json(['assistant', 'status'])).toMatchObject({ status: 'idle' })
-  const answer = await cli.ok(['assistant', 'send', 'What is on the board?', '--wait'], { env: { BOARD_FORCE_TTY: '100', NO_COLOR: '1' } })
+  const answer = await cli.ok(['assistant', 'send', 'What is on the board?', '--wait'], {
+    env: { BOARD_FORCE_TTY: '100', NO_COLOR: '1' },
+  })
   expect(answer).toContain('Noted. You said 1 things')
   expect(await cli.json(['assistant', 'status'])).toMatchObject({ status: 'completed', agent: 'notes' })
-  expect((await cli.json<Array<{ role: string }>>(['assistant', 'messages'])).map(({ role }) => role)).toEqual(expect.arrayContaining(['user', 'agent']))
+  expect((await cli.json<Array<{ role: string }>>(['assistant', 'messages'])).map(({ role }) => role)).toEqual(
+    expect.arrayContaining(['user', 'agent']),
+  )
   await cli.ok(['projects', 'edit', '--agent', 'none'])
 })
 
@@ -54,7 +95,10 @@ test('agents are named on projects, columns and cards, and an unknown one is not
   await cli.ok(['projects', 'edit', '--agent', 'good', '--copy', '.env', '--copy', '*.local'])
   await cli.ok(['columns', 'edit', 'In Progress', '--agent', 'asking'])
   const id = (await cli.ok(['cards', 'add', 'Named', '--agent', 'good', '-q'])).trim()
-  expect(await board.client.projects.get({ id: board.projectId })).toMatchObject({ agent: 'good', copiedFiles: ['.env', '*.local'] })
+  expect(await board.client.projects.get({ id: board.projectId })).toMatchObject({
+    agent: 'good',
+    copiedFiles: ['.env', '*.local'],
+  })
   expect((await board.client.columns.list({ projectId: board.projectId }))[1]).toMatchObject({ agent: 'asking' })
   expect(await board.client.cards.getFlat({ id })).toMatchObject({ agent: 'good' })
   await cli.ok(['cards', 'edit', id, '--agent', 'none'])

@@ -10,8 +10,13 @@ let cli: CommandLine
 
 beforeAll(async () => {
   board = await startAgentBoard({
-    good: { fixture: 'well-behaved' }, endless: { fixture: 'forever', env: { FIXTURE_EVERY_MS: '20' } }, asking: { fixture: 'permission-first' },
-    planning: { fixture: 'plan-approval' }, limited: { fixture: 'usage-limited' }, notes: { fixture: 'resumable' }, calling: { fixture: 'many-calls' },
+    good: { fixture: 'well-behaved' },
+    endless: { fixture: 'forever', env: { FIXTURE_EVERY_MS: '20' } },
+    asking: { fixture: 'permission-first' },
+    planning: { fixture: 'plan-approval' },
+    limited: { fixture: 'usage-limited' },
+    notes: { fixture: 'resumable' },
+    calling: { fixture: 'many-calls' },
   })
   cli = commandLine({ BOARD_URL: board.url, BOARD_TOKEN: board.token, BOARD_PROJECT: board.projectId })
 })
@@ -25,15 +30,28 @@ const completed = async (agent: string) => {
   await board.untilStatus(id, 'completed')
   return id
 }
-const parsed = (lines: string) => lines.trimEnd().split('\n').filter(Boolean).map(line => JSON.parse(line))
+const parsed = (lines: string) =>
+  lines
+    .trimEnd()
+    .split('\n')
+    .filter(Boolean)
+    .map(line => JSON.parse(line))
 
 describe('what there is', () => {
   test('providers tells which agents are installed and how to get the others', async () => {
-    const providers = await cli.json<Array<{ id: string; installed: boolean; install: string | null }>>(['agents', 'providers'])
+    const providers = await cli.json<Array<{ id: string; installed: boolean; install: string | null }>>([
+      'agents',
+      'providers',
+    ])
     expect(providers.find(({ id }) => id === 'good')).toMatchObject({ installed: true, protocol: 'acp' })
     const narrow = await cli.ok(['agents', 'providers'], { env: { BOARD_FORCE_TTY: '80', NO_COLOR: '1' } })
     const missing = providers.filter(({ installed, install }) => !installed && install?.startsWith('npm '))
-    expect(missing.map(({ id, install }) => narrow.split('\n').find(line => line.startsWith(`${id} `) && line.endsWith(`  ${install}`)) === undefined)).toEqual(missing.map(() => false))
+    expect(
+      missing.map(
+        ({ id, install }) =>
+          narrow.split('\n').find(line => line.startsWith(`${id} `) && line.endsWith(`  ${install}`)) === undefined,
+      ),
+    ).toEqual(missing.map(() => false))
     expect(await cli.ok(['agents', 'providers'])).toMatch(/^codex\tCodex\t(true|false)\tacp\topenai, custom\t/m)
   })
 
@@ -43,10 +61,20 @@ describe('what there is', () => {
     writeFileSync(join(board.path, '.claude/commands/tidy.md'), '# Tidy up \u001b[2J\n')
     try {
       expect(await cli.ok(['agents', 'commands'])).toBe('review\tReview the changes\ntidy\tTidy up  [2J\n')
-      expect(await cli.json(['agents', 'commands'])).toEqual([{ name: 'review', description: 'Review the changes' }, { name: 'tidy', description: 'Tidy up  [2J' }])
+      expect(await cli.json(['agents', 'commands'])).toEqual([
+        { name: 'review', description: 'Review the changes' },
+        { name: 'tidy', description: 'Tidy up  [2J' },
+      ])
       expect(await cli.ok(['agents', 'commands', '-q'])).toBe('review\ntidy\n')
-      const { key } = await board.client.keys.create({ name: 'reads', scope: 'project', projectId: board.projectId, permissions: ['agents.read'] })
-      expect(await cli.ok(['agents', 'commands', '--json', 'name'], { env: { BOARD_TOKEN: key } })).toBe('[{"name":"review"},{"name":"tidy"}]\n')
+      const { key } = await board.client.keys.create({
+        name: 'reads',
+        scope: 'project',
+        projectId: board.projectId,
+        permissions: ['agents.read'],
+      })
+      expect(await cli.ok(['agents', 'commands', '--json', 'name'], { env: { BOARD_TOKEN: key } })).toBe(
+        '[{"name":"review"},{"name":"tidy"}]\n',
+      )
       expect(await cli.ok(['__complete', '--', 'agents', 'comm'])).toMatch(/^commands\b/)
       expect(await cli.ok(['agents', 'send', '--help'])).toContain('board agents commands')
     } finally {
@@ -57,7 +85,9 @@ describe('what there is', () => {
   test('list shows the cards with an agent at work, and -q their ids', async () => {
     const { id } = await board.start('endless', { title: 'Never done' })
     await board.untilStatus(id, 'running')
-    expect(await cli.ok(['agents', 'list'])).toMatch(new RegExp(`^${id}\tNever done\trunning\tendless\t\\d{4}-.*Z$`, 'm'))
+    expect(await cli.ok(['agents', 'list'])).toMatch(
+      new RegExp(`^${id}\tNever done\trunning\tendless\t\\d{4}-.*Z$`, 'm'),
+    )
     expect((await cli.ok(['agents', 'list', '-q'])).split('\n')).toContain(id)
     await cli.ok(['cards', 'cancel', id])
     await board.untilStatus(id, 'cancelled')
@@ -70,8 +100,15 @@ describe('what there is', () => {
     await board.untilStatus(asking.id, 'waiting')
     expect((await cli.json<{ agents: object }>(['status'])).agents).toEqual({ running: 1, waiting: 1, queued: 0 })
     expect(await cli.ok(['status'])).toContain('agents\t1 running, 1 waiting\n')
-    const { key } = await board.client.keys.create({ name: 'k', scope: 'project', projectId: board.projectId, permissions: ['cards.read'] })
-    expect(await cli.ok(['status', '--jq', '.agents | tostring'], { env: { BOARD_TOKEN: key } })).toBe('{"running":1,"waiting":1,"queued":0}\n')
+    const { key } = await board.client.keys.create({
+      name: 'k',
+      scope: 'project',
+      projectId: board.projectId,
+      permissions: ['cards.read'],
+    })
+    expect(await cli.ok(['status', '--jq', '.agents | tostring'], { env: { BOARD_TOKEN: key } })).toBe(
+      '{"running":1,"waiting":1,"queued":0}\n',
+    )
     await cli.ok(['cards', 'cancel', endless.id, asking.id])
     await eventually('nobody at work', async () => (await cli.ok(['status'])).includes('agents\tnone at work\n'))
   })
@@ -88,14 +125,24 @@ describe('what there is', () => {
 
   test('view, sessions and history tell what a session was and what it did', async () => {
     const id = await completed('good')
-    expect(await cli.json(['agents', 'view', id])).toMatchObject({ cardId: id, agent: 'good', status: 'completed', usage: { inputTokens: 100, outputTokens: 20, costUsd: 0.01 } })
+    expect(await cli.json(['agents', 'view', id])).toMatchObject({
+      cardId: id,
+      agent: 'good',
+      status: 'completed',
+      usage: { inputTokens: 100, outputTokens: 20, costUsd: 0.01 },
+    })
     const drawn = await cli.ok(['agents', 'view', id], { env: { BOARD_FORCE_TTY: '100', NO_COLOR: '1' } })
     expect(drawn).toMatch(/^Tokens: +120 \(100 in, 20 out\), context 1%, \$0\.01$/m)
     expect(drawn).toContain('I wrote hello.txt as asked.')
     expect(await cli.json(['agents', 'sessions', id])).toMatchObject([{ agent: 'good', status: 'completed' }])
     // The files are counted when the agent has ended.
-    await eventually('the count of files', async () => (await cli.json<Array<{ filesChanged: number }>>(['agents', 'history', id]))[0]?.filesChanged === 1)
-    expect(JSON.parse(await cli.ok(['agents', 'history', id, '--json', 'filesChanged,toolCalls']))).toEqual([{ filesChanged: 1, toolCalls: 1 }])
+    await eventually(
+      'the count of files',
+      async () => (await cli.json<Array<{ filesChanged: number }>>(['agents', 'history', id]))[0]?.filesChanged === 1,
+    )
+    expect(JSON.parse(await cli.ok(['agents', 'history', id, '--json', 'filesChanged,toolCalls']))).toEqual([
+      { filesChanged: 1, toolCalls: 1 },
+    ])
   })
 
   test('view of a card that never ran is idle', async () => {
@@ -108,12 +155,19 @@ describe('what there is', () => {
 describe('messages', () => {
   test('are one line each in a pipe, and a talk on a terminal', async () => {
     const id = await completed('good')
-    const lines = (await cli.ok(['agents', 'messages', id])).trimEnd().split('\n').map(line => line.split('\t').slice(2))
+    const lines = (await cli.ok(['agents', 'messages', id]))
+      .trimEnd()
+      .split('\n')
+      .map(line => line.split('\t').slice(2))
     expect(lines).toContainEqual(['thought', '', '', 'A file is wanted.'])
     expect(lines).toContainEqual(['tool', 'Write hello.txt', 'completed', ''])
     expect(lines.at(-1)).toEqual(['agent', '', '', 'I wrote hello.txt as asked.'])
-    const drawn = await cli.ok(['agents', 'messages', id], { env: { BOARD_FORCE_TTY: '100', NO_COLOR: '1', PAGER: 'cat' } })
-    expect(drawn).toMatch(/^tool {2}\d\d:\d\d:\d\d {2}Write hello\.txt {2}completed\n[^]*agent {2}\d\d:\d\d:\d\d\nI wrote hello\.txt as asked\.\n$/m)
+    const drawn = await cli.ok(['agents', 'messages', id], {
+      env: { BOARD_FORCE_TTY: '100', NO_COLOR: '1', PAGER: 'cat' },
+    })
+    expect(drawn).toMatch(
+      /^tool {2}\d\d:\d\d:\d\d {2}Write hello\.txt {2}completed\n[^]*agent {2}\d\d:\d\d:\d\d\nI wrote hello\.txt as asked\.\n$/m,
+    )
   })
 
   test('are paged by --limit, --since and --before, by id or by time', async () => {
@@ -121,7 +175,8 @@ describe('messages', () => {
     const all = await cli.json<Array<{ id: string }>>(['agents', 'messages', id, '--all'])
     const ids = all.map(message => message.id)
     expect(ids.length).toBeGreaterThan(4)
-    const told = async (...args: string[]) => (await cli.ok(['agents', 'messages', id, '-q', ...args])).trim().split('\n').filter(Boolean)
+    const told = async (...args: string[]) =>
+      (await cli.ok(['agents', 'messages', id, '-q', ...args])).trim().split('\n').filter(Boolean)
     expect(await told('--limit', '2')).toEqual(ids.slice(-2))
     expect(await told('--since', ids[1]!)).toEqual(ids.slice(2))
     expect(await told('--before', ids[2]!)).toEqual(ids.slice(0, 2))
@@ -136,10 +191,15 @@ describe('messages', () => {
     const id = await completed('good')
     await cli.ok(['settings', 'set', 'user', '-f', 'agentReasoning=false', '-f', 'hiddenToolTypes=["edit"]'])
     try {
-      const roles = (await cli.ok(['agents', 'messages', id])).trimEnd().split('\n').map(line => line.split('\t')[2])
+      const roles = (await cli.ok(['agents', 'messages', id]))
+        .trimEnd()
+        .split('\n')
+        .map(line => line.split('\t')[2])
       expect(roles).not.toContain('thought')
       expect(roles).not.toContain('tool')
-      expect((await cli.json<Array<{ role: string }>>(['agents', 'messages', id])).map(({ role }) => role)).toEqual(expect.arrayContaining(['thought', 'tool']))
+      expect((await cli.json<Array<{ role: string }>>(['agents', 'messages', id])).map(({ role }) => role)).toEqual(
+        expect.arrayContaining(['thought', 'tool']),
+      )
     } finally {
       await cli.ok(['settings', 'set', 'user', '-f', 'agentReasoning=true', '-f', 'hiddenToolTypes=[]'])
     }
@@ -148,9 +208,20 @@ describe('messages', () => {
   test('-f begins with the last ones and goes on with each that is complete, once', async () => {
     const id = await completed('good')
     const following = cli.start(['agents', 'messages', id, '-f', '--json'])
-    await eventually('the messages that were there', () => parsed(following.stdout).some(({ content }) => content === 'I wrote hello.txt as asked.'), 10_000)
+    await eventually(
+      'the messages that were there',
+      () => parsed(following.stdout).some(({ content }) => content === 'I wrote hello.txt as asked.'),
+      10_000,
+    )
     await cli.ok(['agents', 'send', id, 'Once more'])
-    await eventually('what came later', () => parsed(following.stdout).some(({ role, tool }) => role === 'tool' && tool.status === 'completed' && tool.locations.length > 0), 10_000)
+    await eventually(
+      'what came later',
+      () =>
+        parsed(following.stdout).some(
+          ({ role, tool }) => role === 'tool' && tool.status === 'completed' && tool.locations.length > 0,
+        ),
+      10_000,
+    )
     await board.untilStatus(id, 'completed')
     const stored = await board.client.agents.messages({ projectId: board.projectId, cardId: id })
     await eventually('every message', () => parsed(following.stdout).length === stored.length, 10_000)
@@ -164,7 +235,11 @@ describe('messages', () => {
     const { id } = await board.start('endless')
     await board.untilStatus(id, 'running')
     const following = cli.start(['agents', 'messages', id, '-f'], { BOARD_FORCE_TTY: '100', NO_COLOR: '1' })
-    await eventually('a growing text', () => /Still at it \(1\)\. Still at it \(2\)\. .*Still at it \(30\)\. /.test(following.stdout), 15_000)
+    await eventually(
+      'a growing text',
+      () => /Still at it \(1\)\. Still at it \(2\)\. .*Still at it \(30\)\. /.test(following.stdout),
+      15_000,
+    )
     expect(following.stdout.match(/^agent {2}/gm)).toHaveLength(1)
     await cli.ok(['cards', 'cancel', id])
     await eventually('word of the end', () => following.stderr.includes('cancelled'), 10_000)
@@ -180,7 +255,11 @@ describe('messages', () => {
     const following = cli.start(['agents', 'messages', id, '-f', '--json'])
     await eventually('the prompt', () => parsed(following.stdout).length > 0, 10_000)
     await cli.ok(['cards', 'cancel', id])
-    const text = await eventually('what it said', () => parsed(following.stdout).find(({ role }) => role === 'agent'), 15_000)
+    const text = await eventually(
+      'what it said',
+      () => parsed(following.stdout).find(({ role }) => role === 'agent'),
+      15_000,
+    )
     expect(text).toEqual((await board.messages(id)).find(({ role }) => role === 'agent'))
     following.interrupt()
     await eventually('the end', () => following.code === 130)
@@ -239,7 +318,9 @@ describe('steering', () => {
     const { id } = await board.start('planning')
     await board.untilStatus(id, 'waiting')
     await cli.ok(['agents', 'approve', id, '--reject', '--feedback', 'Test first.'])
-    await eventually('the feedback', async () => (await board.messages(id)).some(({ content }) => content.includes('Test first.')))
+    await eventually('the feedback', async () =>
+      (await board.messages(id)).some(({ content }) => content.includes('Test first.')),
+    )
     await board.untilStatus(id, 'waiting')
     await cli.ok(['agents', 'approve', id])
     await board.untilStatus(id, 'completed')

@@ -22,8 +22,10 @@ afterAll(async () => {
 const newCard = async (title: string, prompt = '') => (await board.client.cards.create({ projectId, title, prompt })).id
 const card = (id: string) => board.client.cards.get({ projectId, cardId: id })
 
-const onTerminal = (args: readonly string[], { env = {}, answers }: { env?: Record<string, string>; answers?: readonly Answer[] } = {}) =>
-  runOnTerminal(args, { cwd: cli.home, env: { ...cli.env, NO_COLOR: '1', TMPDIR: cli.home, ...env }, answers })
+const onTerminal = (
+  args: readonly string[],
+  { env = {}, answers }: { env?: Record<string, string>; answers?: readonly Answer[] } = {},
+) => runOnTerminal(args, { cwd: cli.home, env: { ...cli.env, NO_COLOR: '1', TMPDIR: cli.home, ...env }, answers })
 
 /** An editor that runs a command of shell with the file as $1. */
 function editor(script: string): { EDITOR: string } {
@@ -35,7 +37,9 @@ function editor(script: string): { EDITOR: string } {
 describe('cards edit --editor', () => {
   test('opens title and prompt in EDITOR, and takes what was written there', async () => {
     const id = await newCard('Old title', 'Old prompt\nin two lines')
-    const { code, text } = await onTerminal(['cards', 'edit', id, '--editor'], { env: editor('cat "$1" > "$HOME/seen"; printf "New title\\n\\nNew prompt\\n\\nwith a gap" > "$1"') })
+    const { code, text } = await onTerminal(['cards', 'edit', id, '--editor'], {
+      env: editor('cat "$1" > "$HOME/seen"; printf "New title\\n\\nNew prompt\\n\\nwith a gap" > "$1"'),
+    })
     expect({ code, text }).toEqual({ code: 0, text: `Edited card ${id}.\n` })
     expect(readFileSync(join(cli.home, 'seen'), 'utf8')).toBe('Old title\n\nOld prompt\nin two lines')
     expect(await card(id)).toMatchObject({ title: 'New title', prompt: 'New prompt\n\nwith a gap' })
@@ -44,19 +48,34 @@ describe('cards edit --editor', () => {
   test('changes nothing where nothing was written, nor where the editor fails', async () => {
     const id = await newCard('As it is')
     const { version } = await card(id)
-    expect(await onTerminal(['cards', 'edit', id, '--editor'], { env: editor(':') })).toEqual({ code: 0, text: 'Nothing was changed.\n' })
+    expect(await onTerminal(['cards', 'edit', id, '--editor'], { env: editor(':') })).toEqual({
+      code: 0,
+      text: 'Nothing was changed.\n',
+    })
     const failed = await onTerminal(['cards', 'edit', id, '--editor'], { env: editor('exit 3') })
-    expect(failed).toMatchObject({ code: 1, text: expect.stringMatching(/^board: the editor ended with 3; nothing was changed\nyour text is kept in \S+\n/) })
+    expect(failed).toMatchObject({
+      code: 1,
+      text: expect.stringMatching(/^board: the editor ended with 3; nothing was changed\nyour text is kept in \S+\n/),
+    })
     expect((await card(id)).version).toBe(version)
   })
 
   test('keeps the text in a file where somebody else has changed the card meanwhile, or it has no title', async () => {
     const id = await newCard('Mine')
     const change = `curl -fsS -X PATCH -H "Authorization: Bearer $BOARD_TOKEN" -H 'content-type: application/json' -d '{"title":"Theirs"}' "$BOARD_URL/api/projects/${projectId}/cards/${id}" > /dev/null`
-    const { code, text } = await onTerminal(['cards', 'edit', id, '--editor'], { env: editor(`${change}; echo "Mine, better" > "$1"`) })
+    const { code, text } = await onTerminal(['cards', 'edit', id, '--editor'], {
+      env: editor(`${change}; echo "Mine, better" > "$1"`),
+    })
     const [, kept] = /your text is kept in ([^)\s]+)\)/.exec(text) ?? []
-    expect({ code, kept: readFileSync(kept!, 'utf8'), title: (await card(id)).title }).toEqual({ code: 5, kept: 'Mine, better\n', title: 'Theirs' })
-    expect(await onTerminal(['cards', 'edit', id, '--editor'], { env: editor(': > "$1"') })).toMatchObject({ code: 2, text: expect.stringContaining('the first line must be the title (your text is kept in') })
+    expect({ code, kept: readFileSync(kept!, 'utf8'), title: (await card(id)).title }).toEqual({
+      code: 5,
+      kept: 'Mine, better\n',
+      title: 'Theirs',
+    })
+    expect(await onTerminal(['cards', 'edit', id, '--editor'], { env: editor(': > "$1"') })).toMatchObject({
+      code: 2,
+      text: expect.stringContaining('the first line must be the title (your text is kept in'),
+    })
   })
 })
 
@@ -64,7 +83,10 @@ describe('before it deletes', () => {
   test('it asks, and anything but yes changes nothing', async () => {
     const id = await newCard('Doomed')
     const question = `Delete card ${id}? [y/N]: `
-    expect(await onTerminal(['cards', 'delete', id], { answers: [[question, '\r']] })).toMatchObject({ code: 1, text: expect.stringContaining('board: nothing was changed') })
+    expect(await onTerminal(['cards', 'delete', id], { answers: [[question, '\r']] })).toMatchObject({
+      code: 1,
+      text: expect.stringContaining('board: nothing was changed'),
+    })
     expect(await onTerminal(['cards', 'delete', id], { answers: [[question, '\u0003']] })).toMatchObject({ code: 130 })
     expect((await card(id)).title).toBe('Doomed')
     expect(await onTerminal(['cards', 'delete', id], { answers: [[question, 'y\r']] })).toMatchObject({ code: 0 })
@@ -74,14 +96,22 @@ describe('before it deletes', () => {
   test('it wants the name of a project typed', async () => {
     const { id } = await board.client.projects.create({ name: 'doomed', path: board.folder('doomed') })
     const question = 'Type "doomed" to go on: '
-    expect(await onTerminal(['projects', 'delete', 'doomed'], { answers: [[question, 'y\r']] })).toMatchObject({ code: 1, text: expect.stringContaining('that is not the name') })
-    expect(await onTerminal(['projects', 'delete', 'doomed'], { answers: [[question, 'doomed\r']] })).toMatchObject({ code: 0 })
+    expect(await onTerminal(['projects', 'delete', 'doomed'], { answers: [[question, 'y\r']] })).toMatchObject({
+      code: 1,
+      text: expect.stringContaining('that is not the name'),
+    })
+    expect(await onTerminal(['projects', 'delete', 'doomed'], { answers: [[question, 'doomed\r']] })).toMatchObject({
+      code: 0,
+    })
     expect((await board.client.projects.list()).some(project => project.id === id)).toBe(false)
   })
 
   test('it asks nothing with --no-input, although it could', async () => {
     const id = await newCard('Kept')
-    expect(await onTerminal(['cards', 'delete', id, '--no-input'])).toMatchObject({ code: 2, text: expect.stringContaining('--yes') })
+    expect(await onTerminal(['cards', 'delete', id, '--no-input'])).toMatchObject({
+      code: 2,
+      text: expect.stringContaining('--yes'),
+    })
     expect((await card(id)).title).toBe('Kept')
   })
 })
@@ -92,9 +122,28 @@ describe('for a new password', () => {
 
   test('it takes no short one, asks twice, and shows nothing of it', async () => {
     const short = await onTerminal(register, { answers: [[first, 'short\r']] })
-    expect({ ...short, again: short.text.includes(second) }).toMatchObject({ code: 2, text: expect.stringContaining('the password is too short'), again: false })
-    expect(await onTerminal(register, { answers: [[first, 'long enough\r'], [second, 'long enougj\r']] })).toMatchObject({ code: 2, text: expect.stringContaining('the two passwords differ') })
-    const { code, text } = await onTerminal(register, { answers: [[first, 'long enough\r'], [second, 'long enough\r']] })
-    expect({ code, text }).toEqual({ code: 4, text: `${first}\n${second}\nboard: create the first user with board auth setup\nsee: board auth --help\n` })
+    expect({ ...short, again: short.text.includes(second) }).toMatchObject({
+      code: 2,
+      text: expect.stringContaining('the password is too short'),
+      again: false,
+    })
+    expect(
+      await onTerminal(register, {
+        answers: [
+          [first, 'long enough\r'],
+          [second, 'long enougj\r'],
+        ],
+      }),
+    ).toMatchObject({ code: 2, text: expect.stringContaining('the two passwords differ') })
+    const { code, text } = await onTerminal(register, {
+      answers: [
+        [first, 'long enough\r'],
+        [second, 'long enough\r'],
+      ],
+    })
+    expect({ code, text }).toEqual({
+      code: 4,
+      text: `${first}\n${second}\nboard: create the first user with board auth setup\nsee: board auth --help\n`,
+    })
   })
 })

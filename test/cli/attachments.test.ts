@@ -26,10 +26,22 @@ test('files are attached, listed by card and by project, downloaded and deleted'
   const ids = (await cli.ok(['cards', 'attach', cardId, 'a.txt', 'b.txt', '-q'])).trim().split('\n')
   const third = (await cli.ok(['cards', 'attach', other, 'c.txt', '-q'])).trim()
   expect((await cli.ok(['cards', 'attachments', cardId, '-q'])).trim().split('\n')).toEqual(ids)
-  expect((await cli.ok(['cards', 'attachments'])).trim().split('\n').map(line => line.split('\t').slice(0, 3))).toEqual([[third, other, 'c.txt'], [ids[1], cardId, 'b.txt'], [ids[0], cardId, 'a.txt']])
+  expect(
+    (await cli.ok(['cards', 'attachments']))
+      .trim()
+      .split('\n')
+      .map(line => line.split('\t').slice(0, 3)),
+  ).toEqual([
+    [third, other, 'c.txt'],
+    [ids[1], cardId, 'b.txt'],
+    [ids[0], cardId, 'a.txt'],
+  ])
   expect((await cli.ok(['cards', 'download', third, '-o', 'copy.txt'])).trim()).toBe('copy.txt')
   expect(readFileSync(join(cli.home, 'copy.txt'), 'utf8')).toBe('c.txt\n')
-  expect(await cli.board(['cards', 'detach', third])).toMatchObject({ code: 2, stderr: `board: nobody can be asked: Delete attachment ${third}?\ngive --yes\n` })
+  expect(await cli.board(['cards', 'detach', third])).toMatchObject({
+    code: 2,
+    stderr: `board: nobody can be asked: Delete attachment ${third}?\ngive --yes\n`,
+  })
   expect(await cli.ok(['cards', 'detach', '-', '--yes'], { input: `${third}\n` })).toBe(`${third}\tdeleted\n`)
   expect(await cli.board(['cards', 'detach', third, '--yes'])).toMatchObject({ code: 3 })
   expect((await cli.ok(['cards', 'attachments', '-q'])).trim().split('\n')).toEqual(ids.toReversed())
@@ -39,7 +51,15 @@ test('--limit cuts both lists, and says that there are more', async () => {
   await cli.ok(['cards', 'attach', cardId, 'a.txt', 'b.txt', '-q'])
   const all = (await cli.ok(['cards', 'attachments', '--all', '-q'])).trim().split('\n')
   const newest = await cli.board(['cards', 'attachments', '--limit', '1', '-q'])
-  expect(newest).toEqual({ code: 0, stdout: `${all[0]}\n`, stderr: 'warning: there are more attachments; these are the newest 1. --all lists every attachment\n' })
+  expect(newest).toEqual({
+    code: 0,
+    stdout: `${all[0]}\n`,
+    stderr: 'warning: there are more attachments; these are the newest 1. --all lists every attachment\n',
+  })
   const first = await cli.board(['cards', 'attachments', cardId, '--limit', '1', '-q'])
-  expect(first).toEqual({ code: 0, stdout: `${all.at(-1)}\n`, stderr: 'warning: there are more attachments; these are the first 1. --all lists every attachment\n' })
+  expect(first).toEqual({
+    code: 0,
+    stdout: `${all.at(-1)}\n`,
+    stderr: 'warning: there are more attachments; these are the first 1. --all lists every attachment\n',
+  })
 })

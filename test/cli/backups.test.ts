@@ -6,7 +6,14 @@ import { commandLine, type CommandLine } from '../commandLine.ts'
 import { eventually, startBoard, type TestBoard } from '../helper.ts'
 import { onTerminal } from '../onTerminal.ts'
 
-interface Backup { filename: string; createdAt: string; size: number; sha256: string; verified: boolean; origin: string }
+interface Backup {
+  filename: string
+  createdAt: string
+  size: number
+  sha256: string
+  verified: boolean
+  origin: string
+}
 
 let board: TestBoard
 let cli: CommandLine
@@ -34,12 +41,21 @@ describe('board backups', () => {
     expect(newest).toMatchObject({ filename, verified: true, origin: 'request' })
     expect(await cli.ok(['backups', 'download', filename])).toBe(`${filename}\n`)
     expect(sha256(join(cli.home, filename))).toBe(newest!.sha256)
-    expect(await cli.board(['backups', 'download', filename])).toMatchObject({ code: 5, stderr: expect.stringContaining('exists') })
+    expect(await cli.board(['backups', 'download', filename])).toMatchObject({
+      code: 5,
+      stderr: expect.stringContaining('exists'),
+    })
     expect(await cli.ok(['backups', 'download', '--latest', '-o', 'latest.tar.gz'])).toBe('latest.tar.gz\n')
     expect(sha256(join(cli.home, 'latest.tar.gz'))).toBe(newest!.sha256)
     expect((await cli.ok(['backups', 'download', '--latest', '-o', '-'])).length).toBeGreaterThan(1000)
-    expect(await cli.board(['backups', 'download'])).toMatchObject({ code: 2, stderr: expect.stringContaining('give its name, or --latest') })
-    expect(await cli.board(['backups', 'download', 'board-2020-01-01T00-00-00.000Z.tar.gz'])).toMatchObject({ code: 3, stderr: expect.stringContaining('see: board backups list') })
+    expect(await cli.board(['backups', 'download'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('give its name, or --latest'),
+    })
+    expect(await cli.board(['backups', 'download', 'board-2020-01-01T00-00-00.000Z.tar.gz'])).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('see: board backups list'),
+    })
   })
 
   it('makes one and downloads it at once', async () => {
@@ -49,18 +65,35 @@ describe('board backups', () => {
 
   it('makes none for a folder that is not there', async () => {
     const before = await list()
-    expect(await cli.board(['backups', 'create', '-o', 'missing/mine.tar.gz'])).toEqual({ code: 2, stdout: '', stderr: 'board: missing is not a folder\n' })
+    expect(await cli.board(['backups', 'create', '-o', 'missing/mine.tar.gz'])).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'board: missing is not a folder\n',
+    })
     expect(await list()).toEqual(before)
   })
 
   it('looks through a file without a server', async () => {
     const alone = { BOARD_URL: '', BOARD_TOKEN: '' }
     const good = await cli.json(['backups', 'verify', 'mine.tar.gz'], { env: alone })
-    expect(good).toMatchObject({ filename: 'mine.tar.gz', sha256: sha256(join(cli.home, 'mine.tar.gz')), attachments: 0, missing: 0, databaseSize: expect.any(Number) })
+    expect(good).toMatchObject({
+      filename: 'mine.tar.gz',
+      sha256: sha256(join(cli.home, 'mine.tar.gz')),
+      attachments: 0,
+      missing: 0,
+      databaseSize: expect.any(Number),
+    })
     const bytes = readFileSync(join(cli.home, 'mine.tar.gz'))
     writeFileSync(join(cli.home, 'half.tar.gz'), bytes.subarray(0, bytes.length / 2))
-    expect(await cli.board(['backups', 'verify', 'half.tar.gz'], { env: alone })).toMatchObject({ code: 1, stdout: '', stderr: 'board: the file is not a whole backup of a board: it is damaged or cut off\n' })
-    expect(await cli.board(['backups', 'verify', 'none.tar.gz'], { env: alone })).toMatchObject({ code: 3, stderr: expect.stringContaining('none.tar.gz is not a file here') })
+    expect(await cli.board(['backups', 'verify', 'half.tar.gz'], { env: alone })).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: 'board: the file is not a whole backup of a board: it is damaged or cut off\n',
+    })
+    expect(await cli.board(['backups', 'verify', 'none.tar.gz'], { env: alone })).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('none.tar.gz is not a file here'),
+    })
   })
 
   it('puts a file on the server', async () => {
@@ -70,15 +103,23 @@ describe('board backups', () => {
     await cli.ok(['backups', 'delete', filename, '--yes'])
     expect((await cli.ok(['backups', 'upload', 'moved.tar.gz', '-q'])).trim()).toBe(filename)
     expect((await list())[0]).toMatchObject({ filename, origin: 'upload', verified: true })
-    expect(await cli.board(['backups', 'upload', 'half.tar.gz'])).toMatchObject({ code: 1, stderr: expect.stringContaining('not a whole backup') })
+    expect(await cli.board(['backups', 'upload', 'half.tar.gz'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('not a whole backup'),
+    })
   })
 
   it('restores by name, from a file and the latest, when that is wanted for sure', async () => {
     await newCard('before')
     const filename = await create()
     await newCard('after')
-    expect(await cli.board(['backups', 'restore', filename])).toMatchObject({ code: 2, stderr: expect.stringContaining('give --yes') })
-    expect(await cli.ok(['backups', 'restore', filename, '--dry-run'])).toMatch(new RegExp(`^would restore ${filename} from .* on ${board.url}, and keep what is there as a backup\n$`))
+    expect(await cli.board(['backups', 'restore', filename])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('give --yes'),
+    })
+    expect(await cli.ok(['backups', 'restore', filename, '--dry-run'])).toMatch(
+      new RegExp(`^would restore ${filename} from .* on ${board.url}, and keep what is there as a backup\n$`),
+    )
     expect(await titles()).toContain('after')
     const restored = await cli.json(['backups', 'restore', filename, '--yes'])
     expect([restored.filename, await titles()]).toEqual([filename, ['before']])
@@ -89,7 +130,10 @@ describe('board backups', () => {
     const before = (await list()).length
     await cli.ok(['backups', 'restore', 'kept.tar.gz', '--yes'])
     expect((await list()).length).toBe(before + 1)
-    expect(await cli.board(['backups', 'restore', 'half.tar.gz', '--yes'])).toMatchObject({ code: 1, stderr: expect.stringContaining('not a whole backup') })
+    expect(await cli.board(['backups', 'restore', 'half.tar.gz', '--yes'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('not a whole backup'),
+    })
     expect(await cli.board(['backups', 'restore', 'none.tar.gz', '--yes'])).toMatchObject({ code: 3 })
   })
 
@@ -97,28 +141,52 @@ describe('board backups', () => {
     await Promise.all([create(), create(), create()])
     const made = (await list()).filter(({ origin }) => origin === 'request').map(({ filename }) => filename)
     const filename = (await cli.ok(['backups', 'create', '--keep', '2', '-q'])).trim()
-    expect((await list()).filter(({ origin }) => origin === 'request').map(each => each.filename)).toEqual([filename, made[0]])
+    expect((await list()).filter(({ origin }) => origin === 'request').map(each => each.filename)).toEqual([
+      filename,
+      made[0],
+    ])
     expect((await list()).some(({ origin }) => origin === 'restore')).toBe(true)
-    expect(await cli.board(['backups', 'delete', '--keep', '1'])).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') })
+    expect(await cli.board(['backups', 'delete', '--keep', '1'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--yes'),
+    })
     await cli.ok(['backups', 'delete', '--keep', '1', '--yes'])
     expect((await list()).map(each => each.filename)).toEqual([filename])
     expect(await cli.board(['backups', 'delete'])).toMatchObject({ code: 2 })
   })
 
   it('works with a key in cron, which cannot delete or restore', async () => {
-    const { key } = await board.client.keys.create({ name: 'nightly', scope: 'server', permissions: ['backups.create', 'backups.read'] })
+    const { key } = await board.client.keys.create({
+      name: 'nightly',
+      scope: 'server',
+      permissions: ['backups.create', 'backups.read'],
+    })
     const env = { BOARD_TOKEN: key }
     const filename = (await cli.ok(['backups', 'create', '-q'], { env })).trim()
     expect(await cli.ok(['backups', 'list', '-q'], { env })).toContain(filename)
     expect(await cli.ok(['backups', 'download', '--latest', '-o', 'cron.tar.gz'], { env })).toBe('cron.tar.gz\n')
-    for (const args of [['delete', filename, '--yes'], ['restore', filename, '--yes'], ['upload', 'cron.tar.gz'], ['create', '--keep', '1']]) expect([args, (await cli.board(['backups', ...args], { env })).code]).toEqual([args, 4])
+    for (const args of [
+      ['delete', filename, '--yes'],
+      ['restore', filename, '--yes'],
+      ['upload', 'cron.tar.gz'],
+      ['create', '--keep', '1'],
+    ])
+      expect([args, (await cli.board(['backups', ...args], { env })).code]).toEqual([args, 4])
   })
 })
 
 it('on a terminal a restore wants the name typed', async () => {
   const filename = await create()
-  const attempt = (typed: string) => onTerminal(['backups', 'restore', filename], { cwd: cli.home, env: cli.env, answers: [['to go on:', `${typed}\r`]] })
-  expect(await attempt('yes')).toMatchObject({ code: 1, text: expect.stringContaining('that is not the name; nothing was changed') })
+  const attempt = (typed: string) =>
+    onTerminal(['backups', 'restore', filename], {
+      cwd: cli.home,
+      env: cli.env,
+      answers: [['to go on:', `${typed}\r`]],
+    })
+  expect(await attempt('yes')).toMatchObject({
+    code: 1,
+    text: expect.stringContaining('that is not the name; nothing was changed'),
+  })
   await newCard('gone soon')
   expect(await attempt(filename)).toMatchObject({ code: 0, text: expect.stringContaining(`Restored ${filename}.`) })
   expect(await titles()).not.toContain('gone soon')
@@ -133,13 +201,22 @@ describe('without a server', () => {
     await newCard('lost offline')
     await cli.ok(['backups', 'download', filename, '-o', 'offline.tar.gz'])
     const here = ['backups', 'restore', 'offline.tar.gz', '--yes', '--data-dir', board.dataDir]
-    expect(await cli.board(here, { env: alone })).toMatchObject({ code: 5, stderr: expect.stringContaining('stop it first') })
+    expect(await cli.board(here, { env: alone })).toMatchObject({
+      code: 5,
+      stderr: expect.stringContaining('stop it first'),
+    })
     await board.server.stop()
     expect(await cli.ok([...here, '--dry-run'], { env: alone })).toContain(`would restore offline.tar.gz from`)
     const restored = await cli.json(here, { env: alone })
     expect(restored).toEqual({ filename: 'offline.tar.gz', keptAs: expect.stringMatching(/^board-.*\.tar\.gz$/) })
-    expect(await cli.json(['backups', 'restore', restored.keptAs!, '--yes'], { env: { ...alone, BOARD_DATA_DIR: board.dataDir } })).toMatchObject({ filename: restored.keptAs })
-    expect(await cli.json(['backups', 'restore', filename, '--yes'], { env: { ...alone, BOARD_DATA_DIR: board.dataDir } })).toMatchObject({ filename })
+    expect(
+      await cli.json(['backups', 'restore', restored.keptAs!, '--yes'], {
+        env: { ...alone, BOARD_DATA_DIR: board.dataDir },
+      }),
+    ).toMatchObject({ filename: restored.keptAs })
+    expect(
+      await cli.json(['backups', 'restore', filename, '--yes'], { env: { ...alone, BOARD_DATA_DIR: board.dataDir } }),
+    ).toMatchObject({ filename })
     const again = await startBoard({ dataDir: board.dataDir })
     board = { ...again, close: board.close, folder: board.folder }
     expect(await titles()).toContain('kept offline')
@@ -148,7 +225,9 @@ describe('without a server', () => {
 
   it('a restore makes a board of an empty folder', async () => {
     const dataDir = join(cli.home, 'new')
-    expect(await cli.json(['backups', 'restore', 'offline.tar.gz', '--yes', '--data-dir', dataDir], { env: alone })).toEqual({ filename: 'offline.tar.gz', keptAs: null })
+    expect(
+      await cli.json(['backups', 'restore', 'offline.tar.gz', '--yes', '--data-dir', dataDir], { env: alone }),
+    ).toEqual({ filename: 'offline.tar.gz', keptAs: null })
     const fresh = await startBoard({ dataDir })
     expect((await fresh.client.cards.list({ projectId })).map(({ title }) => title)).toContain('kept offline')
     await fresh.close()
@@ -163,7 +242,13 @@ describe('without a server', () => {
     await fresh.close()
     writeFileSync(join(dataDir, 'board.db'), 'garbage '.repeat(1000))
     const refused = await cli.board(['serve', '--port', '0'], { env })
-    expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/board: the database board\.db is damaged: it is no database\. Nothing is written to it, and a copy of it is in damaged-\S+\. The newest good backup is (\S+); to put it in place: board backups restore \1\n/) })
+    expect(refused).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /board: the database board\.db is damaged: it is no database\. Nothing is written to it, and a copy of it is in damaged-\S+\. The newest good backup is (\S+); to put it in place: board backups restore \1\n/,
+      ),
+    })
     expect(refused.stderr).toContain(filename)
     expect(readFileSync(join(dataDir, 'board.db'), 'utf8')).toMatch(/^garbage /)
     const { keptAs } = await cli.json(['backups', 'restore', filename, '--yes'], { env })

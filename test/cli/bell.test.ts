@@ -28,12 +28,17 @@ afterAll(async () => {
 })
 
 function onTerminal(file: string, args: readonly string[], env: Record<string, string> = {}): OnTerminal {
-  const terminal = startOnTerminal(file, args, { cwd: cli.home, env: { ...cli.env, TERM: 'xterm-256color', NO_COLOR: '1', ...env } })
+  const terminal = startOnTerminal(file, args, {
+    cwd: cli.home,
+    env: { ...cli.env, TERM: 'xterm-256color', NO_COLOR: '1', ...env },
+  })
   terminals.push(terminal)
   return terminal
 }
-const boardOn = (args: readonly string[], env?: Record<string, string>) => onTerminal(process.execPath, [program, ...args], env)
-const newCard = async (title: string) => (await board.client.cards.create({ projectId: board.projectId, title, deferred: true })).id
+const boardOn = (args: readonly string[], env?: Record<string, string>) =>
+  onTerminal(process.execPath, [program, ...args], env)
+const newCard = async (title: string) =>
+  (await board.client.cards.create({ projectId: board.projectId, title, deferred: true })).id
 /** Ends a session of a new card, as if its agent had. */
 async function completes(title: string): Promise<string> {
   const cardId = await newCard(title)
@@ -44,7 +49,9 @@ async function completes(title: string): Promise<string> {
 async function completesUntil(isSeen: () => boolean, title: string): Promise<void> {
   await eventually('the notification', async () => {
     await completes(title)
-    await eventually('a sign of it', isSeen, 300).catch(() => { /* The next one. */ })
+    await eventually('a sign of it', isSeen, 300).catch(() => {
+      /* The next one. */
+    })
     return isSeen()
   })
 }
@@ -65,10 +72,18 @@ test('who follows events on a terminal hears the bell and sees the title, and wh
 })
 
 test.each([
-  ['a terminal that makes a message of the desktop of it', { TERM_PROGRAM: 'WezTerm' }, '\u001b]9;board: Told: The agent has completed its work.\u001b\\'],
+  [
+    'a terminal that makes a message of the desktop of it',
+    { TERM_PROGRAM: 'WezTerm' },
+    '\u001b]9;board: Told: The agent has completed its work.\u001b\\',
+  ],
   ['kitty', { TERM: 'xterm-kitty' }, '\u001b]9;board: Told: The agent has completed its work.\u001b\\'],
   ['foot', { TERM: 'foot' }, '\u001b]777;notify;board;Told: The agent has completed its work.\u001b\\'],
-  ['such a terminal with tmux in it', { TERM: 'tmux-256color', TMUX: 'inside', TERM_PROGRAM: 'WezTerm' }, '\u001b]2;Told: The agent has completed its work.\u001b\\'],
+  [
+    'such a terminal with tmux in it',
+    { TERM: 'tmux-256color', TMUX: 'inside', TERM_PROGRAM: 'WezTerm' },
+    '\u001b]2;Told: The agent has completed its work.\u001b\\',
+  ],
 ])('in %s it is told in that way', async (_, env, expected) => {
   expect(await following('Told', env)).toContain(bell + expected)
 })
@@ -90,7 +105,10 @@ test('a dumb terminal, and whoever wants quiet, is left alone', async () => {
   expect(quiet.text).toMatch(/^(\d+\r\n)+$/)
 })
 
-test.each([['stdout', 'events | cat'], ['stderr', 'events 2>told']])('nothing is told where %s is no terminal', async (_, command) => {
+test.each([
+  ['stdout', 'events | cat'],
+  ['stderr', 'events 2>told'],
+])('nothing is told where %s is no terminal', async (_, command) => {
   const shown = onTerminal('sh', ['-c', `"$0" "$1" ${command}`, process.execPath, program])
   await completesUntil(() => shown.text.includes('notification'), 'Piped')
   expect(shown.text).not.toContain(bell)
@@ -108,21 +126,35 @@ test('cards wait rings when its card is done, before it ends', async () => {
   const card = await newCardOfItsOwn(board, 'Awaited')
   const { cardId } = card
   const session = await newSession(board, card)
-  await board.server.app.db.transaction(tx => tx.run(`UPDATE cards SET status = 'running' WHERE id = ?`, [Number(cardId)]))
+  await board.server.app.db.transaction(tx =>
+    tx.run(`UPDATE cards SET status = 'running' WHERE id = ?`, [Number(cardId)]),
+  )
   const shown = boardOn(['cards', 'wait', cardId, '--debug'], { BOARD_PROJECT: card.projectId })
   // It looks at the card once more when it is told of every change.
   await eventually('the waiting', () => countOf(shown.text, `/cards/${cardId} 200`) > 2, 10_000)
   await board.server.app.db.transaction(tx => end(tx, board.server.app.supervisor, session.id, { status: 'completed' }))
   await eventually('the end', () => shown.code !== undefined, 10_000)
-  expect([shown.code, countOf(shown.text, bell), shown.text.includes('\u001b]2;Awaited: The agent has completed its work.')]).toEqual([0, 1, true])
+  expect([
+    shown.code,
+    countOf(shown.text, bell),
+    shown.text.includes('\u001b]2;Awaited: The agent has completed its work.'),
+  ]).toEqual([0, 1, true])
 })
 
 test('cards run --wait and --follow ring once', async () => {
-  for (const [flag, agent] of [['--wait', 'good'], ['--follow', 'asking']] as const) {
+  for (const [flag, agent] of [
+    ['--wait', 'good'],
+    ['--follow', 'asking'],
+  ] as const) {
     const { id } = await board.client.cards.create({ projectId: board.projectId, title: `Run ${flag}`, agent })
     const shown = boardOn(['cards', 'run', id, flag])
     await eventually('the end', () => shown.code !== undefined, 20_000)
-    expect([flag, shown.code, countOf(shown.text, bell), countOf(shown.text, `\u001b]2;Run ${flag}: `)]).toEqual([flag, agent === 'good' ? 0 : 1, 1, 1])
+    expect([flag, shown.code, countOf(shown.text, bell), countOf(shown.text, `\u001b]2;Run ${flag}: `)]).toEqual([
+      flag,
+      agent === 'good' ? 0 : 1,
+      1,
+      1,
+    ])
   }
 })
 
@@ -134,11 +166,35 @@ test('agents messages -f rings for every card', async () => {
   expect(shown.text).toContain('\u001b]2;Another: ')
 })
 
-test('what one is notified of is read and set with the other settings; a new URL\'s secret is printed once', async () => {
-  expect(await cli.ok(['settings', 'set', 'notifications', '-f', 'sound=false', '-f', 'webhookUrl=https://hooks.example.org/mine'])).toMatch(/^whsec_\S+\n$/)
+test("what one is notified of is read and set with the other settings; a new URL's secret is printed once", async () => {
+  expect(
+    await cli.ok([
+      'settings',
+      'set',
+      'notifications',
+      '-f',
+      'sound=false',
+      '-f',
+      'webhookUrl=https://hooks.example.org/mine',
+    ]),
+  ).toMatch(/^whsec_\S+\n$/)
   expect(await cli.ok(['settings', 'set', 'notifications', '-f', 'sound=true'])).toBe('')
-  expect(await cli.json(['settings', 'get', 'notifications'])).toEqual({ agentCompleted: true, agentFailed: true, agentWaiting: true, monitorFailing: true, desktop: true, sound: true, webhookUrl: 'https://hooks.example.org/mine' })
+  expect(await cli.json(['settings', 'get', 'notifications'])).toEqual({
+    agentCompleted: true,
+    agentFailed: true,
+    agentWaiting: true,
+    monitorFailing: true,
+    desktop: true,
+    sound: true,
+    webhookUrl: 'https://hooks.example.org/mine',
+  })
   await cli.ok(['settings', 'set', 'notifications', '-f', 'webhookUrl=null'])
-  expect(await cli.board(['settings', 'set', 'notifications', '-f', 'sound=loud'])).toMatchObject({ code: 2, stderr: expect.stringContaining('sound') })
-  expect(await cli.board(['settings', 'set', 'notifications', '-f', 'webhookUrl=nowhere'])).toMatchObject({ code: 2, stderr: expect.stringContaining('webhookUrl must be a URL') })
+  expect(await cli.board(['settings', 'set', 'notifications', '-f', 'sound=loud'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('sound'),
+  })
+  expect(await cli.board(['settings', 'set', 'notifications', '-f', 'webhookUrl=nowhere'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('webhookUrl must be a URL'),
+  })
 })

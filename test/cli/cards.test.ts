@@ -5,18 +5,34 @@ import { startWebProject, type WebProject } from '../webProject.ts'
 
 let { server, cli, projectId, close } = {} as WebProject
 
-beforeAll(async () => { ({ server, cli, projectId, close } = await startWebProject()) })
+beforeAll(async () => {
+  ;({ server, cli, projectId, close } = await startWebProject())
+})
 afterAll(() => close())
 
 /** Adds a card through the API and tells its id. */
-const newCard = async (title: string, more: { columnId?: string; prompt?: string; labels?: string[] } = {}) => (await server.client.cards.create({ projectId, title, deferred: true, ...more })).id
-const columnId = async (name: string) => (await server.client.columns.list({ projectId })).find(column => column.name === name)!.id
-const titlesIn = async (column: string) => (await server.client.cards.list({ projectId, columnId: await columnId(column), offset: 0 })).map(({ title }) => title)
+const newCard = async (title: string, more: { columnId?: string; prompt?: string; labels?: string[] } = {}) =>
+  (await server.client.cards.create({ projectId, title, deferred: true, ...more })).id
+const columnId = async (name: string) =>
+  (await server.client.columns.list({ projectId })).find(column => column.name === name)!.id
+const titlesIn = async (column: string) =>
+  (await server.client.cards.list({ projectId, columnId: await columnId(column), offset: 0 })).map(({ title }) => title)
 
 describe('adding', () => {
   test('a card takes its prompt from stdin, its column by name in any case, and its labels', async () => {
-    const id = (await cli.ok(['cards', 'add', 'Piped', '-c', 'in progress', '--prompt-file', '-', '-l', 'a', '-l', 'b', '-q'], { input: 'first line\nsecond line\n' })).trim()
-    expect(await server.client.cards.getFlat({ id })).toMatchObject({ title: 'Piped', prompt: 'first line\nsecond line', columnName: 'In Progress', labels: ['a', 'b'], deferred: true, useWorktree: true })
+    const id = (
+      await cli.ok(['cards', 'add', 'Piped', '-c', 'in progress', '--prompt-file', '-', '-l', 'a', '-l', 'b', '-q'], {
+        input: 'first line\nsecond line\n',
+      })
+    ).trim()
+    expect(await server.client.cards.getFlat({ id })).toMatchObject({
+      title: 'Piped',
+      prompt: 'first line\nsecond line',
+      columnName: 'In Progress',
+      labels: ['a', 'b'],
+      deferred: true,
+      useWorktree: true,
+    })
   })
 
   test('a title of any characters is a title and nothing else', async () => {
@@ -57,14 +73,20 @@ describe('adding', () => {
 describe('listing', () => {
   test('a pipe gets tab-separated lines without a head, a terminal an aligned table', async () => {
     const id = await newCard('Listed', { labels: ['here'] })
-    const [piped, drawn] = await Promise.all([cli.ok(['cards', 'list', '-l', 'here']), cli.ok(['cards', 'list', '-l', 'here'], { env: { BOARD_FORCE_TTY: '1', NO_COLOR: '1' } })])
+    const [piped, drawn] = await Promise.all([
+      cli.ok(['cards', 'list', '-l', 'here']),
+      cli.ok(['cards', 'list', '-l', 'here'], { env: { BOARD_FORCE_TTY: '1', NO_COLOR: '1' } }),
+    ])
     expect(piped).toMatch(new RegExp(`^${id}\tListed\tBacklog\tidle\there\t\\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z\n$`))
     expect(drawn.split('\n')[0]).toMatch(/^ *ID  TITLE   COLUMN   STATUS  LABELS  UPDATED$/)
   })
 
   test('--json picks fields, and an unknown one names what was meant', async () => {
     await newCard('Picked', { labels: ['pick'] })
-    const [picked, wrong] = await Promise.all([cli.ok(['cards', 'list', '-l', 'pick', '--json', 'title,columnName']), cli.board(['cards', 'list', '--json', 'titel'])])
+    const [picked, wrong] = await Promise.all([
+      cli.ok(['cards', 'list', '-l', 'pick', '--json', 'title,columnName']),
+      cli.board(['cards', 'list', '--json', 'titel']),
+    ])
     expect(JSON.parse(picked)).toEqual([{ title: 'Picked', columnName: 'Backlog' }])
     expect(wrong.code).toBe(2)
     expect(wrong.stderr).toContain('did you mean: title')
@@ -76,7 +98,10 @@ describe('listing', () => {
     await Promise.all(Array.from({ length: 1005 }, (_, at) => newCard(`Long ${at}`, { columnId })))
     const last = (await server.client.cards.list({ projectId, columnId, offset: 1000 })).at(-1)!.id
     await cli.ok(['cards', 'move', last, '--top'])
-    const [page, all] = await Promise.all([cli.board(['cards', 'list', '-c', 'Long']), cli.json<{ id: string; position: number }[]>(['cards', 'list', '-c', 'Long', '--all'])])
+    const [page, all] = await Promise.all([
+      cli.board(['cards', 'list', '-c', 'Long']),
+      cli.json<{ id: string; position: number }[]>(['cards', 'list', '-c', 'Long', '--all']),
+    ])
     expect(all.map(({ position }) => position)).toEqual(Array.from({ length: 1005 }, (_, at) => at))
     expect(all[0]!.id).toBe(last)
     expect(new Set(all.map(({ id }) => id)).size).toBe(1005)
@@ -101,7 +126,9 @@ describe('moving', () => {
   test('several cards keep the order in which they are named', async () => {
     const ids = [await newCard('m1'), await newCard('m2'), await newCard('m3')]
     await newCard('m0', { columnId: await columnId('Done') })
-    expect(await cli.ok(['cards', 'move', ...ids, '--to', 'done', '--top'])).toBe(ids.map(id => `${id}\tmoved\n`).join(''))
+    expect(await cli.ok(['cards', 'move', ...ids, '--to', 'done', '--top'])).toBe(
+      ids.map(id => `${id}\tmoved\n`).join(''),
+    )
     expect((await titlesIn('Done')).slice(0, 3)).toEqual(['m1', 'm2', 'm3'])
     await cli.ok(['cards', 'move', ids[2]!, '--position', '1'])
     expect((await titlesIn('Done')).slice(0, 3)).toEqual(['m1', 'm3', 'm2'])
@@ -123,7 +150,9 @@ describe('moving', () => {
   })
 
   test('where a name stands on several boards, the default board is meant, else the candidates are named', async () => {
-    const boards = await Promise.all(['Second', 'Third'].map(name => server.client.boards.create({ projectId, name, templateId: '2' })))
+    const boards = await Promise.all(
+      ['Second', 'Third'].map(name => server.client.boards.create({ projectId, name, templateId: '2' })),
+    )
     const id = await newCard('Which')
     await cli.ok(['cards', 'move', id, '--to', 'Done'])
     expect(await titlesIn('Done')).toContain('Which')
@@ -138,7 +167,11 @@ describe('changing', () => {
   test('labels are added and taken away, and nothing else changes', async () => {
     const id = await newCard('Labelled', { labels: ['old', 'kept'], prompt: 'p' })
     await cli.ok(['cards', 'edit', id, '--add-label', 'new', '--remove-label', 'old'])
-    expect(await server.client.cards.getFlat({ id })).toMatchObject({ title: 'Labelled', prompt: 'p', labels: ['kept', 'new'] })
+    expect(await server.client.cards.getFlat({ id })).toMatchObject({
+      title: 'Labelled',
+      prompt: 'p',
+      labels: ['kept', 'new'],
+    })
   })
 
   test('labels that many people add at once are all kept', async () => {
@@ -171,8 +204,12 @@ describe('changing', () => {
   test('a pipeline that is printed can be set again, also with columns by name', async () => {
     const id = await newCard('Piped steps')
     const steps = await cli.ok(['cards', 'pipeline', id, '--json'])
-    await cli.ok(['cards', 'pipeline', id, '--set', '-'], { input: JSON.stringify([{ column: 'in progress', prompt: 'Do it', approval: 'manual' }]) })
-    expect((await server.client.cards.getPipeline({ projectId, cardId: id })).steps).toMatchObject([{ columnName: 'In Progress', prompt: 'Do it', approval: 'manual' }])
+    await cli.ok(['cards', 'pipeline', id, '--set', '-'], {
+      input: JSON.stringify([{ column: 'in progress', prompt: 'Do it', approval: 'manual' }]),
+    })
+    expect((await server.client.cards.getPipeline({ projectId, cardId: id })).steps).toMatchObject([
+      { columnName: 'In Progress', prompt: 'Do it', approval: 'manual' },
+    ])
     await cli.ok(['cards', 'pipeline', id, '--set', '-'], { input: steps })
     expect(await cli.ok(['cards', 'pipeline', id, '--json'])).toBe(steps)
   })
@@ -182,7 +219,11 @@ describe('changing', () => {
     await cli.ok(['cards', 'auto', id, 'on'])
     await cli.ok(['cards', 'complete', id])
     await cli.ok(['cards', 'read', id])
-    expect(await server.client.cards.getFlat({ id })).toMatchObject({ columnType: 'done', autoMode: true, unread: false })
+    expect(await server.client.cards.getFlat({ id })).toMatchObject({
+      columnType: 'done',
+      autoMode: true,
+      unread: false,
+    })
   })
 })
 
@@ -191,7 +232,12 @@ describe('attachments', () => {
     const id = await newCard('With files')
     const bytes = Buffer.from(Array.from({ length: 70_000 }, (_, at) => at % 251))
     writeFileSync(join(cli.home, 'a "b" c.bin'), bytes)
-    const [file] = await cli.json<{ id: string; filename: string; size: number }[]>(['cards', 'attach', id, 'a "b" c.bin'])
+    const [file] = await cli.json<{ id: string; filename: string; size: number }[]>([
+      'cards',
+      'attach',
+      id,
+      'a "b" c.bin',
+    ])
     expect(file).toMatchObject({ size: bytes.length })
     expect(await cli.ok(['cards', 'attachments', id, '-q'])).toBe(`${file!.id}\n`)
     const folder = server.folder('downloads')

@@ -5,7 +5,9 @@ import { startWebProject, type WebProject } from '../webProject.ts'
 
 let { server, cli, projectId, close } = {} as WebProject
 
-beforeAll(async () => { ({ server, cli, projectId, close } = await startWebProject()) })
+beforeAll(async () => {
+  ;({ server, cli, projectId, close } = await startWebProject())
+})
 afterAll(() => close())
 
 const titles = async () => (await server.client.cards.list({ projectId })).map(({ title }) => title)
@@ -13,30 +15,61 @@ const card = async (id: string) => server.client.cards.get({ projectId, cardId: 
 
 test('a template gives title, prompt, column and labels, and flags win over it', async () => {
   const file = join(cli.home, 'release.md')
-  writeFileSync(file, '---\ncolumn: Done\nlabels: [release, "a b"]\n---\n\n# Release the program\n\nTag it.\n\n- [ ] announce\n')
+  writeFileSync(
+    file,
+    '---\ncolumn: Done\nlabels: [release, "a b"]\n---\n\n# Release the program\n\nTag it.\n\n- [ ] announce\n',
+  )
   const id = (await cli.ok(['cards', 'add', '-T', file, '-q'])).trim()
-  expect(await card(id)).toMatchObject({ title: 'Release the program', prompt: 'Tag it.\n\n- [ ] announce', columnName: 'Done', labels: ['release', 'a b'] })
-  const other = (await cli.ok(['cards', 'add', 'Another title', '-T', file, '-c', 'backlog', '-l', 'mine', '-q'])).trim()
-  expect(await card(other)).toMatchObject({ title: 'Another title', columnName: 'Backlog', labels: ['release', 'a b', 'mine'] })
+  expect(await card(id)).toMatchObject({
+    title: 'Release the program',
+    prompt: 'Tag it.\n\n- [ ] announce',
+    columnName: 'Done',
+    labels: ['release', 'a b'],
+  })
+  const other = (
+    await cli.ok(['cards', 'add', 'Another title', '-T', file, '-c', 'backlog', '-l', 'mine', '-q'])
+  ).trim()
+  expect(await card(other)).toMatchObject({
+    title: 'Another title',
+    columnName: 'Backlog',
+    labels: ['release', 'a b', 'mine'],
+  })
 })
 
-test('a commit\'s message from stdin is a title and a prompt', async () => {
+test("a commit's message from stdin is a title and a prompt", async () => {
   const id = (await cli.ok(['cards', 'add', '-T', '-', '-q'], { input: 'Mend the gate\n\nIt was open.\n' })).trim()
   expect(await card(id)).toMatchObject({ title: 'Mend the gate', prompt: 'It was open.' })
 })
 
 test('many cards come from lines of JSON, in their order, one line of output each', async () => {
-  const lines = Array.from({ length: 30 }, (_, at) => JSON.stringify({ title: `Line ${at}`, prompt: `p${at}`, column: at % 2 ? 'Done' : 'Backlog', labels: ['many'] }))
+  const lines = Array.from({ length: 30 }, (_, at) =>
+    JSON.stringify({ title: `Line ${at}`, prompt: `p${at}`, column: at % 2 ? 'Done' : 'Backlog', labels: ['many'] }),
+  )
   const printed = await cli.ok(['cards', 'add', '--from', '-', '-l', 'more'], { input: `${lines.join('\n')}\n\n` })
-  expect(printed.split('\n').map(line => line.split('\t')[1]).filter(Boolean)).toEqual(lines.map(line => (JSON.parse(line) as { title: string }).title))
-  const inDone = (await cli.ok(['cards', 'list', '-c', 'done', '--label', 'many', '--json', '--jq', '.[].title'])).trim().split('\n')
+  expect(
+    printed
+      .split('\n')
+      .map(line => line.split('\t')[1])
+      .filter(Boolean),
+  ).toEqual(lines.map(line => (JSON.parse(line) as { title: string }).title))
+  const inDone = (await cli.ok(['cards', 'list', '-c', 'done', '--label', 'many', '--json', '--jq', '.[].title']))
+    .trim()
+    .split('\n')
   expect(inDone).toEqual(Array.from({ length: 15 }, (_, at) => `Line ${2 * at + 1}`))
-  expect(await cli.json(['cards', 'list', '--label', 'more', '--limit', '1'])).toMatchObject([{ labels: ['many', 'more'] }])
+  expect(await cli.json(['cards', 'list', '--label', 'more', '--limit', '1'])).toMatchObject([
+    { labels: ['many', 'more'] },
+  ])
 })
 
 test('nothing is added when a line is wrong, and the error names the line', async () => {
   const before = await titles()
-  for (const [input, says] of [['{"title":"a"}\n{"title":', 'line 2 is not a JSON object'], ['{"title":"a"}\n[1]', 'line 2 is not a JSON object'], ['{"title":"a","colour":"red"}', 'line 1 has an unknown field: colour'], ['{"prompt":"b"}', 'line 1 has no title'], ['{"title":"a","labels":"x"}', 'labels must be a list of texts']] as const) {
+  for (const [input, says] of [
+    ['{"title":"a"}\n{"title":', 'line 2 is not a JSON object'],
+    ['{"title":"a"}\n[1]', 'line 2 is not a JSON object'],
+    ['{"title":"a","colour":"red"}', 'line 1 has an unknown field: colour'],
+    ['{"prompt":"b"}', 'line 1 has no title'],
+    ['{"title":"a","labels":"x"}', 'labels must be a list of texts'],
+  ] as const) {
     const { code, stderr } = await cli.board(['cards', 'add', '--from', '-'], { input })
     expect([code, stderr]).toEqual([2, expect.stringContaining(says)])
   }
@@ -44,7 +77,9 @@ test('nothing is added when a line is wrong, and the error names the line', asyn
 })
 
 test('one card that fails does not stop the others, and the exit code tells', async () => {
-  const { code, stdout, stderr } = await cli.board(['cards', 'add', '--from', '-', '-q'], { input: '{"title":"First one"}\n{"title":"Lost","column":"Nowhere"}\n{"title":"Third one"}\n' })
+  const { code, stdout, stderr } = await cli.board(['cards', 'add', '--from', '-', '-q'], {
+    input: '{"title":"First one"}\n{"title":"Lost","column":"Nowhere"}\n{"title":"Third one"}\n',
+  })
   expect([code, stdout.trim().split('\n').length]).toEqual([1, 2])
   expect(stderr).toContain('2: there is no column "Nowhere"')
   expect(await titles()).toEqual(expect.arrayContaining(['First one', 'Third one']))
@@ -54,13 +89,28 @@ test('trying again with the same key adds nothing twice, and a title is needed',
   const input = '{"title":"Once A"}\n{"title":"Once B"}\n'
   const first = await cli.ok(['cards', 'add', '--from', '-', '--idempotency-key', 'night', '-q'], { input })
   expect(await cli.ok(['cards', 'add', '--from', '-', '--idempotency-key', 'night', '-q'], { input })).toBe(first)
-  for (const nothing of [[], [''], ['  ']]) expect(await cli.board(['cards', 'add', ...nothing])).toMatchObject({ code: 2, stderr: expect.stringContaining('a card needs a title') as string })
+  for (const nothing of [[], [''], ['  ']])
+    expect(await cli.board(['cards', 'add', ...nothing])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('a card needs a title') as string,
+    })
   expect(await cli.board(['cards', 'add', 'x', '--from', '-'], { input })).toMatchObject({ code: 2 })
 })
 
 test('a card whose agent cannot be started is added and printed, and the exit code tells', async () => {
   const { code, stdout, stderr } = await cli.board(['cards', 'add', 'Needs an agent', '--run', '-q'])
-  expect({ code, stderr }).toEqual({ code: 1, stderr: `board: card ${stdout.trim()}: no agent is installed on the server\nsee: board agents providers\n` })
-  expect(await card(stdout.trim())).toMatchObject({ title: 'Needs an agent', columnName: 'In Progress', status: 'idle' })
-  expect(await cli.board(['cards', 'run', stdout.trim()])).toMatchObject({ code: 1, stdout: '', stderr: 'board: no agent is installed on the server\nsee: board agents providers\n' })
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: `board: card ${stdout.trim()}: no agent is installed on the server\nsee: board agents providers\n`,
+  })
+  expect(await card(stdout.trim())).toMatchObject({
+    title: 'Needs an agent',
+    columnName: 'In Progress',
+    status: 'idle',
+  })
+  expect(await cli.board(['cards', 'run', stdout.trim()])).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: 'board: no agent is installed on the server\nsee: board agents providers\n',
+  })
 })

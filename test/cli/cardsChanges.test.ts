@@ -13,7 +13,10 @@ let cli: CommandLine
 const oddFiles = `mv 'old name.txt' 'new name.txt'; echo more >> 'new name.txt'; printf 'select 1;\\n+++ new\\n' > query.sql; printf '\\0\\1' > bytes.dat; printf '\\033[2J\\n' > esc.txt`
 
 beforeAll(async () => {
-  board = await startAgentBoard({ good: { fixture: 'well-behaved' }, shell: { fixture: 'none', protocol: 'command', command: ['sh', '-c', oddFiles] } })
+  board = await startAgentBoard({
+    good: { fixture: 'well-behaved' },
+    shell: { fixture: 'none', protocol: 'command', command: ['sh', '-c', oddFiles] },
+  })
   cli = commandLine({ BOARD_URL: board.url, BOARD_TOKEN: board.token, BOARD_PROJECT: board.projectId })
 })
 afterAll(async () => {
@@ -21,8 +24,13 @@ afterAll(async () => {
   await board.close()
 })
 
-const newCard = async (agent: string, title = 'Work') => (await board.client.cards.create({ projectId: board.projectId, title, agent })).id
-const git = (folder: string, ...args: string[]) => execFileSync('git', ['-C', folder, '-c', 'user.name=Test', '-c', 'user.email=test@example.org', ...args], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
+const newCard = async (agent: string, title = 'Work') =>
+  (await board.client.cards.create({ projectId: board.projectId, title, agent })).id
+const git = (folder: string, ...args: string[]) =>
+  execFileSync('git', ['-C', folder, '-c', 'user.name=Test', '-c', 'user.email=test@example.org', ...args], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
 const done = async (agent = 'good', title?: string) => {
   const id = await newCard(agent, title)
   await cli.ok(['cards', 'run', id, '--wait'])
@@ -40,9 +48,14 @@ test('a diff is a patch in a pipe, coloured on a terminal, and counted by --stat
   } finally {
     rmSync(folder, { recursive: true })
   }
-  expect(await cli.ok(['cards', 'diff', id], { env: { BOARD_FORCE_TTY: '100', PAGER: 'cat' } })).toContain('\u001b[32m+hello from turn 1\u001b[0m\n')
+  expect(await cli.ok(['cards', 'diff', id], { env: { BOARD_FORCE_TTY: '100', PAGER: 'cat' } })).toContain(
+    '\u001b[32m+hello from turn 1\u001b[0m\n',
+  )
   expect(await cli.ok(['cards', 'diff', id, '--stat'])).toBe('hello.txt\t1\t0\n')
-  expect(JSON.parse(await cli.ok(['cards', 'diff', id, '--json', 'stats,truncated']))).toEqual({ stats: { filesChanged: 1, insertions: 1, deletions: 0 }, truncated: false })
+  expect(JSON.parse(await cli.ok(['cards', 'diff', id, '--json', 'stats,truncated']))).toEqual({
+    stats: { filesChanged: 1, insertions: 1, deletions: 0 },
+    truncated: false,
+  })
 })
 
 test('a diff is told line by line whatever is in it, and nothing of it steers the terminal', async () => {
@@ -51,7 +64,12 @@ test('a diff is told line by line whatever is in it, and nothing of it steers th
   git(board.path, 'add', '.')
   git(board.path, 'commit', '-qm', 'Files')
   const id = await done('shell', 'Odd files')
-  expect((await cli.ok(['cards', 'diff', id, '--stat'])).trimEnd().split('\n')).toEqual(['bytes.dat\t0\t0', 'esc.txt\t1\t0', 'new name.txt\t1\t0', 'query.sql\t1\t2'])
+  expect((await cli.ok(['cards', 'diff', id, '--stat'])).trimEnd().split('\n')).toEqual([
+    'bytes.dat\t0\t0',
+    'esc.txt\t1\t0',
+    'new name.txt\t1\t0',
+    'query.sql\t1\t2',
+  ])
   const { stats } = await cli.json<{ stats: unknown }>(['cards', 'diff', id])
   expect(stats).toEqual({ filesChanged: 4, insertions: 3, deletions: 2 })
   const drawn = await cli.ok(['cards', 'diff', id], { env: { BOARD_FORCE_TTY: '100', PAGER: 'cat' } })
@@ -60,7 +78,7 @@ test('a diff is told line by line whatever is in it, and nothing of it steers th
   expect(drawn).not.toContain('\u001b[2J')
 })
 
-test('a card\'s work is found by worktree and checked out where the person works, who is told of what is not committed', async () => {
+test("a card's work is found by worktree and checked out where the person works, who is told of what is not committed", async () => {
   const id = await done('good', 'Look at it')
   const worktree = await cli.json<Record<string, unknown>>(['cards', 'worktree', id])
   expect(worktree).toMatchObject({ managed: true, gitBranch: `board/${id}-look-at-it` })
@@ -108,7 +126,11 @@ test('a card is merged, and a conflict names the files and ends with 5', async (
   const [first, second] = [await done('good', 'Wins'), await done('good', 'Loses')]
   const { worktreePath } = await cli.json(['cards', 'worktree', second])
   writeFileSync(join(worktreePath!, 'hello.txt'), 'something else\n')
-  expect(await cli.json(['cards', 'merge', first, '--squash'])).toMatchObject({ merged: true, into: 'main', commit: git(board.path, 'rev-parse', 'main').trim() })
+  expect(await cli.json(['cards', 'merge', first, '--squash'])).toMatchObject({
+    merged: true,
+    into: 'main',
+    commit: git(board.path, 'rev-parse', 'main').trim(),
+  })
   expect(readFileSync(join(board.path, 'hello.txt'), 'utf8')).toBe('hello from turn 1\n')
   const before = git(board.path, 'rev-parse', 'main')
   const { code, stderr } = await cli.board(['cards', 'merge', second])
@@ -120,9 +142,13 @@ test('a card is summarized, and approve lets the card move on', async () => {
   const id = await done()
   expect(await cli.ok(['cards', 'summary', id])).toBe('I wrote hello.txt as asked.\n')
   expect(await cli.ok(['cards', 'approve', id])).toBe(`${id}\tapproved\n`)
-  expect((await eventually('the card in its next column', async () => {
-    const card = await board.card(id)
-    return card.columnType === 'done' ? card : undefined
-  })).status).toBe('completed')
+  expect(
+    (
+      await eventually('the card in its next column', async () => {
+        const card = await board.card(id)
+        return card.columnType === 'done' ? card : undefined
+      })
+    ).status,
+  ).toBe('completed')
   expect((await cli.board(['cards', 'approve', id])).code).toBe(5)
 })

@@ -7,9 +7,15 @@ let cli: CommandLine
 const holders: CommandLine[] = []
 
 beforeAll(async () => {
-  board = await startAgentBoard({
-    good: { fixture: 'well-behaved' }, endless: { fixture: 'forever' }, asking: { fixture: 'permission-first' }, crashing: { fixture: 'crash-in-turn' },
-  }, { externalRequestsPerMinute: 10_000 })
+  board = await startAgentBoard(
+    {
+      good: { fixture: 'well-behaved' },
+      endless: { fixture: 'forever' },
+      asking: { fixture: 'permission-first' },
+      crashing: { fixture: 'crash-in-turn' },
+    },
+    { externalRequestsPerMinute: 10_000 },
+  )
   cli = commandLine({ BOARD_URL: board.url, BOARD_TOKEN: board.token, BOARD_PROJECT: board.projectId })
 })
 afterAll(async () => {
@@ -17,7 +23,8 @@ afterAll(async () => {
   await board.close()
 })
 
-const newCard = async (agent: string, title = 'Work', more: { autoMode?: boolean } = {}) => (await board.client.cards.create({ projectId: board.projectId, title, agent, ...more })).id
+const newCard = async (agent: string, title = 'Work', more: { autoMode?: boolean } = {}) =>
+  (await board.client.cards.create({ projectId: board.projectId, title, agent, ...more })).id
 const done = async () => {
   const id = await newCard('good')
   await cli.ok(['cards', 'run', id, '--wait'])
@@ -31,9 +38,15 @@ describe('run', () => {
       return [stdout.split('\t')[1], (await board.card(id)).sessions!.length]
     }
     const broken = await newCard('crashing')
-    expect([await run(broken), await run(broken)]).toEqual([['failed', 1], ['failed', 2]])
+    expect([await run(broken), await run(broken)]).toEqual([
+      ['failed', 1],
+      ['failed', 2],
+    ])
     const ended = await newCard('good')
-    expect([await run(ended), await run(ended)]).toEqual([['completed', 1], ['completed', 2]])
+    expect([await run(ended), await run(ended)]).toEqual([
+      ['completed', 1],
+      ['completed', 2],
+    ])
     const busy = await newCard('endless')
     await cli.ok(['cards', 'run', busy])
     expect((await cli.board(['cards', 'run', busy])).code).toBe(5)
@@ -43,7 +56,11 @@ describe('run', () => {
   test('--wait runs several at once and prints what became of each; that not all completed ends with 1', async () => {
     const ids = [await newCard('good', 'First'), await newCard('crashing', 'Second'), await newCard('asking', 'Third')]
     const { code, stdout, stderr } = await cli.board(['cards', 'run', ...ids, '--wait', '--timeout', '30'])
-    expect(stdout.trimEnd().split('\n').sort()).toEqual([`${ids[0]}\tcompleted\t\tFirst`, `${ids[1]}\tfailed\tcrashed\tSecond`, `${ids[2]}\twaiting\t\tThird`])
+    expect(stdout.trimEnd().split('\n').sort()).toEqual([
+      `${ids[0]}\tcompleted\t\tFirst`,
+      `${ids[1]}\tfailed\tcrashed\tSecond`,
+      `${ids[2]}\twaiting\t\tThird`,
+    ])
     expect({ code, said: stderr.includes('2 of 3 did not complete') }).toEqual({ code: 1, said: true })
     await cli.ok(['agents', 'approve', ids[2]!])
   })
@@ -67,7 +84,10 @@ describe('run', () => {
   test('--timeout ends the waiting with 8, not the agent', async () => {
     const id = await newCard('endless')
     const { code, stderr } = await cli.board(['cards', 'run', id, '--wait', '--timeout', '2'])
-    expect({ code, said: stderr.includes(`timed out after 2 s; still waiting for ${id} (running)`) }).toEqual({ code: 8, said: true })
+    expect({ code, said: stderr.includes(`timed out after 2 s; still waiting for ${id} (running)`) }).toEqual({
+      code: 8,
+      said: true,
+    })
     expect((await board.card(id)).status).toBe('running')
     expect(await cli.ok(['cards', 'cancel', id])).toBe(`${id}\tcancelled\n`)
     expect((await board.card(id)).status).toBe('cancelled')
@@ -77,7 +97,10 @@ describe('run', () => {
     const id = await done()
     const before = (await board.messages(id)).length
     await cli.ok(['cards', 'move', id, '--to', 'backlog'])
-    const lines = (await cli.ok(['cards', 'run', id, '--follow', '--json'])).trimEnd().split('\n').map(line => JSON.parse(line))
+    const lines = (await cli.ok(['cards', 'run', id, '--follow', '--json']))
+      .trimEnd()
+      .split('\n')
+      .map(line => JSON.parse(line))
     const stored = await board.client.agents.messages({ projectId: board.projectId, cardId: id })
     expect(lines.sort((a, b) => a.id - b.id)).toEqual(stored.slice(before))
     expect((await cli.board(['cards', 'run', id, '1', '--follow'])).code).toBe(2)
@@ -101,7 +124,9 @@ describe('wait', () => {
   test('sees a status that passes quickly, and one that is there already', async () => {
     const id = await newCard('good')
     const now = { isOver: false }
-    const waiting = cli.ok(['cards', 'wait', id, '--for', 'queued', '--timeout', '20']).finally(() => { now.isOver = true })
+    const waiting = cli.ok(['cards', 'wait', id, '--for', 'queued', '--timeout', '20']).finally(() => {
+      now.isOver = true
+    })
     // Whether it waits by now cannot be seen from here, so the agent is started until it has been seen.
     while (!now.isOver) {
       await board.client.agents.relaunch({ projectId: board.projectId, cardId: id })
@@ -112,7 +137,12 @@ describe('wait', () => {
   })
 
   test('passes over the steps of auto mode to the end of the last one', async () => {
-    const review = await board.client.columns.create({ projectId: board.projectId, boardId: (await board.client.boards.list({ projectId: board.projectId }))[0]!.id, name: 'Review', columnType: 'active' })
+    const review = await board.client.columns.create({
+      projectId: board.projectId,
+      boardId: (await board.client.boards.list({ projectId: board.projectId }))[0]!.id,
+      name: 'Review',
+      columnType: 'active',
+    })
     const id = await newCard('good', 'Two steps', { autoMode: true })
     await cli.ok(['cards', 'run', id])
     expect(await cli.ok(['cards', 'wait', id, '--timeout', '30'])).toBe(`${id}\tcompleted\t\tTwo steps\n`)
@@ -127,7 +157,10 @@ describe('wait', () => {
     const id = (await cli.ok(['cards', 'list', '-s', 'failed', '-q'])).trim().split('\n').at(-1)!
     expect((await cli.board(['cards', 'wait', id])).code).toBe(0)
     const strict = await cli.board(['cards', 'wait', id, '--exit-status'])
-    expect({ code: strict.code, see: strict.stderr.includes(`see: board agents view ${id}`) }).toEqual({ code: 1, see: true })
+    expect({ code: strict.code, see: strict.stderr.includes(`see: board agents view ${id}`) }).toEqual({
+      code: 1,
+      see: true,
+    })
   })
 
   test('a card that is deleted meanwhile is told of, and the others are waited for', async () => {
@@ -144,12 +177,21 @@ describe('wait', () => {
 
   test('an unknown status is a usage error, an unknown card not found, too long a wait 8', async () => {
     const id = await newCard('good')
-    const [status, card, late] = await Promise.all([cli.board(['cards', 'wait', id, '--for', 'done']), cli.board(['cards', 'wait', '9999']), cli.board(['cards', 'wait', id, '--for', 'completed', '--timeout', '1'])])
+    const [status, card, late] = await Promise.all([
+      cli.board(['cards', 'wait', id, '--for', 'done']),
+      cli.board(['cards', 'wait', '9999']),
+      cli.board(['cards', 'wait', id, '--for', 'completed', '--timeout', '1']),
+    ])
     expect([status, card, late].map(({ code }) => code)).toEqual([2, 3, 8])
   })
 
   test('with an API key it waits and cancels through the external routes', async () => {
-    const { key } = await board.client.keys.create({ name: 'cron', scope: 'project', projectId: board.projectId, permissions: ['cards.read', 'agents.cancel'] })
+    const { key } = await board.client.keys.create({
+      name: 'cron',
+      scope: 'project',
+      projectId: board.projectId,
+      permissions: ['cards.read', 'agents.cancel'],
+    })
     const holder = commandLine({ BOARD_URL: board.url, BOARD_TOKEN: key, BOARD_PROJECT: board.projectId })
     holders.push(holder)
     const id = await newCard('endless')

@@ -12,8 +12,31 @@ const plain = /^[A-Za-z0-9][A-Za-z0-9._-]*$/
 
 /** Names that would do harm in a shell that evaluates them. `MARK` becomes a file that must never be there. */
 const hostile = [
-  '$(touch MARK)', '`touch MARK`', ';touch MARK', '| touch MARK', '&& touch MARK #', '"; touch MARK; "', "'; touch MARK; '", 'a\ntouch MARK\n', 'tab\tbed', '  spaces  ', '--yes', '-rf', '*', '~',
-  '$HOME', '%F{red}%n', '\\n\\t', 'x:y:z', '>MARK', '\u001b[31mred', '\u202eright', ':files', '!!', '{a,b}', '=ls',
+  '$(touch MARK)',
+  '`touch MARK`',
+  ';touch MARK',
+  '| touch MARK',
+  '&& touch MARK #',
+  '"; touch MARK; "',
+  "'; touch MARK; '",
+  'a\ntouch MARK\n',
+  'tab\tbed',
+  '  spaces  ',
+  '--yes',
+  '-rf',
+  '*',
+  '~',
+  '$HOME',
+  '%F{red}%n',
+  '\\n\\t',
+  'x:y:z',
+  '>MARK',
+  '\u001b[31mred',
+  '\u202eright',
+  ':files',
+  '!!',
+  '{a,b}',
+  '=ls',
 ]
 
 /** A program of each shell that reads command lines, one a line, words parted by \x1f, and prints the candidates of each below `>>>`. */
@@ -53,8 +76,16 @@ let mark: string
 let folder: string
 let backup: string
 const lines = {
-  columns: 'board cards list -c ', cards: 'board cards view ', projects: 'board projects view ', keys: 'board keys revoke ', templates: 'board boards create x --template ',
-  scripts: 'board scripts run ', monitors: 'board monitors delete 1 ', webhooks: 'board webhooks deliveries ', organizations: 'board orgs view ', credentials: 'board credentials view ',
+  columns: 'board cards list -c ',
+  cards: 'board cards view ',
+  projects: 'board projects view ',
+  keys: 'board keys revoke ',
+  templates: 'board boards create x --template ',
+  scripts: 'board scripts run ',
+  monitors: 'board monitors delete 1 ',
+  webhooks: 'board webhooks deliveries ',
+  organizations: 'board orgs view ',
+  credentials: 'board credentials view ',
 }
 
 beforeAll(async () => {
@@ -62,7 +93,13 @@ beforeAll(async () => {
   folder = server.folder('work')
   const bin = server.folder('bin')
   symlinkSync(join(root, 'bin', 'board.js'), join(bin, 'board'))
-  cli = commandLine({ BOARD_URL: server.url, BOARD_TOKEN: server.token, BOARD_PROJECT: '1', FILES: join(root, 'completions'), PATH: `${bin}:${process.env.PATH}` })
+  cli = commandLine({
+    BOARD_URL: server.url,
+    BOARD_TOKEN: server.token,
+    BOARD_PROJECT: '1',
+    FILES: join(root, 'completions'),
+    PATH: `${bin}:${process.env.PATH}`,
+  })
   mark = join(folder, 'MARK')
   await fillWithHostileNames()
 })
@@ -76,7 +113,9 @@ async function fillWithHostileNames(): Promise<void> {
   const { id: projectId } = await client.projects.create({ name: 'plain-project', path: folder })
   const boardId = (await client.boards.list({ projectId }))[0]!.id
   backup = (await client.backups.create()).filename
-  for (const name of hostile) if (!name.includes('/')) copyFileSync(join(server.dataDir, 'backups', backup), join(server.dataDir, 'backups', `${name}.tar.gz`))
+  for (const name of hostile)
+    if (!name.includes('/'))
+      copyFileSync(join(server.dataDir, 'backups', backup), join(server.dataDir, 'backups', `${name}.tar.gz`))
   for (const name of hostile.map(each => each.replaceAll('MARK', mark))) {
     await client.projects.create({ name, path: folder })
     await client.columns.create({ projectId, boardId, name, columnType: 'done' })
@@ -84,42 +123,83 @@ async function fillWithHostileNames(): Promise<void> {
     await client.keys.create({ name, scope: 'project', projectId, permissions: ['cards.read'] })
     await client.templates.create({ name, columns: [] })
     await client.scripts.create({ projectId, name, command: name })
-    await client.webhooks.create({ projectId, url: new URL(`http://127.0.0.1:1/?${name}`).href, events: ['card.moved'] })
+    await client.webhooks.create({
+      projectId,
+      url: new URL(`http://127.0.0.1:1/?${name}`).href,
+      events: ['card.moved'],
+    })
     await client.organizations.create({ name })
     await client.credentials.create({ name, provider: 'openai', apiKey: 'sk-of-a-test' })
-    await server.server.app.db.transaction(tx => insertMonitor(tx, { projectId: Number(projectId), cardId: 1, command: name, intervalSecs: 60, description: null, cwd: '/' }))
+    await server.server.app.db.transaction(tx =>
+      insertMonitor(tx, {
+        projectId: Number(projectId),
+        cardId: 1,
+        command: name,
+        intervalSecs: 60,
+        description: null,
+        cwd: '/',
+      }),
+    )
   }
 }
 
-const has = async (shell: string): Promise<boolean> => (await run(shell, ['--version'], { env: cli.env }).catch(() => ({ code: 1 }))).code === 0
+const has = async (shell: string): Promise<boolean> =>
+  (await run(shell, ['--version'], { env: cli.env }).catch(() => ({ code: 1 }))).code === 0
 
 /** What a shell offers for each command line. */
-async function offered(shell: string, commandLines: readonly string[], env: Record<string, string> = {}): Promise<string[][]> {
+async function offered(
+  shell: string,
+  commandLines: readonly string[],
+  env: Record<string, string> = {},
+): Promise<string[][]> {
   const { args, script } = drivers[shell]!
-  const { stdout, stderr } = await run(shell, [...args, script], { input: commandLines.map(line => `${line.replaceAll(' ', '\x1f')}\n`).join(''), env: { ...cli.env, ...env }, cwd: folder })
+  const { stdout, stderr } = await run(shell, [...args, script], {
+    input: commandLines.map(line => `${line.replaceAll(' ', '\x1f')}\n`).join(''),
+    env: { ...cli.env, ...env },
+    cwd: folder,
+  })
   expect(stderr).toBe('')
-  return stdout.split('>>>\n').slice(1).map(part => part.split('\n').filter(Boolean))
+  return stdout
+    .split('>>>\n')
+    .slice(1)
+    .map(part => part.split('\n').filter(Boolean))
 }
 
 /** Every command with commands below it, as a command line, and the names of those. */
 async function tree(): Promise<Map<string, string[]>> {
   const program = await loadAll(createProgram())
   const all = new Map([['board ', program.commands.map(each => each.name())]])
-  for (const noun of program.commands) if (noun.commands.length > 0) all.set(`board ${noun.name()} `, noun.commands.map(each => each.name()))
+  for (const noun of program.commands)
+    if (noun.commands.length > 0)
+      all.set(
+        `board ${noun.name()} `,
+        noun.commands.map(each => each.name()),
+      )
   return all
 }
 
 describe.each(Object.keys(drivers))('in %s', shell => {
   test('the files offer exactly the commands of the program', async context => {
-    if (!await has(shell)) { console.warn(`SKIPPED: ${shell} is not installed here`); return context.skip(`${shell} is not installed`) }
+    if (!(await has(shell))) {
+      console.warn(`SKIPPED: ${shell} is not installed here`)
+      return context.skip(`${shell} is not installed`)
+    }
     const commands = await tree()
     const found = await offered(shell, [...commands.keys()])
-    expect([...commands.keys()].map((line, at) => [line, found[at]!.toSorted()])).toEqual([...commands].map(([line, names]) => [line, names.toSorted()]))
+    expect([...commands.keys()].map((line, at) => [line, found[at]!.toSorted()])).toEqual(
+      [...commands].map(([line, names]) => [line, names.toSorted()]),
+    )
   })
 
   test('candidates are plain words, whatever the things of a board are called, and nothing of a name runs', async context => {
-    if (!await has(shell)) { console.warn(`SKIPPED: ${shell} is not installed here`); return context.skip(`${shell} is not installed`) }
-    const typed = hostile.slice(0, 8).filter(each => !each.includes('\n')).map(each => `board cards list -c ${each.replaceAll('MARK', mark).replaceAll(' ', '')}`)
+    if (!(await has(shell))) {
+      console.warn(`SKIPPED: ${shell} is not installed here`)
+      return context.skip(`${shell} is not installed`)
+    }
+    const typed = hostile
+      .slice(0, 8)
+      .filter(each => !each.includes('\n'))
+      .map(each => `board cards list -c ${each.replaceAll('MARK', mark).replaceAll(' ', '')}`)
     const found = await offered(shell, [...Object.values(lines), ...(shell === 'fish' ? [] : typed)])
     expect(existsSync(mark)).toBe(false)
     const live = found.slice(0, Object.keys(lines).length)
@@ -129,15 +209,26 @@ describe.each(Object.keys(drivers))('in %s', shell => {
   })
 
   test('files in the folder of backups that mean harm are not offered, and backups are by their names', async context => {
-    if (!await has(shell)) { console.warn(`SKIPPED: ${shell} is not installed here`); return context.skip(`${shell} is not installed`) }
+    if (!(await has(shell))) {
+      console.warn(`SKIPPED: ${shell} is not installed here`)
+      return context.skip(`${shell} is not installed`)
+    }
     const found = await offered(shell, ['board backups download ', 'board backups restore '])
     expect(found[0]).toEqual([backup])
     expect(existsSync(mark)).toBe(false)
   })
 
   test('values of options complete behind a space and behind =', async context => {
-    if (!await has(shell)) { console.warn(`SKIPPED: ${shell} is not installed here`); return context.skip(`${shell} is not installed`) }
-    const [spaced, joined, status, option] = await offered(shell, ['board cards list --column Bac', 'board cards list --column=Bac', 'board cards list -s run', 'board cards list --sea'])
+    if (!(await has(shell))) {
+      console.warn(`SKIPPED: ${shell} is not installed here`)
+      return context.skip(`${shell} is not installed`)
+    }
+    const [spaced, joined, status, option] = await offered(shell, [
+      'board cards list --column Bac',
+      'board cards list --column=Bac',
+      'board cards list -s run',
+      'board cards list --sea',
+    ])
     expect(spaced).toEqual(['Backlog'])
     expect(joined!.map(each => each.replace('--column=', ''))).toEqual(['Backlog'])
     expect(status).toEqual(['running'])
@@ -146,8 +237,14 @@ describe.each(Object.keys(drivers))('in %s', shell => {
 })
 
 test('bash shows the names beside the ids where it only lists, and nowhere else', async context => {
-  if (!await has('bash')) { console.warn('SKIPPED: bash is not installed here'); return context.skip('bash is not installed') }
-  const [[listed], [completed]] = await Promise.all([offered('bash', ['board cards list -c '], { COMP_TYPE: '63' }), offered('bash', ['board cards list -c '], { COMP_TYPE: '9' })])
+  if (!(await has('bash'))) {
+    console.warn('SKIPPED: bash is not installed here')
+    return context.skip('bash is not installed')
+  }
+  const [[listed], [completed]] = await Promise.all([
+    offered('bash', ['board cards list -c '], { COMP_TYPE: '63' }),
+    offered('bash', ['board cards list -c '], { COMP_TYPE: '9' }),
+  ])
   expect(listed).toContain('2  (In Progress)')
   expect(completed).toContain('2')
   expect(existsSync(mark)).toBe(false)
@@ -186,12 +283,18 @@ describe('the program', () => {
   test('answers within 300 ms, and does not wait for a server that hangs', async () => {
     const usual = { BOARD_COMPLETION_TIMEOUT_MS: '' }
     const sockets = new Set<Socket>()
-    const hanging = createServer(socket => { sockets.add(socket) }).listen(0, '127.0.0.1')
-    await new Promise(done => { hanging.once('listening', done) })
+    const hanging = createServer(socket => {
+      sockets.add(socket)
+    }).listen(0, '127.0.0.1')
+    await new Promise(done => {
+      hanging.once('listening', done)
+    })
     const { port } = hanging.address() as AddressInfo
     const bareMs = await quickest(() => run(process.execPath, ['-e', '0'], { env: cli.env }))
     expect(await quickest(() => ask(['cards', 'view', ''], usual))).toBeLessThan(Math.max(300, 6 * bareMs))
-    expect(await quickest(() => ask(['cards', 'view', ''], { ...usual, BOARD_URL: `http://127.0.0.1:${port}` }))).toBeLessThan(Math.max(500, 10 * bareMs))
+    expect(
+      await quickest(() => ask(['cards', 'view', ''], { ...usual, BOARD_URL: `http://127.0.0.1:${port}` })),
+    ).toBeLessThan(Math.max(500, 10 * bareMs))
     for (const socket of sockets) socket.destroy()
     hanging.close()
   })
@@ -209,7 +312,11 @@ async function quickest(action: () => Promise<unknown>): Promise<number> {
 }
 
 test('board completion prints the files, and --install puts them in their places', async () => {
-  for (const [shell, file, place] of [['bash', 'board.bash', '.local/share/bash-completion/completions/board'], ['zsh', '_board', '.local/share/zsh/site-functions/_board'], ['fish', 'board.fish', '.config/fish/completions/board.fish']] as const) {
+  for (const [shell, file, place] of [
+    ['bash', 'board.bash', '.local/share/bash-completion/completions/board'],
+    ['zsh', '_board', '.local/share/zsh/site-functions/_board'],
+    ['fish', 'board.fish', '.config/fish/completions/board.fish'],
+  ] as const) {
     const text = readFileSync(join(root, 'completions', file), 'utf8')
     expect(await cli.ok(['completion', shell])).toBe(text)
     mkdirSync(join(cli.home, '.config'), { recursive: true })

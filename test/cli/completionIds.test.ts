@@ -9,10 +9,48 @@ import type { TestBoard } from '../helper.ts'
 import { monitored, seed, startSlotlessBoard } from '../seed.ts'
 
 /** Something of the tree that takes a value: the command line before the value, and what the help calls it. */
-interface Taker { name: string; placeholder: string; before: () => string[] }
+interface Taker {
+  name: string
+  placeholder: string
+  before: () => string[]
+}
 
 /** What people make up, or what nothing on the server lists. */
-const free = ['arguments', 'branch', 'code', 'command', 'description', 'email', 'expression', 'fields', 'header', 'host', 'id', 'key', 'key=value', 'list=column', 'message', 'name', 'name: value', 'name:type', 'number', 'path', 'pattern', 'port', 'seconds', 'seq', 'size', 'source', 'text', 'time', 'title', 'url', 'value', 'when', 'words']
+const free = [
+  'arguments',
+  'branch',
+  'code',
+  'command',
+  'description',
+  'email',
+  'expression',
+  'fields',
+  'header',
+  'host',
+  'id',
+  'key',
+  'key=value',
+  'list=column',
+  'message',
+  'name',
+  'name: value',
+  'name:type',
+  'number',
+  'path',
+  'pattern',
+  'port',
+  'seconds',
+  'seq',
+  'size',
+  'source',
+  'text',
+  'time',
+  'title',
+  'url',
+  'value',
+  'when',
+  'words',
+]
 /** What a key names is meant in `keys rotate`, and is made up elsewhere. */
 const listedHere = /^keys /
 /** Nothing lists deleted cards. */
@@ -42,18 +80,35 @@ afterAll(async () => {
   await board.close()
 })
 
-const leaves = (command: Command): Command[] => command.commands.length > 0 ? command.commands.flatMap(leaves) : [command]
+const leaves = (command: Command): Command[] =>
+  command.commands.length > 0 ? command.commands.flatMap(leaves) : [command]
 const isPath = (placeholder: string) => /^(files?|folder)$/.test(placeholder)
-const isFree = ({ name, placeholder }: Taker) => free.includes(placeholder) && !(placeholder === 'key' && listedHere.test(name))
+const isFree = ({ name, placeholder }: Taker) =>
+  free.includes(placeholder) && !(placeholder === 'key' && listedHere.test(name))
 
 /** The arguments and options of a command that take a value which is neither a file nor one of some known words. */
 function takersOf(command: Command): Taker[] {
   const name = nameOf(command)
-  const words = (count: number) => count === 0 ? name.split(' ') : wordsOf(command, named).slice(0, name.split(' ').length + count)
-  const ofArguments = command.registeredArguments.map((each, at) => ({ each, name: `${name} <${each.name()}>`, placeholder: each.name(), before: () => words(at) }))
-  const ofOptions = command.options.filter(option => option.required || option.optional)
-    .map(each => ({ each, name: `${name} ${each.long}`, placeholder: /[<[]([^>\]]+)/.exec(each.flags)![1]!, before: () => [...words(command.registeredArguments.length), each.long!] }))
-  return [...ofArguments, ...ofOptions].filter(({ each, placeholder }: { each: Argument | Option; placeholder: string }) => !each.argChoices && !isPath(placeholder))
+  const words = (count: number) =>
+    count === 0 ? name.split(' ') : wordsOf(command, named).slice(0, name.split(' ').length + count)
+  const ofArguments = command.registeredArguments.map((each, at) => ({
+    each,
+    name: `${name} <${each.name()}>`,
+    placeholder: each.name(),
+    before: () => words(at),
+  }))
+  const ofOptions = command.options
+    .filter(option => option.required || option.optional)
+    .map(each => ({
+      each,
+      name: `${name} ${each.long}`,
+      placeholder: /[<[]([^>\]]+)/.exec(each.flags)![1]!,
+      before: () => [...words(command.registeredArguments.length), each.long!],
+    }))
+  return [...ofArguments, ...ofOptions].filter(
+    ({ each, placeholder }: { each: Argument | Option; placeholder: string }) =>
+      !each.argChoices && !isPath(placeholder),
+  )
 }
 
 test('every argument and option takes something that completion lists, a file, a known word, or free text', () => {
@@ -64,19 +119,44 @@ test('whatever is listed is offered, with the things that are there', async () =
   const asked = takers.filter(taker => isListed(taker.placeholder) && !isFree(taker) && !empty.includes(taker.name))
   const isNew = new Set<string>()
   // What depends on the words before it is asked each time, all else once.
-  const different = asked.filter(({ placeholder }) => /^(session|deliveries|member|monitors)$/.test(placeholder) || !isNew.has(placeholder) && isNew.add(placeholder))
-  const offered = Object.fromEntries(await inPairs(different, async ({ name, before }) => [name, (await cli.ok(['__complete', '--', ...before(), ''])).split('\n').filter(Boolean).map(line => line.split('\t')[0])] as const))
+  const different = asked.filter(
+    ({ placeholder }) =>
+      /^(session|deliveries|member|monitors)$/.test(placeholder) || (!isNew.has(placeholder) && isNew.add(placeholder)),
+  )
+  const offered = Object.fromEntries(
+    await inPairs(
+      different,
+      async ({ name, before }) =>
+        [
+          name,
+          (await cli.ok(['__complete', '--', ...before(), '']))
+            .split('\n')
+            .filter(Boolean)
+            .map(line => line.split('\t')[0]),
+        ] as const,
+    ),
+  )
   expect(Object.entries(offered).filter(([, candidates]) => candidates.length === 0)).toEqual([])
   expect(offered).toMatchObject({
-    'cards download <attachment>': [named.attachmentId], 'agents messages --session': [sessionId], 'presession send <session>': [named.sessionId], 'presession accept <session>': [named.sessionId],
-    'webhooks redeliver <deliveries>': [named.deliveryId], 'monitors delete <monitors>': [named.monitorId], 'cards list --label': ['bug'], 'api --method': ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
+    'cards download <attachment>': [named.attachmentId],
+    'agents messages --session': [sessionId],
+    'presession send <session>': [named.sessionId],
+    'presession accept <session>': [named.sessionId],
+    'webhooks redeliver <deliveries>': [named.deliveryId],
+    'monitors delete <monitors>': [named.monitorId],
+    'cards list --label': ['bug'],
+    'api --method': ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
   })
   expect(offered['projects member set <member>']).toContain(named.memberId)
   expect(offered['orgs member set <member>']).toContain(named.memberId)
 })
 
 test('archived cards are offered to those who bring them back, and only to them', async () => {
-  const idsFor = async (verb: string) => (await cli.ok(['__complete', '--', 'cards', verb, ''])).split('\n').filter(Boolean).map(line => line.split('\t')[0])
+  const idsFor = async (verb: string) =>
+    (await cli.ok(['__complete', '--', 'cards', verb, '']))
+      .split('\n')
+      .filter(Boolean)
+      .map(line => line.split('\t')[0])
   expect(await idsFor('unarchive')).toEqual([named.archivedCardId])
   expect(await idsFor('archive')).not.toContain(named.archivedCardId)
   expect(await idsFor('restore')).toEqual([])
@@ -85,6 +165,6 @@ test('archived cards are offered to those who bring them back, and only to them'
 /** Two processes at a time. */
 async function inPairs<T, R>(items: readonly T[], action: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = []
-  for (let at = 0; at < items.length; at += 2) results.push(...await Promise.all(items.slice(at, at + 2).map(action)))
+  for (let at = 0; at < items.length; at += 2) results.push(...(await Promise.all(items.slice(at, at + 2).map(action))))
   return results
 }

@@ -17,22 +17,38 @@ afterAll(async () => {
   await provider.close()
 })
 
-const add = (name: string, ...more: string[]) => cli.json(['credentials', 'add', name, '--provider', 'custom', '--base-url', provider.url, '--api-key-stdin', ...more], { input: `${apiKey}\n` })
+const add = (name: string, ...more: string[]) =>
+  cli.json(
+    ['credentials', 'add', name, '--provider', 'custom', '--base-url', provider.url, '--api-key-stdin', ...more],
+    { input: `${apiKey}\n` },
+  )
 
 test('a key comes from stdin, is kept, and is shown by its last four characters', async () => {
   const made = await add('work')
   expect(made).toMatchObject({ name: 'work', provider: 'custom', kind: 'api_key', baseUrl: provider.url })
   expect(await cli.json(['credentials', 'view', 'work'])).toMatchObject({ id: made.id, apiKey: '…WXYZ' })
-  expect(await cli.ok(['credentials', 'list'])).toMatch(new RegExp(`^${made.id}\twork\tcustom\tapi_key\t${provider.url}\t`))
-  await cli.ok(['credentials', 'edit', 'work', '--name', 'office', '--api-key-stdin'], { input: 'sk-another-0123456789-QRST\r\n' })
-  expect(await cli.json(['credentials', 'view', 'OFFICE', '--json', 'name,apiKey'])).toMatchObject({ name: 'office', apiKey: '…QRST' })
+  expect(await cli.ok(['credentials', 'list'])).toMatch(
+    new RegExp(`^${made.id}\twork\tcustom\tapi_key\t${provider.url}\t`),
+  )
+  await cli.ok(['credentials', 'edit', 'work', '--name', 'office', '--api-key-stdin'], {
+    input: 'sk-another-0123456789-QRST\r\n',
+  })
+  expect(await cli.json(['credentials', 'view', 'OFFICE', '--json', 'name,apiKey'])).toMatchObject({
+    name: 'office',
+    apiKey: '…QRST',
+  })
   await cli.ok(['credentials', 'edit', 'office', '--name', 'work'])
 })
 
 test('nobody is asked for a key where nobody can answer, and none is taken as an argument', async () => {
   const [silent, argument, provider, nothing, client] = await Promise.all([
-    cli.board(['credentials', 'add', 'x', '--provider', 'openai']), cli.board(['credentials', 'add', 'x', '--provider', 'openai', '--api-key', apiKey]), cli.board(['credentials', 'add', 'x', '--provider', 'acme', '--api-key-stdin']),
-    cli.board(['credentials', 'edit', 'work']), cli.board(['credentials', 'add', 'x', '--provider', 'openai', '--api-key-stdin', '--client-id', 'c'], { input: apiKey }),
+    cli.board(['credentials', 'add', 'x', '--provider', 'openai']),
+    cli.board(['credentials', 'add', 'x', '--provider', 'openai', '--api-key', apiKey]),
+    cli.board(['credentials', 'add', 'x', '--provider', 'acme', '--api-key-stdin']),
+    cli.board(['credentials', 'edit', 'work']),
+    cli.board(['credentials', 'add', 'x', '--provider', 'openai', '--api-key-stdin', '--client-id', 'c'], {
+      input: apiKey,
+    }),
   ])
   expect([silent, argument, provider, nothing, client].map(({ code }) => code)).toEqual([2, 2, 2, 2, 2])
   expect(silent.stderr).toContain('--api-key-stdin')
@@ -46,13 +62,22 @@ test('verify ends with 0 for a good key and with 1 for a bad one, and says why',
   expect(await cli.json(['credentials', 'verify', 'checked'])).toEqual({ id, valid: true, detail: null })
   provider.goodKey = 'another'
   const bad = await cli.board(['credentials', 'verify', 'checked'])
-  expect([bad.code, bad.stdout]).toEqual([1, `id\t${id}\nvalid\tfalse\ndetail\tThe provider refuses the key (status 401).\n`])
+  expect([bad.code, bad.stdout]).toEqual([
+    1,
+    `id\t${id}\nvalid\tfalse\ndetail\tThe provider refuses the key (status 401).\n`,
+  ])
 })
 
 test('usage adds up the days', async () => {
   await add('counted')
   expect(await cli.ok(['credentials', 'usage', 'counted'])).toBe('total\t0\t0\t0\t0.00\n')
-  expect(await cli.json(['credentials', 'usage', 'counted'])).toEqual({ sessions: 0, inputTokens: 0, outputTokens: 0, costUsd: 0, byDay: [] })
+  expect(await cli.json(['credentials', 'usage', 'counted'])).toEqual({
+    sessions: 0,
+    inputTokens: 0,
+    outputTokens: 0,
+    costUsd: 0,
+    byDay: [],
+  })
 })
 
 test('a project, a card and an organization are given a credential by name, and none takes it away', async () => {
@@ -60,11 +85,22 @@ test('a project, a card and an organization are given a credential by name, and 
   const { id: cardId } = await server.client.cards.create({ projectId, title: 'c' })
   const { id: organizationId } = await server.client.organizations.create({ name: 'acme' })
   const chosen = async () => [
-    (await server.client.projects.get({ id: projectId })).credentialId, (await server.client.organizations.get({ id: organizationId })).defaultCredentialId,
-    (await server.server.app.db.get<{ id: number | null }>('SELECT credential_id AS id FROM cards WHERE id = ?', [Number(cardId)]))!.id?.toString() ?? null,
+    (await server.client.projects.get({ id: projectId })).credentialId,
+    (await server.client.organizations.get({ id: organizationId })).defaultCredentialId,
+    (await server.server.app.db.get<{ id: number | null }>('SELECT credential_id AS id FROM cards WHERE id = ?', [
+      Number(cardId),
+    ]))!.id?.toString() ?? null,
   ]
-  for (const [wanted, expected] of [['chosen', credentialId], ['none', null]] as const) {
-    for (const args of [['projects', 'credential'], ['orgs', 'credential', 'acme'], ['cards', 'credential', cardId]]) await cli.ok([...args, wanted])
+  for (const [wanted, expected] of [
+    ['chosen', credentialId],
+    ['none', null],
+  ] as const) {
+    for (const args of [
+      ['projects', 'credential'],
+      ['orgs', 'credential', 'acme'],
+      ['cards', 'credential', cardId],
+    ])
+      await cli.ok([...args, wanted])
     expect(await chosen()).toEqual([expected, expected, expected])
   }
   const unknown = await cli.board(['projects', 'credential', 'chozen'])
@@ -72,12 +108,32 @@ test('a project, a card and an organization are given a credential by name, and 
 })
 
 test('--oauth says where to enter which code, and waits until that is done', async () => {
-  const authorize = (name: string) => cli.board(['credentials', 'add', name, '--provider', 'custom', '--base-url', provider.url, '--oauth', '--client-id', 'client', '-q'])
+  const authorize = (name: string) =>
+    cli.board([
+      'credentials',
+      'add',
+      name,
+      '--provider',
+      'custom',
+      '--base-url',
+      provider.url,
+      '--oauth',
+      '--client-id',
+      'client',
+      '-q',
+    ])
   provider.outcome = { access_token: 'canary-access-token' }
   const done = await authorize('browser')
   expect(done.stderr).toBe(`Open ${provider.url}/activate in your browser and enter the code WDJB-MJHT\n`)
-  expect([done.code, done.stdout]).toEqual([0, `${(await server.client.credentials.list()).find(({ name }) => name === 'browser')!.id}\n`])
-  expect(await cli.json(['credentials', 'view', 'browser'])).toMatchObject({ kind: 'oauth', apiKey: null, authorization: 'complete' })
+  expect([done.code, done.stdout]).toEqual([
+    0,
+    `${(await server.client.credentials.list()).find(({ name }) => name === 'browser')!.id}\n`,
+  ])
+  expect(await cli.json(['credentials', 'view', 'browser'])).toMatchObject({
+    kind: 'oauth',
+    apiKey: null,
+    authorization: 'complete',
+  })
   provider.outcome = 'access_denied'
   const refused = await authorize('refused')
   expect([refused.code, refused.stdout]).toEqual([1, ''])
@@ -91,13 +147,22 @@ test('delete wants --yes, and a key cannot manage credentials', async () => {
   await cli.ok(['credentials', 'delete', 'gone', '--yes'])
   const missing = await cli.board(['credentials', 'view', 'gone'])
   expect(missing.code).toBe(3)
-  const { key } = await server.client.keys.create({ name: 'k', scope: 'project', projectId, permissions: ['cards.read'] })
+  const { key } = await server.client.keys.create({
+    name: 'k',
+    scope: 'project',
+    projectId,
+    permissions: ['cards.read'],
+  })
   const keyFile = join(cli.home, 'key')
   writeFileSync(keyFile, key, { mode: 0o600 })
   expect((await cli.board(['credentials', 'list', '--token-file', keyFile])).code).toBe(4)
 })
 
 test('nothing that is printed holds a secret', async () => {
-  const printed = await Promise.all([['list'], ['list', '--json'], ['view', 'work'], ['view', 'work', '--debug'], ['verify', 'checked', '--debug']].map(args => cli.board(['credentials', ...args])))
+  const printed = await Promise.all(
+    [['list'], ['list', '--json'], ['view', 'work'], ['view', 'work', '--debug'], ['verify', 'checked', '--debug']].map(
+      args => cli.board(['credentials', ...args]),
+    ),
+  )
   expect(printed.map(({ stdout, stderr }) => stdout + stderr).join('')).not.toContain('canary')
 })

@@ -12,19 +12,30 @@ import { eventually } from '../helper.ts'
 let cli: CommandLine
 const servers: ChildProcess[] = []
 
-beforeAll(() => { cli = commandLine() })
+beforeAll(() => {
+  cli = commandLine()
+})
 afterAll(() => {
   for (const server of servers) server.kill('SIGKILL')
   cli.close()
 })
 
 /** Runs `board serve` and gives its first line. */
-async function serve(args: string[], env: Record<string, string> = {}): Promise<{ child: ChildProcess; line: string; talk: () => string }> {
-  const child = spawn(process.execPath, [resolve(import.meta.dirname, '..', '..', 'bin', 'board.js'), 'serve', ...args], { env: { ...cli.env, ...env } })
+async function serve(
+  args: string[],
+  env: Record<string, string> = {},
+): Promise<{ child: ChildProcess; line: string; talk: () => string }> {
+  const child = spawn(
+    process.execPath,
+    [resolve(import.meta.dirname, '..', '..', 'bin', 'board.js'), 'serve', ...args],
+    { env: { ...cli.env, ...env } },
+  )
   servers.push(child)
   let talk = ''
-  child.stderr.setEncoding('utf8').on('data', (text: string) => { talk += text })
-  const [line] = await once(createInterface({ input: child.stdout }), 'line') as [string]
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    talk += text
+  })
+  const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string]
   return { child, line, talk: () => talk }
 }
 
@@ -32,7 +43,11 @@ test('board serve says where it listens in one line, is found by other commands,
   const { child, line, talk } = await serve(['--port', '0'])
   expect(line).toMatch(/^Listening on http:\/\/127\.0\.0\.1:\d+$/)
   expect(await cli.ok(['whoami', '-q'])).toBe('0\n')
-  expect(await cli.board(['serve', '--port', '0'])).toMatchObject({ code: 5, stdout: '', stderr: expect.stringMatching(/^board: another server holds .* \(process \d+, http:\S+\)\n$/) })
+  expect(await cli.board(['serve', '--port', '0'])).toMatchObject({
+    code: 5,
+    stdout: '',
+    stderr: expect.stringMatching(/^board: another server holds .* \(process \d+, http:\S+\)\n$/),
+  })
   const ended = once(child, 'exit')
   child.kill('SIGTERM')
   expect(await ended).toEqual([0, null])
@@ -41,14 +56,26 @@ test('board serve says where it listens in one line, is found by other commands,
 })
 
 test('its options are environment variables too, and a flag goes before them', async () => {
-  const { child, line } = await serve(['--data-dir', join(cli.home, 'flag')], { BOARD_PORT: '0', BOARD_DATA_DIR: join(cli.home, 'env') })
-  expect(await cli.ok(['auth', 'status', '--json', 'url'], { env: { BOARD_DATA_DIR: join(cli.home, 'flag') } })).toBe(`{"url":"${line.replace('Listening on ', '')}"}\n`)
+  const { child, line } = await serve(['--data-dir', join(cli.home, 'flag')], {
+    BOARD_PORT: '0',
+    BOARD_DATA_DIR: join(cli.home, 'env'),
+  })
+  expect(await cli.ok(['auth', 'status', '--json', 'url'], { env: { BOARD_DATA_DIR: join(cli.home, 'flag') } })).toBe(
+    `{"url":"${line.replace('Listening on ', '')}"}\n`,
+  )
   child.kill('SIGTERM')
   await once(child, 'exit')
 })
 
 test('an empty variable, and a switch that says no, are as if they were not there', async () => {
-  const { child, line, talk } = await serve(['--data-dir', join(cli.home, 'empty')], { BOARD_PORT: '0', BOARD_HOST: '', BOARD_PUBLIC_URL: '', BOARD_MAX_ATTACHMENT: '', BOARD_TRUST_PROXY: 'false', BOARD_OPEN: '0' })
+  const { child, line, talk } = await serve(['--data-dir', join(cli.home, 'empty')], {
+    BOARD_PORT: '0',
+    BOARD_HOST: '',
+    BOARD_PUBLIC_URL: '',
+    BOARD_MAX_ATTACHMENT: '',
+    BOARD_TRUST_PROXY: 'false',
+    BOARD_OPEN: '0',
+  })
   expect(line).toMatch(/^Listening on http:\/\/127\.0\.0\.1:\d+$/)
   child.kill('SIGTERM')
   await once(child, 'close')
@@ -56,11 +83,20 @@ test('an empty variable, and a switch that says no, are as if they were not ther
 })
 
 test('on a terminal it says what to do next, as the person has to type it who started it by npx', async () => {
-  const started = (name: string, env: Record<string, string>) => cli.start(['serve', '--port', '0', '--data-dir', join(cli.home, name)], { BOARD_FORCE_TTY: '1', ...env })
+  const started = (name: string, env: Record<string, string>) =>
+    cli.start(['serve', '--port', '0', '--data-dir', join(cli.home, name)], { BOARD_FORCE_TTY: '1', ...env })
   const [linked, byNpx] = [started('linked', {}), started('npx', { npm_command: 'exec' })]
-  await eventually('what to do next', () => [linked, byNpx].every(({ stderr }) => stderr.includes('Stop with Ctrl+C.')), 15_000)
-  expect(linked.stderr).toContain('\n  board projects create my-app --path .     make a project of a folder\n  board cards add "My first card"           and a card on its board\n')
-  expect(byNpx.stderr).toContain('\n  npx board projects create my-app --path ~/my-app  make a project of a folder\n  npx board cards add "My first card" -P my-app     and a card on its board\n')
+  await eventually(
+    'what to do next',
+    () => [linked, byNpx].every(({ stderr }) => stderr.includes('Stop with Ctrl+C.')),
+    15_000,
+  )
+  expect(linked.stderr).toContain(
+    '\n  board projects create my-app --path .     make a project of a folder\n  board cards add "My first card"           and a card on its board\n',
+  )
+  expect(byNpx.stderr).toContain(
+    '\n  npx board projects create my-app --path ~/my-app  make a project of a folder\n  npx board cards add "My first card" -P my-app     and a card on its board\n',
+  )
   for (const server of [linked, byNpx]) server.interrupt()
   await eventually('the end', () => linked.code !== undefined && byNpx.code !== undefined, 15_000)
 })
@@ -68,25 +104,48 @@ test('on a terminal it says what to do next, as the person has to type it who st
 test('--open opens its page, and says the address where there is no browser', async () => {
   const opened = join(cli.home, 'opened')
   writeFileSync(join(cli.home, 'browser'), `#!/bin/sh\nprintf %s "$1" > '${opened}'\n`, { mode: 0o755 })
-  const { child, line, talk } = await serve(['--port', '0', '--open', '--data-dir', join(cli.home, 'open')], { BROWSER: join(cli.home, 'browser') })
+  const { child, line, talk } = await serve(['--port', '0', '--open', '--data-dir', join(cli.home, 'open')], {
+    BROWSER: join(cli.home, 'browser'),
+  })
   const url = line.replace('Listening on ', '')
   expect(await eventually('the browser', () => existsSync(opened) && readFileSync(opened, 'utf8'))).toBe(url)
-  expect(await cli.json(['version', '--check', '--url', url])).toMatchObject({ server: expect.stringMatching(/^\d+\./) })
+  expect(await cli.json(['version', '--check', '--url', url])).toMatchObject({
+    server: expect.stringMatching(/^\d+\./),
+  })
   child.kill('SIGTERM')
   await once(child, 'close')
   expect(talk()).toBe('')
 
-  const other = await serve(['--port', '0', '--data-dir', join(cli.home, 'open')], { BROWSER: join(cli.home, 'nothing'), BOARD_OPEN: '1' })
-  await eventually('the address', () => other.talk().includes(`Open it yourself: ${other.line.replace('Listening on ', '')}`))
+  const other = await serve(['--port', '0', '--data-dir', join(cli.home, 'open')], {
+    BROWSER: join(cli.home, 'nothing'),
+    BOARD_OPEN: '1',
+  })
+  await eventually('the address', () =>
+    other.talk().includes(`Open it yourself: ${other.line.replace('Listening on ', '')}`),
+  )
   other.child.kill('SIGTERM')
   await once(other.child, 'close')
 })
 
 test('board version --check is exit 1 where the server is of another version', async () => {
-  const other = createHttpServer((_request, response) => response.setHeader('content-type', 'application/json').end('{"data":{"status":"ok","version":"0.0.1"}}'))
+  const other = createHttpServer((_request, response) =>
+    response.setHeader('content-type', 'application/json').end('{"data":{"status":"ok","version":"0.0.1"}}'),
+  )
   await once(other.listen(0, '127.0.0.1'), 'listening')
-  const { code, stdout, stderr } = await cli.board(['version', '--check', '--json', 'server', '--url', `http://127.0.0.1:${(other.address() as AddressInfo).port}`])
-  expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '{"server":"0.0.1"}\n', stderr: 'board: the server is of another version: 0.0.1\nupdate the older one; after an update: board server restart\n' })
+  const { code, stdout, stderr } = await cli.board([
+    'version',
+    '--check',
+    '--json',
+    'server',
+    '--url',
+    `http://127.0.0.1:${(other.address() as AddressInfo).port}`,
+  ])
+  expect({ code, stdout, stderr }).toEqual({
+    code: 1,
+    stdout: '{"server":"0.0.1"}\n',
+    stderr:
+      'board: the server is of another version: 0.0.1\nupdate the older one; after an update: board server restart\n',
+  })
   other.close()
 })
 
@@ -98,7 +157,10 @@ test('it says at its start what is wrong with its configuration of agents', asyn
   child.kill('SIGTERM')
   await once(child, 'close')
   expect(JSON.parse(talk())).toMatchObject({
-    level: 'warn', file: join(dataDir, 'config.json'), message: 'config.json in the data folder is not valid: agents.mine.command must name a program. Until that is mended, no agent starts.',
+    level: 'warn',
+    file: join(dataDir, 'config.json'),
+    message:
+      'config.json in the data folder is not valid: agents.mine.command must name a program. Until that is mended, no agent starts.',
   })
 })
 
@@ -106,9 +168,23 @@ test('a port in use is exit 5, a value that is none exit 2, each in short lines'
   const taken = createServer()
   await new Promise<void>(listening => taken.listen(0, '127.0.0.1', listening))
   const { port } = taken.address() as AddressInfo
-  expect(await cli.board(['serve', '--port', String(port)])).toEqual({ code: 5, stdout: '', stderr: `board: port ${port} is in use already\ngive another --port, or --port 0 for a free one\n` })
+  expect(await cli.board(['serve', '--port', String(port)])).toEqual({
+    code: 5,
+    stdout: '',
+    stderr: `board: port ${port} is in use already\ngive another --port, or --port 0 for a free one\n`,
+  })
   taken.close()
-  for (const [args, env] of [[['--port', '99999']], [['--max-attachment', '5X']], [['--public-url', 'ftp://x']], [[], { BOARD_LOG_LEVEL: 'loud' }], [[], { BOARD_PORT: 'http' }]] as [string[], Record<string, string>?][]) {
-    expect(await cli.board(['serve', ...args], { env })).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(/^board: .* is invalid: .*\nsee: board serve --help\n$/) })
+  for (const [args, env] of [
+    [['--port', '99999']],
+    [['--max-attachment', '5X']],
+    [['--public-url', 'ftp://x']],
+    [[], { BOARD_LOG_LEVEL: 'loud' }],
+    [[], { BOARD_PORT: 'http' }],
+  ] as [string[], Record<string, string>?][]) {
+    expect(await cli.board(['serve', ...args], { env })).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringMatching(/^board: .* is invalid: .*\nsee: board serve --help\n$/),
+    })
   }
 })

@@ -45,25 +45,43 @@ const file = (name: string, text: string) => {
 function runtime(url: string): Record<string, string> {
   const folder = join(cli.home, 'left')
   mkdirSync(folder)
-  writeFileSync(join(folder, 'daemon.json'), JSON.stringify({ url, pid: 1, token: 'svc_lt_secret', version: '0', startedAt: '' }))
+  writeFileSync(
+    join(folder, 'daemon.json'),
+    JSON.stringify({ url, pid: 1, token: 'svc_lt_secret', version: '0', startedAt: '' }),
+  )
   return { BOARD_DATA_DIR: folder }
 }
 
 describe('which server', () => {
   test('none at all: exit 7, and what to type', async () => {
-    expect(await cli.board(['projects', 'list'])).toEqual({ code: 7, stdout: '', stderr: 'board: no server; run: board serve\nsee: board help environment\n' })
+    expect(await cli.board(['projects', 'list'])).toEqual({
+      code: 7,
+      stdout: '',
+      stderr: 'board: no server; run: board serve\nsee: board help environment\n',
+    })
   })
 
   test('the one that runs on this machine is found by its data folder, with its token', async () => {
     expect(JSON.parse(await cli.ok(['whoami', '--json'], { env: local() }))).toMatchObject({ role: 'super_admin' })
-    expect(await cli.json(['auth', 'status'], { env: local() })).toMatchObject({ url: server.url, urlFrom: 'the running server on this machine', tokenKind: 'local', signedIn: true })
+    expect(await cli.json(['auth', 'status'], { env: local() })).toMatchObject({
+      url: server.url,
+      urlFrom: 'the running server on this machine',
+      tokenKind: 'local',
+      signedIn: true,
+    })
   })
 
   test('one that has died, or another program on its port, gets no token', async () => {
-    expect(await cli.board(['whoami'], { env: runtime('http://127.0.0.1:1') })).toMatchObject({ code: 7, stderr: expect.stringContaining('no server; run: board serve') })
+    expect(await cli.board(['whoami'], { env: runtime('http://127.0.0.1:1') })).toMatchObject({
+      code: 7,
+      stderr: expect.stringContaining('no server; run: board serve'),
+    })
     // With the pid of a process that lives, and that started at another time than the server did.
     for (const mark of [undefined, `${processMark(process.pid)}0`, 'another-boot/1']) {
-      writeFileSync(join(cli.home, 'left', 'daemon.json'), JSON.stringify({ url: nosyUrl, pid: process.pid, mark, token: 'svc_lt_secret', version: '0', startedAt: '' }))
+      writeFileSync(
+        join(cli.home, 'left', 'daemon.json'),
+        JSON.stringify({ url: nosyUrl, pid: process.pid, mark, token: 'svc_lt_secret', version: '0', startedAt: '' }),
+      )
       expect((await cli.board(['whoami'], { env: { BOARD_DATA_DIR: join(cli.home, 'left') } })).code).toBe(7)
     }
     expect(overheard).toEqual([undefined, undefined, undefined])
@@ -71,7 +89,8 @@ describe('which server', () => {
 
   test('a flag goes before the environment, the environment before the profile', async () => {
     await cli.ok(['profile', 'set', 'a', '--url', 'http://127.0.0.1:1'])
-    const urlFrom = async (args: string[], env = {}) => (await cli.json(['auth', 'status', ...args], { env: { BOARD_TOKEN: server.token, ...env } })).urlFrom
+    const urlFrom = async (args: string[], env = {}) =>
+      (await cli.json(['auth', 'status', ...args], { env: { BOARD_TOKEN: server.token, ...env } })).urlFrom
     expect(await urlFrom(['--url', server.url], { BOARD_URL: 'http://127.0.0.1:1' })).toBe('--url')
     expect(await urlFrom([], { BOARD_URL: server.url })).toBe('BOARD_URL')
     await cli.ok(['profile', 'set', 'b', '--url', server.url])
@@ -82,13 +101,26 @@ describe('which server', () => {
   })
 
   test('an address with a password or of another kind is refused', async () => {
-    for (const url of ['ftp://host', 'http://user:secret@host', 'http://', 'not an address']) expect(await cli.board(['whoami', '--url', url])).toMatchObject({ code: 2, stdout: '' })
+    for (const url of ['ftp://host', 'http://user:secret@host', 'http://', 'not an address'])
+      expect(await cli.board(['whoami', '--url', url])).toMatchObject({ code: 2, stdout: '' })
   })
 
   test('--timeout ends the wait for a server that does not answer', async () => {
-    const silent = createServer(() => { /* says nothing */ })
+    const silent = createServer(() => {
+      /* says nothing */
+    })
     await new Promise<void>(listening => silent.listen(0, '127.0.0.1', listening))
-    expect((await cli.board(['whoami', '--timeout', '0.2', '--url', `http://127.0.0.1:${(silent.address() as AddressInfo).port}`])).code).toBe(7)
+    expect(
+      (
+        await cli.board([
+          'whoami',
+          '--timeout',
+          '0.2',
+          '--url',
+          `http://127.0.0.1:${(silent.address() as AddressInfo).port}`,
+        ])
+      ).code,
+    ).toBe(7)
     silent.closeAllConnections()
     silent.close()
   })
@@ -96,7 +128,11 @@ describe('which server', () => {
 
 describe('which token', () => {
   test('none: exit 4, and how to sign in', async () => {
-    expect(await cli.board(['projects', 'list', '--url', server.url])).toMatchObject({ code: 4, stdout: '', stderr: expect.stringMatching(/\nsign in with: board auth login\nsee: board auth status\n$/) })
+    expect(await cli.board(['projects', 'list', '--url', server.url])).toMatchObject({
+      code: 4,
+      stdout: '',
+      stderr: expect.stringMatching(/\nsign in with: board auth login\nsee: board auth status\n$/),
+    })
   })
 
   test('it comes from a file, from stdin, or from the environment', async () => {
@@ -107,10 +143,13 @@ describe('which token', () => {
     expect(await cli.ok(args, { env: { BOARD_TOKEN_FILE: path } })).toBe('0\n')
     expect(await cli.ok(args, { env: { BOARD_TOKEN: server.token } })).toBe('0\n')
     expect(await cli.board([...args, '--token-file', file('empty', '')])).toMatchObject({ code: 2 })
-    expect(await cli.board([...args, '--token-file', 'missing'])).toMatchObject({ code: 2, stderr: expect.stringContaining('there is no such file') })
+    expect(await cli.board([...args, '--token-file', 'missing'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('there is no such file'),
+    })
   })
 
-  test('a profile\'s goes to the origin that it was made for and nowhere else', async () => {
+  test("a profile's goes to the origin that it was made for and nowhere else", async () => {
     await cli.ok(['auth', 'login', '--url', server.url, '--with-token'], { input: await signInToken() })
     expect(await cli.ok(['whoami', '--json', 'email'])).toBe('{"email":"ada@example.com"}\n')
     await cli.board(['whoami', '--url', nosyUrl])
@@ -130,21 +169,35 @@ describe('which token', () => {
 describe('signing in', () => {
   test('login keeps a token, logout ends it on the server and forgets it', async () => {
     await signInToken()
-    expect(await cli.board(['auth', 'login', '--url', server.url, '--email', 'ada@example.com', '--password-stdin'], { input: 'correct horse\n' })).toEqual({
-      code: 0, stdout: '', stderr: `Signed in to ${server.url} as ada@example.com (super_admin).\n`,
+    expect(
+      await cli.board(['auth', 'login', '--url', server.url, '--email', 'ada@example.com', '--password-stdin'], {
+        input: 'correct horse\n',
+      }),
+    ).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: `Signed in to ${server.url} as ada@example.com (super_admin).\n`,
     })
-    const { token } = (JSON.parse(readFileSync(configFile(), 'utf8')) as { profiles: { default: { token: string } } }).profiles.default
+    const { token } = (JSON.parse(readFileSync(configFile(), 'utf8')) as { profiles: { default: { token: string } } })
+      .profiles.default
     expect(await cli.ok(['auth', 'token'])).toBe(`${token}\n`)
     await cli.ok(['auth', 'logout'])
     expect(readFileSync(configFile(), 'utf8')).not.toContain(token)
     expect((await server.request('GET', '/api/auth/me', { token })).status).toBe(401)
-    expect(await cli.board(['auth', 'status', '--exit-status', '--url', server.url])).toMatchObject({ code: 4, stderr: expect.stringContaining('not signed in') })
+    expect(await cli.board(['auth', 'status', '--exit-status', '--url', server.url])).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining('not signed in'),
+    })
     expect((await cli.board(['auth', 'logout'])).code).toBe(4)
   })
 
   test('a wrong password is exit 4 and keeps nothing', async () => {
     await signInToken()
-    expect(await cli.board(['auth', 'login', '--url', server.url, '--email', 'ada@example.com', '--password-stdin'], { input: 'wrong password' })).toMatchObject({ code: 4, stderr: 'board: the email or the password is wrong\n' })
+    expect(
+      await cli.board(['auth', 'login', '--url', server.url, '--email', 'ada@example.com', '--password-stdin'], {
+        input: 'wrong password',
+      }),
+    ).toMatchObject({ code: 4, stderr: 'board: the email or the password is wrong\n' })
     expect(() => readFileSync(configFile())).toThrow('ENOENT')
   })
 
@@ -156,7 +209,8 @@ describe('signing in', () => {
   test('on a terminal the password is asked for and not shown, and Ctrl-C is 130', async context => {
     await signInToken()
     const line = `${process.execPath} ${join(import.meta.dirname, '..', '..', 'bin', 'board.js')} auth login --url ${server.url} --email ada@example.com`
-    if ((await run('/bin/sh', ['-c', 'command -v script'])).code !== 0) return context.skip('There is no program "script" here to make a terminal.')
+    if ((await run('/bin/sh', ['-c', 'command -v script'])).code !== 0)
+      return context.skip('There is no program "script" here to make a terminal.')
     const { code, shown } = await typeAt('Password: ', 'correct horse\r', line)
     expect({ code, shown }).toEqual({ code: 0, shown: expect.stringMatching(/Password: \s+Signed in to/) })
     expect(shown).not.toContain('correct')

@@ -12,8 +12,9 @@ const hostile = 'evil \u001b[31mred\u001b]0;title\u0007 \u202eright \u009b2J tab
 let { server, cli, projectId, close } = {} as WebProject
 
 beforeAll(async () => {
-  ({ server, cli, projectId, close } = await startWebProject())
-  for (const title of ['first', 'second', hostile, '漢字 👍🏽 wide']) await server.client.cards.create({ projectId, title, deferred: true })
+  ;({ server, cli, projectId, close } = await startWebProject())
+  for (const title of ['first', 'second', hostile, '漢字 👍🏽 wide'])
+    await server.client.cards.create({ projectId, title, deferred: true })
 })
 afterAll(async () => {
   await close()
@@ -31,11 +32,17 @@ describe('in a pipe', () => {
   test('FORCE_COLOR colours it, and FORCE_COLOR=0 does not', async () => {
     const coloured = await cli.ok(['projects', 'list'], { env: { FORCE_COLOR: '1', BOARD_FORCE_TTY: '1' } })
     expect(coloured).toContain('\u001b[')
-    expect(await cli.ok(['projects', 'list'], { env: { FORCE_COLOR: '0', BOARD_FORCE_TTY: '1' } })).not.toContain('\u001b[')
+    expect(await cli.ok(['projects', 'list'], { env: { FORCE_COLOR: '0', BOARD_FORCE_TTY: '1' } })).not.toContain(
+      '\u001b[',
+    )
   })
 
   test('a reader that has seen enough ends it quietly', async () => {
-    const { code, stdout, stderr } = await run('/bin/bash', ['-c', `set -o pipefail; for i in 1 2 3; do node ${program} cards list --json | head -c 5; done`], { env: cli.env })
+    const { code, stdout, stderr } = await run(
+      '/bin/bash',
+      ['-c', `set -o pipefail; for i in 1 2 3; do node ${program} cards list --json | head -c 5; done`],
+      { env: cli.env },
+    )
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '[{"id[{"id[{"id', stderr: '' })
   })
 
@@ -47,14 +54,17 @@ describe('in a pipe', () => {
 
 describe('on a terminal', () => {
   test('a list is a table with a head that fits the width, with relative times', async () => {
-    const lines = (await cli.ok(['cards', 'list'], { env: { BOARD_FORCE_TTY: '60', NO_COLOR: '1' } })).trimEnd().split('\n')
+    const lines = (await cli.ok(['cards', 'list'], { env: { BOARD_FORCE_TTY: '60', NO_COLOR: '1' } }))
+      .trimEnd()
+      .split('\n')
     expect(lines[0]).toMatch(/^ID +TITLE +COLUMN/)
     expect(lines[1]).toMatch(/first .*(now|ago)$/)
     expect(Math.max(...lines.map(line => [...line].length))).toBeLessThanOrEqual(60)
   })
 
   test('it is coloured, but not with NO_COLOR, --no-color or TERM=dumb', async () => {
-    const shown = async (env: Record<string, string>, ...flags: string[]) => cli.ok(['cards', 'list', ...flags], { env: { BOARD_FORCE_TTY: '1', ...env } })
+    const shown = async (env: Record<string, string>, ...flags: string[]) =>
+      cli.ok(['cards', 'list', ...flags], { env: { BOARD_FORCE_TTY: '1', ...env } })
     expect(await shown({})).toContain('\u001b[1mfirst')
     expect(await shown({ NO_COLOR: '1' })).not.toContain('\u001b')
     expect(await shown({ TERM: 'dumb' })).not.toContain('\u001b')
@@ -62,19 +72,28 @@ describe('on a terminal', () => {
   })
 
   test('what a title holds can neither steer it nor break a row', async () => {
-    for (const args of [['cards', 'list'], ['cards', 'view', '3'], ['cards', 'list', '--json'], ['cards', 'list', '--jq', '.[].title']]) {
+    for (const args of [
+      ['cards', 'list'],
+      ['cards', 'view', '3'],
+      ['cards', 'list', '--json'],
+      ['cards', 'list', '--jq', '.[].title'],
+    ]) {
       const shown = await cli.ok(args, { env: { BOARD_FORCE_TTY: '200', NO_COLOR: '1' } })
       expect(shown).toContain('evil')
       expect(shown).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202e]/)
     }
     expect((await cli.ok(['cards', 'list'], { env: { BOARD_FORCE_TTY: '200' } })).trimEnd().split('\n')).toHaveLength(5)
-    expect(JSON.parse(await cli.ok(['cards', 'view', '3', '--json'], { env: { BOARD_FORCE_TTY: '1' } })).title).toBe(hostile)
+    expect(JSON.parse(await cli.ok(['cards', 'view', '3', '--json'], { env: { BOARD_FORCE_TTY: '1' } })).title).toBe(
+      hostile,
+    )
   })
 
   test('long text goes through PAGER, and what PAGER shows is the text', async () => {
     const shown = await cli.ok(['help', 'environment'], { env: { BOARD_FORCE_TTY: '1', PAGER: 'sed s/^/paged:/' } })
     expect(shown).toMatch(/^paged:Which server/)
-    expect(await cli.ok(['help', 'environment'], { env: { BOARD_FORCE_TTY: '1', PAGER: 'no-such-pager' } })).toMatch(/^Which server/)
+    expect(await cli.ok(['help', 'environment'], { env: { BOARD_FORCE_TTY: '1', PAGER: 'no-such-pager' } })).toMatch(
+      /^Which server/,
+    )
     expect(await cli.ok(['help', 'environment'], { env: { PAGER: 'sed s/^/paged:/' } })).toMatch(/^Which server/)
   })
 })
@@ -102,10 +121,16 @@ describe('JSON', () => {
   })
 
   test('--jq is jq: texts come without quotes, errors as one line', async () => {
-    expect(await cli.ok(['cards', 'list', '--jq', 'map(select(.id | tonumber < 3)) | .[].title'])).toBe('first\nsecond\n')
+    expect(await cli.ok(['cards', 'list', '--jq', 'map(select(.id | tonumber < 3)) | .[].title'])).toBe(
+      'first\nsecond\n',
+    )
     expect(await cli.ok(['cards', 'list', '--jq', 'group_by(.columnId) | map({n: length})'])).toBe('[{"n":4}]\n')
     expect(await cli.board(['cards', 'list', '--jq', '.[|'])).toMatchObject({ code: 2, stdout: '' })
-    expect(await cli.board(['cards', 'list', '--jq', '.[0] + 1'])).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/^board: --jq: .*cannot be added\nsee: board help formatting\n$/) })
+    expect(await cli.board(['cards', 'list', '--jq', '.[0] + 1'])).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^board: --jq: .*cannot be added\nsee: board help formatting\n$/),
+    })
   })
 
   test('-q prints ids and says nothing else', async () => {
@@ -117,23 +142,80 @@ describe('JSON', () => {
 
 describe('a mistake', () => {
   test.each([
-    [['cards', 'list', '--status', 'compleeted'], ['board: option \'-s, --status <status>\' argument \'compleeted\' is invalid: it is one of idle, queued, running, waiting, completed, failed, cancelled, interrupted', 'did you mean: completed', 'see: board cards list --help']],
-    [['cards', 'view', 'The first one'], ['board: there is no card "The first one"', 'a card is named by its id; its words find it: board search', 'see: board cards list']],
-    [['cards', 'add', 'x', '--prompt-file', 'nowhere.md'], ['board: --prompt-file nowhere.md cannot be read: there is no such file']],
+    [
+      ['cards', 'list', '--status', 'compleeted'],
+      [
+        "board: option '-s, --status <status>' argument 'compleeted' is invalid: it is one of idle, queued, running, waiting, completed, failed, cancelled, interrupted",
+        'did you mean: completed',
+        'see: board cards list --help',
+      ],
+    ],
+    [
+      ['cards', 'view', 'The first one'],
+      [
+        'board: there is no card "The first one"',
+        'a card is named by its id; its words find it: board search',
+        'see: board cards list',
+      ],
+    ],
+    [
+      ['cards', 'add', 'x', '--prompt-file', 'nowhere.md'],
+      ['board: --prompt-file nowhere.md cannot be read: there is no such file'],
+    ],
     [['crads'], ["board: unknown command 'crads'", 'did you mean: cards, card', 'see: board --help']],
-    [['cards', 'lst'], ["board: unknown command 'lst'", 'did you mean: list', 'see: board cards --help']],
-    [['cards', 'rm', '1'], ["board: unknown command 'rm'", 'did you mean: delete, detach', 'see: board cards --help']],
-    [['projects', 'show'], ["board: unknown command 'show'", 'did you mean: view', 'see: board projects --help']],
-    [['server', 'start', '--port', '1'], ["board: unknown option '--port'", 'what board serve takes stands behind --: board server start -- --port', 'see: board server start --help']],
-    [['api', '/api/health', '-X', 'PUSH'], ['board: not a method: PUSH', 'known: GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS']],
-    [['cards', 'add', 'x', '-F', 'missing.md'], ['board: --prompt-file missing.md cannot be read: there is no such file']],
-    [['users', 'edit', '9', '--name', 'X'], ['board: there is no such user', 'see: board users list']],
+    [
+      ['cards', 'lst'],
+      ["board: unknown command 'lst'", 'did you mean: list', 'see: board cards --help'],
+    ],
+    [
+      ['cards', 'rm', '1'],
+      ["board: unknown command 'rm'", 'did you mean: delete, detach', 'see: board cards --help'],
+    ],
+    [
+      ['projects', 'show'],
+      ["board: unknown command 'show'", 'did you mean: view', 'see: board projects --help'],
+    ],
+    [
+      ['server', 'start', '--port', '1'],
+      [
+        "board: unknown option '--port'",
+        'what board serve takes stands behind --: board server start -- --port',
+        'see: board server start --help',
+      ],
+    ],
+    [
+      ['api', '/api/health', '-X', 'PUSH'],
+      ['board: not a method: PUSH', 'known: GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS'],
+    ],
+    [
+      ['cards', 'add', 'x', '-F', 'missing.md'],
+      ['board: --prompt-file missing.md cannot be read: there is no such file'],
+    ],
+    [
+      ['users', 'edit', '9', '--name', 'X'],
+      ['board: there is no such user', 'see: board users list'],
+    ],
     [['users', 'create', 'ada@example.org'], ['board: create the first user with board auth setup']],
-    [['cards', 'list', '--stauts', 'idle'], ["board: unknown option '--stauts'", 'did you mean: --status', 'see: board cards list --help']],
-    [['cards', 'view', '1', '2'], ["board: too many arguments for 'view'. Expected 1 argument but got 2", 'see: board cards view --help']],
-    [['profile', 'use'], ["board: missing required argument 'profile'", 'see: board profile use --help']],
-    [['cards', 'list', '-P', 'wbe'], ['board: there is no project "wbe"', 'did you mean: web', 'see: board projects list']],
-    [['help', 'environmet'], ['board: there is no command or topic "environmet"', 'did you mean: environment', 'see: board help']],
+    [
+      ['cards', 'list', '--stauts', 'idle'],
+      ["board: unknown option '--stauts'", 'did you mean: --status', 'see: board cards list --help'],
+    ],
+    [
+      ['cards', 'view', '1', '2'],
+      ["board: too many arguments for 'view'. Expected 1 argument but got 2", 'see: board cards view --help'],
+    ],
+    [
+      ['profile', 'use'],
+      ["board: missing required argument 'profile'", 'see: board profile use --help'],
+    ],
+    [
+      ['cards', 'list', '-P', 'wbe'],
+      ['board: there is no project "wbe"', 'did you mean: web', 'see: board projects list'],
+    ],
+    [
+      ['help', 'environmet'],
+      ['board: there is no command or topic "environmet"', 'did you mean: environment', 'see: board help'],
+    ],
   ])('%j is told in at most three lines', async (args, lines) => {
     const { code, stdout, stderr } = await cli.board(args)
     expect({ code: code === 3 || code === 5 ? 2 : code, stdout }).toEqual({ code: 2, stdout: '' })
@@ -149,7 +231,12 @@ describe('a mistake', () => {
   })
 
   test('nothing asks where nobody can answer: it exits 2 and names the flag', async () => {
-    for (const args of [['projects', 'delete', 'web'], ['profile', 'delete', 'x'], ['auth', 'login'], ['auth', 'register', '--email', 'a@b.c']]) {
+    for (const args of [
+      ['projects', 'delete', 'web'],
+      ['profile', 'delete', 'x'],
+      ['auth', 'login'],
+      ['auth', 'register', '--email', 'a@b.c'],
+    ]) {
       await cli.board(['profile', 'set', 'x', '--url', 'http://127.0.0.1:1'])
       const { code, stdout, stderr } = await cli.board(args)
       expect({ args, code, stdout }).toEqual({ args, code: 2, stdout: '' })
@@ -162,7 +249,8 @@ describe('a mistake', () => {
 describe('help', () => {
   test('the topics are there', async () => {
     expect(await cli.ok(['help', 'exit-codes'])).toMatch(/^ +7 .*No server/m)
-    for (const topic of ['environment', 'formatting', 'scripting']) expect(await cli.ok(['help', topic])).toContain('BOARD_'.slice(0, topic === 'formatting' ? 0 : 6))
+    for (const topic of ['environment', 'formatting', 'scripting'])
+      expect(await cli.ok(['help', topic])).toContain('BOARD_'.slice(0, topic === 'formatting' ? 0 : 6))
   })
 })
 
@@ -170,11 +258,19 @@ describe('the program', () => {
   test('it says in one line what to type when it is not built', async () => {
     const folder = server.folder('copy')
     await run('/bin/cp', ['-r', resolve(program, '..'), folder])
-    expect(await run(process.execPath, [`${folder}/bin/board.js`, '--version'])).toEqual({ code: 1, stdout: '', stderr: 'board is not built yet; run: npm ci\n' })
+    expect(await run(process.execPath, [`${folder}/bin/board.js`, '--version'])).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'board is not built yet; run: npm ci\n',
+    })
   })
 
   test('it runs with an empty environment and no home', async () => {
-    expect(await run(process.execPath, [program, 'cards', 'list', '-q', '-P', 'web', '--url', server.url], { env: { BOARD_TOKEN: server.token } })).toEqual({ code: 0, stdout: '1\n2\n3\n4\n', stderr: '' })
+    expect(
+      await run(process.execPath, [program, 'cards', 'list', '-q', '-P', 'web', '--url', server.url], {
+        env: { BOARD_TOKEN: server.token },
+      }),
+    ).toEqual({ code: 0, stdout: '1\n2\n3\n4\n', stderr: '' })
     expect((await run(process.execPath, [program, '--version'], { env: {} })).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
   })
 
@@ -183,22 +279,39 @@ describe('the program', () => {
       const file = process.argv[1] + name + '.cjs'
       console.log(name, new (require('node:vm').Script)(readFileSync(file, 'latin1'), { filename: file, cachedData: readFileSync(file + '.cache') }).cachedDataRejected)
     }`
-    expect((await run(process.execPath, ['-e', take, `${resolve(program, '..', '..')}/dist/cli/`], { env: {} })).stdout).toBe('main false\nrest false\nserve false\n')
+    expect(
+      (await run(process.execPath, ['-e', take, `${resolve(program, '..', '..')}/dist/cli/`], { env: {} })).stdout,
+    ).toBe('main false\nrest false\nserve false\n')
   })
 
   test('it runs without the cache of the build, and with one that is broken', async () => {
     const root = resolve(program, '..', '..')
     const copy = server.folder('cacheless')
-    for (const entry of readdirSync(root).filter(name => ['bin', 'dist', 'package.json', 'completions'].includes(name))) await run('/bin/cp', ['-r', resolve(root, entry), copy])
+    for (const entry of readdirSync(root).filter(name => ['bin', 'dist', 'package.json', 'completions'].includes(name)))
+      await run('/bin/cp', ['-r', resolve(root, entry), copy])
     await run('/bin/ln', ['-s', resolve(root, 'node_modules'), `${copy}/node_modules`])
-    for (const damage of [`rm ${copy}/dist/cli/main.cjs.cache`, `head -c 5000 /dev/zero > ${copy}/dist/cli/main.cjs.cache`]) {
+    for (const damage of [
+      `rm ${copy}/dist/cli/main.cjs.cache`,
+      `head -c 5000 /dev/zero > ${copy}/dist/cli/main.cjs.cache`,
+    ]) {
       await run('/bin/sh', ['-c', damage])
-      expect((await run(process.execPath, [`${copy}/bin/board.js`, 'cards', 'list', '-q'], { env: cli.env })).stdout).toBe('1\n2\n3\n4\n')
+      expect(
+        (await run(process.execPath, [`${copy}/bin/board.js`, 'cards', 'list', '-q'], { env: cli.env })).stdout,
+      ).toBe('1\n2\n3\n4\n')
     }
-    for (const damage of [`rm ${copy}/dist/cli/serve.cjs.cache`, `head -c 5000 /dev/zero > ${copy}/dist/cli/serve.cjs.cache`]) {
+    for (const damage of [
+      `rm ${copy}/dist/cli/serve.cjs.cache`,
+      `head -c 5000 /dev/zero > ${copy}/dist/cli/serve.cjs.cache`,
+    ]) {
       await run('/bin/sh', ['-c', damage])
-      const child = spawn(process.execPath, [`${copy}/bin/board.js`, 'serve', '--port', '0', '--data-dir', `${copy}/data`], { env: cli.env })
-      expect(await new Promise(heard => child.stdout.once('data', line => heard(String(line))))).toMatch(/^Listening on http:/)
+      const child = spawn(
+        process.execPath,
+        [`${copy}/bin/board.js`, 'serve', '--port', '0', '--data-dir', `${copy}/data`],
+        { env: cli.env },
+      )
+      expect(await new Promise(heard => child.stdout.once('data', line => heard(String(line))))).toMatch(
+        /^Listening on http:/,
+      )
       child.kill('SIGTERM')
       expect(await new Promise(ended => child.once('close', ended))).toBe(0)
     }

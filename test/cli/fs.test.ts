@@ -1,4 +1,13 @@
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -32,16 +41,31 @@ describe('board fs ls', () => {
   test('lists the roots without a path, and a folder with one', async () => {
     expect(await cli.ok(['fs', 'ls', '-q'])).toBe(`${root}\n`)
     expect((await cli.ok(['fs', 'ls'])).trimEnd().split('\t').at(-1)).toBe(root)
-    const lines = (await cli.ok(['fs', 'ls', root])).trimEnd().split('\n').map(line => line.split('\t'))
-    expect(lines.map(([type, size, , git, name]) => [type, size, git, name])).toEqual([['folder', '', 'git', 'folder'], ['file', '2500000', '', 'bytes.bin'], ['file', String(Buffer.byteLength(large)), '', 'large.txt'], ['file', '26', '', 'notes.md'], ['file', '0', '', 'odd␛[2Jname']])
-    expect((await cli.json<Array<{ path: string }>>(['fs', 'ls', root]))[0]).toMatchObject({ name: 'folder', path: join(root, 'folder'), isGitRepository: true })
+    const lines = (await cli.ok(['fs', 'ls', root]))
+      .trimEnd()
+      .split('\n')
+      .map(line => line.split('\t'))
+    expect(lines.map(([type, size, , git, name]) => [type, size, git, name])).toEqual([
+      ['folder', '', 'git', 'folder'],
+      ['file', '2500000', '', 'bytes.bin'],
+      ['file', String(Buffer.byteLength(large)), '', 'large.txt'],
+      ['file', '26', '', 'notes.md'],
+      ['file', '0', '', 'odd␛[2Jname'],
+    ])
+    expect((await cli.json<Array<{ path: string }>>(['fs', 'ls', root]))[0]).toMatchObject({
+      name: 'folder',
+      path: join(root, 'folder'),
+      isGitRepository: true,
+    })
     expect(await cli.ok(['fs', 'ls', root, '-q'])).toContain(`${join(root, 'notes.md')}\n`)
   })
 
   test('is a table on a terminal, and says when a folder is empty', async () => {
     const fiveHoursAgo = Date.now() / 1000 - 5.5 * 3600
     utimesSync(join(root, 'folder'), fiveHoursAgo, fiveHoursAgo)
-    expect(await cli.ok(['fs', 'ls', root], onTerminal)).toMatch(/^TYPE +SIZE +MODIFIED +GIT +NAME\nfolder +5h ago +git +folder\n/m)
+    expect(await cli.ok(['fs', 'ls', root], onTerminal)).toMatch(
+      /^TYPE +SIZE +MODIFIED +GIT +NAME\nfolder +5h ago +git +folder\n/m,
+    )
     mkdirSync(join(root, 'folder', 'empty'))
     const { stdout, stderr } = await cli.board(['fs', 'ls', join(root, 'folder', 'empty')], onTerminal)
     expect([stdout, stderr]).toEqual(['', 'The folder is empty.\n'])
@@ -49,7 +73,12 @@ describe('board fs ls', () => {
 
   test('says what is wrong with a path, and ends with a code that fits', async () => {
     const ended = async (path: string) => (await cli.board(['fs', 'ls', path])).code
-    expect([await ended('relative'), await ended('/etc'), await ended(join(root, 'nothing')), await ended(join(root, 'data'))]).toEqual([2, 4, 3, 3])
+    expect([
+      await ended('relative'),
+      await ended('/etc'),
+      await ended(join(root, 'nothing')),
+      await ended(join(root, 'data')),
+    ]).toEqual([2, 4, 3, 3])
   })
 
   test('takes a path of here for the server of this machine', async () => {
@@ -62,7 +91,7 @@ describe('board fs ls', () => {
 describe('board fs cat', () => {
   test('prints a file as it is in a pipe, however large, and whatever is in it', async () => {
     expect(await cli.ok(['fs', 'cat', join(root, 'notes.md')])).toBe('# Notes\nwith \u001b[31mred\u001b[0m\n')
-    expect(await cli.ok(['fs', 'cat', join(root, 'large.txt')]) === large).toBe(true)
+    expect((await cli.ok(['fs', 'cat', join(root, 'large.txt')])) === large).toBe(true)
     await cli.ok(['fs', 'cat', join(root, 'bytes.bin'), '-o', join(cli.home, 'saved.bin')])
     expect(readFileSync(join(cli.home, 'saved.bin')).equals(bytes)).toBe(true)
     expect(await cli.ok(['fs', 'cat', join(root, 'notes.md'), '-o', cli.home])).toBe(`${join(cli.home, 'notes.md')}\n`)
@@ -72,11 +101,19 @@ describe('board fs cat', () => {
   test('is harmless on a terminal, and does not print there what is no text', async () => {
     expect(await cli.ok(['fs', 'cat', join(root, 'notes.md')], onTerminal)).toBe('# Notes\nwith ␛[31mred␛[0m\n')
     const { code, stderr } = await cli.board(['fs', 'cat', join(root, 'bytes.bin')], onTerminal)
-    expect([code, stderr]).toEqual([2, expect.stringMatching(/is no text \(application\/octet-stream\)\nto save it: -o FILE/)])
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringMatching(/is no text \(application\/octet-stream\)\nto save it: -o FILE/),
+    ])
   })
 
   test('gives the answer itself with --json', async () => {
-    expect(await cli.json(['fs', 'cat', join(root, 'notes.md')])).toMatchObject({ size: 26, contentType: 'text/markdown', encoding: 'utf8', truncated: false })
+    expect(await cli.json(['fs', 'cat', join(root, 'notes.md')])).toMatchObject({
+      size: 26,
+      contentType: 'text/markdown',
+      encoding: 'utf8',
+      truncated: false,
+    })
   })
 
   test('says what is wrong with a path', async () => {

@@ -17,12 +17,21 @@ beforeAll(async () => {
 
 function helpOf(command: Command): string {
   let help = ''
-  command.configureOutput({ writeOut: text => { help += text } })
+  command.configureOutput({
+    writeOut: text => {
+      help += text
+    },
+  })
   command.outputHelp()
   return help
 }
 
-const examplesOf = (command: Command): string[] => /^Examples:\n((?: {2}\S.*\n)+)/m.exec(helpOf(command))?.[1]?.trimEnd().split('\n').map(line => line.trim()) ?? []
+const examplesOf = (command: Command): string[] =>
+  /^Examples:\n((?: {2}\S.*\n)+)/m
+    .exec(helpOf(command))?.[1]
+    ?.trimEnd()
+    .split('\n')
+    .map(line => line.trim()) ?? []
 
 describe('the help', () => {
   test('of every command says how to call it, what it does, and shows examples', () => {
@@ -38,7 +47,8 @@ describe('the help', () => {
   test('of every noun lists its commands under heads, all of them under one, and shows some of their examples', () => {
     for (const noun of nouns) {
       const help = helpOf(noun)
-      for (const command of noun.commands) expect(help, nameOf(noun)).toMatch(new RegExp(`^ {2}${command.name()}[ \\n]`, 'm'))
+      for (const command of noun.commands)
+        expect(help, nameOf(noun)).toMatch(new RegExp(`^ {2}${command.name()}[ \\n]`, 'm'))
       const heads = new Set(noun.commands.map(each => each.helpGroup()))
       expect(heads.has('') ? heads.size : 1, `${nameOf(noun)} has commands under no head`).toBe(1)
       expect(examplesOf(noun).length, nameOf(noun)).toBeGreaterThan(Math.min(noun.commands.length, 2) - 1)
@@ -56,7 +66,8 @@ describe('the help', () => {
     for (const command of leaves.filter(each => nameOf(each) !== 'help')) {
       const acting: string[] = []
       for (const example of examplesOf(command)) {
-        for (const words of boardLines(example)) acting.push(await parsed(words).catch((error: Error) => `${example}: ${error.message}`))
+        for (const words of boardLines(example))
+          acting.push(await parsed(words).catch((error: Error) => `${example}: ${error.message}`))
       }
       wrong.push(...acting.filter(name => name === '' || name.includes(': ')))
       if (!acting.includes(nameOf(command))) wrong.push(`${nameOf(command)} is in none of its examples`)

@@ -21,7 +21,13 @@ afterAll(async () => {
 
 /** Makes a key by the command line and gives the command line of somebody who has nothing but it. */
 async function holder(...permissions: string[]): Promise<CommandLine> {
-  const key = await owner.ok(['keys', 'create', `k${permissions.length}`, ...permissions.flatMap(each => ['--permission', each]), '-q'])
+  const key = await owner.ok([
+    'keys',
+    'create',
+    `k${permissions.length}`,
+    ...permissions.flatMap(each => ['--permission', each]),
+    '-q',
+  ])
   const path = join(owner.home, `key-${permissions.join('-')}`)
   writeFileSync(path, key, { mode: 0o600 })
   const cli = commandLine({ BOARD_URL: server.url, BOARD_TOKEN_FILE: path, BOARD_PROJECT: projectId })
@@ -34,11 +40,23 @@ test('a key is printed once, for the project that is meant, and for 90 days unle
   expect(key).toMatch(/^svc_ak_/)
   expect(made).toMatchObject({ scope: 'project', projectId, permissions: ['cards.read'] })
   expect(Math.round((Date.parse(made.expiresAt!) - Date.now()) / 86_400_000)).toBe(90)
-  const short = await owner.json(['keys', 'create', 'short', '--permission', 'cards.read', '--scope', 'server', '--expires', '2d'])
+  const short = await owner.json([
+    'keys',
+    'create',
+    'short',
+    '--permission',
+    'cards.read',
+    '--scope',
+    'server',
+    '--expires',
+    '2d',
+  ])
   expect(Math.round((Date.parse(short.expiresAt!) - Date.now()) / 86_400_000)).toBe(2)
   const listed = await owner.ok(['keys', 'list', '--json'])
   expect(listed).not.toContain(key)
-  expect(JSON.parse(await owner.ok(['keys', 'list', '--scope', 'server', '--json', 'name']))).toEqual([{ name: 'short' }])
+  expect(JSON.parse(await owner.ok(['keys', 'list', '--scope', 'server', '--json', 'name']))).toEqual([
+    { name: 'short' },
+  ])
 })
 
 test('rotate prints the new key, revoke ends it', async () => {
@@ -54,8 +72,10 @@ test('rotate prints the new key, revoke ends it', async () => {
 
 test('a wrong permission or a wrong time is a usage error that names what is right', async () => {
   const [permission, time, none, organization] = await Promise.all([
-    owner.board(['keys', 'create', 'x', '--permission', 'cards.reed']), owner.board(['keys', 'create', 'x', '--permission', 'cards.read', '--expires', 'soon']),
-    owner.board(['keys', 'create', 'x']), owner.board(['keys', 'create', 'x', '--permission', 'cards.read', '--scope', 'organization']),
+    owner.board(['keys', 'create', 'x', '--permission', 'cards.reed']),
+    owner.board(['keys', 'create', 'x', '--permission', 'cards.read', '--expires', 'soon']),
+    owner.board(['keys', 'create', 'x']),
+    owner.board(['keys', 'create', 'x', '--permission', 'cards.read', '--scope', 'organization']),
   ])
   expect([permission, time, none, organization].map(({ code }) => code)).toEqual([2, 2, 2, 2])
   expect(permission.stderr).toContain('cards.read,')
@@ -66,7 +86,14 @@ test('a wrong permission or a wrong time is a usage error that names what is rig
 test('with an API key the commands print the same as with a sign-in', async () => {
   const key = await holder('cards.read', 'cards.create', 'cards.move', 'agents.archive')
   const id = (await key.ok(['cards', 'add', 'By key', '--prompt', 'Do it', '-q'])).trim()
-  for (const args of [['cards', 'list'], ['cards', 'list', '-c', 'backlog'], ['cards', 'list', '-c', 'backlog', '-q'], ['boards', 'list'], ['projects', 'stats', projectId], ['cards', 'view', id, '--prompt']]) {
+  for (const args of [
+    ['cards', 'list'],
+    ['cards', 'list', '-c', 'backlog'],
+    ['cards', 'list', '-c', 'backlog', '-q'],
+    ['boards', 'list'],
+    ['projects', 'stats', projectId],
+    ['cards', 'view', id, '--prompt'],
+  ]) {
     expect([args, await key.ok(args)]).toEqual([args, await owner.ok(args)])
   }
   const [seen, whole] = await Promise.all([key.json(['cards', 'view', id]), owner.json(['cards', 'view', id])])
@@ -79,7 +106,11 @@ test('with an API key the commands print the same as with a sign-in', async () =
 
 test('a key lists more cards than a page holds', async () => {
   const key = await holder('cards.read')
-  await Promise.all(Array.from({ length: 130 }, (_, at) => server.client.cards.create({ projectId, title: `n${at}`, labels: ['many'] })))
+  await Promise.all(
+    Array.from({ length: 130 }, (_, at) =>
+      server.client.cards.create({ projectId, title: `n${at}`, labels: ['many'] }),
+    ),
+  )
   expect((await key.ok(['cards', 'list', '-l', 'many', '--all', '-q'])).trim().split('\n')).toHaveLength(130)
   const some = await key.board(['cards', 'list', '-l', 'many', '--limit', '110', '-q'])
   expect(some.stdout.trim().split('\n')).toHaveLength(110)
@@ -89,9 +120,22 @@ test('a key lists more cards than a page holds', async () => {
 test('what a key cannot do ends with 4 and says what is needed', async () => {
   const key = await holder('cards.read')
   const id = (await server.client.cards.create({ projectId, title: 'Safe' })).id
-  const tried = await Promise.all([['cards', 'move', id, '--to', 'done'], ['cards', 'edit', id, '--title', 'x'], ['cards', 'run', id], ['keys', 'list'], ['projects', 'list'], ['templates', 'list']].map(args => key.board(args)))
+  const tried = await Promise.all(
+    [
+      ['cards', 'move', id, '--to', 'done'],
+      ['cards', 'edit', id, '--title', 'x'],
+      ['cards', 'run', id],
+      ['keys', 'list'],
+      ['projects', 'list'],
+      ['templates', 'list'],
+    ].map(args => key.board(args)),
+  )
   expect(tried.map(({ code }) => code)).toEqual([4, 4, 4, 4, 4, 4])
-  expect(tried.map(({ stderr }) => /cards\.move|cards\.update|pipelines\.trigger|cards\.read|signed-in user/.exec(stderr)?.[0])).toEqual(['cards.move', 'cards.update', 'cards.move', 'signed-in user', 'signed-in user', 'signed-in user'])
+  expect(
+    tried.map(
+      ({ stderr }) => /cards\.move|cards\.update|pipelines\.trigger|cards\.read|signed-in user/.exec(stderr)?.[0],
+    ),
+  ).toEqual(['cards.move', 'cards.update', 'cards.move', 'signed-in user', 'signed-in user', 'signed-in user'])
   const named = await key.board(['cards', 'list', '-P', 'web'])
   expect({ code: named.code, said: named.stderr.includes('by its id') }).toEqual({ code: 2, said: true })
 })

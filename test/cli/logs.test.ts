@@ -22,14 +22,28 @@ afterAll(async () => {
   await receiver.close()
 })
 
-const log = (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>) => board.server.app.logs.log(level, message, fields)
-const fields = (text: string) => text.trimEnd().split('\n').map(line => line.split('\t'))
+const log = (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>) =>
+  board.server.app.logs.log(level, message, fields)
+const fields = (text: string) =>
+  text
+    .trimEnd()
+    .split('\n')
+    .map(line => line.split('\t'))
 
 describe('board logs', () => {
   test('prints lines with tabs in a pipe, the newest last, with ISO times and no colour', async () => {
     const lines = fields(await cli.ok(['logs', '--level', 'warn']))
-    expect(lines.map(([, at, level, source, message, requestId]) => [/^\d{4}-.*Z$/.test(at!), level, source, message, requestId])).toEqual([
-      [true, 'warn', 'http', 'A warning ␛[31min red', 'r-1'], [true, 'error', 'server', 'An error', ''],
+    expect(
+      lines.map(([, at, level, source, message, requestId]) => [
+        /^\d{4}-.*Z$/.test(at!),
+        level,
+        source,
+        message,
+        requestId,
+      ]),
+    ).toEqual([
+      [true, 'warn', 'http', 'A warning ␛[31min red', 'r-1'],
+      [true, 'error', 'server', 'An error', ''],
     ])
     expect(JSON.parse(lines[0]!.at(-1)!)).toEqual({ note: 'x\ty' })
   })
@@ -39,7 +53,10 @@ describe('board logs', () => {
     expect(await messages('--search', 'plain', '--limit', '2')).toEqual(['Plain 4', 'Plain 5'])
     expect(await messages('--search', '"plain 3"', '--since', '1h')).toEqual(['Plain 3'])
     expect(await cli.ok(['logs', '--search', 'plain', '--since', '2099-01-01'])).toBe('')
-    expect((await cli.json<Array<{ level: string; message: string }>>(['logs', '--level', 'error']))[0]).toMatchObject({ level: 'error', message: 'An error' })
+    expect((await cli.json<Array<{ level: string; message: string }>>(['logs', '--level', 'error']))[0]).toMatchObject({
+      level: 'error',
+      message: 'An error',
+    })
     expect(await cli.ok(['logs', '--level', 'error', '--json', 'message'])).toBe('[{"message":"An error"}]\n')
     for (let number = 0; number < 1500; number++) log('info', `Many ${number}`)
     await eventually('them to be written', () => board.server.app.logs.figures().database.queued === 0)
@@ -47,16 +64,23 @@ describe('board logs', () => {
   })
 
   test('is coloured by level on a terminal, with the stack below an error, and nothing that steers it', async () => {
-    const shown = await cli.ok(['logs', '--level', 'warn'], { env: { BOARD_FORCE_TTY: '120', FORCE_COLOR: '1', PAGER: 'cat' } })
+    const shown = await cli.ok(['logs', '--level', 'warn'], {
+      env: { BOARD_FORCE_TTY: '120', FORCE_COLOR: '1', PAGER: 'cat' },
+    })
     expect(shown).toContain('\u001b[33mwarn \u001b[0m')
     expect(shown).toContain('\u001b[31merror\u001b[0m')
     expect(shown).toContain('A warning ␛[31min red')
     expect(shown).toMatch(/An error\n.*    Error: oh\n {8}at somewhere/)
-    expect((await cli.ok(['logs', '--search', 'zzz'], { env: { BOARD_FORCE_TTY: '1' } }))).toBe('')
+    expect(await cli.ok(['logs', '--search', 'zzz'], { env: { BOARD_FORCE_TTY: '1' } })).toBe('')
   })
 
   test('says what is wrong with what was typed', async () => {
-    for (const args of [['--level', 'debug'], ['--limit', '0'], ['--since', 'yesterday']]) expect((await cli.board(['logs', ...args])).code, args.join(' ')).toBe(2)
+    for (const args of [
+      ['--level', 'debug'],
+      ['--limit', '0'],
+      ['--since', 'yesterday'],
+    ])
+      expect((await cli.board(['logs', ...args])).code, args.join(' ')).toBe(2)
     await board.as().auth.status()
     expect((await cli.board(['logs'], { env: { BOARD_TOKEN: 'svc_st_nonsense' } })).code).toBe(4)
   })
@@ -65,7 +89,10 @@ describe('board logs', () => {
     const dataDir = board.folder('followed')
     let followed = await startBoard({ dataDir })
     const { port } = new URL(followed.url)
-    const going = cli.start(['logs', '-f', '--search', 'follow', '--limit', '1'], { BOARD_URL: followed.url, BOARD_TOKEN: followed.token })
+    const going = cli.start(['logs', '-f', '--search', 'follow', '--limit', '1'], {
+      BOARD_URL: followed.url,
+      BOARD_TOKEN: followed.token,
+    })
     const messages = () => fields(going.stdout).map(line => line[4])
     followed.server.app.logs.log('info', 'Followed 1')
     await eventually('the first entry', () => messages().includes('Followed 1'), 15_000)
@@ -73,14 +100,20 @@ describe('board logs', () => {
     followed.server.app.logs.log('warn', 'Not this')
     await eventually('the second', () => messages().includes('Followed 2'), 15_000)
     const { token } = await followed.as().auth.setup({ email: 'ada@example.org', password: 'correct horse' })
-    const second = cli.start(['logs', '-f', '--search', 'follow', '--limit', '1', '--json', 'message'], { BOARD_URL: followed.url, BOARD_TOKEN: token })
+    const second = cli.start(['logs', '-f', '--search', 'follow', '--limit', '1', '--json', 'message'], {
+      BOARD_URL: followed.url,
+      BOARD_TOKEN: token,
+    })
     await eventually('the second follower', () => second.stdout.includes('Followed 2'), 15_000)
     await followed.close()
     await eventually('it to notice', () => second.stderr.includes('does not answer'), 15_000)
     followed = await startBoard({ dataDir, port: Number(port) })
     followed.server.app.logs.log('info', 'Followed 3')
     await eventually('the third', () => second.stdout.includes('{"message":"Followed 3"}\n'), 20_000)
-    expect([messages().filter(message => message === 'Not this'), second.stdout.match(/Followed 2/g)!.length]).toEqual([[], 1])
+    expect([messages().filter(message => message === 'Not this'), second.stdout.match(/Followed 2/g)!.length]).toEqual([
+      [],
+      1,
+    ])
     for (const each of [going, second]) each.interrupt()
     await eventually('its end', () => second.code !== undefined)
     expect(second.code).toBe(130)
@@ -90,43 +123,76 @@ describe('board logs', () => {
 
 test('board serve writes its log at stderr as JSON or for people, from the level on that is wanted', async () => {
   const said = async (...args: string[]) => {
-    const server = cli.start(['serve', '--port', '0', '--data-dir', join(cli.home, args.join('')), ...args], { BOARD_LOG_LEVEL: 'warn' })
+    const server = cli.start(['serve', '--port', '0', '--data-dir', join(cli.home, args.join('')), ...args], {
+      BOARD_LOG_LEVEL: 'warn',
+    })
     const url = await eventually('the server', () => /Listening on (\S+)/.exec(server.stdout)?.[1], 20_000)
-    await fetch(`${url}/api/auth/login`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ email: 'eve@example.org', password: 'canary-password' }) })
+    await fetch(`${url}/api/auth/login`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email: 'eve@example.org', password: 'canary-password' }),
+    })
     await fetch(`${url}/api/health?x=1`)
     server.interrupt()
     await eventually('its end', () => server.code !== undefined, 15_000)
     return server.stderr.trimEnd().split('\n')
   }
   const json = (await said('--log-format', 'json')).map(line => JSON.parse(line) as Record<string, unknown>)
-  expect(json).toEqual([expect.objectContaining({ level: 'warn', source: 'http', message: 'A sign-in failed.', status: 401, at: expect.stringMatching(/Z$/) })])
+  expect(json).toEqual([
+    expect.objectContaining({
+      level: 'warn',
+      source: 'http',
+      message: 'A sign-in failed.',
+      status: 401,
+      at: expect.stringMatching(/Z$/),
+    }),
+  ])
   const pretty = await said('--log-format', 'pretty', '--log-level', 'info')
-  expect(pretty).toContainEqual(expect.stringMatching(/^\d\d:\d\d:\d\d info {2}http GET \/api\/health 200 requestId=\S+ ms=[\d.]+$/))
-  expect(pretty).toContainEqual(expect.stringMatching(/^\d\d:\d\d:\d\d warn {2}http A sign-in failed\. .*address=127\.0\.0\.1/))
+  expect(pretty).toContainEqual(
+    expect.stringMatching(/^\d\d:\d\d:\d\d info {2}http GET \/api\/health 200 requestId=\S+ ms=[\d.]+$/),
+  )
+  expect(pretty).toContainEqual(
+    expect.stringMatching(/^\d\d:\d\d:\d\d warn {2}http A sign-in failed\. .*address=127\.0\.0\.1/),
+  )
   expect(pretty.at(-1)).toMatch(/server The server has stopped\.$/)
 })
 
 describe('board settings log-export', () => {
   const secret = 'canary-of-the-command-line'
-  test('sets, shows, tries and unsets where the log is sent, and never shows a header\'s value', async () => {
+  test("sets, shows, tries and unsets where the log is sent, and never shows a header's value", async () => {
     expect((await cli.board(['settings', 'log-export', '--test'])).code).toBe(1)
     await cli.ok(['settings', 'log-export', '--endpoint', receiver.url, '--min-level', 'warn'])
-    const { stdout, stderr } = await cli.board(['settings', 'log-export', '--on', '--header-stdin', 'X-Api-Key'], { input: `${secret}\n` })
+    const { stdout, stderr } = await cli.board(['settings', 'log-export', '--on', '--header-stdin', 'X-Api-Key'], {
+      input: `${secret}\n`,
+    })
     expect(stdout).toContain('headers\tX-Api-Key\n')
-    expect(stdout + stderr + await cli.ok(['settings', 'log-export', '--json']) + await cli.ok(['settings', 'get'])).not.toContain(secret)
+    expect(
+      stdout + stderr + (await cli.ok(['settings', 'log-export', '--json'])) + (await cli.ok(['settings', 'get'])),
+    ).not.toContain(secret)
     expect(await cli.json(['settings', 'log-export', '--test'])).toEqual({ delivered: true, status: 200, error: null })
     expect(receiver.requests.at(-1)!.headers['x-api-key']).toBe(secret)
-    expect(await cli.json(['settings', 'get', 'log-export'])).toMatchObject({ enabled: true, endpoint: receiver.url, minLevel: 'warn' })
-    expect(await cli.json(['settings', 'log-export', '--off', '--remove-header', 'x-api-key', '--compression', 'gzip'])).toMatchObject({ enabled: false, headers: {}, compression: 'gzip' })
+    expect(await cli.json(['settings', 'get', 'log-export'])).toMatchObject({
+      enabled: true,
+      endpoint: receiver.url,
+      minLevel: 'warn',
+    })
+    expect(
+      await cli.json(['settings', 'log-export', '--off', '--remove-header', 'x-api-key', '--compression', 'gzip']),
+    ).toMatchObject({ enabled: false, headers: {}, compression: 'gzip' })
   })
 
   test('takes a file, and no header in an argument', async () => {
     const file = join(cli.home, 'export.json')
     writeFileSync(file, JSON.stringify({ endpoint: receiver.url, headers: { authorization: `Bearer ${secret}` } }))
-    expect(await cli.json(['settings', 'log-export', '-F', file])).toMatchObject({ headers: { authorization: '********' } })
+    expect(await cli.json(['settings', 'log-export', '-F', file])).toMatchObject({
+      headers: { authorization: '********' },
+    })
     expect((await cli.board(['settings', 'set', 'log-export', '-f', 'headers={}'])).code).toBe(2)
     await cli.ok(['settings', 'set', 'log-export', '-f', 'minLevel=error'])
-    expect(await cli.json(['settings', 'log-export'])).toMatchObject({ minLevel: 'error', headers: { authorization: '********' } })
+    expect(await cli.json(['settings', 'log-export'])).toMatchObject({
+      minLevel: 'error',
+      headers: { authorization: '********' },
+    })
     expect((await cli.board(['settings', 'log-export', '--test', '--on'])).code).toBe(2)
     expect((await cli.board(['settings', 'log-export', '--endpoint', 'nonsense'])).stderr).toContain('endpoint')
   })

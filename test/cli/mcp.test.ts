@@ -17,7 +17,12 @@ beforeAll(async () => {
   cli = commandLine({ BOARD_URL: server.url, BOARD_TOKEN: server.token })
   ;({ projectId } = await newCard(server, 'First'))
   const active = (await server.client.columns.list({ projectId })).find(({ columnType }) => columnType === 'active')!
-  const { id: cardId } = await server.client.cards.create({ projectId, title: 'Mine', columnId: active.id, deferred: true })
+  const { id: cardId } = await server.client.cards.create({
+    projectId,
+    title: 'Mine',
+    columnId: active.id,
+    deferred: true,
+  })
   agentToken = (await server.client.agents.token({ projectId, cardId })).token
 })
 afterAll(async () => {
@@ -28,38 +33,66 @@ afterAll(async () => {
 
 async function connect(args: string[], env: Record<string, string> = {}): Promise<Client> {
   const client = new Client({ name: 'test', version: '1.0.0' })
-  await client.connect(new StdioClientTransport({ command: process.execPath, args: [resolve(import.meta.dirname, '../../bin/board.js'), 'mcp', ...args], env: { ...cli.env, ...env }, cwd: cli.home, stderr: 'ignore' }))
+  await client.connect(
+    new StdioClientTransport({
+      command: process.execPath,
+      args: [resolve(import.meta.dirname, '../../bin/board.js'), 'mcp', ...args],
+      env: { ...cli.env, ...env },
+      cwd: cli.home,
+      stderr: 'ignore',
+    }),
+  )
   clients.push(client)
   return client
 }
 const use = async (client: Client, name: string, input: Record<string, unknown> = {}) => {
-  const { isError, content } = await client.callTool({ name, arguments: input }) as { isError?: boolean; content: Array<{ text: string }> }
+  const { isError, content } = (await client.callTool({ name, arguments: input })) as {
+    isError?: boolean
+    content: Array<{ text: string }>
+  }
   const value = JSON.parse(content[0]!.text)
   return isError ? value.error.code : value
 }
 
-test('a person\'s program works in the current project and may name another', async () => {
+test("a person's program works in the current project and may name another", async () => {
   const client = await connect(['-P', 'First'])
   const { tools } = await client.listTools()
   expect(tools.map(({ inputSchema }) => inputSchema.required ?? []).flat()).not.toContain('projectId')
-  expect((await use(client, 'list_cards')).cards.map(({ title }: { title: string }) => title)).toEqual(['First', 'Mine'])
+  expect((await use(client, 'list_cards')).cards.map(({ title }: { title: string }) => title)).toEqual([
+    'First',
+    'Mine',
+  ])
   const other = await newCard(server, 'Second')
-  expect((await use(client, 'list_cards', { projectId: other.projectId })).cards.map(({ title }: { title: string }) => title)).toEqual(['Second'])
+  expect(
+    (await use(client, 'list_cards', { projectId: other.projectId })).cards.map(
+      ({ title }: { title: string }) => title,
+    ),
+  ).toEqual(['Second'])
   expect((await use(client, 'create_card', { title: 'Made over stdio' })).deferred).toBe(true)
 })
 
 test('without a current project each call names one', async () => {
   const client = await connect([])
-  expect((await client.listTools()).tools.every(({ inputSchema }) => inputSchema.required?.includes('projectId'))).toBe(true)
+  expect((await client.listTools()).tools.every(({ inputSchema }) => inputSchema.required?.includes('projectId'))).toBe(
+    true,
+  )
   expect(await use(client, 'list_cards')).toBe('VALIDATION_FAILED')
   expect((await use(client, 'list_cards', { projectId })).cards.length).toBeGreaterThan(1)
 })
 
 test('with --read-only nothing can be changed', async () => {
   const client = await connect(['--read-only', '-P', projectId])
-  expect((await client.listTools()).tools.map(({ name }) => name).sort()).toEqual(['get_card', 'list_cards', 'list_columns', 'list_monitors', 'read_attachment'])
+  expect((await client.listTools()).tools.map(({ name }) => name).sort()).toEqual([
+    'get_card',
+    'list_cards',
+    'list_columns',
+    'list_monitors',
+    'read_attachment',
+  ])
   expect((await use(client, 'list_cards')).cards.length).toBeGreaterThan(1)
-  await expect(client.callTool({ name: 'create_card', arguments: { title: 'No' } })).rejects.toThrow(/no tool create_card/)
+  await expect(client.callTool({ name: 'create_card', arguments: { title: 'No' } })).rejects.toThrow(
+    /no tool create_card/,
+  )
 })
 
 test('an agent works on its card', async () => {
@@ -68,11 +101,28 @@ test('an agent works on its card', async () => {
 })
 
 test('stdout holds the protocol only, one answer for each request, whatever comes in', async () => {
-  const input = ['rubbish', '[]', '', '{"jsonrpc":"2.0","method":"notifications/initialized"}', '{"jsonrpc":"2.0","id":1,"method":"ping"}', '{"id":2,"method":"ping"}', '{"jsonrpc":"2.0","id":"x","method":"nonsense"}'].join('\n')
+  const input = [
+    'rubbish',
+    '[]',
+    '',
+    '{"jsonrpc":"2.0","method":"notifications/initialized"}',
+    '{"jsonrpc":"2.0","id":1,"method":"ping"}',
+    '{"id":2,"method":"ping"}',
+    '{"jsonrpc":"2.0","id":"x","method":"nonsense"}',
+  ].join('\n')
   const { code, stdout } = await cli.board(['mcp'], { input })
   expect(code).toBe(0)
-  const answers = stdout.trimEnd().split('\n').map(line => JSON.parse(line))
-  expect(answers.map(({ id, error }) => [id, error?.code])).toEqual([[null, -32_700], [null, -32_700], [1, undefined], [2, -32_000], ['x', -32_601]])
+  const answers = stdout
+    .trimEnd()
+    .split('\n')
+    .map(line => JSON.parse(line))
+  expect(answers.map(({ id, error }) => [id, error?.code])).toEqual([
+    [null, -32_700],
+    [null, -32_700],
+    [1, undefined],
+    [2, -32_000],
+    ['x', -32_601],
+  ])
 })
 
 test('a token that is refused, and a server that is away, are told in the answers', async () => {

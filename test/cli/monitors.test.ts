@@ -29,12 +29,36 @@ const add = (...args: string[]) => cli.json(['monitors', 'add', card.cardId, ...
 
 test('a monitor is added, listed with how it went, and deleted', async () => {
   mkdirSync(join(board.path, 'here'))
-  const added = await add('echo seen; exit 3', '--every', '5m', '--description', 'Sees', '--cwd', join(board.path, 'here'))
-  expect(added).toMatchObject({ cardId: card.cardId, intervalSecs: 300, description: 'Sees', cwd: join(board.path, 'here'), allowUnsandboxed: true })
+  const added = await add(
+    'echo seen; exit 3',
+    '--every',
+    '5m',
+    '--description',
+    'Sees',
+    '--cwd',
+    join(board.path, 'here'),
+  )
+  expect(added).toMatchObject({
+    cardId: card.cardId,
+    intervalSecs: 300,
+    description: 'Sees',
+    cwd: join(board.path, 'here'),
+    allowUnsandboxed: true,
+  })
   await board.until(added.id!, 'its run', ({ status }) => status === 'failing')
   for (const args of [[card.cardId], []]) {
-    const [id, cardId, status, exit, ran, every, command, description] = (await cli.ok(['monitors', 'list', ...args])).trim().split('\t')
-    expect([id, cardId, status, exit, every, command, description]).toEqual([added.id, card.cardId, 'failing', '3', '300 s', 'echo seen; exit 3', 'Sees'])
+    const [id, cardId, status, exit, ran, every, command, description] = (await cli.ok(['monitors', 'list', ...args]))
+      .trim()
+      .split('\t')
+    expect([id, cardId, status, exit, every, command, description]).toEqual([
+      added.id,
+      card.cardId,
+      'failing',
+      '3',
+      '300 s',
+      'echo seen; exit 3',
+      'Sees',
+    ])
     expect(ran).toMatch(/^\d{4}-.*Z$/)
   }
   expect(await cli.ok(['monitor', 'list', card.cardId, '--jq', '.[0].output'])).toBe('seen\n\n')
@@ -44,23 +68,47 @@ test('a monitor is added, listed with how it went, and deleted', async () => {
 })
 
 test('a folder is named as one sees it from where one is', async () => {
-  const { cwd } = JSON.parse(await cli.ok(['monitors', 'add', card.cardId, 'true', '--every', '60', '--cwd', '.', '--allow-unsandboxed', '--json'], { cwd: board.path }))
+  const { cwd } = JSON.parse(
+    await cli.ok(
+      ['monitors', 'add', card.cardId, 'true', '--every', '60', '--cwd', '.', '--allow-unsandboxed', '--json'],
+      { cwd: board.path },
+    ),
+  )
   expect(cwd).toBe(board.path)
 })
 
 test('several are deleted at once, also from a pipe, and what is missing is told of', async () => {
   const ids = [(await add('true', '--every', '1h')).id!, (await add('true', '--every', '1h')).id!]
-  const ran = await cli.board(['monitors', 'delete', card.cardId, '-', '999999', '--yes'], { input: `${ids.join('\n')}\n` })
-  expect(ran).toMatchObject({ code: 1, stdout: ids.map(id => `${id}\tdeleted\n`).join(''), stderr: expect.stringContaining('999999: there is no such monitor') })
-  expect(await cli.board(['monitors', 'delete', card.cardId, '999999', '--yes'])).toMatchObject({ code: 3, stderr: 'board: there is no such monitor\nsee: board monitors list\n' })
+  const ran = await cli.board(['monitors', 'delete', card.cardId, '-', '999999', '--yes'], {
+    input: `${ids.join('\n')}\n`,
+  })
+  expect(ran).toMatchObject({
+    code: 1,
+    stdout: ids.map(id => `${id}\tdeleted\n`).join(''),
+    stderr: expect.stringContaining('999999: there is no such monitor'),
+  })
+  expect(await cli.board(['monitors', 'delete', card.cardId, '999999', '--yes'])).toMatchObject({
+    code: 3,
+    stderr: 'board: there is no such monitor\nsee: board monitors list\n',
+  })
 })
 
 describe('what cannot be is refused with the reason', () => {
   const cases: Array<[string, string[], number, RegExp]> = [
-    ['no leave to run unsandboxed', ['true', '--every', '60'], 2, /server's own permissions.*\nif it may: --allow-unsandboxed/],
+    [
+      'no leave to run unsandboxed',
+      ['true', '--every', '60'],
+      2,
+      /server's own permissions.*\nif it may: --allow-unsandboxed/,
+    ],
     ['no interval', ['true', '--allow-unsandboxed'], 2, /--every/],
     ['no time', ['true', '--every', 'often', '--allow-unsandboxed'], 2, /must be a length of time/],
-    ['too often', ['true', '--every', '9', '--allow-unsandboxed'], 2, /intervalSecs must be a whole number from 10 to 86400/],
+    [
+      'too often',
+      ['true', '--every', '9', '--allow-unsandboxed'],
+      2,
+      /intervalSecs must be a whole number from 10 to 86400/,
+    ],
     ['too seldom', ['true', '--every', '2d', '--allow-unsandboxed'], 2, /intervalSecs must be/],
     ['no command', ['', '--every', '60', '--allow-unsandboxed'], 2, /command must be text/],
     ['a folder elsewhere', ['true', '--every', '60', '--cwd', '/', '--allow-unsandboxed'], 2, /cwd must be inside/],
@@ -73,8 +121,13 @@ describe('what cannot be is refused with the reason', () => {
   test('a ninth monitor, and a card that is not there', async () => {
     const full = await board.newCard()
     for (let count = 0; count < 8; count++) await board.create(full, 'true')
-    expect(await cli.board(['monitors', 'add', full.cardId, 'true', '--every', '60', '--allow-unsandboxed'])).toMatchObject({ code: 5, stderr: expect.stringContaining('at most 8 monitors') })
-    expect(await cli.board(['monitors', 'list', '999999'])).toMatchObject({ code: 3, stderr: expect.stringContaining('no such card') })
+    expect(
+      await cli.board(['monitors', 'add', full.cardId, 'true', '--every', '60', '--allow-unsandboxed']),
+    ).toMatchObject({ code: 5, stderr: expect.stringContaining('at most 8 monitors') })
+    expect(await cli.board(['monitors', 'list', '999999'])).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('no such card'),
+    })
   })
 })
 
@@ -83,9 +136,19 @@ test('the monitors of a card that is not active are seen and deleted by people, 
   const { id } = await board.create(away, 'true')
   await board.client.cards.move({ ...away.ref, columnId: board.columns.done })
   await board.until(id, 'the pause', ({ status }) => status === 'paused')
-  expect((await cli.json<Array<{ id: string; status: string }>>(['monitors', 'list', away.cardId])).map(each => [each.id, each.status])).toEqual([[id, 'paused']])
-  expect(await cli.board(['monitors', 'add', away.cardId, 'true', '--every', '60', '--allow-unsandboxed'])).toMatchObject({ code: 5, stderr: expect.stringContaining('not in an active column') })
-  expect(await cli.board(['monitors', 'delete', away.cardId, '999999', '--yes'])).toMatchObject({ code: 3, stderr: expect.stringContaining('has no monitor 999999') })
+  expect(
+    (await cli.json<Array<{ id: string; status: string }>>(['monitors', 'list', away.cardId])).map(each => [
+      each.id,
+      each.status,
+    ]),
+  ).toEqual([[id, 'paused']])
+  expect(
+    await cli.board(['monitors', 'add', away.cardId, 'true', '--every', '60', '--allow-unsandboxed']),
+  ).toMatchObject({ code: 5, stderr: expect.stringContaining('not in an active column') })
+  expect(await cli.board(['monitors', 'delete', away.cardId, '999999', '--yes'])).toMatchObject({
+    code: 3,
+    stderr: expect.stringContaining('has no monitor 999999'),
+  })
   expect(await cli.ok(['monitors', 'delete', away.cardId, id, '-y', '-q'])).toBe(`${id}\n`)
 })
 
@@ -95,17 +158,35 @@ test('an agent uses its own token, where its environment says that it is', async
   const { id } = await agent.json(['monitors', 'add', own.cardId, 'true', '--every', '60', '--allow-unsandboxed'])
   expect(await agent.ok(['monitors', 'list', own.cardId, '-q'])).toBe(`${id}\n`)
   expect(await agent.board(['monitors', 'list', card.cardId])).toMatchObject({ code: 4 })
-  expect(await agent.board(['monitors', 'list', own.cardId], { env: { BOARD_PROJECT_ID: '' } })).toMatchObject({ code: 2, stderr: expect.stringContaining('-P') })
+  expect(await agent.board(['monitors', 'list', own.cardId], { env: { BOARD_PROJECT_ID: '' } })).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('-P'),
+  })
   expect(await agent.ok(['monitors', 'delete', own.cardId, id!, '--yes', '-q'])).toBe(`${id}\n`)
 })
 
 test('an API key reads monitors, and neither adds nor deletes them', async () => {
-  const [{ key }, { id }] = await Promise.all([board.client.keys.create({ name: 'k', scope: 'project', projectId: board.projectId, permissions: ['monitors.read', 'agents.run'] }), board.create(await board.newCard(), 'true')])
+  const [{ key }, { id }] = await Promise.all([
+    board.client.keys.create({
+      name: 'k',
+      scope: 'project',
+      projectId: board.projectId,
+      permissions: ['monitors.read', 'agents.run'],
+    }),
+    board.create(await board.newCard(), 'true'),
+  ])
   const { cardId } = await board.monitor(id)
   const program = as({ BOARD_TOKEN: key, BOARD_PROJECT: board.projectId })
   expect(await program.ok(['monitors', 'list', cardId, '-q'])).toBe(`${id}\n`)
   expect((await program.ok(['monitors', 'list', '-q'])).split('\n')).toContain(id)
-  for (const args of [['add', cardId, 'true', '--every', '60', '--allow-unsandboxed'], ['delete', cardId, id, '--yes']]) expect(await program.board(['monitors', ...args])).toMatchObject({ code: 4, stderr: expect.stringContaining('the token is an API key') })
+  for (const args of [
+    ['add', cardId, 'true', '--every', '60', '--allow-unsandboxed'],
+    ['delete', cardId, id, '--yes'],
+  ])
+    expect(await program.board(['monitors', ...args])).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining('the token is an API key'),
+    })
 })
 
 test('watching draws the list anew when something changes, on a terminal only', async () => {
@@ -121,5 +202,8 @@ test('watching draws the list anew when something changes, on a terminal only', 
   })
   going.interrupt()
   await eventually('its end', () => going.code !== undefined)
-  expect(await cli.board(['monitors', 'list', '--watch'])).toMatchObject({ code: 2, stderr: expect.stringContaining('--watch draws on a terminal') })
+  expect(await cli.board(['monitors', 'list', '--watch'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('--watch draws on a terminal'),
+  })
 })

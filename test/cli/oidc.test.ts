@@ -31,7 +31,8 @@ afterAll(async () => {
 beforeEach(() => rmSync(opened, { force: true }))
 
 /** The address that the browser was opened with. */
-const openedUrl = () => eventually('the browser to be opened', () => existsSync(opened) ? readFileSync(opened, 'utf8') : '')
+const openedUrl = () =>
+  eventually('the browser to be opened', () => (existsSync(opened) ? readFileSync(opened, 'utf8') : ''))
 
 /** Runs the command, and signs in as this subject at the address that it opens. */
 async function signIn(subject: string): Promise<{ ran: Ran; url: string; shown: Shown }> {
@@ -43,11 +44,15 @@ async function signIn(subject: string): Promise<{ ran: Ran; url: string; shown: 
 
 test('a browser is opened, and what it brings back is kept in the profile', async () => {
   const { ran, url, shown } = await signIn('ada')
-  expect(ran).toEqual({ code: 0, stdout: '', stderr: expect.stringContaining(`Signed in to ${sso.board.url} as ada@example.org (user).`) })
+  expect(ran).toEqual({
+    code: 0,
+    stdout: '',
+    stderr: expect.stringContaining(`Signed in to ${sso.board.url} as ada@example.org (user).`),
+  })
   expect(ran.stderr).toContain(url)
   expect(new URL(url).pathname).toBe('/api/oidc/login')
   expect(shown.body).toContain('You can close this page')
-  expect(shown.headers.get('content-security-policy')).toContain('default-src \'none\'')
+  expect(shown.headers.get('content-security-policy')).toContain("default-src 'none'")
   expect(await person.json(['whoami'])).toMatchObject({ email: 'ada@example.org', displayName: 'Ada' })
   const file = join(person.home, '.config', 'board', 'config.json')
   expect(statSync(file).mode & 0o777).toBe(0o600)
@@ -61,19 +66,30 @@ test('a browser is opened, and what it brings back is kept in the profile', asyn
 
 test('the address is printed for a browser that the program does not open', async () => {
   const { code, stderr } = await person.board(['auth', 'login', '--oidc', '--no-browser', '--timeout', '1'])
-  expect(stderr).toMatch(/^To sign in, open in a browser on this machine:\n {2}http:\/\/127\.0\.0\.1:\d+\/api\/oidc\/login\?loopback=http%3A%2F%2F127\.0\.0\.1%3A\d+%2F[\w-]{22}&challenge=[\w-]{43}\n/)
+  expect(stderr).toMatch(
+    /^To sign in, open in a browser on this machine:\n {2}http:\/\/127\.0\.0\.1:\d+\/api\/oidc\/login\?loopback=http%3A%2F%2F127\.0\.0\.1%3A\d+%2F[\w-]{22}&challenge=[\w-]{43}\n/,
+  )
   expect(existsSync(opened)).toBe(false)
-  expect({ code, last: stderr.trim().split('\n').slice(-2) }).toEqual({ code: 8, last: ['board: nobody signed in within 1 s', 'start again with: board auth login --oidc'] })
+  expect({ code, last: stderr.trim().split('\n').slice(-2) }).toEqual({
+    code: 8,
+    last: ['board: nobody signed in within 1 s', 'start again with: board auth login --oidc'],
+  })
 })
 
 test('a browser that cannot be opened leaves the address', async () => {
-  const { stderr } = await person.board(['auth', 'login', '--oidc', '--timeout', '1'], { env: { BROWSER: '/no/such/browser %s' } })
+  const { stderr } = await person.board(['auth', 'login', '--oidc', '--timeout', '1'], {
+    env: { BROWSER: '/no/such/browser %s' },
+  })
   expect(stderr).toContain('To sign in, open in a browser on this machine:')
 })
 
 test('a refusal is told in the terminal, and ends the wait', async () => {
   const { ran, shown } = await signIn('mallory')
-  expect(ran).toEqual({ code: 4, stdout: '', stderr: expect.stringContaining('board: The identity provider has not verified your email address\n') })
+  expect(ran).toEqual({
+    code: 4,
+    stdout: '',
+    stderr: expect.stringContaining('board: The identity provider has not verified your email address\n'),
+  })
   expect(shown.body).toContain('You are not signed in')
   expect((await person.board(['whoami'])).code).toBe(4)
 })
@@ -82,7 +98,11 @@ test('a code that somebody else has brought about is worth nothing', async () =>
   const running = person.board(['auth', 'login', '--oidc'])
   const url = new URL(await openedUrl())
   const listener = url.searchParams.get('loopback')!
-  const others = await Promise.all(['/', '/?code=x', `${new URL(listener).pathname}x?code=x`, new URL(listener).pathname].map(path => fetch(new URL(path, listener))))
+  const others = await Promise.all(
+    ['/', '/?code=x', `${new URL(listener).pathname}x?code=x`, new URL(listener).pathname].map(path =>
+      fetch(new URL(path, listener)),
+    ),
+  )
   expect(others.map(({ status }) => status)).toEqual([404, 404, 404, 404])
   const { goTo } = await sso.signInFor('ada')
   const page = await (await fetch(`${listener}${goTo.search}`)).text()
@@ -94,8 +114,10 @@ test('a server without single sign-on, and a script without a person, are told a
   const plain = await startBoard()
   try {
     const tried = await Promise.all([
-      person.board(['auth', 'login', '--oidc'], { env: { BOARD_URL: plain.url } }), person.board(['auth', 'login', '--oidc', '--no-input']),
-      person.board(['auth', 'login', '--oidc', '--email', 'ada@example.org']), person.board(['auth', 'login', '--no-browser', '--email', 'ada@example.org']),
+      person.board(['auth', 'login', '--oidc'], { env: { BOARD_URL: plain.url } }),
+      person.board(['auth', 'login', '--oidc', '--no-input']),
+      person.board(['auth', 'login', '--oidc', '--email', 'ada@example.org']),
+      person.board(['auth', 'login', '--no-browser', '--email', 'ada@example.org']),
     ])
     expect(tried.map(({ code }) => code)).toEqual([5, 2, 2, 2])
     expect(tried[0].stderr).toContain('no single sign-on')
@@ -107,19 +129,38 @@ test('a server without single sign-on, and a script without a person, are told a
 
 test('settings oidc shows, sets, tries and removes, and never takes or shows the secret openly', async () => {
   const { issuer, clientSecret } = sso.provider
-  const shown = { configured: true, issuerUrl: issuer, clientId: 'board', redirectUri: `${sso.board.url}/api/oidc/callback` }
+  const shown = {
+    configured: true,
+    issuerUrl: issuer,
+    clientId: 'board',
+    redirectUri: `${sso.board.url}/api/oidc/callback`,
+  }
   expect(await admin.json(['settings', 'oidc'])).toEqual(shown)
   expect(await admin.json(['settings', 'oidc', '--test'])).toEqual({ ok: true, issuer, error: null })
   expect((await admin.board(['settings', 'oidc', '--issuer', issuer])).stderr).toContain('--client-secret-stdin')
   expect((await admin.board(['settings', 'oidc', '--client-secret', clientSecret])).code).toBe(2)
-  const wrong = await admin.board(['settings', 'oidc', '--issuer', `${issuer}/`, '--client-secret-stdin'], { input: `${clientSecret}\n` })
-  expect(wrong).toMatchObject({ code: 0, stdout: expect.stringContaining(`issuerUrl\t${issuer}/\n`), stderr: expect.stringContaining(shown.redirectUri) })
-  expect(await admin.board(['settings', 'oidc', '--test'])).toMatchObject({ code: 1, stderr: expect.stringContaining('must be exactly that') })
+  const wrong = await admin.board(['settings', 'oidc', '--issuer', `${issuer}/`, '--client-secret-stdin'], {
+    input: `${clientSecret}\n`,
+  })
+  expect(wrong).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining(`issuerUrl\t${issuer}/\n`),
+    stderr: expect.stringContaining(shown.redirectUri),
+  })
+  expect(await admin.board(['settings', 'oidc', '--test'])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('must be exactly that'),
+  })
   expect((await admin.board(['settings', 'oidc', '--delete'])).code).toBe(2)
   await admin.ok(['settings', 'oidc', '--delete', '--yes'])
   expect(await admin.json(['settings', 'oidc'])).toMatchObject({ configured: false, issuerUrl: null })
   expect((await admin.board(['settings', 'oidc', '--test'])).code).toBe(5)
-  const file = await admin.board(['settings', 'oidc', '-F', '-'], { input: JSON.stringify({ issuerUrl: issuer, clientId: 'board', clientSecret }) })
-  expect({ code: file.code, leaks: (file.stdout + file.stderr + wrong.stdout + wrong.stderr).includes(clientSecret) }).toEqual({ code: 0, leaks: false })
+  const file = await admin.board(['settings', 'oidc', '-F', '-'], {
+    input: JSON.stringify({ issuerUrl: issuer, clientId: 'board', clientSecret }),
+  })
+  expect({
+    code: file.code,
+    leaks: (file.stdout + file.stderr + wrong.stdout + wrong.stderr).includes(clientSecret),
+  }).toEqual({ code: 0, leaks: false })
   expect((await signIn('ada')).ran.code).toBe(0)
 })

@@ -25,7 +25,9 @@ afterAll(async () => {
 test('a project is made of the working folder, found from inside it, and becomes the current one by use', async () => {
   const id = (await cli.ok(['projects', 'create', 'web', '-q'], { cwd: folder })).trim()
   const [view, files, nowhere] = await Promise.all([
-    cli.json(['projects', 'view'], { cwd: folder }), cli.ok(['projects', 'files'], { cwd: folder }), cli.board(['projects', 'view']),
+    cli.json(['projects', 'view'], { cwd: folder }),
+    cli.ok(['projects', 'files'], { cwd: folder }),
+    cli.board(['projects', 'view']),
   ])
   expect(view).toMatchObject({ id, name: 'web', path: folder })
   expect(files).toBe('read me.txt\n')
@@ -40,7 +42,13 @@ test('a new project says how a card gets onto it, and a folder of several projec
   const created = async (name: string) => (await cli.board(['projects', 'create', name], { cwd: shared, env })).stderr
   expect(await created('one')).toMatch(/^Created project \d+\. Add a card: board cards add <title>\n$/)
   const [, second] = /^Created project (\d+)\. Add a card: board cards add <title> -P \1\n$/.exec(await created('two'))!
-  expect(await cli.board(['cards', 'list'], { cwd: shared, env })).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(new RegExp(`^board: several projects have this folder\nname one with -P: \\d+ \\(one\\), ${second} \\(two\\)\n`)) as string })
+  expect(await cli.board(['cards', 'list'], { cwd: shared, env })).toMatchObject({
+    code: 2,
+    stdout: '',
+    stderr: expect.stringMatching(
+      new RegExp(`^board: several projects have this folder\nname one with -P: \\d+ \\(one\\), ${second} \\(two\\)\n`),
+    ) as string,
+  })
 })
 
 test('reorder puts the named projects first and leaves the others as they stand', async () => {
@@ -53,7 +61,9 @@ test('reorder puts the named projects first and leaves the others as they stand'
 
 test('deleting a project wants its name typed or --yes, and --dry-run only tells', async () => {
   const { id } = await server.client.projects.create({ name: 'short-lived', path: folder })
-  expect(await cli.ok(['projects', 'delete', 'short-lived', '--dry-run'])).toBe(`would delete project ${id} "short-lived" with 0 cards\n`)
+  expect(await cli.ok(['projects', 'delete', 'short-lived', '--dry-run'])).toBe(
+    `would delete project ${id} "short-lived" with 0 cards\n`,
+  )
   expect((await cli.board(['projects', 'delete', 'short-lived'])).code).toBe(2)
   await cli.ok(['projects', 'delete', 'short-lived', '--yes'])
   expect((await cli.board(['projects', 'view', 'short-lived'])).code).toBe(3)
@@ -62,7 +72,10 @@ test('deleting a project wants its name typed or --yes, and --dry-run only tells
 test('stats are lines in a pipe and the whole record with --json', async () => {
   const { id } = await server.client.projects.create({ name: 'counted', path: folder })
   await server.client.cards.create({ projectId: id, title: 'One' })
-  const [lines, record] = await Promise.all([cli.ok(['projects', 'stats', 'counted']), cli.json(['projects', 'stats', 'counted'])])
+  const [lines, record] = await Promise.all([
+    cli.ok(['projects', 'stats', 'counted']),
+    cli.json(['projects', 'stats', 'counted']),
+  ])
   expect(lines.split('\n')[0]).toBe('cards\t\ttotal\t1')
   expect(record).toMatchObject({ total: 1, byStatus: { idle: 1 } })
 })
@@ -74,7 +87,7 @@ test('boards and columns are made, renamed, put in order, emptied and deleted by
   await board(['boards', 'rename', 'Release', 'Train'])
   await board(['columns', 'create', 'Ship it', '--type', 'active', '--board', 'Train', '--prompt', 'Ship.'])
   await board(['columns', 'edit', 'ship it', '--name', 'Ship', '--prompt', ''])
-  await board(['columns', 'reorder', 'Ship', 'Done'].map(name => name === 'Done' ? 'done' : name))
+  await board(['columns', 'reorder', 'Ship', 'Done'].map(name => (name === 'Done' ? 'done' : name)))
   const boardId = (await server.client.boards.list({ projectId })).find(({ name }) => name === 'Train')!.id
   const columns = await server.client.columns.list({ projectId, boardId })
   expect(columns.map(({ name }) => name)).toEqual(['Ship', 'Done', 'Backlog', 'Plan', 'Build', 'Review', 'Archive'])
@@ -98,7 +111,10 @@ test('a column needs a type, and what is missing is named', async () => {
 })
 
 test('templates come from options or from JSON, and built-in ones stay', async () => {
-  const columns = [{ name: 'To do: now', columnType: 'backlog' }, { name: 'Doing', columnType: 'active', prompt: 'Do.' }]
+  const columns = [
+    { name: 'To do: now', columnType: 'backlog' },
+    { name: 'Doing', columnType: 'active', prompt: 'Do.' },
+  ]
   await cli.ok(['templates', 'create', 'Mine', '--column', 'To do: now:backlog', '--column', 'Done:done'])
   await cli.ok(['templates', 'edit', 'mine', '-F', '-', '--name', 'Ours'], { input: JSON.stringify(columns) })
   expect((await server.client.templates.list()).find(({ name }) => name === 'Ours')?.columns).toMatchObject(columns)
@@ -119,7 +135,10 @@ test('organizations hold projects and go only when they hold none', async () => 
 })
 
 test('no server ends with 7, no sign-in with 4', async () => {
-  const [away, unknown] = await Promise.all([cli.board(['projects', 'list'], { env: { BOARD_URL: 'http://127.0.0.1:1' } }), cli.board(['projects', 'list'], { env: { BOARD_TOKEN: 'svc_st_wrong' } })])
+  const [away, unknown] = await Promise.all([
+    cli.board(['projects', 'list'], { env: { BOARD_URL: 'http://127.0.0.1:1' } }),
+    cli.board(['projects', 'list'], { env: { BOARD_TOKEN: 'svc_st_wrong' } }),
+  ])
   expect(away.code).toBe(7)
   expect({ code: unknown.code, said: unknown.stderr.includes('board auth login') }).toEqual({ code: 4, said: true })
 })

@@ -13,7 +13,12 @@ beforeAll(async () => {
   server = await startBoard()
   projectId = (await server.client.projects.create({ name: 'web', path: server.folder('web') })).id
   cli = commandLine({ BOARD_URL: server.url, BOARD_TOKEN: server.token, BOARD_PROJECT: 'web' })
-  onTerminal = commandLine({ BOARD_URL: server.url, BOARD_TOKEN: server.token, BOARD_PROJECT: 'web', BOARD_FORCE_TTY: '100' })
+  onTerminal = commandLine({
+    BOARD_URL: server.url,
+    BOARD_TOKEN: server.token,
+    BOARD_PROJECT: 'web',
+    BOARD_FORCE_TTY: '100',
+  })
 })
 afterAll(async () => {
   cli.close()
@@ -27,28 +32,54 @@ describe('scripts', () => {
   test('are added, listed, edited, put in order and deleted, by name or id', async () => {
     const project = ['-P', (await server.client.projects.create({ name: 'Other', path: server.folder('other') })).id]
     const added = await cli.board(['scripts', 'add', 'test', 'npm test', ...project])
-    expect(added).toMatchObject({ code: 0, stdout: expect.stringMatching(/^id\t\d+\nname\ttest\ncommand\tnpm test\n$/), stderr: expect.stringMatching(/^Added script \d+\.\n$/) })
-    const deploy = (await cli.ok(['script', 'add', 'deploy', '-F', '-', '-q', ...project], { input: 'set -e\n./deploy\n' })).trim()
-    expect(await cli.ok(['scripts', 'list', ...project])).toMatch(new RegExp(`^\\d+\ttest\tnpm test\n${deploy}\tdeploy\tset -e ./deploy\n$`))
-    expect((await cli.json<Array<{ command: string }>>(['scripts', 'list', ...project])).map(({ command }) => command)).toEqual(['npm test', 'set -e\n./deploy'])
+    expect(added).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^id\t\d+\nname\ttest\ncommand\tnpm test\n$/),
+      stderr: expect.stringMatching(/^Added script \d+\.\n$/),
+    })
+    const deploy = (
+      await cli.ok(['script', 'add', 'deploy', '-F', '-', '-q', ...project], { input: 'set -e\n./deploy\n' })
+    ).trim()
+    expect(await cli.ok(['scripts', 'list', ...project])).toMatch(
+      new RegExp(`^\\d+\ttest\tnpm test\n${deploy}\tdeploy\tset -e ./deploy\n$`),
+    )
+    expect(
+      (await cli.json<Array<{ command: string }>>(['scripts', 'list', ...project])).map(({ command }) => command),
+    ).toEqual(['npm test', 'set -e\n./deploy'])
     await cli.ok(['scripts', 'edit', 'TEST', '--name', 'check', '--command', 'npm run check', ...project])
     await cli.ok(['scripts', 'reorder', deploy, ...project])
-    expect((await cli.json<Array<{ name: string }>>(['scripts', 'list', ...project])).map(({ name }) => name)).toEqual(['deploy', 'check'])
-    expect(await cli.board(['scripts', 'delete', 'check', ...project])).toMatchObject({ code: 2, stderr: expect.stringContaining('give --yes') })
+    expect((await cli.json<Array<{ name: string }>>(['scripts', 'list', ...project])).map(({ name }) => name)).toEqual([
+      'deploy',
+      'check',
+    ])
+    expect(await cli.board(['scripts', 'delete', 'check', ...project])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('give --yes'),
+    })
     await cli.ok(['scripts', 'delete', 'check', '--yes', ...project])
     expect(await cli.ok(['scripts', 'list', '-q', ...project])).toBe(`${deploy}\n`)
   })
 
   test.each([
-    [['add', 'x'], 2, 'what should it run?'], [['add', 'x', 'true', '-F', '-'], 2, 'the command is given twice'], [['edit', 'nobody', '--name', 'x'], 3, 'there is no script "nobody"'],
-    [['run', 'nobody'], 3, 'see: board scripts list'], [['add', '', 'true'], 2, 'name must not be empty'],
+    [['add', 'x'], 2, 'what should it run?'],
+    [['add', 'x', 'true', '-F', '-'], 2, 'the command is given twice'],
+    [['edit', 'nobody', '--name', 'x'], 3, 'there is no script "nobody"'],
+    [['run', 'nobody'], 3, 'see: board scripts list'],
+    [['add', '', 'true'], 2, 'name must not be empty'],
   ])('%j exits with %i and says %s', async (args, code, said) => {
-    expect(await cli.board(['scripts', ...args])).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(said) })
+    expect(await cli.board(['scripts', ...args])).toMatchObject({
+      code,
+      stdout: '',
+      stderr: expect.stringContaining(said),
+    })
   })
 
   test('an edit without a change says what could change', async () => {
     await script('unchanged', 'true')
-    expect(await cli.board(['scripts', 'edit', 'unchanged'])).toMatchObject({ code: 2, stderr: expect.stringContaining('give --name, --command or -F') })
+    expect(await cli.board(['scripts', 'edit', 'unchanged'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('give --name, --command or -F'),
+    })
   })
 
   test('are offered by the shell', async () => {
@@ -74,9 +105,15 @@ describe('run', () => {
     const going = cli.start(['scripts', 'run', 'slow', '--wait'])
     await eventually('the first words', () => going.stdout === '\u001b[31mred\u001b[0m\n', 10_000)
     expect(going.code).toBeUndefined()
-    await server.client.scripts.create({ projectId, name: 'go', command: 'touch go' }).then(({ id }) => server.client.scripts.run({ projectId, scriptId: id }))
+    await server.client.scripts
+      .create({ projectId, name: 'go', command: 'touch go' })
+      .then(({ id }) => server.client.scripts.run({ projectId, scriptId: id }))
     await eventually('the end', () => going.code !== undefined, 10_000)
-    expect(going).toMatchObject({ code: 0, stdout: '\u001b[31mred\u001b[0m\nlast\n', stderr: expect.stringMatching(/^Script \d+ succeeded after \d+\.\d s\.\n$/) })
+    expect(going).toMatchObject({
+      code: 0,
+      stdout: '\u001b[31mred\u001b[0m\nlast\n',
+      stderr: expect.stringMatching(/^Script \d+ succeeded after \d+\.\d s\.\n$/),
+    })
   })
 
   test('--wait makes the output harmless for a terminal', async () => {
@@ -86,10 +123,17 @@ describe('run', () => {
 
   test('--wait alone succeeds although the script did not; --exit-status takes over its exit code', async () => {
     await script('seven', 'echo out; exit 7')
-    expect(await cli.board(['scripts', 'run', 'seven', '--wait'])).toMatchObject({ code: 0, stdout: 'out\n', stderr: expect.stringContaining('failed with exit code 7') })
+    expect(await cli.board(['scripts', 'run', 'seven', '--wait'])).toMatchObject({
+      code: 0,
+      stdout: 'out\n',
+      stderr: expect.stringContaining('failed with exit code 7'),
+    })
     expect(await cli.board(['scripts', 'run', 'seven', '--exit-status'])).toMatchObject({ code: 7, stdout: 'out\n' })
     await script('struck', 'kill -TERM $$')
-    expect(await cli.board(['scripts', 'run', 'struck', '--exit-status', '-q'])).toMatchObject({ code: 143, stderr: '' })
+    expect(await cli.board(['scripts', 'run', 'struck', '--exit-status', '-q'])).toMatchObject({
+      code: 143,
+      stderr: '',
+    })
     await script('fine', 'true')
     expect((await cli.board(['scripts', 'run', 'fine', '--exit-status'])).code).toBe(0)
   })
@@ -105,7 +149,12 @@ describe('run', () => {
 
   test('--wait --json is the run as it ended', async () => {
     await script('record', 'echo out; exit 2')
-    expect(await cli.json(['scripts', 'run', 'record', '--wait'])).toMatchObject({ name: 'record', status: 'failed', exitCode: 2, output: 'out\n' })
+    expect(await cli.json(['scripts', 'run', 'record', '--wait'])).toMatchObject({
+      name: 'record',
+      status: 'failed',
+      exitCode: 2,
+      output: 'out\n',
+    })
   })
 
   test('Ctrl-C leaves it running and says so, with 130', async () => {
@@ -114,15 +163,24 @@ describe('run', () => {
     await eventually('the first words', () => going.stdout === 'begun\n', 10_000)
     going.interrupt()
     await eventually('the end of the waiting', () => going.code !== undefined)
-    expect(going).toMatchObject({ code: 130, stderr: `board: script ${place.scriptId} was not waited for any longer\nit goes on; end it with: board scripts cancel ${place.scriptId}\nsee: board scripts status ${place.scriptId}\n` })
+    expect(going).toMatchObject({
+      code: 130,
+      stderr: `board: script ${place.scriptId} was not waited for any longer\nit goes on; end it with: board scripts cancel ${place.scriptId}\nsee: board scripts status ${place.scriptId}\n`,
+    })
     expect((await status()).status).toBe('running')
-    expect(await cli.board(['scripts', 'run', 'long'])).toMatchObject({ code: 5, stderr: 'board: the script is running already\nsee: board scripts status\n' })
+    expect(await cli.board(['scripts', 'run', 'long'])).toMatchObject({
+      code: 5,
+      stderr: 'board: the script is running already\nsee: board scripts status\n',
+    })
     await cli.ok(['scripts', 'cancel', 'long'])
   })
 
   test('--timeout ends the waiting with 8, not the script', async () => {
     const { place, status } = await script('longer', 'sleep 60')
-    expect(await cli.board(['scripts', 'run', 'longer', '--wait', '--timeout', '1'])).toMatchObject({ code: 8, stderr: expect.stringContaining(`timed out after 1 s; script ${place.scriptId} is still running`) })
+    expect(await cli.board(['scripts', 'run', 'longer', '--wait', '--timeout', '1'])).toMatchObject({
+      code: 8,
+      stderr: expect.stringContaining(`timed out after 1 s; script ${place.scriptId} is still running`),
+    })
     expect((await status()).status).toBe('running')
     await cli.ok(['scripts', 'cancel', 'longer'])
   })
@@ -138,9 +196,17 @@ describe('run', () => {
 
   test('works with an API key that may, and says what is missing of one that may not', async () => {
     await script('keyed', 'echo keyed')
-    const keyed = async (...permissions: Array<'scripts.read' | 'scripts.run'>) => ({ BOARD_TOKEN: (await server.client.keys.create({ name: 'cron', scope: 'project', projectId, permissions })).key, BOARD_PROJECT: projectId })
-    expect(await cli.ok(['scripts', 'run', 'keyed', '--exit-status'], { env: await keyed('scripts.read', 'scripts.run') })).toBe('keyed\n')
-    expect(await cli.board(['scripts', 'run', 'keyed'], { env: await keyed('scripts.read') })).toMatchObject({ code: 4, stderr: expect.stringContaining('scripts.run') })
+    const keyed = async (...permissions: Array<'scripts.read' | 'scripts.run'>) => ({
+      BOARD_TOKEN: (await server.client.keys.create({ name: 'cron', scope: 'project', projectId, permissions })).key,
+      BOARD_PROJECT: projectId,
+    })
+    expect(
+      await cli.ok(['scripts', 'run', 'keyed', '--exit-status'], { env: await keyed('scripts.read', 'scripts.run') }),
+    ).toBe('keyed\n')
+    expect(await cli.board(['scripts', 'run', 'keyed'], { env: await keyed('scripts.read') })).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining('scripts.run'),
+    })
   })
 })
 
@@ -150,9 +216,13 @@ describe('status', () => {
     await cli.board(['scripts', 'run', 'shown', '--wait'])
     const line = (await cli.ok(['scripts', 'status'])).split('\n').find(each => each.startsWith(`${place.scriptId}\t`))!
     expect(line.split('\t').slice(0, 4)).toEqual([place.scriptId, 'shown', 'failed', '4'])
-    expect(await cli.ok(['scripts', 'status', 'shown'])).toMatch(/^scriptId\t\d+\nname\tshown\nstatus\tfailed\nexitCode\t4\n[^]*--\nline\n$/)
+    expect(await cli.ok(['scripts', 'status', 'shown'])).toMatch(
+      /^scriptId\t\d+\nname\tshown\nstatus\tfailed\nexitCode\t4\n[^]*--\nline\n$/,
+    )
     expect(await cli.json(['scripts', 'status', 'shown'])).toMatchObject({ status: 'failed', output: 'line\n' })
-    expect(stripVTControlCharacters(await onTerminal.ok(['scripts', 'status']))).toMatch(/ID +NAME +STATUS +EXIT +STARTED +FINISHED/)
+    expect(stripVTControlCharacters(await onTerminal.ok(['scripts', 'status']))).toMatch(
+      /ID +NAME +STATUS +EXIT +STARTED +FINISHED/,
+    )
   })
 
   test('--watch keeps the list up to date on a terminal, and is refused elsewhere', async () => {
@@ -163,6 +233,9 @@ describe('status', () => {
     await eventually('the run', () => /watched +succeeded/.test(stripVTControlCharacters(going.stdout)), 15_000)
     going.interrupt()
     await eventually('the end', () => going.code !== undefined)
-    expect(await cli.board(['scripts', 'status', '--watch'])).toMatchObject({ code: 2, stderr: expect.stringContaining('--watch draws on a terminal') })
+    expect(await cli.board(['scripts', 'status', '--watch'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--watch draws on a terminal'),
+    })
   })
 })

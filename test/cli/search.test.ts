@@ -11,7 +11,8 @@ beforeAll(async () => {
   cli = commandLine({ BOARD_URL: server.url, BOARD_TOKEN: server.token })
   projectId = (await server.client.projects.create({ name: 'web', path: server.folder('web') })).id
   await server.client.projects.create({ name: 'other', path: server.folder('other') })
-  for (const title of ['Fix the login', 'Log out everywhere', 'Fix \u001b[31mthe\u001b[0m footer']) await server.client.cards.create({ projectId, title, prompt: 'The page says why.' })
+  for (const title of ['Fix the login', 'Log out everywhere', 'Fix \u001b[31mthe\u001b[0m footer'])
+    await server.client.cards.create({ projectId, title, prompt: 'The page says why.' })
 })
 afterAll(async () => {
   cli.close()
@@ -19,7 +20,9 @@ afterAll(async () => {
 })
 
 test('cards are found in all projects or one, as a table, as lines and as ids', async () => {
-  expect(await cli.ok(['search', 'login', 'says'])).toBe('card\t1\tweb\tFix the login\tBacklog\tidle\tThe page says why.\n')
+  expect(await cli.ok(['search', 'login', 'says'])).toBe(
+    'card\t1\tweb\tFix the login\tBacklog\tidle\tThe page says why.\n',
+  )
   expect(await cli.ok(['search', 'fix', '-q', '-P', 'web'])).toBe('3\n1\n')
   expect(await cli.ok(['search', 'fix', '-P', 'other'])).toBe('')
   expect(await cli.json(['search', 'nothing-like-it'])).toEqual([])
@@ -36,7 +39,9 @@ test('a word is needed, and signs alone are none', async () => {
 })
 
 test('statistics are bars on a terminal, lines in a pipe and one object as JSON', async () => {
-  expect(await cli.ok(['stats', 'web'])).toBe('column\tBacklog\t3\ncolumn\tIn Progress\t0\ncolumn\tDone\t0\nstatus\tidle\t3\n')
+  expect(await cli.ok(['stats', 'web'])).toBe(
+    'column\tBacklog\t3\ncolumn\tIn Progress\t0\ncolumn\tDone\t0\nstatus\tidle\t3\n',
+  )
   expect(await cli.ok(['stats', '-P', 'web', '--by', 'day'])).toMatch(/^\d{4}-\d\d-\d\d\t3\t0\t0\t0\n$/)
   expect(await cli.json(['stats', 'web'])).toMatchObject({ stats: { total: 3 }, days: [{ backlog: 3 }] })
   const drawn = await cli.ok(['stats', 'web'], { env: { BOARD_FORCE_TTY: '60', NO_COLOR: '1' } })
@@ -47,7 +52,12 @@ test('statistics are bars on a terminal, lines in a pipe and one object as JSON'
 test('the burn-up chart has a curve for all cards and one for those that are done', async () => {
   const { db } = server.server.app
   await db.transaction(async tx => {
-    for (let age = 1; age <= 20; age++) await tx.run('INSERT INTO project_days VALUES (?, ?, 10, 0, ?, 0)', [Number(projectId), new Date(Date.now() - age * 86_400_000).toISOString().slice(0, 10), 20 - age])
+    for (let age = 1; age <= 20; age++)
+      await tx.run('INSERT INTO project_days VALUES (?, ?, 10, 0, ?, 0)', [
+        Number(projectId),
+        new Date(Date.now() - age * 86_400_000).toISOString().slice(0, 10),
+        20 - age,
+      ])
   })
   const drawn = await cli.ok(['stats', 'web', '--by', 'day'], { env: { BOARD_FORCE_TTY: '80', NO_COLOR: '1' } })
   expect(drawn).toContain('all cards and done, ')

@@ -9,7 +9,11 @@ const cli = commandLine()
 const dataDir = join(cli.home, '.local', 'share', 'board')
 const runtime = () => JSON.parse(readFileSync(join(dataDir, 'daemon.json'), 'utf8')) as { pid: number; url: string }
 const isAlive = (pid: number) => {
-  try { return process.kill(pid, 0) } catch { return false }
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
 }
 
 afterEach(() => cli.board(['server', 'stop']))
@@ -20,7 +24,12 @@ test('a server that was started goes on in the background, and is found, restart
   const { stderr } = await cli.board(['server', 'start', '--', '--port', '0', '--agent-slots', '3'])
   const first = runtime()
   expect(stderr).toContain(`Started a server: ${first.url} (process ${first.pid}).`)
-  expect(await cli.json(['server', 'status'])).toMatchObject({ state: 'running', url: first.url, pid: first.pid, dataDir })
+  expect(await cli.json(['server', 'status'])).toMatchObject({
+    state: 'running',
+    url: first.url,
+    pid: first.pid,
+    dataDir,
+  })
   expect((await cli.board(['server', 'start'])).stderr).toContain('runs already')
   expect(await cli.ok(['whoami', '--json', '--jq', '.role'])).toBe('super_admin\n')
   await cli.ok(['server', 'restart'])
@@ -44,7 +53,9 @@ test('what a server in the background prints does not fill the disk, and what it
     return isSo()
   }
   await eventually('an end of what was printed', () => isPrintedAfter('projects', () => size() < full))
-  await eventually('the next line', () => isPrintedAfter('templates', () => readFileSync(printed, 'utf8').includes('GET /api/board-templates')))
+  await eventually('the next line', () =>
+    isPrintedAfter('templates', () => readFileSync(printed, 'utf8').includes('GET /api/board-templates')),
+  )
   expect(size()).toBeLessThan(2 ** 15)
   expect(readFileSync(printed, 'utf8')).toMatch(/^Listening on [^]*\nWhat stood here was cut off\..*\n(\{.*\}\n)+$/m)
 })
@@ -70,7 +81,10 @@ test('what a killed server left is told, mended and no hindrance', async () => {
 })
 
 test('a server that does not answer is not taken for a killed one', async context => {
-  if (process.platform !== 'linux') { console.warn('SKIPPED: only on Linux does a process tell when it started'); return context.skip('needs Linux') }
+  if (process.platform !== 'linux') {
+    console.warn('SKIPPED: only on Linux does a process tell when it started')
+    return context.skip('needs Linux')
+  }
   await cli.ok(['server', 'start', '--', '--port', '0'])
   const { pid } = runtime()
   await standStill(pid)
@@ -78,7 +92,10 @@ test('a server that does not answer is not taken for a killed one', async contex
     expect(await cli.json(['server', 'status'])).toMatchObject({ state: 'running (it does not answer)', pid })
     expect((await cli.board(['server', 'status', '--exit-status', '-q'])).code).toBe(7)
     expect((await cli.board(['server', 'start'])).stderr).toContain('runs already')
-    expect(await cli.board(['whoami', '--timeout', '1'])).toMatchObject({ code: 7, stderr: expect.stringContaining('it did not answer in time') as string })
+    expect(await cli.board(['whoami', '--timeout', '1'])).toMatchObject({
+      code: 7,
+      stderr: expect.stringContaining('it did not answer in time') as string,
+    })
     await cli.board(['doctor', '--fix'])
     expect(runtime().pid).toBe(pid)
   } finally {
@@ -94,19 +111,27 @@ test('the doctor finds open permissions and a damaged database, mends the one an
   await cli.ok(['server', 'stop'])
   chmodSync(join(dataDir, 'board.db'), 0o644)
   const open = await cli.board(['doctor'])
-  expect([open.code, open.stdout]).toEqual([1, expect.stringMatching(/^failed\tpermissions\tothers can read .*board\.db\tchmod go-rwx /m)])
+  expect([open.code, open.stdout]).toEqual([
+    1,
+    expect.stringMatching(/^failed\tpermissions\tothers can read .*board\.db\tchmod go-rwx /m),
+  ])
   await cli.ok(['doctor', '--fix'])
   expect(statSync(join(dataDir, 'board.db')).mode & 0o777).toBe(0o600)
   const path = join(dataDir, 'board.db')
   const whole = readFileSync(path)
   writeFileSync(path, Buffer.concat([whole.subarray(0, 4096), Buffer.alloc(whole.length - 4096, 7)]))
   const damaged = await cli.board(['doctor'])
-  expect([damaged.code, damaged.stdout]).toEqual([1, expect.stringMatching(/^failed\tdatabase\t.* is damaged: .*\tstop the server and restore a backup/m)])
+  expect([damaged.code, damaged.stdout]).toEqual([
+    1,
+    expect.stringMatching(/^failed\tdatabase\t.* is damaged: .*\tstop the server and restore a backup/m),
+  ])
   writeFileSync(path, whole)
 })
 
-test('a service is printed for both platforms, and installed and removed by the platform\'s own program', async () => {
-  expect(await cli.ok(['server', 'install', '--print', '--launchd', '--', '--public-url', 'https://b.example.org/?a=1&b'])).toContain('<string>https://b.example.org/?a=1&#38;b</string>')
+test("a service is printed for both platforms, and installed and removed by the platform's own program", async () => {
+  expect(
+    await cli.ok(['server', 'install', '--print', '--launchd', '--', '--public-url', 'https://b.example.org/?a=1&b']),
+  ).toContain('<string>https://b.example.org/?a=1&#38;b</string>')
   const bin = join(cli.home, 'bin')
   mkdirSync(bin)
   writeFileSync(join(bin, 'systemctl'), '#!/bin/sh\necho "$@" >> "$HOME/systemctl.log"\n', { mode: 0o755 })
@@ -116,7 +141,9 @@ test('a service is printed for both platforms, and installed and removed by the 
   expect(unit).toMatch(/^ExecStart=\S+ \S+board\.js serve --port 4500 --project-root "\/srv\/a b%%"$/m)
   expect(unit).toContain(`Environment=BOARD_DATA_DIR=${dataDir}\n`)
   await cli.ok(['server', 'start'], { env })
-  expect(readFileSync(join(cli.home, 'systemctl.log'), 'utf8')).toBe('--user daemon-reload\n--user enable --now board.service\n--user start board.service\n')
+  expect(readFileSync(join(cli.home, 'systemctl.log'), 'utf8')).toBe(
+    '--user daemon-reload\n--user enable --now board.service\n--user start board.service\n',
+  )
   expect((await cli.board(['server', 'uninstall'])).code).toBe(2)
   await cli.ok(['server', 'uninstall', '--yes'], { env })
   expect(existsSync(join(cli.home, '.config', 'systemd', 'user', 'board.service'))).toBe(false)

@@ -30,10 +30,19 @@ const read = (file: string): Doc => JSON.parse(readFileSync(join(cli.home, file)
 
 test('a project is saved under its name, in a folder, in a file or to stdout', async () => {
   expect(await cli.ok(['projects', 'export', 'web'])).toBe('Web.board.json\n')
-  expect(read('Web.board.json')).toMatchObject({ format: 'board', cards: [{ title: 'First' }], attachments: [{ filename: 'notes.txt' }] })
-  expect(await cli.board(['projects', 'export', 'Web'])).toMatchObject({ code: 5, stderr: 'board: Web.board.json exists\nto replace it: -o Web.board.json\n' })
+  expect(read('Web.board.json')).toMatchObject({
+    format: 'board',
+    cards: [{ title: 'First' }],
+    attachments: [{ filename: 'notes.txt' }],
+  })
+  expect(await cli.board(['projects', 'export', 'Web'])).toMatchObject({
+    code: 5,
+    stderr: 'board: Web.board.json exists\nto replace it: -o Web.board.json\n',
+  })
   expect(await cli.ok(['projects', 'export', '-P', 'Web', '-o', 'copy.json'])).toBe('copy.json\n')
-  expect(normal(JSON.parse(await cli.ok(['projects', 'export', projectId, '-o', '-'])))).toEqual(normal(read('copy.json')))
+  expect(normal(JSON.parse(await cli.ok(['projects', 'export', projectId, '-o', '-'])))).toEqual(
+    normal(read('copy.json')),
+  )
   expect((await cli.board(['projects', 'export', 'nothing'])).code).toBe(3)
 })
 
@@ -41,15 +50,38 @@ test('what was saved comes back, from a file or from stdin', async () => {
   await cli.ok(['projects', 'export', 'Web', '-o', 'back.json'])
   const { code, stdout, stderr } = await cli.board(['import', 'board', 'back.json'])
   const id = /^projectIds\t(\d+)$/m.exec(stdout)![1]!
-  expect([code, stderr, stdout]).toEqual([0, `Imported 1 card. See: board cards list -P ${id}\n`, `projectIds\t${id}\norganizationId\t\nboards\t1\ncolumns\t3\ncards\t1\nattachments\t1\n`])
+  expect([code, stderr, stdout]).toEqual([
+    0,
+    `Imported 1 card. See: board cards list -P ${id}\n`,
+    `projectIds\t${id}\norganizationId\t\nboards\t1\ncolumns\t3\ncards\t1\nattachments\t1\n`,
+  ])
   expect(normal(JSON.parse(await cli.ok(['projects', 'export', id, '-o', '-'])))).toEqual(normal(read('back.json')))
-  const again = (await cli.ok(['import', 'board', '-', '-q', '--path', board.folder('else')], { input: readFileSync(join(cli.home, 'back.json'), 'utf8') })).trim()
+  const again = (
+    await cli.ok(['import', 'board', '-', '-q', '--path', board.folder('else')], {
+      input: readFileSync(join(cli.home, 'back.json'), 'utf8'),
+    })
+  ).trim()
   expect((await board.client.projects.get({ id: again })).path).toBe(board.folder('else'))
-  expect(await cli.json(['import', 'board', 'back.json', '-P', projectId, '--dry-run'])).toMatchObject({ dryRun: true, projectIds: [], boards: 1, cards: 1 })
+  expect(await cli.json(['import', 'board', 'back.json', '-P', projectId, '--dry-run'])).toMatchObject({
+    dryRun: true,
+    projectIds: [],
+    boards: 1,
+    cards: 1,
+  })
 })
 
 test('lists of other programs become cards of a project, and a dry run says which', async () => {
-  const args = ['import', 'trello', join(fixtures, 'trello.json'), '-P', projectId, '--map', 'Ideas=Backlog', '--map', 'Shipped to customers=Done']
+  const args = [
+    'import',
+    'trello',
+    join(fixtures, 'trello.json'),
+    '-P',
+    projectId,
+    '--map',
+    'Ideas=Backlog',
+    '--map',
+    'Shipped to customers=Done',
+  ]
   const plan = await cli.board([...args, '--dry-run'])
   expect([plan.code, plan.stdout]).toEqual([0, 'boards\t0\ncolumns\t1\ncards\t6\nattachments\t0\n'])
   expect(plan.stderr).toBe(`warning: Custom fields without a place here: 1.
@@ -60,12 +92,22 @@ Would import 6 cards.
 `)
   expect((await board.client.cards.list({ projectId })).length).toBe(1)
   await cli.ok(args)
-  expect((await board.client.columns.list({ projectId })).map(({ name, cardCount }) => [name, cardCount])).toEqual([['Backlog', 3], ['In Progress', 1], ['Done', 1], ['Old sprint', 1]])
+  expect((await board.client.columns.list({ projectId })).map(({ name, cardCount }) => [name, cardCount])).toEqual([
+    ['Backlog', 3],
+    ['In Progress', 1],
+    ['Done', 1],
+    ['Old sprint', 1],
+  ])
 })
 
 test('issues come from stdin into a new project here, and tasks from a file', async () => {
   const folder = board.folder('garden')
-  const [id] = (await cli.ok(['import', 'github', '-', '-q'], { cwd: folder, input: readFileSync(join(fixtures, 'github.json'), 'utf8') })).split('\n')
+  const [id] = (
+    await cli.ok(['import', 'github', '-', '-q'], {
+      cwd: folder,
+      input: readFileSync(join(fixtures, 'github.json'), 'utf8'),
+    })
+  ).split('\n')
   expect(await board.client.projects.get({ id: id! })).toMatchObject({ name: 'acme/web', path: folder })
   const { projectIds } = await cli.json<Doc>(['import', 'markdown', join(fixtures, 'tasks.md'), '--path', folder])
   expect(await board.client.projects.get({ id: projectIds[0] })).toMatchObject({ name: 'tasks', path: folder })
@@ -73,18 +115,49 @@ test('issues come from stdin into a new project here, and tasks from a file', as
 
 test('every fault of a file is a line, and nothing is made', async () => {
   const file = read('Web.board.json')
-  writeFileSync(join(cli.home, 'wrong.json'), JSON.stringify({ ...file, cards: file.cards.map((card: Doc) => ({ ...card, title: '', columnId: 99 })), attachments: [], contents: [] }))
+  writeFileSync(
+    join(cli.home, 'wrong.json'),
+    JSON.stringify({
+      ...file,
+      cards: file.cards.map((card: Doc) => ({ ...card, title: '', columnId: 99 })),
+      attachments: [],
+      contents: [],
+    }),
+  )
   const before = await board.client.projects.list()
-  expect(await cli.board(['import', 'board', 'wrong.json'])).toEqual({ code: 2, stdout: '', stderr: 'board: nothing was imported: cards.0.title must not be empty\n' })
-  writeFileSync(join(cli.home, 'wrong.json'), JSON.stringify({ ...file, cards: [1, 2].map(id => ({ id, columnId: 99, position: 0, title: 'x' })), attachments: [], contents: [] }))
-  expect(await cli.board(['import', 'board', 'wrong.json'])).toEqual({ code: 2, stdout: '', stderr: 'warning: cards.0.columnId names nothing in columns\nwarning: cards.1.columnId names nothing in columns\nboard: nothing was imported: the file has 2 faults\n' })
+  expect(await cli.board(['import', 'board', 'wrong.json'])).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: 'board: nothing was imported: cards.0.title must not be empty\n',
+  })
+  writeFileSync(
+    join(cli.home, 'wrong.json'),
+    JSON.stringify({
+      ...file,
+      cards: [1, 2].map(id => ({ id, columnId: 99, position: 0, title: 'x' })),
+      attachments: [],
+      contents: [],
+    }),
+  )
+  expect(await cli.board(['import', 'board', 'wrong.json'])).toEqual({
+    code: 2,
+    stdout: '',
+    stderr:
+      'warning: cards.0.columnId names nothing in columns\nwarning: cards.1.columnId names nothing in columns\nboard: nothing was imported: the file has 2 faults\n',
+  })
   expect(await board.client.projects.list()).toEqual(before)
 })
 
 test('wrong use is told before anything is sent', async () => {
   for (const [args, message] of [
-    [['import', 'excel', 'x'], 'board: '], [['import', 'board', 'missing.json'], 'board: missing.json cannot be read: there is no such file\n'], [['import', 'board', '.'], 'board: . is not a file\n'], [['import', 'markdown', 'notes.txt', '--map', 'nonsense'], 'board: '],
-    [['import', 'markdown', 'notes.txt', '-P', '1', '--path', '.'], 'board: --path and --org are for new projects, and -P names one\n'],
+    [['import', 'excel', 'x'], 'board: '],
+    [['import', 'board', 'missing.json'], 'board: missing.json cannot be read: there is no such file\n'],
+    [['import', 'board', '.'], 'board: . is not a file\n'],
+    [['import', 'markdown', 'notes.txt', '--map', 'nonsense'], 'board: '],
+    [
+      ['import', 'markdown', 'notes.txt', '-P', '1', '--path', '.'],
+      'board: --path and --org are for new projects, and -P names one\n',
+    ],
   ] as const) {
     const { code, stderr } = await cli.board([...args])
     expect([args, code, stderr.startsWith(message)]).toEqual([args, 2, true])
@@ -93,7 +166,10 @@ test('wrong use is told before anything is sent', async () => {
 
 test('an organization is saved with its projects', async () => {
   const { code, stderr } = await cli.board(['export'])
-  expect([code, stderr]).toEqual([2, 'board: which organization? you administer none\nto save a project: board projects export -P <project>; an organization that you know of: --org <organization>\nsee: board orgs list\n'])
+  expect([code, stderr]).toEqual([
+    2,
+    'board: which organization? you administer none\nto save a project: board projects export -P <project>; an organization that you know of: --org <organization>\nsee: board orgs list\n',
+  ])
   const { id: organizationId } = await board.client.organizations.create({ name: 'Club' })
   await board.client.projects.create({ name: 'Of the club', path, organizationId })
   expect(await cli.ok(['export'])).toBe('Club.board.json\n')
@@ -102,7 +178,11 @@ test('an organization is saved with its projects', async () => {
   expect((await cli.json<Doc>(['import', 'board', 'out.json', '--org', 'Club'])).projectIds.length).toBe(1)
   expect((await board.client.projects.list({ organizationId })).length).toBe(2)
   await board.client.organizations.create({ name: 'Choir' })
-  expect(await cli.board(['export'])).toMatchObject({ code: 2, stderr: 'board: which organization? you administer several\nname one with --org: Choir, Club\nsee: board orgs list\n' })
+  expect(await cli.board(['export'])).toMatchObject({
+    code: 2,
+    stderr:
+      'board: which organization? you administer several\nname one with --org: Choir, Club\nsee: board orgs list\n',
+  })
   expect((await cli.board(['export', '--org', '99'])).code).toBe(3)
 })
 

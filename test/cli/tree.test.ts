@@ -12,14 +12,28 @@ import { monitored, seed, startSlotlessBoard } from '../seed.ts'
 type Result = Ran & { name: string }
 
 /** Commands that need no server. What they do, other tests say. */
-const local = /^(auth token|completion|config|help|profile|serve|server|version|doctor|database move|backups (verify|restore)|cards checkout)\b/
+const local =
+  /^(auth token|completion|config|help|profile|serve|server|version|doctor|database move|backups (verify|restore)|cards checkout)\b/
 /** Commands that anybody may call. */
 const open = /^(auth (setup|login|register|status|logout)|api|browse)\b/
 /** Commands that end somebody else's work here: they come last. */
 const ends = /(delete|archive|revoke|clear|complete)$/
 /** How commands end that the state of the board, or an empty stdin, does not allow. */
 const otherwise: Record<string, number> = {
-  'agents approve': 5, 'agents relaunch': 5, 'agents relay': 5, 'agents retry': 5, 'auth login': 2, 'auth register': 2, 'auth setup': 5, 'backups upload': 1, 'cards approve': 5, 'cards merge': 5, 'credentials add': 2, 'credentials verify': 1, 'presession accept': 5, 'presession start': 5,
+  'agents approve': 5,
+  'agents relaunch': 5,
+  'agents relay': 5,
+  'agents retry': 5,
+  'auth login': 2,
+  'auth register': 2,
+  'auth setup': 5,
+  'backups upload': 1,
+  'cards approve': 5,
+  'cards merge': 5,
+  'credentials add': 2,
+  'credentials verify': 1,
+  'presession accept': 5,
+  'presession start': 5,
 }
 
 let board: TestBoard
@@ -48,7 +62,8 @@ afterAll(async () => {
   await board.close()
 })
 
-const leaves = (command: Command): Command[] => command.commands.length > 0 ? command.commands.flatMap(leaves) : [command]
+const leaves = (command: Command): Command[] =>
+  command.commands.length > 0 ? command.commands.flatMap(leaves) : [command]
 
 /** A project with one of everything, and files. */
 async function everything(): Promise<Named> {
@@ -59,27 +74,49 @@ async function everything(): Promise<Named> {
   writeFileSync(join(folder, 'tasks.md'), '# Doing\n- [ ] One\n')
   await preparations['backups.download']!(board, seeded)
   seeded.monitorId = await monitored(board, { projectId: seeded.projectId, cardId: seeded.activeCardId }, 'pending')
-  return { ...seeded, file: join(folder, 'notes.txt'), markdown: join(folder, 'tasks.md'), folder: join(folder, 'saved') }
+  return {
+    ...seeded,
+    file: join(folder, 'notes.txt'),
+    markdown: join(folder, 'tasks.md'),
+    folder: join(folder, 'saved'),
+  }
 }
 
 /** Runs a command line for each of these commands, one after the other in one process. */
-async function eachInTurn(cli: CommandLine, chosen: readonly Command[], more: readonly string[], things: Named, isMeant = (_word: string): boolean => true): Promise<Result[]> {
+async function eachInTurn(
+  cli: CommandLine,
+  chosen: readonly Command[],
+  more: readonly string[],
+  things: Named,
+  isMeant = (_word: string): boolean => true,
+): Promise<Result[]> {
   const lines = chosen.map(command => [...wordsOf(command, things).filter(isMeant), ...more])
-  const { code, stdout, stderr } = await run(process.execPath, [join(import.meta.dirname, '../fixtures/inTurn.cjs'), JSON.stringify(lines)], { env: cli.env, cwd: cli.home })
+  const { code, stdout, stderr } = await run(
+    process.execPath,
+    [join(import.meta.dirname, '../fixtures/inTurn.cjs'), JSON.stringify(lines)],
+    { env: cli.env, cwd: cli.home },
+  )
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   const ended: Ran[] = JSON.parse(stdout)
   return chosen.map((command, at) => ({ name: nameOf(command), ...ended[at]! }))
 }
 
 /** The commands that end by themselves and leave the sign-in alone, those that end what others need at the end. */
-const working = () => commands.filter(command => !/^(events|mcp|ui|auth logout)$/.test(nameOf(command)) && !local.test(nameOf(command))).toSorted((a, b) => Number(ends.test(nameOf(a))) - Number(ends.test(nameOf(b))))
+const working = () =>
+  commands
+    .filter(command => !/^(events|mcp|ui|auth logout)$/.test(nameOf(command)) && !local.test(nameOf(command)))
+    .toSorted((a, b) => Number(ends.test(nameOf(a))) - Number(ends.test(nameOf(b))))
 
-const exitsOf = (results: readonly Result[]) => Object.fromEntries(results.map(({ name, code }) => [name, code]).toSorted())
-const all = (results: readonly Result[], code: (name: string) => number) => Object.fromEntries(results.map(({ name }) => [name, code(name)]).toSorted())
+const exitsOf = (results: readonly Result[]) =>
+  Object.fromEntries(results.map(({ name, code }) => [name, code]).toSorted())
+const all = (results: readonly Result[], code: (name: string) => number) =>
+  Object.fromEntries(results.map(({ name }) => [name, code(name)]).toSorted())
 
 /** Errors are short lines on stderr that begin with the program's name, and nobody reads a stack. */
 function expectTidy({ name, code, stdout, stderr }: Result): void {
-  expect(`${stdout}${stderr}`, name).not.toMatch(/^\s+at .+:\d+:\d+|node:internal|\[object Object\]|\bundefined\b|\u001b/m)
+  expect(`${stdout}${stderr}`, name).not.toMatch(
+    /^\s+at .+:\d+:\d+|node:internal|\[object Object\]|\bundefined\b|\u001b/m,
+  )
   if (code === 0) return
   expect(stderr, name).toMatch(/^board: /m)
   expect(stderr.split('\n').length, name).toBeLessThan(6)
@@ -87,7 +124,12 @@ function expectTidy({ name, code, stdout, stderr }: Result): void {
 
 describe('every command', () => {
   test('says that no server runs, and ends with 7', async () => {
-    const results = await eachInTurn(alone, commands.filter(command => !local.test(nameOf(command))), ['--no-input'], named)
+    const results = await eachInTurn(
+      alone,
+      commands.filter(command => !local.test(nameOf(command))),
+      ['--no-input'],
+      named,
+    )
     expect(exitsOf(results)).toEqual(all(results, () => 7))
     results.forEach(expectTidy)
     expect(results.filter(({ stdout }) => stdout !== '')).toEqual([])
@@ -95,7 +137,9 @@ describe('every command', () => {
 
   // The terminal board first looks for its terminal, which is missing here too.
   test('says that a sign-in is missing, and ends with 4', async () => {
-    const chosen = commands.filter(command => !local.test(nameOf(command)) && !open.test(nameOf(command)) && nameOf(command) !== 'ui')
+    const chosen = commands.filter(
+      command => !local.test(nameOf(command)) && !open.test(nameOf(command)) && nameOf(command) !== 'ui',
+    )
     const results = await eachInTurn(alone, chosen, ['--no-input', '--url', board.url, '-P', named.projectId], named)
     expect(exitsOf(results)).toEqual(all(results, () => 4))
     results.forEach(expectTidy)
@@ -105,20 +149,42 @@ describe('every command', () => {
     const results = await eachInTurn(signedIn, working(), ['--json', '-P', named.projectId], named)
     expect(exitsOf(results)).toEqual(all(results, name => otherwise[name] ?? 0))
     results.forEach(expectTidy)
-    for (const { name, stdout } of results) if (stdout !== '') expect(() => { JSON.parse(stdout) }, name).not.toThrow()
+    for (const { name, stdout } of results)
+      if (stdout !== '')
+        expect(() => {
+          JSON.parse(stdout)
+        }, name).not.toThrow()
   })
 
   test('prints lines without a head in a pipe, and with -q says nothing of what it did', async () => {
     const results = await eachInTurn(signedIn, working(), ['-q', '-P', other.projectId], other)
     expect(exitsOf(results)).toEqual(all(results, name => otherwise[name] ?? 0))
     results.forEach(expectTidy)
-    expect(results.filter(({ code, stderr }) => code === 0 && stderr !== '').map(({ name, stderr }) => ({ name, stderr }))).toEqual([])
-    for (const { name, stdout } of results.filter(({ name }) => /(list|add|create|edit|search|run)$/.test(name))) expect(stdout, name).toMatch(/^(\S+\n)*$/)
+    expect(
+      results.filter(({ code, stderr }) => code === 0 && stderr !== '').map(({ name, stderr }) => ({ name, stderr })),
+    ).toEqual([])
+    for (const { name, stdout } of results.filter(({ name }) => /(list|add|create|edit|search|run)$/.test(name)))
+      expect(stdout, name).toMatch(/^(\S+\n)*$/)
   })
 
   test('that asks for a yes exits 2 where nobody can be asked, and names the flag', async () => {
-    const asking = commands.filter(command => command.options.some(({ long }) => long === '--yes') && !local.test(nameOf(command)) && !nameOf(command).startsWith('settings'))
-    const results = await eachInTurn(signedIn, asking, ['-P', third.projectId], third, word => word !== '--yes' && word !== '--dry-run')
-    expect(results.filter(({ code, stderr }) => code !== 2 || !stderr.includes('--yes')).map(({ name, code, stderr }) => ({ name, code, stderr }))).toEqual([])
+    const asking = commands.filter(
+      command =>
+        command.options.some(({ long }) => long === '--yes') &&
+        !local.test(nameOf(command)) &&
+        !nameOf(command).startsWith('settings'),
+    )
+    const results = await eachInTurn(
+      signedIn,
+      asking,
+      ['-P', third.projectId],
+      third,
+      word => word !== '--yes' && word !== '--dry-run',
+    )
+    expect(
+      results
+        .filter(({ code, stderr }) => code !== 2 || !stderr.includes('--yes'))
+        .map(({ name, code, stderr }) => ({ name, code, stderr })),
+    ).toEqual([])
   })
 })

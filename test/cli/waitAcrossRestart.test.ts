@@ -28,19 +28,36 @@ afterAll(async () => {
 
 /** Runs the built program as a server on the data folder and gives its address once it listens. */
 async function serve(port: string): Promise<{ server: ChildProcess; url: string }> {
-  const server = spawn(process.execPath, [program, 'serve', '--port', port, '--data-dir', dataDir, ...await databaseOptions(dataDir)], { stdio: ['ignore', 'pipe', 'inherit'], env: { PATH: process.env.PATH, HOME: root } })
+  const server = spawn(
+    process.execPath,
+    [program, 'serve', '--port', port, '--data-dir', dataDir, ...(await databaseOptions(dataDir))],
+    { stdio: ['ignore', 'pipe', 'inherit'], env: { PATH: process.env.PATH, HOME: root } },
+  )
   servers.push(server)
   let told = ''
-  server.stdout.setEncoding('utf8').on('data', (text: string) => { told += text })
+  server.stdout.setEncoding('utf8').on('data', (text: string) => {
+    told += text
+  })
   return { server, url: await eventually('the address', () => /http:\/\/[\d.:]+/.exec(told)?.[0], 20_000) }
 }
 
 test('waiting and following go on over the death of the server, and tell what came of the card', async () => {
   configure(dataDir, { endless: { fixture: 'forever' } }, randomUUID())
   const first = await serve('0')
-  const client = createClient({ url: first.url, token: JSON.parse(readFileSync(join(dataDir, 'daemon.json'), 'utf8')).token })
-  const { id: projectId } = await client.projects.create({ name: 'Restarted', path: makeRepository(join(root, 'repository')) })
-  const { key } = await client.keys.create({ name: 'cron', scope: 'project', projectId, permissions: ['cards.read', 'agents.read'] })
+  const client = createClient({
+    url: first.url,
+    token: JSON.parse(readFileSync(join(dataDir, 'daemon.json'), 'utf8')).token,
+  })
+  const { id: projectId } = await client.projects.create({
+    name: 'Restarted',
+    path: makeRepository(join(root, 'repository')),
+  })
+  const { key } = await client.keys.create({
+    name: 'cron',
+    scope: 'project',
+    projectId,
+    permissions: ['cards.read', 'agents.read'],
+  })
   const columnId = (await client.columns.list({ projectId })).find(({ columnType }) => columnType === 'active')!.id
   const { id } = await client.cards.create({ projectId, title: 'Struck', columnId, agent: 'endless' })
 

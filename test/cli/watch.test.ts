@@ -19,10 +19,18 @@ afterAll(async () => {
 test('cards list --watch draws the list anew when something changes', async () => {
   const { id: projectId } = await server.client.projects.create({ name: 'web', path: server.folder('web') })
   await server.client.cards.create({ projectId, title: 'There before \u001b[31m' })
-  const child = spawn(process.execPath, [resolve(import.meta.dirname, '..', '..', 'bin', 'board.js'), 'cards', 'list', '-c', 'Backlog', '--watch'], { env: cli.env, stdio: ['ignore', 'pipe', 'inherit'] })
-  const closed = new Promise<number | null>(done => { child.on('close', (code, signal) => done(signal === 'SIGINT' ? 130 : code)) })
+  const child = spawn(
+    process.execPath,
+    [resolve(import.meta.dirname, '..', '..', 'bin', 'board.js'), 'cards', 'list', '-c', 'Backlog', '--watch'],
+    { env: cli.env, stdio: ['ignore', 'pipe', 'inherit'] },
+  )
+  const closed = new Promise<number | null>(done => {
+    child.on('close', (code, signal) => done(signal === 'SIGINT' ? 130 : code))
+  })
   let drawn = ''
-  child.stdout.setEncoding('utf8').on('data', (text: string) => { drawn += text })
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    drawn += text
+  })
   await eventually('the first drawing', () => drawn.includes('There before'), 10_000)
   expect(drawn).toContain('1 card')
   expect(drawn).not.toContain('before \u001b[31m')

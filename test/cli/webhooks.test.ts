@@ -11,7 +11,9 @@ let receiver: Receiver
 let isBroken = false
 
 beforeAll(async () => {
-  receiver = await startReceiver((_, response) => response.writeHead(isBroken ? 500 : 200).end(isBroken ? 'out of order' : 'ok'))
+  receiver = await startReceiver((_, response) =>
+    response.writeHead(isBroken ? 500 : 200).end(isBroken ? 'out of order' : 'ok'),
+  )
   server = await startBoard({ externalRequestsPerMinute: 10_000 })
   await server.client.projects.create({ name: 'web', path: server.folder('web') })
   cli = commandLine({ BOARD_URL: server.url, BOARD_TOKEN: server.token, BOARD_PROJECT: 'web' })
@@ -24,15 +26,38 @@ afterAll(async () => {
 
 test('a webhook is made with its secret on stdout alone, tried, changed and deleted', async () => {
   const url = `${receiver.url}/made`
-  const { stdout: secret, stderr } = await cli.board(['webhooks', 'create', url, '--event', 'card.moved', '--event', 'card.created', '--description', 'To the chat', '-q'])
+  const { stdout: secret, stderr } = await cli.board([
+    'webhooks',
+    'create',
+    url,
+    '--event',
+    'card.moved',
+    '--event',
+    'card.created',
+    '--description',
+    'To the chat',
+    '-q',
+  ])
   expect([secret.trim(), stderr]).toEqual([expect.stringMatching(/^whsec_\S+$/), ''])
   const tried = await cli.board(['webhooks', 'test', url, '--wait', '--json', 'status,responseStatus,responseBody'])
-  expect([tried.code, JSON.parse(tried.stdout), tried.stderr]).toEqual([0, { status: 'succeeded', responseStatus: 200, responseBody: 'ok' }, 'The receiver took it, with status 200.\n'])
+  expect([tried.code, JSON.parse(tried.stdout), tried.stderr]).toEqual([
+    0,
+    { status: 'succeeded', responseStatus: 200, responseBody: 'ok' },
+    'The receiver took it, with status 200.\n',
+  ])
   expect(verified(secret.trim(), receiver.at('/made')[0]!)).toMatchObject({ type: 'webhook.test' })
-  const [{ id, events, description }] = await cli.json<[{ id: string; events: string[]; description: string }]>(['webhooks', 'list'])
+  const [{ id, events, description }] = await cli.json<[{ id: string; events: string[]; description: string }]>([
+    'webhooks',
+    'list',
+  ])
   expect([events, description]).toEqual([['card.moved', 'card.created'], 'To the chat'])
   await cli.ok(['webhooks', 'edit', id, '--target', `${receiver.url}/changed`, '--event', 'card.archived', '--disable'])
-  expect((await cli.ok(['webhook', 'list'])).split('\t').slice(0, 4)).toEqual([id, `${receiver.url}/changed`, 'card.archived', 'false'])
+  expect((await cli.ok(['webhook', 'list'])).split('\t').slice(0, 4)).toEqual([
+    id,
+    `${receiver.url}/changed`,
+    'card.archived',
+    'false',
+  ])
   const refused = await cli.board(['webhooks', 'test', id])
   expect([refused.code, refused.stderr]).toEqual([5, expect.stringContaining('the webhook is disabled')])
   await cli.ok(['webhooks', 'edit', id, '--enable'])
@@ -62,22 +87,36 @@ test('failed deliveries are listed with what the receiver said, and sent once mo
   await eventually('all attempts', () => receiver.at('/broken').length === 4)
   isBroken = false
   const pending = await eventually('all answers', async () => {
-    const found = await cli.json<Array<{ id: string; type: string; error: string; responseBody: string; messageId: string }>>(['webhooks', 'deliveries', id, '--status', 'pending'])
+    const found = await cli.json<
+      Array<{ id: string; type: string; error: string; responseBody: string; messageId: string }>
+    >(['webhooks', 'deliveries', id, '--status', 'pending'])
     return found.every(({ error }) => error) ? found : undefined
   })
-  expect(pending.map(({ type, error, responseBody }) => [type, error, responseBody]).slice(0, 3)).toEqual(Array.from({ length: 3 }, () => ['card.created', 'The receiver answered with status 500.', 'out of order']))
-  expect((await cli.ok(['webhooks', 'deliveries', id, '--limit', '2', '-q'])).trim().split('\n')).toEqual(pending.slice(0, 2).map(each => each.id))
+  expect(pending.map(({ type, error, responseBody }) => [type, error, responseBody]).slice(0, 3)).toEqual(
+    Array.from({ length: 3 }, () => ['card.created', 'The receiver answered with status 500.', 'out of order']),
+  )
+  expect((await cli.ok(['webhooks', 'deliveries', id, '--limit', '2', '-q'])).trim().split('\n')).toEqual(
+    pending.slice(0, 2).map(each => each.id),
+  )
   const queued = await cli.ok(['webhooks', 'redeliver', id, '-'], { input: pending.map(each => each.id).join('\n') })
   expect(queued).toBe(pending.map(each => `${each.id}\tqueued\n`).join(''))
-  await eventually('all successes', async () => (await cli.json<unknown[]>(['webhooks', 'deliveries', id, '--status', 'succeeded', '--all'])).length === 4)
+  await eventually(
+    'all successes',
+    async () =>
+      (await cli.json<unknown[]>(['webhooks', 'deliveries', id, '--status', 'succeeded', '--all'])).length === 4,
+  )
   const unknown = await cli.board(['webhooks', 'redeliver', id, '999999'])
   expect([unknown.code, unknown.stderr]).toEqual([3, expect.stringContaining('there is no such delivery')])
 })
 
 test('what is wrong is said before anything is asked of the server', async () => {
   const cases: Array<[string[], number, string]> = [
-    [['webhooks', 'create', 'https://example.org/'], 2, '--event'], [['webhooks', 'create', 'https://example.org/', '--event', 'card.exploded'], 2, 'card.moved'], [['webhooks', 'edit', '1'], 2, 'what should change?'],
-    [['webhooks', 'edit', '1', '--enable', '--disable'], 2, '--disable'], [['webhooks', 'test', '999'], 3, 'there is no webhook "999"'], [['webhooks', 'create', 'example.org', '--event', 'card.moved'], 2, 'url must be a URL'],
+    [['webhooks', 'create', 'https://example.org/'], 2, '--event'],
+    [['webhooks', 'create', 'https://example.org/', '--event', 'card.exploded'], 2, 'card.moved'],
+    [['webhooks', 'edit', '1'], 2, 'what should change?'],
+    [['webhooks', 'edit', '1', '--enable', '--disable'], 2, '--disable'],
+    [['webhooks', 'test', '999'], 3, 'there is no webhook "999"'],
+    [['webhooks', 'create', 'example.org', '--event', 'card.moved'], 2, 'url must be a URL'],
   ]
   for (const [args, code, text] of cases) {
     const ran = await cli.board(args)
@@ -105,12 +144,19 @@ test('a server refuses targets on its own machine unless it was told otherwise',
     const { token } = JSON.parse(readFileSync(join(dataDir, 'daemon.json'), 'utf8'))
     return { going, env: { BOARD_URL: url, BOARD_TOKEN: token } }
   }
-  const make = (env: Record<string, string>) => cli.board(['webhooks', 'create', receiver.url, '--event', 'card.moved', '-P', '1', '-q'], { env })
-  for (const [args, more, isLetPass] of [[[], {}, false], [['--allow-private-webhooks'], {}, true], [[], { BOARD_ALLOW_PRIVATE_WEBHOOKS: '1' }, true]] as Array<[string[], Record<string, string>, boolean]>) {
+  const make = (env: Record<string, string>) =>
+    cli.board(['webhooks', 'create', receiver.url, '--event', 'card.moved', '-P', '1', '-q'], { env })
+  for (const [args, more, isLetPass] of [
+    [[], {}, false],
+    [['--allow-private-webhooks'], {}, true],
+    [[], { BOARD_ALLOW_PRIVATE_WEBHOOKS: '1' }, true],
+  ] as Array<[string[], Record<string, string>, boolean]>) {
     const { going, env } = await serve(args, more)
     await cli.board(['projects', 'create', 'inside', '--path', cli.home], { env })
     const made = await make(env)
-    expect([isLetPass, made.code, made.stderr]).toEqual(isLetPass ? [true, 0, ''] : [false, 2, expect.stringContaining('loopback, private or link-local')])
+    expect([isLetPass, made.code, made.stderr]).toEqual(
+      isLetPass ? [true, 0, ''] : [false, 2, expect.stringContaining('loopback, private or link-local')],
+    )
     const tried = isLetPass ? await cli.board(['webhooks', 'test', '1', '-P', '1', '--wait'], { env }) : undefined
     expect(tried?.stderr).toBe(isLetPass ? 'The receiver took it, with status 200.\n' : undefined)
     going.interrupt()

@@ -18,7 +18,11 @@ beforeAll(async () => {
   server = createServer(socket => {
     connections.add(socket)
     opened++
-    socket.on('close', () => connections.delete(socket)).on('error', () => { /* The client has had enough. */ })
+    socket
+      .on('close', () => connections.delete(socket))
+      .on('error', () => {
+        /* The client has had enough. */
+      })
     socket.on('data', data => {
       sent.push(data.toString())
       answer(socket, sent.length)
@@ -38,9 +42,12 @@ afterAll(() => {
   server.close()
 })
 
-const json = (text: string, more = '') => `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n${more}\r\n${text}`
+const json = (text: string, more = '') =>
+  `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n${more}\r\n${text}`
 const ask = (options?: CallOptions, method = 'GET') => send(connection, method, '/', undefined, options)
-const answerWith = (text: string | Buffer, end = false) => { answer = socket => void (end ? socket.end(text) : socket.write(text)) }
+const answerWith = (text: string | Buffer, end = false) => {
+  answer = socket => void (end ? socket.end(text) : socket.write(text))
+}
 const refusal = async (text: string, end = false) => {
   answerWith(text, end)
   const error = await ask().catch((thrown: unknown) => thrown)
@@ -49,22 +56,34 @@ const refusal = async (text: string, end = false) => {
 }
 
 const body = JSON.stringify({ data: 'schön 𝄞' })
-const chunked = Buffer.concat([Buffer.from('HTTP/1.1 103 Early Hints\r\nlink: </>\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'),
-  ...[...Buffer.from(body)].map(byte => Buffer.concat([Buffer.from('1;why=not\r\n'), Buffer.from([byte]), Buffer.from('\r\n')])), Buffer.from('0\r\nx-trailer: 1\r\n\r\n')])
+const chunked = Buffer.concat([
+  Buffer.from('HTTP/1.1 103 Early Hints\r\nlink: </>\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'),
+  ...[...Buffer.from(body)].map(byte =>
+    Buffer.concat([Buffer.from('1;why=not\r\n'), Buffer.from([byte]), Buffer.from('\r\n')]),
+  ),
+  Buffer.from('0\r\nx-trailer: 1\r\n\r\n'),
+])
 
-test.each([['with its length', Buffer.from(json(body))], ['in chunks', chunked], ['up to the end of the connection', Buffer.from(`HTTP/1.0 200\r\n\r\n${body}`)]])('an answer %s is read however it is cut into pieces', async (kind, whole) => {
-  await fc.assert(fc.asyncProperty(fc.uniqueArray(fc.integer({ min: 1, max: whole.length - 1 }), { maxLength: 6 }), async cuts => {
-    const ends = [...cuts.sort((a, b) => a - b), whole.length]
-    answer = async socket => {
-      socket.setNoDelay(true)
-      for (const [at, end] of ends.entries()) {
-        socket.write(whole.subarray(at === 0 ? 0 : ends[at - 1], end))
-        await new Promise(setImmediate)
+test.each([
+  ['with its length', Buffer.from(json(body))],
+  ['in chunks', chunked],
+  ['up to the end of the connection', Buffer.from(`HTTP/1.0 200\r\n\r\n${body}`)],
+])('an answer %s is read however it is cut into pieces', async (kind, whole) => {
+  await fc.assert(
+    fc.asyncProperty(fc.uniqueArray(fc.integer({ min: 1, max: whole.length - 1 }), { maxLength: 6 }), async cuts => {
+      const ends = [...cuts.sort((a, b) => a - b), whole.length]
+      answer = async socket => {
+        socket.setNoDelay(true)
+        for (const [at, end] of ends.entries()) {
+          socket.write(whole.subarray(at === 0 ? 0 : ends[at - 1], end))
+          await new Promise(setImmediate)
+        }
+        if (kind.startsWith('up to')) socket.end()
       }
-      if (kind.startsWith('up to')) socket.end()
-    }
-    expect(await sendJson(connection, 'GET', '/')).toBe('schön 𝄞')
-  }), { numRuns: 60 })
+      expect(await sendJson(connection, 'GET', '/')).toBe('schön 𝄞')
+    }),
+    { numRuns: 60 },
+  )
 })
 
 test('what has no body ends with its head', async () => {
@@ -76,7 +95,9 @@ test('what has no body ends with its head', async () => {
 })
 
 test('headers come by their small names, those of one name joined, and none of them is more than a text', async () => {
-  answerWith('HTTP/1.1 200 OK\r\nContent-Length:0\r\nX-Request-Id: \t7 \r\nVary: a\r\nvary: b\r\nSet-Cookie: a\r\nSet-Cookie: b\r\n__proto__: polluted\r\n\r\n')
+  answerWith(
+    'HTTP/1.1 200 OK\r\nContent-Length:0\r\nX-Request-Id: \t7 \r\nVary: a\r\nvary: b\r\nSet-Cookie: a\r\nSet-Cookie: b\r\n__proto__: polluted\r\n\r\n',
+  )
   const { headers } = await ask()
   expect(headers).toMatchObject({ 'x-request-id': '7', vary: 'a, b', 'set-cookie': ['a', 'b'] })
   expect(Object.getPrototypeOf(headers)).toBe(null)
@@ -84,16 +105,30 @@ test('headers come by their small names, those of one name joined, and none of t
 
 test('a request says its host, its length and who asks', async () => {
   answerWith(json('{}'))
-  await sendJson({ ...connection, url: `${connection.url}/below`, token: 'svc_x' }, 'POST', '/api?q=1', { name: 'schön' }, { ifMatch: '"3"', idempotencyKey: 'once' })
+  await sendJson(
+    { ...connection, url: `${connection.url}/below`, token: 'svc_x' },
+    'POST',
+    '/api?q=1',
+    { name: 'schön' },
+    { ifMatch: '"3"', idempotencyKey: 'once' },
+  )
   expect(sent[0]).toMatch(/^POST \/below\/api\?q=1 HTTP\/1.1\r\nhost: 127\.0\.0\.1:\d+\r\n/)
-  for (const line of ['authorization: Bearer svc_x', 'content-type: application/json', 'content-length: 17', 'if-match: "3"', 'idempotency-key: once']) expect(sent[0]).toContain(`\r\n${line}\r\n`)
+  for (const line of [
+    'authorization: Bearer svc_x',
+    'content-type: application/json',
+    'content-length: 17',
+    'if-match: "3"',
+    'idempotency-key: once',
+  ])
+    expect(sent[0]).toContain(`\r\n${line}\r\n`)
   expect(sent[0]).toMatch(/\r\n\r\n\{"name":"schön"\}$/)
   await send(connection, 'POST', '/')
   expect(sent[1]).toContain('\r\ncontent-length: 0\r\n')
 })
 
 test('a header with a line break or a foreign sign is refused before anything is sent', async () => {
-  for (const idempotencyKey of ['a\r\nx: 1', 'a\nb', 'ö', 'a\0']) await expect(ask({ idempotencyKey })).rejects.toThrow('a header has a character that headers cannot have')
+  for (const idempotencyKey of ['a\r\nx: 1', 'a\nb', 'ö', 'a\0'])
+    await expect(ask({ idempotencyKey })).rejects.toThrow('a header has a character that headers cannot have')
   expect(opened).toBe(0)
 })
 
@@ -120,7 +155,9 @@ test('a connection that was closed while it waited is not used again', async () 
 })
 
 test('requests at the same time take a connection each', async () => {
-  answer = (_, count) => { if (count === 3) for (const socket of connections) socket.write(json('{"data":1}')) }
+  answer = (_, count) => {
+    if (count === 3) for (const socket of connections) socket.write(json('{"data":1}'))
+  }
   expect(await Promise.all([1, 2, 3].map(() => sendJson(connection, 'GET', '/')))).toEqual([1, 1, 1])
   expect(opened).toBe(3)
 })
@@ -128,7 +165,9 @@ test('requests at the same time take a connection each', async () => {
 test('what is no answer, or ends before its end, is told as such', async () => {
   expect(await refusal('SSH-2.0-OpenSSH_9.6\r\n\r\n')).toBe('HPE_INVALID_CONSTANT')
   expect(await refusal('HTTP/1.1 200 OK\r\nno colon\r\n\r\n')).toBe('HPE_INVALID_HEADER_TOKEN')
-  expect(await refusal('HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nabc')).toBe('HPE_INVALID_CONTENT_LENGTH')
+  expect(await refusal('HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nabc')).toBe(
+    'HPE_INVALID_CONTENT_LENGTH',
+  )
   expect(await refusal('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n')).toBe('HPE_INVALID_CHUNK_SIZE')
   expect(await refusal('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n')).toBe('HPE_STRICT')
   expect(await refusal(`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(70_000)}`)).toBe('HPE_HEADER_OVERFLOW')
@@ -138,7 +177,9 @@ test('what is no answer, or ends before its end, is told as such', async () => {
 })
 
 test('silence ends when the time is over, and a signal ends it at once with its reason', async () => {
-  answer = () => { /* Says nothing. */ }
+  answer = () => {
+    /* Says nothing. */
+  }
   connection.timeoutMs = 100
   expect(((await ask().catch((error: unknown) => error)) as Error).cause).toMatchObject({ code: 'ETIMEDOUT' })
   connection.timeoutMs = 0

@@ -15,7 +15,11 @@ describe.skipIf(!isSharable)('daemons that share a board', () => {
 
   beforeAll(async () => {
     sharing = await startSharing()
-    sso = await startSingleSignOn({ secretKey, database: { url: sharing.server.url, host: 'one' }, externalRequestsPerMinute: 40 })
+    sso = await startSingleSignOn({
+      secretKey,
+      database: { url: sharing.server.url, host: 'one' },
+      externalRequestsPerMinute: 40,
+    })
     one = sso.board
     sharing.end(() => sso.close())
     two = await sharing.join('two', { externalRequestsPerMinute: 40 })
@@ -23,12 +27,18 @@ describe.skipIf(!isSharable)('daemons that share a board', () => {
   })
 
   it('a daemon with another sealing key does not start, and says why', async () => {
-    await expect(sharing.join('three', { secretKey: Buffer.alloc(32, 7).toString('base64') })).rejects.toMatchObject({ code: 'SEALED_WITH_OTHER_KEY' })
+    await expect(sharing.join('three', { secretKey: Buffer.alloc(32, 7).toString('base64') })).rejects.toMatchObject({
+      code: 'SEALED_WITH_OTHER_KEY',
+    })
   })
 
   it('an event reaches the sockets of every daemon once and in order', async () => {
     const sockets = await Promise.all([one, two].map(board => follow(board.url, board.token, projectId)))
-    await Promise.all(Array.from({ length: 40 }, (_, number) => [one, two][number % 2]!.client.cards.create({ projectId, title: `card ${number}`, deferred: true })))
+    await Promise.all(
+      Array.from({ length: 40 }, (_, number) =>
+        [one, two][number % 2]!.client.cards.create({ projectId, title: `card ${number}`, deferred: true }),
+      ),
+    )
     for (const socket of sockets) {
       await eventually('all events', () => socket.seqs().length >= 40)
       const seqs = socket.seqs()
@@ -40,7 +50,10 @@ describe.skipIf(!isSharable)('daemons that share a board', () => {
   it('a token that is ended at one daemon is refused at the other at once, and its sockets are closed within a second', async () => {
     const { token } = await one.client.auth.register(ada)
     await one.client.members.add({ id: projectId, email: ada.email, role: 'viewer' })
-    const [own, other] = [await follow(two.url, token, projectId), await follow(two.url, (await two.as().auth.login(ada)).token, projectId)]
+    const [own, other] = [
+      await follow(two.url, token, projectId),
+      await follow(two.url, (await two.as().auth.login(ada)).token, projectId),
+    ]
     await one.as(token).auth.logout()
     expect((await two.request('GET', '/api/auth/me', { token })).status).toBe(401)
     expect(await own.untilClosed(1000)).toMatchObject({ code: 4001 })
@@ -59,25 +72,48 @@ describe.skipIf(!isSharable)('daemons that share a board', () => {
   })
 
   it('failures to sign in are counted together', async () => {
-    const fail = async (board: TestBoard) => (await board.request('POST', '/api/auth/login', { token: null, body: { email: 'eve@example.org', password: 'guess' } })).status
+    const fail = async (board: TestBoard) =>
+      (
+        await board.request('POST', '/api/auth/login', {
+          token: null,
+          body: { email: 'eve@example.org', password: 'guess' },
+        })
+      ).status
     for (let number = 0; number < 10; number++) expect(await fail([one, two][number % 2]!)).toBe(401)
     expect([await fail(one), await fail(two)]).toEqual([429, 429])
   })
 
   it('a single sign-on that begins at one daemon ends at the other, and its code works once', async () => {
     sso.provider.people.set('grace', { email: 'grace@example.org', email_verified: true })
-    const change = (url: URL) => { if (url.pathname === '/api/oidc/callback') url.port = new URL(two.url).port }
+    const change = (url: URL) => {
+      if (url.pathname === '/api/oidc/callback') url.port = new URL(two.url).port
+    }
     const { goTo, verifier } = await sso.signInFor('grace', { change })
     expect(goTo.search).toMatch(/^\?code=/)
     const code = goTo.searchParams.get('code')!
     expect((await one.client.oidc.exchange({ code, verifier })).token).toMatch(/^svc_st_/)
-    for (const board of [one, two]) await expect(board.client.oidc.exchange({ code, verifier })).rejects.toMatchObject({ code: 'INVALID_CREDENTIALS' })
+    for (const board of [one, two])
+      await expect(board.client.oidc.exchange({ code, verifier })).rejects.toMatchObject({
+        code: 'INVALID_CREDENTIALS',
+      })
   })
 
   it('the same Idempotency-Key at both makes one card, and both answer with it', async () => {
     const body = { title: 'only one', columnId: 1 }
-    const { key } = await one.client.keys.create({ name: 'creator', scope: 'server', permissions: ['cards.create', 'cards.read'] })
-    const replies = await Promise.all([one, two, one, two].map(board => board.request('POST', `/api/external/projects/${projectId}/cards`, { token: key, body, headers: { 'idempotency-key': 'same' } })))
+    const { key } = await one.client.keys.create({
+      name: 'creator',
+      scope: 'server',
+      permissions: ['cards.create', 'cards.read'],
+    })
+    const replies = await Promise.all(
+      [one, two, one, two].map(board =>
+        board.request('POST', `/api/external/projects/${projectId}/cards`, {
+          token: key,
+          body,
+          headers: { 'idempotency-key': 'same' },
+        }),
+      ),
+    )
     expect(replies.map(({ status }) => status)).toEqual([201, 201, 201, 201])
     expect(new Set(replies.map(each => each.body.data.id)).size).toBe(1)
     expect((await one.client.cards.list({ projectId })).filter(({ title }) => title === 'only one')).toHaveLength(1)
@@ -85,6 +121,9 @@ describe.skipIf(!isSharable)('daemons that share a board', () => {
 
   it('settings that are changed at one hold at the other with the next request', async () => {
     await one.client.auth.setSettings({ enabled: true, registrationEnabled: false })
-    expect((await two.request('POST', '/api/auth/register', { token: null, body: { ...ada, email: 'new@example.org' } })).body.error.code).toBe('REGISTRATION_DISABLED')
+    expect(
+      (await two.request('POST', '/api/auth/register', { token: null, body: { ...ada, email: 'new@example.org' } }))
+        .body.error.code,
+    ).toBe('REGISTRATION_DISABLED')
   })
 })

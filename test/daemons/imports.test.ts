@@ -18,9 +18,17 @@ describe.skipIf(!isSharable)('what a daemon imports', () => {
 
   /** A project as it is in the middle of an import by this daemon, or by one that nobody knows. */
   const halfImported = ({ server: { app } }: TestBoard, importer = app.membership.id) =>
-    app.db.transaction(tx => insertHiddenProject(tx, { name: 'Half', path: '/', ownerId: 0, importer, agent: null, copiedFiles: '[]' }))
-  const hidden = async () => (await first.server.app.db.all<{ id: number }>('SELECT id FROM projects WHERE hidden = 1 ORDER BY id')).map(({ id }) => id)
-  const tidy = () => jobs(first.server.app).find(({ name }) => name.includes('imports'))!.run(new AbortController().signal)
+    app.db.transaction(tx =>
+      insertHiddenProject(tx, { name: 'Half', path: '/', ownerId: 0, importer, agent: null, copiedFiles: '[]' }),
+    )
+  const hidden = async () =>
+    (await first.server.app.db.all<{ id: number }>('SELECT id FROM projects WHERE hidden = 1 ORDER BY id')).map(
+      ({ id }) => id,
+    )
+  const tidy = () =>
+    jobs(first.server.app)
+      .find(({ name }) => name.includes('imports'))!
+      .run(new AbortController().signal)
 
   it('is left alone while it is there, and is removed once it is gone, by the daemon that has its machine', async () => {
     const [own, others, far] = [await halfImported(first), await halfImported(second), await halfImported(elsewhere)]
@@ -36,8 +44,13 @@ describe.skipIf(!isSharable)('what a daemon imports', () => {
   it('is removed a minute after a crash, when it cannot be a short stillness any more', async () => {
     const { db } = first.server.app
     const half = await halfImported(first, 'crashed')
-    const seen = (secsAgo: number) => db.transaction(tx => tx.run(
-      `INSERT INTO daemons (id, host, url, version, started_at, seen_at_ms) VALUES ('crashed', 'one', 'http://127.0.0.1:1', '0', '', (unixepoch() - ?1) * 1000) ON CONFLICT DO UPDATE SET seen_at_ms = excluded.seen_at_ms`, [secsAgo]))
+    const seen = (secsAgo: number) =>
+      db.transaction(tx =>
+        tx.run(
+          `INSERT INTO daemons (id, host, url, version, started_at, seen_at_ms) VALUES ('crashed', 'one', 'http://127.0.0.1:1', '0', '', (unixepoch() - ?1) * 1000) ON CONFLICT DO UPDATE SET seen_at_ms = excluded.seen_at_ms`,
+          [secsAgo],
+        ),
+      )
     await seen(50)
     await tidy()
     expect(await hidden()).toContain(half)

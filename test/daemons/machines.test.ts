@@ -22,25 +22,42 @@ describe.skipIf(!isSharable)('two machines that share a board', () => {
     execFileSync('git', ['-C', folder, 'add', '-A'])
     execFileSync('git', ['-C', folder, '-c', 'user.name=x', '-c', 'user.email=x@example.com', 'commit', '-qm', 'first'])
     projectId = (await two.client.projects.create({ name: 'There', path: folder })).id
-    await eventually('both daemons at work', async () => (await one.client.server.daemons()).filter(each => each.duties.includes('machine')).length === 2)
+    await eventually(
+      'both daemons at work',
+      async () => (await one.client.server.daemons()).filter(each => each.duties.includes('machine')).length === 2,
+    )
   })
 
   it('what one writes the other reads at once, and each tells who is there', async () => {
     const { id } = await one.client.cards.create({ projectId, title: 'made through one', deferred: true })
     expect(await two.client.cards.get({ projectId, cardId: id })).toMatchObject({ title: 'made through one' })
     const daemons = await two.client.server.daemons()
-    expect(daemons.map(({ machine, isThis, isThere }) => [machine, isThis, isThere])).toEqual([['one', false, true], ['two', true, true]])
+    expect(daemons.map(({ machine, isThis, isThere }) => [machine, isThis, isThere])).toEqual([
+      ['one', false, true],
+      ['two', true, true],
+    ])
     expect(daemons.filter(({ duties }) => duties.includes('board'))).toHaveLength(1)
   })
 
   it('each tells in figures who is there, what it does itself, and how its database does', async () => {
     const figures = async (board: TestBoard) => {
       const { text } = await board.request('GET', '/metrics', { token: null })
-      return (name: string) => Number(text.split('\n').find(line => line.startsWith(`${name} `))?.split(' ').at(-1))
+      return (name: string) =>
+        Number(
+          text
+            .split('\n')
+            .find(line => line.startsWith(`${name} `))
+            ?.split(' ')
+            .at(-1),
+        )
     }
     const [first, second] = await Promise.all([one, two].map(figures))
     for (const each of [first!, second!]) {
-      expect([each('board_daemons{state="there"}'), each('board_daemons{state="gone"}'), each('board_duties{duty="machine"}')]).toEqual([2, 0, 1])
+      expect([
+        each('board_daemons{state="there"}'),
+        each('board_daemons{state="gone"}'),
+        each('board_duties{duty="machine"}'),
+      ]).toEqual([2, 0, 1])
       expect(each('board_heartbeat_seconds_count')).toBeGreaterThan(0)
       expect(each('board_heartbeat_age_seconds')).toBeLessThan(3)
       expect(each('board_database_bytes{file="database"}')).toBeGreaterThan(100_000)
@@ -54,10 +71,13 @@ describe.skipIf(!isSharable)('two machines that share a board', () => {
     const sent = join(one.folder('sent'), 'a.txt')
     writeFileSync(sent, 'sent to one')
     const attachment = await one.client.attachments.create({ projectId, cardId, file: { path: sent } })
-    for (const board of [one, two]) expect((await board.request('GET', `/api/attachments/${attachment.id}`)).text).toBe('sent to one')
+    for (const board of [one, two])
+      expect((await board.request('GET', `/api/attachments/${attachment.id}`)).text).toBe('sent to one')
     const script = await one.client.scripts.create({ projectId, name: 'where', command: 'pwd' })
     await one.client.scripts.run({ projectId, scriptId: script.id })
-    await eventually('the script\'s output', async () => JSON.stringify(await one.client.scripts.status({ projectId })).includes(folder))
+    await eventually("the script's output", async () =>
+      JSON.stringify(await one.client.scripts.status({ projectId })).includes(folder),
+    )
   })
 
   it('a daemon that is not there is named, and cards are read and written all the same', async () => {
@@ -66,10 +86,16 @@ describe.skipIf(!isSharable)('two machines that share a board', () => {
     const { id: cardId } = await three.client.cards.create({ projectId: away, title: 'left behind', deferred: true })
     await three.server.stop()
     const refused = await one.request('GET', `/api/projects/${away}/files`)
-    expect([refused.status, refused.body.error.code, refused.headers.get('retry-after')]).toEqual([503, 'MACHINE_UNAVAILABLE', '2'])
+    expect([refused.status, refused.body.error.code, refused.headers.get('retry-after')]).toEqual([
+      503,
+      'MACHINE_UNAVAILABLE',
+      '2',
+    ])
     expect(refused.body.error.message).toContain('three')
     expect(await one.client.cards.list({ projectId: away })).toHaveLength(1)
-    expect(await one.client.cards.update({ projectId: away, cardId, title: 'renamed' })).toMatchObject({ title: 'renamed' })
+    expect(await one.client.cards.update({ projectId: away, cardId, title: 'renamed' })).toMatchObject({
+      title: 'renamed',
+    })
     await one.client.cards.create({ projectId: away, title: 'another', deferred: true })
   })
 
@@ -79,35 +105,57 @@ describe.skipIf(!isSharable)('two machines that share a board', () => {
     await three.server.stop()
     const { db } = one.server.app
     await db.transaction(async tx => {
-      await tx.run(`INSERT INTO daemons (id, host, url, version, started_at, seen_at_ms) VALUES ('silent', 'three', 'http://127.0.0.1:1', '1', '', 1e15)`)
-      await tx.run(`INSERT INTO leases VALUES ('machine:three', 'silent', 1, 1e15) ON CONFLICT DO UPDATE SET daemon_id = excluded.daemon_id, ends_at_ms = excluded.ends_at_ms`)
+      await tx.run(
+        `INSERT INTO daemons (id, host, url, version, started_at, seen_at_ms) VALUES ('silent', 'three', 'http://127.0.0.1:1', '1', '', 1e15)`,
+      )
+      await tx.run(
+        `INSERT INTO leases VALUES ('machine:three', 'silent', 1, 1e15) ON CONFLICT DO UPDATE SET daemon_id = excluded.daemon_id, ends_at_ms = excluded.ends_at_ms`,
+      )
     })
     const [backlog, active] = (await one.client.columns.list({ projectId: away })).map(({ id }) => id)
-    const made = (card: object) => one.client.cards.create({ projectId: away, title: 'made meanwhile', ...card }).then(({ deferred }) => deferred, ({ code }) => code)
-    expect([await made({}), await made({ columnId: backlog }), await made({ columnId: active, deferred: true })]).toEqual([false, false, true])
-    expect([await made({ columnId: active }), await made({ columnId: '999999' })]).toEqual(['MACHINE_UNAVAILABLE', 'COLUMN_NOT_FOUND'])
-    await db.transaction(async tx => { for (const table of ['daemons WHERE id', 'leases WHERE daemon_id']) await tx.run(`DELETE FROM ${table} = 'silent'`) })
+    const made = (card: object) =>
+      one.client.cards.create({ projectId: away, title: 'made meanwhile', ...card }).then(
+        ({ deferred }) => deferred,
+        ({ code }) => code,
+      )
+    expect([
+      await made({}),
+      await made({ columnId: backlog }),
+      await made({ columnId: active, deferred: true }),
+    ]).toEqual([false, false, true])
+    expect([await made({ columnId: active }), await made({ columnId: '999999' })]).toEqual([
+      'MACHINE_UNAVAILABLE',
+      'COLUMN_NOT_FOUND',
+    ])
+    await db.transaction(async tx => {
+      for (const table of ['daemons WHERE id', 'leases WHERE daemon_id'])
+        await tx.run(`DELETE FROM ${table} = 'silent'`)
+    })
   })
 
   it('what is to be started while a machine is away starts when it is back', async () => {
     const [here, dataDir] = [one.folder('four'), one.folder('five')]
-    for (const each of [here, dataDir]) hideAgents(each, { well: { command: [process.execPath, fixture('well-behaved')] } })
+    for (const each of [here, dataDir])
+      hideAgents(each, { well: { command: [process.execPath, fixture('well-behaved')] } })
     const [asked, before] = [await sharing.join('four', { dataDir: here }), await sharing.join('five', { dataDir })]
     const { id: away } = await before.client.projects.create({ name: 'Back soon', path: before.folder('back soon') })
-    const columnId = (await before.client.columns.list({ projectId: away })).find(({ columnType }) => columnType === 'active')!.id
+    const columnId = (await before.client.columns.list({ projectId: away })).find(
+      ({ columnType }) => columnType === 'active',
+    )!.id
     const { id: cardId } = await before.client.cards.create({ projectId: away, title: 'Later', agent: 'well' })
     await before.server.stop()
     await asked.client.cards.move({ projectId: away, cardId, columnId })
     const status = async () => (await asked.client.cards.get({ projectId: away, cardId })).status
     expect(await status()).toBe('queued')
     await sharing.join('five', { dataDir })
-    await eventually('the end of the agent\'s work', async () => !['queued', 'running'].includes(await status()))
+    await eventually("the end of the agent's work", async () => !['queued', 'running'].includes(await status()))
     expect(await status()).toBe('completed')
   })
 
-  it('a word of another daemon\'s is believed only for the request that it was given for', async () => {
+  it("a word of another daemon's is believed only for the request that it was given for", async () => {
     const path = `/api/projects/${projectId}/files`
-    const bad = async (pass: string, at = path) => (await two.request('GET', at, { token: null, headers: { 'x-board-pass': pass } })).status
+    const bad = async (pass: string, at = path) =>
+      (await two.request('GET', at, { token: null, headers: { 'x-board-pass': pass } })).status
     const { signPass } = await import('../../src/identity/passes.ts')
     const { app } = two.server
     const pass = { method: 'GET', url: path, daemonId: app.membership.id, expiresAtMs: Date.now() + 5000 }
@@ -121,7 +169,14 @@ describe.skipIf(!isSharable)('two machines that share a board', () => {
 
   it('nobody who may not see a project learns of its machine', async () => {
     await one.client.auth.setup({ email: 'a@example.com', password: 'long enough', displayName: 'A' })
-    const { token } = await one.client.auth.register({ email: 'b@example.com', password: 'long enough', displayName: 'B' })
-    for (const board of [one, two]) expect((await board.request('GET', `/api/projects/${projectId}/files`, { token })).body.error.code).toBe('PROJECT_NOT_FOUND')
+    const { token } = await one.client.auth.register({
+      email: 'b@example.com',
+      password: 'long enough',
+      displayName: 'B',
+    })
+    for (const board of [one, two])
+      expect((await board.request('GET', `/api/projects/${projectId}/files`, { token })).body.error.code).toBe(
+        'PROJECT_NOT_FOUND',
+      )
   })
 })

@@ -23,8 +23,15 @@ describe.skipIf(!isSharable)('a board that moves', () => {
     dataDir = own.dataDir
     const { id: projectId } = await own.client.projects.create({ name: 'Moving', path: own.folder('project') })
     const columns = await own.client.columns.list({ projectId })
-    const lines = Array.from({ length: cardCount }, (_, number) => ({ projectId, title: `card ${number} é\u{1F600}`, labels: ['a', 'b'], columnId: columns[number % 3]!.id, deferred: true }))
-    for (let at = 0; at < lines.length; at += 200) await Promise.all(lines.slice(at, at + 200).map(line => own.client.cards.create(line)))
+    const lines = Array.from({ length: cardCount }, (_, number) => ({
+      projectId,
+      title: `card ${number} é\u{1F600}`,
+      labels: ['a', 'b'],
+      columnId: columns[number % 3]!.id,
+      deferred: true,
+    }))
+    for (let at = 0; at < lines.length; at += 200)
+      await Promise.all(lines.slice(at, at + 200).map(line => own.client.cards.create(line)))
     await own.server.stop()
   })
 
@@ -41,8 +48,13 @@ describe.skipIf(!isSharable)('a board that moves', () => {
     const moved = await moveToServer({ dataDir, machine: 'one', server: server() })
     expect(moved.tables.find(({ table }) => table === 'cards')!.rows).toBe(cardCount)
     expect([existsSync(join(dataDir, 'board.db')), existsSync(join(dataDir, moved.keptAs!))]).toEqual([false, true])
-    await expect(startBoard({ dataDir, secretKey })).rejects.toMatchObject({ code: 'CONFLICT', message: expect.stringContaining(sharing.server.url) })
-    await expect(moveToServer({ dataDir, machine: 'one', server: server() })).rejects.toMatchObject({ code: 'CONFLICT' })
+    await expect(startBoard({ dataDir, secretKey })).rejects.toMatchObject({
+      code: 'CONFLICT',
+      message: expect.stringContaining(sharing.server.url),
+    })
+    await expect(moveToServer({ dataDir, machine: 'one', server: server() })).rejects.toMatchObject({
+      code: 'CONFLICT',
+    })
     shared = await sharing.join('one')
     const [project] = await shared.client.projects.list()
     const { total, byColumn } = await shared.client.projects.stats({ id: project!.id })
@@ -60,7 +72,9 @@ describe.skipIf(!isSharable)('a board that moves', () => {
     try {
       const moved = await moveToServer({ dataDir, machine: 'one', server: { url: other.url } }, path)
       expect(moved.tables.find(({ table }) => table === 'cards')!.rows).toBe(cardCount + 1)
-      await expect(moveToServer({ dataDir, machine: 'one', server: { url: other.url } }, path)).rejects.toMatchObject({ code: 'CONFLICT' })
+      await expect(moveToServer({ dataDir, machine: 'one', server: { url: other.url } }, path)).rejects.toMatchObject({
+        code: 'CONFLICT',
+      })
       await moveToServer({ dataDir, machine: 'one', server: { url: other.url }, replace: true }, path)
     } finally {
       await other.close()
@@ -68,9 +82,15 @@ describe.skipIf(!isSharable)('a board that moves', () => {
   })
 
   it('does not come back while a daemon works on it, nor to a machine that has not its folders', async () => {
-    await expect(moveFromServer({ dataDir, machine: 'one', server: server() })).rejects.toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('Daemons') })
+    await expect(moveFromServer({ dataDir, machine: 'one', server: server() })).rejects.toMatchObject({
+      code: 'CONFLICT',
+      message: expect.stringContaining('Daemons'),
+    })
     await shared.server.stop()
-    await expect(moveFromServer({ dataDir, machine: 'two', server: server() })).rejects.toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('one') })
+    await expect(moveFromServer({ dataDir, machine: 'two', server: server() })).rejects.toMatchObject({
+      code: 'CONFLICT',
+      message: expect.stringContaining('one'),
+    })
   })
 
   it('comes back equal, and is served from its file again', async () => {

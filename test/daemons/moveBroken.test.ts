@@ -23,10 +23,19 @@ describe.skipIf(!isSharable)('a move that is broken off', () => {
   const running = new Set<ChildProcess>()
 
   beforeAll(async () => {
-    [own, server, cli] = [await startBoard({ secretKey }), await startLibsqlServer(), commandLine({ BOARD_SECRET_KEY: secretKey })]
+    ;[own, server, cli] = [
+      await startBoard({ secretKey }),
+      await startLibsqlServer(),
+      commandLine({ BOARD_SECRET_KEY: secretKey }),
+    ]
     target = await openSharedDatabase({ url: server.url, host: 'test', clock: () => new Date() })
     const { id: projectId } = await own.client.projects.create({ name: 'Moving', path: own.folder('project') })
-    for (let at = 0; at < cardCount; at += 300) await Promise.all(Array.from({ length: 300 }, (_, number) => own.client.cards.create({ projectId, title: `card ${at + number}`, deferred: true })))
+    for (let at = 0; at < cardCount; at += 300)
+      await Promise.all(
+        Array.from({ length: 300 }, (_, number) =>
+          own.client.cards.create({ projectId, title: `card ${at + number}`, deferred: true }),
+        ),
+      )
     await own.server.stop()
   })
   afterAll(async () => {
@@ -37,27 +46,55 @@ describe.skipIf(!isSharable)('a move that is broken off', () => {
     await own.close()
   })
 
-  const args = (to: string, ...more: string[]) => ['database', 'move', '--to', to, '--data-dir', own.dataDir, '--machine', 'one', '--yes', ...more]
+  const args = (to: string, ...more: string[]) => [
+    'database',
+    'move',
+    '--to',
+    to,
+    '--data-dir',
+    own.dataDir,
+    '--machine',
+    'one',
+    '--yes',
+    ...more,
+  ]
   /** Begins a move, and waits until some of the cards have been copied. */
-  async function halfMoved(...more: string[]): Promise<{ child: ChildProcess; ended: Promise<unknown>; stderr: () => string }> {
-    const copyNow = () => target.get<{ id: string; some: number }>(`SELECT value AS id, EXISTS (SELECT 1 FROM cards) AS some FROM server_settings WHERE name = 'unfinished-copy'`).catch(() => undefined)
+  async function halfMoved(
+    ...more: string[]
+  ): Promise<{ child: ChildProcess; ended: Promise<unknown>; stderr: () => string }> {
+    const copyNow = () =>
+      target
+        .get<{ id: string; some: number }>(
+          `SELECT value AS id, EXISTS (SELECT 1 FROM cards) AS some FROM server_settings WHERE name = 'unfinished-copy'`,
+        )
+        .catch(() => undefined)
     const before = await copyNow()
-    const child = spawn(process.execPath, [program, ...args(server.url, ...more)], { env: cli.env, stdio: ['ignore', 'ignore', 'pipe'] })
+    const child = spawn(process.execPath, [program, ...args(server.url, ...more)], {
+      env: cli.env,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
     running.add(child)
     let stderr = ''
-    child.stderr.setEncoding('utf8').on('data', (text: string) => { stderr += text })
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      stderr += text
+    })
     const ended = once(child, 'close')
     const copied = async () => {
       const present = await copyNow()
       return present?.some === 1 && present.id !== before?.id
     }
     const until = performance.now() + 20_000
-    while (!await copied()) if (child.exitCode !== null || performance.now() > until) throw new Error(`The move did not come half way: ${stderr}`)
+    while (!(await copied()))
+      if (child.exitCode !== null || performance.now() > until)
+        throw new Error(`The move did not come half way: ${stderr}`)
     return { child, ended, stderr: () => stderr }
   }
   /** The board is served from its file as if nothing had been. */
   async function servesAtHome(): Promise<void> {
-    expect([existsSync(join(own.dataDir, 'board.db')), existsSync(join(own.dataDir, 'moved.json'))]).toEqual([true, false])
+    expect([existsSync(join(own.dataDir, 'board.db')), existsSync(join(own.dataDir, 'moved.json'))]).toEqual([
+      true,
+      false,
+    ])
     const board = await startBoard({ dataDir: own.dataDir, secretKey })
     const [project] = await board.client.projects.list()
     expect((await board.client.projects.stats({ id: project!.id })).total).toBe(cardCount)
@@ -65,8 +102,21 @@ describe.skipIf(!isSharable)('a move that is broken off', () => {
   }
   /** What is on the server is not taken for a board, by whoever comes. */
   async function isNoBoard(): Promise<void> {
-    await expect(startBoard({ secretKey, database: { url: server.url, host: 'two' } })).rejects.toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('not finished') })
-    const back = await cli.board(['database', 'move', '--from', server.url, '--data-dir', join(cli.home, 'back'), '--machine', 'one', '--yes'])
+    await expect(startBoard({ secretKey, database: { url: server.url, host: 'two' } })).rejects.toMatchObject({
+      code: 'CONFLICT',
+      message: expect.stringContaining('not finished'),
+    })
+    const back = await cli.board([
+      'database',
+      'move',
+      '--from',
+      server.url,
+      '--data-dir',
+      join(cli.home, 'back'),
+      '--machine',
+      'one',
+      '--yes',
+    ])
     expect([back.code, back.stderr]).toEqual([5, expect.stringContaining('not finished')])
     expect(existsSync(join(cli.home, 'back', 'board.db'))).toBe(false)
   }
@@ -97,15 +147,35 @@ describe.skipIf(!isSharable)('a move that is broken off', () => {
     const other = await startBoard({ secretKey })
     await other.server.stop()
     // A commit of the one that stands still holds everybody else up for some seconds.
-    await eventually('the later move', async () => {
-      const { code, stderr: told } = await cli.board(['database', 'move', '--to', server.url, '--data-dir', other.dataDir, '--machine', 'one', '--yes', '--replace'])
-      expect([[0, 7].includes(code!), told]).toEqual([true, expect.any(String)])
-      return code === 0
-    }, 20_000)
+    await eventually(
+      'the later move',
+      async () => {
+        const { code, stderr: told } = await cli.board([
+          'database',
+          'move',
+          '--to',
+          server.url,
+          '--data-dir',
+          other.dataDir,
+          '--machine',
+          'one',
+          '--yes',
+          '--replace',
+        ])
+        expect([[0, 7].includes(code!), told]).toEqual([true, expect.any(String)])
+        return code === 0
+      },
+      20_000,
+    )
     child.kill('SIGCONT')
     await ended
-    expect([child.exitCode, stderr()]).toEqual([expect.toSatisfy((code: number) => code === 5 || code === 7), expect.stringMatching(/Another copy|another copy|database server/)])
-    expect(await target.get('SELECT (SELECT count(*) FROM cards) AS cards, (SELECT count(*) FROM projects) AS projects')).toEqual({ cards: 0, projects: 0 })
+    expect([child.exitCode, stderr()]).toEqual([
+      expect.toSatisfy((code: number) => code === 5 || code === 7),
+      expect.stringMatching(/Another copy|another copy|database server/),
+    ])
+    expect(
+      await target.get('SELECT (SELECT count(*) FROM cards) AS cards, (SELECT count(*) FROM projects) AS projects'),
+    ).toEqual({ cards: 0, projects: 0 })
     expect(existsSync(join(own.dataDir, 'moved.json'))).toBe(false)
     await other.close()
   })
@@ -131,14 +201,29 @@ describe.skipIf(!isSharable)('a move that is broken off', () => {
       }
       const wrong = tokenOf(generateKeyPairSync('ed25519').privateKey)
       for (const token of ['', wrong]) {
-        for (const way of [args(guarded.url), ['database', 'move', '--from', guarded.url, '--data-dir', join(cli.home, 'back'), '--machine', 'one', '--yes']]) {
+        for (const way of [
+          args(guarded.url),
+          [
+            'database',
+            'move',
+            '--from',
+            guarded.url,
+            '--data-dir',
+            join(cli.home, 'back'),
+            '--machine',
+            'one',
+            '--yes',
+          ],
+        ]) {
           const { code, stderr } = await cli.board(way, { env: { BOARD_DATABASE_TOKEN: token } })
           expect([token, code, stderr]).toEqual([token, 4, expect.stringContaining('BOARD_DATABASE_TOKEN')])
           if (token !== '') expect(stderr).not.toContain(token)
         }
       }
       await servesAtHome()
-      expect(await cli.board(args(guarded.url, '--dry-run'), { env: { BOARD_DATABASE_TOKEN: tokenOf(privateKey) } })).toMatchObject({ code: 0 })
+      expect(
+        await cli.board(args(guarded.url, '--dry-run'), { env: { BOARD_DATABASE_TOKEN: tokenOf(privateKey) } }),
+      ).toMatchObject({ code: 0 })
     } finally {
       await guarded.close()
     }
@@ -154,11 +239,24 @@ describe.skipIf(!isSharable)('a move that is broken off', () => {
     try {
       const [project] = await shared.client.projects.list()
       expect((await shared.client.projects.stats({ id: project!.id })).total).toBe(cardCount)
-      expect(Number((await shared.client.cards.create({ projectId: project!.id, title: 'one more', deferred: true })).id)).toBe(cardCount + 1)
+      expect(
+        Number((await shared.client.cards.create({ projectId: project!.id, title: 'one more', deferred: true })).id),
+      ).toBe(cardCount + 1)
       // Nobody takes a board's place while a daemon works on it.
       const other = await startBoard({ secretKey })
       await other.server.stop()
-      const refused = await cli.board(['database', 'move', '--to', server.url, '--data-dir', other.dataDir, '--machine', 'one', '--yes', '--replace'])
+      const refused = await cli.board([
+        'database',
+        'move',
+        '--to',
+        server.url,
+        '--data-dir',
+        other.dataDir,
+        '--machine',
+        'one',
+        '--yes',
+        '--replace',
+      ])
       expect([refused.code, refused.stderr]).toEqual([5, expect.stringContaining('aemons work on that database')])
       await other.close()
       expect((await shared.client.projects.stats({ id: project!.id })).total).toBe(cardCount + 1)

@@ -12,7 +12,8 @@ describe.skipIf(!isSharable)('what works once, with several daemons', () => {
   let two: TestBoard
   let provider: FakeProvider
   let aheadMs = 0
-  const join = (machine: string) => sharing.join(machine, { clock: () => new Date(Date.now() + aheadMs), trustProxy: true })
+  const join = (machine: string) =>
+    sharing.join(machine, { clock: () => new Date(Date.now() + aheadMs), trustProxy: true })
 
   beforeAll(async () => {
     sharing = await startSharing()
@@ -25,19 +26,27 @@ describe.skipIf(!isSharable)('what works once, with several daemons', () => {
   })
 
   const begun = async (on: TestBoard): Promise<string> => {
-    const { status, text, body } = await on.request('POST', '/api/credentials/oauth/init', { body: { provider: 'custom', baseUrl: provider.url, clientId: 'client' } })
+    const { status, text, body } = await on.request('POST', '/api/credentials/oauth/init', {
+      body: { provider: 'custom', baseUrl: provider.url, clientId: 'client' },
+    })
     expect(status, text).toBe(200)
     return body.data.credentialId
   }
   const statusOf = async (id: string, on: TestBoard) => (await on.client.credentials.oauthStatus({ id })).status
-  const becomes = (id: string, status: string, on: TestBoard) => eventually(`the status ${status}`, async () => await statusOf(id, on) === status, 10_000)
+  const becomes = (id: string, status: string, on: TestBoard) =>
+    eventually(`the status ${status}`, async () => (await statusOf(id, on)) === status, 10_000)
   const questions = () => provider.asked('/token')
 
   it('the setup code that any of them prints is taken by each, until there is a user', async () => {
     const [code, other] = [one, two].map(({ server }) => server.app.identity.setupCode())
     expect(code).toMatch(/^([0-9a-f]{4}-){3}[0-9a-f]{4}$/)
     expect(other).toBe(code)
-    const setup = (on: TestBoard, setupCode: string, email = 'root@example.org') => on.request('POST', '/api/auth/setup', { token: null, headers: viaProxy, body: { email, password: 'correct horse 1', setupCode } })
+    const setup = (on: TestBoard, setupCode: string, email = 'root@example.org') =>
+      on.request('POST', '/api/auth/setup', {
+        token: null,
+        headers: viaProxy,
+        body: { email, password: 'correct horse 1', setupCode },
+      })
     expect((await setup(two, 'ffff-ffff-ffff-ffff')).status).toBe(403)
     const replies = await Promise.all([setup(two, code!), setup(one, code!, 'second@example.org')])
     expect(replies.map(({ status }) => status).sort()).toEqual([201, 409])
@@ -46,12 +55,17 @@ describe.skipIf(!isSharable)('what works once, with several daemons', () => {
 
   it('an authorization that begins at one is complete at the other, and the provider is asked no faster by two', async () => {
     const id = await begun(one)
-    await eventually('four questions', async () => {
-      expect(await Promise.all([one, two].map(board => statusOf(id, board)))).toEqual(['pending', 'pending'])
-      return questions().length >= 4
-    }, 15_000)
+    await eventually(
+      'four questions',
+      async () => {
+        expect(await Promise.all([one, two].map(board => statusOf(id, board)))).toEqual(['pending', 'pending'])
+        return questions().length >= 4
+      },
+      15_000,
+    )
     const times = questions().map(({ atMs }) => atMs)
-    for (const [at, time] of times.entries()) expect(time - (times[at - 1] ?? provider.asked('/device')[0]!.atMs)).toBeGreaterThan(990)
+    for (const [at, time] of times.entries())
+      expect(time - (times[at - 1] ?? provider.asked('/device')[0]!.atMs)).toBeGreaterThan(990)
     provider.outcome = tokens
     await becomes(id, 'complete', two)
     expect(await statusOf(id, one)).toBe('complete')
@@ -80,7 +94,13 @@ describe.skipIf(!isSharable)('what works once, with several daemons', () => {
       if (!isFirst) provider.goodKey = 'none any more'
       setTimeout(() => {
         response.writeHead(isFirst ? 200 : 400, { 'content-type': 'application/json' })
-        response.end(JSON.stringify(isFirst ? { token_type: 'bearer', access_token: 'second-token', refresh_token: 'another', expires_in: 3600 } : { error: 'invalid_grant' }))
+        response.end(
+          JSON.stringify(
+            isFirst
+              ? { token_type: 'bearer', access_token: 'second-token', refresh_token: 'another', expires_in: 3600 }
+              : { error: 'invalid_grant' },
+          ),
+        )
       }, 300)
     })
     aheadMs = 3_550_000
@@ -88,6 +108,11 @@ describe.skipIf(!isSharable)('what works once, with several daemons', () => {
     aheadMs = 0
     expect(verdicts).toEqual(verdicts.map(() => ({ valid: true, detail: null })))
     expect(questions().filter(({ body }) => body.grant_type === 'refresh_token')).toHaveLength(1)
-    await eventually('no turn left', async () => (await one.server.app.db.all(`SELECT name FROM leases WHERE name LIKE 'credential:%' AND ends_at_ms > 0`)).length === 0)
+    await eventually(
+      'no turn left',
+      async () =>
+        (await one.server.app.db.all(`SELECT name FROM leases WHERE name LIKE 'credential:%' AND ends_at_ms > 0`))
+          .length === 0,
+    )
   })
 })

@@ -5,7 +5,10 @@ import { noLibsqlServer, startLibsqlServer, type LibsqlServer } from '../libsqlS
 
 export const secretKey = 'c2hhcmVkIGJ5IGFsbCBkYWVtb25zIG9mIGEgdGVzdCE='
 
-if (noLibsqlServer !== undefined) process.stdout.write(`LEFT OUT: the tests of several daemons, for there is no libSQL server here. ${noLibsqlServer}\n`)
+if (noLibsqlServer !== undefined)
+  process.stdout.write(
+    `LEFT OUT: the tests of several daemons, for there is no libSQL server here. ${noLibsqlServer}\n`,
+  )
 
 /** Whether there is a real libSQL server for tests; each file starts one of its own. */
 export const isSharable = noLibsqlServer === undefined
@@ -28,7 +31,9 @@ export async function startSharing(): Promise<Sharing> {
   })
   return {
     server,
-    end: work => { endings.push(work) },
+    end: work => {
+      endings.push(work)
+    },
     join: async (machine, config = {}) => {
       const board = await startBoard({ secretKey, ...config, database: { url: server.url, host: machine } })
       endings.push(() => board.close())

@@ -28,8 +28,17 @@ describe.skipIf(!isSharable)('a daemon that stands still', () => {
   })
   afterAll(() => disband(crew, server, root))
 
-  const isAtWork = async ({ board }: Crewmate) => (await board.client.server.daemons().catch(() => [])).some(each => each.isThis && each.isThere && each.duties.includes('machine'))
-  const workerNow = () => eventually('a daemon at work', async () => (await Promise.all(crew.map(async mate => await isAtWork(mate) ? mate : undefined))).find(mate => mate), 15_000)
+  const isAtWork = async ({ board }: Crewmate) =>
+    (await board.client.server.daemons().catch(() => [])).some(
+      each => each.isThis && each.isThere && each.duties.includes('machine'),
+    )
+  const workerNow = () =>
+    eventually(
+      'a daemon at work',
+      async () =>
+        (await Promise.all(crew.map(async mate => ((await isAtWork(mate)) ? mate : undefined)))).find(mate => mate),
+      15_000,
+    )
 
   /** Stops a daemon, and gives when. */
   const stopped: Record<string, (worker: Crewmate) => Promise<number>> = {
@@ -39,27 +48,50 @@ describe.skipIf(!isSharable)('a daemon that stands still', () => {
     },
     inside: async worker => {
       const ending = new AbortController()
-      for (const writer of [0, 1]) void keepWriting(worker, projectId, columnId, { signal: ending.signal, pauseMs: 0, writer })
+      for (const writer of [0, 1])
+        void keepWriting(worker, projectId, columnId, { signal: ending.signal, pauseMs: 0, writer })
       return stopInsideWrite(worker, server).finally(() => ending.abort())
     },
   }
 
-  it.each(Object.keys(stopped))(`%s a write is taken over within ${takeOverMs} ms`, async place => {
-    const tookMs: number[] = []
-    for (let round = 0; round < rounds; round++) {
-      await eventually('both ready', async () => (await Promise.all(crew.map(({ board }) => fetch(`${board.url}/api/ready`).then(({ ok }) => ok, () => false)))).every(Boolean), 15_000)
-      const worker = await workerNow()
-      const other = crew.find(mate => mate !== worker)!
-      try {
-        const stoppedAt = await stopped[place]!(worker)
-        await eventually('the other one at work', () => isAtWork(other), 15_000)
-        tookMs.push(performance.now() - stoppedAt)
-      } finally {
-        process.kill(worker.board.pid, 'SIGCONT')
+  it.each(Object.keys(stopped))(
+    `%s a write is taken over within ${takeOverMs} ms`,
+    async place => {
+      const tookMs: number[] = []
+      for (let round = 0; round < rounds; round++) {
+        await eventually(
+          'both ready',
+          async () =>
+            (
+              await Promise.all(
+                crew.map(({ board }) =>
+                  fetch(`${board.url}/api/ready`).then(
+                    ({ ok }) => ok,
+                    () => false,
+                  ),
+                ),
+              )
+            ).every(Boolean),
+          15_000,
+        )
+        const worker = await workerNow()
+        const other = crew.find(mate => mate !== worker)!
+        try {
+          const stoppedAt = await stopped[place]!(worker)
+          await eventually('the other one at work', () => isAtWork(other), 15_000)
+          tookMs.push(performance.now() - stoppedAt)
+        } finally {
+          process.kill(worker.board.pid, 'SIGCONT')
+        }
+        await eventually(
+          'one of them at work',
+          async () => (await Promise.all(crew.map(isAtWork))).filter(Boolean).length === 1,
+          15_000,
+        )
       }
-      await eventually('one of them at work', async () => (await Promise.all(crew.map(isAtWork))).filter(Boolean).length === 1, 15_000)
-    }
-    process.stdout.write(`${place} a write: taken over after ${shown(tookMs)}\n`)
-    expect(Math.max(...tookMs)).toBeLessThan(takeOverMs * (rounds > 1 ? 1 : slowdown()))
-  }, 30_000 + rounds * 30_000)
+      process.stdout.write(`${place} a write: taken over after ${shown(tookMs)}\n`)
+      expect(Math.max(...tookMs)).toBeLessThan(takeOverMs * (rounds > 1 ? 1 : slowdown()))
+    },
+    30_000 + rounds * 30_000,
+  )
 })

@@ -6,14 +6,18 @@ it('runs so many at once and all in turn, also after failures', async () => {
   let running = 0
   let most = 0
   const done: number[] = []
-  const results = await Promise.allSettled(Array.from({ length: 50 }, (_, i) => inTurn(async () => {
-    most = Math.max(most, ++running)
-    await new Promise(setImmediate)
-    running--
-    done.push(i)
-    if (i % 7 === 0) throw new Error('fails')
-    return i
-  })))
+  const results = await Promise.allSettled(
+    Array.from({ length: 50 }, (_, i) =>
+      inTurn(async () => {
+        most = Math.max(most, ++running)
+        await new Promise(setImmediate)
+        running--
+        done.push(i)
+        if (i % 7 === 0) throw new Error('fails')
+        return i
+      }),
+    ),
+  )
   expect(most).toBe(2)
   expect(done).toEqual(Array.from({ length: 50 }, (_, i) => i))
   expect(results.filter(result => result.status === 'rejected')).toHaveLength(8)
@@ -23,7 +27,12 @@ it('runs so many at once and all in turn, also after failures', async () => {
 it('refuses what would have to wait behind a thousand', async () => {
   const inTurn = createHashQueue(1)
   let finish = () => {}
-  const first = inTurn(() => new Promise<void>(resolve => { finish = resolve }))
+  const first = inTurn(
+    () =>
+      new Promise<void>(resolve => {
+        finish = resolve
+      }),
+  )
   const waiting = Array.from({ length: 1000 }, () => inTurn(async () => true))
   await expect(inTurn(async () => true)).rejects.toMatchObject({ code: 'RATE_LIMITED', retryAfterSecs: 5 })
   finish()

@@ -26,25 +26,34 @@ afterEach(async () => {
   rmSync(folder, { recursive: true })
 })
 
-const view = (tx: Transaction, projectId: number, id: number) => append(tx, 'card.viewed', projectId, { id: String(id) })
+const view = (tx: Transaction, projectId: number, id: number) =>
+  append(tx, 'card.viewed', projectId, { id: String(id) })
 const seqs = (events: StoredEvent[]) => events.map(event => event.seq)
 const upTo = (last: number, first = 1) => Array.from({ length: last - first + 1 }, (_, index) => first + index)
 
 test('every committed event is published once, in order and without a hole, whatever fails between them', async () => {
   const heard: StoredEvent[] = []
   outbox.subscribe(events => heard.push(...events))
-  const writes = upTo(300).map(id => db.transaction(async tx => {
-    await view(tx, id % 3, id)
-    if (id % 5 === 0) throw new Error('undone')
-    if (id % 7 === 0) await view(tx, 9, id)
-  }))
+  const writes = upTo(300).map(id =>
+    db.transaction(async tx => {
+      await view(tx, id % 3, id)
+      if (id % 5 === 0) throw new Error('undone')
+      if (id % 7 === 0) await view(tx, 9, id)
+    }),
+  )
   const outcomes = await Promise.allSettled(writes)
   const committed = outcomes.filter(outcome => outcome.status === 'fulfilled').length
   expect(committed).toBe(240)
   const last = await outbox.lastSeq()
   await eventually('the last event', () => heard.at(-1)?.seq === last)
   expect(seqs(heard)).toEqual(upTo(last))
-  expect(heard[0]).toEqual({ seq: 1, projectId: 1, type: 'card.viewed', data: '{"id":"1"}', at: '2026-05-01T12:00:00.000Z' })
+  expect(heard[0]).toEqual({
+    seq: 1,
+    projectId: 1,
+    type: 'card.viewed',
+    data: '{"id":"1"}',
+    at: '2026-05-01T12:00:00.000Z',
+  })
 })
 
 test('a listener hears what is committed after it began, and nothing after it ended', async () => {
@@ -62,7 +71,9 @@ test('a listener hears what is committed after it began, and nothing after it en
 })
 
 test('a listener that names a seq hears everything after it, though it was committed before', async () => {
-  await db.transaction(async tx => { for (const id of upTo(250)) await view(tx, 1, id) })
+  await db.transaction(async tx => {
+    for (const id of upTo(250)) await view(tx, 1, id)
+  })
   const heard: number[] = []
   outbox.subscribe(events => heard.push(...seqs(events)), 7)
   await db.transaction(tx => view(tx, 1, 251))
@@ -73,7 +84,9 @@ test('a listener that names a seq hears everything after it, though it was commi
 test('a burst larger than a page reaches every listener whole', async () => {
   const heard: number[][] = [[], []]
   for (const list of heard) outbox.subscribe(events => list.push(...seqs(events)))
-  await db.transaction(async tx => { for (const id of upTo(1234)) await view(tx, 1, id) })
+  await db.transaction(async tx => {
+    for (const id of upTo(1234)) await view(tx, 1, id)
+  })
   await eventually('the last event', () => heard.every(list => list.length === 1234))
   expect(heard).toEqual([upTo(1234), upTo(1234)])
 })
@@ -90,8 +103,10 @@ test('events of another database in this process are not heard', async () => {
   await other.close()
 })
 
-test('replay answers one project\'s events after a seq, oldest first, a page at a time', async () => {
-  await db.transaction(async tx => { for (const id of upTo(20)) await view(tx, id % 2, id) })
+test("replay answers one project's events after a seq, oldest first, a page at a time", async () => {
+  await db.transaction(async tx => {
+    for (const id of upTo(20)) await view(tx, id % 2, id)
+  })
   expect(seqs(await outbox.replay(1, 4, 3))).toEqual([5, 7, 9])
   expect(seqs(await outbox.replay(1, 15, 100))).toEqual([17, 19])
   expect(await outbox.replay(1, 20, 100)).toEqual([])
@@ -101,13 +116,17 @@ test('replay answers one project\'s events after a seq, oldest first, a page at 
 test('events are kept for 7 days and 100,000 events at least, and pruned in bounded pieces from the oldest on', async () => {
   const prune = async () => {
     const pieces: number[] = []
-    for (let piece = -1; piece !== 0;) pieces.push(piece = await db.transaction(tx => outbox.prune(tx)))
+    for (let piece = -1; piece !== 0;) pieces.push((piece = await db.transaction(tx => outbox.prune(tx))))
     return pieces
   }
-  await db.transaction(async tx => { for (const id of upTo(103_000)) await view(tx, 1, id) })
+  await db.transaction(async tx => {
+    for (const id of upTo(103_000)) await view(tx, 1, id)
+  })
   expect(await prune()).toEqual([0])
   now = new Date('2026-05-08T11:59:59.000Z')
-  await db.transaction(async tx => { for (const id of upTo(4_000)) await view(tx, 1, id) })
+  await db.transaction(async tx => {
+    for (const id of upTo(4_000)) await view(tx, 1, id)
+  })
   expect(await prune()).toEqual([0])
   now = new Date('2026-05-08T12:00:01.000Z')
   expect(await prune()).toEqual([5000, 2000, 0])

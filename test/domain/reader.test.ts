@@ -27,7 +27,9 @@ beforeEach(async () => {
   readers = []
   failures = []
   await open()
-  await db.transaction(async tx => { await tx.run('CREATE TABLE taken (seq INTEGER)') })
+  await db.transaction(async tx => {
+    await tx.run('CREATE TABLE taken (seq INTEGER)')
+  })
 })
 afterEach(async () => {
   await close()
@@ -45,9 +47,16 @@ async function close() {
   outbox.close()
   await db.close()
 }
-const take: Taker['take'] = async (tx, events: StoredEvent[]) => { for (const { seq } of events) await tx.run('INSERT INTO taken (seq) VALUES (?)', [seq]) }
+const take: Taker['take'] = async (tx, events: StoredEvent[]) => {
+  for (const { seq } of events) await tx.run('INSERT INTO taken (seq) VALUES (?)', [seq])
+}
 const start = (taker: Partial<Taker> = {}) => {
-  const reader = startReader({ db, outbox }, 'test', { find: (from, seq, limit) => readEventsOfTypes(from, wanted, seq, limit), take, ...taker }, error => failures.push(error))
+  const reader = startReader(
+    { db, outbox },
+    'test',
+    { find: (from, seq, limit) => readEventsOfTypes(from, wanted, seq, limit), take, ...taker },
+    error => failures.push(error),
+  )
   readers.push(reader)
   return reader
 }
@@ -56,7 +65,7 @@ const remove = (tx: Transaction, id: number) => append(tx, 'card.deleted', 1, { 
 const taken = async () => (await db.all<{ seq: number }>('SELECT seq FROM taken ORDER BY rowid')).map(({ seq }) => seq)
 const cursor = () => readCursor(db, 'test')
 const begun = async (reader = start()) => {
-  await eventually('the start', async () => await cursor() !== undefined)
+  await eventually('the start', async () => (await cursor()) !== undefined)
   return reader
 }
 const upTo = (last: number, first = 1) => Array.from({ length: last - first + 1 }, (_, index) => first + index)
@@ -64,20 +73,22 @@ const upTo = (last: number, first = 1) => Array.from({ length: last - first + 1 
 test('a reader takes every wanted event once and in order, from its start on', async () => {
   await db.transaction(tx => view(tx, 1))
   await begun()
-  await Promise.all(upTo(350).map(id => db.transaction(tx => id % 5 === 0 ? remove(tx, id) : view(tx, id))))
-  await eventually('the last event', async () => await cursor() === 351)
+  await Promise.all(upTo(350).map(id => db.transaction(tx => (id % 5 === 0 ? remove(tx, id) : view(tx, id)))))
+  await eventually('the last event', async () => (await cursor()) === 351)
   const all = await db.all<{ seq: number; type: string }>('SELECT seq, type FROM events WHERE seq > 1')
   expect(await taken()).toEqual(all.filter(({ type }) => type === 'card.viewed').map(({ seq }) => seq))
 })
 
 test('events that nobody wants cost no write, until a thousand are to be noted', async () => {
   let looks = 0
-  await begun(start({
-    find: (from, seq, limit) => {
-      looks++
-      return readEventsOfTypes(from, wanted, seq, limit)
-    },
-  }))
+  await begun(
+    start({
+      find: (from, seq, limit) => {
+        looks++
+        return readEventsOfTypes(from, wanted, seq, limit)
+      },
+    }),
+  )
   for (const id of upTo(50)) await db.transaction(tx => remove(tx, id))
   await db.transaction(tx => view(tx, 51))
   await eventually('the wanted event', async () => (await taken()).length === 1)
@@ -87,17 +98,23 @@ test('events that nobody wants cost no write, until a thousand are to be noted',
     await eventually('a look', () => looks > before)
   }
   expect([await taken(), await cursor()]).toEqual([[51], 51])
-  await db.transaction(async tx => { for (const id of upTo(1000)) await remove(tx, id) })
-  await eventually('the note', async () => await cursor() === 1056)
+  await db.transaction(async tx => {
+    for (const id of upTo(1000)) await remove(tx, id)
+  })
+  await eventually('the note', async () => (await cursor()) === 1056)
 })
 
 test('what was taken is not taken again after a crash, and what was not is', async () => {
   await begun()
-  await db.transaction(async tx => { for (const id of upTo(150)) await view(tx, id) })
+  await db.transaction(async tx => {
+    for (const id of upTo(150)) await view(tx, id)
+  })
   await eventually('all of them', async () => (await taken()).length === 150)
   await close()
   await open()
-  await db.transaction(async tx => { for (const id of upTo(150)) await view(tx, id) })
+  await db.transaction(async tx => {
+    for (const id of upTo(150)) await view(tx, id)
+  })
   start()
   await eventually('the others', async () => (await taken()).length === 300)
   expect(await taken()).toEqual(upTo(300))
@@ -105,12 +122,14 @@ test('what was taken is not taken again after a crash, and what was not is', asy
 
 test('a page that could not be taken is undone, told of and taken again', async () => {
   let attempts = 0
-  await begun(start({
-    take: async (tx, events) => {
-      await take(tx, events)
-      if (++attempts < 2) throw new Error('not now')
-    },
-  }))
+  await begun(
+    start({
+      take: async (tx, events) => {
+        await take(tx, events)
+        if (++attempts < 2) throw new Error('not now')
+      },
+    }),
+  )
   await db.transaction(tx => view(tx, 1))
   await eventually('the event', async () => (await taken()).length === 1)
   await db.transaction(tx => view(tx, 2))
@@ -139,23 +158,29 @@ test('a change of what is wanted holds for later events only, also after a crash
 
 test('catching up in a transaction that is undone changes nothing', async () => {
   const reader = await begun()
-  await db.transaction(async tx => {
-    await view(tx, 1)
-    await reader.catchUp(tx)
-    throw new Error('undone')
-  }).catch(() => { /* As it should be. */ })
+  await db
+    .transaction(async tx => {
+      await view(tx, 1)
+      await reader.catchUp(tx)
+      throw new Error('undone')
+    })
+    .catch(() => {
+      /* As it should be. */
+    })
   await db.transaction(tx => view(tx, 2))
   await eventually('the event', async () => (await taken()).length === 1)
   expect(await taken()).toEqual([1])
 })
 
 test('what a reader appends reaches it', async () => {
-  await begun(start({
-    take: async (tx, events) => {
-      await take(tx, events)
-      if (events[0]!.seq < 3) await view(tx, 9)
-    },
-  }))
+  await begun(
+    start({
+      take: async (tx, events) => {
+        await take(tx, events)
+        if (events[0]!.seq < 3) await view(tx, 9)
+      },
+    }),
+  )
   await db.transaction(tx => view(tx, 1))
   await eventually('all three', async () => (await taken()).length === 3)
   expect(await taken()).toEqual([1, 2, 3])
@@ -165,7 +190,9 @@ test('events that a reader has not taken are not pruned', async () => {
   await begun()
   await close()
   await open()
-  await db.transaction(async tx => { for (const id of upTo(104_000)) await view(tx, id) })
+  await db.transaction(async tx => {
+    for (const id of upTo(104_000)) await view(tx, id)
+  })
   now = new Date('2026-05-09T12:00:00.000Z')
   const prune = () => db.transaction(tx => outbox.prune(tx))
   expect(await prune()).toBe(0)

@@ -16,7 +16,14 @@ const ends: Ended[] = [{ tokenHash: 'a' }, { userId: 1 }, { signInsOf: 2 }, { ke
 function listening(db: Database) {
   const revocations = createRevocations(db)
   const heard: Ended[] = []
-  return { heard, stop: revocations.onRevoked(ended => { heard.push(ended) }), revocations, end: (ended: Ended) => db.transaction(tx => revocations.announce(tx, ended)) }
+  return {
+    heard,
+    stop: revocations.onRevoked(ended => {
+      heard.push(ended)
+    }),
+    revocations,
+    end: (ended: Ended) => db.transaction(tx => revocations.announce(tx, ended)),
+  }
 }
 
 it('what ends is told after the commit, and what was undone is not', async () => {
@@ -24,10 +31,12 @@ it('what ends is told after the commit, and what was undone is not', async () =>
   const db = openDatabase({ path: join(folder, 'board.db'), clock })
   const { heard, stop, revocations, end } = listening(db)
   for (const ended of ends) await end(ended)
-  await expect(db.transaction(async tx => {
-    await revocations.announce(tx, { keyId: 4 })
-    throw new Error('It changed its mind.')
-  })).rejects.toThrow('It changed its mind.')
+  await expect(
+    db.transaction(async tx => {
+      await revocations.announce(tx, { keyId: 4 })
+      throw new Error('It changed its mind.')
+    }),
+  ).rejects.toThrow('It changed its mind.')
   expect(heard).toEqual(ends)
   stop()
   await end({ keyId: 5 })

@@ -18,13 +18,16 @@ beforeAll(async () => {
   db = openDatabase({ path: join(folder, 'board.db'), clock: () => new Date(at.ms) })
   await migrate(db)
 })
-beforeEach(() => { kinds++ })
+beforeEach(() => {
+  kinds++
+})
 afterAll(async () => {
   await db.close()
   rmSync(folder, { recursive: true, force: true })
 })
 
-const tickets = (most: number, kind = `kind ${kinds}`) => createTickets<string>(kind, { db, seal }, { most, lifeMs: 1000 })
+const tickets = (most: number, kind = `kind ${kinds}`) =>
+  createTickets<string>(kind, { db, seal }, { most, lifeMs: 1000 })
 
 test('what is kept under a secret is taken once', async () => {
   const kept = tickets(10)
@@ -54,7 +57,13 @@ test('of more than the bound the oldest are forgotten, and none of another kind'
   const [kept, others] = [tickets(3), tickets(3, 'other')]
   await others.keep('a', 'kept')
   for (const secret of ['a', 'b', 'c', 'd', 'e']) await kept.keep(secret, secret)
-  expect(await Promise.all(['a', 'b', 'c', 'd', 'e'].map(secret => kept.take(secret)))).toEqual([undefined, undefined, 'c', 'd', 'e'])
+  expect(await Promise.all(['a', 'b', 'c', 'd', 'e'].map(secret => kept.take(secret)))).toEqual([
+    undefined,
+    undefined,
+    'c',
+    'd',
+    'e',
+  ])
   expect(await others.take('a')).toBe('kept')
 })
 

@@ -8,14 +8,24 @@ let ahead = 0
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 
-beforeAll(async () => { board = await startBoard({ clock: () => new Date(Date.now() + ahead) }) })
+beforeAll(async () => {
+  board = await startBoard({ clock: () => new Date(Date.now() + ahead) })
+})
 afterAll(() => board.close())
 
-const runAll = async () => { for (const job of jobs(board.server.app)) await job.run(new AbortController().signal) }
+const runAll = async () => {
+  for (const job of jobs(board.server.app)) await job.run(new AbortController().signal)
+}
 
 test('an idempotent answer is given again for a day, and forgotten then', async () => {
   const { id: projectId } = await board.client.projects.create({ name: 'Project', path: board.folder('project') })
-  const create = async () => (await board.request('POST', '/api/cards', { body: { projectId, title: 'once' }, headers: { 'idempotency-key': 'k' } })).body.data.id
+  const create = async () =>
+    (
+      await board.request('POST', '/api/cards', {
+        body: { projectId, title: 'once' },
+        headers: { 'idempotency-key': 'k' },
+      })
+    ).body.data.id
   const first = await create()
   ahead += dayMs - hourMs
   await runAll()
@@ -41,15 +51,30 @@ test('a job that fails is logged, as a warning if that passes by itself, and run
   let [failures, rounds, atOnce, most] = [0, 0, 0, 0]
   const slow = async () => {
     most = Math.max(most, ++atOnce)
-    await new Promise(resolve => { setTimeout(resolve, 20) })
+    await new Promise(resolve => {
+      setTimeout(resolve, 20)
+    })
     atOnce--
     rounds++
   }
-  const timetable = startTimetable(board.server.app, (level, message, fields) => { log.push(`${level} ${message} ${fields?.cause}`) }, [
-    { name: 'fail', everySecs: 0.001, run: async () => { failures++; throw new Error('out of luck') } },
-    { name: 'find the database busy', everySecs: 1000, run: () => Promise.reject(new Problem('DATABASE_BUSY')) },
-    { name: 'be slow', everySecs: 0.001, run: slow },
-  ])
+  const timetable = startTimetable(
+    board.server.app,
+    (level, message, fields) => {
+      log.push(`${level} ${message} ${fields?.cause}`)
+    },
+    [
+      {
+        name: 'fail',
+        everySecs: 0.001,
+        run: async () => {
+          failures++
+          throw new Error('out of luck')
+        },
+      },
+      { name: 'find the database busy', everySecs: 1000, run: () => Promise.reject(new Problem('DATABASE_BUSY')) },
+      { name: 'be slow', everySecs: 0.001, run: slow },
+    ],
+  )
   await eventually('some rounds', () => failures > 3 && rounds > 3)
   await timetable.stop()
   expect([atOnce, most]).toEqual([0, 1])

@@ -16,24 +16,43 @@ describe('tokens', () => {
   it('never repeat, and use every character in every random place but the first', () => {
     const tokens = Array.from({ length: 5000 }, () => mint('svc_ak_'))
     expect(new Set(tokens).size).toBe(5000)
-    for (let place = 8; place < 34; place++) expect(new Set(tokens.map(token => token[place])).size, `place ${place}`).toBe(62)
+    for (let place = 8; place < 34; place++)
+      expect(new Set(tokens.map(token => token[place])).size, `place ${place}`).toBe(62)
   })
 
   it('are refused when any one character is another one', () => {
-    fc.assert(fc.property(fc.nat(39), fc.constantFrom(...alphabet), (place, character) => {
-      const token = mint('svc_st_')
-      const mistyped = token.slice(0, place) + character + token.slice(place + 1)
-      expect(check(mistyped)).toBe(mistyped === token ? 'svc_st_' : undefined)
-    }), { numRuns: 500 })
+    fc.assert(
+      fc.property(fc.nat(39), fc.constantFrom(...alphabet), (place, character) => {
+        const token = mint('svc_st_')
+        const mistyped = token.slice(0, place) + character + token.slice(place + 1)
+        expect(check(mistyped)).toBe(mistyped === token ? 'svc_st_' : undefined)
+      }),
+      { numRuns: 500 },
+    )
   })
 
   it('are refused with another prefix, cut short, made longer or beside other text', () => {
     const token = mint('svc_ak_')
-    for (const text of ['', 'svc_ak_', token.replace('svc_ak_', 'svc_lt_'), token.replace('svc_ak_', 'svc_xx_'), token.slice(0, -1), `${token}0`, ` ${token}`, `${token}\n`, token.toUpperCase()]) expect(check(text)).toBeUndefined()
+    for (const text of [
+      '',
+      'svc_ak_',
+      token.replace('svc_ak_', 'svc_lt_'),
+      token.replace('svc_ak_', 'svc_xx_'),
+      token.slice(0, -1),
+      `${token}0`,
+      ` ${token}`,
+      `${token}\n`,
+      token.toUpperCase(),
+    ])
+      expect(check(text)).toBeUndefined()
   })
 
   it('are refused whatever text comes instead', () => {
-    fc.assert(fc.property(fc.string({ maxLength: 80 }), text => { expect(check(text)).toBeUndefined() }))
+    fc.assert(
+      fc.property(fc.string({ maxLength: 80 }), text => {
+        expect(check(text)).toBeUndefined()
+      }),
+    )
   })
 
   it('are stored as SHA-256', () => {

@@ -29,10 +29,17 @@ let projectId: string
 let columnId: string
 
 beforeAll(async () => {
-  configure(dataDir, {
-    paced: { fixture: 'flood', env: { FIXTURE_UPDATES: String(paced.updates), FIXTURE_EVERY_MS: String(paced.everyMs) } },
-    flooding: { fixture: 'flood', env: { FIXTURE_UPDATES: String(flooding.updates) } },
-  }, randomUUID())
+  configure(
+    dataDir,
+    {
+      paced: {
+        fixture: 'flood',
+        env: { FIXTURE_UPDATES: String(paced.updates), FIXTURE_EVERY_MS: String(paced.everyMs) },
+      },
+      flooding: { fixture: 'flood', env: { FIXTURE_UPDATES: String(flooding.updates) } },
+    },
+    randomUUID(),
+  )
   bare = run('bare')
   bareUrl = await firstLine(bare)
   await board.start()
@@ -44,30 +51,46 @@ afterAll(async () => {
   await clearAway(board, root)
 })
 
-const run = (name: string, ...args: string[]) => spawn(process.execPath, [resolve(`test/fixtures/${name}.mjs`), ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+const run = (name: string, ...args: string[]) =>
+  spawn(process.execPath, [resolve(`test/fixtures/${name}.mjs`), ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
 const firstLine = async (child: ChildProcess) => String((await once(child.stdout!, 'data'))[0]).trim()
 
-test.each([['say fifty things a second', 'paced', paced.updates], ['flood it', 'flooding', flooding.updates]])(`twenty agents at once that %s leave the server answering, and none of their words is lost`, async (_, agent, updates) => {
-  const listener = run('listener', board.url, board.token, projectId)
-  await firstLine(listener)
-  const pings = startPings([`${board.url}/api/health`, bareUrl])
-  const began = performance.now()
-  const cards = await Promise.all(Array.from({ length: agentCount }, (__, index) => board.client.cards.create({ projectId, title: `${agent} ${index + 1}`, prompt: 'Speak.', columnId, agent })))
-  const mostAtOnce = await untilAllEnded()
-  const tookMs = performance.now() - began
-  const [health, machine] = await pings.end() as [number[], number[]]
-  const heard = await ended(listener)
-  const peak = peakMiB(board.pid)
-  process.stdout.write(`${agentCount} agents, ${updates} updates each, ${mostAtOnce} at once, ${Math.round(agentCount * updates / tookMs * 1000)} updates/s in ${(tookMs / 1000).toFixed(1)} s: health ${figures(health)}, aim p99 ${aimMs} ms; the machine itself (a bare server) ${figures(machine)}; a listener got ${heard.events} events, ${(heard.bytes / 2 ** 20).toFixed(1)} MiB; the server took at most ${peak} MiB\n`)
-  for (const { id } of cards) {
-    expect(await board.client.cards.get({ projectId, cardId: id })).toMatchObject({ status: 'completed', statusReason: null })
-    expect(await numbersOf(id)).toEqual(Array.from({ length: updates }, (__, index) => index + 1))
-  }
-  expect(heard).toMatchObject({ holes: 0, closed: null })
-  // What is aimed at is printed. What is asserted also holds on a busy machine: who else works there is not the server's doing.
-  expect(percentile(health, 99)).toBeLessThan(3 * aimMs + 10 * percentile(machine, 99))
-  expect(peak).toBeLessThan(mostMiB)
-})
+test.each([
+  ['say fifty things a second', 'paced', paced.updates],
+  ['flood it', 'flooding', flooding.updates],
+])(
+  `twenty agents at once that %s leave the server answering, and none of their words is lost`,
+  async (_, agent, updates) => {
+    const listener = run('listener', board.url, board.token, projectId)
+    await firstLine(listener)
+    const pings = startPings([`${board.url}/api/health`, bareUrl])
+    const began = performance.now()
+    const cards = await Promise.all(
+      Array.from({ length: agentCount }, (__, index) =>
+        board.client.cards.create({ projectId, title: `${agent} ${index + 1}`, prompt: 'Speak.', columnId, agent }),
+      ),
+    )
+    const mostAtOnce = await untilAllEnded()
+    const tookMs = performance.now() - began
+    const [health, machine] = (await pings.end()) as [number[], number[]]
+    const heard = await ended(listener)
+    const peak = peakMiB(board.pid)
+    process.stdout.write(
+      `${agentCount} agents, ${updates} updates each, ${mostAtOnce} at once, ${Math.round(((agentCount * updates) / tookMs) * 1000)} updates/s in ${(tookMs / 1000).toFixed(1)} s: health ${figures(health)}, aim p99 ${aimMs} ms; the machine itself (a bare server) ${figures(machine)}; a listener got ${heard.events} events, ${(heard.bytes / 2 ** 20).toFixed(1)} MiB; the server took at most ${peak} MiB\n`,
+    )
+    for (const { id } of cards) {
+      expect(await board.client.cards.get({ projectId, cardId: id })).toMatchObject({
+        status: 'completed',
+        statusReason: null,
+      })
+      expect(await numbersOf(id)).toEqual(Array.from({ length: updates }, (__, index) => index + 1))
+    }
+    expect(heard).toMatchObject({ holes: 0, closed: null })
+    // What is aimed at is printed. What is asserted also holds on a busy machine: who else works there is not the server's doing.
+    expect(percentile(health, 99)).toBeLessThan(3 * aimMs + 10 * percentile(machine, 99))
+    expect(peak).toBeLessThan(mostMiB)
+  },
+)
 
 /** Asks each address again and again, each at its own pace, and keeps how many milliseconds each answer took. */
 function startPings(urls: readonly string[]): { end(): Promise<number[][]> } {
@@ -83,7 +106,12 @@ function startPings(urls: readonly string[]): { end(): Promise<number[][]> } {
     }
     return tookMs
   })
-  return { end: () => { over.abort(); return Promise.all(pinging) } }
+  return {
+    end: () => {
+      over.abort()
+      return Promise.all(pinging)
+    },
+  }
 }
 
 /** Waits until no card has an active agent. Returns how many ran at the same time, at most. */
@@ -103,20 +131,31 @@ async function numbersOf(cardId: string): Promise<number[]> {
   let text = ''
   for (let since = 0; ;) {
     const page = await board.client.agents.messages({ projectId, cardId, since, limit: 1000 })
-    text += page.filter(({ role }) => role === 'agent').map(({ content }) => content).join('')
+    text += page
+      .filter(({ role }) => role === 'agent')
+      .map(({ content }) => content)
+      .join('')
     if (page.length < 1000) break
     since = Number(page.at(-1)!.id)
   }
-  return text.split('\n').slice(0, -1).map(line => Number(line.split(' ')[0]))
+  return text
+    .split('\n')
+    .slice(0, -1)
+    .map(line => Number(line.split(' ')[0]))
 }
 
-async function ended(listener: ChildProcess): Promise<{ events: number; holes: number; bytes: number; closed: number | null }> {
+async function ended(
+  listener: ChildProcess,
+): Promise<{ events: number; holes: number; bytes: number; closed: number | null }> {
   const told = firstLine(listener)
   listener.kill('SIGTERM')
   return JSON.parse(await told)
 }
 
 /** The most memory that a process ever had. */
-const peakMiB = (pid: number): number => Math.round(Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024)
-const percentile = (values: readonly number[], percent: number): number => [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * percent / 100))]!
-const figures = (values: readonly number[]) => `p50 ${percentile(values, 50).toFixed(1)} ms, p99 ${percentile(values, 99).toFixed(1)} ms, most ${Math.max(...values).toFixed(1)} ms (${values.length} asked)`
+const peakMiB = (pid: number): number =>
+  Math.round(Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024)
+const percentile = (values: readonly number[], percent: number): number =>
+  [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor((values.length * percent) / 100))]!
+const figures = (values: readonly number[]) =>
+  `p50 ${percentile(values, 50).toFixed(1)} ms, p99 ${percentile(values, 99).toFixed(1)} ms, most ${Math.max(...values).toFixed(1)} ms (${values.length} asked)`

@@ -28,8 +28,11 @@ const dice = createDice(seed)
 const board = boardProcess(dataDir, { HOME: root }, ['--agent-slots', '4'])
 const restless = (env: Record<string, string>) => ({ fixture: 'restless', env: { FIXTURE_LEDGER: ledger, ...env } })
 const agents = {
-  short: restless({ FIXTURE_TURN_MS: '400' }), endless: restless({}), deaf: restless({ FIXTURE_DEAF: '1' }),
-  crashing: restless({ FIXTURE_TURN_MS: '200', FIXTURE_CRASH: '1' }), asking: { fixture: 'permission-first' },
+  short: restless({ FIXTURE_TURN_MS: '400' }),
+  endless: restless({}),
+  deaf: restless({ FIXTURE_DEAF: '1' }),
+  crashing: restless({ FIXTURE_TURN_MS: '200', FIXTURE_CRASH: '1' }),
+  asking: { fixture: 'permission-first' },
 }
 let projectId: string
 let columns: { backlog: string; active: string }
@@ -37,7 +40,8 @@ let columns: { backlog: string; active: string }
 beforeAll(async () => {
   configure(dataDir, agents, mark)
   await board.start()
-  projectId = (await board.client.projects.create({ name: 'Orphans', path: makeRepository(join(root, 'repository')) })).id
+  projectId = (await board.client.projects.create({ name: 'Orphans', path: makeRepository(join(root, 'repository')) }))
+    .id
   const [backlog, active] = (await board.client.columns.list({ projectId })).map(({ id }) => id) as [string, string]
   columns = { backlog, active }
 })
@@ -63,14 +67,23 @@ async function step(): Promise<string> {
   const cards = await listed()
   if (cards.length === 0 || (cards.length < mostCards && dice.chance(0.5))) {
     const agent = Object.keys(agents)[cards.length % Object.keys(agents).length]!
-    const { id } = await board.client.cards.create({ projectId, title: agent, prompt: 'Work.', columnId: columns.active, agent })
+    const { id } = await board.client.cards.create({
+      projectId,
+      title: agent,
+      prompt: 'Work.',
+      columnId: columns.active,
+      agent,
+    })
     return `start ${agent} on ${id}`
   }
   const [name, { id }] = [dice.pick(Object.keys(steps)), dice.pick(cards)]
-  const answer = await steps[name]!(board.client, id).then(() => 'ok', (error: { code?: string }) => {
-    if (untimely.includes(error.code ?? '')) return error.code
-    throw error
-  })
+  const answer = await steps[name]!(board.client, id).then(
+    () => 'ok',
+    (error: { code?: string }) => {
+      if (untimely.includes(error.code ?? '')) return error.code
+      throw error
+    },
+  )
   return `${name} ${id}: ${answer}`
 }
 
@@ -84,8 +97,11 @@ async function finish(underWay: Promise<unknown>): Promise<string> {
   }
   const { code, tookMs } = await board.end(way === 'kill' ? 'SIGKILL' : 'SIGTERM')
   const left = processesWith(mark)
-  await underWay.catch(() => { /* Its server is gone. */ })
-  if (way === 'stop' && (code !== 0 || tookMs > 15_000 || left.length > 0)) throw new Error(`The stop took ${tookMs} ms, ended with ${code} and left ${left.length} processes.`)
+  await underWay.catch(() => {
+    /* Its server is gone. */
+  })
+  if (way === 'stop' && (code !== 0 || tookMs > 15_000 || left.length > 0))
+    throw new Error(`The stop took ${tookMs} ms, ended with ${code} and left ${left.length} processes.`)
   await board.start()
   // At a shared database what waited for its turn starts with the next server.
   if (onLibsqlServer) await cancelAll()
@@ -93,7 +109,8 @@ async function finish(underWay: Promise<unknown>): Promise<string> {
 }
 
 async function cancelAll(): Promise<void> {
-  for (const { id } of (await listed()).filter(({ hasActiveAgent }) => hasActiveAgent)) await steps.cancel!(board.client, id).catch(ignoreUntimely)
+  for (const { id } of (await listed()).filter(({ hasActiveAgent }) => hasActiveAgent))
+    await steps.cancel!(board.client, id).catch(ignoreUntimely)
 }
 
 function ignoreUntimely(error: { code?: string }): void {
@@ -101,46 +118,78 @@ function ignoreUntimely(error: { code?: string }): void {
 }
 
 /** What agents have written, by their own account. */
-const writtenLines = () => existsSync(ledger) ? readFileSync(ledger, 'utf8').split('\n').slice(0, -1).flatMap(parse) : []
+const writtenLines = () =>
+  existsSync(ledger) ? readFileSync(ledger, 'utf8').split('\n').slice(0, -1).flatMap(parse) : []
 const workFiles = () => [...new Set(writtenLines().map(({ file }) => file))]
 
 /** Lines that an agent has written and that are not where it wrote them. */
 function lostLines(): string[] {
-  const kept = new Map(workFiles().map(file => [file, existsSync(file) ? new Set(readFileSync(file, 'utf8').split('\n')) : new Set<string>()]))
-  return writtenLines().filter(({ file, number }) => !kept.get(file)!.has(String(number))).map(({ file, number }) => `${number} of ${file}`)
+  const kept = new Map(
+    workFiles().map(file => [
+      file,
+      existsSync(file) ? new Set(readFileSync(file, 'utf8').split('\n')) : new Set<string>(),
+    ]),
+  )
+  return writtenLines()
+    .filter(({ file, number }) => !kept.get(file)!.has(String(number)))
+    .map(({ file, number }) => `${number} of ${file}`)
 }
 
 /** A line that was cut by the end of its writer tells nothing. */
 function parse(line: string): Array<{ file: string; number: number }> {
-  try { return [JSON.parse(line)] } catch { return [] }
+  try {
+    return [JSON.parse(line)]
+  } catch {
+    return []
+  }
 }
 
-test(`no agent, tool or change is lost in ${rounds} rounds of random starts, messages, cancels, relaunches and kills (seed ${seed})`, async () => {
-  const all: string[] = []
-  for (let round = 1; round <= rounds; round++) {
-    const told: string[] = []
-    try {
-      for (let left = dice.between(3, 8); left > 0; left--) {
-        told.push(await step())
-        await delay(dice.between(0, 400))
+test(
+  `no agent, tool or change is lost in ${rounds} rounds of random starts, messages, cancels, relaunches and kills (seed ${seed})`,
+  async () => {
+    const all: string[] = []
+    for (let round = 1; round <= rounds; round++) {
+      const told: string[] = []
+      try {
+        for (let left = dice.between(3, 8); left > 0; left--) {
+          told.push(await step())
+          await delay(dice.between(0, 400))
+        }
+        const underWay = Promise.all(
+          Array.from({ length: dice.between(0, 3) }, async () => {
+            told.push(await step())
+          }),
+        )
+        underWay.catch(() => {
+          /* Looked at below. */
+        })
+        await delay(dice.pick([0, 20, 60, 1000]))
+        told.push(await finish(underWay))
+        await eventually('the end of every process', () => processesWith(mark).length === 0, goneWithinMs)
+        const stuck = (await listed()).filter(
+          ({ hasActiveAgent, status }) => hasActiveAgent || ['queued', 'running', 'waiting'].includes(status),
+        )
+        expect(
+          stuck.map(({ id, status }) => `${id} ${status}`),
+          'cards with an agent that is gone',
+        ).toEqual([])
+        expect(await board.client.agents.active({ projectId })).toEqual([])
+        expect(lostLines()).toEqual([])
+        all.push(...told)
+      } catch (error) {
+        throw new Error(
+          `Round ${round} of seed ${seed} failed: ${told.join(', ')}. Left: ${processesWith(mark).join(' ')}`,
+          { cause: error },
+        )
       }
-      const underWay = Promise.all(Array.from({ length: dice.between(0, 3) }, async () => { told.push(await step()) }))
-      underWay.catch(() => { /* Looked at below. */ })
-      await delay(dice.pick([0, 20, 60, 1000]))
-      told.push(await finish(underWay))
-      await eventually('the end of every process', () => processesWith(mark).length === 0, goneWithinMs)
-      const stuck = (await listed()).filter(({ hasActiveAgent, status }) => hasActiveAgent || ['queued', 'running', 'waiting'].includes(status))
-      expect(stuck.map(({ id, status }) => `${id} ${status}`), 'cards with an agent that is gone').toEqual([])
-      expect(await board.client.agents.active({ projectId })).toEqual([])
-      expect(lostLines()).toEqual([])
-      all.push(...told)
-    } catch (error) {
-      throw new Error(`Round ${round} of seed ${seed} failed: ${told.join(', ')}. Left: ${processesWith(mark).join(' ')}`, { cause: error })
     }
-  }
-  await expectWholeDiffs()
-  process.stdout.write(`${rounds} rounds of seed ${seed}: ${tally(all)}; ${writtenLines().length} lines of ${workFiles().length} agents\n`)
-}, rounds * 40_000)
+    await expectWholeDiffs()
+    process.stdout.write(
+      `${rounds} rounds of seed ${seed}: ${tally(all)}; ${writtenLines().length} lines of ${workFiles().length} agents\n`,
+    )
+  },
+  rounds * 40_000,
+)
 
 /** What agents wrote is in the diffs of their cards. */
 async function expectWholeDiffs(): Promise<void> {
@@ -155,5 +204,8 @@ async function expectWholeDiffs(): Promise<void> {
 /** How often each thing was done: "cancel 3, kill 2, start 4". */
 function tally(told: readonly string[]): string {
   const kinds = told.map(each => each.split(' ')[0]!)
-  return [...new Set(kinds)].sort().map(kind => `${kind} ${kinds.filter(each => each === kind).length}`).join(', ')
+  return [...new Set(kinds)]
+    .sort()
+    .map(kind => `${kind} ${kinds.filter(each => each === kind).length}`)
+    .join(', ')
 }

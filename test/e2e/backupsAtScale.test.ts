@@ -19,7 +19,9 @@ const mostBackupAndRestoreMs = 5000
 let root: string
 let dataDir: string
 let board: BoardProcess
-beforeEach(() => { root = mkdtempSync(join(tmpdir(), 'board-scale-')) })
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'board-scale-'))
+})
 afterEach(() => clearAway(board, root))
 
 async function start(size: number): Promise<void> {
@@ -32,11 +34,20 @@ async function start(size: number): Promise<void> {
 function attach(size: number): void {
   const database = new LibsqlDatabase(join(dataDir, 'board.db'))
   database.exec('BEGIN')
-  const insert = database.prepare('INSERT INTO attachments (card_id, filename, content_type, size, sha256, stored_as, created_at) SELECT id, ?, ?, ?, ?, ?, created_at FROM cards ORDER BY id LIMIT 1 OFFSET ?')
+  const insert = database.prepare(
+    'INSERT INTO attachments (card_id, filename, content_type, size, sha256, stored_as, created_at) SELECT id, ?, ?, ?, ?, ?, created_at FROM cards ORDER BY id LIMIT 1 OFFSET ?',
+  )
   for (let number = 0; number < size; number++) {
     const [bytes, storedAs] = [randomBytes(2048), randomBytes(16).toString('hex')]
     writeFileSync(join(dataDir, 'attachments', storedAs), bytes, { mode: 0o600 })
-    insert.run(['notes.bin', 'application/octet-stream', bytes.length, createHash('sha256').update(bytes).digest('hex'), storedAs, number])
+    insert.run([
+      'notes.bin',
+      'application/octet-stream',
+      bytes.length,
+      createHash('sha256').update(bytes).digest('hex'),
+      storedAs,
+      number,
+    ])
   }
   database.exec('COMMIT')
   database.close()
@@ -63,11 +74,16 @@ it(`a board of 10,000 cards with attachments is backed up and restored within ${
   attach(10_000)
   await board.start()
   const before = hashOfBoard(dataDir)
-  const { result: { filename, size }, ...backup } = await timed(() => board.client.backups.create())
+  const {
+    result: { filename, size },
+    ...backup
+  } = await timed(() => board.client.backups.create())
   await board.client.projects.update({ id: 1, name: 'Changed' })
   const restore = await timed(() => board.client.backups.restore({ filename }))
   expect(hashOfBoard(dataDir)).toBe(before)
-  console.log(`Backup ${backup.tookMs} ms (${backup.workedMs} ms of work, ${Math.round(size / 1024)} KiB), restore ${restore.tookMs} ms (${restore.workedMs} ms of work).`)
+  console.log(
+    `Backup ${backup.tookMs} ms (${backup.workedMs} ms of work, ${Math.round(size / 1024)} KiB), restore ${restore.tookMs} ms (${restore.workedMs} ms of work).`,
+  )
   expect(backup.workedMs).toBeLessThan(mostBackupAndRestoreMs * slowdown())
   expect(restore.workedMs).toBeLessThan(mostBackupAndRestoreMs * slowdown())
 })
@@ -80,20 +96,42 @@ it(`health answers within ${mostHealthMs} ms while a backup of ${cards} cards is
   const healthMs: number[] = []
   const writeMs: number[] = []
   let isMade = false
-  const ask = async () => { while (!isMade) { healthMs.push((await timed(health)).tookMs); await delay(2) } }
-  const write = async () => { while (!isMade) { writeMs.push((await timed(() => board.client.cards.create({ projectId: 1, title: 'Meanwhile', deferred: true }))).tookMs); await delay(20) } }
+  const ask = async () => {
+    while (!isMade) {
+      healthMs.push((await timed(health)).tookMs)
+      await delay(2)
+    }
+  }
+  const write = async () => {
+    while (!isMade) {
+      writeMs.push(
+        (await timed(() => board.client.cards.create({ projectId: 1, title: 'Meanwhile', deferred: true }))).tookMs,
+      )
+      await delay(20)
+    }
+  }
   const asking = Promise.all([ask(), ask(), write()])
-  const { tookMs } = await timed(async () => { for (let round = 0; round < 3; round++) await board.client.backups.create() })
+  const { tookMs } = await timed(async () => {
+    for (let round = 0; round < 3; round++) await board.client.backups.create()
+  })
   isMade = true
   await asking
-  console.log(`Three backups of ${cards} cards in ${tookMs} ms. Health p50 ${quantile(healthMs, 0.5)}, p99 ${quantile(healthMs, 0.99)}, most ${Math.max(...healthMs)} ms of ${healthMs.length}; writes p50 ${quantile(writeMs, 0.5)}, p99 ${quantile(writeMs, 0.99)} ms of ${writeMs.length}.`)
+  console.log(
+    `Three backups of ${cards} cards in ${tookMs} ms. Health p50 ${quantile(healthMs, 0.5)}, p99 ${quantile(healthMs, 0.99)}, most ${Math.max(...healthMs)} ms of ${healthMs.length}; writes p50 ${quantile(writeMs, 0.5)}, p99 ${quantile(writeMs, 0.99)} ms of ${writeMs.length}.`,
+  )
   expect(healthMs.length).toBeGreaterThan(50)
   // A machine that is busy with something else answers late without a backup too.
   expect(quantile(healthMs, 0.99)).toBeLessThan(mostHealthMs + quantile(idleMs, 0.99))
 })
 
-const quantile = (values: number[], part: number) => [...values].sort((a, b) => a - b)[Math.floor(values.length * part)]!
+const quantile = (values: number[], part: number) =>
+  [...values].sort((a, b) => a - b)[Math.floor(values.length * part)]!
 
-const health = () => new Promise<void>((resolve, reject) => {
-  request(`${board.url}/api/health`, response => { response.resume().on('end', resolve) }).on('error', reject).end()
-})
+const health = () =>
+  new Promise<void>((resolve, reject) => {
+    request(`${board.url}/api/health`, response => {
+      response.resume().on('end', resolve)
+    })
+      .on('error', reject)
+      .end()
+  })

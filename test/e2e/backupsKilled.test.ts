@@ -46,10 +46,18 @@ async function fill(cards: number): Promise<void> {
 async function expectSound(): Promise<void> {
   for (const backup of await board.client.backups.list()) {
     expect(backup).toMatchObject({ verified: true })
-    expect(await verifyFile(join(dataDir, 'backups', backup.filename))).toMatchObject({ size: backup.size, sha256: backup.sha256 })
+    expect(await verifyFile(join(dataDir, 'backups', backup.filename))).toMatchObject({
+      size: backup.size,
+      sha256: backup.sha256,
+    })
   }
-  expect(readdirSync(join(dataDir, 'backups')).filter(name => !/^board-[\dT.-]+Z\.(tar\.gz|json)$/.test(name))).toEqual([])
-  await eventually('an end of what is left over', () => !readdirSync(dataDir).some(name => /^(restor|replaced|damaged)/.test(name)))
+  expect(readdirSync(join(dataDir, 'backups')).filter(name => !/^board-[\dT.-]+Z\.(tar\.gz|json)$/.test(name))).toEqual(
+    [],
+  )
+  await eventually(
+    'an end of what is left over',
+    () => !readdirSync(dataDir).some(name => /^(restor|replaced|damaged)/.test(name)),
+  )
 }
 
 const card = (title: string) => board.client.cards.create({ projectId, title, deferred: true })
@@ -59,92 +67,123 @@ const timed = async (work: Promise<unknown>) => {
   return performance.now() - startedAt
 }
 
-it(`a server that is killed while it makes a backup leaves a whole one or none, ${rounds} times (seed ${seed})`, async () => {
-  const dice = createDice(seed)
-  await fill(12)
-  const usualMs = Math.max(await timed(board.client.backups.create()), await timed(board.client.backups.create()))
-  let whole = 0
-  for (let round = 0; round < rounds; round++) {
-    const before = (await board.client.backups.list()).length
-    const title = `before ${round}`
-    await card(title)
-    void board.client.backups.create({ withKey: dice.chance(0.5) }).catch(() => { /* It dies. */ })
-    await delay(dice.between(0, Math.ceil(usualMs * 1.3)))
-    await board.end('SIGKILL')
-    await board.start()
-    expect((await board.client.cards.list({ projectId })).map(each => each.title)).toContain(title)
-    await expectSound()
-    const backups = await board.client.backups.list()
-    whole += backups.length - before
-    for (const { filename } of backups.slice(3)) await board.client.backups.delete({ filename })
-  }
-  console.log(`${whole} of ${rounds} backups were made before the kill.`)
-}, patienceMs)
+it(
+  `a server that is killed while it makes a backup leaves a whole one or none, ${rounds} times (seed ${seed})`,
+  async () => {
+    const dice = createDice(seed)
+    await fill(12)
+    const usualMs = Math.max(await timed(board.client.backups.create()), await timed(board.client.backups.create()))
+    let whole = 0
+    for (let round = 0; round < rounds; round++) {
+      const before = (await board.client.backups.list()).length
+      const title = `before ${round}`
+      await card(title)
+      void board.client.backups.create({ withKey: dice.chance(0.5) }).catch(() => {
+        /* It dies. */
+      })
+      await delay(dice.between(0, Math.ceil(usualMs * 1.3)))
+      await board.end('SIGKILL')
+      await board.start()
+      expect((await board.client.cards.list({ projectId })).map(each => each.title)).toContain(title)
+      await expectSound()
+      const backups = await board.client.backups.list()
+      whole += backups.length - before
+      for (const { filename } of backups.slice(3)) await board.client.backups.delete({ filename })
+    }
+    console.log(`${whole} of ${rounds} backups were made before the kill.`)
+  },
+  patienceMs,
+)
 
-it(`a server that is killed while it restores has the old state or the new one, ${rounds} times (seed ${seed})`, async () => {
-  const dice = createDice(seed)
-  await fill(12)
-  const { filename } = await board.client.backups.create()
-  const restored = hashOfBoard(dataDir)
-  const usualMs = Math.max(await timed(board.client.backups.restore({ filename })), await timed(board.client.backups.restore({ filename })))
-  let changed = 0
-  for (let round = 0; round < rounds; round++) {
-    await card(`round ${round}`)
-    const { id: cardId } = await card(`with a file ${round}`)
-    await board.client.attachments.create({ projectId, cardId, file: { path: join(root, 'attached') } })
-    const before = hashOfBoard(dataDir)
-    void board.client.backups.restore({ filename }).catch(() => { /* It dies. */ })
-    await delay(dice.between(0, Math.ceil(usualMs * 1.2)))
-    await board.end('SIGKILL')
-    await board.start()
-    const after = hashOfBoard(dataDir)
-    expect([before, restored]).toContain(after)
-    changed += Number(after === restored)
-    await expectSound()
-    await card('it goes on')
-    for (const each of (await board.client.backups.list()).filter(({ origin }) => origin === 'restore')) await board.client.backups.delete({ filename: each.filename })
-  }
-  console.log(`${changed} of ${rounds} restores were done.`)
-}, patienceMs)
+it(
+  `a server that is killed while it restores has the old state or the new one, ${rounds} times (seed ${seed})`,
+  async () => {
+    const dice = createDice(seed)
+    await fill(12)
+    const { filename } = await board.client.backups.create()
+    const restored = hashOfBoard(dataDir)
+    const usualMs = Math.max(
+      await timed(board.client.backups.restore({ filename })),
+      await timed(board.client.backups.restore({ filename })),
+    )
+    let changed = 0
+    for (let round = 0; round < rounds; round++) {
+      await card(`round ${round}`)
+      const { id: cardId } = await card(`with a file ${round}`)
+      await board.client.attachments.create({ projectId, cardId, file: { path: join(root, 'attached') } })
+      const before = hashOfBoard(dataDir)
+      void board.client.backups.restore({ filename }).catch(() => {
+        /* It dies. */
+      })
+      await delay(dice.between(0, Math.ceil(usualMs * 1.2)))
+      await board.end('SIGKILL')
+      await board.start()
+      const after = hashOfBoard(dataDir)
+      expect([before, restored]).toContain(after)
+      changed += Number(after === restored)
+      await expectSound()
+      await card('it goes on')
+      for (const each of (await board.client.backups.list()).filter(({ origin }) => origin === 'restore'))
+        await board.client.backups.delete({ filename: each.filename })
+    }
+    console.log(`${changed} of ${rounds} restores were done.`)
+  },
+  patienceMs,
+)
 
-it(`a server that is killed while it migrates leaves the old schema or a later one, with every row, ${rounds} times (seed ${seed})`, async () => {
-  const dice = createDice(seed)
-  const [old, cards] = [join(root, 'old'), 4000]
-  hideAgents(old)
-  makeOldBoard(old, 2, cards)
-  const renew = () => {
-    rmSync(dataDir, { recursive: true, force: true })
-    cpSync(old, dataDir, { recursive: true })
-  }
-  renew()
-  const usualMs = await timed(board.start())
-  await board.end('SIGTERM')
-  const seen: number[] = []
-  for (let round = 0; round < rounds; round++) {
+it(
+  `a server that is killed while it migrates leaves the old schema or a later one, with every row, ${rounds} times (seed ${seed})`,
+  async () => {
+    const dice = createDice(seed)
+    const [old, cards] = [join(root, 'old'), 4000]
+    hideAgents(old)
+    makeOldBoard(old, 2, cards)
+    const renew = () => {
+      rmSync(dataDir, { recursive: true, force: true })
+      cpSync(old, dataDir, { recursive: true })
+    }
     renew()
-    const starting = board.start().catch(() => { /* It dies. */ })
-    await delay(dice.between(Math.floor(usualMs * 0.3), Math.ceil(usualMs)))
-    await board.end('SIGKILL')
-    await starting
-    seen.push(expectRows(join(dataDir, 'board.db'), cards))
-    for (const name of copiesOf(dataDir)) expect(expectRows(join(dataDir, 'before-migration', name), cards)).toBe(2)
-    await board.start()
-    expect((await board.client.cards.list({ projectId: 1, limit: 1 }))[0]).toMatchObject({ title: 'Card 1' })
+    const usualMs = await timed(board.start())
     await board.end('SIGTERM')
-    expect(expectRows(join(dataDir, 'board.db'), cards)).toBe(schemaVersion)
-    expect(copiesOf(dataDir).length).toBeGreaterThan(0)
-    expect(copiesOf(dataDir).length).toBeLessThanOrEqual(3)
-  }
-  console.log(`Versions after a kill: ${[...new Set(seen)].sort().map(version => `${version}: ${seen.filter(each => each === version).length}`).join(', ')}`)
-}, patienceMs)
+    const seen: number[] = []
+    for (let round = 0; round < rounds; round++) {
+      renew()
+      const starting = board.start().catch(() => {
+        /* It dies. */
+      })
+      await delay(dice.between(Math.floor(usualMs * 0.3), Math.ceil(usualMs)))
+      await board.end('SIGKILL')
+      await starting
+      seen.push(expectRows(join(dataDir, 'board.db'), cards))
+      for (const name of copiesOf(dataDir)) expect(expectRows(join(dataDir, 'before-migration', name), cards)).toBe(2)
+      await board.start()
+      expect((await board.client.cards.list({ projectId: 1, limit: 1 }))[0]).toMatchObject({ title: 'Card 1' })
+      await board.end('SIGTERM')
+      expect(expectRows(join(dataDir, 'board.db'), cards)).toBe(schemaVersion)
+      expect(copiesOf(dataDir).length).toBeGreaterThan(0)
+      expect(copiesOf(dataDir).length).toBeLessThanOrEqual(3)
+    }
+    console.log(
+      `Versions after a kill: ${[...new Set(seen)]
+        .sort()
+        .map(version => `${version}: ${seen.filter(each => each === version).length}`)
+        .join(', ')}`,
+    )
+  },
+  patienceMs,
+)
 
-const copiesOf = (folder: string) => existsSync(join(folder, 'before-migration')) ? readdirSync(join(folder, 'before-migration')).filter(name => name.endsWith('.db')) : []
+const copiesOf = (folder: string) =>
+  existsSync(join(folder, 'before-migration'))
+    ? readdirSync(join(folder, 'before-migration')).filter(name => name.endsWith('.db'))
+    : []
 
 /** Looks into a database that nobody uses: it is sound and has every card. Tells its schema's version. */
 function expectRows(path: string, cards: number): number {
   const folder = mkdtempSync(join(root, 'look-'))
   mkdirSync(folder, { recursive: true })
-  for (const ending of ['', '-wal']) if (existsSync(path + ending)) cpSync(path + ending, join(folder, `board.db${ending}`))
+  for (const ending of ['', '-wal'])
+    if (existsSync(path + ending)) cpSync(path + ending, join(folder, `board.db${ending}`))
   const database = new LibsqlDatabase(join(folder, 'board.db'))
   const value = (sql: string) => Object.values(database.prepare(sql).get([]) as object)[0] as unknown
   expect([value('PRAGMA integrity_check'), value('SELECT count(*) FROM cards')]).toEqual(['ok', cards])

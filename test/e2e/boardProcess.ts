@@ -25,22 +25,50 @@ export interface BoardProcess {
  * @param env its whole environment beside PATH
  * @param program what is run instead of the built program, with the same arguments
  */
-export function boardProcess(dataDir: string, env: Record<string, string>, args: readonly string[] = [], program = resolve('bin/board.js')): BoardProcess {
+export function boardProcess(
+  dataDir: string,
+  env: Record<string, string>,
+  args: readonly string[] = [],
+  program = resolve('bin/board.js'),
+): BoardProcess {
   let child: ChildProcess | undefined
   const board: BoardProcess = {
-    client: createClient({ url: 'http://127.0.0.1:1' }), url: '', token: '', pid: 0, stderr: '',
+    client: createClient({ url: 'http://127.0.0.1:1' }),
+    url: '',
+    token: '',
+    pid: 0,
+    stderr: '',
     async start() {
       board.stderr = ''
-      const started = child = spawn(process.execPath, [program, 'serve', '--port', '0', '--data-dir', dataDir, '--log-level', 'error', ...args, ...await databaseOptions(dataDir)],
-        { stdio: ['ignore', 'ignore', 'pipe'], env: { PATH: process.env.PATH ?? '', ...env } })
+      const started = (child = spawn(
+        process.execPath,
+        [
+          program,
+          'serve',
+          '--port',
+          '0',
+          '--data-dir',
+          dataDir,
+          '--log-level',
+          'error',
+          ...args,
+          ...(await databaseOptions(dataDir)),
+        ],
+        { stdio: ['ignore', 'ignore', 'pipe'], env: { PATH: process.env.PATH ?? '', ...env } },
+      ))
       started.stderr!.on('data', (chunk: Buffer) => {
         board.stderr += String(chunk)
         process.stderr.write(chunk)
       })
-      const { url, token } = await eventually('a server that answers', () => {
-        if (started.exitCode !== null || started.signalCode !== null) throw new Error(`The server ended with ${started.exitCode ?? started.signalCode}.\n${board.stderr}`)
-        return runtimeOf(dataDir, started.pid!)
-      }, 30_000)
+      const { url, token } = await eventually(
+        'a server that answers',
+        () => {
+          if (started.exitCode !== null || started.signalCode !== null)
+            throw new Error(`The server ended with ${started.exitCode ?? started.signalCode}.\n${board.stderr}`)
+          return runtimeOf(dataDir, started.pid!)
+        },
+        30_000,
+      )
       Object.assign(board, { url, token, pid: started.pid!, client: createClient({ url, token }) })
       await untilOnDuty(url, token)
     },
@@ -48,7 +76,7 @@ export function boardProcess(dataDir: string, env: Record<string, string>, args:
       const began = performance.now()
       const exited = once(child!, 'exit')
       child!.kill(signal)
-      const [code] = await exited as [number | null]
+      const [code] = (await exited) as [number | null]
       child = undefined
       return { code, tookMs: performance.now() - began }
     },

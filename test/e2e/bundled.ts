@@ -7,8 +7,18 @@ export async function bundled(source: string, folder: string): Promise<string> {
   const outfile = join(folder, 'program.mjs')
   symlinkSync(resolve('node_modules'), join(folder, 'node_modules'), 'junction')
   await build({
-    entryPoints: [source], outfile, bundle: true, format: 'esm', platform: 'node', target: 'node20.19', external: ['libsql', '@libsql/*', '@node-rs/argon2', 'jq-wasm'], define: { 'process.env.NODE_ENV': '"production"' }, logLevel: 'warning',
-    banner: { js: "import{createRequire as boardRequire}from'node:module';const require=boardRequire(import.meta.url);" },
+    entryPoints: [source],
+    outfile,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20.19',
+    external: ['libsql', '@libsql/*', '@node-rs/argon2', 'jq-wasm'],
+    define: { 'process.env.NODE_ENV': '"production"' },
+    logLevel: 'warning',
+    banner: {
+      js: "import{createRequire as boardRequire}from'node:module';const require=boardRequire(import.meta.url);",
+    },
   })
   return outfile
 }

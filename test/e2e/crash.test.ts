@@ -66,7 +66,9 @@ async function measureMachine(): Promise<void> {
 async function crash(writers: Writers): Promise<void> {
   let left = dice.between(50, 250)
   let killed: Promise<unknown> | undefined
-  await writers.write(board.client, () => { if (--left === 0) killed = board.end('SIGKILL') })
+  await writers.write(board.client, () => {
+    if (--left === 0) killed = board.end('SIGKILL')
+  })
   await killed
   expect(board.stderr).toBe('')
   await Promise.all(followers.map(follower => follower.lose()))
@@ -76,15 +78,24 @@ async function crash(writers: Writers): Promise<void> {
 /** Looks into what the crash has left, with the log of the database and without touching either: the events after a seq. */
 function eventsLeft(afterSeq: number, cards: number): { events: Told[]; lastSeq: number } {
   mkdirSync(copies, { recursive: true })
-  for (const suffix of ['', '-wal']) if (existsSync(join(dataDir, `board.db${suffix}`))) copyFileSync(join(dataDir, `board.db${suffix}`), join(copies, `board.db${suffix}`))
+  for (const suffix of ['', '-wal'])
+    if (existsSync(join(dataDir, `board.db${suffix}`)))
+      copyFileSync(join(dataDir, `board.db${suffix}`), join(copies, `board.db${suffix}`))
   const file = new LibsqlDatabase(join(copies, 'board.db'))
-  const rows = (sql: string) => file.prepare(sql).all([]).map(row => Object.values(row as object))
+  const rows = (sql: string) =>
+    file
+      .prepare(sql)
+      .all([])
+      .map(row => Object.values(row as object))
   expect(rows('PRAGMA integrity_check')).toEqual([['ok']])
   expect(rows('PRAGMA foreign_key_check')).toEqual([])
   const [[first, last, count]] = rows('SELECT min(seq), max(seq), count(*) FROM events') as [[number, number, number]]
   expect([first, count]).toEqual([1, last])
   expect(rows('SELECT count(*) FROM cards')[0]![0]).toBeGreaterThanOrEqual(cards)
-  const events = rows(`SELECT seq, type, project_id, at, data FROM events WHERE seq > ${afterSeq} ORDER BY seq`).map(([seq, type, projectId, at, data]) => ({ seq, type, projectId: String(projectId), at, data: JSON.parse(String(data)) }) as Told)
+  const events = rows(`SELECT seq, type, project_id, at, data FROM events WHERE seq > ${afterSeq} ORDER BY seq`).map(
+    ([seq, type, projectId, at, data]) =>
+      ({ seq, type, projectId: String(projectId), at, data: JSON.parse(String(data)) }) as Told,
+  )
   file.close()
   rmSync(copies, { recursive: true })
   return { events, lastSeq: last }
@@ -96,49 +107,86 @@ function eventsLeft(afterSeq: number, cards: number): { events: Told[]; lastSeq:
  */
 async function addMonitor(projectId: string, cardId: string): Promise<void> {
   const all = await board.client.monitors.listProject({ projectId })
-  if (all.length === monitorLimits.mostPerCard) await board.client.monitors.deleteProject({ projectId, monitorId: all[0]!.id })
+  if (all.length === monitorLimits.mostPerCard)
+    await board.client.monitors.deleteProject({ projectId, monitorId: all[0]!.id })
   const { token } = await board.client.agents.token({ projectId, cardId })
   const stay = dice.chance(0.25) ? 'trap "" TERM; while :; do sleep 0.2; done' : 'sleep 300; :'
   const command = `exec 9>${root}/lock${randomUUID()}; flock -n 9 || echo double >> ${ledger}; echo run >> ${ledger}; setsid sh -c '${stay}' ${mark} & exec sh -c '${stay}' ${mark}`
-  await createClient({ url: board.url, token }).monitors.create({ projectId, cardId, command, intervalSecs: 10, allowUnsandboxed: true })
+  await createClient({ url: board.url, token }).monitors.create({
+    projectId,
+    cardId,
+    command,
+    intervalSecs: 10,
+    allowUnsandboxed: true,
+  })
 }
-const linesOf = (word: string) => existsSync(ledger) ? readFileSync(ledger, 'utf8').split('\n').filter(line => line === word).length : 0
+const linesOf = (word: string) =>
+  existsSync(ledger)
+    ? readFileSync(ledger, 'utf8')
+        .split('\n')
+        .filter(line => line === word).length
+    : 0
 
 /** The newest event of each card tells of its version: none was left out. */
 function expectVersionsTold(told: Map<string, number>, events: readonly Told[], { ledgers }: Writers): void {
-  for (const { type, data } of events as Array<Told & { data: { id: string; version?: number } }>) if (type.startsWith('card.')) told.set(data.id, data.version ?? (told.get(data.id) ?? 0) + 1)
-  const untold = ledgers.flatMap(({ entries }) => entries).filter(({ id, state, pending }) => ![state.version, pending?.version].includes(told.get(id)))
+  for (const { type, data } of events as Array<Told & { data: { id: string; version?: number } }>)
+    if (type.startsWith('card.')) told.set(data.id, data.version ?? (told.get(data.id) ?? 0) + 1)
+  const untold = ledgers
+    .flatMap(({ entries }) => entries)
+    .filter(({ id, state, pending }) => ![state.version, pending?.version].includes(told.get(id)))
   expect(untold).toEqual([])
 }
 
-it(`no acknowledged write, event or process is lost or doubled in ${rounds} crashes under load (seed ${seed})`, async () => {
-  hideAgents(dataDir)
-  await start()
-  const { id: projectId } = await board.client.projects.create({ name: 'Crash', path: root })
-  const { id: watchedId } = await board.client.projects.create({ name: 'Watched', path: root })
-  const columns = (await board.client.columns.list({ projectId })).map(({ id }) => id)
-  const writers = createWriters(writerCount, dice, root, projectId, columns)
-  await writers.fill(board.client, cardCount)
-  const { id: cardId } = await board.client.cards.create({ projectId: watchedId, title: 'Watched', columnId: (await board.client.columns.list({ projectId: watchedId }))[1]!.id, deferred: true })
-  followers.push(...Array.from({ length: followerCount }, () => new Follower(new Map([[projectId, 0], [watchedId, 0]]))))
-  await followAll()
-  const told = new Map<string, number>()
-  for (let round = 0, seq = 0; round < rounds; round++) {
-    await addMonitor(watchedId, cardId)
-    await crash(writers)
-    const { events, lastSeq } = eventsLeft(seq, cardCount)
-    expectVersionsTold(told, events, writers)
+it(
+  `no acknowledged write, event or process is lost or doubled in ${rounds} crashes under load (seed ${seed})`,
+  async () => {
+    hideAgents(dataDir)
     await start()
-    for (const follower of followers) follower.expectTold(events, lastSeq)
-    await writers.expectKept(board.client)
-    expect(linesOf('double')).toBe(0)
-    seq = lastSeq
-  }
-  expect((await board.end('SIGTERM')).code).toBe(0)
-  expect(processesWith(mark)).toEqual([])
-  expect(orphans.filter(count => count > 0).length, 'crashes that left processes').toBeGreaterThan(rounds / 2)
-  const again = readyAfterMs.slice(1)
-  process.stdout.write(`${rounds} crashes of seed ${seed}: ready again after ${shown(again)}, aim ${readyMs} ms, with ${writers.ledgers.flatMap(({ entries }) => entries).length} cards; the machine itself (a bare server) ${shown(bareAfterMs)}; ${linesOf('run')} runs of monitors, ${orphans.reduce((sum, count) => sum + count)} processes left by crashes\n`)
-  expect(percentile(again, 0.5)).toBeLessThan(readyMs * slowdown())
-  expect(Math.max(...again)).toBeLessThan(readyMs + 5 * Math.max(...bareAfterMs))
-}, 300_000 + rounds * 10_000)
+    const { id: projectId } = await board.client.projects.create({ name: 'Crash', path: root })
+    const { id: watchedId } = await board.client.projects.create({ name: 'Watched', path: root })
+    const columns = (await board.client.columns.list({ projectId })).map(({ id }) => id)
+    const writers = createWriters(writerCount, dice, root, projectId, columns)
+    await writers.fill(board.client, cardCount)
+    const { id: cardId } = await board.client.cards.create({
+      projectId: watchedId,
+      title: 'Watched',
+      columnId: (await board.client.columns.list({ projectId: watchedId }))[1]!.id,
+      deferred: true,
+    })
+    followers.push(
+      ...Array.from(
+        { length: followerCount },
+        () =>
+          new Follower(
+            new Map([
+              [projectId, 0],
+              [watchedId, 0],
+            ]),
+          ),
+      ),
+    )
+    await followAll()
+    const told = new Map<string, number>()
+    for (let round = 0, seq = 0; round < rounds; round++) {
+      await addMonitor(watchedId, cardId)
+      await crash(writers)
+      const { events, lastSeq } = eventsLeft(seq, cardCount)
+      expectVersionsTold(told, events, writers)
+      await start()
+      for (const follower of followers) follower.expectTold(events, lastSeq)
+      await writers.expectKept(board.client)
+      expect(linesOf('double')).toBe(0)
+      seq = lastSeq
+    }
+    expect((await board.end('SIGTERM')).code).toBe(0)
+    expect(processesWith(mark)).toEqual([])
+    expect(orphans.filter(count => count > 0).length, 'crashes that left processes').toBeGreaterThan(rounds / 2)
+    const again = readyAfterMs.slice(1)
+    process.stdout.write(
+      `${rounds} crashes of seed ${seed}: ready again after ${shown(again)}, aim ${readyMs} ms, with ${writers.ledgers.flatMap(({ entries }) => entries).length} cards; the machine itself (a bare server) ${shown(bareAfterMs)}; ${linesOf('run')} runs of monitors, ${orphans.reduce((sum, count) => sum + count)} processes left by crashes\n`,
+    )
+    expect(percentile(again, 0.5)).toBeLessThan(readyMs * slowdown())
+    expect(Math.max(...again)).toBeLessThan(readyMs + 5 * Math.max(...bareAfterMs))
+  },
+  300_000 + rounds * 10_000,
+)

@@ -2,7 +2,13 @@ import { expect } from 'vitest'
 import { openSocket, type LiveSocket } from '../liveSocket.ts'
 
 /** An event as it was told, or as it stands in the database. */
-export interface Told { seq: number; type: string; projectId: string; at: string; data: unknown }
+export interface Told {
+  seq: number
+  type: string
+  projectId: string
+  at: string
+  data: unknown
+}
 
 /** A client of the live events that follows some projects, and after each crash goes on where it was. */
 export class Follower {
@@ -11,13 +17,16 @@ export class Follower {
   #live: LiveSocket | undefined
 
   /** @param since from where it follows each of these projects */
-  constructor(since: ReadonlyMap<string, number>) { this.#since = new Map(since) }
+  constructor(since: ReadonlyMap<string, number>) {
+    this.#since = new Map(since)
+  }
 
   /** Connects, and has then got all that it missed. */
   async follow(url: string, token: string): Promise<void> {
-    const live = this.#live = await openSocket(url, token)
+    const live = (this.#live = await openSocket(url, token))
     for (const [projectId, since] of this.#since) live.send({ type: 'subscribe', payload: { projectId, since } })
-    for (const projectId of this.#since.keys()) await live.message('subscribed', ({ data }) => data.projectId === projectId)
+    for (const projectId of this.#since.keys())
+      await live.message('subscribed', ({ data }) => data.projectId === projectId)
     this.#take(live)
   }
 
@@ -31,13 +40,17 @@ export class Follower {
   expectTold(events: readonly Told[], lastSeq: number): void {
     for (const projectId of this.#since.keys()) {
       const told = this.#heard.filter(each => each.projectId === projectId && each.seq <= lastSeq)
-      expect(told.map(({ seq }) => seq)).toEqual(events.filter(each => each.projectId === projectId).map(({ seq }) => seq))
+      expect(told.map(({ seq }) => seq)).toEqual(
+        events.filter(each => each.projectId === projectId).map(({ seq }) => seq),
+      )
       expect(told).toEqual(events.filter(each => each.projectId === projectId))
     }
     this.#heard = this.#heard.filter(({ seq }) => seq > lastSeq)
   }
 
-  close(): void { this.#live?.close() }
+  close(): void {
+    this.#live?.close()
+  }
 
   #take({ messages }: LiveSocket): void {
     for (const { seq, type, projectId, at, data } of messages.splice(0)) {

@@ -6,11 +6,26 @@ import { Unreachable, type Client } from '../../src/client/index.ts'
 import type { Dice } from './dice.ts'
 
 /** What a card must be like after every change of it that was acknowledged. */
-export interface State { title: string; labels: string[]; columnId: string; archived: boolean; deleted: boolean; version: number }
+export interface State {
+  title: string
+  labels: string[]
+  columnId: string
+  archived: boolean
+  deleted: boolean
+  version: number
+}
 /** A card of one writer, the change whose answer has not come, and the ids of its attachments. */
-export interface Entry { id: string; state: State; pending?: State; attachments: string[] }
+export interface Entry {
+  id: string
+  state: State
+  pending?: State
+  attachments: string[]
+}
 /** What one writer has been promised, with its create whose answer has not come. */
-export interface Ledger { entries: Entry[]; creating?: { title: string; key: string } }
+export interface Ledger {
+  entries: Entry[]
+  creating?: { title: string; key: string }
+}
 
 export interface Writers {
   ledgers: readonly Ledger[]
@@ -22,19 +37,45 @@ export interface Writers {
   expectKept(client: Client): Promise<void>
 }
 
-interface Place { projectId: string; columns: readonly string[]; dice: Dice; attached: string; newTitle: () => string }
+interface Place {
+  projectId: string
+  columns: readonly string[]
+  dice: Dice
+  attached: string
+  newTitle: () => string
+}
 const attachedBytes = 45_000
 
 /** @param folder for the file that the writers attach */
-export function createWriters(count: number, dice: Dice, folder: string, projectId: string, columns: readonly string[]): Writers {
+export function createWriters(
+  count: number,
+  dice: Dice,
+  folder: string,
+  projectId: string,
+  columns: readonly string[],
+): Writers {
   const ledgers: Ledger[] = Array.from({ length: count }, () => ({ entries: [] }))
   let titles = 0
-  const place: Place = { projectId, columns, dice, attached: join(folder, 'attached'), newTitle: () => `card ${++titles}` }
+  const place: Place = {
+    projectId,
+    columns,
+    dice,
+    attached: join(folder, 'attached'),
+    newTitle: () => `card ${++titles}`,
+  }
   writeFileSync(place.attached, 'An attachment. '.repeat(attachedBytes / 15))
   return {
     ledgers,
-    fill: async (client, cards) => { await Promise.all(ledgers.map(async ledger => { for (let left = cards / count; left > 0; left--) await create(place, client, ledger) })) },
-    write: async (client, onAcknowledged) => { await Promise.all(ledgers.map(ledger => write(place, client, ledger, onAcknowledged))) },
+    fill: async (client, cards) => {
+      await Promise.all(
+        ledgers.map(async ledger => {
+          for (let left = cards / count; left > 0; left--) await create(place, client, ledger)
+        }),
+      )
+    },
+    write: async (client, onAcknowledged) => {
+      await Promise.all(ledgers.map(ledger => write(place, client, ledger, onAcknowledged)))
+    },
     expectKept: client => expectKept(place, client, ledgers),
   }
 }
@@ -46,7 +87,10 @@ async function write(place: Place, client: Client, ledger: Ledger, onAcknowledge
     for (;;) {
       const entry = dice.pick(ledger.entries)
       if (dice.chance(0.3)) await create(place, client, ledger)
-      else if (!entry.state.deleted && dice.chance(0.1)) entry.attachments.push((await client.attachments.create({ projectId, cardId: entry.id, file: { path: attached } })).id)
+      else if (!entry.state.deleted && dice.chance(0.1))
+        entry.attachments.push(
+          (await client.attachments.create({ projectId, cardId: entry.id, file: { path: attached } })).id,
+        )
       else await change(place, client, entry)
       onAcknowledged()
     }
@@ -59,7 +103,11 @@ async function create({ projectId, columns, newTitle }: Place, client: Client, l
   ledger.creating ??= { title: newTitle(), key: crypto.randomUUID() }
   const { title, key } = ledger.creating
   const card = await client.cards.create({ projectId, title, columnId: columns[0] }, { idempotencyKey: key })
-  ledger.entries.push({ id: card.id, state: { title, labels: [], columnId: card.columnId, archived: false, deleted: false, version: 1 }, attachments: [] })
+  ledger.entries.push({
+    id: card.id,
+    state: { title, labels: [], columnId: card.columnId, archived: false, deleted: false, version: 1 },
+    attachments: [],
+  })
   ledger.creating = undefined
 }
 
@@ -79,10 +127,19 @@ async function change({ projectId, columns, dice, newTitle }: Place, client: Cli
   const title = newTitle()
   const labels = [dice.pick(['crash', 'Ünïcode', '日本']), `n${dice.between(1, 1_000_000)}`]
   return dice.pick([
-    ...Array.from({ length: 4 }, () => () => does({ columnId, archived: false }, () => client.cards.move({ ...ref, columnId, position: dice.between(0, 5000) }))),
+    ...Array.from(
+      { length: 4 },
+      () => () =>
+        does({ columnId, archived: false }, () =>
+          client.cards.move({ ...ref, columnId, position: dice.between(0, 5000) }),
+        ),
+    ),
     ...Array.from({ length: 2 }, () => () => does({ title }, () => client.cards.update({ ...ref, title }))),
     ...Array.from({ length: 2 }, () => () => does({ labels }, () => client.cards.update({ ...ref, labels }))),
-    () => does({ archived: !state.archived }, () => state.archived ? client.cards.unarchive(ref) : client.cards.archive(ref)),
+    () =>
+      does({ archived: !state.archived }, () =>
+        state.archived ? client.cards.unarchive(ref) : client.cards.archive(ref),
+      ),
     () => does({ deleted: true }, () => client.cards.delete(ref)),
   ])()
 }
@@ -94,31 +151,60 @@ async function expectKept(place: Place, client: Client, ledgers: readonly Ledger
   for (const entry of entries) {
     const { id, state, pending } = entry
     const present = cards.get(id) ?? { ...(pending?.deleted ? pending : state), deleted: true }
-    const isPossible = [state, ...(pending ? [pending] : [])].some(each => JSON.stringify(each) === JSON.stringify(present))
-    if (!isPossible) expect(present, `card ${id}, whose last change ${pending ? 'was on its way' : 'was acknowledged'}`).toEqual(state)
+    const isPossible = [state, ...(pending ? [pending] : [])].some(
+      each => JSON.stringify(each) === JSON.stringify(present),
+    )
+    if (!isPossible)
+      expect(present, `card ${id}, whose last change ${pending ? 'was on its way' : 'was acknowledged'}`).toEqual(state)
     Object.assign(entry, { state: present, pending: undefined })
   }
-  expect([...cards.keys()].sort()).toEqual(entries.filter(({ state }) => !state.deleted).map(({ id }) => id).sort())
+  expect([...cards.keys()].sort()).toEqual(
+    entries
+      .filter(({ state }) => !state.deleted)
+      .map(({ id }) => id)
+      .sort(),
+  )
   await expectAttached(place, client, entries)
   await expectDense(place, client, cards)
 }
 
 async function allCards({ projectId }: Place, client: Client): Promise<Map<string, State>> {
-  const lists = await Promise.all([false, true].map(archived => pages(cursor => client.cards.list({ projectId, archived, cursor }), items => Number(items.at(-1)?.id ?? 0))))
-  return new Map(lists.flat().map(({ id, title, labels, columnId, archivedAt, version }) => [id, { title, labels, columnId, archived: archivedAt !== null, deleted: false, version }]))
+  const lists = await Promise.all(
+    [false, true].map(archived =>
+      pages(
+        cursor => client.cards.list({ projectId, archived, cursor }),
+        items => Number(items.at(-1)?.id ?? 0),
+      ),
+    ),
+  )
+  return new Map(
+    lists
+      .flat()
+      .map(({ id, title, labels, columnId, archivedAt, version }) => [
+        id,
+        { title, labels, columnId, archived: archivedAt !== null, deleted: false, version },
+      ]),
+  )
 }
 
 /** A whole list that comes in pages of 1,000; `next` tells where the next page begins. */
 async function pages<T>(read: (from: number) => Promise<T[]>, next: (items: T[]) => number): Promise<T[]> {
   const items: T[] = []
-  for (let from = 0, page: T[] | undefined; page?.length !== 0; from = next(items)) items.push(...page = await read(from))
+  for (let from = 0, page: T[] | undefined; page?.length !== 0; from = next(items))
+    items.push(...(page = await read(from)))
   return items
 }
 
 /** Every attachment is listed, and the last one of each card has all its bytes. */
-async function expectAttached({ projectId, attached }: Place, client: Client, entries: readonly Entry[]): Promise<void> {
+async function expectAttached(
+  { projectId, attached }: Place,
+  client: Client,
+  entries: readonly Entry[],
+): Promise<void> {
   const content = readFileSync(attached)
-  for (const { id: cardId, attachments } of entries.filter(({ state, attachments }) => !state.deleted && attachments.length > 0).slice(-100)) {
+  for (const { id: cardId, attachments } of entries
+    .filter(({ state, attachments }) => !state.deleted && attachments.length > 0)
+    .slice(-100)) {
     const listed = new Map((await client.attachments.list({ projectId, cardId })).map(({ id, size }) => [id, size]))
     expect(attachments.map(id => listed.get(id))).toEqual(attachments.map(() => attachedBytes))
     const { body } = await client.attachments.download({ attachmentId: attachments.at(-1)! })
@@ -127,10 +213,22 @@ async function expectAttached({ projectId, attached }: Place, client: Client, en
 }
 
 /** Each column has the cards that are in it, at places without holes and ties. */
-async function expectDense({ projectId, columns }: Place, client: Client, cards: ReadonlyMap<string, State>): Promise<void> {
+async function expectDense(
+  { projectId, columns }: Place,
+  client: Client,
+  cards: ReadonlyMap<string, State>,
+): Promise<void> {
   for (const columnId of columns) {
-    const items = await pages(at => client.cards.list({ projectId, columnId, offset: at }), all => all.length)
+    const items = await pages(
+      at => client.cards.list({ projectId, columnId, offset: at }),
+      all => all.length,
+    )
     expect(items.map(({ position }) => position)).toEqual(items.map((_, at) => at))
-    expect(items.map(({ id }) => id).sort()).toEqual([...cards].filter(([, card]) => card.columnId === columnId && !card.archived).map(([id]) => id).sort())
+    expect(items.map(({ id }) => id).sort()).toEqual(
+      [...cards]
+        .filter(([, card]) => card.columnId === columnId && !card.archived)
+        .map(([id]) => id)
+        .sort(),
+    )
   }
 }

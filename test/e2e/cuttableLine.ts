@@ -15,12 +15,18 @@ export async function cuttableLine(toPort: number): Promise<CuttableLine> {
   const add = (from: Socket, to: Socket) => {
     sockets.add(from)
     if (isCut) from.pause()
-    from.on('data', chunk => { if (!to.destroyed && !to.write(chunk)) from.pause() })
-    to.on('drain', () => { if (!isCut) from.resume() })
-    from.on('error', () => to.destroy()).on('close', () => {
-      sockets.delete(from)
-      to.destroy()
+    from.on('data', chunk => {
+      if (!to.destroyed && !to.write(chunk)) from.pause()
     })
+    to.on('drain', () => {
+      if (!isCut) from.resume()
+    })
+    from
+      .on('error', () => to.destroy())
+      .on('close', () => {
+        sockets.delete(from)
+        to.destroy()
+      })
   }
   // A small message that waits for the acknowledgement of the one before would be a slow line, not a cut one.
   const server = createServer({ noDelay: true }, client => {

@@ -25,17 +25,32 @@ export interface Crewmate {
 /** A commit keeps others waiting for 50 ms at most. */
 const heldUpMs = 500
 
-export async function startCrewmate(name: string, machine: string, server: LibsqlServer, root: string, secretKey: string): Promise<Crewmate> {
+export async function startCrewmate(
+  name: string,
+  machine: string,
+  server: LibsqlServer,
+  root: string,
+  secretKey: string,
+): Promise<Crewmate> {
   const line = await cuttableLine(Number(new URL(server.url).port))
   const dataDir = join(root, name)
   hideAgents(dataDir)
-  const board = boardProcess(dataDir, { HOME: root, BOARD_SECRET_KEY: secretKey }, ['--database', `ws://127.0.0.1:${line.port}`, '--machine', machine])
+  const board = boardProcess(dataDir, { HOME: root, BOARD_SECRET_KEY: secretKey }, [
+    '--database',
+    `ws://127.0.0.1:${line.port}`,
+    '--machine',
+    machine,
+  ])
   await board.start()
   return { name, machine, board, line, made: [], answeredAfterMs: [], seqs: [] }
 }
 
 /** Ends what could be started of a crew and its database, and removes their folder. */
-export async function disband(crew: readonly Crewmate[] | undefined, server: LibsqlServer | undefined, root: string): Promise<void> {
+export async function disband(
+  crew: readonly Crewmate[] | undefined,
+  server: LibsqlServer | undefined,
+  root: string,
+): Promise<void> {
   for (const { board, line } of crew ?? []) {
     if (board.isRunning()) await board.end('SIGKILL')
     await line.close()
@@ -45,11 +60,19 @@ export async function disband(crew: readonly Crewmate[] | undefined, server: Lib
 }
 
 /** Makes cards through a daemon, one after the other, until it is told to end; what fails is tried under another title. */
-export async function keepWriting(mate: Crewmate, projectId: string, columnId: string, { signal, pauseMs, writer }: { signal: AbortSignal; pauseMs: number; writer: number }): Promise<void> {
+export async function keepWriting(
+  mate: Crewmate,
+  projectId: string,
+  columnId: string,
+  { signal, pauseMs, writer }: { signal: AbortSignal; pauseMs: number; writer: number },
+): Promise<void> {
   for (let number = 0; !signal.aborted; number++) {
     const title = `${mate.name} ${writer} ${number}`
     const began = performance.now()
-    const isMade = await mate.board.client.cards.create({ projectId, columnId, title, deferred: true }).then(() => true, () => false)
+    const isMade = await mate.board.client.cards.create({ projectId, columnId, title, deferred: true }).then(
+      () => true,
+      () => false,
+    )
     mate.answeredAfterMs.push(performance.now() - began)
     if (isMade) mate.made.push(title)
     await delay(isMade ? pauseMs : 100)
@@ -69,12 +92,21 @@ export function stopInsideWrite({ board: { pid } }: Crewmate, server: LibsqlServ
 /** Whether somebody's unfinished write keeps others from writing for longer than any commit takes. */
 async function isHeldUp({ url }: LibsqlServer): Promise<boolean> {
   const client = createDatabaseClient({ url })
-  const write = client.batch(['DELETE FROM tickets WHERE id = 0'], 'write').then(() => false).finally(() => client.close())
+  const write = client
+    .batch(['DELETE FROM tickets WHERE id = 0'], 'write')
+    .then(() => false)
+    .finally(() => client.close())
   return Promise.race([write, delay(heldUpMs, true)])
 }
 
 /** Follows a project's events through a daemon, and goes on where it was after each end of a connection. */
-export async function keepFollowing(mate: Crewmate, projectId: string, since: number, signal: AbortSignal, onEvent: (mate: Crewmate, message: { seq: number; data: { title?: string } }) => void = () => {}): Promise<void> {
+export async function keepFollowing(
+  mate: Crewmate,
+  projectId: string,
+  since: number,
+  signal: AbortSignal,
+  onEvent: (mate: Crewmate, message: { seq: number; data: { title?: string } }) => void = () => {},
+): Promise<void> {
   for (let last = since; !signal.aborted; await delay(50)) {
     const live = await openSocket(mate.board.url, mate.board.token).catch(() => undefined)
     if (!live) continue
@@ -83,7 +115,7 @@ export async function keepFollowing(mate: Crewmate, projectId: string, since: nu
       isOver = live.closed !== undefined || signal.aborted
       for (const message of live.messages.splice(0)) {
         if (message.seq === undefined || message.projectId !== projectId || message.type === 'notification') continue
-        mate.seqs.push(last = message.seq)
+        mate.seqs.push((last = message.seq))
         onEvent(mate, message)
       }
     }

@@ -32,12 +32,22 @@ let columns: string[]
 const acknowledged: string[] = []
 
 beforeAll(async () => {
-  configure(dataDir, { spoken: { fixture: 'well-behaved' }, plain: { protocol: 'command', command: ['sh', '-c', 'sleep 0.2; echo done'] } }, randomUUID())
+  configure(
+    dataDir,
+    {
+      spoken: { fixture: 'well-behaved' },
+      plain: { protocol: 'command', command: ['sh', '-c', 'sleep 0.2; echo done'] },
+    },
+    randomUUID(),
+  )
   receiver = await startReceiver()
   await board.start()
-  projectId = (await board.client.projects.create({ name: 'Locked', path: makeRepository(join(root, 'repository')) })).id
+  projectId = (await board.client.projects.create({ name: 'Locked', path: makeRepository(join(root, 'repository')) }))
+    .id
   columns = (await board.client.columns.list({ projectId })).map(({ id }) => id)
-  other = spawn(process.execPath, [resolve('test/fixtures/lock.mjs'), join(dataDir, 'board.db')], { stdio: ['pipe', 'pipe', 'inherit'] })
+  other = spawn(process.execPath, [resolve('test/fixtures/lock.mjs'), join(dataDir, 'board.db')], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
 })
 afterAll(async () => {
   other.stdin!.end()
@@ -72,7 +82,10 @@ const titlesThere = async () => (await board.client.cards.list({ projectId })).m
 /** How the write failed, and after how many milliseconds. */
 async function refusalOf(write: () => Promise<unknown>): Promise<{ refusal: Partial<ApiFailure>; tookMs: number }> {
   const beganAt = performance.now()
-  const refusal = await write().then(() => ({ code: 'nothing' }), ({ status, code, retryAfterSecs }: ApiFailure) => ({ status, code, retryAfterSecs }))
+  const refusal = await write().then(
+    () => ({ code: 'nothing' }),
+    ({ status, code, retryAfterSecs }: ApiFailure) => ({ status, code, retryAfterSecs }),
+  )
   return { refusal, tookMs: performance.now() - beganAt }
 }
 const busy = { status: 503, code: 'DATABASE_BUSY', retryAfterSecs: 1 }
@@ -83,7 +96,11 @@ it('while another program holds the database, writes are refused in time with 50
     // They come while earlier ones wait, so that each finds others before it.
     const writers = Array.from({ length: 30 }, async (_, at) => {
       await delay(at * 30)
-      return refusalOf(() => at % 3 ? board.client.cards.create({ projectId, title: 'refused' }) : board.client.columns.create({ projectId, boardId: '1', name: 'Refused', columnType: 'backlog' }))
+      return refusalOf(() =>
+        at % 3
+          ? board.client.cards.create({ projectId, title: 'refused' })
+          : board.client.columns.create({ projectId, boardId: '1', name: 'Refused', columnType: 'backlog' }),
+      )
     })
     const readMs = performance.now()
     expect(await titlesThere()).toEqual([...acknowledged].sort())
@@ -92,7 +109,9 @@ it('while another program holds the database, writes are refused in time with 50
     expect(outcomes.map(({ refusal }) => refusal)).toEqual(outcomes.map(() => busy))
     return outcomes.map(each => each.tookMs)
   })
-  process.stdout.write(`A locked database: refused within p50 ${quantile(tookMs, 0.5).toFixed(0)} ms, most ${Math.max(...tookMs).toFixed(0)} ms (aim ${aimMs} ms)\n`)
+  process.stdout.write(
+    `A locked database: refused within p50 ${quantile(tookMs, 0.5).toFixed(0)} ms, most ${Math.max(...tookMs).toFixed(0)} ms (aim ${aimMs} ms)\n`,
+  )
   await add()
   expect(await titlesThere()).toEqual([...acknowledged].sort())
   expect(quantile(tookMs, 0.9)).toBeLessThan(aimMs * slowdown())
@@ -108,54 +127,111 @@ it('a lock that is let go in time refuses nothing', async () => {
   expect(await titlesThere()).toEqual([...acknowledged].sort())
 })
 
-it(`nothing that was acknowledged after a lock is lost when the server is killed, ${rounds} times, and each event comes once`, async () => {
-  for (let round = 0; round < rounds; round++) {
-    const live = await follow(board.url, board.token, projectId, 0)
-    await whileLocked(async () => {
-      for (let at = 0; at < 3; at++) expect((await refusalOf(add)).refusal).toEqual(busy)
-    })
-    await addMany(20)
-    await board.client.cards.move({ projectId, cardId: '1', columnId: columns[round % 2 ? 0 : 2]! })
-    await board.end('SIGKILL')
-    await live.untilClosed()
-    const seqs = live.seqs()
-    expect(seqs).toEqual(seqs.map((_, at) => at + 1))
-    await board.start()
-    expect(await titlesThere()).toEqual([...acknowledged].sort())
-    const after = await follow(board.url, board.token, projectId, 0)
-    expect(after.seqs().slice(0, seqs.length)).toEqual(seqs)
-    expect(after.seqs()).toEqual(after.seqs().map((_, at) => at + 1))
-    after.close()
-  }
-}, 20_000 + rounds * 10_000)
+it(
+  `nothing that was acknowledged after a lock is lost when the server is killed, ${rounds} times, and each event comes once`,
+  async () => {
+    for (let round = 0; round < rounds; round++) {
+      const live = await follow(board.url, board.token, projectId, 0)
+      await whileLocked(async () => {
+        for (let at = 0; at < 3; at++) expect((await refusalOf(add)).refusal).toEqual(busy)
+      })
+      await addMany(20)
+      await board.client.cards.move({ projectId, cardId: '1', columnId: columns[round % 2 ? 0 : 2]! })
+      await board.end('SIGKILL')
+      await live.untilClosed()
+      const seqs = live.seqs()
+      expect(seqs).toEqual(seqs.map((_, at) => at + 1))
+      await board.start()
+      expect(await titlesThere()).toEqual([...acknowledged].sort())
+      const after = await follow(board.url, board.token, projectId, 0)
+      expect(after.seqs().slice(0, seqs.length)).toEqual(seqs)
+      expect(after.seqs()).toEqual(after.seqs().map((_, at) => at + 1))
+      after.close()
+    }
+  },
+  20_000 + rounds * 10_000,
+)
 
-it(`scripts, monitors, agents and webhooks work as if nothing had been when the database is locked now and then, ${rounds} times (seed ${seed})`, async () => {
-  const scripts = await Promise.all(Array.from({ length: 4 }, (_, at) => board.client.scripts.create({ projectId, name: `script ${at}`, command: `sleep 0.${at}; echo done` })))
-  const { id: watched } = await board.client.cards.create({ projectId, title: 'watched', columnId: columns[1], deferred: true })
-  const { token } = await board.client.agents.token({ projectId, cardId: watched })
-  const asAgent = createClient({ url: board.url, token })
-  const { id: webhookId } = await board.client.webhooks.create({ projectId, url: receiver.url, events: ['script.finished'] })
-  for (let round = 1; round <= rounds; round++) {
-    for (const { id: scriptId } of scripts) await board.client.scripts.run({ projectId, scriptId })
-    const { id: monitorId } = await asAgent.monitors.create({ projectId, cardId: watched, command: `sleep 0.${dice.between(0, 5)}`, intervalSecs: 3600, allowUnsandboxed: true })
-    const cards = await Promise.all(['spoken', 'plain'].map(agent => board.client.cards.create({ projectId, title: agent, prompt: 'Work.', columnId: columns[1], agent })))
-    for (let locks = dice.between(1, 3); locks > 0; locks--) {
-      await delay(dice.between(0, 150))
-      await whileLocked(() => delay(dice.between(250, 900)))
+it(
+  `scripts, monitors, agents and webhooks work as if nothing had been when the database is locked now and then, ${rounds} times (seed ${seed})`,
+  async () => {
+    const scripts = await Promise.all(
+      Array.from({ length: 4 }, (_, at) =>
+        board.client.scripts.create({ projectId, name: `script ${at}`, command: `sleep 0.${at}; echo done` }),
+      ),
+    )
+    const { id: watched } = await board.client.cards.create({
+      projectId,
+      title: 'watched',
+      columnId: columns[1],
+      deferred: true,
+    })
+    const { token } = await board.client.agents.token({ projectId, cardId: watched })
+    const asAgent = createClient({ url: board.url, token })
+    const { id: webhookId } = await board.client.webhooks.create({
+      projectId,
+      url: receiver.url,
+      events: ['script.finished'],
+    })
+    for (let round = 1; round <= rounds; round++) {
+      for (const { id: scriptId } of scripts) await board.client.scripts.run({ projectId, scriptId })
+      const { id: monitorId } = await asAgent.monitors.create({
+        projectId,
+        cardId: watched,
+        command: `sleep 0.${dice.between(0, 5)}`,
+        intervalSecs: 3600,
+        allowUnsandboxed: true,
+      })
+      const cards = await Promise.all(
+        ['spoken', 'plain'].map(agent =>
+          board.client.cards.create({ projectId, title: agent, prompt: 'Work.', columnId: columns[1], agent }),
+        ),
+      )
+      for (let locks = dice.between(1, 3); locks > 0; locks--) {
+        await delay(dice.between(0, 150))
+        await whileLocked(() => delay(dice.between(250, 900)))
+      }
+      const runs = async () =>
+        (await board.client.scripts.status({ projectId })).map(({ status, output, error }) => ({
+          status,
+          output,
+          error,
+        }))
+      await eventually(
+        'the end of each script',
+        async () => (await runs()).every(({ status }) => status !== 'running'),
+        10_000,
+      )
+      expect(await runs()).toEqual(scripts.map(() => ({ status: 'succeeded', output: 'done\n', error: null })))
+      const monitor = async () =>
+        (await board.client.monitors.listProject({ projectId })).find(({ id }) => id === monitorId)!
+      await eventually(
+        "the end of the monitor's run",
+        async () => !['pending', 'running'].includes((await monitor()).status),
+      )
+      expect(await monitor()).toMatchObject({ status: 'ok', error: null })
+      await board.client.monitors.deleteProject({ projectId, monitorId })
+      for (const { id: cardId } of cards) {
+        await eventually(
+          `the end of the agent of card ${cardId}`,
+          async () => !(await board.client.cards.get({ projectId, cardId })).hasActiveAgent,
+          20_000,
+        )
+        expect(await board.client.cards.get({ projectId, cardId })).toMatchObject({
+          status: 'completed',
+          statusReason: null,
+        })
+      }
     }
-    const runs = async () => (await board.client.scripts.status({ projectId })).map(({ status, output, error }) => ({ status, output, error }))
-    await eventually('the end of each script', async () => (await runs()).every(({ status }) => status !== 'running'), 10_000)
-    expect(await runs()).toEqual(scripts.map(() => ({ status: 'succeeded', output: 'done\n', error: null })))
-    const monitor = async () => (await board.client.monitors.listProject({ projectId })).find(({ id }) => id === monitorId)!
-    await eventually('the end of the monitor\'s run', async () => !['pending', 'running'].includes((await monitor()).status))
-    expect(await monitor()).toMatchObject({ status: 'ok', error: null })
-    await board.client.monitors.deleteProject({ projectId, monitorId })
-    for (const { id: cardId } of cards) {
-      await eventually(`the end of the agent of card ${cardId}`, async () => !(await board.client.cards.get({ projectId, cardId })).hasActiveAgent, 20_000)
-      expect(await board.client.cards.get({ projectId, cardId })).toMatchObject({ status: 'completed', statusReason: null })
-    }
-  }
-  await eventually('messages that are all taken', async () => (await board.client.webhooks.deliveries({ projectId, webhookId, status: 'succeeded' })).items.length === rounds * scripts.length, 20_000)
-  expect(new Set(receiver.received.map(({ message }) => message.seq)).size).toBe(rounds * scripts.length)
-  expect((await fetch(`${board.url}/api/ready`)).status).toBe(200)
-}, 20_000 + rounds * 60_000)
+    await eventually(
+      'messages that are all taken',
+      async () =>
+        (await board.client.webhooks.deliveries({ projectId, webhookId, status: 'succeeded' })).items.length ===
+        rounds * scripts.length,
+      20_000,
+    )
+    expect(new Set(receiver.received.map(({ message }) => message.seq)).size).toBe(rounds * scripts.length)
+    expect((await fetch(`${board.url}/api/ready`)).status).toBe(200)
+  },
+  20_000 + rounds * 60_000,
+)

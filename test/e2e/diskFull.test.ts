@@ -37,15 +37,35 @@ if (!hasLimits) process.stdout.write('LEFT OUT: the test with a limit of the pro
 /** Starts a server, in a shell that has set limits before. */
 async function start(before = ':'): Promise<void> {
   hideAgents(dataDir)
-  child = spawn('sh', ['-c', `${before}; exec "$0" "$@"`, process.execPath, resolve('bin/board.js'), 'serve', '--port', '0', '--data-dir', dataDir], { env: { PATH: process.env.PATH, HOME: root }, stdio: ['ignore', 'pipe', 'ignore'] })
+  child = spawn(
+    'sh',
+    [
+      '-c',
+      `${before}; exec "$0" "$@"`,
+      process.execPath,
+      resolve('bin/board.js'),
+      'serve',
+      '--port',
+      '0',
+      '--data-dir',
+      dataDir,
+    ],
+    { env: { PATH: process.env.PATH, HOME: root }, stdio: ['ignore', 'pipe', 'ignore'] },
+  )
   let said = ''
-  child.stdout!.on('data', (text: Buffer) => { said += String(text) })
+  child.stdout!.on('data', (text: Buffer) => {
+    said += String(text)
+  })
   url = await eventually('a server that listens', () => /Listening on (\S+)/.exec(said)?.[1], 15_000)
   token = JSON.parse(readFileSync(join(dataDir, 'daemon.json'), 'utf8')).token
   client = createClient({ url, token })
 }
 
-const failureOf = (work: Promise<unknown>): Promise<ApiFailure | undefined> => work.then(() => undefined, (error: ApiFailure) => error)
+const failureOf = (work: Promise<unknown>): Promise<ApiFailure | undefined> =>
+  work.then(
+    () => undefined,
+    (error: ApiFailure) => error,
+  )
 const prompt = 'x'.repeat(60_000)
 
 /** Writes until the disk is full, and tells what was refused first and what was acknowledged before. */
@@ -64,7 +84,10 @@ const titles = async (projectId: string) => (await client.cards.list({ projectId
 /** What holds of a full disk, however it came to be full. */
 async function expectReadsOnly(projectId: string, failure: ApiFailure, acknowledged: string[]): Promise<void> {
   expect([failure.status, failure.code, failure.retryAfterSecs]).toEqual([503, 'DISK_FULL', 30])
-  for (let round = 0; round < 5; round++) expect(await failureOf(client.cards.create({ projectId, title: 'refused', prompt, deferred: true }))).toMatchObject({ code: 'DISK_FULL' })
+  for (let round = 0; round < 5; round++)
+    expect(await failureOf(client.cards.create({ projectId, title: 'refused', prompt, deferred: true }))).toMatchObject(
+      { code: 'DISK_FULL' },
+    )
   expect(await titles(projectId)).toEqual(acknowledged)
   expect((await fetch(`${url}/api/health`)).status).toBe(200)
 }
@@ -79,7 +102,10 @@ describe.skipIf(!mayMount)('on a disk of its own (needs the right to mount one)'
     const attached = join(root, 'attached')
     writeFileSync(attached, Buffer.alloc(3_000_000))
     const cardId = (await client.cards.list({ projectId, limit: 1 }))[0]!.id
-    expect(await failureOf(client.attachments.create({ projectId, cardId, file: { path: attached } }))).toMatchObject({ status: 503, code: 'DISK_FULL' })
+    expect(await failureOf(client.attachments.create({ projectId, cardId, file: { path: attached } }))).toMatchObject({
+      status: 503,
+      code: 'DISK_FULL',
+    })
     expect(await failureOf(client.backups.create())).toMatchObject({ status: 503, code: 'DISK_FULL' })
     expect(readdirSync(join(dataDir, 'attachments'))).toEqual([])
     expect(readdirSync(join(dataDir, 'backups'))).toEqual([])
@@ -102,7 +128,9 @@ describe.skipIf(!mayMount)('on a disk of its own (needs the right to mount one)'
     const attachment = await client.attachments.create({ projectId, cardId, file: { path: attached } })
     const { filename } = await client.backups.create()
     await client.attachments.delete({ attachmentId: attachment.id })
-    const left = Number(execFileSync('df', ['--output=avail', '-B1', join(root, 'disk')], { encoding: 'utf8' }).split('\n')[1])
+    const left = Number(
+      execFileSync('df', ['--output=avail', '-B1', join(root, 'disk')], { encoding: 'utf8' }).split('\n')[1],
+    )
     writeFileSync(join(root, 'disk', 'ballast'), Buffer.alloc(left - 2_000_000))
     expect(await failureOf(client.backups.restore({ filename }))).toMatchObject({ status: 503, code: 'DISK_FULL' })
     expect(await titles(projectId)).toEqual(['with a file'])
@@ -119,13 +147,21 @@ describe.skipIf(!mayMount)('on a disk of its own (needs the right to mount one)'
     await start()
     const { id: projectId } = await client.projects.create({ name: 'Logged', path: root })
     /** Asks for what is not there: each answer is an entry. */
-    const fill = () => drive({ port: Number(new URL(url).port), clients: 8, durationMs: 300, token, next: () => ({ method: 'GET', path: `/api/projects/${projectId}/cards/999999` }) })
-    const dropped = async () => Number(/board_log_dropped_total\{to="files"\} (\d+)/.exec(await text((await client.server.metrics()).body))![1])
+    const fill = () =>
+      drive({
+        port: Number(new URL(url).port),
+        clients: 8,
+        durationMs: 300,
+        token,
+        next: () => ({ method: 'GET', path: `/api/projects/${projectId}/cards/999999` }),
+      })
+    const dropped = async () =>
+      Number(/board_log_dropped_total\{to="files"\} (\d+)/.exec(await text((await client.server.metrics()).body))![1])
     const lines = () => readFileSync(join(folder, 'board.log'), 'utf8').split('\n').slice(0, -1)
     const empty = fillDisk(folder)
     await eventually('entries that were dropped', async () => {
       await fill()
-      return await dropped() > 0
+      return (await dropped()) > 0
     })
     expect(await client.logs.list({ search: 'CARD_NOT_FOUND', limit: 10 })).toHaveLength(10)
     expect((await fetch(`${url}/api/ready`)).status).toBe(200)

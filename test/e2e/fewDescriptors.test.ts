@@ -27,10 +27,31 @@ beforeAll(async () => {
   hideAgents(dataDir)
   mkdirSync(path)
   writeFileSync(file, 'x'.repeat(10_000))
-  child = spawn('sh', ['-c', `ulimit -n ${most}; exec "$@"`, 'sh', process.execPath, resolve('bin/board.js'), 'serve', '--port', '0', '--data-dir', dataDir], { env: { PATH: process.env.PATH, HOME: root }, stdio: ['ignore', 'ignore', 'pipe'] })
-  child.stderr!.on('data', (text: Buffer) => { said += String(text) })
+  child = spawn(
+    'sh',
+    [
+      '-c',
+      `ulimit -n ${most}; exec "$@"`,
+      'sh',
+      process.execPath,
+      resolve('bin/board.js'),
+      'serve',
+      '--port',
+      '0',
+      '--data-dir',
+      dataDir,
+    ],
+    { env: { PATH: process.env.PATH, HOME: root }, stdio: ['ignore', 'ignore', 'pipe'] },
+  )
+  child.stderr!.on('data', (text: Buffer) => {
+    said += String(text)
+  })
   server = await eventually('a server that answers', () => {
-    try { return JSON.parse(readFileSync(join(dataDir, 'daemon.json'), 'utf8')) } catch { return undefined }
+    try {
+      return JSON.parse(readFileSync(join(dataDir, 'daemon.json'), 'utf8'))
+    } catch {
+      return undefined
+    }
   })
   client = createClient(server)
   projectId = (await client.projects.create({ name: 'Few', path })).id
@@ -44,39 +65,83 @@ afterAll(async () => {
 const openFiles = () => readdirSync(`/proc/${server.pid}/fd`).length
 /** Connections that somebody holds and says nothing on. */
 async function occupy(): Promise<void> {
-  for (let at = 0; at < 2 * most; at++) sockets.push(connect(Number(new URL(server.url).port), '127.0.0.1').on('error', () => { /* The server may drop it. */ }))
+  for (let at = 0; at < 2 * most; at++)
+    sockets.push(
+      connect(Number(new URL(server.url).port), '127.0.0.1').on('error', () => {
+        /* The server may drop it. */
+      }),
+    )
   await eventually('a server without a descriptor to spare', () => openFiles() >= most - 1)
 }
-function letGo(): void { for (const socket of sockets.splice(0)) socket.destroy() }
+function letGo(): void {
+  for (const socket of sockets.splice(0)) socket.destroy()
+}
 
 /** What needs descriptors: files, folders, threads, processes, connections. */
 const works = (cardId: string, scriptId: string, activeId: string): Array<() => Promise<unknown>> => [
-  () => client.cards.create({ projectId, title: 'another', deferred: true }), () => client.attachments.create({ projectId, cardId, file: { path: file } }), () => client.backups.create(), () => client.scripts.run({ projectId, scriptId }),
-  () => client.cards.create({ projectId, title: 'a command', kind: 'terminal', command: 'echo done', columnId: activeId }), () => client.logs.list({}), () => client.filesystem.browse({ path }), () => client.projects.files({ projectId }),
-  async () => buffer((await client.transfers.exportProject({ id: projectId })).body), () => client.auth.login({ email: 'nobody@example.org', password: 'a long password' }), async () => buffer((await client.server.metrics()).body),
+  () => client.cards.create({ projectId, title: 'another', deferred: true }),
+  () => client.attachments.create({ projectId, cardId, file: { path: file } }),
+  () => client.backups.create(),
+  () => client.scripts.run({ projectId, scriptId }),
+  () =>
+    client.cards.create({ projectId, title: 'a command', kind: 'terminal', command: 'echo done', columnId: activeId }),
+  () => client.logs.list({}),
+  () => client.filesystem.browse({ path }),
+  () => client.projects.files({ projectId }),
+  async () => buffer((await client.transfers.exportProject({ id: projectId })).body),
+  () => client.auth.login({ email: 'nobody@example.org', password: 'a long password' }),
+  async () => buffer((await client.server.metrics()).body),
 ]
-const outcome = (work: () => Promise<unknown>): Promise<string> => work().then(() => 'done', (error: Partial<ApiFailure>) => error.code ?? 'no answer')
+const outcome = (work: () => Promise<unknown>): Promise<string> =>
+  work().then(
+    () => 'done',
+    (error: Partial<ApiFailure>) => error.code ?? 'no answer',
+  )
 
 it('a server that may open no more files goes on for those who are there, answers or drops the others, and is well again when it may', async () => {
   const live = await follow(server.url, server.token, projectId)
   const { id: cardId } = await client.cards.create({ projectId, title: 'a card', deferred: true })
   const { id: scriptId } = await client.scripts.create({ projectId, name: 'brief', command: 'echo done' })
   const activeId = (await client.columns.list({ projectId }))[1]!.id
-  await eventually('a server that has loaded what it needs', () => readFileSync(`/proc/${server.pid}/maps`, 'utf8').includes('argon2'))
+  await eventually('a server that has loaded what it needs', () =>
+    readFileSync(`/proc/${server.pid}/maps`, 'utf8').includes('argon2'),
+  )
   await occupy()
   for (const work of works(cardId, scriptId, activeId)) {
     // A work that is done makes room for a moment, which the waiting connections take.
-    expect(await outcome(() => Promise.race([work(), delay(10_000).then(() => { throw Object.assign(new Error(), { code: 'it hangs' }) })]))).not.toBe('it hangs')
+    expect(
+      await outcome(() =>
+        Promise.race([
+          work(),
+          delay(10_000).then(() => {
+            throw Object.assign(new Error(), { code: 'it hangs' })
+          }),
+        ]),
+      ),
+    ).not.toBe('it hangs')
     expect(isAlive(server.pid), said).toBe(true)
   }
   await eventually('news for who is there', () => live.messages.some(({ type }) => type === 'card.created'))
   expect(live.closed).toBeUndefined()
   letGo()
   await eventually('room', () => openFiles() < most / 2, 10_000)
-  await eventually('the end of the script', async () => (await client.scripts.status({ projectId }))[0]!.status !== 'running')
+  await eventually(
+    'the end of the script',
+    async () => (await client.scripts.status({ projectId }))[0]!.status !== 'running',
+  )
   const [notAFolder, wrong] = ['NOT_A_GIT_REPOSITORY', 'INVALID_CREDENTIALS']
-  expect(await works(cardId, scriptId, activeId).reduce(async (all, work) => [...await all, await outcome(work)], Promise.resolve([] as string[]))).toEqual(['done', 'done', 'done', 'done', 'done', 'done', 'done', notAFolder, 'done', wrong, 'done'])
-  await eventually('the end of the script', async () => (await client.scripts.status({ projectId }))[0]!.status === 'succeeded')
-  await eventually('the end of a command', async () => (await client.cards.list({ projectId, kind: 'terminal' })).some(({ status }) => status === 'completed'))
+  expect(
+    await works(cardId, scriptId, activeId).reduce(
+      async (all, work) => [...(await all), await outcome(work)],
+      Promise.resolve([] as string[]),
+    ),
+  ).toEqual(['done', 'done', 'done', 'done', 'done', 'done', 'done', notAFolder, 'done', wrong, 'done'])
+  await eventually(
+    'the end of the script',
+    async () => (await client.scripts.status({ projectId }))[0]!.status === 'succeeded',
+  )
+  await eventually('the end of a command', async () =>
+    (await client.cards.list({ projectId, kind: 'terminal' })).some(({ status }) => status === 'completed'),
+  )
   live.close()
 })

@@ -19,7 +19,11 @@ const quickMs = 100
 const goneWithinMs = 15_000
 
 const root = mkdtempSync(join(tmpdir(), 'board-load-connections-'))
-const board = boardProcess(join(root, 'data'), { HOME: root }, isLong ? [] : ['--max-attachment', '4M', '--max-import', '8M'])
+const board = boardProcess(
+  join(root, 'data'),
+  { HOME: root },
+  isLong ? [] : ['--max-attachment', '4M', '--max-import', '8M'],
+)
 let cardPath: string
 
 beforeAll(async () => {
@@ -32,16 +36,34 @@ beforeAll(async () => {
 afterAll(() => clearAway(board, root))
 
 const chunk = Buffer.alloc(65_536, 'x')
-const part = Buffer.from('--x\r\nContent-Disposition: form-data; name="file"; filename="x.bin"\r\nContent-Type: application/octet-stream\r\n\r\n')
+const part = Buffer.from(
+  '--x\r\nContent-Disposition: form-data; name="file"; filename="x.bin"\r\nContent-Type: application/octet-stream\r\n\r\n',
+)
 
 /** Sends a body of 1 GiB as a stream, until it is answered. Resolves to status, code and how much was sent; rejects when the connection breaks without an answer. */
-function sendLarge(method: string, path: string, contentType: string, isChunked: boolean): Promise<{ status: number; code: string; sentBytes: number }> {
+function sendLarge(
+  method: string,
+  path: string,
+  contentType: string,
+  isChunked: boolean,
+): Promise<{ status: number; code: string; sentBytes: number }> {
   return new Promise((resolve, reject) => {
     let sentBytes = 0
-    const sent = request(board.url + path, { method, agent: false, headers: { authorization: `Bearer ${board.token}`, 'content-type': contentType, ...(!isChunked && { 'content-length': bodyBytes }) } })
+    const sent = request(board.url + path, {
+      method,
+      agent: false,
+      headers: {
+        authorization: `Bearer ${board.token}`,
+        'content-type': contentType,
+        ...(!isChunked && { 'content-length': bodyBytes }),
+      },
+    })
     const send = () => {
       while (sentBytes < bodyBytes && !sent.destroyed) {
-        const piece = sentBytes === 0 && contentType.startsWith('multipart') ? Buffer.concat([part, chunk]).subarray(0, chunk.length) : chunk
+        const piece =
+          sentBytes === 0 && contentType.startsWith('multipart')
+            ? Buffer.concat([part, chunk]).subarray(0, chunk.length)
+            : chunk
         sentBytes += piece.length
         if (!sent.write(piece)) return void sent.once('drain', send)
       }
@@ -49,10 +71,16 @@ function sendLarge(method: string, path: string, contentType: string, isChunked:
     }
     sent.on('error', reject).on('response', answer => {
       let text = ''
-      answer.setEncoding('utf8').on('data', more => { text += more }).on('error', reject).on('end', () => {
-        resolve({ status: answer.statusCode!, code: JSON.parse(text).error.code, sentBytes })
-        sent.destroy()
-      })
+      answer
+        .setEncoding('utf8')
+        .on('data', more => {
+          text += more
+        })
+        .on('error', reject)
+        .on('end', () => {
+          resolve({ status: answer.statusCode!, code: JSON.parse(text).error.code, sentBytes })
+          sent.destroy()
+        })
     })
     send()
   })
@@ -61,40 +89,65 @@ function sendLarge(method: string, path: string, contentType: string, isChunked:
 /** What, its method, its path and the kind of its body. */
 const kinds = [
   ['JSON', 'POST', () => '/api/cards', 'application/json'],
-  ['a stranger\'s JSON', 'POST', () => '/api/auth/login', 'application/json'],
+  ["a stranger's JSON", 'POST', () => '/api/auth/login', 'application/json'],
   ['an attachment', 'POST', () => `${cardPath}/attachments`, 'multipart/form-data; boundary=x'],
   ['an import', 'POST', () => '/api/import?format=board', 'multipart/form-data; boundary=x'],
 ] as const
 
-const all = kinds.flatMap(([name, ...kind]) => [{ name: `${name}, with their length`, kind, isChunked: false }, { name: `${name}, in chunks`, kind, isChunked: true }])
-test.each(all)('twenty bodies of 1 GB at once of $name, are answered with 413 and cost no memory', async ({ name, kind: [method, path, contentType], isChunked }) => {
-  const before = memoryMiB(board.pid)
-  const [endWatch, probe, began] = [watchMemory(board.pid), await startProbe(board), performance.now()]
-  const answers = await Promise.all(Array.from({ length: bodies }, () => sendLarge(method, path(), contentType, isChunked)))
-  const tookMs = performance.now() - began
-  const [most, quick] = [endWatch(), await probe.end()]
-  process.stdout.write(`${bodies} bodies of 1 GB, ${name}: ${tookMs.toFixed(0)} ms, ${(Math.max(...answers.map(({ sentBytes }) => sentBytes)) / 2 ** 20).toFixed(0)} MiB sent at most each; ${(most - before).toFixed(0)} MiB more memory, aim ${mostMoreMiB}; ${shownAnswers(quick)}\n`)
-  expect(answers.map(({ status, code }) => [status, code])).toEqual(answers.map(() => [413, 'BODY_TOO_LARGE']))
-  expect(most - before).toBeLessThan(mostMoreMiB)
-}, isLong ? 400_000 : 60_000)
+const all = kinds.flatMap(([name, ...kind]) => [
+  { name: `${name}, with their length`, kind, isChunked: false },
+  { name: `${name}, in chunks`, kind, isChunked: true },
+])
+test.each(all)(
+  'twenty bodies of 1 GB at once of $name, are answered with 413 and cost no memory',
+  async ({ name, kind: [method, path, contentType], isChunked }) => {
+    const before = memoryMiB(board.pid)
+    const [endWatch, probe, began] = [watchMemory(board.pid), await startProbe(board), performance.now()]
+    const answers = await Promise.all(
+      Array.from({ length: bodies }, () => sendLarge(method, path(), contentType, isChunked)),
+    )
+    const tookMs = performance.now() - began
+    const [most, quick] = [endWatch(), await probe.end()]
+    process.stdout.write(
+      `${bodies} bodies of 1 GB, ${name}: ${tookMs.toFixed(0)} ms, ${(Math.max(...answers.map(({ sentBytes }) => sentBytes)) / 2 ** 20).toFixed(0)} MiB sent at most each; ${(most - before).toFixed(0)} MiB more memory, aim ${mostMoreMiB}; ${shownAnswers(quick)}\n`,
+    )
+    expect(answers.map(({ status, code }) => [status, code])).toEqual(answers.map(() => [413, 'BODY_TOO_LARGE']))
+    expect(most - before).toBeLessThan(mostMoreMiB)
+  },
+  isLong ? 400_000 : 60_000,
+)
 
 /** A client that takes its time: what it sends at once, and what then piece by piece. */
-interface Slow { socket: Socket; received: string; goneAfterMs: number | undefined }
+interface Slow {
+  socket: Socket
+  received: string
+  goneAfterMs: number | undefined
+}
 
 function openSlow(first: string, piece: string, everyMs: number): Slow {
   const began = performance.now()
   const socket = connect(Number(new URL(board.url).port), '127.0.0.1')
   const slow: Slow = { socket, received: '', goneAfterMs: undefined }
-  const timer = setInterval(() => { if (socket.writable) socket.write(piece) }, everyMs)
-  socket.on('data', data => { slow.received += String(data) }).on('error', () => { /* The server may drop it. */ }).on('close', () => {
-    clearInterval(timer)
-    slow.goneAfterMs = performance.now() - began
-  })
+  const timer = setInterval(() => {
+    if (socket.writable) socket.write(piece)
+  }, everyMs)
+  socket
+    .on('data', data => {
+      slow.received += String(data)
+    })
+    .on('error', () => {
+      /* The server may drop it. */
+    })
+    .on('close', () => {
+      clearInterval(timer)
+      slow.goneAfterMs = performance.now() - began
+    })
   if (first !== '') socket.write(first)
   return slow
 }
 
-const head = (method: string, path: string, headers = '') => `${method} ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n`
+const head = (method: string, path: string, headers = '') =>
+  `${method} ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n`
 const authorization = () => `Authorization: Bearer ${board.token}\r\n`
 const json = 'Content-Type: application/json\r\nContent-Length: 100000\r\n'
 
@@ -102,7 +155,11 @@ const json = 'Content-Type: application/json\r\nContent-Length: 100000\r\n'
 const ways: Array<[string, () => string, string]> = [
   ['that say nothing', () => '', ''],
   ['whose head dribbles', () => 'GET /api/health HTTP/1.1\r\nHost: localhost\r\n', 'X-A: b\r\n'],
-  ['whose second head dribbles', () => `${head('GET', '/api/health')}GET /api/health HTTP/1.1\r\nHost: localhost\r\n`, 'X-A: b\r\n'],
+  [
+    'whose second head dribbles',
+    () => `${head('GET', '/api/health')}GET /api/health HTTP/1.1\r\nHost: localhost\r\n`,
+    'X-A: b\r\n',
+  ],
   ['of strangers whose body dribbles', () => head('POST', '/api/auth/login', json), ' '],
   ['whose JSON dribbles', () => head('POST', '/api/cards', authorization() + json), ' '],
   ['whose body dribbles after they were refused', () => head('POST', '/api/cards', json), ' '],
@@ -115,16 +172,32 @@ test(`${connections} connections that take their time are gone within ${goneWith
   const kept = openSlow(head('GET', '/api/health'), '', 500)
   const probe = await startProbe(board)
   const began = performance.now()
-  const slow = await Promise.all(Array.from({ length: connections }, async (_, at) => {
-    const [way, first, piece] = ways[at % ways.length]!
-    await delay(at * 2)
-    return { way, client: openSlow(first(), piece, 500) }
-  }))
-  await eventually('the end of all', () => slow.every(({ client }) => client.goneAfterMs !== undefined), isLong ? 60_000 : 30_000).catch(() => { /* Told below. */ })
+  const slow = await Promise.all(
+    Array.from({ length: connections }, async (_, at) => {
+      const [way, first, piece] = ways[at % ways.length]!
+      await delay(at * 2)
+      return { way, client: openSlow(first(), piece, 500) }
+    }),
+  )
+  await eventually(
+    'the end of all',
+    () => slow.every(({ client }) => client.goneAfterMs !== undefined),
+    isLong ? 60_000 : 30_000,
+  ).catch(() => {
+    /* Told below. */
+  })
   const tookMs = performance.now() - began
   const answers = await probe.end()
-  const longest = ways.map(([way]) => [way, Math.max(...slow.filter(each => each.way === way).map(({ client }) => client.goneAfterMs ?? Infinity))] as const)
-  process.stdout.write(`${connections} slow connections gone after ${tookMs.toFixed(0)} ms: ${longest.map(([way, ms]) => `${way} ${ms.toFixed(0)}`).join(', ')}; ${(memoryMiB(board.pid) - before).toFixed(0)} MiB more; ${shownAnswers(answers)}\n`)
+  const longest = ways.map(
+    ([way]) =>
+      [
+        way,
+        Math.max(...slow.filter(each => each.way === way).map(({ client }) => client.goneAfterMs ?? Infinity)),
+      ] as const,
+  )
+  process.stdout.write(
+    `${connections} slow connections gone after ${tookMs.toFixed(0)} ms: ${longest.map(([way, ms]) => `${way} ${ms.toFixed(0)}`).join(', ')}; ${(memoryMiB(board.pid) - before).toFixed(0)} MiB more; ${shownAnswers(answers)}\n`,
+  )
   for (const { client } of slow) client.socket.destroy()
   kept.socket.write(head('GET', '/api/health', 'Connection: close\r\n'))
   await eventually('the end of a connection that was kept meanwhile', () => kept.goneAfterMs)

@@ -43,88 +43,193 @@ beforeAll(async () => {
   projectId = (await board.client.projects.create({ name: 'Mixed', path: makeRepository(join(root, 'repository')) })).id
   columns = (await board.client.columns.list({ projectId })).map(({ id }) => id)
   scriptId = (await board.client.scripts.create({ projectId, name: 'Quick', command: 'sleep 0.1; echo done' })).id
-  const { id: cardId } = await board.client.cards.create({ projectId, title: 'Watched', columnId: columns[1], deferred: true })
+  const { id: cardId } = await board.client.cards.create({
+    projectId,
+    title: 'Watched',
+    columnId: columns[1],
+    deferred: true,
+  })
   const { token } = await board.client.agents.token({ projectId, cardId })
-  for (let left = 4; left > 0; left--) await createClient({ url: board.url, token }).monitors.create({ projectId, cardId, command: 'sleep 0.2; echo ok', intervalSecs: 10, allowUnsandboxed: true })
+  for (let left = 4; left > 0; left--)
+    await createClient({ url: board.url, token }).monitors.create({
+      projectId,
+      cardId,
+      command: 'sleep 0.2; echo ok',
+      intervalSecs: 10,
+      allowUnsandboxed: true,
+    })
 })
 afterAll(() => clearAway(board, root))
 
 /** What is done again and again, each after a pause of so many ms. Every one cleans up after itself. */
 const works: Record<string, { pauseMs: number; work: () => Promise<unknown> }> = {
-  cards: { pauseMs: 10, work: async () => {
-    const { id: cardId } = await board.client.cards.create({ projectId, title: 'Mixed', labels: ['load'], prompt: 'x'.repeat(1000) })
-    const ref = { projectId, cardId }
-    await board.client.cards.move({ ...ref, columnId: columns[2]!, position: 0 })
-    await board.client.cards.update({ ...ref, title: `Mixed ${dice.between(1, 1e6)}` })
-    await board.client.cards.archive(ref)
-    await board.client.cards.delete(ref)
-  } },
-  attachments: { pauseMs: 100, work: async () => {
-    const { id: cardId } = await board.client.cards.create({ projectId, title: 'Attached' })
-    const { id: attachmentId } = await board.client.attachments.create({ projectId, cardId, file: { path: attached } })
-    const { body } = await board.client.attachments.download({ attachmentId })
-    for await (const _ of body) { /* It is read to its end. */ }
-    await board.client.attachments.delete({ attachmentId })
-    await board.client.cards.delete({ projectId, cardId })
-  } },
-  reads: { pauseMs: 10, work: async () => {
-    await board.client.cards.list({ projectId, limit: 50 })
-    await board.client.search.find({ q: 'mixed' })
-    await board.client.projects.stats({ id: projectId })
-  } },
-  refusals: { pauseMs: 20, work: () => board.client.cards.get({ projectId, cardId: '999999' }).catch(() => { /* There is none. */ }) },
-  scripts: { pauseMs: 300, work: () => board.client.scripts.run({ projectId, scriptId }).catch((error: { code?: string }) => expect(error.code).toBe('SCRIPT_ALREADY_RUNNING')) },
-  signIns: { pauseMs: 500, work: async () => {
-    const { token } = await createClient({ url: board.url }).auth.login({ email, password })
-    await createClient({ url: board.url, token }).auth.logout()
-  } },
-  sockets: { pauseMs: 50, work: async () => {
-    const live = await openSocket(board.url, board.token)
-    live.send({ type: 'subscribe', payload: { projectId } })
-    await eventually('the subscription', () => live.messages.some(({ type }) => type === 'subscribed'), patienceMs)
-    live.close()
-    await live.untilClosed(patienceMs)
-  } },
-  agents: { pauseMs: 1000, work: async () => {
-    const { id: cardId } = await board.client.cards.create({ projectId, title: 'Run', prompt: 'Do it.', columnId: columns[1], agent: 'good', useWorktree: false })
-    await eventually('the end of its agent', async () => !(await board.client.cards.get({ projectId, cardId })).hasActiveAgent, patienceMs)
-    await board.client.cards.delete({ projectId, cardId, force: true })
-  } },
-  backups: { pauseMs: 10_000, work: async () => board.client.backups.delete({ filename: (await createClient({ url: board.url, token: board.token, timeoutMs: 0 }).backups.create()).filename }) },
-  exports: { pauseMs: 10_000, work: async () => { for await (const _ of (await board.client.transfers.exportProject({ id: projectId })).body) { /* It is read to its end. */ } } },
+  cards: {
+    pauseMs: 10,
+    work: async () => {
+      const { id: cardId } = await board.client.cards.create({
+        projectId,
+        title: 'Mixed',
+        labels: ['load'],
+        prompt: 'x'.repeat(1000),
+      })
+      const ref = { projectId, cardId }
+      await board.client.cards.move({ ...ref, columnId: columns[2]!, position: 0 })
+      await board.client.cards.update({ ...ref, title: `Mixed ${dice.between(1, 1e6)}` })
+      await board.client.cards.archive(ref)
+      await board.client.cards.delete(ref)
+    },
+  },
+  attachments: {
+    pauseMs: 100,
+    work: async () => {
+      const { id: cardId } = await board.client.cards.create({ projectId, title: 'Attached' })
+      const { id: attachmentId } = await board.client.attachments.create({
+        projectId,
+        cardId,
+        file: { path: attached },
+      })
+      const { body } = await board.client.attachments.download({ attachmentId })
+      for await (const _ of body) {
+        /* It is read to its end. */
+      }
+      await board.client.attachments.delete({ attachmentId })
+      await board.client.cards.delete({ projectId, cardId })
+    },
+  },
+  reads: {
+    pauseMs: 10,
+    work: async () => {
+      await board.client.cards.list({ projectId, limit: 50 })
+      await board.client.search.find({ q: 'mixed' })
+      await board.client.projects.stats({ id: projectId })
+    },
+  },
+  refusals: {
+    pauseMs: 20,
+    work: () =>
+      board.client.cards.get({ projectId, cardId: '999999' }).catch(() => {
+        /* There is none. */
+      }),
+  },
+  scripts: {
+    pauseMs: 300,
+    work: () =>
+      board.client.scripts
+        .run({ projectId, scriptId })
+        .catch((error: { code?: string }) => expect(error.code).toBe('SCRIPT_ALREADY_RUNNING')),
+  },
+  signIns: {
+    pauseMs: 500,
+    work: async () => {
+      const { token } = await createClient({ url: board.url }).auth.login({ email, password })
+      await createClient({ url: board.url, token }).auth.logout()
+    },
+  },
+  sockets: {
+    pauseMs: 50,
+    work: async () => {
+      const live = await openSocket(board.url, board.token)
+      live.send({ type: 'subscribe', payload: { projectId } })
+      await eventually('the subscription', () => live.messages.some(({ type }) => type === 'subscribed'), patienceMs)
+      live.close()
+      await live.untilClosed(patienceMs)
+    },
+  },
+  agents: {
+    pauseMs: 1000,
+    work: async () => {
+      const { id: cardId } = await board.client.cards.create({
+        projectId,
+        title: 'Run',
+        prompt: 'Do it.',
+        columnId: columns[1],
+        agent: 'good',
+        useWorktree: false,
+      })
+      await eventually(
+        'the end of its agent',
+        async () => !(await board.client.cards.get({ projectId, cardId })).hasActiveAgent,
+        patienceMs,
+      )
+      await board.client.cards.delete({ projectId, cardId, force: true })
+    },
+  },
+  backups: {
+    pauseMs: 10_000,
+    work: async () =>
+      board.client.backups.delete({
+        filename: (await createClient({ url: board.url, token: board.token, timeoutMs: 0 }).backups.create()).filename,
+      }),
+  },
+  exports: {
+    pauseMs: 10_000,
+    work: async () => {
+      for await (const _ of (await board.client.transfers.exportProject({ id: projectId })).body) {
+        /* It is read to its end. */
+      }
+    },
+  },
 }
 
 /** Does everything at the same time for so long. Returns how often each was done. */
 async function load(durationMs: number): Promise<Record<string, number>> {
   const endsAt = performance.now() + durationMs
-  const done = await Promise.all(Object.entries(works).map(async ([name, { pauseMs, work }]) => {
-    let times = 0
-    for (; performance.now() < endsAt; times++) {
-      await work()
-      await delay(pauseMs)
-    }
-    return [name, times] as const
-  }))
+  const done = await Promise.all(
+    Object.entries(works).map(async ([name, { pauseMs, work }]) => {
+      let times = 0
+      for (; performance.now() < endsAt; times++) {
+        await work()
+        await delay(pauseMs)
+      }
+      return [name, times] as const
+    }),
+  )
   return Object.fromEntries(done)
 }
 
-const children = () => readdirSync('/proc').filter(name => /^\d+$/.test(name)).filter(pid => {
-  try { return readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]!.split(' ')[1] === String(board.pid) } catch { return false }
-}).length
-const left = async () => ({ heap: await heapMiB(board.stderr), files: openFiles(board.pid), memory: memoryMiB(board.pid) })
+const children = () =>
+  readdirSync('/proc')
+    .filter(name => /^\d+$/.test(name))
+    .filter(pid => {
+      try {
+        return readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]!.split(' ')[1] === String(board.pid)
+      } catch {
+        return false
+      }
+    }).length
+const left = async () => ({
+  heap: await heapMiB(board.stderr),
+  files: openFiles(board.pid),
+  memory: memoryMiB(board.pid),
+})
 
-test(`after ${minutes} minutes of everything at once the heap, open files and processes are where they were`, async () => {
-  await load(warmUpMs)
-  await eventually('the end of every process', () => children() + processesWith(mark).length === 0, patienceMs)
-  const before = await left()
-  const probe = await startProbe(board)
-  const done = await load(minutes * 60_000)
-  const answers = await probe.end()
-  await eventually('the end of every process', () => children() + processesWith(mark).length === 0, patienceMs)
-  await eventually('the end of what was open', () => openFiles(board.pid) <= before.files + mostMoreFiles, patienceMs).catch(() => { /* Told below. */ })
-  const after = await left()
-  const shown = (what: typeof before) => `heap ${what.heap.toFixed(1)} MiB, ${what.files} open files, ${what.memory.toFixed(0)} MiB resident`
-  process.stdout.write(`${minutes} minutes of ${Object.entries(done).map(([name, times]) => `${times} ${name}`).join(', ')}: before ${shown(before)}; after ${shown(after)}; ${shownAnswers(answers)}\n`)
-  expect(after.files).toBeLessThanOrEqual(before.files + mostMoreFiles)
-  expect(after.heap - before.heap).toBeLessThan(mostMoreHeapMiB)
-}, 300_000 + minutes * 90_000)
+test(
+  `after ${minutes} minutes of everything at once the heap, open files and processes are where they were`,
+  async () => {
+    await load(warmUpMs)
+    await eventually('the end of every process', () => children() + processesWith(mark).length === 0, patienceMs)
+    const before = await left()
+    const probe = await startProbe(board)
+    const done = await load(minutes * 60_000)
+    const answers = await probe.end()
+    await eventually('the end of every process', () => children() + processesWith(mark).length === 0, patienceMs)
+    await eventually(
+      'the end of what was open',
+      () => openFiles(board.pid) <= before.files + mostMoreFiles,
+      patienceMs,
+    ).catch(() => {
+      /* Told below. */
+    })
+    const after = await left()
+    const shown = (what: typeof before) =>
+      `heap ${what.heap.toFixed(1)} MiB, ${what.files} open files, ${what.memory.toFixed(0)} MiB resident`
+    process.stdout.write(
+      `${minutes} minutes of ${Object.entries(done)
+        .map(([name, times]) => `${times} ${name}`)
+        .join(', ')}: before ${shown(before)}; after ${shown(after)}; ${shownAnswers(answers)}\n`,
+    )
+    expect(after.files).toBeLessThanOrEqual(before.files + mostMoreFiles)
+    expect(after.heap - before.heap).toBeLessThan(mostMoreHeapMiB)
+  },
+  300_000 + minutes * 90_000,
+)

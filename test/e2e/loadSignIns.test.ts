@@ -23,22 +23,34 @@ beforeAll(async () => {
 afterAll(() => clearAway(board, root))
 
 /** Signs in so many times at once. Returns how each ended, and how many ms it took. */
-async function signIn(each: (at: number) => { email: string; password: string }): Promise<{ ends: string[]; tookMs: number[]; more: number; answers: Awaited<ReturnType<Awaited<ReturnType<typeof startProbe>>['end']>> }> {
+async function signIn(each: (at: number) => { email: string; password: string }): Promise<{
+  ends: string[]
+  tookMs: number[]
+  more: number
+  answers: Awaited<ReturnType<Awaited<ReturnType<typeof startProbe>>['end']>>
+}> {
   const stranger = createClient({ url: board.url, timeoutMs: 120_000 })
   const before = memoryMiB(board.pid)
   const [endWatch, probe, began] = [watchMemory(board.pid), await startProbe(board), performance.now()]
   const tookMs: number[] = []
-  const ends = await Promise.all(Array.from({ length: burst }, async (_, at) => {
-    const end = await stranger.auth.login(each(at)).then(() => 'in', ({ code }: ApiFailure) => code)
-    tookMs.push(performance.now() - began)
-    return end
-  }))
+  const ends = await Promise.all(
+    Array.from({ length: burst }, async (_, at) => {
+      const end = await stranger.auth.login(each(at)).then(
+        () => 'in',
+        ({ code }: ApiFailure) => code,
+      )
+      tookMs.push(performance.now() - began)
+      return end
+    }),
+  )
   return { ends, tookMs, more: endWatch() - before, answers: await probe.end() }
 }
 
 test(`${burst} sign-ins at once all succeed, and leave the server answering quickly and small`, async () => {
   const { ends, tookMs, more, answers } = await signIn(() => ({ email, password }))
-  process.stdout.write(`${burst} sign-ins at once: each after ${shown(tookMs)}; ${more.toFixed(0)} MiB more; ${shownAnswers(answers)}, aim ${quickMs} ms\n`)
+  process.stdout.write(
+    `${burst} sign-ins at once: each after ${shown(tookMs)}; ${more.toFixed(0)} MiB more; ${shownAnswers(answers)}, aim ${quickMs} ms\n`,
+  )
   expect(new Set(ends)).toEqual(new Set(['in']))
   expectQuick(answers, quickMs)
   expect(more).toBeLessThan(mostMoreMiB)
@@ -46,7 +58,9 @@ test(`${burst} sign-ins at once all succeed, and leave the server answering quic
 
 test(`${burst} wrong ones at once, of as many names, are refused as quickly`, async () => {
   const { ends, tookMs, more, answers } = await signIn(at => ({ email: `nobody${at}@example.org`, password }))
-  process.stdout.write(`${burst} wrong sign-ins at once: each after ${shown(tookMs)}; ${more.toFixed(0)} MiB more; ${shownAnswers(answers)}, aim ${quickMs} ms\n`)
+  process.stdout.write(
+    `${burst} wrong sign-ins at once: each after ${shown(tookMs)}; ${more.toFixed(0)} MiB more; ${shownAnswers(answers)}, aim ${quickMs} ms\n`,
+  )
   expect(ends.filter(end => end === 'INVALID_CREDENTIALS').length).toBeLessThanOrEqual(12)
   expect(new Set(ends)).toEqual(new Set(['INVALID_CREDENTIALS', 'RATE_LIMITED']))
   expectQuick(answers, quickMs)

@@ -6,7 +6,17 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually, hideAgents } from '../helper.ts'
 import { openRaw, type RawSocket } from '../liveSocket.ts'
 import { boardProcess, clearAway } from './boardProcess.ts'
-import { expectQuick, memoryMiB, nextLine, percentile, shown, shownAnswers, startFixture, startProbe, watchMemory } from './measure.ts'
+import {
+  expectQuick,
+  memoryMiB,
+  nextLine,
+  percentile,
+  shown,
+  shownAnswers,
+  startFixture,
+  startProbe,
+  watchMemory,
+} from './measure.ts'
 
 /** BOARD_TEST_SOCKETS=1000 for the whole load. */
 const isLong = process.env.BOARD_TEST_SOCKETS !== undefined
@@ -29,7 +39,8 @@ async function followed(count: number) {
   const { id: cardId } = await board.client.cards.create({ projectId, title: 'Live' })
   const { child } = await startFixture('followers', [board.url, board.token, projectId, String(count)])
   return {
-    projectId, cardId,
+    projectId,
+    cardId,
     end: async () => {
       const told = nextLine(child)
       child.kill('SIGTERM')
@@ -52,14 +63,17 @@ test(`${sockets} sockets get ten events each, soon and without costing much memo
   }
   await delay(500)
   const [{ events: heard, delaysMs, closed }, most, answers] = [await end(), endWatch() - before, await probe.end()]
-  process.stdout.write(`${sockets} sockets, ${events} events each: after ${shown(delaysMs)}, aim ${deliveredMs} ms; ${opened.toFixed(0)} MiB more when open and ${most.toFixed(0)} at most, aim ${mostMoreMiB}; ${shownAnswers(answers)}\n`)
+  process.stdout.write(
+    `${sockets} sockets, ${events} events each: after ${shown(delaysMs)}, aim ${deliveredMs} ms; ${opened.toFixed(0)} MiB more when open and ${most.toFixed(0)} at most, aim ${mostMoreMiB}; ${shownAnswers(answers)}\n`,
+  )
   expect([heard.length, new Set(heard), closed]).toEqual([sockets, new Set([events]), 0])
   expect(Math.max(...delaysMs)).toBeLessThan(deliveredMs + (isLong ? 0 : 10 * percentile(answers.machine, 0.99)))
   expect(most).toBeLessThan(mostMoreMiB)
   await eventually('a server that has forgotten them', async () => /^board_sockets 0$/m.test(await figures()))
 })
 
-const figures = async () => (await fetch(`${board.url}/metrics`, { headers: { authorization: `Bearer ${board.token}` } })).text()
+const figures = async () =>
+  (await fetch(`${board.url}/metrics`, { headers: { authorization: `Bearer ${board.token}` } })).text()
 
 /** A client that follows a project and reads no more. */
 async function stall(projectId: string): Promise<RawSocket> {
@@ -82,9 +96,15 @@ test(`${stalledCount} sockets that stop reading cost little and are closed, and 
     await board.client.cards.update({ projectId, cardId, prompt: `${number}:`.padEnd(bytes, 'x') })
     await delay(Math.max(0, began + number * 25 - performance.now()))
   }
-  await eventually('a server that has closed them', async () => new RegExp(`^board_sockets ${healthy}$`, 'm').test(await figures()), 20_000)
+  await eventually(
+    'a server that has closed them',
+    async () => new RegExp(`^board_sockets ${healthy}$`, 'm').test(await figures()),
+    20_000,
+  )
   const [most, answers, { events: heard, delaysMs, closed }] = [endWatch() - before, await probe.end(), await end()]
-  process.stdout.write(`${stalledCount} stalled sockets, ${events} events of ${bytes / 1000} kB: ${most.toFixed(0)} MiB more at most, aim ${mostStalledMiB}; ${healthy} healthy ones got theirs after ${shown(delaysMs)}, aim p99 ${quickMs} ms; ${shownAnswers(answers)}\n`)
+  process.stdout.write(
+    `${stalledCount} stalled sockets, ${events} events of ${bytes / 1000} kB: ${most.toFixed(0)} MiB more at most, aim ${mostStalledMiB}; ${healthy} healthy ones got theirs after ${shown(delaysMs)}, aim p99 ${quickMs} ms; ${shownAnswers(answers)}\n`,
+  )
   expect([heard, closed]).toEqual([Array.from({ length: healthy }, () => events), 0])
   expect(most).toBeLessThan(mostStalledMiB)
   expect(percentile(delaysMs, 0.99)).toBeLessThan(quickMs + 5 * percentile(answers.machine, 0.99))

@@ -7,40 +7,62 @@ import { expect, onTestFinished } from 'vitest'
 import type { BoardProcess } from './boardProcess.ts'
 
 /** The value below which this share of the values lies. */
-export const percentile = (values: readonly number[], share: number): number => [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))]!
+export const percentile = (values: readonly number[], share: number): number =>
+  [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))]!
 
 /** "p50 3.1 ms, p99 12.0 ms, most 15.2 ms (300)" */
-export const shown = (values: readonly number[]): string => values.length === 0 ? 'none' : `p50 ${percentile(values, 0.5).toFixed(1)} ms, p99 ${percentile(values, 0.99).toFixed(1)} ms, most ${percentile(values, 1).toFixed(1)} ms (${values.length})`
+export const shown = (values: readonly number[]): string =>
+  values.length === 0
+    ? 'none'
+    : `p50 ${percentile(values, 0.5).toFixed(1)} ms, p99 ${percentile(values, 0.99).toFixed(1)} ms, most ${percentile(values, 1).toFixed(1)} ms (${values.length})`
 
 /** A program of the fixtures that runs until it gets SIGTERM or the test is over, and the first line that it printed. */
-export async function startFixture(name: string, args: readonly string[] = [], env: Record<string, string> = {}): Promise<{ child: ChildProcess; line: string }> {
-  const child = spawn(process.execPath, [resolve(`test/fixtures/${name}.mjs`), ...args], { stdio: ['ignore', 'pipe', 'inherit'], env: { PATH: process.env.PATH ?? '', ...env } })
-  onTestFinished(() => { child.kill('SIGKILL') })
+export async function startFixture(
+  name: string,
+  args: readonly string[] = [],
+  env: Record<string, string> = {},
+): Promise<{ child: ChildProcess; line: string }> {
+  const child = spawn(process.execPath, [resolve(`test/fixtures/${name}.mjs`), ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { PATH: process.env.PATH ?? '', ...env },
+  })
+  onTestFinished(() => {
+    child.kill('SIGKILL')
+  })
   return { child, line: await nextLine(child) }
 }
 
 /** What a program of the fixtures prints next; one line at a time. */
-export const nextLine = (child: ChildProcess): Promise<string> => new Promise((done, fail) => {
-  let text = ''
-  const end = (settle: () => void) => {
-    child.stdout!.off('data', onData).off('end', onEnd)
-    settle()
-  }
-  const onData = (chunk: Buffer) => {
-    text += String(chunk)
-    if (text.endsWith('\n')) end(() => done(text.trim()))
-  }
-  const onEnd = () => end(() => fail(new Error(`${child.spawnargs.slice(1, 3).join(' ')} ended without a word.`)))
-  child.stdout!.on('data', onData).on('end', onEnd)
-})
+export const nextLine = (child: ChildProcess): Promise<string> =>
+  new Promise((done, fail) => {
+    let text = ''
+    const end = (settle: () => void) => {
+      child.stdout!.off('data', onData).off('end', onEnd)
+      settle()
+    }
+    const onData = (chunk: Buffer) => {
+      text += String(chunk)
+      if (text.endsWith('\n')) end(() => done(text.trim()))
+    }
+    const onEnd = () => end(() => fail(new Error(`${child.spawnargs.slice(1, 3).join(' ')} ended without a word.`)))
+    child.stdout!.on('data', onData).on('end', onEnd)
+  })
 
 /** How many milliseconds answers took: of the server's health, of a request that reads the database, and of a bare server, which tells how busy the machine was. */
-export interface Answers { health: number[]; reads: number[]; machine: number[] }
+export interface Answers {
+  health: number[]
+  reads: number[]
+  machine: number[]
+}
 
 /** Asks a server every ten milliseconds how it is, from a process of its own. */
 export async function startProbe(board: BoardProcess): Promise<{ end(): Promise<Answers> }> {
   const bare = await startFixture('bare')
-  const { child } = await startFixture('pings', ['10', `${board.url}/api/health`, `${board.url}/api/projects`, bare.line], { PINGS_TOKEN: board.token })
+  const { child } = await startFixture(
+    'pings',
+    ['10', `${board.url}/api/health`, `${board.url}/api/projects`, bare.line],
+    { PINGS_TOKEN: board.token },
+  )
   return {
     end: async () => {
       const told = nextLine(child)
@@ -60,13 +82,24 @@ export function expectQuick({ health, reads, machine }: Answers, aimMs: number):
   expect(percentile(reads, 0.99)).toBeLessThan(mostMs)
 }
 
-export const shownAnswers = ({ health, reads, machine }: Answers): string => `health ${shown(health)}; reads ${shown(reads)}; the machine itself (a bare server) ${shown(machine)}`
+export const shownAnswers = ({ health, reads, machine }: Answers): string =>
+  `health ${shown(health)}; reads ${shown(reads)}; the machine itself (a bare server) ${shown(machine)}`
 
 /** What processor time a process has used, in milliseconds: the kernel counts in hundredths of a second. */
-export const cpuMs = (pid: number): number => readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ').slice(11, 13).reduce((sum, ticks) => sum + Number(ticks) * 10, 0)
+export const cpuMs = (pid: number): number =>
+  readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .split(') ')[1]!
+    .split(' ')
+    .slice(11, 13)
+    .reduce((sum, ticks) => sum + Number(ticks) * 10, 0)
 
 /** The memory of a process, in MiB: what it holds now, or the most that it ever held. */
-export const memoryMiB = (pid: number, which: 'now' | 'peak' = 'now'): number => Number(new RegExp(`${which === 'now' ? 'VmRSS' : 'VmHWM'}:\\s*(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024
+export const memoryMiB = (pid: number, which: 'now' | 'peak' = 'now'): number =>
+  Number(
+    new RegExp(`${which === 'now' ? 'VmRSS' : 'VmHWM'}:\\s*(\\d+)`).exec(
+      readFileSync(`/proc/${pid}/status`, 'utf8'),
+    )![1],
+  ) / 1024
 
 /** How many files, sockets and pipes a process has open. */
 export const openFiles = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length
@@ -76,7 +109,11 @@ export function watchMemory(pid: number): () => number {
   let most = memoryMiB(pid)
   const timer = setInterval(() => {
     // A server that is gone is for the test to tell.
-    try { most = Math.max(most, memoryMiB(pid)) } catch { clearInterval(timer) }
+    try {
+      most = Math.max(most, memoryMiB(pid))
+    } catch {
+      clearInterval(timer)
+    }
   }, 20)
   return () => {
     clearInterval(timer)
@@ -87,14 +124,18 @@ export function watchMemory(pid: number): () => number {
 /** What is alive in the heap of a process that said on stderr where its inspector listens, after a collection, in MiB. */
 export async function heapMiB(stderr: string): Promise<number> {
   const inspector = new WebSocket(/ws:\/\/\S+/.exec(stderr)![0])
-  await new Promise((done, fail) => { inspector.addEventListener('open', done); inspector.addEventListener('error', () => fail(new Error('The inspector does not answer.'))) })
-  const ask = (id: number, method: string) => new Promise<{ usedSize: number }>(done => {
-    inspector.addEventListener('message', ({ data }) => {
-      const answer = JSON.parse(String(data))
-      if (answer.id === id) done(answer.result)
-    })
-    inspector.send(JSON.stringify({ id, method }))
+  await new Promise((done, fail) => {
+    inspector.addEventListener('open', done)
+    inspector.addEventListener('error', () => fail(new Error('The inspector does not answer.')))
   })
+  const ask = (id: number, method: string) =>
+    new Promise<{ usedSize: number }>(done => {
+      inspector.addEventListener('message', ({ data }) => {
+        const answer = JSON.parse(String(data))
+        if (answer.id === id) done(answer.result)
+      })
+      inspector.send(JSON.stringify({ id, method }))
+    })
   for (const id of [1, 2, 3]) await ask(id, 'HeapProfiler.collectGarbage')
   const { usedSize } = await ask(4, 'Runtime.getHeapUsage')
   inspector.close()

@@ -22,10 +22,13 @@ async function youngMiB(): Promise<number> {
 
 /** Creates and lists cards for 64 clients, so much that new objects get all the room that they may have. */
 async function load(): Promise<void> {
-  for (let turn = 0; turn < 8; turn++) await Promise.all(Array.from({ length: 64 }, async (_, at) => {
-    await board.client.cards.create({ projectId, title: `Card ${turn} ${at}`, prompt: 'x'.repeat(4000) })
-    await board.client.cards.list({ projectId, limit: 100 })
-  }))
+  for (let turn = 0; turn < 8; turn++)
+    await Promise.all(
+      Array.from({ length: 64 }, async (_, at) => {
+        await board.client.cards.create({ projectId, title: `Card ${turn} ${at}`, prompt: 'x'.repeat(4000) })
+        await board.client.cards.list({ projectId, limit: 100 })
+      }),
+    )
 }
 
 test('a server under load keeps little memory for new objects, also after another thread was at work', async () => {

@@ -32,7 +32,11 @@ beforeAll(async () => {
   mkdirSync(ledgers)
   hideAgents(dataDir)
   await board.start()
-  cards = (await Promise.all(Array.from({ length: projects }, (_, at) => cardsOf(`Project ${at}`, Math.ceil(total / projects / perCard))))).flat()
+  cards = (
+    await Promise.all(
+      Array.from({ length: projects }, (_, at) => cardsOf(`Project ${at}`, Math.ceil(total / projects / perCard))),
+    )
+  ).flat()
 })
 afterAll(() => clearAway(board, root))
 
@@ -41,49 +45,72 @@ async function cardsOf(name: string, count: number): Promise<typeof cards> {
   mkdirSync(path)
   const { id: projectId } = await board.client.projects.create({ name, path })
   const active = (await board.client.columns.list({ projectId }))[1]!.id
-  return Promise.all(Array.from({ length: count }, async () => {
-    const { id: cardId } = await board.client.cards.create({ projectId, title: name, columnId: active, deferred: true })
-    const { token } = await board.client.agents.token({ projectId, cardId, ttlSecs: 3600 })
-    return { projectId, cardId, client: createClient({ url: board.url, token }) }
-  }))
+  return Promise.all(
+    Array.from({ length: count }, async () => {
+      const { id: cardId } = await board.client.cards.create({
+        projectId,
+        title: name,
+        columnId: active,
+        deferred: true,
+      })
+      const { token } = await board.client.agents.token({ projectId, cardId, ttlSecs: 3600 })
+      return { projectId, cardId, client: createClient({ url: board.url, token }) }
+    }),
+  )
 }
 
 async function add(at: number, command: string, everySecs: number): Promise<void> {
   const { client, ...ref } = cards[at % cards.length]!
   const name = `m${at}`
-  const monitor = await client.monitors.create({ ...ref, command: command.replaceAll('LEDGER', join(ledgers, name)), intervalSecs: everySecs, allowUnsandboxed: true })
+  const monitor = await client.monitors.create({
+    ...ref,
+    command: command.replaceAll('LEDGER', join(ledgers, name)),
+    intervalSecs: everySecs,
+    allowUnsandboxed: true,
+  })
   monitors.set(name, { monitor, name })
 }
 
-const stampsOf = (name: string) => existsSync(join(ledgers, name)) ? readFileSync(join(ledgers, name), 'utf8').split('\n').filter(Boolean).map(Number) : []
+const stampsOf = (name: string) =>
+  existsSync(join(ledgers, name))
+    ? readFileSync(join(ledgers, name), 'utf8').split('\n').filter(Boolean).map(Number)
+    : []
 
 /** By how much each run began later than its monitor's grid says. */
 function lags(): number[] {
-  return [...monitors.values()].flatMap(({ monitor, name }) => stampsOf(name).map(stamp => {
-    const sinceMs = stamp - Date.parse(monitor.createdAt)
-    return sinceMs - Math.max(0, Math.round(sinceMs / (intervalSecs * 1000))) * intervalSecs * 1000
-  }))
+  return [...monitors.values()].flatMap(({ monitor, name }) =>
+    stampsOf(name).map(stamp => {
+      const sinceMs = stamp - Date.parse(monitor.createdAt)
+      return sinceMs - Math.max(0, Math.round(sinceMs / (intervalSecs * 1000))) * intervalSecs * 1000
+    }),
+  )
 }
 
-test(`${total} monitors run on time, none more often than another, and the server answers quickly meanwhile`, async () => {
-  const beganAt = performance.now()
-  for (let at = 0; at < total; at++) {
-    await delay(Math.max(0, beganAt + at * spreadMs / total - performance.now()))
-    await add(at, `date +%s%3N >> LEDGER; sleep ${at % 5 / 10}`, intervalSecs)
-  }
-  const probe = await startProbe(board)
-  const [cpuBeforeMs, runsBefore] = [cpuMs(board.pid), lags().length]
-  await delay(watchedMs)
-  const answers = await probe.end()
-  const late = lags()
-  const eachMs = (cpuMs(board.pid) - cpuBeforeMs) / (late.length - runsBefore)
-  const runs = [...monitors.keys()].map(name => stampsOf(name).length)
-  process.stdout.write(`${total} monitors, ${late.length} runs at ${eachMs.toFixed(1)} ms of the server's processor each: lag ${shown(late)}; runs of each ${Math.min(...runs)} to ${Math.max(...runs)}; ${shownAnswers(answers)}\n`)
-  expect(percentile(late, 0.99)).toBeLessThan(mostLagMs * (isLong ? 1 : slowdown()))
-  expectQuick(answers, mostHealthMs)
-  // Those that began first have had time for one run more.
-  expect(Math.max(...runs) - Math.min(...runs)).toBeLessThanOrEqual(1)
-}, 300_000 + 10 * intervalSecs * 1000)
+test(
+  `${total} monitors run on time, none more often than another, and the server answers quickly meanwhile`,
+  async () => {
+    const beganAt = performance.now()
+    for (let at = 0; at < total; at++) {
+      await delay(Math.max(0, beganAt + (at * spreadMs) / total - performance.now()))
+      await add(at, `date +%s%3N >> LEDGER; sleep ${(at % 5) / 10}`, intervalSecs)
+    }
+    const probe = await startProbe(board)
+    const [cpuBeforeMs, runsBefore] = [cpuMs(board.pid), lags().length]
+    await delay(watchedMs)
+    const answers = await probe.end()
+    const late = lags()
+    const eachMs = (cpuMs(board.pid) - cpuBeforeMs) / (late.length - runsBefore)
+    const runs = [...monitors.keys()].map(name => stampsOf(name).length)
+    process.stdout.write(
+      `${total} monitors, ${late.length} runs at ${eachMs.toFixed(1)} ms of the server's processor each: lag ${shown(late)}; runs of each ${Math.min(...runs)} to ${Math.max(...runs)}; ${shownAnswers(answers)}\n`,
+    )
+    expect(percentile(late, 0.99)).toBeLessThan(mostLagMs * (isLong ? 1 : slowdown()))
+    expectQuick(answers, mostHealthMs)
+    // Those that began first have had time for one run more.
+    expect(Math.max(...runs) - Math.min(...runs)).toBeLessThanOrEqual(1)
+  },
+  300_000 + 10 * intervalSecs * 1000,
+)
 
 test('when all are due at once each has its turn, and a project with little to run does not wait for those with much', async () => {
   for (const { monitor } of monitors.values()) {
@@ -94,14 +121,26 @@ test('when all are due at once each has its turn, and a project with little to r
   const [modest] = await cardsOf('Modest', 1)
   const beganAt = Date.now()
   await Promise.all(Array.from({ length: total }, (_, at) => add(at + total, 'date +%s%3N >> LEDGER; sleep 0.3', 3600)))
-  await modest!.client.monitors.create({ projectId: modest!.projectId, cardId: modest!.cardId, command: `date +%s%3N >> ${join(ledgers, 'modest')}`, intervalSecs: 3600, allowUnsandboxed: true })
+  await modest!.client.monitors.create({
+    projectId: modest!.projectId,
+    cardId: modest!.cardId,
+    command: `date +%s%3N >> ${join(ledgers, 'modest')}`,
+    intervalSecs: 3600,
+    allowUnsandboxed: true,
+  })
   const askedAt = Date.now()
   const probe = await startProbe(board)
-  await eventually('a run of each', () => [...monitors.keys(), 'modest'].every(name => stampsOf(name).length > 0), 120_000)
+  await eventually(
+    'a run of each',
+    () => [...monitors.keys(), 'modest'].every(name => stampsOf(name).length > 0),
+    120_000,
+  )
   const tookMs = Date.now() - beganAt
   const waitedMs = stampsOf('modest')[0]! - askedAt
   const answers = await probe.end()
-  process.stdout.write(`${total} at once: all ran within ${(tookMs / 1000).toFixed(1)} s, the one of another project after ${waitedMs} ms; ${shownAnswers(answers)}\n`)
+  process.stdout.write(
+    `${total} at once: all ran within ${(tookMs / 1000).toFixed(1)} s, the one of another project after ${waitedMs} ms; ${shownAnswers(answers)}\n`,
+  )
   expect([...monitors.keys()].map(name => stampsOf(name).length).filter(runs => runs !== 1)).toEqual([])
   expect(waitedMs).toBeLessThan(2000 * slowdown())
   expectQuick(answers, mostHealthMs)

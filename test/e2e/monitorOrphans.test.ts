@@ -40,7 +40,11 @@ beforeAll(async () => {
   projectId = (await board.client.projects.create({ name: 'Orphans', path })).id
   const [backlog, active] = (await board.client.columns.list({ projectId })).map(({ id }) => id) as [string, string]
   columns = { backlog, active }
-  cardIds = await Promise.all(['One', 'Two', 'Three'].map(async title => (await board.client.cards.create({ projectId, title, columnId: active, deferred: true })).id))
+  cardIds = await Promise.all(
+    ['One', 'Two', 'Three'].map(
+      async title => (await board.client.cards.create({ projectId, title, columnId: active, deferred: true })).id,
+    ),
+  )
 })
 afterAll(() => clearAway(board, root))
 
@@ -49,13 +53,18 @@ function commandOf(tag: string): string {
   const stay = `sh -c 'sleep 300; :' ${tag}`
   const stubborn = `sh -c 'trap "" TERM HUP INT; while :; do sleep 0.2; done' ${tag}`
   const kinds = {
-    lingering: `setsid ${stay} & ${stay}`, leaving: `(setsid ${stay} &); sleep 0.1`, stubborn: `setsid ${stubborn} & ${stubborn}`, twice: `(setsid sh -c "setsid ${stay.replaceAll('\'', '\\"')} & sleep 0.05" &); ${stay}`, quick: 'true', failing: `setsid ${stay} & exit 3`,
+    lingering: `setsid ${stay} & ${stay}`,
+    leaving: `(setsid ${stay} &); sleep 0.1`,
+    stubborn: `setsid ${stubborn} & ${stubborn}`,
+    twice: `(setsid sh -c "setsid ${stay.replaceAll("'", '\\"')} & sleep 0.05" &); ${stay}`,
+    quick: 'true',
+    failing: `setsid ${stay} & exit 3`,
   }
   return `exec 9>${root}/locks/${tag}; flock -n 9 || echo "double ${tag}" >> ${ledger}; echo "run ${tag}" >> ${ledger}; ${kinds[dice.pick(Object.keys(kinds) as Array<keyof typeof kinds>)]}`
 }
 
 const listed = () => board.client.monitors.listProject({ projectId })
-const lines = () => existsSync(ledger) ? readFileSync(ledger, 'utf8').split('\n').slice(0, -1) : []
+const lines = () => (existsSync(ledger) ? readFileSync(ledger, 'utf8').split('\n').slice(0, -1) : [])
 const asAgent = async (cardId: string, use: (client: Client) => Promise<unknown>) => {
   const { token } = await board.client.agents.token({ projectId, cardId })
   const { createClient } = await import('../../src/client/index.ts')
@@ -65,8 +74,25 @@ const asAgent = async (cardId: string, use: (client: Client) => Promise<unknown>
 const steps: Record<string, () => Promise<unknown>> = {
   create: async () => {
     const [tag, cardId] = [`${mark}-${tags.size}`, dice.pick(cardIds)]
-    if ((await listed()).length >= mostMonitors || (await board.client.cards.get({ projectId, cardId })).columnType !== 'active') return
-    await asAgent(cardId, async client => { tags.set((await client.monitors.create({ projectId, cardId, command: commandOf(tag), intervalSecs, allowUnsandboxed: true })).id, tag) })
+    if (
+      (await listed()).length >= mostMonitors ||
+      (await board.client.cards.get({ projectId, cardId })).columnType !== 'active'
+    )
+      return
+    await asAgent(cardId, async client => {
+      tags.set(
+        (
+          await client.monitors.create({
+            projectId,
+            cardId,
+            command: commandOf(tag),
+            intervalSecs,
+            allowUnsandboxed: true,
+          })
+        ).id,
+        tag,
+      )
+    })
   },
   delete: async () => {
     const all = await listed()
@@ -76,13 +102,21 @@ const steps: Record<string, () => Promise<unknown>> = {
     await eventually(`the end of deleted monitor ${id}`, () => processesWith(tags.get(id)!).length === 0, goneWithinMs)
   },
   leave: () => board.client.cards.move({ projectId, cardId: dice.pick(cardIds), columnId: columns.backlog }),
-  enter: async () => { for (const cardId of cardIds) await board.client.cards.move({ projectId, cardId, columnId: columns.active }) },
+  enter: async () => {
+    for (const cardId of cardIds) await board.client.cards.move({ projectId, cardId, columnId: columns.active })
+  },
 }
 
 /** Ends the server in one of the ways in which it can end, perhaps in the middle of something, and starts the next one. */
 async function finish(): Promise<string> {
   const way = dice.pick(['kill', 'kill', 'kill', 'stop'])
-  const underWay = dice.chance(0.5) ? dice.pick([steps.create!, steps.enter!, steps.leave!])().catch(() => { /* Its server is gone. */ }) : undefined
+  const underWay = dice.chance(0.5)
+    ? dice
+        .pick([steps.create!, steps.enter!, steps.leave!])()
+        .catch(() => {
+          /* Its server is gone. */
+        })
+    : undefined
   await delay(dice.pick([0, 5, 20, 60, 300]))
   const { code, tookMs } = await board.end(way === 'kill' ? 'SIGKILL' : 'SIGTERM')
   await underWay
@@ -90,45 +124,70 @@ async function finish(): Promise<string> {
   const before = board.url
   await board.start()
   // What a dead server has left is gone before the next one answers.
-  expect(before === board.url ? [] : processesWith(mark).filter(pid => environOf(pid).includes(`BOARD_URL=${before}\0`))).toEqual([])
+  expect(
+    before === board.url ? [] : processesWith(mark).filter(pid => environOf(pid).includes(`BOARD_URL=${before}\0`)),
+  ).toEqual([])
   return way
 }
 
 const environOf = (pid: number): string => {
-  try { return readFileSync(`/proc/${pid}/environ`, 'latin1') } catch { return '' }
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'latin1')
+  } catch {
+    return ''
+  }
 }
 
 /** Monitors of active cards that have not run for longer than their interval, or never will. */
 async function missed(): Promise<string[]> {
-  const active = new Set((await Promise.all(cardIds.map(cardId => board.client.cards.get({ projectId, cardId })))).filter(({ columnType }) => columnType === 'active').map(({ id }) => id))
-  const isLate = ({ cardId, status, nextRunAt }: Monitor) => active.has(cardId) && status !== 'running' && (status === 'paused' || nextRunAt === null || Date.parse(nextRunAt) < Date.now() - slackMs || Date.parse(nextRunAt) > Date.now() + intervalSecs * 1000 + 100)
+  const active = new Set(
+    (await Promise.all(cardIds.map(cardId => board.client.cards.get({ projectId, cardId }))))
+      .filter(({ columnType }) => columnType === 'active')
+      .map(({ id }) => id),
+  )
+  const isLate = ({ cardId, status, nextRunAt }: Monitor) =>
+    active.has(cardId) &&
+    status !== 'running' &&
+    (status === 'paused' ||
+      nextRunAt === null ||
+      Date.parse(nextRunAt) < Date.now() - slackMs ||
+      Date.parse(nextRunAt) > Date.now() + intervalSecs * 1000 + 100)
   return (await listed()).filter(isLate).map(({ id, status, nextRunAt }) => `${id} ${status} ${nextRunAt}`)
 }
 
-test(`nothing is left, runs twice or is missed in ${rounds} rounds of monitors that are created, run, deleted and lose their server (seed ${seed})`, async () => {
-  const all: string[] = []
-  for (let round = 1; round <= rounds; round++) {
-    const told: string[] = []
-    try {
-      for (let left = dice.between(2, 6); left > 0; left--) {
-        const name = dice.pick(['create', 'create', 'create', 'delete', 'leave', 'enter'])
-        told.push(name)
-        await steps[name]!()
-        await delay(dice.between(0, 300))
+test(
+  `nothing is left, runs twice or is missed in ${rounds} rounds of monitors that are created, run, deleted and lose their server (seed ${seed})`,
+  async () => {
+    const all: string[] = []
+    for (let round = 1; round <= rounds; round++) {
+      const told: string[] = []
+      try {
+        for (let left = dice.between(2, 6); left > 0; left--) {
+          const name = dice.pick(['create', 'create', 'create', 'delete', 'leave', 'enter'])
+          told.push(name)
+          await steps[name]!()
+          await delay(dice.between(0, 300))
+        }
+        told.push(await finish())
+        await eventually('every monitor that was missed', async () => (await missed()).length === 0, slackMs)
+        expect(lines().filter(line => line.startsWith('double'))).toEqual([])
+        all.push(...told)
+      } catch (error) {
+        throw new Error(
+          `Round ${round} of seed ${seed} failed: ${told.join(', ')}. Left: ${processesWith(mark).join(' ')}. Missed: ${(await missed().catch(() => [])).join('; ')}`,
+          { cause: error },
+        )
       }
-      told.push(await finish())
-      await eventually('every monitor that was missed', async () => (await missed()).length === 0, slackMs)
-      expect(lines().filter(line => line.startsWith('double'))).toEqual([])
-      all.push(...told)
-    } catch (error) {
-      throw new Error(`Round ${round} of seed ${seed} failed: ${told.join(', ')}. Left: ${processesWith(mark).join(' ')}. Missed: ${(await missed().catch(() => [])).join('; ')}`, { cause: error })
     }
-  }
-  await expectAllRun()
-  for (const { id } of await listed()) await board.client.monitors.deleteProject({ projectId, monitorId: id })
-  await eventually('the end of every process', () => processesWith(mark).length === 0, goneWithinMs)
-  process.stdout.write(`${rounds} rounds of seed ${seed}: ${tally(all)}; ${tags.size} monitors, ${lines().filter(line => line.startsWith('run')).length} runs\n`)
-}, rounds * 20_000 + 60_000)
+    await expectAllRun()
+    for (const { id } of await listed()) await board.client.monitors.deleteProject({ projectId, monitorId: id })
+    await eventually('the end of every process', () => processesWith(mark).length === 0, goneWithinMs)
+    process.stdout.write(
+      `${rounds} rounds of seed ${seed}: ${tally(all)}; ${tags.size} monitors, ${lines().filter(line => line.startsWith('run')).length} runs\n`,
+    )
+  },
+  rounds * 20_000 + 60_000,
+)
 
 /** In the end everyone that is left runs once more, within its interval. */
 async function expectAllRun(): Promise<void> {
@@ -136,11 +195,21 @@ async function expectAllRun(): Promise<void> {
   await steps.enter!()
   const before = new Map((await listed()).map(({ id, lastStartedAt }) => [id, lastStartedAt]))
   // One that goes on until it is ended is not done with its run.
-  await eventually('a run of every monitor', async () => (await listed()).every(({ id, status, lastStartedAt }) => lastStartedAt !== before.get(id) || status === 'running'), intervalSecs * 1000 + slackMs)
+  await eventually(
+    'a run of every monitor',
+    async () =>
+      (await listed()).every(
+        ({ id, status, lastStartedAt }) => lastStartedAt !== before.get(id) || status === 'running',
+      ),
+    intervalSecs * 1000 + slackMs,
+  )
   expect(lines().filter(line => line.startsWith('double'))).toEqual([])
 }
 
 /** How often each thing was done: "create 3, kill 2, leave 4". */
 function tally(told: readonly string[]): string {
-  return [...new Set(told)].sort().map(kind => `${kind} ${told.filter(each => each === kind).length}`).join(', ')
+  return [...new Set(told)]
+    .sort()
+    .map(kind => `${kind} ${told.filter(each => each === kind).length}`)
+    .join(', ')
 }

@@ -9,21 +9,58 @@ let exportsFolder: string
 let environment: Record<string, string>
 
 beforeAll(async () => {
-  board = await startAgentBoard({ good: { fixture: 'well-behaved' }, crashing: { fixture: 'crash-in-turn' }, endless: { fixture: 'forever' } })
+  board = await startAgentBoard({
+    good: { fixture: 'well-behaved' },
+    crashing: { fixture: 'crash-in-turn' },
+    endless: { fixture: 'forever' },
+  })
   exportsFolder = board.folder('exports')
   const bin = board.folder('bin')
   symlinkSync(resolve('bin/board.js'), join(bin, 'board'))
-  const { key } = await board.client.keys.create({ name: 'nightly', scope: 'project', projectId: board.projectId, permissions: ['cards.read', 'cards.create', 'cards.move', 'pipelines.trigger', 'agents.cancel', 'agents.archive', 'exports.read'] })
+  const { key } = await board.client.keys.create({
+    name: 'nightly',
+    scope: 'project',
+    projectId: board.projectId,
+    permissions: [
+      'cards.read',
+      'cards.create',
+      'cards.move',
+      'pipelines.trigger',
+      'agents.cancel',
+      'agents.archive',
+      'exports.read',
+    ],
+  })
   const file = join(bin, 'key')
   writeFileSync(file, `${key}\n`, { mode: 0o600 })
-  environment = { PATH: `${bin}:${process.env.PATH}`, BOARD_URL: board.url, BOARD_TOKEN_FILE: file, BOARD_PROJECT: board.projectId, EXPORTS: exportsFolder, PATIENCE_SECS: '60' }
+  environment = {
+    PATH: `${bin}:${process.env.PATH}`,
+    BOARD_URL: board.url,
+    BOARD_TOKEN_FILE: file,
+    BOARD_PROJECT: board.projectId,
+    EXPORTS: exportsFolder,
+    PATIENCE_SECS: '60',
+  }
 })
 afterAll(() => board.close())
 
 /** Runs the script with nothing else in its environment. */
-const nightly = (more: Record<string, string> = {}): Promise<Ran> => run('/usr/bin/env', ['-i', ...Object.entries({ ...environment, ...more }).map(([name, value]) => `${name}=${value}`), 'sh', resolve(import.meta.dirname, 'nightly.sh')], { cwd: exportsFolder })
+const nightly = (more: Record<string, string> = {}): Promise<Ran> =>
+  run(
+    '/usr/bin/env',
+    [
+      '-i',
+      ...Object.entries({ ...environment, ...more }).map(([name, value]) => `${name}=${value}`),
+      'sh',
+      resolve(import.meta.dirname, 'nightly.sh'),
+    ],
+    { cwd: exportsFolder },
+  )
 const useAgent = (agent: string) => board.client.projects.update({ id: board.projectId, agent })
-const inColumn = async (columnId: string) => (await board.client.cards.list({ projectId: board.projectId, columnId })).toSorted((a, b) => a.position! - b.position!).map(({ title, status }) => `${title}: ${status}`)
+const inColumn = async (columnId: string) =>
+  (await board.client.cards.list({ projectId: board.projectId, columnId }))
+    .toSorted((a, b) => a.position! - b.position!)
+    .map(({ title, status }) => `${title}: ${status}`)
 
 test('a script in cron makes, moves, runs, waits for, exports and archives cards, and prints the ids of those', async () => {
   await useAgent('good')
@@ -32,10 +69,17 @@ test('a script in cron makes, moves, runs, waits for, exports and archives cards
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   expect(stdout).toMatch(/^\d+\n\d+\n$/)
   const archived = await board.client.cards.list({ projectId: board.projectId, archived: true })
-  expect(archived.map(({ title, status }) => `${title}: ${status}`).sort()).toEqual(['Done before: idle', 'Nightly audit: completed'])
+  expect(archived.map(({ title, status }) => `${title}: ${status}`).sort()).toEqual([
+    'Done before: idle',
+    'Nightly audit: completed',
+  ])
   const [file] = readdirSync(exportsFolder)
   expect(file).toMatch(/^\d{4}-\d\d-\d\d\.board\.json$/)
-  expect(JSON.parse(readFileSync(join(exportsFolder, file!), 'utf8')).cards.map(({ title }: { title: string }) => title).sort()).toEqual(['Done before', 'Nightly audit'])
+  expect(
+    JSON.parse(readFileSync(join(exportsFolder, file!), 'utf8'))
+      .cards.map(({ title }: { title: string }) => title)
+      .sort(),
+  ).toEqual(['Done before', 'Nightly audit'])
 
   // The next night.
   expect(await nightly()).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\n$/), stderr: '' })
@@ -44,10 +88,18 @@ test('a script in cron makes, moves, runs, waits for, exports and archives cards
 test('an agent that fails is exit 1, one that takes too long exit 8, and the card waits for somebody to look at it', async () => {
   await useAgent('crashing')
   const failed = await nightly()
-  expect(failed).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/^board: did not end well: \d+\nsee: board agents view \d+\n$/) })
+  expect(failed).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringMatching(/^board: did not end well: \d+\nsee: board agents view \d+\n$/),
+  })
   await useAgent('endless')
   const late = await nightly({ PATIENCE_SECS: '2' })
-  expect(late).toMatchObject({ code: 8, stdout: '', stderr: expect.stringMatching(/^board: timed out after 2 s; still waiting for \d+ \(running\)\n$/) })
+  expect(late).toMatchObject({
+    code: 8,
+    stdout: '',
+    stderr: expect.stringMatching(/^board: timed out after 2 s; still waiting for \d+ \(running\)\n$/),
+  })
   expect(await inColumn(board.columns.active)).toEqual(['Nightly audit: cancelled', 'Nightly audit: failed'])
 })
 

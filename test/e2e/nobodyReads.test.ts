@@ -29,9 +29,30 @@ afterEach(() => {
 
 /** Starts the program below a shell, which gets it as "$@". */
 async function start(line: string, stdio: StdioOptions = ['ignore', 'pipe', 'pipe']): Promise<void> {
-  shell = spawn('sh', ['-c', line, 'sh', process.execPath, resolve('bin/board.js'), 'serve', '--port', '0', '--data-dir', dataDir, '--log-level', 'info'], { env: { PATH: process.env.PATH, HOME: root }, stdio })
+  shell = spawn(
+    'sh',
+    [
+      '-c',
+      line,
+      'sh',
+      process.execPath,
+      resolve('bin/board.js'),
+      'serve',
+      '--port',
+      '0',
+      '--data-dir',
+      dataDir,
+      '--log-level',
+      'info',
+    ],
+    { env: { PATH: process.env.PATH, HOME: root }, stdio },
+  )
   server = await eventually('a server that answers', () => {
-    try { return JSON.parse(readFileSync(join(dataDir, 'daemon.json'), 'utf8')) } catch { return undefined }
+    try {
+      return JSON.parse(readFileSync(join(dataDir, 'daemon.json'), 'utf8'))
+    } catch {
+      return undefined
+    }
   })
   client = createClient(server)
 }
@@ -56,14 +77,23 @@ it.each([
 ])('a server %s works on', async (_, line, said) => {
   await start(line)
   let out = ''
-  shell.stdout!.on('data', (text: Buffer) => { out += String(text) })
+  shell.stdout!.on('data', (text: Buffer) => {
+    out += String(text)
+  })
   await expectWell()
   expect(out).toContain(said)
 })
 
 it('a server whose output nobody reads answers as before, keeps little of it, and says how much it has dropped when somebody reads again', async () => {
   await start('exec "$@" 2>&1')
-  const load = () => drive({ port: Number(new URL(server.url).port), clients: 8, durationMs: 1000, token: server.token, next: () => ({ method: 'GET', path: '/api/auth/me' }) })
+  const load = () =>
+    drive({
+      port: Number(new URL(server.url).port),
+      clients: 8,
+      durationMs: 1000,
+      token: server.token,
+      next: () => ({ method: 'GET', path: '/api/auth/me' }),
+    })
   await load()
   const before = residentMiB()
   let requests = 0
@@ -73,14 +103,22 @@ it('a server whose output nobody reads answers as before, keeps little of it, an
   await client.server.health()
   expect(performance.now() - tookMs).toBeLessThan(1000 * slowdown())
   let out = ''
-  shell.stdout!.setEncoding('utf8').on('data', (text: string) => { out += text })
+  shell.stdout!.setEncoding('utf8').on('data', (text: string) => {
+    out += text
+  })
   await eventually('the word on what was dropped', async () => {
     await client.server.health()
     return /(\d+) entries of the log could not be shown here/.test(out)
   })
-  const shown = out.split('\n').slice(0, -1).filter(line => !line.startsWith('Listening on')).map(line => JSON.parse(line) as { message: string; count?: number })
+  const shown = out
+    .split('\n')
+    .slice(0, -1)
+    .filter(line => !line.startsWith('Listening on'))
+    .map(line => JSON.parse(line) as { message: string; count?: number })
   const dropped = shown.reduce((sum, { count = 0 }) => sum + count, 0)
-  process.stdout.write(`${requests} requests: ${dropped} of their entries dropped, ${(after - before).toFixed(0)} MiB more memory\n`)
+  process.stdout.write(
+    `${requests} requests: ${dropped} of their entries dropped, ${(after - before).toFixed(0)} MiB more memory\n`,
+  )
   expect(dropped).toBeGreaterThan(0)
   expect(shown.length + dropped).toBeGreaterThan(requests)
   expect(after - before).toBeLessThan(mostMoreMiB)

@@ -11,7 +11,8 @@ import { eventually } from '../helper.ts'
 import { boardProcess, clearAway } from './boardProcess.ts'
 
 const missing = ['nginx', 'openssl'].filter(program => spawnSync(program, ['-v']).error)
-if (missing.length > 0) process.stdout.write(`LEFT OUT: the tests of a proxy, for this machine lacks ${missing.join(' and ')}.\n`)
+if (missing.length > 0)
+  process.stdout.write(`LEFT OUT: the tests of a proxy, for this machine lacks ${missing.join(' and ')}.\n`)
 
 describe.skipIf(missing.length > 0)('behind nginx with TLS and a path of its own, as the README says', () => {
   const root = mkdtempSync(join(tmpdir(), 'board-proxy-'))
@@ -23,17 +24,57 @@ describe.skipIf(missing.length > 0)('behind nginx with TLS and a path of its own
   let cli: CommandLine
 
   beforeAll(async () => {
-    execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost', '-keyout', join(root, 'key.pem'), '-out', certificate], { stdio: 'ignore' })
+    execFileSync(
+      'openssl',
+      [
+        'req',
+        '-x509',
+        '-newkey',
+        'rsa:2048',
+        '-nodes',
+        '-days',
+        '2',
+        '-subj',
+        '/CN=localhost',
+        '-addext',
+        'subjectAltName=DNS:localhost',
+        '-keyout',
+        join(root, 'key.pem'),
+        '-out',
+        certificate,
+      ],
+      { stdio: 'ignore' },
+    )
     const port = await freePort()
     url = `https://localhost:${port}/board`
-    board = boardProcess(join(root, 'data'), { HOME: root }, ['--public-url', url, '--trust-proxy', '--setup-code', code])
+    board = boardProcess(join(root, 'data'), { HOME: root }, [
+      '--public-url',
+      url,
+      '--trust-proxy',
+      '--setup-code',
+      code,
+    ])
     await board.start()
     writeFileSync(join(root, 'nginx.conf'), configuration(port))
-    nginx = spawn('nginx', ['-p', root, '-c', join(root, 'nginx.conf'), '-g', 'daemon off;'], { stdio: ['ignore', 'inherit', 'inherit'] })
-    await eventually('nginx', () => new Promise<boolean>(done => { const probe = connect(port, '127.0.0.1', () => { probe.destroy(); done(true) }).on('error', () => done(false)) }))
+    nginx = spawn('nginx', ['-p', root, '-c', join(root, 'nginx.conf'), '-g', 'daemon off;'], {
+      stdio: ['ignore', 'inherit', 'inherit'],
+    })
+    await eventually(
+      'nginx',
+      () =>
+        new Promise<boolean>(done => {
+          const probe = connect(port, '127.0.0.1', () => {
+            probe.destroy()
+            done(true)
+          }).on('error', () => done(false))
+        }),
+    )
     cli = commandLine({ NODE_EXTRA_CA_CERTS: certificate, BOARD_URL: url })
     await board.client.projects.create({ name: 'web', path: root })
-    await cli.ok(['auth', 'setup', '--email', 'ada@example.org', '--password-stdin'], { input: 'correct horse\n', env: { BOARD_SETUP_CODE: code } })
+    await cli.ok(['auth', 'setup', '--email', 'ada@example.org', '--password-stdin'], {
+      input: 'correct horse\n',
+      env: { BOARD_SETUP_CODE: code },
+    })
   })
   afterAll(async () => {
     cli?.close()
@@ -45,10 +86,16 @@ describe.skipIf(missing.length > 0)('behind nginx with TLS and a path of its own
   /** The README's own configuration, with this test's names, ports and files. */
   function configuration(port: number): string {
     const readme = readFileSync(resolve('README.md'), 'utf8')
-    const server = /```nginx\n([\s\S]*?)```/.exec(readme)![1]!
-      .replace('listen 443 ssl', `listen 127.0.0.1:${port} ssl`).replace('board.example.org', 'localhost').replace('/etc/ssl/board.pem', certificate).replace('/etc/ssl/board.key', join(root, 'key.pem'))
+    const server = /```nginx\n([\s\S]*?)```/
+      .exec(readme)![1]!
+      .replace('listen 443 ssl', `listen 127.0.0.1:${port} ssl`)
+      .replace('board.example.org', 'localhost')
+      .replace('/etc/ssl/board.pem', certificate)
+      .replace('/etc/ssl/board.key', join(root, 'key.pem'))
       .replace('http://127.0.0.1:4400', board.url)
-    const own = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(name => `${name}_temp_path ${root}/${name};`).join(' ')
+    const own = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+      .map(name => `${name}_temp_path ${root}/${name};`)
+      .join(' ')
     return `pid ${root}/nginx.pid;\nerror_log ${root}/error.log;\nevents {}\nhttp { access_log ${root}/access.log; ${own}\n${server} }\n`
   }
 
@@ -78,12 +125,18 @@ describe.skipIf(missing.length > 0)('behind nginx with TLS and a path of its own
     expect((await ask(`${url}/api/health`, { host: 'evil.example' })).status).toBe(403)
   })
 
-  const ask = (address: string, headers: Record<string, string> = {}) => new Promise<{ status: number; body: string }>((done, fail) => {
-    get(address, { headers, servername: 'localhost', ca: readFileSync(certificate) }, answer => {
-      let body = ''
-      answer.setEncoding('utf8').on('data', (text: string) => { body += text }).on('end', () => done({ status: answer.statusCode ?? 0, body }))
-    }).on('error', fail)
-  })
+  const ask = (address: string, headers: Record<string, string> = {}) =>
+    new Promise<{ status: number; body: string }>((done, fail) => {
+      get(address, { headers, servername: 'localhost', ca: readFileSync(certificate) }, answer => {
+        let body = ''
+        answer
+          .setEncoding('utf8')
+          .on('data', (text: string) => {
+            body += text
+          })
+          .on('end', () => done({ status: answer.statusCode ?? 0, body }))
+      }).on('error', fail)
+    })
 })
 
 async function freePort(): Promise<number> {

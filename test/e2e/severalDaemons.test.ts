@@ -21,7 +21,7 @@ const steadySecs = Number(process.env.BOARD_TEST_SECS ?? 3)
 const rate = Number(process.env.BOARD_TEST_RATE ?? 20)
 /** What is aimed at, and how far beyond it a run may be on a machine on which others work. */
 const [takeOverMs, deliveryMs, answerMs] = [5000, 150, 3000]
-const room = () => isLong ? 1 : 3 * slowdown()
+const room = () => (isLong ? 1 : 3 * slowdown())
 
 describe.skipIf(!isSharable)('four daemons on one libSQL server', () => {
   const root = mkdtempSync(join(tmpdir(), 'board-crew-'))
@@ -33,27 +33,57 @@ describe.skipIf(!isSharable)('four daemons on one libSQL server', () => {
 
   beforeAll(async () => {
     server = await startLibsqlServer()
-    crew = await Promise.all([['a', 'one'], ['b', 'one'], ['c', 'two'], ['d', 'three']].map(([name, machine]) => startCrewmate(name!, machine!, server, root, secretKey)))
+    crew = await Promise.all(
+      [
+        ['a', 'one'],
+        ['b', 'one'],
+        ['c', 'two'],
+        ['d', 'three'],
+      ].map(([name, machine]) => startCrewmate(name!, machine!, server, root, secretKey)),
+    )
     mkdirSync(join(root, 'project'))
     const { client } = crew[0]!.board
     projectId = (await client.projects.create({ name: 'Crew', path: join(root, 'project') })).id
     const columns = await client.columns.list({ projectId })
     columnId = columns[0]!.id
-    const { id: cardId } = await client.cards.create({ projectId, columnId: columns[1]!.id, title: 'watched', deferred: true })
+    const { id: cardId } = await client.cards.create({
+      projectId,
+      columnId: columns[1]!.id,
+      title: 'watched',
+      deferred: true,
+    })
     const { token } = await client.agents.token({ projectId, cardId })
-    for (let number = 0; number < 4; number++) await createClient({ url: crew[0]!.board.url, token }).monitors.create({ projectId, cardId, command: monitorCommand(number), intervalSecs: 10, allowUnsandboxed: true })
+    for (let number = 0; number < 4; number++)
+      await createClient({ url: crew[0]!.board.url, token }).monitors.create({
+        projectId,
+        cardId,
+        command: monitorCommand(number),
+        intervalSecs: 10,
+        allowUnsandboxed: true,
+      })
   })
 
   afterAll(() => disband(crew, server, root))
 
   /** A run holds a lock as long as anything of it lives, and notes if somebody else did. */
-  const monitorCommand = (number: number) => `exec 9>${root}/lock${number}; flock -n 9 || echo double >> ${ledger}; echo run >> ${ledger}; sleep 3`
-  const linesOf = (word: string) => existsSync(ledger) ? readFileSync(ledger, 'utf8').split('\n').filter(line => line === word).length : 0
-  const lastOfProject = async () => (await asDatabase(`SELECT max(seq) AS n FROM events WHERE project_id = ${projectId}`))[0]!.n as number
+  const monitorCommand = (number: number) =>
+    `exec 9>${root}/lock${number}; flock -n 9 || echo double >> ${ledger}; echo run >> ${ledger}; sleep 3`
+  const linesOf = (word: string) =>
+    existsSync(ledger)
+      ? readFileSync(ledger, 'utf8')
+          .split('\n')
+          .filter(line => line === word).length
+      : 0
+  const lastOfProject = async () =>
+    (await asDatabase(`SELECT max(seq) AS n FROM events WHERE project_id = ${projectId}`))[0]!.n as number
   const lastSeq = async () => (await asDatabase('SELECT max(seq) AS n FROM events'))[0]!.n as number
   const asDatabase = async (sql: string) => {
     const client = createDatabaseClient({ url: server.url, intMode: 'number' })
-    try { return (await client.execute(sql)).rows } finally { client.close() }
+    try {
+      return (await client.execute(sql)).rows
+    } finally {
+      client.close()
+    }
   }
 
   /** Every acknowledged card is there once, and each follower was told every event of the project up to one, once and in order. */
@@ -61,130 +91,193 @@ describe.skipIf(!isSharable)('four daemons on one libSQL server', () => {
     const titles = (await asDatabase('SELECT title FROM cards')).map(({ title }) => title)
     expect(new Set(titles).size).toBe(titles.length)
     expect(crew.flatMap(({ made }) => made).filter(title => !titles.includes(title))).toEqual([])
-    const seqs = (await asDatabase(`SELECT seq FROM events WHERE project_id = ${projectId} AND seq > ${since} AND seq <= ${until} ORDER BY seq`)).map(({ seq }) => seq as number)
+    const seqs = (
+      await asDatabase(
+        `SELECT seq FROM events WHERE project_id = ${projectId} AND seq > ${since} AND seq <= ${until} ORDER BY seq`,
+      )
+    ).map(({ seq }) => seq as number)
     const all = (await asDatabase('SELECT count(*) AS n, min(seq) AS first, max(seq) AS last FROM events'))[0]!
     expect(all.n).toBe(Number(all.last) - Number(all.first) + 1)
-    for (const mate of crew) expect(mate.seqs.filter(seq => seq <= until), mate.name).toEqual(seqs)
+    for (const mate of crew)
+      expect(
+        mate.seqs.filter(seq => seq <= until),
+        mate.name,
+      ).toEqual(seqs)
   }
 
-  it(`${rate} events a second reach the sockets of all four once and in order, ${steadySecs} s long`, async () => {
-    const [since, ending] = [await lastSeq(), new AbortController()]
-    const sentAt = new Map<string, number>()
-    const delivered: number[] = []
-    const onEvent = (_: Crewmate, { data }: { data: { title?: string } }) => {
-      const at = sentAt.get(data.title ?? '')
-      if (at !== undefined) delivered.push(performance.now() - at)
-    }
-    const following = crew.map(mate => keepFollowing(mate, projectId, since, ending.signal, onEvent))
-    const began = performance.now()
-    const wanted = rate * steadySecs
-    let refused = 0
-    const writes = Array.from({ length: wanted }, async (_, number) => {
-      const mate = crew[number % 4]!
-      await delay(Math.max(0, began + number * 1000 / rate - performance.now()))
-      const title = `steady ${number}`
-      // Whether a commit that was not answered has happened is not known: the key makes sending it again harmless.
-      while (!await mate.board.client.cards.create({ projectId, columnId, title, deferred: true }, { idempotencyKey: title }).then(() => true, () => false)) {
-        refused++
-        await delay(200)
+  it(
+    `${rate} events a second reach the sockets of all four once and in order, ${steadySecs} s long`,
+    async () => {
+      const [since, ending] = [await lastSeq(), new AbortController()]
+      const sentAt = new Map<string, number>()
+      const delivered: number[] = []
+      const onEvent = (_: Crewmate, { data }: { data: { title?: string } }) => {
+        const at = sentAt.get(data.title ?? '')
+        if (at !== undefined) delivered.push(performance.now() - at)
       }
-      sentAt.set(title, performance.now())
-      mate.made.push(title)
-    })
-    await Promise.all(writes)
-    const perSecond = wanted / (performance.now() - began) * 1000
-    const until = await lastOfProject()
-    await eventually('all of them everywhere', () => crew.every(({ seqs }) => seqs.at(-1)! >= until), 20_000)
-    ending.abort()
-    await Promise.all(following)
-    await expectNothingLost(since, until)
-    for (const mate of crew) mate.seqs = []
-    process.stdout.write(`${perSecond.toFixed(0)} events a second on four daemons, ${refused} refused and sent again; from the acknowledgement to each socket: ${shown(delivered)}, aim ${deliveryMs} ms\n`)
-    expect(percentile(delivered, 0.99)).toBeLessThan(deliveryMs * room())
-  }, 300_000 + steadySecs * 5000)
+      const following = crew.map(mate => keepFollowing(mate, projectId, since, ending.signal, onEvent))
+      const began = performance.now()
+      const wanted = rate * steadySecs
+      let refused = 0
+      const writes = Array.from({ length: wanted }, async (_, number) => {
+        const mate = crew[number % 4]!
+        await delay(Math.max(0, began + (number * 1000) / rate - performance.now()))
+        const title = `steady ${number}`
+        // Whether a commit that was not answered has happened is not known: the key makes sending it again harmless.
+        while (
+          !(await mate.board.client.cards
+            .create({ projectId, columnId, title, deferred: true }, { idempotencyKey: title })
+            .then(
+              () => true,
+              () => false,
+            ))
+        ) {
+          refused++
+          await delay(200)
+        }
+        sentAt.set(title, performance.now())
+        mate.made.push(title)
+      })
+      await Promise.all(writes)
+      const perSecond = (wanted / (performance.now() - began)) * 1000
+      const until = await lastOfProject()
+      await eventually('all of them everywhere', () => crew.every(({ seqs }) => seqs.at(-1)! >= until), 20_000)
+      ending.abort()
+      await Promise.all(following)
+      await expectNothingLost(since, until)
+      for (const mate of crew) mate.seqs = []
+      process.stdout.write(
+        `${perSecond.toFixed(0)} events a second on four daemons, ${refused} refused and sent again; from the acknowledgement to each socket: ${shown(delivered)}, aim ${deliveryMs} ms\n`,
+      )
+      expect(percentile(delivered, 0.99)).toBeLessThan(deliveryMs * room())
+    },
+    300_000 + steadySecs * 5000,
+  )
 
-  it(`thirty-two writers have an answer to every write within ${answerMs} ms, ${steadySecs} s long`, async () => {
-    const ending = new AbortController()
-    const before = crew.map(({ made }) => made.length)
-    const writing = crew.flatMap(mate => Array.from({ length: 8 }, (_, writer) => keepWriting(mate, projectId, columnId, { signal: ending.signal, pauseMs: 0, writer: writer + 100 })))
-    await delay(steadySecs * 1000)
-    ending.abort()
-    await Promise.all(writing)
-    const answered = crew.flatMap(({ answeredAfterMs }) => answeredAfterMs.splice(0))
-    const made = crew.reduce((sum, mate, at) => sum + mate.made.length - before[at]!, 0)
-    process.stdout.write(`32 writers on four daemons: ${(made / steadySecs).toFixed(0)} cards a second, ${answered.length - made} refused, answered after ${shown(answered)}, aim at most ${answerMs} ms\n`)
-    expect(made).toBeGreaterThan(0)
-    expect(Math.max(...answered)).toBeLessThan(answerMs * room())
-  }, 300_000 + steadySecs * 5000)
+  it(
+    `thirty-two writers have an answer to every write within ${answerMs} ms, ${steadySecs} s long`,
+    async () => {
+      const ending = new AbortController()
+      const before = crew.map(({ made }) => made.length)
+      const writing = crew.flatMap(mate =>
+        Array.from({ length: 8 }, (_, writer) =>
+          keepWriting(mate, projectId, columnId, { signal: ending.signal, pauseMs: 0, writer: writer + 100 }),
+        ),
+      )
+      await delay(steadySecs * 1000)
+      ending.abort()
+      await Promise.all(writing)
+      const answered = crew.flatMap(({ answeredAfterMs }) => answeredAfterMs.splice(0))
+      const made = crew.reduce((sum, mate, at) => sum + mate.made.length - before[at]!, 0)
+      process.stdout.write(
+        `32 writers on four daemons: ${(made / steadySecs).toFixed(0)} cards a second, ${answered.length - made} refused, answered after ${shown(answered)}, aim at most ${answerMs} ms\n`,
+      )
+      expect(made).toBeGreaterThan(0)
+      expect(Math.max(...answered)).toBeLessThan(answerMs * room())
+    },
+    300_000 + steadySecs * 5000,
+  )
 
-  it(`${rounds} faults lose no acknowledged write and run nothing twice (seed ${seed})`, async () => {
-    const dice = createDice(seed)
-    const [since, ending, endingFollowing] = [await lastSeq(), new AbortController(), new AbortController()]
-    const { signal } = ending
-    const following = crew.map(mate => keepFollowing(mate, projectId, since, endingFollowing.signal))
-    const writing = crew.flatMap(mate => [0, 1].map(writer => keepWriting(mate, projectId, columnId, { signal, pauseMs: 40, writer })))
-    const tookOverAfterMs: number[] = []
-    const workerOf = async (machine: string, askedOf: Crewmate) => (await askedOf.board.client.server.daemons().catch(() => [])).find(each => each.machine === machine && each.isThere && each.duties.includes('machine'))
-    await eventually('a daemon that works for machine one', () => workerOf('one', crew[2]!), 15_000)
+  it(
+    `${rounds} faults lose no acknowledged write and run nothing twice (seed ${seed})`,
+    async () => {
+      const dice = createDice(seed)
+      const [since, ending, endingFollowing] = [await lastSeq(), new AbortController(), new AbortController()]
+      const { signal } = ending
+      const following = crew.map(mate => keepFollowing(mate, projectId, since, endingFollowing.signal))
+      const writing = crew.flatMap(mate =>
+        [0, 1].map(writer => keepWriting(mate, projectId, columnId, { signal, pauseMs: 40, writer })),
+      )
+      const tookOverAfterMs: number[] = []
+      const workerOf = async (machine: string, askedOf: Crewmate) =>
+        (await askedOf.board.client.server.daemons().catch(() => [])).find(
+          each => each.machine === machine && each.isThere && each.duties.includes('machine'),
+        )
+      await eventually('a daemon that works for machine one', () => workerOf('one', crew[2]!), 15_000)
 
-    /** What goes wrong, with whom, and how it is put right. */
-    const faults: Record<string, (mate: Crewmate) => Promise<void>> = {
-      'kill -9 of a daemon': async mate => {
-        await mate.board.end('SIGKILL')
-        await noteTakeOver(mate)
-        await mate.board.start()
-      },
-      'a daemon that stands still': async mate => {
-        process.kill(mate.board.pid, 'SIGSTOP')
-        await Promise.all([delay(6000), noteTakeOver(mate)])
-        process.kill(mate.board.pid, 'SIGCONT')
-      },
-      'a daemon that stands still inside a write': async mate => {
-        const stoppedAt = await stopInsideWrite(mate, server)
-        await Promise.all([delay(6000), noteTakeOver(mate, stoppedAt)])
-        process.kill(mate.board.pid, 'SIGCONT')
-      },
-      'kill -9 of the database server': async () => {
-        await server.kill()
-        await delay(dice.between(0, 1000))
-        await server.restart()
-      },
-      'a cut line': async mate => {
-        mate.line.cut()
-        await Promise.all([delay(4500), noteTakeOver(mate)])
-        mate.line.mend()
-      },
-    }
-    /** Of the two daemons on machine one the other takes over. */
-    const noteTakeOver = async (mate: Crewmate, began = performance.now()) => {
-      const other = crew.find(each => each !== mate && each.machine === mate.machine)
-      if (!other || !wasWorking) return
-      await eventually('the other daemon of the machine at work', async () => (await workerOf('one', other))?.isThis, 20_000)
-      tookOverAfterMs.push(performance.now() - began)
-    }
-    let wasWorking = false
-    for (let round = 0; round < rounds; round++) {
-      const kind = rounds <= 5 ? Object.keys(faults)[round]! : dice.pick(Object.keys(faults))
-      // Whoever works for machine one is hit most often: that is where another takes over.
-      const worker = await workerOf('one', crew[2]!)
-      const mate = dice.chance(0.7) || rounds <= 5 ? crew.find(({ board }) => board.url === worker?.url) ?? crew[0]! : dice.pick(crew)
-      wasWorking = mate.board.url === worker?.url
-      const runs = linesOf('run')
-      await faults[kind]!(mate)
-      await eventually(`every daemon ready after ${kind}`, async () => (await Promise.all(crew.map(({ board }) => fetch(`${board.url}/api/ready`).then(({ ok }) => ok, () => false)))).every(Boolean), 30_000)
-      await eventually(`monitors that run after ${kind}`, () => linesOf('run') > runs, 30_000)
-      expect(linesOf('double'), kind).toBe(0)
-    }
-    await delay(500)
-    ending.abort()
-    await Promise.all(writing)
-    const until = await lastOfProject()
-    await eventually('the last events everywhere', () => crew.every(({ seqs }) => seqs.at(-1)! >= until), 20_000)
-    endingFollowing.abort()
-    await Promise.all(following)
-    const answered = crew.flatMap(({ answeredAfterMs }) => answeredAfterMs)
-    process.stdout.write(`${rounds} faults of seed ${seed}: ${crew.reduce((sum, { made }) => sum + made.length, 0)} cards acknowledged, ${linesOf('run')} runs of monitors, ${linesOf('double')} double; taken over after ${tookOverAfterMs.length > 0 ? shown(tookOverAfterMs) : '-'}, aim ${takeOverMs} ms; writes answered after ${shown(answered)}, aim ${answerMs} ms\n`)
-    await expectNothingLost(since, until)
-    if (tookOverAfterMs.length > 0) expect(Math.max(...tookOverAfterMs)).toBeLessThan(takeOverMs * room())
-  }, 300_000 + rounds * 60_000)
+      /** What goes wrong, with whom, and how it is put right. */
+      const faults: Record<string, (mate: Crewmate) => Promise<void>> = {
+        'kill -9 of a daemon': async mate => {
+          await mate.board.end('SIGKILL')
+          await noteTakeOver(mate)
+          await mate.board.start()
+        },
+        'a daemon that stands still': async mate => {
+          process.kill(mate.board.pid, 'SIGSTOP')
+          await Promise.all([delay(6000), noteTakeOver(mate)])
+          process.kill(mate.board.pid, 'SIGCONT')
+        },
+        'a daemon that stands still inside a write': async mate => {
+          const stoppedAt = await stopInsideWrite(mate, server)
+          await Promise.all([delay(6000), noteTakeOver(mate, stoppedAt)])
+          process.kill(mate.board.pid, 'SIGCONT')
+        },
+        'kill -9 of the database server': async () => {
+          await server.kill()
+          await delay(dice.between(0, 1000))
+          await server.restart()
+        },
+        'a cut line': async mate => {
+          mate.line.cut()
+          await Promise.all([delay(4500), noteTakeOver(mate)])
+          mate.line.mend()
+        },
+      }
+      /** Of the two daemons on machine one the other takes over. */
+      const noteTakeOver = async (mate: Crewmate, began = performance.now()) => {
+        const other = crew.find(each => each !== mate && each.machine === mate.machine)
+        if (!other || !wasWorking) return
+        await eventually(
+          'the other daemon of the machine at work',
+          async () => (await workerOf('one', other))?.isThis,
+          20_000,
+        )
+        tookOverAfterMs.push(performance.now() - began)
+      }
+      let wasWorking = false
+      for (let round = 0; round < rounds; round++) {
+        const kind = rounds <= 5 ? Object.keys(faults)[round]! : dice.pick(Object.keys(faults))
+        // Whoever works for machine one is hit most often: that is where another takes over.
+        const worker = await workerOf('one', crew[2]!)
+        const mate =
+          dice.chance(0.7) || rounds <= 5
+            ? (crew.find(({ board }) => board.url === worker?.url) ?? crew[0]!)
+            : dice.pick(crew)
+        wasWorking = mate.board.url === worker?.url
+        const runs = linesOf('run')
+        await faults[kind]!(mate)
+        await eventually(
+          `every daemon ready after ${kind}`,
+          async () =>
+            (
+              await Promise.all(
+                crew.map(({ board }) =>
+                  fetch(`${board.url}/api/ready`).then(
+                    ({ ok }) => ok,
+                    () => false,
+                  ),
+                ),
+              )
+            ).every(Boolean),
+          30_000,
+        )
+        await eventually(`monitors that run after ${kind}`, () => linesOf('run') > runs, 30_000)
+        expect(linesOf('double'), kind).toBe(0)
+      }
+      await delay(500)
+      ending.abort()
+      await Promise.all(writing)
+      const until = await lastOfProject()
+      await eventually('the last events everywhere', () => crew.every(({ seqs }) => seqs.at(-1)! >= until), 20_000)
+      endingFollowing.abort()
+      await Promise.all(following)
+      const answered = crew.flatMap(({ answeredAfterMs }) => answeredAfterMs)
+      process.stdout.write(
+        `${rounds} faults of seed ${seed}: ${crew.reduce((sum, { made }) => sum + made.length, 0)} cards acknowledged, ${linesOf('run')} runs of monitors, ${linesOf('double')} double; taken over after ${tookOverAfterMs.length > 0 ? shown(tookOverAfterMs) : '-'}, aim ${takeOverMs} ms; writes answered after ${shown(answered)}, aim ${answerMs} ms\n`,
+      )
+      await expectNothingLost(since, until)
+      if (tookOverAfterMs.length > 0) expect(Math.max(...tookOverAfterMs)).toBeLessThan(takeOverMs * room())
+    },
+    300_000 + rounds * 60_000,
+  )
 })

@@ -43,11 +43,20 @@ function failNowAndThen(_: Received, response: ServerResponse): void {
   else setTimeout(() => response.destroy(), 2500)
 }
 
-interface Hooked { projectId: string; webhookId: string; secret: string; path: string }
+interface Hooked {
+  projectId: string
+  webhookId: string
+  secret: string
+  path: string
+}
 
 async function hook(at: number): Promise<Hooked> {
   const { id: projectId } = await board.client.projects.create({ name: `Project ${at}`, path: root })
-  const { id: webhookId, secret } = await board.client.webhooks.create({ projectId, url: `${receiver.url}/${projectId}`, events: ['card.created'] })
+  const { id: webhookId, secret } = await board.client.webhooks.create({
+    projectId,
+    url: `${receiver.url}/${projectId}`,
+    events: ['card.created'],
+  })
   return { projectId, webhookId, secret, path: `/${projectId}` }
 }
 
@@ -55,35 +64,65 @@ async function hook(at: number): Promise<Hooked> {
 async function write(projects: readonly Hooked[], next: () => number): Promise<void> {
   for (let at = next(); at < deliveries; at = next()) {
     for (let isDone = false; !isDone;) {
-      isDone = await board.client.cards.create({ projectId: projects[at % projectCount]!.projectId, title: `Card ${at}` }, { idempotencyKey: `card-${at}` }).then(() => true, async error => {
-        if (!(error instanceof Unreachable)) throw error
-        await new Promise(resolve => setTimeout(resolve, 20))
-        return false
-      })
+      isDone = await board.client.cards
+        .create(
+          { projectId: projects[at % projectCount]!.projectId, title: `Card ${at}` },
+          { idempotencyKey: `card-${at}` },
+        )
+        .then(
+          () => true,
+          async error => {
+            if (!(error instanceof Unreachable)) throw error
+            await new Promise(resolve => setTimeout(resolve, 20))
+            return false
+          },
+        )
     }
   }
 }
 
 async function killNowAndThen(): Promise<void> {
   for (let kill = 1; kill <= kills; kill++) {
-    await eventually(`message ${kill * deliveries / (kills + 1)}`, () => receiver.received.length >= kill * deliveries / (kills + 1), 120_000)
+    await eventually(
+      `message ${(kill * deliveries) / (kills + 1)}`,
+      () => receiver.received.length >= (kill * deliveries) / (kills + 1),
+      120_000,
+    )
     await board.end('SIGKILL')
     await board.start()
   }
 }
 
-it(`${deliveries} messages arrive at a receiver that fails one in five, whenever the server is killed (seed ${seed})`, async () => {
-  const began = performance.now()
-  const projects = await Promise.all(Array.from({ length: projectCount }, (_, at) => hook(at)))
-  let written = 0
-  await Promise.all([killNowAndThen(), ...Array.from({ length: writers }, () => write(projects, () => written++))])
-  const pending = async () => (await Promise.all(projects.map(({ projectId, webhookId }) => board.client.webhooks.deliveries({ projectId, webhookId, status: 'pending', limit: 1 })))).some(({ items }) => items.length > 0)
-  await eventually('every message to be taken', async () => receiver.received.length >= deliveries && !await pending(), 30_000 + deliveries * 20)
-  for (const project of projects) await expectTold(project)
-  const cards = new Set(receiver.received.map(({ message }) => message.data.id))
-  if (process.env.BOARD_TEST_DELIVERIES) console.log(`${deliveries} messages in ${receiver.received.length} requests, ${cards.size} of them told, ${kills} kills, ${Math.round((performance.now() - began) / 1000)} s`)
-  expect(cards.size).toBe(deliveries)
-}, 300_000 + deliveries * 30)
+it(
+  `${deliveries} messages arrive at a receiver that fails one in five, whenever the server is killed (seed ${seed})`,
+  async () => {
+    const began = performance.now()
+    const projects = await Promise.all(Array.from({ length: projectCount }, (_, at) => hook(at)))
+    let written = 0
+    await Promise.all([killNowAndThen(), ...Array.from({ length: writers }, () => write(projects, () => written++))])
+    const pending = async () =>
+      (
+        await Promise.all(
+          projects.map(({ projectId, webhookId }) =>
+            board.client.webhooks.deliveries({ projectId, webhookId, status: 'pending', limit: 1 }),
+          ),
+        )
+      ).some(({ items }) => items.length > 0)
+    await eventually(
+      'every message to be taken',
+      async () => receiver.received.length >= deliveries && !(await pending()),
+      30_000 + deliveries * 20,
+    )
+    for (const project of projects) await expectTold(project)
+    const cards = new Set(receiver.received.map(({ message }) => message.data.id))
+    if (process.env.BOARD_TEST_DELIVERIES)
+      console.log(
+        `${deliveries} messages in ${receiver.received.length} requests, ${cards.size} of them told, ${kills} kills, ${Math.round((performance.now() - began) / 1000)} s`,
+      )
+    expect(cards.size).toBe(deliveries)
+  },
+  300_000 + deliveries * 30,
+)
 
 /** Holds what came for a project to its cards: each at least once, with one id, signed, and for the first time in the order of their events. */
 async function expectTold({ projectId, webhookId, secret, path }: Hooked): Promise<void> {
@@ -95,7 +134,11 @@ async function expectTold({ projectId, webhookId, secret, path }: Hooked): Promi
   expect(new Set([...ids.values()].map(([id]) => id)).size).toBe(ids.size)
   expect([...ids.keys()]).toEqual([...ids.keys()].sort((a, b) => a - b))
   const told = new Set(received.map(({ message }) => message.data.id))
-  for (let after = 0, cards; (cards = await board.client.cards.list({ projectId, cursor: after })).length > 0; after = Number(cards.at(-1)!.id)) {
+  for (
+    let after = 0, cards;
+    (cards = await board.client.cards.list({ projectId, cursor: after })).length > 0;
+    after = Number(cards.at(-1)!.id)
+  ) {
     expect(cards.filter(({ id }) => !told.has(id)).map(({ id }) => id)).toEqual([])
   }
   const failed = await board.client.webhooks.deliveries({ projectId, webhookId, status: 'failed' })

@@ -12,19 +12,66 @@ let stranger: string
 beforeAll(async () => {
   board = await startBoard({ externalRequestsPerMinute: Infinity })
   await board.as().auth.setup({ email: 'ada@example.org', password: 'correct horse' })
-  const [one, other] = await Promise.all(['member', 'stranger'].map(name => board.client.auth.register({ email: `${name}@example.org`, password: 'correct horse' })))
+  const [one, other] = await Promise.all(
+    ['member', 'stranger'].map(name =>
+      board.client.auth.register({ email: `${name}@example.org`, password: 'correct horse' }),
+    ),
+  )
   member = { id: one!.user.id, token: one!.token }
   stranger = other!.token
 })
 afterAll(() => board.close())
 
-const kinds = ['create', 'create', 'create', 'move', 'move', 'move', 'archive', 'unarchive', 'delete', 'restore', 'complete', 'clear', 'reorder', 'newKey', 'revokeKey', 'invite', 'dismiss'] as const
-interface Command { kind: (typeof kinds)[number]; which: number; column: number; position: number | undefined }
-const commands = fc.array(fc.record<Command>({ kind: fc.constantFrom(...kinds), which: fc.nat(40), column: fc.nat(3), position: fc.option(fc.nat(12), { nil: undefined }) }), { minLength: 10, maxLength: 40 })
+const kinds = [
+  'create',
+  'create',
+  'create',
+  'move',
+  'move',
+  'move',
+  'archive',
+  'unarchive',
+  'delete',
+  'restore',
+  'complete',
+  'clear',
+  'reorder',
+  'newKey',
+  'revokeKey',
+  'invite',
+  'dismiss',
+] as const
+interface Command {
+  kind: (typeof kinds)[number]
+  which: number
+  column: number
+  position: number | undefined
+}
+const commands = fc.array(
+  fc.record<Command>({
+    kind: fc.constantFrom(...kinds),
+    which: fc.nat(40),
+    column: fc.nat(3),
+    position: fc.option(fc.nat(12), { nil: undefined }),
+  }),
+  { minLength: 10, maxLength: 40 },
+)
 
-interface Card { id: string; columnId: string; archived: boolean; deleted: boolean }
+interface Card {
+  id: string
+  columnId: string
+  archived: boolean
+  deleted: boolean
+}
 /** What a board is, said as simply as it can be: columns that hold ids in order. The last column is one for archived cards. */
-interface Model { projectId: string; columns: string[]; order: Map<string, string[]>; cards: Card[]; keys: Array<{ id: string; key: string; isRevoked: boolean }>; isMember: boolean }
+interface Model {
+  projectId: string
+  columns: string[]
+  order: Map<string, string[]>
+  cards: Card[]
+  keys: Array<{ id: string; key: string; isRevoked: boolean }>
+  isMember: boolean
+}
 
 async function newModel(): Promise<Model> {
   const { id: projectId } = await board.client.projects.create({ name: 'Modelled', path: board.folder('modelled') })
@@ -35,7 +82,13 @@ async function newModel(): Promise<Model> {
 }
 
 const archiveColumn = ({ columns }: Model) => columns[3]!
-const leave = ({ order }: Model, { id }: Card) => { for (const [column, ids] of order) order.set(column, ids.filter(each => each !== id)) }
+const leave = ({ order }: Model, { id }: Card) => {
+  for (const [column, ids] of order)
+    order.set(
+      column,
+      ids.filter(each => each !== id),
+    )
+}
 function put(model: Model, card: Card, columnId: string, position?: number): void {
   leave(model, card)
   const ids = model.order.get(columnId)!
@@ -48,22 +101,34 @@ async function run(model: Model, { kind, which, column, position }: Command): Pr
   const { projectId, cards } = model
   const columnId = model.columns[column]!
   if (kind === 'create') {
-    const { id } = await board.client.cards.create({ projectId, title: `Card ${cards.length}`, columnId, deferred: true })
+    const { id } = await board.client.cards.create({
+      projectId,
+      title: `Card ${cards.length}`,
+      columnId,
+      deferred: true,
+    })
     const card = { id, columnId, archived: false, deleted: false }
     cards.push(card)
     return put(model, card, columnId)
   }
   if (kind === 'clear') {
-    expect((await board.request('POST', `/api/projects/${projectId}/columns/${columnId}/clean-all`)).status).toBeLessThan(300)
-    for (const id of model.order.get(columnId)!.slice()) remove(model, cards.find(card => card.id === id)!)
+    expect(
+      (await board.request('POST', `/api/projects/${projectId}/columns/${columnId}/clean-all`)).status,
+    ).toBeLessThan(300)
+    for (const id of model.order.get(columnId)!.slice())
+      remove(
+        model,
+        cards.find(card => card.id === id)!,
+      )
     return
   }
   if (kind === 'reorder') {
-    const ids = [...model.columns].sort((a, b) => (Number(a) * (which + 3)) % 7 - (Number(b) * (which + 3)) % 7)
+    const ids = [...model.columns].sort((a, b) => ((Number(a) * (which + 3)) % 7) - ((Number(b) * (which + 3)) % 7))
     expect((await board.client.columns.reorder({ projectId, ids })).map(({ id }) => id)).toEqual(ids)
     return
   }
-  if (kind === 'newKey' || kind === 'revokeKey' || kind === 'invite' || kind === 'dismiss') return runAccess(model, kind, which)
+  if (kind === 'newKey' || kind === 'revokeKey' || kind === 'invite' || kind === 'dismiss')
+    return runAccess(model, kind, which)
   const card = cards[which % (cards.length || 1)]
   if (card) await runOnCard(model, card, { kind, columnId, position })
 }
@@ -73,10 +138,19 @@ function remove(model: Model, card: Card): void {
   card.deleted = true
 }
 
-async function runOnCard(model: Model, card: Card, { kind, columnId, position }: { kind: Command['kind']; columnId: string; position: number | undefined }): Promise<void> {
+async function runOnCard(
+  model: Model,
+  card: Card,
+  { kind, columnId, position }: { kind: Command['kind']; columnId: string; position: number | undefined },
+): Promise<void> {
   const path = `/api/projects/${model.projectId}/cards/${card.id}`
   const isGone = kind === 'restore' ? !card.deleted : card.deleted
-  const reply = kind === 'move' ? await board.request('PATCH', `${path}/move`, { body: { columnId, position } }) : kind === 'delete' ? await board.request('DELETE', path) : await board.request('POST', `${path}/${kind}`)
+  const reply =
+    kind === 'move'
+      ? await board.request('PATCH', `${path}/move`, { body: { columnId, position } })
+      : kind === 'delete'
+        ? await board.request('DELETE', path)
+        : await board.request('POST', `${path}/${kind}`)
   expect([reply.status < 300, reply.status === 404], `${kind} ${reply.text}`).toEqual([!isGone, isGone])
   if (isGone) return
   const archive = archiveColumn(model)
@@ -85,7 +159,8 @@ async function runOnCard(model: Model, card: Card, { kind, columnId, position }:
     leave(model, card)
     card.archived = true
   }
-  if (kind === 'unarchive' && card.archived) put(model, card, card.columnId === archive ? await firstOpen(model) : card.columnId)
+  if (kind === 'unarchive' && card.archived)
+    put(model, card, card.columnId === archive ? await firstOpen(model) : card.columnId)
   if (kind === 'delete') remove(model, card)
   if (kind === 'restore') {
     card.deleted = false
@@ -95,17 +170,27 @@ async function runOnCard(model: Model, card: Card, { kind, columnId, position }:
 }
 
 /** Columns are put into other orders: which one is first, the server alone knows by then. */
-const firstOpen = async (model: Model) => (await board.client.columns.list({ projectId: model.projectId })).find(({ id }) => id !== archiveColumn(model))!.id
+const firstOpen = async (model: Model) =>
+  (await board.client.columns.list({ projectId: model.projectId })).find(({ id }) => id !== archiveColumn(model))!.id
 
-async function runAccess(model: Model, kind: 'newKey' | 'revokeKey' | 'invite' | 'dismiss', which: number): Promise<void> {
+async function runAccess(
+  model: Model,
+  kind: 'newKey' | 'revokeKey' | 'invite' | 'dismiss',
+  which: number,
+): Promise<void> {
   const { projectId, keys } = model
-  if (kind === 'newKey') keys.push({ ...await board.client.keys.create({ name: 'k', scope: 'project', projectId, permissions: ['cards.read'] }), isRevoked: false })
+  if (kind === 'newKey')
+    keys.push({
+      ...(await board.client.keys.create({ name: 'k', scope: 'project', projectId, permissions: ['cards.read'] })),
+      isRevoked: false,
+    })
   const key = keys[which % (keys.length || 1)]
   if (kind === 'revokeKey' && key && !key.isRevoked) {
     await board.client.keys.revoke({ id: key.id })
     key.isRevoked = true
   }
-  if (kind === 'invite' && !model.isMember) await board.client.members.add({ id: projectId, email: 'member@example.org' })
+  if (kind === 'invite' && !model.isMember)
+    await board.client.members.add({ id: projectId, email: 'member@example.org' })
   if (kind === 'dismiss' && model.isMember) await board.client.members.remove({ projectId, userId: member.id })
   model.isMember = kind === 'invite' || (kind !== 'dismiss' && model.isMember)
 }
@@ -121,29 +206,62 @@ async function compare({ projectId, order, cards, keys, isMember }: Model): Prom
   }
   const ids = shown.map(({ id }) => id).sort((a, b) => Number(a) - Number(b))
   expect((await board.client.cards.list({ projectId })).map(({ id }) => id)).toEqual(ids)
-  expect((await board.client.cards.list({ projectId, archived: 'true' })).map(({ id }) => id)).toEqual(cards.filter(card => !card.deleted && card.archived).map(({ id }) => id))
+  expect((await board.client.cards.list({ projectId, archived: 'true' })).map(({ id }) => id)).toEqual(
+    cards.filter(card => !card.deleted && card.archived).map(({ id }) => id),
+  )
   expect((await board.client.projects.stats({ id: projectId })).total).toBe(shown.length)
-  expect((await board.client.search.find({ q: 'Card', limit: 100 })).filter(hit => hit.type === 'card' && hit.projectId === projectId).map(({ id }) => id).sort()).toEqual(cards.filter(({ deleted }) => !deleted).map(({ id }) => id).sort())
+  expect(
+    (await board.client.search.find({ q: 'Card', limit: 100 }))
+      .filter(hit => hit.type === 'card' && hit.projectId === projectId)
+      .map(({ id }) => id)
+      .sort(),
+  ).toEqual(
+    cards
+      .filter(({ deleted }) => !deleted)
+      .map(({ id }) => id)
+      .sort(),
+  )
   const gone = cards.find(({ deleted }) => deleted)
-  for (const path of gone ? [`/api/cards/${gone.id}`, `/api/cards/${gone.id}/status`, `/api/projects/${projectId}/cards/${gone.id}`, `/api/projects/${projectId}/cards/${gone.id}/attachments`] : []) expect((await board.request('GET', path)).status, path).toBe(404)
+  for (const path of gone
+    ? [
+        `/api/cards/${gone.id}`,
+        `/api/cards/${gone.id}/status`,
+        `/api/projects/${projectId}/cards/${gone.id}`,
+        `/api/projects/${projectId}/cards/${gone.id}/attachments`,
+      ]
+    : [])
+    expect((await board.request('GET', path)).status, path).toBe(404)
   for (const { key, isRevoked } of keys) {
     const reply = await board.request('GET', `/api/external/projects/${projectId}/cards?limit=100`, { token: key })
-    expect([reply.status, reply.body.data?.items.map((item: { id: number }) => String(item.id))]).toEqual(isRevoked ? [401, undefined] : [200, ids])
+    expect([reply.status, reply.body.data?.items.map((item: { id: number }) => String(item.id))]).toEqual(
+      isRevoked ? [401, undefined] : [200, ids],
+    )
   }
-  for (const [token, sees] of [[member.token, isMember], [stranger, false]] as const) {
+  for (const [token, sees] of [
+    [member.token, isMember],
+    [stranger, false],
+  ] as const) {
     expect((await board.request('GET', `/api/projects/${projectId}/cards`, { token })).status).toBe(sees ? 200 : 404)
-    if (cards[0] && !cards[0].deleted) expect((await board.request('GET', `/api/cards/${cards[0].id}`, { token })).status).toBe(sees ? 200 : 404)
+    if (cards[0] && !cards[0].deleted)
+      expect((await board.request('GET', `/api/cards/${cards[0].id}`, { token })).status).toBe(sees ? 200 : 404)
   }
 }
 
-it(`after any ${runs} rows of commands the board is what a simple model of it is (seed ${fuzzSeed})`, async () => {
-  await fc.assert(fc.asyncProperty(commands, async row => {
-    const model = await newModel()
-    for (const [at, command] of row.entries()) {
-      await run(model, command)
-      if (at % 10 === 9) await compare(model)
-    }
-    await compare(model)
-    await board.client.projects.delete({ id: model.projectId })
-  }), { seed: fuzzSeed, numRuns: runs, endOnFailure: runs > 50 })
-}, 300_000 + 3000 * runs)
+it(
+  `after any ${runs} rows of commands the board is what a simple model of it is (seed ${fuzzSeed})`,
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(commands, async row => {
+        const model = await newModel()
+        for (const [at, command] of row.entries()) {
+          await run(model, command)
+          if (at % 10 === 9) await compare(model)
+        }
+        await compare(model)
+        await board.client.projects.delete({ id: model.projectId })
+      }),
+      { seed: fuzzSeed, numRuns: runs, endOnFailure: runs > 50 },
+    )
+  },
+  300_000 + 3000 * runs,
+)

@@ -10,9 +10,20 @@ import type { Database } from '../../src/store/database.ts'
 import { insertProject, readProject } from '../../src/store/projects.ts'
 import { openStore } from '../process/trees.ts'
 
-const environment = { PATH: process.env.PATH, HOME: '/nonexistent', GIT_CONFIG_NOSYSTEM: '1', GIT_AUTHOR_NAME: 'T', GIT_AUTHOR_EMAIL: 't@example.org', GIT_COMMITTER_NAME: 'T', GIT_COMMITTER_EMAIL: 't@example.org' }
+const environment = {
+  PATH: process.env.PATH,
+  HOME: '/nonexistent',
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_AUTHOR_NAME: 'T',
+  GIT_AUTHOR_EMAIL: 't@example.org',
+  GIT_COMMITTER_NAME: 'T',
+  GIT_COMMITTER_EMAIL: 't@example.org',
+}
 /** Git as a person or an agent runs it: with hooks, filters and all. */
-export const git = (cwd: string, ...args: string[]): string => execFileSync('git', args, { cwd, env: environment, stdio: ['ignore', 'pipe', 'pipe'] }).toString().trim()
+export const git = (cwd: string, ...args: string[]): string =>
+  execFileSync('git', args, { cwd, env: environment, stdio: ['ignore', 'pipe', 'pipe'] })
+    .toString()
+    .trim()
 
 export function write(folder: string, path: string, content: string | Buffer): void {
   mkdirSync(dirname(join(folder, path)), { recursive: true })
@@ -45,7 +56,13 @@ export interface TestCard {
 }
 
 /** Opens a store with the account's home in its folder, so that no Git configuration of this machine counts. */
-export async function openProjects(): Promise<{ db: Database; folder: string; home: string; project(name: string, init?: string[]): Promise<TestProject>; close(): Promise<void> }> {
+export async function openProjects(): Promise<{
+  db: Database
+  folder: string
+  home: string
+  project(name: string, init?: string[]): Promise<TestProject>
+  close(): Promise<void>
+}> {
   const store = await openStore()
   const { db, folder } = store
   const home = join(folder, 'home')
@@ -72,21 +89,52 @@ export async function openProjects(): Promise<{ db: Database; folder: string; ho
     const { id, columnId, boardId } = await db.transaction(async tx => {
       const id = await insertProject(tx, { name, path, organizationId: null, ownerId: 0 })
       const boardId = await insertBoard(tx, id, 'Board')
-      return { id, boardId, columnId: await insertColumn(tx, { boardId, projectId: id, name: 'In Progress', columnType: 'active', prompt: '' }) }
+      return {
+        id,
+        boardId,
+        columnId: await insertColumn(tx, {
+          boardId,
+          projectId: id,
+          name: 'In Progress',
+          columnType: 'active',
+          prompt: '',
+        }),
+      }
     })
     const row = async () => (await readProject(db, id))!
-    const set = (change: { path?: string; copiedFiles?: string[] }) => db.transaction(async tx => {
-      await tx.run('UPDATE projects SET path = coalesce(?, path), copied_files = coalesce(?, copied_files) WHERE id = ?', [change.path, change.copiedFiles && JSON.stringify(change.copiedFiles), id])
-    })
+    const set = (change: { path?: string; copiedFiles?: string[] }) =>
+      db.transaction(async tx => {
+        await tx.run(
+          'UPDATE projects SET path = coalesce(?, path), copied_files = coalesce(?, copied_files) WHERE id = ?',
+          [change.path, change.copiedFiles && JSON.stringify(change.copiedFiles), id],
+        )
+      })
     const card = async (change: CardChange = {}): Promise<TestCard> => {
       const cardId = await db.transaction(async tx => {
-        const made = await insertCard(tx, { projectId: id, boardId, columnId, title: 'Mend the door', prompt: '', labels: '[]', pipeline: '[]', groupId: null, archivedAt: null, lastAgentAction: null, deferred: false, autoMode: false, useWorktree: true, unread: false })
+        const made = await insertCard(tx, {
+          projectId: id,
+          boardId,
+          columnId,
+          title: 'Mend the door',
+          prompt: '',
+          labels: '[]',
+          pipeline: '[]',
+          groupId: null,
+          archivedAt: null,
+          lastAgentAction: null,
+          deferred: false,
+          autoMode: false,
+          useWorktree: true,
+          unread: false,
+        })
         if (Object.keys(change).length > 0) await updateCard(tx, made, change)
         return made
       })
       const cardRow = async () => (await readCard(db, id, cardId))!
       return {
-        id: cardId, row: cardRow, set: more => db.transaction(tx => updateCard(tx, cardId, more)),
+        id: cardId,
+        row: cardRow,
+        set: more => db.transaction(tx => updateCard(tx, cardId, more)),
         start: async () => ensureWorktree(db, await cardRow(), await row(), dataDir),
         diff: async () => diffOf(await cardRow(), await row()),
         merge: async options => merge(await cardRow(), await row(), { squash: false, ...options }),

@@ -6,22 +6,49 @@ import { commit, git, openProjects, write, type TestProject } from './cards.ts'
 let projects: Awaited<ReturnType<typeof openProjects>>
 let project: TestProject
 let count = 0
-beforeAll(async () => { projects = await openProjects() })
+beforeAll(async () => {
+  projects = await openProjects()
+})
 afterAll(() => projects.close())
-beforeEach(async () => { project = await projects.project(`project-${++count}`) })
+beforeEach(async () => {
+  project = await projects.project(`project-${++count}`)
+})
 
 test('ignored files that the project lists are copied in, and nothing else', async () => {
   commit(project.path, '.gitignore', '.env*\nlocal/\nlinked\nout\n*.big\n')
-  for (const path of ['.env', '.env.test', 'local/a', 'local/deep/b', 'app/.env', 'x.big']) write(project.path, path, `${path}\n`)
+  for (const path of ['.env', '.env.test', 'local/a', 'local/deep/b', 'app/.env', 'x.big'])
+    write(project.path, path, `${path}\n`)
   write(project.path, 'untracked', 'x')
   write(projects.folder, `outside-${count}/secret`, 'secret')
   chmodSync(join(project.path, '.env'), 0o600)
   symlinkSync('.env', join(project.path, 'linked'))
   symlinkSync(join(projects.folder, `outside-${count}`), join(project.path, 'out'))
   symlinkSync(join(projects.folder, `outside-${count}/secret`), join(project.path, 'local/secret'))
-  await project.set({ copiedFiles: ['.env*', 'local', 'linked', 'out', 'out/secret', 'untracked', 'README', `../outside-${count}/secret`, '/etc/passwd', ':(top,exclude)x', '--output=x', '**/.env', ''] })
+  await project.set({
+    copiedFiles: [
+      '.env*',
+      'local',
+      'linked',
+      'out',
+      'out/secret',
+      'untracked',
+      'README',
+      `../outside-${count}/secret`,
+      '/etc/passwd',
+      ':(top,exclude)x',
+      '--output=x',
+      '**/.env',
+      '',
+    ],
+  })
   const { cwd } = await (await project.card()).start()
-  expect((readdirSync(cwd, { recursive: true }) as string[]).filter(path => !path.startsWith('.git/') && statSync(join(cwd, path)).isFile()).sort()).toEqual(['.env', '.env.test', '.git', '.gitignore', 'README', 'app/.env', 'linked', 'local/a', 'local/deep/b'].sort())
+  expect(
+    (readdirSync(cwd, { recursive: true }) as string[])
+      .filter(path => !path.startsWith('.git/') && statSync(join(cwd, path)).isFile())
+      .sort(),
+  ).toEqual(
+    ['.env', '.env.test', '.git', '.gitignore', 'README', 'app/.env', 'linked', 'local/a', 'local/deep/b'].sort(),
+  )
   expect(readFileSync(join(cwd, 'linked'), 'utf8')).toBe('.env\n')
   expect(realpathSync(join(cwd, 'linked'))).toBe(join(realpathSync(cwd), 'linked'))
   expect(statSync(join(cwd, '.env')).mode & 0o777).toBe(0o600)

@@ -1,5 +1,16 @@
 import { execFileSync } from 'node:child_process'
-import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { slowdown } from '../helper.ts'
@@ -10,10 +21,15 @@ let project: TestProject
 let card: TestCard
 let worktree: string
 let count = 0
-beforeAll(async () => { projects = await openProjects() })
+beforeAll(async () => {
+  projects = await openProjects()
+})
 afterAll(() => projects.close())
 
-const start = async () => { card = await project.card(); worktree = (await card.start()).cwd }
+const start = async () => {
+  card = await project.card()
+  worktree = (await card.start()).cwd
+}
 beforeEach(async () => {
   project = await projects.project(`project-${++count}`)
   commit(project.path, 'src/one', Array.from({ length: 20 }, (_, index) => `line ${index}\n`).join(''))
@@ -43,7 +59,15 @@ test('committed, staged, changed, deleted and untracked files are all in it, ign
   const { diff, stats, truncated } = await card.diff()
   expect(stats).toEqual({ filesChanged: 6, insertions: 6, deletions: 1 })
   expect(truncated).toBe(false)
-  for (const part of ['+++ b/committed', '+++ b/staged', ' Read me.\n+More.', '--- a/old\n+++ /dev/null', '+new', '"b/deep/ünträcked \\"x\\""']) expect(diff).toContain(part)
+  for (const part of [
+    '+++ b/committed',
+    '+++ b/staged',
+    ' Read me.\n+More.',
+    '--- a/old\n+++ /dev/null',
+    '+new',
+    '"b/deep/ünträcked \\"x\\""',
+  ])
+    expect(diff).toContain(part)
   expect(diff).not.toMatch(/elsewhere|b\/ignored/)
 })
 
@@ -57,7 +81,13 @@ test('what it shows can be applied, and it changes nothing', async () => {
   const { diff } = await card.diff()
   expect(git(worktree, 'status', '--porcelain')).toBe(before)
   execFileSync('git', ['apply', '--index'], { cwd: project.path, input: diff })
-  expect(git(project.path, 'status', '--porcelain').split('\n').sort()).toEqual(['A  committed', 'A  link', 'A  new', 'M  README', 'R  src/one -> src/two'])
+  expect(git(project.path, 'status', '--porcelain').split('\n').sort()).toEqual([
+    'A  committed',
+    'A  link',
+    'A  new',
+    'M  README',
+    'R  src/one -> src/two',
+  ])
 })
 
 test('a rename is told as one, a binary file without its bytes', async () => {
@@ -81,7 +111,7 @@ test('very large files are named without being read, however they got there', as
   expect({ stats, truncated }).toEqual({ stats: { filesChanged: 2, insertions: 0, deletions: 0 }, truncated: false })
 })
 
-test('a long diff is cut at a line\'s end and says so; its numbers are whole', async () => {
+test("a long diff is cut at a line's end and says so; its numbers are whole", async () => {
   for (let index = 0; index < 4; index++) write(worktree, `long-${index}`, `${'ä'.repeat(50)}\n`.repeat(12_000))
   const { diff, stats, truncated } = await card.diff()
   expect(truncated).toBe(true)
@@ -145,7 +175,7 @@ test('without its worktree a card shows what its branch holds', async () => {
   expect(await card.diff()).toEqual(nothing)
 })
 
-test('a card in the project\'s folder shows the folder, also when the project is a subfolder of its repository', async () => {
+test("a card in the project's folder shows the folder, also when the project is a subfolder of its repository", async () => {
   await project.set({ path: join(project.path, 'src') })
   card = await project.card({ useWorktree: false })
   await card.start()
@@ -183,10 +213,28 @@ test('nothing that the agent planted runs', async () => {
   const program = join(worktree, 'program.sh')
   writeFileSync(program, `#!/bin/sh\necho "$0 $*" >> '${ran}'\ncat\n`, { mode: 0o755 })
   write(worktree, '.gitattributes', '* filter=evil diff=evil merge=evil text\n')
-  const settings = ['filter.evil.clean', 'filter.evil.smudge', 'filter.evil.process', 'diff.evil.command', 'diff.evil.textconv', 'diff.external', 'merge.evil.driver', 'core.fsmonitor', 'core.pager', 'core.sshCommand', 'core.alternateRefsCommand', 'interactive.diffFilter', 'gpg.program', 'core.askPass']
+  const settings = [
+    'filter.evil.clean',
+    'filter.evil.smudge',
+    'filter.evil.process',
+    'diff.evil.command',
+    'diff.evil.textconv',
+    'diff.external',
+    'merge.evil.driver',
+    'core.fsmonitor',
+    'core.pager',
+    'core.sshCommand',
+    'core.alternateRefsCommand',
+    'interactive.diffFilter',
+    'gpg.program',
+    'core.askPass',
+  ]
   for (const setting of settings) git(project.path, 'config', setting, program)
   git(project.path, 'config', 'core.hooksPath', join(worktree, 'hooks'))
-  for (const hook of ['post-index-change', 'reference-transaction', 'post-checkout', 'pre-auto-gc']) { mkdirSync(join(worktree, 'hooks'), { recursive: true }); symlinkSync(program, join(worktree, 'hooks', hook)) }
+  for (const hook of ['post-index-change', 'reference-transaction', 'post-checkout', 'pre-auto-gc']) {
+    mkdirSync(join(worktree, 'hooks'), { recursive: true })
+    symlinkSync(program, join(worktree, 'hooks', hook))
+  }
   appendFileSync(join(worktree, 'README'), 'changed\n')
   expect((await card.diff()).diff).toContain('+changed')
   rmSync(join(worktree, 'program.sh'))

@@ -1,4 +1,13 @@
-import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { merge } from '../../src/domain/changes.ts'
@@ -9,7 +18,9 @@ let project: TestProject
 let card: TestCard
 let worktree: string
 let count = 0
-beforeAll(async () => { projects = await openProjects() })
+beforeAll(async () => {
+  projects = await openProjects()
+})
 afterAll(() => projects.close())
 beforeEach(async () => {
   project = await projects.project(`project-${++count}`)
@@ -21,9 +32,15 @@ beforeEach(async () => {
 const tip = (branch = 'main', cwd = project.path) => git(cwd, 'rev-parse', branch)
 const show = (revision: string, format: string) => git(project.path, 'show', '-s', `--format=${format}`, revision)
 /** All that a merge could change: refs, the project's files and index, the worktree's. */
-const state = () => [git(project.path, 'for-each-ref'), git(project.path, 'status', '--porcelain', '--branch'), git(worktree, 'status', '--porcelain', '--branch'), readdirSync(project.path).join()].join('\n')
+const state = () =>
+  [
+    git(project.path, 'for-each-ref'),
+    git(project.path, 'status', '--porcelain', '--branch'),
+    git(worktree, 'status', '--porcelain', '--branch'),
+    readdirSync(project.path).join(),
+  ].join('\n')
 
-test('a card\'s commits become a merge commit on the project\'s branch, and its files follow', async () => {
+test("a card's commits become a merge commit on the project's branch, and its files follow", async () => {
   const work = commit(worktree, 'work', 'work\n')
   const before = tip()
   const later = commit(project.path, 'later', 'later\n')
@@ -48,7 +65,11 @@ test('what is not committed is committed in the worktree and merged too; then no
   expect(git(worktree, 'log', '-1', '--format=%s')).toBe('Mend the door')
   expect(git(project.path, 'status', '--porcelain')).toBe('')
   expect(readFileSync(join(project.path, 'README'), 'utf8')).toBe('Read me.\nMore.\n')
-  expect(git(project.path, 'ls-tree', '-r', '--name-only', 'main').split('\n')).toEqual(['README', 'deep/untracked', 'staged'])
+  expect(git(project.path, 'ls-tree', '-r', '--name-only', 'main').split('\n')).toEqual([
+    'README',
+    'deep/untracked',
+    'staged',
+  ])
   expect(git(worktree, 'fsck', '--no-dangling')).toBe('')
   await card.remove()
   expect(existsSync(worktree)).toBe(false)
@@ -71,7 +92,11 @@ test.each([false, true])('a conflict names the files and changes nothing (squash
   commit(project.path, 'src/one', 'main\n')
   commit(project.path, 'README', 'main\n')
   const before = state()
-  await expect(card.merge({ squash })).rejects.toMatchObject({ code: 'MERGE_CONFLICT', message: expect.stringContaining('README, src/one'), details: [{ path: 'README' }, { path: 'src/one' }] })
+  await expect(card.merge({ squash })).rejects.toMatchObject({
+    code: 'MERGE_CONFLICT',
+    message: expect.stringContaining('README, src/one'),
+    details: [{ path: 'README' }, { path: 'src/one' }],
+  })
   expect(state()).toBe(before)
   expect(existsSync(join(worktree, '.git/index.lock'))).toBe(false)
   write(worktree, 'README', 'main\n')
@@ -81,7 +106,13 @@ test.each([false, true])('a conflict names the files and changes nothing (squash
 
 test.each<[string, () => void]>([
   ['a changed file', () => appendFileSync(join(project.path, 'README'), 'mine\n')],
-  ['a staged file', () => { write(project.path, 'mine', 'mine\n'); git(project.path, 'add', 'mine') }],
+  [
+    'a staged file',
+    () => {
+      write(project.path, 'mine', 'mine\n')
+      git(project.path, 'add', 'mine')
+    },
+  ],
   ['a deleted file', () => rmSync(join(project.path, 'README'))],
   ['an untracked file in the way', () => write(project.path, 'work', 'mine\n')],
 ])('into a checked-out branch with %s it is refused, and nothing changes', async (_, change) => {
@@ -92,7 +123,7 @@ test.each<[string, () => void]>([
   expect(state()).toBe(before)
 })
 
-test('untracked files that are in nobody\'s way stay', async () => {
+test("untracked files that are in nobody's way stay", async () => {
   commit(worktree, 'work', 'work\n')
   write(project.path, 'mine', 'mine\n')
   expect((await card.merge()).merged).toBe(true)
@@ -119,24 +150,33 @@ test('a branch that is checked out nowhere moves on, and one in another worktree
 test('on no branch the project must be told into which one', async () => {
   commit(worktree, 'work', 'work\n')
   git(project.path, 'checkout', '-q', '--detach')
-  await expect(card.merge()).rejects.toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('on no branch') })
+  await expect(card.merge()).rejects.toMatchObject({
+    code: 'CONFLICT',
+    message: expect.stringContaining('on no branch'),
+  })
   expect((await card.merge({ into: 'main' })).commit).toBe(tip('main'))
   expect(existsSync(join(project.path, 'work'))).toBe(false)
 })
 
-test.each(['nothing', '--output=/tmp/x', 'main^', 'HEAD', 'refs/heads/main', '', '../x', 'a\nb'])('%j is no branch to merge into', async into => {
-  commit(worktree, 'work', 'work\n')
-  const before = state()
-  await expect(card.merge({ into })).rejects.toMatchObject({ code: 'VALIDATION_FAILED', details: [{ path: 'into' }] })
-  expect(state()).toBe(before)
-})
+test.each(['nothing', '--output=/tmp/x', 'main^', 'HEAD', 'refs/heads/main', '', '../x', 'a\nb'])(
+  '%j is no branch to merge into',
+  async into => {
+    commit(worktree, 'work', 'work\n')
+    const before = state()
+    await expect(card.merge({ into })).rejects.toMatchObject({ code: 'VALIDATION_FAILED', details: [{ path: 'into' }] })
+    expect(state()).toBe(before)
+  },
+)
 
 test('what cannot be merged is told', async () => {
   await expect((await project.card()).merge()).rejects.toMatchObject({ code: 'CONFLICT' })
   const inPlace = await project.card({ useWorktree: false })
   await inPlace.start()
   await expect(inPlace.merge()).rejects.toMatchObject({ code: 'CONFLICT' })
-  await expect(card.merge({ into: (await card.row()).gitBranch! })).rejects.toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('itself') })
+  await expect(card.merge({ into: (await card.row()).gitBranch! })).rejects.toMatchObject({
+    code: 'CONFLICT',
+    message: expect.stringContaining('itself'),
+  })
   git(project.path, 'checkout', '-q', '--orphan', 'apart')
   git(project.path, 'commit', '-q', '-m', 'Apart')
   commit(worktree, 'work', 'work\n')
@@ -154,18 +194,21 @@ test('a worktree in a conflict of its own, or in which Git is at work, is not to
   commit(worktree, 'README', 'Card.\n')
   expect(() => git(worktree, 'merge', 'main')).toThrow(/Command failed/)
   const before = state()
-  await expect(card.merge()).rejects.toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('conflicts of its own') })
+  await expect(card.merge()).rejects.toMatchObject({
+    code: 'CONFLICT',
+    message: expect.stringContaining('conflicts of its own'),
+  })
   expect(state()).toBe(before)
 })
 
-test('without its worktree a card\'s branch is merged', async () => {
+test("without its worktree a card's branch is merged", async () => {
   commit(worktree, 'work', 'work\n')
   rmSync(worktree, { recursive: true })
   expect((await card.merge()).merged).toBe(true)
   expect(existsSync(join(project.path, 'work'))).toBe(true)
 })
 
-test('commits carry the person\'s name where Git has it, else the board\'s', async () => {
+test("commits carry the person's name where Git has it, else the board's", async () => {
   commit(worktree, 'work', 'work\n')
   await card.merge()
   expect(show('main', '%an <%ae> %cn <%ce>')).toBe('board <board@localhost> board <board@localhost>')
@@ -206,12 +249,33 @@ test('hooks, merge drivers, external diffs and monitors that the agent planted d
   commit(worktree, '.gitattributes', '* merge=evil diff=evil\n')
   commit(worktree, 'src/one', 'zero\none\n')
   commit(project.path, 'src/one', 'one\ntwo\n')
-  for (const setting of ['merge.evil.driver', 'diff.evil.command', 'diff.evil.textconv', 'diff.external', 'core.fsmonitor', 'core.editor', 'core.pager', 'gpg.program']) git(project.path, 'config', setting, program)
+  for (const setting of [
+    'merge.evil.driver',
+    'diff.evil.command',
+    'diff.evil.textconv',
+    'diff.external',
+    'core.fsmonitor',
+    'core.editor',
+    'core.pager',
+    'gpg.program',
+  ])
+    git(project.path, 'config', setting, program)
   git(project.path, 'config', 'commit.gpgSign', 'true')
   git(project.path, 'config', 'merge.verifySignatures', 'true')
   git(project.path, 'config', 'core.hooksPath', join(worktree, 'hooks'))
   mkdirSync(join(worktree, 'hooks'))
-  for (const hook of ['pre-commit', 'commit-msg', 'prepare-commit-msg', 'post-commit', 'pre-merge-commit', 'post-merge', 'post-checkout', 'post-index-change', 'reference-transaction']) symlinkSync(program, join(worktree, 'hooks', hook))
+  for (const hook of [
+    'pre-commit',
+    'commit-msg',
+    'prepare-commit-msg',
+    'post-commit',
+    'pre-merge-commit',
+    'post-merge',
+    'post-checkout',
+    'post-index-change',
+    'reference-transaction',
+  ])
+    symlinkSync(program, join(worktree, 'hooks', hook))
   expect((await card.merge()).merged).toBe(true)
   expect(readFileSync(join(project.path, 'src/one'), 'utf8')).toBe('zero\none\ntwo\n')
   expect(existsSync(ran) ? readFileSync(ran, 'utf8') : 'nothing ran').toBe('nothing ran')
@@ -222,7 +286,9 @@ test('hooks, merge drivers, external diffs and monitors that the agent planted d
 
 test('an agent at work keeps its work to itself', async () => {
   commit(worktree, 'work', 'work\n')
-  await expect(merge({ ...await card.row(), status: 'running' }, { path: project.path }, { squash: false })).rejects.toMatchObject({ code: 'AGENT_ALREADY_RUNNING' })
+  await expect(
+    merge({ ...(await card.row()), status: 'running' }, { path: project.path }, { squash: false }),
+  ).rejects.toMatchObject({ code: 'AGENT_ALREADY_RUNNING' })
 })
 
 test('cards that are merged at once all get in', async () => {

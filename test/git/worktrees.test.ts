@@ -1,4 +1,15 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { slugOf } from '../../src/git/cardWorktrees.ts'
@@ -9,9 +20,13 @@ import { commit, git, openProjects, write, type TestProject } from './cards.ts'
 let projects: Awaited<ReturnType<typeof openProjects>>
 let project: TestProject
 let count = 0
-beforeAll(async () => { projects = await openProjects() })
+beforeAll(async () => {
+  projects = await openProjects()
+})
 afterAll(() => projects.close())
-beforeEach(async () => { project = await projects.project(`project-${++count}`) })
+beforeEach(async () => {
+  project = await projects.project(`project-${++count}`)
+})
 
 const conflict = (message: RegExp) => ({ code: 'CONFLICT', message: expect.stringMatching(message) })
 
@@ -20,10 +35,20 @@ test('the first start makes a worktree below the data folder, from the commit th
   const card = await project.card()
   const place = await card.start()
   const base = git(project.path, 'rev-parse', 'HEAD')
-  expect(place).toEqual({ cwd: place.worktreePath, worktreePath: join(project.dataDir, 'worktrees', String((await card.row()).projectId), String(card.id)), branch: `board/${card.id}-mend-the-door`, baseCommit: base })
+  expect(place).toEqual({
+    cwd: place.worktreePath,
+    worktreePath: join(project.dataDir, 'worktrees', String((await card.row()).projectId), String(card.id)),
+    branch: `board/${card.id}-mend-the-door`,
+    baseCommit: base,
+  })
   expect(readFileSync(join(place.cwd, 'src/a'), 'utf8')).toBe('a\n')
   expect(git(place.cwd, 'symbolic-ref', '--short', 'HEAD')).toBe(place.branch)
-  expect(await card.row()).toMatchObject({ worktreePath: place.worktreePath, worktreeManaged: 1, gitBranch: place.branch, baseCommit: base })
+  expect(await card.row()).toMatchObject({
+    worktreePath: place.worktreePath,
+    worktreeManaged: 1,
+    gitBranch: place.branch,
+    baseCommit: base,
+  })
   expect(statSync(join(project.dataDir, 'worktrees')).mode & 0o77).toBe(0)
   expect(git(project.path, 'status', '--porcelain')).toBe('')
   expect(git(project.path, 'symbolic-ref', '--short', 'HEAD')).toBe('main')
@@ -43,13 +68,51 @@ test('a later start finds the worktree as it was left, and the base commit stays
 
 test.each<[string, (path: string, branch: string) => void]>([
   ['was deleted', path => rmSync(path, { recursive: true })],
-  ['was emptied', path => { rmSync(path, { recursive: true }); mkdirSync(path) }],
-  ['was deleted and pruned', path => { rmSync(path, { recursive: true }); git(project.path, 'worktree', 'prune') }],
-  ['was deleted while locked', path => { git(project.path, 'worktree', 'lock', path); rmSync(path, { recursive: true }) }],
+  [
+    'was emptied',
+    path => {
+      rmSync(path, { recursive: true })
+      mkdirSync(path)
+    },
+  ],
+  [
+    'was deleted and pruned',
+    path => {
+      rmSync(path, { recursive: true })
+      git(project.path, 'worktree', 'prune')
+    },
+  ],
+  [
+    'was deleted while locked',
+    path => {
+      git(project.path, 'worktree', 'lock', path)
+      rmSync(path, { recursive: true })
+    },
+  ],
   ['lost its tie to the repository', path => rmSync(join(path, '.git'))],
-  ['was replaced by a file', path => { rmSync(path, { recursive: true }); writeFileSync(path, 'x') }],
-  ['was replaced by a link', path => { rmSync(path, { recursive: true }); symlinkSync('/etc', path) }],
-  ['was cut short while it was made', path => { rmSync(path, { recursive: true }); mkdirSync(path); writeFileSync(join(path, 'half'), 'x'); writeFileSync(`${path}.unfinished`, '') }],
+  [
+    'was replaced by a file',
+    path => {
+      rmSync(path, { recursive: true })
+      writeFileSync(path, 'x')
+    },
+  ],
+  [
+    'was replaced by a link',
+    path => {
+      rmSync(path, { recursive: true })
+      symlinkSync('/etc', path)
+    },
+  ],
+  [
+    'was cut short while it was made',
+    path => {
+      rmSync(path, { recursive: true })
+      mkdirSync(path)
+      writeFileSync(join(path, 'half'), 'x')
+      writeFileSync(`${path}.unfinished`, '')
+    },
+  ],
 ])('a worktree that %s is made again from its branch', async (_, spoil) => {
   const card = await project.card()
   const first = await card.start()
@@ -93,9 +156,18 @@ test('a card whose branch and worktree both were deleted starts again from its b
 })
 
 test('a card whose base commit is gone with its branch starts from what the project is on, and keeps that as its base', async () => {
-  const card = await project.card({ worktreeManaged: true, gitBranch: 'board/gone', worktreePath: join(projects.folder, 'gone'), baseCommit: 'f'.repeat(40) })
+  const card = await project.card({
+    worktreeManaged: true,
+    gitBranch: 'board/gone',
+    worktreePath: join(projects.folder, 'gone'),
+    baseCommit: 'f'.repeat(40),
+  })
   const { cwd, baseCommit } = await card.start()
-  expect([baseCommit, git(cwd, 'rev-parse', 'HEAD'), git(cwd, 'branch', '--show-current')]).toEqual([git(project.path, 'rev-parse', 'main'), baseCommit, 'board/gone'])
+  expect([baseCommit, git(cwd, 'rev-parse', 'HEAD'), git(cwd, 'branch', '--show-current')]).toEqual([
+    git(project.path, 'rev-parse', 'main'),
+    baseCommit,
+    'board/gone',
+  ])
   expect(await card.row()).toMatchObject({ baseCommit, gitBranch: 'board/gone' })
 })
 
@@ -122,8 +194,16 @@ test('a name that is taken, by a branch or by a branch in the way, gives way to 
 })
 
 test.each([
-  ['--output=/tmp/x', 'output-tmp-x'], ['🎉🎉', 'card'], ['', 'card'], ['../../etc/passwd', 'etc-passwd'], ['$(reboot); `id` && "x"', 'reboot-id-x'], ['Größe ändern', 'gro-e-andern'], ['a\n\0b.lock', 'a-b-lock'],
-  ['@{-1}', '1'], ['-'.repeat(80), 'card'], [`${'x'.repeat(39)} ${'y'.repeat(99)}`, 'x'.repeat(39)],
+  ['--output=/tmp/x', 'output-tmp-x'],
+  ['🎉🎉', 'card'],
+  ['', 'card'],
+  ['../../etc/passwd', 'etc-passwd'],
+  ['$(reboot); `id` && "x"', 'reboot-id-x'],
+  ['Größe ändern', 'gro-e-andern'],
+  ['a\n\0b.lock', 'a-b-lock'],
+  ['@{-1}', '1'],
+  ['-'.repeat(80), 'card'],
+  [`${'x'.repeat(39)} ${'y'.repeat(99)}`, 'x'.repeat(39)],
 ])('the title %j becomes the plain name %s', async (title, slug) => {
   expect(slugOf(title)).toBe(slug)
   const card = await project.card({ title: title.replaceAll('\0', '') })
@@ -157,12 +237,26 @@ test('a subfolder of which the branch knows nothing is there, and empty, for the
   expect(readdirSync(cwd)).toEqual([])
 })
 
-test('without a worktree, and without a repository, a card works in the project\'s folder', async () => {
+test("without a worktree, and without a repository, a card works in the project's folder", async () => {
   const card = await project.card({ useWorktree: false })
-  expect(await card.start()).toEqual({ cwd: project.path, worktreePath: null, branch: 'main', baseCommit: git(project.path, 'rev-parse', 'HEAD') })
-  expect(await card.row()).toMatchObject({ worktreePath: null, gitBranch: null, baseCommit: git(project.path, 'rev-parse', 'HEAD') })
+  expect(await card.start()).toEqual({
+    cwd: project.path,
+    worktreePath: null,
+    branch: 'main',
+    baseCommit: git(project.path, 'rev-parse', 'HEAD'),
+  })
+  expect(await card.row()).toMatchObject({
+    worktreePath: null,
+    gitBranch: null,
+    baseCommit: git(project.path, 'rev-parse', 'HEAD'),
+  })
   rmSync(join(project.path, '.git'), { recursive: true })
-  expect(await (await project.card()).start()).toEqual({ cwd: project.path, worktreePath: null, branch: null, baseCommit: null })
+  expect(await (await project.card()).start()).toEqual({
+    cwd: project.path,
+    worktreePath: null,
+    branch: null,
+    baseCommit: null,
+  })
 })
 
 test('an attached worktree is worked in as it is; its work counts from where it parted from the project', async () => {
@@ -177,14 +271,15 @@ test('an attached worktree is worked in as it is; its work counts from where it 
   await expect(card.start()).rejects.toMatchObject(conflict(/attached worktree is not there/))
 })
 
-test('making a worktree runs no hook and no monitor; the person\'s own filters serve', async () => {
+test("making a worktree runs no hook and no monitor; the person's own filters serve", async () => {
   const ran = join(projects.folder, `ran-${count}`)
   const program = join(projects.folder, `program-${count}`)
   writeFileSync(program, `#!/bin/sh\necho "$0 $*" >> '${ran}'\n`, { mode: 0o755 })
   commit(project.path, '.gitattributes', 'hidden filter=rot\n')
   commit(project.path, 'hidden', 'uryyb\n')
   mkdirSync(join(project.path, '.git/hooks'), { recursive: true })
-  for (const hook of ['post-checkout', 'post-index-change', 'reference-transaction', 'post-commit', 'pre-commit']) symlinkSync(program, join(project.path, '.git/hooks', hook))
+  for (const hook of ['post-checkout', 'post-index-change', 'reference-transaction', 'post-commit', 'pre-commit'])
+    symlinkSync(program, join(project.path, '.git/hooks', hook))
   git(project.path, 'config', 'core.fsmonitor', program)
   git(project.path, 'config', 'filter.rot.smudge', 'tr a-z n-za-m')
   rmSync(ran, { force: true })

@@ -20,29 +20,75 @@ afterEach(async () => {
 
 function start(limits: Partial<typeof exportLimits> = {}, target: Partial<Target> = {}): void {
   exporter = createExporter((level, message, fields) => said.push({ level, message, fields }), { ...quick, ...limits })
-  exporter.use({ endpoint: receiver.url, headers: { authorization: token }, minLevel: 'info', compression: 'none', ...target })
+  exporter.use({
+    endpoint: receiver.url,
+    headers: { authorization: token },
+    minLevel: 'info',
+    compression: 'none',
+    ...target,
+  })
 }
-const say = (count: number, from = 0) => { for (let number = from; number < from + count; number++) exporter.add(toEntry('info', `Entry ${number}`, { number })) }
+const say = (count: number, from = 0) => {
+  for (let number = from; number < from + count; number++) exporter.add(toEntry('info', `Entry ${number}`, { number }))
+}
 const received = () => receiver.records().map(({ attributes }) => attributes.number)
 const counting = (count: number, from = 0) => Array.from({ length: count }, (_, at) => from + at)
-const idle = () => eventually('the queue to be sent', () => exporter.figures().queued === 0 && exporter.figures().sent > 0)
+const idle = () =>
+  eventually('the queue to be sent', () => exporter.figures().queued === 0 && exporter.figures().sent > 0)
 
 test('a record has its time, its severity and typed attributes, in the encoding of the published schema', async () => {
   start()
-  exporter.add(toEntry('info', 'GET /api/projects 200', { source: 'http', requestId: 'r-1', method: 'GET', route: '/api/projects', status: 200, ms: 1.25 }, '2026-01-02T03:04:05.678Z'))
-  exporter.add(toEntry('warn', 'Odd', { ok: true, list: ['a', 1], nested: { deep: { n: -4 } }, gone: null, text: 'ünïcode' }))
+  exporter.add(
+    toEntry(
+      'info',
+      'GET /api/projects 200',
+      { source: 'http', requestId: 'r-1', method: 'GET', route: '/api/projects', status: 200, ms: 1.25 },
+      '2026-01-02T03:04:05.678Z',
+    ),
+  )
+  exporter.add(
+    toEntry('warn', 'Odd', { ok: true, list: ['a', 1], nested: { deep: { n: -4 } }, gone: null, text: 'ünïcode' }),
+  )
   exporter.add(toEntry('error', 'Broken', { cause: 'Error: x\n    at y' }))
   await idle()
   expect(receiver.misfits).toEqual([])
   expect(receiver.records()).toEqual([
-    { message: 'GET /api/projects 200', severityNumber: 9, attributes: { 'board.source': 'http', 'board.request_id': 'r-1', 'http.request.method': 'GET', 'http.route': '/api/projects', 'http.response.status_code': 200, ms: 1.25 } },
-    { message: 'Odd', severityNumber: 13, attributes: { 'board.source': 'server', ok: true, list: ['a', 1], nested: { deep: { n: -4 } }, text: 'ünïcode' } },
-    { message: 'Broken', severityNumber: 17, attributes: { 'board.source': 'server', 'exception.stacktrace': 'Error: x\n    at y' } },
+    {
+      message: 'GET /api/projects 200',
+      severityNumber: 9,
+      attributes: {
+        'board.source': 'http',
+        'board.request_id': 'r-1',
+        'http.request.method': 'GET',
+        'http.route': '/api/projects',
+        'http.response.status_code': 200,
+        ms: 1.25,
+      },
+    },
+    {
+      message: 'Odd',
+      severityNumber: 13,
+      attributes: { 'board.source': 'server', ok: true, list: ['a', 1], nested: { deep: { n: -4 } }, text: 'ünïcode' },
+    },
+    {
+      message: 'Broken',
+      severityNumber: 17,
+      attributes: { 'board.source': 'server', 'exception.stacktrace': 'Error: x\n    at y' },
+    },
   ])
   const [first] = receiver.requests
-  expect(first!.body!.resourceLogs[0]!.scopeLogs[0]!.logRecords[0]).toMatchObject({ timeUnixNano: '1767323045678000000', severityText: 'INFO' })
-  expect(receiver.resource()).toMatchObject({ 'service.name': 'board', 'service.version': expect.stringMatching(/^\d/) })
-  expect(first).toMatchObject({ path: 'POST /v1/logs', headers: { authorization: token, 'content-type': 'application/json' } })
+  expect(first!.body!.resourceLogs[0]!.scopeLogs[0]!.logRecords[0]).toMatchObject({
+    timeUnixNano: '1767323045678000000',
+    severityText: 'INFO',
+  })
+  expect(receiver.resource()).toMatchObject({
+    'service.name': 'board',
+    'service.version': expect.stringMatching(/^\d/),
+  })
+  expect(first).toMatchObject({
+    path: 'POST /v1/logs',
+    headers: { authorization: token, 'content-type': 'application/json' },
+  })
 })
 
 test('many entries go in few requests, in order, and with gzip where that is wanted', async () => {
@@ -74,7 +120,10 @@ test.each([429, 502, 503, 504])('what is answered with %i is sent again, in orde
   say(3)
   await idle()
   expect(received()).toEqual([0, 1, 2])
-  expect(said.map(({ level, message }) => `${level} ${message}`)).toEqual(['warn The log export does not work.', 'info The log export works again.'])
+  expect(said.map(({ level, message }) => `${level} ${message}`)).toEqual([
+    'warn The log export does not work.',
+    'info The log export works again.',
+  ])
 })
 
 test('it waits as long as Retry-After says', async () => {
@@ -120,7 +169,9 @@ test('what a receiver takes in part is not sent again, and what it rejected is c
 test('a redirect is not followed: what goes with the request stays where it was meant to go', async () => {
   const other = await startReceiver()
   start()
-  receiver.answer = response => { response.writeHead(307, { location: `${other.url}/v1/logs` }).end() }
+  receiver.answer = response => {
+    response.writeHead(307, { location: `${other.url}/v1/logs` }).end()
+  }
   say(1)
   await eventually('the refusal', () => exporter.figures().dropped === 1)
   expect(other.requests).toEqual([])
@@ -133,7 +184,9 @@ test('a dead receiver costs a bounded queue, which loses its oldest, and nothing
   start({ mostQueued: 100, mostAtOnce: 30 })
   for (let round = 0; round < 10; round++) {
     say(100, round * 100)
-    await new Promise(resolve => { setTimeout(resolve, 10) })
+    await new Promise(resolve => {
+      setTimeout(resolve, 10)
+    })
     expect(exporter.figures().queued).toBeLessThanOrEqual(100)
   }
   await eventually('two tries at least', () => said.length > 0)
@@ -150,7 +203,9 @@ test('a dead receiver costs a bounded queue, which loses its oldest, and nothing
 
 test('a receiver that never answers holds up neither the server nor its end', async () => {
   start()
-  receiver.answer = () => { /* It hangs. */ }
+  receiver.answer = () => {
+    /* It hangs. */
+  }
   say(3)
   await eventually('the request', () => receiver.requests.length === 1)
   say(10_000, 3)

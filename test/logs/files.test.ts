@@ -21,15 +21,29 @@ afterEach(() => {
 })
 
 const sizes = () => Object.fromEntries(readdirSync(folder).map(name => [name, statSync(join(folder, name)).size]))
-const lines = () => ['board.2.log', 'board.1.log', 'board.log'].filter(name => readdirSync(folder).includes(name)).flatMap(name => readFileSync(join(folder, name), 'utf8').trimEnd().split('\n')).map(line => JSON.parse(line) as Record<string, unknown>)
-const open = (said: string[] = [], more: Partial<typeof limits> = {}) => createFiles(folder, message => said.push(message), { ...limits, ...more })
+const lines = () =>
+  ['board.2.log', 'board.1.log', 'board.log']
+    .filter(name => readdirSync(folder).includes(name))
+    .flatMap(name => readFileSync(join(folder, name), 'utf8').trimEnd().split('\n'))
+    .map(line => JSON.parse(line) as Record<string, unknown>)
+const open = (said: string[] = [], more: Partial<typeof limits> = {}) =>
+  createFiles(folder, message => said.push(message), { ...limits, ...more })
 const entry = (number: number) => toEntry('info', `Entry ${number} is about ünïcode`, { source: 'test', number })
 
 test('lines of JSON with what happened, for this account only', async () => {
   const files = open()
   files.add(toEntry('warn', 'Something is odd.', { source: 'http', requestId: 'r-1', status: 503 }))
   await files.close()
-  expect(lines()).toEqual([{ level: 'warn', at: expect.stringMatching(/^\d{4}-.*Z$/), source: 'http', requestId: 'r-1', status: 503, message: 'Something is odd.' }])
+  expect(lines()).toEqual([
+    {
+      level: 'warn',
+      at: expect.stringMatching(/^\d{4}-.*Z$/),
+      source: 'http',
+      requestId: 'r-1',
+      status: 503,
+      message: 'Something is odd.',
+    },
+  ])
   expect([statSync(folder).mode & 0o777, statSync(join(folder, 'board.log')).mode & 0o777]).toEqual([0o700, 0o600])
 })
 
@@ -112,20 +126,23 @@ test('a disk that is slower than what is said loses lines, whole ones, and count
   expect(kept.length + files.figures().dropped).toBe(20_000)
 })
 
-test.skipIf(!mayMount)('a disk that was full while all that may wait came takes lines again as soon as there is room', async () => {
-  mkdirSync(folder)
-  mountDisk(folder, '1m')
-  const files = open([], { mostBuffered: 1000 })
-  const empty = fillDisk(folder)
-  await eventually('more than may wait', () => {
-    files.add(toEntry('error', 'No room.'))
-    return files.figures().dropped > 0
-  })
-  empty()
-  await eventually('a new line in the file', () => {
-    files.add(toEntry('error', 'Room again.'))
-    return readFileSync(join(folder, 'board.log'), 'utf8').includes('Room again.')
-  })
-  await files.close()
-  expect(new Set(lines().map(({ message }) => message))).toEqual(new Set(['No room.', 'Room again.']))
-})
+test.skipIf(!mayMount)(
+  'a disk that was full while all that may wait came takes lines again as soon as there is room',
+  async () => {
+    mkdirSync(folder)
+    mountDisk(folder, '1m')
+    const files = open([], { mostBuffered: 1000 })
+    const empty = fillDisk(folder)
+    await eventually('more than may wait', () => {
+      files.add(toEntry('error', 'No room.'))
+      return files.figures().dropped > 0
+    })
+    empty()
+    await eventually('a new line in the file', () => {
+      files.add(toEntry('error', 'Room again.'))
+      return readFileSync(join(folder, 'board.log'), 'utf8').includes('Room again.')
+    })
+    await files.close()
+    expect(new Set(lines().map(({ message }) => message))).toEqual(new Set(['No room.', 'Room again.']))
+  },
+)

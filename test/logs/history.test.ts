@@ -1,5 +1,16 @@
 import LibsqlDatabase from 'libsql'
-import { existsSync, mkdirSync, mkdtempSync, openSync, closeSync, readFileSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  closeSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -26,9 +37,12 @@ const open = (limits: Partial<typeof historyLimits> = {}): History => {
   opened.push(history)
   return history
 }
-const fill = (history: History, count: number, at = new Date().toISOString(), more = '') => { for (let number = 0; number < count; number++) history.add(toEntry('info', `Entry ${number} ${more}`, { number }, at)) }
+const fill = (history: History, count: number, at = new Date().toISOString(), more = '') => {
+  for (let number = 0; number < count; number++) history.add(toEntry('info', `Entry ${number} ${more}`, { number }, at))
+}
 const all = { level: 0, limit: 1_000_000 }
-const size = () => ['', '-wal'].reduce((sum, ending) => sum + (existsSync(path + ending) ? statSync(path + ending).size : 0), 0)
+const size = () =>
+  ['', '-wal'].reduce((sum, ending) => sum + (existsSync(path + ending) ? statSync(path + ending).size : 0), 0)
 const never = new AbortController().signal
 const intoOneFile = () => {
   const database = new LibsqlDatabase(path)
@@ -54,7 +68,9 @@ test('a queue that is full drops what comes, and says how much it was', async ()
   fill(history, 350)
   expect([history.queued, history.dropped]).toEqual([100, 250])
   await eventually('the queue to be written', () => history.queued === 0)
-  expect(history.list({ level: 1, limit: 10 })).toMatchObject([{ message: '250 entries of the log could not be kept.' }])
+  expect(history.list({ level: 1, limit: 10 })).toMatchObject([
+    { message: '250 entries of the log could not be kept.' },
+  ])
 })
 
 test('it never holds up others for long while it writes', async () => {
@@ -93,7 +109,10 @@ test('pruning deletes what is too old and what is too much, and leaves the newes
   await history.prune(never, '2026-03-01T00:00:00.000Z')
   const rows = history.list(all)
   expect([rows.length, rows[0]!.message, rows.at(-1)!.message]).toEqual([700, 'Entry 999 newer', 'Entry 300 newer'])
-  expect([history.list({ ...all, search: '"old"' }).length, history.list({ ...all, search: '"newer"' }).length]).toEqual([0, 700])
+  expect([
+    history.list({ ...all, search: '"old"' }).length,
+    history.list({ ...all, search: '"newer"' }).length,
+  ]).toEqual([0, 700])
   await history.prune(never, '2099-01-01T00:00:00.000Z')
   expect(history.list(all).map(({ message }) => message)).toEqual(['Entry 999 newer'])
 })
@@ -129,7 +148,9 @@ describe('a damaged file is set aside and a new one begun, with ids above the ol
     expect(rows).toHaveLength(1)
     expect(rows[0]!.id).toBeGreaterThan(500)
     expect(existsSync(`${path}.damaged`)).toBe(true)
-    expect(said[0]).toMatch(/^The log's database is damaged and is set aside: |^The log's database was damaged and is set aside: /)
+    expect(said[0]).toMatch(
+      /^The log's database is damaged and is set aside: |^The log's database was damaged and is set aside: /,
+    )
   })
 })
 

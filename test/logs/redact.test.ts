@@ -10,47 +10,148 @@ const secret = 'Tr0ub4dor-canary'
 describe('a text loses', () => {
   test.each<[string, string]>([
     ...tokenPrefixes.map((prefix): [string, string] => [`a token of the board, ${prefix}`, mint(prefix)]),
-    ['a webhook\'s secret', 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
-    ['a provider\'s key', 'sk-ant-api03-abcdefghij'], ['a token of GitHub', 'ghp_0123456789abcdefghijABCDEFGHIJ012345'], ['a JWT', 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl'],
+    ["a webhook's secret", 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
+    ["a provider's key", 'sk-ant-api03-abcdefghij'],
+    ['a token of GitHub', 'ghp_0123456789abcdefghijABCDEFGHIJ012345'],
+    ['a JWT', 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl'],
   ])('%s, wherever it stands', (_, value) => {
-    for (const text of [value, `before ${value} after`, `("${value}")`, `/api/projects/${value}/cards`, `x=${value}&y`, `Bearer ${value}`]) expect(redact.text(text)).not.toContain(value.slice(8))
+    for (const text of [
+      value,
+      `before ${value} after`,
+      `("${value}")`,
+      `/api/projects/${value}/cards`,
+      `x=${value}&y`,
+      `Bearer ${value}`,
+    ])
+      expect(redact.text(text)).not.toContain(value.slice(8))
   })
 
   test.each([
-    `Authorization: Bearer ${secret}`, `authorization="Basic ${secret}"`, `Bearer ${secret}`, `password=${secret}`, `{"password":"${secret}"}`, `{"clientSecret": "${secret} and more"}`, `apiKey: ${secret}`, `api_key='${secret}'`, `X-Api-Key: ${secret}`,
-    `access_token=${secret}&x=1`, `Cookie: ${secret}`, `https://ada:${secret}@example.org/x`, `https://example.org/x?key=${secret}`, `postgres://u:${secret}@h/d`, `http://h/p#${secret}`, `setup-code: ${secret}`, `verifier=${secret}`, `GET /api/oidc/callback?code=${secret}&state=x 302`, `/x?a=1&b=${secret}`,
+    `Authorization: Bearer ${secret}`,
+    `authorization="Basic ${secret}"`,
+    `Bearer ${secret}`,
+    `password=${secret}`,
+    `{"password":"${secret}"}`,
+    `{"clientSecret": "${secret} and more"}`,
+    `apiKey: ${secret}`,
+    `api_key='${secret}'`,
+    `X-Api-Key: ${secret}`,
+    `access_token=${secret}&x=1`,
+    `Cookie: ${secret}`,
+    `https://ada:${secret}@example.org/x`,
+    `https://example.org/x?key=${secret}`,
+    `postgres://u:${secret}@h/d`,
+    `http://h/p#${secret}`,
+    `setup-code: ${secret}`,
+    `verifier=${secret}`,
+    `GET /api/oidc/callback?code=${secret}&state=x 302`,
+    `/x?a=1&b=${secret}`,
     `{\\"password\\":\\"${secret}\\"}`,
-  ])('what %s says', text => { expect(redact.text(text)).not.toContain(secret) })
+  ])('what %s says', text => {
+    expect(redact.text(text)).not.toContain(secret)
+  })
 
   test('nothing that only looks a little like it', () => {
-    for (const text of ['PATCH /api/projects/{projectId}/cards/{cardId}/move 200', 'The key of the door is under the mat', 'tokens used: 1234', 'ENOENT: no such file or directory, open \'/home/ada/keys.txt\'', 'at file:///srv/board/cli/main.js:10:5', 'https://example.org/x failed'])
+    for (const text of [
+      'PATCH /api/projects/{projectId}/cards/{cardId}/move 200',
+      'The key of the door is under the mat',
+      'tokens used: 1234',
+      "ENOENT: no such file or directory, open '/home/ada/keys.txt'",
+      'at file:///srv/board/cli/main.js:10:5',
+      'https://example.org/x failed',
+    ])
       expect(redact.text(text)).toBe(text)
   })
 })
 
 test('fields whose names say so lose their values, however deep, and the others keep theirs', () => {
-  const names = ['password', 'newPassword', 'passwd', 'clientSecret', 'secret', 'token', 'accessToken', 'apiKey', 'api_key', 'x-api-key', 'privateKey', 'authorization', 'Cookie', 'set-cookie', 'headers', 'body', 'query', 'verifier', 'setupCode']
-  const clean = redact.fields({ ...Object.fromEntries(names.map(name => [name, secret])), nested: { deep: [{ password: secret }] }, error: new Error(`token=${secret}`), status: 200, userId: 12, tokens: 5, ok: true, none: null })
+  const names = [
+    'password',
+    'newPassword',
+    'passwd',
+    'clientSecret',
+    'secret',
+    'token',
+    'accessToken',
+    'apiKey',
+    'api_key',
+    'x-api-key',
+    'privateKey',
+    'authorization',
+    'Cookie',
+    'set-cookie',
+    'headers',
+    'body',
+    'query',
+    'verifier',
+    'setupCode',
+  ]
+  const clean = redact.fields({
+    ...Object.fromEntries(names.map(name => [name, secret])),
+    nested: { deep: [{ password: secret }] },
+    error: new Error(`token=${secret}`),
+    status: 200,
+    userId: 12,
+    tokens: 5,
+    ok: true,
+    none: null,
+  })
   expect(JSON.stringify(clean)).not.toContain(secret)
-  expect(clean).toMatchObject({ status: 200, userId: 12, tokens: 5, ok: true, none: null, nested: { deep: [{ password: '[redacted]' }] } })
+  expect(clean).toMatchObject({
+    status: 200,
+    userId: 12,
+    tokens: 5,
+    ok: true,
+    none: null,
+    nested: { deep: [{ password: '[redacted]' }] },
+  })
 })
 
 test('what cannot be written is made so: endless objects, halves of characters, NUL, bytes, functions', () => {
   const endless: Record<string, unknown> = { name: 'x' }
   endless.self = endless
-  const entry = toEntry('info', `a\0b\ud800${'x'.repeat(100_000)}`, { endless, bytes: Buffer.from(secret), nan: NaN, big: 10n, run: () => secret, many: Array.from({ length: 10_000 }, (_, at) => at), long: 'y'.repeat(100_000) })
+  const entry = toEntry('info', `a\0b\ud800${'x'.repeat(100_000)}`, {
+    endless,
+    bytes: Buffer.from(secret),
+    nan: NaN,
+    big: 10n,
+    run: () => secret,
+    many: Array.from({ length: 10_000 }, (_, at) => at),
+    long: 'y'.repeat(100_000),
+  })
   const text = JSON.stringify(entry)
   expect(text.length).toBeLessThan(20_000)
   expect(text.isWellFormed() && !text.includes('\\u0000') && !text.includes('\\ud800')).toBe(true)
 })
 
 test('it takes no time to look at the worst of texts', () => {
-  const worst = ['a-', 'a.', '://', 'password', 'key=', 'bearer ', 'svc_', 'a:', '/a', '/?a=', '"', '\\"', 'token"'].map(part => part.repeat(20_000))
+  const worst = [
+    'a-',
+    'a.',
+    '://',
+    'password',
+    'key=',
+    'bearer ',
+    'svc_',
+    'a:',
+    '/a',
+    '/?a=',
+    '"',
+    '\\"',
+    'token"',
+  ].map(part => part.repeat(20_000))
   const startedAtMs = performance.now()
   for (const text of worst) redact.text(text)
   expect(performance.now() - startedAtMs).toBeLessThan(1000 * slowdown())
 })
 
-test('a password never comes through as the value of a secret\'s name', () => {
-  fc.assert(fc.property(fc.string({ minLength: 8, maxLength: 40 }).filter(text => /^[^\s"'\\&,;)\]}]+$/.test(text) && !'[redacted]'.includes(text)), value => !redact.text(`while signing in with password=${value} at once`).includes(value)))
+test("a password never comes through as the value of a secret's name", () => {
+  fc.assert(
+    fc.property(
+      fc
+        .string({ minLength: 8, maxLength: 40 })
+        .filter(text => /^[^\s"'\\&,;)\]}]+$/.test(text) && !'[redacted]'.includes(text)),
+      value => !redact.text(`while signing in with password=${value} at once`).includes(value),
+    ),
+  )
 })

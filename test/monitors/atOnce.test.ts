@@ -5,12 +5,21 @@ import { eventually } from '../helper.ts'
 import { startMonitorBoard, type MonitorBoard } from './monitorBoard.ts'
 
 let board: MonitorBoard
-beforeAll(async () => { board = await startMonitorBoard() })
+beforeAll(async () => {
+  board = await startMonitorBoard()
+})
 afterAll(() => board.close())
 
 /** Notes when it begins and ends, and by itself how many run then. `meanwhile` is what it does in between. */
-const noting = (ledger: string, name: string, meanwhile: string) => `echo "+ ${name}" >> ${ledger}; ${meanwhile}; echo "- ${name}" >> ${ledger}`
-const told = (ledger: string) => existsSync(ledger) ? readFileSync(ledger, 'utf8').split('\n').slice(0, -1).map(line => line.split(' ') as ['+' | '-', string]) : []
+const noting = (ledger: string, name: string, meanwhile: string) =>
+  `echo "+ ${name}" >> ${ledger}; ${meanwhile}; echo "- ${name}" >> ${ledger}`
+const told = (ledger: string) =>
+  existsSync(ledger)
+    ? readFileSync(ledger, 'utf8')
+        .split('\n')
+        .slice(0, -1)
+        .map(line => line.split(' ') as ['+' | '-', string])
+    : []
 
 it('at most eight run at once on a server, and each has its turn', async () => {
   const ledger = join(board.folder('ledgers'), 'many')
@@ -18,7 +27,11 @@ it('at most eight run at once on a server, and each has its turn', async () => {
   const cards = await Promise.all(Array.from({ length: 4 }, () => board.newCard()))
   // None ends before eight have begun, however slowly they begin, and a ninth would have time to.
   const untilEight = `while [ $(grep -c + ${ledger}) -lt 8 ]; do sleep 0.05; done; sleep 0.2`
-  const created = await Promise.all(cards.flatMap(card => Array.from({ length: 8 }, (_, at) => board.create(card, noting(ledger, `${card.cardId}.${at}`, untilEight)))))
+  const created = await Promise.all(
+    cards.flatMap(card =>
+      Array.from({ length: 8 }, (_, at) => board.create(card, noting(ledger, `${card.cardId}.${at}`, untilEight))),
+    ),
+  )
   await eventually('every run', () => told(ledger).length === 64, 30_000)
   let [now, most] = [0, 0]
   for (const [sign] of told(ledger)) {
@@ -27,19 +40,31 @@ it('at most eight run at once on a server, and each has its turn', async () => {
   }
   expect(most).toBe(8)
   expect(new Set(told(ledger).map(([, name]) => name)).size).toBe(32)
-  for (const { id } of created) expect((await board.until(id, 'its end', ({ status }) => status !== 'running')).status).toBe('ok')
+  for (const { id } of created)
+    expect((await board.until(id, 'its end', ({ status }) => status !== 'running')).status).toBe('ok')
 })
 
 it('somebody who asks for little waits for nobody who asks for much', async () => {
   const ledger = join(board.folder('ledgers'), 'fair')
   const greedy = await Promise.all(Array.from({ length: 4 }, () => board.newCard()))
-  await Promise.all(greedy.flatMap(card => Array.from({ length: 8 }, () => board.create(card, noting(ledger, 'greedy', 'sleep 0.5')))))
+  await Promise.all(
+    greedy.flatMap(card => Array.from({ length: 8 }, () => board.create(card, noting(ledger, 'greedy', 'sleep 0.5')))),
+  )
   const { projectId, path } = await board.newProject()
   const modest = await board.newCard(projectId)
   await board.create(modest, noting(ledger, 'modest', ':'), { cwd: path })
   await eventually('the modest one', () => told(ledger).some(([, name]) => name === 'modest'), 30_000)
   // Those that ran already may have ended, and each of their places was given on but one.
-  const before = told(ledger).slice(0, told(ledger).findIndex(([, name]) => name === 'modest')).filter(([sign]) => sign === '+').length
+  const before = told(ledger)
+    .slice(
+      0,
+      told(ledger).findIndex(([, name]) => name === 'modest'),
+    )
+    .filter(([sign]) => sign === '+').length
   expect(before).toBeLessThanOrEqual(24)
-  await eventually('the others', () => told(ledger).filter(([sign, name]) => sign === '-' && name === 'greedy').length === 32, 30_000)
+  await eventually(
+    'the others',
+    () => told(ledger).filter(([sign, name]) => sign === '-' && name === 'greedy').length === 32,
+    30_000,
+  )
 })

@@ -12,7 +12,10 @@ const lookEveryMs = 100
 
 export type Monitor = Awaited<ReturnType<Client['monitors']['create']>>
 /** A card in the active column on which no agent runs, and an agent token of it. */
-export interface ActiveCard extends TestCard { ref: TestCard; token: string }
+export interface ActiveCard extends TestCard {
+  ref: TestCard
+  token: string
+}
 
 /** A server with a project that is no Git repository. */
 export interface MonitorBoard extends TestBoard {
@@ -39,35 +42,75 @@ export async function startMonitorBoard(config: Partial<ServerConfig> = {}): Pro
     return { projectId: id, path, activeColumnId: columns[1]!.id }
   }
   const { projectId, path } = await newProject()
-  const [backlog, active, done] = (await board.client.columns.list({ projectId })).map(({ id }) => id) as [string, string, string]
+  const [backlog, active, done] = (await board.client.columns.list({ projectId })).map(({ id }) => id) as [
+    string,
+    string,
+    string,
+  ]
   const monitor = async (id: string) => {
-    const { cardId } = (await board.server.app.db.get<{ cardId: number }>('SELECT card_id AS cardId FROM monitors WHERE id = ?', [Number(id)]))!
-    const card = (await board.server.app.db.get<{ projectId: number }>('SELECT project_id AS projectId FROM cards WHERE id = ?', [cardId]))!
-    return (await board.client.monitors.listProject({ projectId: String(card.projectId) })).find(each => each.id === id)!
+    const { cardId } = (await board.server.app.db.get<{ cardId: number }>(
+      'SELECT card_id AS cardId FROM monitors WHERE id = ?',
+      [Number(id)],
+    ))!
+    const card = (await board.server.app.db.get<{ projectId: number }>(
+      'SELECT project_id AS projectId FROM cards WHERE id = ?',
+      [cardId],
+    ))!
+    return (await board.client.monitors.listProject({ projectId: String(card.projectId) })).find(
+      each => each.id === id,
+    )!
   }
   return {
-    ...board, path, projectId, columns: { backlog, active, done }, newProject, monitor,
+    ...board,
+    path,
+    projectId,
+    columns: { backlog, active, done },
+    newProject,
+    monitor,
     newCard: async (of = projectId) => {
       const columnId = of === projectId ? active : (await board.client.columns.list({ projectId: of }))[1]!.id
-      const { id: cardId } = await board.client.cards.create({ projectId: of, title: 'Active', columnId, deferred: true })
+      const { id: cardId } = await board.client.cards.create({
+        projectId: of,
+        title: 'Active',
+        columnId,
+        deferred: true,
+      })
       const ref = { projectId: of, cardId }
       return { ...ref, ref, token: (await board.client.agents.token(ref)).token }
     },
-    create: ({ ref, token }, command, fields = {}) => board.as(token).monitors.create({ ...ref, command, intervalSecs: 60, allowUnsandboxed: true, ...fields }),
+    create: ({ ref, token }, command, fields = {}) =>
+      board.as(token).monitors.create({ ...ref, command, intervalSecs: 60, allowUnsandboxed: true, ...fields }),
     insert: async (card, command, intervalSecs, fields = {}) => {
-      const id = await board.server.app.db.transaction(tx => insertMonitor(tx, { projectId: Number(card.projectId), cardId: Number(card.cardId), command, intervalSecs, description: null, cwd: path, ...fields }))
+      const id = await board.server.app.db.transaction(tx =>
+        insertMonitor(tx, {
+          projectId: Number(card.projectId),
+          cardId: Number(card.cardId),
+          command,
+          intervalSecs,
+          description: null,
+          cwd: path,
+          ...fields,
+        }),
+      )
       await board.server.app.monitors.look()
       return String(id)
     },
-    until: (id, what, fits, timeoutMs = 10_000) => eventually(`${what} of monitor ${id}`, async () => {
-      const found = await monitor(id)
-      return fits(found) ? found : undefined
-    }, timeoutMs),
+    until: (id, what, fits, timeoutMs = 10_000) =>
+      eventually(
+        `${what} of monitor ${id}`,
+        async () => {
+          const found = await monitor(id)
+          return fits(found) ? found : undefined
+        },
+        timeoutMs,
+      ),
   }
 }
 
 /** Waits until at least so many processes carry the mark in their command line or environment. The server has the same event loop: it is left alone meanwhile. */
-export const untilThere = (mark: string, least: number): Promise<boolean> => eventually(`the processes of ${mark}`, () => looked(processesWith(mark).length >= least))
+export const untilThere = (mark: string, least: number): Promise<boolean> =>
+  eventually(`the processes of ${mark}`, () => looked(processesWith(mark).length >= least))
 /** Waits until no process carries the mark any more. */
-export const untilGone = (mark: string, timeoutMs = 5000): Promise<boolean> => eventually(`the end of every process of ${mark}`, () => looked(processesWith(mark).length === 0), timeoutMs)
+export const untilGone = (mark: string, timeoutMs = 5000): Promise<boolean> =>
+  eventually(`the end of every process of ${mark}`, () => looked(processesWith(mark).length === 0), timeoutMs)
 const looked = async (isSo: boolean): Promise<boolean> => isSo || delay(lookEveryMs, false)

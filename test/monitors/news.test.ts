@@ -11,22 +11,30 @@ import { startMonitorBoard, type Monitor, type MonitorBoard } from './monitorBoa
 
 describe('what is told of monitors', () => {
   let board: MonitorBoard
-  beforeAll(async () => { board = await startMonitorBoard({ monitorTimeoutMs: 3000 }) })
+  beforeAll(async () => {
+    board = await startMonitorBoard({ monitorTimeoutMs: 3000 })
+  })
   afterAll(() => board.close())
 
   /** A place of its own, and what is told of monitors there. */
   async function watched() {
     const { projectId, path } = await board.newProject()
     const live = await follow(board.url, board.token, projectId)
-    const told = () => live.messages.filter(({ type }) => type.startsWith('monitor.')).map(({ type, data }): [string, Monitor] => [type, data])
-    const statuses = () => told().map(([type, { status }]) => type === 'monitor.updated' ? status : type)
+    const told = () =>
+      live.messages
+        .filter(({ type }) => type.startsWith('monitor.'))
+        .map(({ type, data }): [string, Monitor] => [type, data])
+    const statuses = () => told().map(([type, { status }]) => (type === 'monitor.updated' ? status : type))
     return { card: await board.newCard(projectId), projectId, path, told, statuses, close: live.close }
   }
 
   it('is that one begins, that all is well or not any more, and that it ends; not each run', async () => {
     const { card, projectId, path, told, statuses, close } = await watched()
     const switched = join(path, 'broken')
-    const id = await board.insert(card, `test ! -e ${switched} || { cat ${switched}; exit 4; }`, 0.2, { projectId: Number(projectId), cwd: path })
+    const id = await board.insert(card, `test ! -e ${switched} || { cat ${switched}; exit 4; }`, 0.2, {
+      projectId: Number(projectId),
+      cwd: path,
+    })
     await board.until(id, 'it to be well', ({ status }) => status === 'ok')
     const well = (await board.monitor(id)).lastStartedAt!
     await board.until(id, 'more runs', ({ lastStartedAt }) => Date.parse(lastStartedAt!) > Date.parse(well) + 500)
@@ -34,7 +42,15 @@ describe('what is told of monitors', () => {
     writeFileSync(switched, 'out of order')
     await board.until(id, 'several failures', ({ consecutiveFailures }) => consecutiveFailures >= 3)
     expect(statuses()).toEqual(['ok', 'failing'])
-    expect(told()[1]![1]).toMatchObject({ id, cardId: card.cardId, status: 'failing', exitCode: 4, error: null, output: 'out of order', consecutiveFailures: 1 })
+    expect(told()[1]![1]).toMatchObject({
+      id,
+      cardId: card.cardId,
+      status: 'failing',
+      exitCode: 4,
+      error: null,
+      output: 'out of order',
+      consecutiveFailures: 1,
+    })
     rmSync(switched)
     await board.until(id, 'it to be well again', ({ consecutiveFailures }) => consecutiveFailures === 0)
     await eventually('the news', () => statuses().length === 3)
@@ -81,7 +97,9 @@ describe('what is told of monitors', () => {
 
 describe('the agent at work on the card', () => {
   let board: AgentBoard
-  beforeAll(async () => { board = await startAgentBoard({ slow: { fixture: 'permission-first' } }) })
+  beforeAll(async () => {
+    board = await startAgentBoard({ slow: { fixture: 'permission-first' } })
+  })
   afterAll(() => board.close())
 
   it('is told by a message that all is well no longer, and again', async () => {
@@ -89,18 +107,42 @@ describe('the agent at work on the card', () => {
     await board.untilStatus(cardId, 'waiting')
     const ref = { projectId: board.projectId, cardId }
     const { token } = await board.client.agents.token(ref)
-    const { worktreePath } = (await board.server.app.db.get<{ worktreePath: string }>('SELECT worktree_path AS worktreePath FROM cards WHERE id = ?', [Number(cardId)]))!
-    const said = async () => (await board.messages(cardId)).filter(({ role, content }) => role === 'user' && content.startsWith('Monitor')).map(({ content }) => content)
-    const { cwd } = await board.as(token).monitors.create({ ...ref, command: 'true', intervalSecs: 60, allowUnsandboxed: true })
+    const { worktreePath } = (await board.server.app.db.get<{ worktreePath: string }>(
+      'SELECT worktree_path AS worktreePath FROM cards WHERE id = ?',
+      [Number(cardId)],
+    ))!
+    const said = async () =>
+      (await board.messages(cardId))
+        .filter(({ role, content }) => role === 'user' && content.startsWith('Monitor'))
+        .map(({ content }) => content)
+    const { cwd } = await board
+      .as(token)
+      .monitors.create({ ...ref, command: 'true', intervalSecs: 60, allowUnsandboxed: true })
     expect(cwd).toBe(worktreePath)
-    const id = await board.server.app.db.transaction(tx => insertMonitor(tx, { projectId: Number(board.projectId), cardId: Number(cardId), command: 'test -e mended || { pwd; exit 5; }', intervalSecs: 0.5, description: 'Mended?', cwd }))
+    const id = await board.server.app.db.transaction(tx =>
+      insertMonitor(tx, {
+        projectId: Number(board.projectId),
+        cardId: Number(cardId),
+        command: 'test -e mended || { pwd; exit 5; }',
+        intervalSecs: 0.5,
+        description: 'Mended?',
+        cwd,
+      }),
+    )
     await eventually('the message', async () => (await said()).length === 1)
-    expect((await said())[0]).toBe(`Monitor ${id} (Mended?) is not ok any more (failing): test -e mended || { pwd; exit 5; }\n\nThe command ended with exit code 5.\n\nIts last output:\n${worktreePath}`)
+    expect((await said())[0]).toBe(
+      `Monitor ${id} (Mended?) is not ok any more (failing): test -e mended || { pwd; exit 5; }\n\nThe command ended with exit code 5.\n\nIts last output:\n${worktreePath}`,
+    )
     writeFileSync(join(worktreePath, 'mended'), '')
     await eventually('the other message', async () => (await said()).length === 2)
     expect((await said())[1]).toBe(`Monitor ${id} (Mended?) is ok again: test -e mended || { pwd; exit 5; }`)
     // It is in line for the end of the turn.
     await board.client.agents.approvePlan({ ...ref, approved: true })
-    await eventually('the agent\'s next turn', async () => (await board.messages(cardId)).filter(({ role }) => role === 'agent').length >= 1 && (await board.card(cardId)).status === 'waiting')
+    await eventually(
+      "the agent's next turn",
+      async () =>
+        (await board.messages(cardId)).filter(({ role }) => role === 'agent').length >= 1 &&
+        (await board.card(cardId)).status === 'waiting',
+    )
   })
 })

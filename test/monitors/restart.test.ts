@@ -25,11 +25,14 @@ const restart = async (meanwhile: () => Promise<void> = async () => {}) => {
   await board.server.stop()
   board = await start()
 }
-const runsOf = (ledger: string) => existsSync(ledger) ? readFileSync(ledger, 'utf8').length : 0
+const runsOf = (ledger: string) => (existsSync(ledger) ? readFileSync(ledger, 'utf8').length : 0)
 
 it('a stop of the server ends what runs; the monitor is no worse for it and goes on with the next server', async () => {
   const [card, mark] = [await board.newCard(), `board-monitor-stop-${process.pid}`]
-  const { id, createdAt } = await board.create(card, `(setsid sh -c 'trap "" TERM; sleep 100; :' ${mark} &); sh -c 'sleep 100; :' ${mark}`)
+  const { id, createdAt } = await board.create(
+    card,
+    `(setsid sh -c 'trap "" TERM; sleep 100; :' ${mark} &); sh -c 'sleep 100; :' ${mark}`,
+  )
   await eventually('its processes', () => processesWith(mark).length >= 2)
   const before = performance.now()
   await board.server.stop()
@@ -37,7 +40,13 @@ it('a stop of the server ends what runs; the monitor is no worse for it and goes
   expect(processesWith(mark)).toEqual([])
   board = await start()
   const monitor = (await board.client.monitors.listProject({ projectId: card.projectId }))[0]!
-  expect(monitor).toMatchObject({ id, status: 'pending', error: 'The server stopped while the command ran.', exitCode: null, consecutiveFailures: 0 })
+  expect(monitor).toMatchObject({
+    id,
+    status: 'pending',
+    error: 'The server stopped while the command ran.',
+    exitCode: null,
+    consecutiveFailures: 0,
+  })
   expect(Math.abs(Date.parse(monitor.nextRunAt!) - Date.parse(createdAt) - 60_000)).toBeLessThan(1000)
   await board.client.monitors.deleteProject({ projectId: card.projectId, monitorId: id })
 })
@@ -46,25 +55,35 @@ it('a row that says running when the server starts is set right before anybody r
   const card = await board.newCard()
   const { id } = await board.create(card, 'echo said', { intervalSecs: 86_400 })
   expect((await board.until(id, 'a run', ({ status }) => status === 'ok')).output).toBe('said\n')
-  await restart(() => board.server.app.db.transaction(tx => updateMonitor(tx, Number(id), { status: 'running', nextRunAt: null })))
+  await restart(() =>
+    board.server.app.db.transaction(tx => updateMonitor(tx, Number(id), { status: 'running', nextRunAt: null })),
+  )
   const [monitor] = await board.client.monitors.listProject({ projectId: card.projectId })
-  expect(monitor).toMatchObject({ status: 'ok', error: 'The server stopped while the command ran.', output: '', nextRunAt: new Date(Date.parse(monitor!.lastStartedAt!) + 86_400_000).toISOString() })
+  expect(monitor).toMatchObject({
+    status: 'ok',
+    error: 'The server stopped while the command ran.',
+    output: '',
+    nextRunAt: new Date(Date.parse(monitor!.lastStartedAt!) + 86_400_000).toISOString(),
+  })
 })
 
 it('what was missed runs once at the start, and the rest of the schedule holds', async () => {
   const [card, ledgers] = [await board.newCard(), root]
-  const make = async (name: string) => (await board.create(card, `printf x >> ${join(ledgers, name)}`, { intervalSecs: 3600 })).id
+  const make = async (name: string) =>
+    (await board.create(card, `printf x >> ${join(ledgers, name)}`, { intervalSecs: 3600 })).id
   const [missed, ahead, far] = [await make('missed'), await make('ahead'), await make('far')]
   await eventually('the first runs', () => ['missed', 'ahead', 'far'].every(name => runsOf(join(ledgers, name)) === 1))
   for (const id of [missed, ahead, far]) await board.until(id, 'its end', ({ status }) => status === 'ok')
   const at = (ms: number) => new Date(now() + ms).toISOString()
   const nextOfAhead = at(1_800_000)
-  await restart(() => board.server.app.db.transaction(async tx => {
-    await setNextRun(tx, Number(missed), at(-50_000_000))
-    await setNextRun(tx, Number(ahead), nextOfAhead)
-    // As after a clock that was set back: nothing is further off than its interval.
-    await setNextRun(tx, Number(far), at(500_000_000))
-  }))
+  await restart(() =>
+    board.server.app.db.transaction(async tx => {
+      await setNextRun(tx, Number(missed), at(-50_000_000))
+      await setNextRun(tx, Number(ahead), nextOfAhead)
+      // As after a clock that was set back: nothing is further off than its interval.
+      await setNextRun(tx, Number(far), at(500_000_000))
+    }),
+  )
   await eventually('the missed run', () => runsOf(join(ledgers, 'missed')) === 2)
   const after = await board.until(missed, 'its end', ({ status, nextRunAt }) => status === 'ok' && nextRunAt !== null)
   expect(Date.parse(after.nextRunAt!) - now()).toBeGreaterThan(3_500_000)
@@ -82,7 +101,11 @@ it('a clock that is set does not move what is due; the times that are shown foll
     const before = now
     now = () => before() + jumpMs
     const shift = now() - Date.now()
-    const moved = await board.until(id, 'the new time', monitor => Math.abs(Date.parse(monitor.nextRunAt!) - Date.parse(nextRunAt!) - shift) < 2000)
+    const moved = await board.until(
+      id,
+      'the new time',
+      monitor => Math.abs(Date.parse(monitor.nextRunAt!) - Date.parse(nextRunAt!) - shift) < 2000,
+    )
     expect(moved.status).toBe('ok')
     const runs = runsOf(`${ledger}-quick`)
     await eventually('the quick one to go on', () => runsOf(`${ledger}-quick`) > runs + 1, 4000)

@@ -27,13 +27,19 @@ async function ran(command: string, fields?: object): Promise<Monitor> {
   return board.until(id, 'the end', isOver)
 }
 /** How often a file was written to, a line each time. */
-const lines = (file: string) => existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : []
+const lines = (file: string) => (existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : [])
 
 describe('a run', () => {
   it('that ends with 0 is ok', async () => {
     const before = Date.now()
     const monitor = await ran('echo well; echo said >&2; echo last')
-    expect(monitor).toMatchObject({ status: 'ok', exitCode: 0, error: null, output: 'well\nsaid\nlast\n', consecutiveFailures: 0 })
+    expect(monitor).toMatchObject({
+      status: 'ok',
+      exitCode: 0,
+      error: null,
+      output: 'well\nsaid\nlast\n',
+      consecutiveFailures: 0,
+    })
     expect(Date.parse(monitor.lastStartedAt!)).toBeGreaterThanOrEqual(before)
     expect(Date.parse(monitor.lastFinishedAt!)).toBeGreaterThanOrEqual(Date.parse(monitor.lastStartedAt!))
     // The grid begins with the creation.
@@ -41,16 +47,42 @@ describe('a run', () => {
   })
 
   it('that ends otherwise is failing, with its exit code', async () => {
-    expect(await ran('echo no; exit 3')).toMatchObject({ status: 'failing', exitCode: 3, error: null, output: 'no\n', consecutiveFailures: 1 })
-    expect(await ran('no-such-program')).toMatchObject({ status: 'failing', exitCode: 127, output: expect.stringContaining('not found') })
-    expect(await ran('kill -SEGV $$')).toMatchObject({ status: 'failing', exitCode: null, error: 'The command was ended by SIGSEGV.' })
-    expect(await ran('echo "unfinished')).toMatchObject({ status: 'failing', exitCode: 2, output: expect.stringMatching(/unterminated|EOF/i) })
+    expect(await ran('echo no; exit 3')).toMatchObject({
+      status: 'failing',
+      exitCode: 3,
+      error: null,
+      output: 'no\n',
+      consecutiveFailures: 1,
+    })
+    expect(await ran('no-such-program')).toMatchObject({
+      status: 'failing',
+      exitCode: 127,
+      output: expect.stringContaining('not found'),
+    })
+    expect(await ran('kill -SEGV $$')).toMatchObject({
+      status: 'failing',
+      exitCode: null,
+      error: 'The command was ended by SIGSEGV.',
+    })
+    expect(await ran('echo "unfinished')).toMatchObject({
+      status: 'failing',
+      exitCode: 2,
+      output: expect.stringMatching(/unterminated|EOF/i),
+    })
   })
 
   it('that takes too long is ended with all that it started: timeout', async () => {
     const mark = `timeout-${card.cardId}-${Date.now()}`
-    const monitor = await ran(`setsid sh -c 'trap "" TERM; while :; do sleep 0.1; done' ${mark} & echo begun; sh -c 'sleep 100; :' ${mark}`)
-    expect(monitor).toMatchObject({ status: 'timeout', exitCode: null, error: 'The command ran longer than 3 seconds and was ended.', output: 'begun\n', consecutiveFailures: 1 })
+    const monitor = await ran(
+      `setsid sh -c 'trap "" TERM; while :; do sleep 0.1; done' ${mark} & echo begun; sh -c 'sleep 100; :' ${mark}`,
+    )
+    expect(monitor).toMatchObject({
+      status: 'timeout',
+      exitCode: null,
+      error: 'The command ran longer than 3 seconds and was ended.',
+      output: 'begun\n',
+      consecutiveFailures: 1,
+    })
     await untilGone(mark)
   })
 
@@ -78,7 +110,9 @@ describe('a run', () => {
     let slowestMs = 0
     await board.until(id, 'the end', monitor => {
       const before = performance.now()
-      void board.client.server.health().then(() => { slowestMs = Math.max(slowestMs, performance.now() - before) })
+      void board.client.server.health().then(() => {
+        slowestMs = Math.max(slowestMs, performance.now() - before)
+      })
       return isOver(monitor)
     })
     expect((await board.monitor(id)).status).toBe('timeout')
@@ -88,8 +122,19 @@ describe('a run', () => {
   it('knows its server, project and card, and no secret', async () => {
     const { output } = await ran('env; cat /proc/$$/environ | tr "\\0" "\\n"')
     const env = Object.fromEntries(output.split('\n').map(line => line.split(/=(.*)/s)))
-    expect(env).toMatchObject({ BOARD_URL: board.url, BOARD_PROJECT_ID: board.projectId, BOARD_CARD_ID: card.cardId, BOARD_RUN_ID: expect.stringMatching(/^[\da-f-]{36}$/), HOME: expect.any(String), PATH: expect.any(String) })
-    expect(Object.keys(env).filter(name => name.startsWith('BOARD_')).sort()).toEqual(['BOARD_CARD_ID', 'BOARD_PROJECT_ID', 'BOARD_RUN_ID', 'BOARD_URL'])
+    expect(env).toMatchObject({
+      BOARD_URL: board.url,
+      BOARD_PROJECT_ID: board.projectId,
+      BOARD_CARD_ID: card.cardId,
+      BOARD_RUN_ID: expect.stringMatching(/^[\da-f-]{36}$/),
+      HOME: expect.any(String),
+      PATH: expect.any(String),
+    })
+    expect(
+      Object.keys(env)
+        .filter(name => name.startsWith('BOARD_'))
+        .sort(),
+    ).toEqual(['BOARD_CARD_ID', 'BOARD_PROJECT_ID', 'BOARD_RUN_ID', 'BOARD_URL'])
     for (const hidden of [secret, 'private', board.token, card.token]) expect(output).not.toContain(hidden)
   })
 
@@ -119,12 +164,20 @@ describe('the folder is looked at again before each run', () => {
     await board.until(id, 'a run', ({ status }) => status === 'ok')
     rmSync(cwd, { recursive: true })
     symlinkSync(tmpdir(), cwd)
-    expect(await board.until(id, 'an error', ({ status }) => status === 'error')).toMatchObject({ exitCode: null, error: 'cwd must be inside the project, the card\'s worktree or its attached worktree.', output: '' })
+    expect(await board.until(id, 'an error', ({ status }) => status === 'error')).toMatchObject({
+      exitCode: null,
+      error: "cwd must be inside the project, the card's worktree or its attached worktree.",
+      output: '',
+    })
     expect(new Set(lines(ledger))).toEqual(new Set([cwd]))
     await board.until(id, 'more errors', ({ consecutiveFailures }) => consecutiveFailures > 1)
     rmSync(cwd)
     mkdirSync(cwd)
-    await board.until(id, 'a run again', ({ status, consecutiveFailures }) => status === 'ok' && consecutiveFailures === 0)
+    await board.until(
+      id,
+      'a run again',
+      ({ status, consecutiveFailures }) => status === 'ok' && consecutiveFailures === 0,
+    )
     await board.client.monitors.deleteProject({ projectId: board.projectId, monitorId: id })
   })
 
@@ -134,7 +187,9 @@ describe('the folder is looked at again before each run', () => {
     await board.until(id, 'a run', ({ status }) => status === 'ok')
     rmSync(cwd, { recursive: true })
     writeFileSync(cwd, '')
-    expect(await board.until(id, 'an error', ({ status }) => status === 'error')).toMatchObject({ error: 'cwd must be the absolute path of an existing folder.' })
+    expect(await board.until(id, 'an error', ({ status }) => status === 'error')).toMatchObject({
+      error: 'cwd must be the absolute path of an existing folder.',
+    })
     await board.client.monitors.deleteProject({ projectId: board.projectId, monitorId: id })
   })
 })
@@ -142,11 +197,24 @@ describe('the folder is looked at again before each run', () => {
 it('runs again on its grid, never beside itself, and makes up for nothing', async () => {
   const ledger = join(board.folder('ledgers'), 'grid')
   // A run takes one and a half intervals: the next one is the first of the grid after its end.
-  const id = await board.insert(card, `echo "begin $(date +%s%N)" >> ${ledger}; sleep 1.5; echo "end $(date +%s%N)" >> ${ledger}`, 1)
+  const id = await board.insert(
+    card,
+    `echo "begin $(date +%s%N)" >> ${ledger}; sleep 1.5; echo "end $(date +%s%N)" >> ${ledger}`,
+    1,
+  )
   await eventually('some runs', () => lines(ledger).length >= 8, 30_000)
   await board.client.monitors.deleteProject({ projectId: board.projectId, monitorId: id })
   const told = lines(ledger).map(line => line.split(' ') as [string, string])
-  expect(told.slice(0, 8).map(([word]) => word)).toEqual(['begin', 'end', 'begin', 'end', 'begin', 'end', 'begin', 'end'])
+  expect(told.slice(0, 8).map(([word]) => word)).toEqual([
+    'begin',
+    'end',
+    'begin',
+    'end',
+    'begin',
+    'end',
+    'begin',
+    'end',
+  ])
   const begins = told.filter(([word]) => word === 'begin').map(([, at]) => Number(BigInt(at) / 1_000_000n))
   // A busy machine starts a command late, and the next one is in time again: never sooner than the run and what is left of its interval, less that delay.
   const gaps = begins.slice(1).map((at, index) => at - begins[index]!)

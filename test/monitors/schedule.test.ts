@@ -3,7 +3,12 @@ import { createSchedule, type Scheduled } from '../../src/monitors/schedule.ts'
 
 let nowMs = 1000
 const fresh = () => createSchedule(() => nowMs)
-const monitor = (id: number, cardId = id, projectId = 1, intervalSecs = 10): Scheduled => ({ id, projectId, cardId, intervalSecs })
+const monitor = (id: number, cardId = id, projectId = 1, intervalSecs = 10): Scheduled => ({
+  id,
+  projectId,
+  cardId,
+  intervalSecs,
+})
 const running = (...those: Scheduled[]) => new Map(those.map(each => [each.id, each]))
 const idle = running()
 
@@ -39,7 +44,12 @@ test('one that runs is not due', () => {
 
 test('of several the one that has waited longest has its turn', () => {
   const schedule = fresh()
-  for (const [id, inMs] of [[1, 30], [2, 10], [3, 20]] as const) schedule.add(monitor(id), inMs)
+  for (const [id, inMs] of [
+    [1, 30],
+    [2, 10],
+    [3, 20],
+  ] as const)
+    schedule.add(monitor(id), inMs)
   nowMs += 100
   const order = [0, 1, 2].map(() => {
     const { id } = schedule.next(idle)!
@@ -71,5 +81,11 @@ test('one that is put off or forgotten waits', () => {
   expect([schedule.next(idle), schedule.inMs(1)]).toEqual([undefined, 1000])
   schedule.forget(1)
   nowMs += 5000
-  expect([schedule.next(idle), schedule.has(1), schedule.ids(), schedule.inMs(1), schedule.untilNextMs()]).toEqual([undefined, false, [], undefined, undefined])
+  expect([schedule.next(idle), schedule.has(1), schedule.ids(), schedule.inMs(1), schedule.untilNextMs()]).toEqual([
+    undefined,
+    false,
+    [],
+    undefined,
+    undefined,
+  ])
 })

@@ -3,7 +3,9 @@ import { eventually, slowdown } from '../helper.ts'
 import { startMonitorBoard, untilGone, untilThere, type ActiveCard, type MonitorBoard } from './monitorBoard.ts'
 
 let board: MonitorBoard
-beforeAll(async () => { board = await startMonitorBoard() })
+beforeAll(async () => {
+  board = await startMonitorBoard()
+})
 afterAll(() => board.close())
 
 let count = 0
@@ -11,7 +13,10 @@ let count = 0
 async function going(card: ActiveCard): Promise<{ id: string; mark: string }> {
   const mark = `board-monitor-${process.pid}-${++count}`
   const stubborn = `sh -c 'trap "" TERM HUP; while :; do sleep 0.1; done' ${mark}`
-  const { id } = await board.create(card, `setsid ${stubborn} & (setsid sh -c 'setsid ${stubborn.replaceAll("'", '"').replace('""', "''")} & sleep 100; :' ${mark} &); sh -c 'sleep 100; :' ${mark}`)
+  const { id } = await board.create(
+    card,
+    `setsid ${stubborn} & (setsid sh -c 'setsid ${stubborn.replaceAll("'", '"').replace('""', "''")} & sleep 100; :' ${mark} &); sh -c 'sleep 100; :' ${mark}`,
+  )
   await untilThere(mark, 3)
   await board.until(id, 'its run', ({ status }) => status === 'running')
   return { id, mark }
@@ -42,8 +47,16 @@ describe('what runs is ended with all its descendants within 5 s, in whatever se
   })
 
   const ways: Array<[string, (card: ActiveCard) => Promise<unknown>, ((card: ActiveCard) => Promise<unknown>)?]> = [
-    ['moves out of the active column', ({ ref }) => board.client.cards.move({ ...ref, columnId: board.columns.backlog }), ({ ref }) => board.client.cards.move({ ...ref, columnId: board.columns.active })],
-    ['is completed', ({ ref }) => board.client.cards.complete(ref), ({ ref }) => board.client.cards.move({ ...ref, columnId: board.columns.active })],
+    [
+      'moves out of the active column',
+      ({ ref }) => board.client.cards.move({ ...ref, columnId: board.columns.backlog }),
+      ({ ref }) => board.client.cards.move({ ...ref, columnId: board.columns.active }),
+    ],
+    [
+      'is completed',
+      ({ ref }) => board.client.cards.complete(ref),
+      ({ ref }) => board.client.cards.move({ ...ref, columnId: board.columns.active }),
+    ],
     ['is archived', ({ ref }) => board.client.cards.archive(ref), ({ ref }) => board.client.cards.unarchive(ref)],
     ['is deleted', ({ ref }) => board.client.cards.delete(ref), ({ ref }) => board.client.cards.restore(ref)],
   ]
@@ -52,7 +65,11 @@ describe('what runs is ended with all its descendants within 5 s, in whatever se
     const { id, mark } = await going(card)
     await leave(card)
     await untilGone(mark)
-    const row = () => board.server.app.db.get<{ status: string; next: string | null }>('SELECT status, next_run_at AS next FROM monitors WHERE id = ?', [Number(id)])
+    const row = () =>
+      board.server.app.db.get<{ status: string; next: string | null }>(
+        'SELECT status, next_run_at AS next FROM monitors WHERE id = ?',
+        [Number(id)],
+      )
     await eventually('the pause', async () => (await row())!.status === 'paused')
     expect(await row()).toMatchObject({ status: 'paused', next: null })
     await comeBack!(card)
@@ -70,5 +87,9 @@ it('a monitor that rests says so, keeps what it last said, and runs nothing', as
   const paused = await board.until(id, 'the pause', ({ status }) => status === 'paused')
   expect(paused).toMatchObject({ exitCode: 0, output: 'here\n', nextRunAt: null })
   await board.client.cards.move({ ...card.ref, columnId: board.columns.active })
-  await board.until(id, 'another run', ({ status, lastStartedAt }) => status === 'ok' && lastStartedAt! > paused.lastStartedAt!)
+  await board.until(
+    id,
+    'another run',
+    ({ status, lastStartedAt }) => status === 'ok' && lastStartedAt! > paused.lastStartedAt!,
+  )
 })

@@ -6,7 +6,10 @@ import { mutate, type Mutant } from './mutants.ts'
 /** The sources in which the mutants are, by the file's path from the root. */
 export type Sources = ReadonlyMap<string, { code: string; mutants: readonly Mutant[] }>
 /** What became of some test files. `failure` names the first test that failed. */
-export interface Outcome { failure?: string; timedOut: boolean }
+export interface Outcome {
+  failure?: string
+  timedOut: boolean
+}
 /** One process at a time that runs tests. */
 export interface Lane {
   /** The test files that there are. */
@@ -17,7 +20,8 @@ export interface Lane {
 }
 
 /** The sources with all their mutants in them. */
-export const readSources = (files: readonly string[]): Sources => new Map(files.map(file => [file, mutate(file, readFileSync(file, 'utf8'))]))
+export const readSources = (files: readonly string[]): Sources =>
+  new Map(files.map(file => [file, mutate(file, readFileSync(file, 'utf8'))]))
 
 interface LaneOptions {
   /** Whether each test file has a process of its own, and all are run whatever fails. */
@@ -29,35 +33,67 @@ interface LaneOptions {
 }
 
 /** Gets ready to run tests of the mutated sources. */
-export async function openLane(sources: Sources, { isolate, workers = 1, include, onModule }: LaneOptions): Promise<Lane> {
+export async function openLane(
+  sources: Sources,
+  { isolate, workers = 1, include, onModule }: LaneOptions,
+): Promise<Lane> {
   const watched: { failed?: (what: string) => void } = {}
   const reporter: Reporter = {
-    onTestCaseResult: test => { if (test.result().state === 'failed') watched.failed?.(`${relative('.', test.module.moduleId)}: ${test.fullName}`) },
+    onTestCaseResult: test => {
+      if (test.result().state === 'failed') watched.failed?.(`${relative('.', test.module.moduleId)}: ${test.fullName}`)
+    },
     onTestModuleEnd: module => {
       onModule?.(module)
       if (module.state() === 'failed') watched.failed?.(relative('.', module.moduleId))
     },
   }
-  const vitest = await createVitest('test', { config: 'test/mutation/vitest.config.ts', watch: false, isolate, maxWorkers: workers, reporters: [reporter], silent: true, ...include && { include, exclude: [] }, ...!isolate && { bail: 1 } }, {
-    plugins: [{ name: 'mutants', enforce: 'pre', transform: (_code, id) => sources.get(relative(process.cwd(), id))?.code }],
-  })
+  const vitest = await createVitest(
+    'test',
+    {
+      config: 'test/mutation/vitest.config.ts',
+      watch: false,
+      isolate,
+      maxWorkers: workers,
+      reporters: [reporter],
+      silent: true,
+      ...(include && { include, exclude: [] }),
+      ...(!isolate && { bail: 1 }),
+    },
+    {
+      plugins: [
+        { name: 'mutants', enforce: 'pre', transform: (_code, id) => sources.get(relative(process.cwd(), id))?.code },
+      ],
+    },
+  )
   const [project] = vitest.projects
   if (!project) throw new Error('test/mutation/vitest.config.ts has no tests.')
-  const specifications = new Map((await vitest.globTestSpecifications()).map(each => [relative('.', each.moduleId), each]))
+  const specifications = new Map(
+    (await vitest.globTestSpecifications()).map(each => [relative('.', each.moduleId), each]),
+  )
   return {
     files: [...specifications.keys()],
     run: async (files, env, limitMs) => {
       const outcome: Outcome = { timedOut: false }
       Object.assign(project.config.env, env)
-      const stop = () => { void vitest.cancelCurrentRun('test-failure') }
+      const stop = () => {
+        void vitest.cancelCurrentRun('test-failure')
+      }
       watched.failed = what => {
         outcome.failure ??= what
         if (!isolate) stop()
       }
       // What does not end by itself when it is asked to is killed when it is asked again.
-      const timers = [setTimeout(() => { outcome.timedOut = true; stop() }, limitMs), setTimeout(stop, limitMs + 2_000)]
+      const timers = [
+        setTimeout(() => {
+          outcome.timedOut = true
+          stop()
+        }, limitMs),
+        setTimeout(stop, limitMs + 2_000),
+      ]
       const wanted = files.map(file => specifications.get(file) ?? missing(file))
-      const result = await vitest.runTestSpecifications(wanted).catch((error: unknown) => ({ unhandledErrors: [error] }))
+      const result = await vitest
+        .runTestSpecifications(wanted)
+        .catch((error: unknown) => ({ unhandledErrors: [error] }))
       for (const timer of timers) clearTimeout(timer)
       if (result.unhandledErrors.length > 0) outcome.failure ??= String(result.unhandledErrors[0])
       return outcome
@@ -66,4 +102,6 @@ export async function openLane(sources: Sources, { isolate, workers = 1, include
   }
 }
 
-function missing(file: string): never { throw new Error(`${file} is no test file.`) }
+function missing(file: string): never {
+  throw new Error(`${file} is no test file.`)
+}

@@ -6,7 +6,9 @@ import { findReach, type Reach, type TestFile } from './reach.ts'
 import { describe, summary, type Tried } from './report.ts'
 
 const startMs = 20_000
-const tell = (text: string): void => { process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`) }
+const tell = (text: string): void => {
+  process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`)
+}
 
 /** Tries a sample of mutants, and prints what became of them. */
 export async function runMutation(argv: readonly string[]): Promise<void> {
@@ -14,7 +16,9 @@ export async function runMutation(argv: readonly string[]): Promise<void> {
   if (!options) return
   const sources = readSources(folders.flatMap(sourcesIn))
   const chosen = choose(sources, options)
-  tell(`${chosen.length} of ${[...sources].reduce((sum, [file, { mutants }]) => sum + (options.files.includes(file) ? mutants.length : 0), 0)} mutants in ${options.files.length} files, seed ${options.seed}`)
+  tell(
+    `${chosen.length} of ${[...sources].reduce((sum, [file, { mutants }]) => sum + (options.files.includes(file) ? mutants.length : 0), 0)} mutants in ${options.files.length} files, seed ${options.seed}`,
+  )
   // Some tests talk to their board through the program.
   buildProgram()
   const reach = options.tests.length > 0 ? given(options.tests) : await findReach(sources, options.workers, tell)
@@ -22,16 +26,21 @@ export async function runMutation(argv: readonly string[]): Promise<void> {
   const tried: Tried[] = []
   const left = [...chosen]
   const endAt = performance.now() + options.minutes * 60_000
-  const next = () => performance.now() < endAt ? left.shift() : undefined
-  await Promise.all(Array.from({ length: options.workers }, async () => {
-    const lane = await openLane(sources, { isolate: false, ...options.tests.length > 0 && { include: [...options.tests] } })
-    for (let mutant = next(); mutant; mutant = next()) {
-      const result = await tryOne(lane, mutant, reach, options)
-      tried.push(result)
-      tell(`${tried.length} of ${chosen.length}: ${describe(result)}`)
-    }
-    await lane.close()
-  }))
+  const next = () => (performance.now() < endAt ? left.shift() : undefined)
+  await Promise.all(
+    Array.from({ length: options.workers }, async () => {
+      const lane = await openLane(sources, {
+        isolate: false,
+        ...(options.tests.length > 0 && { include: [...options.tests] }),
+      })
+      for (let mutant = next(); mutant; mutant = next()) {
+        const result = await tryOne(lane, mutant, reach, options)
+        tried.push(result)
+        tell(`${tried.length} of ${chosen.length}: ${describe(result)}`)
+      }
+      await lane.close()
+    }),
+  )
   console.log(summary(tried, options))
 }
 
@@ -48,25 +57,35 @@ function optionsOf(argv: readonly string[]): Options | undefined {
 }
 
 const assumedMs = 20_000
-const given = (tests: readonly string[]): Reach => ({ filesFor: () => tests.map(file => ({ file, ms: assumedMs })), noteKiller: () => {}, unfit: [] })
+const given = (tests: readonly string[]): Reach => ({
+  filesFor: () => tests.map(file => ({ file, ms: assumedMs })),
+  noteKiller: () => {},
+  unfit: [],
+})
 
 /** The chosen share of each file's mutants, in an order of chance, so that what is done after a while speaks for all. */
 function choose(sources: Sources, { files, sample, seed, only }: Options): Mutant[] {
   const mutants = files.flatMap(file => sources.get(file)!.mutants)
   if (only.length > 0) return mutants.filter(({ id }) => only.includes(id))
   const random = chance(seed)
-  const shuffled = <T>(all: readonly T[]): T[] => all.map(each => ({ each, order: random() })).sort((a, b) => a.order - b.order).map(({ each }) => each)
-  return shuffled(files.flatMap(file => {
-    const own = shuffled(sources.get(file)!.mutants)
-    return own.slice(0, Math.floor(own.length * sample / 100 + random()))
-  }))
+  const shuffled = <T>(all: readonly T[]): T[] =>
+    all
+      .map(each => ({ each, order: random() }))
+      .sort((a, b) => a.order - b.order)
+      .map(({ each }) => each)
+  return shuffled(
+    files.flatMap(file => {
+      const own = shuffled(sources.get(file)!.mutants)
+      return own.slice(0, Math.floor((own.length * sample) / 100 + random()))
+    }),
+  )
 }
 
 /** Numbers between 0 and 1, the same ones for the same seed (mulberry32). */
 function chance(seed: number): () => number {
   let state = seed >>> 0
   return () => {
-    state = (state + 0x6D2B79F5) >>> 0
+    state = (state + 0x6d2b79f5) >>> 0
     let mixed = Math.imul(state ^ (state >>> 15), state | 1)
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
@@ -81,12 +100,28 @@ async function tryOne(lane: Lane, mutant: Mutant, reach: Reach, { mostSecs }: Op
   const { by, timedOut } = await findKiller(lane, mutant, files)
   const killer = files.find(({ file }) => by?.startsWith(file))
   if (killer) reach.noteKiller(mutant.id, killer.file)
-  return { mutant, result: timedOut ? 'timed out' : by ? 'killed' : 'survived', by, ms: performance.now() - startedAt, files: files.length, reaching: reaching.length }
+  return {
+    mutant,
+    result: timedOut ? 'timed out' : by ? 'killed' : 'survived',
+    by,
+    ms: performance.now() - startedAt,
+    files: files.length,
+    reaching: reaching.length,
+  }
 }
 
 /** What test notices a mutant, if any. One that fails after others in the same process must fail alone, too: they may have left something there. */
-async function findKiller(lane: Lane, { id }: Mutant, files: readonly TestFile[]): Promise<{ by?: string; timedOut: boolean }> {
-  const run = (some: readonly TestFile[]) => lane.run(some.map(({ file }) => file), { BOARD_MUTANT: id }, startMs * 3 + some.reduce((sum, { ms }) => sum + ms, 0) * 3)
+async function findKiller(
+  lane: Lane,
+  { id }: Mutant,
+  files: readonly TestFile[],
+): Promise<{ by?: string; timedOut: boolean }> {
+  const run = (some: readonly TestFile[]) =>
+    lane.run(
+      some.map(({ file }) => file),
+      { BOARD_MUTANT: id },
+      startMs * 3 + some.reduce((sum, { ms }) => sum + ms, 0) * 3,
+    )
   for (let left = files; left.length > 0;) {
     const { failure: by, timedOut } = await run(left)
     const at = left.findIndex(({ file }) => by?.startsWith(file))

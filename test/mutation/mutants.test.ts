@@ -14,7 +14,9 @@ return { told, limit }`
 const run = (awake?: string): { told: string[]; limit: (cards: object[]) => object[] } | string => {
   const mutated = (id: string) => id === awake
   try {
-    return new Function('globalThis', mutate('a.ts', `(() => {${source}})()`).code.replace(/^;?/, 'return '))({ mutated })
+    return new Function('globalThis', mutate('a.ts', `(() => {${source}})()`).code.replace(/^;?/, 'return '))({
+      mutated,
+    })
   } catch (error) {
     return (error as Error).message
   }
@@ -26,10 +28,18 @@ test('a source with all its mutants asleep does what it did', () => {
 
 test('each mutant is another way to be wrong', () => {
   const { mutants } = mutate('a.ts', `(() => {${source}})()`)
-  expect(mutants.map(({ was, is }) => `${was} -> ${is}`)).toEqual(expect.arrayContaining([
-    'card.place < 3 -> (card.place ) <= ( 3)', '!card.gone -> card.gone', 'cards.filter(card => card.place < 3 && !card.gone) -> cards', 'told?.length -> told.length', 'told?.length === 0 -> false',
-    'WHERE id = ? AND place >  -> WHERE id = ? OR place > ', 'WHERE id = ? AND place >  -> WHERE id <> ? AND place > ', 'throw new Error(\'nothing is told\'); -> ',
-  ]))
+  expect(mutants.map(({ was, is }) => `${was} -> ${is}`)).toEqual(
+    expect.arrayContaining([
+      'card.place < 3 -> (card.place ) <= ( 3)',
+      '!card.gone -> card.gone',
+      'cards.filter(card => card.place < 3 && !card.gone) -> cards',
+      'told?.length -> told.length',
+      'told?.length === 0 -> false',
+      'WHERE id = ? AND place >  -> WHERE id = ? OR place > ',
+      'WHERE id = ? AND place >  -> WHERE id <> ? AND place > ',
+      "throw new Error('nothing is told'); -> ",
+    ]),
+  )
   expect(mutants.filter(({ was, is }) => was === is)).toEqual([])
   const silent = mutants.find(({ was }) => was.startsWith('throw'))!
   expect(run(silent.id)).toMatchObject({ told: ['WHERE id = ? AND place > 1'] })

@@ -3,12 +3,33 @@ import { changesOf, isNode, type Node } from './changes.ts'
 import { isSql, sqlChanges } from './sql.ts'
 
 /** One way in which a source may be wrong. `id` is the file and a number. */
-export interface Mutant { id: string; file: string; line: number; was: string; is: string }
+export interface Mutant {
+  id: string
+  file: string
+  line: number
+  was: string
+  is: string
+}
 /** A source with all its mutants in it, each asleep unless `globalThis.mutated(id)` is true. */
-export interface Mutated { code: string; mutants: Mutant[] }
+export interface Mutated {
+  code: string
+  mutants: Mutant[]
+}
 
-const verbatim = /^(Import|ExportAll|TS(?!AsExpression|NonNullExpression|SatisfiesExpression)|TaggedTemplate|MetaProperty)/
-const notWalked = new Set(['typeAnnotation', 'returnType', 'typeParameters', 'typeArguments', 'superTypeArguments', 'id', 'label', 'source', 'attributes', 'specifiers'])
+const verbatim =
+  /^(Import|ExportAll|TS(?!AsExpression|NonNullExpression|SatisfiesExpression)|TaggedTemplate|MetaProperty)/
+const notWalked = new Set([
+  'typeAnnotation',
+  'returnType',
+  'typeParameters',
+  'typeArguments',
+  'superTypeArguments',
+  'id',
+  'label',
+  'source',
+  'attributes',
+  'specifiers',
+])
 const chooses = new Set(['IfStatement', 'ConditionalExpression', 'WhileStatement', 'ForStatement'])
 const blocks = new Set(['Program', 'BlockStatement', 'SwitchCase'])
 
@@ -23,7 +44,10 @@ export function mutate(file: string, source: string): Mutated {
   return { code: emit(parseAst(source, { lang: 'ts' }) as unknown as Node, { source, asleep }), mutants }
 }
 
-interface Writing { source: string; asleep(at: number, was: string, is: string): string }
+interface Writing {
+  source: string
+  asleep(at: number, was: string, is: string): string
+}
 
 /** The text of a node with the mutants of it and of all in it. `choices` are what else may stand there. */
 function emit(node: Node, writing: Writing, choices: readonly string[] = [], isInChain = false): string {
@@ -39,17 +63,20 @@ function emit(node: Node, writing: Writing, choices: readonly string[] = [], isI
 function template(node: Node, writing: Writing): string {
   const [quasis, expressions] = [node.quasis as Array<{ value: { raw: string } }>, node.expressions as Node[]]
   const isStatement = isSql(writing.source.slice(node.start, node.end))
-  return `\`${quasis.map(({ value: { raw } }, index) => {
-    const part = expressions[index]
-    return (isStatement ? changedSql(raw, node.start, writing) : raw) + (part ? `\${${emit(part, writing)}}` : '')
-  }).join('')}\``
+  return `\`${quasis
+    .map(({ value: { raw } }, index) => {
+      const part = expressions[index]
+      return (isStatement ? changedSql(raw, node.start, writing) : raw) + (part ? `\${${emit(part, writing)}}` : '')
+    })
+    .join('')}\``
 }
 
 function changedSql(raw: string, start: number, { asleep }: Writing): string {
   let [text, from] = ['', 0]
   for (const { at, was, is } of sqlChanges(raw)) {
     if (at < from) continue
-    const around = (middle: string) => raw.slice(Math.max(0, at - 24), at) + middle + raw.slice(at + was.length, at + was.length + 24)
+    const around = (middle: string) =>
+      raw.slice(Math.max(0, at - 24), at) + middle + raw.slice(at + was.length, at + was.length + 24)
     text += `${raw.slice(from, at)}\${${asleep(start, around(was), around(is))} ? ${JSON.stringify(is)} : ${JSON.stringify(was)}}`
     from = at + was.length
   }
@@ -67,9 +94,18 @@ function emitChildren(node: Node, writing: Writing, isInChain: boolean): string 
 
 function emitChild(node: Node, field: string, child: Node, writing: Writing, isInChain: boolean): string {
   const { source, asleep } = writing
-  if (field === 'test' && chooses.has(node.type)) return emit(child, writing, node.type.endsWith('eStatement') || node.type === 'ForStatement' ? ['false'] : ['true', 'false'].filter(choice => choice !== source.slice(child.start, child.end)))
-  if (isBody(node, field)) return child.type === 'BlockStatement' ? bodyOf(node, child, writing) : emit(child, writing, ['undefined'])
-  if (child.type === 'ThrowStatement') return `{ if (!${asleep(child.start, source.slice(child.start, child.end), '')}) ${emitChildren(child, writing, false)} }`
+  if (field === 'test' && chooses.has(node.type))
+    return emit(
+      child,
+      writing,
+      node.type.endsWith('eStatement') || node.type === 'ForStatement'
+        ? ['false']
+        : ['true', 'false'].filter(choice => choice !== source.slice(child.start, child.end)),
+    )
+  if (isBody(node, field))
+    return child.type === 'BlockStatement' ? bodyOf(node, child, writing) : emit(child, writing, ['undefined'])
+  if (child.type === 'ThrowStatement')
+    return `{ if (!${asleep(child.start, source.slice(child.start, child.end), '')}) ${emitChildren(child, writing, false)} }`
   if (child.type === 'ExpressionStatement') return statement(child, blocks.has(node.type), writing)
   const goesOn = (node.type === 'ChainExpression' || isInChain) && ['expression', 'object', 'callee'].includes(field)
   return emit(child, writing, [], goesOn)
@@ -88,14 +124,24 @@ function bodyOf(owner: Node, body: Node, writing: Writing): string {
 function statement(child: Node, isInBlock: boolean, writing: Writing): string {
   const expression = child.expression as Node
   const does = /^(Call|Await|Assignment|Update)Expression$/.test(expression.type)
-  const text = writing.source.slice(child.start, expression.start) + emit(expression, writing, does ? ['undefined'] : []) + writing.source.slice(expression.end, child.end)
+  const text =
+    writing.source.slice(child.start, expression.start) +
+    emit(expression, writing, does ? ['undefined'] : []) +
+    writing.source.slice(expression.end, child.end)
   return isInBlock && text.startsWith('(') ? `;${text}` : text
 }
 
 function childrenOf(node: Node): Array<{ field: string; child: Node }> {
-  const isSet = (field: string) => (node.type === 'AssignmentExpression' && field === 'left') || (node.type === 'UpdateExpression' && field === 'argument') || (field === 'key' && node.computed !== true) || (field === 'property' && node.computed !== true)
-  const found = Object.entries(node).filter(([field]) => !notWalked.has(field) && !isSet(field))
-    .flatMap(([field, value]) => (Array.isArray(value) ? value : [value]).filter(isNode).map(child => ({ field, child })))
+  const isSet = (field: string) =>
+    (node.type === 'AssignmentExpression' && field === 'left') ||
+    (node.type === 'UpdateExpression' && field === 'argument') ||
+    (field === 'key' && node.computed !== true) ||
+    (field === 'property' && node.computed !== true)
+  const found = Object.entries(node)
+    .filter(([field]) => !notWalked.has(field) && !isSet(field))
+    .flatMap(([field, value]) =>
+      (Array.isArray(value) ? value : [value]).filter(isNode).map(child => ({ field, child })),
+    )
   if (node.type === 'MethodDefinition' && node.kind === 'constructor') (node.value as Node).isConstructor = true
   return found.sort((a, b) => a.child.start - b.child.start)
 }

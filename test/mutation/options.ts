@@ -2,7 +2,16 @@ import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
-export interface Options { files: readonly string[]; sample: number; seed: number; workers: number; mostSecs: number; minutes: number; only: readonly string[]; tests: readonly string[] }
+export interface Options {
+  files: readonly string[]
+  sample: number
+  seed: number
+  workers: number
+  mostSecs: number
+  minutes: number
+  only: readonly string[]
+  tests: readonly string[]
+}
 
 export const folders = ['src/domain', 'src/identity', 'src/store']
 export const usage = `Usage: npm run mutation -- [--sample PERCENT] [--seed NUMBER] [--workers NUMBER] [--most-secs NUMBER] [--minutes NUMBER] [--only ID,...] [--tests FILE,...] [FILE or FOLDER ...]
@@ -23,17 +32,36 @@ The first run takes minutes longer than the next ones: it runs all tests once to
 /** @throws TypeError for an unknown flag, a number out of range, or a file that is not there */
 export function readOptions(argv: readonly string[]): Options | 'help' {
   const { values, positionals } = parseArgs({
-    args: [...argv], allowPositionals: true,
-    options: { sample: { type: 'string', default: '10' }, seed: { type: 'string' }, workers: { type: 'string', default: '1' }, 'most-secs': { type: 'string', default: '240' }, minutes: { type: 'string', default: '10000' }, only: { type: 'string' }, tests: { type: 'string' }, help: { type: 'boolean', short: 'h', default: false } },
+    args: [...argv],
+    allowPositionals: true,
+    options: {
+      sample: { type: 'string', default: '10' },
+      seed: { type: 'string' },
+      workers: { type: 'string', default: '1' },
+      'most-secs': { type: 'string', default: '240' },
+      minutes: { type: 'string', default: '10000' },
+      only: { type: 'string' },
+      tests: { type: 'string' },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
   })
   if (values.help) return 'help'
-  const [only, tests] = [values.only, values.tests].map(names => names?.split(',').filter(Boolean) ?? []) as [string[], string[]]
+  const [only, tests] = [values.only, values.tests].map(names => names?.split(',').filter(Boolean) ?? []) as [
+    string[],
+    string[],
+  ]
   const missing = tests.find(file => !statSync(file, { throwIfNoEntry: false })?.isFile())
   if (missing !== undefined) throw new TypeError(`${missing} is not there.`)
   const places = positionals.length > 0 ? positionals : folders
   return {
-    files: places.flatMap(sourcesIn), sample: number('sample', values.sample, 100), seed: values.seed === undefined ? Math.floor(Math.random() * 1e6) : number('seed', values.seed, 1e9),
-    workers: number('workers', values.workers, 64), mostSecs: number('most-secs', values['most-secs'], 100_000), minutes: number('minutes', values.minutes, 10_000), only, tests,
+    files: places.flatMap(sourcesIn),
+    sample: number('sample', values.sample, 100),
+    seed: values.seed === undefined ? Math.floor(Math.random() * 1e6) : number('seed', values.seed, 1e9),
+    workers: number('workers', values.workers, 64),
+    mostSecs: number('most-secs', values['most-secs'], 100_000),
+    minutes: number('minutes', values.minutes, 10_000),
+    only,
+    tests,
   }
 }
 
@@ -46,8 +74,14 @@ function number(name: string, text: string, most: number): number {
 /** All sources, since a mutant's number and what reaches it are kept for all of them. */
 export function sourcesIn(place: string): string[] {
   const path = place.replace(/\/$/, '')
-  if (!folders.some(folder => path === folder || path.startsWith(`${folder}/`))) throw new TypeError(`${place} is not in ${folders.join(', ')}.`)
+  if (!folders.some(folder => path === folder || path.startsWith(`${folder}/`)))
+    throw new TypeError(`${place} is not in ${folders.join(', ')}.`)
   const stats = statSync(path, { throwIfNoEntry: false })
   if (!stats) throw new TypeError(`${place} is not there.`)
-  return stats.isFile() ? [path] : readdirSync(path, { recursive: true, encoding: 'utf8' }).filter(name => name.endsWith('.ts')).map(name => join(path, name)).sort()
+  return stats.isFile()
+    ? [path]
+    : readdirSync(path, { recursive: true, encoding: 'utf8' })
+        .filter(name => name.endsWith('.ts'))
+        .map(name => join(path, name))
+        .sort()
 }

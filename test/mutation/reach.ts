@@ -5,9 +5,18 @@ import { basename, join, relative, resolve } from 'node:path'
 import type { TestModule } from 'vitest/node'
 import { openLane, type Sources } from './lane.ts'
 
-export interface TestFile { file: string; ms: number }
+export interface TestFile {
+  file: string
+  ms: number
+}
 /** Which mutants a test file reaches in its tests (`within`), and otherwise (`before`): while it loads and gets ready. `ms` is null for one that fails. */
-interface Reached { file: string; version: string; ms: number | null; within: string[]; before: string[] }
+interface Reached {
+  file: string
+  version: string
+  ms: number | null
+  within: string[]
+  before: string[]
+}
 export interface Reach {
   /** The test files that reach a mutant, the most promising and cheapest first, with their time in milliseconds. */
   filesFor(id: string): TestFile[]
@@ -19,15 +28,24 @@ export interface Reach {
 
 /** Finds which test files reach which mutants, by running each once. The answer is kept for the next run, as long as the sources and the test file stay as they are. */
 export async function findReach(sources: Sources, workers: number, tell: (text: string) => void): Promise<Reach> {
-  const folder = join(tmpdir(), `board-mutation-${hash(resolve('.'), ...[...sources.values()].map(({ code }) => code))}`)
+  const folder = join(
+    tmpdir(),
+    `board-mutation-${hash(resolve('.'), ...[...sources.values()].map(({ code }) => code))}`,
+  )
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const keep = (module: TestModule) => {
     const file = relative('.', module.moduleId)
     const { duration } = module.diagnostic()
     const passed = module.state() === 'passed'
     tell(`${file} ${module.state()} in ${Math.round(duration)} ms`)
-    const reached = JSON.parse(readFileSync(join(folder, nameOf(file, 'reached')), 'utf8')) as Pick<Reached, 'within' | 'before'>
-    writeFileSync(join(folder, nameOf(file, 'json')), JSON.stringify({ file, version: hash(readFileSync(file, 'utf8')), ms: passed ? duration : null, ...reached }))
+    const reached = JSON.parse(readFileSync(join(folder, nameOf(file, 'reached')), 'utf8')) as Pick<
+      Reached,
+      'within' | 'before'
+    >
+    writeFileSync(
+      join(folder, nameOf(file, 'json')),
+      JSON.stringify({ file, version: hash(readFileSync(file, 'utf8')), ms: passed ? duration : null, ...reached }),
+    )
     rmSync(join(folder, nameOf(file, 'reached')))
   }
   const lane = await openLane(sources, { isolate: true, workers, onModule: keep })
@@ -41,16 +59,24 @@ export async function findReach(sources: Sources, workers: number, tell: (text: 
   await lane.close()
   const all = lane.files.flatMap(file => read(folder, file) ?? [])
   const killers: string[] = []
-  return { filesFor: id => ranked(id, all, killers), noteKiller: (id, file) => { killers.push(killOf(id, file)) }, unfit: all.filter(({ ms }) => ms === null).map(({ file }) => file) }
+  return {
+    filesFor: id => ranked(id, all, killers),
+    noteKiller: (id, file) => {
+      killers.push(killOf(id, file))
+    },
+    unfit: all.filter(({ ms }) => ms === null).map(({ file }) => file),
+  }
 }
 
-const hash = (...texts: readonly string[]): string => createHash('sha256').update(JSON.stringify(texts)).digest('hex').slice(0, 16)
-const isKnown = (reached: Reached | undefined): boolean => reached !== undefined && reached.ms !== null && reached.version === hash(readFileSync(reached.file, 'utf8'))
+const hash = (...texts: readonly string[]): string =>
+  createHash('sha256').update(JSON.stringify(texts)).digest('hex').slice(0, 16)
+const isKnown = (reached: Reached | undefined): boolean =>
+  reached !== undefined && reached.ms !== null && reached.version === hash(readFileSync(reached.file, 'utf8'))
 const nameOf = (file: string, ending: string): string => `${file.replaceAll('/', '-')}.${ending}`
 
 function read(folder: string, file: string): Reached | undefined {
   const path = join(folder, nameOf(file, 'json'))
-  return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) as Reached : undefined
+  return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Reached) : undefined
 }
 
 const sourceOf = (id: string): string => `${id.split('#')[0]!}#`
@@ -59,13 +85,22 @@ const killOf = (id: string, file: string): string => sourceOf(id) + file
 /** Those come first whose tests reach much of the same source for their time, are named after it, or have noticed others of its mutants. */
 function ranked(id: string, all: readonly Reached[], killers: readonly string[]): TestFile[] {
   const source = sourceOf(id)
-  const words = basename(source, '.ts#').split(/(?=[A-Z])|-/).map(word => word.replace(/s$/, '').toLowerCase())
-  return all.flatMap(({ file, ms, within, before }) => {
-    const isWithin = within.includes(id)
-    if (ms === null || !(isWithin || before.includes(id))) return []
-    const ofSource = within.filter(each => each.startsWith(source)).length
-    const kills = killers.filter(kill => kill === killOf(id, file)).length
-    const worth = (ofSource + 1) * (isWithin ? 4 : 1) * 4 ** words.filter(word => file.toLowerCase().includes(word)).length * (1 + kills) / (ms + 1_000)
-    return [{ file, ms, worth }]
-  }).sort((a, b) => b.worth - a.worth)
+  const words = basename(source, '.ts#')
+    .split(/(?=[A-Z])|-/)
+    .map(word => word.replace(/s$/, '').toLowerCase())
+  return all
+    .flatMap(({ file, ms, within, before }) => {
+      const isWithin = within.includes(id)
+      if (ms === null || !(isWithin || before.includes(id))) return []
+      const ofSource = within.filter(each => each.startsWith(source)).length
+      const kills = killers.filter(kill => kill === killOf(id, file)).length
+      const worth =
+        ((ofSource + 1) *
+          (isWithin ? 4 : 1) *
+          4 ** words.filter(word => file.toLowerCase().includes(word)).length *
+          (1 + kills)) /
+        (ms + 1_000)
+      return [{ file, ms, worth }]
+    })
+    .sort((a, b) => b.worth - a.worth)
 }

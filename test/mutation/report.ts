@@ -3,7 +3,14 @@ import { folders, type Options } from './options.ts'
 
 const results = ['killed', 'timed out', 'survived', 'not reached'] as const
 /** What became of a mutant. `by` names the test that noticed it, `reaching` is how many test files reach it, `files` how many of them were to be run. */
-export interface Tried { mutant: Mutant; result: typeof results[number]; by?: string; ms: number; files: number; reaching: number }
+export interface Tried {
+  mutant: Mutant
+  result: (typeof results)[number]
+  by?: string
+  ms: number
+  files: number
+  reaching: number
+}
 
 /** A mutant and its fate in one line. */
 export const describe = ({ mutant: { id, line, was, is }, result, by, ms, files, reaching }: Tried): string =>
@@ -16,15 +23,29 @@ const oneLine = (text: string): string => {
 
 /** The survivors, and a table of the folders. A mutant that made the tests hang has been noticed. */
 export function summary(tried: readonly Tried[], { sample, seed }: Options): string {
-  const unnoticed = tried.filter(({ result }) => result === 'survived' || result === 'not reached').sort((a, b) => a.mutant.id.localeCompare(b.mutant.id, 'en', { numeric: true }))
-  const rows = [...folders, ''].map(folder => row(folder || 'together', tried.filter(({ mutant }) => mutant.file.startsWith(folder))))
-  return [...unnoticed.map(describe), '', `Sample of ${sample} %, seed ${seed}`, ['', 'tried', ...results, 'noticed'].map(cell).join(''), ...rows].join('\n')
+  const unnoticed = tried
+    .filter(({ result }) => result === 'survived' || result === 'not reached')
+    .sort((a, b) => a.mutant.id.localeCompare(b.mutant.id, 'en', { numeric: true }))
+  const rows = [...folders, ''].map(folder =>
+    row(
+      folder || 'together',
+      tried.filter(({ mutant }) => mutant.file.startsWith(folder)),
+    ),
+  )
+  return [
+    ...unnoticed.map(describe),
+    '',
+    `Sample of ${sample} %, seed ${seed}`,
+    ['', 'tried', ...results, 'noticed'].map(cell).join(''),
+    ...rows,
+  ].join('\n')
 }
 
 function row(name: string, tried: readonly Tried[]): string {
   const counts = results.map(result => tried.filter(each => each.result === result).length)
-  const noticed = tried.length > 0 ? `${((counts[0]! + counts[1]!) / tried.length * 100).toFixed(1)} %` : '-'
+  const noticed = tried.length > 0 ? `${(((counts[0]! + counts[1]!) / tried.length) * 100).toFixed(1)} %` : '-'
   return [name, tried.length, ...counts, noticed].map(cell).join('')
 }
 
-const cell = (value: string | number, at: number): string => at === 0 ? String(value).padEnd(14) : String(value).padStart(13)
+const cell = (value: string | number, at: number): string =>
+  at === 0 ? String(value).padEnd(14) : String(value).padStart(13)

@@ -13,6 +13,15 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.e
 
 process.chdir(root)
 symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction')
-await build({ entryPoints: [join(here, 'main.ts')], outfile: join(folder, 'main.mjs'), bundle: true, packages: 'external', format: 'esm', platform: 'node', target: 'node20.19', logLevel: 'warning' })
+await build({
+  entryPoints: [join(here, 'main.ts')],
+  outfile: join(folder, 'main.mjs'),
+  bundle: true,
+  packages: 'external',
+  format: 'esm',
+  platform: 'node',
+  target: 'node20.19',
+  logLevel: 'warning',
+})
 const { runMutation } = await import(pathToFileURL(join(folder, 'main.mjs')).href)
 await runMutation(process.argv.slice(2))

@@ -12,15 +12,22 @@ const before = new Set<string>()
 const within = new Set<string>()
 let reached = before
 
-globalThis.mutated = awake ? id => id === awake : id => {
-  reached.add(id)
-  return false
-}
+globalThis.mutated = awake
+  ? id => id === awake
+  : id => {
+      reached.add(id)
+      return false
+    }
 
 if (reachFolder && !awake) {
-  beforeEach(() => { reached = within })
+  beforeEach(() => {
+    reached = within
+  })
   afterAll(() => {
     const filepath = expect.getState().testPath!
-    writeFileSync(join(reachFolder, `${relative('.', filepath).replaceAll('/', '-')}.reached`), JSON.stringify({ before: [...before], within: [...within] }))
+    writeFileSync(
+      join(reachFolder, `${relative('.', filepath).replaceAll('/', '-')}.reached`),
+      JSON.stringify({ before: [...before], within: [...within] }),
+    )
   })
 }

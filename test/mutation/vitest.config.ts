@@ -1,19 +1,46 @@
 import { defineConfig } from 'vitest/config'
 
 /** What reaches the rules, the identities and the store in the process of the tests. */
-const include = ['test/{authorization,clockJumps,contract,missingParts}.test.ts', 'test/{agents,attacks,backups,cli,daemons,domain,fuzz,git,logs,monitors,notifications,routes,scripts,store,transfers,webhooks}/*.test.ts']
+const include = [
+  'test/{authorization,clockJumps,contract,missingParts}.test.ts',
+  'test/{agents,attacks,backups,cli,daemons,domain,fuzz,git,logs,monitors,notifications,routes,scripts,store,transfers,webhooks}/*.test.ts',
+]
 const exclude = [
   // No mutant is in them, or only in a program of their own, which is built without.
-  'test/agents/{acp,acpFailures,command,failures,interrupted,launch,providers}.test.ts', 'test/attacks/log.test.ts', 'test/cli/{asking,bell,completion,completionIds,frame*,help,tree,waitAcrossRestart}.test.ts', 'test/scripts/{restart,soak}.test.ts',
+  'test/agents/{acp,acpFailures,command,failures,interrupted,launch,providers}.test.ts',
+  'test/attacks/log.test.ts',
+  'test/cli/{asking,bell,completion,completionIds,frame*,help,tree,waitAcrossRestart}.test.ts',
+  'test/scripts/{restart,soak}.test.ts',
   // They measure, or take long.
-  'test/agents/transcriptFlood.test.ts', 'test/cli/{agents,backups,cardsChanges,cardsRun,server,web,webhooks}.test.ts', 'test/attacks/{signIn,socketFrames}.test.ts', 'test/daemons/standstill.test.ts', 'test/routes/{bad-input,logFlood,socketLimits}.test.ts', 'test/transfers/large.test.ts',
+  'test/agents/transcriptFlood.test.ts',
+  'test/cli/{agents,backups,cardsChanges,cardsRun,server,web,webhooks}.test.ts',
+  'test/attacks/{signIn,socketFrames}.test.ts',
+  'test/daemons/standstill.test.ts',
+  'test/routes/{bad-input,logFlood,socketLimits}.test.ts',
+  'test/transfers/large.test.ts',
 ]
 
 export default defineConfig({
   test: {
-    globalSetup: ['test/scratch.ts'], setupFiles: ['test/mutation/switches.ts'], pool: 'forks', include, exclude, testTimeout: 30_000, hookTimeout: 30_000, teardownTimeout: 5_000,
+    globalSetup: ['test/scratch.ts'],
+    setupFiles: ['test/mutation/switches.ts'],
+    pool: 'forks',
+    include,
+    exclude,
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+    teardownTimeout: 5_000,
     env: { NO_COLOR: '1', BOARD_DATA_DIR: '', BOARD_URL: '', BOARD_TOKEN: '' },
     // The caller says which files come first.
-    sequence: { sequencer: class { sort<T>(files: T): T { return files } shard<T>(files: T): T { return files } } as never },
+    sequence: {
+      sequencer: class {
+        sort<T>(files: T): T {
+          return files
+        }
+        shard<T>(files: T): T {
+          return files
+        }
+      } as never,
+    },
   },
 })

@@ -11,22 +11,31 @@ import { follow, openRaw, openSocket, type LiveSocket } from '../liveSocket.ts'
 import { startReceiver, verified, type Receiver } from '../webhooks/receiver.ts'
 
 type Notification = EventData<'notification'>
-interface Person { id: string; email: string; token: string; client: Client; socket: LiveSocket }
+interface Person {
+  id: string
+  email: string
+  token: string
+  client: Client
+  socket: LiveSocket
+}
 
 let board: AgentBoard
 let receiver: Receiver
 let people: Record<'owner' | 'manager' | 'member' | 'viewer' | 'crew' | 'stranger', Person>
 const sockets: LiveSocket[] = []
 
-const told = (socket: LiveSocket): Notification[] => socket.messages.filter(({ type }) => type === 'notification').map(({ data }) => data)
+const told = (socket: LiveSocket): Notification[] =>
+  socket.messages.filter(({ type }) => type === 'notification').map(({ data }) => data)
 const about = (socket: LiveSocket, cardId: string) => told(socket).filter(each => each.cardId === cardId)
-const untilTold = (socket: LiveSocket, cardId: string, kind: string) => eventually(`word of ${kind}`, () => about(socket, cardId).find(each => each.kind === kind), 10_000)
+const untilTold = (socket: LiveSocket, cardId: string, kind: string) =>
+  eventually(`word of ${kind}`, () => about(socket, cardId).find(each => each.kind === kind), 10_000)
 const opened = async (token: string) => {
   const socket = await openSocket(board.url, token)
   sockets.push(socket)
   return socket
 }
-const newCard = async (title: string) => (await board.client.cards.create({ projectId: board.projectId, title, deferred: true })).id
+const newCard = async (title: string) =>
+  (await board.client.cards.create({ projectId: board.projectId, title, deferred: true })).id
 /** Ends a session of a new card, as if an agent had. Returns the card. */
 async function ends(status: 'completed' | 'failed', title = 'Ended'): Promise<string> {
   const cardId = await newCard(title)
@@ -34,13 +43,31 @@ async function ends(status: 'completed' | 'failed', title = 'Ended'): Promise<st
   return cardId
 }
 /** Makes sure that nothing is on its way any more: something later has come. */
-const settled = async (socket: LiveSocket): Promise<unknown> => untilTold(socket, await ends('completed'), 'agentCompleted')
-const wantEverything = { agentCompleted: true, agentFailed: true, agentWaiting: true, monitorFailing: true, webhookUrl: null, desktop: true, sound: true }
+const settled = async (socket: LiveSocket): Promise<unknown> =>
+  untilTold(socket, await ends('completed'), 'agentCompleted')
+const wantEverything = {
+  agentCompleted: true,
+  agentFailed: true,
+  agentWaiting: true,
+  monitorFailing: true,
+  webhookUrl: null,
+  desktop: true,
+  sound: true,
+}
 
 beforeAll(async () => {
-  [board, receiver] = await Promise.all([startAgentBoard({ good: { fixture: 'well-behaved' }, crashing: { fixture: 'crash-in-turn' }, asking: { fixture: 'permission-first' } }), startReceiver()])
+  ;[board, receiver] = await Promise.all([
+    startAgentBoard({
+      good: { fixture: 'well-behaved' },
+      crashing: { fixture: 'crash-in-turn' },
+      asking: { fixture: 'permission-first' },
+    }),
+    startReceiver(),
+  ])
 })
-afterEach(async () => { for (const { client } of Object.values(people ?? {})) await client.notifications.set(wantEverything) })
+afterEach(async () => {
+  for (const { client } of Object.values(people ?? {})) await client.notifications.set(wantEverything)
+})
 afterAll(async () => {
   for (const socket of sockets) socket.close()
   await Promise.all([board.close(), receiver.close()])
@@ -51,42 +78,78 @@ test('the local operator is told before the first user exists, also on a socket 
   const { id } = await board.start('good', { title: 'First' })
   const notification = await untilTold(bare, id, 'agentCompleted')
   expect(notification).toEqual({
-    userId: '0', kind: 'agentCompleted', projectId: board.projectId, cardId: id, cardTitle: 'First', message: expect.stringMatching(/^The agent has completed its work/), desktop: true, sound: true, at: expect.any(String),
+    userId: '0',
+    kind: 'agentCompleted',
+    projectId: board.projectId,
+    cardId: id,
+    cardTitle: 'First',
+    message: expect.stringMatching(/^The agent has completed its work/),
+    desktop: true,
+    sound: true,
+    at: expect.any(String),
   })
-  expect(bare.messages.find(({ type }) => type === 'notification')).toMatchObject({ projectId: null, seq: expect.any(Number) })
+  expect(bare.messages.find(({ type }) => type === 'notification')).toMatchObject({
+    projectId: null,
+    seq: expect.any(Number),
+  })
   await untilTold(board.socket, id, 'agentCompleted')
 })
 
 test('the owner and those who work in the project are told, on all their sockets, and nobody else', async () => {
   const { token, user } = await board.client.auth.setup({ email: 'owner@example.org', password: 'a long password' })
   const owner = { ...user, token, client: board.as(token), socket: await opened(token) }
-  const others = await Promise.all(['manager', 'member', 'viewer', 'crew', 'stranger'].map(async name => {
-    const signedIn = await owner.client.auth.register({ email: `${name}@example.org`, password: 'a long password' })
-    return [name, { ...signedIn.user, token: signedIn.token, client: board.as(signedIn.token), socket: await opened(signedIn.token) }]
-  }))
+  const others = await Promise.all(
+    ['manager', 'member', 'viewer', 'crew', 'stranger'].map(async name => {
+      const signedIn = await owner.client.auth.register({ email: `${name}@example.org`, password: 'a long password' })
+      return [
+        name,
+        {
+          ...signedIn.user,
+          token: signedIn.token,
+          client: board.as(signedIn.token),
+          socket: await opened(signedIn.token),
+        },
+      ]
+    }),
+  )
   people = { owner, ...Object.fromEntries(others) }
   const organization = await owner.client.organizations.create({ name: 'Crew' })
   await owner.client.organizations.addMember({ id: organization.id, email: 'crew@example.org' })
   await owner.client.projects.update({ id: board.projectId, organizationId: organization.id })
-  for (const [name, role] of [['manager', 'admin'], ['member', 'member'], ['viewer', 'viewer']] as const) await owner.client.members.add({ id: board.projectId, email: `${name}@example.org`, role })
+  for (const [name, role] of [
+    ['manager', 'admin'],
+    ['member', 'member'],
+    ['viewer', 'viewer'],
+  ] as const)
+    await owner.client.members.add({ id: board.projectId, email: `${name}@example.org`, role })
   const second = await opened(people.member.token)
   const following = await follow(board.url, people.viewer.token, board.projectId)
   sockets.push(following)
 
   const { id } = await board.start('crashing', { title: 'Second' })
-  for (const name of ['owner', 'manager', 'member'] as const) expect(await untilTold(people[name].socket, id, 'agentFailed')).toMatchObject({ userId: people[name].id, cardTitle: 'Second', message: expect.stringMatching(/^The agent has failed: /) })
+  for (const name of ['owner', 'manager', 'member'] as const)
+    expect(await untilTold(people[name].socket, id, 'agentFailed')).toMatchObject({
+      userId: people[name].id,
+      cardTitle: 'Second',
+      message: expect.stringMatching(/^The agent has failed: /),
+    })
   expect(await untilTold(second, id, 'agentFailed')).toMatchObject({ userId: people.member.id })
   // The local token acts as the first super_admin by now, who is the owner.
   expect(await untilTold(board.socket, id, 'agentFailed')).toMatchObject({ userId: owner.id })
   await settled(owner.socket)
-  for (const socket of [people.viewer.socket, following, people.crew.socket, people.stranger.socket]) expect(told(socket)).toEqual([])
-  for (const { id: userId, socket } of [owner, people.member]) expect(new Set(told(socket).map(each => each.userId))).toEqual(new Set([userId]))
+  for (const socket of [people.viewer.socket, following, people.crew.socket, people.stranger.socket])
+    expect(told(socket)).toEqual([])
+  for (const { id: userId, socket } of [owner, people.member])
+    expect(new Set(told(socket).map(each => each.userId))).toEqual(new Set([userId]))
   expect(about(people.member.socket, id)).toHaveLength(1)
 })
 
 test('each is told of what they want, the way they want it', async () => {
   const { owner, member, manager } = people
-  await Promise.all([member.client.notifications.set({ agentCompleted: false }), manager.client.notifications.set({ sound: false, desktop: false })])
+  await Promise.all([
+    member.client.notifications.set({ agentCompleted: false }),
+    manager.client.notifications.set({ sound: false, desktop: false }),
+  ])
   const id = await ends('completed')
   expect(await untilTold(manager.socket, id, 'agentCompleted')).toMatchObject({ sound: false, desktop: false })
   expect(await untilTold(owner.socket, id, 'agentCompleted')).toMatchObject({ sound: true, desktop: true })
@@ -97,26 +160,43 @@ test('each is told of what they want, the way they want it', async () => {
 test('an agent that waits is told of once, with its question, and again when it waits anew', async () => {
   const { owner } = people
   const { id } = await board.start('asking', { title: 'Asks' })
-  expect(await untilTold(owner.socket, id, 'agentWaiting')).toMatchObject({ message: 'The agent waits for you: Write allowed.txt' })
+  expect(await untilTold(owner.socket, id, 'agentWaiting')).toMatchObject({
+    message: 'The agent waits for you: Write allowed.txt',
+  })
   await board.untilStatus(id, 'waiting')
   const session = Number((await board.client.agents.get({ projectId: board.projectId, cardId: id })).sessionId)
-  const wait = (title: string) => board.server.app.db.transaction(tx => change(tx, session, { status: 'waiting', waitingFor: JSON.stringify({ title, kind: 'edit', options: [] }) }, 'waiting'))
-  const events = () => board.socket.messages.filter(({ type, data }) => type === 'agent.status' && data.sessionId === String(session) && data.status === 'waiting').length
+  const wait = (title: string) =>
+    board.server.app.db.transaction(tx =>
+      change(
+        tx,
+        session,
+        { status: 'waiting', waitingFor: JSON.stringify({ title, kind: 'edit', options: [] }) },
+        'waiting',
+      ),
+    )
+  const events = () =>
+    board.socket.messages.filter(
+      ({ type, data }) => type === 'agent.status' && data.sessionId === String(session) && data.status === 'waiting',
+    ).length
   await wait('Another question')
   await eventually('the second question', () => events() === 2)
   await board.server.app.db.transaction(tx => change(tx, session, { status: 'running', waitingFor: null }, 'running'))
   await wait('A third question')
   await eventually('the third question', () => about(owner.socket, id).length === 2)
-  expect(about(owner.socket, id).map(({ message }) => message)).toEqual(['The agent waits for you: Write allowed.txt', 'The agent waits for you: A third question'])
+  expect(about(owner.socket, id).map(({ message }) => message)).toEqual([
+    'The agent waits for you: Write allowed.txt',
+    'The agent waits for you: A third question',
+  ])
   await board.client.agents.cancel({ projectId: board.projectId, cardId: id })
   await settled(owner.socket)
   expect(about(owner.socket, id)).toHaveLength(2)
 })
 
-test('talks are nobody\'s news, and neither is what is cancelled', async () => {
+test("talks are nobody's news, and neither is what is cancelled", async () => {
   const { owner } = people
   const id = await newCard('Refined')
-  for (const purpose of ['pre', 'assistant'] as const) await endedSession(board, { projectId: board.projectId, cardId: id }, 'completed', purpose)
+  for (const purpose of ['pre', 'assistant'] as const)
+    await endedSession(board, { projectId: board.projectId, cardId: id }, 'completed', purpose)
   const cancelled = await newCard('Cancelled')
   await endedSession(board, { projectId: board.projectId, cardId: cancelled }, 'cancelled')
   await settled(owner.socket)
@@ -125,19 +205,42 @@ test('talks are nobody\'s news, and neither is what is cancelled', async () => {
 
 test('a monitor that begins to fail is told of', async () => {
   const { owner } = people
-  const { id: cardId } = await board.client.cards.create({ projectId: board.projectId, title: 'Watched', columnId: board.columns.active, deferred: true })
+  const { id: cardId } = await board.client.cards.create({
+    projectId: board.projectId,
+    title: 'Watched',
+    columnId: board.columns.active,
+    deferred: true,
+  })
   const { token } = await board.client.agents.token({ projectId: board.projectId, cardId })
-  await board.as(token).monitors.create({ projectId: board.projectId, cardId, command: 'exit 3', intervalSecs: 10, description: 'The site', allowUnsandboxed: true })
-  expect(await untilTold(owner.socket, cardId, 'monitorFailing')).toMatchObject({ cardTitle: 'Watched', message: 'The monitor "The site" fails with exit code 3.' })
+  await board.as(token).monitors.create({
+    projectId: board.projectId,
+    cardId,
+    command: 'exit 3',
+    intervalSecs: 10,
+    description: 'The site',
+    allowUnsandboxed: true,
+  })
+  expect(await untilTold(owner.socket, cardId, 'monitorFailing')).toMatchObject({
+    cardTitle: 'Watched',
+    message: 'The monitor "The site" fails with exit code 3.',
+  })
 })
 
 test('a webhook URL gets it as well, signed with the secret that was shown', async () => {
   const { owner, member } = people
-  const { webhookSecret } = await member.client.notifications.set({ webhookUrl: `${receiver.url}/member`, agentFailed: false })
+  const { webhookSecret } = await member.client.notifications.set({
+    webhookUrl: `${receiver.url}/member`,
+    agentFailed: false,
+  })
   const id = await ends('completed', 'Signed')
   await untilTold(owner.socket, id, 'agentCompleted')
-  const delivery = await eventually('the delivery', () => receiver.at('/member').find(({ message }) => message.data.cardId === id))
-  expect(verified(webhookSecret!, delivery)).toMatchObject({ type: 'notification', data: { userId: member.id, kind: 'agentCompleted', cardTitle: 'Signed', projectId: board.projectId } })
+  const delivery = await eventually('the delivery', () =>
+    receiver.at('/member').find(({ message }) => message.data.cardId === id),
+  )
+  expect(verified(webhookSecret!, delivery)).toMatchObject({
+    type: 'notification',
+    data: { userId: member.id, kind: 'agentCompleted', cardTitle: 'Signed', projectId: board.projectId },
+  })
   const crash = await ends('failed')
   await untilTold(owner.socket, crash, 'agentFailed')
   await settled(member.socket)
@@ -159,8 +262,18 @@ test('what happens while nobody makes notifications is told of once they are mad
 test('who cannot see the project any more is not told of it', async () => {
   const { owner, member } = people
   const id = await newCard('Secret')
-  const data = { kind: 'agentCompleted' as const, projectId: board.projectId, cardId: id, cardTitle: 'Secret', message: 'Done.', desktop: true, sound: true, at: new Date().toISOString() }
-  const tell = (userId: string) => board.server.app.db.transaction(tx => append(tx, 'notification', null, { ...data, userId }))
+  const data = {
+    kind: 'agentCompleted' as const,
+    projectId: board.projectId,
+    cardId: id,
+    cardTitle: 'Secret',
+    message: 'Done.',
+    desktop: true,
+    sound: true,
+    at: new Date().toISOString(),
+  }
+  const tell = (userId: string) =>
+    board.server.app.db.transaction(tx => append(tx, 'notification', null, { ...data, userId }))
   await tell(member.id)
   await untilTold(member.socket, id, 'agentCompleted')
   await owner.client.members.remove({ projectId: board.projectId, userId: member.id })
@@ -177,15 +290,30 @@ test('a client that reads nothing is not sent more and more', async () => {
   const raw = await openRaw(board.url, `/api/ws?token=${owner.token}`)
   raw.socket.pause()
   const message = 'x'.repeat(50_000)
-  const data = { kind: 'agentCompleted' as const, projectId: board.projectId, cardId: '1', cardTitle: 'Loud', message, desktop: true, sound: true, at: new Date().toISOString(), userId: owner.id }
+  const data = {
+    kind: 'agentCompleted' as const,
+    projectId: board.projectId,
+    cardId: '1',
+    cardTitle: 'Loud',
+    message,
+    desktop: true,
+    sound: true,
+    at: new Date().toISOString(),
+    userId: owner.id,
+  }
   const many = 1000
   for (let count = 50; count <= many; count += 50) {
-    await board.server.app.db.transaction(async tx => { for (let each = 0; each < 50; each++) await append(tx, 'notification', null, data) })
-    await eventually('the other socket to have all', () => told(owner.socket).filter(({ cardTitle }) => cardTitle === 'Loud').length === count)
+    await board.server.app.db.transaction(async tx => {
+      for (let each = 0; each < 50; each++) await append(tx, 'notification', null, data)
+    })
+    await eventually(
+      'the other socket to have all',
+      () => told(owner.socket).filter(({ cardTitle }) => cardTitle === 'Loud').length === count,
+    )
   }
   raw.socket.resume()
   raw.frame('{"type":"ping"}')
   await eventually('the pong', () => raw.received().includes('"pong"'), 10_000)
-  expect(raw.received().length).toBeLessThan(many * message.length / 2)
+  expect(raw.received().length).toBeLessThan((many * message.length) / 2)
   raw.socket.destroy()
 })

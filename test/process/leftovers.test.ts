@@ -12,7 +12,13 @@ import { eventually, slowdown } from '../helper.ts'
 import { isAlive, openStore, processesWith } from './trees.ts'
 
 const bundling: BuildOptions = {
-  entryPoints: ['test/fixtures/process/parent.ts', 'test/fixtures/process/successor.ts'], outExtension: { '.js': '.mjs' }, bundle: true, platform: 'node', format: 'esm', packages: 'external', logLevel: 'error',
+  entryPoints: ['test/fixtures/process/parent.ts', 'test/fixtures/process/successor.ts'],
+  outExtension: { '.js': '.mjs' },
+  bundle: true,
+  platform: 'node',
+  format: 'esm',
+  packages: 'external',
+  logLevel: 'error',
 }
 let store: Awaited<ReturnType<typeof openStore>>
 let parent: string
@@ -25,15 +31,27 @@ beforeAll(async () => {
   await build({ ...bundling, outdir: store.folder })
 })
 afterAll(() => store.close())
-beforeEach(async () => { await endLeftovers(store.db) })
+beforeEach(async () => {
+  await endLeftovers(store.db)
+})
 
-interface Run { runId: string; pid: number }
+interface Run {
+  runId: string
+  pid: number
+}
 
 /** Another process that starts trees on this database; it is killed before it can clean up. */
 async function startAndKill(...scripts: string[]): Promise<Run[]> {
-  const other = spawn(process.execPath, [parent, join(store.folder, 'board.db'), store.folder, ...scripts], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const other = spawn(process.execPath, [parent, join(store.folder, 'board.db'), store.folder, ...scripts], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   const exited = once(other, 'exit')
-  const [line] = await Promise.race([once(other.stdout, 'data'), exited.then(([code]) => { throw new Error(`It ended by itself with ${code}.`) })]) as [Buffer]
+  const [line] = (await Promise.race([
+    once(other.stdout, 'data'),
+    exited.then(([code]) => {
+      throw new Error(`It ended by itself with ${code}.`)
+    }),
+  ])) as [Buffer]
   other.kill('SIGKILL')
   await exited
   return JSON.parse(line.toString()) as Run[]
@@ -53,7 +71,12 @@ async function withBystander(work: (bystander: ChildProcess, startedAt: string) 
 const endless = 'while :; do sleep 0.1; done'
 
 test('what a killed server leaves is ended at the next start: what ignores the end of its stdin and TERM, and tools in sessions of their own', async () => {
-  const runs = await startAndKill(endless, `trap "" TERM; ${endless}`, `setsid sh -c 'trap "" TERM; ${endless}' & ${endless}`, `(setsid sh -c '${endless}' &); exit`)
+  const runs = await startAndKill(
+    endless,
+    `trap "" TERM; ${endless}`,
+    `setsid sh -c 'trap "" TERM; ${endless}' & ${endless}`,
+    `(setsid sh -c '${endless}' &); exit`,
+  )
   await eventually('every tree to stand', () => runs.every(({ runId }) => processesWith(runId).some(isAlive)))
   const startedAt = performance.now()
   const { runs: found, processes, remaining } = await endLeftovers(store.db)
@@ -76,30 +99,35 @@ test('a server that was killed between the record and the start, or before the p
   expect(await listProcessRuns(store.db)).toEqual([])
 })
 
-test('a process that has the pid of a run by now, and the processes of another boot, live on', () => withBystander(async (bystander, startedAt) => {
-  await store.db.transaction(async tx => {
-    await insertProcessRun(tx, { runId: 'reused', kind: 'agent', bootId })
-    await setProcessRunPid(tx, 'reused', bystander.pid!, String(Number(startedAt) - 1))
-    await insertProcessRun(tx, { runId: 'rebooted', kind: 'agent', bootId: '00000000-0000-0000-0000-000000000000' })
-    await setProcessRunPid(tx, 'rebooted', bystander.pid!, startedAt)
-  })
-  expect(await endLeftovers(store.db)).toEqual({ runs: 2, processes: 0, remaining: 0 })
-  expect(isAlive(bystander.pid!)).toBe(true)
-  expect(await listProcessRuns(store.db)).toEqual([])
-}))
+test('a process that has the pid of a run by now, and the processes of another boot, live on', () =>
+  withBystander(async (bystander, startedAt) => {
+    await store.db.transaction(async tx => {
+      await insertProcessRun(tx, { runId: 'reused', kind: 'agent', bootId })
+      await setProcessRunPid(tx, 'reused', bystander.pid!, String(Number(startedAt) - 1))
+      await insertProcessRun(tx, { runId: 'rebooted', kind: 'agent', bootId: '00000000-0000-0000-0000-000000000000' })
+      await setProcessRunPid(tx, 'rebooted', bystander.pid!, startedAt)
+    })
+    expect(await endLeftovers(store.db)).toEqual({ runs: 2, processes: 0, remaining: 0 })
+    expect(isAlive(bystander.pid!)).toBe(true)
+    expect(await listProcessRuns(store.db)).toEqual([])
+  }))
 
-test('a run is known by its first process too, when that hides its environment', () => withBystander(async (bystander, startedAt) => {
-  await store.db.transaction(async tx => {
-    await insertProcessRun(tx, { runId: 'hidden', kind: 'agent', bootId })
-    await setProcessRunPid(tx, 'hidden', bystander.pid!, startedAt)
-  })
-  expect(await endLeftovers(store.db)).toEqual({ runs: 1, processes: 1, remaining: 0 })
-  expect(isAlive(bystander.pid!)).toBe(false)
-}))
+test('a run is known by its first process too, when that hides its environment', () =>
+  withBystander(async (bystander, startedAt) => {
+    await store.db.transaction(async tx => {
+      await insertProcessRun(tx, { runId: 'hidden', kind: 'agent', bootId })
+      await setProcessRunPid(tx, 'hidden', bystander.pid!, startedAt)
+    })
+    expect(await endLeftovers(store.db)).toEqual({ runs: 1, processes: 1, remaining: 0 })
+    expect(isAlive(bystander.pid!)).toBe(false)
+  }))
 
 test('a server that an agent of the killed one started is not ended by its own start', async () => {
   const [run] = await startAndKill(endless)
-  const next = spawn(process.execPath, [successor, join(store.folder, 'board.db')], { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, BOARD_RUN_ID: run!.runId } })
+  const next = spawn(process.execPath, [successor, join(store.folder, 'board.db')], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, BOARD_RUN_ID: run!.runId },
+  })
   const said = text(next.stdout)
   expect(await once(next, 'exit')).toEqual([0, null])
   expect(JSON.parse(await said)).toMatchObject({ runs: 1, remaining: 0 })
@@ -114,16 +142,20 @@ test('off Linux, where no environment can be read, what a killed server leaves i
   successor = join(folder, 'successor.mjs')
   try {
     const runs = await startAndKill(`trap "" TERM; setsid sh -c 'trap "" TERM; ${endless}' & ${endless}`)
-    expect(JSON.parse(execFileSync(process.execPath, [successor, join(store.folder, 'board.db')], { encoding: 'utf8' }))).toMatchObject({ runs: 1, remaining: 0 })
+    expect(
+      JSON.parse(execFileSync(process.execPath, [successor, join(store.folder, 'board.db')], { encoding: 'utf8' })),
+    ).toMatchObject({ runs: 1, remaining: 0 })
     expect(living(runs)).toEqual([])
   } finally {
-    [parent, successor] = [kept, other]
+    ;[parent, successor] = [kept, other]
   }
 })
 
 test('eight killed servers in a row leave nothing', async () => {
   for (let round = 0; round < 8; round++) {
-    const runs = await startAndKill(...[endless, `trap "" TERM; ${endless}`, `setsid sh -c '${endless}' & cat`].slice(0, 1 + round % 3))
+    const runs = await startAndKill(
+      ...[endless, `trap "" TERM; ${endless}`, `setsid sh -c '${endless}' & cat`].slice(0, 1 + (round % 3)),
+    )
     expect((await endLeftovers(store.db)).remaining).toBe(0)
     expect(living(runs)).toEqual([])
   }

@@ -2,7 +2,11 @@ import { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
 import { createTail, linesOf, tailOf } from '../../src/process/output.ts'
 
-const streamOf = (chunks: ReadonlyArray<Buffer | string>) => Readable.from(chunks.map(chunk => Buffer.from(chunk)), { objectMode: false })
+const streamOf = (chunks: ReadonlyArray<Buffer | string>) =>
+  Readable.from(
+    chunks.map(chunk => Buffer.from(chunk)),
+    { objectMode: false },
+  )
 const readLines = async (chunks: ReadonlyArray<Buffer | string>, mostBytes = 100) => {
   const lines = []
   for await (const line of linesOf(streamOf(chunks), mostBytes)) lines.push(line)
@@ -23,7 +27,12 @@ test('of an output the last bytes are kept, in whole characters', async () => {
 })
 
 test('a tail takes an endless output in a bounded space', async () => {
-  const stream = Readable.from(function* () { for (let index = 0; index < 20_000; index++) yield Buffer.from(`line ${index}\n`) }(), { objectMode: false })
+  const stream = Readable.from(
+    (function* () {
+      for (let index = 0; index < 20_000; index++) yield Buffer.from(`line ${index}\n`)
+    })(),
+    { objectMode: false },
+  )
   const tail = tailOf(stream, 1000)
   await new Promise(resolve => stream.on('end', resolve))
   expect(tail.text().length).toBeLessThanOrEqual(1000)
@@ -40,6 +49,8 @@ test('lines come whole, however the bytes are cut', async () => {
 
 test('of a line that is too long the beginning is kept, and the next line is whole', async () => {
   expect(await readLines(['x'.repeat(1000), 'y'.repeat(1000), '\nnext\n', 'ä'.repeat(60)], 99)).toEqual([
-    { text: 'x'.repeat(99), isCut: true }, { text: 'next', isCut: false }, { text: 'ä'.repeat(49), isCut: true },
+    { text: 'x'.repeat(99), isCut: true },
+    { text: 'next', isCut: false },
+    { text: 'ä'.repeat(49), isCut: true },
   ])
 })

@@ -9,7 +9,9 @@ import { eventually } from '../helper.ts'
 import { environment, openStore } from './trees.ts'
 
 let store: Awaited<ReturnType<typeof openStore>>
-beforeAll(async () => { store = await openStore() })
+beforeAll(async () => {
+  store = await openStore()
+})
 afterAll(() => store.close())
 
 const start = (command: readonly string[], options: Partial<SpawnOptions> = {}) =>
@@ -17,18 +19,31 @@ const start = (command: readonly string[], options: Partial<SpawnOptions> = {}) 
 const records = () => listProcessRuns(store.db)
 afterEach(() => eventually('the records to go', async () => (await records()).length === 0))
 
-test('a program gets the environment that it is given and its run, and nothing of the server\'s', async () => {
+test("a program gets the environment that it is given and its run, and nothing of the server's", async () => {
   const child = await start(['env'])
   const variables = (await text(child.stdout)).trim().split('\n')
-  expect(variables.sort()).toEqual([`BOARD_RUN_ID=${child.runId}`, `HOME=${environment.HOME}`, `PATH=${environment.PATH}`])
+  expect(variables.sort()).toEqual([
+    `BOARD_RUN_ID=${child.runId}`,
+    `HOME=${environment.HOME}`,
+    `PATH=${environment.PATH}`,
+  ])
   expect(await child.exited).toEqual({ code: 0, signal: null })
 })
 
 test('a run is on record with its process while it lives, and not after', async () => {
   const child = await start(['cat'], { kind: 'terminal', runId: 'a-run' })
   expect(child.runId).toBe('a-run')
-  const [row] = await eventually('the process to be noted', async () => { const rows = await records(); return rows[0]?.pid ? rows : undefined })
-  expect(row).toMatchObject({ runId: 'a-run', kind: 'terminal', pid: child.pid, pidStartedAt: expect.stringMatching(/^\d+$/), bootId: expect.stringMatching(/^[0-9a-f-]{36}$/) })
+  const [row] = await eventually('the process to be noted', async () => {
+    const rows = await records()
+    return rows[0]?.pid ? rows : undefined
+  })
+  expect(row).toMatchObject({
+    runId: 'a-run',
+    kind: 'terminal',
+    pid: child.pid,
+    pidStartedAt: expect.stringMatching(/^\d+$/),
+    bootId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+  })
   child.stdin.end()
 })
 
@@ -42,8 +57,19 @@ test('a run whose first process has exited stays on record as long as something 
 
 test.each<[string, () => Promise<unknown>, object]>([
   ['a program that does not exist', () => start(['/nowhere/program']), { reason: 'missing' }],
-  ['a program that is not on the path', () => start(['no-such-program', 'a secret']), { reason: 'missing', message: 'no-such-program was not found.' }],
-  ['a file that is no program', () => { writeFileSync(join(store.folder, 'plain'), 'x'); return start([join(store.folder, 'plain')]) }, { reason: 'forbidden' }],
+  [
+    'a program that is not on the path',
+    () => start(['no-such-program', 'a secret']),
+    { reason: 'missing', message: 'no-such-program was not found.' },
+  ],
+  [
+    'a file that is no program',
+    () => {
+      writeFileSync(join(store.folder, 'plain'), 'x')
+      return start([join(store.folder, 'plain')])
+    },
+    { reason: 'forbidden' },
+  ],
   ['a folder that does not exist', () => start(['true'], { cwd: join(store.folder, 'nowhere') }), { reason: 'folder' }],
   ['a NUL in an argument', () => start(['echo', 'a\0b']), { reason: 'failed' }],
   ['no program', () => start([]), { reason: 'missing' }],

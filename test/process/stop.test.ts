@@ -11,14 +11,25 @@ import { eventually, slowdown } from '../helper.ts'
 import { environment, isAlive, openStore, processesWith } from './trees.ts'
 
 let store: Awaited<ReturnType<typeof openStore>>
-beforeAll(async () => { store = await openStore() })
+beforeAll(async () => {
+  store = await openStore()
+})
 afterAll(() => store.close())
 
 /** Runs a shell script in a tree of its own. `$TAG` in it is a text that only processes of this tree have in their command line. */
 let count = 0
 async function run(script: string) {
   const tag = `board-tree-${process.pid}-${++count}`
-  const child = await spawnTree({ command: ['sh', '-c', script.replaceAll('$TAG', tag)], cwd: store.folder, env: environment, stdin: 'pipe', kind: 'agent' }, store.db)
+  const child = await spawnTree(
+    {
+      command: ['sh', '-c', script.replaceAll('$TAG', tag)],
+      cwd: store.folder,
+      env: environment,
+      stdin: 'pipe',
+      kind: 'agent',
+    },
+    store.db,
+  )
   return { child, tag, living: () => [...new Set([...processesWith(child.runId), ...processesWith(tag)])] }
 }
 const sleeper = 'sh -c "while :; do sleep 0.2; done" $TAG'
@@ -35,7 +46,13 @@ test('a program that ends with its stdin is not sent a signal', async () => {
 test('a program that does not is asked with TERM, and may clean up', async () => {
   const { child } = await run('trap "echo cleaned; exit 7" TERM; echo ready; while :; do sleep 0.05; done')
   let heard = ''
-  const said = new Promise<string>(resolve => child.stdout.on('data', bytes => { heard += bytes }).on('end', () => resolve(heard)))
+  const said = new Promise<string>(resolve =>
+    child.stdout
+      .on('data', bytes => {
+        heard += bytes
+      })
+      .on('end', () => resolve(heard)),
+  )
   await eventually('the trap to be set', () => heard === 'ready\n')
   expect(await stopTree(child, { graceMs: 300, termMs: 2000 })).toBe(true)
   expect(await child.exited).toEqual({ code: 7, signal: null })
@@ -48,7 +65,11 @@ const stubborn: Array<[string, string, number]> = [
   ['with a tool in a session of its own that ignores TERM', `trap "" TERM; setsid ${sleeper} & cat`, 2],
   ['whose tool forked twice and lost its parents', `(setsid sh -c 'setsid ${sleeper} & ' &); cat`, 2],
   ['whose tool cleared its environment', `env -i PATH="$PATH" setsid ${sleeper} & cat`, 2],
-  ['whose tool cleared its environment and lost its parents, in the session', `(env -i PATH="$PATH" ${sleeper} &); cat`, 2],
+  [
+    'whose tool cleared its environment and lost its parents, in the session',
+    `(env -i PATH="$PATH" ${sleeper} &); cat`,
+    2,
+  ],
   ['that is stopped like by ctrl-z', `${sleeper} & kill -STOP $!; kill -STOP $$`, 2],
   ['that has exited and left a tool', `setsid ${sleeper} >/dev/null 2>&1 &`, 1],
   ['that goes on forking', `trap "" TERM; while :; do (sleep 0.3 & setsid sleep 0.3 &) ; sleep 0.01; done`, 3],
@@ -89,9 +110,20 @@ test('processes of others live on: bystanders and those of another tree', async 
 test('off Linux, where no environment can be read, the tree is found by its parents and its group', async () => {
   const stopper = join(store.folder, 'stopper.mjs')
   symlinkSync(resolve('node_modules'), join(store.folder, 'node_modules'))
-  await build({ entryPoints: ['test/fixtures/process/stopper.ts'], outfile: stopper, bundle: true, platform: 'node', format: 'esm', packages: 'external', logLevel: 'error', define: { 'process.platform': '"darwin"' } })
+  await build({
+    entryPoints: ['test/fixtures/process/stopper.ts'],
+    outfile: stopper,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    packages: 'external',
+    logLevel: 'error',
+    define: { 'process.platform': '"darwin"' },
+  })
   const script = `trap "" TERM; (${sleeper.replace('$TAG', 'orphan')} &); setsid ${sleeper.replace('$TAG', 'child')} & setsid ${sleeper.replace('$TAG', 'other')} & echo up; while :; do sleep 0.1; done`
-  const output = execFileSync(process.execPath, [stopper, join(store.folder, 'board.db'), store.folder, script], { encoding: 'utf8' })
+  const output = execFileSync(process.execPath, [stopper, join(store.folder, 'board.db'), store.folder, script], {
+    encoding: 'utf8',
+  })
   const { runId, isGone } = JSON.parse(output) as { runId: string; isGone: boolean }
   expect(isGone).toBe(true)
   expect(processesWith(runId).filter(isAlive)).toEqual([])
@@ -102,9 +134,12 @@ test('off Linux, where no environment can be read, the tree is found by its pare
 const rounds = Number(process.env.BOARD_TEST_ROUNDS ?? 20)
 test(`${rounds} random trees leave nothing`, async () => {
   const file = join(store.folder, 'tree.sh')
-  writeFileSync(file, `depth=$1\n[ "$2" = deaf ] && trap "" TERM\nif [ "$depth" -gt 0 ]; then\n  sh "$0" $((depth - 1)) $3 $2 &\n  setsid sh "$0" $((depth - 1)) $2 $3 &\nfi\nwhile :; do sleep 0.1; done\n`)
+  writeFileSync(
+    file,
+    `depth=$1\n[ "$2" = deaf ] && trap "" TERM\nif [ "$depth" -gt 0 ]; then\n  sh "$0" $((depth - 1)) $3 $2 &\n  setsid sh "$0" $((depth - 1)) $2 $3 &\nfi\nwhile :; do sleep 0.1; done\n`,
+  )
   for (let round = 0; round < rounds; round++) {
-    const mood = () => Math.random() < 0.5 ? 'deaf' : 'kind'
+    const mood = () => (Math.random() < 0.5 ? 'deaf' : 'kind')
     const { child, living } = await run(`exec sh ${file} ${Math.floor(Math.random() * 3)} ${mood()} ${mood()} $TAG`)
     await new Promise(resolve => setTimeout(resolve, Math.random() * 40))
     expect(await stopTree(child, { graceMs: 5, termMs: 30 })).toBe(true)

@@ -3,40 +3,79 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addMessage, type TranscriptSession } from '../../src/agents/transcriptWriter.ts'
-import { addSessionTokens, updateSession, writeAnnouncedCommands, type SessionChange } from '../../src/store/sessions.ts'
+import {
+  addSessionTokens,
+  updateSession,
+  writeAnnouncedCommands,
+  type SessionChange,
+} from '../../src/store/sessions.ts'
 import { updateCard } from '../../src/store/cards.ts'
 import { newCard, newSession, type TestCard } from '../agentRows.ts'
 import { startBoard, type Reply, type TestBoard } from '../helper.ts'
 
 let board: TestBoard
-beforeAll(async () => { board = await startBoard() })
+beforeAll(async () => {
+  board = await startBoard()
+})
 afterAll(() => board.close())
 
 const get = (path: string, token?: string) => board.request('GET', path, token === undefined ? {} : { token })
 const pathOf = ({ projectId, cardId }: TestCard, rest: string) => `/api/projects/${projectId}/cards/${cardId}/${rest}`
 const read = async (card: TestCard, rest: string) => (await get(pathOf(card, rest))).body.data
 const codeOf = ({ status, body }: Reply) => [status, body?.error?.code]
-const change = ({ id }: TranscriptSession, to: SessionChange) => board.server.app.db.transaction(tx => updateSession(tx, id, to))
+const change = ({ id }: TranscriptSession, to: SessionChange) =>
+  board.server.app.db.transaction(tx => updateSession(tx, id, to))
 const startedAt = '2026-05-01T12:00:00.000Z'
 const endedAt = '2026-05-01T12:10:00.000Z'
 
 describe('a card that never ran', () => {
   it('is idle, without sessions, messages and changes', async () => {
     const card = await newCard(board)
-    expect(await read(card, 'agent')).toEqual({ sessionId: null, cardId: card.cardId, agent: null, status: 'idle', statusReason: null, waitingFor: null, startedAt: null, endedAt: null, model: null, usage: null, summary: null, baseCommit: null, branch: null })
+    expect(await read(card, 'agent')).toEqual({
+      sessionId: null,
+      cardId: card.cardId,
+      agent: null,
+      status: 'idle',
+      statusReason: null,
+      waitingFor: null,
+      startedAt: null,
+      endedAt: null,
+      model: null,
+      usage: null,
+      summary: null,
+      baseCommit: null,
+      branch: null,
+    })
     for (const list of ['agent/sessions', 'agent/history', 'agent/messages']) expect(await read(card, list)).toEqual([])
     expect((await board.client.cards.get(card)).sessions).toEqual([])
     expect(codeOf(await get(pathOf(card, 'diff')))).toEqual([409, 'NOT_A_GIT_REPOSITORY'])
     execFileSync('git', ['init', '-q', card.path])
-    expect(await read(card, 'diff')).toEqual({ diff: '', stats: { filesChanged: 0, insertions: 0, deletions: 0 }, truncated: false })
+    expect(await read(card, 'diff')).toEqual({
+      diff: '',
+      stats: { filesChanged: 0, insertions: 0, deletions: 0 },
+      truncated: false,
+    })
   })
 })
 
 describe('sessions', () => {
-  it('are listed oldest first, the newest is the card\'s agent, and pre-sessions are none of them', async () => {
+  it("are listed oldest first, the newest is the card's agent, and pre-sessions are none of them", async () => {
     const card = await newCard(board)
     const first = await newSession(board, card)
-    await change(first, { status: 'failed', statusReason: 'usage_limit', startedAt, endedAt, summary: 'Half done', model: 'm1', baseCommit: 'a'.repeat(40), branch: 'board/1-a-card', filesChanged: 3, contextUsed: 50, contextSize: 100, costUsd: 0.5 })
+    await change(first, {
+      status: 'failed',
+      statusReason: 'usage_limit',
+      startedAt,
+      endedAt,
+      summary: 'Half done',
+      model: 'm1',
+      baseCommit: 'a'.repeat(40),
+      branch: 'board/1-a-card',
+      filesChanged: 3,
+      contextUsed: 50,
+      contextSize: 100,
+      costUsd: 0.5,
+    })
     await board.server.app.db.transaction(async tx => {
       await addSessionTokens(tx, first.id, { inputTokens: 1000, outputTokens: 20 })
       await addSessionTokens(tx, first.id, { inputTokens: 1, outputTokens: 2 })
@@ -45,14 +84,39 @@ describe('sessions', () => {
     const second = await newSession(board, card, { agent: 'other' })
     await newSession(board, card, { purpose: 'pre' })
     const shown = {
-      sessionId: String(first.id), cardId: card.cardId, agent: 'fixture', status: 'failed', statusReason: 'usage_limit', waitingFor: null, startedAt, endedAt, model: 'm1', summary: 'Half done', baseCommit: 'a'.repeat(40), branch: 'board/1-a-card',
+      sessionId: String(first.id),
+      cardId: card.cardId,
+      agent: 'fixture',
+      status: 'failed',
+      statusReason: 'usage_limit',
+      waitingFor: null,
+      startedAt,
+      endedAt,
+      model: 'm1',
+      summary: 'Half done',
+      baseCommit: 'a'.repeat(40),
+      branch: 'board/1-a-card',
       usage: { inputTokens: 1001, outputTokens: 22, contextUsed: 50, contextSize: 100, costUsd: 0.5 },
     }
     const sessions = await read(card, 'agent/sessions')
-    expect(sessions).toEqual([shown, expect.objectContaining({ sessionId: String(second.id), agent: 'other', usage: null })])
+    expect(sessions).toEqual([
+      shown,
+      expect.objectContaining({ sessionId: String(second.id), agent: 'other', usage: null }),
+    ])
     expect(await read(card, 'agent')).toEqual(sessions[1])
-    expect((await read(card, 'agent/history'))[0]).toEqual({ sessionId: String(first.id), agent: 'fixture', status: 'failed', statusReason: 'usage_limit', startedAt, endedAt, summary: 'Half done', messages: 1, toolCalls: 0, filesChanged: 3 })
-    expect((await read(card, 'agent/history'))).toHaveLength(2)
+    expect((await read(card, 'agent/history'))[0]).toEqual({
+      sessionId: String(first.id),
+      agent: 'fixture',
+      status: 'failed',
+      statusReason: 'usage_limit',
+      startedAt,
+      endedAt,
+      summary: 'Half done',
+      messages: 1,
+      toolCalls: 0,
+      filesChanged: 3,
+    })
+    expect(await read(card, 'agent/history')).toHaveLength(2)
   })
 
   it('and who is at work on the card stand on the card itself, for keys as well, and not in lists', async () => {
@@ -60,18 +124,31 @@ describe('sessions', () => {
     const [first, second] = [await newSession(board, card), await newSession(board, card, { agent: 'other' })]
     await change(first, { status: 'completed', startedAt, endedAt, summary: 'Done' })
     await change(second, { startedAt: endedAt })
-    await board.server.app.db.transaction(tx => updateCard(tx, Number(card.cardId), { status: 'running', startedAt: endedAt }))
-    const sessions = [{ id: String(first.id), agent: 'fixture', status: 'completed', startedAt, endedAt, summary: 'Done' }, { id: String(second.id), agent: 'other', status: 'running', startedAt: endedAt, endedAt: null, summary: null }]
+    await board.server.app.db.transaction(tx =>
+      updateCard(tx, Number(card.cardId), { status: 'running', startedAt: endedAt }),
+    )
+    const sessions = [
+      { id: String(first.id), agent: 'fixture', status: 'completed', startedAt, endedAt, summary: 'Done' },
+      { id: String(second.id), agent: 'other', status: 'running', startedAt: endedAt, endedAt: null, summary: null },
+    ]
     const locks = [{ kind: 'agent', holder: 'other', acquiredAt: endedAt }]
-    expect(await board.client.cards.get(card)).toMatchObject({ status: 'running', hasActiveAgent: true, sessions, locks })
+    expect(await board.client.cards.get(card)).toMatchObject({
+      status: 'running',
+      hasActiveAgent: true,
+      sessions,
+      locks,
+    })
     expect(await board.client.cards.getFlat({ id: card.cardId })).toMatchObject({ sessions, locks })
     const { key } = await board.client.keys.create({ name: 'k', scope: 'server', permissions: ['cards.read'] })
     const external = await get(`/api/external/projects/${card.projectId}/cards/${card.cardId}`, key)
-    expect(external.body.data).toMatchObject({ locks, sessions: sessions.map(session => ({ ...session, id: Number(session.id) })) })
+    expect(external.body.data).toMatchObject({
+      locks,
+      sessions: sessions.map(session => ({ ...session, id: Number(session.id) })),
+    })
     expect(JSON.stringify(await board.client.cards.list({ projectId: card.projectId }))).not.toMatch(/sessions|locks/)
   })
 
-  it('count into the project\'s statistics, and stay counted when their card is gone', async () => {
+  it("count into the project's statistics, and stay counted when their card is gone", async () => {
     const card = await newCard(board)
     const stats = async () => (await board.client.projects.stats({ id: card.projectId })).tokens
     expect(await stats()).toEqual({ total: 0, sessions: 0 })
@@ -85,15 +162,20 @@ describe('sessions', () => {
     await board.server.app.db.transaction(tx => tx.run('DELETE FROM cards WHERE id = ?', [Number(card.cardId)]))
     expect(await stats()).toEqual({ total: 226, sessions: 2 })
     const { key } = await board.client.keys.create({ name: 'k', scope: 'server', permissions: ['cards.read'] })
-    expect((await get(`/api/external/projects/${card.projectId}/stats`, key)).body.data.tokens).toEqual({ total: 226, sessions: 2 })
+    expect((await get(`/api/external/projects/${card.projectId}/stats`, key)).body.data.tokens).toEqual({
+      total: 226,
+      sessions: 2,
+    })
   })
 
-  it('that are open are the project\'s active agents', async () => {
+  it("that are open are the project's active agents", async () => {
     const card = await newCard(board, 'Busy')
     const [ended, running] = [await newSession(board, card), await newSession(board, card, { agent: 'other' })]
     await change(ended, { status: 'completed', startedAt, endedAt })
     await change(running, { status: 'waiting', startedAt })
-    expect((await get(`/api/projects/${card.projectId}/active-agents`)).body.data).toEqual([{ cardId: card.cardId, cardTitle: 'Busy', status: 'waiting', agent: 'other', startedAt }])
+    expect((await get(`/api/projects/${card.projectId}/active-agents`)).body.data).toEqual([
+      { cardId: card.cardId, cardTitle: 'Busy', status: 'waiting', agent: 'other', startedAt },
+    ])
   })
 })
 
@@ -102,26 +184,70 @@ describe('messages', () => {
     const card = await newCard(board)
     const sessions = [await newSession(board, card), await newSession(board, card)]
     const { db } = board.server.app
-    for (const [at, text] of ['1', '2', '3', '4'].entries()) await db.transaction(tx => addMessage(tx, sessions[at % 2]!, 'user', text))
+    for (const [at, text] of ['1', '2', '3', '4'].entries())
+      await db.transaction(tx => addMessage(tx, sessions[at % 2]!, 'user', text))
     await db.transaction(async tx => addMessage(tx, await newPre(), 'user', 'pre'))
-    async function newPre() { return { ...sessions[0]!, isPre: true } }
-    const list = async (query = '') => (await read(card, `agent/messages${query}`)).map(({ content }: { content: string }) => content).join('')
+    async function newPre() {
+      return { ...sessions[0]!, isPre: true }
+    }
+    const list = async (query = '') =>
+      (await read(card, `agent/messages${query}`)).map(({ content }: { content: string }) => content).join('')
     const all = await read(card, 'agent/messages')
-    expect(all[0]).toEqual({ id: expect.stringMatching(/^\d+$/), sessionId: String(sessions[0]!.id), role: 'user', content: '1', tool: null, at: expect.stringMatching(/Z$/) })
-    expect([await list(), await list(`?sessionId=${sessions[1]!.id}`), await list('?limit=2'), await list(`?since=${all[1].id}`), await list(`?before=${all[1].id}`), await list(`?since=${all[0].id}&limit=1`)]).toEqual(['1234', '24', '34', '34', '1', '2'])
-    expect([await list('?since=0'), await list('?since=2020-01-01T00:00:00.000Z&limit=3'), await list('?since=2999-01-01T00:00:00Z'), await list('?limit=100000')]).toEqual(['1234', '123', '', '1234'])
-    for (const query of ['limit=0', 'limit=x', 'since=yesterday', 'before=-1', 'sessionId=x', 'nonsense=1']) expect([query, ...codeOf(await get(pathOf(card, `agent/messages?${query}`)))]).toEqual([query, 400, 'VALIDATION_FAILED'])
+    expect(all[0]).toEqual({
+      id: expect.stringMatching(/^\d+$/),
+      sessionId: String(sessions[0]!.id),
+      role: 'user',
+      content: '1',
+      tool: null,
+      at: expect.stringMatching(/Z$/),
+    })
+    expect([
+      await list(),
+      await list(`?sessionId=${sessions[1]!.id}`),
+      await list('?limit=2'),
+      await list(`?since=${all[1].id}`),
+      await list(`?before=${all[1].id}`),
+      await list(`?since=${all[0].id}&limit=1`),
+    ]).toEqual(['1234', '24', '34', '34', '1', '2'])
+    expect([
+      await list('?since=0'),
+      await list('?since=2020-01-01T00:00:00.000Z&limit=3'),
+      await list('?since=2999-01-01T00:00:00Z'),
+      await list('?limit=100000'),
+    ]).toEqual(['1234', '123', '', '1234'])
+    for (const query of ['limit=0', 'limit=x', 'since=yesterday', 'before=-1', 'sessionId=x', 'nonsense=1'])
+      expect([query, ...codeOf(await get(pathOf(card, `agent/messages?${query}`)))]).toEqual([
+        query,
+        400,
+        'VALIDATION_FAILED',
+      ])
     const other = await newSession(board, await newCard(board))
-    for (const id of [other.id, 999_999]) expect(codeOf(await get(pathOf(card, `agent/messages?sessionId=${id}`)))).toEqual([404, 'SESSION_NOT_FOUND'])
+    for (const id of [other.id, 999_999])
+      expect(codeOf(await get(pathOf(card, `agent/messages?sessionId=${id}`)))).toEqual([404, 'SESSION_NOT_FOUND'])
   })
 })
 
 describe('access', () => {
-  it('is the project\'s: a stranger and a card of another project find nothing', async () => {
+  it("is the project's: a stranger and a card of another project find nothing", async () => {
     const [card, other] = [await newCard(board), await newCard(board)]
-    for (const rest of ['agent', 'agent/sessions', 'agent/history', 'agent/messages', 'diff']) expect([rest, ...codeOf(await get(pathOf({ projectId: card.projectId, cardId: other.cardId }, rest)))]).toEqual([rest, 404, 'CARD_NOT_FOUND'])
-    const { key } = await board.client.keys.create({ name: 'k', scope: 'project', projectId: other.projectId, permissions: ['agents.read'] })
-    for (const path of [pathOf(card, 'agent'), `/api/projects/${card.projectId}/active-agents`, `/api/projects/${card.projectId}/slash-commands`]) expect(codeOf(await get(path, key))).toEqual([404, 'PROJECT_NOT_FOUND'])
+    for (const rest of ['agent', 'agent/sessions', 'agent/history', 'agent/messages', 'diff'])
+      expect([rest, ...codeOf(await get(pathOf({ projectId: card.projectId, cardId: other.cardId }, rest)))]).toEqual([
+        rest,
+        404,
+        'CARD_NOT_FOUND',
+      ])
+    const { key } = await board.client.keys.create({
+      name: 'k',
+      scope: 'project',
+      projectId: other.projectId,
+      permissions: ['agents.read'],
+    })
+    for (const path of [
+      pathOf(card, 'agent'),
+      `/api/projects/${card.projectId}/active-agents`,
+      `/api/projects/${card.projectId}/slash-commands`,
+    ])
+      expect(codeOf(await get(path, key))).toEqual([404, 'PROJECT_NOT_FOUND'])
     expect((await get(pathOf(other, 'agent'), key)).status).toBe(200)
   })
 })
@@ -133,12 +259,33 @@ describe('providers', () => {
     const plain = await startBoard({ dataDir })
     const providers = await plain.client.agents.providers()
     await plain.close()
-    expect(providers).toContainEqual({ id: 'qwen', name: 'Qwen Code', protocol: 'acp', command: ['qwen', '--acp'], installed: expect.any(Boolean), install: expect.stringContaining('@qwen-code/qwen-code'), credentialProviders: ['openai', 'openrouter', 'custom'] })
+    expect(providers).toContainEqual({
+      id: 'qwen',
+      name: 'Qwen Code',
+      protocol: 'acp',
+      command: ['qwen', '--acp'],
+      installed: expect.any(Boolean),
+      install: expect.stringContaining('@qwen-code/qwen-code'),
+      credentialProviders: ['openai', 'openrouter', 'custom'],
+    })
     const configured = await startBoard()
     const config = join(configured.dataDir, 'config.json')
-    writeFileSync(config, JSON.stringify({ agents: { mine: { name: 'Mine', command: [process.execPath, 'mine.mjs'], env: { MINE_SECRET: 'hush' } } } }))
+    writeFileSync(
+      config,
+      JSON.stringify({
+        agents: { mine: { name: 'Mine', command: [process.execPath, 'mine.mjs'], env: { MINE_SECRET: 'hush' } } },
+      }),
+    )
     const reply = await configured.request('GET', '/api/agents')
-    expect(reply.body.data.at(-1)).toEqual({ id: 'mine', name: 'Mine', protocol: 'acp', command: [process.execPath, 'mine.mjs'], installed: true, install: null, credentialProviders: [] })
+    expect(reply.body.data.at(-1)).toEqual({
+      id: 'mine',
+      name: 'Mine',
+      protocol: 'acp',
+      command: [process.execPath, 'mine.mjs'],
+      installed: true,
+      install: null,
+      credentialProviders: [],
+    })
     expect(reply.text).not.toContain('hush')
     await configured.close()
     const broken = await startBoard()
@@ -158,7 +305,10 @@ describe('slash commands', () => {
       mkdirSync(dirname(join(card.path, path)), { recursive: true })
       writeFileSync(join(card.path, path), text)
     }
-    write('.claude/commands/review.md', '---\ndescription: "Review the change"\nallowed-tools: Read\n---\nLook at it.\n')
+    write(
+      '.claude/commands/review.md',
+      '---\ndescription: "Review the change"\nallowed-tools: Read\n---\nLook at it.\n',
+    )
     write('.claude/commands/front/component.md', '\n# Make a component\nBody\n')
     write('.claude/commands/matter.md', '---\nmodel: x\n---\n\nAfter the matter\n')
     write('.codex/prompts/explain.md', 'Explain it')
@@ -172,12 +322,29 @@ describe('slash commands', () => {
     symlinkSync('/etc', join(card.path, '.qwen/commands'))
     execFileSync('mkfifo', [join(card.path, '.claude/commands/pipe.md')])
     await board.server.app.db.transaction(async tx => {
-      await writeAnnouncedCommands(tx, Number(card.projectId), 'b', JSON.stringify([{ name: 'review', description: 'Announced' }, { name: 'compact', description: '' }]))
-      await writeAnnouncedCommands(tx, Number(card.projectId), 'b', JSON.stringify([{ name: 'review', description: 'Announced again' }]))
+      await writeAnnouncedCommands(
+        tx,
+        Number(card.projectId),
+        'b',
+        JSON.stringify([
+          { name: 'review', description: 'Announced' },
+          { name: 'compact', description: '' },
+        ]),
+      )
+      await writeAnnouncedCommands(
+        tx,
+        Number(card.projectId),
+        'b',
+        JSON.stringify([{ name: 'review', description: 'Announced again' }]),
+      )
     })
     expect((await get(`/api/projects/${card.projectId}/slash-commands`)).body.data).toEqual([
-      { name: 'explain', description: 'Explain it' }, { name: 'front:component', description: 'Make a component' }, { name: 'git:commit', description: 'Commit it' }, { name: 'matter', description: 'After the matter' },
-      { name: 'nested/do', description: 'Do it' }, { name: 'review', description: 'Announced again' },
+      { name: 'explain', description: 'Explain it' },
+      { name: 'front:component', description: 'Make a component' },
+      { name: 'git:commit', description: 'Commit it' },
+      { name: 'matter', description: 'After the matter' },
+      { name: 'nested/do', description: 'Do it' },
+      { name: 'review', description: 'Announced again' },
     ])
   })
 

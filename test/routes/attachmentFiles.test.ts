@@ -6,7 +6,9 @@ import { eventually } from '../helper.ts'
 import { end, part, refusal, startUploads, type Uploads } from '../uploads.ts'
 
 let uploads: Uploads
-beforeAll(async () => { uploads = await startUploads() })
+beforeAll(async () => {
+  uploads = await startUploads()
+})
 afterAll(() => uploads.board.close())
 
 test('parts of a file, and a file that the client has already', async () => {
@@ -21,7 +23,8 @@ test('parts of a file, and a file that the client has already', async () => {
   expect(await range('bytes=-3')).toEqual([206, 'bytes 7-9/10', '789'])
   expect(await range('bytes=5-999')).toEqual([206, 'bytes 5-9/10', '56789'])
   expect(await range('bytes=0-0', { 'if-range': `"${sha256}"` })).toEqual([206, 'bytes 0-0/10', '0'])
-  for (const ignored of ['bytes=4-2', 'bytes=0-1,3-4', 'lines=0-1', 'bytes=-', 'bytes=a-b']) expect(await range(ignored)).toEqual([200, null, '0123456789'])
+  for (const ignored of ['bytes=4-2', 'bytes=0-1,3-4', 'lines=0-1', 'bytes=-', 'bytes=a-b'])
+    expect(await range(ignored)).toEqual([200, null, '0123456789'])
   expect(await range('bytes=0-1', { 'if-range': '"old"' })).toEqual([200, null, '0123456789'])
   expect((await range('bytes=10-')).slice(0, 2)).toEqual([416, 'bytes */10'])
   expect(JSON.parse(String((await range('bytes=-0'))[2]))).toMatchObject({ error: { code: 'RANGE_NOT_SATISFIABLE' } })
@@ -37,14 +40,25 @@ test('deleting removes the file after the row, and the routes then know nothing 
   expect(uploads.filesOnDisk().length).toBe(before.length + 1)
   expect((await uploads.board.request('DELETE', `/api/attachments/${id}`)).status).toBe(204)
   await eventually('the file to go', () => uploads.filesOnDisk().length === before.length)
-  for (const method of ['GET', 'DELETE']) expect(refusal(await uploads.board.request(method, `/api/attachments/${id}`))).toEqual([404, 'ATTACHMENT_NOT_FOUND', undefined])
+  for (const method of ['GET', 'DELETE'])
+    expect(refusal(await uploads.board.request(method, `/api/attachments/${id}`))).toEqual([
+      404,
+      'ATTACHMENT_NOT_FOUND',
+      undefined,
+    ])
   expect(await eventTypes()).toEqual(['attachment.created', 'attachment.deleted'])
 })
 
 test('files that several want to stay are there until the last of them lets go', async () => {
   await uploads.freshCard()
   const folder = join(uploads.board.dataDir, 'attachments')
-  const { storedAs } = await saveFile(folder, (async function* () { yield Buffer.from('content') })(), 'a.txt')
+  const { storedAs } = await saveFile(
+    folder,
+    (async function* () {
+      yield Buffer.from('content')
+    })(),
+    'a.txt',
+  )
   const isThere = async () => {
     await removeFile(folder, storedAs)
     utimesSync(join(folder, storedAs), 0, 0)
@@ -63,10 +77,22 @@ test('files that several want to stay are there until the last of them lets go',
 test('what ends before it is whole leaves nothing, and only a full disk is called one', async () => {
   const folder = join(uploads.board.dataDir, 'attachments')
   const before = uploads.filesOnDisk()
-  const ending = (error: Error) => saveFile(folder, (async function* () { yield Buffer.from('begun'); throw error })(), 'a.txt')
+  const ending = (error: Error) =>
+    saveFile(
+      folder,
+      (async function* () {
+        yield Buffer.from('begun')
+        throw error
+      })(),
+      'a.txt',
+    )
   const gone = new Error('The client has gone.')
   await expect(ending(gone)).rejects.toBe(gone)
-  await expect(ending(Object.assign(new Error('words'), { code: 'ENOSPC' }))).rejects.toMatchObject({ code: 'DISK_FULL', retryAfterSecs: 30, cause: { code: 'ENOSPC' } })
+  await expect(ending(Object.assign(new Error('words'), { code: 'ENOSPC' }))).rejects.toMatchObject({
+    code: 'DISK_FULL',
+    retryAfterSecs: 30,
+    cause: { code: 'ENOSPC' },
+  })
   expect(uploads.filesOnDisk()).toEqual(before)
 })
 
@@ -75,7 +101,14 @@ test('a file that is gone from disk, cut short or replaced by a link is answered
   const stored = async () => {
     const before = new Set(uploads.filesOnDisk())
     const { id } = (await uploads.upload('a.txt', 'content')).body.data
-    return { id, file: join(uploads.board.dataDir, 'attachments', uploads.filesOnDisk().find(name => !before.has(name))!) }
+    return {
+      id,
+      file: join(
+        uploads.board.dataDir,
+        'attachments',
+        uploads.filesOnDisk().find(name => !before.has(name))!,
+      ),
+    }
   }
   const [gone, cut, linked] = [await stored(), await stored(), await stored()]
   rmSync(gone.file)
@@ -83,8 +116,14 @@ test('a file that is gone from disk, cut short or replaced by a link is answered
   rmSync(linked.file)
   writeFileSync(join(uploads.board.dataDir, 'secret'), 'secrets')
   symlinkSync(join(uploads.board.dataDir, 'secret'), linked.file)
-  for (const { id } of [gone, cut, linked]) expect(refusal(await uploads.board.request('GET', `/api/attachments/${id}`))).toEqual([404, 'ATTACHMENT_NOT_FOUND', undefined])
-  for (const { id } of [gone, cut, linked]) expect((await uploads.board.request('DELETE', `/api/attachments/${id}`)).status).toBe(204)
+  for (const { id } of [gone, cut, linked])
+    expect(refusal(await uploads.board.request('GET', `/api/attachments/${id}`))).toEqual([
+      404,
+      'ATTACHMENT_NOT_FOUND',
+      undefined,
+    ])
+  for (const { id } of [gone, cut, linked])
+    expect((await uploads.board.request('DELETE', `/api/attachments/${id}`)).status).toBe(204)
   await eventually('the link to go', () => !uploads.filesOnDisk().includes(basename(linked.file)))
 })
 
@@ -102,10 +141,16 @@ test('attachments of a deleted card are hidden with it and come back with it', a
 test('a card has at most 1,000 attachments, also when the last ones come at once', async () => {
   await uploads.freshCard()
   await uploads.board.server.app.db.transaction(async tx => {
-    for (let index = 0; index < 998; index++) await tx.run('INSERT INTO attachments (card_id, filename, content_type, size, sha256, stored_as, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)', [Number(uploads.cardId), 'f', 'text/plain', 0, '', `none-${uploads.cardId}-${index}`, tx.now])
+    for (let index = 0; index < 998; index++)
+      await tx.run(
+        'INSERT INTO attachments (card_id, filename, content_type, size, sha256, stored_as, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
+        [Number(uploads.cardId), 'f', 'text/plain', 0, '', `none-${uploads.cardId}-${index}`, tx.now],
+      )
   })
   const before = uploads.filesOnDisk().length
-  const statuses = (await Promise.all(Array.from({ length: 6 }, () => uploads.upload('a.txt', 'x')))).map(({ status }) => status).sort()
+  const statuses = (await Promise.all(Array.from({ length: 6 }, () => uploads.upload('a.txt', 'x'))))
+    .map(({ status }) => status)
+    .sort()
   expect(statuses).toEqual([201, 201, 409, 409, 409, 409])
   await eventually('the refused files to go', () => uploads.filesOnDisk().length === before + 2)
 })
@@ -113,7 +158,8 @@ test('a card has at most 1,000 attachments, also when the last ones come at once
 test('the same Idempotency-Key and file is attached once', async () => {
   await uploads.freshCard()
   const before = uploads.filesOnDisk().length
-  const again = (body: string, key = 'k1') => uploads.send(Buffer.concat([part('file', 'a.txt', body), end]), { 'idempotency-key': `${uploads.cardId}-${key}` })
+  const again = (body: string, key = 'k1') =>
+    uploads.send(Buffer.concat([part('file', 'a.txt', body), end]), { 'idempotency-key': `${uploads.cardId}-${key}` })
   const first = await again('same')
   const second = await again('same')
   expect([first.status, second.status, second.body]).toEqual([201, 201, first.body])
@@ -138,11 +184,13 @@ test('the sweep deletes what no row stands for and nobody has touched for an hou
   rmSync(join(folder, young))
 })
 
-test('files and their folder are for the server\'s account only', async () => {
+test("files and their folder are for the server's account only", async () => {
   await uploads.freshCard()
   await uploads.upload('a.txt', 'x')
   expect(statSync(join(uploads.board.dataDir, 'attachments')).mode & 0o777).toBe(0o700)
-  expect(new Set(uploads.filesOnDisk().map(name => statSync(join(uploads.board.dataDir, 'attachments', name)).mode & 0o777))).toEqual(new Set([0o600]))
+  expect(
+    new Set(uploads.filesOnDisk().map(name => statSync(join(uploads.board.dataDir, 'attachments', name)).mode & 0o777)),
+  ).toEqual(new Set([0o600]))
 })
 
 test('a folder that is gone is a failure that names nothing of the server', async () => {
@@ -155,4 +203,10 @@ test('a folder that is gone is a failure that names nothing of the server', asyn
   expect(text).not.toContain(uploads.board.dataDir)
 })
 
-const eventTypes = async () => (await uploads.board.server.app.db.all<{ type: string }>('SELECT type FROM events WHERE type LIKE ? AND json_extract(data, ?) = ? ORDER BY seq', ['attachment.%', '$.cardId', uploads.cardId])).map(({ type }) => type)
+const eventTypes = async () =>
+  (
+    await uploads.board.server.app.db.all<{ type: string }>(
+      'SELECT type FROM events WHERE type LIKE ? AND json_extract(data, ?) = ? ORDER BY seq',
+      ['attachment.%', '$.cardId', uploads.cardId],
+    )
+  ).map(({ type }) => type)

@@ -15,34 +15,49 @@ const start = async (config?: Parameters<typeof startBoard>[0]) => {
   boards.push(board)
   return board
 }
-afterEach(() => { for (const socket of sockets.splice(0)) socket.close() })
-afterAll(async () => { for (const board of boards) await board.close() })
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.close()
+})
+afterAll(async () => {
+  for (const board of boards) await board.close()
+})
 
 const codeOf = ({ status, body }: Reply) => [status, body?.error?.code]
-const put = (board: TestBoard, body: unknown, token: string | null = board.token) => board.request('PUT', '/api/settings/auth', { token, body })
-const me = (board: TestBoard, headers?: Record<string, string>) => board.request('GET', '/api/auth/me', { token: null, headers })
+const put = (board: TestBoard, body: unknown, token: string | null = board.token) =>
+  board.request('PUT', '/api/settings/auth', { token, body })
+const me = (board: TestBoard, headers?: Record<string, string>) =>
+  board.request('GET', '/api/auth/me', { token: null, headers })
 
 describe('the settings', () => {
-  it('are on from the start on loopback, and are a super_admin\'s to read and change', async () => {
+  it("are on from the start on loopback, and are a super_admin's to read and change", async () => {
     const board = await start()
-    expect((await board.request('GET', '/api/settings/auth')).body.data).toEqual({ enabled: true, registrationEnabled: true })
+    expect((await board.request('GET', '/api/settings/auth')).body.data).toEqual({
+      enabled: true,
+      registrationEnabled: true,
+    })
     await board.as().auth.setup(ada)
     const { token } = await board.as().auth.register({ email: 'bob@example.org', password: 'battery staple' })
     const admin = await board.client.users.create({ email: 'admin@example.org', name: 'Admin', role: 'admin' })
-    const adminToken = (await board.as().auth.login({ email: 'admin@example.org', password: admin.generatedPassword })).token
+    const adminToken = (await board.as().auth.login({ email: 'admin@example.org', password: admin.generatedPassword }))
+      .token
     for (const each of [token, adminToken]) {
       expect(codeOf(await board.request('GET', '/api/settings/auth', { token: each }))).toEqual([403, 'FORBIDDEN'])
       expect(codeOf(await put(board, { enabled: false }, each))).toEqual([403, 'FORBIDDEN'])
     }
     expect(codeOf(await put(board, { enabled: false }, null))).toEqual([401, 'UNAUTHENTICATED'])
-    for (const body of [{}, { registrationEnabled: true }, { enabled: 'no' }, { enabled: true, more: 1 }]) expect(codeOf(await put(board, body))).toEqual([400, 'VALIDATION_FAILED'])
+    for (const body of [{}, { registrationEnabled: true }, { enabled: 'no' }, { enabled: true, more: 1 }])
+      expect(codeOf(await put(board, body))).toEqual([400, 'VALIDATION_FAILED'])
   })
 
   it('switch registration off and on', async () => {
     const board = await start()
     await board.as().auth.setup(ada)
-    const register = (email: string) => board.request('POST', '/api/auth/register', { token: null, body: { email, password: 'battery staple' } })
-    expect((await put(board, { enabled: true, registrationEnabled: false })).body.data).toEqual({ enabled: true, registrationEnabled: false })
+    const register = (email: string) =>
+      board.request('POST', '/api/auth/register', { token: null, body: { email, password: 'battery staple' } })
+    expect((await put(board, { enabled: true, registrationEnabled: false })).body.data).toEqual({
+      enabled: true,
+      registrationEnabled: false,
+    })
     expect(codeOf(await register('bob@example.org'))).toEqual([403, 'REGISTRATION_DISABLED'])
     expect((await put(board, { enabled: true })).body.data).toEqual({ enabled: true, registrationEnabled: false })
     await put(board, { enabled: true, registrationEnabled: true })
@@ -52,9 +67,19 @@ describe('the settings', () => {
   it('have registration off from the start beyond loopback, where a super_admin may switch it on', async () => {
     const board = await start({ host: '0.0.0.0' })
     await board.as().auth.setup(ada)
-    expect((await board.request('GET', '/api/settings/auth')).body.data).toEqual({ enabled: true, registrationEnabled: false })
+    expect((await board.request('GET', '/api/settings/auth')).body.data).toEqual({
+      enabled: true,
+      registrationEnabled: false,
+    })
     expect((await put(board, { enabled: true, registrationEnabled: true })).status).toBe(200)
-    expect((await board.request('POST', '/api/auth/register', { token: null, body: { email: 'bob@example.org', password: 'battery staple' } })).status).toBe(201)
+    expect(
+      (
+        await board.request('POST', '/api/auth/register', {
+          token: null,
+          body: { email: 'bob@example.org', password: 'battery staple' },
+        })
+      ).status,
+    ).toBe(201)
   })
 })
 
@@ -68,7 +93,10 @@ describe('with authentication off', () => {
   })
 
   it('a request without a token acts as the local operator, and after setup as the first super_admin', async () => {
-    expect((await board.request('GET', '/api/settings/auth-status', { token: null })).body.data).toMatchObject({ authEnabled: false, hasUsers: false })
+    expect((await board.request('GET', '/api/settings/auth-status', { token: null })).body.data).toMatchObject({
+      authEnabled: false,
+      hasUsers: false,
+    })
     expect((await me(board)).body.data).toMatchObject({ id: '0', role: 'super_admin' })
     expect((await board.as().cards.create({ projectId, title: 'Open' })).title).toBe('Open')
     await board.as().auth.setup(ada)
@@ -80,18 +108,26 @@ describe('with authentication off', () => {
   it('a token still says who calls, and a wrong one is refused', async () => {
     const { token } = await board.as().auth.register({ email: 'bob@example.org', password: 'battery staple' })
     expect((await board.as(token).auth.me()).role).toBe('user')
-    expect(codeOf(await board.request('GET', `/api/projects/${projectId}`, { token }))).toEqual([404, 'PROJECT_NOT_FOUND'])
-    for (const wrong of ['svc_st_nonsense', `${token.slice(0, -1)}!`]) expect(codeOf(await board.request('GET', '/api/auth/me', { token: wrong }))).toEqual([401, 'UNAUTHENTICATED'])
+    expect(codeOf(await board.request('GET', `/api/projects/${projectId}`, { token }))).toEqual([
+      404,
+      'PROJECT_NOT_FOUND',
+    ])
+    for (const wrong of ['svc_st_nonsense', `${token.slice(0, -1)}!`])
+      expect(codeOf(await board.request('GET', '/api/auth/me', { token: wrong }))).toEqual([401, 'UNAUTHENTICATED'])
     expect(codeOf(await me(board, { authorization: '' }))).toEqual([401, 'UNAUTHENTICATED'])
   })
 
   it('pages of others and requests that come through a proxy stay out', async () => {
     expect(codeOf(await me(board, { origin: 'https://evil.example' }))).toEqual([403, 'ORIGIN_NOT_ALLOWED'])
-    for (const name of ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via', 'x-forwarded-host']) expect(codeOf(await me(board, { [name]: '203.0.113.7' })), name).toEqual([401, 'UNAUTHENTICATED'])
+    for (const name of ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via', 'x-forwarded-host'])
+      expect(codeOf(await me(board, { [name]: '203.0.113.7' })), name).toEqual([401, 'UNAUTHENTICATED'])
   })
 
   it('external routes still want an API key', async () => {
-    expect(codeOf(await board.request('GET', `/api/external/projects/${projectId}/stats`, { token: null }))).toEqual([401, 'UNAUTHENTICATED'])
+    expect(codeOf(await board.request('GET', `/api/external/projects/${projectId}/stats`, { token: null }))).toEqual([
+      401,
+      'UNAUTHENTICATED',
+    ])
   })
 
   it('a socket without a token is open, and closed within a second when authentication is on again', async () => {
@@ -103,18 +139,28 @@ describe('with authentication off', () => {
     expect((await put(board, { enabled: true }, null)).body.data).toMatchObject({ enabled: true })
     expect(codeOf(await me(board))).toEqual([401, 'UNAUTHENTICATED'])
     expect((await open.untilClosed(withinASecond)).code).toBe(4001)
-    expect((await board.request('GET', '/api/settings/auth-status', { token: null })).body.data).toMatchObject({ authEnabled: true })
+    expect((await board.request('GET', '/api/settings/auth-status', { token: null })).body.data).toMatchObject({
+      authEnabled: true,
+    })
   })
 })
 
 describe('beyond loopback', () => {
-  it.each([['it listens there', { host: '0.0.0.0' }], ['a proxy stands before it', { trustProxy: true }], ['it has a public address', { publicUrl: 'https://board.example.org' }], ['it answers to another name', { allowHosts: ['board.example.org'] }]])(
-    'authentication stays on while %s', async (_, config) => {
-      const board = await start(config)
-      const reply = await put(board, { enabled: false })
-      expect([...codeOf(reply), reply.body.error.message]).toEqual([409, 'CONFLICT', 'Authentication stays on while the server can be reached from beyond this machine.'])
-      expect(codeOf(await me(board))).toEqual([401, 'UNAUTHENTICATED'])
-    })
+  it.each([
+    ['it listens there', { host: '0.0.0.0' }],
+    ['a proxy stands before it', { trustProxy: true }],
+    ['it has a public address', { publicUrl: 'https://board.example.org' }],
+    ['it answers to another name', { allowHosts: ['board.example.org'] }],
+  ])('authentication stays on while %s', async (_, config) => {
+    const board = await start(config)
+    const reply = await put(board, { enabled: false })
+    expect([...codeOf(reply), reply.body.error.message]).toEqual([
+      409,
+      'CONFLICT',
+      'Authentication stays on while the server can be reached from beyond this machine.',
+    ])
+    expect(codeOf(await me(board))).toEqual([401, 'UNAUTHENTICATED'])
+  })
 
   it('a server whose authentication is off does not start, and says why in one line', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'board-open-'))
@@ -122,11 +168,26 @@ describe('beyond loopback', () => {
     await put(board, { enabled: false })
     const { database } = board.server.app.config
     await board.close()
-    const line = 'Authentication is switched off, so the server may not be reachable from beyond this machine; start it on 127.0.0.1 and run "board settings auth on" first.'
-    for (const config of [{ host: '0.0.0.0' }, { publicUrl: 'https://board.example.org' }, { trustProxy: true }]) await expect(startBoard({ ...config, dataDir })).rejects.toMatchObject({ code: 'CONFLICT', message: line })
+    const line =
+      'Authentication is switched off, so the server may not be reachable from beyond this machine; start it on 127.0.0.1 and run "board settings auth on" first.'
+    for (const config of [{ host: '0.0.0.0' }, { publicUrl: 'https://board.example.org' }, { trustProxy: true }])
+      await expect(startBoard({ ...config, dataDir })).rejects.toMatchObject({ code: 'CONFLICT', message: line })
     const cli = commandLine()
-    const { code, stdout, stderr } = await cli.board(['serve', '--host', '0.0.0.0', '--port', '0', '--data-dir', dataDir, ...database ? ['--database', database.url] : []])
-    expect({ code, stdout, stderr }).toEqual({ code: 5, stdout: '', stderr: `board: ${line[0]!.toLowerCase()}${line.slice(1, -1)}\n` })
+    const { code, stdout, stderr } = await cli.board([
+      'serve',
+      '--host',
+      '0.0.0.0',
+      '--port',
+      '0',
+      '--data-dir',
+      dataDir,
+      ...(database ? ['--database', database.url] : []),
+    ])
+    expect({ code, stdout, stderr }).toEqual({
+      code: 5,
+      stdout: '',
+      stderr: `board: ${line[0]!.toLowerCase()}${line.slice(1, -1)}\n`,
+    })
     cli.close()
     const again = await startBoard({ dataDir })
     expect((await me(again)).status).toBe(200)

@@ -1,5 +1,16 @@
 import { createHash } from 'node:crypto'
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fileBody } from '../seed.ts'
@@ -25,21 +36,46 @@ afterAll(async () => {
   rmSync(join(board.dataDir, '..'), { recursive: true, force: true })
 })
 
-const attach = (text: string) => board.request('POST', `/api/projects/${projectId}/cards/${cardId}/attachments`, fileBody('notes.txt', text))
-const download = async (filename: string) => Buffer.from(await (await fetch(`${board.url}/api/backups/${filename}`, { headers: { authorization: `Bearer ${board.token}` } })).arrayBuffer())
-const upload = (bytes: Buffer, filename = 'sent.tar.gz') => board.request('POST', '/api/backups/upload', {
-  raw: Buffer.concat([Buffer.from(`--b\r\nContent-Disposition: form-data; name="file"; filename="${filename}"\r\nContent-Type: application/gzip\r\n\r\n`), bytes, Buffer.from('\r\n--b--\r\n')]),
-  headers: { 'content-type': 'multipart/form-data; boundary=b' },
-})
+const attach = (text: string) =>
+  board.request('POST', `/api/projects/${projectId}/cards/${cardId}/attachments`, fileBody('notes.txt', text))
+const download = async (filename: string) =>
+  Buffer.from(
+    await (
+      await fetch(`${board.url}/api/backups/${filename}`, { headers: { authorization: `Bearer ${board.token}` } })
+    ).arrayBuffer(),
+  )
+const upload = (bytes: Buffer, filename = 'sent.tar.gz') =>
+  board.request('POST', '/api/backups/upload', {
+    raw: Buffer.concat([
+      Buffer.from(
+        `--b\r\nContent-Disposition: form-data; name="file"; filename="${filename}"\r\nContent-Type: application/gzip\r\n\r\n`,
+      ),
+      bytes,
+      Buffer.from('\r\n--b--\r\n'),
+    ]),
+    headers: { 'content-type': 'multipart/form-data; boundary=b' },
+  })
 const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
 
 describe('a backup', () => {
   it('is one file, verified, that only this account can read', async () => {
     const made = await board.client.backups.create()
-    expect(made).toEqual({ filename: expect.stringMatching(/^board-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z\.tar\.gz$/), size: expect.any(Number), createdAt: new Date(now).toISOString(), sha256: expect.stringMatching(/^[0-9a-f]{64}$/), verified: true, withKey: false, version: expect.stringMatching(/^\d/), origin: 'request' })
+    expect(made).toEqual({
+      filename: expect.stringMatching(/^board-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z\.tar\.gz$/),
+      size: expect.any(Number),
+      createdAt: new Date(now).toISOString(),
+      sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+      verified: true,
+      withKey: false,
+      version: expect.stringMatching(/^\d/),
+      origin: 'request',
+    })
     const bytes = readFileSync(join(folder, made.filename))
     expect([bytes.length, sha256(bytes)]).toEqual([made.size, made.sha256])
-    expect([statSync(folder).mode & 0o777, ...readdirSync(folder).map(name => statSync(join(folder, name)).mode & 0o777)]).toEqual([0o700, 0o600, 0o600])
+    expect([
+      statSync(folder).mode & 0o777,
+      ...readdirSync(folder).map(name => statSync(join(folder, name)).mode & 0o777),
+    ]).toEqual([0o700, 0o600, 0o600])
     expect((await board.client.backups.list()).map(({ filename }) => filename)).toContain(made.filename)
   })
 
@@ -47,9 +83,21 @@ describe('a backup', () => {
     const { filename } = await board.client.backups.create()
     const members = await membersOf(await download(filename))
     const manifest = manifestOf(members)
-    expect(manifest).toMatchObject({ format: 1, createdAt: expect.any(String), schemaVersion: expect.any(Number), version: expect.any(String), missing: [] })
-    expect(members.map(({ name }) => name)).toEqual(['manifest.json', 'board.db', expect.stringMatching(/^attachments\/[0-9a-f]{32}$/)])
-    expect(manifest.parts).toEqual(members.slice(1).map(({ name, bytes }) => ({ name, size: bytes.length, sha256: sha256(bytes) })))
+    expect(manifest).toMatchObject({
+      format: 1,
+      createdAt: expect.any(String),
+      schemaVersion: expect.any(Number),
+      version: expect.any(String),
+      missing: [],
+    })
+    expect(members.map(({ name }) => name)).toEqual([
+      'manifest.json',
+      'board.db',
+      expect.stringMatching(/^attachments\/[0-9a-f]{32}$/),
+    ])
+    expect(manifest.parts).toEqual(
+      members.slice(1).map(({ name, bytes }) => ({ name, size: bytes.length, sha256: sha256(bytes) })),
+    )
     expect(members[2]!.bytes.toString()).toBe('one')
   })
 
@@ -60,7 +108,9 @@ describe('a backup', () => {
   })
 
   it('gets a name of its own even when several are made at the same moment', async () => {
-    const names = (await Promise.all([1, 2, 3].map(() => board.client.backups.create()))).map(({ filename }) => filename)
+    const names = (await Promise.all([1, 2, 3].map(() => board.client.backups.create()))).map(
+      ({ filename }) => filename,
+    )
     expect(new Set(names).size).toBe(3)
   })
 
@@ -84,7 +134,9 @@ describe('a backup', () => {
 
   it('is made although the file of an attachment is gone or damaged, and says so', async () => {
     const [gone, other] = [(await attach('will be gone')).body.data.id, (await attach('will be other')).body.data.id]
-    const names = await board.server.app.db.all<{ id: number; name: string }>('SELECT id, stored_as AS name FROM attachments')
+    const names = await board.server.app.db.all<{ id: number; name: string }>(
+      'SELECT id, stored_as AS name FROM attachments',
+    )
     const nameOf = (id: string) => names.find(each => String(each.id) === id)!.name
     rmSync(join(board.dataDir, 'attachments', nameOf(gone)))
     writeFileSync(join(board.dataDir, 'attachments', nameOf(other)), 'was be other!')
@@ -110,12 +162,29 @@ describe('the list', () => {
     const [copied, broken] = ['board-2020-01-01T00-00-00.000Z.tar.gz', 'board-2020-01-02T00-00-00.000Z.tar.gz']
     copyFileSync(join(folder, first!.filename), join(folder, copied))
     writeFileSync(join(folder, broken), 'no archive')
-    for (const name of ['notes.txt', 'board-2020.tar.gz', 'board-2020-13-41T00-00-00.000Z.tar.gz', 'x-board-2020-01-01T00-00-00.000Z.tar.gz', 'board-2020-01-01T00-00-00.000Z.tar.gz.old']) writeFileSync(join(folder, name), 'x')
+    for (const name of [
+      'notes.txt',
+      'board-2020.tar.gz',
+      'board-2020-13-41T00-00-00.000Z.tar.gz',
+      'x-board-2020-01-01T00-00-00.000Z.tar.gz',
+      'board-2020-01-01T00-00-00.000Z.tar.gz.old',
+    ])
+      writeFileSync(join(folder, name), 'x')
     symlinkSync(join(folder, first!.filename), join(folder, 'board-2020-01-03T00-00-00.000Z.tar.gz'))
     mkdirSync(join(folder, 'board-2020-01-04T00-00-00.000Z.tar.gz'))
     const shown = (await board.client.backups.list()).filter(({ createdAt }) => createdAt < '2021')
     expect(shown).toEqual([
-      { ...first, filename: broken, createdAt: '2020-01-02T00:00:00.000Z', verified: false, version: '', withKey: false, origin: 'upload', size: 10, sha256: sha256(Buffer.from('no archive')) },
+      {
+        ...first,
+        filename: broken,
+        createdAt: '2020-01-02T00:00:00.000Z',
+        verified: false,
+        version: '',
+        withKey: false,
+        origin: 'upload',
+        size: 10,
+        sha256: sha256(Buffer.from('no archive')),
+      },
       { ...first, filename: copied, createdAt: '2020-01-01T00:00:00.000Z' },
     ])
     writeFileSync(join(folder, copied), 'changed')
@@ -124,11 +193,27 @@ describe('the list', () => {
   })
 })
 
-describe('a backup\'s name', () => {
-  it.each(['../board.db', '..%2fboard.db', 'secret.key', 'board-2020-01-01T00-00-00.000Z.tar.gz/../../board.db', 'board-2020-01-01T00-00-00.000Z.json', 'board-2020-01-03T00-00-00.000Z.tar.gz', 'board-2020-01-04T00-00-00.000Z.tar.gz'])('leads nowhere else: %s', async name => {
-    for (const [method, path] of [['GET', name], ['DELETE', name], ['POST', `${name}/restore`]] as const) {
+describe("a backup's name", () => {
+  it.each([
+    '../board.db',
+    '..%2fboard.db',
+    'secret.key',
+    'board-2020-01-01T00-00-00.000Z.tar.gz/../../board.db',
+    'board-2020-01-01T00-00-00.000Z.json',
+    'board-2020-01-03T00-00-00.000Z.tar.gz',
+    'board-2020-01-04T00-00-00.000Z.tar.gz',
+  ])('leads nowhere else: %s', async name => {
+    for (const [method, path] of [
+      ['GET', name],
+      ['DELETE', name],
+      ['POST', `${name}/restore`],
+    ] as const) {
       const { status, body } = await board.request(method, `/api/backups/${path}`)
-      expect([method, status, body.error.code]).toEqual([method, ...(body.error.code === 'METHOD_NOT_ALLOWED' ? [405] : [404]), expect.stringMatching(/^(BACKUP_NOT_FOUND|NOT_FOUND|METHOD_NOT_ALLOWED)$/)])
+      expect([method, status, body.error.code]).toEqual([
+        method,
+        ...(body.error.code === 'METHOD_NOT_ALLOWED' ? [405] : [404]),
+        expect.stringMatching(/^(BACKUP_NOT_FOUND|NOT_FOUND|METHOD_NOT_ALLOWED)$/),
+      ])
     }
     expect(existsSync(join(board.dataDir, onLibsqlServer ? 'config.json' : 'board.db'))).toBe(true)
   })
@@ -137,12 +222,26 @@ describe('a backup\'s name', () => {
 describe('a download', () => {
   it('is the file, as something that no browser opens, whole or from where one stopped', async () => {
     const [first] = await board.client.backups.list()
-    const reply = await fetch(`${board.url}/api/backups/${first!.filename}`, { headers: { authorization: `Bearer ${board.token}` } })
-    expect(Object.fromEntries(['content-type', 'content-length', 'content-disposition', 'x-content-type-options'].map(name => [name, reply.headers.get(name)]))).toEqual({
-      'content-type': 'application/gzip', 'content-length': String(first!.size), 'content-disposition': `attachment; filename="${first!.filename}"; filename*=UTF-8''${first!.filename}`, 'x-content-type-options': 'nosniff',
+    const reply = await fetch(`${board.url}/api/backups/${first!.filename}`, {
+      headers: { authorization: `Bearer ${board.token}` },
+    })
+    expect(
+      Object.fromEntries(
+        ['content-type', 'content-length', 'content-disposition', 'x-content-type-options'].map(name => [
+          name,
+          reply.headers.get(name),
+        ]),
+      ),
+    ).toEqual({
+      'content-type': 'application/gzip',
+      'content-length': String(first!.size),
+      'content-disposition': `attachment; filename="${first!.filename}"; filename*=UTF-8''${first!.filename}`,
+      'x-content-type-options': 'nosniff',
     })
     expect(sha256(Buffer.from(await reply.arrayBuffer()))).toBe(first!.sha256)
-    const rest = await fetch(`${board.url}/api/backups/${first!.filename}`, { headers: { authorization: `Bearer ${board.token}`, range: 'bytes=100-' } })
+    const rest = await fetch(`${board.url}/api/backups/${first!.filename}`, {
+      headers: { authorization: `Bearer ${board.token}`, range: 'bytes=100-' },
+    })
     expect([rest.status, (await rest.arrayBuffer()).byteLength]).toEqual([206, first!.size - 100])
   })
 })
@@ -156,7 +255,12 @@ describe('an upload', () => {
     const { status, body } = await upload(bytes)
     expect([status, body.data]).toEqual([201, { ...made, origin: 'upload' }])
     const named = await upload(bytes, 'board-2019-05-06T07-08-09.010Z.tar.gz')
-    expect(named.body.data).toEqual({ ...made, origin: 'upload', filename: 'board-2019-05-06T07-08-09.010Z.tar.gz', createdAt: '2019-05-06T07:08:09.010Z' })
+    expect(named.body.data).toEqual({
+      ...made,
+      origin: 'upload',
+      filename: 'board-2019-05-06T07-08-09.010Z.tar.gz',
+      createdAt: '2019-05-06T07:08:09.010Z',
+    })
     expect((await upload(bytes, '../../board-2019-05-06T07-08-09.010Z.tar.gz')).body.error.code).toBe('BACKUP_EXISTS')
     expect(sha256(await download(named.body.data.filename))).toBe(made.sha256)
   })
@@ -178,9 +282,15 @@ it('what a server that died left half done is removed at the next start, and not
   await board.server.stop()
   const kept = readdirSync(folder).sort()
   mkdirSync(join(folder, '.work-0123456789abcdef'))
-  for (const name of ['.work-0123456789abcdef/archive', '.work-fedcba9876543210', 'board-2017-01-01T00-00-00.000Z.json', `${made.filename.replace('.tar.gz', '.json')}.new`]) writeFileSync(join(folder, name), 'half')
+  for (const name of [
+    '.work-0123456789abcdef/archive',
+    '.work-fedcba9876543210',
+    'board-2017-01-01T00-00-00.000Z.json',
+    `${made.filename.replace('.tar.gz', '.json')}.new`,
+  ])
+    writeFileSync(join(folder, name), 'half')
   utimesSync(join(folder, made.filename), 1, 1)
-  board = { ...board, ...await startBoard({ dataDir: board.dataDir, secretKey: key }) }
+  board = { ...board, ...(await startBoard({ dataDir: board.dataDir, secretKey: key })) }
   expect(readdirSync(folder).sort()).toEqual(kept)
   expect((await board.client.backups.list()).find(({ filename }) => filename === made.filename)).toEqual(made)
 })

@@ -15,10 +15,20 @@ beforeAll(async () => {
   otherBoard = (await board.client.boards.create({ projectId, name: 'Other' })).id
   const otherColumn = (await board.client.columns.list({ projectId, boardId: otherBoard }))[0]!.id
   const labels: Record<string, string[]> = { a: ['bug'], b: ['debugging', '100%'], c: ['ui'], d: ['a_b'] }
-  for (const title of 'abcdefgh') ids[title] = (await board.client.cards.create({ projectId, title, labels: labels[title], columnId: title === 'e' ? active : title === 'f' ? otherColumn : backlog })).id
+  for (const title of 'abcdefgh')
+    ids[title] = (
+      await board.client.cards.create({
+        projectId,
+        title,
+        labels: labels[title],
+        columnId: title === 'e' ? active : title === 'f' ? otherColumn : backlog,
+      })
+    ).id
   await board.client.cards.archive({ projectId, cardId: ids.g! })
   await board.client.cards.delete({ projectId, cardId: ids.h! })
-  await board.client.projects.create({ name: 'Foreign', path: board.dataDir }).then(({ id }) => board.client.cards.create({ projectId: id, title: 'foreign' }))
+  await board.client.projects
+    .create({ name: 'Foreign', path: board.dataDir })
+    .then(({ id }) => board.client.cards.create({ projectId: id, title: 'foreign' }))
 })
 afterAll(() => board.close())
 
@@ -33,7 +43,7 @@ const refusal = async (query: string) => {
   return [status, body.error?.code, body.error?.details?.[0]?.path]
 }
 
-describe('the list of a project\'s cards', () => {
+describe("the list of a project's cards", () => {
   it('is by id, without archived and deleted cards and those of other projects', async () => {
     expect(await titles('')).toBe('abcdef')
     expect(await titles('archived=true')).toBe('g')
@@ -76,19 +86,30 @@ describe('the list of a project\'s cards', () => {
 
   it('takes a limit above the maximum for the maximum, and refuses one below 1', async () => {
     expect(await titles('limit=999999999')).toBe('abcdef')
-    for (const limit of ['0', '-1', '1.5', 'x', '', '1e3', ' 1', '0x10']) expect(await refusal(`limit=${limit}`), limit).toEqual([400, 'VALIDATION_FAILED', 'limit'])
+    for (const limit of ['0', '-1', '1.5', 'x', '', '1e3', ' 1', '0x10'])
+      expect(await refusal(`limit=${limit}`), limit).toEqual([400, 'VALIDATION_FAILED', 'limit'])
   })
 
   it('refuses fields that it does not know, and fields twice', async () => {
     expect(await refusal('colour=red')).toEqual([400, 'VALIDATION_FAILED', 'colour'])
     expect((await refusal('limit=1&limit=2')).slice(0, 2)).toEqual([400, 'VALIDATION_FAILED'])
-    for (const id of ['0', '-1', 'x', '1.5']) expect(await refusal(`columnId=${id}`)).toEqual([400, 'VALIDATION_FAILED', 'columnId'])
+    for (const id of ['0', '-1', 'x', '1.5'])
+      expect(await refusal(`columnId=${id}`)).toEqual([400, 'VALIDATION_FAILED', 'columnId'])
   })
 })
 
 describe('routes without a project in the path', () => {
   it('answer the card, and what state it is in', async () => {
-    expect(await board.client.cards.getFlat({ id: ids.e! })).toEqual(await board.client.cards.get({ projectId, cardId: ids.e! }))
-    expect(await board.client.cards.status({ id: ids.e! })).toEqual({ id: ids.e, title: 'e', columnName: 'In Progress', hasActiveAgent: false, status: 'idle', statusReason: null })
+    expect(await board.client.cards.getFlat({ id: ids.e! })).toEqual(
+      await board.client.cards.get({ projectId, cardId: ids.e! }),
+    )
+    expect(await board.client.cards.status({ id: ids.e! })).toEqual({
+      id: ids.e,
+      title: 'e',
+      columnName: 'In Progress',
+      hasActiveAgent: false,
+      status: 'idle',
+      statusReason: null,
+    })
   })
 })

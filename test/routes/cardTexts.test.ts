@@ -20,10 +20,14 @@ beforeAll(async () => {
 })
 afterAll(() => board.close())
 
-const external = (method: string, path: string, body?: unknown) => board.request(method, `/api/external/projects/${projectId}/cards${path}`, { token: key, body })
-const detail = async (cardId: string | number) => (await board.request('GET', `/api/projects/${projectId}/cards/${cardId}`)).body.data as Record<string, unknown>
-const items = async (query = '') => (await board.request('GET', `/api/projects/${projectId}/cards${query}`)).body.data as Array<Record<string, unknown>>
-const only = (whole: Record<string, unknown>, names: object) => Object.fromEntries(Object.keys(names).map(name => [name, whole[name]]))
+const external = (method: string, path: string, body?: unknown) =>
+  board.request(method, `/api/external/projects/${projectId}/cards${path}`, { token: key, body })
+const detail = async (cardId: string | number) =>
+  (await board.request('GET', `/api/projects/${projectId}/cards/${cardId}`)).body.data as Record<string, unknown>
+const items = async (query = '') =>
+  (await board.request('GET', `/api/projects/${projectId}/cards${query}`)).body.data as Array<Record<string, unknown>>
+const only = (whole: Record<string, unknown>, names: object) =>
+  Object.fromEntries(Object.keys(names).map(name => [name, whole[name]]))
 
 /** Cards of every kind and state that a view shows otherwise than the others. */
 async function makeCards(): Promise<void> {
@@ -33,9 +37,18 @@ async function makeCards(): Promise<void> {
   await create({ columnId: columns[1], deferred: true })
   await board.client.cards.archive({ projectId, cardId: (await create({ title: 'Away' })).id })
   const { db } = board.server.app
-  for (const purpose of ['work', 'pre'] as const) await newSession(board, { projectId, cardId: String(busy) }, { purpose, agent: hostile, prompt: '' })
+  for (const purpose of ['work', 'pre'] as const)
+    await newSession(board, { projectId, cardId: String(busy) }, { purpose, agent: hostile, prompt: '' })
   await db.transaction(async tx => {
-    await updateCard(tx, busy, { status: 'running', statusReason: 'usage_limit', unread: true, gitBranch: 'board/2', lastAgentAction: JSON.stringify({ type: 'running', at: tx.now, detail: hostile }), startedAt: tx.now, endedAt: tx.now })
+    await updateCard(tx, busy, {
+      status: 'running',
+      statusReason: 'usage_limit',
+      unread: true,
+      gitBranch: 'board/2',
+      lastAgentAction: JSON.stringify({ type: 'running', at: tx.now, detail: hostile }),
+      startedAt: tx.now,
+      endedAt: tx.now,
+    })
   })
 }
 
@@ -54,14 +67,21 @@ describe('what the database writes as JSON', () => {
       expect(status).toBe(200)
       const card = await detail(String(id))
       const { sessions, ...rest } = body.data
-      expect(rest).toEqual({ ...only(card, rest), ...Object.fromEntries(['id', 'projectId', 'boardId', 'columnId'].map(name => [name, Number(card[name])])) })
-      expect(sessions).toEqual((card.sessions as Array<{ id: string }>).map(session => ({ ...session, id: Number(session.id) })))
+      expect(rest).toEqual({
+        ...only(card, rest),
+        ...Object.fromEntries(['id', 'projectId', 'boardId', 'columnId'].map(name => [name, Number(card[name])])),
+      })
+      expect(sessions).toEqual(
+        (card.sessions as Array<{ id: string }>).map(session => ({ ...session, id: Number(session.id) })),
+      )
       expect(headers.get('etag')).toBe(`"${String(card.version)}"`)
     }
   })
 
   it('is the answer to a change, too', async () => {
-    const { body: { data: created } } = await external('POST', '', { title: hostile, prompt: hostile })
+    const {
+      body: { data: created },
+    } = await external('POST', '', { title: hostile, prompt: hostile })
     expect(created.title).toBe(hostile)
     expect((await external('GET', `/${created.id}`)).body.data).toEqual(created)
     const { locks: _locks, sessions: _sessions, ...item } = created
@@ -69,9 +89,21 @@ describe('what the database writes as JSON', () => {
   })
 
   it('is nothing for a card that external routes do not know', async () => {
-    const { id } = await board.client.cards.create({ projectId, title: 'Shell', kind: 'terminal', command: 'true', useWorktree: false })
-    const requests = [['GET', `/${id}`], ['PATCH', `/${id}/move`, { targetColumnId: Number(columns[2]), position: 0 }], ['POST', `/${id}/archive`], ['POST', `/${id}/agent/cancel`]] as const
-    for (const [method, path, body] of requests) expect((await external(method, path, body)).body.error?.code, path).toBe('CARD_NOT_FOUND')
+    const { id } = await board.client.cards.create({
+      projectId,
+      title: 'Shell',
+      kind: 'terminal',
+      command: 'true',
+      useWorktree: false,
+    })
+    const requests = [
+      ['GET', `/${id}`],
+      ['PATCH', `/${id}/move`, { targetColumnId: Number(columns[2]), position: 0 }],
+      ['POST', `/${id}/archive`],
+      ['POST', `/${id}/agent/cancel`],
+    ] as const
+    for (const [method, path, body] of requests)
+      expect((await external(method, path, body)).body.error?.code, path).toBe('CARD_NOT_FOUND')
     expect(await items(`?columnId=${columns[0]}&status=cancelled`)).toEqual([])
   })
 })
@@ -79,17 +111,24 @@ describe('what the database writes as JSON', () => {
 describe('an answer', () => {
   it.each(['plain', 'é', 'ÿþ', '日本', '🙂'])('of %s arrives byte for byte, as long as it says', async title => {
     const { id } = await board.client.cards.create({ projectId, title })
-    const reply = await fetch(`${board.url}/api/projects/${projectId}/cards/${id}`, { headers: { authorization: `Bearer ${board.token}` } })
+    const reply = await fetch(`${board.url}/api/projects/${projectId}/cards/${id}`, {
+      headers: { authorization: `Bearer ${board.token}` },
+    })
     const bytes = Buffer.from(await reply.arrayBuffer())
     expect(JSON.parse(bytes.toString('utf8')).data.title).toBe(title)
     expect(reply.headers.get('content-length')).toBe(String(bytes.length))
     expect(reply.headers.get('transfer-encoding')).toBeNull()
     const head = await fetch(reply.url, { method: 'HEAD', headers: { authorization: `Bearer ${board.token}` } })
-    expect([head.status, head.headers.get('content-length'), head.headers.get('etag'), await head.text()]).toEqual([200, String(bytes.length), reply.headers.get('etag'), ''])
+    expect([head.status, head.headers.get('content-length'), head.headers.get('etag'), await head.text()]).toEqual([
+      200,
+      String(bytes.length),
+      reply.headers.get('etag'),
+      '',
+    ])
   })
 
   it('of a failure does so, too', async () => {
-    const reply = await board.request('POST', '/api/cards', { body: { projectId, title: 'x', 'é日': 1 } })
+    const reply = await board.request('POST', '/api/cards', { body: { projectId, title: 'x', é日: 1 } })
     expect([reply.status, reply.headers.get('content-length')]).toEqual([400, String(Buffer.byteLength(reply.text))])
     expect(reply.body.error.details).toEqual([{ path: 'é日', message: 'is not a known field' }])
   })

@@ -5,7 +5,9 @@ let board: TestBoard
 let projectId: string
 let columnId: string
 let path: string
-beforeAll(async () => { board = await startBoard({ externalRequestsPerMinute: Infinity }) })
+beforeAll(async () => {
+  board = await startBoard({ externalRequestsPerMinute: Infinity })
+})
 afterAll(() => board.close())
 beforeEach(async () => {
   projectId = (await board.client.projects.create({ name: 'Versions', path: board.dataDir })).id
@@ -16,10 +18,12 @@ beforeEach(async () => {
 const codeOf = ({ status, body }: Reply) => [status, body?.error?.code]
 
 describe('If-Match', () => {
-  const update = (ifMatch: string) => board.request('PATCH', path, { body: { title: 'b' }, headers: { 'if-match': ifMatch } })
-  const move = (ifMatch: string) => board.request('PATCH', `${path}/move`, { body: { columnId }, headers: { 'if-match': ifMatch } })
+  const update = (ifMatch: string) =>
+    board.request('PATCH', path, { body: { title: 'b' }, headers: { 'if-match': ifMatch } })
+  const move = (ifMatch: string) =>
+    board.request('PATCH', `${path}/move`, { body: { columnId }, headers: { 'if-match': ifMatch } })
 
-  it('lets a change pass whose version is the present one, which the answer\'s ETag tells', async () => {
+  it("lets a change pass whose version is the present one, which the answer's ETag tells", async () => {
     const etag = (await board.request('GET', path)).headers.get('etag')!
     expect(etag).toBe('"1"')
     const changed = await update(etag)
@@ -28,7 +32,9 @@ describe('If-Match', () => {
   })
 
   it('refuses a change with another version, and changes nothing', async () => {
-    for (const ifMatch of ['"2"', '"0"', '1', '""', 'nonsense', '"1', '"2", "3"']) for (const change of [update, move]) expect(codeOf(await change(ifMatch)), ifMatch).toEqual([412, 'VERSION_CONFLICT'])
+    for (const ifMatch of ['"2"', '"0"', '1', '""', 'nonsense', '"1', '"2", "3"'])
+      for (const change of [update, move])
+        expect(codeOf(await change(ifMatch)), ifMatch).toEqual([412, 'VERSION_CONFLICT'])
     expect((await board.request('GET', path)).body.data).toMatchObject({ title: 'a', version: 1 })
   })
 
@@ -38,13 +44,27 @@ describe('If-Match', () => {
   })
 
   it('lets one of many writers win that saw the same version', async () => {
-    const replies = await Promise.all(Array.from({ length: 20 }, (_, i) => board.request('PATCH', path, { body: { title: `t${i}` }, headers: { 'if-match': '"1"' } })))
+    const replies = await Promise.all(
+      Array.from({ length: 20 }, (_, i) =>
+        board.request('PATCH', path, { body: { title: `t${i}` }, headers: { 'if-match': '"1"' } }),
+      ),
+    )
     expect(replies.map(({ status }) => status).sort()).toEqual([200, ...Array.from({ length: 19 }, () => 412)])
   })
 
   it('holds on the external move too', async () => {
-    const { key } = await board.client.keys.create({ name: 'k', scope: 'project', projectId, permissions: ['cards.move'] })
-    const externalMove = (ifMatch: string) => board.request('PATCH', `${path.replace('/api', '/api/external')}/move`, { token: key, body: { targetColumnId: Number(columnId), position: 0 }, headers: { 'if-match': ifMatch } })
+    const { key } = await board.client.keys.create({
+      name: 'k',
+      scope: 'project',
+      projectId,
+      permissions: ['cards.move'],
+    })
+    const externalMove = (ifMatch: string) =>
+      board.request('PATCH', `${path.replace('/api', '/api/external')}/move`, {
+        token: key,
+        body: { targetColumnId: Number(columnId), position: 0 },
+        headers: { 'if-match': ifMatch },
+      })
     expect(codeOf(await externalMove('"5"'))).toEqual([412, 'VERSION_CONFLICT'])
     expect((await externalMove('"1"')).headers.get('etag')).toBe('"2"')
   })
@@ -53,7 +73,12 @@ describe('If-Match', () => {
 describe('Idempotency-Key', () => {
   let keys = 0
   const newKey = () => `key-${projectId}-${++keys}`
-  const create = (key: string, body: object = {}, token = board.token) => board.request('POST', '/api/cards', { token, body: { projectId, title: 'once', ...body }, headers: { 'idempotency-key': key } })
+  const create = (key: string, body: object = {}, token = board.token) =>
+    board.request('POST', '/api/cards', {
+      token,
+      body: { projectId, title: 'once', ...body },
+      headers: { 'idempotency-key': key },
+    })
   const cards = async () => (await board.client.cards.list({ projectId })).length
 
   it('gives the same answer to the same request, and does it once', async () => {
@@ -68,7 +93,10 @@ describe('Idempotency-Key', () => {
   it('counts two bodies that mean the same as the same', async () => {
     const key = newKey()
     const first = await create(key, { prompt: '' })
-    const again = await board.request('POST', '/api/cards', { raw: `{"title":"once",\n "projectId":${projectId}}`, headers: { 'idempotency-key': key } })
+    const again = await board.request('POST', '/api/cards', {
+      raw: `{"title":"once",\n "projectId":${projectId}}`,
+      headers: { 'idempotency-key': key },
+    })
     expect(again.text).toBe(first.text)
   })
 
@@ -76,7 +104,14 @@ describe('Idempotency-Key', () => {
     const key = newKey()
     await create(key)
     expect(codeOf(await create(key, { title: 'twice' }))).toEqual([409, 'IDEMPOTENCY_KEY_REUSED'])
-    expect(codeOf(await board.request('POST', `/api/projects/${projectId}/boards`, { body: { name: 'once' }, headers: { 'idempotency-key': key } }))).toEqual([409, 'IDEMPOTENCY_KEY_REUSED'])
+    expect(
+      codeOf(
+        await board.request('POST', `/api/projects/${projectId}/boards`, {
+          body: { name: 'once' },
+          headers: { 'idempotency-key': key },
+        }),
+      ),
+    ).toEqual([409, 'IDEMPOTENCY_KEY_REUSED'])
     expect(await cards()).toBe(2)
   })
 
@@ -91,13 +126,17 @@ describe('Idempotency-Key', () => {
     expect(await cards()).toBe(3)
   })
 
-  it('tells a card\'s event once', async () => {
+  it("tells a card's event once", async () => {
     const { db } = board.server.app
-    const told = async () => (await db.get<{ n: number }>('SELECT count(*) AS n FROM events WHERE type = ? AND project_id = ?', ['card.created', Number(projectId)]))!.n
+    const told = async () =>
+      (await db.get<{ n: number }>('SELECT count(*) AS n FROM events WHERE type = ? AND project_id = ?', [
+        'card.created',
+        Number(projectId),
+      ]))!.n
     const before = await told()
     const key = newKey()
     await Promise.all(Array.from({ length: 5 }, () => create(key)))
-    await eventually('the event', async () => await told() === before + 1)
+    await eventually('the event', async () => (await told()) === before + 1)
   })
 
   it('is not used up by a request that fails', async () => {
@@ -111,7 +150,9 @@ describe('Idempotency-Key', () => {
     const key = newKey()
     const made = await create(key)
     for (const n of [1, 2]) {
-      const token = (await board.client.keys.create({ name: `k${n}`, scope: 'project', projectId, permissions: ['cards.create'] })).key
+      const token = (
+        await board.client.keys.create({ name: `k${n}`, scope: 'project', projectId, permissions: ['cards.create'] })
+      ).key
       const other = await create(key, {}, token)
       expect(other.status).toBe(201)
       expect(other.body.data.id).not.toBe(made.body.data.id)
@@ -119,14 +160,28 @@ describe('Idempotency-Key', () => {
   })
 
   it('holds on the external create and for boards and projects too', async () => {
-    const { key: token } = await board.client.keys.create({ name: 'k', scope: 'project', projectId, permissions: ['cards.create'] })
+    const { key: token } = await board.client.keys.create({
+      name: 'k',
+      scope: 'project',
+      projectId,
+      permissions: ['cards.create'],
+    })
     const requests: Array<[string, object, string]> = [
-      [`/api/external/projects/${projectId}/cards`, { title: 'x' }, token], [`/api/projects/${projectId}/boards`, { name: 'x' }, board.token], ['/api/projects', { name: 'x', path: board.dataDir }, board.token],
-      [`/api/projects/${projectId}/columns`, { name: 'x', columnType: 'done', boardId: (await board.client.boards.list({ projectId }))[0]!.id }, board.token],
+      [`/api/external/projects/${projectId}/cards`, { title: 'x' }, token],
+      [`/api/projects/${projectId}/boards`, { name: 'x' }, board.token],
+      ['/api/projects', { name: 'x', path: board.dataDir }, board.token],
+      [
+        `/api/projects/${projectId}/columns`,
+        { name: 'x', columnType: 'done', boardId: (await board.client.boards.list({ projectId }))[0]!.id },
+        board.token,
+      ],
     ]
     for (const [url, body, token] of requests) {
       const headers = { 'idempotency-key': newKey() }
-      const [first, again] = [await board.request('POST', url, { token, body, headers }), await board.request('POST', url, { token, body, headers })]
+      const [first, again] = [
+        await board.request('POST', url, { token, body, headers }),
+        await board.request('POST', url, { token, body, headers }),
+      ]
       expect([first.status, again.status, again.text]).toEqual([201, 201, first.text])
     }
   })

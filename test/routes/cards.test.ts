@@ -11,40 +11,82 @@ let active: string
 let done: string
 let archive: string
 
-beforeAll(async () => { board = await startBoard() })
+beforeAll(async () => {
+  board = await startBoard()
+})
 afterAll(() => board.close())
 beforeEach(async () => {
   projectId = (await board.client.projects.create({ name: 'Cards', path: board.dataDir })).id
   const columns = await board.client.columns.list({ projectId })
   ;[backlog, active, done] = columns.map(({ id }) => id) as [string, string, string]
-  archive = (await board.client.columns.create({ projectId, boardId: columns[0]!.boardId, name: 'Archive', columnType: 'archive' })).id
+  archive = (
+    await board.client.columns.create({
+      projectId,
+      boardId: columns[0]!.boardId,
+      name: 'Archive',
+      columnType: 'archive',
+    })
+  ).id
 })
 
 type Fields = Partial<Parameters<TestBoard['client']['cards']['create']>[0]>
 const create = (title: string, fields: Fields = {}) => board.client.cards.create({ projectId, title, ...fields })
-const createAll = async (...titles: string[]) => { for (const title of titles) ids[title] = (await create(title)).id }
+const createAll = async (...titles: string[]) => {
+  for (const title of titles) ids[title] = (await create(title)).id
+}
 const ids: Record<string, string> = {}
 const card = (title: string) => ({ projectId, cardId: ids[title]! })
-const move = (title: string, columnId: string, position?: number) => board.client.cards.move({ ...card(title), columnId, position })
+const move = (title: string, columnId: string, position?: number) =>
+  board.client.cards.move({ ...card(title), columnId, position })
 const firstColumn = async (boardId: string) => (await board.client.columns.list({ projectId, boardId }))[0]!.id
-const fails = (promise: Promise<unknown>, status: number, code: string) => expect(promise).rejects.toMatchObject({ status, code })
-const request = (method: string, path: string, body?: unknown, headers?: Record<string, string>) => board.request(method, `/api/projects/${projectId}/cards${path}`, { body, headers })
+const fails = (promise: Promise<unknown>, status: number, code: string) =>
+  expect(promise).rejects.toMatchObject({ status, code })
+const request = (method: string, path: string, body?: unknown, headers?: Record<string, string>) =>
+  board.request(method, `/api/projects/${projectId}/cards${path}`, { body, headers })
 
 /** The titles of a column in order; places must be dense and the column's count right. */
 async function order(columnId: string): Promise<string> {
   const items = await board.client.cards.list({ projectId, columnId, offset: 0 })
   expect(items.map(({ position }) => position)).toEqual(items.map((_, at) => at))
-  expect((await board.client.columns.list({ projectId })).find(({ id }) => id === columnId)!.cardCount).toBe(items.length)
+  expect((await board.client.columns.list({ projectId })).find(({ id }) => id === columnId)!.cardCount).toBe(
+    items.length,
+  )
   return items.map(({ title }) => title).join('')
 }
 
 describe('creating', () => {
-  it('puts a card at the end of the default board\'s first column, with the usual settings', async () => {
+  it("puts a card at the end of the default board's first column, with the usual settings", async () => {
     await create('first')
     const { id, createdAt, updatedAt, boardId, ...rest } = await create('second')
     expect(rest).toEqual({
-      projectId, columnId: backlog, columnName: 'Backlog', columnType: 'backlog', groupId: null, title: 'second', prompt: '', labels: [], kind: 'kanban', status: 'idle', statusReason: null, position: 1, unread: false,
-      deferred: false, autoMode: false, hasActiveAgent: false, agent: null, command: null, useWorktree: true, gitBranch: null, worktreePath: null, lastAgentAction: null, archivedAt: null, startedAt: null, endedAt: null, locks: [], sessions: [], version: 1,
+      projectId,
+      columnId: backlog,
+      columnName: 'Backlog',
+      columnType: 'backlog',
+      groupId: null,
+      title: 'second',
+      prompt: '',
+      labels: [],
+      kind: 'kanban',
+      status: 'idle',
+      statusReason: null,
+      position: 1,
+      unread: false,
+      deferred: false,
+      autoMode: false,
+      hasActiveAgent: false,
+      agent: null,
+      command: null,
+      useWorktree: true,
+      gitBranch: null,
+      worktreePath: null,
+      lastAgentAction: null,
+      archivedAt: null,
+      startedAt: null,
+      endedAt: null,
+      locks: [],
+      sessions: [],
+      version: 1,
     })
     expect([typeof id, updatedAt, typeof boardId]).toEqual(['string', createdAt, 'string'])
   })
@@ -52,12 +94,23 @@ describe('creating', () => {
   it('takes ids as text or numbers, and a column of any board of the project', async () => {
     const other = await board.client.boards.create({ projectId, name: 'Other' })
     const columnId = await firstColumn(other.id)
-    const made = await board.request('POST', '/api/cards', { body: { projectId: Number(projectId), title: 't', columnId: Number(columnId) } })
-    expect([made.status, made.body.data.boardId, made.body.data.columnId, made.headers.get('etag')]).toEqual([201, other.id, columnId, '"1"'])
+    const made = await board.request('POST', '/api/cards', {
+      body: { projectId: Number(projectId), title: 't', columnId: Number(columnId) },
+    })
+    expect([made.status, made.body.data.boardId, made.body.data.columnId, made.headers.get('etag')]).toEqual([
+      201,
+      other.id,
+      columnId,
+      '"1"',
+    ])
   })
 
   it('says in an active column that no agent can be started, unless the card is deferred', async () => {
-    expect((await create('a', { columnId: active })).lastAgentAction).toEqual({ type: 'not_started', at: expect.any(String), detail: 'No agent is installed on the server.' })
+    expect((await create('a', { columnId: active })).lastAgentAction).toEqual({
+      type: 'not_started',
+      at: expect.any(String),
+      detail: 'No agent is installed on the server.',
+    })
     expect((await create('b', { columnId: active, deferred: true })).lastAgentAction).toBeNull()
   })
 
@@ -67,9 +120,23 @@ describe('creating', () => {
   })
 
   it('bounds titles, prompts and labels', async () => {
-    for (const fields of [{ title: '' }, { title: 'x'.repeat(501) }, { prompt: 'ä'.repeat(32_769) }, { labels: Array.from({ length: 51 }, String) }, { labels: [''] }, { labels: ['x'.repeat(101)] }])
+    for (const fields of [
+      { title: '' },
+      { title: 'x'.repeat(501) },
+      { prompt: 'ä'.repeat(32_769) },
+      { labels: Array.from({ length: 51 }, String) },
+      { labels: [''] },
+      { labels: ['x'.repeat(101)] },
+    ])
       await fails(create('x', fields), 400, 'VALIDATION_FAILED')
-    expect((await create('x'.repeat(500), { prompt: 'ä'.repeat(32_768), labels: Array.from({ length: 50 }, () => 'y'.repeat(100)) })).labels).toHaveLength(50)
+    expect(
+      (
+        await create('x'.repeat(500), {
+          prompt: 'ä'.repeat(32_768),
+          labels: Array.from({ length: 50 }, () => 'y'.repeat(100)),
+        })
+      ).labels,
+    ).toHaveLength(50)
   })
 })
 
@@ -96,7 +163,11 @@ describe('moving', () => {
   it('refuses a place that is negative or no whole number', async () => {
     for (const position of [-1, 0.5, '0', null, true, 2 ** 53]) {
       const reply = await request('PATCH', `/${ids.a}/move`, { columnId: active, position })
-      expect([reply.status, reply.body.error.code, reply.body.error.details[0].path]).toEqual([400, 'VALIDATION_FAILED', 'position'])
+      expect([reply.status, reply.body.error.code, reply.body.error.details[0].path]).toEqual([
+        400,
+        'VALIDATION_FAILED',
+        'position',
+      ])
     }
     expect(await order(backlog)).toBe('abcd')
   })
@@ -138,16 +209,29 @@ describe('archiving, deleting and completing', () => {
     expect(await order(backlog)).toBe('bca')
   })
 
-  it('unarchive out of an archive column goes to the board\'s first other column', async () => {
+  it("unarchive out of an archive column goes to the board's first other column", async () => {
     await move('a', archive)
-    expect(await board.client.cards.unarchive(card('a'))).toMatchObject({ columnId: backlog, position: 2, archivedAt: null })
+    expect(await board.client.cards.unarchive(card('a'))).toMatchObject({
+      columnId: backlog,
+      position: 2,
+      archivedAt: null,
+    })
   })
 
   it('delete hides a card everywhere, and restore puts it at the end', async () => {
     await board.client.cards.delete(card('a'))
     expect(await order(backlog)).toBe('bc')
-    for (const call of [board.client.cards.get, board.client.cards.view, board.client.cards.delete, board.client.cards.archive, board.client.cards.getPipeline, board.client.attachments.list]) await fails(call(card('a')), 404, 'CARD_NOT_FOUND')
-    for (const call of [board.client.cards.getFlat, board.client.cards.status]) await fails(call({ id: ids.a! }), 404, 'CARD_NOT_FOUND')
+    for (const call of [
+      board.client.cards.get,
+      board.client.cards.view,
+      board.client.cards.delete,
+      board.client.cards.archive,
+      board.client.cards.getPipeline,
+      board.client.attachments.list,
+    ])
+      await fails(call(card('a')), 404, 'CARD_NOT_FOUND')
+    for (const call of [board.client.cards.getFlat, board.client.cards.status])
+      await fails(call({ id: ids.a! }), 404, 'CARD_NOT_FOUND')
     await fails(move('a', active), 404, 'CARD_NOT_FOUND')
     expect(await board.client.cards.list({ projectId, archived: true })).toEqual([])
     expect(await board.client.cards.restore(card('a'))).toMatchObject({ position: 2 })
@@ -158,27 +242,40 @@ describe('archiving, deleting and completing', () => {
   it('a card that was archived is archived still when it is restored', async () => {
     await board.client.cards.archive(card('a'))
     await board.client.cards.delete(card('a'))
-    expect(await board.client.cards.restore(card('a'))).toMatchObject({ position: null, archivedAt: expect.any(String) })
+    expect(await board.client.cards.restore(card('a'))).toMatchObject({
+      position: null,
+      archivedAt: expect.any(String),
+    })
     expect(await order(backlog)).toBe('bc')
   })
 
   it('delete keeps work in a worktree unless it is forced to, and then saves a patch', async () => {
-    const git = (folder: string, ...args: string[]) => execFileSync('git', ['-C', folder, '-c', 'user.name=T', '-c', 'user.email=t@example.org', ...args], { stdio: 'ignore' })
+    const git = (folder: string, ...args: string[]) =>
+      execFileSync('git', ['-C', folder, '-c', 'user.name=T', '-c', 'user.email=t@example.org', ...args], {
+        stdio: 'ignore',
+      })
     const path = board.folder('dirty')
     const worktree = join(path, '..', 'dirty-worktree')
     git(path, 'init')
     git(path, 'commit', '--allow-empty', '-m', 'Begin')
     git(path, 'worktree', 'add', '-b', 'work', worktree)
     await board.client.projects.update({ id: projectId, path })
-    expect(await board.client.cards.attachWorktree({ ...card('a'), path: worktree })).toMatchObject({ worktreePath: worktree, gitBranch: 'work' })
+    expect(await board.client.cards.attachWorktree({ ...card('a'), path: worktree })).toMatchObject({
+      worktreePath: worktree,
+      gitBranch: 'work',
+    })
     writeFileSync(join(worktree, 'unsaved.txt'), 'precious\n')
     await fails(board.client.cards.delete(card('a')), 409, 'WORKTREE_DIRTY')
     await board.client.cards.delete({ ...card('a'), force: true })
     const patches = join(board.dataDir, 'patches')
-    expect(readdirSync(patches).map(name => readFileSync(join(patches, name), 'utf8')).join('')).toContain('precious')
+    expect(
+      readdirSync(patches)
+        .map(name => readFileSync(join(patches, name), 'utf8'))
+        .join(''),
+    ).toContain('precious')
   })
 
-  it('complete moves a card to the board\'s first done column, whose absence is 404', async () => {
+  it("complete moves a card to the board's first done column, whose absence is 404", async () => {
     const reply = await request('POST', `/${ids.b}/complete`)
     expect([reply.status, reply.text]).toEqual([204, ''])
     expect([await order(backlog), await order(done)]).toEqual(['ac', 'b'])
@@ -190,7 +287,10 @@ describe('archiving, deleting and completing', () => {
   it('activate starts what was deferred, once', async () => {
     const { id: cardId } = await create('d', { columnId: active, deferred: true })
     await board.client.cards.activate({ projectId, cardId })
-    expect(await board.client.cards.get({ projectId, cardId })).toMatchObject({ deferred: false, lastAgentAction: { type: 'not_started' } })
+    expect(await board.client.cards.get({ projectId, cardId })).toMatchObject({
+      deferred: false,
+      lastAgentAction: { type: 'not_started' },
+    })
     await fails(board.client.cards.activate({ projectId, cardId }), 409, 'CARD_NOT_DEFERRED')
   })
 })
@@ -199,33 +299,70 @@ describe('changing', () => {
   beforeEach(() => createAll('a'))
 
   it('changes the fields that are given and no others; nothing given is no new version', async () => {
-    expect(await board.client.cards.update({ ...card('a'), title: 'A', labels: ['x'], groupId: 'g' })).toMatchObject({ title: 'A', labels: ['x'], groupId: 'g', prompt: '', version: 2 })
-    expect(await board.client.cards.update({ ...card('a'), prompt: 'p', useWorktree: false, groupId: null })).toMatchObject({ title: 'A', labels: ['x'], groupId: null, prompt: 'p', useWorktree: false, version: 3 })
+    expect(await board.client.cards.update({ ...card('a'), title: 'A', labels: ['x'], groupId: 'g' })).toMatchObject({
+      title: 'A',
+      labels: ['x'],
+      groupId: 'g',
+      prompt: '',
+      version: 2,
+    })
+    expect(
+      await board.client.cards.update({ ...card('a'), prompt: 'p', useWorktree: false, groupId: null }),
+    ).toMatchObject({ title: 'A', labels: ['x'], groupId: null, prompt: 'p', useWorktree: false, version: 3 })
     expect((await board.client.cards.update(card('a'))).version).toBe(3)
   })
 
   it('switches auto mode by a boolean only', async () => {
     expect((await board.client.cards.setAutoMode({ ...card('a'), enabled: true })).autoMode).toBe(true)
-    for (const enabled of ['true', 1, null]) expect((await request('PATCH', `/${ids.a}/auto-mode`, { enabled })).status).toBe(400)
+    for (const enabled of ['true', 1, null])
+      expect((await request('PATCH', `/${ids.a}/auto-mode`, { enabled })).status).toBe(400)
   })
 
-  it('has a pipeline: the board\'s active columns at first, with their prompts', async () => {
+  it("has a pipeline: the board's active columns at first, with their prompts", async () => {
     await board.client.columns.update({ projectId, columnId: active, prompt: 'Work' })
-    expect(await board.client.cards.getPipeline(card('a'))).toEqual({ steps: [{ columnId: active, columnName: 'In Progress', prompt: 'Work', approval: 'auto' }] })
+    expect(await board.client.cards.getPipeline(card('a'))).toEqual({
+      steps: [{ columnId: active, columnName: 'In Progress', prompt: 'Work', approval: 'auto' }],
+    })
     const { boardId } = await board.client.cards.get(card('a'))
-    const { id: review } = await board.client.columns.create({ projectId, boardId, name: 'Review', columnType: 'active' })
+    const { id: review } = await board.client.columns.create({
+      projectId,
+      boardId,
+      name: 'Review',
+      columnType: 'active',
+    })
     const steps = [{ columnId: review, prompt: 'Look', approval: 'manual' as const }, { columnId: active }]
-    expect(await board.client.cards.setPipeline({ ...card('a'), steps })).toEqual({ steps: [{ columnId: review, columnName: 'Review', prompt: 'Look', approval: 'manual' }, { columnId: active, columnName: 'In Progress', prompt: 'Work', approval: 'auto' }] })
+    expect(await board.client.cards.setPipeline({ ...card('a'), steps })).toEqual({
+      steps: [
+        { columnId: review, columnName: 'Review', prompt: 'Look', approval: 'manual' },
+        { columnId: active, columnName: 'In Progress', prompt: 'Work', approval: 'auto' },
+      ],
+    })
     await board.client.columns.delete({ projectId, columnId: review })
     expect((await board.client.cards.getPipeline(card('a'))).steps.map(({ columnId }) => columnId)).toEqual([active])
-    for (const wrong of [[backlog], [active, active], [review], ['999999']]) await fails(board.client.cards.setPipeline({ ...card('a'), steps: wrong.map(columnId => ({ columnId })) }), 400, 'INVALID_PIPELINE')
-    expect((await request('PUT', `/${ids.a}/pipeline`, { steps: [{ columnId: active }, { columnId: backlog }] })).body.error.details).toEqual([{ path: 'steps.1.columnId', message: expect.stringContaining('active column') }])
+    for (const wrong of [[backlog], [active, active], [review], ['999999']])
+      await fails(
+        board.client.cards.setPipeline({ ...card('a'), steps: wrong.map(columnId => ({ columnId })) }),
+        400,
+        'INVALID_PIPELINE',
+      )
+    expect(
+      (await request('PUT', `/${ids.a}/pipeline`, { steps: [{ columnId: active }, { columnId: backlog }] })).body.error
+        .details,
+    ).toEqual([{ path: 'steps.1.columnId', message: expect.stringContaining('active column') }])
     expect((await board.client.cards.setPipeline({ ...card('a'), steps: [] })).steps).toEqual([])
   })
 
   it('marks as read: a visit is no new version', async () => {
-    const { key } = await board.client.keys.create({ name: 'k', scope: 'project', projectId, permissions: ['cards.create'] })
-    const made = await board.request('POST', `/api/external/projects/${projectId}/cards`, { token: key, body: { title: 'new' } })
+    const { key } = await board.client.keys.create({
+      name: 'k',
+      scope: 'project',
+      projectId,
+      permissions: ['cards.create'],
+    })
+    const made = await board.request('POST', `/api/external/projects/${projectId}/cards`, {
+      token: key,
+      body: { title: 'new' },
+    })
     const cardId = String(made.body.data.id)
     expect((await board.client.cards.get({ projectId, cardId })).unread).toBe(true)
     await board.client.cards.view({ projectId, cardId })

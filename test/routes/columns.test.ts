@@ -8,44 +8,94 @@ let boardId: string
 let backlog: string
 let active: string
 let done: string
-beforeAll(async () => { board = await startBoard() })
+beforeAll(async () => {
+  board = await startBoard()
+})
 afterAll(() => board.close())
 beforeEach(async () => {
   projectId = (await board.client.projects.create({ name: 'Columns', path: board.dataDir })).id
   boardId = (await board.client.boards.list({ projectId }))[0]!.id
-  ;[backlog, active, done] = (await board.client.columns.list({ projectId })).map(({ id }) => id) as [string, string, string]
+  ;[backlog, active, done] = (await board.client.columns.list({ projectId })).map(({ id }) => id) as [
+    string,
+    string,
+    string,
+  ]
 })
 
-const fails = (promise: Promise<unknown>, status: number, code: string) => expect(promise).rejects.toMatchObject({ status, code })
+const fails = (promise: Promise<unknown>, status: number, code: string) =>
+  expect(promise).rejects.toMatchObject({ status, code })
 const names = async (of = boardId) => {
   const columns = await board.client.columns.list({ projectId, boardId: of })
   expect(columns.map(({ position }) => position)).toEqual(columns.map((_, at) => at))
   return columns.map(({ name }) => name).join()
 }
-const card = async (title: string, columnId = backlog) => ({ projectId, cardId: (await board.client.cards.create({ projectId, title, columnId })).id })
+const card = async (title: string, columnId = backlog) => ({
+  projectId,
+  cardId: (await board.client.cards.create({ projectId, title, columnId })).id,
+})
 
 describe('a column', () => {
   it('is put at the end of a board of the project', async () => {
-    expect(await board.client.columns.create({ projectId, boardId, name: 'Review', columnType: 'active', prompt: 'p' })).toEqual({ id: expect.any(String), name: 'Review', columnType: 'active', position: 3, boardId, prompt: 'p', agent: null, cardCount: 0 })
+    expect(
+      await board.client.columns.create({ projectId, boardId, name: 'Review', columnType: 'active', prompt: 'p' }),
+    ).toEqual({
+      id: expect.any(String),
+      name: 'Review',
+      columnType: 'active',
+      position: 3,
+      boardId,
+      prompt: 'p',
+      agent: null,
+      cardCount: 0,
+    })
     const other = await board.client.projects.create({ name: 'Other', path: board.dataDir })
     const foreign = (await board.client.boards.list({ projectId: other.id }))[0]!.id
-    for (const wrong of [foreign, '999999']) await fails(board.client.columns.create({ projectId, boardId: wrong, name: 'x', columnType: 'done' }), 404, 'BOARD_NOT_FOUND')
-    await fails(board.client.columns.create({ projectId, boardId, name: 'x', columnType: 'somewhere' as 'done' }), 400, 'VALIDATION_FAILED')
+    for (const wrong of [foreign, '999999'])
+      await fails(
+        board.client.columns.create({ projectId, boardId: wrong, name: 'x', columnType: 'done' }),
+        404,
+        'BOARD_NOT_FOUND',
+      )
+    await fails(
+      board.client.columns.create({ projectId, boardId, name: 'x', columnType: 'somewhere' as 'done' }),
+      400,
+      'VALIDATION_FAILED',
+    )
   })
 
   it('is listed with its board, or with all boards one after the other', async () => {
     const { id: second } = await board.client.boards.create({ projectId, name: 'Second' })
     await board.client.boards.reorder({ projectId, ids: [second, boardId] })
-    expect((await board.client.columns.list({ projectId })).map(column => column.boardId)).toEqual([second, second, second, boardId, boardId, boardId])
+    expect((await board.client.columns.list({ projectId })).map(column => column.boardId)).toEqual([
+      second,
+      second,
+      second,
+      boardId,
+      boardId,
+      boardId,
+    ])
     expect(await names(second)).toBe('Backlog,In Progress,Done')
     await fails(board.client.columns.list({ projectId, boardId: '999999' }), 404, 'BOARD_NOT_FOUND')
   })
 
   it('can get another name and prompt', async () => {
-    expect(await board.client.columns.update({ projectId, columnId: active, name: 'Doing' })).toMatchObject({ name: 'Doing', prompt: '', columnType: 'active' })
-    expect(await board.client.columns.update({ projectId, columnId: active, prompt: 'Do it' })).toMatchObject({ name: 'Doing', prompt: 'Do it' })
-    expect(await board.client.columns.update({ projectId, columnId: active, prompt: '' })).toMatchObject({ name: 'Doing', prompt: '' })
-    expect((await board.request('PATCH', `/api/projects/${projectId}/columns/${active}`, { body: { columnType: 'done' } })).status).toBe(400)
+    expect(await board.client.columns.update({ projectId, columnId: active, name: 'Doing' })).toMatchObject({
+      name: 'Doing',
+      prompt: '',
+      columnType: 'active',
+    })
+    expect(await board.client.columns.update({ projectId, columnId: active, prompt: 'Do it' })).toMatchObject({
+      name: 'Doing',
+      prompt: 'Do it',
+    })
+    expect(await board.client.columns.update({ projectId, columnId: active, prompt: '' })).toMatchObject({
+      name: 'Doing',
+      prompt: '',
+    })
+    expect(
+      (await board.request('PATCH', `/api/projects/${projectId}/columns/${active}`, { body: { columnType: 'done' } }))
+        .status,
+    ).toBe(400)
   })
 
   it('is not deleted while it holds cards, and closes up the ones behind it when it is', async () => {
@@ -69,10 +119,16 @@ describe('a column', () => {
 
   it('leaves them to one of its own board first, then to one of another', async () => {
     const second = await board.client.boards.create({ projectId, name: 'Second' })
-    const [first, next, last] = (await board.client.columns.list({ projectId, boardId: second.id })).map(({ id }) => id) as [string, string, string]
+    const [first, next, last] = (await board.client.columns.list({ projectId, boardId: second.id })).map(
+      ({ id }) => id,
+    ) as [string, string, string]
     const archived = await card('archived', first)
     await board.client.cards.archive(archived)
-    for (const [columnId, adopter, adopterBoard] of [[first, next, second.id], [next, last, second.id], [last, backlog, boardId]] as const) {
+    for (const [columnId, adopter, adopterBoard] of [
+      [first, next, second.id],
+      [next, last, second.id],
+      [last, backlog, boardId],
+    ] as const) {
       await board.client.columns.delete({ projectId, columnId })
       expect(await board.client.cards.get(archived)).toMatchObject({ columnId: adopter, boardId: adopterBoard })
     }
@@ -108,7 +164,10 @@ describe('clean-all', () => {
     await eventually('the news of each card', () => told().size >= 450)
     expect([told().size, told().has(one.id), told().has(kept.cardId)]).toEqual([450, true, false])
     live.close()
-    expect(await board.client.cards.restore({ projectId, cardId: one.id })).toMatchObject({ columnId: backlog, position: 0 })
+    expect(await board.client.cards.restore({ projectId, cardId: one.id })).toMatchObject({
+      columnId: backlog,
+      position: 0,
+    })
     await board.client.columns.clear({ projectId, columnId: backlog })
     await board.client.columns.delete({ projectId, columnId: backlog })
   })
@@ -121,7 +180,16 @@ describe('clean-all', () => {
 
 describe('the order of columns', () => {
   it('is what reorder says', async () => {
-    expect((await board.client.columns.reorder({ projectId, ids: [done, backlog, active] })).map(({ id, position }) => [id, position])).toEqual([[done, 0], [backlog, 1], [active, 2]])
+    expect(
+      (await board.client.columns.reorder({ projectId, ids: [done, backlog, active] })).map(({ id, position }) => [
+        id,
+        position,
+      ]),
+    ).toEqual([
+      [done, 0],
+      [backlog, 1],
+      [active, 2],
+    ])
     expect(await names()).toBe('Done,Backlog,In Progress')
     expect((await board.client.cards.create({ projectId, title: 't' })).columnId).toBe(done)
   })
@@ -131,9 +199,22 @@ describe('the order of columns', () => {
     const there = (await board.client.columns.list({ projectId, boardId: second })).map(({ id }) => id)
     const other = await board.client.projects.create({ name: 'Other', path: board.dataDir })
     const foreign = (await board.client.columns.list({ projectId: other.id }))[0]!.id
-    for (const ids of [[], [backlog], [backlog, active, active], [backlog, active, done, done], [backlog, active, there[0]!], [backlog, active, done, ...there], [backlog, active, '999999'], [backlog, active, foreign]])
-      expect((await board.request('PATCH', `/api/projects/${projectId}/columns/reorder`, { body: { ids } })).status, ids.join()).toBe(400)
-    for (const ids of [[foreign], ['999999']]) await fails(board.client.columns.reorder({ projectId, ids }), 404, 'COLUMN_NOT_FOUND')
+    for (const ids of [
+      [],
+      [backlog],
+      [backlog, active, active],
+      [backlog, active, done, done],
+      [backlog, active, there[0]!],
+      [backlog, active, done, ...there],
+      [backlog, active, '999999'],
+      [backlog, active, foreign],
+    ])
+      expect(
+        (await board.request('PATCH', `/api/projects/${projectId}/columns/reorder`, { body: { ids } })).status,
+        ids.join(),
+      ).toBe(400)
+    for (const ids of [[foreign], ['999999']])
+      await fails(board.client.columns.reorder({ projectId, ids }), 404, 'COLUMN_NOT_FOUND')
     expect(await names()).toBe('Backlog,In Progress,Done')
   })
 })

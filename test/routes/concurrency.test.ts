@@ -5,7 +5,9 @@ let board: TestBoard
 let projectId: string
 let columns: string[]
 let ids: string[]
-beforeAll(async () => { board = await startBoard({ externalRequestsPerMinute: Infinity }) })
+beforeAll(async () => {
+  board = await startBoard({ externalRequestsPerMinute: Infinity })
+})
 afterAll(() => board.close())
 beforeEach(async () => {
   projectId = (await board.client.projects.create({ name: 'Busy', path: board.dataDir })).id
@@ -16,7 +18,7 @@ beforeEach(async () => {
 /** A repeatable source of numbers below `limit`. */
 function numbers(state: number): (limit: number) => number {
   return limit => {
-    state = Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x9e3779b9 | 0
+    state = (Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x9e3779b9) | 0
     return (state >>> 0) % limit
   }
 }
@@ -27,10 +29,14 @@ const create = async (columnId = columns[0]!): Promise<Reply> => {
   if (reply.status === 201) ids.push(reply.body.data.id)
   return reply
 }
-const move = (id: string, columnId: string, position?: number) => board.request('PATCH', `${cardPath(id)}/move`, { body: { columnId, position } })
+const move = (id: string, columnId: string, position?: number) =>
+  board.request('PATCH', `${cardPath(id)}/move`, { body: { columnId, position } })
 const archive = (id: string) => board.request('POST', `${cardPath(id)}/archive`)
 const remove = (id: string) => board.request('DELETE', cardPath(id))
-const fill = async (count: number) => { for (let i = 0; i < count; i += 100) await Promise.all(Array.from({ length: Math.min(100, count - i) }, () => create())) }
+const fill = async (count: number) => {
+  for (let i = 0; i < count; i += 100)
+    await Promise.all(Array.from({ length: Math.min(100, count - i) }, () => create()))
+}
 
 /** A random change of a random card, and the statuses that it may have while others delete cards. */
 async function change(random: (limit: number) => number, column: () => string): Promise<void> {
@@ -57,9 +63,14 @@ async function expectDense(): Promise<void> {
   }
   const listed = await board.client.cards.list({ projectId })
   expect(listed.length).toBeLessThan(1000)
-  expect(new Map(listed.map(({ id, columnId, position }) => [id, [columnId, position]]))).toEqual(new Map([...shown].sort(([a], [b]) => Number(a) - Number(b))))
+  expect(new Map(listed.map(({ id, columnId, position }) => [id, [columnId, position]]))).toEqual(
+    new Map([...shown].sort(([a], [b]) => Number(a) - Number(b))),
+  )
   const stats = await board.client.projects.stats({ id: projectId })
-  expect([stats.total, ...stats.byColumn.map(({ count }) => count)]).toEqual([shown.size, ...stats.byColumn.map(({ columnId }) => [...shown.values()].filter(([column]) => column === columnId).length)])
+  expect([stats.total, ...stats.byColumn.map(({ count }) => count)]).toEqual([
+    shown.size,
+    ...stats.byColumn.map(({ columnId }) => [...shown.values()].filter(([column]) => column === columnId).length),
+  ])
   const archived = await board.client.cards.list({ projectId, archived: true })
   expect(archived.filter(({ id, position }) => position !== null || shown.has(id))).toEqual([])
 }
@@ -70,9 +81,17 @@ describe('two hundred requests at once', () => {
     const random = numbers(7)
     const victims = [...ids]
     const taken = () => victims.splice(random(victims.length), 1)[0]!
-    const work = Array.from({ length: 200 }, (_, i) => [() => move(taken(), columns[0]!, random(300)), () => create(), () => archive(taken()), () => remove(taken())][i % 4]!)
+    const work = Array.from(
+      { length: 200 },
+      (_, i) =>
+        [() => move(taken(), columns[0]!, random(300)), () => create(), () => archive(taken()), () => remove(taken())][
+          i % 4
+        ]!,
+    )
     const replies = await Promise.all(work.map(start => start()))
-    expect(replies.map(({ status }) => status)).toEqual(Array.from({ length: 200 }, (_, i) => [200, 201, 200, 204][i % 4]))
+    expect(replies.map(({ status }) => status)).toEqual(
+      Array.from({ length: 200 }, (_, i) => [200, 201, 200, 204][i % 4]),
+    )
     expect((await board.client.columns.list({ projectId }))[0]!.cardCount).toBe(250)
     await expectDense()
   })
@@ -97,31 +116,65 @@ describe('two hundred requests at once', () => {
     const made = await Promise.all(Array.from({ length: 100 }, () => create()))
     expect(made.map(({ body }) => body.data.position).sort((a, b) => a - b)).toEqual(made.map((_, at) => at))
     const items = await board.client.cards.list({ projectId, columnId: columns[0], offset: 0 })
-    expect(items.map(({ id }) => id)).toEqual(made.map(({ body }) => body.data).sort((a, b) => a.position - b.position).map(({ id }) => id))
+    expect(items.map(({ id }) => id)).toEqual(
+      made
+        .map(({ body }) => body.data)
+        .sort((a, b) => a.position - b.position)
+        .map(({ id }) => id),
+    )
   })
 
   it('from the external routes and the internal ones keep the same order', async () => {
     await fill(60)
-    const { key } = await board.client.keys.create({ name: 'k', scope: 'project', projectId, permissions: ['cards.read', 'cards.move', 'cards.create', 'agents.archive'] })
-    const external = (method: string, path: string, body?: unknown) => board.request(method, `/api/external/projects/${projectId}/cards${path}`, { token: key, body })
-    const replies = await Promise.all(ids.slice(0, 60).flatMap((id, i) => [
-      external('PATCH', `/${id}/move`, { targetColumnId: Number(columns[i % 2]), position: i % 7 }), move(id, columns[(i + 1) % 2]!, 0), i % 6 === 0 ? external('POST', `/${id}/archive`) : external('POST', '', { title: 'new' }),
-    ]))
+    const { key } = await board.client.keys.create({
+      name: 'k',
+      scope: 'project',
+      projectId,
+      permissions: ['cards.read', 'cards.move', 'cards.create', 'agents.archive'],
+    })
+    const external = (method: string, path: string, body?: unknown) =>
+      board.request(method, `/api/external/projects/${projectId}/cards${path}`, { token: key, body })
+    const replies = await Promise.all(
+      ids
+        .slice(0, 60)
+        .flatMap((id, i) => [
+          external('PATCH', `/${id}/move`, { targetColumnId: Number(columns[i % 2]), position: i % 7 }),
+          move(id, columns[(i + 1) % 2]!, 0),
+          i % 6 === 0 ? external('POST', `/${id}/archive`) : external('POST', '', { title: 'new' }),
+        ]),
+    )
     expect(replies.filter(({ status }) => status >= 300)).toEqual([])
     await expectDense()
-    const items = (await external('GET', '?limit=100')).body.data.items as Array<{ id: number; columnId: number; position: number }>
-    expect(items.map(({ id, columnId, position }) => [String(id), String(columnId), position])).toEqual((await board.client.cards.list({ projectId, limit: 100 })).map(({ id, columnId, position }) => [id, columnId, position]))
+    const items = (await external('GET', '?limit=100')).body.data.items as Array<{
+      id: number
+      columnId: number
+      position: number
+    }>
+    expect(items.map(({ id, columnId, position }) => [String(id), String(columnId), position])).toEqual(
+      (await board.client.cards.list({ projectId, limit: 100 })).map(({ id, columnId, position }) => [
+        id,
+        columnId,
+        position,
+      ]),
+    )
   })
 
   it('that clear and delete a column while others fill it lose no card and leave none behind', async () => {
-    const { id: columnId } = await board.client.columns.create({ projectId, boardId: (await board.client.boards.list({ projectId }))[0]!.id, name: 'Brief', columnType: 'backlog' })
+    const { id: columnId } = await board.client.columns.create({
+      projectId,
+      boardId: (await board.client.boards.list({ projectId }))[0]!.id,
+      name: 'Brief',
+      columnType: 'backlog',
+    })
     await fill(20)
     const path = `/api/projects/${projectId}/columns/${columnId}`
-    const replies = await Promise.all(Array.from({ length: 200 }, (_, i) => {
-      if (i % 20 === 7) return board.request('POST', `${path}/clean-all`)
-      if (i % 20 === 13) return board.request('DELETE', path)
-      return i % 2 ? create(columnId) : move(ids[i % 20]!, columnId, 0)
-    }))
+    const replies = await Promise.all(
+      Array.from({ length: 200 }, (_, i) => {
+        if (i % 20 === 7) return board.request('POST', `${path}/clean-all`)
+        if (i % 20 === 13) return board.request('DELETE', path)
+        return i % 2 ? create(columnId) : move(ids[i % 20]!, columnId, 0)
+      }),
+    )
     expect(replies.filter(({ status }) => ![200, 201, 204, 404, 409].includes(status))).toEqual([])
     await expectDense()
     const present = await board.client.columns.list({ projectId })
@@ -137,13 +190,20 @@ it('thirty-two writers work for a while without an error, beside readers', async
   let writing = true
   const readers = Array.from({ length: 4 }, async () => {
     let reads = 0
-    for (; writing; reads++) expect((await board.client.cards.list({ projectId, columnId: columns[reads % 3], offset: 0, limit: 50 })).every(({ position }, at) => position === at)).toBe(true)
+    for (; writing; reads++)
+      expect(
+        (await board.client.cards.list({ projectId, columnId: columns[reads % 3], offset: 0, limit: 50 })).every(
+          ({ position }, at) => position === at,
+        ),
+      ).toBe(true)
     return reads
   })
-  await Promise.all(Array.from({ length: 32 }, async (_, writer) => {
-    const random = numbers(writer + 1)
-    for (let i = 0; i < 15; i++) await change(random, () => columns[random(3)]!)
-  }))
+  await Promise.all(
+    Array.from({ length: 32 }, async (_, writer) => {
+      const random = numbers(writer + 1)
+      for (let i = 0; i < 15; i++) await change(random, () => columns[random(3)]!)
+    }),
+  )
   writing = false
   for (const reads of await Promise.all(readers)) expect(reads).toBeGreaterThan(0)
   await expectDense()

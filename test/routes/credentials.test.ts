@@ -25,17 +25,28 @@ afterAll(async () => {
   await provider.close()
 })
 
-const request = (method: string, path: string, body?: unknown, token = own) => board.request(method, path, { token, body })
+const request = (method: string, path: string, body?: unknown, token = own) =>
+  board.request(method, path, { token, body })
 const add = async (body: Record<string, unknown> = {}, token = own): Promise<{ id: string }> => {
-  const reply = await request('POST', '/api/credentials', { name: 'k', provider: 'custom', baseUrl: provider.url, apiKey, ...body }, token)
+  const reply = await request(
+    'POST',
+    '/api/credentials',
+    { name: 'k', provider: 'custom', baseUrl: provider.url, apiKey, ...body },
+    token,
+  )
   expect(reply.status, reply.text).toBe(201)
   return reply.body.data
 }
 const codeOf = ({ status, body }: Reply) => [status, body?.error?.code]
 const verify = async (id: string) => (await request('POST', `/api/credentials/${id}/verify`)).body.data
-const newProject = async (token = own, more = {}) => (await board.as(token).projects.create({ name: 'P', path: board.folder('p'), ...more })).id
+const newProject = async (token = own, more = {}) =>
+  (await board.as(token).projects.create({ name: 'P', path: board.folder('p'), ...more })).id
 /** Everything that is on disk: the database, its log, and what lies beside. */
-const onDisk = (dataDir = board.dataDir) => readdirSync(dataDir, { recursive: true, withFileTypes: true }).filter(entry => entry.isFile()).map(entry => readFileSync(join(entry.parentPath, entry.name), 'latin1')).join('\n')
+const onDisk = (dataDir = board.dataDir) =>
+  readdirSync(dataDir, { recursive: true, withFileTypes: true })
+    .filter(entry => entry.isFile())
+    .map(entry => readFileSync(join(entry.parentPath, entry.name), 'latin1'))
+    .join('\n')
 
 describe('keeping an API key', () => {
   it('shows its last four characters to its owner, and never more', async () => {
@@ -43,7 +54,15 @@ describe('keeping an API key', () => {
     expect(made.status).toBe(201)
     const { id } = made.body.data
     const time = expect.stringMatching(/^\d{4}-.*Z$/)
-    expect(made.body.data).toEqual({ id: expect.stringMatching(/^\d+$/), name: 'Mine', provider: 'anthropic', baseUrl: null, kind: 'api_key', createdAt: time, updatedAt: time })
+    expect(made.body.data).toEqual({
+      id: expect.stringMatching(/^\d+$/),
+      name: 'Mine',
+      provider: 'anthropic',
+      baseUrl: null,
+      kind: 'api_key',
+      createdAt: time,
+      updatedAt: time,
+    })
     const read = await request('GET', `/api/credentials/${id}`)
     expect(read.body.data).toEqual({ ...made.body.data, apiKey: '…WXYZ' })
     const list = await request('GET', '/api/credentials')
@@ -58,8 +77,18 @@ describe('keeping an API key', () => {
 
   it('wants a key, and an address for a provider that has none', async () => {
     const wrong: Array<[Record<string, unknown>, string]> = [
-      [{ provider: 'openai' }, 'apiKey'], [{ provider: 'custom', apiKey }, 'baseUrl'], [{ provider: 'acme', apiKey }, 'provider'], [{ provider: 'openai', apiKey: 'sk-canary with space' }, 'apiKey'],
-      [{ provider: 'openai', apiKey: 'sk-canary\r\nx: y' }, 'apiKey'], ...['ftp://canary.example', 'canary', 'https://user:canary@example.org', 'https://example.org/?key=canary', 'https://example.org/#canary'].map((baseUrl): [Record<string, unknown>, string] => [{ provider: 'openai', apiKey, baseUrl }, 'baseUrl']),
+      [{ provider: 'openai' }, 'apiKey'],
+      [{ provider: 'custom', apiKey }, 'baseUrl'],
+      [{ provider: 'acme', apiKey }, 'provider'],
+      [{ provider: 'openai', apiKey: 'sk-canary with space' }, 'apiKey'],
+      [{ provider: 'openai', apiKey: 'sk-canary\r\nx: y' }, 'apiKey'],
+      ...[
+        'ftp://canary.example',
+        'canary',
+        'https://user:canary@example.org',
+        'https://example.org/?key=canary',
+        'https://example.org/#canary',
+      ].map((baseUrl): [Record<string, unknown>, string] => [{ provider: 'openai', apiKey, baseUrl }, 'baseUrl']),
     ]
     for (const [body, path] of wrong) {
       const reply = await request('POST', '/api/credentials', { name: 'k', ...body })
@@ -83,7 +112,10 @@ describe('keeping an API key', () => {
       expect([...codeOf(refused), refused.body.error.details[0].path]).toEqual([400, 'VALIDATION_FAILED', 'baseUrl'])
     }
     expect((await patch({ baseUrl: 'http://127.0.0.1:1/', apiKey: 'sk-another-0123456789-QRST' })).status).toBe(200)
-    expect((await request('GET', `/api/credentials/${id}`)).body.data).toMatchObject({ apiKey: '…QRST', baseUrl: 'http://127.0.0.1:1/' })
+    expect((await request('GET', `/api/credentials/${id}`)).body.data).toMatchObject({
+      apiKey: '…QRST',
+      baseUrl: 'http://127.0.0.1:1/',
+    })
   })
 
   it('answers the credentials of others like those that do not exist, to administrators too', async () => {
@@ -91,15 +123,21 @@ describe('keeping an API key', () => {
     const projectId = await newProject(foreign)
     const { id: cardId } = await board.as(foreign).cards.create({ projectId, title: 'c' })
     const routes: Array<[string, (id: string) => string, ((id: string) => unknown)?]> = [
-      ['GET', it => `/api/credentials/${it}`], ['PATCH', it => `/api/credentials/${it}`, () => ({ name: 'x' })], ['DELETE', it => `/api/credentials/${it}`], ['POST', it => `/api/credentials/${it}/verify`],
-      ['GET', it => `/api/credentials/${it}/usage`], ['GET', it => `/api/credentials/${it}/oauth/status`], ['PUT', () => `/api/projects/${projectId}/credential`, credentialId => ({ credentialId })],
+      ['GET', it => `/api/credentials/${it}`],
+      ['PATCH', it => `/api/credentials/${it}`, () => ({ name: 'x' })],
+      ['DELETE', it => `/api/credentials/${it}`],
+      ['POST', it => `/api/credentials/${it}/verify`],
+      ['GET', it => `/api/credentials/${it}/usage`],
+      ['GET', it => `/api/credentials/${it}/oauth/status`],
+      ['PUT', () => `/api/projects/${projectId}/credential`, credentialId => ({ credentialId })],
       ['PUT', () => `/api/projects/${projectId}/cards/${cardId}/credential`, credentialId => ({ credentialId })],
     ]
-    for (const token of [foreign, board.token]) for (const [method, path, body] of routes) {
-      const [others, none] = await Promise.all([id, '999999'].map(it => request(method, path(it), body?.(it), token)))
-      expect(codeOf(others!), `${method} ${path(id)}`).toEqual([404, 'CREDENTIAL_NOT_FOUND'])
-      expect(others!.text).toBe(none!.text)
-    }
+    for (const token of [foreign, board.token])
+      for (const [method, path, body] of routes) {
+        const [others, none] = await Promise.all([id, '999999'].map(it => request(method, path(it), body?.(it), token)))
+        expect(codeOf(others!), `${method} ${path(id)}`).toEqual([404, 'CREDENTIAL_NOT_FOUND'])
+        expect(others!.text).toBe(none!.text)
+      }
     expect((await request('GET', '/api/credentials', undefined, board.token)).body.data).toEqual([])
     expect((await request('GET', `/api/credentials/${id}`)).status).toBe(200)
   })
@@ -115,8 +153,12 @@ describe('keeping an API key', () => {
 
 describe('verifying a key', () => {
   const ways = [
-    ['anthropic', '/v1/models', { 'x-api-key': apiKey, 'anthropic-version': '2023-06-01' }], ['openai', '/v1/models', { authorization: `Bearer ${apiKey}` }], ['google', '/v1beta/models', { 'x-goog-api-key': apiKey }],
-    ['openrouter', '/api/v1/key', { authorization: `Bearer ${apiKey}` }], ['github', '/user', { authorization: `Bearer ${apiKey}` }], ['custom', '/models', { authorization: `Bearer ${apiKey}` }],
+    ['anthropic', '/v1/models', { 'x-api-key': apiKey, 'anthropic-version': '2023-06-01' }],
+    ['openai', '/v1/models', { authorization: `Bearer ${apiKey}` }],
+    ['google', '/v1beta/models', { 'x-goog-api-key': apiKey }],
+    ['openrouter', '/api/v1/key', { authorization: `Bearer ${apiKey}` }],
+    ['github', '/user', { authorization: `Bearer ${apiKey}` }],
+    ['custom', '/models', { authorization: `Bearer ${apiKey}` }],
   ] as const
   it.each(ways)('asks %s for %s', async (name, path, headers) => {
     const { id } = await add({ provider: name, baseUrl: `${provider.url}/` })
@@ -131,7 +173,9 @@ describe('verifying a key', () => {
 
   it('takes the refusal that each provider has for one', async () => {
     const { id } = await add({ provider: 'google' })
-    provider.on('/v1beta/models', (_, response) => { response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":{"message":"API key not valid."}}') })
+    provider.on('/v1beta/models', (_, response) => {
+      response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":{"message":"API key not valid."}}')
+    })
     expect(await verify(id)).toEqual({ valid: false, detail: 'The provider refuses the key (status 400).' })
   })
 
@@ -139,7 +183,9 @@ describe('verifying a key', () => {
     const other = await startProvider()
     other.goodKey = apiKey
     const { id } = await add()
-    provider.on('/models', (_, response) => { response.writeHead(302, { location: `${other.url}/models` }).end() })
+    provider.on('/models', (_, response) => {
+      response.writeHead(302, { location: `${other.url}/models` }).end()
+    })
     expect(await verify(id)).toEqual({ valid: false, detail: expect.stringContaining('redirect') })
     expect(other.seen).toEqual([])
     await other.close()
@@ -147,14 +193,28 @@ describe('verifying a key', () => {
 
   it('takes a page, an error and an endless answer for no proof', async () => {
     const { id } = await add()
-    provider.on('/models', (_, response) => { response.writeHead(200, { 'content-type': 'text/html' }).end('<p>Welcome') })
+    provider.on('/models', (_, response) => {
+      response.writeHead(200, { 'content-type': 'text/html' }).end('<p>Welcome')
+    })
     expect(await verify(id)).toEqual({ valid: false, detail: expect.stringContaining('base URL') })
-    provider.on('/models', (_, response) => { response.writeHead(429).end() })
+    provider.on('/models', (_, response) => {
+      response.writeHead(429).end()
+    })
     expect(await verify(id)).toEqual({ valid: false, detail: expect.stringContaining('not known') })
     const sent = { bytes: 0, closed: false }
     provider.on('/models', (_, response) => {
-      response.writeHead(200, { 'content-type': 'application/json' }).on('close', () => { sent.closed = true }).on('error', () => { sent.closed = true })
-      const more = () => { while (!sent.closed && response.write('x'.repeat(65_536))) sent.bytes += 65_536; response.once('drain', more) }
+      response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .on('close', () => {
+          sent.closed = true
+        })
+        .on('error', () => {
+          sent.closed = true
+        })
+      const more = () => {
+        while (!sent.closed && response.write('x'.repeat(65_536))) sent.bytes += 65_536
+        response.once('drain', more)
+      }
       more()
     })
     expect(await verify(id)).toEqual({ valid: true, detail: null })
@@ -171,25 +231,38 @@ describe('verifying a key', () => {
 
   it('waits ten seconds for an answer', async () => {
     const { id } = await add()
-    provider.on('/models', () => { /* never */ })
+    provider.on('/models', () => {
+      /* never */
+    })
     const startedAtMs = performance.now()
-    expect(await verify(id)).toEqual({ valid: false, detail: 'The provider could not be reached: it did not answer within 10 seconds.' })
+    expect(await verify(id)).toEqual({
+      valid: false,
+      detail: 'The provider could not be reached: it did not answer within 10 seconds.',
+    })
     expect(performance.now() - startedAtMs).toBeGreaterThan(9900)
   })
 })
 
 describe('choosing', () => {
-  it('gives a card its own credential, else its project\'s, else its organization\'s default', async () => {
+  it("gives a card its own credential, else its project's, else its organization's default", async () => {
     const { app } = board.server
     const { id: organizationId } = await board.as(own).organizations.create({ name: 'Crew' })
     const projectId = await newProject(own, { organizationId })
     const { id: cardId } = await board.as(own).cards.create({ projectId, title: 'c' })
     const [ofCard, ofProject, ofOrganization] = [await add(), await add(), await add()].map(({ id }) => id)
     const used = async () => (await credentials.credentialFor(app.db, { id: Number(cardId) }))?.id.toString()
-    const choose = async (path: string, credentialId: string | null) => (await request('PUT', path, { credentialId })).body.data
-    const [card, project, organization] = [`/api/projects/${projectId}/cards/${cardId}/credential`, `/api/projects/${projectId}/credential`, `/api/organizations/${organizationId}/default-credential`]
+    const choose = async (path: string, credentialId: string | null) =>
+      (await request('PUT', path, { credentialId })).body.data
+    const [card, project, organization] = [
+      `/api/projects/${projectId}/cards/${cardId}/credential`,
+      `/api/projects/${projectId}/credential`,
+      `/api/organizations/${organizationId}/default-credential`,
+    ]
     expect(await used()).toBeUndefined()
-    expect(await choose(organization, ofOrganization!)).toMatchObject({ id: organizationId, defaultCredentialId: ofOrganization })
+    expect(await choose(organization, ofOrganization!)).toMatchObject({
+      id: organizationId,
+      defaultCredentialId: ofOrganization,
+    })
     expect(await used()).toBe(ofOrganization)
     expect(await choose(project, ofProject!)).toEqual({ id: projectId, credentialId: ofProject })
     expect(await used()).toBe(ofProject)
@@ -221,25 +294,59 @@ describe('choosing', () => {
     const projectId = await newProject()
     const { id: mine } = await add()
     const { id: theirs } = await add({}, foreign)
-    await board.server.app.db.transaction(tx => tx.run('INSERT INTO project_members (project_id, user_id, role, created_at) SELECT ?, id, ?, ? FROM users WHERE email = ?', [Number(projectId), 'admin', tx.now, 'foreign@example.org']))
+    await board.server.app.db.transaction(tx =>
+      tx.run(
+        'INSERT INTO project_members (project_id, user_id, role, created_at) SELECT ?, id, ?, ? FROM users WHERE email = ?',
+        [Number(projectId), 'admin', tx.now, 'foreign@example.org'],
+      ),
+    )
     const path = `/api/projects/${projectId}/credential`
     expect((await request('PUT', path, { credentialId: mine })).status).toBe(200)
     expect(codeOf(await request('PUT', path, { credentialId: mine }, foreign))).toEqual([404, 'CREDENTIAL_NOT_FOUND'])
-    expect((await request('PUT', path, { credentialId: null }, foreign)).body.data).toEqual({ id: projectId, credentialId: null })
-    expect((await request('PUT', path, { credentialId: theirs }, foreign)).body.data).toEqual({ id: projectId, credentialId: theirs })
-    expect(codeOf(await request('PUT', `/api/projects/${projectId}/cards/999999/credential`, { credentialId: mine }))).toEqual([404, 'CARD_NOT_FOUND'])
+    expect((await request('PUT', path, { credentialId: null }, foreign)).body.data).toEqual({
+      id: projectId,
+      credentialId: null,
+    })
+    expect((await request('PUT', path, { credentialId: theirs }, foreign)).body.data).toEqual({
+      id: projectId,
+      credentialId: theirs,
+    })
+    expect(
+      codeOf(await request('PUT', `/api/projects/${projectId}/cards/999999/credential`, { credentialId: mine })),
+    ).toEqual([404, 'CARD_NOT_FOUND'])
   })
 })
 
 it('tells what agents have used, in all and by day', async () => {
   const { id } = await add()
   const path = `/api/credentials/${id}/usage`
-  expect((await request('GET', path)).body.data).toEqual({ sessions: 0, inputTokens: 0, outputTokens: 0, costUsd: 0, byDay: [] })
-  const day = (text: string, costUsd: number) => ({ day: text, sessions: 1, inputTokens: 1000, outputTokens: 10, costUsd })
-  await board.server.app.db.transaction(async tx => { for (const each of [day('2026-01-02', 0.5), day('2026-01-01', 0.25), day('2026-01-02', 0.25)]) await addUsage(tx, Number(id), each) })
   expect((await request('GET', path)).body.data).toEqual({
-    sessions: 3, inputTokens: 3000, outputTokens: 30, costUsd: 1,
-    byDay: [{ day: '2026-01-01', sessions: 1, inputTokens: 1000, outputTokens: 10, costUsd: 0.25 }, { day: '2026-01-02', sessions: 2, inputTokens: 2000, outputTokens: 20, costUsd: 0.75 }],
+    sessions: 0,
+    inputTokens: 0,
+    outputTokens: 0,
+    costUsd: 0,
+    byDay: [],
+  })
+  const day = (text: string, costUsd: number) => ({
+    day: text,
+    sessions: 1,
+    inputTokens: 1000,
+    outputTokens: 10,
+    costUsd,
+  })
+  await board.server.app.db.transaction(async tx => {
+    for (const each of [day('2026-01-02', 0.5), day('2026-01-01', 0.25), day('2026-01-02', 0.25)])
+      await addUsage(tx, Number(id), each)
+  })
+  expect((await request('GET', path)).body.data).toEqual({
+    sessions: 3,
+    inputTokens: 3000,
+    outputTokens: 30,
+    costUsd: 1,
+    byDay: [
+      { day: '2026-01-01', sessions: 1, inputTokens: 1000, outputTokens: 10, costUsd: 0.25 },
+      { day: '2026-01-02', sessions: 2, inputTokens: 2000, outputTokens: 20, costUsd: 0.75 },
+    ],
   })
 })
 

@@ -15,12 +15,13 @@ afterAll(async () => {
 })
 
 /** Everything below a folder with its rights, as ls shows them: 600. */
-const rights = (folder: string): Array<[string, string]> => readdirSync(folder, { recursive: true, encoding: 'utf8' }).map(name => {
-  const stats = lstatSync(join(folder, name))
-  return [stats.isDirectory() ? `${name}/` : name, (stats.mode & 0o777).toString(8)]
-})
+const rights = (folder: string): Array<[string, string]> =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' }).map(name => {
+    const stats = lstatSync(join(folder, name))
+    return [stats.isDirectory() ? `${name}/` : name, (stats.mode & 0o777).toString(8)]
+  })
 
-it('what the server keeps is for its account alone, whatever the account\'s usual rights are', async () => {
+it("what the server keeps is for its account alone, whatever the account's usual rights are", async () => {
   const { id: projectId } = await board.client.projects.create({ name: 'P', path: board.folder('p') })
   const { id: cardId } = await board.client.cards.create({ projectId, title: 'Card' })
   const file = join(board.folder('sent'), 'a.txt')

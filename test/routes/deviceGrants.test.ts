@@ -10,7 +10,10 @@ let provider: FakeProvider
 let now = Date.now()
 
 beforeAll(async () => {
-  board = await startBoard({ clock: () => new Date(now), oauthClients: { github: { clientId: 'of-the-server', clientSecret: 'canary-client-secret', scope: 'models:read' } } })
+  board = await startBoard({
+    clock: () => new Date(now),
+    oauthClients: { github: { clientId: 'of-the-server', clientSecret: 'canary-client-secret', scope: 'models:read' } },
+  })
 })
 beforeEach(async () => {
   await provider?.close()
@@ -22,29 +25,53 @@ afterAll(async () => {
   await provider.close()
 })
 
-const start = (body: Record<string, unknown> = {}, on = board): Promise<Reply> => on.request('POST', '/api/credentials/oauth/init', { body: { provider: 'custom', baseUrl: provider.url, clientId: 'client', ...body } })
+const start = (body: Record<string, unknown> = {}, on = board): Promise<Reply> =>
+  on.request('POST', '/api/credentials/oauth/init', {
+    body: { provider: 'custom', baseUrl: provider.url, clientId: 'client', ...body },
+  })
 const begun = async (body: Record<string, unknown> = {}, on = board): Promise<string> => {
   const reply = await start(body, on)
   expect(reply.status, reply.text).toBe(200)
   return reply.body.data.credentialId
 }
-const statusOf = async (id: string, on = board): Promise<string> => (await on.client.credentials.oauthStatus({ id })).status
-const becomes = (id: string, status: string, on = board) => eventually(`the status ${status}`, async () => await statusOf(id, on) === status, 10_000)
-const intervalOf = async (id: string) => JSON.parse((await board.server.app.db.get<{ oauth: string }>('SELECT oauth FROM credentials WHERE id = ?', [Number(id)]))!.oauth).intervalSecs
+const statusOf = async (id: string, on = board): Promise<string> =>
+  (await on.client.credentials.oauthStatus({ id })).status
+const becomes = (id: string, status: string, on = board) =>
+  eventually(`the status ${status}`, async () => (await statusOf(id, on)) === status, 10_000)
+const intervalOf = async (id: string) =>
+  JSON.parse(
+    (await board.server.app.db.get<{ oauth: string }>('SELECT oauth FROM credentials WHERE id = ?', [Number(id)]))!
+      .oauth,
+  ).intervalSecs
 const codeOf = ({ status, body }: Reply) => [status, body?.error?.code]
-const onDisk = (dataDir = board.dataDir) => readdirSync(dataDir, { withFileTypes: true }).filter(entry => entry.isFile()).map(entry => readFileSync(join(dataDir, entry.name), 'latin1')).join('\n')
+const onDisk = (dataDir = board.dataDir) =>
+  readdirSync(dataDir, { withFileTypes: true })
+    .filter(entry => entry.isFile())
+    .map(entry => readFileSync(join(dataDir, entry.name), 'latin1'))
+    .join('\n')
 
 describe('a device authorization', () => {
   it('names a code and a page, waits, and ends with a sealed token that the provider takes', async () => {
     const reply = await start({ name: 'Mine' })
     const { credentialId: id, ...shown } = reply.body.data
-    expect(shown).toEqual({ userCode: 'WDJB-MJHT', verificationUri: `${provider.url}/activate`, expiresAt: new Date(now + 900_000).toISOString() })
-    expect(provider.asked('/device')).toEqual([expect.objectContaining({ body: { client_id: 'client', scope: 'openid offline_access' } })])
+    expect(shown).toEqual({
+      userCode: 'WDJB-MJHT',
+      verificationUri: `${provider.url}/activate`,
+      expiresAt: new Date(now + 900_000).toISOString(),
+    })
+    expect(provider.asked('/device')).toEqual([
+      expect.objectContaining({ body: { client_id: 'client', scope: 'openid offline_access' } }),
+    ])
     expect(await statusOf(id)).toBe('pending')
     expect(codeOf(await board.request('POST', `/api/credentials/${id}/verify`))).toEqual([409, 'CONFLICT'])
     provider.outcome = tokens
     await becomes(id, 'complete')
-    expect(await board.client.credentials.get({ id })).toMatchObject({ name: 'Mine', kind: 'oauth', provider: 'custom', apiKey: null })
+    expect(await board.client.credentials.get({ id })).toMatchObject({
+      name: 'Mine',
+      kind: 'oauth',
+      provider: 'custom',
+      apiKey: null,
+    })
     provider.goodKey = tokens.access_token
     expect(await board.client.credentials.verify({ id })).toEqual({ valid: true, detail: null })
     for (const secret of ['canary', canaryDeviceCode]) expect(onDisk() + reply.text).not.toContain(secret)
@@ -57,16 +84,19 @@ describe('a device authorization', () => {
       return provider.asked('/token').length >= 3
     })
     const times = provider.asked('/token').map(({ atMs }) => atMs)
-    for (const [at, time] of times.entries()) expect(time - (times[at - 1] ?? provider.asked('/device')[0]!.atMs)).toBeGreaterThan(990)
+    for (const [at, time] of times.entries())
+      expect(time - (times[at - 1] ?? provider.asked('/device')[0]!.atMs)).toBeGreaterThan(990)
     await board.client.credentials.delete({ id })
   })
 
   it('keeps to a slower pace when the provider asks for it, and after a failure', async () => {
     provider.outcome = 'slow_down'
     const [slowed, failed] = [await begun(), await begun({ provider: 'github', baseUrl: provider.url })]
-    provider.on('/login/oauth/access_token', (_, response) => { response.writeHead(502).end() })
+    provider.on('/login/oauth/access_token', (_, response) => {
+      response.writeHead(502).end()
+    })
     for (const id of [slowed, failed]) {
-      await eventually('a slower pace', async () => await intervalOf(id) === 6)
+      await eventually('a slower pace', async () => (await intervalOf(id)) === 6)
       expect(await statusOf(id)).toBe('pending')
       await board.client.credentials.delete({ id })
     }
@@ -74,8 +104,18 @@ describe('a device authorization', () => {
 
   it('takes no pace that is too fast, or too slow for a timer', async () => {
     for (const interval of [0.001, 1e12]) {
-      provider.on('/device', (_, response) => json(response, 200, { device_code: 'd', user_code: 'u', verification_uri: provider.url, expires_in: 1e12, interval }))
-      const { body: { data } } = await start()
+      provider.on('/device', (_, response) =>
+        json(response, 200, {
+          device_code: 'd',
+          user_code: 'u',
+          verification_uri: provider.url,
+          expires_in: 1e12,
+          interval,
+        }),
+      )
+      const {
+        body: { data },
+      } = await start()
       expect(await intervalOf(data.credentialId)).toBe(interval < 1 ? 1 : 3600)
       expect(data.expiresAt).toBe(new Date(now + 3_600_000).toISOString())
       await board.client.credentials.delete({ id: data.credentialId })
@@ -84,13 +124,26 @@ describe('a device authorization', () => {
   })
 
   it('shows at most a hundred characters of a code, and asks for it every five seconds where no pace is named', async () => {
-    provider.on('/device', (_, response) => json(response, 200, { device_code: 'd', user_code: 'x'.repeat(101), verification_uri: provider.url, expires_in: 900 }))
-    const { body: { data } } = await start()
+    provider.on('/device', (_, response) =>
+      json(response, 200, {
+        device_code: 'd',
+        user_code: 'x'.repeat(101),
+        verification_uri: provider.url,
+        expires_in: 900,
+      }),
+    )
+    const {
+      body: { data },
+    } = await start()
     expect([data.userCode, await intervalOf(data.credentialId)]).toEqual(['x'.repeat(100), 5])
     await board.client.credentials.delete({ id: data.credentialId })
   })
 
-  it.each([['access_denied', 'failed'], ['invalid_grant', 'failed'], ['expired_token', 'expired']])('ends when the provider answers %s', async (error, status) => {
+  it.each([
+    ['access_denied', 'failed'],
+    ['invalid_grant', 'failed'],
+    ['expired_token', 'expired'],
+  ])('ends when the provider answers %s', async (error, status) => {
     provider.outcome = error
     const id = await begun()
     await becomes(id, status)
@@ -125,7 +178,9 @@ describe('a device authorization', () => {
     let isOpen = false
     provider.on('/token', (_, response) => {
       isOpen = true
-      response.on('close', () => { isOpen = false })
+      response.on('close', () => {
+        isOpen = false
+      })
     })
     const stopping = await startBoard()
     await begun({}, stopping)
@@ -143,7 +198,10 @@ describe('a device authorization', () => {
     const id = await begun({}, before)
     await before.server.stop()
     const after = await startBoard({ dataDir: before.dataDir, secretKey: '22'.repeat(32) })
-    expect(codeOf(await after.request('GET', `/api/credentials/${id}/oauth/status`))).toEqual([409, 'SEALED_WITH_OTHER_KEY'])
+    expect(codeOf(await after.request('GET', `/api/credentials/${id}/oauth/status`))).toEqual([
+      409,
+      'SEALED_WITH_OTHER_KEY',
+    ])
     await after.close()
     await before.close()
   })
@@ -155,7 +213,10 @@ describe('a device authorization', () => {
     const other = await begun()
     await becomes(other, 'complete')
     expect(provider.asked('/token')).toHaveLength(1)
-    expect(codeOf(await board.request('GET', `/api/credentials/${id}/oauth/status`))).toEqual([404, 'CREDENTIAL_NOT_FOUND'])
+    expect(codeOf(await board.request('GET', `/api/credentials/${id}/oauth/status`))).toEqual([
+      404,
+      'CREDENTIAL_NOT_FOUND',
+    ])
   })
 })
 
@@ -170,13 +231,13 @@ describe('the providers', () => {
     await becomes(id, 'complete')
   })
 
-  it('takes Google\'s verification_url', async () => {
+  it("takes Google's verification_url", async () => {
     const { body } = await start({ provider: 'google' })
     expect(body.data.verificationUri).toBe(`${provider.url}/activate`)
     await board.client.credentials.delete({ id: body.data.credentialId })
   })
 
-  it('uses the server\'s client, but sends its secret to no address of a user\'s choice', async () => {
+  it("uses the server's client, but sends its secret to no address of a user's choice", async () => {
     provider.outcome = tokens
     const id = await begun({ provider: 'github', clientId: undefined })
     await becomes(id, 'complete')
@@ -199,15 +260,33 @@ describe('the providers', () => {
 
   it('may refuse, lack device authorization, be away, or be no such server at all', async () => {
     const refused = await start({ clientId: 'unknown' })
-    expect([codeOf(refused), refused.body.error.details]).toEqual([[400, 'VALIDATION_FAILED'], [{ path: 'clientId', message: 'is refused by custom (invalid_client)' }]])
-    provider.on('/device', (_, response) => json(response, 200, { device_code: 'd', user_code: 'u', verification_uri: 'javascript:alert(1)', expires_in: 900 }))
+    expect([codeOf(refused), refused.body.error.details]).toEqual([
+      [400, 'VALIDATION_FAILED'],
+      [{ path: 'clientId', message: 'is refused by custom (invalid_client)' }],
+    ])
+    provider.on('/device', (_, response) =>
+      json(response, 200, {
+        device_code: 'd',
+        user_code: 'u',
+        verification_uri: 'javascript:alert(1)',
+        expires_in: 900,
+      }),
+    )
     expect(codeOf(await start())).toEqual([400, 'VALIDATION_FAILED'])
-    provider.on('/device', (_, response) => { response.writeHead(302, { location: `${provider.url}/elsewhere` }).end() })
+    provider.on('/device', (_, response) => {
+      response.writeHead(302, { location: `${provider.url}/elsewhere` }).end()
+    })
     expect(codeOf(await start())).toEqual([400, 'VALIDATION_FAILED'])
     expect(provider.asked('/elsewhere')).toEqual([])
-    provider.on('/.well-known/openid-configuration', (_, response) => json(response, 200, { issuer: `${provider.url}/`, token_endpoint: `${provider.url}/token` }))
-    expect((await start()).body.error.details).toEqual([{ path: 'provider', message: 'custom has no device authorization at its baseUrl' }])
-    provider.on('/.well-known/openid-configuration', (_, response) => { response.writeHead(200, { 'content-type': 'text/html' }).end('<p>Welcome') })
+    provider.on('/.well-known/openid-configuration', (_, response) =>
+      json(response, 200, { issuer: `${provider.url}/`, token_endpoint: `${provider.url}/token` }),
+    )
+    expect((await start()).body.error.details).toEqual([
+      { path: 'provider', message: 'custom has no device authorization at its baseUrl' },
+    ])
+    provider.on('/.well-known/openid-configuration', (_, response) => {
+      response.writeHead(200, { 'content-type': 'text/html' }).end('<p>Welcome')
+    })
     expect(codeOf(await start())).toEqual([400, 'VALIDATION_FAILED'])
     await provider.close()
     const away = await start()
@@ -238,10 +317,18 @@ describe('what may be asked of one', () => {
   })
 
   it('is not its status where it is an API key, nor another key or address', async () => {
-    const { id } = await board.client.credentials.create({ name: 'k', provider: 'openai', apiKey: 'sk-0123456789abcdef' })
+    const { id } = await board.client.credentials.create({
+      name: 'k',
+      provider: 'openai',
+      apiKey: 'sk-0123456789abcdef',
+    })
     expect(codeOf(await board.request('GET', `/api/credentials/${id}/oauth/status`))).toEqual([409, 'CONFLICT'])
     const grant = await begun()
-    for (const body of [{ apiKey: 'sk-0123456789abcdef' }, { baseUrl: 'https://example.org' }]) expect(codeOf(await board.request('PATCH', `/api/credentials/${grant}`, { body }))).toEqual([400, 'VALIDATION_FAILED'])
+    for (const body of [{ apiKey: 'sk-0123456789abcdef' }, { baseUrl: 'https://example.org' }])
+      expect(codeOf(await board.request('PATCH', `/api/credentials/${grant}`, { body }))).toEqual([
+        400,
+        'VALIDATION_FAILED',
+      ])
     expect((await board.client.credentials.update({ id: grant, name: 'Renamed' })).name).toBe('Renamed')
     await board.client.credentials.delete({ id: grant })
   })
@@ -249,7 +336,9 @@ describe('what may be asked of one', () => {
   it('is more than ten at once', async () => {
     const replies = await Promise.all(Array.from({ length: 14 }, () => start()))
     expect(replies.filter(({ status }) => status === 200)).toHaveLength(10)
-    expect(replies.filter(({ status }) => status !== 200).map(codeOf)).toEqual(Array.from({ length: 4 }, () => [409, 'CONFLICT']))
+    expect(replies.filter(({ status }) => status !== 200).map(codeOf)).toEqual(
+      Array.from({ length: 4 }, () => [409, 'CONFLICT']),
+    )
     for (const { body } of replies) if (body.data) await board.client.credentials.delete({ id: body.data.credentialId })
   })
 })

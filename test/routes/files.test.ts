@@ -1,17 +1,29 @@
 import { execFileSync } from 'node:child_process'
-import { appendFileSync, copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { commit, contents, dirty, git, gitEnvironment, gone, startWorktrees, type Worktrees } from '../worktrees.ts'
 
 let its: Worktrees
-beforeAll(async () => { its = await startWorktrees() })
+beforeAll(async () => {
+  its = await startWorktrees()
+})
 afterAll(() => its.board.close())
 beforeEach(() => its.fresh())
 
 const files = (id = its.projectId) => its.board.request('GET', `/api/projects/${id}/files`)
 
-test('the tracked files are listed as they are named, below the project\'s folder, and the untracked ones are not', async () => {
+test("the tracked files are listed as they are named, below the project's folder, and the untracked ones are not", async () => {
   writeFileSync(join(its.repository, 'untracked'), '')
   expect((await files()).body).toEqual({ data: ['README', 'src/ünïcode "name".txt'] })
   const below = await its.board.client.projects.create({ name: 'Below', path: join(its.repository, 'src') })
@@ -43,13 +55,16 @@ test('variables of Git that the server was started with do not lead elsewhere', 
 
 test('a worktree of another repository, a folder inside of one, and a plain folder cannot be attached', async () => {
   const { id: cardId } = await its.board.client.cards.create({ projectId: its.projectId, title: 'Card' })
-  const attach = async (path: string) => (await its.board.request('PUT', `/api/projects/${its.projectId}/cards/${cardId}/worktree`, { body: { path } })).body.error?.code
+  const attach = async (path: string) =>
+    (await its.board.request('PUT', `/api/projects/${its.projectId}/cards/${cardId}/worktree`, { body: { path } })).body
+      .error?.code
   const other = its.folder('other')
   git(other, 'init', '-q', '-b', 'main')
   commit(other, 'a', 'a\n')
   const copied = its.folder('copied')
   copyFileSync(join(its.worktree, '.git'), join(copied, '.git'))
-  for (const path of [other, join(its.worktree, 'src'), copied, its.folder('empty')]) expect(await attach(path), path).toBe('NOT_A_GIT_REPOSITORY')
+  for (const path of [other, join(its.worktree, 'src'), copied, its.folder('empty')])
+    expect(await attach(path), path).toBe('NOT_A_GIT_REPOSITORY')
   expect(await attach(its.worktree)).toBe(undefined)
 })
 
@@ -79,12 +94,42 @@ test('programs that a worktree or its repository plants are never run', async ()
   const program = join(its.worktree, 'program.sh')
   writeFileSync(program, `#!/bin/sh\necho "$0 $*" >> '${sentinel}'\ncat\n`, { mode: 0o755 })
   writeFileSync(join(its.worktree, '.gitattributes'), '* filter=evil diff=evil text\n')
-  const plant = (...settings: Array<[string, string]>) => { for (const [name, value] of settings) git(its.repository, 'config', name, value) }
-  plant(['filter.evil.clean', program], ['filter.evil.smudge', program], ['filter.evil.process', program], ['diff.evil.command', program], ['diff.evil.textconv', program], ['diff.external', program], ['core.fsmonitor', program],
-    ['core.pager', program], ['core.sshCommand', program], ['core.editor', program], ['core.alternateRefsCommand', program], ['gpg.program', program], ['log.showSignature', 'true'], ['credential.helper', `!${program}`], ['interactive.diffFilter', program],
-    ['extensions.partialClone', 'evil'], ['remote.evil.url', `ext::${program}`], ['remote.evil.promisor', 'true'], ['remote.evil.uploadpack', program], ['protocol.ext.allow', 'always'], ['core.hooksPath', join(its.worktree, 'hooks')], ['core.askPass', program])
+  const plant = (...settings: Array<[string, string]>) => {
+    for (const [name, value] of settings) git(its.repository, 'config', name, value)
+  }
+  plant(
+    ['filter.evil.clean', program],
+    ['filter.evil.smudge', program],
+    ['filter.evil.process', program],
+    ['diff.evil.command', program],
+    ['diff.evil.textconv', program],
+    ['diff.external', program],
+    ['core.fsmonitor', program],
+    ['core.pager', program],
+    ['core.sshCommand', program],
+    ['core.editor', program],
+    ['core.alternateRefsCommand', program],
+    ['gpg.program', program],
+    ['log.showSignature', 'true'],
+    ['credential.helper', `!${program}`],
+    ['interactive.diffFilter', program],
+    ['extensions.partialClone', 'evil'],
+    ['remote.evil.url', `ext::${program}`],
+    ['remote.evil.promisor', 'true'],
+    ['remote.evil.uploadpack', program],
+    ['protocol.ext.allow', 'always'],
+    ['core.hooksPath', join(its.worktree, 'hooks')],
+    ['core.askPass', program],
+  )
   mkdirSync(join(its.worktree, 'hooks'))
-  for (const hook of ['post-index-change', 'reference-transaction', 'post-checkout', 'fsmonitor-watchman', 'pre-auto-gc']) copyFileSync(program, join(its.worktree, 'hooks', hook))
+  for (const hook of [
+    'post-index-change',
+    'reference-transaction',
+    'post-checkout',
+    'fsmonitor-watchman',
+    'pre-auto-gc',
+  ])
+    copyFileSync(program, join(its.worktree, 'hooks', hook))
   appendFileSync(join(its.worktree, 'README'), 'changed\n')
   expect((await files()).body.data).toContain('README')
   const card = await its.card()

@@ -3,13 +3,27 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startBoard, type TestBoard } from '../helper.ts'
 
 /** Headers as they are given, which fetch does not allow. */
-const get = (board: TestBoard, headers: Record<string, string>, path = '/api/health'): Promise<{ status: number; code?: string }> => new Promise((resolve, reject) => {
-  const { port } = new URL(board.url)
-  send({ host: '127.0.0.1', port, path, headers, setHost: false }, reply => {
-    let text = ''
-    reply.setEncoding('utf8').on('data', chunk => { text += chunk }).on('end', () => resolve({ status: reply.statusCode!, code: (JSON.parse(text) as { error?: { code: string } }).error?.code }))
-  }).on('error', reject).end()
-})
+const get = (
+  board: TestBoard,
+  headers: Record<string, string>,
+  path = '/api/health',
+): Promise<{ status: number; code?: string }> =>
+  new Promise((resolve, reject) => {
+    const { port } = new URL(board.url)
+    send({ host: '127.0.0.1', port, path, headers, setHost: false }, reply => {
+      let text = ''
+      reply
+        .setEncoding('utf8')
+        .on('data', chunk => {
+          text += chunk
+        })
+        .on('end', () =>
+          resolve({ status: reply.statusCode!, code: (JSON.parse(text) as { error?: { code: string } }).error?.code }),
+        )
+    })
+      .on('error', reject)
+      .end()
+  })
 const refusedHost = { status: 403, code: 'HOST_NOT_ALLOWED' }
 const refusedOrigin = { status: 403, code: 'ORIGIN_NOT_ALLOWED' }
 const answered = { status: 200, code: undefined }
@@ -17,25 +31,62 @@ const answered = { status: 200, code: undefined }
 let board: TestBoard
 let port: string
 beforeAll(async () => {
-  board = await startBoard({ allowHosts: ['Board.Lan', 'box.lan:8080', '10.0.0.5'], publicUrl: 'https://board.example.org/team' })
+  board = await startBoard({
+    allowHosts: ['Board.Lan', 'box.lan:8080', '10.0.0.5'],
+    publicUrl: 'https://board.example.org/team',
+  })
   port = new URL(board.url).port
 })
 afterAll(() => board.close())
 
 describe('Host', () => {
   it('may be a loopback name or address, an allowed name or the public one, with any port or none', async () => {
-    for (const name of ['localhost', 'LocalHost', 'app.localhost', '127.0.0.1', '127.9.9.9', '[::1]', 'board.lan', 'BOARD.LAN', 'box.lan', '10.0.0.5', 'board.example.org'])
-      for (const host of [`${name}:${port}`, name, `${name}:8080`]) expect(await get(board, { host }), host).toEqual(answered)
+    for (const name of [
+      'localhost',
+      'LocalHost',
+      'app.localhost',
+      '127.0.0.1',
+      '127.9.9.9',
+      '[::1]',
+      'board.lan',
+      'BOARD.LAN',
+      'box.lan',
+      '10.0.0.5',
+      'board.example.org',
+    ])
+      for (const host of [`${name}:${port}`, name, `${name}:8080`])
+        expect(await get(board, { host }), host).toEqual(answered)
   })
 
   it('is refused when it is foreign or looks like one of ours', async () => {
-    for (const host of ['evil.example', `evil.example:${port}`, 'localhost.evil.example', 'notlocalhost', '127.0.0.1.evil.example', '127.0.0.1.nip.io', 'xboard.lan', 'board.lan.evil', '192.168.1.1', '0.0.0.0', '[::]', '[::1',
-      'localhost:', `localhost:${port}:1`, 'user@localhost', 'localhost/', 'localhost, evil.example', '127.1', '2130706433', 'localhost.'])
+    for (const host of [
+      'evil.example',
+      `evil.example:${port}`,
+      'localhost.evil.example',
+      'notlocalhost',
+      '127.0.0.1.evil.example',
+      '127.0.0.1.nip.io',
+      'xboard.lan',
+      'board.lan.evil',
+      '192.168.1.1',
+      '0.0.0.0',
+      '[::]',
+      '[::1',
+      'localhost:',
+      `localhost:${port}:1`,
+      'user@localhost',
+      'localhost/',
+      'localhost, evil.example',
+      '127.1',
+      '2130706433',
+      'localhost.',
+    ])
       expect(await get(board, { host }), host).toEqual(refusedHost)
   })
 
   it('is asked for before anything else, on every path', async () => {
-    for (const path of ['/', '/api/auth/me', '/api/nothing', '/api/external/projects/1/cards']) expect(await get(board, { host: 'evil.example' }, path), path).toEqual(refusedHost)
+    for (const path of ['/', '/api/auth/me', '/api/nothing', '/api/external/projects/1/cards'])
+      expect(await get(board, { host: 'evil.example' }, path), path).toEqual(refusedHost)
   })
 
   it('stays refused however often it comes, also after allowed ones', async () => {
@@ -50,7 +101,8 @@ describe('Origin', () => {
   const ask = (origin: string, host = `127.0.0.1:${port}`) => get(board, { host, origin })
 
   it('may be the one that Host names', async () => {
-    for (const host of [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`, 'board.lan', 'board.lan:8080']) expect(await ask(`http://${host}`, host), host).toEqual(answered)
+    for (const host of [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`, 'board.lan', 'board.lan:8080'])
+      expect(await ask(`http://${host}`, host), host).toEqual(answered)
     expect(await ask('https://board.lan', 'board.lan:443')).toEqual(answered)
   })
 
@@ -60,13 +112,31 @@ describe('Origin', () => {
   })
 
   it('may be another name for this machine with the same port', async () => {
-    for (const name of ['localhost', '127.0.0.1', '[::1]', 'app.localhost']) expect(await ask(`http://${name}:${port}`), name).toEqual(answered)
+    for (const name of ['localhost', '127.0.0.1', '[::1]', 'app.localhost'])
+      expect(await ask(`http://${name}:${port}`), name).toEqual(answered)
   })
 
   it('is refused when it is foreign, null, on another port or a look-alike', async () => {
-    for (const origin of ['https://evil.example', 'null', '', 'http://localhost', 'http://localhost:1', `http://localhost.evil.example:${port}`, `http://evil.example:${port}`, `http://127.0.0.1:${port}.evil.example`,
-      `http://127.0.0.1:${port}@evil.example`, `http://evil@127.0.0.1:${port}`, `ftp://127.0.0.1:${port}`, `http://127.0.0.1:${port}/`, `file://127.0.0.1:${port}`, `http://localhost:${port}, https://evil.example`,
-      'http://board.example.org', 'https://board.example.org.evil.example', 'https://board.example.org:8443', 'chrome-extension://abcdef'])
+    for (const origin of [
+      'https://evil.example',
+      'null',
+      '',
+      'http://localhost',
+      'http://localhost:1',
+      `http://localhost.evil.example:${port}`,
+      `http://evil.example:${port}`,
+      `http://127.0.0.1:${port}.evil.example`,
+      `http://127.0.0.1:${port}@evil.example`,
+      `http://evil@127.0.0.1:${port}`,
+      `ftp://127.0.0.1:${port}`,
+      `http://127.0.0.1:${port}/`,
+      `file://127.0.0.1:${port}`,
+      `http://localhost:${port}, https://evil.example`,
+      'http://board.example.org',
+      'https://board.example.org.evil.example',
+      'https://board.example.org:8443',
+      'chrome-extension://abcdef',
+    ])
       expect(await ask(origin), origin).toEqual(refusedOrigin)
   })
 
@@ -75,7 +145,10 @@ describe('Origin', () => {
   })
 
   it('is asked for on writes too, with a right token', async () => {
-    const reply = await board.request('POST', '/api/projects', { body: { name: 'p', path: '/' }, headers: { origin: 'https://evil.example' } })
+    const reply = await board.request('POST', '/api/projects', {
+      body: { name: 'p', path: '/' },
+      headers: { origin: 'https://evil.example' },
+    })
     expect([reply.status, reply.body.error.code]).toEqual([403, 'ORIGIN_NOT_ALLOWED'])
     expect(reply.headers.get('access-control-allow-origin')).toBeNull()
     expect(await board.client.projects.list()).toEqual([])

@@ -5,7 +5,22 @@ import type { Reply, TestBoard } from '../helper.ts'
 import { seed, startSlotlessBoard, type Seed } from '../seed.ts'
 
 /** What a request may name by id. Board templates are readable by all, and so are not among them. */
-const kinds = ['projectId', 'boardId', 'otherBoardId', 'columnId', 'activeColumnId', 'doneColumnId', 'emptyColumnId', 'cardId', 'archivedCardId', 'deletedCardId', 'attachmentId', 'keyId', 'organizationId', 'sessionId'] as const
+const kinds = [
+  'projectId',
+  'boardId',
+  'otherBoardId',
+  'columnId',
+  'activeColumnId',
+  'doneColumnId',
+  'emptyColumnId',
+  'cardId',
+  'archivedCardId',
+  'deletedCardId',
+  'attachmentId',
+  'keyId',
+  'organizationId',
+  'sessionId',
+] as const
 type Kind = (typeof kinds)[number]
 const missing = '999999'
 const nothing = Object.fromEntries(kinds.map(kind => [kind, missing])) as Record<Kind, string>
@@ -13,8 +28,13 @@ const nothing = Object.fromEntries(kinds.map(kind => [kind, missing])) as Record
 /** Inputs beside the examples that name more ids. */
 const more: Record<string, Array<(seed: Seed) => Record<string, unknown>>> = {
   'projects.update': [({ projectId, organizationId }) => ({ id: projectId, organizationId })],
-  'keys.create': [({ organizationId }) => ({ name: 'k', scope: 'organization', organizationId, permissions: ['cards.read'] })],
-  'cards.list': [({ projectId, columnId }) => ({ projectId, columnId, offset: 0 }), ({ projectId, boardId }) => ({ projectId, boardId })],
+  'keys.create': [
+    ({ organizationId }) => ({ name: 'k', scope: 'organization', organizationId, permissions: ['cards.read'] }),
+  ],
+  'cards.list': [
+    ({ projectId, columnId }) => ({ projectId, columnId, offset: 0 }),
+    ({ projectId, boardId }) => ({ projectId, boardId }),
+  ],
   'columns.reorder': [({ projectId, columnId }) => ({ projectId, ids: [columnId] })],
   'boards.reorder': [({ projectId, boardId }) => ({ projectId, ids: [boardId] })],
 }
@@ -31,8 +51,12 @@ beforeAll(async () => {
   const { token } = await board.as().auth.register({ email: 'own@example.org', password: 'own password' })
   own = await seed(board, token)
   ownOther = await seed(board, token)
-  foreign = await seed(board, (await board.as().auth.register({ email: 'foreign@example.org', password: 'foreign password' })).token)
-  serverKey = (await board.as(token).keys.create({ name: 'k', scope: 'server', permissions: [...projectPermissions] })).key
+  foreign = await seed(
+    board,
+    (await board.as().auth.register({ email: 'foreign@example.org', password: 'foreign password' })).token,
+  )
+  serverKey = (await board.as(token).keys.create({ name: 'k', scope: 'server', permissions: [...projectPermissions] }))
+    .key
   powerlessKey = (await board.as(token).keys.create({ name: 'k', scope: 'server', permissions: ['cards.create'] })).key
 })
 afterAll(() => board.close())
@@ -43,8 +67,14 @@ const inputsOf = (row: Row, seed: Seed) => [exampleOf(row, seed), ...(more[row.n
 /** Everything of an answer that a caller can see, but the request's id and the time. What it repeats of the request's own id is left out. */
 function visible({ status, headers, text }: Reply, row: Row, id: string): unknown {
   const repeats = row.name === 'panelStates.set'
-  const shown = [...headers].filter(([name]) => name !== 'x-request-id' && name !== 'date' && !(repeats && name === 'content-length'))
-  return { status, headers: shown, text: repeats ? text.replaceAll(`"${id}`, '"#').replaceAll(`"path":"${id}"`, '#') : text }
+  const shown = [...headers].filter(
+    ([name]) => name !== 'x-request-id' && name !== 'date' && !(repeats && name === 'content-length'),
+  )
+  return {
+    status,
+    headers: shown,
+    text: repeats ? text.replaceAll(`"${id}`, '"#').replaceAll(`"path":"${id}"`, '#') : text,
+  }
 }
 
 const ask = async (row: Row, input: Record<string, unknown>, token: string): Promise<Reply> => {
@@ -56,17 +86,22 @@ const ask = async (row: Row, input: Record<string, unknown>, token: string): Pro
 async function compare(row: Row, token: string, others: Seed): Promise<number> {
   let pairs = 0
   const inputs = inputsOf(row, own)
-  const sets: Array<{ theirs: Partial<Seed>; none: Partial<Seed>; id: string }> = kinds.map(kind => ({ theirs: { [kind]: others[kind] }, none: { [kind]: missing }, id: others[kind] }))
+  const sets: Array<{ theirs: Partial<Seed>; none: Partial<Seed>; id: string }> = kinds.map(kind => ({
+    theirs: { [kind]: others[kind] },
+    none: { [kind]: missing },
+    id: others[kind],
+  }))
   sets.push({ theirs: Object.fromEntries(kinds.map(kind => [kind, others[kind]])), none: nothing, id: others.cardId })
-  for (const { theirs, none, id } of sets) for (const [at, input] of inputs.entries()) {
-    const there = inputsOf(row, { ...own, ...theirs })[at]!
-    if (JSON.stringify(there) === JSON.stringify(input)) continue
-    const reply = await ask(row, there, token)
-    const expected = await ask(row, inputsOf(row, { ...own, ...none })[at]!, token)
-    expect(visible(reply, row, id), JSON.stringify(there)).toEqual(visible(expected, row, missing))
-    expect(reply.text).not.toContain('OTHER_PROJECT')
-    pairs++
-  }
+  for (const { theirs, none, id } of sets)
+    for (const [at, input] of inputs.entries()) {
+      const there = inputsOf(row, { ...own, ...theirs })[at]!
+      if (JSON.stringify(there) === JSON.stringify(input)) continue
+      const reply = await ask(row, there, token)
+      const expected = await ask(row, inputsOf(row, { ...own, ...none })[at]!, token)
+      expect(visible(reply, row, id), JSON.stringify(there)).toEqual(visible(expected, row, missing))
+      expect(reply.text).not.toContain('OTHER_PROJECT')
+      pairs++
+    }
   return pairs
 }
 
@@ -74,48 +109,83 @@ async function compare(row: Row, token: string, others: Seed): Promise<number> {
 async function stateOf({ token, projectId, cardId, archivedCardId, organizationId }: Seed): Promise<unknown> {
   const client = board.as(token)
   return Promise.all([
-    client.projects.list(), client.boards.list({ projectId }), client.columns.list({ projectId }), client.cards.list({ projectId }), client.cards.list({ projectId, archived: true }), client.cards.get({ projectId, cardId }),
-    client.cards.get({ projectId, cardId: archivedCardId }), client.cards.getPipeline({ projectId, cardId }), client.attachments.list({ projectId, cardId }), client.panelStates.get({ projectId }), client.organizations.get({ id: organizationId }),
-    client.keys.list().then(keys => keys.map(({ lastUsedAt: _, ...key }) => key)), client.templates.list(), client.settings.getUser(),
+    client.projects.list(),
+    client.boards.list({ projectId }),
+    client.columns.list({ projectId }),
+    client.cards.list({ projectId }),
+    client.cards.list({ projectId, archived: true }),
+    client.cards.get({ projectId, cardId }),
+    client.cards.get({ projectId, cardId: archivedCardId }),
+    client.cards.getPipeline({ projectId, cardId }),
+    client.attachments.list({ projectId, cardId }),
+    client.panelStates.get({ projectId }),
+    client.organizations.get({ id: organizationId }),
+    client.keys.list().then(keys => keys.map(({ lastUsedAt: _, ...key }) => key)),
+    client.templates.list(),
+    client.settings.getUser(),
   ])
 }
 
 const states = new Map<Seed, unknown>()
 /** Expects that after some requests, as after all earlier ones, the owner of a project sees what was there before them. */
 async function expectUntouched(seed: Seed, ask: () => Promise<void>): Promise<void> {
-  const before = states.get(seed) ?? await stateOf(seed)
+  const before = states.get(seed) ?? (await stateOf(seed))
   await ask()
   expect(await stateOf(seed)).toEqual(before)
   states.set(seed, before)
 }
 
 /** Stands for a seed while the rows are chosen. */
-const sample = Object.fromEntries([...kinds, 'templateId', 'path', 'worktree'].map(name => [name, '1'])) as unknown as Seed
+const sample = Object.fromEntries(
+  [...kinds, 'templateId', 'path', 'worktree'].map(name => [name, '1']),
+) as unknown as Seed
 
 describe('what belongs to others is answered byte for byte like what does not exist', () => {
-  const naming = rows.filter(row => row.route.who.kind !== 'public' && kinds.some(kind => JSON.stringify(inputsOf(row, { ...sample, [kind]: missing })) !== JSON.stringify(inputsOf(row, sample))))
+  const naming = rows.filter(
+    row =>
+      row.route.who.kind !== 'public' &&
+      kinds.some(
+        kind => JSON.stringify(inputsOf(row, { ...sample, [kind]: missing })) !== JSON.stringify(inputsOf(row, sample)),
+      ),
+  )
 
   it.each(naming)('$name', async row => {
-    const tokens = isAboutAProject(row) ? [serverKey, own.apiKey, ...(row.route.who.kind === 'key' ? [] : [own.token])] : [own.token]
-    await expectUntouched(foreign, async () => { for (const token of tokens) expect(await compare(row, token, foreign)).toBeGreaterThan(0) })
+    const tokens = isAboutAProject(row)
+      ? [serverKey, own.apiKey, ...(row.route.who.kind === 'key' ? [] : [own.token])]
+      : [own.token]
+    await expectUntouched(foreign, async () => {
+      for (const token of tokens) expect(await compare(row, token, foreign)).toBeGreaterThan(0)
+    })
   })
 
-  it.each(naming.filter(isAboutAProject))('$name, for a key of one project, also in another project of its owner', row =>
-    expectUntouched(ownOther, async () => expect(await compare(row, own.apiKey, ownOther)).toBeGreaterThan(0)))
+  it.each(naming.filter(isAboutAProject))(
+    '$name, for a key of one project, also in another project of its owner',
+    row => expectUntouched(ownOther, async () => expect(await compare(row, own.apiKey, ownOther)).toBeGreaterThan(0)),
+  )
 
-  it.each(naming.filter(row => isAboutAProject(row) && !row.name.endsWith('create')))('$name, for a key without the permission, as does one\'s own', async row => {
-    const replies = await Promise.all([own, foreign, { ...own, ...nothing }].map(async seed => visible(await ask(row, exampleOf(row, seed), powerlessKey), row, '')))
-    expect(replies[0]).toMatchObject({ status: 403 })
-    expect(replies[1]).toEqual(replies[0])
-    expect(replies[2]).toEqual(replies[0])
-  })
+  it.each(naming.filter(row => isAboutAProject(row) && !row.name.endsWith('create')))(
+    "$name, for a key without the permission, as does one's own",
+    async row => {
+      const replies = await Promise.all(
+        [own, foreign, { ...own, ...nothing }].map(async seed =>
+          visible(await ask(row, exampleOf(row, seed), powerlessKey), row, ''),
+        ),
+      )
+      expect(replies[0]).toMatchObject({ status: 403 })
+      expect(replies[1]).toEqual(replies[0])
+      expect(replies[2]).toEqual(replies[0])
+    },
+  )
 })
 
 it('without a token nothing tells what exists', async () => {
   for (const row of rows.filter(({ route }) => route.who.kind !== 'public' && route.who.kind !== 'local')) {
     const { path, options } = requestOf(row.route, exampleOf(row, foreign))
     const other = requestOf(row.route, exampleOf(row, { ...foreign, ...nothing }))
-    const [there, none] = [await board.request(row.route.method, path, { ...options, token: null }), await board.request(row.route.method, other.path, { ...other.options, token: null })]
+    const [there, none] = [
+      await board.request(row.route.method, path, { ...options, token: null }),
+      await board.request(row.route.method, other.path, { ...other.options, token: null }),
+    ]
     expect(visible(there, row, '')).toEqual(visible(none, row, ''))
     expect(there.status).toBe(401)
   }

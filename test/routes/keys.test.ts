@@ -24,23 +24,41 @@ afterAll(() => board.close())
 
 type Body = Record<string, unknown>
 const request = (method: string, path: string, body?: Body, token = own) => board.request(method, path, { token, body })
-const create = (body: Body, token = own) => request('POST', '/api/keys', { name: 'k', scope: 'server', permissions: ['cards.read'], ...body }, token)
-const newKey = async (body: Body = {}, token = own): Promise<{ id: string; key: string; expiresAt: string; name: string }> => {
+const create = (body: Body, token = own) =>
+  request('POST', '/api/keys', { name: 'k', scope: 'server', permissions: ['cards.read'], ...body }, token)
+const newKey = async (
+  body: Body = {},
+  token = own,
+): Promise<{ id: string; key: string; expiresAt: string; name: string }> => {
   const reply = await create(body, token)
   expect(reply.status, reply.text).toBe(201)
   return reply.body.data
 }
 const codeOf = ({ status, body }: Reply) => [status, body?.error?.code]
-const stats = (key: string, projectId = ownProject) => board.request('GET', `/api/external/projects/${projectId}/stats`, { token: key })
-const addCard = (key: string, projectId = ownProject) => board.request('POST', `/api/external/projects/${projectId}/cards`, { token: key, body: { title: 'A card' } })
+const stats = (key: string, projectId = ownProject) =>
+  board.request('GET', `/api/external/projects/${projectId}/stats`, { token: key })
+const addCard = (key: string, projectId = ownProject) =>
+  board.request('POST', `/api/external/projects/${projectId}/cards`, { token: key, body: { title: 'A card' } })
 
 describe('creating a key', () => {
   it('shows the key once, and later its prefix and last four characters', async () => {
-    const { key, ...shown } = await newKey({ name: 'Nightly', permissions: ['cards.read', 'cards.create', 'cards.read'] })
+    const { key, ...shown } = await newKey({
+      name: 'Nightly',
+      permissions: ['cards.read', 'cards.create', 'cards.read'],
+    })
     expect(key).toMatch(/^svc_ak_[0-9A-Za-z]{33}$/)
     expect(shown).toEqual({
-      id: expect.stringMatching(/^\d+$/), name: 'Nightly', scope: 'server', organizationId: null, projectId: null, permissions: ['cards.read', 'cards.create'], prefix: 'svc_ak_', lastFour: key.slice(-4),
-      createdAt: new Date(now).toISOString(), expiresAt: new Date(now + 90 * dayMs).toISOString(), lastUsedAt: null,
+      id: expect.stringMatching(/^\d+$/),
+      name: 'Nightly',
+      scope: 'server',
+      organizationId: null,
+      projectId: null,
+      permissions: ['cards.read', 'cards.create'],
+      prefix: 'svc_ak_',
+      lastFour: key.slice(-4),
+      createdAt: new Date(now).toISOString(),
+      expiresAt: new Date(now + 90 * dayMs).toISOString(),
+      lastUsedAt: null,
     })
     expect((await request('GET', `/api/keys/${shown.id}`)).body.data).toEqual(shown)
     const list = await request('GET', '/api/keys')
@@ -51,27 +69,57 @@ describe('creating a key', () => {
   it('takes an expiry within 366 days, as a time or in days', async () => {
     expect((await newKey({ expiresInDays: 1 })).expiresAt).toBe(new Date(now + dayMs).toISOString())
     expect((await newKey({ expiresInDays: 366 })).expiresAt).toBe(new Date(now + 366 * dayMs).toISOString())
-    expect((await newKey({ expiresAt: new Date(now + 366 * dayMs).toISOString() })).expiresAt).toBe(new Date(now + 366 * dayMs).toISOString())
-    for (const body of [{ expiresInDays: 0 }, { expiresInDays: 367 }, { expiresInDays: 1.5 }, { expiresAt: new Date(now).toISOString() }, { expiresAt: new Date(now + 366 * dayMs + 1).toISOString() },
-      { expiresAt: new Date(now - 1).toISOString() }, { expiresAt: 'tomorrow' }, { expiresAt: '9999-99-99T99:99:99Z' }, { expiresAt: new Date(now + dayMs).toISOString(), expiresInDays: 2 }])
+    expect((await newKey({ expiresAt: new Date(now + 366 * dayMs).toISOString() })).expiresAt).toBe(
+      new Date(now + 366 * dayMs).toISOString(),
+    )
+    for (const body of [
+      { expiresInDays: 0 },
+      { expiresInDays: 367 },
+      { expiresInDays: 1.5 },
+      { expiresAt: new Date(now).toISOString() },
+      { expiresAt: new Date(now + 366 * dayMs + 1).toISOString() },
+      { expiresAt: new Date(now - 1).toISOString() },
+      { expiresAt: 'tomorrow' },
+      { expiresAt: '9999-99-99T99:99:99Z' },
+      { expiresAt: new Date(now + dayMs).toISOString(), expiresInDays: 2 },
+    ])
       expect(codeOf(await create(body)), JSON.stringify(body)).toEqual([400, 'VALIDATION_FAILED'])
   })
 
   it('refuses what does not fit together', async () => {
-    for (const body of [{ permissions: [] }, { permissions: ['everything'] }, { scope: 'project' }, { scope: 'organization' }, { projectId: ownProject }, { scope: 'project', projectId: ownProject, organizationId: '1' }, { name: '' }, { key: 'svc_ak_mine' }])
+    for (const body of [
+      { permissions: [] },
+      { permissions: ['everything'] },
+      { scope: 'project' },
+      { scope: 'organization' },
+      { projectId: ownProject },
+      { scope: 'project', projectId: ownProject, organizationId: '1' },
+      { name: '' },
+      { key: 'svc_ak_mine' },
+    ])
       expect(codeOf(await create(body)), JSON.stringify(body)).toEqual([400, 'VALIDATION_FAILED'])
   })
 
   it('holds server permissions only when a super_admin gives them, for the whole server', async () => {
     const permissions = ['backups.read', 'cards.read']
     const refused = await create({ permissions })
-    expect([codeOf(refused), refused.body.error.message]).toEqual([[403, 'FORBIDDEN'], 'Only a super_admin\'s key may hold backups.read.'])
+    expect([codeOf(refused), refused.body.error.message]).toEqual([
+      [403, 'FORBIDDEN'],
+      "Only a super_admin's key may hold backups.read.",
+    ])
     const { id } = await newKey({ permissions }, board.token)
-    for (const scope of [{ scope: 'project', projectId: ownProject }, { scope: 'organization', organizationId: '1' }]) {
+    for (const scope of [
+      { scope: 'project', projectId: ownProject },
+      { scope: 'organization', organizationId: '1' },
+    ]) {
       const { body } = await create({ permissions, ...scope }, board.token)
-      expect(body.error.details).toEqual([{ path: 'permissions', message: 'backups.create and backups.read go with scope server only' }])
+      expect(body.error.details).toEqual([
+        { path: 'permissions', message: 'backups.create and backups.read go with scope server only' },
+      ])
     }
-    expect((await request('POST', `/api/keys/${id}/rotate`, {}, board.token)).body.data.permissions).toEqual(permissions)
+    expect((await request('POST', `/api/keys/${id}/rotate`, {}, board.token)).body.data.permissions).toEqual(
+      permissions,
+    )
   })
 
   it('answers a project of others like one that does not exist', async () => {
@@ -104,11 +152,16 @@ describe('using a key', () => {
 
   it('reaches the projects of its scope only, and the rest looks like nothing', async () => {
     const { id: organizationId } = await board.as(own).organizations.create({ name: 'Ours' })
-    const shared = (await board.as(own).projects.create({ name: 'shared', path: board.folder('shared'), organizationId })).id
+    const shared = (
+      await board.as(own).projects.create({ name: 'shared', path: board.folder('shared'), organizationId })
+    ).id
     const server = await newKey()
     const project = await newKey({ scope: 'project', projectId: ownProject })
     const organization = await newKey({ scope: 'organization', organizationId })
-    const reached = async ({ key }: { key: string }) => Promise.all([ownProject, otherOwnProject, shared, foreignProject, '999999'].map(async id => (await stats(key, id)).status))
+    const reached = async ({ key }: { key: string }) =>
+      Promise.all(
+        [ownProject, otherOwnProject, shared, foreignProject, '999999'].map(async id => (await stats(key, id)).status),
+      )
     expect(await reached(server)).toEqual([200, 200, 200, 404, 404])
     expect(await reached(project)).toEqual([200, 404, 404, 404, 404])
     expect(await reached(organization)).toEqual([404, 404, 200, 404, 404])
@@ -117,8 +170,17 @@ describe('using a key', () => {
 
   it('opens no route of accounts, keys or administration, with any permission', async () => {
     const { key, id } = await newKey({ permissions: [...projectPermissions] })
-    for (const [method, path, body] of [['GET', '/api/auth/me'], ['GET', '/api/keys'], ['POST', '/api/keys', { name: 'more', scope: 'server', permissions: ['cards.read'] }], ['POST', `/api/keys/${id}/rotate`, {}], ['DELETE', `/api/keys/${id}`],
-      ['GET', '/api/users/search?q=own'], ['POST', '/api/projects', { name: 'p', path: '/' }], ['GET', '/api/user/settings'], ['POST', '/api/auth/logout']] as Array<[string, string, Body?]>)
+    for (const [method, path, body] of [
+      ['GET', '/api/auth/me'],
+      ['GET', '/api/keys'],
+      ['POST', '/api/keys', { name: 'more', scope: 'server', permissions: ['cards.read'] }],
+      ['POST', `/api/keys/${id}/rotate`, {}],
+      ['DELETE', `/api/keys/${id}`],
+      ['GET', '/api/users/search?q=own'],
+      ['POST', '/api/projects', { name: 'p', path: '/' }],
+      ['GET', '/api/user/settings'],
+      ['POST', '/api/auth/logout'],
+    ] as Array<[string, string, Body?]>)
       expect(codeOf(await request(method, path, body, key)), path).toEqual([403, 'INSUFFICIENT_PERMISSIONS'])
     expect((await stats(key)).status).toBe(200)
   })
@@ -126,12 +188,18 @@ describe('using a key', () => {
   it('opens a client route whose permission it carries', async () => {
     const { key } = await newKey({ permissions: ['boards.read'] })
     expect((await board.request('GET', `/api/projects/${ownProject}/boards`, { token: key })).status).toBe(200)
-    expect(codeOf(await board.request('GET', `/api/projects/${ownProject}`, { token: key }))).toEqual([403, 'INSUFFICIENT_PERMISSIONS'])
+    expect(codeOf(await board.request('GET', `/api/projects/${ownProject}`, { token: key }))).toEqual([
+      403,
+      'INSUFFICIENT_PERMISSIONS',
+    ])
   })
 
   it('is the only way to the external routes', async () => {
     expect(codeOf(await stats(own))).toEqual([401, 'UNAUTHENTICATED'])
-    expect(codeOf(await board.request('GET', `/api/external/projects/${ownProject}/stats`, { token: null }))).toEqual([401, 'UNAUTHENTICATED'])
+    expect(codeOf(await board.request('GET', `/api/external/projects/${ownProject}/stats`, { token: null }))).toEqual([
+      401,
+      'UNAUTHENTICATED',
+    ])
   })
 
   it('notes when it was last used, at most once a minute', async () => {
@@ -139,7 +207,7 @@ describe('using a key', () => {
     const lastUsedAt = async ({ id }: { id: string }) => (await board.as(own).keys.get({ id })).lastUsedAt
     const usedAt = new Date(now).toISOString()
     await stats(watched.key)
-    await eventually('the first use', async () => await lastUsedAt(watched) === usedAt)
+    await eventually('the first use', async () => (await lastUsedAt(watched)) === usedAt)
     now += 59_999
     await stats(watched.key)
     await stats(other.key)
@@ -147,7 +215,7 @@ describe('using a key', () => {
     expect(await lastUsedAt(watched)).toBe(usedAt)
     now += 1
     await stats(watched.key)
-    await eventually('the use a minute later', async () => await lastUsedAt(watched) === new Date(now).toISOString())
+    await eventually('the use a minute later', async () => (await lastUsedAt(watched)) === new Date(now).toISOString())
   })
 
   it('notes its use also when the server stops right after it', async () => {
@@ -191,7 +259,15 @@ describe('a key ends', () => {
     expect(reply.status).toBe(201)
     const { id, key, lastFour, createdAt, lastUsedAt, ...same } = reply.body.data
     expect(id).not.toBe(old.id)
-    expect(same).toEqual({ name: 'rotated', scope: 'server', organizationId: null, projectId: null, permissions: ['cards.read'], prefix: 'svc_ak_', expiresAt: old.expiresAt })
+    expect(same).toEqual({
+      name: 'rotated',
+      scope: 'server',
+      organizationId: null,
+      projectId: null,
+      permissions: ['cards.read'],
+      prefix: 'svc_ak_',
+      expiresAt: old.expiresAt,
+    })
     expect([lastFour, createdAt, lastUsedAt]).toEqual([key.slice(-4), new Date(now).toISOString(), null])
     expect((await stats(key)).status).toBe(200)
     expect(codeOf(await stats(old.key))).toEqual([401, 'TOKEN_EXPIRED'])
@@ -214,7 +290,10 @@ describe('a key ends', () => {
   it('when its owner may no longer see the project', async () => {
     const project = (await board.as(foreign).projects.create({ name: 'lent', path: board.folder('lent') })).id
     const me = await board.as(own).auth.me()
-    const member = (sql: string) => board.server.app.db.transaction(async tx => { await tx.run(sql, [Number(project), Number(me.id)]) })
+    const member = (sql: string) =>
+      board.server.app.db.transaction(async tx => {
+        await tx.run(sql, [Number(project), Number(me.id)])
+      })
     await member(`INSERT INTO project_members VALUES (?, ?, 'viewer', '2026-01-01T00:00:00.000Z')`)
     const { key } = await newKey({ scope: 'project', projectId: project, permissions: ['cards.read', 'cards.create'] })
     expect((await stats(key, project)).status).toBe(200)
@@ -229,12 +308,18 @@ describe('the keys of others', () => {
     const { id, key } = await newKey({}, foreign)
     const none = await request('GET', '/api/keys/999999')
     for (const token of [own, board.token]) {
-      for (const [method, path, body] of [['GET', ''], ['DELETE', ''], ['POST', '/rotate', {}]] as Array<[string, string, Body?]>) {
+      for (const [method, path, body] of [
+        ['GET', ''],
+        ['DELETE', ''],
+        ['POST', '/rotate', {}],
+      ] as Array<[string, string, Body?]>) {
         const reply = await request(method, `/api/keys/${id}${path}`, body, token)
         expect(codeOf(reply)).toEqual([404, 'KEY_NOT_FOUND'])
         expect(reply.text).toBe(none.text)
       }
-      expect((await request('GET', '/api/keys', undefined, token)).body.data.map((each: { id: string }) => each.id)).not.toContain(id)
+      expect(
+        (await request('GET', '/api/keys', undefined, token)).body.data.map((each: { id: string }) => each.id),
+      ).not.toContain(id)
     }
     expect((await stats(key, foreignProject)).status).toBe(200)
   })

@@ -4,11 +4,18 @@ import { eventually, startBoard } from '../helper.ts'
 test('a flood of failures by people who do not say who they are leaves the rest of the log where it is, and is told in one entry', async () => {
   const flooded = await startBoard()
   flooded.server.app.logs.log('info', 'Before the flood')
-  const flood = async (count: number) => { for (let sent = 0; sent < count; sent += 50) await Promise.all(Array.from({ length: 50 }, () => flooded.request('GET', '/api/auth/me', { token: 'svc_st_nonsense' }))) }
+  const flood = async (count: number) => {
+    for (let sent = 0; sent < count; sent += 50)
+      await Promise.all(
+        Array.from({ length: 50 }, () => flooded.request('GET', '/api/auth/me', { token: 'svc_st_nonsense' })),
+      )
+  }
   await flood(400)
   expect(await flooded.client.logs.list({ search: 'UNAUTHENTICATED', limit: 1000 })).toHaveLength(100)
   await flooded.request('GET', '/api/projects/999')
-  expect((await flooded.client.logs.list({ limit: 1 }))[0]!.message).toBe('GET /api/projects/{id} 404 PROJECT_NOT_FOUND')
+  expect((await flooded.client.logs.list({ limit: 1 }))[0]!.message).toBe(
+    'GET /api/projects/{id} 404 PROJECT_NOT_FOUND',
+  )
   const notice = await eventually('the notice', async () => {
     await flood(50)
     return (await flooded.client.logs.list({ level: 'warn', search: 'people' }))[0]

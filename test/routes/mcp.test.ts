@@ -5,7 +5,10 @@ import { newCard, type TestCard } from '../agentRows.ts'
 import { startBoard, type Reply, type TestBoard } from '../helper.ts'
 import { follow } from '../liveSocket.ts'
 
-interface Place extends TestCard { token: string; columns: Record<'backlog' | 'active' | 'done', string> }
+interface Place extends TestCard {
+  token: string
+  columns: Record<'backlog' | 'active' | 'done', string>
+}
 
 let board: TestBoard
 let card: Place
@@ -22,20 +25,34 @@ afterAll(async () => {
 
 async function activeCard(): Promise<Place> {
   const { projectId } = await newCard(board, 'Other work')
-  const columns = Object.fromEntries((await board.client.columns.list({ projectId })).map(({ columnType, id }) => [columnType, id])) as Place['columns']
-  const { id: cardId } = await board.client.cards.create({ projectId, title: 'My card', prompt: 'Write a poem', labels: ['art'], columnId: columns.active, deferred: true })
+  const columns = Object.fromEntries(
+    (await board.client.columns.list({ projectId })).map(({ columnType, id }) => [columnType, id]),
+  ) as Place['columns']
+  const { id: cardId } = await board.client.cards.create({
+    projectId,
+    title: 'My card',
+    prompt: 'Write a poem',
+    labels: ['art'],
+    columnId: columns.active,
+    deferred: true,
+  })
   return { projectId, cardId, columns, token: (await board.client.agents.token({ projectId, cardId })).token }
 }
 
 /** A client of the protocol's own package. */
 async function connect(token: string): Promise<Client> {
   const client = new Client({ name: 'test', version: '1.0.0' })
-  await client.connect(new StreamableHTTPClientTransport(new URL(`${board.url}/api/mcp`), { requestInit: { headers: { authorization: `Bearer ${token}` } } }))
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(`${board.url}/api/mcp`), {
+      requestInit: { headers: { authorization: `Bearer ${token}` } },
+    }),
+  )
   clients.push(client)
   return client
 }
 type Answer = { isError?: boolean; content: Array<{ type: string; text?: string; data?: string; mimeType?: string }> }
-const call = async (client: Client, name: string, input: Record<string, unknown> = {}) => await client.callTool({ name, arguments: input }) as Answer
+const call = async (client: Client, name: string, input: Record<string, unknown> = {}) =>
+  (await client.callTool({ name, arguments: input })) as Answer
 async function use(client: Client, name: string, input?: Record<string, unknown>) {
   const { isError, content } = await call(client, name, input)
   expect(isError, content[0]!.text).toBeFalsy()
@@ -46,15 +63,29 @@ async function failure(client: Client, name: string, input?: Record<string, unkn
   expect(isError).toBe(true)
   return JSON.parse(content[0]!.text!).error.code
 }
-const send = (body: unknown, options: { token?: string | null; headers?: Record<string, string> } = {}): Promise<Reply> => board.request('POST', '/api/mcp', { token: card.token, body, ...options })
+const send = (
+  body: unknown,
+  options: { token?: string | null; headers?: Record<string, string> } = {},
+): Promise<Reply> => board.request('POST', '/api/mcp', { token: card.token, body, ...options })
 
 describe('an agent', () => {
-  it('finds the board\'s tools, which name neither project nor card that it must', async () => {
+  it("finds the board's tools, which name neither project nor card that it must", async () => {
     const client = await connect(card.token)
     expect(client.getServerVersion()).toMatchObject({ name: 'board' })
     expect(client.getInstructions()).toContain('get_card')
     const { tools } = await client.listTools()
-    expect(tools.map(({ name }) => name).sort()).toEqual(['add_monitor', 'attach_file', 'create_card', 'delete_monitor', 'get_card', 'list_cards', 'list_columns', 'list_monitors', 'read_attachment', 'report_progress'])
+    expect(tools.map(({ name }) => name).sort()).toEqual([
+      'add_monitor',
+      'attach_file',
+      'create_card',
+      'delete_monitor',
+      'get_card',
+      'list_cards',
+      'list_columns',
+      'list_monitors',
+      'read_attachment',
+      'report_progress',
+    ])
     for (const { name, description, inputSchema, annotations } of tools) {
       expect(description, name).toMatch(/^[A-Z].*\.$/s)
       expect(inputSchema, name).toMatchObject({ type: 'object', additionalProperties: false })
@@ -62,20 +93,34 @@ describe('an agent', () => {
       expect(Object.keys(inputSchema.properties ?? {}), name).not.toContain('projectId')
       expect(annotations!.readOnlyHint, name).toBe(/^(get|list|read)/.test(name))
     }
-    expect(tools.find(({ name }) => name === 'list_cards')!.inputSchema.properties!.columnId).toEqual({ type: 'string', pattern: '^[1-9]\\d{0,15}$' })
+    expect(tools.find(({ name }) => name === 'list_cards')!.inputSchema.properties!.columnId).toEqual({
+      type: 'string',
+      pattern: '^[1-9]\\d{0,15}$',
+    })
   })
 
   it('reads its card, and others of its project', async () => {
     const client = await connect(card.token)
     const mine = await use(client, 'get_card')
-    expect(mine).toMatchObject({ id: card.cardId, title: 'My card', prompt: 'Write a poem', labels: ['art'], columnType: 'active', attachments: [] })
+    expect(mine).toMatchObject({
+      id: card.cardId,
+      title: 'My card',
+      prompt: 'Write a poem',
+      labels: ['art'],
+      columnType: 'active',
+      attachments: [],
+    })
     const { cards, nextCursor } = await use(client, 'list_cards')
     expect([cards.map(({ title }: { title: string }) => title), nextCursor]).toEqual([['Other work', 'My card'], null])
     expect((await use(client, 'list_cards', { columnId: card.columns.active })).cards).toHaveLength(1)
     expect((await use(client, 'list_cards', { limit: 1 })).nextCursor).toBe(cards[0].id)
     expect((await use(client, 'get_card', { cardId: cards[0].id })).title).toBe('Other work')
     expect((await use(client, 'get_card', { cardId: Number(cards[0].id) })).title).toBe('Other work')
-    expect((await use(client, 'list_columns')).map(({ columnType }: { columnType: string }) => columnType)).toEqual(['backlog', 'active', 'done'])
+    expect((await use(client, 'list_columns')).map(({ columnType }: { columnType: string }) => columnType)).toEqual([
+      'backlog',
+      'active',
+      'done',
+    ])
   })
 
   it('says what it does, which its card shows and an event tells', async () => {
@@ -89,41 +134,82 @@ describe('an agent', () => {
 
   it('creates cards that wait for a person, on the default board', async () => {
     const client = await connect(card.token)
-    const created = await use(client, 'create_card', { title: 'Fix the meter', prompt: 'Line 3', labels: ['bug'], columnId: card.columns.active })
+    const created = await use(client, 'create_card', {
+      title: 'Fix the meter',
+      prompt: 'Line 3',
+      labels: ['bug'],
+      columnId: card.columns.active,
+    })
     expect(created).toMatchObject({ title: 'Fix the meter', columnType: 'active', deferred: true, labels: ['bug'] })
-    expect(await board.client.cards.get({ projectId: card.projectId, cardId: created.id })).toMatchObject({ prompt: 'Line 3', unread: true, status: 'idle', useWorktree: true })
+    expect(await board.client.cards.get({ projectId: card.projectId, cardId: created.id })).toMatchObject({
+      prompt: 'Line 3',
+      unread: true,
+      status: 'idle',
+      useWorktree: true,
+    })
     const foreign = await activeCard()
-    expect(await failure(client, 'create_card', { title: 'x', columnId: foreign.columns.backlog })).toBe('COLUMN_NOT_FOUND')
+    expect(await failure(client, 'create_card', { title: 'x', columnId: foreign.columns.backlog })).toBe(
+      'COLUMN_NOT_FOUND',
+    )
     const { id: boardId } = await board.client.boards.create({ projectId: card.projectId, name: 'Second' })
     const [column] = await board.client.columns.list({ projectId: card.projectId, boardId })
-    expect(await failure(client, 'create_card', { title: 'x', columnId: column!.id })).toBe('COLUMN_NOT_ON_DEFAULT_BOARD')
+    expect(await failure(client, 'create_card', { title: 'x', columnId: column!.id })).toBe(
+      'COLUMN_NOT_ON_DEFAULT_BOARD',
+    )
   })
 
   it('attaches files to its card and reads attachments', async () => {
     const client = await connect(card.token)
     const attached = await use(client, 'attach_file', { filename: '../poem.txt', text: 'Rosen sind rot \u{1f339}' })
-    expect(attached).toMatchObject({ filename: 'poem.txt', contentType: expect.stringContaining('text/plain'), cardId: card.cardId })
-    expect(await use(client, 'read_attachment', { attachmentId: attached.id })).toMatchObject({ filename: 'poem.txt', text: 'Rosen sind rot \u{1f339}' })
+    expect(attached).toMatchObject({
+      filename: 'poem.txt',
+      contentType: expect.stringContaining('text/plain'),
+      cardId: card.cardId,
+    })
+    expect(await use(client, 'read_attachment', { attachmentId: attached.id })).toMatchObject({
+      filename: 'poem.txt',
+      text: 'Rosen sind rot \u{1f339}',
+    })
     const bytes = Buffer.from([0, 255, 1, 254])
     const binary = await use(client, 'attach_file', { filename: 'x.bin', base64: bytes.toString('base64') })
     expect((await use(client, 'read_attachment', { attachmentId: binary.id })).base64).toBe(bytes.toString('base64'))
-    const png = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64')
+    const png = Buffer.from(
+      'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+      'base64',
+    )
     const image = await use(client, 'attach_file', { filename: 'x.png', base64: png.toString('base64') })
-    expect((await call(client, 'read_attachment', { attachmentId: image.id })).content).toEqual([{ type: 'image', data: png.toString('base64'), mimeType: 'image/png' }])
-    expect((await use(client, 'get_card')).attachments.map(({ filename }: { filename: string }) => filename)).toEqual(['poem.txt', 'x.bin', 'x.png'])
+    expect((await call(client, 'read_attachment', { attachmentId: image.id })).content).toEqual([
+      { type: 'image', data: png.toString('base64'), mimeType: 'image/png' },
+    ])
+    expect((await use(client, 'get_card')).attachments.map(({ filename }: { filename: string }) => filename)).toEqual([
+      'poem.txt',
+      'x.bin',
+      'x.png',
+    ])
     expect(await failure(client, 'attach_file', { filename: 'x', text: 'x'.repeat(524_289) })).toBe('BODY_TOO_LARGE')
-    for (const input of [{}, { text: 'a', base64: 'YQ==' }, { base64: '!' }]) expect(await failure(client, 'attach_file', { filename: 'x', ...input })).toBe('VALIDATION_FAILED')
+    for (const input of [{}, { text: 'a', base64: 'YQ==' }, { base64: '!' }])
+      expect(await failure(client, 'attach_file', { filename: 'x', ...input })).toBe('VALIDATION_FAILED')
   })
 
-  it('adds, lists and deletes monitors of its card, and no other one\'s', async () => {
+  it("adds, lists and deletes monitors of its card, and no other one's", async () => {
     const [client, other] = [await connect(card.token), await connect((await activeCard()).token)]
-    const added = await use(client, 'add_monitor', { command: 'true', intervalSecs: 60, description: 'Is well', allowUnsandboxed: true })
+    const added = await use(client, 'add_monitor', {
+      command: 'true',
+      intervalSecs: 60,
+      description: 'Is well',
+      allowUnsandboxed: true,
+    })
     expect(added).toMatchObject({ cardId: card.cardId, command: 'true', intervalSecs: 60, description: 'Is well' })
     expect((await use(client, 'list_monitors')).map(({ id }: { id: string }) => id)).toEqual([added.id])
     expect(await use(other, 'list_monitors')).toEqual([])
     expect(await failure(other, 'delete_monitor', { monitorId: added.id })).toBe('MONITOR_NOT_FOUND')
-    expect(await failure(client, 'add_monitor', { command: 'true', intervalSecs: 60, cwd: '/', allowUnsandboxed: true })).toBe('MONITOR_CWD_OUTSIDE_CARD')
-    for (const input of [{ allowUnsandboxed: false }, { intervalSecs: 9 }, { command: '' }]) expect(await failure(client, 'add_monitor', { command: 'true', intervalSecs: 60, allowUnsandboxed: true, ...input })).toBe('VALIDATION_FAILED')
+    expect(
+      await failure(client, 'add_monitor', { command: 'true', intervalSecs: 60, cwd: '/', allowUnsandboxed: true }),
+    ).toBe('MONITOR_CWD_OUTSIDE_CARD')
+    for (const input of [{ allowUnsandboxed: false }, { intervalSecs: 9 }, { command: '' }])
+      expect(
+        await failure(client, 'add_monitor', { command: 'true', intervalSecs: 60, allowUnsandboxed: true, ...input }),
+      ).toBe('VALIDATION_FAILED')
     await use(client, 'delete_monitor', { monitorId: added.id })
     expect(await use(client, 'list_monitors')).toEqual([])
   })
@@ -131,18 +217,29 @@ describe('an agent', () => {
   it('reaches nothing of other projects, and no other card with what it writes', async () => {
     const client = await connect(card.token)
     const foreign = await activeCard()
-    const { id: attachmentId } = await use(await connect(foreign.token), 'attach_file', { filename: 'secret.txt', text: 'secret' })
+    const { id: attachmentId } = await use(await connect(foreign.token), 'attach_file', {
+      filename: 'secret.txt',
+      text: 'secret',
+    })
     expect(await failure(client, 'get_card', { cardId: foreign.cardId })).toBe('CARD_NOT_FOUND')
     expect(await failure(client, 'read_attachment', { attachmentId })).toBe('ATTACHMENT_NOT_FOUND')
-    for (const [name, input] of [['get_card', { projectId: foreign.projectId }], ['report_progress', { cardId: foreign.cardId, detail: 'x' }], ['attach_file', { cardId: foreign.cardId, filename: 'x', text: 'x' }], ['create_card', { projectId: foreign.projectId, title: 'x' }]] as const)
+    for (const [name, input] of [
+      ['get_card', { projectId: foreign.projectId }],
+      ['report_progress', { cardId: foreign.cardId, detail: 'x' }],
+      ['attach_file', { cardId: foreign.cardId, filename: 'x', text: 'x' }],
+      ['create_card', { projectId: foreign.projectId, title: 'x' }],
+    ] as const)
       expect([name, await failure(client, name, input)]).toEqual([name, 'VALIDATION_FAILED'])
   })
 
-  it('is told in the tool\'s answer what was wrong with its input, without it', async () => {
+  it("is told in the tool's answer what was wrong with its input, without it", async () => {
     const client = await connect(card.token)
     const { isError, content } = await call(client, 'create_card', { title: '', labels: ['secret-value', 7] })
     expect(isError).toBe(true)
-    expect(JSON.parse(content[0]!.text!).error).toMatchObject({ code: 'VALIDATION_FAILED', details: expect.arrayContaining([{ path: 'title', message: 'must not be empty' }]) })
+    expect(JSON.parse(content[0]!.text!).error).toMatchObject({
+      code: 'VALIDATION_FAILED',
+      details: expect.arrayContaining([{ path: 'title', message: 'must not be empty' }]),
+    })
     expect(content[0]!.text).not.toContain('secret-value')
     await expect(call(client, 'no_such_tool')).rejects.toThrow(/no tool/)
   })
@@ -169,15 +266,37 @@ describe('a person', () => {
   it('who sees but does not work there reads only, and a stranger finds nothing', async () => {
     const other = await startBoard()
     const { token: owner } = await other.as().auth.setup({ email: 'root@example.org', password: 'root password' })
-    const [viewer, stranger] = [await other.as().auth.register({ email: 'v@example.org', password: 'a long password' }), await other.as().auth.register({ email: 's@example.org', password: 'a long password' })]
+    const [viewer, stranger] = [
+      await other.as().auth.register({ email: 'v@example.org', password: 'a long password' }),
+      await other.as().auth.register({ email: 's@example.org', password: 'a long password' }),
+    ]
     const { projectId, cardId } = await newCard(other, 'Work', owner)
-    await other.server.app.db.transaction(tx => tx.run('INSERT INTO project_members VALUES (?, ?, ?, ?)', [Number(projectId), Number(viewer.user.id), 'viewer', tx.now]))
+    await other.server.app.db.transaction(tx =>
+      tx.run('INSERT INTO project_members VALUES (?, ?, ?, ?)', [
+        Number(projectId),
+        Number(viewer.user.id),
+        'viewer',
+        tx.now,
+      ]),
+    )
     const by = async (token: string, name: string, input: object) => {
-      const { body } = await other.request('POST', '/api/mcp', { token, body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: { projectId, ...input } } } })
+      const { body } = await other.request('POST', '/api/mcp', {
+        token,
+        body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: { projectId, ...input } } },
+      })
       return body.result.isError ? JSON.parse(body.result.content[0].text).error.code : 'done'
     }
-    expect([await by(viewer.token, 'get_card', { cardId }), await by(viewer.token, 'create_card', { title: 'x' }), await by(viewer.token, 'report_progress', { cardId, detail: 'x' })]).toEqual(['done', 'FORBIDDEN', 'FORBIDDEN'])
-    for (const [name, input] of [['get_card', { cardId }], ['list_cards', {}], ['create_card', { title: 'x' }]] as const) expect(await by(stranger.token, name, input)).toBe('PROJECT_NOT_FOUND')
+    expect([
+      await by(viewer.token, 'get_card', { cardId }),
+      await by(viewer.token, 'create_card', { title: 'x' }),
+      await by(viewer.token, 'report_progress', { cardId, detail: 'x' }),
+    ]).toEqual(['done', 'FORBIDDEN', 'FORBIDDEN'])
+    for (const [name, input] of [
+      ['get_card', { cardId }],
+      ['list_cards', {}],
+      ['create_card', { title: 'x' }],
+    ] as const)
+      expect(await by(stranger.token, name, input)).toBe('PROJECT_NOT_FOUND')
     await other.close()
   })
 })
@@ -185,7 +304,11 @@ describe('a person', () => {
 describe('the endpoint', () => {
   it('is open to sign-ins and agents, not to API keys or nobody', async () => {
     const ping = { jsonrpc: '2.0', id: 1, method: 'ping' }
-    const { key } = await board.client.keys.create({ name: 'k', scope: 'server', permissions: ['cards.read', 'agents.run'] })
+    const { key } = await board.client.keys.create({
+      name: 'k',
+      scope: 'server',
+      permissions: ['cards.read', 'agents.run'],
+    })
     expect((await send(ping)).body).toEqual({ jsonrpc: '2.0', id: 1, result: {} })
     expect((await send(ping, { token: board.token })).status).toBe(200)
     expect((await send(ping, { token: key })).body.error.code).toBe('INSUFFICIENT_PERMISSIONS')
@@ -193,20 +316,52 @@ describe('the endpoint', () => {
   })
 
   it('answers JSON without a session, 202 to notifications, and 405 to who wants a stream', async () => {
-    const initialize = { jsonrpc: '2.0', id: 'a', method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'x', version: '1' } } }
+    const initialize = {
+      jsonrpc: '2.0',
+      id: 'a',
+      method: 'initialize',
+      params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'x', version: '1' } },
+    }
     const reply = await send(initialize, { headers: { accept: '*/*' } })
-    expect([reply.status, reply.headers.get('content-type'), reply.headers.get('mcp-session-id')]).toEqual([200, 'application/json', null])
-    expect(reply.body.result).toMatchObject({ protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 'board' } })
+    expect([reply.status, reply.headers.get('content-type'), reply.headers.get('mcp-session-id')]).toEqual([
+      200,
+      'application/json',
+      null,
+    ])
+    expect(reply.body.result).toMatchObject({
+      protocolVersion: '2025-06-18',
+      capabilities: { tools: {} },
+      serverInfo: { name: 'board' },
+    })
     expect((await send({ jsonrpc: '2.0', method: 'notifications/initialized' })).status).toBe(202)
-    for (const method of ['GET', 'DELETE']) expect((await board.request(method, '/api/mcp', { token: card.token })).status).toBe(405)
+    for (const method of ['GET', 'DELETE'])
+      expect((await board.request(method, '/api/mcp', { token: card.token })).status).toBe(405)
   })
 
   it('refuses what is no message of the protocol, and answers at once however strange it is', async () => {
-    for (const body of [{}, [], 'x', { jsonrpc: '1.0', id: 1, method: 'ping' }, [{ jsonrpc: '2.0', id: 1, method: 'ping' }]]) expect((await send(body)).status).toBe(400)
-    for (const body of [{ jsonrpc: '2.0' }, { jsonrpc: '2.0', id: 1 }, { jsonrpc: '2.0', id: 1, result: {} }, { jsonrpc: '2.0', id: 1, method: 'tools/call' }, { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'get_card', arguments: [] } }, { jsonrpc: '2.0', id: 1, method: '__proto__' }, { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: '__proto__' } }]) {
+    for (const body of [
+      {},
+      [],
+      'x',
+      { jsonrpc: '1.0', id: 1, method: 'ping' },
+      [{ jsonrpc: '2.0', id: 1, method: 'ping' }],
+    ])
+      expect((await send(body)).status).toBe(400)
+    for (const body of [
+      { jsonrpc: '2.0' },
+      { jsonrpc: '2.0', id: 1 },
+      { jsonrpc: '2.0', id: 1, result: {} },
+      { jsonrpc: '2.0', id: 1, method: 'tools/call' },
+      { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'get_card', arguments: [] } },
+      { jsonrpc: '2.0', id: 1, method: '__proto__' },
+      { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: '__proto__' } },
+    ]) {
       const { status, text } = await send(body)
       expect([status < 500, text.includes('node_modules')], text).toEqual([true, false])
     }
-    expect((await send({ jsonrpc: '2.0', id: 1, method: 'ping' }, { headers: { 'mcp-protocol-version': '1999-01-01' } })).status).toBe(400)
+    expect(
+      (await send({ jsonrpc: '2.0', id: 1, method: 'ping' }, { headers: { 'mcp-protocol-version': '1999-01-01' } }))
+        .status,
+    ).toBe(400)
   })
 })

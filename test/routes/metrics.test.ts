@@ -11,7 +11,14 @@ beforeAll(async () => {
 afterAll(() => board.close())
 
 const figures = async () => (await board.request('GET', '/metrics', { token: null })).text
-const figure = async (name: string) => Number((await figures()).split('\n').find(line => line.startsWith(`${name} `))?.split(' ').at(-1))
+const figure = async (name: string) =>
+  Number(
+    (await figures())
+      .split('\n')
+      .find(line => line.startsWith(`${name} `))
+      ?.split(' ')
+      .at(-1),
+  )
 
 test('requests are counted by route, method and status, never by what stands in their path', async () => {
   await board.client.projects.get({ id: projectId })
@@ -20,22 +27,30 @@ test('requests are counted by route, method and status, never by what stands in 
   expect(text).toContain('board_request_seconds_count{method="GET",route="/api/projects/{id}",status="200"} 1\n')
   expect(text).toContain('board_request_seconds_count{method="GET",route="/api/projects/{id}",status="404"} 1\n')
   expect(text).not.toContain('projects/999999')
-  for (const line of text.split('\n')) expect(line).toMatch(/^($|# (HELP|TYPE) \w+ .+|\w+(\{(\w+="[^"\n]*",?)+\})? (-?\d+(\.\d+)?(e[+-]?\d+)?|\+Inf|[Nn]a[Nn]))$/)
+  for (const line of text.split('\n'))
+    expect(line).toMatch(
+      /^($|# (HELP|TYPE) \w+ .+|\w+(\{(\w+="[^"\n]*",?)+\})? (-?\d+(\.\d+)?(e[+-]?\d+)?|\+Inf|[Nn]a[Nn]))$/,
+    )
 })
 
 test('sockets, events, agents, monitors, webhooks and the database have figures', async () => {
   const live = await follow(board.url, board.token, projectId)
   await board.client.cards.create({ projectId, title: 'Told' })
   await live.message('card.created')
-  await eventually('a told event', async () => await figure('board_event_lag_seconds_count') > 0)
+  await eventually('a told event', async () => (await figure('board_event_lag_seconds_count')) > 0)
   expect(await figure('board_sockets')).toBe(1)
   expect(await figure('board_events_total')).toBeGreaterThan(1)
-  for (const name of ['board_agent_sessions{status="running"}', 'board_monitors{status="failing"}', 'board_webhook_deliveries{status="pending"}']) expect([name, await figure(name)]).toEqual([name, 0])
+  for (const name of [
+    'board_agent_sessions{status="running"}',
+    'board_monitors{status="failing"}',
+    'board_webhook_deliveries{status="pending"}',
+  ])
+    expect([name, await figure(name)]).toEqual([name, 0])
   // A file on a libSQL server is the server's.
   if (!onLibsqlServer) expect(await figure('board_database_bytes{file="wal"}')).toBeGreaterThan(0)
   expect(await figure('process_resident_memory_bytes')).toBeGreaterThan(10_000_000)
   live.close()
-  await eventually('no socket', async () => await figure('board_sockets') === 0)
+  await eventually('no socket', async () => (await figure('board_sockets')) === 0)
 })
 
 test('whoever asks from beyond this machine must be a super_admin', async () => {

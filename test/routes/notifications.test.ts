@@ -4,21 +4,40 @@ import { startBoard, type TestBoard } from '../helper.ts'
 let board: TestBoard
 let guarded: TestBoard
 beforeAll(async () => {
-  [board, guarded] = await Promise.all([startBoard(), startBoard({ allowPrivateWebhooks: false, lookup: (_, __, callback) => callback(null, [{ address: '::ffff:10.0.0.7', family: 6 }]) })])
+  ;[board, guarded] = await Promise.all([
+    startBoard(),
+    startBoard({
+      allowPrivateWebhooks: false,
+      lookup: (_, __, callback) => callback(null, [{ address: '::ffff:10.0.0.7', family: 6 }]),
+    }),
+  ])
 })
 afterAll(() => Promise.all([board.close(), guarded.close()]))
 
 const path = '/api/settings/notifications'
-const defaults = { agentCompleted: true, agentFailed: true, agentWaiting: true, monitorFailing: true, webhookUrl: null, desktop: true, sound: true }
+const defaults = {
+  agentCompleted: true,
+  agentFailed: true,
+  agentWaiting: true,
+  monitorFailing: true,
+  webhookUrl: null,
+  desktop: true,
+  sound: true,
+}
 const url = 'https://hooks.example.org/mine'
-const register = async (name: string) => board.as((await board.client.auth.register({ email: `${name}@example.org`, password: 'a long password' })).token)
+const register = async (name: string) =>
+  board.as((await board.client.auth.register({ email: `${name}@example.org`, password: 'a long password' })).token)
 
 test('whoever has changed nothing wants to hear of everything, and nothing is sent anywhere', async () => {
   expect(await board.client.notifications.get()).toEqual(defaults)
 })
 
 test('what is named is changed, the rest stays, and the settings of the local operator pass on to the first user', async () => {
-  expect(await board.client.notifications.set({ sound: false, agentFailed: false })).toEqual({ ...defaults, sound: false, agentFailed: false })
+  expect(await board.client.notifications.set({ sound: false, agentFailed: false })).toEqual({
+    ...defaults,
+    sound: false,
+    agentFailed: false,
+  })
   const { webhookSecret } = await board.client.notifications.set({ agentFailed: true, webhookUrl: url })
   expect(webhookSecret).toMatch(/^whsec_/)
   expect(await board.client.notifications.get()).toEqual({ ...defaults, sound: false, webhookUrl: url })
@@ -50,27 +69,48 @@ test('a URL gets a secret when it is set first or changed, which is shown in tha
 })
 
 test.each([
-  ['a word', { webhookUrl: 'nowhere' }, 'webhookUrl'], ['another protocol', { webhookUrl: 'ftp://example.org/x' }, 'webhookUrl'], ['a URL with a password', { webhookUrl: 'https://me:secret@example.org/' }, 'webhookUrl'],
-  ['a long URL', { webhookUrl: `https://example.org/${'x'.repeat(2000)}` }, 'webhookUrl'], ['a word for a switch', { sound: 'yes' }, 'sound'], ['a switch that nobody knows', { smell: true }, 'smell'],
-])('%s is refused by the field\'s name, and nothing is changed', async (_, body, field) => {
+  ['a word', { webhookUrl: 'nowhere' }, 'webhookUrl'],
+  ['another protocol', { webhookUrl: 'ftp://example.org/x' }, 'webhookUrl'],
+  ['a URL with a password', { webhookUrl: 'https://me:secret@example.org/' }, 'webhookUrl'],
+  ['a long URL', { webhookUrl: `https://example.org/${'x'.repeat(2000)}` }, 'webhookUrl'],
+  ['a word for a switch', { sound: 'yes' }, 'sound'],
+  ['a switch that nobody knows', { smell: true }, 'smell'],
+])("%s is refused by the field's name, and nothing is changed", async (_, body, field) => {
   const before = await board.client.notifications.get()
   const reply = await board.request('PUT', path, { body: { desktop: false, ...body } })
-  expect([reply.status, reply.body.error.code, reply.body.error.details[0].path]).toEqual([400, 'VALIDATION_FAILED', field])
+  expect([reply.status, reply.body.error.code, reply.body.error.details[0].path]).toEqual([
+    400,
+    'VALIDATION_FAILED',
+    field,
+  ])
   expect(await board.client.notifications.get()).toEqual(before)
 })
 
-test.each(['http://127.0.0.1:9/', 'http://[::1]/', 'http://192.168.1.1/', 'http://[::ffff:127.0.0.1]/', 'http://169.254.169.254/latest', 'http://localhost/', 'https://inside.example.org/'])(
-  '%s leads inside and is refused, with the rest of the change', async webhookUrl => {
-    const reply = await guarded.request('PUT', path, { body: { webhookUrl, sound: false } })
-    expect([reply.status, reply.body.error.code]).toEqual([400, 'WEBHOOK_TARGET_REFUSED'])
-    expect(await guarded.client.notifications.get()).toEqual(defaults)
-  })
+test.each([
+  'http://127.0.0.1:9/',
+  'http://[::1]/',
+  'http://192.168.1.1/',
+  'http://[::ffff:127.0.0.1]/',
+  'http://169.254.169.254/latest',
+  'http://localhost/',
+  'https://inside.example.org/',
+])('%s leads inside and is refused, with the rest of the change', async webhookUrl => {
+  const reply = await guarded.request('PUT', path, { body: { webhookUrl, sound: false } })
+  expect([reply.status, reply.body.error.code]).toEqual([400, 'WEBHOOK_TARGET_REFUSED'])
+  expect(await guarded.client.notifications.get()).toEqual(defaults)
+})
 
 test('an account that is deleted leaves nothing behind', async () => {
   const admin = board.client
   const { id } = (await admin.auth.register({ email: 'gone@example.org', password: 'a long password' })).user
-  await board.as((await admin.auth.login({ email: 'gone@example.org', password: 'a long password' })).token).notifications.set({ webhookUrl: url, sound: false })
+  await board
+    .as((await admin.auth.login({ email: 'gone@example.org', password: 'a long password' })).token)
+    .notifications.set({ webhookUrl: url, sound: false })
   await admin.users.delete({ id })
   const { db } = board.server.app
-  expect(await db.all('SELECT 1 FROM webhooks WHERE user_id = ?1 UNION ALL SELECT 1 FROM user_settings WHERE user_id = ?1', [Number(id)])).toEqual([])
+  expect(
+    await db.all('SELECT 1 FROM webhooks WHERE user_id = ?1 UNION ALL SELECT 1 FROM user_settings WHERE user_id = ?1', [
+      Number(id),
+    ]),
+  ).toEqual([])
 })

@@ -17,29 +17,53 @@ beforeAll(async () => {
 afterAll(() => sso.close())
 
 const login = () => `${board.url}/api/oidc/login`
-const begin = (query: Record<string, string> = {}, headers: Record<string, string> = {}) => board.request('GET', `/api/oidc/login?${new URLSearchParams(query)}`, { token: null, headers })
+const begin = (query: Record<string, string> = {}, headers: Record<string, string> = {}) =>
+  board.request('GET', `/api/oidc/login?${new URLSearchParams(query)}`, { token: null, headers })
 const challenge = 'c'.repeat(43)
 
 describe('the settings', () => {
   it('say the redirect URI and never the secret', async () => {
     const read = await board.request('GET', '/api/settings/oidc')
-    expect(read.body.data).toEqual({ configured: true, issuerUrl: provider.issuer, clientId: 'board', redirectUri: `${board.url}/api/oidc/callback` })
+    expect(read.body.data).toEqual({
+      configured: true,
+      issuerUrl: provider.issuer,
+      clientId: 'board',
+      redirectUri: `${board.url}/api/oidc/callback`,
+    })
     expect(await sso.configure()).toEqual(read.body.data)
     expect((await board.client.auth.status()).oidcEnabled).toBe(true)
   })
 
-  it('are a super_admin\'s', async () => {
+  it("are a super_admin's", async () => {
     const user = await board.client.auth.register({ email: 'plain@example.org', password: 'battery staple 2' })
-    for (const [method, path] of [['GET', '/api/settings/oidc'], ['POST', '/api/settings/oidc'], ['DELETE', '/api/settings/oidc'], ['POST', '/api/oidc/test']] as const) {
+    for (const [method, path] of [
+      ['GET', '/api/settings/oidc'],
+      ['POST', '/api/settings/oidc'],
+      ['DELETE', '/api/settings/oidc'],
+      ['POST', '/api/oidc/test'],
+    ] as const) {
       expect(codeOf(await board.request(method, path, { token: user.token }))).toEqual([403, 'FORBIDDEN'])
       expect(codeOf(await board.request(method, path, { token: null }))).toEqual([401, 'UNAUTHENTICATED'])
     }
   })
 
   it('take an issuer without TLS on this machine only', async () => {
-    for (const issuerUrl of ['http://example.org', 'http://127.0.0.1.example.org', 'ftp://example.org', 'https://user:pass@example.org', 'https://example.org/?a=b', 'https://example.org/#', 'example.org']) {
-      const refused = await board.request('POST', '/api/settings/oidc', { body: { issuerUrl, clientId: 'x', clientSecret: 'y' } })
-      expect([codeOf(refused), refused.body.error.details], issuerUrl).toEqual([[400, 'VALIDATION_FAILED'], [expect.objectContaining({ path: 'issuerUrl' })]])
+    for (const issuerUrl of [
+      'http://example.org',
+      'http://127.0.0.1.example.org',
+      'ftp://example.org',
+      'https://user:pass@example.org',
+      'https://example.org/?a=b',
+      'https://example.org/#',
+      'example.org',
+    ]) {
+      const refused = await board.request('POST', '/api/settings/oidc', {
+        body: { issuerUrl, clientId: 'x', clientSecret: 'y' },
+      })
+      expect([codeOf(refused), refused.body.error.details], issuerUrl).toEqual([
+        [400, 'VALIDATION_FAILED'],
+        [expect.objectContaining({ path: 'issuerUrl' })],
+      ])
     }
     expect((await board.client.oidc.get()).issuerUrl).toBe(provider.issuer)
   })
@@ -50,7 +74,11 @@ describe('the settings', () => {
     expect(await board.client.oidc.get()).toMatchObject({ configured: false, issuerUrl: null, clientId: null })
     expect((await board.client.auth.status()).oidcEnabled).toBe(false)
     expect((await board.request('DELETE', '/api/settings/oidc')).status).toBe(204)
-    for (const [method, path] of [['POST', '/api/oidc/test'], ['GET', '/api/oidc/login']] as const) expect(codeOf(await board.request(method, path))).toEqual([409, 'OIDC_NOT_CONFIGURED'])
+    for (const [method, path] of [
+      ['POST', '/api/oidc/test'],
+      ['GET', '/api/oidc/login'],
+    ] as const)
+      expect(codeOf(await board.request(method, path))).toEqual([409, 'OIDC_NOT_CONFIGURED'])
     await sso.configure()
   })
 })
@@ -58,40 +86,80 @@ describe('the settings', () => {
 describe('a sign-in begins only', () => {
   it('for a listener on this machine', async () => {
     const elsewhere = [
-      '//evil.example', 'https://evil.example', 'http://evil.example:80/', 'http://127.0.0.1', 'http://127.0.0.1/', 'https://127.0.0.1:1/', 'http://127.0.0.1:1@evil.example/', 'http://user@127.0.0.1:1/', 'http://127.0.0.1.evil.example:1/',
-      'http://127.0.0.1:1\\@evil.example/', 'http://127.0.0.1:1/..//evil.example', 'http://127.0.0.1:1/a?b=c', 'http://127.0.0.1:1/#a', 'http://localhost:1/', 'http://127.1:1/', 'http://0.0.0.0:1/', 'http://[::2]:1/', 'http://127.0.0.1:99999/',
-      'http://127.0.0.1:1/\r\nset-cookie: a=b', 'http://127.0.0.1:1/\n', ' http://127.0.0.1:1/', 'javascript:alert(1)', '/api/docs', '',
+      '//evil.example',
+      'https://evil.example',
+      'http://evil.example:80/',
+      'http://127.0.0.1',
+      'http://127.0.0.1/',
+      'https://127.0.0.1:1/',
+      'http://127.0.0.1:1@evil.example/',
+      'http://user@127.0.0.1:1/',
+      'http://127.0.0.1.evil.example:1/',
+      'http://127.0.0.1:1\\@evil.example/',
+      'http://127.0.0.1:1/..//evil.example',
+      'http://127.0.0.1:1/a?b=c',
+      'http://127.0.0.1:1/#a',
+      'http://localhost:1/',
+      'http://127.1:1/',
+      'http://0.0.0.0:1/',
+      'http://[::2]:1/',
+      'http://127.0.0.1:99999/',
+      'http://127.0.0.1:1/\r\nset-cookie: a=b',
+      'http://127.0.0.1:1/\n',
+      ' http://127.0.0.1:1/',
+      'javascript:alert(1)',
+      '/api/docs',
+      '',
     ]
-    for (const target of elsewhere) expect(codeOf(await begin({ loopback: target, challenge })), target).toEqual([400, 'VALIDATION_FAILED'])
-    for (const target of ['http://127.0.0.1:1', 'http://127.0.0.1:65535/', 'http://[::1]:1/a-B_9']) expect((await begin({ loopback: target, challenge })).status, target).toBe(302)
+    for (const target of elsewhere)
+      expect(codeOf(await begin({ loopback: target, challenge })), target).toEqual([400, 'VALIDATION_FAILED'])
+    for (const target of ['http://127.0.0.1:1', 'http://127.0.0.1:65535/', 'http://[::1]:1/a-B_9'])
+      expect((await begin({ loopback: target, challenge })).status, target).toBe(302)
   })
 
   it('with a challenge for a listener, and with nothing else', async () => {
-    for (const query of [{ loopback }, { challenge }, { loopback, challenge: 'short' }, { next: '//evil.example' }, { redirect_uri: 'https://evil.example' }] as Array<Record<string, string>>) {
+    for (const query of [
+      { loopback },
+      { challenge },
+      { loopback, challenge: 'short' },
+      { next: '//evil.example' },
+      { redirect_uri: 'https://evil.example' },
+    ] as Array<Record<string, string>>) {
       expect(codeOf(await begin(query)), JSON.stringify(query)).toEqual([400, 'VALIDATION_FAILED'])
     }
   })
 
   it('where no foreign page led the browser to it', async () => {
-    for (const site of ['cross-site', 'same-site']) expect(codeOf(await begin({ loopback, challenge }, { 'sec-fetch-site': site }))).toEqual([403, 'FORBIDDEN'])
+    for (const site of ['cross-site', 'same-site'])
+      expect(codeOf(await begin({ loopback, challenge }, { 'sec-fetch-site': site }))).toEqual([403, 'FORBIDDEN'])
     expect((await begin({ loopback, challenge }, { 'sec-fetch-site': 'none' })).status).toBe(302)
   })
 
   it('under the address that the provider sends the browser back to', async () => {
     const byName = board.url.replace('127.0.0.1', 'localhost')
-    const reply = await fetch(`${byName}/api/oidc/login?${new URLSearchParams({ loopback, challenge })}`, { redirect: 'manual' })
+    const reply = await fetch(`${byName}/api/oidc/login?${new URLSearchParams({ loopback, challenge })}`, {
+      redirect: 'manual',
+    })
     expect(reply.headers.get('location')).toBe(`${login()}?${new URLSearchParams({ loopback, challenge, moved: '1' })}`)
     expect((await new Browser().signIn(`${byName}/api/oidc/login`, 'ada')).status).toBe(200)
   })
 
   it('with PKCE, a state and a nonce, and a cookie for the callback alone', async () => {
     const { headers } = await begin()
-    expect(headers.getSetCookie()).toEqual([expect.stringMatching(/^board_oidc=[\w-]{43}; Path=\/api\/oidc\/callback; Max-Age=600; HttpOnly; SameSite=Lax$/)])
+    expect(headers.getSetCookie()).toEqual([
+      expect.stringMatching(/^board_oidc=[\w-]{43}; Path=\/api\/oidc\/callback; Max-Age=600; HttpOnly; SameSite=Lax$/),
+    ])
     const url = new URL(headers.get('location')!)
     expect(url.origin).toBe(provider.issuer)
     expect(Object.fromEntries(url.searchParams)).toEqual({
-      client_id: 'board', redirect_uri: `${board.url}/api/oidc/callback`, response_type: 'code', scope: 'openid email profile', code_challenge_method: 'S256',
-      state: expect.stringMatching(/^[\w-]{43}$/), nonce: expect.stringMatching(/^[\w-]{43}$/), code_challenge: expect.stringMatching(/^[\w-]{43}$/),
+      client_id: 'board',
+      redirect_uri: `${board.url}/api/oidc/callback`,
+      response_type: 'code',
+      scope: 'openid email profile',
+      code_challenge_method: 'S256',
+      state: expect.stringMatching(/^[\w-]{43}$/),
+      nonce: expect.stringMatching(/^[\w-]{43}$/),
+      code_challenge: expect.stringMatching(/^[\w-]{43}$/),
     })
   })
 })
@@ -101,12 +169,20 @@ describe('a server behind a proxy', () => {
     const behind = await startBoard({ publicUrl: 'https://board.example.org/team/' })
     try {
       expect((await behind.client.oidc.get()).redirectUri).toBe('https://board.example.org/team/api/oidc/callback')
-      await behind.client.oidc.set({ issuerUrl: provider.issuer, clientId: 'board', clientSecret: provider.clientSecret })
+      await behind.client.oidc.set({
+        issuerUrl: provider.issuer,
+        clientId: 'board',
+        clientSecret: provider.clientSecret,
+      })
       const moved = await behind.request('GET', '/api/oidc/login', { token: null })
       expect(moved.headers.get('location')).toBe('https://board.example.org/team/api/oidc/login?moved=1')
       const begun = await behind.request('GET', '/api/oidc/login?moved=1', { token: null })
-      expect(new URL(begun.headers.get('location')!).searchParams.get('redirect_uri')).toBe('https://board.example.org/team/api/oidc/callback')
-      expect(begun.headers.getSetCookie()).toEqual([expect.stringMatching(/; Path=\/team\/api\/oidc\/callback; Max-Age=600; HttpOnly; SameSite=Lax; Secure$/)])
+      expect(new URL(begun.headers.get('location')!).searchParams.get('redirect_uri')).toBe(
+        'https://board.example.org/team/api/oidc/callback',
+      )
+      expect(begun.headers.getSetCookie()).toEqual([
+        expect.stringMatching(/; Path=\/team\/api\/oidc\/callback; Max-Age=600; HttpOnly; SameSite=Lax; Secure$/),
+      ])
     } finally {
       await behind.close()
     }
@@ -116,7 +192,11 @@ describe('a server behind a proxy', () => {
 describe('a provider', () => {
   it('that calls itself otherwise is refused', async () => {
     await sso.configure({ issuerUrl: provider.issuer.replace('127.0.0.1', 'localhost') })
-    expect(await board.client.oidc.test()).toEqual({ ok: false, issuer: null, error: expect.stringContaining(`calls itself "${provider.issuer}"`) })
+    expect(await board.client.oidc.test()).toEqual({
+      ok: false,
+      issuer: null,
+      error: expect.stringContaining(`calls itself "${provider.issuer}"`),
+    })
     expect(codeOf(await begin())).toEqual([403, 'OIDC_REFUSED'])
     await sso.configure({ issuerUrl: `${provider.issuer}/` })
     expect((await board.client.oidc.test()).error).toContain('must be exactly that')
@@ -126,9 +206,16 @@ describe('a provider', () => {
   it('that is down is told of on a page, and is found again when it is up', async () => {
     await provider.down()
     await sso.configure()
-    expect(await board.client.oidc.test()).toEqual({ ok: false, issuer: null, error: 'The identity provider could not be reached: ECONNREFUSED.' })
+    expect(await board.client.oidc.test()).toEqual({
+      ok: false,
+      issuer: null,
+      error: 'The identity provider could not be reached: ECONNREFUSED.',
+    })
     const page = await new Browser().open(login())
-    expect({ status: page.status, said: page.body.includes('could not be reached') }).toEqual({ status: 503, said: true })
+    expect({ status: page.status, said: page.body.includes('could not be reached') }).toEqual({
+      status: 503,
+      said: true,
+    })
     expect(codeOf(await begin())).toEqual([503, 'PROVIDER_UNAVAILABLE'])
     await provider.up()
     expect((await begin()).status).toBe(302)
@@ -136,7 +223,11 @@ describe('a provider', () => {
 
   it('that speaks TLS may be anywhere', async () => {
     await sso.configure({ issuerUrl: 'https://127.0.0.1:1' })
-    expect(await board.client.oidc.test()).toEqual({ ok: false, issuer: null, error: 'The identity provider could not be reached: ECONNREFUSED.' })
+    expect(await board.client.oidc.test()).toEqual({
+      ok: false,
+      issuer: null,
+      error: 'The identity provider could not be reached: ECONNREFUSED.',
+    })
     await sso.configure()
   })
 
@@ -154,7 +245,10 @@ describe('a provider', () => {
 
   it('that does not know the secret is told of in words that say what to do', async () => {
     await sso.configure({ clientSecret: 'not-the-secret' })
-    expect(await sso.refusalOf('ada')).toEqual(['OIDC_REFUSED', expect.stringContaining('does not take this server\'s client id and secret')])
+    expect(await sso.refusalOf('ada')).toEqual([
+      'OIDC_REFUSED',
+      expect.stringContaining("does not take this server's client id and secret"),
+    ])
     await sso.configure()
   })
 

@@ -24,20 +24,28 @@ afterAll(async () => {
   log.mockRestore()
 })
 
-const logIn = (email: string, password: string) => board.request('POST', '/api/auth/login', { token: null, body: { email, password } })
+const logIn = (email: string, password: string) =>
+  board.request('POST', '/api/auth/login', { token: null, body: { email, password } })
 const unverified = ['OIDC_REFUSED', 'The identity provider has not verified your email address.']
 
 describe('somebody who signs in', () => {
   it('gets an account, and the same one the next time', async () => {
     people.set('ada', { email: 'Ada@Example.org', email_verified: true, name: 'Ada \u0007Lovelace' })
     const first = await sso.tokenOf('ada')
-    expect(first.user).toEqual({ id: expect.any(String), email: 'Ada@Example.org', displayName: 'Ada Lovelace', role: 'user' })
+    expect(first.user).toEqual({
+      id: expect.any(String),
+      email: 'Ada@Example.org',
+      displayName: 'Ada Lovelace',
+      role: 'user',
+    })
     expect(await board.as(first.token).auth.me()).toEqual(first.user)
     people.set('ada', { email: 'other@example.org', email_verified: false })
     const second = await sso.tokenOf('ada')
     expect(second.user).toEqual(first.user)
     expect(second.token).not.toBe(first.token)
-    expect((await board.client.users.list({ search: 'ada@' })).users).toMatchObject([{ id: first.user.id, authProvider: 'oidc' }])
+    expect((await board.client.users.list({ search: 'ada@' })).users).toMatchObject([
+      { id: first.user.id, authProvider: 'oidc' },
+    ])
   })
 
   it('gets one account, also in two browsers at once', async () => {
@@ -52,7 +60,10 @@ describe('somebody who signs in', () => {
     const { user } = await sso.tokenOf('eve')
     expect(user.displayName).toBe('eve')
     expect(codeOf(await logIn(user.email, 'correct horse 1'))).toEqual([401, 'INVALID_CREDENTIALS'])
-    expect(codeOf(await board.request('POST', `/api/admin/users/${user.id}/reset-password`))).toEqual([409, 'NOT_LOCAL_AUTH'])
+    expect(codeOf(await board.request('POST', `/api/admin/users/${user.id}/reset-password`))).toEqual([
+      409,
+      'NOT_LOCAL_AUTH',
+    ])
   })
 
   it('needs no open registration', async () => {
@@ -75,7 +86,10 @@ describe('somebody who signs in', () => {
   it('is told on a page in the browser when no program waits', async () => {
     people.set('page', { email: 'page@example.org', email_verified: true })
     const shown = await new Browser().signIn(`${board.url}/api/oidc/login`, 'page')
-    expect({ status: shown.status, path: new URL(shown.url).pathname }).toEqual({ status: 200, path: '/api/oidc/callback' })
+    expect({ status: shown.status, path: new URL(shown.url).pathname }).toEqual({
+      status: 200,
+      path: '/api/oidc/callback',
+    })
     expect(shown.body).toContain('page@example.org')
     expect(shown.body).toContain(`board --url ${board.url} auth login --oidc`)
     expect(shown.body).not.toMatch(/svc_|<script/)
@@ -108,9 +122,18 @@ describe('somebody who signs in', () => {
 
 describe('an account that exists', () => {
   it('is linked by a verified address, and keeps its role and its password', async () => {
-    const { user, generatedPassword } = await board.client.users.create({ email: 'bob@example.org', name: 'Bob', role: 'admin' })
+    const { user, generatedPassword } = await board.client.users.create({
+      email: 'bob@example.org',
+      name: 'Bob',
+      role: 'admin',
+    })
     people.set('bob', { email: 'BOB@example.org', email_verified: true, name: 'Robert' })
-    expect((await sso.tokenOf('bob')).user).toEqual({ id: user.id, email: 'bob@example.org', displayName: 'Bob', role: 'admin' })
+    expect((await sso.tokenOf('bob')).user).toEqual({
+      id: user.id,
+      email: 'bob@example.org',
+      displayName: 'Bob',
+      role: 'admin',
+    })
     expect((await logIn('bob@example.org', generatedPassword)).status).toBe(200)
   })
 
@@ -120,7 +143,10 @@ describe('an account that exists', () => {
       expect(await sso.refusalOf('mallory')).toEqual(unverified)
     }
     people.set('mallory', {})
-    expect(await sso.refusalOf('mallory')).toEqual(['OIDC_REFUSED', 'The identity provider does not tell your email address.'])
+    expect(await sso.refusalOf('mallory')).toEqual([
+      'OIDC_REFUSED',
+      'The identity provider does not tell your email address.',
+    ])
   })
 
   it('is not linked to a second subject', async () => {
@@ -148,14 +174,20 @@ describe('an account that exists', () => {
     expect((await sso.tokenOf('fred')).user.id).toBe(user.id)
   })
 
-  it('that somebody registered with another\'s address passes to whoever the address belongs to', async () => {
+  it("that somebody registered with another's address passes to whoever the address belongs to", async () => {
     const squatter = await board.client.auth.register({ email: 'dora@example.org', password: 'battery staple 2' })
-    const { key } = await board.as(squatter.token).keys.create({ name: 'kept', scope: 'server', permissions: ['cards.read'] })
+    const { key } = await board
+      .as(squatter.token)
+      .keys.create({ name: 'kept', scope: 'server', permissions: ['cards.read'] })
     people.set('dora', { email: 'dora@example.org', email_verified: true })
     const { token, user } = await sso.tokenOf('dora')
     expect(user.id).toBe(squatter.user.id)
     expect((await board.as(token).auth.me()).id).toBe(user.id)
-    for (const [path, old] of [['/api/auth/me', squatter.token], ['/api/external/projects/1/boards', key]] as const) expect(codeOf(await board.request('GET', path, { token: old }))).toEqual([401, 'UNAUTHENTICATED'])
+    for (const [path, old] of [
+      ['/api/auth/me', squatter.token],
+      ['/api/external/projects/1/boards', key],
+    ] as const)
+      expect(codeOf(await board.request('GET', path, { token: old }))).toEqual([401, 'UNAUTHENTICATED'])
     expect(codeOf(await logIn('dora@example.org', 'battery staple 2'))).toEqual([401, 'INVALID_CREDENTIALS'])
     expect((await sso.tokenOf('dora')).user.id).toBe(user.id)
     expect((await board.as(token).auth.me()).id).toBe(user.id)
@@ -163,8 +195,21 @@ describe('an account that exists', () => {
 })
 
 it('a provider that puts the address into the ID token, signs with ECDSA and takes the secret in the body is understood', async () => {
-  const key = { ...generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' }), use: 'sig', alg: 'ES256', kid: 'ec' }
-  const other = await startSingleSignOn({}, { conformIdTokenClaims: false, clientAuthMethods: ['client_secret_post'], clientDefaults: { token_endpoint_auth_method: 'client_secret_post', id_token_signed_response_alg: 'ES256' }, jwks: { keys: [key] } })
+  const key = {
+    ...generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' }),
+    use: 'sig',
+    alg: 'ES256',
+    kid: 'ec',
+  }
+  const other = await startSingleSignOn(
+    {},
+    {
+      conformIdTokenClaims: false,
+      clientAuthMethods: ['client_secret_post'],
+      clientDefaults: { token_endpoint_auth_method: 'client_secret_post', id_token_signed_response_alg: 'ES256' },
+      jwks: { keys: [key] },
+    },
+  )
   try {
     other.provider.people.set('ada', { email: 'ada@example.org', email_verified: true })
     expect((await other.tokenOf('ada')).user.email).toBe('ada@example.org')
@@ -184,8 +229,17 @@ it('neither secrets nor codes stand in the data folder or in the log', async () 
   expect((await board.request('POST', '/api/oidc/test')).text).not.toContain(sso.provider.clientSecret)
   await board.request('GET', new URL(shown.url).pathname + new URL(shown.url).search)
   await sso.provider.up()
-  const secrets = [sso.provider.clientSecret, token, code, verifier, ...new URL(shown.url).searchParams.getAll('code'), ...new URL(shown.url).searchParams.getAll('state')]
-  const files = readdirSync(board.dataDir, { recursive: true, encoding: 'utf8' }).filter(file => statSync(join(board.dataDir, file)).isFile())
+  const secrets = [
+    sso.provider.clientSecret,
+    token,
+    code,
+    verifier,
+    ...new URL(shown.url).searchParams.getAll('code'),
+    ...new URL(shown.url).searchParams.getAll('state'),
+  ]
+  const files = readdirSync(board.dataDir, { recursive: true, encoding: 'utf8' }).filter(file =>
+    statSync(join(board.dataDir, file)).isFile(),
+  )
   expect(files).toEqual(expect.arrayContaining(['config.json', 'secret.key']))
   const stored = board.stored()
   for (const secret of secrets) {

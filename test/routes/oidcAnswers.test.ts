@@ -12,35 +12,60 @@ beforeAll(async () => {
   sso.provider.people.set('ada', { email: 'ada@example.org', email_verified: true })
 })
 afterAll(() => sso.close())
-beforeEach(() => { sso.setAhead(0) })
+beforeEach(() => {
+  sso.setAhead(0)
+})
 
 const minuteMs = 60_000
-const atCallback = (change: (query: URLSearchParams) => void) => ({ change: (url: URL) => { if (isCallback(url)) change(url.searchParams) } })
+const atCallback = (change: (query: URLSearchParams) => void) => ({
+  change: (url: URL) => {
+    if (isCallback(url)) change(url.searchParams)
+  },
+})
 /** The page that tells no more than that it knows of no such sign-in. */
-const expectUnknown = (shown: Shown) => expect({ status: shown.status, said: shown.body.includes('This sign-in is not known here') }).toEqual({ status: 400, said: true })
+const expectUnknown = (shown: Shown) =>
+  expect({ status: shown.status, said: shown.body.includes('This sign-in is not known here') }).toEqual({
+    status: 400,
+    said: true,
+  })
 
 describe('an answer of the provider is refused', () => {
   it('with another state', async () => {
-    const { shown } = await sso.signInFor('ada', atCallback(query => query.set('state', '<b>state</b>')))
+    const { shown } = await sso.signInFor(
+      'ada',
+      atCallback(query => query.set('state', '<b>state</b>')),
+    )
     expectUnknown(shown)
     expect(shown.body).not.toContain('<b>state')
   })
 
   it('with another nonce', async () => {
-    const change = (url: URL) => { if (url.searchParams.has('nonce')) url.searchParams.set('nonce', 'another') }
-    expect(await sso.refusalOf('ada', { change })).toEqual(['OIDC_REFUSED', expect.stringContaining('does not belong to this sign-in')])
+    const change = (url: URL) => {
+      if (url.searchParams.has('nonce')) url.searchParams.set('nonce', 'another')
+    }
+    expect(await sso.refusalOf('ada', { change })).toEqual([
+      'OIDC_REFUSED',
+      expect.stringContaining('does not belong to this sign-in'),
+    ])
   })
 
   it('with a code that was made for another verifier', async () => {
-    const change = (url: URL) => { if (url.searchParams.has('code_challenge')) url.searchParams.set('code_challenge', 'a'.repeat(43)) }
+    const change = (url: URL) => {
+      if (url.searchParams.has('code_challenge')) url.searchParams.set('code_challenge', 'a'.repeat(43))
+    }
     expect(await sso.refusalOf('ada', { change })).toEqual(['OIDC_REFUSED', expect.stringContaining('invalid_grant')])
   })
 
   it('from another issuer', async () => {
-    expect(await sso.refusalOf('ada', atCallback(query => query.set('iss', 'https://evil.example')))).toEqual(['OIDC_REFUSED', expect.stringContaining('does not belong to this sign-in')])
+    expect(
+      await sso.refusalOf(
+        'ada',
+        atCallback(query => query.set('iss', 'https://evil.example')),
+      ),
+    ).toEqual(['OIDC_REFUSED', expect.stringContaining('does not belong to this sign-in')])
   })
 
-  it('the second time, also with the browser\'s cookie', async () => {
+  it("the second time, also with the browser's cookie", async () => {
     const browser = new Browser()
     const { shown } = await sso.signInFor('ada', { stopAt: isCallback }, browser)
     const cookie = browser.cookiesFor(new URL(shown.url))
@@ -52,7 +77,14 @@ describe('an answer of the provider is refused', () => {
   it('with the code of another sign-in', async () => {
     const { shown } = await sso.signInFor('ada', { stopAt: isCallback })
     const code = new URL(shown.url).searchParams.get('code')!
-    expect((await sso.refusalOf('ada', atCallback(query => query.set('code', code))))[0]).toBe('OIDC_REFUSED')
+    expect(
+      (
+        await sso.refusalOf(
+          'ada',
+          atCallback(query => query.set('code', code)),
+        )
+      )[0],
+    ).toBe('OIDC_REFUSED')
   })
 
   it('in a browser that did not begin the sign-in', async () => {
@@ -63,7 +95,7 @@ describe('an answer of the provider is refused', () => {
   })
 
   it('after ten minutes', async ({ skip }) => {
-    skip(onLibsqlServer, 'A libSQL server\'s own clock decides.')
+    skip(onLibsqlServer, "A libSQL server's own clock decides.")
     const browser = new Browser()
     const { shown } = await sso.signInFor('ada', { stopAt: isCallback }, browser)
     sso.setAhead(10 * minuteMs + 1000)
@@ -84,18 +116,30 @@ describe('an answer of the provider is refused', () => {
       query.set('error', 'access_denied')
       query.set('error_description', 'planted')
     }
-    expect(await sso.refusalOf('ada', atCallback(decline))).toEqual(['OIDC_REFUSED', 'The sign-in was cancelled, or the identity provider refused it.'])
-    const page = await new Browser().signIn(`${board.url}/api/oidc/login`, 'ada', atCallback(query => query.set('error', 'planted')))
+    expect(await sso.refusalOf('ada', atCallback(decline))).toEqual([
+      'OIDC_REFUSED',
+      'The sign-in was cancelled, or the identity provider refused it.',
+    ])
+    const page = await new Browser().signIn(
+      `${board.url}/api/oidc/login`,
+      'ada',
+      atCallback(query => query.set('error', 'planted')),
+    )
     expect({ status: page.status, planted: page.body.includes('planted') }).toEqual({ status: 403, planted: false })
   })
 
   it('in the usual form for who wants no page', async () => {
-    for (const query of ['?code=x&state=y', '', '?error=access_denied']) expect(codeOf(await board.request('GET', `/api/oidc/callback${query}`, { token: null }))).toEqual([400, 'OIDC_SIGN_IN_UNKNOWN'])
+    for (const query of ['?code=x&state=y', '', '?error=access_denied'])
+      expect(codeOf(await board.request('GET', `/api/oidc/callback${query}`, { token: null }))).toEqual([
+        400,
+        'OIDC_SIGN_IN_UNKNOWN',
+      ])
   })
 })
 
 describe('a one-time code', () => {
-  const exchange = (code: string | null, verifier: string) => board.request('POST', '/api/oidc/exchange', { token: null, body: { code, verifier } })
+  const exchange = (code: string | null, verifier: string) =>
+    board.request('POST', '/api/oidc/exchange', { token: null, body: { code, verifier } })
 
   it('is good once, and only with its verifier', async () => {
     const { goTo, verifier } = await sso.signInFor('ada')
@@ -104,11 +148,15 @@ describe('a one-time code', () => {
     const both = await Promise.all([exchange(code, verifier), exchange(code, verifier)])
     expect(both.map(({ status }) => status).sort()).toEqual([200, 401])
     const other = await sso.signInFor('ada')
-    for (const wrongThenRight of [verifier, other.verifier]) expect(codeOf(await exchange(other.goTo.searchParams.get('code'), wrongThenRight))).toEqual([401, 'INVALID_CREDENTIALS'])
+    for (const wrongThenRight of [verifier, other.verifier])
+      expect(codeOf(await exchange(other.goTo.searchParams.get('code'), wrongThenRight))).toEqual([
+        401,
+        'INVALID_CREDENTIALS',
+      ])
   })
 
   it('is over after a minute', async ({ skip }) => {
-    skip(onLibsqlServer, 'A libSQL server\'s own clock decides.')
+    skip(onLibsqlServer, "A libSQL server's own clock decides.")
     const { goTo, verifier } = await sso.signInFor('ada')
     sso.setAhead(minuteMs + 1000)
     expect(codeOf(await exchange(goTo.searchParams.get('code'), verifier))).toEqual([401, 'INVALID_CREDENTIALS'])

@@ -23,33 +23,62 @@ test('every row of the contract is an operation with its parameters, and no two 
   for (const { route } of rows) {
     const operation = document.paths[route.path]?.[route.method.toLowerCase()]
     expect(operation, `${route.method} ${route.path}`).toBeDefined()
-    expect(operation!.parameters.filter(each => each.in === 'path').map(each => `{${each.name}}`)).toEqual(route.path.match(/\{\w+\}/g) ?? [])
+    expect(operation!.parameters.filter(each => each.in === 'path').map(each => `{${each.name}}`)).toEqual(
+      route.path.match(/\{\w+\}/g) ?? [],
+    )
     expect(operation!.responses).toHaveProperty('500')
   }
-  const names = Object.values(document.paths).flatMap(Object.values).map(operation => operation.operationId)
+  const names = Object.values(document.paths)
+    .flatMap(Object.values)
+    .map(operation => operation.operationId)
   expect(new Set(names).size).toBe(names.length)
 })
 
 test('every reference leads somewhere, and the error table is in the envelope', () => {
-  const references = JSON.stringify(document).match(/"#\/components\/[^"]+"/g)!.map(text => JSON.parse(text) as string)
-  for (const reference of new Set(references)) expect(reference.slice(2).split('/').reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], document), reference).toBeDefined()
-  expect(document.components.schemas.Failure).toMatchObject({ properties: { error: { properties: { code: { enum: Object.keys(errors) } } } } })
+  const references = JSON.stringify(document)
+    .match(/"#\/components\/[^"]+"/g)!
+    .map(text => JSON.parse(text) as string)
+  for (const reference of new Set(references))
+    expect(
+      reference
+        .slice(2)
+        .split('/')
+        .reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], document),
+      reference,
+    ).toBeDefined()
+  expect(document.components.schemas.Failure).toMatchObject({
+    properties: { error: { properties: { code: { enum: Object.keys(errors) } } } },
+  })
 })
 
 test('it says who may call, with which permission of a key', () => {
   expect(document.paths['/api/health']!.get!.security).toEqual([])
   expect(document.paths['/api/projects']!.get!.security).toEqual([{ signIn: [] }])
-  expect(document.paths['/api/projects/{projectId}/cards']!.get!.security).toEqual([{ signIn: [] }, { apiKey: ['cards.read'] }])
-  expect(document.paths['/api/external/projects/{projectId}/cards']!.post!.security).toEqual([{ apiKey: ['cards.create'] }, { apiKey: ['pipelines.trigger'] }])
+  expect(document.paths['/api/projects/{projectId}/cards']!.get!.security).toEqual([
+    { signIn: [] },
+    { apiKey: ['cards.read'] },
+  ])
+  expect(document.paths['/api/external/projects/{projectId}/cards']!.post!.security).toEqual([
+    { apiKey: ['cards.create'] },
+    { apiKey: ['pipelines.trigger'] },
+  ])
 })
 
 test('query parameters are plain numbers and booleans, and the upload is a multipart body', () => {
   const list = document.paths['/api/projects/{projectId}/cards']!.get!
-  expect(list.parameters.find(each => each.name === 'limit')).toMatchObject({ in: 'query', required: false, schema: { type: 'integer', default: 1000 } })
-  expect(list.parameters.find(each => each.name === 'archived')).toMatchObject({ schema: { type: 'boolean', default: false } })
+  expect(list.parameters.find(each => each.name === 'limit')).toMatchObject({
+    in: 'query',
+    required: false,
+    schema: { type: 'integer', default: 1000 },
+  })
+  expect(list.parameters.find(each => each.name === 'archived')).toMatchObject({
+    schema: { type: 'boolean', default: false },
+  })
   const upload = document.paths['/api/projects/{projectId}/cards/{cardId}/attachments']!.post!
   expect(Object.keys(upload.requestBody!.content)).toEqual(['multipart/form-data'])
-  expect(document.paths['/api/external/projects/{projectId}/cards/{cardId}']!.get!.parameters[0]).toMatchObject({ schema: { type: 'integer' } })
+  expect(document.paths['/api/external/projects/{projectId}/cards/{cardId}']!.get!.parameters[0]).toMatchObject({
+    schema: { type: 'integer' },
+  })
 })
 
 test('the pages need no network, run nothing and escape what they show', async () => {
@@ -73,21 +102,31 @@ test('the home page names the address by which it was asked for', async () => {
 })
 
 test('health and readiness answer without a sign-in, and readiness has really written', async () => {
-  expect((await board.request('GET', '/api/health', { token: null })).body).toEqual({ data: { status: 'ok', version: expect.stringMatching(/^\d+\.\d+\.\d+/) } })
+  expect((await board.request('GET', '/api/health', { token: null })).body).toEqual({
+    data: { status: 'ok', version: expect.stringMatching(/^\d+\.\d+\.\d+/) },
+  })
   const before = await writtenAt()
   expect((await board.request('GET', '/api/ready', { token: null })).body).toEqual({ data: { status: 'ok' } })
   const first = await writtenAt()
   expect(first).not.toBe(before)
   // Writes are at least a second apart.
-  await vi.waitFor(async () => {
-    const [seen, askedAt] = [await writtenAt(), performance.now()]
-    await Promise.all(Array.from({ length: 5 }, () => board.request('GET', '/api/ready', { token: null })))
-    expect([performance.now() - askedAt < 500, await writtenAt()]).toEqual([true, seen])
-  }, { timeout: 10_000 * slowdown() })
+  await vi.waitFor(
+    async () => {
+      const [seen, askedAt] = [await writtenAt(), performance.now()]
+      await Promise.all(Array.from({ length: 5 }, () => board.request('GET', '/api/ready', { token: null })))
+      expect([performance.now() - askedAt < 500, await writtenAt()]).toEqual([true, seen])
+    },
+    { timeout: 10_000 * slowdown() },
+  )
 })
 
-test('the socket\'s path without an upgrade is answered like a route that is not there', async () => {
-  expect(await board.request('GET', '/api/ws', { token: null })).toMatchObject({ status: 404, body: { error: { code: 'NOT_FOUND' } } })
+test("the socket's path without an upgrade is answered like a route that is not there", async () => {
+  expect(await board.request('GET', '/api/ws', { token: null })).toMatchObject({
+    status: 404,
+    body: { error: { code: 'NOT_FOUND' } },
+  })
 })
 
-const writtenAt = async () => (await board.server.app.db.get<{ value: string }>('SELECT value FROM server_settings WHERE name = ?', ['ready']))?.value
+const writtenAt = async () =>
+  (await board.server.app.db.get<{ value: string }>('SELECT value FROM server_settings WHERE name = ?', ['ready']))
+    ?.value

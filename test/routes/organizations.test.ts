@@ -11,23 +11,42 @@ let ids: Record<'own' | 'foreign', string>
 beforeAll(async () => {
   board = await startBoard()
   const setup = await board.as().auth.setup({ email: 'root@example.org', password: 'root password' })
-  const [first, second] = [await board.as().auth.register({ email: 'own@example.org', password: 'own password' }), await board.as().auth.register({ email: 'foreign@example.org', password: 'foreign password' })]
+  const [first, second] = [
+    await board.as().auth.register({ email: 'own@example.org', password: 'own password' }),
+    await board.as().auth.register({ email: 'foreign@example.org', password: 'foreign password' }),
+  ]
   tokens = { root: setup.token, own: first.token, foreign: second.token }
-  ids = { own: first.user.id, foreign: second.user.id };
-  [root, own, foreign] = [board.as(tokens.root), board.as(tokens.own), board.as(tokens.foreign)]
+  ids = { own: first.user.id, foreign: second.user.id }
+  ;[root, own, foreign] = [board.as(tokens.root), board.as(tokens.own), board.as(tokens.foreign)]
 })
 afterAll(() => board.close())
 
 const refusal = async (method: string, path: string, token: string, body?: unknown) => {
-  const { status, body: { error } } = await board.request(method, path, { token, body })
+  const {
+    status,
+    body: { error },
+  } = await board.request(method, path, { token, body })
   return [status, error.code, error.message]
 }
-const join = (organizationId: string, userId: string, role: 'admin' | 'member') => board.server.app.db.transaction(tx =>
-  tx.run('INSERT INTO organization_members (organization_id, user_id, role, created_at) VALUES (?, ?, ?, ?)', [Number(organizationId), Number(userId), role, tx.now]))
+const join = (organizationId: string, userId: string, role: 'admin' | 'member') =>
+  board.server.app.db.transaction(tx =>
+    tx.run('INSERT INTO organization_members (organization_id, user_id, role, created_at) VALUES (?, ?, ?, ?)', [
+      Number(organizationId),
+      Number(userId),
+      role,
+      tx.now,
+    ]),
+  )
 
 test('whoever makes an organization is its admin, renames it and deletes it', async () => {
   const made = await own.organizations.create({ name: 'Club' })
-  expect(made).toEqual({ id: expect.any(String), name: 'Club', role: 'admin', defaultCredentialId: null, createdAt: expect.any(String) })
+  expect(made).toEqual({
+    id: expect.any(String),
+    name: 'Club',
+    role: 'admin',
+    defaultCredentialId: null,
+    createdAt: expect.any(String),
+  })
   expect(await own.organizations.get({ id: made.id })).toEqual(made)
   expect(await own.organizations.list()).toEqual([made])
   expect(await own.organizations.update({ id: made.id, name: 'Team' })).toEqual({ ...made, name: 'Team' })
@@ -39,7 +58,11 @@ test('whoever makes an organization is its admin, renames it and deletes it', as
 test('to others an organization is answered like one that does not exist', async () => {
   const { id } = await own.organizations.create({ name: 'Secret' })
   expect(await foreign.organizations.list()).toEqual([])
-  for (const [method, body] of [['GET', undefined], ['PATCH', { name: 'Taken' }], ['DELETE', undefined]] as const) {
+  for (const [method, body] of [
+    ['GET', undefined],
+    ['PATCH', { name: 'Taken' }],
+    ['DELETE', undefined],
+  ] as const) {
     const seen = await refusal(method, `/api/organizations/${id}`, tokens.foreign, body)
     expect(seen).toEqual([404, 'ORGANIZATION_NOT_FOUND', expect.any(String)])
     expect(await refusal(method, '/api/organizations/99999', tokens.foreign, body)).toEqual(seen)
@@ -52,9 +75,18 @@ test('a member sees it and changes nothing; another admin may', async () => {
   await join(id, ids.foreign, 'member')
   expect(await foreign.organizations.get({ id })).toMatchObject({ name: 'Shared', role: 'member' })
   expect((await foreign.organizations.list()).map(each => each.id)).toEqual([id])
-  expect((await refusal('PATCH', `/api/organizations/${id}`, tokens.foreign, { name: 'X' })).slice(0, 2)).toEqual([403, 'FORBIDDEN'])
+  expect((await refusal('PATCH', `/api/organizations/${id}`, tokens.foreign, { name: 'X' })).slice(0, 2)).toEqual([
+    403,
+    'FORBIDDEN',
+  ])
   expect((await refusal('DELETE', `/api/organizations/${id}`, tokens.foreign)).slice(0, 2)).toEqual([403, 'FORBIDDEN'])
-  await board.server.app.db.transaction(tx => tx.run('UPDATE organization_members SET role = ? WHERE organization_id = ? AND user_id = ?', ['admin', Number(id), Number(ids.foreign)]))
+  await board.server.app.db.transaction(tx =>
+    tx.run('UPDATE organization_members SET role = ? WHERE organization_id = ? AND user_id = ?', [
+      'admin',
+      Number(id),
+      Number(ids.foreign),
+    ]),
+  )
   expect(await foreign.organizations.update({ id, name: 'Renamed' })).toMatchObject({ name: 'Renamed', role: 'admin' })
   await foreign.organizations.delete({ id })
 })
@@ -70,7 +102,10 @@ test('an administrator of the server manages every organization and lists only t
 test('an organization with projects cannot be deleted', async () => {
   const { id } = await own.organizations.create({ name: 'Busy' })
   const project = await own.projects.create({ name: 'P', path: board.folder('p'), organizationId: id })
-  expect((await refusal('DELETE', `/api/organizations/${id}`, tokens.own)).slice(0, 2)).toEqual([409, 'ORGANIZATION_HAS_PROJECTS'])
+  expect((await refusal('DELETE', `/api/organizations/${id}`, tokens.own)).slice(0, 2)).toEqual([
+    409,
+    'ORGANIZATION_HAS_PROJECTS',
+  ])
   await own.projects.update({ id: project.id, organizationId: null })
   await own.organizations.delete({ id })
   expect(await own.projects.get({ id: project.id })).toMatchObject({ organizationId: null })
@@ -78,7 +113,12 @@ test('an organization with projects cannot be deleted', async () => {
 
 test('keys of a deleted organization end with it', async () => {
   const { id } = await own.organizations.create({ name: 'Short' })
-  const { key } = await own.keys.create({ name: 'K', scope: 'organization', organizationId: id, permissions: ['cards.read'] })
+  const { key } = await own.keys.create({
+    name: 'K',
+    scope: 'organization',
+    organizationId: id,
+    permissions: ['cards.read'],
+  })
   const ask = async () => (await board.request('GET', '/api/external/projects/1/cards', { token: key })).status
   expect(await ask()).toBe(404)
   await own.organizations.delete({ id })

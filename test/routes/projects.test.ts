@@ -15,31 +15,55 @@ beforeAll(async () => {
 })
 afterAll(() => board.close())
 
-const fails = (promise: Promise<unknown>, status: number, code: string) => expect(promise).rejects.toMatchObject({ status, code })
-const create = (name: string, fields: { path?: string; organizationId?: string } = {}, token = own) => board.as(token).projects.create({ name, path: board.dataDir, ...fields })
+const fails = (promise: Promise<unknown>, status: number, code: string) =>
+  expect(promise).rejects.toMatchObject({ status, code })
+const create = (name: string, fields: { path?: string; organizationId?: string } = {}, token = own) =>
+  board.as(token).projects.create({ name, path: board.dataDir, ...fields })
 
 describe('creating a project', () => {
   it('makes its default board with the columns of Kanban', async () => {
     const { id, ownerId, createdAt, updatedAt, ...project } = await create('New')
-    expect(project).toEqual({ name: 'New', path: board.dataDir, organizationId: null, credentialId: null, agent: null, copiedFiles: [], role: 'admin', unreadCount: 0, lastOpenedAt: null })
+    expect(project).toEqual({
+      name: 'New',
+      path: board.dataDir,
+      organizationId: null,
+      credentialId: null,
+      agent: null,
+      copiedFiles: [],
+      role: 'admin',
+      unreadCount: 0,
+      lastOpenedAt: null,
+    })
     expect([ownerId, updatedAt]).toEqual([(await board.as(own).auth.me()).id, createdAt])
     const boards = await board.as(own).boards.list({ projectId: id })
     expect(boards).toEqual([{ id: expect.any(String), name: 'Board', projectId: id, position: 0, createdAt }])
-    expect((await board.as(own).columns.list({ projectId: id })).map(({ name, columnType, position, boardId }) => [name, columnType, position, boardId])).toEqual([
-      ['Backlog', 'backlog', 0, boards[0]!.id], ['In Progress', 'active', 1, boards[0]!.id], ['Done', 'done', 2, boards[0]!.id],
+    expect(
+      (await board.as(own).columns.list({ projectId: id })).map(({ name, columnType, position, boardId }) => [
+        name,
+        columnType,
+        position,
+        boardId,
+      ]),
+    ).toEqual([
+      ['Backlog', 'backlog', 0, boards[0]!.id],
+      ['In Progress', 'active', 1, boards[0]!.id],
+      ['Done', 'done', 2, boards[0]!.id],
     ])
   })
 
   it('needs an absolute path of a folder that exists', async () => {
     const file = join(board.folder('paths'), 'file')
     writeFileSync(file, '')
-    for (const path of ['relative', './here', '~', '..', relative(process.cwd(), board.dataDir)]) await fails(create('x', { path }), 400, 'PATH_NOT_ABSOLUTE')
-    for (const path of [join(board.dataDir, 'nothing'), file, `/${'x'.repeat(300)}`]) await fails(create('x', { path }), 400, 'PATH_NOT_FOUND')
-    for (const path of ['', 'a\0b', `/${'x'.repeat(4096)}`]) await fails(create('x', { path }), 400, 'VALIDATION_FAILED')
+    for (const path of ['relative', './here', '~', '..', relative(process.cwd(), board.dataDir)])
+      await fails(create('x', { path }), 400, 'PATH_NOT_ABSOLUTE')
+    for (const path of [join(board.dataDir, 'nothing'), file, `/${'x'.repeat(300)}`])
+      await fails(create('x', { path }), 400, 'PATH_NOT_FOUND')
+    for (const path of ['', 'a\0b', `/${'x'.repeat(4096)}`])
+      await fails(create('x', { path }), 400, 'VALIDATION_FAILED')
     expect((await create('x', { path: `${board.folder('kept')}/../kept/` })).path).toBe(board.folder('kept'))
   })
 
-  it('may be in an organization of one\'s own only', async () => {
+  it("may be in an organization of one's own only", async () => {
     const { id: organizationId } = await board.as(own).organizations.create({ name: 'Mine' })
     const project = await create('Shared', { organizationId })
     expect((await board.as(own).projects.list({ organizationId })).map(({ id }) => id)).toEqual([project.id])
@@ -68,7 +92,15 @@ describe('the list of projects', () => {
   it('is ordered by all its ids exactly once', async () => {
     const ids = (await board.as(own).projects.list()).map(({ id }) => id)
     const theirs = (await board.as(foreign).projects.list())[0]!.id
-    for (const wrong of [[], ids.slice(1), [...ids, ids[0]!], [...ids, theirs], [...ids.slice(1), theirs], [...ids.slice(1), ids[1]!]]) await fails(board.as(own).projects.reorder({ ids: wrong }), 400, 'INVALID_ORDER')
+    for (const wrong of [
+      [],
+      ids.slice(1),
+      [...ids, ids[0]!],
+      [...ids, theirs],
+      [...ids.slice(1), theirs],
+      [...ids.slice(1), ids[1]!],
+    ])
+      await fails(board.as(own).projects.reorder({ ids: wrong }), 400, 'INVALID_ORDER')
     expect((await board.as(own).projects.list()).map(({ id }) => id)).toEqual(ids)
   })
 })
@@ -77,7 +109,11 @@ describe('a project', () => {
   it('can be renamed and moved to another folder', async () => {
     const { id } = await create('Old')
     const path = board.folder('elsewhere')
-    expect(await board.as(own).projects.update({ id, name: 'Renamed', path })).toMatchObject({ name: 'Renamed', path, role: 'admin' })
+    expect(await board.as(own).projects.update({ id, name: 'Renamed', path })).toMatchObject({
+      name: 'Renamed',
+      path,
+      role: 'admin',
+    })
     await fails(board.as(own).projects.update({ id, path: 'here' }), 400, 'PATH_NOT_ABSOLUTE')
     expect((await board.as(own).projects.update({ id })).name).toBe('Renamed')
   })
@@ -91,9 +127,12 @@ describe('a project', () => {
 
   it('counts unread cards until all are marked as read', async () => {
     const { id } = await create('Unread')
-    const { key } = await board.as(own).keys.create({ name: 'k', scope: 'project', projectId: id, permissions: ['cards.create'] })
-    for (let i = 0; i < 3; i++) await board.request('POST', `/api/external/projects/${id}/cards`, { token: key, body: { title: 'new' } })
-    await board.as(own).cards.create({ projectId: id, title: 'one\'s own is read' })
+    const { key } = await board
+      .as(own)
+      .keys.create({ name: 'k', scope: 'project', projectId: id, permissions: ['cards.create'] })
+    for (let i = 0; i < 3; i++)
+      await board.request('POST', `/api/external/projects/${id}/cards`, { token: key, body: { title: 'new' } })
+    await board.as(own).cards.create({ projectId: id, title: "one's own is read" })
     expect((await board.as(own).projects.get({ id })).unreadCount).toBe(3)
     await board.as(own).projects.markAllRead({ id })
     expect((await board.as(own).projects.get({ id })).unreadCount).toBe(0)
@@ -103,10 +142,17 @@ describe('a project', () => {
   it('counts its cards by status and column', async () => {
     const { id } = await create('Counted')
     const [backlog, active] = await board.as(own).columns.list({ projectId: id })
-    for (const columnId of [backlog!.id, backlog!.id, active!.id]) await board.as(own).cards.create({ projectId: id, title: 't', columnId })
+    for (const columnId of [backlog!.id, backlog!.id, active!.id])
+      await board.as(own).cards.create({ projectId: id, title: 't', columnId })
     expect(await board.as(own).projects.stats({ id })).toMatchObject({
-      total: 3, byStatus: { idle: 3 }, tokens: { total: 0, sessions: 0 },
-      byColumn: [{ columnId: backlog!.id, name: 'Backlog', columnType: 'backlog', count: 2 }, { columnId: active!.id, count: 1 }, { name: 'Done', count: 0 }],
+      total: 3,
+      byStatus: { idle: 3 },
+      tokens: { total: 0, sessions: 0 },
+      byColumn: [
+        { columnId: backlog!.id, name: 'Backlog', columnType: 'backlog', count: 2 },
+        { columnId: active!.id, count: 1 },
+        { name: 'Done', count: 0 },
+      ],
     })
   })
 
@@ -114,13 +160,25 @@ describe('a project', () => {
     const path = board.folder('stays')
     const { id: projectId } = await create('Gone', { path })
     const { id: cardId } = await board.as(own).cards.create({ projectId, title: 't' })
-    const { key } = await board.as(own).keys.create({ name: 'k', scope: 'project', projectId, permissions: ['cards.read'] })
+    const { key } = await board
+      .as(own)
+      .keys.create({ name: 'k', scope: 'project', projectId, permissions: ['cards.read'] })
     expect((await board.request('DELETE', `/api/projects/${projectId}`, { token: own })).status).toBe(204)
     expect(existsSync(path)).toBe(true)
     const { projects, boards, columns, cards } = board.as(own)
-    await Promise.all([projects.get({ id: projectId }), boards.list({ projectId }), columns.list({ projectId }), cards.list({ projectId }), projects.delete({ id: projectId })].map(call => fails(call, 404, 'PROJECT_NOT_FOUND')))
+    await Promise.all(
+      [
+        projects.get({ id: projectId }),
+        boards.list({ projectId }),
+        columns.list({ projectId }),
+        cards.list({ projectId }),
+        projects.delete({ id: projectId }),
+      ].map(call => fails(call, 404, 'PROJECT_NOT_FOUND')),
+    )
     await fails(board.as(own).cards.getFlat({ id: cardId }), 404, 'CARD_NOT_FOUND')
-    expect([401, 404]).toContain((await board.request('GET', `/api/external/projects/${projectId}/stats`, { token: key })).status)
+    expect([401, 404]).toContain(
+      (await board.request('GET', `/api/external/projects/${projectId}/stats`, { token: key })).status,
+    )
   })
 
   it('lists the files that Git tracks, by their plain names', async () => {
@@ -132,7 +190,11 @@ describe('a project', () => {
     execFileSync('git', ['-C', path, 'add', '--', ...names], { stdio: 'ignore' })
     const { id: projectId } = await create('Tracked', { path })
     expect((await board.as(own).projects.files({ projectId })).sort()).toEqual(names.sort())
-    await fails(board.as(own).projects.files({ projectId: (await create('Plain', { path: board.folder('plain') })).id }), 409, 'NOT_A_GIT_REPOSITORY')
+    await fails(
+      board.as(own).projects.files({ projectId: (await create('Plain', { path: board.folder('plain') })).id }),
+      409,
+      'NOT_A_GIT_REPOSITORY',
+    )
   })
 })
 
@@ -140,12 +202,24 @@ it('beyond loopback a plain user makes projects below the project roots only, al
   const far = await startBoard({ host: '0.0.0.0', projectRoots: [board.folder('roots')] })
   try {
     await far.as().auth.setup({ email: 'root@example.org', password: 'root password' })
-    await far.server.app.db.transaction(async tx => { await tx.run(`INSERT INTO server_settings VALUES ('auth', '{"registrationEnabled":true}')`) })
+    await far.server.app.db.transaction(async tx => {
+      await tx.run(`INSERT INTO server_settings VALUES ('auth', '{"registrationEnabled":true}')`)
+    })
     const { token } = await far.as().auth.register({ email: 'own@example.org', password: 'own password' })
     const outside = board.folder('outside')
     symlinkSync(outside, join(board.folder('roots'), 'link'))
-    for (const path of [outside, '/', join(board.folder('roots'), 'link'), `${board.folder('roots')}/../outside`, board.folder('roots-evil'), '/nothing']) await fails(far.as(token).projects.create({ name: 'x', path }), 403, 'PATH_OUTSIDE_ROOTS')
-    expect((await far.as(token).projects.create({ name: 'x', path: board.folder('roots/inside') })).path).toBe(board.folder('roots/inside'))
+    for (const path of [
+      outside,
+      '/',
+      join(board.folder('roots'), 'link'),
+      `${board.folder('roots')}/../outside`,
+      board.folder('roots-evil'),
+      '/nothing',
+    ])
+      await fails(far.as(token).projects.create({ name: 'x', path }), 403, 'PATH_OUTSIDE_ROOTS')
+    expect((await far.as(token).projects.create({ name: 'x', path: board.folder('roots/inside') })).path).toBe(
+      board.folder('roots/inside'),
+    )
     expect((await far.client.projects.create({ name: 'x', path: outside })).path).toBe(outside)
   } finally {
     await far.close()

@@ -24,12 +24,13 @@ afterAll(() => board.close())
 const newCard = (title: string) => board.client.cards.create({ projectId, title, deferred: true })
 const titles = async () => (await board.client.cards.list({ projectId })).map(({ title }) => title)
 const back = async () => (await board.client.backups.create()).filename
-const restore = (filename: string, token = board.token) => board.request('POST', `/api/backups/${filename}/restore`, { token })
+const restore = (filename: string, token = board.token) =>
+  board.request('POST', `/api/backups/${filename}/restore`, { token })
 const signIn = async () => (await board.as().auth.login({ email: 'root@example.org', password })).token
 async function collectGarbage(): Promise<void> {
   setFlagsFromString('--expose-gc')
   for (let turn = 0; turn < 3; turn++) {
-    (runInNewContext('gc') as () => void)()
+    ;(runInNewContext('gc') as () => void)()
     await new Promise(setImmediate)
   }
 }
@@ -40,17 +41,27 @@ describe('a restore', () => {
     const filename = await back()
     const before = hashOfBoard(board.dataDir)
     const { id: cardId } = await newCard('to be kept')
-    await board.request('POST', `/api/projects/${projectId}/cards/${cardId}/attachments`, fileBody('later.txt', 'later'))
+    await board.request(
+      'POST',
+      `/api/projects/${projectId}/cards/${cardId}/attachments`,
+      fileBody('later.txt', 'later'),
+    )
     const later = hashOfBoard(board.dataDir)
     const { status, body } = await restore(filename)
     expect([status, body.data]).toEqual([200, { filename, keptAs: expect.stringMatching(/^board-.*\.tar\.gz$/) }])
     expect(hashOfBoard(board.dataDir)).toBe(before)
     expect(await titles()).not.toContain('to be kept')
-    expect((await board.client.backups.list()).find(each => each.filename === body.data.keptAs)).toMatchObject({ origin: 'restore', verified: true })
+    expect((await board.client.backups.list()).find(each => each.filename === body.data.keptAs)).toMatchObject({
+      origin: 'restore',
+      verified: true,
+    })
     await restore(body.data.keptAs)
     expect(hashOfBoard(board.dataDir)).toBe(later)
     expect(await titles()).toContain('to be kept')
-    await eventually('an end of what is left over', () => !readdirSync(board.dataDir).some(name => /^(restor|replaced|damaged)/.test(name)))
+    await eventually(
+      'an end of what is left over',
+      () => !readdirSync(board.dataDir).some(name => /^(restor|replaced|damaged)/.test(name)),
+    )
   })
 
   it('leaves nothing of the earlier database open that could harm the new one', async () => {
@@ -66,12 +77,12 @@ describe('a restore', () => {
     }
     const before = hashOfBoard(board.dataDir)
     await board.server.stop()
-    board = { ...board, ...await startBoard({ dataDir: board.dataDir }) }
+    board = { ...board, ...(await startBoard({ dataDir: board.dataDir })) }
     expect((await titles()).filter(title => title.startsWith('after'))).toEqual(['after 0', 'after 1', 'after 2'])
     expect(hashOfBoard(board.dataDir)).toBe(before)
   })
 
-  it('ends every sign-in but the caller\'s, and neither keys nor the local token', async () => {
+  it("ends every sign-in but the caller's, and neither keys nor the local token", async () => {
     const root = await signIn()
     const { key } = await board.as(root).keys.create({ name: 'k', scope: 'server', permissions: ['backups.read'] })
     const filename = await back()
@@ -82,9 +93,13 @@ describe('a restore', () => {
     expect((await board.request('GET', '/api/backups', { token: mine })).status).toBe(200)
   })
 
-  it('ends the caller\'s sign-in too when the account is not in the backup', async () => {
+  it("ends the caller's sign-in too when the account is not in the backup", async () => {
     const filename = await back()
-    const { user, generatedPassword } = await board.client.users.create({ email: 'late@example.org', name: 'Late', role: 'super_admin' })
+    const { user, generatedPassword } = await board.client.users.create({
+      email: 'late@example.org',
+      name: 'Late',
+      role: 'super_admin',
+    })
     const { token } = await board.as().auth.login({ email: user.email, password: generatedPassword })
     expect((await restore(filename, token)).status).toBe(200)
     expect(await me(token)).toBe(401)
@@ -106,9 +121,15 @@ describe('a restore', () => {
 
   it('is done once at a time', async () => {
     const filename = await back()
-    const answers = (await Promise.all([restore(filename), restore(filename), restore(filename)])).map(({ status, body }) => [status, body.error?.code])
+    const answers = (await Promise.all([restore(filename), restore(filename), restore(filename)])).map(
+      ({ status, body }) => [status, body.error?.code],
+    )
     expect(answers.filter(([status]) => status === 200)).toHaveLength(1)
-    for (const [status, code] of answers.filter(([each]) => each !== 200)) expect([[409, 'CONFLICT'], [503, 'SHUTTING_DOWN']]).toContainEqual([status, code])
+    for (const [status, code] of answers.filter(([each]) => each !== 200))
+      expect([
+        [409, 'CONFLICT'],
+        [503, 'SHUTTING_DOWN'],
+      ]).toContainEqual([status, code])
   })
 
   it('loses no write that was acknowledged, turns others away with Retry-After, and always answers for its health', async () => {
@@ -125,9 +146,13 @@ describe('a restore', () => {
         await delay(reply.status === 503 ? 5 : 2)
       }
     }
-    const read = async (path: string) => { for (; !isDone; await delay(5)) answers.push(await board.request('GET', path)) }
+    const read = async (path: string) => {
+      for (; !isDone; await delay(5)) answers.push(await board.request('GET', path))
+    }
     const healthy: number[] = []
-    const watch = async () => { for (; !isDone; await delay(5)) healthy.push((await board.request('GET', '/api/health')).status) }
+    const watch = async () => {
+      for (; !isDone; await delay(5)) healthy.push((await board.request('GET', '/api/health')).status)
+    }
     const all = Promise.all([write(1), write(2), write(3), read(`/api/projects/${projectId}/cards`), watch()])
     const { body, status } = await restore(filename)
     isDone = true
@@ -135,7 +160,12 @@ describe('a restore', () => {
     expect(status, JSON.stringify(body)).toBe(200)
     const refused = answers.filter(reply => reply.status >= 300)
     expect(refused.length).toBeGreaterThan(0)
-    for (const reply of refused) expect([reply.status, reply.body.error.code, reply.headers.get('retry-after')]).toEqual([503, 'SHUTTING_DOWN', expect.stringMatching(/^[12]$/)])
+    for (const reply of refused)
+      expect([reply.status, reply.body.error.code, reply.headers.get('retry-after')]).toEqual([
+        503,
+        'SHUTTING_DOWN',
+        expect.stringMatching(/^[12]$/),
+      ])
     expect(new Set(healthy)).toEqual(new Set([200]))
     const now = await titles()
     await restore(body.data.keptAs)

@@ -1,4 +1,13 @@
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { manifestOf, membersOf } from '../backups/archives.ts'
@@ -20,7 +29,7 @@ afterAll(async () => {
 const back = async () => (await board.client.backups.create()).filename
 const restore = (filename: string) => board.request('POST', `/api/backups/${filename}/restore`)
 
-it('a restore puts the backup\'s sealing key in place, and keeps the one that it replaces', async () => {
+it("a restore puts the backup's sealing key in place, and keeps the one that it replaces", async () => {
   const keyFile = join(board.dataDir, 'secret.key')
   await board.client.credentials.create({ name: 'c', provider: 'openai', apiKey: 'sk-some-0123456789' })
   const first = readFileSync(keyFile, 'utf8')
@@ -29,7 +38,7 @@ it('a restore puts the backup\'s sealing key in place, and keeps the one that it
   rmSync(keyFile)
   await board.server.stop()
   writeFileSync(keyFile, second, { mode: 0o600 })
-  board = { ...board, ...await startBoard({ dataDir: board.dataDir }) }
+  board = { ...board, ...(await startBoard({ dataDir: board.dataDir })) }
   const { body } = await restore(filename)
   expect(readFileSync(keyFile, 'utf8')).toBe(first)
   const members = await membersOf(readFileSync(join(board.dataDir, 'backups', body.data.keptAs)))
@@ -63,7 +72,7 @@ describe('nothing changes', () => {
     expect([reply.status, reply.body.error.code]).toEqual([409, 'CONFLICT'])
     expect(await open.client.auth.getSettings()).toMatchObject({ enabled: true })
     await open.close()
-    board = { ...board, ...await startBoard({ dataDir: board.dataDir }) }
+    board = { ...board, ...(await startBoard({ dataDir: board.dataDir })) }
     expect(existsSync(join(board.dataDir, 'restore.json'))).toBe(false)
   })
 })

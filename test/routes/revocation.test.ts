@@ -5,29 +5,52 @@ import type { Permission } from '../../src/contract/route.ts'
 import { startBoard, type Reply, type TestBoard } from '../helper.ts'
 import { follow, openSocket, type LiveSocket } from '../liveSocket.ts'
 
-interface Person { id: string; email: string; token: string; client: Client }
+interface Person {
+  id: string
+  email: string
+  token: string
+  client: Client
+}
 
 let board: TestBoard
 let aheadMs = 0
 let root: Person
 let owner: Person
 const sockets: LiveSocket[] = []
-const opened = async (socket: Promise<LiveSocket>) => { sockets.push(await socket); return socket }
+const opened = async (socket: Promise<LiveSocket>) => {
+  sockets.push(await socket)
+  return socket
+}
 
 beforeAll(async () => {
   board = await startBoard({ clock: () => new Date(Date.now() + aheadMs), externalRequestsPerMinute: Infinity })
   root = enter(await board.as().auth.setup({ email: 'root@example.org', password: 'root password' }))
   owner = await person()
 })
-afterEach(() => { for (const socket of sockets.splice(0)) socket.close() })
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.close()
+})
 afterAll(() => board.close())
 
-const enter = ({ token, user }: { token: string; user: { id: string; email: string } }): Person => ({ id: user.id, email: user.email, token, client: board.as(token) })
+const enter = ({ token, user }: { token: string; user: { id: string; email: string } }): Person => ({
+  id: user.id,
+  email: user.email,
+  token,
+  client: board.as(token),
+})
 let made = 0
-const person = async () => enter(await board.as().auth.register({ email: `p${++made}@example.org`, password: 'a long password' }))
-const request = (method: string, path: string, token: string, body?: unknown, headers?: Record<string, string>): Promise<Reply> => board.request(method, path, { token, body, headers })
+const person = async () =>
+  enter(await board.as().auth.register({ email: `p${++made}@example.org`, password: 'a long password' }))
+const request = (
+  method: string,
+  path: string,
+  token: string,
+  body?: unknown,
+  headers?: Record<string, string>,
+): Promise<Reply> => board.request(method, path, { token, body, headers })
 const codeOf = ({ status, body }: Reply) => [status, body?.error?.code]
-const newKey = ({ client }: Person, permissions: Permission[], scope: object = { scope: 'server' }) => client.keys.create({ name: 'k', permissions, ...scope } as never)
+const newKey = ({ client }: Person, permissions: Permission[], scope: object = { scope: 'server' }) =>
+  client.keys.create({ name: 'k', permissions, ...scope } as never)
 const stats = (projectId: string, key: string) => request('GET', `/api/external/projects/${projectId}/stats`, key)
 const missing = [404, 'PROJECT_NOT_FOUND']
 const forbidden = [403, 'FORBIDDEN']
@@ -45,7 +68,9 @@ async function withinASecond<T>(what: string, condition: () => T | undefined): P
 /** Nothing of the project is heard any more, though the socket stays open where its token holds. */
 async function expectDeaf(projectId: string, ...all: LiveSocket[]): Promise<void> {
   for (const live of all) {
-    const { data } = await withinASecond('the end of the subscription', () => live.messages.find(({ type }) => type === 'error'))
+    const { data } = await withinASecond('the end of the subscription', () =>
+      live.messages.find(({ type }) => type === 'error'),
+    )
     expect(data).toMatchObject({ code: 'PROJECT_NOT_FOUND', projectId })
   }
   await board.client.cards.create({ projectId, title: 'unheard' })
@@ -61,26 +86,37 @@ async function expectHearing(projectId: string, live: LiveSocket): Promise<void>
   await live.message('card.created', ({ data }) => data.id === id)
 }
 
-const expectClosed = async (live: LiveSocket) => expect((await withinASecond('the end of the socket', () => live.closed)).code).toBe(4001)
+const expectClosed = async (live: LiveSocket) =>
+  expect((await withinASecond('the end of the socket', () => live.closed)).code).toBe(4001)
 
 /** An organization of the owner's with one more member, and a project in it. */
 async function shared(one: Person, role: 'admin' | 'member'): Promise<{ organizationId: string; projectId: string }> {
   const { id: organizationId } = await owner.client.organizations.create({ name: 'Org' })
   await owner.client.organizations.addMember({ id: organizationId, email: one.email, role })
-  return { organizationId, projectId: (await owner.client.projects.create({ name: 'Shared', path: board.folder('shared'), organizationId })).id }
+  return {
+    organizationId,
+    projectId: (await owner.client.projects.create({ name: 'Shared', path: board.folder('shared'), organizationId }))
+      .id,
+  }
 }
 
-describe('the end of an organization\'s membership', () => {
+describe("the end of an organization's membership", () => {
   it('is felt by the next request of the account and of its keys, and by their sockets within a second', async () => {
     const one = await person()
     const { organizationId, projectId } = await shared(one, 'member')
     const { key } = await newKey(one, ['cards.read'], { scope: 'organization', organizationId })
-    const live = [await opened(follow(board.url, one.token, projectId)), await opened(follow(board.url, key, projectId))]
+    const live = [
+      await opened(follow(board.url, one.token, projectId)),
+      await opened(follow(board.url, key, projectId)),
+    ]
     expect((await stats(projectId, key)).status).toBe(200)
     await owner.client.organizations.removeMember({ id: organizationId, userId: one.id })
     expect(codeOf(await stats(projectId, key))).toEqual(missing)
     expect(codeOf(await request('GET', `/api/projects/${projectId}`, one.token))).toEqual(missing)
-    expect(codeOf(await request('GET', `/api/organizations/${organizationId}`, one.token))).toEqual([404, 'ORGANIZATION_NOT_FOUND'])
+    expect(codeOf(await request('GET', `/api/organizations/${organizationId}`, one.token))).toEqual([
+      404,
+      'ORGANIZATION_NOT_FOUND',
+    ])
     await expectDeaf(projectId, ...live)
   })
 
@@ -105,14 +141,21 @@ describe('a smaller role', () => {
     await one.client.projects.update({ id: projectId, name: 'Mine' })
     await owner.client.organizations.updateMember({ id: organizationId, userId: one.id, role: 'member' })
     expect(codeOf(await request('DELETE', `/api/projects/${projectId}/boards/${boardId}`, key))).toEqual(forbidden)
-    for (const [method, path, body] of [['PATCH', `/api/organizations/${organizationId}`, { name: 'X' }], ['PATCH', `/api/projects/${projectId}`, { name: 'X' }], ['DELETE', `/api/organizations/${organizationId}/members/${owner.id}`]] as const)
+    for (const [method, path, body] of [
+      ['PATCH', `/api/organizations/${organizationId}`, { name: 'X' }],
+      ['PATCH', `/api/projects/${projectId}`, { name: 'X' }],
+      ['DELETE', `/api/organizations/${organizationId}/members/${owner.id}`],
+    ] as const)
       expect(codeOf(await request(method, path, one.token, body))).toEqual(forbidden)
     expect((await one.client.projects.get({ id: projectId })).role).toBe('member')
     await expectHearing(projectId, live)
   })
 
-  it('in a project is felt by the next request of the account\'s keys too', async () => {
-    const [one, { id: projectId }] = [await person(), await owner.client.projects.create({ name: 'P', path: board.folder('p') })]
+  it("in a project is felt by the next request of the account's keys too", async () => {
+    const [one, { id: projectId }] = [
+      await person(),
+      await owner.client.projects.create({ name: 'P', path: board.folder('p') }),
+    ]
     await owner.client.members.add({ id: projectId, email: one.email, role: 'admin' })
     const { key } = await newKey(one, ['cards.create', 'cards.read'], { scope: 'project', projectId })
     const live = await opened(follow(board.url, key, projectId))
@@ -126,8 +169,11 @@ describe('a smaller role', () => {
     expect([(await create()).status, codeOf(await manage())]).toEqual([201, forbidden])
   })
 
-  it('on the server takes foreign projects from the account\'s keys, and their sockets feel it within a second', async () => {
-    const [admin, { id: projectId }] = [await person(), await owner.client.projects.create({ name: 'P', path: board.folder('p') })]
+  it("on the server takes foreign projects from the account's keys, and their sockets feel it within a second", async () => {
+    const [admin, { id: projectId }] = [
+      await person(),
+      await owner.client.projects.create({ name: 'P', path: board.folder('p') }),
+    ]
     await root.client.users.update({ id: admin.id, role: 'super_admin' })
     const { key } = await newKey(admin, ['cards.read'])
     const live = await opened(follow(board.url, key, projectId))
@@ -142,7 +188,10 @@ describe('a smaller role', () => {
 })
 
 it('a greater role is felt by the next request, and by an open socket within a second', async () => {
-  const [one, { id: projectId }] = [await person(), await owner.client.projects.create({ name: 'P', path: board.folder('p') })]
+  const [one, { id: projectId }] = [
+    await person(),
+    await owner.client.projects.create({ name: 'P', path: board.folder('p') }),
+  ]
   const live = await opened(openSocket(board.url, one.token))
   const subscribe = () => live.send({ type: 'subscribe', payload: { projectId } })
   subscribe()
@@ -180,14 +229,15 @@ describe('a key that is rotated', () => {
 })
 
 describe('a password that is reset', () => {
-  it('ends every sign-in of the account, also of the administrator who resets it, and no other account\'s', async () => {
+  it("ends every sign-in of the account, also of the administrator who resets it, and no other account's", async () => {
     const admin = await person()
     await root.client.users.update({ id: admin.id, role: 'admin' })
     const other = enter(await board.as().auth.login({ email: admin.email, password: 'a long password' }))
     const live = [await opened(openSocket(board.url, admin.token)), await opened(openSocket(board.url, other.token))]
     const stays = await opened(openSocket(board.url, owner.token))
     await admin.client.users.resetPassword({ id: admin.id })
-    for (const { token } of [admin, other]) expect(codeOf(await request('GET', '/api/auth/me', token))).toEqual([401, 'UNAUTHENTICATED'])
+    for (const { token } of [admin, other])
+      expect(codeOf(await request('GET', '/api/auth/me', token))).toEqual([401, 'UNAUTHENTICATED'])
     for (const socket of live) await expectClosed(socket)
     stays.send({ type: 'ping' })
     await stays.message('pong')
@@ -199,7 +249,10 @@ describe('an account that is deleted', () => {
     const [gone, one] = [await person(), await person()]
     const { id: projectId } = await gone.client.projects.create({ name: 'P', path: board.folder('p') })
     await gone.client.members.add({ id: projectId, email: one.email, role: 'viewer' })
-    const [live, ended] = [await opened(follow(board.url, one.token, projectId)), await opened(follow(board.url, gone.token, projectId))]
+    const [live, ended] = [
+      await opened(follow(board.url, one.token, projectId)),
+      await opened(follow(board.url, gone.token, projectId)),
+    ]
     await root.client.users.delete({ id: gone.id })
     expect(codeOf(await request('GET', `/api/projects/${projectId}`, gone.token))).toEqual([401, 'UNAUTHENTICATED'])
     await expectClosed(ended)
@@ -209,13 +262,24 @@ describe('an account that is deleted', () => {
 })
 
 it('an Idempotency-Key does not answer again to whoever may no longer see the project', async () => {
-  const [one, { id: projectId }] = [await person(), await owner.client.projects.create({ name: 'P', path: board.folder('p') })]
+  const [one, { id: projectId }] = [
+    await person(),
+    await owner.client.projects.create({ name: 'P', path: board.folder('p') }),
+  ]
   await owner.client.members.add({ id: projectId, email: one.email })
   const { key } = await newKey(one, ['cards.create'])
   const sent = [
     () => request('POST', '/api/cards', one.token, { projectId, title: 'secret' }, { 'idempotency-key': 'a' }),
-    () => request('POST', `/api/projects/${projectId}/boards`, one.token, { name: 'secret' }, { 'idempotency-key': 'b' }),
-    () => request('POST', `/api/external/projects/${projectId}/cards`, key, { title: 'secret' }, { 'idempotency-key': 'c' }),
+    () =>
+      request('POST', `/api/projects/${projectId}/boards`, one.token, { name: 'secret' }, { 'idempotency-key': 'b' }),
+    () =>
+      request(
+        'POST',
+        `/api/external/projects/${projectId}/cards`,
+        key,
+        { title: 'secret' },
+        { 'idempotency-key': 'c' },
+      ),
   ]
   const first = await Promise.all(sent.map(send => send()))
   expect(first.map(({ status }) => status)).toEqual([201, 201, 201])

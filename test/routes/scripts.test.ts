@@ -15,19 +15,31 @@ afterAll(() => board.close())
 const newProject = async (name: string) => (await board.client.projects.create({ name, path: board.folder(name) })).id
 const fill = async (of: string, names: readonly string[]) => {
   const ids: string[] = []
-  for (const name of names) ids.push((await board.client.scripts.create({ projectId: of, name, command: `echo ${name}` })).id)
+  for (const name of names)
+    ids.push((await board.client.scripts.create({ projectId: of, name, command: `echo ${name}` })).id)
   return ids
 }
-const names = async (of: string) => (await board.client.scripts.list({ projectId: of })).map(({ name, position }) => `${position} ${name}`)
-const failure = async (promise: Promise<unknown>) => promise.then(() => 'nothing', (error: { code: string; message: string }) => `${error.code}: ${error.message}`)
+const names = async (of: string) =>
+  (await board.client.scripts.list({ projectId: of })).map(({ name, position }) => `${position} ${name}`)
+const failure = async (promise: Promise<unknown>) =>
+  promise.then(
+    () => 'nothing',
+    (error: { code: string; message: string }) => `${error.code}: ${error.message}`,
+  )
 
-describe('a project\'s scripts', () => {
+describe("a project's scripts", () => {
   test('are kept in their order, which closes up and can be changed', async () => {
     const of = await newProject('order')
     expect(await names(of)).toEqual([])
-    const [a, b, c] = await fill(of, ['a', 'b', 'c']) as [string, string, string]
-    expect(await board.client.scripts.list({ projectId: of })).toEqual([a, b, c].map((id, position) => ({ id, name: 'abc'[position], command: `echo ${'abc'[position]}`, position })))
-    expect((await board.client.scripts.reorder({ projectId: of, ids: [c, a, b] })).map(({ name }) => name)).toEqual(['c', 'a', 'b'])
+    const [a, b, c] = (await fill(of, ['a', 'b', 'c'])) as [string, string, string]
+    expect(await board.client.scripts.list({ projectId: of })).toEqual(
+      [a, b, c].map((id, position) => ({ id, name: 'abc'[position], command: `echo ${'abc'[position]}`, position })),
+    )
+    expect((await board.client.scripts.reorder({ projectId: of, ids: [c, a, b] })).map(({ name }) => name)).toEqual([
+      'c',
+      'a',
+      'b',
+    ])
     await board.client.scripts.delete({ projectId: of, scriptId: a })
     expect(await names(of)).toEqual(['0 c', '1 b'])
     await fill(of, ['d'])
@@ -36,39 +48,70 @@ describe('a project\'s scripts', () => {
 
   test('take an order only if it names all of them once', async () => {
     const of = await newProject('orders')
-    const [a, b] = await fill(of, ['a', 'b']) as [string, string]
-    for (const ids of [[a], [a, a], [a, b, b], [a, '999999']]) expect(await failure(board.client.scripts.reorder({ projectId: of, ids }))).toMatch(/^INVALID_ORDER/)
+    const [a, b] = (await fill(of, ['a', 'b'])) as [string, string]
+    for (const ids of [[a], [a, a], [a, b, b], [a, '999999']])
+      expect(await failure(board.client.scripts.reorder({ projectId: of, ids }))).toMatch(/^INVALID_ORDER/)
     expect(await names(of)).toEqual(['0 a', '1 b'])
   })
 
   test('are changed in what is named, and nothing else', async () => {
-    const [scriptId] = await fill(projectId, ['before']) as [string]
-    expect(await board.client.scripts.update({ projectId, scriptId, name: 'after' })).toMatchObject({ id: scriptId, name: 'after', command: 'echo before' })
-    expect(await board.client.scripts.update({ projectId, scriptId, command: 'true' })).toMatchObject({ name: 'after', command: 'true' })
+    const [scriptId] = (await fill(projectId, ['before'])) as [string]
+    expect(await board.client.scripts.update({ projectId, scriptId, name: 'after' })).toMatchObject({
+      id: scriptId,
+      name: 'after',
+      command: 'echo before',
+    })
+    expect(await board.client.scripts.update({ projectId, scriptId, command: 'true' })).toMatchObject({
+      name: 'after',
+      command: 'true',
+    })
     expect(await board.client.scripts.update({ projectId, scriptId })).toMatchObject({ name: 'after', command: 'true' })
   })
 
   test('are at most 100', async () => {
     const of = await newProject('many')
-    await fill(of, Array.from({ length: 100 }, (_, at) => `s${at}`))
+    await fill(
+      of,
+      Array.from({ length: 100 }, (_, at) => `s${at}`),
+    )
     expect(await failure(fill(of, ['one more']))).toBe('CONFLICT: A project has at most 100 scripts.')
   })
 
   test.each([
-    ['no name', { command: 'true' }, 'name'], ['an empty name', { name: '', command: 'true' }, 'name'], ['a long name', { name: 'x'.repeat(201), command: 'true' }, 'name'],
-    ['no command', { name: 'x' }, 'command'], ['an empty command', { name: 'x', command: '' }, 'command'], ['a long command', { name: 'x', command: 'x'.repeat(16_385) }, 'command'],
-    ['NUL in the command', { name: 'x', command: 'echo \0' }, 'command'], ['a command that is no text', { name: 'x', command: ['true'] }, 'command'], ['a field that nobody knows', { name: 'x', command: 'true', cwd: '/' }, 'cwd'],
+    ['no name', { command: 'true' }, 'name'],
+    ['an empty name', { name: '', command: 'true' }, 'name'],
+    ['a long name', { name: 'x'.repeat(201), command: 'true' }, 'name'],
+    ['no command', { name: 'x' }, 'command'],
+    ['an empty command', { name: 'x', command: '' }, 'command'],
+    ['a long command', { name: 'x', command: 'x'.repeat(16_385) }, 'command'],
+    ['NUL in the command', { name: 'x', command: 'echo \0' }, 'command'],
+    ['a command that is no text', { name: 'x', command: ['true'] }, 'command'],
+    ['a field that nobody knows', { name: 'x', command: 'true', cwd: '/' }, 'cwd'],
   ])('are refused with %s, by its name', async (_, body, path) => {
     const reply = await board.request('POST', `/api/projects/${projectId}/scripts`, { body })
-    expect([reply.status, reply.body.error.code, reply.body.error.details[0].path]).toEqual([400, 'VALIDATION_FAILED', path])
+    expect([reply.status, reply.body.error.code, reply.body.error.details[0].path]).toEqual([
+      400,
+      'VALIDATION_FAILED',
+      path,
+    ])
   })
 })
 
 describe('the status', () => {
   test('of a script that never ran is idle', async () => {
-    const [scriptId] = await fill(projectId, ['idle']) as [string]
+    const [scriptId] = (await fill(projectId, ['idle'])) as [string]
     expect(await board.client.scripts.status({ projectId, scriptId: Number(scriptId) })).toEqual([
-      { scriptId, status: 'idle', pid: null, exitCode: null, error: null, startedAt: null, finishedAt: null, output: '', outputStart: 0 },
+      {
+        scriptId,
+        status: 'idle',
+        pid: null,
+        exitCode: null,
+        error: null,
+        startedAt: null,
+        finishedAt: null,
+        output: '',
+        outputStart: 0,
+      },
     ])
   })
 
@@ -76,8 +119,12 @@ describe('the status', () => {
     const of = await newProject('statuses')
     const ids = await fill(of, ['a', 'b'])
     await board.client.scripts.reorder({ projectId: of, ids: [...ids].reverse() })
-    expect((await board.client.scripts.status({ projectId: of })).map(({ scriptId }) => scriptId)).toEqual([...ids].reverse())
-    expect(await failure(board.client.scripts.status({ projectId: of, scriptId: 999_999 }))).toMatch(/^SCRIPT_NOT_FOUND/)
+    expect((await board.client.scripts.status({ projectId: of })).map(({ scriptId }) => scriptId)).toEqual(
+      [...ids].reverse(),
+    )
+    expect(await failure(board.client.scripts.status({ projectId: of, scriptId: 999_999 }))).toMatch(
+      /^SCRIPT_NOT_FOUND/,
+    )
   })
 
   test('begins the output where it is asked to', async () => {
@@ -90,7 +137,11 @@ describe('the status', () => {
     expect(await script.status(1_000_000)).toMatchObject({ output: '', outputStart: output.length })
     // In the middle of a character that takes two places.
     expect(await script.status(11)).toMatchObject({ output: '😀 end', outputStart: 10 })
-    for (const since of [-1, 'x', 1.5]) expect((await board.request('GET', `/api/projects/${projectId}/scripts/status?since=${since}`)).body.error.details[0].path).toBe('since')
+    for (const since of [-1, 'x', 1.5])
+      expect(
+        (await board.request('GET', `/api/projects/${projectId}/scripts/status?since=${since}`)).body.error.details[0]
+          .path,
+      ).toBe('since')
   })
 })
 
@@ -99,9 +150,24 @@ describe('a run', () => {
     const live = await follow(board.url, board.token, projectId)
     const script = await newScript(board.client, projectId, 'echo hello; echo trouble >&2; exit 3')
     const begun = await script.run()
-    expect(begun).toMatchObject({ scriptId: script.place.scriptId, status: 'running', exitCode: null, error: null, finishedAt: null, output: '' })
+    expect(begun).toMatchObject({
+      scriptId: script.place.scriptId,
+      status: 'running',
+      exitCode: null,
+      error: null,
+      finishedAt: null,
+      output: '',
+    })
     const ended = await script.ended()
-    expect(ended).toMatchObject({ status: 'failed', pid: expect.any(Number), exitCode: 3, error: null, startedAt: begun.startedAt, output: 'hello\ntrouble\n', outputStart: 0 })
+    expect(ended).toMatchObject({
+      status: 'failed',
+      pid: expect.any(Number),
+      exitCode: 3,
+      error: null,
+      startedAt: begun.startedAt,
+      output: 'hello\ntrouble\n',
+      outputStart: 0,
+    })
     expect((await live.message('script.started')).data).toEqual(begun)
     expect((await live.message('script.finished')).data).toEqual(ended)
     live.close()
@@ -127,17 +193,30 @@ describe('a run', () => {
 
   test('is cancelled by somebody, who is named, and then cannot be', async () => {
     const script = await newScript(board.client, projectId, 'echo begun; sleep 60')
-    expect(await failure(board.client.scripts.cancel(script.place))).toBe('SCRIPT_NOT_RUNNING: The script is not running.')
+    expect(await failure(board.client.scripts.cancel(script.place))).toBe(
+      'SCRIPT_NOT_RUNNING: The script is not running.',
+    )
     await script.run()
     await script.until('its words', run => run.output === 'begun\n')
-    expect(await board.client.scripts.cancel(script.place)).toMatchObject({ status: 'running', error: 'Cancelled by Local operator.' })
-    expect(await script.ended()).toMatchObject({ status: 'cancelled', error: 'Cancelled by Local operator.', output: 'begun\n', exitCode: 143 })
+    expect(await board.client.scripts.cancel(script.place)).toMatchObject({
+      status: 'running',
+      error: 'Cancelled by Local operator.',
+    })
+    expect(await script.ended()).toMatchObject({
+      status: 'cancelled',
+      error: 'Cancelled by Local operator.',
+      output: 'begun\n',
+      exitCode: 143,
+    })
     expect(await failure(board.client.scripts.cancel(script.place))).toMatch(/^SCRIPT_NOT_RUNNING/)
   })
 
   test('that is cancelled at once never begins, or ends', async () => {
     const script = await newScript(board.client, projectId, 'sleep 60 # $TAG')
-    await Promise.all([script.run(), board.client.scripts.cancel(script.place).catch(() => board.client.scripts.cancel(script.place))])
+    await Promise.all([
+      script.run(),
+      board.client.scripts.cancel(script.place).catch(() => board.client.scripts.cancel(script.place)),
+    ])
     expect(await script.ended()).toMatchObject({ status: 'cancelled' })
     expect(script.processes()).toEqual([])
   })
@@ -151,13 +230,19 @@ describe('a run', () => {
     expect((await script.ended()).output).toBe('new\n')
   })
 
-  test('fails with a clear error where the project\'s folder is gone', async () => {
+  test("fails with a clear error where the project's folder is gone", async () => {
     const path = board.folder('gone')
     const { id } = await board.client.projects.create({ name: 'gone', path })
     const script = await newScript(board.client, id, 'echo never')
     rmSync(path, { recursive: true })
     await script.run()
-    expect(await script.ended()).toMatchObject({ status: 'failed', exitCode: null, pid: null, error: 'The project\'s folder is not there any more.', output: '' })
+    expect(await script.ended()).toMatchObject({
+      status: 'failed',
+      exitCode: null,
+      pid: null,
+      error: "The project's folder is not there any more.",
+      output: '',
+    })
   })
 
   test('that was ended by a signal says so, as a shell does', async () => {
@@ -168,7 +253,11 @@ describe('a run', () => {
 
   test('can be asked for by an API key that may, which is named by its owner', async () => {
     const script = await newScript(board.client, projectId, 'sleep 60')
-    const keyFor = async (permission: 'scripts.run' | 'scripts.read') => board.as((await board.client.keys.create({ name: permission, scope: 'project', projectId, permissions: [permission] })).key)
+    const keyFor = async (permission: 'scripts.run' | 'scripts.read') =>
+      board.as(
+        (await board.client.keys.create({ name: permission, scope: 'project', projectId, permissions: [permission] }))
+          .key,
+      )
     const [runs, reads] = [await keyFor('scripts.run'), await keyFor('scripts.read')]
     expect(await failure(reads.scripts.run(script.place))).toMatch(/^INSUFFICIENT_PERMISSIONS/)
     expect(await runs.scripts.run(script.place)).toMatchObject({ status: 'running' })

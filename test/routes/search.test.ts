@@ -18,7 +18,18 @@ test('a card is found by words of its title, prompt and labels at once, titles f
   const inPrompt = await add('Paint the boat', 'The anchor must stay clear of the paint.')
   await add('Lift the anchor', 'Slowly.')
   expect(await titles({ q: 'anchor' })).toEqual(['Lift the anchor', 'Paint the boat'])
-  expect(await find({ q: 'anchor clear' })).toMatchObject([{ type: 'card', id: inPrompt.id, projectId, projectName: 'Harbour', columnName: 'Backlog', status: 'idle', archived: false, excerpt: expect.stringContaining('anchor must stay') as string }])
+  expect(await find({ q: 'anchor clear' })).toMatchObject([
+    {
+      type: 'card',
+      id: inPrompt.id,
+      projectId,
+      projectName: 'Harbour',
+      columnName: 'Backlog',
+      status: 'idle',
+      archived: false,
+      excerpt: expect.stringContaining('anchor must stay') as string,
+    },
+  ])
   await board.client.cards.update({ projectId, cardId: inPrompt.id, labels: ['Éclair'], title: 'Paint the hull' })
   expect(await titles({ q: 'eclair' })).toEqual(['Paint the hull'])
   expect(await titles({ q: 'boat' })).toEqual([])
@@ -26,15 +37,27 @@ test('a card is found by words of its title, prompt and labels at once, titles f
 
 test('of a long prompt the 80 characters about the first word are shown, and that there is more', async () => {
   await add('Buoys', `${'w'.repeat(100)} 0123456789012345 flotsam ${'z'.repeat(100)}`)
-  expect((await find({ q: 'flotsam' })).map(({ excerpt }) => excerpt)).toEqual([`…ww 0123456789012345 flotsam ${'z'.repeat(52)}…`])
+  expect((await find({ q: 'flotsam' })).map(({ excerpt }) => excerpt)).toEqual([
+    `…ww 0123456789012345 flotsam ${'z'.repeat(52)}…`,
+  ])
   expect((await find({ q: 'wwww' })).map(({ excerpt }) => excerpt)).toEqual([`${'w'.repeat(80)}…`])
 })
 
 test('the last word may be the beginning of one, and signs in a query have no meaning', async () => {
   const { id } = await add('Mend the lighthouse-door', 'It says "closed" (always)')
-  for (const q of ['mend lightho', 'lighthouse-door', '"closed"', 'closed*', '(always)', '^mend']) expect((await find({ q })).map(hit => hit.id), q).toEqual([id])
-  for (const q of ['mend OR nothing', 'NEAR(mend door)', 'title:mend', 'a" b:c ^d {e}', '-- \'']) expect((await board.request('GET', `/api/search?${new URLSearchParams({ q })}`)).body, q).not.toMatchObject({ data: [{ id }] })
-  expect((await board.request('GET', '/api/search?q=%2A%20-')).body.error).toMatchObject({ code: 'VALIDATION_FAILED', details: [{ path: 'q' }] })
+  for (const q of ['mend lightho', 'lighthouse-door', '"closed"', 'closed*', '(always)', '^mend'])
+    expect(
+      (await find({ q })).map(hit => hit.id),
+      q,
+    ).toEqual([id])
+  for (const q of ['mend OR nothing', 'NEAR(mend door)', 'title:mend', 'a" b:c ^d {e}', "-- '"])
+    expect((await board.request('GET', `/api/search?${new URLSearchParams({ q })}`)).body, q).not.toMatchObject({
+      data: [{ id }],
+    })
+  expect((await board.request('GET', '/api/search?q=%2A%20-')).body.error).toMatchObject({
+    code: 'VALIDATION_FAILED',
+    details: [{ path: 'q' }],
+  })
 })
 
 test('archived cards are found and marked, deleted ones are not, and restored ones are again', async () => {

@@ -12,8 +12,11 @@ let cards: string[]
 beforeAll(async () => {
   board = await startBoard()
   await board.as().auth.setup({ email: 'root@example.org', password: 'root password' })
-  tokens = { own: (await board.as().auth.register({ email: 'own@example.org', password: 'own password' })).token, foreign: (await board.as().auth.register({ email: 'foreign@example.org', password: 'foreign password' })).token };
-  [own, foreign] = [board.as(tokens.own), board.as(tokens.foreign)]
+  tokens = {
+    own: (await board.as().auth.register({ email: 'own@example.org', password: 'own password' })).token,
+    foreign: (await board.as().auth.register({ email: 'foreign@example.org', password: 'foreign password' })).token,
+  }
+  ;[own, foreign] = [board.as(tokens.own), board.as(tokens.foreign)]
   projectId = (await own.projects.create({ name: 'P', path: board.folder('p') })).id
   cards = await Promise.all(['A', 'B', 'C'].map(async title => (await own.cards.create({ projectId, title })).id))
 })
@@ -21,31 +24,63 @@ afterAll(() => board.close())
 
 const put = async (path: string, body: unknown, token = tokens.own) => {
   const reply = await board.request('PUT', path, { token, body })
-  return { status: reply.status, code: reply.body.error?.code, paths: reply.body.error?.details?.map((detail: { path: string }) => detail.path), data: reply.body.data }
+  return {
+    status: reply.status,
+    code: reply.body.error?.code,
+    paths: reply.body.error?.details?.map((detail: { path: string }) => detail.path),
+    data: reply.body.data,
+  }
 }
 
 test('settings start from the defaults, change in part, and belong to one account', async () => {
   expect(await own.settings.getUser()).toEqual(defaultUserSettings)
-  expect(await own.settings.setUser({ theme: 'dark', hiddenToolTypes: ['read'] })).toEqual({ ...defaultUserSettings, theme: 'dark', hiddenToolTypes: ['read'] })
-  expect(await own.settings.setUser({ statusLine: false })).toEqual({ ...defaultUserSettings, theme: 'dark', hiddenToolTypes: ['read'], statusLine: false })
+  expect(await own.settings.setUser({ theme: 'dark', hiddenToolTypes: ['read'] })).toEqual({
+    ...defaultUserSettings,
+    theme: 'dark',
+    hiddenToolTypes: ['read'],
+  })
+  expect(await own.settings.setUser({ statusLine: false })).toEqual({
+    ...defaultUserSettings,
+    theme: 'dark',
+    hiddenToolTypes: ['read'],
+    statusLine: false,
+  })
   expect(await own.settings.getUser()).toMatchObject({ theme: 'dark', statusLine: false })
   expect(await foreign.settings.getUser()).toEqual(defaultUserSettings)
 })
 
-test.each<[unknown, string]>([[{ theme: 'pink' }, 'theme'], [{ highContrast: 1 }, 'highContrast'], [{ hiddenToolTypes: 'read' }, 'hiddenToolTypes'], [{ hiddenToolTypes: Array(101).fill('x') }, 'hiddenToolTypes'], [{ sound: true }, 'sound']])(
-  'the settings %j are refused and name %s', async (body, path) => { expect(await put('/api/user/settings', body)).toMatchObject({ status: 400, code: 'VALIDATION_FAILED', paths: [path] }) })
+test.each<[unknown, string]>([
+  [{ theme: 'pink' }, 'theme'],
+  [{ highContrast: 1 }, 'highContrast'],
+  [{ hiddenToolTypes: 'read' }, 'hiddenToolTypes'],
+  [{ hiddenToolTypes: Array(101).fill('x') }, 'hiddenToolTypes'],
+  [{ sound: true }, 'sound'],
+])('the settings %j are refused and name %s', async (body, path) => {
+  expect(await put('/api/user/settings', body)).toMatchObject({ status: 400, code: 'VALIDATION_FAILED', paths: [path] })
+})
 
 test('shortcuts start from the defaults, change in part, and belong to one account', async () => {
   expect(await own.settings.getShortcuts()).toEqual(defaultShortcuts)
   expect(await own.settings.setShortcuts({ help: '?,f1' })).toEqual({ ...defaultShortcuts, help: '?,f1' })
-  expect(await own.settings.setShortcuts({ quit: 'ctrl+q' })).toEqual({ ...defaultShortcuts, help: '?,f1', quit: 'ctrl+q' })
+  expect(await own.settings.setShortcuts({ quit: 'ctrl+q' })).toEqual({
+    ...defaultShortcuts,
+    help: '?,f1',
+    quit: 'ctrl+q',
+  })
   expect(await foreign.settings.getShortcuts()).toEqual(defaultShortcuts)
 })
 
 test('two actions cannot share a key; both are named and nothing is kept', async () => {
   const before = await own.settings.getShortcuts()
-  expect(await put('/api/settings/keyboard-shortcuts', { add: 'n,j' })).toMatchObject({ status: 400, code: 'VALIDATION_FAILED', paths: ['add', 'down'] })
-  expect(await put('/api/settings/keyboard-shortcuts', { add: 'x1', edit: ' x1 ' })).toMatchObject({ status: 400, paths: ['edit', 'add'] })
+  expect(await put('/api/settings/keyboard-shortcuts', { add: 'n,j' })).toMatchObject({
+    status: 400,
+    code: 'VALIDATION_FAILED',
+    paths: ['add', 'down'],
+  })
+  expect(await put('/api/settings/keyboard-shortcuts', { add: 'x1', edit: ' x1 ' })).toMatchObject({
+    status: 400,
+    paths: ['edit', 'add'],
+  })
   expect(await put('/api/settings/keyboard-shortcuts', { add: 'n,,y' })).toMatchObject({ status: 400, paths: ['add'] })
   expect(await put('/api/settings/keyboard-shortcuts', { fly: 'f' })).toMatchObject({ status: 400, paths: ['fly'] })
   expect(await own.settings.getShortcuts()).toEqual(before)
@@ -55,12 +90,21 @@ test('two actions cannot share a key; both are named and nothing is kept', async
 test('panel states are kept for each account and card; those that a body names are replaced', async () => {
   const [a, b, c] = cards as [string, string, string]
   expect(await own.panelStates.get({ projectId })).toEqual({})
-  expect(await own.panelStates.set({ projectId, [a]: { width: 300, open: [1, { deep: 'ü\u0000' }] }, [b]: 'text' })).toEqual({ [a]: { width: 300, open: [1, { deep: 'ü\u0000' }] }, [b]: 'text' })
-  expect(await own.panelStates.set({ projectId, [b]: null, [c]: false })).toEqual({ [a]: { width: 300, open: [1, { deep: 'ü\u0000' }] }, [b]: null, [c]: false })
+  expect(
+    await own.panelStates.set({ projectId, [a]: { width: 300, open: [1, { deep: 'ü\u0000' }] }, [b]: 'text' }),
+  ).toEqual({ [a]: { width: 300, open: [1, { deep: 'ü\u0000' }] }, [b]: 'text' })
+  expect(await own.panelStates.set({ projectId, [b]: null, [c]: false })).toEqual({
+    [a]: { width: 300, open: [1, { deep: 'ü\u0000' }] },
+    [b]: null,
+    [c]: false,
+  })
   expect(await board.client.panelStates.get({ projectId })).toEqual({})
   await own.panelStates.delete({ projectId, cardId: c })
   expect(new Set(Object.keys(await own.panelStates.get({ projectId })))).toEqual(new Set([a, b]))
-  expect((await board.request('DELETE', `/api/projects/${projectId}/panel-states/${c}`, { token: tokens.own })).body.error.code).toBe('PANEL_STATE_NOT_FOUND')
+  expect(
+    (await board.request('DELETE', `/api/projects/${projectId}/panel-states/${c}`, { token: tokens.own })).body.error
+      .code,
+  ).toBe('PANEL_STATE_NOT_FOUND')
 })
 
 test('a key that is no card of the project is refused by its name, and nothing is kept', async () => {
@@ -72,7 +116,10 @@ test('a key that is no card of the project is refused by its name, and nothing i
   expect(await own.panelStates.get({ projectId })).not.toHaveProperty(deleted)
   const before = await own.panelStates.get({ projectId })
   for (const key of [elsewhere, deleted, '999999', '0', '-1', '1.5', '01', '1e2', 'x', '', '9'.repeat(300)])
-    expect(await put(`/api/projects/${projectId}/panel-states`, { [cards[0]!]: 'changed', [key]: 1 }), key).toMatchObject({ status: 400, code: 'VALIDATION_FAILED', paths: [key.slice(0, 100)] })
+    expect(
+      await put(`/api/projects/${projectId}/panel-states`, { [cards[0]!]: 'changed', [key]: 1 }),
+      key,
+    ).toMatchObject({ status: 400, code: 'VALIDATION_FAILED', paths: [key.slice(0, 100)] })
   expect(await own.panelStates.get({ projectId })).toEqual(before)
 })
 
@@ -85,9 +132,11 @@ test('a body that is no object, too deep or too large is refused', async () => {
   expect((await put(path, { [cards[0]!]: 'x'.repeat(300_000) })).status).toBe(400)
 })
 
-test('another account\'s project is answered like one that does not exist', async () => {
+test("another account's project is answered like one that does not exist", async () => {
   for (const path of [`/api/projects/${projectId}/panel-states`, '/api/projects/99999/panel-states']) {
     expect(await put(path, {}, tokens.foreign)).toMatchObject({ status: 404, code: 'PROJECT_NOT_FOUND' })
-    expect((await board.request('GET', path, { token: tokens.foreign })).body).toEqual({ error: { code: 'PROJECT_NOT_FOUND', message: 'There is no such project.' } })
+    expect((await board.request('GET', path, { token: tokens.foreign })).body).toEqual({
+      error: { code: 'PROJECT_NOT_FOUND', message: 'There is no such project.' },
+    })
   }
 })

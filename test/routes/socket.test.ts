@@ -6,28 +6,42 @@ import { follow, openSocket, type LiveSocket } from '../liveSocket.ts'
 
 let board: TestBoard
 const sockets: LiveSocket[] = []
-const opened = <T extends LiveSocket>(socket: T) => { sockets.push(socket); return socket }
+const opened = <T extends LiveSocket>(socket: T) => {
+  sockets.push(socket)
+  return socket
+}
 
-beforeAll(async () => { board = await startBoard() })
-afterEach(() => { for (const socket of sockets.splice(0)) socket.close() })
+beforeAll(async () => {
+  board = await startBoard()
+})
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.close()
+})
 afterAll(() => board.close())
 
-const newProject = async (name = 'Live', client = board.client) => (await client.projects.create({ name, path: board.folder(name) })).id
-const create = (projectId: string, title: string, prompt = '') => board.client.cards.create({ projectId, title, prompt })
-const following = async (projectId: string, since?: number) => opened(await follow(board.url, board.token, projectId, since))
+const newProject = async (name = 'Live', client = board.client) =>
+  (await client.projects.create({ name, path: board.folder(name) })).id
+const create = (projectId: string, title: string, prompt = '') =>
+  board.client.cards.create({ projectId, title, prompt })
+const following = async (projectId: string, since?: number) =>
+  opened(await follow(board.url, board.token, projectId, since))
 
 /** Makes reads answer late, at random, until the test is done. */
 function slowDown(latencyMs: number): void {
   const { db } = board.server.app
   const { get, all } = db
-  const late = (read: typeof get) => async (...args: Parameters<typeof get>) => {
-    await delay(Math.random() * latencyMs)
-    const result = await read(...args)
-    await delay(Math.random() * latencyMs)
-    return result
-  }
+  const late =
+    (read: typeof get) =>
+    async (...args: Parameters<typeof get>) => {
+      await delay(Math.random() * latencyMs)
+      const result = await read(...args)
+      await delay(Math.random() * latencyMs)
+      return result
+    }
   if (latencyMs > 0) Object.assign(db, { get: late(get), all: late(all as typeof get) })
-  onTestFinished(() => { Object.assign(db, { get, all }) })
+  onTestFinished(() => {
+    Object.assign(db, { get, all })
+  })
 }
 
 test('a ping is answered with a pong', async () => {
@@ -56,11 +70,20 @@ test('a subscriber is told each change of its project with type, data, seq, proj
   const second = await create(projectId, 'second')
   await board.client.cards.move({ projectId, cardId: second.id, columnId: card.columnId, position: 0 })
   const moved = await live.message('card.moved')
-  expect(moved.data).toMatchObject({ id: second.id, from: { columnId: card.columnId, position: 1 }, to: { columnId: card.columnId, position: 0 } })
-  expect(live.messages.map(message => message.type)).toEqual(['subscribed', 'card.created', 'card.created', 'card.moved'])
+  expect(moved.data).toMatchObject({
+    id: second.id,
+    from: { columnId: card.columnId, position: 1 },
+    to: { columnId: card.columnId, position: 0 },
+  })
+  expect(live.messages.map(message => message.type)).toEqual([
+    'subscribed',
+    'card.created',
+    'card.created',
+    'card.moved',
+  ])
 })
 
-test('a project\'s id may be a number, and a second subscription changes nothing', async () => {
+test("a project's id may be a number, and a second subscription changes nothing", async () => {
   const projectId = await newProject()
   const live = await following(projectId)
   live.send({ type: 'subscribe', payload: { projectId: Number(projectId) } })
@@ -98,35 +121,44 @@ test('a subscriber with since gets what it missed first, then is subscribed, the
   expect(live.messages.at(-1).data.seq).toBeGreaterThanOrEqual(first.seqs().at(-1)!)
   await create(projectId, 'new')
   await live.message('card.created', message => message.data.title === 'new')
-  expect(live.messages.slice(0, -2)).toEqual(first.messages.filter(message => message.seq > since && message.data.title !== 'new'))
+  expect(live.messages.slice(0, -2)).toEqual(
+    first.messages.filter(message => message.seq > since && message.data.title !== 'new'),
+  )
 })
 
-test.each([['at once', 0], ['late, as a database on another machine does', 10]])('between replay and live nothing is lost and nothing comes twice, while others write and reads answer %s', async (_, latencyMs) => {
-  slowDown(latencyMs)
-  const projectId = await newProject()
-  const noise = await newProject('Noise')
-  const whole = await following(projectId, 0)
-  const joined: Array<{ live: LiveSocket; since: number }> = []
-  const join = async () => {
-    while (joined.length < 40) {
-      const since = whole.seqs()[Math.floor(Math.random() * whole.seqs().length)] ?? 0
-      joined.push({ live: await following(projectId, since), since })
+test.each([
+  ['at once', 0],
+  ['late, as a database on another machine does', 10],
+])(
+  'between replay and live nothing is lost and nothing comes twice, while others write and reads answer %s',
+  async (_, latencyMs) => {
+    slowDown(latencyMs)
+    const projectId = await newProject()
+    const noise = await newProject('Noise')
+    const whole = await following(projectId, 0)
+    const joined: Array<{ live: LiveSocket; since: number }> = []
+    const join = async () => {
+      while (joined.length < 40) {
+        const since = whole.seqs()[Math.floor(Math.random() * whole.seqs().length)] ?? 0
+        joined.push({ live: await following(projectId, since), since })
+      }
     }
-  }
-  const write = async (writer: number) => {
-    for (let index = 0; index < 60 || joined.length < 40; index++) {
-      await create(index % 4 === 0 ? noise : projectId, `${writer}.${index}`)
-      await delay(latencyMs)
+    const write = async (writer: number) => {
+      for (let index = 0; index < 60 || joined.length < 40; index++) {
+        await create(index % 4 === 0 ? noise : projectId, `${writer}.${index}`)
+        await delay(latencyMs)
+      }
     }
-  }
-  await Promise.all([join(), join(), join(), ...[1, 2, 3, 4].map(write)])
-  await create(projectId, 'the end')
-  for (const { live } of [{ live: whole }, ...joined]) await live.message('card.created', message => message.data.title === 'the end')
-  const expected = (await following(projectId, 0)).seqs()
-  expect(expected.length).toBeGreaterThan(180)
-  expect(whole.seqs()).toEqual(expected)
-  for (const { live, since } of joined) expect(live.seqs()).toEqual(expected.filter(seq => seq > since))
-})
+    await Promise.all([join(), join(), join(), ...[1, 2, 3, 4].map(write)])
+    await create(projectId, 'the end')
+    for (const { live } of [{ live: whole }, ...joined])
+      await live.message('card.created', message => message.data.title === 'the end')
+    const expected = (await following(projectId, 0)).seqs()
+    expect(expected.length).toBeGreaterThan(180)
+    expect(whole.seqs()).toEqual(expected)
+    for (const { live, since } of joined) expect(live.seqs()).toEqual(expected.filter(seq => seq > since))
+  },
+)
 
 test('many events at once reach every subscriber in order', async () => {
   const projectId = await newProject()
@@ -160,7 +192,10 @@ test('a since from the future, as after a restored backup, is told to read anew'
   const projectId = await newProject()
   const last = await board.server.app.outbox.lastSeq()
   const live = await following(projectId, last + 1000)
-  expect(live.messages.map(({ type, data }) => [type, data.seq])).toEqual([['resync', last], ['subscribed', last]])
+  expect(live.messages.map(({ type, data }) => [type, data.seq])).toEqual([
+    ['resync', last],
+    ['subscribed', last],
+  ])
   await create(projectId, 'new')
   expect((await live.message('card.created')).seq).toBe(last + 1)
 })
@@ -170,5 +205,9 @@ test('after a project is deleted its subscribers are told so, and then that ther
   const live = await following(projectId)
   await board.client.projects.delete({ id: projectId })
   expect((await live.message('project.deleted')).data).toEqual({ id: projectId })
-  expect((await live.message('error')).data).toEqual({ code: 'PROJECT_NOT_FOUND', message: 'There is no such project.', projectId })
+  expect((await live.message('error')).data).toEqual({
+    code: 'PROJECT_NOT_FOUND',
+    message: 'There is no such project.',
+    projectId,
+  })
 })

@@ -6,7 +6,10 @@ import { follow, openRaw, openSocket, type LiveSocket } from '../liveSocket.ts'
 let board: TestBoard
 let ahead = 0
 const sockets: LiveSocket[] = []
-const opened = <T extends LiveSocket>(socket: T) => { sockets.push(socket); return socket }
+const opened = <T extends LiveSocket>(socket: T) => {
+  sockets.push(socket)
+  return socket
+}
 const logged = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
 const withinASecond = 1000
 
@@ -14,18 +17,27 @@ beforeAll(async () => {
   board = await startBoard({ logLevel: 'info', clock: () => new Date(Date.now() + ahead) })
   await board.client.auth.setup({ email: 'root@example.com', password: 'correct horse' })
 })
-afterEach(() => { for (const socket of sockets.splice(0)) socket.close() })
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.close()
+})
 afterAll(async () => {
   await board.close()
   logged.mockRestore()
 })
 
 let users = 0
-const signUp = async () => (await board.client.auth.register({ email: `user${++users}@example.com`, password: 'correct horse' })).token
-const newProject = (token = board.token) => board.as(token).projects.create({ name: 'Live', path: board.folder('live') })
-const newKey = (permissions: Permission[], scope: object = { scope: 'server' }, rest: object = {}) => board.client.keys.create({ name: 'Key', permissions, ...scope, ...rest } as never)
+const signUp = async () =>
+  (await board.client.auth.register({ email: `user${++users}@example.com`, password: 'correct horse' })).token
+const newProject = (token = board.token) =>
+  board.as(token).projects.create({ name: 'Live', path: board.folder('live') })
+const newKey = (permissions: Permission[], scope: object = { scope: 'server' }, rest: object = {}) =>
+  board.client.keys.create({ name: 'Key', permissions, ...scope, ...rest } as never)
 
-test.each([['missing', undefined], ['empty', ''], ['invalid', 'svc_st_nonsense']])('a socket with a token that is %s is closed with 4001', async (_, token) => {
+test.each([
+  ['missing', undefined],
+  ['empty', ''],
+  ['invalid', 'svc_st_nonsense'],
+])('a socket with a token that is %s is closed with 4001', async (_, token) => {
   const live = opened(await openSocket(board.url, token))
   expect((await live.untilClosed()).code).toBe(4001)
   expect(live.messages).toEqual([])
@@ -50,7 +62,9 @@ test('a socket whose API key is revoked is closed with 4001 within a second', as
 })
 
 test('a socket whose token expires is closed with 4001 within a second', async () => {
-  const { key } = await newKey(['cards.read'], undefined, { expiresAt: new Date(Date.now() + ahead + 60_000).toISOString() })
+  const { key } = await newKey(['cards.read'], undefined, {
+    expiresAt: new Date(Date.now() + ahead + 60_000).toISOString(),
+  })
   const token = await signUp()
   const [byKey, bySignIn] = [opened(await openSocket(board.url, key)), opened(await openSocket(board.url, token))]
   ahead += 61_000
@@ -65,10 +79,14 @@ test('a foreign project is answered like one that does not exist', async () => {
   const token = await signUp()
   const { id } = await newProject()
   const live = opened(await openSocket(board.url, token))
-  for (const projectId of [id, '999999', 999_999, 0, -1, 1e300]) live.send({ type: 'subscribe', payload: { projectId } })
+  for (const projectId of [id, '999999', 999_999, 0, -1, 1e300])
+    live.send({ type: 'subscribe', payload: { projectId } })
   await eventually('all answers', () => live.messages.length === 6)
   const [foreign, missing] = live.messages
-  expect(foreign).toEqual({ type: 'error', data: { code: 'PROJECT_NOT_FOUND', message: 'There is no such project.', projectId: id } })
+  expect(foreign).toEqual({
+    type: 'error',
+    data: { code: 'PROJECT_NOT_FOUND', message: 'There is no such project.', projectId: id },
+  })
   expect(JSON.stringify(foreign).replaceAll(`"${id}"`, '"999999"')).toBe(JSON.stringify(missing))
   await board.client.cards.create({ projectId: id, title: 'secret' })
   live.send({ type: 'ping' })
@@ -81,7 +99,9 @@ test('an API key needs cards.read and the project in its scope', async () => {
   const writer = opened(await openSocket(board.url, (await newKey(['cards.create'])).key))
   writer.send({ type: 'subscribe', payload: { projectId: inside.id } })
   expect((await writer.message('error')).data.code).toBe('INSUFFICIENT_PERMISSIONS')
-  const reader = opened(await follow(board.url, (await newKey(['cards.read'], { scope: 'project', projectId: inside.id })).key, inside.id))
+  const reader = opened(
+    await follow(board.url, (await newKey(['cards.read'], { scope: 'project', projectId: inside.id })).key, inside.id),
+  )
   reader.send({ type: 'subscribe', payload: { projectId: outside.id } })
   expect((await reader.message('error')).data.code).toBe('PROJECT_NOT_FOUND')
   await board.client.cards.create({ projectId: outside.id, title: 'outside' })
@@ -91,10 +111,24 @@ test('an API key needs cards.read and the project in its scope', async () => {
 
 test('whoever may no longer see a project hears nothing of it within a second', async () => {
   const organization = await board.client.organizations.create({ name: 'Org' })
-  const project = await board.client.projects.create({ name: 'Live', path: board.folder('live'), organizationId: organization.id })
-  const live = opened(await follow(board.url, (await newKey(['cards.read'], { scope: 'organization', organizationId: organization.id })).key, project.id))
+  const project = await board.client.projects.create({
+    name: 'Live',
+    path: board.folder('live'),
+    organizationId: organization.id,
+  })
+  const live = opened(
+    await follow(
+      board.url,
+      (await newKey(['cards.read'], { scope: 'organization', organizationId: organization.id })).key,
+      project.id,
+    ),
+  )
   await board.client.projects.update({ id: project.id, organizationId: null })
-  const refusal = await eventually('the end of the subscription', () => live.messages.find(message => message.type === 'error'), withinASecond)
+  const refusal = await eventually(
+    'the end of the subscription',
+    () => live.messages.find(message => message.type === 'error'),
+    withinASecond,
+  )
   expect(refusal.data).toMatchObject({ code: 'PROJECT_NOT_FOUND', projectId: project.id })
   await board.client.cards.create({ projectId: project.id, title: 'unheard' })
   live.send({ type: 'ping' })
@@ -107,12 +141,18 @@ test('a member who is removed hears nothing more within a second', async () => {
   const { id } = await newProject()
   const { db } = board.server.app
   const me = await board.as(token).auth.me()
-  await db.transaction(tx => tx.run('INSERT INTO project_members VALUES (?, ?, ?, ?)', [Number(id), Number(me.id), 'viewer', tx.now]))
+  await db.transaction(tx =>
+    tx.run('INSERT INTO project_members VALUES (?, ?, ?, ?)', [Number(id), Number(me.id), 'viewer', tx.now]),
+  )
   const live = opened(await follow(board.url, token, id))
   await board.client.cards.create({ projectId: id, title: 'heard' })
   await live.message('card.created')
   await db.transaction(tx => tx.run('DELETE FROM project_members WHERE project_id = ?', [Number(id)]))
-  await eventually('the end of the subscription', () => live.messages.find(message => message.type === 'error'), withinASecond)
+  await eventually(
+    'the end of the subscription',
+    () => live.messages.find(message => message.type === 'error'),
+    withinASecond,
+  )
   await board.client.cards.create({ projectId: id, title: 'unheard' })
   live.send({ type: 'ping' })
   await live.message('pong')
@@ -126,9 +166,21 @@ test('another path, a foreign Origin and a foreign Host are refused before the u
     await eventually('the end of the connection', () => raw.socket.destroyed)
     return raw.received().toString()
   }
-  for (const other of ['/', '/api', '/api/ws/', '/api/wsx', '/API/WS', '/api/projects', `/api/events?token=${board.token}`, '/x?/api/ws', '//api/ws'])
+  for (const other of [
+    '/',
+    '/api',
+    '/api/ws/',
+    '/api/wsx',
+    '/API/WS',
+    '/api/projects',
+    `/api/events?token=${board.token}`,
+    '/x?/api/ws',
+    '//api/ws',
+  ])
     expect(await head(other)).toMatch(/^HTTP\/1\.1 404 Not Found\r\n[^]*\r\n\r\n\{"error":\{"code":"NOT_FOUND"/)
-  expect(await head(path, { Origin: 'https://evil.example' })).toMatch(/^HTTP\/1\.1 403 Forbidden\r\n[^]*ORIGIN_NOT_ALLOWED/)
+  expect(await head(path, { Origin: 'https://evil.example' })).toMatch(
+    /^HTTP\/1\.1 403 Forbidden\r\n[^]*ORIGIN_NOT_ALLOWED/,
+  )
   expect(await head(path, { Host: 'evil.example' })).toMatch(/^HTTP\/1\.1 403 Forbidden\r\n[^]*HOST_NOT_ALLOWED/)
   expect(await head(path, { 'Sec-WebSocket-Key': 'short' })).toMatch(/^HTTP\/1\.1 400 /)
   const own = await openRaw(board.url, path, { Origin: board.url })

@@ -4,14 +4,23 @@ import { follow, openRaw, openSocket, type LiveSocket, type RawSocket } from '..
 
 let board: TestBoard
 const sockets: LiveSocket[] = []
-const opened = <T extends LiveSocket>(socket: T) => { sockets.push(socket); return socket }
+const opened = <T extends LiveSocket>(socket: T) => {
+  sockets.push(socket)
+  return socket
+}
 
 const logged = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
 const closeFrame4008 = Buffer.from([0x0f, 0xa8])
 
-beforeAll(async () => { board = await startBoard({ logLevel: 'info' }) })
-beforeEach(() => { logged.mockClear() })
-afterEach(() => { for (const socket of sockets.splice(0)) socket.close() })
+beforeAll(async () => {
+  board = await startBoard({ logLevel: 'info' })
+})
+beforeEach(() => {
+  logged.mockClear()
+})
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.close()
+})
 afterAll(async () => {
   await board.close()
   logged.mockRestore()
@@ -23,7 +32,8 @@ const open = async () => opened(await openSocket(board.url, board.token))
 /** Makes events of 64 KiB each. */
 async function makeNews(projectId: string, count: number): Promise<void> {
   const card = await board.client.cards.create({ projectId, title: 'large' })
-  for (let index = 0; index < count; index++) await board.client.cards.update({ projectId, cardId: card.id, prompt: `${index}:`.padEnd(65_536, 'x') })
+  for (let index = 0; index < count; index++)
+    await board.client.cards.update({ projectId, cardId: card.id, prompt: `${index}:`.padEnd(65_536, 'x') })
 }
 
 /** A client that follows a project and reads no more. */
@@ -43,7 +53,11 @@ test.each([
   ['an unknown type', '{"type":"publish","payload":{}}', 'VALIDATION_FAILED'],
   ['no payload', '{"type":"subscribe"}', 'VALIDATION_FAILED'],
   ['an unknown field', '{"type":"subscribe","payload":{"projectId":"1","all":true}}', 'VALIDATION_FAILED'],
-  ['a project that is no id', '{"type":"subscribe","payload":{"projectId":"1; DROP TABLE events"}}', 'VALIDATION_FAILED'],
+  [
+    'a project that is no id',
+    '{"type":"subscribe","payload":{"projectId":"1; DROP TABLE events"}}',
+    'VALIDATION_FAILED',
+  ],
   ['a since that is no number', '{"type":"subscribe","payload":{"projectId":"1","since":"0"}}', 'VALIDATION_FAILED'],
   ['deep nesting', '['.repeat(30_000), 'INVALID_JSON'],
 ])('%s is answered with an error, and the socket stays open', async (_, text, code) => {
@@ -71,7 +85,12 @@ test('a message over 64 KiB closes the socket with 1009, one of 64 KiB is read',
 
 test('text that is not UTF-8 and frames that break the protocol close the socket and nothing else', async () => {
   const witness = await open()
-  for (const bytes of [[0x81, 0x82, 0, 0, 0, 0, 0xff, 0xfe], [0x81, 0x02, 0x7b, 0x7d], [0xf1, 0x80, 0, 0, 0, 0], [0x83, 0x80, 0, 0, 0, 0]]) {
+  for (const bytes of [
+    [0x81, 0x82, 0, 0, 0, 0, 0xff, 0xfe],
+    [0x81, 0x02, 0x7b, 0x7d],
+    [0xf1, 0x80, 0, 0, 0, 0],
+    [0x83, 0x80, 0, 0, 0, 0],
+  ]) {
     const raw = await openRaw(board.url, `/api/ws?token=${board.token}`)
     raw.socket.write(Buffer.from(bytes))
     await eventually('the end of the connection', () => raw.socket.destroyed)
@@ -101,7 +120,10 @@ test('a client that stops reading is closed with 4008, and dropped if it does no
   await eventually('the closes', () => logged.mock.calls.filter(([line]) => String(line).includes('4008')).length === 2)
   resuming.socket.resume()
   // It has three seconds to take what was sent before: on a slow machine it may be dropped instead.
-  await eventually('the close frame', () => resuming.received().includes(closeFrame4008) || (slowdown() > 2 && resuming.socket.destroyed))
+  await eventually(
+    'the close frame',
+    () => resuming.received().includes(closeFrame4008) || (slowdown() > 2 && resuming.socket.destroyed),
+  )
   await eventually('the end of both', () => board.server.sockets() === before - 2)
   dead.socket.resume()
   await eventually('the end of the connection', () => dead.socket.destroyed)
@@ -114,14 +136,20 @@ test('a client that reads slowly gets every event in order, once', async () => {
   const slow = await stall(projectId)
   // Who takes nothing for three seconds is dropped, which on a slow machine all the news may take.
   let isSlow = true
-  slow.socket.on('data', () => { if (isSlow) slow.socket.pause() })
+  slow.socket.on('data', () => {
+    if (isSlow) slow.socket.pause()
+  })
   const sips = setInterval(() => slow.socket.resume(), 500)
   await makeNews(projectId, 150)
   clearInterval(sips)
   isSlow = false
   slow.socket.resume()
   await eventually('the last event', () => slow.received().subarray(-70_000).includes('"149:x'))
-  const news = slow.received().toString('latin1').match(/"prompt":"\d+:x/g)!.map(text => Number(text.match(/\d+/)))
+  const news = slow
+    .received()
+    .toString('latin1')
+    .match(/"prompt":"\d+:x/g)!
+    .map(text => Number(text.match(/\d+/)))
   expect(news).toEqual(Array.from({ length: 150 }, (_, index) => index))
   slow.socket.destroy()
 })
@@ -144,9 +172,15 @@ test('replays to clients that do not read stay small on the server', async () =>
 test('a request that offers another protocol is answered like any other, body and all', async () => {
   const path = board.folder('h2c')
   const body = JSON.stringify({ name: 'Offered', path })
-  const raw = await openRaw(board.url, '/api/health', { Connection: 'Upgrade, HTTP2-Settings', Upgrade: 'h2c', 'HTTP2-Settings': 'AAMAAABkAAQCAAAAAAIAAAAA' })
+  const raw = await openRaw(board.url, '/api/health', {
+    Connection: 'Upgrade, HTTP2-Settings',
+    Upgrade: 'h2c',
+    'HTTP2-Settings': 'AAMAAABkAAQCAAAAAAIAAAAA',
+  })
   await eventually('the first answer', () => raw.received().includes('HTTP/1.1 200'))
-  raw.socket.write(`POST /api/projects HTTP/1.1\r\nHost: ${new URL(board.url).host}\r\nConnection: close, Upgrade\r\nUpgrade: h2c\r\nAuthorization: Bearer ${board.token}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`)
+  raw.socket.write(
+    `POST /api/projects HTTP/1.1\r\nHost: ${new URL(board.url).host}\r\nConnection: close, Upgrade\r\nUpgrade: h2c\r\nAuthorization: Bearer ${board.token}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`,
+  )
   raw.socket.write(body.slice(0, 5))
   setImmediate(() => raw.socket.write(body.slice(5)))
   await eventually('the end of the connection', () => raw.socket.destroyed)

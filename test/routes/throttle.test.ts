@@ -11,12 +11,17 @@ afterAll(() => board.close())
 
 let peers = 0
 const newPeer = () => ({ 'x-forwarded-for': `198.51.100.${++peers}` })
-const login = (peer: Record<string, string>, body: { email: string; password: string }) => board.request('POST', '/api/auth/login', { token: null, body, headers: peer })
+const login = (peer: Record<string, string>, body: { email: string; password: string }) =>
+  board.request('POST', '/api/auth/login', { token: null, body, headers: peer })
 const codeOf = ({ status, body }: Reply) => [status, body?.error?.code]
 
 it('slows down after ten failures of an address in a minute, and says for how long', async () => {
   const peer = newPeer()
-  for (let i = 0; i < 10; i++) expect(codeOf(await login(peer, { email: `a${i}@example.org`, password: 'wrong' }))).toEqual([401, 'INVALID_CREDENTIALS'])
+  for (let i = 0; i < 10; i++)
+    expect(codeOf(await login(peer, { email: `a${i}@example.org`, password: 'wrong' }))).toEqual([
+      401,
+      'INVALID_CREDENTIALS',
+    ])
   const refused = await login(peer, bob)
   expect(codeOf(refused)).toEqual([429, 'RATE_LIMITED'])
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
@@ -27,14 +32,21 @@ it('slows down after ten failures of an address in a minute, and says for how lo
 })
 
 it('slows down after ten failures for an email, wherever they come from and however it is written', async () => {
-  for (let i = 0; i < 10; i++) expect(codeOf(await login(newPeer(), { email: i % 2 ? 'carl@example.org' : 'CARL@example.org', password: 'wrong' }))).toEqual([401, 'INVALID_CREDENTIALS'])
-  expect(codeOf(await login(newPeer(), { email: 'carl@example.org', password: 'wrong' }))).toEqual([429, 'RATE_LIMITED'])
+  for (let i = 0; i < 10; i++)
+    expect(
+      codeOf(await login(newPeer(), { email: i % 2 ? 'carl@example.org' : 'CARL@example.org', password: 'wrong' })),
+    ).toEqual([401, 'INVALID_CREDENTIALS'])
+  expect(codeOf(await login(newPeer(), { email: 'carl@example.org', password: 'wrong' }))).toEqual([
+    429,
+    'RATE_LIMITED',
+  ])
 })
 
 it('says how long to wait where both an address and an email have failed too often: until both may try again', async () => {
   const [peer, email] = [newPeer(), 'dora@example.org']
   for (let i = 0; i < 10; i++) await login(newPeer(), { email, password: 'wrong' })
-  const until = async (...asked: Parameters<typeof login>) => Date.now() / 1000 + Number((await login(...asked)).headers.get('retry-after'))
+  const until = async (...asked: Parameters<typeof login>) =>
+    Date.now() / 1000 + Number((await login(...asked)).headers.get('retry-after'))
   const ofEmail = await until(newPeer(), { email, password: 'wrong' })
   await eventually('another second', () => Date.now() / 1000 - (ofEmail - 60) > 2.5)
   for (let i = 0; i < 10; i++) await login(peer, { email: `d${i}@example.org`, password: 'wrong' })
@@ -42,14 +54,17 @@ it('says how long to wait where both an address and an email have failed too oft
 })
 
 it('counts the addresses of one IPv6 network as one', async () => {
-  for (let i = 0; i < 10; i++) await login({ 'x-forwarded-for': `2001:db8:1:2:${i}::${i}` }, { email: `b${i}@example.org`, password: 'wrong' })
+  for (let i = 0; i < 10; i++)
+    await login({ 'x-forwarded-for': `2001:db8:1:2:${i}::${i}` }, { email: `b${i}@example.org`, password: 'wrong' })
   expect(codeOf(await login({ 'x-forwarded-for': '2001:db8:1:2:ffff::1' }, bob))).toEqual([429, 'RATE_LIMITED'])
   expect((await login({ 'x-forwarded-for': '2001:db8:1:3::1' }, bob)).status).toBe(200)
 })
 
 it('lets no more than ten guesses and those under way through when they come at once', async () => {
   const peer = newPeer()
-  const replies = await Promise.all(Array.from({ length: 40 }, (_, i) => login(peer, { email: `c${i}@example.org`, password: 'wrong' })))
+  const replies = await Promise.all(
+    Array.from({ length: 40 }, (_, i) => login(peer, { email: `c${i}@example.org`, password: 'wrong' })),
+  )
   expect(replies.filter(reply => reply.status === 401)).toHaveLength(10)
   expect(replies.filter(reply => reply.status === 429)).toHaveLength(30)
 })

@@ -17,26 +17,61 @@ afterAll(async () => {
   await board.close()
   await receiver.close()
 })
-beforeEach(async () => { projectId = (await board.client.projects.create({ name: 'Hooked', path: board.folder('hooked') })).id })
+beforeEach(async () => {
+  projectId = (await board.client.projects.create({ name: 'Hooked', path: board.folder('hooked') })).id
+})
 
 const path = (rest = '') => `/api/projects/${projectId}/webhooks${rest}`
-const create = (body: object = {}) => board.request('POST', path(), { body: { url: `${receiver.url}/hook`, events: ['card.moved'], ...body } })
+const create = (body: object = {}) =>
+  board.request('POST', path(), { body: { url: `${receiver.url}/hook`, events: ['card.moved'], ...body } })
 
 test('a webhook is created, listed, changed and deleted', async () => {
-  const { status, body } = await create({ events: ['card.moved', 'card.created', 'card.moved'], description: 'To the chat' })
+  const { status, body } = await create({
+    events: ['card.moved', 'card.created', 'card.moved'],
+    description: 'To the chat',
+  })
   const { secret, ...webhook } = body.data
-  expect([status, webhook]).toEqual([201, {
-    id: expect.any(String), projectId, url: `${receiver.url}/hook`, events: ['card.moved', 'card.created'], enabled: true, description: 'To the chat', disabledReason: null, createdAt: expect.any(String), updatedAt: webhook.createdAt,
-  }])
+  expect([status, webhook]).toEqual([
+    201,
+    {
+      id: expect.any(String),
+      projectId,
+      url: `${receiver.url}/hook`,
+      events: ['card.moved', 'card.created'],
+      enabled: true,
+      description: 'To the chat',
+      disabledReason: null,
+      createdAt: expect.any(String),
+      updatedAt: webhook.createdAt,
+    },
+  ])
   expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
   expect((await board.request('GET', path())).body.data).toEqual([webhook])
-  const changed = await board.request('PATCH', path(`/${webhook.id}`), { body: { url: `${receiver.url}/other`, events: ['board.created'], enabled: false, description: null } })
-  expect(changed.body.data).toEqual({ ...webhook, url: `${receiver.url}/other`, events: ['board.created'], enabled: false, description: null, updatedAt: expect.any(String) })
+  const changed = await board.request('PATCH', path(`/${webhook.id}`), {
+    body: { url: `${receiver.url}/other`, events: ['board.created'], enabled: false, description: null },
+  })
+  expect(changed.body.data).toEqual({
+    ...webhook,
+    url: `${receiver.url}/other`,
+    events: ['board.created'],
+    enabled: false,
+    description: null,
+    updatedAt: expect.any(String),
+  })
   expect((await board.request('PATCH', path(`/${webhook.id}`), { body: {} })).body.data).toEqual(changed.body.data)
   expect((await board.request('DELETE', path(`/${webhook.id}`))).status).toBe(204)
   expect((await board.request('GET', path())).body.data).toEqual([])
-  for (const [method, rest] of [['PATCH', ''], ['DELETE', ''], ['POST', '/rotate'], ['POST', '/test'], ['GET', '/deliveries'], ['POST', '/deliveries/1/redeliver']] as const) {
-    const answer = await board.request(method, path(`/${webhook.id}${rest}`), { body: method === 'PATCH' ? {} : undefined })
+  for (const [method, rest] of [
+    ['PATCH', ''],
+    ['DELETE', ''],
+    ['POST', '/rotate'],
+    ['POST', '/test'],
+    ['GET', '/deliveries'],
+    ['POST', '/deliveries/1/redeliver'],
+  ] as const) {
+    const answer = await board.request(method, path(`/${webhook.id}${rest}`), {
+      body: method === 'PATCH' ? {} : undefined,
+    })
     expect([method, rest, answer.status, answer.body.error.code]).toEqual([method, rest, 404, 'WEBHOOK_NOT_FOUND'])
   }
 })
@@ -44,14 +79,24 @@ test('a webhook is created, listed, changed and deleted', async () => {
 test('what is not valid names the field and the rule', async () => {
   const { id } = (await create()).body.data
   const cases: Array<[object, string, string]> = [
-    [{ events: [] }, 'events', 'must name at least one event'], [{ events: ['card.exploded'] }, 'events.0', 'must be the type of an event'], [{ events: ['notification'] }, 'events.0', 'must be the type of an event'],
-    [{ events: ['project.deleted'] }, 'events.0', 'must be the type of an event'], [{ events: 'card.moved' }, 'events', 'must be a list'], [{ url: 'ftp://example.org' }, 'url', 'must begin with https:// or http://'], [{ url: 7 }, 'url', 'must be text'],
-    [{ enabled: 'yes' }, 'enabled', 'must be true or false'], [{ description: 'x'.repeat(501) }, 'description', 'must have at most 500 characters'], [{ secret: 'whsec_own' }, 'secret', 'is not a known field'],
+    [{ events: [] }, 'events', 'must name at least one event'],
+    [{ events: ['card.exploded'] }, 'events.0', 'must be the type of an event'],
+    [{ events: ['notification'] }, 'events.0', 'must be the type of an event'],
+    [{ events: ['project.deleted'] }, 'events.0', 'must be the type of an event'],
+    [{ events: 'card.moved' }, 'events', 'must be a list'],
+    [{ url: 'ftp://example.org' }, 'url', 'must begin with https:// or http://'],
+    [{ url: 7 }, 'url', 'must be text'],
+    [{ enabled: 'yes' }, 'enabled', 'must be true or false'],
+    [{ description: 'x'.repeat(501) }, 'description', 'must have at most 500 characters'],
+    [{ secret: 'whsec_own' }, 'secret', 'is not a known field'],
   ]
   for (const [body, field, message] of cases) {
-    for (const answer of [await create(body), await board.request('PATCH', path(`/${id}`), { body })]) expect([answer.status, answer.body.error.details]).toEqual([400, [{ path: field, message }]])
+    for (const answer of [await create(body), await board.request('PATCH', path(`/${id}`), { body })])
+      expect([answer.status, answer.body.error.details]).toEqual([400, [{ path: field, message }]])
   }
-  expect((await board.request('POST', path(), { body: {} })).body.error.details.map((each: { path: string }) => each.path)).toEqual(['url', 'events'])
+  expect(
+    (await board.request('POST', path(), { body: {} })).body.error.details.map((each: { path: string }) => each.path),
+  ).toEqual(['url', 'events'])
 })
 
 test('every event that a project has may be asked for', async () => {
@@ -60,20 +105,31 @@ test('every event that a project has may be asked for', async () => {
   expect(webhookEvents).toContain('agent.status')
 })
 
-test('the secret is shown once, is sealed in the database, and is nobody else\'s', async () => {
+test("the secret is shown once, is sealed in the database, and is nobody else's", async () => {
   const key = { 'idempotency-key': 'once' }
-  const first = await board.request('POST', path(), { body: { url: `${receiver.url}/sealed`, events: ['card.created'] }, headers: key })
+  const first = await board.request('POST', path(), {
+    body: { url: `${receiver.url}/sealed`, events: ['card.created'] },
+    headers: key,
+  })
   const { id, secret } = first.body.data
   const rotated = await board.request('POST', path(`/${id}/rotate`), { headers: key })
   expect([rotated.status, rotated.body.data.id]).toEqual([201, id])
   expect(rotated.body.data.secret).not.toBe(secret)
-  const others = [await board.request('GET', path()), await board.request('PATCH', path(`/${id}`), { body: { enabled: true } }), await board.request('POST', path(`/${id}/test`)), await board.request('GET', path(`/${id}/deliveries`))]
+  const others = [
+    await board.request('GET', path()),
+    await board.request('PATCH', path(`/${id}`), { body: { enabled: true } }),
+    await board.request('POST', path(`/${id}/test`)),
+    await board.request('GET', path(`/${id}/deliveries`)),
+  ]
   expect(others.map(({ status }) => status)).toEqual([200, 200, 202, 200])
   for (const { text } of others) expect(text).not.toContain('whsec_')
   await eventually('the test', () => receiver.at('/sealed').length === 1)
   expect(verified(rotated.body.data.secret, receiver.at('/sealed')[0]!)).toBeTruthy()
   const files = board.stored()
-  expect([files.includes(id), ...[secret, rotated.body.data.secret].map(each => files.includes(each) || files.includes(each.slice(6)))]).toEqual([true, false, false])
+  expect([
+    files.includes(id),
+    ...[secret, rotated.body.data.secret].map(each => files.includes(each) || files.includes(each.slice(6))),
+  ]).toEqual([true, false, false])
 })
 
 test('deliveries come newest first, in pages, and by status', async () => {
@@ -81,13 +137,18 @@ test('deliveries come newest first, in pages, and by status', async () => {
   for (const title of ['A', 'B', 'C', 'D', 'E']) await board.client.cards.create({ projectId, title })
   const page = async (query: string) => (await board.request('GET', path(`/${id}/deliveries${query}`))).body.data
   await eventually('all five', async () => (await page('?status=succeeded')).items.length === 5)
-  const titles = ({ items }: { items: Array<{ request: { body: string } }> }) => items.map(({ request }) => JSON.parse(request.body).data.title)
+  const titles = ({ items }: { items: Array<{ request: { body: string } }> }) =>
+    items.map(({ request }) => JSON.parse(request.body).data.title)
   const first = await page('?limit=2')
-  expect([titles(first), titles(await page(`?limit=2&cursor=${first.nextCursor}`))]).toEqual([['E', 'D'], ['C', 'B']])
+  expect([titles(first), titles(await page(`?limit=2&cursor=${first.nextCursor}`))]).toEqual([
+    ['E', 'D'],
+    ['C', 'B'],
+  ])
   expect(titles(await page(`?limit=2&status=succeeded&cursor=${first.nextCursor}`))).toEqual(['C', 'B'])
   expect(await page('?status=failed')).toEqual({ items: [], nextCursor: null })
   expect((await page('')).nextCursor).toBeNull()
-  for (const query of ['?status=lost', '?limit=0', '?cursor=0', '?cursor=x', '?offset=1']) expect([query, (await board.request('GET', path(`/${id}/deliveries${query}`))).status]).toEqual([query, 400])
+  for (const query of ['?status=lost', '?limit=0', '?cursor=0', '?cursor=x', '?offset=1'])
+    expect([query, (await board.request('GET', path(`/${id}/deliveries${query}`))).status]).toEqual([query, 400])
 })
 
 test('a delivery of another webhook is not found', async () => {
@@ -100,7 +161,11 @@ test('a delivery of another webhook is not found', async () => {
 test('a disabled webhook sends nothing, not even when it is asked to', async () => {
   const { id } = (await create({ enabled: false })).body.data
   const answer = await board.request('POST', path(`/${id}/test`))
-  expect([answer.status, answer.body.error.code, answer.body.error.message]).toEqual([409, 'CONFLICT', 'The webhook is disabled; enable it first.'])
+  expect([answer.status, answer.body.error.code, answer.body.error.message]).toEqual([
+    409,
+    'CONFLICT',
+    'The webhook is disabled; enable it first.',
+  ])
   expect((await board.request('GET', path(`/${id}/deliveries`))).body.data.items).toEqual([])
 })
 
@@ -133,10 +198,16 @@ test('the pauses between attempts are those of the specification, give or take a
 })
 
 test('deliveries are forgotten 30 days after their end, and not while they are pending', async () => {
-  const [done, pending] = [(await create({ events: ['card.created'] })).body.data.id, (await create({ url: 'http://127.0.0.1:1/', events: ['card.created'] })).body.data.id]
+  const [done, pending] = [
+    (await create({ events: ['card.created'] })).body.data.id,
+    (await create({ url: 'http://127.0.0.1:1/', events: ['card.created'] })).body.data.id,
+  ]
   await board.client.cards.create({ projectId, title: 'Kept a while' })
   const count = async (id: string) => (await board.request('GET', path(`/${id}/deliveries`))).body.data.items.length
-  await eventually('the success', async () => (await board.request('GET', path(`/${done}/deliveries?status=succeeded`))).body.data.items.length === 1)
+  await eventually(
+    'the success',
+    async () => (await board.request('GET', path(`/${done}/deliveries?status=succeeded`))).body.data.items.length === 1,
+  )
   const forget = jobs(board.server.app).find(({ name }) => name.startsWith('forget webhook deliveries'))!
   now += 29.9 * 86_400_000
   await forget.run(new AbortController().signal)

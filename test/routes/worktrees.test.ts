@@ -5,7 +5,9 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { commit, contents, dirty, git, gone, startWorktrees, type Worktrees } from '../worktrees.ts'
 
 let its: Worktrees
-beforeAll(async () => { its = await startWorktrees() })
+beforeAll(async () => {
+  its = await startWorktrees()
+})
 afterAll(() => its.board.close())
 beforeEach(() => its.fresh())
 
@@ -33,39 +35,109 @@ const changes: Array<[string, () => void]> = [
   ['a deleted file', () => rmSync(join(its.worktree, 'README'))],
   ['an executable file', () => chmodSync(join(its.worktree, 'README'), 0o755)],
   ['an untracked file', () => writeFileSync(join(its.worktree, 'new\nline'), 'new\n')],
-  ['an untracked binary file', () => writeFileSync(join(its.worktree, 'binary'), Buffer.from([0, 1, 2, 0, 255, 13, 10]))],
-  ['a staged change that the file no longer has', () => { appendFileSync(join(its.worktree, 'README'), 'x\n'); git(its.worktree, 'add', '.'); writeFileSync(join(its.worktree, 'README'), 'Read me.\n') }],
-  ['a renamed file', () => { git(its.worktree, 'mv', 'README', 'LIESMICH') }],
-  ['a file that became a folder', () => { rmSync(join(its.worktree, 'README')); mkdirSync(join(its.worktree, 'README')); writeFileSync(join(its.worktree, 'README', 'inner'), 'x\n') }],
-  ['a folder that became a link', () => { rmSync(join(its.worktree, 'src'), { recursive: true }); symlinkSync('/etc', join(its.worktree, 'src')) }],
+  [
+    'an untracked binary file',
+    () => writeFileSync(join(its.worktree, 'binary'), Buffer.from([0, 1, 2, 0, 255, 13, 10])),
+  ],
+  [
+    'a staged change that the file no longer has',
+    () => {
+      appendFileSync(join(its.worktree, 'README'), 'x\n')
+      git(its.worktree, 'add', '.')
+      writeFileSync(join(its.worktree, 'README'), 'Read me.\n')
+    },
+  ],
+  [
+    'a renamed file',
+    () => {
+      git(its.worktree, 'mv', 'README', 'LIESMICH')
+    },
+  ],
+  [
+    'a file that became a folder',
+    () => {
+      rmSync(join(its.worktree, 'README'))
+      mkdirSync(join(its.worktree, 'README'))
+      writeFileSync(join(its.worktree, 'README', 'inner'), 'x\n')
+    },
+  ],
+  [
+    'a folder that became a link',
+    () => {
+      rmSync(join(its.worktree, 'src'), { recursive: true })
+      symlinkSync('/etc', join(its.worktree, 'src'))
+    },
+  ],
   ['a commit of its own', () => commit(its.worktree, 'own', 'mine\n')],
-  ['a commit that no branch holds', () => { git(its.worktree, 'checkout', '-q', '--detach'); commit(its.worktree, 'own', 'mine\n'); git(its.worktree, 'branch', '-D', 'card') }],
-  ['commits of its own and a merge', () => {
-    commit(its.worktree, 'own', 'mine\n')
-    commit(its.repository, 'README', 'Changed on main.\n')
-    git(its.worktree, 'merge', '-q', '--no-edit', 'main')
-    commit(its.worktree, 'own', 'mine, again\nFrom here on\n', 'Say more\n\nFrom the start of a line')
-  }],
+  [
+    'a commit that no branch holds',
+    () => {
+      git(its.worktree, 'checkout', '-q', '--detach')
+      commit(its.worktree, 'own', 'mine\n')
+      git(its.worktree, 'branch', '-D', 'card')
+    },
+  ],
+  [
+    'commits of its own and a merge',
+    () => {
+      commit(its.worktree, 'own', 'mine\n')
+      commit(its.repository, 'README', 'Changed on main.\n')
+      git(its.worktree, 'merge', '-q', '--no-edit', 'main')
+      commit(its.worktree, 'own', 'mine, again\nFrom here on\n', 'Say more\n\nFrom the start of a line')
+    },
+  ],
 ]
-test.each(changes)('%s is not lost: it is refused without force, and with it saved as a patch that brings it back', async (_, change) => {
-  const base = git(its.repository, 'rev-parse', 'main').trim()
-  const card = await its.card()
-  change()
-  expect(await card.remove()).toEqual(dirty)
-  const before = its.patches()
-  const state = contents(its.worktree)
-  expect(await card.remove(true)).toEqual(gone)
-  expect(its.patches().filter(name => !before.includes(name))).toEqual([card.patchFile()])
-  expect(statSync(card.patchFile()).mode & 0o777).toBe(0o600)
-  expect(contents(apply(card.patchFile(), base))).toEqual(state)
-})
+test.each(changes)(
+  '%s is not lost: it is refused without force, and with it saved as a patch that brings it back',
+  async (_, change) => {
+    const base = git(its.repository, 'rev-parse', 'main').trim()
+    const card = await its.card()
+    change()
+    expect(await card.remove()).toEqual(dirty)
+    const before = its.patches()
+    const state = contents(its.worktree)
+    expect(await card.remove(true)).toEqual(gone)
+    expect(its.patches().filter(name => !before.includes(name))).toEqual([card.patchFile()])
+    expect(statSync(card.patchFile()).mode & 0o777).toBe(0o600)
+    expect(contents(apply(card.patchFile(), base))).toEqual(state)
+  },
+)
 
 test.each<[string, string[], () => void]>([
-  ['with a split index', [], () => { git(its.worktree, 'update-index', '--split-index'); commit(its.worktree, 'more', 'x\n'); git(its.worktree, 'reset', '-q', '--hard', 'main') }],
-  ['with a sparse checkout', [], () => { git(its.worktree, 'sparse-checkout', 'set', '--cone', '--sparse-index', 'nothing') }],
+  [
+    'with a split index',
+    [],
+    () => {
+      git(its.worktree, 'update-index', '--split-index')
+      commit(its.worktree, 'more', 'x\n')
+      git(its.worktree, 'reset', '-q', '--hard', 'main')
+    },
+  ],
+  [
+    'with a sparse checkout',
+    [],
+    () => {
+      git(its.worktree, 'sparse-checkout', 'set', '--cone', '--sparse-index', 'nothing')
+    },
+  ],
   ['with SHA-256', ['--object-format=sha256'], () => {}],
-  ['with line ends of another system', [], () => { git(its.repository, 'config', 'core.autocrlf', 'true'); rmSync(join(its.worktree, 'README')); git(its.worktree, 'checkout', '-q', '--', 'README') }],
-  ['that is packed', [], () => { git(its.repository, 'gc', '-q'); git(its.repository, 'pack-refs', '--all') }],
+  [
+    'with line ends of another system',
+    [],
+    () => {
+      git(its.repository, 'config', 'core.autocrlf', 'true')
+      rmSync(join(its.worktree, 'README'))
+      git(its.worktree, 'checkout', '-q', '--', 'README')
+    },
+  ],
+  [
+    'that is packed',
+    [],
+    () => {
+      git(its.repository, 'gc', '-q')
+      git(its.repository, 'pack-refs', '--all')
+    },
+  ],
 ])('a repository %s is read like any other', async (_, options, arrange) => {
   const repository = its.folder('special')
   const worktree = join(repository, '..', `${basename(repository)}-worktree`)
@@ -118,11 +190,16 @@ test('a pipe in the place of a file does not hang anything', async () => {
 test('a commit that another branch, a remote or a tag holds is no loss', async () => {
   commit(its.worktree, 'own', 'mine\n')
   expect(await (await its.card()).remove()).toEqual(dirty)
-  for (const args of [['branch', 'kept', 'card'], ['update-ref', 'refs/remotes/origin/card', 'card'], ['tag', '-m', 'x', 'kept', 'card']]) {
+  for (const args of [
+    ['branch', 'kept', 'card'],
+    ['update-ref', 'refs/remotes/origin/card', 'card'],
+    ['tag', '-m', 'x', 'kept', 'card'],
+  ]) {
     const card = await its.card()
     git(its.repository, ...args)
     expect(await card.remove()).toEqual(gone)
-    for (const name of ['refs/heads/kept', 'refs/remotes/origin/card', 'refs/tags/kept']) git(its.repository, 'update-ref', '-d', name)
+    for (const name of ['refs/heads/kept', 'refs/remotes/origin/card', 'refs/tags/kept'])
+      git(its.repository, 'update-ref', '-d', name)
   }
 })
 
@@ -172,7 +249,7 @@ test('a submodule is looked into: clean it is no loss, changed it is', async () 
   expect(card.patch()).toContain('+++ b/lib/lib')
 })
 
-test('nothing but a worktree of the project\'s repository is attached, and one at a time', async () => {
+test("nothing but a worktree of the project's repository is attached, and one at a time", async () => {
   const { board, projectId, repository, worktree } = its
   const { id: cardId } = await board.client.cards.create({ projectId, title: 'Card' })
   const path = `/api/projects/${projectId}/cards/${cardId}/worktree`
@@ -185,7 +262,13 @@ test('nothing but a worktree of the project\'s repository is attached, and one a
   git(repository, 'worktree', 'add', '-q', '-b', 'second', second)
   symlinkSync(worktree, `${worktree}-link`)
   expect(await answer('DELETE')).toBe('CONFLICT')
-  for (const [sent, code] of [['here', 'PATH_NOT_ABSOLUTE'], [`${worktree}-none`, 'PATH_NOT_FOUND'], [join(worktree, 'README'), 'PATH_NOT_FOUND'], [its.folder('other'), 'NOT_A_GIT_REPOSITORY']]) expect(await answer('PUT', { path: sent }), sent).toBe(code)
+  for (const [sent, code] of [
+    ['here', 'PATH_NOT_ABSOLUTE'],
+    [`${worktree}-none`, 'PATH_NOT_FOUND'],
+    [join(worktree, 'README'), 'PATH_NOT_FOUND'],
+    [its.folder('other'), 'NOT_A_GIT_REPOSITORY'],
+  ])
+    expect(await answer('PUT', { path: sent }), sent).toBe(code)
   expect(await answer('PUT', { path: `${worktree}-link` })).toEqual([200, worktree, 'card'])
   expect(await answer('PUT', { path: second })).toBe('CONFLICT')
   expect(await answer('PUT', { path: worktree })).toEqual([200, worktree, 'card'])

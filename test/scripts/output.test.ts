@@ -14,7 +14,11 @@ beforeAll(async () => {
 afterAll(() => board.close())
 
 test('is kept to its last 64 KiB in whole characters, with how many came before', async () => {
-  const script = await newScript(board.client, projectId, 'i=0; while [ $i -lt 30000 ]; do echo "€ line $i"; i=$((i+1)); done')
+  const script = await newScript(
+    board.client,
+    projectId,
+    'i=0; while [ $i -lt 30000 ]; do echo "€ line $i"; i=$((i+1)); done',
+  )
   const live = await follow(board.url, board.token, projectId)
   await script.run()
   const { output, outputStart } = await script.ended()
@@ -28,7 +32,11 @@ test('is kept to its last 64 KiB in whole characters, with how many came before'
 })
 
 test('comes as it is printed: what follows joins what was read without a gap', async () => {
-  const script = await newScript(board.client, projectId, 'for i in 1 2 3 4 5 6; do printf "€%s 😀" $i; sleep 0.1; done')
+  const script = await newScript(
+    board.client,
+    projectId,
+    'for i in 1 2 3 4 5 6; do printf "€%s 😀" $i; sleep 0.1; done',
+  )
   await script.run()
   let read = ''
   let reads = 0
@@ -71,8 +79,14 @@ test('of a script that prints without a pause leaves the server time for others,
 test('while it goes on is on disk after a while', async () => {
   const script = await newScript(board.client, projectId, 'echo first; sleep 60')
   await script.run()
-  const stored = () => board.server.app.db.get<{ output: string }>('SELECT output FROM script_runs WHERE script_id = ?', [Number(script.place.scriptId)])
-  await vi.waitFor(async () => expect((await stored())?.output).toBe('first\n'), { timeout: 10_000 * slowdown(), interval: 100 })
+  const stored = () =>
+    board.server.app.db.get<{ output: string }>('SELECT output FROM script_runs WHERE script_id = ?', [
+      Number(script.place.scriptId),
+    ])
+  await vi.waitFor(async () => expect((await stored())?.output).toBe('first\n'), {
+    timeout: 10_000 * slowdown(),
+    interval: 100,
+  })
   expect(await script.status()).toMatchObject({ status: 'running', pid: expect.any(Number) })
   await board.client.scripts.cancel(script.place)
   await script.ended()
@@ -84,7 +98,10 @@ test('a tail keeps whole characters and counts the rest, wherever it is cut', ()
     const tail = createTextTail(mostBytes)
     let whole = ''
     for (let at = 0; at < 200; at++) {
-      const text = Array.from({ length: at % 7 }, (_, index) => characters[(at * 3 + index * 2) % characters.length]).join('')
+      const text = Array.from(
+        { length: at % 7 },
+        (_, index) => characters[(at * 3 + index * 2) % characters.length],
+      ).join('')
       tail.add(text)
       whole += text
       if (at % 3 > 0) continue

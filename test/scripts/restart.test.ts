@@ -11,19 +11,26 @@ import { deafGrandchild, newScript, scriptOf } from './scriptBoard.ts'
 const root = mkdtempSync(join(tmpdir(), 'board-scripts-'))
 const path = join(root, 'project')
 mkdirSync(path)
-const secrets = { BOARD_SECRET_KEY: Buffer.alloc(32, 7).toString('base64'), BOARD_TOKEN: 'a token of the shell', AWS_SECRET_ACCESS_KEY: 'a key of the cloud' }
+const secrets = {
+  BOARD_SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
+  BOARD_TOKEN: 'a token of the shell',
+  AWS_SECRET_ACCESS_KEY: 'a key of the cloud',
+}
 const server = boardProcess(join(root, 'data'), { HOME: root, LANG: 'C.UTF-8', ...secrets })
 afterAll(() => clearAway(server, root))
 
-test('a script runs in its project\'s folder and knows the server and the project, and none of the server\'s secrets', async () => {
+test("a script runs in its project's folder and knows the server and the project, and none of the server's secrets", async () => {
   await server.start()
   const { id } = await server.client.projects.create({ name: 'Web', path })
   const script = await newScript(server.client, id, 'pwd; env')
   await script.run()
   const [folder, ...variables] = (await script.ended()).output.trimEnd().split('\n')
   expect(folder).toBe(path)
-  expect(variables).toEqual(expect.arrayContaining([`BOARD_URL=${server.url}`, `BOARD_PROJECT_ID=${id}`, `HOME=${root}`, 'LANG=C.UTF-8']))
-  for (const [name, value] of Object.entries(secrets)) expect(variables.filter(each => each.startsWith(`${name}=`) || each.includes(value))).toEqual([])
+  expect(variables).toEqual(
+    expect.arrayContaining([`BOARD_URL=${server.url}`, `BOARD_PROJECT_ID=${id}`, `HOME=${root}`, 'LANG=C.UTF-8']),
+  )
+  for (const [name, value] of Object.entries(secrets))
+    expect(variables.filter(each => each.startsWith(`${name}=`) || each.includes(value))).toEqual([])
   expect(variables.filter(each => each.includes(server.token) || each.includes('svc_'))).toEqual([])
 })
 
@@ -38,10 +45,18 @@ test('a run whose server was killed has failed at the next start, and what it le
   expect(processesWith(tag).length).toBeGreaterThan(0)
   await server.start()
   const after = scriptOf(server.client, script.place, tag)
-  expect(await after.status()).toMatchObject({ status: 'failed', exitCode: null, error: 'The server stopped while it ran.', finishedAt: expect.any(String) })
+  expect(await after.status()).toMatchObject({
+    status: 'failed',
+    exitCode: null,
+    error: 'The server stopped while it ran.',
+    finishedAt: expect.any(String),
+  })
   expect(processesWith(tag)).toEqual([])
   const live = await follow(server.url, server.token, id, 0)
-  expect((await live.message('script.finished')).data).toMatchObject({ status: 'failed', error: 'The server stopped while it ran.' })
+  expect((await live.message('script.finished')).data).toMatchObject({
+    status: 'failed',
+    error: 'The server stopped while it ran.',
+  })
   live.close()
   await server.client.scripts.update({ ...script.place, command: 'echo again' })
   await after.run()

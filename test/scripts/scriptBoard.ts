@@ -18,7 +18,12 @@ export interface TestScript {
   processes(): number[]
 }
 
-export async function newScript(client: Client, projectId: string, command: string, name = 'Script'): Promise<TestScript> {
+export async function newScript(
+  client: Client,
+  projectId: string,
+  command: string,
+  name = 'Script',
+): Promise<TestScript> {
   const tag = `board-script-${randomUUID()}`
   const { id: scriptId } = await client.scripts.create({ projectId, name, command: command.replaceAll('$TAG', tag) })
   return scriptOf(client, { projectId, scriptId }, tag)
@@ -26,13 +31,23 @@ export async function newScript(client: Client, projectId: string, command: stri
 
 /** The same script by another client, of a server that was started again. */
 export function scriptOf(client: Client, place: TestScript['place'], tag: string): TestScript {
-  const status = async (since?: number) => (await client.scripts.status({ ...place, scriptId: Number(place.scriptId), since }))[0]!
-  const until: TestScript['until'] = (what, fits, timeoutMs = 10_000) => eventually(what, async () => {
-    const run = await status()
-    return fits(run) ? run : undefined
-  }, timeoutMs)
+  const status = async (since?: number) =>
+    (await client.scripts.status({ ...place, scriptId: Number(place.scriptId), since }))[0]!
+  const until: TestScript['until'] = (what, fits, timeoutMs = 10_000) =>
+    eventually(
+      what,
+      async () => {
+        const run = await status()
+        return fits(run) ? run : undefined
+      },
+      timeoutMs,
+    )
   return {
-    place, status, until, ended: timeoutMs => until('the end of the run', run => run.finishedAt !== null, timeoutMs), run: () => client.scripts.run(place),
+    place,
+    status,
+    until,
+    ended: timeoutMs => until('the end of the run', run => run.finishedAt !== null, timeoutMs),
+    run: () => client.scripts.run(place),
     processes: () => processesWith(tag),
   }
 }

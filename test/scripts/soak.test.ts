@@ -20,9 +20,17 @@ mkdirSync(path)
 const board = boardProcess(join(root, 'data'), { HOME: root })
 afterAll(() => clearAway(board, root))
 
-const commands = [`${deafGrandchild} sleep 600 # $TAG`, `${deafGrandchild} sleep 0.3; echo done # $TAG`, 'echo quick # $TAG', `trap "" TERM; ${deafGrandchild} while :; do sleep 0.1; done # $TAG`]
+const commands = [
+  `${deafGrandchild} sleep 600 # $TAG`,
+  `${deafGrandchild} sleep 0.3; echo done # $TAG`,
+  'echo quick # $TAG',
+  `trap "" TERM; ${deafGrandchild} while :; do sleep 0.1; done # $TAG`,
+]
 const untimely = ['SCRIPT_ALREADY_RUNNING', 'SCRIPT_NOT_RUNNING', 'SCRIPT_NOT_FOUND']
-interface Known { scriptId: string; tag: string }
+interface Known {
+  scriptId: string
+  tag: string
+}
 let projectId: string
 let scripts: Known[] = []
 
@@ -35,52 +43,73 @@ function doubles(): string[] {
   })
 }
 function runOf(pid: number): string | undefined {
-  try { return /BOARD_RUN_ID=([\w-]+)/.exec(readFileSync(`/proc/${pid}/environ`, 'latin1'))?.[1] } catch { return undefined }
+  try {
+    return /BOARD_RUN_ID=([\w-]+)/.exec(readFileSync(`/proc/${pid}/environ`, 'latin1'))?.[1]
+  } catch {
+    return undefined
+  }
 }
 
 async function step(): Promise<string> {
   if (scripts.length < 6) {
     const tag = `board-soak-${randomUUID()}`
-    const { id } = await board.client.scripts.create({ projectId, name: tag, command: dice.pick(commands).replaceAll('$TAG', tag) })
+    const { id } = await board.client.scripts.create({
+      projectId,
+      name: tag,
+      command: dice.pick(commands).replaceAll('$TAG', tag),
+    })
     scripts.push({ scriptId: id, tag })
   }
   const known = dice.pick(scripts)
   const action = dice.pick(['run', 'run', 'run', 'cancel', 'delete'] as const)
-  const answer = await board.client.scripts[action]({ projectId, scriptId: known.scriptId }).then(() => 'ok', (error: { code?: string }) => {
-    if (untimely.includes(error.code ?? '')) return error.code
-    throw error
-  })
+  const answer = await board.client.scripts[action]({ projectId, scriptId: known.scriptId }).then(
+    () => 'ok',
+    (error: { code?: string }) => {
+      if (untimely.includes(error.code ?? '')) return error.code
+      throw error
+    },
+  )
   if (action === 'delete' && answer === 'ok') scripts = scripts.filter(each => each !== known)
   return `${action} ${known.scriptId} ${answer}`
 }
 
-test(`nothing is left of scripts, and none runs twice, in ${rounds} rounds of random runs, cancels, deletions and kills of the server (seed ${seed})`, async () => {
-  await board.start()
-  projectId = (await board.client.projects.create({ name: 'Soak', path })).id
-  for (let round = 1; round <= rounds; round++) {
-    const told: string[] = []
-    try {
-      for (let left = dice.between(5, 15); left > 0; left--) {
-        told.push(await step())
-        await delay(dice.between(0, 150))
-        expect(doubles()).toEqual([])
+test(
+  `nothing is left of scripts, and none runs twice, in ${rounds} rounds of random runs, cancels, deletions and kills of the server (seed ${seed})`,
+  async () => {
+    await board.start()
+    projectId = (await board.client.projects.create({ name: 'Soak', path })).id
+    for (let round = 1; round <= rounds; round++) {
+      const told: string[] = []
+      try {
+        for (let left = dice.between(5, 15); left > 0; left--) {
+          told.push(await step())
+          await delay(dice.between(0, 150))
+          expect(doubles()).toEqual([])
+        }
+        const underWay = Promise.all(Array.from({ length: dice.between(0, 4) }, step))
+        underWay.catch(() => {
+          /* Its server may be gone. */
+        })
+        await delay(dice.pick([0, 5, 20, 200]))
+        const signal = dice.pick(['SIGKILL', 'SIGKILL', 'SIGTERM'] as const)
+        const { tookMs } = await board.end(signal)
+        await underWay.catch(() => {
+          /* The same. */
+        })
+        told.push(`${signal} in ${Math.round(tookMs)} ms`)
+        if (signal === 'SIGTERM') expect([tookMs < 15_000, processesWith('board-soak-')]).toEqual([true, []])
+        await board.start()
+        // What was asked for when the server was killed may have been done or not.
+        const present = new Set((await board.client.scripts.list({ projectId })).map(({ id }) => id))
+        scripts = scripts.filter(({ scriptId }) => present.has(scriptId))
+        expect((await board.client.scripts.status({ projectId })).filter(({ status }) => status === 'running')).toEqual(
+          [],
+        )
+        await eventually('the end of every process', () => processesWith('board-soak-').length === 0, 5000)
+      } catch (error) {
+        throw new Error(`Round ${round} of seed ${seed} failed: ${told.join(', ')}`, { cause: error })
       }
-      const underWay = Promise.all(Array.from({ length: dice.between(0, 4) }, step))
-      underWay.catch(() => { /* Its server may be gone. */ })
-      await delay(dice.pick([0, 5, 20, 200]))
-      const signal = dice.pick(['SIGKILL', 'SIGKILL', 'SIGTERM'] as const)
-      const { tookMs } = await board.end(signal)
-      await underWay.catch(() => { /* The same. */ })
-      told.push(`${signal} in ${Math.round(tookMs)} ms`)
-      if (signal === 'SIGTERM') expect([tookMs < 15_000, processesWith('board-soak-')]).toEqual([true, []])
-      await board.start()
-      // What was asked for when the server was killed may have been done or not.
-      const present = new Set((await board.client.scripts.list({ projectId })).map(({ id }) => id))
-      scripts = scripts.filter(({ scriptId }) => present.has(scriptId))
-      expect((await board.client.scripts.status({ projectId })).filter(({ status }) => status === 'running')).toEqual([])
-      await eventually('the end of every process', () => processesWith('board-soak-').length === 0, 5000)
-    } catch (error) {
-      throw new Error(`Round ${round} of seed ${seed} failed: ${told.join(', ')}`, { cause: error })
     }
-  }
-}, 300_000 + rounds * 20_000)
+  },
+  300_000 + rounds * 20_000,
+)

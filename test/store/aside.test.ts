@@ -19,25 +19,40 @@ beforeAll(async () => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-const slow = { sql: 'WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 300000) SELECT max(x) FROM n' }
+const slow = {
+  sql: 'WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 300000) SELECT max(x) FROM n',
+}
 
 test('statements run in order, with their parameters, and give their rows', async () => {
   const copy = join(folder, 'copy.db')
-  const results = await runAside(path, [{ sql: 'SELECT name FROM things WHERE name <> ? ORDER BY name', args: ['two'] }, { sql: 'VACUUM INTO ?', args: [copy] }, { sql: 'SELECT count(*) AS total FROM things' }])
+  const results = await runAside(path, [
+    { sql: 'SELECT name FROM things WHERE name <> ? ORDER BY name', args: ['two'] },
+    { sql: 'VACUUM INTO ?', args: [copy] },
+    { sql: 'SELECT count(*) AS total FROM things' },
+  ])
   expect([results[0], results[2]]).toEqual([[{ name: 'one' }], [{ total: 2 }]])
   expect(existsSync(copy)).toBe(true)
   expect(await runAside(copy, [{ sql: 'SELECT name FROM things' }])).toEqual([[{ name: 'one' }, { name: 'two' }]])
 })
 
 test('what the engine refuses is thrown with its code, and so is a file that cannot be opened', async () => {
-  await expect(runAside(path, [{ sql: 'SELECT 1' }, { sql: 'SELECT nothing FROM things' }])).rejects.toMatchObject({ code: 'SQLITE_ERROR', message: expect.stringContaining('nothing') })
-  await expect(runAside(join(folder, 'none', 'board.db'), [{ sql: 'SELECT 1' }])).rejects.toMatchObject({ message: expect.stringContaining('Unable to open') })
+  await expect(runAside(path, [{ sql: 'SELECT 1' }, { sql: 'SELECT nothing FROM things' }])).rejects.toMatchObject({
+    code: 'SQLITE_ERROR',
+    message: expect.stringContaining('nothing'),
+  })
+  await expect(runAside(join(folder, 'none', 'board.db'), [{ sql: 'SELECT 1' }])).rejects.toMatchObject({
+    message: expect.stringContaining('Unable to open'),
+  })
 })
 
 test('what takes too long goes no further when it is told to end, for the reason that it is given', async () => {
   const ending = new AbortController()
   const copy = join(folder, 'late.db')
-  const running = runAside(path, [...Array.from({ length: 50 }, () => slow), { sql: 'VACUUM INTO ?', args: [copy] }], ending.signal)
+  const running = runAside(
+    path,
+    [...Array.from({ length: 50 }, () => slow), { sql: 'VACUUM INTO ?', args: [copy] }],
+    ending.signal,
+  )
   await new Promise(setImmediate)
   ending.abort(new Error('Not needed any more.'))
   await expect(running).rejects.toThrow('Not needed any more.')

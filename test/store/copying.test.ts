@@ -14,11 +14,19 @@ const cards = 900
 const board = [
   `INSERT INTO users (id, email, display_name, role, created_at) VALUES (7, 'ada@example.org', 'Ada "O''Hara"', 'super_admin', '${at}')`,
   `INSERT INTO projects (id, name, path, owner_id, created_at, updated_at, host) VALUES (3, 'p', '/p', 7, '${at}', '${at}', 'one'), (4, 'q', '/q', 7, '${at}', '${at}', NULL)`,
-  `INSERT INTO boards VALUES (5, 3, 'b', 0, '${at}')`, `INSERT INTO columns (id, board_id, project_id, name, column_type, position) VALUES (6, 5, 3, 'c', 'backlog', 0)`,
-  ...Array.from({ length: cards }, (_, id) => `INSERT INTO cards (id, project_id, board_id, column_id, title, prompt, kind, created_at, updated_at, deleted_at) VALUES (${id * 2 + 10}, 3, 5, 6, 'card ${id}', '', '${id === 0 ? 'assistant' : 'kanban'}', '${at}', '${at}', ${id === 1 ? `'${at}'` : 'NULL'})`),
-  `DELETE FROM cards WHERE id = ${cards * 2 + 8}`, `INSERT INTO events (seq, project_id, type, data, at) VALUES (41, 3, 'card.created', '{}', '${at}')`, 'DELETE FROM unindexed_cards',
+  `INSERT INTO boards VALUES (5, 3, 'b', 0, '${at}')`,
+  `INSERT INTO columns (id, board_id, project_id, name, column_type, position) VALUES (6, 5, 3, 'c', 'backlog', 0)`,
+  ...Array.from(
+    { length: cards },
+    (_, id) =>
+      `INSERT INTO cards (id, project_id, board_id, column_id, title, prompt, kind, created_at, updated_at, deleted_at) VALUES (${id * 2 + 10}, 3, 5, 6, 'card ${id}', '', '${id === 0 ? 'assistant' : 'kanban'}', '${at}', '${at}', ${id === 1 ? `'${at}'` : 'NULL'})`,
+  ),
+  `DELETE FROM cards WHERE id = ${cards * 2 + 8}`,
+  `INSERT INTO events (seq, project_id, type, data, at) VALUES (41, 3, 'card.created', '{}', '${at}')`,
+  'DELETE FROM unindexed_cards',
   `INSERT INTO server_settings VALUES ('theme', '"kept"'), ('sealing-key', '"of this database"'), ('ready', '1')`,
-  `INSERT INTO daemons VALUES ('d', 'one', 'http://127.0.0.1:1', '1', '${at}', 1)`, `INSERT INTO revocations (ended, at_ms) VALUES ('{}', 1)`,
+  `INSERT INTO daemons VALUES ('d', 'one', 'http://127.0.0.1:1', '1', '${at}', 1)`,
+  `INSERT INTO revocations (ended, at_ms) VALUES ('{}', 1)`,
 ]
 const ownToDaemons = ['daemons', 'leases', 'process_runs', 'tickets', 'counters', 'revocations']
 
@@ -31,7 +39,9 @@ beforeEach(async () => {
   from = await open('from')
   to = await open('to')
   beside = new LibsqlDatabase(join(folder, 'to.db'))
-  await from.transaction(async tx => { for (const sql of board) await tx.run(sql) })
+  await from.transaction(async tx => {
+    for (const sql of board) await tx.run(sql)
+  })
 })
 afterEach(async () => {
   beside.close()
@@ -44,33 +54,50 @@ async function open(name: string): Promise<Database> {
   await migrate(database)
   return database
 }
-const copy = (options: Partial<CopyOptions> = {}, source: Reader = from) => copyBoard(source, to, { hostOf: host => host, requireFree: async () => {}, ...options })
-const tables = async () => (await from.all<{ name: string }>(`SELECT name FROM pragma_table_list WHERE type = 'table' AND schema = 'main' AND name <> 'sqlite_schema' ORDER BY name`)).map(({ name }) => name)
-const rowsOf = async (database: Reader, table: string) => (await database.all(`SELECT * FROM ${table}`)).map(row => JSON.stringify(row)).sort()
+const copy = (options: Partial<CopyOptions> = {}, source: Reader = from) =>
+  copyBoard(source, to, { hostOf: host => host, requireFree: async () => {}, ...options })
+const tables = async () =>
+  (
+    await from.all<{ name: string }>(
+      `SELECT name FROM pragma_table_list WHERE type = 'table' AND schema = 'main' AND name <> 'sqlite_schema' ORDER BY name`,
+    )
+  ).map(({ name }) => name)
+const rowsOf = async (database: Reader, table: string) =>
+  (await database.all(`SELECT * FROM ${table}`)).map(row => JSON.stringify(row)).sort()
 
 test('a copy holds every row with its ids, and nothing of what belongs to daemons or to the other database alone', async () => {
   const told: number[] = []
   const tallies = await copy({ onProgress: rows => told.push(rows) })
-  for (const table of (await tables()).filter(name => ![...ownToDaemons, 'server_settings', 'unindexed_cards'].includes(name))) expect(await rowsOf(to, table), table).toEqual(await rowsOf(from, table))
+  for (const table of (await tables()).filter(
+    name => ![...ownToDaemons, 'server_settings', 'unindexed_cards'].includes(name),
+  ))
+    expect(await rowsOf(to, table), table).toEqual(await rowsOf(from, table))
   for (const table of ownToDaemons) expect(await rowsOf(to, table), table).toEqual([])
   expect(await to.all('SELECT name, value FROM server_settings')).toEqual([{ name: 'theme', value: '"kept"' }])
   expect(tallies.find(({ table }) => table === 'cards')).toMatchObject({ rows: cards - 1 })
   expect(new Set(tallies.map(({ sha256 }) => sha256)).size).toBeGreaterThan(5)
-  expect([told.at(-1), told.toSorted((a, b) => a - b)]).toEqual([await countRows(from) - 4, told])
+  expect([told.at(-1), told.toSorted((a, b) => a - b)]).toEqual([(await countRows(from)) - 4, told])
 })
 
 test('a copy goes on where the board was: ids are not given twice, cards are counted, and words are taken up anew', async () => {
   await copy()
   expect(await to.get('SELECT count(*) AS waiting FROM unindexed_cards')).toMatchObject({ waiting: cards - 3 })
   expect(await to.get('SELECT sum(total) AS total FROM card_counts')).toMatchObject({ total: cards - 3 })
-  const { lastId } = await to.transaction(tx => tx.run(`INSERT INTO cards (project_id, board_id, column_id, title, prompt, created_at, updated_at) VALUES (3, 5, 6, 'new', '', '', '')`))
+  const { lastId } = await to.transaction(tx =>
+    tx.run(
+      `INSERT INTO cards (project_id, board_id, column_id, title, prompt, created_at, updated_at) VALUES (3, 5, 6, 'new', '', '', '')`,
+    ),
+  )
   expect(lastId).toBe(cards * 2 + 9)
   expect(await to.get('SELECT sum(total) AS total FROM card_counts')).toMatchObject({ total: cards - 2 })
 })
 
-test('a project\'s folder is on the machine that the copy is told', async () => {
-  await copy({ hostOf: before => before === null ? 'was null' : `after ${before}` })
-  expect(await to.all('SELECT id, host FROM projects ORDER BY id')).toEqual([{ id: 3, host: 'after one' }, { id: 4, host: 'was null' }])
+test("a project's folder is on the machine that the copy is told", async () => {
+  await copy({ hostOf: before => (before === null ? 'was null' : `after ${before}`) })
+  expect(await to.all('SELECT id, host FROM projects ORDER BY id')).toEqual([
+    { id: 3, host: 'after one' },
+    { id: 4, host: 'was null' },
+  ])
 })
 
 test('what the target holds is deleted only on demand, or where it was never finished', async () => {
@@ -79,8 +106,15 @@ test('what the target holds is deleted only on demand, or where it was never fin
   await from.transaction(tx => tx.run(`UPDATE projects SET name = 'renamed' WHERE id = 3`))
   beside.exec(`INSERT INTO tickets (kind, key, value, ends_at_ms) VALUES ('k', 'k', 'v', 1)`)
   await copy({ replace: true })
-  expect(await to.get('SELECT name, (SELECT count(*) FROM cards) AS cards, (SELECT count(*) FROM tickets) AS tickets FROM projects WHERE id = 3')).toMatchObject({ name: 'renamed', cards: cards - 1, tickets: 0 })
-  for (const [table, row] of [['users', `(id, email, display_name, role, created_at) VALUES (1, 'e', 'd', 'user', '')`], ['events', `(type, data, at) VALUES ('t', '{}', '')`]]) {
+  expect(
+    await to.get(
+      'SELECT name, (SELECT count(*) FROM cards) AS cards, (SELECT count(*) FROM tickets) AS tickets FROM projects WHERE id = 3',
+    ),
+  ).toMatchObject({ name: 'renamed', cards: cards - 1, tickets: 0 })
+  for (const [table, row] of [
+    ['users', `(id, email, display_name, role, created_at) VALUES (1, 'e', 'd', 'user', '')`],
+    ['events', `(type, data, at) VALUES ('t', '{}', '')`],
+  ]) {
     for (const each of ['events', 'users', 'projects']) beside.exec(`DELETE FROM ${each}`)
     beside.exec(`INSERT INTO ${table} ${row}`)
     await expect(copy(), table).rejects.toMatchObject({ code: 'CONFLICT' })
@@ -88,35 +122,68 @@ test('what the target holds is deleted only on demand, or where it was never fin
 })
 
 test('a copy that something else writes to is none, says so of itself, and can be made again', async () => {
-  const half = await countRows(from) / 2 - 2
-  const changing = (sql: string) => copy({ onProgress: rows => { if (rows >= half) beside.exec(sql) } })
-  await expect(changing(`UPDATE cards SET title = 'changed' WHERE id = 100`)).rejects.toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('The copy of cards') })
+  const half = (await countRows(from)) / 2 - 2
+  const changing = (sql: string) =>
+    copy({
+      onProgress: rows => {
+        if (rows >= half) beside.exec(sql)
+      },
+    })
+  await expect(changing(`UPDATE cards SET title = 'changed' WHERE id = 100`)).rejects.toMatchObject({
+    code: 'CONFLICT',
+    message: expect.stringContaining('The copy of cards'),
+  })
   expect(await isUnfinished(to)).toBe(true)
   await expect(requireFinished(to)).rejects.toMatchObject({ code: 'CONFLICT' })
-  await expect(changing(`INSERT OR IGNORE INTO events (seq, type, data, at) VALUES (1, 't', '{}', '')`)).rejects.toMatchObject({ message: expect.stringContaining('The copy of events') })
+  await expect(
+    changing(`INSERT OR IGNORE INTO events (seq, type, data, at) VALUES (1, 't', '{}', '')`),
+  ).rejects.toMatchObject({ message: expect.stringContaining('The copy of events') })
   await copy()
   expect(await isUnfinished(to)).toBe(false)
   await requireFinished(to)
 })
 
 test('of two copies at once the one that began later goes on', async () => {
-  for (const [after, written] of [[1, 0], [await countRows(from) - 4, cards - 1]] as const) {
-    await expect(copy({ onProgress: rows => { if (rows >= after) beside.exec(`UPDATE server_settings SET value = '"another"' WHERE name = 'unfinished-copy'`) } })).rejects.toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('Another copy') })
-    expect(await to.get(`SELECT value, (SELECT count(*) FROM cards) AS cards FROM server_settings WHERE name = 'unfinished-copy'`)).toMatchObject({ value: '"another"', cards: written })
+  for (const [after, written] of [
+    [1, 0],
+    [(await countRows(from)) - 4, cards - 1],
+  ] as const) {
+    await expect(
+      copy({
+        onProgress: rows => {
+          if (rows >= after)
+            beside.exec(`UPDATE server_settings SET value = '"another"' WHERE name = 'unfinished-copy'`)
+        },
+      }),
+    ).rejects.toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('Another copy') })
+    expect(
+      await to.get(
+        `SELECT value, (SELECT count(*) FROM cards) AS cards FROM server_settings WHERE name = 'unfinished-copy'`,
+      ),
+    ).toMatchObject({ value: '"another"', cards: written })
   }
 })
 
 test('nothing is copied while anybody works on the target, at the beginning or at the end', async () => {
   for (const busyAt of [1, 2]) {
     let asked = 0
-    await expect(copy({ requireFree: async () => { if (++asked === busyAt) throw new Error('Somebody works there.') } })).rejects.toThrow('Somebody works there.')
+    await expect(
+      copy({
+        requireFree: async () => {
+          if (++asked === busyAt) throw new Error('Somebody works there.')
+        },
+      }),
+    ).rejects.toThrow('Somebody works there.')
     expect([asked, await isUnfinished(to)]).toEqual([busyAt, busyAt === 2])
   }
 })
 
 test('a board of another version is not copied', async () => {
   await from.transaction(tx => tx.run('PRAGMA user_version = 10'))
-  await expect(copy()).rejects.toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('another schema version') })
+  await expect(copy()).rejects.toMatchObject({
+    code: 'CONFLICT',
+    message: expect.stringContaining('another schema version'),
+  })
 })
 
 test('a page that a server finds too large is asked for in smaller ones, and what it refuses otherwise is refused', async () => {
@@ -133,6 +200,12 @@ test('a page that a server finds too large is asked for in smaller ones, and wha
   expect(await rowsOf(to, 'cards')).toEqual(await rowsOf(from, 'cards'))
   expect(limits.slice(0, 5)).toEqual([400, 50, 100, 12, 24])
   await expect(copy({ replace: true }, narrow('words'))).rejects.toThrow('words')
-  const never: Reader = { ...from, all: async (sql, args) => { if (/FROM cards WHERE/.test(sql)) throw new Error('RESPONSE_TOO_LARGE'); return from.all(sql, args) } }
+  const never: Reader = {
+    ...from,
+    all: async (sql, args) => {
+      if (/FROM cards WHERE/.test(sql)) throw new Error('RESPONSE_TOO_LARGE')
+      return from.all(sql, args)
+    },
+  }
   await expect(copy({}, never)).rejects.toThrow('RESPONSE_TOO_LARGE')
 })

@@ -3,7 +3,21 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Database, Transaction } from '../../src/store/database.ts'
-import { deleteDeliveries, disabledWithDeliveries, failDeliveries, forgetDeliveries, hastenAttemptedLater, hastenDelivery, insertDelivery, listDeliveries, nextDelivery, readDelivery, recordAttempt, webhooksWithDueDeliveries, type AttemptRow } from '../../src/store/deliveries.ts'
+import {
+  deleteDeliveries,
+  disabledWithDeliveries,
+  failDeliveries,
+  forgetDeliveries,
+  hastenAttemptedLater,
+  hastenDelivery,
+  insertDelivery,
+  listDeliveries,
+  nextDelivery,
+  readDelivery,
+  recordAttempt,
+  webhooksWithDueDeliveries,
+  type AttemptRow,
+} from '../../src/store/deliveries.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { openDatabase } from '../../src/store/open.ts'
 import { insertWebhook } from '../../src/store/webhooks.ts'
@@ -20,8 +34,11 @@ beforeEach(async () => {
   now = second(10)
   await migrate(db)
   ;[one, two, disabled] = await db.transaction(async tx => {
-    await tx.run(`INSERT INTO projects (id, name, path, owner_id, created_at, updated_at) VALUES (1, 'p', '/', 0, '', '')`)
-    const make = (enabled: boolean) => insertWebhook(tx, { projectId: 1, url: 'http://127.0.0.1/', events: '[]', enabled })
+    await tx.run(
+      `INSERT INTO projects (id, name, path, owner_id, created_at, updated_at) VALUES (1, 'p', '/', 0, '', '')`,
+    )
+    const make = (enabled: boolean) =>
+      insertWebhook(tx, { projectId: 1, url: 'http://127.0.0.1/', events: '[]', enabled })
     return [await make(true), await make(true), await make(false)]
   })
 })
@@ -31,8 +48,24 @@ afterEach(async () => {
 })
 
 const write = <T>(work: (tx: Transaction) => Promise<T>) => db.transaction(work)
-const add = (webhookId: number, more: { asked?: boolean } = {}) => write(tx => insertDelivery(tx, { webhookId, messageId: `m${Math.random()}`, type: 'card.moved', body: '{}', ...more }))
-const attempted = (id: number, attempt: Partial<AttemptRow>) => write(tx => recordAttempt(tx, id, { url: 'http://127.0.0.1/then', responseStatus: 500, responseBody: 'no', error: 'refused', durationMs: 7, startedAt: now, status: 'pending', nextAttemptAt: null, ...attempt }))
+const add = (webhookId: number, more: { asked?: boolean } = {}) =>
+  write(tx =>
+    insertDelivery(tx, { webhookId, messageId: `m${Math.random()}`, type: 'card.moved', body: '{}', ...more }),
+  )
+const attempted = (id: number, attempt: Partial<AttemptRow>) =>
+  write(tx =>
+    recordAttempt(tx, id, {
+      url: 'http://127.0.0.1/then',
+      responseStatus: 500,
+      responseBody: 'no',
+      error: 'refused',
+      durationMs: 7,
+      startedAt: now,
+      status: 'pending',
+      nextAttemptAt: null,
+      ...attempt,
+    }),
+  )
 const due = (at = now) => webhooksWithDueDeliveries(db, at)
 const nextOf = async (webhookId: number, at = now) => (await nextDelivery(db, webhookId, at))?.id
 
@@ -46,9 +79,18 @@ test('an enabled webhook is due with a delivery that was never attempted, or wit
   await attempted(left, { status: 'failed' })
   expect(await disabledWithDeliveries(db)).toEqual([])
   await attempted(first, { nextAttemptAt: second(30) })
-  expect([await due(second(29)), await due(second(30)), await nextOf(one, second(29)), await nextOf(one, second(30))]).toEqual([[], [one], undefined, first])
+  expect([
+    await due(second(29)),
+    await due(second(30)),
+    await nextOf(one, second(29)),
+    await nextOf(one, second(30)),
+  ]).toEqual([[], [one], undefined, first])
   await attempted(first, { status: 'failed' })
-  expect([await due(second(99)), await nextOf(one, second(99)), await nextOf(disabled, second(99))]).toEqual([[], undefined, undefined])
+  expect([await due(second(99)), await nextOf(one, second(99)), await nextOf(disabled, second(99))]).toEqual([
+    [],
+    undefined,
+    undefined,
+  ])
 })
 
 test('the turn is of what a person asked for, and else of what has waited longest', async () => {
@@ -69,17 +111,35 @@ test('the turn is of what a person asked for, and else of what has waited longes
   await attempted(young, { status: 'succeeded' })
   expect(await nextOf(one, second(20))).toBe(again)
   await write(tx => hastenDelivery(tx, later))
-  expect([(await readDelivery(db, one, later))!.nextAttemptAt, await nextOf(one, second(13))]).toEqual([second(13), again])
+  expect([(await readDelivery(db, one, later))!.nextAttemptAt, await nextOf(one, second(13))]).toEqual([
+    second(13),
+    again,
+  ])
 })
 
 test('an attempt is noted once, and never of a delivery that is over', async () => {
   const id = await add(one)
   expect(await attempted(id, { nextAttemptAt: second(15) })).toBe(true)
-  expect(await readDelivery(db, one, id)).toMatchObject({ attempts: 1, status: 'pending', url: 'http://127.0.0.1/then', responseStatus: 500, responseBody: 'no', error: 'refused', durationMs: 7, lastAttemptAt: now, finishedAt: null })
+  expect(await readDelivery(db, one, id)).toMatchObject({
+    attempts: 1,
+    status: 'pending',
+    url: 'http://127.0.0.1/then',
+    responseStatus: 500,
+    responseBody: 'no',
+    error: 'refused',
+    durationMs: 7,
+    lastAttemptAt: now,
+    finishedAt: null,
+  })
   expect(await readDelivery(db, two, id)).toBeUndefined()
   now = second(20)
   expect(await attempted(id, { status: 'succeeded', responseStatus: 200, error: null })).toBe(true)
-  expect(await readDelivery(db, one, id)).toMatchObject({ attempts: 2, status: 'succeeded', nextAttemptAt: null, finishedAt: second(20) })
+  expect(await readDelivery(db, one, id)).toMatchObject({
+    attempts: 2,
+    status: 'succeeded',
+    nextAttemptAt: null,
+    finishedAt: second(20),
+  })
   expect(await attempted(id, { status: 'failed' })).toBe(false)
   expect(await readDelivery(db, one, id)).toMatchObject({ attempts: 2, status: 'succeeded' })
 })
@@ -91,21 +151,43 @@ test('after a clock was put back only what was attempted in a time to come is at
   await attempted(over, { startedAt: second(50), status: 'failed' })
   now = second(12)
   await write(hastenAttemptedLater)
-  expect(await Promise.all([ahead, before, never, over].map(async id => (await readDelivery(db, one, id))!.nextAttemptAt))).toEqual([second(12), second(70), second(10), null])
+  expect(
+    await Promise.all([ahead, before, never, over].map(async id => (await readDelivery(db, one, id))!.nextAttemptAt)),
+  ).toEqual([second(12), second(70), second(10), null])
 })
 
-test('deliveries are listed newest first, given up, forgotten and deleted in parts, each webhook\'s own', async () => {
+test("deliveries are listed newest first, given up, forgotten and deleted in parts, each webhook's own", async () => {
   const mine = [await add(one), await add(one), await add(one), await add(one)]
   const others = [await add(two), await add(two)]
   await attempted(mine[1]!, { status: 'succeeded' })
-  const ids = async (...asked: Parameters<typeof listDeliveries> extends [unknown, ...infer Rest] ? Rest : never) => (await listDeliveries(db, ...asked)).map(({ id }) => id)
+  const ids = async (...asked: Parameters<typeof listDeliveries> extends [unknown, ...infer Rest] ? Rest : never) =>
+    (await listDeliveries(db, ...asked)).map(({ id }) => id)
   expect(await ids(one, { limit: 9 })).toEqual([...mine].reverse())
   expect(await ids(one, { limit: 2, before: mine[3]! })).toEqual([mine[2], mine[1]])
-  expect([await ids(one, { limit: 9, status: 'succeeded' }), await ids(one, { limit: 1, status: 'pending', before: mine[2]! })]).toEqual([[mine[1]], [mine[0]]])
+  expect([
+    await ids(one, { limit: 9, status: 'succeeded' }),
+    await ids(one, { limit: 1, status: 'pending', before: mine[2]! }),
+  ]).toEqual([[mine[1]], [mine[0]]])
   now = second(40)
-  expect([await write(tx => failDeliveries(tx, one, 'given up', 2)), await write(tx => failDeliveries(tx, one, 'given up', 2)), await write(tx => failDeliveries(tx, one, 'given up', 2))]).toEqual([2, 1, 0])
-  expect(await readDelivery(db, one, mine[3]!)).toMatchObject({ status: 'failed', error: 'given up', nextAttemptAt: null, finishedAt: second(40) })
+  expect([
+    await write(tx => failDeliveries(tx, one, 'given up', 2)),
+    await write(tx => failDeliveries(tx, one, 'given up', 2)),
+    await write(tx => failDeliveries(tx, one, 'given up', 2)),
+  ]).toEqual([2, 1, 0])
+  expect(await readDelivery(db, one, mine[3]!)).toMatchObject({
+    status: 'failed',
+    error: 'given up',
+    nextAttemptAt: null,
+    finishedAt: second(40),
+  })
   expect(await ids(two, { limit: 9, status: 'pending' })).toEqual([...others].reverse())
-  expect([await write(tx => forgetDeliveries(tx, second(40), 9)), await ids(one, { limit: 9 })]).toEqual([1, [mine[3], mine[2], mine[0]]])
-  expect([await write(tx => deleteDeliveries(tx, one, 2)), await write(tx => deleteDeliveries(tx, one, 2)), await ids(two, { limit: 9 })]).toEqual([2, 1, [...others].reverse()])
+  expect([await write(tx => forgetDeliveries(tx, second(40), 9)), await ids(one, { limit: 9 })]).toEqual([
+    1,
+    [mine[3], mine[2], mine[0]],
+  ])
+  expect([
+    await write(tx => deleteDeliveries(tx, one, 2)),
+    await write(tx => deleteDeliveries(tx, one, 2)),
+    await ids(two, { limit: 9 }),
+  ]).toEqual([2, 1, [...others].reverse()])
 })

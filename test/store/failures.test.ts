@@ -26,10 +26,22 @@ const add = (name: string) => db.transaction(tx => tx.run('INSERT INTO things VA
 const failing = (code: string, more: object = {}) => translate(Object.assign(new Error('words'), { code, ...more }))
 
 test.each([
-  ['SQLITE_BUSY', 'DATABASE_BUSY', 1], ['SQLITE_BUSY_SNAPSHOT', 'DATABASE_BUSY', 1], ['SQLITE_LOCKED', 'DATABASE_BUSY', 1], ['SQLITE_LOCKED_SHAREDCACHE', 'DATABASE_BUSY', 1],
-  ['SQLITE_NOTADB', 'DATABASE_DAMAGED', 300], ['SQLITE_CORRUPT', 'DATABASE_DAMAGED', 300], ['SQLITE_CORRUPT_INDEX', 'DATABASE_DAMAGED', 300],
-  ['SQLITE_FULL', 'DISK_FULL', 30], ['SQLITE_IOERR_WRITE', 'DISK_FULL', 30], ['SQLITE_IOERR_SHMSIZE', 'DISK_FULL', 30],
-  ['HRANA_WEBSOCKET_ERROR', 'DATABASE_BUSY', 1], ['TRANSACTION_CLOSED', 'DATABASE_BUSY', 1], ['STREAM_EXPIRED', 'DATABASE_BUSY', 1], ['CLIENT_CLOSED', 'DATABASE_BUSY', 1], ['SERVER_ERROR', 'DATABASE_BUSY', 1], ['ECONNREFUSED', 'DATABASE_BUSY', 1],
+  ['SQLITE_BUSY', 'DATABASE_BUSY', 1],
+  ['SQLITE_BUSY_SNAPSHOT', 'DATABASE_BUSY', 1],
+  ['SQLITE_LOCKED', 'DATABASE_BUSY', 1],
+  ['SQLITE_LOCKED_SHAREDCACHE', 'DATABASE_BUSY', 1],
+  ['SQLITE_NOTADB', 'DATABASE_DAMAGED', 300],
+  ['SQLITE_CORRUPT', 'DATABASE_DAMAGED', 300],
+  ['SQLITE_CORRUPT_INDEX', 'DATABASE_DAMAGED', 300],
+  ['SQLITE_FULL', 'DISK_FULL', 30],
+  ['SQLITE_IOERR_WRITE', 'DISK_FULL', 30],
+  ['SQLITE_IOERR_SHMSIZE', 'DISK_FULL', 30],
+  ['HRANA_WEBSOCKET_ERROR', 'DATABASE_BUSY', 1],
+  ['TRANSACTION_CLOSED', 'DATABASE_BUSY', 1],
+  ['STREAM_EXPIRED', 'DATABASE_BUSY', 1],
+  ['CLIENT_CLOSED', 'DATABASE_BUSY', 1],
+  ['SERVER_ERROR', 'DATABASE_BUSY', 1],
+  ['ECONNREFUSED', 'DATABASE_BUSY', 1],
 ])('what the engine calls %s is %s to everybody else, with its cause and a time', (code, expected, retryAfterSecs) => {
   const problem = failing(code)
   expect(problem).toBeInstanceOf(Problem)
@@ -38,9 +50,20 @@ test.each([
 })
 
 test('a value that is there already is told apart from other rules, whichever engine tells of it', () => {
-  for (const [code, more] of [['SQLITE_CONSTRAINT_UNIQUE', {}], ['SQLITE_CONSTRAINT_PRIMARYKEY', {}], ['SQLITE_CONSTRAINT', { extendedCode: 'SQLITE_CONSTRAINT_UNIQUE' }], ['SQLITE_CONSTRAINT', { message: 'UNIQUE constraint failed: a.b' }]] as const)
+  for (const [code, more] of [
+    ['SQLITE_CONSTRAINT_UNIQUE', {}],
+    ['SQLITE_CONSTRAINT_PRIMARYKEY', {}],
+    ['SQLITE_CONSTRAINT', { extendedCode: 'SQLITE_CONSTRAINT_UNIQUE' }],
+    ['SQLITE_CONSTRAINT', { message: 'UNIQUE constraint failed: a.b' }],
+  ] as const)
     expect(failing(code, more)).toBeInstanceOf(UniqueViolation)
-  for (const code of ['SQLITE_CONSTRAINT', 'SQLITE_CONSTRAINT_CHECK', 'SQLITE_IOERR_READ', 'SQLITE_ERROR', 'ERR_ASSERTION']) {
+  for (const code of [
+    'SQLITE_CONSTRAINT',
+    'SQLITE_CONSTRAINT_CHECK',
+    'SQLITE_IOERR_READ',
+    'SQLITE_ERROR',
+    'ERR_ASSERTION',
+  ]) {
     const problem = failing(code)
     expect(problem).toBeInstanceOf(Error)
     expect(problem).not.toBeInstanceOf(Problem)
@@ -55,10 +78,14 @@ test('what must be kept is written as soon as another program lets the database 
   other.exec('BEGIN IMMEDIATE')
   await expect(add('refused')).rejects.toMatchObject({ code: 'DATABASE_BUSY' })
   const waits: string[] = []
-  await insist(db, tx => tx.run(`INSERT INTO things VALUES ('kept')`), code => {
-    waits.push(code)
-    if (waits.length === 2) other.exec('COMMIT')
-  })
+  await insist(
+    db,
+    tx => tx.run(`INSERT INTO things VALUES ('kept')`),
+    code => {
+      waits.push(code)
+      if (waits.length === 2) other.exec('COMMIT')
+    },
+  )
   other.close()
   expect(waits).toEqual(['DATABASE_BUSY', 'DATABASE_BUSY'])
   expect(await db.all('SELECT name FROM things')).toEqual([{ name: 'kept' }])
@@ -67,25 +94,48 @@ test('what must be kept is written as soon as another program lets the database 
 test('what must be kept waits for room on the disk, and for nothing else', async () => {
   const problems = [new Problem('DISK_FULL'), new Problem('CARD_NOT_FOUND')]
   const waits: string[] = []
-  await expect(insist(db, async () => { throw problems.shift()! }, code => waits.push(code))).rejects.toMatchObject({ code: 'CARD_NOT_FOUND' })
+  await expect(
+    insist(
+      db,
+      async () => {
+        throw problems.shift()!
+      },
+      code => waits.push(code),
+    ),
+  ).rejects.toMatchObject({ code: 'CARD_NOT_FOUND' })
   expect(waits).toEqual(['DISK_FULL'])
-  await expect(insist(db, async () => { throw new Error('It changed its mind.') }, code => waits.push(code))).rejects.toThrow('It changed its mind.')
+  await expect(
+    insist(
+      db,
+      async () => {
+        throw new Error('It changed its mind.')
+      },
+      code => waits.push(code),
+    ),
+  ).rejects.toThrow('It changed its mind.')
   expect(waits).toEqual(['DISK_FULL'])
 })
 
 test('what is about to happen waits for another program, and for nothing else', async () => {
   const problems = [new Problem('DATABASE_BUSY'), new Problem('DATABASE_BUSY')]
   const beganAt = performance.now()
-  expect(await whenFree(async () => {
-    const problem = problems.shift()
-    if (problem) throw problem
-    return 'done'
-  })).toBe('done')
+  expect(
+    await whenFree(async () => {
+      const problem = problems.shift()
+      if (problem) throw problem
+      return 'done'
+    }),
+  ).toBe('done')
   // Each time after a pause: others need the processor, too.
   expect(performance.now() - beganAt).toBeGreaterThan(450)
   for (const error of [new Problem('DISK_FULL'), new Error('It changed its mind.')]) {
     let asked = 0
-    await expect(whenFree(async () => { asked++; throw error })).rejects.toBe(error)
+    await expect(
+      whenFree(async () => {
+        asked++
+        throw error
+      }),
+    ).rejects.toBe(error)
     expect(asked).toBe(1)
   }
 })

@@ -14,13 +14,19 @@ let asked: number
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'board-remembering-'))
   db = openDatabase({ path: join(folder, 'board.db'), clock: () => new Date('2026-05-01T12:00:00.000Z') })
-  await db.transaction(async tx => { await tx.run('CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT UNIQUE)') })
+  await db.transaction(async tx => {
+    await tx.run('CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT UNIQUE)')
+  })
   asked = 0
   const counted = <T>(read: () => Promise<T>) => {
     asked++
     return read()
   }
-  reader = remembering({ ...db, get: (sql, args) => counted(() => db.get(sql, args)), all: (sql, args) => counted(() => db.all(sql, args)) })
+  reader = remembering({
+    ...db,
+    get: (sql, args) => counted(() => db.get(sql, args)),
+    all: (sql, args) => counted(() => db.all(sql, args)),
+  })
 })
 afterEach(async () => {
   await db.close()
@@ -28,12 +34,20 @@ afterEach(async () => {
 })
 
 const write = (text: string) => db.transaction(tx => tx.run('INSERT INTO notes (text) VALUES (?)', [text]))
-const read = async (id: number) => (await reader.get<{ text: string }>('SELECT text FROM notes WHERE id = ?', [id]))?.text
-const list = async () => (await reader.all<{ text: string }>('SELECT text FROM notes ORDER BY id')).map(({ text }) => text)
+const read = async (id: number) =>
+  (await reader.get<{ text: string }>('SELECT text FROM notes WHERE id = ?', [id]))?.text
+const list = async () =>
+  (await reader.all<{ text: string }>('SELECT text FROM notes ORDER BY id')).map(({ text }) => text)
 
 test('what is read again before anything is committed is not asked of the database again', async () => {
   await write('first')
-  expect(await Promise.all([read(1), read(1), read(2), list(), list()])).toEqual(['first', 'first', undefined, ['first'], ['first']])
+  expect(await Promise.all([read(1), read(1), read(2), list(), list()])).toEqual([
+    'first',
+    'first',
+    undefined,
+    ['first'],
+    ['first'],
+  ])
   expect(asked).toBe(3)
 })
 
@@ -45,7 +59,9 @@ test('whoever is told of a commit reads what it has written, also in what runs o
     await db.transaction(async tx => {
       await tx.run('INSERT INTO notes (text) VALUES (?)', [`${id}`])
       expect(await read(id)).toBeUndefined()
-      tx.afterCommit(() => { inEffect = read(id) })
+      tx.afterCommit(() => {
+        inEffect = read(id)
+      })
     })
     expect(await inEffect).toBe(`${id}`)
     expect([await read(id), (await list()).length]).toEqual([`${id}`, id])
@@ -61,7 +77,14 @@ test('a failed read is tried again by the next one who asks', async () => {
 })
 
 test('everything is read each time where others write too', async () => {
-  const shared = remembering({ ...db, commits: () => undefined, get: (sql, args) => { asked++; return db.get(sql, args) } })
+  const shared = remembering({
+    ...db,
+    commits: () => undefined,
+    get: (sql, args) => {
+      asked++
+      return db.get(sql, args)
+    },
+  })
   for (let time = 0; time < 3; time++) await shared.get('SELECT count(*) AS count FROM notes')
   expect(asked).toBe(3)
 })

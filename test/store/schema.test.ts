@@ -7,19 +7,24 @@ import { openDatabase } from '../../src/store/open.ts'
 import { migrate, schemaOf, schemaVersion } from '../../src/store/migrate.ts'
 
 let folder: string
-beforeAll(() => { folder = mkdtempSync(join(tmpdir(), 'board-schema-')) })
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'board-schema-'))
+})
 afterAll(() => rmSync(folder, { recursive: true }))
 
 const at = '2026-01-01T00:00:00.000Z'
 const project = `INSERT INTO projects (id, name, path, owner_id, created_at, updated_at) VALUES (1, 'p', '/', 0, '${at}', '${at}'); INSERT INTO boards VALUES (1, 1, 'b', 0, '${at}');
   INSERT INTO columns (id, board_id, project_id, name, column_type, position) VALUES (1, 1, 1, 'one', 'backlog', 0), (2, 1, 1, 'two', 'done', 1), (3, 1, 1, 'empty', 'done', 2)`
-const card = (id: number, kind: string, deletedAt?: string) => `INSERT INTO cards (id, project_id, board_id, column_id, kind, title, prompt, created_at, updated_at, deleted_at) VALUES (${id}, 1, 1, 1, '${kind}', 't', '', '${at}', '${at}', ${deletedAt ? `'${deletedAt}'` : 'NULL'})`
+const card = (id: number, kind: string, deletedAt?: string) =>
+  `INSERT INTO cards (id, project_id, board_id, column_id, kind, title, prompt, created_at, updated_at, deleted_at) VALUES (${id}, 1, 1, 1, '${kind}', 't', '', '${at}', '${at}', ${deletedAt ? `'${deletedAt}'` : 'NULL'})`
 
 /** What a table, an index or a trigger was made with, in a version. What a full-text index makes for itself is the engine's. */
 function objectsIn(version: number): string[] {
   const database = new LibsqlDatabase(':memory:')
   for (const statement of schemaOf(version)) database.exec(statement)
-  const all = database.prepare(`SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite%' ORDER BY name`).all([]) as Array<{ name: string; sql: string }>
+  const all = database
+    .prepare(`SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite%' ORDER BY name`)
+    .all([]) as Array<{ name: string; sql: string }>
   database.close()
   const indexes = all.filter(({ sql }) => sql.startsWith('CREATE VIRTUAL')).map(({ name }) => name)
   return all.filter(({ name }) => !indexes.some(index => name.startsWith(`${index}_`))).map(({ sql }) => sql)
@@ -41,10 +46,12 @@ async function migrated<T>(version: number, statements: readonly string[], sql: 
 test('the schema of each version is the one that is written down', async () => {
   const versions = Array.from({ length: schemaVersion }, (_, at) => objectsIn(at + 1))
   const every = [...new Set(versions.flat())].map(sql => {
-    const those = versions.flatMap((objects, at) => objects.includes(sql) ? [at + 1] : [])
+    const those = versions.flatMap((objects, at) => (objects.includes(sql) ? [at + 1] : []))
     return { sql, from: those[0]!, to: those.at(-1)! }
   })
-  const text = every.map(({ sql, from, to }) => `-- from version ${from}${to === schemaVersion ? '' : ` to ${to}`}\n${sql};\n`).join('\n')
+  const text = every
+    .map(({ sql, from, to }) => `-- from version ${from}${to === schemaVersion ? '' : ` to ${to}`}\n${sql};\n`)
+    .join('\n')
   await expect(text).toMatchFileSnapshot('../fixtures/schema.sql')
 })
 
@@ -54,17 +61,43 @@ test('cards from before there was a search are taken up by it, those aside that 
   const waiting = 'SELECT card_id AS id FROM unindexed_cards ORDER BY card_id'
   expect(await migrated(4, statements, waiting)).toEqual([{ id: 1 }, { id: 2 }])
   // Titles by themselves came later: all cards are taken up anew, also those that wait already.
-  expect(await migrated(9, [...statements, 'DELETE FROM unindexed_cards', 'INSERT INTO unindexed_cards VALUES (2)'], waiting)).toEqual([{ id: 1 }, { id: 2 }])
+  expect(
+    await migrated(
+      9,
+      [...statements, 'DELETE FROM unindexed_cards', 'INSERT INTO unindexed_cards VALUES (2)'],
+      waiting,
+    ),
+  ).toEqual([{ id: 1 }, { id: 2 }])
 })
 
 test('a large column from before there were spans has spans of sixteen chunks, each in its place', async () => {
-  const chunk = (id: number, column: number, start: number, length: number) => [`INSERT INTO column_chunks VALUES (${id}, ${column}, '')`, `INSERT INTO chunk_starts VALUES (${id}, ${column}, ${start}, ${length})`]
-  const chunks = [...Array.from({ length: 33 }, (_, at) => chunk(100 - at, 1, at * 10, 10)), chunk(200, 2, 0, 7), chunk(201, 2, 7, 3)].flat()
-  const rows = await migrated<{ columnId: number; start: number; length: number; chunks: string }>(8, [project, ...chunks],
-    `SELECT p.column_id AS columnId, p.start, p.length, (SELECT json_group_array(json_array(chunk_id, start, length)) FROM (SELECT * FROM span_chunks WHERE span_id = p.id ORDER BY start)) AS chunks FROM column_spans p ORDER BY p.column_id, p.start`)
+  const chunk = (id: number, column: number, start: number, length: number) => [
+    `INSERT INTO column_chunks VALUES (${id}, ${column}, '')`,
+    `INSERT INTO chunk_starts VALUES (${id}, ${column}, ${start}, ${length})`,
+  ]
+  const chunks = [
+    ...Array.from({ length: 33 }, (_, at) => chunk(100 - at, 1, at * 10, 10)),
+    chunk(200, 2, 0, 7),
+    chunk(201, 2, 7, 3),
+  ].flat()
+  const rows = await migrated<{ columnId: number; start: number; length: number; chunks: string }>(
+    8,
+    [project, ...chunks],
+    `SELECT p.column_id AS columnId, p.start, p.length, (SELECT json_group_array(json_array(chunk_id, start, length)) FROM (SELECT * FROM span_chunks WHERE span_id = p.id ORDER BY start)) AS chunks FROM column_spans p ORDER BY p.column_id, p.start`,
+  )
   const some = (first: number, count: number) => Array.from({ length: count }, (_, at) => [first - at, at * 10, 10])
   expect(rows.map(row => ({ ...row, chunks: JSON.parse(row.chunks) }))).toEqual([
-    { columnId: 1, start: 0, length: 160, chunks: some(100, 16) }, { columnId: 1, start: 160, length: 160, chunks: some(84, 16) }, { columnId: 1, start: 320, length: 10, chunks: some(68, 1) },
-    { columnId: 2, start: 0, length: 10, chunks: [[200, 0, 7], [201, 7, 3]] },
+    { columnId: 1, start: 0, length: 160, chunks: some(100, 16) },
+    { columnId: 1, start: 160, length: 160, chunks: some(84, 16) },
+    { columnId: 1, start: 320, length: 10, chunks: some(68, 1) },
+    {
+      columnId: 2,
+      start: 0,
+      length: 10,
+      chunks: [
+        [200, 0, 7],
+        [201, 7, 3],
+      ],
+    },
   ])
 })

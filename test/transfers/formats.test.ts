@@ -17,30 +17,51 @@ afterAll(() => board.close())
 /** What stands in a project: its columns in order, and for each its cards in order. Archived cards that are in no order come last. */
 async function shown(projectId: string): Promise<Record<string, string[]>> {
   const { columns, cards } = await exported(board, projectId)
-  const entries = columns.sort((a: Doc, b: Doc) => a.position - b.position).map(({ id, name, columnType }: Doc) =>
-    [`${name} (${columnType})`, cards.filter((card: Doc) => card.columnId === id).sort((a: Doc, b: Doc) => (a.position ?? 1e9) - (b.position ?? 1e9)).map(({ title, position }: Doc) => position === null ? `${title} (archived)` : title)])
+  const entries = columns
+    .sort((a: Doc, b: Doc) => a.position - b.position)
+    .map(({ id, name, columnType }: Doc) => [
+      `${name} (${columnType})`,
+      cards
+        .filter((card: Doc) => card.columnId === id)
+        .sort((a: Doc, b: Doc) => (a.position ?? 1e9) - (b.position ?? 1e9))
+        .map(({ title, position }: Doc) => (position === null ? `${title} (archived)` : title)),
+    ])
   return Object.fromEntries(entries)
 }
-const cardOf = async (projectId: string, title: string): Promise<Doc> => (await exported(board, projectId)).cards.find((card: Doc) => card.title === title)
+const cardOf = async (projectId: string, title: string): Promise<Doc> =>
+  (await exported(board, projectId)).cards.find((card: Doc) => card.title === title)
 const newProject = async (name = 'There') => (await board.client.projects.create({ name, path })).id
 
-describe('a board of Trello\'s', () => {
+describe("a board of Trello's", () => {
   it('becomes a project with its lists and cards in their order', async () => {
     const report = await imported(board, { format: 'trello', path }, fixture('trello.json'))
     expect(report).toMatchObject({ dryRun: false, projects: 1, boards: 1, columns: 4, cards: 6, attachments: 0 })
     expect(await shown(report.projectIds[0])).toEqual({
-      'Ideas (backlog)': ['Design the landing page', 'Second idea', 'Dropped idea (archived)'], 'In progress (active)': ['Write the copy'], 'Shipped to customers (done)': ['Buy the domain'], 'Old sprint (archive)': ['From an old sprint'],
+      'Ideas (backlog)': ['Design the landing page', 'Second idea', 'Dropped idea (archived)'],
+      'In progress (active)': ['Write the copy'],
+      'Shipped to customers (done)': ['Buy the domain'],
+      'Old sprint (archive)': ['From an old sprint'],
     })
     expect((await board.client.projects.get({ id: report.projectIds[0] })).name).toBe('Launch 🚀')
     expect(report.warnings).toEqual([
-      'Custom fields without a place here: 1.', 'Cards in a list that is not in the file, left out: 1.', 'Attached files that stay with Trello, linked in the prompts: 1.', 'Values of custom fields without a place here: 1.',
+      'Custom fields without a place here: 1.',
+      'Cards in a list that is not in the file, left out: 1.',
+      'Attached files that stay with Trello, linked in the prompts: 1.',
+      'Values of custom fields without a place here: 1.',
     ])
   })
 
   it('keeps what a card says: labels, dates, checklists, links and comments', async () => {
-    const { projectIds: [id] } = await imported(board, { format: 'trello', path }, fixture('trello.json'))
+    const {
+      projectIds: [id],
+    } = await imported(board, { format: 'trello', path }, fixture('trello.json'))
     expect(await cardOf(id, 'Design the landing page')).toMatchObject({
-      labels: ['ready', 'red'], createdAt: '2024-01-14T14:32:32.000Z', updatedAt: '2024-02-03T10:20:30.456Z', archivedAt: null, status: 'idle', autoMode: false,
+      labels: ['ready', 'red'],
+      createdAt: '2024-01-14T14:32:32.000Z',
+      updatedAt: '2024-02-03T10:20:30.456Z',
+      archivedAt: null,
+      status: 'idle',
+      autoMode: false,
       prompt: `Make it **bright**.
 
 And quick.
@@ -71,38 +92,73 @@ Done, see the mockup.`,
   })
 
   it('starts no agent in the column that it makes active', async () => {
-    const { projectIds: [id] } = await imported(board, { format: 'trello', path }, fixture('trello.json'))
+    const {
+      projectIds: [id],
+    } = await imported(board, { format: 'trello', path }, fixture('trello.json'))
     const { columns } = await exported(board, id)
     const active = columns.find(({ columnType }: Doc) => columnType === 'active').id
-    expect(await cardOf(id, 'Write the copy')).toMatchObject({ columnId: active, deferred: true, status: 'idle', pipeline: [{ columnId: active, prompt: '', approval: 'auto' }] })
+    expect(await cardOf(id, 'Write the copy')).toMatchObject({
+      columnId: active,
+      deferred: true,
+      status: 'idle',
+      pipeline: [{ columnId: active, prompt: '', approval: 'auto' }],
+    })
     expect(await board.client.agents.active({ projectId: id })).toEqual([])
   })
 
   it('goes into a project that is there, into the columns of the same name or of the map, behind what stands there', async () => {
     const projectId = await newProject()
     await board.client.cards.create({ projectId, title: 'Here before' })
-    const report = await imported(board, { format: 'trello', projectId, map: JSON.stringify({ ideas: 'Backlog', 'Shipped to customers': 'done', 'Old sprint': 'Old' }) }, fixture('trello.json'))
+    const report = await imported(
+      board,
+      {
+        format: 'trello',
+        projectId,
+        map: JSON.stringify({ ideas: 'Backlog', 'Shipped to customers': 'done', 'Old sprint': 'Old' }),
+      },
+      fixture('trello.json'),
+    )
     expect(report).toMatchObject({ projectIds: [projectId], projects: 0, boards: 0, columns: 1, cards: 6 })
     expect(await shown(projectId)).toEqual({
-      'Backlog (backlog)': ['Here before', 'Design the landing page', 'Second idea', 'Dropped idea (archived)'], 'In Progress (active)': ['Write the copy'], 'Done (done)': ['Buy the domain'], 'Old (archive)': ['From an old sprint'],
+      'Backlog (backlog)': ['Here before', 'Design the landing page', 'Second idea', 'Dropped idea (archived)'],
+      'In Progress (active)': ['Write the copy'],
+      'Done (done)': ['Buy the domain'],
+      'Old (archive)': ['From an old sprint'],
     })
   })
 
   it('is refused when it is none', async () => {
-    expect(await faultsOf(board, { format: 'trello', path }, [])).toEqual(['lists is required: this is no board that Trello has exported'])
-    expect(await faultsOf(board, { format: 'trello', path }, { lists: [], cards: {} })).toEqual(['cards must be a list'])
-    expect(await faultsOf(board, { format: 'trello', path }, { lists: [3], cards: [] })).toEqual(['lists.0 must be an object'])
+    expect(await faultsOf(board, { format: 'trello', path }, [])).toEqual([
+      'lists is required: this is no board that Trello has exported',
+    ])
+    expect(await faultsOf(board, { format: 'trello', path }, { lists: [], cards: {} })).toEqual([
+      'cards must be a list',
+    ])
+    expect(await faultsOf(board, { format: 'trello', path }, { lists: [3], cards: [] })).toEqual([
+      'lists.0 must be an object',
+    ])
   })
 })
 
-describe('issues of GitHub\'s', () => {
+describe("issues of GitHub's", () => {
   it('become cards: open ones to be done, closed ones done, the oldest first', async () => {
     const report = await imported(board, { format: 'github', path }, fixture('github.json'))
-    expect(report).toMatchObject({ projects: 1, columns: 3, cards: 3, warnings: ['Issues whose field reactionGroups has no place here: 1.'] })
+    expect(report).toMatchObject({
+      projects: 1,
+      columns: 3,
+      cards: 3,
+      warnings: ['Issues whose field reactionGroups has no place here: 1.'],
+    })
     expect((await board.client.projects.get({ id: report.projectIds[0] })).name).toBe('acme/web')
-    expect(await shown(report.projectIds[0])).toEqual({ 'Backlog (backlog)': ['Say what the export holds', 'Login fails with a long password'], 'In Progress (active)': [], 'Done (done)': ['Blink tags'] })
+    expect(await shown(report.projectIds[0])).toEqual({
+      'Backlog (backlog)': ['Say what the export holds', 'Login fails with a long password'],
+      'In Progress (active)': [],
+      'Done (done)': ['Blink tags'],
+    })
     expect(await cardOf(report.projectIds[0], 'Login fails with a long password')).toMatchObject({
-      labels: ['bug', 'area: login'], createdAt: '2024-05-01T07:30:00.000Z', updatedAt: '2024-05-03T09:00:00.000Z',
+      labels: ['bug', 'area: login'],
+      createdAt: '2024-05-01T07:30:00.000Z',
+      updatedAt: '2024-05-03T09:00:00.000Z',
       prompt: `It shows a 500.
 
 Steps:
@@ -125,36 +181,67 @@ I can see it too.`,
   it('go into the first backlog and the first done column of a project, or where the map says', async () => {
     const projectId = await newProject()
     await imported(board, { format: 'github', projectId }, fixture('github.json'))
-    expect(await shown(projectId)).toMatchObject({ 'Backlog (backlog)': [expect.any(String), expect.any(String)], 'Done (done)': ['Blink tags'] })
+    expect(await shown(projectId)).toMatchObject({
+      'Backlog (backlog)': [expect.any(String), expect.any(String)],
+      'Done (done)': ['Blink tags'],
+    })
     await imported(board, { format: 'github', projectId, map: '{"OPEN":"Triage"}' }, fixture('github.json'))
-    expect(await shown(projectId)).toMatchObject({ 'Triage (backlog)': [expect.any(String), expect.any(String)], 'Done (done)': ['Blink tags', 'Blink tags'] })
+    expect(await shown(projectId)).toMatchObject({
+      'Triage (backlog)': [expect.any(String), expect.any(String)],
+      'Done (done)': ['Blink tags', 'Blink tags'],
+    })
   })
 
   it('are refused without titles, and when they are no list', async () => {
-    expect(await faultsOf(board, { format: 'github', path }, [{ number: 1 }])).toEqual(['0.title is required: ask gh for the field title'])
-    expect(await faultsOf(board, { format: 'github', path }, {})).toEqual([' the file must be a list of issues, as gh issue list --json prints it'])
+    expect(await faultsOf(board, { format: 'github', path }, [{ number: 1 }])).toEqual([
+      '0.title is required: ask gh for the field title',
+    ])
+    expect(await faultsOf(board, { format: 'github', path }, {})).toEqual([
+      ' the file must be a list of issues, as gh issue list --json prints it',
+    ])
   })
 })
 
 describe('task lists in Markdown', () => {
   it('become cards, by their headings and by what is done', async () => {
     const report = await imported(board, { format: 'markdown', path }, fixture('tasks.md'), { filename: 'tasks.md' })
-    expect(report).toMatchObject({ projects: 1, columns: 4, cards: 9, warnings: ['Lines of text outside of tasks, left out: 3.'] })
-    expect(await shown(report.projectIds[0])).toEqual({
-      'Garden app (backlog)': ['Before any heading with tasks'], 'To do (backlog)': ['Plant **tomatoes**', 'Water', 'A star', 'A number'], 'Doing (active)': ['Dig'], 'Done (done)': ['Pull weeds', 'Buy land', 'Sign the papers'],
+    expect(report).toMatchObject({
+      projects: 1,
+      columns: 4,
+      cards: 9,
+      warnings: ['Lines of text outside of tasks, left out: 3.'],
     })
-    expect((await cardOf(report.projectIds[0], 'Plant **tomatoes**')).prompt).toBe('They need sun.\n\n- [ ] buy seeds\n- [x] find pots')
+    expect(await shown(report.projectIds[0])).toEqual({
+      'Garden app (backlog)': ['Before any heading with tasks'],
+      'To do (backlog)': ['Plant **tomatoes**', 'Water', 'A star', 'A number'],
+      'Doing (active)': ['Dig'],
+      'Done (done)': ['Pull weeds', 'Buy land', 'Sign the papers'],
+    })
+    expect((await cardOf(report.projectIds[0], 'Plant **tomatoes**')).prompt).toBe(
+      'They need sun.\n\n- [ ] buy seeds\n- [x] find pots',
+    )
     expect((await cardOf(report.projectIds[0], 'A number')).prompt).toBe('```md\n- [ ] Not a task: code\n```')
     expect((await cardOf(report.projectIds[0], 'Dig')).prompt).toBe('- [ ] nested by a tab')
     expect((await board.client.projects.get({ id: report.projectIds[0] })).name).toBe('tasks')
   })
 
   it('without headings go where their state says', async () => {
-    const report = await imported(board, { format: 'markdown', path }, '- [ ] One\r\n- [x] Two\r\n', { filename: 'My list.md' })
-    expect(await shown(report.projectIds[0])).toEqual({ 'Backlog (backlog)': ['One'], 'In Progress (active)': [], 'Done (done)': ['Two'] })
+    const report = await imported(board, { format: 'markdown', path }, '- [ ] One\r\n- [x] Two\r\n', {
+      filename: 'My list.md',
+    })
+    expect(await shown(report.projectIds[0])).toEqual({
+      'Backlog (backlog)': ['One'],
+      'In Progress (active)': [],
+      'Done (done)': ['Two'],
+    })
     const projectId = await newProject()
     await imported(board, { format: 'markdown', projectId, map: '{"[x]":"Finished"}' }, '\ufeff- [ ] One\n- [x] Two\n')
-    expect(await shown(projectId)).toEqual({ 'Backlog (backlog)': ['One'], 'In Progress (active)': [], 'Done (done)': [], 'Finished (done)': ['Two'] })
+    expect(await shown(projectId)).toEqual({
+      'Backlog (backlog)': ['One'],
+      'In Progress (active)': [],
+      'Done (done)': [],
+      'Finished (done)': ['Two'],
+    })
   })
 
   it('with a text of very many lines are taken over as far as a prompt goes', async () => {
@@ -164,33 +251,75 @@ describe('task lists in Markdown', () => {
   })
 
   it('are refused without a task', async () => {
-    expect(await faultsOf(board, { format: 'markdown', path }, '# Only\n- words\n')).toEqual([' the file must hold tasks: lines like "- [ ] Something to do"'])
+    expect(await faultsOf(board, { format: 'markdown', path }, '# Only\n- words\n')).toEqual([
+      ' the file must hold tasks: lines like "- [ ] Something to do"',
+    ])
   })
 })
 
-it.each([['trello', 'trello.json'], ['github', 'github.json'], ['markdown', 'tasks.md']])('a dry run of %s says what would be made, and makes nothing', async (format, file) => {
+it.each([
+  ['trello', 'trello.json'],
+  ['github', 'github.json'],
+  ['markdown', 'tasks.md'],
+])('a dry run of %s says what would be made, and makes nothing', async (format, file) => {
   const projectId = await newProject()
-  for (const query of [{ format, path }, { format, projectId }] as Array<Record<string, string>>) {
+  for (const query of [
+    { format, path },
+    { format, projectId },
+  ] as Array<Record<string, string>>) {
     const [before, projects] = [await exported(board, projectId), await board.client.projects.list()]
-    const { projectIds, organizationId, dryRun, ...planned } = await imported(board, { ...query, dryRun: 'true' }, fixture(file))
+    const { projectIds, organizationId, dryRun, ...planned } = await imported(
+      board,
+      { ...query, dryRun: 'true' },
+      fixture(file),
+    )
     expect([projectIds, organizationId, dryRun]).toEqual([[], null, true])
-    expect([{ ...await exported(board, projectId), exportedAt: before.exportedAt }, await board.client.projects.list()]).toEqual([before, projects])
+    expect([
+      { ...(await exported(board, projectId)), exportedAt: before.exportedAt },
+      await board.client.projects.list(),
+    ]).toEqual([before, projects])
     expect(await imported(board, query, fixture(file))).toMatchObject(planned)
   }
 })
 
 it('what is too long for a card is cut, and said', async () => {
-  const issue = { title: 'T'.repeat(600), body: `${'é'.repeat(40_000)}`, labels: Array.from({ length: 60 }, (_, at) => ({ name: `label ${at} ${'x'.repeat(120)}` })), state: 'OPEN' }
-  const report = await imported(board, { format: 'github', path }, [issue, { title: ' \u0000 ', body: 'NUL\u0000 and \ud800' }])
+  const issue = {
+    title: 'T'.repeat(600),
+    body: `${'é'.repeat(40_000)}`,
+    labels: Array.from({ length: 60 }, (_, at) => ({ name: `label ${at} ${'x'.repeat(120)}` })),
+    state: 'OPEN',
+  }
+  const report = await imported(board, { format: 'github', path }, [
+    issue,
+    { title: ' \u0000 ', body: 'NUL\u0000 and \ud800' },
+  ])
   const { cards } = await exported(board, report.projectIds[0])
-  expect([cards[1].title.length, cards[1].title.endsWith('…'), cards[1].labels.length, Buffer.byteLength(cards[1].prompt) <= 65_536, cards[1].prompt.endsWith('[The rest did not fit into a prompt.]')]).toEqual([500, true, 50, true, true])
+  expect([
+    cards[1].title.length,
+    cards[1].title.endsWith('…'),
+    cards[1].labels.length,
+    Buffer.byteLength(cards[1].prompt) <= 65_536,
+    cards[1].prompt.endsWith('[The rest did not fit into a prompt.]'),
+  ]).toEqual([500, true, 50, true, true])
   expect(cards[0]).toMatchObject({ title: 'Untitled', prompt: 'NUL and \ufffd' })
-  expect(report.warnings).toEqual(['Titles of more than 500 characters, whole in the prompt: 1.', 'Labels beyond 50 on a card, left out: 10.', 'Prompts of more than 64 KiB, cut: 1.'])
+  expect(report.warnings).toEqual([
+    'Titles of more than 500 characters, whole in the prompt: 1.',
+    'Labels beyond 50 on a card, left out: 10.',
+    'Prompts of more than 64 KiB, cut: 1.',
+  ])
 })
 
 it('a new project needs a folder that is there, and a map must be one', async () => {
-  for (const [query, code] of [[{ format: 'github' }, 'PATH_NOT_FOUND'], [{ format: 'github', path: 'not/absolute' }, 'PATH_NOT_ABSOLUTE'], [{ format: 'github', path: '/nonexistent/folder' }, 'PATH_NOT_FOUND'], [{ format: 'github', path, map: '[1]' }, 'VALIDATION_FAILED'],
-    [{ format: 'github', path, map: '{"a":""}' }, 'VALIDATION_FAILED'], [{ format: 'github', path, projectId: '1' }, 'VALIDATION_FAILED'], [{ format: 'excel', path }, 'VALIDATION_FAILED'], [{ format: 'board', path, map: '{}' }, 'VALIDATION_FAILED']] as const) {
+  for (const [query, code] of [
+    [{ format: 'github' }, 'PATH_NOT_FOUND'],
+    [{ format: 'github', path: 'not/absolute' }, 'PATH_NOT_ABSOLUTE'],
+    [{ format: 'github', path: '/nonexistent/folder' }, 'PATH_NOT_FOUND'],
+    [{ format: 'github', path, map: '[1]' }, 'VALIDATION_FAILED'],
+    [{ format: 'github', path, map: '{"a":""}' }, 'VALIDATION_FAILED'],
+    [{ format: 'github', path, projectId: '1' }, 'VALIDATION_FAILED'],
+    [{ format: 'excel', path }, 'VALIDATION_FAILED'],
+    [{ format: 'board', path, map: '{}' }, 'VALIDATION_FAILED'],
+  ] as const) {
     const reply = await importFile(board, query, fixture('github.json'))
     expect([query, reply.body?.error?.code]).toEqual([query, code])
   }

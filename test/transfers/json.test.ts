@@ -10,7 +10,10 @@ const folder = mkdtempSync(join(tmpdir(), 'board-json-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
 /** All members of what a file holds, and what stands behind it. */
-async function read(text: string | Uint8Array, mostBytes = 1_000_000): Promise<{ members: Member[]; rest: string | undefined }> {
+async function read(
+  text: string | Uint8Array,
+  mostBytes = 1_000_000,
+): Promise<{ members: Member[]; rest: string | undefined }> {
   const path = join(folder, 'file.json')
   writeFileSync(path, text)
   const file = await open(path)
@@ -27,19 +30,39 @@ async function read(text: string | Uint8Array, mostBytes = 1_000_000): Promise<{
   }
 }
 
-const spaced = (value: unknown, space: number) => JSON.stringify(value, null, space).replaceAll('\n', space === 3 ? '\r\n\t' : '\n')
+const spaced = (value: unknown, space: number) =>
+  JSON.stringify(value, null, space).replaceAll('\n', space === 3 ? '\r\n\t' : '\n')
 
 it('finds the members of any list and object, however they are written', async () => {
-  await fc.assert(fc.asyncProperty(fc.array(fc.jsonValue()), fc.dictionary(fc.string(), fc.jsonValue()), fc.nat({ max: 3 }), async (list, object, space) => {
-    expect((await read(spaced(list, space))).members.map(({ text }) => JSON.parse(text))).toEqual(JSON.parse(JSON.stringify(list)))
-    const { members } = await read(`\ufeff ${spaced(object, space)} \n`)
-    expect(members.map(({ key, text }) => [key, JSON.parse(text)])).toEqual(Object.entries(JSON.parse(JSON.stringify(object))))
-  }), { numRuns: 300 })
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.jsonValue()),
+      fc.dictionary(fc.string(), fc.jsonValue()),
+      fc.nat({ max: 3 }),
+      async (list, object, space) => {
+        expect((await read(spaced(list, space))).members.map(({ text }) => JSON.parse(text))).toEqual(
+          JSON.parse(JSON.stringify(list)),
+        )
+        const { members } = await read(`\ufeff ${spaced(object, space)} \n`)
+        expect(members.map(({ key, text }) => [key, JSON.parse(text)])).toEqual(
+          Object.entries(JSON.parse(JSON.stringify(object))),
+        )
+      },
+    ),
+    { numRuns: 300 },
+  )
 })
 
 it('reads what stands across the pieces in which a file is read', async () => {
   for (const length of [65_530, 65_534, 65_535, 65_536, 65_537, 131_072]) {
-    const list = ['x'.repeat(length), '"\\'.repeat(length / 4), 'é'.repeat(length / 2), 12.5e10, { deep: ['y'.repeat(length)] }, true]
+    const list = [
+      'x'.repeat(length),
+      '"\\'.repeat(length / 4),
+      'é'.repeat(length / 2),
+      12.5e10,
+      { deep: ['y'.repeat(length)] },
+      true,
+    ]
     const { members } = await read(JSON.stringify(list))
     expect(members.map(({ text }) => JSON.parse(text))).toEqual(list)
   }
@@ -47,10 +70,40 @@ it('reads what stands across the pieces in which a file is read', async () => {
 
 it('tells where members stand', async () => {
   const text = '{"a": [1, 2], "b" : "x" }'
-  expect((await read(text)).members.map(({ key, start, end }) => [key, text.slice(start, end)])).toEqual([['a', '[1, 2]'], ['b', '"x"']])
+  expect((await read(text)).members.map(({ key, start, end }) => [key, text.slice(start, end)])).toEqual([
+    ['a', '[1, 2]'],
+    ['b', '"x"'],
+  ])
 })
 
-it.each(['[', '[1', '[1,', '[1,]', '[,1]', '[1 2]', '{', '{"a"', '{"a":', '{"a":1', '{"a":1,}', '{"a" 1}', '{a:1}', '{1:2}', '[1}', '{"a":1]', '["a', '["\\', '[}', '', '12', '"x"', 'nonsense', '[:]', '{"a":,}', '[\u0001]'])('refuses %j', async text => {
+it.each([
+  '[',
+  '[1',
+  '[1,',
+  '[1,]',
+  '[,1]',
+  '[1 2]',
+  '{',
+  '{"a"',
+  '{"a":',
+  '{"a":1',
+  '{"a":1,}',
+  '{"a" 1}',
+  '{a:1}',
+  '{1:2}',
+  '[1}',
+  '{"a":1]',
+  '["a',
+  '["\\',
+  '[}',
+  '',
+  '12',
+  '"x"',
+  'nonsense',
+  '[:]',
+  '{"a":,}',
+  '[\u0001]',
+])('refuses %j', async text => {
   await expect(read(text)).rejects.toThrow(BrokenJson)
 })
 

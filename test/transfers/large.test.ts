@@ -26,7 +26,9 @@ afterAll(() => clearAway(board, root))
 const memory = () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${board.pid}/status`, 'utf8'))![1]) / 1024
 
 /** How long the server takes to say that it is there while something else goes on, in ms, and how much memory it takes at most, in MB. */
-async function watched<T>(work: () => Promise<T>): Promise<{ result: T; healthMs: number; moreMegabytes: number; tookMs: number }> {
+async function watched<T>(
+  work: () => Promise<T>,
+): Promise<{ result: T; healthMs: number; moreMegabytes: number; tookMs: number }> {
   const times: number[] = []
   const [before, startedMs] = [memory(), performance.now()]
   let [peak, isOver] = [before, false]
@@ -53,12 +55,19 @@ it('a large board comes in and goes out while the server answers others', async 
   const go = await watched(async () => {
     const { body, size } = await board.client.transfers.exportProject({ id: come.result.projectIds[0]! })
     let got = 0
-    body.on('data', (chunk: Buffer) => { got += chunk.length })
+    body.on('data', (chunk: Buffer) => {
+      got += chunk.length
+    })
     await finished(body)
     expect(got).toBe(size)
     return got
   })
-  const figures = { cardCount, fileMegabytes: statSync(file).size / 1e6, import: { ...come, result: undefined }, export: { ...go, result: undefined, megabytes: go.result / 1e6 } }
+  const figures = {
+    cardCount,
+    fileMegabytes: statSync(file).size / 1e6,
+    import: { ...come, result: undefined },
+    export: { ...go, result: undefined, megabytes: go.result / 1e6 },
+  }
   if (cardCount > 5000) console.log(figures)
   for (const { healthMs, moreMegabytes } of [come, go]) {
     expect(healthMs).toBeLessThan(mostHealthMs * 2 * slowdown())

@@ -2,70 +2,221 @@ import fc from 'fast-check'
 import { createHash } from 'node:crypto'
 import type { Doc } from './files.ts'
 
-const time = fc.date({ min: new Date('2020-01-01T00:00:00.000Z'), max: new Date('2030-01-01T00:00:00.000Z'), noInvalidDate: true }).map(date => date.toISOString())
-const plain = (maxLength: number) => fc.string({ unit: 'grapheme', minLength: 1, maxLength }).map(text => text.replaceAll('\0', '')).filter(text => text.length > 0 && text.length <= maxLength * 4)
+const time = fc
+  .date({ min: new Date('2020-01-01T00:00:00.000Z'), max: new Date('2030-01-01T00:00:00.000Z'), noInvalidDate: true })
+  .map(date => date.toISOString())
+const plain = (maxLength: number) =>
+  fc
+    .string({ unit: 'grapheme', minLength: 1, maxLength })
+    .map(text => text.replaceAll('\0', ''))
+    .filter(text => text.length > 0 && text.length <= maxLength * 4)
 const orNull = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: null })
 const commit = fc.string({ unit: fc.constantFrom(...'0123456789abcdef'), minLength: 40, maxLength: 40 })
 const agent = fc.constantFrom('claude', 'codex', 'a.b-c_1')
 const ended = fc.constantFrom('completed', 'failed', 'cancelled', 'interrupted')
 
-const column = fc.record({ name: plain(40), columnType: fc.constantFrom('backlog', 'active', 'done', 'archive'), prompt: fc.string({ unit: 'grapheme' }).map(text => text.replaceAll('\0', '')), agent: orNull(agent) })
-const step = fc.record({ column: fc.nat(), prompt: fc.constantFrom('', 'Do it "well" \\ \u2028'), approval: fc.constantFrom('auto', 'manual') })
+const column = fc.record({
+  name: plain(40),
+  columnType: fc.constantFrom('backlog', 'active', 'done', 'archive'),
+  prompt: fc.string({ unit: 'grapheme' }).map(text => text.replaceAll('\0', '')),
+  agent: orNull(agent),
+})
+const step = fc.record({
+  column: fc.nat(),
+  prompt: fc.constantFrom('', 'Do it "well" \\ \u2028'),
+  approval: fc.constantFrom('auto', 'manual'),
+})
 const message = fc.oneof(
-  fc.record({ role: fc.constantFrom('user', 'agent', 'thought', 'plan', 'system'), callId: fc.constant(null), at: time, content: fc.string({ unit: 'grapheme' }), tool: fc.constant(null), waits: fc.boolean() }),
   fc.record({
-    role: fc.constant('tool'), callId: orNull(plain(20)), at: time, content: fc.string(), waits: fc.constant(false),
-    tool: fc.record({ name: plain(20), kind: fc.string({ maxLength: 20 }), status: fc.constantFrom('pending', 'in_progress', 'completed', 'failed'), input: fc.jsonValue({ maxDepth: 3 }), output: fc.jsonValue({ maxDepth: 3 }), locations: fc.array(fc.record({ path: fc.string(), line: orNull(fc.nat()) }), { maxLength: 2 }) }),
+    role: fc.constantFrom('user', 'agent', 'thought', 'plan', 'system'),
+    callId: fc.constant(null),
+    at: time,
+    content: fc.string({ unit: 'grapheme' }),
+    tool: fc.constant(null),
+    waits: fc.boolean(),
+  }),
+  fc.record({
+    role: fc.constant('tool'),
+    callId: orNull(plain(20)),
+    at: time,
+    content: fc.string(),
+    waits: fc.constant(false),
+    tool: fc.record({
+      name: plain(20),
+      kind: fc.string({ maxLength: 20 }),
+      status: fc.constantFrom('pending', 'in_progress', 'completed', 'failed'),
+      input: fc.jsonValue({ maxDepth: 3 }),
+      output: fc.jsonValue({ maxDepth: 3 }),
+      locations: fc.array(fc.record({ path: fc.string(), line: orNull(fc.nat()) }), { maxLength: 2 }),
+    }),
   }),
 )
 const session = fc.record({
-  purpose: fc.constantFrom('work', 'pre', 'terminal'), agent, status: ended, statusReason: orNull(fc.constantFrom('crashed', 'timeout', 'server_restart')), detail: orNull(plain(30)), model: orNull(plain(10)), inputTokens: fc.nat(), outputTokens: fc.nat(),
-  contextUsed: orNull(fc.nat()), contextSize: orNull(fc.nat()), costUsd: orNull(fc.double({ min: 0, max: 1000, noNaN: true }).map(Math.abs)), summary: orNull(plain(50)), prompt: fc.string({ unit: 'grapheme' }).map(text => text.replaceAll('\0', '')), baseCommit: orNull(commit), branch: orNull(fc.constantFrom('main', 'board/1-x')),
-  messages: fc.nat(), toolCalls: fc.nat(), filesChanged: fc.nat(), createdAt: time, startedAt: orNull(time), endedAt: time, said: fc.array(message, { maxLength: 4 }),
+  purpose: fc.constantFrom('work', 'pre', 'terminal'),
+  agent,
+  status: ended,
+  statusReason: orNull(fc.constantFrom('crashed', 'timeout', 'server_restart')),
+  detail: orNull(plain(30)),
+  model: orNull(plain(10)),
+  inputTokens: fc.nat(),
+  outputTokens: fc.nat(),
+  contextUsed: orNull(fc.nat()),
+  contextSize: orNull(fc.nat()),
+  costUsd: orNull(fc.double({ min: 0, max: 1000, noNaN: true }).map(Math.abs)),
+  summary: orNull(plain(50)),
+  prompt: fc.string({ unit: 'grapheme' }).map(text => text.replaceAll('\0', '')),
+  baseCommit: orNull(commit),
+  branch: orNull(fc.constantFrom('main', 'board/1-x')),
+  messages: fc.nat(),
+  toolCalls: fc.nat(),
+  filesChanged: fc.nat(),
+  createdAt: time,
+  startedAt: orNull(time),
+  endedAt: time,
+  said: fc.array(message, { maxLength: 4 }),
 })
-const attachment = fc.record({ filename: fc.constantFrom('a.txt', 'b "q" ü.md', 'noext'), bytes: fc.oneof(fc.uint8Array({ maxLength: 2000 }), fc.constant(new Uint8Array(800_000).fill(7))), createdAt: time })
+const attachment = fc.record({
+  filename: fc.constantFrom('a.txt', 'b "q" ü.md', 'noext'),
+  bytes: fc.oneof(fc.uint8Array({ maxLength: 2000 }), fc.constant(new Uint8Array(800_000).fill(7))),
+  createdAt: time,
+})
 const card = fc.record({
-  column: fc.nat(), kind: fc.constantFrom('kanban', 'kanban', 'kanban', 'terminal'), title: plain(60), prompt: fc.string({ unit: 'grapheme' }).map(text => text.replaceAll('\0', '')), labels: fc.array(plain(10), { maxLength: 4 }), groupId: orNull(plain(10)), steps: fc.array(step, { maxLength: 3 }),
-  agent: orNull(agent), status: fc.oneof(ended, fc.constant('idle')), statusReason: orNull(fc.constantFrom('crashed', 'refused')), unread: fc.boolean(), deferred: fc.boolean(), autoMode: fc.boolean(), useWorktree: fc.boolean(),
-  gitBranch: orNull(fc.constantFrom('board/3-y', 'feature/ü')), baseCommit: orNull(commit), lastAgentAction: orNull(fc.record({ type: plain(10), at: time, detail: orNull(fc.string()) })), createdAt: time, updatedAt: time, startedAt: orNull(time), endedAt: orNull(time), archived: fc.boolean(), archivedAt: time,
-  version: fc.integer({ min: 1, max: 1000 }), place: fc.double({ noNaN: true }), sessions: fc.array(session, { maxLength: 2 }), attachments: fc.array(attachment, { maxLength: 1 }),
+  column: fc.nat(),
+  kind: fc.constantFrom('kanban', 'kanban', 'kanban', 'terminal'),
+  title: plain(60),
+  prompt: fc.string({ unit: 'grapheme' }).map(text => text.replaceAll('\0', '')),
+  labels: fc.array(plain(10), { maxLength: 4 }),
+  groupId: orNull(plain(10)),
+  steps: fc.array(step, { maxLength: 3 }),
+  agent: orNull(agent),
+  status: fc.oneof(ended, fc.constant('idle')),
+  statusReason: orNull(fc.constantFrom('crashed', 'refused')),
+  unread: fc.boolean(),
+  deferred: fc.boolean(),
+  autoMode: fc.boolean(),
+  useWorktree: fc.boolean(),
+  gitBranch: orNull(fc.constantFrom('board/3-y', 'feature/ü')),
+  baseCommit: orNull(commit),
+  lastAgentAction: orNull(fc.record({ type: plain(10), at: time, detail: orNull(fc.string()) })),
+  createdAt: time,
+  updatedAt: time,
+  startedAt: orNull(time),
+  endedAt: orNull(time),
+  archived: fc.boolean(),
+  archivedAt: time,
+  version: fc.integer({ min: 1, max: 1000 }),
+  place: fc.double({ noNaN: true }),
+  sessions: fc.array(session, { maxLength: 2 }),
+  attachments: fc.array(attachment, { maxLength: 1 }),
 })
 const project = fc.record({
-  name: plain(30), agent: orNull(agent), copiedFiles: fc.array(plain(10), { maxLength: 2 }), createdAt: time, updatedAt: time,
+  name: plain(30),
+  agent: orNull(agent),
+  copiedFiles: fc.array(plain(10), { maxLength: 2 }),
+  createdAt: time,
+  updatedAt: time,
   scripts: fc.array(fc.record({ name: plain(20), command: plain(30) }), { maxLength: 3 }),
-  boards: fc.array(fc.record({ name: plain(20), createdAt: time, columns: fc.array(column, { minLength: 1, maxLength: 5 }), cards: fc.array(card, { maxLength: 8 }) }), { minLength: 1, maxLength: 3 }),
+  boards: fc.array(
+    fc.record({
+      name: plain(20),
+      createdAt: time,
+      columns: fc.array(column, { minLength: 1, maxLength: 5 }),
+      cards: fc.array(card, { maxLength: 8 }),
+    }),
+    { minLength: 1, maxLength: 3 },
+  ),
 })
 
 /** Random projects as a whole and right document, whose ids are not the ones that an import will give. */
-export const randomDocument = (path: string) => fc.array(project, { minLength: 1, maxLength: 2 }).map((projects): Doc => JSON.parse(JSON.stringify(toDocument(projects, path))))
+export const randomDocument = (path: string) =>
+  fc
+    .array(project, { minLength: 1, maxLength: 2 })
+    .map((projects): Doc => JSON.parse(JSON.stringify(toDocument(projects, path))))
 
 function toDocument(projects: Doc[], path: string): Doc {
-  const parts: Record<string, Doc[]> = { templates: [], projects: [], members: [], boards: [], columns: [], scripts: [], cards: [], sessions: [], messages: [], attachments: [], contents: [] }
+  const parts: Record<string, Doc[]> = {
+    templates: [],
+    projects: [],
+    members: [],
+    boards: [],
+    columns: [],
+    scripts: [],
+    cards: [],
+    sessions: [],
+    messages: [],
+    attachments: [],
+    contents: [],
+  }
   let last = 1000
   const add = (part: string, record: Doc): number => {
-    parts[part]!.push({ id: last += 3, ...record })
+    parts[part]!.push({ id: (last += 3), ...record })
     return last
   }
   for (const { boards, scripts, ...each } of projects) {
     const all: Doc[] = boards.flatMap((board: Doc) => board.cards.flatMap((card: Doc) => card.sessions))
-    const projectId = add('projects', { ...each, path, tokens: { total: all.reduce((sum: number, { inputTokens, outputTokens }) => sum + inputTokens + outputTokens, 0), sessions: all.length } })
+    const projectId = add('projects', {
+      ...each,
+      path,
+      tokens: {
+        total: all.reduce((sum: number, { inputTokens, outputTokens }) => sum + inputTokens + outputTokens, 0),
+        sessions: all.length,
+      },
+    })
     for (const script of scripts) parts.scripts!.push({ projectId, ...script })
     for (const [position, { name, createdAt, columns, cards }] of boards.entries()) {
       const boardId = add('boards', { projectId, name, position, createdAt })
-      const rows = columns.map((column: Doc, at: number) => ({ id: add('columns', { boardId, ...column, position: at }), type: column.columnType }))
+      const rows = columns.map((column: Doc, at: number) => ({
+        id: add('columns', { boardId, ...column, position: at }),
+        type: column.columnType,
+      }))
       addCards(cards, rows, add, parts)
     }
   }
-  return { format: 'board', version: 1, exportedAt: '2031-01-01T00:00:00.000Z', program: 'board test', organization: null, organizationMembers: [], ...parts }
+  return {
+    format: 'board',
+    version: 1,
+    exportedAt: '2031-01-01T00:00:00.000Z',
+    program: 'board test',
+    organization: null,
+    organizationMembers: [],
+    ...parts,
+  }
 }
 
-function addCards(cards: Doc[], columns: Array<{ id: number; type: string }>, add: (part: string, record: Doc) => number, parts: Record<string, Doc[]>): void {
+function addCards(
+  cards: Doc[],
+  columns: Array<{ id: number; type: string }>,
+  add: (part: string, record: Doc) => number,
+  parts: Record<string, Doc[]>,
+): void {
   const made = cards.map(({ column, kind, steps, archived, archivedAt, place, sessions, attachments, ...card }) => {
     const { id: columnId, type } = columns[column % columns.length]!
     const isArchived = archived || type === 'archive'
-    const pipeline = [...new Map(steps.map(({ column: at, ...step }: Doc) => [columns[at % columns.length]!.id, { columnId: columns[at % columns.length]!.id, ...step }])).values()]
-    const id = add('cards', { columnId, kind, position: null, ...card, pipeline, command: kind === 'terminal' ? 'echo "hi"' : null, archivedAt: isArchived ? archivedAt : null })
-    return { id, columnId, place, isOrdered: kind === 'kanban' && (!isArchived || type === 'archive'), sessions, attachments }
+    const pipeline = [
+      ...new Map(
+        steps.map(({ column: at, ...step }: Doc) => [
+          columns[at % columns.length]!.id,
+          { columnId: columns[at % columns.length]!.id, ...step },
+        ]),
+      ).values(),
+    ]
+    const id = add('cards', {
+      columnId,
+      kind,
+      position: null,
+      ...card,
+      pipeline,
+      command: kind === 'terminal' ? 'echo "hi"' : null,
+      archivedAt: isArchived ? archivedAt : null,
+    })
+    return {
+      id,
+      columnId,
+      place,
+      isOrdered: kind === 'kanban' && (!isArchived || type === 'archive'),
+      sessions,
+      attachments,
+    }
   })
   const counts = new Map<number, number>()
   for (const { id, columnId, isOrdered } of [...made].sort((a, b) => a.place - b.place)) {
@@ -76,13 +227,30 @@ function addCards(cards: Doc[], columns: Array<{ id: number; type: string }>, ad
   for (const { id: cardId, sessions, attachments } of made) {
     for (const { said, ...session } of sessions) {
       const sessionId = add('sessions', { cardId, ...session })
-      for (const { waits, ...message } of said) parts.messages!.push({ sessionId, ...message, waitingSessionId: waits ? sessionId : null })
+      for (const { waits, ...message } of said)
+        parts.messages!.push({ sessionId, ...message, waitingSessionId: waits ? sessionId : null })
     }
-    for (const { filename, bytes, createdAt } of attachments) addAttachment(cardId, filename, bytes, createdAt, add, parts)
+    for (const { filename, bytes, createdAt } of attachments)
+      addAttachment(cardId, filename, bytes, createdAt, add, parts)
   }
 }
 
-function addAttachment(cardId: number, filename: string, bytes: Uint8Array, createdAt: string, add: (part: string, record: Doc) => number, parts: Record<string, Doc[]>): void {
-  const attachmentId = add('attachments', { cardId, filename, contentType: '', size: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex'), createdAt })
-  for (let at = 0; at < bytes.length; at += 786_432) parts.contents!.push({ attachmentId, content: Buffer.from(bytes.subarray(at, at + 786_432)).toString('base64') })
+function addAttachment(
+  cardId: number,
+  filename: string,
+  bytes: Uint8Array,
+  createdAt: string,
+  add: (part: string, record: Doc) => number,
+  parts: Record<string, Doc[]>,
+): void {
+  const attachmentId = add('attachments', {
+    cardId,
+    filename,
+    contentType: '',
+    size: bytes.length,
+    sha256: createHash('sha256').update(bytes).digest('hex'),
+    createdAt,
+  })
+  for (let at = 0; at < bytes.length; at += 786_432)
+    parts.contents!.push({ attachmentId, content: Buffer.from(bytes.subarray(at, at + 786_432)).toString('base64') })
 }

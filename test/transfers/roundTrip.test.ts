@@ -7,34 +7,57 @@ import { randomDocument } from './randomBoards.ts'
 const runs = Number(process.env.BOARD_TEST_ROUNDS ?? 12)
 
 let board: TestBoard
-beforeAll(async () => { board = await startBoard() })
+beforeAll(async () => {
+  board = await startBoard()
+})
 afterAll(() => board.close())
 
 /** What was said of content types is what the bytes say. */
-const withoutTypes = (document: Doc): Doc => ({ ...document, attachments: document.attachments.map(({ contentType: _, ...attachment }: Doc) => attachment) })
+const withoutTypes = (document: Doc): Doc => ({
+  ...document,
+  attachments: document.attachments.map(({ contentType: _, ...attachment }: Doc) => attachment),
+})
 
-describe('a board\'s own file', () => {
+describe("a board's own file", () => {
   it('comes back equal, whatever it holds, and once more', async () => {
     const path = board.folder('random')
-    await fc.assert(fc.asyncProperty(randomDocument(path), async document => {
-      const { projectIds, ...counts } = await imported(board, { format: 'board' }, document)
-      const files = await Promise.all(projectIds.map((id: string) => exported(board, id)))
-      expect(files.map(normal).map(withoutTypes)).toEqual(document.projects.map(({ id }: Doc) => withoutTypes(normal(only(document, id)))))
-      for (const part of ['projects', 'boards', 'columns', 'cards', 'attachments']) expect([part, counts[part]]).toEqual([part, document[part].length])
-      const again = await imported(board, { format: 'board' }, files[0]!)
-      expect(normal(await exported(board, again.projectIds[0]))).toEqual(normal(files[0]!))
-    }), { numRuns: runs, interruptAfterTimeLimit: 60_000, endOnFailure: runs < 100 })
+    await fc.assert(
+      fc.asyncProperty(randomDocument(path), async document => {
+        const { projectIds, ...counts } = await imported(board, { format: 'board' }, document)
+        const files = await Promise.all(projectIds.map((id: string) => exported(board, id)))
+        expect(files.map(normal).map(withoutTypes)).toEqual(
+          document.projects.map(({ id }: Doc) => withoutTypes(normal(only(document, id)))),
+        )
+        for (const part of ['projects', 'boards', 'columns', 'cards', 'attachments'])
+          expect([part, counts[part]]).toEqual([part, document[part].length])
+        const again = await imported(board, { format: 'board' }, files[0]!)
+        expect(normal(await exported(board, again.projectIds[0]))).toEqual(normal(files[0]!))
+      }),
+      { numRuns: runs, interruptAfterTimeLimit: 60_000, endOnFailure: runs < 100 },
+    )
   })
 })
 
 /** The part of a document that is about one project. */
 function only(document: Doc, projectId: number): Doc {
   const boards = document.boards.filter((each: Doc) => each.projectId === projectId)
-  const within = (part: string, field: string, owners: Doc[]) => document[part].filter((each: Doc) => owners.some(({ id }) => id === each[field]))
+  const within = (part: string, field: string, owners: Doc[]) =>
+    document[part].filter((each: Doc) => owners.some(({ id }) => id === each[field]))
   const columns = within('columns', 'boardId', boards)
   const scripts = document.scripts.filter((each: Doc) => each.projectId === projectId)
   const cards = within('cards', 'columnId', columns)
   const sessions = within('sessions', 'cardId', cards)
   const attachments = within('attachments', 'cardId', cards)
-  return { ...document, projects: document.projects.filter(({ id }: Doc) => id === projectId), boards, columns, scripts, cards, sessions, messages: within('messages', 'sessionId', sessions), attachments, contents: within('contents', 'attachmentId', attachments) }
+  return {
+    ...document,
+    projects: document.projects.filter(({ id }: Doc) => id === projectId),
+    boards,
+    columns,
+    scripts,
+    cards,
+    sessions,
+    messages: within('messages', 'sessionId', sessions),
+    attachments,
+    contents: within('contents', 'attachmentId', attachments),
+  }
 }

@@ -90,7 +90,13 @@ describe('sizes', () => {
   test('columns that do not fit come into view when one goes there', async () => {
     const { server, projectId } = world
     const board = await server.client.boards.create({ projectId, name: 'Wide' })
-    for (let number = 1; number <= 6; number++) await server.client.columns.create({ projectId, boardId: board.id, name: `Extra ${number}`, columnType: 'backlog' })
+    for (let number = 1; number <= 6; number++)
+      await server.client.columns.create({
+        projectId,
+        boardId: board.id,
+        name: `Extra ${number}`,
+        columnType: 'backlog',
+      })
     await open({ args: ['--board', 'wide'] })
     await terminal.shows('columns 1-4 of 9 ›')
     expect(terminal.text()).not.toContain('Extra 6')
@@ -120,7 +126,10 @@ describe('changing the board', () => {
     await eventually('the undo', async () => String(await world.titles(world.columns.backlog)) === 'Two,One,Three')
     terminal.press('u', 'u', 'u', 'u')
     await terminal.shows('nothing to undo')
-    await eventually('the first order', async () => String(await world.titles(world.columns.backlog)) === 'One,Two,Three')
+    await eventually(
+      'the first order',
+      async () => String(await world.titles(world.columns.backlog)) === 'One,Two,Three',
+    )
   })
 
   test('selected cards move together in their order, and come back together', async () => {
@@ -158,22 +167,35 @@ describe('changing the board', () => {
     await terminal.shows('ctrl+e')
     terminal.press('Say hello.', 'enter')
     await terminal.shows('▌ Grüße an 世界')
-    const [card] = await world.server.client.cards.list({ projectId: world.projectId, columnId: world.columns.backlog, offset: 0 })
-    expect(await world.server.client.cards.get({ projectId: world.projectId, cardId: card!.id })).toMatchObject({ title: 'Grüße an 世界', prompt: 'Say hello.', deferred: true })
+    const [card] = await world.server.client.cards.list({
+      projectId: world.projectId,
+      columnId: world.columns.backlog,
+      offset: 0,
+    })
+    expect(await world.server.client.cards.get({ projectId: world.projectId, cardId: card!.id })).toMatchObject({
+      title: 'Grüße an 世界',
+      prompt: 'Say hello.',
+      deferred: true,
+    })
     terminal.press('n', 'Never', 'escape')
     await terminal.lacks('New card in')
     expect(await world.titles(world.columns.backlog)).toEqual(['Grüße an 世界'])
   })
 
-  test('the editor writes a new card\'s prompt and changes a card, and the board is back afterwards', async () => {
+  test("the editor writes a new card's prompt and changes a card, and the board is back afterwards", async () => {
     const editor = join(world.cli.home, 'editor.mjs')
-    writeFileSync(editor, 'import { readFileSync, writeFileSync } from "node:fs"\nconst [file] = process.argv.slice(2)\nconsole.log("THE EDITOR")\nwriteFileSync(file, readFileSync(file, "utf8").replace("Plain", "Edited") + "more\\n")\n')
+    writeFileSync(
+      editor,
+      'import { readFileSync, writeFileSync } from "node:fs"\nconst [file] = process.argv.slice(2)\nconsole.log("THE EDITOR")\nwriteFileSync(file, readFileSync(file, "utf8").replace("Plain", "Edited") + "more\\n")\n',
+    )
     await open({ env: { EDITOR: `${process.execPath} ${editor}` } })
     terminal.press('n', 'Plain title', 'ctrl+e')
     await terminal.shows('▌ Edited title')
     expect(terminal.written).toContain('THE EDITOR')
     expect(terminal.isAlternate).toBe(true)
-    const { id } = (await world.server.client.cards.list({ projectId: world.projectId, columnId: world.columns.backlog, offset: 0 }))[0]!
+    const { id } = (
+      await world.server.client.cards.list({ projectId: world.projectId, columnId: world.columns.backlog, offset: 0 })
+    )[0]!
     expect(await world.server.client.cards.getFlat({ id })).toMatchObject({ title: 'Edited title', prompt: 'more\n' })
     terminal.press('e')
     await terminal.shows(`Card ${id} was changed.`)

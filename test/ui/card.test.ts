@@ -8,7 +8,13 @@ let cli: CommandLine
 let terminal: TestTerminal
 
 beforeAll(async () => {
-  board = await startAgentBoard({ good: { fixture: 'well-behaved' }, asking: { fixture: 'permission-first' }, planning: { fixture: 'plan-approval' }, forever: { fixture: 'forever' }, crashing: { fixture: 'crash-in-turn' } })
+  board = await startAgentBoard({
+    good: { fixture: 'well-behaved' },
+    asking: { fixture: 'permission-first' },
+    planning: { fixture: 'plan-approval' },
+    forever: { fixture: 'forever' },
+    crashing: { fixture: 'crash-in-turn' },
+  })
   cli = commandLine({ BOARD_URL: board.url, BOARD_TOKEN: board.token, BOARD_PROJECT: 'Agents' })
 })
 afterAll(async () => {
@@ -17,18 +23,24 @@ afterAll(async () => {
 })
 afterEach(async () => {
   terminal.close()
-  for (const columnId of Object.values(board.columns)) await board.client.columns.clear({ projectId: board.projectId, columnId })
+  for (const columnId of Object.values(board.columns))
+    await board.client.columns.clear({ projectId: board.projectId, columnId })
 })
 
 const open = async (options: TerminalOptions = {}) => {
   terminal = boardIn(['ui'], { ...options, cwd: cli.home, env: { ...cli.env, TERM: 'xterm-256color', ...options.env } })
   await terminal.shows('live', 20_000)
 }
-const add = async (agent: string, input: Parameters<AgentBoard['start']>[1] = {}) => (await board.start(agent, { columnId: board.columns.backlog, deferred: true, ...input })).id
+const add = async (agent: string, input: Parameters<AgentBoard['start']>[1] = {}) =>
+  (await board.start(agent, { columnId: board.columns.backlog, deferred: true, ...input })).id
 
 describe('an opened card', () => {
   test('shows its prompt, what was said, and what was changed in colours', async () => {
-    const id = await add('good', { title: 'Write a file', prompt: '# Task\nWrite the file.\n\n```\nsome code\n```', labels: ['easy'] })
+    const id = await add('good', {
+      title: 'Write a file',
+      prompt: '# Task\nWrite the file.\n\n```\nsome code\n```',
+      labels: ['easy'],
+    })
     await open()
     terminal.press('enter')
     await terminal.shows('Write the file.')

@@ -8,15 +8,20 @@ export let terminal: TestTerminal
 
 /** Gives the tests of a file a world, in which each begins without cards, and ends its terminal. */
 export function useEmptyBoard(): void {
-  beforeAll(async () => { world = await startWorld() })
+  beforeAll(async () => {
+    world = await startWorld()
+  })
   afterAll(() => world.close())
   beforeEach(async () => {
-    for (const columnId of Object.values(world.columns)) await world.server.client.columns.clear({ projectId: world.projectId, columnId })
+    for (const columnId of Object.values(world.columns))
+      await world.server.client.columns.clear({ projectId: world.projectId, columnId })
   })
   afterEach(() => terminal?.close())
 }
 
-export const open = async (options?: Parameters<World['open']>[0]): Promise<void> => { terminal = await world.open(options) }
+export const open = async (options?: Parameters<World['open']>[0]): Promise<void> => {
+  terminal = await world.open(options)
+}
 
 /** The line with a text. */
 export const line = (text: string): string => terminal.lines().find(each => each.includes(text)) ?? ''

@@ -6,7 +6,8 @@ useEmptyBoard()
 
 describe('finding', () => {
   test('/ shows only cards with the words, and escape takes it back', async () => {
-    for (const title of ['Fix the login', 'Write the docs', 'Fix the search']) await world.card(title, { labels: title.includes('docs') ? ['urgent'] : [] })
+    for (const title of ['Fix the login', 'Write the docs', 'Fix the search'])
+      await world.card(title, { labels: title.includes('docs') ? ['urgent'] : [] })
     await open()
     terminal.press('/', 'fix')
     await terminal.lacks('Write the docs')
@@ -40,7 +41,10 @@ describe('finding', () => {
   })
 
   test(': goes to another board, and to cards that are on one', async () => {
-    const { server: { client }, projectId } = world
+    const {
+      server: { client },
+      projectId,
+    } = world
     const board = await client.boards.create({ projectId, name: 'Second' })
     const [column] = await client.columns.list({ projectId, boardId: board.id })
     const there = await world.card('On the second board', { columnId: column!.id })
@@ -84,7 +88,12 @@ describe('live', () => {
     await open()
     await world.card('Second')
     await terminal.shows('Second')
-    await world.server.client.cards.update({ projectId: world.projectId, cardId: first, title: 'First, renamed', labels: ['new'] })
+    await world.server.client.cards.update({
+      projectId: world.projectId,
+      cardId: first,
+      title: 'First, renamed',
+      labels: ['new'],
+    })
     await terminal.shows('First, renamed')
     await world.server.client.cards.move({ projectId: world.projectId, cardId: first, columnId: world.columns.done })
     await eventually('the move on the screen', () => line('First, renamed').indexOf('First') > 60)
@@ -92,9 +101,15 @@ describe('live', () => {
     await terminal.lacks('First, renamed')
     terminal.press('v')
     await terminal.shows('1 selected')
-    for (const { id: cardId } of await world.server.client.cards.list({ projectId: world.projectId })) await world.server.client.cards.archive({ projectId: world.projectId, cardId })
+    for (const { id: cardId } of await world.server.client.cards.list({ projectId: world.projectId }))
+      await world.server.client.cards.archive({ projectId: world.projectId, cardId })
     await terminal.lacks('selected')
-    const column = await world.server.client.columns.create({ projectId: world.projectId, boardId: (await world.server.client.boards.list({ projectId: world.projectId }))[0]!.id, name: 'Brand new', columnType: 'done' })
+    const column = await world.server.client.columns.create({
+      projectId: world.projectId,
+      boardId: (await world.server.client.boards.list({ projectId: world.projectId }))[0]!.id,
+      name: 'Brand new',
+      columnType: 'done',
+    })
     await terminal.shows('Brand new')
     await world.server.client.columns.delete({ projectId: world.projectId, columnId: column.id })
     await terminal.lacks('Brand new')

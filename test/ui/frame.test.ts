@@ -7,48 +7,76 @@ import { createDecoder } from '../../cli/ui/terminal/keys.ts'
 
 const width = 24
 const height = 5
-const frameOf = (lines: readonly Line[]): Frame => ({ width, height, rows: Array.from({ length: height }, (_, y) => rowOf(lines[y] ?? { spans: [] }, width)) })
+const frameOf = (lines: readonly Line[]): Frame => ({
+  width,
+  height,
+  rows: Array.from({ length: height }, (_, y) => rowOf(lines[y] ?? { spans: [] }, width)),
+})
 
 // Signs of one and two cells of which every terminal agrees, so that a real terminal can be compared cell by cell.
 const signs = fc.constantFrom(...'abc XYZ-│─╭●▌', '日', '本', 'ü', 'é', 'ж', '한')
-const spans = fc.array(fc.record({ text: fc.string({ unit: signs, maxLength: 12 }), style: fc.constantFrom('', '1', '7', '31', '1;38;5;80') }), { maxLength: 4 })
-const frames = fc.array(fc.record({ spans, style: fc.constantFrom('', '48;5;238') }), { maxLength: height }).map(frameOf)
+const spans = fc.array(
+  fc.record({
+    text: fc.string({ unit: signs, maxLength: 12 }),
+    style: fc.constantFrom('', '1', '7', '31', '1;38;5;80'),
+  }),
+  { maxLength: 4 },
+)
+const frames = fc
+  .array(fc.record({ spans, style: fc.constantFrom('', '48;5;238') }), { maxLength: height })
+  .map(frameOf)
 
 async function shownBy(terminal: InstanceType<typeof xterm.Terminal>, text: string): Promise<string[]> {
   await new Promise<void>(done => terminal.write(text, done))
-  return Array.from({ length: height }, (_, y) => Array.from({ length: width }, (_, x) => {
-    const cell = terminal.buffer.active.getLine(y)!.getCell(x)!
-    return `${cell.getWidth() === 0 ? '' : cell.getChars() || ' '}/${cell.isBold() ? 'b' : ''}${cell.isInverse() ? 'i' : ''}${cell.isFgDefault() ? '' : cell.getFgColor()}${cell.isBgDefault() ? '' : `_${cell.getBgColor()}`}`
-  }).join(' '))
+  return Array.from({ length: height }, (_, y) =>
+    Array.from({ length: width }, (_, x) => {
+      const cell = terminal.buffer.active.getLine(y)!.getCell(x)!
+      return `${cell.getWidth() === 0 ? '' : cell.getChars() || ' '}/${cell.isBold() ? 'b' : ''}${cell.isInverse() ? 'i' : ''}${cell.isFgDefault() ? '' : cell.getFgColor()}${cell.isBgDefault() ? '' : `_${cell.getBgColor()}`}`
+    }).join(' '),
+  )
 }
 
 describe('frames', () => {
   test('what changes from one frame to the next makes the terminal show what the whole frame does', async () => {
-    await fc.assert(fc.asyncProperty(fc.array(frames, { minLength: 2, maxLength: 5 }), async all => {
-      const stepwise = new xterm.Terminal({ cols: width, rows: height, allowProposedApi: true })
-      const atOnce = new xterm.Terminal({ cols: width, rows: height, allowProposedApi: true })
-      let before: Frame | undefined
-      let shown: string[] = []
-      for (const frame of all) {
-        shown = await shownBy(stepwise, difference(before, frame))
-        before = frame
-      }
-      expect(shown).toEqual(await shownBy(atOnce, difference(undefined, all.at(-1)!)))
-      stepwise.dispose()
-      atOnce.dispose()
-    }), { numRuns: 150 })
+    await fc.assert(
+      fc.asyncProperty(fc.array(frames, { minLength: 2, maxLength: 5 }), async all => {
+        const stepwise = new xterm.Terminal({ cols: width, rows: height, allowProposedApi: true })
+        const atOnce = new xterm.Terminal({ cols: width, rows: height, allowProposedApi: true })
+        let before: Frame | undefined
+        let shown: string[] = []
+        for (const frame of all) {
+          shown = await shownBy(stepwise, difference(before, frame))
+          before = frame
+        }
+        expect(shown).toEqual(await shownBy(atOnce, difference(undefined, all.at(-1)!)))
+        stepwise.dispose()
+        atOnce.dispose()
+      }),
+      { numRuns: 150 },
+    )
   })
 
   test('a frame that is the same costs nothing', () => {
-    fc.assert(fc.property(frames, frame => { expect(difference(frame, { ...frame, rows: frame.rows.map(({ signs, styles }) => ({ signs: [...signs], styles: [...styles] })) })).toBe('') }))
+    fc.assert(
+      fc.property(frames, frame => {
+        expect(
+          difference(frame, {
+            ...frame,
+            rows: frame.rows.map(({ signs, styles }) => ({ signs: [...signs], styles: [...styles] })),
+          }),
+        ).toBe('')
+      }),
+    )
   })
 
   test('no text steers the terminal, and no row is wider than the terminal', () => {
-    fc.assert(fc.property(fc.array(fc.string({ unit: 'binary' }), { maxLength: 3 }), texts => {
-      const row = rowOf({ spans: texts.map(text => ({ text })) }, width)
-      expect(row.signs).toHaveLength(width)
-      expect(row.signs.join('')).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/)
-    }))
+    fc.assert(
+      fc.property(fc.array(fc.string({ unit: 'binary' }), { maxLength: 3 }), texts => {
+        const row = rowOf({ spans: texts.map(text => ({ text })) }, width)
+        expect(row.signs).toHaveLength(width)
+        expect(row.signs.join('')).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/)
+      }),
+    )
   })
 })
 
@@ -59,10 +87,22 @@ describe('keys', () => {
   }
 
   test.each([
-    ['jjk', ['j', 'j', 'k']], ['\u001b[A\u001b[B\u001bOC\u001b[D', ['up', 'down', 'right', 'left']], ['\r\n\t \u007f', ['enter', 'enter', 'tab', 'space', 'backspace']],
-    ['\u0003\u0004\u001a', ['ctrl+c', 'ctrl+d', 'ctrl+z']], ['\u001b', ['escape']], ['\u001b\u001b', ['escape', 'escape']], ['\u001bb', ['alt+b']], ['\u001b[5~\u001b[6~\u001b[3~', ['pageup', 'pagedown', 'delete']],
-    ['\u001b[1;5C\u001b[1;2A\u001b[Z', ['ctrl+right', 'shift+up', 'shift+tab']], ['ü日👩‍👩‍👧', ['ü', '日', '👩', '\u200d', '👩', '\u200d', '👧']], ['\u001b[106;5u', ['ctrl+j']], ['\u001b[?1;2c\u001b[<35;1;1M\u001bOM', ['enter']], [',', ['comma']],
-  ])('%j is %j', (text, keys) => { expect(names(text)).toEqual(keys) })
+    ['jjk', ['j', 'j', 'k']],
+    ['\u001b[A\u001b[B\u001bOC\u001b[D', ['up', 'down', 'right', 'left']],
+    ['\r\n\t \u007f', ['enter', 'enter', 'tab', 'space', 'backspace']],
+    ['\u0003\u0004\u001a', ['ctrl+c', 'ctrl+d', 'ctrl+z']],
+    ['\u001b', ['escape']],
+    ['\u001b\u001b', ['escape', 'escape']],
+    ['\u001bb', ['alt+b']],
+    ['\u001b[5~\u001b[6~\u001b[3~', ['pageup', 'pagedown', 'delete']],
+    ['\u001b[1;5C\u001b[1;2A\u001b[Z', ['ctrl+right', 'shift+up', 'shift+tab']],
+    ['ü日👩‍👩‍👧', ['ü', '日', '👩', '\u200d', '👩', '\u200d', '👧']],
+    ['\u001b[106;5u', ['ctrl+j']],
+    ['\u001b[?1;2c\u001b[<35;1;1M\u001bOM', ['enter']],
+    [',', ['comma']],
+  ])('%j is %j', (text, keys) => {
+    expect(names(text)).toEqual(keys)
+  })
 
   test('a key that comes in pieces is one key', () => {
     for (const sequence of ['\u001b[A', '\u001b[1;5C', '\u001bOP', '\u001b[200~a\u001b[31mb\u001b[201~']) {
@@ -74,15 +114,21 @@ describe('keys', () => {
 
   test('pasted text is one key, whatever is in it', () => {
     const decoder = createDecoder()
-    expect(decoder.push('x\u001b[200~two\nlines q\u001b[201~y')).toEqual([{ name: 'x', text: 'x' }, { name: 'paste', text: 'two\nlines q' }, { name: 'y', text: 'y' }])
+    expect(decoder.push('x\u001b[200~two\nlines q\u001b[201~y')).toEqual([
+      { name: 'x', text: 'x' },
+      { name: 'paste', text: 'two\nlines q' },
+      { name: 'y', text: 'y' },
+    ])
   })
 
   test('no text makes the decoder fail or wait for ever', () => {
-    fc.assert(fc.property(fc.array(fc.string({ unit: 'binary' })), pieces => {
-      const decoder = createDecoder()
-      for (const piece of pieces) decoder.push(piece)
-      decoder.flush()
-      expect(decoder.pending).toBe(false)
-    }))
+    fc.assert(
+      fc.property(fc.array(fc.string({ unit: 'binary' })), pieces => {
+        const decoder = createDecoder()
+        for (const piece of pieces) decoder.push(piece)
+        decoder.flush()
+        expect(decoder.pending).toBe(false)
+      }),
+    )
   })
 })

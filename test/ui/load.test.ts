@@ -8,28 +8,47 @@ import { firstFrameMs, measure, startLoaded, type LoadedBoard } from './load.ts'
 const rounds = Number(process.env.BOARD_TEST_ROUNDS ?? 0)
 let board: LoadedBoard
 
-beforeAll(async () => { board = await startLoaded(rounds > 0 ? 10_000 : 2000) })
+beforeAll(async () => {
+  board = await startLoaded(rounds > 0 ? 10_000 : 2000)
+})
 afterAll(() => board.close())
 
-test.each([[100, 30], [240, 70]])('four columns with many cards and 20 changes a second stay quick at %i×%i', async (width, height) => {
-  const figures = await measure(board, { seconds: rounds > 0 ? rounds : 3, updatesPerSec: 20, keysPerSec: 20, width, height })
-  if (rounds > 0) console.log({ width, height, ...figures })
-  expect(figures.brokenFrames).toBe(0)
-  expect(figures.bytesOutsideOfFrames).toBe(0)
-  expect(figures.bytesPerFrame).toBeLessThan(1024)
-  // A slow machine draws fewer frames, and takes longer for each.
-  expect(figures.framesPerSec).toBeGreaterThan(rounds > 0 ? 15 : 5 / slowdown())
-  expect(figures.cpuPercent).toBeLessThan(60 * (rounds > 0 ? 1 : slowdown()))
-}, 300_000 + rounds * 2000)
+test.each([
+  [100, 30],
+  [240, 70],
+])(
+  'four columns with many cards and 20 changes a second stay quick at %i×%i',
+  async (width, height) => {
+    const figures = await measure(board, {
+      seconds: rounds > 0 ? rounds : 3,
+      updatesPerSec: 20,
+      keysPerSec: 20,
+      width,
+      height,
+    })
+    if (rounds > 0) console.log({ width, height, ...figures })
+    expect(figures.brokenFrames).toBe(0)
+    expect(figures.bytesOutsideOfFrames).toBe(0)
+    expect(figures.bytesPerFrame).toBeLessThan(1024)
+    // A slow machine draws fewer frames, and takes longer for each.
+    expect(figures.framesPerSec).toBeGreaterThan(rounds > 0 ? 15 : 5 / slowdown())
+    expect(figures.cpuPercent).toBeLessThan(60 * (rounds > 0 ? 1 : slowdown()))
+  },
+  300_000 + rounds * 2000,
+)
 
 test('the first picture comes soon', async () => {
   const node: number[] = []
   const ui: number[] = []
   for (let round = 0; round < (rounds > 0 ? 21 : 5); round++) {
-    node.push(await new Promise(done => {
-      const startedAtMs = performance.now()
-      spawn(process.execPath, ['-e', '0'], { env: { PATH: process.env.PATH } }).onExit(() => done(performance.now() - startedAtMs))
-    }))
+    node.push(
+      await new Promise(done => {
+        const startedAtMs = performance.now()
+        spawn(process.execPath, ['-e', '0'], { env: { PATH: process.env.PATH } }).onExit(() =>
+          done(performance.now() - startedAtMs),
+        )
+      }),
+    )
     ui.push(await firstFrameMs(board))
   }
   if (rounds > 0) console.log({ nodeMs: median(node), firstFrameMs: median(ui), times: median(ui) / median(node) })

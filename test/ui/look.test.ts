@@ -19,9 +19,12 @@ beforeEach(async () => {
 afterEach(() => terminal?.close())
 
 /** The colours that were used, as parameters of SGR sequences. */
-const coloursIn = (text: string) => [...text.matchAll(/\u001b\[([\d;]*)m/g)].flatMap(([, parameters]) => parameters!.split(';')).filter(each => /^(3[0-8]|4[0-8]|9\d|10\d)$/.test(each))
+const coloursIn = (text: string) =>
+  [...text.matchAll(/\u001b\[([\d;]*)m/g)]
+    .flatMap(([, parameters]) => parameters!.split(';'))
+    .filter(each => /^(3[0-8]|4[0-8]|9\d|10\d)$/.test(each))
 
-describe('the person\'s settings', () => {
+describe("the person's settings", () => {
   test('the keys are those of the shortcuts, in the board, its last line and its help', async () => {
     await world.server.client.settings.setShortcuts({ down: 's', bottom: 'z z', help: 'f1,ctrl+g', quit: 'ctrl+q' })
     terminal = await world.open()
@@ -40,7 +43,10 @@ describe('the person\'s settings', () => {
     expect((await terminal.end()).code).toBe(0)
   })
 
-  test.each([['dark', 254], ['light', 235]] as const)('the theme %s has its own colours', async (theme, colour) => {
+  test.each([
+    ['dark', 254],
+    ['light', 235],
+  ] as const)('the theme %s has its own colours', async (theme, colour) => {
     await world.server.client.settings.setUser({ theme })
     terminal = await world.open()
     expect(terminal.styleAt('One')?.colour).toBe(colour)
@@ -85,7 +91,7 @@ describe('the person\'s settings', () => {
   })
 })
 
-describe('the terminal\'s abilities', () => {
+describe("the terminal's abilities", () => {
   test('NO_COLOR and --no-color show no colour, and still where the cursor is', async () => {
     terminal = await world.open({ env: { NO_COLOR: '1' } })
     await terminal.shows('▌ One')
@@ -122,15 +128,30 @@ describe('where it cannot be', () => {
   test('without a terminal it ends with 2 and says what to use', async () => {
     const { code, stdout, stderr } = await world.cli.board(['ui'])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-    expect(stderr).toBe('board: board ui needs a terminal, and this is none\nin a script, use: board cards list, board events\nsee: board ui --help\n')
+    expect(stderr).toBe(
+      'board: board ui needs a terminal, and this is none\nin a script, use: board cards list, board events\nsee: board ui --help\n',
+    )
   })
 
-  test.each([[['--json'], {}], [['-q'], {}], [['--no-input'], {}], [[], { TERM: 'dumb' }]])('%j with %j is refused with 2', async (args, env) => { expect((await refused(args, env as Record<string, string>)).code).toBe(2) })
+  test.each([
+    [['--json'], {}],
+    [['-q'], {}],
+    [['--no-input'], {}],
+    [[], { TERM: 'dumb' }],
+  ])('%j with %j is refused with 2', async (args, env) => {
+    expect((await refused(args, env as Record<string, string>)).code).toBe(2)
+  })
 
   test('an API key, an unknown board and a server that is away end it before it draws', async () => {
     const { key } = await world.server.client.keys.create({ name: 'k', scope: 'server', permissions: ['cards.read'] })
-    expect(await refused([], { BOARD_TOKEN: key })).toMatchObject({ code: 4, text: expect.stringContaining('ui needs a signed-in user') })
-    expect(await refused(['--board', 'Baord'])).toMatchObject({ code: 3, text: expect.stringContaining('did you mean: Board') })
+    expect(await refused([], { BOARD_TOKEN: key })).toMatchObject({
+      code: 4,
+      text: expect.stringContaining('ui needs a signed-in user'),
+    })
+    expect(await refused(['--board', 'Baord'])).toMatchObject({
+      code: 3,
+      text: expect.stringContaining('did you mean: Board'),
+    })
     expect(await refused([], { BOARD_URL: 'http://127.0.0.1:1' })).toMatchObject({ code: 7 })
     expect(terminal!.written).not.toContain('?1049')
   })
@@ -138,7 +159,11 @@ describe('where it cannot be', () => {
   test('what a viewer may not do is refused, and the card goes back', async () => {
     const { client } = world.server
     await client.auth.setup({ email: 'root@example.org', password: 'correct horse battery', displayName: 'Root' })
-    const { user, generatedPassword } = await client.users.create({ email: 'viewer@example.org', name: 'Viewer', role: 'user' })
+    const { user, generatedPassword } = await client.users.create({
+      email: 'viewer@example.org',
+      name: 'Viewer',
+      role: 'user',
+    })
     await client.members.add({ id: world.projectId, email: user.email, role: 'viewer' })
     const { token } = await client.auth.login({ email: user.email, password: generatedPassword })
     terminal = await world.open({ env: { BOARD_TOKEN: token } })

@@ -4,16 +4,30 @@ import type { Model, News } from '../../cli/ui/state/model.ts'
 import { update } from '../../cli/ui/state/update.ts'
 import { defaultShortcuts, defaultUserSettings } from '../../src/contract/settings.ts'
 
-const start: Model = initialModel({ project: { id: '1', name: 'p' }, boards: [], boardId: '1', columns: [], pages: [], limit: 100, settings: defaultUserSettings, shortcuts: defaultShortcuts }, { width: 100, height: 30 })
+const start: Model = initialModel(
+  {
+    project: { id: '1', name: 'p' },
+    boards: [],
+    boardId: '1',
+    columns: [],
+    pages: [],
+    limit: 100,
+    settings: defaultUserSettings,
+    shortcuts: defaultShortcuts,
+  },
+  { width: 100, height: 30 },
+)
 const after = (ms: number, model: Model = start): Model => ({ ...model, nowMs: start.nowMs + ms })
 const readsOn = (model: Model, news: News) => update(model, news).effects.some(({ type }) => type === 'settings')
 
-describe('the person\'s settings are read again', () => {
+describe("the person's settings are read again", () => {
   test('after a minute, and then not for another one', () => {
     expect(readsOn(after(59_000), { type: 'tick' })).toBe(false)
     const { model, effects } = update(after(61_000), { type: 'tick' })
     expect(effects).toEqual([{ type: 'settings' }])
-    expect([readsOn(after(62_000, model), { type: 'tick' }), readsOn(after(122_000, model), { type: 'tick' })]).toEqual([false, true])
+    expect([readsOn(after(62_000, model), { type: 'tick' }), readsOn(after(122_000, model), { type: 'tick' })]).toEqual(
+      [false, true],
+    )
   })
 
   test('when the connection is there again, but not when it is there for the first time', () => {
@@ -22,12 +36,21 @@ describe('the person\'s settings are read again', () => {
   })
 
   test('when the person comes back, once a second at most, and also with a clock that was put back', () => {
-    expect([readsOn(after(500), { type: 'returned' }), readsOn(after(1500), { type: 'returned' }), readsOn(after(-3_600_000), { type: 'tick' })]).toEqual([false, true, true])
+    expect([
+      readsOn(after(500), { type: 'returned' }),
+      readsOn(after(1500), { type: 'returned' }),
+      readsOn(after(-3_600_000), { type: 'tick' }),
+    ]).toEqual([false, true, true])
   })
 })
 
 test('keys that stay the same leave a sequence that has begun, others end it', () => {
   const begun = { ...start, pressed: ['g'] }
-  expect(update(begun, { type: 'settings', settings: { ...defaultUserSettings }, shortcuts: { ...defaultShortcuts } }).model).toMatchObject({ pressed: ['g'], settings: start.settings })
-  expect(update(begun, { type: 'settings', settings: defaultUserSettings, shortcuts: { ...defaultShortcuts, down: 's' } }).model).toMatchObject({ pressed: [], keymap: { keysOf: { down: ['s'] } } })
+  expect(
+    update(begun, { type: 'settings', settings: { ...defaultUserSettings }, shortcuts: { ...defaultShortcuts } }).model,
+  ).toMatchObject({ pressed: ['g'], settings: start.settings })
+  expect(
+    update(begun, { type: 'settings', settings: defaultUserSettings, shortcuts: { ...defaultShortcuts, down: 's' } })
+      .model,
+  ).toMatchObject({ pressed: [], keymap: { keysOf: { down: ['s'] } } })
 })

@@ -12,10 +12,18 @@ const pageSize = 5
 type Operation = { kind: 'create' | 'move' | 'archive' | 'delete' | 'rename'; card: number; column: number; at: number }
 type Happening = { do: Operation } | { do: 'serve' | 'answer' | 'tell' | 'break' }
 
-const operations = fc.record({ kind: fc.constantFrom('create', 'move', 'move', 'move', 'archive', 'delete', 'rename'), card: fc.nat(), column: fc.nat(2), at: fc.nat(30) })
+const operations = fc.record({
+  kind: fc.constantFrom('create', 'move', 'move', 'move', 'archive', 'delete', 'rename'),
+  card: fc.nat(),
+  column: fc.nat(2),
+  at: fc.nat(30),
+})
 const steps = (['serve', 'answer', 'tell'] as const).map(step => ({ weight: 4, arbitrary: fc.constant({ do: step }) }))
 const happenings = fc.oneof({ weight: 8, arbitrary: fc.record({ do: operations }) }, ...steps)
-const brokenHappenings = fc.oneof({ weight: 8, arbitrary: fc.record({ do: operations }) }, ...steps, { weight: 1, arbitrary: fc.constant({ do: 'break' as const }) })
+const brokenHappenings = fc.oneof({ weight: 8, arbitrary: fc.record({ do: operations }) }, ...steps, {
+  weight: 1,
+  arbitrary: fc.constant({ do: 'break' as const }),
+})
 
 /** A server in miniature: it numbers what happens, and reads pages whenever it comes to it. */
 class Server {
@@ -30,28 +38,56 @@ class Server {
     if (kind === 'create') return this.#create(columnId)
     if (!card) return
     const from = { columnId: card.columnId, position: this.columns.get(card.columnId)!.indexOf(card.id) }
-    if (kind === 'rename') return this.#tell('card.updated', this.#change(card, { title: `Renamed ${this.events.length}` }))
+    if (kind === 'rename')
+      return this.#tell('card.updated', this.#change(card, { title: `Renamed ${this.events.length}` }))
     this.columns.get(card.columnId)!.splice(from.position, 1)
     if (kind === 'delete') {
       this.cards.delete(card.id)
       return this.#tell('card.deleted', { id: card.id, columnId: card.columnId })
     }
-    if (kind === 'archive') return this.#tell('card.archived', this.#change(card, { position: null, archivedAt: 'now' }))
+    if (kind === 'archive')
+      return this.#tell('card.archived', this.#change(card, { position: null, archivedAt: 'now' }))
     const ids = this.columns.get(columnId)!
     ids.splice(at, 0, card.id)
     const position = ids.indexOf(card.id)
     this.#tell('card.moved', { ...this.#change(card, { columnId, position }), from, to: { columnId, position } })
   }
 
-  page(columnId: string, offset: number): Card[] { return this.columns.get(columnId)!.slice(offset, offset + pageSize).map(id => this.cards.get(id)!) }
+  page(columnId: string, offset: number): Card[] {
+    return this.columns
+      .get(columnId)!
+      .slice(offset, offset + pageSize)
+      .map(id => this.cards.get(id)!)
+  }
 
-  list(): Column[] { return columnIds.map((id, position) => ({ id, name: id, columnType: 'backlog', position, boardId: '1', prompt: '', agent: null, cardCount: this.columns.get(id)!.length })) }
+  list(): Column[] {
+    return columnIds.map((id, position) => ({
+      id,
+      name: id,
+      columnType: 'backlog',
+      position,
+      boardId: '1',
+      prompt: '',
+      agent: null,
+      cardCount: this.columns.get(id)!.length,
+    }))
+  }
 
   #create(columnId: string): void {
     const ids = this.columns.get(columnId)!
     const id = String(this.events.length + this.cards.size + 1000)
     ids.push(id)
-    const card = { id, columnId, title: id, position: ids.length - 1, version: 1, archivedAt: null, labels: [], status: 'idle', unread: false } as unknown as Card
+    const card = {
+      id,
+      columnId,
+      title: id,
+      position: ids.length - 1,
+      version: 1,
+      archivedAt: null,
+      labels: [],
+      status: 'idle',
+      unread: false,
+    } as unknown as Card
     this.cards.set(id, card)
     this.#tell('card.created', card)
   }
@@ -62,7 +98,9 @@ class Server {
     return changed
   }
 
-  #tell(type: string, data: unknown): void { this.events.push({ type, data, seq: this.events.length + 1, projectId: '1', at: '' } as LiveMessage) }
+  #tell(type: string, data: unknown): void {
+    this.events.push({ type, data, seq: this.events.length + 1, projectId: '1', at: '' } as LiveMessage)
+  }
 }
 
 /** The model with a line to the server on which everything takes its time. */
@@ -75,7 +113,19 @@ class Client {
 
   constructor(server: Server) {
     this.#server = server
-    this.model = initialModel({ project: { id: '1', name: 'p' }, boards: [], boardId: '1', columns: server.list(), pages: columnIds.map(id => server.page(id, 0)), limit: pageSize, settings: defaultUserSettings, shortcuts: defaultShortcuts }, { width: 100, height: 30 })
+    this.model = initialModel(
+      {
+        project: { id: '1', name: 'p' },
+        boards: [],
+        boardId: '1',
+        columns: server.list(),
+        pages: columnIds.map(id => server.page(id, 0)),
+        limit: pageSize,
+        settings: defaultUserSettings,
+        shortcuts: defaultShortcuts,
+      },
+      { width: 100, height: 30 },
+    )
     this.#told = server.events.length
     this.take({ type: 'subscribed' })
   }
@@ -89,8 +139,13 @@ class Client {
   /** The server reads what was asked for. */
   serve(): boolean {
     const effect = this.#asked.shift()
-    if (effect?.type === 'page') this.#answers.push({ type: 'page', page: { ...effect, limit: pageSize, cards: this.#server.page(effect.columnId, effect.offset) } })
-    if (effect?.type === 'columns') this.#answers.push({ type: 'columns', boards: [], boardId: '1', columns: this.#server.list() })
+    if (effect?.type === 'page')
+      this.#answers.push({
+        type: 'page',
+        page: { ...effect, limit: pageSize, cards: this.#server.page(effect.columnId, effect.offset) },
+      })
+    if (effect?.type === 'columns')
+      this.#answers.push({ type: 'columns', boards: [], boardId: '1', columns: this.#server.list() })
     return effect !== undefined
   }
 
@@ -101,7 +156,7 @@ class Client {
   }
 
   tell(): boolean {
-    const events = this.#server.events.slice(this.#told, this.#told += 3)
+    const events = this.#server.events.slice(this.#told, (this.#told += 3))
     this.#told = Math.min(this.#told, this.#server.events.length)
     if (events.length > 0) this.take({ type: 'events', events })
     return events.length > 0
@@ -114,21 +169,33 @@ class Client {
   }
 }
 
-test('however reading, changes and news overlap, in the end the board is the server\'s', () => {
-  fc.assert(fc.property(fc.array(operations, { minLength: 5, maxLength: 60 }), fc.oneof(fc.array(happenings, { maxLength: 60 }), fc.array(brokenHappenings, { maxLength: 60 })), (before, all: Happening[]) => {
-    const server = new Server()
-    for (const operation of before) server.do({ ...operation, kind: 'create' })
-    const client = new Client(server)
-    for (const happening of all) {
-      if (typeof happening.do === 'object') server.do(happening.do)
-      else client[happening.do]()
-    }
-    for (let quiet = false; !quiet;) quiet = ![client.tell(), client.serve(), client.answer()].includes(true)
-    for (const { id, ids, total, isWhole } of client.model.shelf.columns) {
-      expect(ids).toEqual(server.columns.get(id))
-      expect([total, isWhole]).toEqual([ids.length, true])
-    }
-    const shown = [...client.model.shelf.cards.values()].sort((a, b) => Number(a.id) - Number(b.id))
-    expect(shown.map(({ id, title, columnId, version }) => [id, title, columnId, version])).toEqual([...server.cards.values()].filter(({ position }) => position !== null).sort((a, b) => Number(a.id) - Number(b.id)).map(({ id, title, columnId, version }) => [id, title, columnId, version]))
-  }), { numRuns: Math.max(300, Number(process.env.BOARD_TEST_ROUNDS ?? 0)) })
+test("however reading, changes and news overlap, in the end the board is the server's", () => {
+  fc.assert(
+    fc.property(
+      fc.array(operations, { minLength: 5, maxLength: 60 }),
+      fc.oneof(fc.array(happenings, { maxLength: 60 }), fc.array(brokenHappenings, { maxLength: 60 })),
+      (before, all: Happening[]) => {
+        const server = new Server()
+        for (const operation of before) server.do({ ...operation, kind: 'create' })
+        const client = new Client(server)
+        for (const happening of all) {
+          if (typeof happening.do === 'object') server.do(happening.do)
+          else client[happening.do]()
+        }
+        for (let quiet = false; !quiet;) quiet = ![client.tell(), client.serve(), client.answer()].includes(true)
+        for (const { id, ids, total, isWhole } of client.model.shelf.columns) {
+          expect(ids).toEqual(server.columns.get(id))
+          expect([total, isWhole]).toEqual([ids.length, true])
+        }
+        const shown = [...client.model.shelf.cards.values()].sort((a, b) => Number(a.id) - Number(b.id))
+        expect(shown.map(({ id, title, columnId, version }) => [id, title, columnId, version])).toEqual(
+          [...server.cards.values()]
+            .filter(({ position }) => position !== null)
+            .sort((a, b) => Number(a.id) - Number(b.id))
+            .map(({ id, title, columnId, version }) => [id, title, columnId, version]),
+        )
+      },
+    ),
+    { numRuns: Math.max(300, Number(process.env.BOARD_TEST_ROUNDS ?? 0)) },
+  )
 })

@@ -19,8 +19,14 @@ afterEach(() => terminal?.close())
 
 /** What the board switches on is off again, in whatever order. */
 function expectRestored(): void {
-  for (const mode of ['1049', '2004', '1004']) expect(terminal.written.lastIndexOf(`\u001b[?${mode}l`), `mode ${mode}`).toBeGreaterThan(terminal.written.lastIndexOf(`\u001b[?${mode}h`))
-  for (const mode of ['7', '25']) expect(terminal.written.lastIndexOf(`\u001b[?${mode}h`), `mode ${mode}`).toBeGreaterThan(terminal.written.lastIndexOf(`\u001b[?${mode}l`))
+  for (const mode of ['1049', '2004', '1004'])
+    expect(terminal.written.lastIndexOf(`\u001b[?${mode}l`), `mode ${mode}`).toBeGreaterThan(
+      terminal.written.lastIndexOf(`\u001b[?${mode}h`),
+    )
+  for (const mode of ['7', '25'])
+    expect(terminal.written.lastIndexOf(`\u001b[?${mode}h`), `mode ${mode}`).toBeGreaterThan(
+      terminal.written.lastIndexOf(`\u001b[?${mode}l`),
+    )
   expect(terminal.isAlternate).toBe(false)
   expect(terminal.isCursorShown).toBe(true)
 }
@@ -42,7 +48,12 @@ describe('leaving', () => {
     expectRestored()
   })
 
-  test.each([['SIGTERM', 15], ['SIGINT', 2], ['SIGHUP', 1], ['SIGQUIT', 3]] as const)('%s gives the terminal back and ends the process', async (signal, number) => {
+  test.each([
+    ['SIGTERM', 15],
+    ['SIGINT', 2],
+    ['SIGHUP', 1],
+    ['SIGQUIT', 3],
+  ] as const)('%s gives the terminal back and ends the process', async (signal, number) => {
     terminal = await world.open()
     terminal.process.kill(signal)
     expect((await terminal.end()).signal).toBe(number)
@@ -60,7 +71,10 @@ describe('leaving', () => {
   })
 
   test('stopped, it gives the terminal to the shell, and takes it again afterwards', async () => {
-    terminal = runIn('bash', ['--norc', '--noprofile', '-i'], { cwd: world.cli.home, env: { ...world.cli.env, PS1: 'ready> ' } })
+    terminal = runIn('bash', ['--norc', '--noprofile', '-i'], {
+      cwd: world.cli.home,
+      env: { ...world.cli.env, PS1: 'ready> ' },
+    })
     await terminal.shows('ready>')
     terminal.process.write(`${process.execPath} ${join(import.meta.dirname, '..', '..', 'bin', 'board.js')} ui\r`)
     await terminal.shows('live')
@@ -101,8 +115,14 @@ describe('the connection', () => {
     const port = new URL(server.url).port
     const { id: projectId } = await server.client.projects.create({ name: 'web', path: root })
     await server.client.cards.create({ projectId, title: 'Before' })
-    const { token } = await server.client.auth.setup({ email: 'a@example.org', password: 'correct horse battery', displayName: 'A' })
-    terminal = boardIn(['ui', '-P', 'web'], { env: { PATH: process.env.PATH!, HOME: root, BOARD_URL: server.url, BOARD_TOKEN: token } })
+    const { token } = await server.client.auth.setup({
+      email: 'a@example.org',
+      password: 'correct horse battery',
+      displayName: 'A',
+    })
+    terminal = boardIn(['ui', '-P', 'web'], {
+      env: { PATH: process.env.PATH!, HOME: root, BOARD_URL: server.url, BOARD_TOKEN: token },
+    })
     await terminal.shows('live')
     await server.end('SIGTERM')
     await terminal.shows('connecting again')
@@ -119,7 +139,11 @@ describe('the connection', () => {
   })
 
   test('a sign-in that ends while the board is open closes it with a reason', async () => {
-    const { token } = await world.server.client.auth.setup({ email: 'b@example.org', password: 'correct horse battery', displayName: 'B' })
+    const { token } = await world.server.client.auth.setup({
+      email: 'b@example.org',
+      password: 'correct horse battery',
+      displayName: 'B',
+    })
     terminal = await world.open({ env: { BOARD_TOKEN: token } })
     await world.server.as(token).auth.logout()
     expect((await terminal.end()).code).toBe(4)
@@ -167,11 +191,18 @@ describe('the picture', () => {
   })
 
   test('wide signs and joined signs leave the columns where they are', async () => {
-    const ids = await Promise.all(['日本語のとても長いタイトルが折り返される場合', 'Familie 👩‍👩‍👧‍👦 🇩🇪 ❤️ e\u0301a\u0308', 'नमस्ते สวัสดี مرحبا'].map(title => world.card(title)))
+    const ids = await Promise.all(
+      ['日本語のとても長いタイトルが折り返される場合', 'Familie 👩‍👩‍👧‍👦 🇩🇪 ❤️ e\u0301a\u0308', 'नमस्ते สวัสดี مرحبا'].map(
+        title => world.card(title),
+      ),
+    )
     terminal = await world.open()
     await terminal.shows('日本語')
     await terminal.shows('Familie')
-    const borders = terminal.lines().slice(2, -2).map(each => each.at(-1))
+    const borders = terminal
+      .lines()
+      .slice(2, -2)
+      .map(each => each.at(-1))
     expect(borders.every(border => border === '│')).toBe(true)
     for (const cardId of ids) await world.server.client.cards.delete({ projectId: world.projectId, cardId })
     await terminal.lacks('日')

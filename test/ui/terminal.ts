@@ -3,7 +3,13 @@ import xterm from '@xterm/headless'
 import { resolve } from 'node:path'
 import { eventually } from '../helper.ts'
 
-export interface TerminalOptions { width?: number; height?: number; env?: Record<string, string>; cwd?: string; /** Told what the screen shows after each synchronized update. */ onFrame?: (lines: readonly string[]) => void }
+export interface TerminalOptions {
+  width?: number
+  height?: number
+  env?: Record<string, string>
+  cwd?: string
+  /** Told what the screen shows after each synchronized update. */ onFrame?: (lines: readonly string[]) => void
+}
 
 /** A program in a pseudo terminal, and what its terminal shows. */
 export interface TestTerminal {
@@ -35,17 +41,49 @@ export interface TestTerminal {
 const program = resolve(import.meta.dirname, '..', '..', 'bin', 'board.js')
 const begins = '\u001b[?2026h'
 const ends = '\u001b[?2026l'
-const keys: Record<string, string> = { enter: '\r', escape: '\u001b', up: '\u001b[A', down: '\u001b[B', right: '\u001b[C', left: '\u001b[D', tab: '\t', backspace: '\u007f', pagedown: '\u001b[6~', pageup: '\u001b[5~', 'ctrl+c': '\u0003', 'ctrl+d': '\u0004', 'ctrl+e': '\u0005', 'ctrl+l': '\f', 'ctrl+u': '\u0015', 'ctrl+z': '\u001a' }
+const keys: Record<string, string> = {
+  enter: '\r',
+  escape: '\u001b',
+  up: '\u001b[A',
+  down: '\u001b[B',
+  right: '\u001b[C',
+  left: '\u001b[D',
+  tab: '\t',
+  backspace: '\u007f',
+  pagedown: '\u001b[6~',
+  pageup: '\u001b[5~',
+  'ctrl+c': '\u0003',
+  'ctrl+d': '\u0004',
+  'ctrl+e': '\u0005',
+  'ctrl+l': '\f',
+  'ctrl+u': '\u0015',
+  'ctrl+z': '\u001a',
+}
 
 /** Runs `board` in a terminal of its own. */
-export const boardIn = (args: readonly string[], options: TerminalOptions): TestTerminal => terminal(process.execPath, [program, ...args], options)
+export const boardIn = (args: readonly string[], options: TerminalOptions): TestTerminal =>
+  terminal(process.execPath, [program, ...args], options)
 
 /** Runs a program in a terminal that knows synchronized updates. */
-export function terminal(file: string, args: readonly string[], { width = 100, height = 30, env = {}, cwd, onFrame }: TerminalOptions): TestTerminal {
-  const child = spawn(file, [...args], { cols: width, rows: height, cwd, env: { TERM: 'xterm-256color', ...env }, name: env.TERM ?? 'xterm-256color' })
+export function terminal(
+  file: string,
+  args: readonly string[],
+  { width = 100, height = 30, env = {}, cwd, onFrame }: TerminalOptions,
+): TestTerminal {
+  const child = spawn(file, [...args], {
+    cols: width,
+    rows: height,
+    cwd,
+    env: { TERM: 'xterm-256color', ...env },
+    name: env.TERM ?? 'xterm-256color',
+  })
   const screen = new xterm.Terminal({ cols: width, rows: height, allowProposedApi: true, scrollback: 1000 })
   const state = { written: '', frames: 0, ended: undefined as TestTerminal['ended'], pending: 0 }
-  const lines = () => Array.from({ length: screen.rows }, (_, y) => screen.buffer.active.getLine(screen.buffer.active.baseY + y)?.translateToString(true) ?? '')
+  const lines = () =>
+    Array.from(
+      { length: screen.rows },
+      (_, y) => screen.buffer.active.getLine(screen.buffer.active.baseY + y)?.translateToString(true) ?? '',
+    )
   child.onData(data => {
     state.written += data
     state.pending++
@@ -53,16 +91,26 @@ export function terminal(file: string, args: readonly string[], { width = 100, h
     for (;;) {
       const at = rest.indexOf(ends)
       const part = at < 0 ? rest : rest.slice(0, at + ends.length)
-      screen.write(part, () => { if (at >= 0) { state.frames++; onFrame?.(lines()) } })
+      screen.write(part, () => {
+        if (at >= 0) {
+          state.frames++
+          onFrame?.(lines())
+        }
+      })
       if (at < 0) break
       rest = rest.slice(at + ends.length)
     }
-    screen.write('', () => { state.pending-- })
+    screen.write('', () => {
+      state.pending--
+    })
   })
   screen.onData(answer => child.write(answer))
-  child.onExit(({ exitCode, signal }) => { state.ended = { code: exitCode, signal } })
+  child.onExit(({ exitCode, signal }) => {
+    state.ended = { code: exitCode, signal }
+  })
   const isMidFrame = () => state.written.lastIndexOf(begins) > state.written.lastIndexOf(ends)
-  const has = (text: string | RegExp) => typeof text === 'string' ? lines().join('\n').includes(text) : text.test(lines().join('\n'))
+  const has = (text: string | RegExp) =>
+    typeof text === 'string' ? lines().join('\n').includes(text) : text.test(lines().join('\n'))
   const seen = async (what: string, condition: () => boolean, timeoutMs = 8000) => {
     try {
       await eventually(what, () => state.pending === 0 && !isMidFrame() && condition(), timeoutMs)
@@ -71,12 +119,28 @@ export function terminal(file: string, args: readonly string[], { width = 100, h
     }
   }
   return {
-    process: child, lines, text: () => lines().join('\n'),
-    get written() { return state.written }, get frameCount() { return state.frames }, get ended() { return state.ended },
-    get isAlternate() { return screen.buffer.active.type === 'alternate' },
-    get isCursorShown() { return !/\u001b\[\?25l(?!.*\u001b\[\?25h)/s.test(state.written) },
+    process: child,
+    lines,
+    text: () => lines().join('\n'),
+    get written() {
+      return state.written
+    },
+    get frameCount() {
+      return state.frames
+    },
+    get ended() {
+      return state.ended
+    },
+    get isAlternate() {
+      return screen.buffer.active.type === 'alternate'
+    },
+    get isCursorShown() {
+      return !/\u001b\[\?25l(?!.*\u001b\[\?25h)/s.test(state.written)
+    },
     styleAt: text => styleAt(screen, lines(), text),
-    press: (...names) => { for (const name of names) child.write(keys[name] ?? name) },
+    press: (...names) => {
+      for (const name of names) child.write(keys[name] ?? name)
+    },
     resize: (columns, rows) => {
       screen.resize(columns, rows)
       child.resize(columns, rows)
@@ -98,5 +162,10 @@ function styleAt(screen: InstanceType<typeof xterm.Terminal>, lines: string[], t
   const y = lines.findIndex(line => line.includes(text))
   if (y < 0) return undefined
   const cell = screen.buffer.active.getLine(screen.buffer.active.baseY + y)!.getCell(lines[y]!.indexOf(text))!
-  return { bold: cell.isBold() > 0, inverse: cell.isInverse() > 0, dim: cell.isDim() > 0, colour: cell.isFgDefault() ? undefined : cell.getFgColor() }
+  return {
+    bold: cell.isBold() > 0,
+    inverse: cell.isInverse() > 0,
+    dim: cell.isDim() > 0,
+    colour: cell.isFgDefault() ? undefined : cell.getFgColor(),
+  }
 }

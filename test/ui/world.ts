@@ -14,14 +14,27 @@ export interface World extends WebProject {
 
 export async function startWorld(): Promise<World> {
   const { server, cli, projectId, close } = await startWebProject()
-  const [backlog, active, done] = (await server.client.columns.list({ projectId })).map(({ id }) => id) as [string, string, string]
+  const [backlog, active, done] = (await server.client.columns.list({ projectId })).map(({ id }) => id) as [
+    string,
+    string,
+    string,
+  ]
   const terminals: TestTerminal[] = []
   return {
-    server, cli, projectId, columns: { backlog, active, done },
-    card: async (title, more = {}) => (await server.client.cards.create({ projectId, title, deferred: true, columnId: backlog, ...more })).id,
-    titles: async columnId => (await server.client.cards.list({ projectId, columnId, offset: 0 })).map(({ title }) => title),
+    server,
+    cli,
+    projectId,
+    columns: { backlog, active, done },
+    card: async (title, more = {}) =>
+      (await server.client.cards.create({ projectId, title, deferred: true, columnId: backlog, ...more })).id,
+    titles: async columnId =>
+      (await server.client.cards.list({ projectId, columnId, offset: 0 })).map(({ title }) => title),
     open: async ({ args = [], ...options } = {}) => {
-      const terminal = boardIn(['ui', ...args], { ...options, cwd: cli.home, env: { ...cli.env, TERM: 'xterm-256color', ...options.env } })
+      const terminal = boardIn(['ui', ...args], {
+        ...options,
+        cwd: cli.home,
+        env: { ...cli.env, TERM: 'xterm-256color', ...options.env },
+      })
       terminals.push(terminal)
       await terminal.shows('live', 20_000)
       return terminal

@@ -3,7 +3,14 @@ import { text } from 'node:stream/consumers'
 import { Webhook } from 'standardwebhooks'
 
 /** A request as a receiver got it. `message` is its body, parsed. */
-export interface Received { path: string; method: string; headers: Record<string, string>; body: string; message: { type: string; timestamp: string; projectId?: string; seq?: number; data: any }; id: string }
+export interface Received {
+  path: string
+  method: string
+  headers: Record<string, string>
+  body: string
+  message: { type: string; timestamp: string; projectId?: string; seq?: number; data: any }
+  id: string
+}
 
 /** A real receiver on this machine. */
 export interface Receiver {
@@ -15,7 +22,9 @@ export interface Receiver {
 }
 
 /** Starts a receiver. Unless `answer` says otherwise it answers 204. */
-export async function startReceiver(answer: (received: Received, response: ServerResponse) => unknown = (_, response) => response.writeHead(204).end()): Promise<Receiver> {
+export async function startReceiver(
+  answer: (received: Received, response: ServerResponse) => unknown = (_, response) => response.writeHead(204).end(),
+): Promise<Receiver> {
   const received: Received[] = []
   const server = createServer((request, response) => {
     void read(request).then(each => {
@@ -26,19 +35,30 @@ export async function startReceiver(answer: (received: Received, response: Serve
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as { port: number }
   return {
-    url: `http://127.0.0.1:${port}`, received, at: path => received.filter(each => each.path === path),
-    close: () => new Promise(resolve => {
-      server.close(() => resolve())
-      server.closeAllConnections()
-    }),
+    url: `http://127.0.0.1:${port}`,
+    received,
+    at: path => received.filter(each => each.path === path),
+    close: () =>
+      new Promise(resolve => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
   }
 }
 
 async function read(request: IncomingMessage): Promise<Received> {
   const body = await text(request)
   const headers = request.headers as Record<string, string>
-  return { path: request.url!, method: request.method!, headers, body, message: JSON.parse(body), id: headers['webhook-id']! }
+  return {
+    path: request.url!,
+    method: request.method!,
+    headers,
+    body,
+    message: JSON.parse(body),
+    id: headers['webhook-id']!,
+  }
 }
 
 /** What the reference library makes of a request. @throws WebhookVerificationError */
-export const verified = (secret: string, { body, headers }: Received): unknown => new Webhook(secret).verify(body, headers)
+export const verified = (secret: string, { body, headers }: Received): unknown =>
+  new Webhook(secret).verify(body, headers)

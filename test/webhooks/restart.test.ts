@@ -15,18 +15,26 @@ let isSilent: boolean
 beforeEach(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'board-restart-'))
   isSilent = false
-  receiver = await startReceiver((_, response) => { if (!isSilent) response.writeHead(200).end() })
+  receiver = await startReceiver((_, response) => {
+    if (!isSilent) response.writeHead(200).end()
+  })
 })
 afterEach(async () => {
   await board.close()
   await receiver.close()
   rmSync(dataDir, { recursive: true, force: true })
 })
-const start = async (config: Partial<ServerConfig> = {}) => { board = await startBoard({ dataDir, ...config }) }
+const start = async (config: Partial<ServerConfig> = {}) => {
+  board = await startBoard({ dataDir, ...config })
+}
 
 async function hook(): Promise<{ projectId: string; webhookId: string; secret: string }> {
   const { id: projectId } = await board.client.projects.create({ name: 'Kept', path: dataDir })
-  const { id: webhookId, secret } = await board.client.webhooks.create({ projectId, url: receiver.url, events: ['card.created'] })
+  const { id: webhookId, secret } = await board.client.webhooks.create({
+    projectId,
+    url: receiver.url,
+    events: ['card.created'],
+  })
   return { projectId, webhookId, secret }
 }
 
@@ -44,11 +52,19 @@ test('what was on its way when the server stopped is sent again, with the same i
   await eventually('all three', () => receiver.received.length === 4)
   expect(receiver.received.map(each => (verified(secret, each), each.message.data.title))).toEqual(['A', 'A', 'B', 'C'])
   expect(receiver.received[0]!.id).toBe(receiver.received[1]!.id)
-  await eventually('their success', async () => (await board.client.webhooks.deliveries({ projectId, webhookId, status: 'succeeded' })).items.length === 3)
-  expect((await board.client.webhooks.deliveries({ projectId, webhookId })).items.map(({ attempts }) => attempts)).toEqual([1, 1, 1])
+  await eventually(
+    'their success',
+    async () =>
+      (await board.client.webhooks.deliveries({ projectId, webhookId, status: 'succeeded' })).items.length === 3,
+  )
+  expect(
+    (await board.client.webhooks.deliveries({ projectId, webhookId })).items.map(({ attempts }) => attempts),
+  ).toEqual([1, 1, 1])
 })
 
-test('with another key than the one that sealed its secret, a webhook\'s messages fail and say why', async ({ skip }) => {
+test("with another key than the one that sealed its secret, a webhook's messages fail and say why", async ({
+  skip,
+}) => {
   skip(onLibsqlServer, 'With another key than the others have, no daemon starts.')
   await start({ secretKey: 'a'.repeat(64) })
   const { projectId, webhookId } = await hook()
@@ -65,7 +81,7 @@ test('with another key than the one that sealed its secret, a webhook\'s message
   await eventually('the message', () => receiver.received.length === 1)
 })
 
-test('where notifications go passes from the local operator to the first user, and goes with a user\'s account', async () => {
+test("where notifications go passes from the local operator to the first user, and goes with a user's account", async () => {
   await start()
   const { webhooks, db } = board.server.app
   const urlOf = (id: string) => webhooks.userUrl(db, Number(id))

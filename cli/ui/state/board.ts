@@ -3,8 +3,13 @@ import type { Model, Move } from './model.ts'
 import type { Card, ColumnShelf, Shelf } from './shelf.ts'
 
 /** A column as it is shown: with the cards that are on their way, and of those the ones that the filter lets through. */
-export interface ShownColumn extends ColumnShelf { found: readonly string[] }
-export interface ShownBoard { columns: readonly ShownColumn[]; cards: ReadonlyMap<string, Card> }
+export interface ShownColumn extends ColumnShelf {
+  found: readonly string[]
+}
+export interface ShownBoard {
+  columns: readonly ShownColumn[]
+  cards: ReadonlyMap<string, Card>
+}
 
 let last: { shelf: Shelf; moves: readonly Move[]; filter: string; board: ShownBoard } | undefined
 
@@ -12,7 +17,13 @@ let last: { shelf: Shelf; moves: readonly Move[]; filter: string; board: ShownBo
 export function boardOf({ shelf, moves, view: { filter } }: Pick<Model, 'shelf' | 'moves' | 'view'>): ShownBoard {
   if (last?.shelf === shelf && last.moves === moves && last.filter === filter) return last.board
   const columns = withMoves(shelf.columns, moves)
-  const board = { cards: shelf.cards, columns: columns.map(column => ({ ...column, found: filter === '' ? column.ids : column.ids.filter(id => matches(shelf.cards.get(id), filter)) })) }
+  const board = {
+    cards: shelf.cards,
+    columns: columns.map(column => ({
+      ...column,
+      found: filter === '' ? column.ids : column.ids.filter(id => matches(shelf.cards.get(id), filter)),
+    })),
+  }
   last = { shelf, moves, filter, board }
   return board
 }
@@ -24,7 +35,8 @@ function withMoves(columns: readonly ColumnShelf[], moves: readonly Move[]): rea
   const there = new Set(columns.flatMap(({ ids }) => ids.filter(id => last.has(id))))
   return columns.map(column => {
     const ids = column.ids.filter(id => !last.has(id))
-    for (const { cardId, columnId, position } of last.values()) if (columnId === column.id && there.has(cardId)) ids.splice(position, 0, cardId)
+    for (const { cardId, columnId, position } of last.values())
+      if (columnId === column.id && there.has(cardId)) ids.splice(position, 0, cardId)
     return { ...column, ids, total: column.total + ids.length - column.ids.length }
   })
 }
@@ -34,17 +46,22 @@ function matches(card: Card | undefined, filter: string): boolean {
   if (!card) return false
   const text = texts.get(card) ?? `${card.title} ${card.labels.join(' ')} ${card.status} #${card.id}`.toLowerCase()
   texts.set(card, text)
-  return filter.toLowerCase().split(/\s+/).every(word => text.includes(word))
+  return filter
+    .toLowerCase()
+    .split(/\s+/)
+    .every(word => text.includes(word))
 }
 
 const texts = new WeakMap<Card, string>()
 
-export const focusedColumn = (board: ShownBoard, { focus }: Model['view']): ShownColumn | undefined => board.columns.find(({ id }) => id === focus) ?? board.columns[0]
+export const focusedColumn = (board: ShownBoard, { focus }: Model['view']): ShownColumn | undefined =>
+  board.columns.find(({ id }) => id === focus) ?? board.columns[0]
 
 /** Where the cursor is in a column; -1 when it is empty. */
 export function cursorIn({ id, found }: ShownColumn, { cursors }: Model['view']): number {
   const cursor = cursors[id]
-  const at = cursor?.cardId === undefined ? -1 : found[cursor.at] === cursor.cardId ? cursor.at : found.indexOf(cursor.cardId)
+  const at =
+    cursor?.cardId === undefined ? -1 : found[cursor.at] === cursor.cardId ? cursor.at : found.indexOf(cursor.cardId)
   return at >= 0 ? at : Math.min(cursor?.at ?? 0, found.length - 1)
 }
 
@@ -58,18 +75,34 @@ export function currentCard(model: Model): Card | undefined {
 /** The selected cards that are still there, in the order in which they stand; else the card under the cursor. */
 export function chosenCards(model: Model): Card[] {
   const board = boardOf(model)
-  const chosen = board.columns.flatMap(({ ids }) => ids.filter(id => model.view.selected.has(id))).map(id => board.cards.get(id)).filter(card => card !== undefined)
+  const chosen = board.columns
+    .flatMap(({ ids }) => ids.filter(id => model.view.selected.has(id)))
+    .map(id => board.cards.get(id))
+    .filter(card => card !== undefined)
   const current = currentCard(model)
   return chosen.length > 0 ? chosen : current ? [current] : []
 }
 
 export const layoutFor = (model: Model, board = boardOf(model)): Layout =>
-  layoutOf(model.size, board.columns.length, Math.max(0, board.columns.findIndex(({ id }) => id === model.view.focus)), model.view.firstColumn, model.settings.statusLine)
+  layoutOf(
+    model.size,
+    board.columns.length,
+    Math.max(
+      0,
+      board.columns.findIndex(({ id }) => id === model.view.focus),
+    ),
+    model.view.firstColumn,
+    model.settings.statusLine,
+  )
 
 /** Puts the cursor on a card. */
 export const withCursor = (view: Model['view'], column: ShownColumn, at: number): Model['view'] => {
   const within = Math.max(0, Math.min(at, column.found.length - 1))
-  return { ...view, focus: column.id, cursors: { ...view.cursors, [column.id]: { cardId: column.found[within], at: within } } }
+  return {
+    ...view,
+    focus: column.id,
+    cursors: { ...view.cursors, [column.id]: { cardId: column.found[within], at: within } },
+  }
 }
 
 /** After whatever has changed: moves that have arrived are over, the cursor is on a card, and the window shows it. */

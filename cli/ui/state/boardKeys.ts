@@ -1,5 +1,15 @@
 import type { ShortcutAction } from '../../../src/contract/settings.ts'
-import { boardOf, chosenCards, currentCard, cursorIn, focusedColumn, layoutFor, withCursor, type ShownBoard, type ShownColumn } from './board.ts'
+import {
+  boardOf,
+  chosenCards,
+  currentCard,
+  cursorIn,
+  focusedColumn,
+  layoutFor,
+  withCursor,
+  type ShownBoard,
+  type ShownColumn,
+} from './board.ts'
 import { cardHeight, textWidth } from './layout.ts'
 import { ask, named, perform, undo } from './intents.ts'
 import { stay, type Model, type Step } from './model.ts'
@@ -14,26 +24,53 @@ export function onBoard(model: Model, action: ShortcutAction): Step {
   const at = cursorIn(column, model.view)
   const to = (next: number) => stay({ ...model, view: withCursor(model.view, column, next) })
   switch (action) {
-    case 'down': return to(at + 1)
-    case 'up': return to(at - 1)
-    case 'top': return to(0)
-    case 'bottom': return to(column.found.length - 1)
-    case 'pageDown': return turnPage(model, column, at, cardsOnScreen(model, board, column))
-    case 'pageUp': return turnPage(model, column, at, -cardsOnScreen(model, board, column))
-    case 'left': return focus(model, board, column, -1)
-    case 'right': return focus(model, board, column, 1)
-    case 'moveLeft': return moveAside(model, board, column, -1)
-    case 'moveRight': return moveAside(model, board, column, 1)
-    case 'moveDown': return moveWithin(model, column, at, 1)
-    case 'moveUp': return moveWithin(model, column, at, -1)
-    case 'select': return select(model, column, at)
-    case 'selectAll': return selectAll(model, column)
-    case 'back': return stay({ ...model, notice: undefined, view: { ...model.view, ...(model.view.selected.size > 0 ? { selected: new Set<string>() } : { filter: '' }) } })
-    case 'filter': return stay({ ...model, dialog: { kind: 'filter', field: fieldOf(model.view.filter), before: model.view.filter } })
-    case 'add': return stay({ ...model, dialog: { kind: 'add', columnId: column.id, title: emptyField } })
-    case 'open': return open(model)
-    case 'undo': return undo(model)
-    default: return stay(model)
+    case 'down':
+      return to(at + 1)
+    case 'up':
+      return to(at - 1)
+    case 'top':
+      return to(0)
+    case 'bottom':
+      return to(column.found.length - 1)
+    case 'pageDown':
+      return turnPage(model, column, at, cardsOnScreen(model, board, column))
+    case 'pageUp':
+      return turnPage(model, column, at, -cardsOnScreen(model, board, column))
+    case 'left':
+      return focus(model, board, column, -1)
+    case 'right':
+      return focus(model, board, column, 1)
+    case 'moveLeft':
+      return moveAside(model, board, column, -1)
+    case 'moveRight':
+      return moveAside(model, board, column, 1)
+    case 'moveDown':
+      return moveWithin(model, column, at, 1)
+    case 'moveUp':
+      return moveWithin(model, column, at, -1)
+    case 'select':
+      return select(model, column, at)
+    case 'selectAll':
+      return selectAll(model, column)
+    case 'back':
+      return stay({
+        ...model,
+        notice: undefined,
+        view: { ...model.view, ...(model.view.selected.size > 0 ? { selected: new Set<string>() } : { filter: '' }) },
+      })
+    case 'filter':
+      return stay({
+        ...model,
+        dialog: { kind: 'filter', field: fieldOf(model.view.filter), before: model.view.filter },
+      })
+    case 'add':
+      return stay({ ...model, dialog: { kind: 'add', columnId: column.id, title: emptyField } })
+    case 'open':
+      return open(model)
+    case 'undo':
+      return undo(model)
+    default:
+      return stay(model)
   }
 }
 
@@ -43,14 +80,18 @@ function cardsOnScreen(model: Model, board: ShownBoard, column: ShownColumn): nu
   const top = model.view.tops[column.id] ?? 0
   let used = 0
   let count = 0
-  while (top + count < column.found.length && used <= layout.innerHeight) used += cardHeight(board.cards.get(column.found[top + count++]!), layout, width)
+  while (top + count < column.found.length && used <= layout.innerHeight)
+    used += cardHeight(board.cards.get(column.found[top + count++]!), layout, width)
   return Math.max(1, count - 2)
 }
 
 /** The window moves with the cursor. */
 function turnPage(model: Model, column: ShownColumn, at: number, by: number): Step {
   const top = Math.max(0, (model.view.tops[column.id] ?? 0) + by)
-  return stay({ ...model, view: withCursor({ ...model.view, tops: { ...model.view.tops, [column.id]: top } }, column, at + by) })
+  return stay({
+    ...model,
+    view: withCursor({ ...model.view, tops: { ...model.view.tops, [column.id]: top } }, column, at + by),
+  })
 }
 
 function focus(model: Model, board: ShownBoard, column: ShownColumn, step: number): Step {
@@ -69,14 +110,19 @@ function select(model: Model, column: ShownColumn, at: number): Step {
 function selectAll(model: Model, column: ShownColumn): Step {
   const isAll = column.found.every(id => model.view.selected.has(id))
   const selected = new Set(model.view.selected)
-  for (const id of column.found) if (isAll) selected.delete(id); else selected.add(id)
+  for (const id of column.found)
+    if (isAll) selected.delete(id)
+    else selected.add(id)
   return stay({ ...model, view: { ...model.view, selected } })
 }
 
 function open(model: Model): Step {
   const card = currentCard(model)
   if (!card) return stay(model)
-  return stay({ ...model, opened: openedOf(card.id, card.status === 'idle' ? 'prompt' : 'transcript') }, { type: 'open', cardId: card.id })
+  return stay(
+    { ...model, opened: openedOf(card.id, card.status === 'idle' ? 'prompt' : 'transcript') },
+    { type: 'open', cardId: card.id },
+  )
 }
 
 /** The chosen cards move to the top of the neighbouring column, in their order. */
@@ -85,12 +131,20 @@ function moveAside(model: Model, board: ShownBoard, column: ShownColumn, step: n
   const cards = chosenCards(model).filter(({ id }) => !target?.ids.includes(id))
   if (!target || cards.length === 0) return stay(model)
   const places = cards.map(({ id }, at) => ({ cardId: id, columnId: target.id, position: at }))
-  return ask(model, cards, `${named(cards)} to ${target.name}`, { type: 'move', places, text: `${named(cards)} to ${target.name}` })
+  return ask(model, cards, `${named(cards)} to ${target.name}`, {
+    type: 'move',
+    places,
+    text: `${named(cards)} to ${target.name}`,
+  })
 }
 
 function moveWithin(model: Model, column: ShownColumn, at: number, step: number): Step {
   const neighbour = column.found[at + step]
   const card = currentCard(model)
   if (neighbour === undefined || !card) return stay(model)
-  return perform(model, { type: 'move', places: [{ cardId: card.id, columnId: column.id, position: column.ids.indexOf(neighbour) }], text: `${named([card])} ${step > 0 ? 'down' : 'up'}` })
+  return perform(model, {
+    type: 'move',
+    places: [{ cardId: card.id, columnId: column.id, position: column.ids.indexOf(neighbour) }],
+    text: `${named([card])} ${step > 0 ? 'down' : 'up'}`,
+  })
 }

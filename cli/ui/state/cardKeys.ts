@@ -13,16 +13,39 @@ export function act(model: Model, action: ShortcutAction): Step {
   const cards = model.opened ? openedCard(model) : chosenCards(model)
   const [card] = cards
   switch (action) {
-    case 'quit': return model.opened ? stay({ ...model, opened: undefined }) : stay(model, { type: 'quit' })
-    case 'help': return stay({ ...model, dialog: { kind: 'help', field: emptyField, top: 0 } })
-    case 'jump': return stay({ ...model, dialog: { kind: 'jump', field: emptyField } })
-    case 'run': return each(model, cards, 'run')
-    case 'cancel': return cancel(model, cards)
-    case 'approve': return approve(model, cards)
-    case 'archive': return cards.length > 0 ? ask(model, cards, `archive ${named(cards)}`, { type: 'archive', cardIds: cards.map(({ id }) => id) }) : stay(model)
-    case 'edit': return card ? stay(model, { type: 'edit', cardId: (model.opened ? card : currentCard(model) ?? card).id }) : stay(model)
-    case 'send': return card ? stay({ ...model, dialog: { kind: 'send', cardId: (model.opened ? card : currentCard(model) ?? card).id, field: emptyField } }) : stay(model)
-    default: return model.opened ? onCard(model, model.opened, action) : onBoard(model, action)
+    case 'quit':
+      return model.opened ? stay({ ...model, opened: undefined }) : stay(model, { type: 'quit' })
+    case 'help':
+      return stay({ ...model, dialog: { kind: 'help', field: emptyField, top: 0 } })
+    case 'jump':
+      return stay({ ...model, dialog: { kind: 'jump', field: emptyField } })
+    case 'run':
+      return each(model, cards, 'run')
+    case 'cancel':
+      return cancel(model, cards)
+    case 'approve':
+      return approve(model, cards)
+    case 'archive':
+      return cards.length > 0
+        ? ask(model, cards, `archive ${named(cards)}`, { type: 'archive', cardIds: cards.map(({ id }) => id) })
+        : stay(model)
+    case 'edit':
+      return card
+        ? stay(model, { type: 'edit', cardId: (model.opened ? card : (currentCard(model) ?? card)).id })
+        : stay(model)
+    case 'send':
+      return card
+        ? stay({
+            ...model,
+            dialog: {
+              kind: 'send',
+              cardId: (model.opened ? card : (currentCard(model) ?? card)).id,
+              field: emptyField,
+            },
+          })
+        : stay(model)
+    default:
+      return model.opened ? onCard(model, model.opened, action) : onBoard(model, action)
   }
 }
 
@@ -32,13 +55,28 @@ const openedCard = ({ opened, shelf }: Model): Card[] => {
 }
 
 const each = (model: Model, cards: readonly Card[], type: 'run' | 'advance'): Step =>
-  stay({ ...model, view: { ...model.view, selected: new Set() } }, ...cards.map(({ id }): Effect => ({ type, cardId: id })))
+  stay(
+    { ...model, view: { ...model.view, selected: new Set() } },
+    ...cards.map(({ id }): Effect => ({ type, cardId: id })),
+  )
 
 function cancel(model: Model, cards: readonly Card[]): Step {
   const working = cards.filter(({ hasActiveAgent }) => hasActiveAgent)
-  if (working.length === 0) return stay(say(model, cards.length === 1 ? `No agent is at work on card ${cards[0]!.id}.` : 'No agent is at work on these cards.'))
-  const question = working.length === 1 ? `Cancel the agent of card ${working[0]!.id}?` : `Cancel the agents of ${working.length} cards?`
-  return stay({ ...model, dialog: { kind: 'confirm', question, intent: { type: 'cancel', cardIds: working.map(({ id }) => id) } } })
+  if (working.length === 0)
+    return stay(
+      say(
+        model,
+        cards.length === 1 ? `No agent is at work on card ${cards[0]!.id}.` : 'No agent is at work on these cards.',
+      ),
+    )
+  const question =
+    working.length === 1
+      ? `Cancel the agent of card ${working[0]!.id}?`
+      : `Cancel the agents of ${working.length} cards?`
+  return stay({
+    ...model,
+    dialog: { kind: 'confirm', question, intent: { type: 'cancel', cardIds: working.map(({ id }) => id) } },
+  })
 }
 
 /** A card that waits is shown with what its agent asks; completed ones move on to their next step. */
@@ -47,29 +85,49 @@ function approve(model: Model, cards: readonly Card[]): Step {
   if (waiting) return asked(model, waiting)
   const completed = cards.filter(({ status }) => status === 'completed')
   if (completed.length > 0) return each(say(model, `Approved ${named(completed)}.`), completed, 'advance')
-  return stay(say(model, cards.length === 1 ? `Card ${cards[0]!.id} waits for no approval.` : 'None of these cards waits for an approval.'))
+  return stay(
+    say(
+      model,
+      cards.length === 1 ? `Card ${cards[0]!.id} waits for no approval.` : 'None of these cards waits for an approval.',
+    ),
+  )
 }
 
 /** The transcript, which shows what is asked, stands behind the question. */
 function asked(model: Model, { id }: Card): Step {
   const isOpen = model.opened?.cardId === id
   const opened = isOpen ? { ...model.opened!, tab: 'transcript' as const, follows: true } : openedOf(id, 'transcript')
-  return stay({ ...model, opened, dialog: { kind: 'approve', cardId: id, question: '', returns: !isOpen } }, { type: 'question', cardId: id }, ...(isOpen ? [] : [{ type: 'open' as const, cardId: id }]))
+  return stay(
+    { ...model, opened, dialog: { kind: 'approve', cardId: id, question: '', returns: !isOpen } },
+    { type: 'question', cardId: id },
+    ...(isOpen ? [] : [{ type: 'open' as const, cardId: id }]),
+  )
 }
 
 function onCard(model: Model, opened: Opened, action: ShortcutAction): Step {
   const page = tabHeight(model)
   switch (action) {
-    case 'back': return stay({ ...model, opened: undefined })
-    case 'left': return turn(model, opened, -1)
-    case 'right': case 'nextTab': return turn(model, opened, 1)
-    case 'down': return scroll(model, opened, 1)
-    case 'up': return scroll(model, opened, -1)
-    case 'pageDown': return scroll(model, opened, page - 1)
-    case 'pageUp': return scroll(model, opened, 1 - page)
-    case 'top': return scroll(model, opened, -Infinity)
-    case 'bottom': return scroll(model, opened, Infinity)
-    default: return stay(model)
+    case 'back':
+      return stay({ ...model, opened: undefined })
+    case 'left':
+      return turn(model, opened, -1)
+    case 'right':
+    case 'nextTab':
+      return turn(model, opened, 1)
+    case 'down':
+      return scroll(model, opened, 1)
+    case 'up':
+      return scroll(model, opened, -1)
+    case 'pageDown':
+      return scroll(model, opened, page - 1)
+    case 'pageUp':
+      return scroll(model, opened, 1 - page)
+    case 'top':
+      return scroll(model, opened, -Infinity)
+    case 'bottom':
+      return scroll(model, opened, Infinity)
+    default:
+      return stay(model)
   }
 }
 
@@ -82,14 +140,23 @@ function scroll(model: Model, opened: Opened, by: number): Step {
   const end = lastTop(model, opened)
   const from = opened.tab === 'transcript' && opened.follows ? end : Math.min(opened.tops[opened.tab], end)
   const top = Math.max(0, Math.min(from + by, end))
-  const now = { ...opened, tops: { ...opened.tops, [opened.tab]: top }, follows: opened.tab === 'transcript' ? top === end : opened.follows }
+  const now = {
+    ...opened,
+    tops: { ...opened.tops, [opened.tab]: top },
+    follows: opened.tab === 'transcript' ? top === end : opened.follows,
+  }
   const first = opened.messages[0]
-  if (opened.tab !== 'transcript' || top > 0 || opened.older !== 'maybe' || !first) return stay({ ...model, opened: now })
-  return stay({ ...model, opened: { ...now, older: 'reading' } }, { type: 'older', cardId: opened.cardId, before: first.id })
+  if (opened.tab !== 'transcript' || top > 0 || opened.older !== 'maybe' || !first)
+    return stay({ ...model, opened: now })
+  return stay(
+    { ...model, opened: { ...now, older: 'reading' } },
+    { type: 'older', cardId: opened.cardId, before: first.id },
+  )
 }
 
 /** The first line that is seen when the last one is. */
-export const lastTop = (model: Model, opened: Opened): number => Math.max(0, tabLines(opened, model.settings, tabWidth(model)).length - tabHeight(model))
+export const lastTop = (model: Model, opened: Opened): number =>
+  Math.max(0, tabLines(opened, model.settings, tabWidth(model)).length - tabHeight(model))
 
 /** The first line that is seen. */
 export function topOfTab(model: Model, opened: Opened): number {

@@ -5,8 +5,29 @@ import { latestSession, type Message, type Opened } from './opened.ts'
 import { wrap } from './wrap.ts'
 
 /** What a line of an opened card is, from which follows how it looks. */
-export type LineKind = 'text' | 'head' | 'dim' | 'code' | 'user' | 'agent' | 'thought' | 'system' | 'plan' | 'toolGoing' | 'toolDone' | 'toolFailed' | 'file' | 'hunk' | 'added' | 'removed' | 'failed'
-export interface TextLine { kind: LineKind; text: string; /** What stands at the right end. */ aside?: string }
+export type LineKind =
+  | 'text'
+  | 'head'
+  | 'dim'
+  | 'code'
+  | 'user'
+  | 'agent'
+  | 'thought'
+  | 'system'
+  | 'plan'
+  | 'toolGoing'
+  | 'toolDone'
+  | 'toolFailed'
+  | 'file'
+  | 'hunk'
+  | 'added'
+  | 'removed'
+  | 'failed'
+export interface TextLine {
+  kind: LineKind
+  text: string
+  /** What stands at the right end. */ aside?: string
+}
 
 /** The lines of the tab that is open, for a width. */
 export function tabLines(opened: Opened, settings: UserSettings, width: number): readonly TextLine[] {
@@ -27,67 +48,108 @@ function once(key: object, width: number, make: () => readonly TextLine[]): read
 
 function promptLines({ card }: Opened, width: number): readonly TextLine[] {
   return once(card!, width, () => [
-    ...(card!.command === null ? [] : [{ kind: 'head' as const, text: 'Command' }, ...paragraph(card!.command, width, 'code'), { kind: 'text' as const, text: '' }]),
-    ...(card!.prompt.trim() === '' ? [{ kind: 'dim' as const, text: 'No prompt: the agent gets the title and the prompt of its column.' }] : markdown(card!.prompt, width, 'text')),
+    ...(card!.command === null
+      ? []
+      : [
+          { kind: 'head' as const, text: 'Command' },
+          ...paragraph(card!.command, width, 'code'),
+          { kind: 'text' as const, text: '' },
+        ]),
+    ...(card!.prompt.trim() === ''
+      ? [{ kind: 'dim' as const, text: 'No prompt: the agent gets the title and the prompt of its column.' }]
+      : markdown(card!.prompt, width, 'text')),
   ])
 }
 
-const isHidden = ({ role, tool }: Message, { agentReasoning, hiddenToolTypes }: UserSettings) => (role === 'thought' && !agentReasoning) || (tool !== null && hiddenToolTypes.includes(tool.kind))
+const isHidden = ({ role, tool }: Message, { agentReasoning, hiddenToolTypes }: UserSettings) =>
+  (role === 'thought' && !agentReasoning) || (tool !== null && hiddenToolTypes.includes(tool.kind))
 
 function transcriptLines(opened: Opened, settings: UserSettings, width: number): readonly TextLine[] {
   const lines: TextLine[] = opened.older === 'none' ? [] : [{ kind: 'dim', text: 'Reading what was said before ...' }]
   const shown = opened.messages.filter(message => !isHidden(message, settings))
   for (const [at, message] of shown.entries()) {
     const before = shown[at - 1]
-    if (before && before.sessionId !== message.sessionId) lines.push({ kind: 'dim', text: '' }, { kind: 'dim', text: `session ${message.sessionId}` })
+    if (before && before.sessionId !== message.sessionId)
+      lines.push({ kind: 'dim', text: '' }, { kind: 'dim', text: `session ${message.sessionId}` })
     if (lines.length > 0 && !(message.tool && before?.tool)) lines.push({ kind: 'text', text: '' })
-    for (const line of once(message, width, () => messageLines(message, speakerOf(opened, message), width))) lines.push(line)
+    for (const line of once(message, width, () => messageLines(message, speakerOf(opened, message), width)))
+      lines.push(line)
   }
-  if (shown.length === 0) lines.push({ kind: 'dim', text: latestSession(opened) ? 'Nothing has been said yet.' : 'No agent has worked on this card.' })
+  if (shown.length === 0)
+    lines.push({
+      kind: 'dim',
+      text: latestSession(opened) ? 'Nothing has been said yet.' : 'No agent has worked on this card.',
+    })
   return lines
 }
 
 /** An agent is called by its name. */
 const speakerOf = ({ sessions }: Opened, { role, sessionId }: Message): string =>
-  role === 'user' ? 'you' : (role === 'agent' ? sessions.find(each => each.sessionId === sessionId)?.agent : undefined) ?? role
+  role === 'user'
+    ? 'you'
+    : ((role === 'agent' ? sessions.find(each => each.sessionId === sessionId)?.agent : undefined) ?? role)
 
 function messageLines(message: Message, speaker: string, width: number): readonly TextLine[] {
   const { role, tool, content, at } = message
   if (tool) return [...toolLines(tool, width), ...toolDetails(tool, content, width)]
   const kind = role === 'tool' ? 'system' : role
   const time = new Date(at).toTimeString().slice(0, 8)
-  const body = role === 'thought' ? paragraph(content.trim(), width - 2, 'thought') : markdown(content.trim(), width - 2, role === 'system' ? 'dim' : 'text')
+  const body =
+    role === 'thought'
+      ? paragraph(content.trim(), width - 2, 'thought')
+      : markdown(content.trim(), width - 2, role === 'system' ? 'dim' : 'text')
   return [{ kind, text: harmless(speaker), aside: time }, ...body.map(line => ({ ...line, text: `  ${line.text}` }))]
 }
 
-const toolKinds = { pending: 'toolGoing', in_progress: 'toolGoing', completed: 'toolDone', failed: 'toolFailed' } as const
+const toolKinds = {
+  pending: 'toolGoing',
+  in_progress: 'toolGoing',
+  completed: 'toolDone',
+  failed: 'toolFailed',
+} as const
 
-function toolLines({ name, kind, status, locations }: NonNullable<Message['tool']>, width: number): readonly TextLine[] {
+function toolLines(
+  { name, kind, status, locations }: NonNullable<Message['tool']>,
+  width: number,
+): readonly TextLine[] {
   const place = locations[0] ? `${locations[0].path}${locations[0].line === null ? '' : `:${locations[0].line}`}` : ''
   const title = name || kind
   const text = place !== '' && !title.includes(place.split('/').at(-1)!.split(':')[0]!) ? `${title}  ${place}` : title
-  return [{ kind: toolKinds[status], text: wrap(harmless(text), Math.max(10, width - kind.length - 4), 1)[0]!, aside: kind }]
+  return [
+    { kind: toolKinds[status], text: wrap(harmless(text), Math.max(10, width - kind.length - 4), 1)[0]!, aside: kind },
+  ]
 }
 
 const mostDetails = 12
 
 /** Of a call that goes on or waits, what it is about; of one that failed, what it said. */
-function toolDetails({ status, input }: NonNullable<Message['tool']>, content: string, width: number): readonly TextLine[] {
+function toolDetails(
+  { status, input }: NonNullable<Message['tool']>,
+  content: string,
+  width: number,
+): readonly TextLine[] {
   if (status === 'completed') return []
   const text = content.trim() || (status === 'failed' ? '' : inputText(input))
   const lines = text === '' ? [] : paragraph(text, width - 4, status === 'failed' ? 'failed' : 'code')
-  const shown = lines.length > mostDetails ? [...lines.slice(0, mostDetails), { kind: 'dim' as const, text: `${lines.length - mostDetails} more lines` }] : lines
+  const shown =
+    lines.length > mostDetails
+      ? [...lines.slice(0, mostDetails), { kind: 'dim' as const, text: `${lines.length - mostDetails} more lines` }]
+      : lines
   return shown.map(line => ({ ...line, text: `    ${line.text}` }))
 }
 
 function inputText(input: unknown): string {
   if (typeof input === 'string') return input
   if (typeof input !== 'object' || input === null) return ''
-  return Object.entries(input).filter(([, value]) => typeof value === 'string' || typeof value === 'number' || Array.isArray(value)).map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(' ') : String(value)}`).join('\n')
+  return Object.entries(input)
+    .filter(([, value]) => typeof value === 'string' || typeof value === 'number' || Array.isArray(value))
+    .map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(' ') : String(value)}`)
+    .join('\n')
 }
 
 /** Text with line breaks, in lines of a width. */
-const paragraph = (text: string, width: number, kind: LineKind): TextLine[] => spread(text).flatMap(line => wrap(line, width).map(part => ({ kind, text: part })))
+const paragraph = (text: string, width: number, kind: LineKind): TextLine[] =>
+  spread(text).flatMap(line => wrap(line, width).map(part => ({ kind, text: part })))
 
 /** Text of which headings and blocks of code look like that. */
 function markdown(text: string, width: number, kind: LineKind): TextLine[] {
@@ -98,12 +160,18 @@ function markdown(text: string, width: number, kind: LineKind): TextLine[] {
       return []
     }
     const lineKind = isCode ? 'code' : /^#{1,6} /.test(line) ? 'head' : kind
-    return wrap(lineKind === 'head' ? line.replace(/^#+ /, '') : line, width).map(part => ({ kind: lineKind, text: part }))
+    return wrap(lineKind === 'head' ? line.replace(/^#+ /, '') : line, width).map(part => ({
+      kind: lineKind,
+      text: part,
+    }))
   })
 }
 
 /** A text's lines without anything that steers a terminal; tabs become spaces. */
-const spread = (text: string): string[] => harmless(text, true).split('\n').map(line => line.replaceAll('\t', '    '))
+const spread = (text: string): string[] =>
+  harmless(text, true)
+    .split('\n')
+    .map(line => line.replaceAll('\t', '    '))
 
 const mostFiles = 50
 
@@ -113,20 +181,39 @@ function diffTab({ diff }: Opened, width: number): readonly TextLine[] {
   if (diff.diff === '') return [{ kind: 'dim', text: 'Nothing has been changed.' }]
   return once(diff, width, () => {
     const { filesChanged, insertions, deletions } = diff.stats
-    const head: TextLine = { kind: 'dim', text: `${filesChanged} ${filesChanged === 1 ? 'file' : 'files'} changed, ${insertions} inserted, ${deletions} deleted` }
-    const files = changesOf(diff.diff).map(({ path, insertions, deletions }): TextLine => ({ kind: 'text', text: `  ${wrap(harmless(path), Math.max(10, width - 20), 1)[0]!}`, aside: `+${insertions} -${deletions}` }))
-    const end: TextLine[] = diff.truncated ? [{ kind: 'failed', text: 'The diff is too large; this is its beginning.' }] : []
-    return [head, ...files.slice(0, mostFiles), ...[...diffLines(diff.diff)].flatMap(line => drawn(line, width)), ...end]
+    const head: TextLine = {
+      kind: 'dim',
+      text: `${filesChanged} ${filesChanged === 1 ? 'file' : 'files'} changed, ${insertions} inserted, ${deletions} deleted`,
+    }
+    const files = changesOf(diff.diff).map(({ path, insertions, deletions }): TextLine => ({
+      kind: 'text',
+      text: `  ${wrap(harmless(path), Math.max(10, width - 20), 1)[0]!}`,
+      aside: `+${insertions} -${deletions}`,
+    }))
+    const end: TextLine[] = diff.truncated
+      ? [{ kind: 'failed', text: 'The diff is too large; this is its beginning.' }]
+      : []
+    return [
+      head,
+      ...files.slice(0, mostFiles),
+      ...[...diffLines(diff.diff)].flatMap(line => drawn(line, width)),
+      ...end,
+    ]
   })
 }
 
 function drawn({ text, kind }: { text: string; kind: string }, width: number): TextLine[] {
   const shown = harmless(text, true).replaceAll('\t', '    ')
-  if (kind === 'file') return [{ kind: 'text', text: '' }, { kind: 'file', text: wrap(shown.replace(/^diff --git /, ''), width, 1)[0]! }]
-  const lineKind: LineKind = kind === 'head' ? 'dim' : kind === 'same' ? 'text' : kind as LineKind
+  if (kind === 'file')
+    return [
+      { kind: 'text', text: '' },
+      { kind: 'file', text: wrap(shown.replace(/^diff --git /, ''), width, 1)[0]! },
+    ]
+  const lineKind: LineKind = kind === 'head' ? 'dim' : kind === 'same' ? 'text' : (kind as LineKind)
   return wrap(shown, width).map(part => ({ kind: lineKind, text: part }))
 }
 
 /** How many lines of a tab are seen at once: what the head, the tabs and the foot leave. */
-export const tabHeight = ({ size, settings }: Pick<Model, 'size' | 'settings'>): number => Math.max(1, size.height - 4 - (settings.statusLine ? 1 : 0))
+export const tabHeight = ({ size, settings }: Pick<Model, 'size' | 'settings'>): number =>
+  Math.max(1, size.height - 4 - (settings.statusLine ? 1 : 0))
 export const tabWidth = ({ size }: Pick<Model, 'size'>): number => Math.max(10, size.width - 2)

@@ -12,13 +12,20 @@ type Of<Kind extends Dialog['kind']> = Extract<Dialog, { kind: Kind }>
 export function inDialog(model: Model, dialog: Dialog, key: Key): Step {
   if (key.name === 'escape' || key.name === 'ctrl+c') return dismissed(model, dialog)
   switch (dialog.kind) {
-    case 'filter': return inFilter(model, dialog, key)
-    case 'jump': return inJump(model, dialog, key)
-    case 'help': return inHelp(model, dialog, key)
-    case 'add': return inAdd(model, dialog, key)
-    case 'send': return inSend(model, dialog, key)
-    case 'approve': return inApprove(model, dialog, key)
-    case 'confirm': return inConfirm(model, dialog, key)
+    case 'filter':
+      return inFilter(model, dialog, key)
+    case 'jump':
+      return inJump(model, dialog, key)
+    case 'help':
+      return inHelp(model, dialog, key)
+    case 'add':
+      return inAdd(model, dialog, key)
+    case 'send':
+      return inSend(model, dialog, key)
+    case 'approve':
+      return inApprove(model, dialog, key)
+    case 'confirm':
+      return inConfirm(model, dialog, key)
   }
 }
 
@@ -27,7 +34,8 @@ const to = (model: Model, dialog: Dialog): Step => stay({ ...model, dialog })
 
 function dismissed(model: Model, dialog: Dialog): Step {
   if (dialog.kind === 'filter') return stay({ ...without(model), view: { ...model.view, filter: dialog.before } })
-  if (dialog.kind === 'approve') return dialog.feedback ? to(model, { ...dialog, feedback: undefined }) : stay(back(model, dialog))
+  if (dialog.kind === 'approve')
+    return dialog.feedback ? to(model, { ...dialog, feedback: undefined }) : stay(back(model, dialog))
   return stay(without(model))
 }
 
@@ -40,7 +48,8 @@ function inFilter(model: Model, dialog: Of<'filter'>, key: Key): Step {
   const board = boardOf(found)
   // The cursor goes where something is found.
   const focused = board.columns.find(({ id }) => id === model.view.focus)
-  const other = focused && focused.found.length === 0 ? board.columns.find(column => column.found.length > 0) : undefined
+  const other =
+    focused && focused.found.length === 0 ? board.columns.find(column => column.found.length > 0) : undefined
   return stay(other ? { ...found, view: withCursor(found.view, other, 0) } : found)
 }
 
@@ -73,33 +82,57 @@ function inAdd(model: Model, dialog: Of<'add'>, key: Key): Step {
   const card = { columnId: dialog.columnId, title, prompt }
   if (key.name === 'enter') return stay(without(model), { type: 'create', ...card })
   if (key.name === 'ctrl+e' && title !== '') return stay(without(model), { type: 'writePrompt', ...card })
-  if ((key.name === 'up' || key.name === 'shift+tab') && dialog.prompt) return to(model, { ...dialog, prompt: undefined })
-  if ((key.name === 'down' || key.name === 'tab') && !dialog.prompt && title !== '') return to(model, { ...dialog, prompt: emptyField })
+  if ((key.name === 'up' || key.name === 'shift+tab') && dialog.prompt)
+    return to(model, { ...dialog, prompt: undefined })
+  if ((key.name === 'down' || key.name === 'tab') && !dialog.prompt && title !== '')
+    return to(model, { ...dialog, prompt: emptyField })
   const field = typeInto(dialog.prompt ?? dialog.title, key)
   return field ? to(model, dialog.prompt ? { ...dialog, prompt: field } : { ...dialog, title: field }) : stay(model)
 }
 
 function inSend(model: Model, dialog: Of<'send'>, key: Key): Step {
   const content = textIn(dialog.field).trim()
-  if (key.name === 'enter') return content === '' ? stay(without(model)) : stay(without(model), { type: 'send', cardId: dialog.cardId, content })
+  if (key.name === 'enter')
+    return content === ''
+      ? stay(without(model))
+      : stay(without(model), { type: 'send', cardId: dialog.cardId, content })
   const field = typeInto(dialog.field, key)
   return field ? to(model, { ...dialog, field }) : stay(model)
 }
 
 /** Where the question was asked from. */
-const back = (model: Model, { returns }: Of<'approve'>): Model => ({ ...without(model), opened: returns ? undefined : model.opened })
+const back = (model: Model, { returns }: Of<'approve'>): Model => ({
+  ...without(model),
+  opened: returns ? undefined : model.opened,
+})
 
 function inApprove(model: Model, dialog: Of<'approve'>, key: Key): Step {
   const { cardId, feedback } = dialog
   if (feedback) return inFeedback(model, dialog, feedback, key)
-  if (['y', 'a', 'enter'].includes(key.name)) return stay(say(back(model, dialog), `Approved what the agent of card ${cardId} asked.`), { type: 'approve', cardId, approved: true })
-  if (key.name === 'n') return stay(say(back(model, dialog), `Refused what the agent of card ${cardId} asked.`), { type: 'approve', cardId, approved: false })
+  if (['y', 'a', 'enter'].includes(key.name))
+    return stay(say(back(model, dialog), `Approved what the agent of card ${cardId} asked.`), {
+      type: 'approve',
+      cardId,
+      approved: true,
+    })
+  if (key.name === 'n')
+    return stay(say(back(model, dialog), `Refused what the agent of card ${cardId} asked.`), {
+      type: 'approve',
+      cardId,
+      approved: false,
+    })
   return key.name === 'f' ? to(model, { ...dialog, feedback: emptyField }) : stay(model)
 }
 
 function inFeedback(model: Model, dialog: Of<'approve'>, feedback: TextField, key: Key): Step {
   const text = textIn(feedback).trim()
-  if (key.name === 'enter') return stay(say(back(model, dialog), `Refused what the agent of card ${dialog.cardId} asked.`), { type: 'approve', cardId: dialog.cardId, approved: false, ...(text !== '' && { feedback: text }) })
+  if (key.name === 'enter')
+    return stay(say(back(model, dialog), `Refused what the agent of card ${dialog.cardId} asked.`), {
+      type: 'approve',
+      cardId: dialog.cardId,
+      approved: false,
+      ...(text !== '' && { feedback: text }),
+    })
   const field = typeInto(feedback, key)
   return field ? to(model, { ...dialog, feedback: field }) : stay(model)
 }

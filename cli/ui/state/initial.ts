@@ -6,18 +6,37 @@ import type { Model } from './model.ts'
 import { emptyShelf, withColumns, withPage } from './shelf.ts'
 
 /** The model of the first picture. */
-export function initialModel({ project, boards, boardId, columns, pages, limit, settings, shortcuts }: Start, size: Size): Model {
-  const shelf = columns.reduce((known, { id }, at) => withPage(known, { request: 0, columnId: id, offset: 0, limit, cards: pages[at] ?? [] }), withColumns(emptyShelf, columns))
+export function initialModel(
+  { project, boards, boardId, columns, pages, limit, settings, shortcuts }: Start,
+  size: Size,
+): Model {
+  const shelf = columns.reduce(
+    (known, { id }, at) => withPage(known, { request: 0, columnId: id, offset: 0, limit, cards: pages[at] ?? [] }),
+    withColumns(emptyShelf, columns),
+  )
   const nowMs = Date.now()
   return settle({
-    size, nowMs, settingsAtMs: nowMs, project, boards, boardId, shelf, moves: [], undos: [], live: 'connecting', settings, keymap: keymapOf(shortcuts), pressed: [], serial: 1,
+    size,
+    nowMs,
+    settingsAtMs: nowMs,
+    project,
+    boards,
+    boardId,
+    shelf,
+    moves: [],
+    undos: [],
+    live: 'connecting',
+    settings,
+    keymap: keymapOf(shortcuts),
+    pressed: [],
+    serial: 1,
     view: { focus: '', cursors: {}, tops: {}, firstColumn: 0, selected: new Set(), filter: '' },
   })
 }
 
 /** When the picture changes by itself: a running agent's sign turns each second, a notice goes, ages grow by minutes. */
 export function nextTickMs(model: Model): number {
-  const toSecond = 1000 - model.nowMs % 1000
+  const toSecond = 1000 - (model.nowMs % 1000)
   if (isTurning(model)) return toSecond
   return Math.min(60_000, model.notice ? Math.max(50, model.notice.untilMs - model.nowMs) : Infinity)
 }

@@ -5,23 +5,42 @@ import type { Card } from './shelf.ts'
 const mostUndos = 100
 
 /** `card 12`, `3 cards`. */
-export const named = (cards: readonly { id: string }[]): string => cards.length === 1 ? `card ${cards[0]!.id}` : `${cards.length} cards`
+export const named = (cards: readonly { id: string }[]): string =>
+  cards.length === 1 ? `card ${cards[0]!.id}` : `${cards.length} cards`
 
 /** Does it, unless that ends agents, which can't be undone: then the person is asked. */
 export function ask(model: Model, cards: readonly Card[], what: string, intent: Intent): Step {
   const working = cards.filter(({ hasActiveAgent }) => hasActiveAgent)
   if (working.length === 0) return perform(model, intent)
-  const whose = working.length === 1 ? `The agent of card ${working[0]!.id} is at work and will be ended.` : `${working.length} agents are at work and will be ended.`
-  return stay({ ...model, dialog: { kind: 'confirm', question: `${whose} ${what[0]!.toUpperCase()}${what.slice(1)}?`, intent } })
+  const whose =
+    working.length === 1
+      ? `The agent of card ${working[0]!.id} is at work and will be ended.`
+      : `${working.length} agents are at work and will be ended.`
+  return stay({
+    ...model,
+    dialog: { kind: 'confirm', question: `${whose} ${what[0]!.toUpperCase()}${what.slice(1)}?`, intent },
+  })
 }
 
 export function perform(model: Model, intent: Intent): Step {
   const rested = { ...model, dialog: undefined, view: { ...model.view, selected: new Set<string>() } }
   switch (intent.type) {
-    case 'move': return moved(withUndo(rested, intent.places.map(({ cardId }) => cardId), intent.text, false), intent.places)
-    case 'archive': return archived(rested, intent.cardIds)
-    case 'undo': return undone(rested)
-    case 'cancel': return stay(rested, ...intent.cardIds.map((cardId): Effect => ({ type: 'cancel', cardId })))
+    case 'move':
+      return moved(
+        withUndo(
+          rested,
+          intent.places.map(({ cardId }) => cardId),
+          intent.text,
+          false,
+        ),
+        intent.places,
+      )
+    case 'archive':
+      return archived(rested, intent.cardIds)
+    case 'undo':
+      return undone(rested)
+    case 'cancel':
+      return stay(rested, ...intent.cardIds.map((cardId): Effect => ({ type: 'cancel', cardId })))
   }
 }
 
@@ -29,20 +48,36 @@ function moved(model: Model, places: readonly Place[]): Step {
   const current = currentCard(model)?.id
   const wanted = places.some(({ cardId }) => cardId === current) ? current : places[0]?.cardId
   const moves = places.map((place, at): Move => ({ id: model.serial + at, ...place }))
-  return stay({ ...model, view: { ...model.view, wanted }, moves: [...model.moves, ...moves], serial: model.serial + moves.length }, ...moves.map((move): Effect => ({ type: 'move', move })))
+  return stay(
+    {
+      ...model,
+      view: { ...model.view, wanted },
+      moves: [...model.moves, ...moves],
+      serial: model.serial + moves.length,
+    },
+    ...moves.map((move): Effect => ({ type: 'move', move })),
+  )
 }
 
 function archived(model: Model, cardIds: readonly string[]): Step {
   const what = named(cardIds.map(id => ({ id })))
-  const noted = say(withUndo({ ...model, opened: undefined }, cardIds, `archiving of ${what}`, true), `Archived ${what}.`)
+  const noted = say(
+    withUndo({ ...model, opened: undefined }, cardIds, `archiving of ${what}`, true),
+    `Archived ${what}.`,
+  )
   const moves = cardIds.map((cardId, at): Move => ({ id: model.serial + at, cardId, columnId: undefined, position: 0 }))
-  return stay({ ...noted, moves: [...model.moves, ...moves], serial: model.serial + moves.length }, ...moves.map((move): Effect => ({ type: 'archive', move })))
+  return stay(
+    { ...noted, moves: [...model.moves, ...moves], serial: model.serial + moves.length },
+    ...moves.map((move): Effect => ({ type: 'archive', move })),
+  )
 }
 
 /** Remembers where cards are, in the order in which they are put back. */
 function withUndo(model: Model, cardIds: readonly string[], text: string, wasArchived: boolean): Model {
   const wanted = new Set(cardIds)
-  const places = boardOf(model).columns.flatMap(({ id, ids }) => ids.flatMap((cardId, position) => wanted.has(cardId) ? [{ cardId, columnId: id, position }] : []))
+  const places = boardOf(model).columns.flatMap(({ id, ids }) =>
+    ids.flatMap((cardId, position) => (wanted.has(cardId) ? [{ cardId, columnId: id, position }] : [])),
+  )
   return { ...model, undos: [...model.undos, { text, places, wasArchived }].slice(-mostUndos) }
 }
 
@@ -50,7 +85,9 @@ function withUndo(model: Model, cardIds: readonly string[], text: string, wasArc
 export function undo(model: Model): Step {
   const last = model.undos.at(-1)
   if (!last) return stay(say(model, 'There is nothing to undo.'))
-  const leaving = last.places.flatMap(({ cardId }) => model.shelf.cards.get(cardId) ?? []).filter(card => last.places.some(({ cardId, columnId }) => cardId === card.id && columnId !== card.columnId))
+  const leaving = last.places
+    .flatMap(({ cardId }) => model.shelf.cards.get(cardId) ?? [])
+    .filter(card => last.places.some(({ cardId, columnId }) => cardId === card.id && columnId !== card.columnId))
   return ask(model, leaving, `undo ${last.text}`, { type: 'undo' })
 }
 
@@ -59,5 +96,8 @@ function undone(model: Model): Step {
   if (!last) return stay(model)
   const noted = { ...say(model, `Undid: ${last.text}.`), undos: model.undos.slice(0, -1) }
   if (!last.wasArchived) return moved(noted, last.places)
-  return stay({ ...noted, view: { ...noted.view, wanted: last.places[0]?.cardId } }, ...last.places.map((place): Effect => ({ type: 'unarchive', ...place })))
+  return stay(
+    { ...noted, view: { ...noted.view, wanted: last.places[0]?.cardId } },
+    ...last.places.map((place): Effect => ({ type: 'unarchive', ...place })),
+  )
 }

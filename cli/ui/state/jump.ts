@@ -3,7 +3,11 @@ import { boardOf, withCursor } from './board.ts'
 import { say, stay, type Model, type Step } from './model.ts'
 
 /** Where one can go by name. */
-export interface Place { kind: 'column' | 'board'; id: string; name: string }
+export interface Place {
+  kind: 'column' | 'board'
+  id: string
+  name: string
+}
 
 const mostSuggestions = 8
 
@@ -12,12 +16,20 @@ export function suggestions(model: Model, text: string): Place[] {
   const wanted = text.toLowerCase()
   const has = ({ name }: Place) => name.toLowerCase().includes(wanted)
   const begins = ({ name }: Place) => name.toLowerCase().startsWith(wanted)
-  return places(model).filter(has).sort((a, b) => Number(begins(b)) - Number(begins(a))).slice(0, mostSuggestions)
+  return places(model)
+    .filter(has)
+    .sort((a, b) => Number(begins(b)) - Number(begins(a)))
+    .slice(0, mostSuggestions)
 }
 
 function places(model: Model): Place[] {
   const columns = boardOf(model).columns.map(({ id, name }): Place => ({ kind: 'column', id, name }))
-  return [...columns, ...model.boards.filter(({ id }) => id !== model.boardId).map(({ id, name }): Place => ({ kind: 'board', id, name }))]
+  return [
+    ...columns,
+    ...model.boards
+      .filter(({ id }) => id !== model.boardId)
+      .map(({ id, name }): Place => ({ kind: 'board', id, name })),
+  ]
 }
 
 /** Goes to a card by its id, or to a column or a board by its name. */
@@ -27,15 +39,23 @@ export function jumpTo(model: Model, text: string): Step {
   if (id !== undefined && !exact) return toCard(model, id)
   const place = exact ?? suggestions(model, text)[0]
   if (place) return toPlace(model, place)
-  const meant = nearest(text, places(model).map(({ name }) => name), 1)[0]
-  return stay(say(model, `There is no column or board "${text}".${meant === undefined ? '' : ` Did you mean ${meant}?`}`, true))
+  const meant = nearest(
+    text,
+    places(model).map(({ name }) => name),
+    1,
+  )[0]
+  return stay(
+    say(model, `There is no column or board "${text}".${meant === undefined ? '' : ` Did you mean ${meant}?`}`, true),
+  )
 }
 
 /** A card that is not on the board, or hidden by the filter, is asked for. */
 export function toCard(model: Model, cardId: string): Step {
   const closed = { ...model, opened: undefined }
   const column = boardOf(closed).columns.find(({ found }) => found.includes(cardId))
-  return column ? stay({ ...closed, view: withCursor(closed.view, column, column.found.indexOf(cardId)) }) : stay(closed, { type: 'find', cardId })
+  return column
+    ? stay({ ...closed, view: withCursor(closed.view, column, column.found.indexOf(cardId)) })
+    : stay(closed, { type: 'find', cardId })
 }
 
 function toPlace(model: Model, { kind, id, name }: Place): Step {
@@ -45,6 +65,11 @@ function toPlace(model: Model, { kind, id, name }: Place): Step {
 
 /** Another board, of which nothing is known yet. */
 export const withBoard = (model: Model, boardId: string): Model => ({
-  ...model, boardId, shelf: { columns: [], cards: new Map() }, reading: undefined, moves: [], opened: undefined,
+  ...model,
+  boardId,
+  shelf: { columns: [], cards: new Map() },
+  reading: undefined,
+  moves: [],
+  opened: undefined,
   view: { focus: '', cursors: {}, tops: {}, firstColumn: 0, selected: new Set(), filter: '' },
 })

@@ -29,12 +29,24 @@ export function layoutOf(size: Size, columns: number, focus: number, first: numb
   const bodyHeight = Math.max(1, height - 1 - (statusLine ? 1 : 0))
   const fitting = isNarrow ? 1 : Math.max(1, Math.min(columns, Math.floor(width / narrowestColumn)))
   const start = Math.max(0, Math.min(Math.max(first, focus - fitting + 1), focus, columns - fitting))
-  const widths = Array.from({ length: Math.min(fitting, Math.max(1, columns)) }, (_, at) => Math.floor(width / fitting) + (at < width % fitting ? 1 : 0))
-  return { size, isNarrow, isDense: height < denseBelow, first: start, widths, bodyHeight, innerHeight: Math.max(1, bodyHeight - (isNarrow ? 1 : 2)) }
+  const widths = Array.from(
+    { length: Math.min(fitting, Math.max(1, columns)) },
+    (_, at) => Math.floor(width / fitting) + (at < width % fitting ? 1 : 0),
+  )
+  return {
+    size,
+    isNarrow,
+    isDense: height < denseBelow,
+    first: start,
+    widths,
+    bodyHeight,
+    innerHeight: Math.max(1, bodyHeight - (isNarrow ? 1 : 2)),
+  }
 }
 
 /** How wide a card's text may be in a column. */
-export const textWidth = (layout: Layout, at: number): number => Math.max(4, (layout.widths[at] ?? layout.size.width) - (layout.isNarrow ? 3 : 5))
+export const textWidth = (layout: Layout, at: number): number =>
+  Math.max(4, (layout.widths[at] ?? layout.size.width) - (layout.isNarrow ? 3 : 5))
 
 const mostTitleLines = 2
 const titles = new WeakMap<Card, { width: number; lines: string[] }>()
@@ -49,10 +61,17 @@ export function titleLines(card: Card, width: number): string[] {
 }
 
 /** How many lines a card takes, with the empty one below it. */
-export const cardHeight = (card: Card | undefined, layout: Layout, width: number): number => layout.isDense || !card ? 1 : titleLines(card, width).length + 2
+export const cardHeight = (card: Card | undefined, layout: Layout, width: number): number =>
+  layout.isDense || !card ? 1 : titleLines(card, width).length + 2
 
 /** The first card of a window of so many lines that shows the one under the cursor and leaves no room below that cards could fill. */
-export function topOf(heights: (at: number) => number, count: number, cursor: number, top: number, lines: number): number {
+export function topOf(
+  heights: (at: number) => number,
+  count: number,
+  cursor: number,
+  top: number,
+  lines: number,
+): number {
   let from = Math.max(0, Math.min(top, cursor, count - 1))
   const least = (last: number) => {
     let at = last
@@ -66,4 +85,3 @@ export function topOf(heights: (at: number) => number, count: number, cursor: nu
   if (cursor >= 0) from = Math.max(from, least(cursor))
   return Math.max(0, Math.min(from, Math.max(least(count - 1), 0)))
 }
-

@@ -15,13 +15,30 @@ export type UserSettings = typeof defaultUserSettings
 export type Shortcuts = Readonly<Record<ShortcutAction, string>>
 
 /** A card that is on its way: the server has not told of it yet. Without a column it leaves the board. */
-export interface Move { id: number; cardId: string; columnId: string | undefined; position: number; doneVersion?: number }
+export interface Move {
+  id: number
+  cardId: string
+  columnId: string | undefined
+  position: number
+  doneVersion?: number
+}
 /** A place on the board. */
-export interface Place { cardId: string; columnId: string; position: number }
+export interface Place {
+  cardId: string
+  columnId: string
+  position: number
+}
 /** Where cards were before they were moved or archived. */
-export interface Undo { text: string; places: readonly Place[]; wasArchived: boolean }
+export interface Undo {
+  text: string
+  places: readonly Place[]
+  wasArchived: boolean
+}
 /** What the person wants, and is asked about where it can't be undone. */
-export type Intent = { type: 'move'; places: readonly Place[]; text: string } | { type: 'archive' | 'cancel'; cardIds: readonly string[] } | { type: 'undo' }
+export type Intent =
+  | { type: 'move'; places: readonly Place[]; text: string }
+  | { type: 'archive' | 'cancel'; cardIds: readonly string[] }
+  | { type: 'undo' }
 
 /** What the person looks at on the board. */
 export interface View {
@@ -44,30 +61,64 @@ export type Dialog =
   | { kind: 'help'; field: TextField; top: number }
   | { kind: 'add'; columnId: string; title: TextField; prompt?: TextField }
   | { kind: 'send'; cardId: string; field: TextField }
-  | { kind: 'approve'; cardId: string; question: string; feedback?: TextField; /** To the board, where the person comes from. */ returns: boolean }
+  | {
+      kind: 'approve'
+      cardId: string
+      question: string
+      feedback?: TextField
+      /** To the board, where the person comes from. */ returns: boolean
+    }
   | { kind: 'confirm'; question: string; intent: Intent }
 
 /** Work outside of the model: requests, the editor, the end. */
 export type Effect =
   | { type: 'page'; request: number; columnId: string; offset: number; limit: number }
   | { type: 'columns' | 'settings' }
-  | { type: 'move'; move: Move } | { type: 'archive'; move: Move } | ({ type: 'unarchive' } & Place)
-  | CardEffect<'run'> | CardEffect<'cancel'> | CardEffect<'advance'> | CardEffect<'viewed'> | CardEffect<'edit'> | CardEffect<'find'> | CardEffect<'question'> | CardEffect<'open'> | CardEffect<'diff'>
+  | { type: 'move'; move: Move }
+  | { type: 'archive'; move: Move }
+  | ({ type: 'unarchive' } & Place)
+  | CardEffect<'run'>
+  | CardEffect<'cancel'>
+  | CardEffect<'advance'>
+  | CardEffect<'viewed'>
+  | CardEffect<'edit'>
+  | CardEffect<'find'>
+  | CardEffect<'question'>
+  | CardEffect<'open'>
+  | CardEffect<'diff'>
   | { type: 'approve'; cardId: string; approved: boolean; feedback?: string }
-  | { type: 'create'; columnId: string; title: string; prompt: string } | { type: 'writePrompt'; columnId: string; title: string; prompt: string }
-  | { type: 'send'; cardId: string; content: string } | { type: 'older'; cardId: string; before: string }
+  | { type: 'create'; columnId: string; title: string; prompt: string }
+  | { type: 'writePrompt'; columnId: string; title: string; prompt: string }
+  | { type: 'send'; cardId: string; content: string }
+  | { type: 'older'; cardId: string; before: string }
   | { type: 'quit' | 'interrupt' | 'stop' | 'redraw' }
 
-interface CardEffect<Type extends string> { type: Type; cardId: string }
+interface CardEffect<Type extends string> {
+  type: Type
+  cardId: string
+}
 
 /** What the model is told. */
 export type News =
-  | { type: 'key'; key: Key } | { type: 'resized'; size: Size } | { type: 'tick' }
-  | { type: 'events'; events: readonly LiveMessage[] } | { type: 'subscribed' } | { type: 'live'; state: Model['live'] } | { type: 'returned' } | { type: 'settings'; settings: UserSettings; shortcuts: Shortcuts }
-  | { type: 'columns'; boards: readonly BoardRecord[]; boardId: string; columns: readonly Column[] } | { type: 'page'; page: Page }
-  | { type: 'moved'; moveId: number; version: number } | { type: 'refused'; moveId?: number; text: string } | { type: 'said'; text: string }
-  | { type: 'created'; cardId: string } | { type: 'found'; card: CardDetail } | { type: 'question'; cardId: string; text: string }
-  | { type: 'opened'; card: CardDetail; sessions: readonly Session[]; messages: readonly Message[] } | { type: 'older'; cardId: string; messages: readonly Message[] } | { type: 'diffed'; cardId: string; diff: Diff | string }
+  | { type: 'key'; key: Key }
+  | { type: 'resized'; size: Size }
+  | { type: 'tick' }
+  | { type: 'events'; events: readonly LiveMessage[] }
+  | { type: 'subscribed' }
+  | { type: 'live'; state: Model['live'] }
+  | { type: 'returned' }
+  | { type: 'settings'; settings: UserSettings; shortcuts: Shortcuts }
+  | { type: 'columns'; boards: readonly BoardRecord[]; boardId: string; columns: readonly Column[] }
+  | { type: 'page'; page: Page }
+  | { type: 'moved'; moveId: number; version: number }
+  | { type: 'refused'; moveId?: number; text: string }
+  | { type: 'said'; text: string }
+  | { type: 'created'; cardId: string }
+  | { type: 'found'; card: CardDetail }
+  | { type: 'question'; cardId: string; text: string }
+  | { type: 'opened'; card: CardDetail; sessions: readonly Session[]; messages: readonly Message[] }
+  | { type: 'older'; cardId: string; messages: readonly Message[] }
+  | { type: 'diffed'; cardId: string; diff: Diff | string }
 
 /** Everything that the screens show follows from this. */
 export interface Model {
@@ -96,8 +147,14 @@ export interface Model {
   serial: number
 }
 
-export interface Step { model: Model; effects: readonly Effect[] }
+export interface Step {
+  model: Model
+  effects: readonly Effect[]
+}
 
 export const noticeMs = 6000
 export const stay = (model: Model, ...effects: Effect[]): Step => ({ model, effects })
-export const say = (model: Model, text: string, isError = false): Model => ({ ...model, notice: { text, isError, untilMs: model.nowMs + noticeMs } })
+export const say = (model: Model, text: string, isError = false): Model => ({
+  ...model,
+  notice: { text, isError, untilMs: model.nowMs + noticeMs },
+})

@@ -36,31 +36,64 @@ export interface Opened {
 
 export const messagesAtOnce = 200
 
-export const openedOf = (cardId: string, tab: Tab): Opened => ({ cardId, early: [], sessions: [], messages: [], older: 'maybe', isDiffStale: true, isDiffComing: false, tab, tops: { prompt: 0, transcript: 0, diff: 0 }, follows: true })
+export const openedOf = (cardId: string, tab: Tab): Opened => ({
+  cardId,
+  early: [],
+  sessions: [],
+  messages: [],
+  older: 'maybe',
+  isDiffStale: true,
+  isDiffComing: false,
+  tab,
+  tops: { prompt: 0, transcript: 0, diff: 0 },
+  follows: true,
+})
 
 /** Takes over what events tell of the card, of its sessions and of what is said in them. */
 export function withNews(opened: Opened, events: readonly LiveMessage[]): Opened {
   if (!opened.card) return { ...opened, early: [...opened.early, ...events] }
   return events.reduce((now, { type, data }) => {
     if (type === 'agent.status' || type === 'agent.usage') return withSession(now, data as Session)
-    if (type === 'agent.message' || type === 'agent.tool' || type === 'agent.plan') return withMessage(now, data as Message)
-    if (type.startsWith('card.') && type !== 'card.viewed' && type !== 'card.deleted' && (data as CardDetail).id === now.cardId) return withCard(now, data as CardDetail)
+    if (type === 'agent.message' || type === 'agent.tool' || type === 'agent.plan')
+      return withMessage(now, data as Message)
+    if (
+      type.startsWith('card.') &&
+      type !== 'card.viewed' &&
+      type !== 'card.deleted' &&
+      (data as CardDetail).id === now.cardId
+    )
+      return withCard(now, data as CardDetail)
     return now
   }, opened)
 }
 
 /** Takes over what was read, and then what was told meanwhile. */
-export function withRead(opened: Opened, { card, sessions, messages }: Required<Pick<Opened, 'card' | 'sessions' | 'messages'>>): Opened {
-  const read = { ...opened, card, sessions, messages: merged(opened.messages, messages), older: messages.length < messagesAtOnce ? 'none' as const : 'maybe' as const, early: [] }
+export function withRead(
+  opened: Opened,
+  { card, sessions, messages }: Required<Pick<Opened, 'card' | 'sessions' | 'messages'>>,
+): Opened {
+  const read = {
+    ...opened,
+    card,
+    sessions,
+    messages: merged(opened.messages, messages),
+    older: messages.length < messagesAtOnce ? ('none' as const) : ('maybe' as const),
+    early: [],
+  }
   return withNews(read, opened.early)
 }
 
-const withCard = (opened: Opened, card: CardDetail): Opened => opened.card && opened.card.version > card.version ? opened : { ...opened, card }
+const withCard = (opened: Opened, card: CardDetail): Opened =>
+  opened.card && opened.card.version > card.version ? opened : { ...opened, card }
 
 function withSession(opened: Opened, session: Session): Opened {
   if (session.cardId !== opened.cardId || session.sessionId === null) return opened
   const others = opened.sessions.filter(({ sessionId }) => sessionId !== session.sessionId)
-  return { ...opened, isDiffStale: true, sessions: [...others, session].sort((a, b) => Number(a.sessionId) - Number(b.sessionId)) }
+  return {
+    ...opened,
+    isDiffStale: true,
+    sessions: [...others, session].sort((a, b) => Number(a.sessionId) - Number(b.sessionId)),
+  }
 }
 
 /** A message comes again and again, whole, while it grows. */

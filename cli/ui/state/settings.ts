@@ -7,11 +7,17 @@ export const settingsOnReturnMs = 1000
 
 /** Reads the person's settings again unless they were read within that time. */
 export const readSettings = (model: Model, withinMs: number): Step =>
-  Math.abs(model.nowMs - model.settingsAtMs) < withinMs ? stay(model) : stay({ ...model, settingsAtMs: model.nowMs }, { type: 'settings' })
+  Math.abs(model.nowMs - model.settingsAtMs) < withinMs
+    ? stay(model)
+    : stay({ ...model, settingsAtMs: model.nowMs }, { type: 'settings' })
 
 /** Goes on with these settings. Those that are the same stay the same objects. */
 export function withSettings(model: Model, { settings, shortcuts }: Extract<News, { type: 'settings' }>): Model {
   const keymap = keymapOf(shortcuts)
   const isSame = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b)
-  return { ...model, settings: isSame(settings, model.settings) ? model.settings : settings, ...(!isSame(keymap.keysOf, model.keymap.keysOf) && { keymap, pressed: [] }) }
+  return {
+    ...model,
+    settings: isSame(settings, model.settings) ? model.settings : settings,
+    ...(!isSame(keymap.keysOf, model.keymap.keysOf) && { keymap, pressed: [] }),
+  }
 }

@@ -11,10 +11,22 @@ export type Column = Output<Contract['columns']['list']>[number]
  * A column with the ids of its first cards in order. The first `read` of them are sure, what follows them is from before the
  * events broke off and is read again. Whole: there are no others.
  */
-export interface ColumnShelf { id: string; name: string; columnType: Column['columnType']; ids: readonly string[]; read: number; total: number; isWhole: boolean; /** How many pages in turn have not fitted. */ misfits: number }
+export interface ColumnShelf {
+  id: string
+  name: string
+  columnType: Column['columnType']
+  ids: readonly string[]
+  read: number
+  total: number
+  isWhole: boolean
+  /** How many pages in turn have not fitted. */ misfits: number
+}
 
 /** One board's cards as the server has told of them. */
-export interface Shelf { columns: readonly ColumnShelf[]; cards: ReadonlyMap<string, Card> }
+export interface Shelf {
+  columns: readonly ColumnShelf[]
+  cards: ReadonlyMap<string, Card>
+}
 
 export const emptyShelf: Shelf = { columns: [], cards: new Map() }
 
@@ -22,18 +34,30 @@ export const emptyShelf: Shelf = { columns: [], cards: new Map() }
 export function withColumns(shelf: Shelf, columns: readonly Column[]): Shelf {
   const known = new Map(shelf.columns.map(column => [column.id, column]))
   return {
-    ...shelf, columns: [...columns].sort((a, b) => a.position - b.position).map(({ id, name, columnType, cardCount }) => {
-      const { ids = [], read = 0, isWhole = false, misfits = 0 } = known.get(id) ?? {}
-      return { id, name, columnType, ids, read, total: isWhole ? ids.length : cardCount, isWhole, misfits }
-    }),
+    ...shelf,
+    columns: [...columns]
+      .sort((a, b) => a.position - b.position)
+      .map(({ id, name, columnType, cardCount }) => {
+        const { ids = [], read = 0, isWhole = false, misfits = 0 } = known.get(id) ?? {}
+        return { id, name, columnType, ids, read, total: isWhole ? ids.length : cardCount, isWhole, misfits }
+      }),
   }
 }
 
 /** All has to be read again from the beginning. What is known is shown meanwhile. */
-export const asStale = (shelf: Shelf): Shelf => ({ ...shelf, columns: shelf.columns.map(column => ({ ...column, read: 0, isWhole: false })) })
+export const asStale = (shelf: Shelf): Shelf => ({
+  ...shelf,
+  columns: shelf.columns.map(column => ({ ...column, read: 0, isWhole: false })),
+})
 
 /** A page of a column's cards that was read from `offset` on, as the answer to a numbered request. */
-export interface Page { request: number; columnId: string; offset: number; limit: number; cards: readonly Card[] }
+export interface Page {
+  request: number
+  columnId: string
+  offset: number
+  limit: number
+  cards: readonly Card[]
+}
 
 /**
  * Takes over a page that goes on where the column ended when it was asked for. When it does not fit any more, because cards
@@ -42,9 +66,13 @@ export interface Page { request: number; columnId: string; offset: number; limit
 export function withPage(shelf: Shelf, page: Page): Shelf {
   const column = shelf.columns.find(({ id }) => id === page.columnId)
   if (!column) return shelf
-  const put = (changed: ColumnShelf) => shelf.columns.map(each => each === column ? changed : each)
+  const put = (changed: ColumnShelf) => shelf.columns.map(each => (each === column ? changed : each))
   // A page begins with the last card that is known, so that a shift shows.
-  if (page.offset > 0 && page.cards[0]?.id !== column.ids[page.offset]) return { ...shelf, columns: put({ ...column, misfits: column.misfits + 1, read: column.misfits < mostMisfits ? column.read : 0 }) }
+  if (page.offset > 0 && page.cards[0]?.id !== column.ids[page.offset])
+    return {
+      ...shelf,
+      columns: put({ ...column, misfits: column.misfits + 1, read: column.misfits < mostMisfits ? column.read : 0 }),
+    }
   const cards = new Map(shelf.cards)
   const read = new Set(page.cards.map(({ id }) => id))
   const sure = [...column.ids.slice(0, page.offset).filter(id => !read.has(id)), ...read]
@@ -53,8 +81,15 @@ export function withPage(shelf: Shelf, page: Page): Shelf {
   if (isWhole) for (const id of others) cards.delete(id)
   for (const card of page.cards) cards.set(card.id, card)
   const ids = isWhole ? sure : [...sure, ...others]
-  const filled = { ...column, ids, read: sure.length, isWhole, misfits: 0, total: isWhole ? ids.length : Math.max(column.total, ids.length) }
-  return { columns: put(filled).map(each => each === filled ? filled : without(each, read)), cards }
+  const filled = {
+    ...column,
+    ids,
+    read: sure.length,
+    isWhole,
+    misfits: 0,
+    total: isWhole ? ids.length : Math.max(column.total, ids.length),
+  }
+  return { columns: put(filled).map(each => (each === filled ? filled : without(each, read))), cards }
 }
 
 const mostMisfits = 5
@@ -69,7 +104,8 @@ function without(column: ColumnShelf, gone: ReadonlySet<string>): ColumnShelf {
 export function withEvents(shelf: Shelf, events: readonly LiveMessage[]): Shelf {
   const draft = new Draft(shelf)
   for (const { type, data } of events) {
-    if (type === 'card.deleted') draft.remove((data as EventData<'card.deleted'>).id, (data as EventData<'card.deleted'>).columnId)
+    if (type === 'card.deleted')
+      draft.remove((data as EventData<'card.deleted'>).id, (data as EventData<'card.deleted'>).columnId)
     else if (type === 'card.viewed') draft.read((data as { id: string }).id)
     else if (type.startsWith('card.')) draft.take(data as CardDetail & Partial<EventData<'card.moved'>>, type)
   }
@@ -77,7 +113,13 @@ export function withEvents(shelf: Shelf, events: readonly LiveMessage[]): Shelf 
 }
 
 /** Events after which a card stands somewhere else. */
-const placing: ReadonlySet<string> = new Set(['card.created', 'card.moved', 'card.archived', 'card.unarchived', 'card.restored'])
+const placing: ReadonlySet<string> = new Set([
+  'card.created',
+  'card.moved',
+  'card.archived',
+  'card.unarchived',
+  'card.restored',
+])
 
 /** A shelf that is being changed: what changes is copied once. */
 class Draft {
@@ -85,11 +127,16 @@ class Draft {
   #cards: Map<string, Card> | undefined
   readonly #columns = new Map<string, ColumnShelf & { ids: string[] }>()
 
-  constructor(shelf: Shelf) { this.#shelf = shelf }
+  constructor(shelf: Shelf) {
+    this.#shelf = shelf
+  }
 
   done(): Shelf {
     if (!this.#cards && this.#columns.size === 0) return this.#shelf
-    return { columns: this.#shelf.columns.map(column => this.#columns.get(column.id) ?? column), cards: this.#cards ?? this.#shelf.cards }
+    return {
+      columns: this.#shelf.columns.map(column => this.#columns.get(column.id) ?? column),
+      cards: this.#cards ?? this.#shelf.cards,
+    }
   }
 
   /** A card as it is now. What an older version tells is known already. */
@@ -99,11 +146,18 @@ class Draft {
     if (known && known.version > card.version) return
     const isPlaced = placing.has(type) && known?.version !== card.version
     if (isPlaced) {
-      const from = type === 'card.archived' ? card.columnId : detail.from && detail.from.position !== null ? detail.from.columnId : undefined
+      const from =
+        type === 'card.archived'
+          ? card.columnId
+          : detail.from && detail.from.position !== null
+            ? detail.from.columnId
+            : undefined
       if (from !== undefined) this.#takeOut(card.id, from)
       if (card.position !== null) this.#putIn(card, card.position)
     }
-    const isShown = isPlaced ? this.#columnNow(card.columnId)?.ids.includes(card.id) === true && card.position !== null : known !== undefined
+    const isShown = isPlaced
+      ? this.#columnNow(card.columnId)?.ids.includes(card.id) === true && card.position !== null
+      : known !== undefined
     if (isShown) this.#changed().set(card.id, card)
     else if (known) this.#changed().delete(card.id)
   }
@@ -135,11 +189,17 @@ class Draft {
     column.total++
   }
 
-  #changed(): Map<string, Card> { return this.#cards ??= new Map(this.#shelf.cards) }
+  #changed(): Map<string, Card> {
+    return (this.#cards ??= new Map(this.#shelf.cards))
+  }
 
-  get #cardsNow(): ReadonlyMap<string, Card> { return this.#cards ?? this.#shelf.cards }
+  get #cardsNow(): ReadonlyMap<string, Card> {
+    return this.#cards ?? this.#shelf.cards
+  }
 
-  #columnNow(id: string): ColumnShelf | undefined { return this.#columns.get(id) ?? this.#shelf.columns.find(column => column.id === id) }
+  #columnNow(id: string): ColumnShelf | undefined {
+    return this.#columns.get(id) ?? this.#shelf.columns.find(column => column.id === id)
+  }
 
   #open(id: string): (ColumnShelf & { ids: string[] }) | undefined {
     const open = this.#columns.get(id)
@@ -153,5 +213,46 @@ class Draft {
 }
 
 /** What lists show of a card, so that prompts are not kept. */
-const itemOf = ({ id, projectId, boardId, columnId, columnName, groupId, title, labels, kind, status, statusReason, position, unread, deferred, autoMode, hasActiveAgent, archivedAt, createdAt, updatedAt, version }: CardDetail): Card =>
-  ({ id, projectId, boardId, columnId, columnName, groupId, title, labels, kind, status, statusReason, position, unread, deferred, autoMode, hasActiveAgent, archivedAt, createdAt, updatedAt, version })
+const itemOf = ({
+  id,
+  projectId,
+  boardId,
+  columnId,
+  columnName,
+  groupId,
+  title,
+  labels,
+  kind,
+  status,
+  statusReason,
+  position,
+  unread,
+  deferred,
+  autoMode,
+  hasActiveAgent,
+  archivedAt,
+  createdAt,
+  updatedAt,
+  version,
+}: CardDetail): Card => ({
+  id,
+  projectId,
+  boardId,
+  columnId,
+  columnName,
+  groupId,
+  title,
+  labels,
+  kind,
+  status,
+  statusReason,
+  position,
+  unread,
+  deferred,
+  autoMode,
+  hasActiveAgent,
+  archivedAt,
+  createdAt,
+  updatedAt,
+  version,
+})

@@ -1,14 +1,26 @@
 import { harmless, signsOf } from '../../text.ts'
 
 /** A piece of text and how it looks: the parameters of the terminal's SGR sequence, `1;36`. */
-export interface Span { text: string; style?: string }
+export interface Span {
+  text: string
+  style?: string
+}
 /** A line of the screen; `style` lies under all of it, also where it has no text. */
-export interface Line { spans: readonly Span[]; style?: string }
+export interface Line {
+  spans: readonly Span[]
+  style?: string
+}
 
 /** One line in cells. A sign of two cells is followed by an empty one. */
-export interface Row { signs: string[]; styles: string[] }
+export interface Row {
+  signs: string[]
+  styles: string[]
+}
 
-export const blankRow = (width: number): Row => ({ signs: Array<string>(width).fill(' '), styles: Array<string>(width).fill('') })
+export const blankRow = (width: number): Row => ({
+  signs: Array<string>(width).fill(' '),
+  styles: Array<string>(width).fill(''),
+})
 
 /** Puts styles over each other; the later ones win. */
 export const styled = (...styles: readonly (string | undefined)[]): string => styles.filter(Boolean).join(';')

@@ -1,7 +1,12 @@
 import type { Row } from './cells.ts'
 
 /** Everything that the screen shows. The caret stands where text is typed. */
-export interface Frame { width: number; height: number; rows: readonly Row[]; caret?: { x: number; y: number } }
+export interface Frame {
+  width: number
+  height: number
+  rows: readonly Row[]
+  caret?: { x: number; y: number }
+}
 
 /** Unchanged cells between two changes cost less than going over them by a sequence. */
 const shortGap = 6
@@ -18,14 +23,19 @@ export function difference(before: Frame | undefined, after: Frame): string {
   for (let y = 0; y < after.height; y++) drawRow(pen, y, known?.rows[y], after.rows[y]!)
   const sameCaret = known !== undefined && known.caret?.x === after.caret?.x && known.caret?.y === after.caret?.y
   if (known && pen.text === '' && sameCaret) return ''
-  const caret = after.caret ? `\u001b[${after.caret.y + 1};${after.caret.x + 1}H\u001b[?25h` : known?.caret || !known ? '\u001b[?25l' : ''
+  const caret = after.caret
+    ? `\u001b[${after.caret.y + 1};${after.caret.x + 1}H\u001b[?25h`
+    : known?.caret || !known
+      ? '\u001b[?25l'
+      : ''
   return `${begin}${known?.caret ? '\u001b[?25l' : ''}${known ? '' : '\u001b[m\u001b[2J'}${pen.finish()}${caret}${end}`
 }
 
 function drawRow(pen: Pen, y: number, before: Row | undefined, after: Row): void {
   if (before === after) return
   const { signs, styles } = after
-  const changed = (x: number) => before ? before.signs[x] !== signs[x] || before.styles[x] !== styles[x] : signs[x] !== ' ' || styles[x] !== ''
+  const changed = (x: number) =>
+    before ? before.signs[x] !== signs[x] || before.styles[x] !== styles[x] : signs[x] !== ' ' || styles[x] !== ''
   const rest = endOfText(after)
   for (let x = 0; x < signs.length; x++) {
     if (!changed(x)) continue
@@ -62,9 +72,11 @@ function endOfText({ signs, styles }: Row): number {
 }
 
 /** Signs of which every terminal says the same width: Latin, Greek, Cyrillic, lines and common symbols, CJK. */
-const sure = /^[\u0020-\u02ff\u0370-\u0482\u048a-\u052f\u2010-\u2027\u2030-\u205e\u2190-\u21ff\u2500-\u25ff\u2713\u2717\u2800-\u28ff\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff5e]$/
+const sure =
+  /^[\u0020-\u02ff\u0370-\u0482\u048a-\u052f\u2010-\u2027\u2030-\u205e\u2190-\u21ff\u2500-\u25ff\u2713\u2717\u2800-\u28ff\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff5e]$/
 
-const overhang = (sign: string, width: number): number => sure.test(sign) ? 0 : Math.max(0, [...sign].length * 2 - width)
+const overhang = (sign: string, width: number): number =>
+  sure.test(sign) ? 0 : Math.max(0, [...sign].length * 2 - width)
 
 /** Writes cells with as few sequences as it takes. */
 class Pen {
@@ -95,11 +107,14 @@ class Pen {
     this.text += '\u001b[K'
   }
 
-  finish(): string { return this.#style === '' ? this.text : `${this.text}\u001b[m` }
+  finish(): string {
+    return this.#style === '' ? this.text : `${this.text}\u001b[m`
+  }
 
   #goTo(x: number, y: number): void {
     if (this.#x === x && this.#y === y) return
-    this.text += x === 0 && this.#y === y - 1 ? '\r\n' : this.#y === y ? `\u001b[${x + 1}G` : `\u001b[${y + 1};${x + 1}H`
+    this.text +=
+      x === 0 && this.#y === y - 1 ? '\r\n' : this.#y === y ? `\u001b[${x + 1}G` : `\u001b[${y + 1};${x + 1}H`
     this.#x = x
     this.#y = y
   }

@@ -1,10 +1,55 @@
 /** One key as the shortcuts name it: `a`, `G`, `left`, `ctrl+d`. `text` is what it types, or what was pasted. */
-export interface Key { name: string; text?: string }
+export interface Key {
+  name: string
+  text?: string
+}
 
-const named: Record<string, string> = { '\r': 'enter', '\n': 'enter', '\t': 'tab', '\u007f': 'backspace', '\b': 'backspace', ' ': 'space', ',': 'comma' }
+const named: Record<string, string> = {
+  '\r': 'enter',
+  '\n': 'enter',
+  '\t': 'tab',
+  '\u007f': 'backspace',
+  '\b': 'backspace',
+  ' ': 'space',
+  ',': 'comma',
+}
 /** The ends of sequences that begin with ESC [ or ESC O. `focus` is no key: the terminal is looked at again. */
-const finals: Record<string, string> = { A: 'up', B: 'down', C: 'right', D: 'left', H: 'home', F: 'end', I: 'focus', Z: 'shift+tab', P: 'f1', Q: 'f2', R: 'f3', S: 'f4' }
-const tildes: Record<string, string> = { 1: 'home', 2: 'insert', 3: 'delete', 4: 'end', 5: 'pageup', 6: 'pagedown', 7: 'home', 8: 'end', 11: 'f1', 12: 'f2', 13: 'f3', 14: 'f4', 15: 'f5', 17: 'f6', 18: 'f7', 19: 'f8', 20: 'f9', 21: 'f10', 23: 'f11', 24: 'f12' }
+const finals: Record<string, string> = {
+  A: 'up',
+  B: 'down',
+  C: 'right',
+  D: 'left',
+  H: 'home',
+  F: 'end',
+  I: 'focus',
+  Z: 'shift+tab',
+  P: 'f1',
+  Q: 'f2',
+  R: 'f3',
+  S: 'f4',
+}
+const tildes: Record<string, string> = {
+  1: 'home',
+  2: 'insert',
+  3: 'delete',
+  4: 'end',
+  5: 'pageup',
+  6: 'pagedown',
+  7: 'home',
+  8: 'end',
+  11: 'f1',
+  12: 'f2',
+  13: 'f3',
+  14: 'f4',
+  15: 'f5',
+  17: 'f6',
+  18: 'f7',
+  19: 'f8',
+  20: 'f9',
+  21: 'f10',
+  23: 'f11',
+  24: 'f12',
+}
 const pasteBegin = '\u001b[200~'
 const pasteEnd = '\u001b[201~'
 const longestPaste = 1_000_000
@@ -36,12 +81,17 @@ export function createDecoder(): Decoder {
       rest = piece === '\u0003' ? piece : rest + piece
       return take(false)
     },
-    get pending() { return rest !== '' && !rest.startsWith(pasteBegin) },
+    get pending() {
+      return rest !== '' && !rest.startsWith(pasteBegin)
+    },
     flush: () => take(true),
   }
 }
 
-interface Taken { key?: Key; length: number }
+interface Taken {
+  key?: Key
+  length: number
+}
 
 /** The first key of what came; undefined while it may still go on. */
 function first(text: string, final: boolean): Taken | undefined {
@@ -49,7 +99,11 @@ function first(text: string, final: boolean): Taken | undefined {
   if (text[0] !== '\u001b') return typed(text)
   if (text.startsWith(pasteBegin)) return pasted(text)
   const sequence = /^\u001b(?:\[([\d;:<=>?]*)[ -/]*([@-~])|O([ -~]))/.exec(text)
-  if (sequence) return { key: sequence[3] === 'M' ? { name: 'enter' } : fromSequence(sequence[1] ?? '', sequence[2] ?? sequence[3]!), length: sequence[0].length }
+  if (sequence)
+    return {
+      key: sequence[3] === 'M' ? { name: 'enter' } : fromSequence(sequence[1] ?? '', sequence[2] ?? sequence[3]!),
+      length: sequence[0].length,
+    }
   if (!final && /^\u001b(?:\[[\d;:<=>?]*[ -/]*|O)?$/.test(text)) return undefined
   if (text.length > 1 && text[1] !== '\u001b' && !/^\u001b[[O]/.test(text)) {
     const { key, length } = typed(text.slice(1))
@@ -60,14 +114,16 @@ function first(text: string, final: boolean): Taken | undefined {
 
 function pasted(text: string): Taken | undefined {
   const end = text.indexOf(pasteEnd)
-  if (end >= 0) return { key: { name: 'paste', text: text.slice(pasteBegin.length, end) }, length: end + pasteEnd.length }
+  if (end >= 0)
+    return { key: { name: 'paste', text: text.slice(pasteBegin.length, end) }, length: end + pasteEnd.length }
   return text.length > longestPaste ? { length: text.length } : undefined
 }
 
 function typed(text: string): Taken {
   const character = String.fromCodePoint(text.codePointAt(0)!)
   const code = character.codePointAt(0)!
-  if (Object.hasOwn(named, character)) return { key: { name: named[character]!, ...(code >= 32 && code < 127 && { text: character }) }, length: 1 }
+  if (Object.hasOwn(named, character))
+    return { key: { name: named[character]!, ...(code >= 32 && code < 127 && { text: character }) }, length: 1 }
   if (code < 32) return { key: { name: `ctrl+${String.fromCharCode(code + 96)}` }, length: 1 }
   return { key: { name: character, text: character }, length: character.length }
 }
@@ -82,4 +138,7 @@ function fromSequence(parameters: string, final: string): Key | undefined {
   return { name: `${bits & 4 ? 'ctrl+' : ''}${bits & 2 ? 'alt+' : ''}${bits & 1 ? 'shift+' : ''}${base}` }
 }
 
-const fromCode = (code: number): string | undefined => code > 0 && code < 0x110000 ? named[String.fromCodePoint(code)] ?? (code === 27 ? 'escape' : String.fromCodePoint(code)) : undefined
+const fromCode = (code: number): string | undefined =>
+  code > 0 && code < 0x110000
+    ? (named[String.fromCodePoint(code)] ?? (code === 27 ? 'escape' : String.fromCodePoint(code)))
+    : undefined

@@ -17,7 +17,16 @@ const rows = new WeakMap<Line, Row>()
  * A box that shows lines. Ink lays it out; its text does not go through ink, which takes 60 ms for the characters of a large
  * screen, keeps every text that it has measured for ever, and gives joined signs more cells than terminals do.
  */
-export const Lines = (props: LinesProps) => <Box width={props.width} height={props.height} flexShrink={0} ref={node => { if (node) held.set(node, props) }} />
+export const Lines = (props: LinesProps) => (
+  <Box
+    width={props.width}
+    height={props.height}
+    flexShrink={0}
+    ref={node => {
+      if (node) held.set(node, props)
+    }}
+  />
+)
 
 /** What the boxes below an element show, in the order of the tree: later ones lie over earlier ones. */
 export function frameOf(root: DOMElement, width: number, height: number): Frame {

@@ -12,7 +12,10 @@ export interface TerminalOptions {
   /** Nobody is there any more. */
   onGone: () => void
 }
-export interface Size { width: number; height: number }
+export interface Size {
+  width: number
+  height: number
+}
 
 /** How long a lone ESC may be the beginning of a key that comes in pieces, as over a slow line. */
 const escapeWithinMs = 30
@@ -49,7 +52,9 @@ export class TerminalSession {
     this.#open()
   }
 
-  get size(): Size { return { width: Math.max(1, process.stdout.columns || 80), height: Math.max(1, process.stdout.rows || 24) } }
+  get size(): Size {
+    return { width: Math.max(1, process.stdout.columns || 80), height: Math.max(1, process.stdout.rows || 24) }
+  }
 
   /** Makes the terminal show a frame. */
   draw(frame: Frame): void {
@@ -64,7 +69,9 @@ export class TerminalSession {
   }
 
   /** What the terminal shows is not believed any more: the next frame is drawn whole. */
-  redraw(): void { this.#shown = undefined }
+  redraw(): void {
+    this.#shown = undefined
+  }
 
   /** Gives the terminal to another program meanwhile. */
   async lend<T>(work: () => Promise<T>): Promise<T> {
@@ -96,7 +103,9 @@ export class TerminalSession {
   }
 
   /** Stops what was started with this process as Ctrl-Z does, with the terminal as it was. */
-  stop(): void { process.kill(0, 'SIGTSTP') }
+  stop(): void {
+    process.kill(0, 'SIGTSTP')
+  }
 
   #open(): void {
     if (this.#isOpen) return
@@ -117,7 +126,9 @@ export class TerminalSession {
     try {
       writeSync(1, `${leave}${bottom}`)
       process.stdin.setRawMode(false)
-    } catch { /* The terminal is gone. */ }
+    } catch {
+      /* The terminal is gone. */
+    }
   }
 
   /** A terminal that has been closed cannot be written to. */

@@ -8,10 +8,23 @@ export interface Source {
   name: string | undefined
   columnType: ColumnType
 }
-export interface DraftCard { source: Source; title: string; prompt: string; labels: string[]; isArchived: boolean; createdAt?: string; updatedAt?: string }
+export interface DraftCard {
+  source: Source
+  title: string
+  prompt: string
+  labels: string[]
+  isArchived: boolean
+  createdAt?: string
+  updatedAt?: string
+}
 
 /** What is read from another program's file, in the order in which it is to stand. */
-export interface Draft { name: string | undefined; sources: readonly Source[]; cards: readonly DraftCard[]; warnings: readonly string[] }
+export interface Draft {
+  name: string | undefined
+  sources: readonly Source[]
+  cards: readonly DraftCard[]
+  warnings: readonly string[]
+}
 
 const mostTitleLength = 500
 const mostPromptBytes = 65_536
@@ -23,20 +36,46 @@ const cutNote = '\n\n[The rest did not fit into a prompt.]'
 export class Warnings {
   readonly #counts = new Map<string, number>()
 
-  count(what: string, by = 1): void { if (by > 0) this.#counts.set(what, (this.#counts.get(what) ?? 0) + by) }
+  count(what: string, by = 1): void {
+    if (by > 0) this.#counts.set(what, (this.#counts.get(what) ?? 0) + by)
+  }
 
-  list(): string[] { return [...this.#counts].map(([what, count]) => `${what}: ${count}.`) }
+  list(): string[] {
+    return [...this.#counts].map(([what, count]) => `${what}: ${count}.`)
+  }
 }
 
-export interface Text { title: unknown; sections: readonly string[]; labels: readonly unknown[] }
+export interface Text {
+  title: unknown
+  sections: readonly string[]
+  labels: readonly unknown[]
+}
 
 /** Fits texts of any length into a card. What does not fit into the title stands in the prompt. */
-export function fit({ title, sections, labels }: Text, warnings: Warnings): Pick<DraftCard, 'title' | 'prompt' | 'labels'> {
+export function fit(
+  { title, sections, labels }: Text,
+  warnings: Warnings,
+): Pick<DraftCard, 'title' | 'prompt' | 'labels'> {
   const whole = clean(title).replace(/\s+/g, ' ').trim() || 'Untitled'
-  const short = whole.length <= mostTitleLength ? whole : `${whole.slice(0, mostTitleLength - 1).toWellFormed().replace(/\ufffd$/, '')}…`
+  const short =
+    whole.length <= mostTitleLength
+      ? whole
+      : `${whole
+          .slice(0, mostTitleLength - 1)
+          .toWellFormed()
+          .replace(/\ufffd$/, '')}…`
   warnings.count('Titles of more than 500 characters, whole in the prompt', short === whole ? 0 : 1)
-  const prompt = [...(short === whole ? [] : [whole]), ...sections.map(section => clean(section).trim())].filter(Boolean).join('\n\n')
-  const names = [...new Set(labels.map(label => clean(label).trim()).filter(Boolean).map(label => label.slice(0, mostLabelLength).toWellFormed()))]
+  const prompt = [...(short === whole ? [] : [whole]), ...sections.map(section => clean(section).trim())]
+    .filter(Boolean)
+    .join('\n\n')
+  const names = [
+    ...new Set(
+      labels
+        .map(label => clean(label).trim())
+        .filter(Boolean)
+        .map(label => label.slice(0, mostLabelLength).toWellFormed()),
+    ),
+  ]
   warnings.count('Labels beyond 50 on a card, left out', Math.max(0, names.length - mostLabels))
   return { title: short, prompt: cut(prompt, warnings), labels: names.slice(0, mostLabels) }
 }
@@ -49,7 +88,8 @@ function cut(prompt: string, warnings: Warnings): string {
 }
 
 /** Text as the board can keep it. */
-export const clean = (value: unknown): string => typeof value === 'string' ? value.replaceAll('\0', '').replace(/\r\n?/g, '\n').toWellFormed() : ''
+export const clean = (value: unknown): string =>
+  typeof value === 'string' ? value.replaceAll('\0', '').replace(/\r\n?/g, '\n').toWellFormed() : ''
 
 /** A time in the form in which the board keeps it. */
 export function time(value: unknown): string | undefined {
@@ -58,7 +98,8 @@ export function time(value: unknown): string | undefined {
 }
 
 const doneNames = /^(done|complete|completed|finished|closed|shipped|released|deployed|resolved)$/i
-const activeNames = /\b(doing|progress|wip|working|active|review|reviewing|testing|qa|implement|implementing|building)\b/i
+const activeNames =
+  /\b(doing|progress|wip|working|active|review|reviewing|testing|qa|implement|implementing|building)\b/i
 const archiveNames = /^(archive|archived)$/i
 
 /** What a list is for, as its name tells. A name that tells nothing is no reason to start agents there. */
@@ -69,5 +110,6 @@ export function typeOf(name: string): ColumnType {
 }
 
 export type Entry = Record<string, unknown>
-export const record = (value: unknown): Entry => typeof value === 'object' && value !== null && !Array.isArray(value) ? value as Entry : {}
-export const list = (value: unknown): unknown[] => Array.isArray(value) ? value : []
+export const record = (value: unknown): Entry =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Entry) : {}
+export const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])

@@ -8,55 +8,112 @@ import type { Draft, Source } from './draft.ts'
 type NewColumn = Pick<ColumnRow, 'id' | 'name' | 'columnType'>
 
 /** A draft as records, and which of its columns are there already: rows by the ids of its own. */
-export interface DraftDocument { document: Document; columnIds: ReadonlyMap<number, number> }
+export interface DraftDocument {
+  document: Document
+  columnIds: ReadonlyMap<number, number>
+}
 
-const kanban: Array<{ name: string; columnType: ColumnType }> = [{ name: 'Backlog', columnType: 'backlog' }, { name: 'In Progress', columnType: 'active' }, { name: 'Done', columnType: 'done' }]
+const kanban: Array<{ name: string; columnType: ColumnType }> = [
+  { name: 'Backlog', columnType: 'backlog' },
+  { name: 'In Progress', columnType: 'active' },
+  { name: 'Done', columnType: 'done' },
+]
 
 /**
  * Makes records of a draft: for a project at `path` with a board of its own, or for a board with these columns. `map` tells by
  * the keys of sources, in upper or lower case, which column is theirs. Cards in active columns are deferred: no agent starts.
  */
-export function draftDocument(draft: Draft, map: ReadonlyMap<string, string>, to: { name: string; path: string | null; columns?: readonly ColumnRow[]; now: string }): DraftDocument {
+export function draftDocument(
+  draft: Draft,
+  map: ReadonlyMap<string, string>,
+  to: { name: string; path: string | null; columns?: readonly ColumnRow[]; now: string },
+): DraftDocument {
   const present = to.columns ?? (draft.sources.every(({ name }) => name === undefined) ? kanban : [])
   const columns: NewColumn[] = present.map(({ name, columnType }, index) => ({ id: index + 1, name, columnType }))
-  const columnOf = new Map(draft.sources.map(source => [source, columnFor(source, map.get(source.key.toLowerCase()), columns)]))
+  const columnOf = new Map(
+    draft.sources.map(source => [source, columnFor(source, map.get(source.key.toLowerCase()), columns)]),
+  )
   const steps = initialSteps(columns as ColumnRow[])
   const counts = new Map<number, number>()
   const cards = draft.cards.map(({ source, title, prompt, labels, isArchived, createdAt, updatedAt }, index) => {
     const { id: columnId, columnType } = columnOf.get(source)!
-    const archivedAt = isArchived || columnType === 'archive' ? updatedAt ?? createdAt ?? to.now : null
+    const archivedAt = isArchived || columnType === 'archive' ? (updatedAt ?? createdAt ?? to.now) : null
     const isOrdered = archivedAt === null || columnType === 'archive'
-    const position = isOrdered ? counts.get(columnId) ?? 0 : null
+    const position = isOrdered ? (counts.get(columnId) ?? 0) : null
     if (position !== null) counts.set(columnId, position + 1)
-    return { id: index + 1, columnId, position, title, prompt, labels, pipeline: steps, deferred: columnType === 'active', createdAt, updatedAt: updatedAt ?? createdAt, archivedAt }
+    return {
+      id: index + 1,
+      columnId,
+      position,
+      title,
+      prompt,
+      labels,
+      pipeline: steps,
+      deferred: columnType === 'active',
+      createdAt,
+      updatedAt: updatedAt ?? createdAt,
+      archivedAt,
+    }
   })
   const parts: Record<string, readonly unknown[]> = {
-    projects: [{ id: 1, name: to.name, path: to.path }], boards: [{ id: 1, projectId: 1, name: 'Board', position: 0 }],
-    columns: columns.map((column, position) => ({ ...column, boardId: 1, position })), cards,
+    projects: [{ id: 1, name: to.name, path: to.path }],
+    boards: [{ id: 1, projectId: 1, name: 'Board', position: 0 }],
+    columns: columns.map((column, position) => ({ ...column, boardId: 1, position })),
+    cards,
   }
-  return { document: documentOf(parts, draft.warnings), columnIds: new Map((to.columns ?? []).map(({ id }, index) => [index + 1, id])) }
+  return {
+    document: documentOf(parts, draft.warnings),
+    columnIds: new Map((to.columns ?? []).map(({ id }, index) => [index + 1, id])),
+  }
 }
 
 /** The column of a source, which is made where there is none. */
 function columnFor({ name, columnType }: Source, mapped: string | undefined, columns: NewColumn[]): NewColumn {
   const wanted = mapped ?? name
-  const found = wanted === undefined ? columns.find(column => column.columnType === columnType) ?? (columnType === 'backlog' ? columns[0] : undefined) : columns.find(column => column.name.toLowerCase() === wanted.toLowerCase())
+  const found =
+    wanted === undefined
+      ? (columns.find(column => column.columnType === columnType) ??
+        (columnType === 'backlog' ? columns[0] : undefined))
+      : columns.find(column => column.name.toLowerCase() === wanted.toLowerCase())
   if (found) return found
-  const made: NewColumn = { id: columns.length + 1, name: wanted ?? (columnType === 'done' ? 'Done' : 'Backlog'), columnType }
+  const made: NewColumn = {
+    id: columns.length + 1,
+    name: wanted ?? (columnType === 'done' ? 'Done' : 'Backlog'),
+    columnType,
+  }
   columns.push(made)
   return made
 }
 
 const documentOf = (parts: Readonly<Record<string, readonly unknown[]>>, warnings: readonly string[]): Document => ({
-  exportedAt: undefined, organization: null, warnings, close: async () => { /* nothing is open */ },
-  records: async function* (name) { for (const [index, value] of (parts[name] ?? []).entries()) yield { place: `${name}.${index}`, value } },
+  exportedAt: undefined,
+  organization: null,
+  warnings,
+  close: async () => {
+    /* nothing is open */
+  },
+  records: async function* (name) {
+    for (const [index, value] of (parts[name] ?? []).entries()) yield { place: `${name}.${index}`, value }
+  },
 })
 
 /** @throws Problem VALIDATION_FAILED */
 export function readMap(text: string | undefined): Map<string, string> {
-  const wrong = new Problem('VALIDATION_FAILED', 'map must be a JSON object of texts', { details: [{ path: 'map', message: 'must be a JSON object of texts: {"Doing": "In Progress"}' }] })
+  const wrong = new Problem('VALIDATION_FAILED', 'map must be a JSON object of texts', {
+    details: [{ path: 'map', message: 'must be a JSON object of texts: {"Doing": "In Progress"}' }],
+  })
   let map: unknown
-  try { map = JSON.parse(text ?? '{}') } catch { throw wrong }
-  if (typeof map !== 'object' || map === null || Array.isArray(map) || Object.values(map).some(value => typeof value !== 'string' || value.trim() === '' || value.length > 200)) throw wrong
+  try {
+    map = JSON.parse(text ?? '{}')
+  } catch {
+    throw wrong
+  }
+  if (
+    typeof map !== 'object' ||
+    map === null ||
+    Array.isArray(map) ||
+    Object.values(map).some(value => typeof value !== 'string' || value.trim() === '' || value.length > 200)
+  )
+    throw wrong
   return new Map(Object.entries(map as Record<string, string>).map(([key, name]) => [key.toLowerCase(), name]))
 }

@@ -1,12 +1,40 @@
 import { unimportable } from '../faults.ts'
 import type { JsonFile } from '../jsonFile.ts'
-import { clean, fit, list, record, time, Warnings, type Draft, type DraftCard, type Entry, type Source } from './draft.ts'
+import {
+  clean,
+  fit,
+  list,
+  record,
+  time,
+  Warnings,
+  type Draft,
+  type DraftCard,
+  type Entry,
+  type Source,
+} from './draft.ts'
 
 /** Issues' states by their names in `map`. */
 const open: Source = { key: 'open', name: undefined, columnType: 'backlog' }
 const closed: Source = { key: 'closed', name: undefined, columnType: 'done' }
 
-const known = new Set(['number', 'title', 'body', 'labels', 'state', 'stateReason', 'assignees', 'milestone', 'url', 'author', 'comments', 'createdAt', 'updatedAt', 'closedAt', 'closed', 'id'])
+const known = new Set([
+  'number',
+  'title',
+  'body',
+  'labels',
+  'state',
+  'stateReason',
+  'assignees',
+  'milestone',
+  'url',
+  'author',
+  'comments',
+  'createdAt',
+  'updatedAt',
+  'closedAt',
+  'closed',
+  'id',
+])
 
 /** Reads what `gh issue list --json number,title,body,labels,state,...` prints. @throws Problem INVALID_IMPORT */
 export async function readGithub(file: JsonFile): Promise<Draft> {
@@ -18,7 +46,11 @@ export async function readGithub(file: JsonFile): Promise<Draft> {
     const issue = record(value)
     if (typeof issue.title !== 'string') throw unimportable(`${place}.title`, 'is required: ask gh for the field title')
     name ??= /^https?:\/\/[^/]+\/([^/]+\/[^/]+)\/issues\//.exec(clean(issue.url))?.[1]
-    for (const [field, held] of Object.entries(issue)) warnings.count(`Issues whose field ${field.slice(0, 50)} has no place here`, known.has(field) || isEmpty(held) ? 0 : 1)
+    for (const [field, held] of Object.entries(issue))
+      warnings.count(
+        `Issues whose field ${field.slice(0, 50)} has no place here`,
+        known.has(field) || isEmpty(held) ? 0 : 1,
+      )
     cards.push(cardOf(issue, warnings))
   }
   // As gh lists them, the newest stands first.
@@ -28,23 +60,54 @@ export async function readGithub(file: JsonFile): Promise<Draft> {
 function cardOf(issue: Entry, warnings: Warnings): DraftCard {
   const sections = [clean(issue.body), facts(issue), comments(issue)]
   return {
-    source: /^closed$/i.test(clean(issue.state)) || issue.closed === true ? closed : open, isArchived: false, createdAt: time(issue.createdAt), updatedAt: time(issue.updatedAt),
-    ...fit({ title: issue.title, sections, labels: list(issue.labels).map(label => typeof label === 'string' ? label : record(label).name) }, warnings),
+    source: /^closed$/i.test(clean(issue.state)) || issue.closed === true ? closed : open,
+    isArchived: false,
+    createdAt: time(issue.createdAt),
+    updatedAt: time(issue.updatedAt),
+    ...fit(
+      {
+        title: issue.title,
+        sections,
+        labels: list(issue.labels).map(label => (typeof label === 'string' ? label : record(label).name)),
+      },
+      warnings,
+    ),
   }
 }
 
 function facts(issue: Entry): string {
-  const people = list(issue.assignees).map(person => clean(record(person).login)).filter(Boolean)
-  const [url, author, milestone, reason] = [clean(issue.url), clean(record(issue.author).login), clean(record(issue.milestone).title), clean(issue.stateReason).toLowerCase().replaceAll('_', ' ')]
+  const people = list(issue.assignees)
+    .map(person => clean(record(person).login))
+    .filter(Boolean)
+  const [url, author, milestone, reason] = [
+    clean(issue.url),
+    clean(record(issue.author).login),
+    clean(record(issue.milestone).title),
+    clean(issue.stateReason).toLowerCase().replaceAll('_', ' '),
+  ]
   return [
-    url ? `GitHub issue: ${url}` : typeof issue.number === 'number' ? `GitHub issue #${issue.number}` : '', author && `Author: ${author}`, people.length > 0 ? `Assigned: ${people.join(', ')}` : '',
-    milestone && `Milestone: ${milestone}`, reason && reason !== 'reopened' && `Closed as: ${reason}`,
-  ].filter(Boolean).join('\n')
+    url ? `GitHub issue: ${url}` : typeof issue.number === 'number' ? `GitHub issue #${issue.number}` : '',
+    author && `Author: ${author}`,
+    people.length > 0 ? `Assigned: ${people.join(', ')}` : '',
+    milestone && `Milestone: ${milestone}`,
+    reason && reason !== 'reopened' && `Closed as: ${reason}`,
+  ]
+    .filter(Boolean)
+    .join('\n')
 }
 
 function comments(issue: Entry): string {
-  const texts = list(issue.comments).map(record).map(({ author, body, createdAt }) => `**${clean(record(author).login) || 'Somebody'}**${time(createdAt) ? `, ${time(createdAt)}` : ''}:\n\n${clean(body).trim()}`)
+  const texts = list(issue.comments)
+    .map(record)
+    .map(
+      ({ author, body, createdAt }) =>
+        `**${clean(record(author).login) || 'Somebody'}**${time(createdAt) ? `, ${time(createdAt)}` : ''}:\n\n${clean(body).trim()}`,
+    )
   return texts.length === 0 ? '' : ['## Comments', ...texts].join('\n\n')
 }
 
-const isEmpty = (value: unknown) => value === null || value === '' || value === false || (typeof value === 'object' && Object.keys(value as object).length === 0)
+const isEmpty = (value: unknown) =>
+  value === null ||
+  value === '' ||
+  value === false ||
+  (typeof value === 'object' && Object.keys(value as object).length === 0)

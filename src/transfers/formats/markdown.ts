@@ -14,8 +14,21 @@ const nestedBy = 2
 const todo: Source = { key: '[ ]', name: undefined, columnType: 'backlog' }
 const done: Source = { key: '[x]', name: undefined, columnType: 'done' }
 
-interface Task { title: string; isDone: boolean; heading: string | undefined; indent: number; below: string[] }
-interface State { tasks: Task[]; headings: string[]; heading: string | undefined; name: string | undefined; fence: string | undefined; stray: number }
+interface Task {
+  title: string
+  isDone: boolean
+  heading: string | undefined
+  indent: number
+  below: string[]
+}
+interface State {
+  tasks: Task[]
+  headings: string[]
+  heading: string | undefined
+  name: string | undefined
+  fence: string | undefined
+  stray: number
+}
 
 /**
  * Reads task lists: each task is a card, what is nested in it or stands below it its prompt, a heading with tasks a column.
@@ -32,11 +45,28 @@ export async function readMarkdown(path: string): Promise<Draft> {
   const warnings = new Warnings()
   warnings.count('Lines of text outside of tasks, left out', state.stray)
   const used = new Set(state.tasks.map(({ heading }) => heading))
-  const sources = new Map(state.headings.filter(name => used.has(name)).map((name): [string, Source] => [name, { key: name, name, columnType: typeOf(name) }]))
-  const cards = state.tasks.map((each): DraftCard => ({ source: sourceOf(each, sources), isArchived: false, ...fit({ title: each.title, sections: [dedent(each.below)], labels: [] }, warnings) }))
+  const sources = new Map(
+    state.headings
+      .filter(name => used.has(name))
+      .map((name): [string, Source] => [name, { key: name, name, columnType: typeOf(name) }]),
+  )
+  const cards = state.tasks.map((each): DraftCard => ({
+    source: sourceOf(each, sources),
+    isArchived: false,
+    ...fit({ title: each.title, sections: [dedent(each.below)], labels: [] }, warnings),
+  }))
   const needed = new Set(cards.map(({ source }) => source))
   const name = state.name === undefined || used.has(state.name) ? undefined : state.name
-  return { name, sources: [...sources.size === 0 || needed.has(todo) ? [todo] : [], ...sources.values(), ...sources.size === 0 || needed.has(done) ? [done] : []], cards, warnings: warnings.list() }
+  return {
+    name,
+    sources: [
+      ...(sources.size === 0 || needed.has(todo) ? [todo] : []),
+      ...sources.values(),
+      ...(sources.size === 0 || needed.has(done) ? [done] : []),
+    ],
+    cards,
+    warnings: warnings.list(),
+  }
 }
 
 /** A task that is done belongs to what is done, unless its heading says where it stands. */
@@ -51,7 +81,8 @@ function take(state: State, line: string): void {
   const mark = fence.exec(line)?.[1]
   if (state.fence !== undefined || mark) {
     if (state.fence === undefined) state.fence = mark
-    else if (mark && mark[0] === state.fence[0] && mark.length >= state.fence.length && line.trim() === mark) state.fence = undefined
+    else if (mark && mark[0] === state.fence[0] && mark.length >= state.fence.length && line.trim() === mark)
+      state.fence = undefined
     return below(state, current, line)
   }
   const head = heading.exec(line)
@@ -79,6 +110,12 @@ const width = (space: string) => [...space].reduce((sum, character) => sum + (ch
 
 function dedent(lines: readonly string[]): string {
   const texts = lines.map(line => line.replace(/^\t+/, tabs => '    '.repeat(tabs.length)))
-  const indent = texts.reduce((least, line) => line.trim() === '' ? least : Math.min(least, line.search(/\S/)), Infinity)
-  return texts.map(line => line.slice(Math.min(indent, line.search(/\S|$/)))).join('\n').trim()
+  const indent = texts.reduce(
+    (least, line) => (line.trim() === '' ? least : Math.min(least, line.search(/\S/))),
+    Infinity,
+  )
+  return texts
+    .map(line => line.slice(Math.min(indent, line.search(/\S|$/))))
+    .join('\n')
+    .trim()
 }
