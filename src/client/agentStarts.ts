@@ -1,0 +1,12 @@
+/** What decides whether a move starts a card's agent, as every view of a card has it. */
+export interface MovableCard {
+  columnId: string
+  hasActiveAgent: boolean
+}
+
+/**
+ * Whether a person's move of a card to a column starts its agent, or a terminal card's command: into an active column from
+ * another one. A card whose agent is at work already adds none. An API key's move starts nothing.
+ */
+export const startsAgent = (card: MovableCard, to: { id: string; columnType: string }): boolean =>
+  to.columnType === 'active' && to.id !== card.columnId && !card.hasActiveAgent
