@@ -39,9 +39,9 @@ export function Card({ model, opened, look }: { model: Model; opened: Opened; lo
   )
 }
 
-function titleLine({ size, shelf, live, nowMs }: Model, { card, cardId }: Opened, look: Look): Line {
+function titleLine({ size, cache, live, nowMs }: Model, { card, cardId }: Opened, look: Look): Line {
   const { palette, glyphs } = look
-  const shown = card ?? shelf.cards.get(cardId)
+  const shown = card ?? cache.cards.get(cardId)
   const state = live === 'open' ? [] : [span(` ${glyphs.broken} connecting again ... `, palette.error)]
   const status = shown && shown.status !== 'idle' ? [badge(shown, look, nowMs), span(' ')] : []
   return between(

@@ -23,12 +23,12 @@ interface Asked {
   inside: number
 }
 
-const widest = 76
+const maxWidth = 76
 
 /** What the person is asked, in a frame over the middle of the screen. */
 export function Dialog({ model, dialog, look }: { model: Model; dialog: DialogState; look: Look }) {
   const { width, height } = model.size
-  const outer = Math.min(widest, Math.max(20, width - 4))
+  const outer = Math.min(maxWidth, Math.max(20, width - 4))
   const content = contentOf({ model, dialog, look, inside: outer - 4 })
   if (!content) return undefined
   const most = Math.max(1, height - 4)
@@ -144,7 +144,7 @@ function add(
   { model, look: { palette }, inside }: Asked,
   { columnId, title, prompt }: Extract<DialogState, { kind: 'add' }>,
 ): Content {
-  const column = model.shelf.columns.find(({ id }) => id === columnId)
+  const column = model.cache.columns.find(({ id }) => id === columnId)
   const first = field('Title:  ', title, inside, 0)
   const second = field('Prompt: ', prompt ?? emptyField, inside, 1)
   return {

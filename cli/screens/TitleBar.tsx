@@ -6,9 +6,9 @@ import type { Look } from './look.ts'
 import { between, span } from './spans.ts'
 
 /** Where there is less room, only where one is. */
-const narrowest = 56
+const minWidth = 56
 
-/** Where one is, what the agents do, and whether news arrive. */
+/** Where one is, what the agents do, and whether changes arrive. */
 export function TitleBar({ model, look: { palette, glyphs } }: { model: Model; look: Look }) {
   const { project, boards, boardId, live, size } = model
   const board = boards.find(({ id }) => id === boardId)
@@ -30,7 +30,7 @@ export function TitleBar({ model, look: { palette, glyphs } }: { model: Model; l
       lines={[
         between(
           left,
-          size.width < narrowest ? [state] : [...agentsAndUnread(model, palette), state],
+          size.width < minWidth ? [state] : [...agentsAndUnread(model, palette), state],
           size.width,
           palette.bar,
           glyphs.ellipsis,
@@ -57,10 +57,10 @@ interface Counts {
   queued: number
   unread: number
 }
-const counted = new WeakMap<Model['shelf']['cards'], Counts>()
+const counted = new WeakMap<Model['cache']['cards'], Counts>()
 
 /** How many cards there are of what one looks for. The same cards are counted once. */
-function countOf(cards: Model['shelf']['cards']): Counts {
+function countOf(cards: Model['cache']['cards']): Counts {
   const known = counted.get(cards)
   if (known) return known
   const count = { running: 0, waiting: 0, queued: 0, unread: 0 }
@@ -73,7 +73,7 @@ function countOf(cards: Model['shelf']['cards']): Counts {
 }
 
 function agentsAndUnread(model: Model, palette: Look['palette']): Span[] {
-  const count = countOf(model.shelf.cards)
+  const count = countOf(model.cache.cards)
   const styles = { running: palette.busy, waiting: palette.warn, queued: '' }
   const agents = (['running', 'waiting', 'queued'] as const)
     .filter(status => count[status] > 0)

@@ -1,6 +1,6 @@
 import { relativeTime } from '../text.ts'
 import { titleLines } from '../ui/state/layout.ts'
-import type { Card } from '../ui/state/shelf.ts'
+import type { Card } from '../ui/state/cardCache.ts'
 import type { Line, Span } from '../ui/terminal/cells.ts'
 import { statusStyle, type Look } from './look.ts'
 import { between, span } from './spans.ts'

@@ -5,10 +5,10 @@ import { Live, type LiveMessage } from '../../src/client/socket.ts'
 import type { Context } from '../context.ts'
 import { Screen } from '../screens/Screen.tsx'
 import { lookOf, type Look } from '../screens/look.ts'
-import { createWork, type Work } from './work.ts'
+import { createCmdRunner, type CmdRunner } from './cmds.ts'
 import type { Start } from './start.ts'
 import { initialModel, nextTickMs } from './state/initial.ts'
-import type { Effect, Model, News, UserSettings } from './state/model.ts'
+import type { Cmd, Model, Msg, UserSettings } from './state/model.ts'
 import { update } from './state/update.ts'
 import { frameOf } from './terminal/painting.tsx'
 import { TerminalSession } from './terminal/session.ts'
@@ -34,7 +34,7 @@ export async function showBoard(context: Context, start: Start, options: UiOptio
   }
 }
 
-/** The circle: news make a model, the model a picture and work, the work news. */
+/** The Elm loop: Msg -> Model -> view and Cmd. */
 class Ui {
   readonly ended: Promise<void>
   readonly #terminal: TerminalSession
@@ -42,7 +42,7 @@ class Ui {
   #look: Look
   readonly #live: Live
   readonly #ink: Instance
-  readonly #work: Work
+  readonly #cmds: CmdRunner
   #model: Model
   #root: DOMElement | null = null
   #events: LiveMessage[] = []
@@ -62,15 +62,15 @@ class Ui {
     this.#lookWith = settings => lookOf({ ...settings, colour: context.out.terminal.colour, isAscii })
     this.#look = this.#lookWith(start.settings)
     this.#model = initialModel(start, { width: process.stdout.columns || 80, height: process.stdout.rows || 24 })
-    this.#work = createWork(context, start.project.id, () => this.#model.boardId, {
-      tell: news => this.#tell(news),
+    this.#cmds = createCmdRunner(context, start.project.id, () => this.#model.boardId, {
+      dispatch: msg => this.#dispatch(msg),
       lend: work => this.#terminal.lend(work),
     })
     this.#terminal = new TerminalSession({
       alternate,
-      onKey: key => this.#tell({ type: 'key', key }),
-      onResize: size => this.#tell({ type: 'resized', size }),
-      onReturn: () => this.#tell({ type: 'returned' }),
+      onKey: key => this.#dispatch({ type: 'key', key }),
+      onResize: size => this.#dispatch({ type: 'resized', size }),
+      onReturn: () => this.#dispatch({ type: 'returned' }),
       onGone: () => this.#end(),
     })
     this.#ink = mount(this.#terminal)
@@ -81,10 +81,10 @@ class Ui {
         this.#schedule()
       },
       onState: ({ name }) => {
-        if (name === 'open' || name === 'waiting') this.#tell({ type: 'live', state: name })
+        if (name === 'open' || name === 'waiting') this.#dispatch({ type: 'live', state: name })
       },
       onSubscribed: () => {
-        if (!this.#isSubscribed) this.#tell({ type: 'subscribed' })
+        if (!this.#isSubscribed) this.#dispatch({ type: 'subscribed' })
         this.#isSubscribed = true
       },
     })
@@ -96,19 +96,19 @@ class Ui {
     this.#isClosed = true
     clearTimeout(this.#drawTimer)
     clearTimeout(this.#tickTimer)
-    this.#work.close()
+    this.#cmds.close()
     this.#live.close()
     this.#terminal.close()
     this.#ink.unmount()
   }
 
-  #tell(news: News): void {
-    this.#apply(news)
+  #dispatch(msg: Msg): void {
+    this.#apply(msg)
     this.#schedule()
   }
 
-  #do(effect: Effect): void {
-    switch (effect.type) {
+  #runCmd(cmd: Cmd): void {
+    switch (cmd.type) {
       case 'quit':
         return this.#end()
       case 'interrupt':
@@ -119,7 +119,7 @@ class Ui {
       case 'redraw':
         return this.#terminal.redraw()
       default:
-        return this.#work.do(effect)
+        return this.#cmds.run(cmd)
     }
   }
 
@@ -145,11 +145,11 @@ class Ui {
     this.#tickTimer = setTimeout(() => this.#schedule(), nextTickMs(this.#model))
   }
 
-  #apply(news: News): void {
-    const { model, effects } = update({ ...this.#model, nowMs: Date.now() }, news)
+  #apply(msg: Msg): void {
+    const { model, cmds } = update({ ...this.#model, nowMs: Date.now() }, msg)
     if (model.settings !== this.#model.settings) this.#look = this.#lookWith(model.settings)
     this.#model = model
-    for (const effect of effects) this.#do(effect)
+    for (const cmd of cmds) this.#runCmd(cmd)
   }
 
   #element() {

@@ -3,7 +3,7 @@ import type { Output } from '../../src/contract/route.ts'
 import type { Context } from '../context.ts'
 import { pickNamed, type Named } from '../resolve.ts'
 import type { BoardRecord, UserSettings } from './state/model.ts'
-import type { Card, Column } from './state/shelf.ts'
+import type { Card, Column } from './state/cardCache.ts'
 
 /** What the first picture needs. `pages` are the first cards of each column, `limit` at most. */
 export interface Start {

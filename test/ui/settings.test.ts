@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { initialModel } from '../../cli/ui/state/initial.ts'
-import type { Model, News } from '../../cli/ui/state/model.ts'
+import type { Model, Msg } from '../../cli/ui/state/model.ts'
 import { update } from '../../cli/ui/state/update.ts'
 import { defaultShortcuts, defaultUserSettings } from '../../src/contract/settings.ts'
 
@@ -18,13 +18,13 @@ const start: Model = initialModel(
   { width: 100, height: 30 },
 )
 const after = (ms: number, model: Model = start): Model => ({ ...model, nowMs: start.nowMs + ms })
-const readsOn = (model: Model, news: News) => update(model, news).effects.some(({ type }) => type === 'settings')
+const readsOn = (model: Model, msg: Msg) => update(model, msg).cmds.some(({ type }) => type === 'settings')
 
 describe("the person's settings are read again", () => {
   test('after a minute, and then not for another one', () => {
     expect(readsOn(after(59_000), { type: 'tick' })).toBe(false)
-    const { model, effects } = update(after(61_000), { type: 'tick' })
-    expect(effects).toEqual([{ type: 'settings' }])
+    const { model, cmds } = update(after(61_000), { type: 'tick' })
+    expect(cmds).toEqual([{ type: 'settings' }])
     expect([readsOn(after(62_000, model), { type: 'tick' }), readsOn(after(122_000, model), { type: 'tick' })]).toEqual(
       [false, true],
     )

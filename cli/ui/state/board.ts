@@ -1,9 +1,9 @@
 import { cardHeight, layoutOf, textWidth, topOf, type Layout } from './layout.ts'
 import type { Model, Move } from './model.ts'
-import type { Card, ColumnShelf, Shelf } from './shelf.ts'
+import type { Card, CachedColumn, CardCache } from './cardCache.ts'
 
 /** A column as it is shown: with the cards that are on their way, and of those the ones that the filter lets through. */
-export interface ShownColumn extends ColumnShelf {
+export interface ShownColumn extends CachedColumn {
   found: readonly string[]
 }
 export interface ShownBoard {
@@ -11,25 +11,25 @@ export interface ShownBoard {
   cards: ReadonlyMap<string, Card>
 }
 
-let last: { shelf: Shelf; moves: readonly Move[]; filter: string; board: ShownBoard } | undefined
+let last: { cache: CardCache; moves: readonly Move[]; filter: string; board: ShownBoard } | undefined
 
 /** The board that the person sees. The same parts make the same board, which is then not made again. */
-export function boardOf({ shelf, moves, view: { filter } }: Pick<Model, 'shelf' | 'moves' | 'view'>): ShownBoard {
-  if (last?.shelf === shelf && last.moves === moves && last.filter === filter) return last.board
-  const columns = withMoves(shelf.columns, moves)
+export function boardOf({ cache, moves, view: { filter } }: Pick<Model, 'cache' | 'moves' | 'view'>): ShownBoard {
+  if (last?.cache === cache && last.moves === moves && last.filter === filter) return last.board
+  const columns = withMoves(cache.columns, moves)
   const board = {
-    cards: shelf.cards,
+    cards: cache.cards,
     columns: columns.map(column => ({
       ...column,
-      found: filter === '' ? column.ids : column.ids.filter(id => matches(shelf.cards.get(id), filter)),
+      found: filter === '' ? column.ids : column.ids.filter(id => matches(cache.cards.get(id), filter)),
     })),
   }
-  last = { shelf, moves, filter, board }
+  last = { cache, moves, filter, board }
   return board
 }
 
 /** Cards that move are taken out, and put where the last move of each brings it. */
-function withMoves(columns: readonly ColumnShelf[], moves: readonly Move[]): readonly ColumnShelf[] {
+function withMoves(columns: readonly CachedColumn[], moves: readonly Move[]): readonly CachedColumn[] {
   if (moves.length === 0) return columns
   const last = new Map(moves.map(move => [move.cardId, move]))
   const there = new Set(columns.flatMap(({ ids }) => ids.filter(id => last.has(id))))
@@ -107,20 +107,20 @@ export const withCursor = (view: Model['view'], column: ShownColumn, at: number)
 
 /** After whatever has changed: moves that have arrived are over, the cursor is on a card, and the window shows it. */
 export function settle(model: Model): Model {
-  const moves = model.moves.filter(move => !hasArrived(model.shelf, move))
+  const moves = model.moves.filter(move => !hasArrived(model.cache, move))
   const settled = moves.length === model.moves.length ? model : { ...model, moves }
   const board = boardOf(settled)
-  const view = withoutGone(settleView(settled, board), settled.shelf)
+  const view = withoutGone(settleView(settled, board), settled.cache)
   return view === settled.view ? settled : { ...settled, view }
 }
 
 /** Cards that are gone are not selected any more. */
-function withoutGone(view: Model['view'], { cards }: Shelf): Model['view'] {
+function withoutGone(view: Model['view'], { cards }: CardCache): Model['view'] {
   const selected = [...view.selected].filter(id => cards.has(id))
   return selected.length === view.selected.size ? view : { ...view, selected: new Set(selected) }
 }
 
-function hasArrived({ cards }: Shelf, { cardId, doneVersion }: Move): boolean {
+function hasArrived({ cards }: CardCache, { cardId, doneVersion }: Move): boolean {
   const card = cards.get(cardId)
   return doneVersion !== undefined && (!card || card.version >= doneVersion)
 }

@@ -11,18 +11,18 @@ import {
   type ShownColumn,
 } from './board.ts'
 import { cardHeight, textWidth } from './layout.ts'
-import { ask, named, perform, undo } from './intents.ts'
-import { stay, type Model, type Step } from './model.ts'
+import { ask, named, perform, undo } from './actions.ts'
+import { updated, type Model, type Update } from './model.ts'
 import { openedOf } from './opened.ts'
 import { emptyField, fieldOf } from './textField.ts'
 
 /** What an action does on the board. */
-export function onBoard(model: Model, action: ShortcutAction): Step {
+export function onBoard(model: Model, action: ShortcutAction): Update {
   const board = boardOf(model)
   const column = focusedColumn(board, model.view)
-  if (!column) return stay(model)
+  if (!column) return updated(model)
   const at = cursorIn(column, model.view)
-  const to = (next: number) => stay({ ...model, view: withCursor(model.view, column, next) })
+  const to = (next: number) => updated({ ...model, view: withCursor(model.view, column, next) })
   switch (action) {
     case 'down':
       return to(at + 1)
@@ -53,24 +53,24 @@ export function onBoard(model: Model, action: ShortcutAction): Step {
     case 'selectAll':
       return selectAll(model, column)
     case 'back':
-      return stay({
+      return updated({
         ...model,
         notice: undefined,
         view: { ...model.view, ...(model.view.selected.size > 0 ? { selected: new Set<string>() } : { filter: '' }) },
       })
     case 'filter':
-      return stay({
+      return updated({
         ...model,
         dialog: { kind: 'filter', field: fieldOf(model.view.filter), before: model.view.filter },
       })
     case 'add':
-      return stay({ ...model, dialog: { kind: 'add', columnId: column.id, title: emptyField } })
+      return updated({ ...model, dialog: { kind: 'add', columnId: column.id, title: emptyField } })
     case 'open':
       return open(model)
     case 'undo':
       return undo(model)
     default:
-      return stay(model)
+      return updated(model)
   }
 }
 
@@ -86,50 +86,50 @@ function cardsOnScreen(model: Model, board: ShownBoard, column: ShownColumn): nu
 }
 
 /** The window moves with the cursor. */
-function turnPage(model: Model, column: ShownColumn, at: number, by: number): Step {
+function turnPage(model: Model, column: ShownColumn, at: number, by: number): Update {
   const top = Math.max(0, (model.view.tops[column.id] ?? 0) + by)
-  return stay({
+  return updated({
     ...model,
     view: withCursor({ ...model.view, tops: { ...model.view.tops, [column.id]: top } }, column, at + by),
   })
 }
 
-function focus(model: Model, board: ShownBoard, column: ShownColumn, step: number): Step {
+function focus(model: Model, board: ShownBoard, column: ShownColumn, step: number): Update {
   const next = board.columns[board.columns.indexOf(column) + step]
-  return stay(next ? { ...model, view: { ...model.view, focus: next.id } } : model)
+  return updated(next ? { ...model, view: { ...model.view, focus: next.id } } : model)
 }
 
-function select(model: Model, column: ShownColumn, at: number): Step {
+function select(model: Model, column: ShownColumn, at: number): Update {
   const id = column.found[at]
-  if (id === undefined) return stay(model)
+  if (id === undefined) return updated(model)
   const selected = new Set(model.view.selected)
   if (!selected.delete(id)) selected.add(id)
-  return stay({ ...model, view: withCursor({ ...model.view, selected }, column, at + 1) })
+  return updated({ ...model, view: withCursor({ ...model.view, selected }, column, at + 1) })
 }
 
-function selectAll(model: Model, column: ShownColumn): Step {
+function selectAll(model: Model, column: ShownColumn): Update {
   const isAll = column.found.every(id => model.view.selected.has(id))
   const selected = new Set(model.view.selected)
   for (const id of column.found)
     if (isAll) selected.delete(id)
     else selected.add(id)
-  return stay({ ...model, view: { ...model.view, selected } })
+  return updated({ ...model, view: { ...model.view, selected } })
 }
 
-function open(model: Model): Step {
+function open(model: Model): Update {
   const card = currentCard(model)
-  if (!card) return stay(model)
-  return stay(
+  if (!card) return updated(model)
+  return updated(
     { ...model, opened: openedOf(card.id, card.status === 'idle' ? 'prompt' : 'transcript') },
     { type: 'open', cardId: card.id },
   )
 }
 
 /** The chosen cards move to the top of the neighbouring column, in their order. */
-function moveAside(model: Model, board: ShownBoard, column: ShownColumn, step: number): Step {
+function moveAside(model: Model, board: ShownBoard, column: ShownColumn, step: number): Update {
   const target = board.columns[board.columns.indexOf(column) + step]
   const cards = chosenCards(model).filter(({ id }) => !target?.ids.includes(id))
-  if (!target || cards.length === 0) return stay(model)
+  if (!target || cards.length === 0) return updated(model)
   const places = cards.map(({ id }, at) => ({ cardId: id, columnId: target.id, position: at }))
   return ask(model, cards, `${named(cards)} to ${target.name}`, {
     type: 'move',
@@ -138,10 +138,10 @@ function moveAside(model: Model, board: ShownBoard, column: ShownColumn, step: n
   })
 }
 
-function moveWithin(model: Model, column: ShownColumn, at: number, step: number): Step {
+function moveWithin(model: Model, column: ShownColumn, at: number, step: number): Update {
   const neighbour = column.found[at + step]
   const card = currentCard(model)
-  if (neighbour === undefined || !card) return stay(model)
+  if (neighbour === undefined || !card) return updated(model)
   return perform(model, {
     type: 'move',
     places: [{ cardId: card.id, columnId: column.id, position: column.ids.indexOf(neighbour) }],

@@ -120,7 +120,7 @@ function toolLines(
   ]
 }
 
-const mostDetails = 12
+const maxDetails = 12
 
 /** Of a call that goes on or waits, what it is about; of one that failed, what it said. */
 function toolDetails(
@@ -132,8 +132,8 @@ function toolDetails(
   const text = content.trim() || (status === 'failed' ? '' : inputText(input))
   const lines = text === '' ? [] : paragraph(text, width - 4, status === 'failed' ? 'failed' : 'code')
   const shown =
-    lines.length > mostDetails
-      ? [...lines.slice(0, mostDetails), { kind: 'dim' as const, text: `${lines.length - mostDetails} more lines` }]
+    lines.length > maxDetails
+      ? [...lines.slice(0, maxDetails), { kind: 'dim' as const, text: `${lines.length - maxDetails} more lines` }]
       : lines
   return shown.map(line => ({ ...line, text: `    ${line.text}` }))
 }
@@ -173,7 +173,7 @@ const spread = (text: string): string[] =>
     .split('\n')
     .map(line => line.replaceAll('\t', '    '))
 
-const mostFiles = 50
+const maxFiles = 50
 
 function diffTab({ diff }: Opened, width: number): readonly TextLine[] {
   if (diff === undefined) return [{ kind: 'dim', text: 'Reading ...' }]
@@ -193,12 +193,7 @@ function diffTab({ diff }: Opened, width: number): readonly TextLine[] {
     const end: TextLine[] = diff.truncated
       ? [{ kind: 'failed', text: 'The diff is too large; this is its beginning.' }]
       : []
-    return [
-      head,
-      ...files.slice(0, mostFiles),
-      ...[...diffLines(diff.diff)].flatMap(line => drawn(line, width)),
-      ...end,
-    ]
+    return [head, ...files.slice(0, maxFiles), ...[...diffLines(diff.diff)].flatMap(line => drawn(line, width)), ...end]
   })
 }
 

@@ -1,15 +1,15 @@
 import type { Key } from '../terminal/keys.ts'
 import { boardOf, withCursor } from './board.ts'
 import { helpRows } from './helpRows.ts'
-import { perform } from './intents.ts'
+import { perform } from './actions.ts'
 import { jumpTo, suggestions } from './jump.ts'
-import { say, stay, type Dialog, type Model, type Step } from './model.ts'
+import { say, updated, type Dialog, type Model, type Update } from './model.ts'
 import { emptyField, textIn, typeInto, type TextField } from './textField.ts'
 
 type Of<Kind extends Dialog['kind']> = Extract<Dialog, { kind: Kind }>
 
 /** What a key does while the person is asked something. */
-export function inDialog(model: Model, dialog: Dialog, key: Key): Step {
+export function inDialog(model: Model, dialog: Dialog, key: Key): Update {
   if (key.name === 'escape' || key.name === 'ctrl+c') return dismissed(model, dialog)
   switch (dialog.kind) {
     case 'filter':
@@ -30,19 +30,19 @@ export function inDialog(model: Model, dialog: Dialog, key: Key): Step {
 }
 
 const without = (model: Model): Model => ({ ...model, dialog: undefined })
-const to = (model: Model, dialog: Dialog): Step => stay({ ...model, dialog })
+const to = (model: Model, dialog: Dialog): Update => updated({ ...model, dialog })
 
-function dismissed(model: Model, dialog: Dialog): Step {
-  if (dialog.kind === 'filter') return stay({ ...without(model), view: { ...model.view, filter: dialog.before } })
+function dismissed(model: Model, dialog: Dialog): Update {
+  if (dialog.kind === 'filter') return updated({ ...without(model), view: { ...model.view, filter: dialog.before } })
   if (dialog.kind === 'approve')
-    return dialog.feedback ? to(model, { ...dialog, feedback: undefined }) : stay(back(model, dialog))
-  return stay(without(model))
+    return dialog.feedback ? to(model, { ...dialog, feedback: undefined }) : updated(back(model, dialog))
+  return updated(without(model))
 }
 
-function inFilter(model: Model, dialog: Of<'filter'>, key: Key): Step {
-  if (key.name === 'enter') return stay(without(model))
+function inFilter(model: Model, dialog: Of<'filter'>, key: Key): Update {
+  if (key.name === 'enter') return updated(without(model))
   const field = typeInto(dialog.field, key)
-  if (!field) return stay(model)
+  if (!field) return updated(model)
   const filter = textIn(field).trim()
   const found = { ...model, dialog: { ...dialog, field }, view: { ...model.view, filter } }
   const board = boardOf(found)
@@ -50,54 +50,54 @@ function inFilter(model: Model, dialog: Of<'filter'>, key: Key): Step {
   const focused = board.columns.find(({ id }) => id === model.view.focus)
   const other =
     focused && focused.found.length === 0 ? board.columns.find(column => column.found.length > 0) : undefined
-  return stay(other ? { ...found, view: withCursor(found.view, other, 0) } : found)
+  return updated(other ? { ...found, view: withCursor(found.view, other, 0) } : found)
 }
 
-function inJump(model: Model, dialog: Of<'jump'>, key: Key): Step {
+function inJump(model: Model, dialog: Of<'jump'>, key: Key): Update {
   const text = textIn(dialog.field).trim()
-  if (key.name === 'enter') return text === '' ? stay(without(model)) : jumpTo(without(model), text)
+  if (key.name === 'enter') return text === '' ? updated(without(model)) : jumpTo(without(model), text)
   if (key.name === 'tab') {
     const [first] = suggestions(model, text)
-    return first ? jumpTo(without(model), first.name) : stay(model)
+    return first ? jumpTo(without(model), first.name) : updated(model)
   }
   const field = typeInto(dialog.field, key)
-  return field ? to(model, { ...dialog, field }) : stay(model)
+  return field ? to(model, { ...dialog, field }) : updated(model)
 }
 
-function inHelp(model: Model, dialog: Of<'help'>, key: Key): Step {
-  if (key.name === 'enter') return stay(without(model))
+function inHelp(model: Model, dialog: Of<'help'>, key: Key): Update {
+  if (key.name === 'enter') return updated(without(model))
   const most = helpRows(model.keymap, textIn(dialog.field), model.opened !== undefined).length - 1
   const step = { down: 1, up: -1, pagedown: 10, pageup: -10 }[key.name]
   if (step !== undefined) return to(model, { ...dialog, top: Math.max(0, Math.min(dialog.top + step, most)) })
   const field = typeInto(dialog.field, key)
-  return field ? to(model, { ...dialog, field, top: 0 }) : stay(model)
+  return field ? to(model, { ...dialog, field, top: 0 }) : updated(model)
 }
 
 /** First the title, then the prompt, which may stay empty or be written in the editor. */
-function inAdd(model: Model, dialog: Of<'add'>, key: Key): Step {
+function inAdd(model: Model, dialog: Of<'add'>, key: Key): Update {
   const title = textIn(dialog.title).trim()
   const prompt = textIn(dialog.prompt ?? emptyField)
-  if (key.name === 'enter' && title === '') return stay(without(model))
+  if (key.name === 'enter' && title === '') return updated(without(model))
   if (key.name === 'enter' && !dialog.prompt) return to(model, { ...dialog, prompt: emptyField })
   const card = { columnId: dialog.columnId, title, prompt }
-  if (key.name === 'enter') return stay(without(model), { type: 'create', ...card })
-  if (key.name === 'ctrl+e' && title !== '') return stay(without(model), { type: 'writePrompt', ...card })
+  if (key.name === 'enter') return updated(without(model), { type: 'create', ...card })
+  if (key.name === 'ctrl+e' && title !== '') return updated(without(model), { type: 'writePrompt', ...card })
   if ((key.name === 'up' || key.name === 'shift+tab') && dialog.prompt)
     return to(model, { ...dialog, prompt: undefined })
   if ((key.name === 'down' || key.name === 'tab') && !dialog.prompt && title !== '')
     return to(model, { ...dialog, prompt: emptyField })
   const field = typeInto(dialog.prompt ?? dialog.title, key)
-  return field ? to(model, dialog.prompt ? { ...dialog, prompt: field } : { ...dialog, title: field }) : stay(model)
+  return field ? to(model, dialog.prompt ? { ...dialog, prompt: field } : { ...dialog, title: field }) : updated(model)
 }
 
-function inSend(model: Model, dialog: Of<'send'>, key: Key): Step {
+function inSend(model: Model, dialog: Of<'send'>, key: Key): Update {
   const content = textIn(dialog.field).trim()
   if (key.name === 'enter')
     return content === ''
-      ? stay(without(model))
-      : stay(without(model), { type: 'send', cardId: dialog.cardId, content })
+      ? updated(without(model))
+      : updated(without(model), { type: 'send', cardId: dialog.cardId, content })
   const field = typeInto(dialog.field, key)
-  return field ? to(model, { ...dialog, field }) : stay(model)
+  return field ? to(model, { ...dialog, field }) : updated(model)
 }
 
 /** Where the question was asked from. */
@@ -106,38 +106,38 @@ const back = (model: Model, { returns }: Of<'approve'>): Model => ({
   opened: returns ? undefined : model.opened,
 })
 
-function inApprove(model: Model, dialog: Of<'approve'>, key: Key): Step {
+function inApprove(model: Model, dialog: Of<'approve'>, key: Key): Update {
   const { cardId, feedback } = dialog
   if (feedback) return inFeedback(model, dialog, feedback, key)
   if (['y', 'a', 'enter'].includes(key.name))
-    return stay(say(back(model, dialog), `Approved what the agent of card ${cardId} asked.`), {
+    return updated(say(back(model, dialog), `Approved what the agent of card ${cardId} asked.`), {
       type: 'approve',
       cardId,
       approved: true,
     })
   if (key.name === 'n')
-    return stay(say(back(model, dialog), `Refused what the agent of card ${cardId} asked.`), {
+    return updated(say(back(model, dialog), `Refused what the agent of card ${cardId} asked.`), {
       type: 'approve',
       cardId,
       approved: false,
     })
-  return key.name === 'f' ? to(model, { ...dialog, feedback: emptyField }) : stay(model)
+  return key.name === 'f' ? to(model, { ...dialog, feedback: emptyField }) : updated(model)
 }
 
-function inFeedback(model: Model, dialog: Of<'approve'>, feedback: TextField, key: Key): Step {
+function inFeedback(model: Model, dialog: Of<'approve'>, feedback: TextField, key: Key): Update {
   const text = textIn(feedback).trim()
   if (key.name === 'enter')
-    return stay(say(back(model, dialog), `Refused what the agent of card ${dialog.cardId} asked.`), {
+    return updated(say(back(model, dialog), `Refused what the agent of card ${dialog.cardId} asked.`), {
       type: 'approve',
       cardId: dialog.cardId,
       approved: false,
       ...(text !== '' && { feedback: text }),
     })
   const field = typeInto(feedback, key)
-  return field ? to(model, { ...dialog, feedback: field }) : stay(model)
+  return field ? to(model, { ...dialog, feedback: field }) : updated(model)
 }
 
-function inConfirm(model: Model, { intent }: Of<'confirm'>, key: Key): Step {
-  if (key.name === 'y' || key.name === 'enter') return perform(without(model), intent)
-  return key.name === 'n' ? stay(without(model)) : stay(model)
+function inConfirm(model: Model, { action }: Of<'confirm'>, key: Key): Update {
+  if (key.name === 'y' || key.name === 'enter') return perform(without(model), action)
+  return key.name === 'n' ? updated(without(model)) : updated(model)
 }

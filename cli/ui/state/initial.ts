@@ -3,16 +3,16 @@ import type { Start } from '../start.ts'
 import { boardOf, layoutFor, settle } from './board.ts'
 import { keymapOf } from './keymap.ts'
 import type { Model } from './model.ts'
-import { emptyShelf, withColumns, withPage } from './shelf.ts'
+import { emptyCache, withColumns, withPage } from './cardCache.ts'
 
 /** The model of the first picture. */
 export function initialModel(
   { project, boards, boardId, columns, pages, limit, settings, shortcuts }: Start,
   size: Size,
 ): Model {
-  const shelf = columns.reduce(
+  const cache = columns.reduce(
     (known, { id }, at) => withPage(known, { request: 0, columnId: id, offset: 0, limit, cards: pages[at] ?? [] }),
-    withColumns(emptyShelf, columns),
+    withColumns(emptyCache, columns),
   )
   const nowMs = Date.now()
   return settle({
@@ -22,7 +22,7 @@ export function initialModel(
     project,
     boards,
     boardId,
-    shelf,
+    cache,
     moves: [],
     undos: [],
     live: 'connecting',

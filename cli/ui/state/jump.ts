@@ -1,6 +1,6 @@
 import { nearest } from '../../text.ts'
 import { boardOf, withCursor } from './board.ts'
-import { say, stay, type Model, type Step } from './model.ts'
+import { say, updated, type Model, type Update } from './model.ts'
 
 /** Where one can go by name. */
 export interface Place {
@@ -9,7 +9,7 @@ export interface Place {
   name: string
 }
 
-const mostSuggestions = 8
+const maxSuggestions = 8
 
 /** The columns and boards that have the text in their name; those that begin with it come first. */
 export function suggestions(model: Model, text: string): Place[] {
@@ -19,7 +19,7 @@ export function suggestions(model: Model, text: string): Place[] {
   return places(model)
     .filter(has)
     .sort((a, b) => Number(begins(b)) - Number(begins(a)))
-    .slice(0, mostSuggestions)
+    .slice(0, maxSuggestions)
 }
 
 function places(model: Model): Place[] {
@@ -33,7 +33,7 @@ function places(model: Model): Place[] {
 }
 
 /** Goes to a card by its id, or to a column or a board by its name. */
-export function jumpTo(model: Model, text: string): Step {
+export function jumpTo(model: Model, text: string): Update {
   const id = /^#?([1-9]\d{0,15})$/.exec(text)?.[1]
   const exact = places(model).find(({ name }) => name.toLowerCase() === text.toLowerCase())
   if (id !== undefined && !exact) return toCard(model, id)
@@ -44,30 +44,30 @@ export function jumpTo(model: Model, text: string): Step {
     places(model).map(({ name }) => name),
     1,
   )[0]
-  return stay(
+  return updated(
     say(model, `There is no column or board "${text}".${meant === undefined ? '' : ` Did you mean ${meant}?`}`, true),
   )
 }
 
 /** A card that is not on the board, or hidden by the filter, is asked for. */
-export function toCard(model: Model, cardId: string): Step {
+export function toCard(model: Model, cardId: string): Update {
   const closed = { ...model, opened: undefined }
   const column = boardOf(closed).columns.find(({ found }) => found.includes(cardId))
   return column
-    ? stay({ ...closed, view: withCursor(closed.view, column, column.found.indexOf(cardId)) })
-    : stay(closed, { type: 'find', cardId })
+    ? updated({ ...closed, view: withCursor(closed.view, column, column.found.indexOf(cardId)) })
+    : updated(closed, { type: 'find', cardId })
 }
 
-function toPlace(model: Model, { kind, id, name }: Place): Step {
-  if (kind === 'column') return stay({ ...model, opened: undefined, view: { ...model.view, focus: id } })
-  return stay(withBoard(say(model, `Board ${name}`), id), { type: 'columns' })
+function toPlace(model: Model, { kind, id, name }: Place): Update {
+  if (kind === 'column') return updated({ ...model, opened: undefined, view: { ...model.view, focus: id } })
+  return updated(withBoard(say(model, `Board ${name}`), id), { type: 'columns' })
 }
 
 /** Another board, of which nothing is known yet. */
 export const withBoard = (model: Model, boardId: string): Model => ({
   ...model,
   boardId,
-  shelf: { columns: [], cards: new Map() },
+  cache: { columns: [], cards: new Map() },
   reading: undefined,
   moves: [],
   opened: undefined,

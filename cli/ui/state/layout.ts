@@ -1,6 +1,6 @@
 import { harmless } from '../../text.ts'
 import type { Size } from '../terminal/session.ts'
-import type { Card } from './shelf.ts'
+import type { Card } from './cardCache.ts'
 import { wrap } from './wrap.ts'
 
 /** Where everything stands on a screen of a size. */
@@ -20,14 +20,14 @@ export interface Layout {
 
 const narrowBelow = 80
 const denseBelow = 24
-const narrowestColumn = 24
+const minColumnWidth = 24
 
 /** @param focus the column that has to be seen, `first` the one that was the first so far */
 export function layoutOf(size: Size, columns: number, focus: number, first: number, statusLine: boolean): Layout {
   const { width, height } = size
   const isNarrow = width < narrowBelow
   const bodyHeight = Math.max(1, height - 1 - (statusLine ? 1 : 0))
-  const fitting = isNarrow ? 1 : Math.max(1, Math.min(columns, Math.floor(width / narrowestColumn)))
+  const fitting = isNarrow ? 1 : Math.max(1, Math.min(columns, Math.floor(width / minColumnWidth)))
   const start = Math.max(0, Math.min(Math.max(first, focus - fitting + 1), focus, columns - fitting))
   const widths = Array.from(
     { length: Math.min(fitting, Math.max(1, columns)) },
@@ -48,14 +48,14 @@ export function layoutOf(size: Size, columns: number, focus: number, first: numb
 export const textWidth = (layout: Layout, at: number): number =>
   Math.max(4, (layout.widths[at] ?? layout.size.width) - (layout.isNarrow ? 3 : 5))
 
-const mostTitleLines = 2
+const maxTitleLines = 2
 const titles = new WeakMap<Card, { width: number; lines: string[] }>()
 
 /** A card's title in at most two lines. */
 export function titleLines(card: Card, width: number): string[] {
   const known = titles.get(card)
   if (known?.width === width) return known.lines
-  const lines = wrap(harmless(card.title), width, mostTitleLines)
+  const lines = wrap(harmless(card.title), width, maxTitleLines)
   titles.set(card, { width, lines })
   return lines
 }
@@ -73,7 +73,7 @@ export function topOf(
   lines: number,
 ): number {
   let from = Math.max(0, Math.min(top, cursor, count - 1))
-  const least = (last: number) => {
+  const minTop = (last: number) => {
     let at = last
     for (let used = heights(last); at > 0; at--) {
       used += heights(at - 1)
@@ -82,6 +82,6 @@ export function topOf(
     return Math.max(0, at)
   }
   if (count === 0) return 0
-  if (cursor >= 0) from = Math.max(from, least(cursor))
-  return Math.max(0, Math.min(from, Math.max(least(count - 1), 0)))
+  if (cursor >= 0) from = Math.max(from, minTop(cursor))
+  return Math.max(0, Math.min(from, Math.max(minTop(count - 1), 0)))
 }

@@ -7,7 +7,7 @@ import type { Size } from '../terminal/session.ts'
 import type { Key } from '../terminal/keys.ts'
 import type { Keymap } from './keymap.ts'
 import type { Diff, Message, Opened, Session } from './opened.ts'
-import type { CardDetail, Column, Page, Shelf } from './shelf.ts'
+import type { CardDetail, Column, Page, CardCache } from './cardCache.ts'
 import type { TextField } from './textField.ts'
 
 export type BoardRecord = InferOutput<typeof Board>
@@ -35,7 +35,7 @@ export interface Undo {
   wasArchived: boolean
 }
 /** What the person wants, and is asked about where it can't be undone. */
-export type Intent =
+export type Action =
   | { type: 'move'; places: readonly Place[]; text: string }
   | { type: 'archive' | 'cancel'; cardIds: readonly string[] }
   | { type: 'undo' }
@@ -68,24 +68,24 @@ export type Dialog =
       feedback?: TextField
       /** To the board, where the person comes from. */ returns: boolean
     }
-  | { kind: 'confirm'; question: string; intent: Intent }
+  | { kind: 'confirm'; question: string; action: Action }
 
 /** Work outside of the model: requests, the editor, the end. */
-export type Effect =
+export type Cmd =
   | { type: 'page'; request: number; columnId: string; offset: number; limit: number }
   | { type: 'columns' | 'settings' }
   | { type: 'move'; move: Move }
   | { type: 'archive'; move: Move }
   | ({ type: 'unarchive' } & Place)
-  | CardEffect<'run'>
-  | CardEffect<'cancel'>
-  | CardEffect<'advance'>
-  | CardEffect<'viewed'>
-  | CardEffect<'edit'>
-  | CardEffect<'find'>
-  | CardEffect<'question'>
-  | CardEffect<'open'>
-  | CardEffect<'diff'>
+  | CardCmd<'run'>
+  | CardCmd<'cancel'>
+  | CardCmd<'advance'>
+  | CardCmd<'viewed'>
+  | CardCmd<'edit'>
+  | CardCmd<'find'>
+  | CardCmd<'question'>
+  | CardCmd<'open'>
+  | CardCmd<'diff'>
   | { type: 'approve'; cardId: string; approved: boolean; feedback?: string }
   | { type: 'create'; columnId: string; title: string; prompt: string }
   | { type: 'writePrompt'; columnId: string; title: string; prompt: string }
@@ -93,13 +93,13 @@ export type Effect =
   | { type: 'older'; cardId: string; before: string }
   | { type: 'quit' | 'interrupt' | 'stop' | 'redraw' }
 
-interface CardEffect<Type extends string> {
+interface CardCmd<Type extends string> {
   type: Type
   cardId: string
 }
 
 /** What the model is told. */
-export type News =
+export type Msg =
   | { type: 'key'; key: Key }
   | { type: 'resized'; size: Size }
   | { type: 'tick' }
@@ -127,9 +127,9 @@ export interface Model {
   project: Named
   boards: readonly BoardRecord[]
   boardId: string
-  shelf: Shelf
+  cache: CardCache
   /** A page that is being read: since when, and what was told meanwhile. */
-  reading?: { request: number; before: Shelf; events: readonly LiveMessage[] }
+  reading?: { request: number; before: CardCache; events: readonly LiveMessage[] }
   moves: readonly Move[]
   undos: readonly Undo[]
   view: View
@@ -147,13 +147,13 @@ export interface Model {
   serial: number
 }
 
-export interface Step {
+export interface Update {
   model: Model
-  effects: readonly Effect[]
+  cmds: readonly Cmd[]
 }
 
 export const noticeMs = 6000
-export const stay = (model: Model, ...effects: Effect[]): Step => ({ model, effects })
+export const updated = (model: Model, ...cmds: Cmd[]): Update => ({ model, cmds })
 export const say = (model: Model, text: string, isError = false): Model => ({
   ...model,
   notice: { text, isError, untilMs: model.nowMs + noticeMs },

@@ -1,7 +1,7 @@
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
 import type { LiveMessage } from '../../../src/client/socket.ts'
-import type { CardDetail } from './shelf.ts'
+import type { CardDetail } from './cardCache.ts'
 
 export type Session = Output<Contract['agents']['get']>
 export type Message = Output<Contract['agents']['messages']>[number]
@@ -50,7 +50,7 @@ export const openedOf = (cardId: string, tab: Tab): Opened => ({
 })
 
 /** Takes over what events tell of the card, of its sessions and of what is said in them. */
-export function withNews(opened: Opened, events: readonly LiveMessage[]): Opened {
+export function withLiveEvents(opened: Opened, events: readonly LiveMessage[]): Opened {
   if (!opened.card) return { ...opened, early: [...opened.early, ...events] }
   return events.reduce((now, { type, data }) => {
     if (type === 'agent.status' || type === 'agent.usage') return withSession(now, data as Session)
@@ -80,7 +80,7 @@ export function withRead(
     older: messages.length < messagesAtOnce ? ('none' as const) : ('maybe' as const),
     early: [],
   }
-  return withNews(read, opened.early)
+  return withLiveEvents(read, opened.early)
 }
 
 const withCard = (opened: Opened, card: CardDetail): Opened =>
@@ -103,14 +103,14 @@ function withMessage(opened: Opened, message: Message): Opened {
   return { ...opened, isDiffStale, messages: merged(opened.messages, [message]) }
 }
 
-/** Messages in order, the later told of two with one id. */
-export function merged(messages: readonly Message[], news: readonly Message[]): Message[] {
+/** Messages in order, the later of two with one id. */
+export function merged(messages: readonly Message[], more: readonly Message[]): Message[] {
   const last = messages.at(-1)
-  const only = news.length === 1 ? news[0]! : undefined
+  const only = more.length === 1 ? more[0]! : undefined
   if (only && last && Number(only.id) > Number(last.id)) return [...messages, only]
   if (only && last?.id === only.id) return [...messages.slice(0, -1), only]
   const byId = new Map(messages.map(message => [message.id, message]))
-  for (const message of news) byId.set(message.id, message)
+  for (const message of more) byId.set(message.id, message)
   return [...byId.values()].sort((a, b) => Number(a.id) - Number(b.id))
 }
 

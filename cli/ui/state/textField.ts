@@ -7,7 +7,7 @@ export interface TextField {
   at: number
 }
 
-const longest = 500
+const maxSigns = 500
 
 export const emptyField: TextField = { signs: [], at: 0 }
 export const fieldOf = (text: string): TextField => {
@@ -57,7 +57,7 @@ export function typeInto(field: TextField, { name, text }: Key): TextField | und
 function insert({ signs, at }: TextField, text: string): TextField {
   const before = signs.slice(0, at).join('') + harmless(text)
   const whole = [...signsOf(before + signs.slice(at).join(''))].map(({ sign }) => sign)
-  if (whole.length > longest) return { signs, at }
+  if (whole.length > maxSigns) return { signs, at }
   return { signs: whole, at: Math.min(whole.length, [...signsOf(before)].length) }
 }
 

@@ -52,7 +52,7 @@ const tildes: Record<string, string> = {
 }
 const pasteBegin = '\u001b[200~'
 const pasteEnd = '\u001b[201~'
-const longestPaste = 1_000_000
+const maxPasteLength = 1_000_000
 
 /** Takes apart what a terminal sends. Fast keys come in one piece, slow sequences in several. */
 export interface Decoder {
@@ -116,7 +116,7 @@ function pasted(text: string): Taken | undefined {
   const end = text.indexOf(pasteEnd)
   if (end >= 0)
     return { key: { name: 'paste', text: text.slice(pasteBegin.length, end) }, length: end + pasteEnd.length }
-  return text.length > longestPaste ? { length: text.length } : undefined
+  return text.length > maxPasteLength ? { length: text.length } : undefined
 }
 
 function typed(text: string): Taken {

@@ -139,11 +139,11 @@ export class TerminalSession {
 
   readonly #received = (piece: string): void => {
     clearTimeout(this.#timer)
-    this.#tell(this.#decoder.push(piece))
-    if (this.#decoder.pending) this.#timer = setTimeout(() => this.#tell(this.#decoder.flush()), escapeWithinMs)
+    this.#dispatch(this.#decoder.push(piece))
+    if (this.#decoder.pending) this.#timer = setTimeout(() => this.#dispatch(this.#decoder.flush()), escapeWithinMs)
   }
 
-  #tell(keys: readonly Key[]): void {
+  #dispatch(keys: readonly Key[]): void {
     for (const key of keys) {
       if (key.name === 'focus') this.#options.onReturn()
       else this.#options.onKey(key)

@@ -11,7 +11,7 @@ export type Column = Output<Contract['columns']['list']>[number]
  * A column with the ids of its first cards in order. The first `read` of them are sure, what follows them is from before the
  * events broke off and is read again. Whole: there are no others.
  */
-export interface ColumnShelf {
+export interface CachedColumn {
   id: string
   name: string
   columnType: Column['columnType']
@@ -23,18 +23,18 @@ export interface ColumnShelf {
 }
 
 /** One board's cards as the server has told of them. */
-export interface Shelf {
-  columns: readonly ColumnShelf[]
+export interface CardCache {
+  columns: readonly CachedColumn[]
   cards: ReadonlyMap<string, Card>
 }
 
-export const emptyShelf: Shelf = { columns: [], cards: new Map() }
+export const emptyCache: CardCache = { columns: [], cards: new Map() }
 
 /** Takes over a board's columns. What is known of the cards in them stays. */
-export function withColumns(shelf: Shelf, columns: readonly Column[]): Shelf {
-  const known = new Map(shelf.columns.map(column => [column.id, column]))
+export function withColumns(cache: CardCache, columns: readonly Column[]): CardCache {
+  const known = new Map(cache.columns.map(column => [column.id, column]))
   return {
-    ...shelf,
+    ...cache,
     columns: [...columns]
       .sort((a, b) => a.position - b.position)
       .map(({ id, name, columnType, cardCount }) => {
@@ -45,9 +45,9 @@ export function withColumns(shelf: Shelf, columns: readonly Column[]): Shelf {
 }
 
 /** All has to be read again from the beginning. What is known is shown meanwhile. */
-export const asStale = (shelf: Shelf): Shelf => ({
-  ...shelf,
-  columns: shelf.columns.map(column => ({ ...column, read: 0, isWhole: false })),
+export const asStale = (cache: CardCache): CardCache => ({
+  ...cache,
+  columns: cache.columns.map(column => ({ ...column, read: 0, isWhole: false })),
 })
 
 /** A page of a column's cards that was read from `offset` on, as the answer to a numbered request. */
@@ -63,17 +63,17 @@ export interface Page {
  * Takes over a page that goes on where the column ended when it was asked for. When it does not fit any more, because cards
  * before it have come or gone, it is left to the next one, and after a few of those all is read again.
  */
-export function withPage(shelf: Shelf, page: Page): Shelf {
-  const column = shelf.columns.find(({ id }) => id === page.columnId)
-  if (!column) return shelf
-  const put = (changed: ColumnShelf) => shelf.columns.map(each => (each === column ? changed : each))
+export function withPage(cache: CardCache, page: Page): CardCache {
+  const column = cache.columns.find(({ id }) => id === page.columnId)
+  if (!column) return cache
+  const put = (changed: CachedColumn) => cache.columns.map(each => (each === column ? changed : each))
   // A page begins with the last card that is known, so that a shift shows.
   if (page.offset > 0 && page.cards[0]?.id !== column.ids[page.offset])
     return {
-      ...shelf,
-      columns: put({ ...column, misfits: column.misfits + 1, read: column.misfits < mostMisfits ? column.read : 0 }),
+      ...cache,
+      columns: put({ ...column, misfits: column.misfits + 1, read: column.misfits < maxMisfits ? column.read : 0 }),
     }
-  const cards = new Map(shelf.cards)
+  const cards = new Map(cache.cards)
   const read = new Set(page.cards.map(({ id }) => id))
   const sure = [...column.ids.slice(0, page.offset).filter(id => !read.has(id)), ...read]
   const isWhole = page.cards.length < page.limit
@@ -92,17 +92,17 @@ export function withPage(shelf: Shelf, page: Page): Shelf {
   return { columns: put(filled).map(each => (each === filled ? filled : without(each, read))), cards }
 }
 
-const mostMisfits = 5
+const maxMisfits = 5
 
-function without(column: ColumnShelf, gone: ReadonlySet<string>): ColumnShelf {
+function without(column: CachedColumn, gone: ReadonlySet<string>): CachedColumn {
   const ids = column.ids.filter(id => !gone.has(id))
   const lost = column.ids.length - ids.length
   return lost === 0 ? column : { ...column, ids, read: Math.min(column.read, ids.length), total: column.total - lost }
 }
 
 /** Takes over what events tell of cards, in their order. */
-export function withEvents(shelf: Shelf, events: readonly LiveMessage[]): Shelf {
-  const draft = new Draft(shelf)
+export function withEvents(cache: CardCache, events: readonly LiveMessage[]): CardCache {
+  const draft = new Draft(cache)
   for (const { type, data } of events) {
     if (type === 'card.deleted')
       draft.remove((data as EventData<'card.deleted'>).id, (data as EventData<'card.deleted'>).columnId)
@@ -121,21 +121,21 @@ const placing: ReadonlySet<string> = new Set([
   'card.restored',
 ])
 
-/** A shelf that is being changed: what changes is copied once. */
+/** A cache that is being changed: what changes is copied once. */
 class Draft {
-  readonly #shelf: Shelf
+  readonly #cache: CardCache
   #cards: Map<string, Card> | undefined
-  readonly #columns = new Map<string, ColumnShelf & { ids: string[] }>()
+  readonly #columns = new Map<string, CachedColumn & { ids: string[] }>()
 
-  constructor(shelf: Shelf) {
-    this.#shelf = shelf
+  constructor(cache: CardCache) {
+    this.#cache = cache
   }
 
-  done(): Shelf {
-    if (!this.#cards && this.#columns.size === 0) return this.#shelf
+  done(): CardCache {
+    if (!this.#cards && this.#columns.size === 0) return this.#cache
     return {
-      columns: this.#shelf.columns.map(column => this.#columns.get(column.id) ?? column),
-      cards: this.#cards ?? this.#shelf.cards,
+      columns: this.#cache.columns.map(column => this.#columns.get(column.id) ?? column),
+      cards: this.#cards ?? this.#cache.cards,
     }
   }
 
@@ -190,18 +190,18 @@ class Draft {
   }
 
   #changed(): Map<string, Card> {
-    return (this.#cards ??= new Map(this.#shelf.cards))
+    return (this.#cards ??= new Map(this.#cache.cards))
   }
 
   get #cardsNow(): ReadonlyMap<string, Card> {
-    return this.#cards ?? this.#shelf.cards
+    return this.#cards ?? this.#cache.cards
   }
 
-  #columnNow(id: string): ColumnShelf | undefined {
-    return this.#columns.get(id) ?? this.#shelf.columns.find(column => column.id === id)
+  #columnNow(id: string): CachedColumn | undefined {
+    return this.#columns.get(id) ?? this.#cache.columns.find(column => column.id === id)
   }
 
-  #open(id: string): (ColumnShelf & { ids: string[] }) | undefined {
+  #open(id: string): (CachedColumn & { ids: string[] }) | undefined {
     const open = this.#columns.get(id)
     if (open) return open
     const column = this.#columnNow(id)

@@ -7,71 +7,70 @@ import type { Context } from '../context.ts'
 import { edit } from '../editor.ts'
 import { describe } from '../errors.ts'
 import { exitOf } from '../exit.ts'
-import type { Effect, News } from './state/model.ts'
+import type { Cmd, Msg } from './state/model.ts'
 import { messagesAtOnce } from './state/opened.ts'
 
-type Job = Exclude<Effect, { type: 'quit' | 'interrupt' | 'stop' | 'redraw' }>
+type Job = Exclude<Cmd, { type: 'quit' | 'interrupt' | 'stop' | 'redraw' }>
 
-export interface WorkHooks {
-  tell: (news: News) => void
+export interface CmdHooks {
+  dispatch: (msg: Msg) => void
   /** Gives the terminal to what is done meanwhile. */
   lend: <T>(work: () => Promise<T>) => Promise<T>
 }
-export interface Work {
-  do(job: Job): void
+export interface CmdRunner {
+  run(job: Job): void
   close(): void
 }
 
-const againAfterMs = 1000
+const retryMs = 1000
 
-/** Does what the model wants done, and tells what came of it. Changes go to the server in the order in which they were wanted. */
-export function createWork(
+/** Runs what the model asks for and dispatches what came of it. Changes reach the server in the order in which they were asked for. */
+export function createCmdRunner(
   context: Context,
   projectId: string,
   boardId: () => string,
-  { tell, lend }: WorkHooks,
-): Work {
+  { dispatch, lend }: CmdHooks,
+): CmdRunner {
   let isClosed = false
   let lastChange: Promise<void> = Promise.resolve()
   const refused = (error: unknown, moveId?: number) =>
-    tell({ type: 'refused', moveId, text: sentence(describe(error).message) })
+    dispatch({ type: 'refused', moveId, text: sentence(describe(error).message) })
   const reads = readsOf(context, projectId, boardId)
   const changes = changesOf(context, projectId, lend)
-  const read = (ask: () => Promise<News>) =>
-    void insist(ask, () => isClosed).then(
-      news => {
-        if (!isClosed) tell(news)
+  const read = (ask: () => Promise<Msg>) =>
+    void retryWhileUnreachable(ask, () => isClosed).then(
+      msg => {
+        if (!isClosed) dispatch(msg)
       },
       error => {
         if (!isClosed) refused(error)
       },
     )
-  const change = (act: () => Promise<News | void>, moveId?: number) => {
+  const change = (act: () => Promise<Msg | void>, moveId?: number) => {
     lastChange = lastChange
-      .then(() => whenAllowed(act))
+      .then(() => retryOnRateLimit(act))
       .then(
-        news => {
-          if (news) tell(news)
+        msg => {
+          if (msg) dispatch(msg)
         },
         error => refused(error, moveId),
       )
   }
   return {
-    do: job => {
+    run: job => {
       if (job.type === 'settings')
         void readSettings(context).then(
-          news => {
-            if (!isClosed) tell(news)
+          msg => {
+            if (!isClosed) dispatch(msg)
           },
           () => {
             /* They are read again before long. */
           },
         )
-      else if (job.type in reads)
-        read((reads[job.type as keyof typeof reads] as (job: Job) => () => Promise<News>)(job))
+      else if (job.type in reads) read((reads[job.type as keyof typeof reads] as (job: Job) => () => Promise<Msg>)(job))
       else
         change(
-          () => (changes[job.type as keyof typeof changes] as (job: Job) => Promise<News | void>)(job),
+          () => (changes[job.type as keyof typeof changes] as (job: Job) => Promise<Msg | void>)(job),
           'move' in job ? job.move.id : undefined,
         )
     },
@@ -88,7 +87,7 @@ function readsOf(
   { client }: Context,
   projectId: string,
   boardId: () => string,
-): { [Type in Reads]: (job: Of<Type>) => () => Promise<News> } {
+): { [Type in Reads]: (job: Of<Type>) => () => Promise<Msg> } {
   return {
     page:
       ({ request, columnId, offset, limit }) =>
@@ -155,8 +154,8 @@ function readsOf(
 function changesOf(
   context: Context,
   projectId: string,
-  lend: WorkHooks['lend'],
-): { [Type in Exclude<Job['type'], Reads | 'settings'>]: (job: Of<Type>) => Promise<News | void> } {
+  lend: CmdHooks['lend'],
+): { [Type in Exclude<Job['type'], Reads | 'settings'>]: (job: Of<Type>) => Promise<Msg | void> } {
   const { client } = context
   const place = (cardId: string): CardPlace => ({ projectId, cardId })
   return {
@@ -192,25 +191,25 @@ function changesOf(
   }
 }
 
-async function readSettings({ client }: Context): Promise<News> {
+async function readSettings({ client }: Context): Promise<Msg> {
   const [settings, shortcuts] = await Promise.all([client.settings.getUser(), client.settings.getShortcuts()])
   return { type: 'settings', settings, shortcuts }
 }
 
 /** A server that is away or busy is asked again. */
-async function insist<T>(read: () => Promise<T>, isOver: () => boolean): Promise<T> {
+async function retryWhileUnreachable<T>(read: () => Promise<T>, isOver: () => boolean): Promise<T> {
   for (;;) {
     try {
       return await read()
     } catch (error) {
       if (exitOf(error) !== 'unreachable' || isOver()) throw error
-      await sleep(againAfterMs, undefined, { ref: false })
+      await sleep(retryMs, undefined, { ref: false })
     }
   }
 }
 
 /** A server that is asked too often is asked again when it says so. */
-async function whenAllowed<T>(act: () => Promise<T>): Promise<T> {
+async function retryOnRateLimit<T>(act: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
       return await act()
@@ -231,7 +230,7 @@ function orReason(error: unknown): string {
 }
 
 /** Starts a card's agent: for the first time, where it broke off, or anew. */
-async function run(context: Context, place: CardPlace): Promise<News> {
+async function run(context: Context, place: CardPlace): Promise<Msg> {
   const { client } = context
   const begun = await startCard(context, place)
   const { lastAgentAction } = await client.cards.get(place)
@@ -240,7 +239,7 @@ async function run(context: Context, place: CardPlace): Promise<News> {
   return { type: 'said', text: `The agent of card ${place.cardId} ${begun}.` }
 }
 
-async function editCard({ client }: Context, place: CardPlace): Promise<News> {
+async function editCard({ client }: Context, place: CardPlace): Promise<Msg> {
   const card = await client.cards.get(place)
   const before = cardText(card)
   let text = 'Nothing was changed.'
@@ -258,7 +257,7 @@ async function writePrompt(
   columnId: string,
   title: string,
   prompt: string,
-): Promise<News> {
+): Promise<Msg> {
   let cardId = ''
   await edit(cardText({ title, prompt }), 'new-card.md', async after => {
     cardId = (await client.cards.create({ projectId, columnId, ...cardOfText(after), deferred: true })).id

@@ -3,14 +3,14 @@ import { expect, test } from 'vitest'
 import { defaultShortcuts, defaultUserSettings } from '../../src/contract/settings.ts'
 import type { LiveMessage } from '../../src/client/socket.ts'
 import { initialModel } from '../../cli/ui/state/initial.ts'
-import type { Effect, Model, News } from '../../cli/ui/state/model.ts'
+import type { Cmd, Model, Msg } from '../../cli/ui/state/model.ts'
 import { update } from '../../cli/ui/state/update.ts'
-import type { Card, Column } from '../../cli/ui/state/shelf.ts'
+import type { Card, Column } from '../../cli/ui/state/cardCache.ts'
 
 const columnIds = ['1', '2', '3']
 const pageSize = 5
 type Operation = { kind: 'create' | 'move' | 'archive' | 'delete' | 'rename'; card: number; column: number; at: number }
-type Happening = { do: Operation } | { do: 'serve' | 'answer' | 'tell' | 'break' }
+type Happening = { do: Operation } | { do: 'serve' | 'answer' | 'dispatch' | 'break' }
 
 const operations = fc.record({
   kind: fc.constantFrom('create', 'move', 'move', 'move', 'archive', 'delete', 'rename'),
@@ -18,7 +18,10 @@ const operations = fc.record({
   column: fc.nat(2),
   at: fc.nat(30),
 })
-const steps = (['serve', 'answer', 'tell'] as const).map(step => ({ weight: 4, arbitrary: fc.constant({ do: step }) }))
+const steps = (['serve', 'answer', 'dispatch'] as const).map(step => ({
+  weight: 4,
+  arbitrary: fc.constant({ do: step }),
+}))
 const happenings = fc.oneof({ weight: 8, arbitrary: fc.record({ do: operations }) }, ...steps)
 const brokenHappenings = fc.oneof({ weight: 8, arbitrary: fc.record({ do: operations }) }, ...steps, {
   weight: 1,
@@ -39,18 +42,18 @@ class Server {
     if (!card) return
     const from = { columnId: card.columnId, position: this.columns.get(card.columnId)!.indexOf(card.id) }
     if (kind === 'rename')
-      return this.#tell('card.updated', this.#change(card, { title: `Renamed ${this.events.length}` }))
+      return this.#dispatch('card.updated', this.#change(card, { title: `Renamed ${this.events.length}` }))
     this.columns.get(card.columnId)!.splice(from.position, 1)
     if (kind === 'delete') {
       this.cards.delete(card.id)
-      return this.#tell('card.deleted', { id: card.id, columnId: card.columnId })
+      return this.#dispatch('card.deleted', { id: card.id, columnId: card.columnId })
     }
     if (kind === 'archive')
-      return this.#tell('card.archived', this.#change(card, { position: null, archivedAt: 'now' }))
+      return this.#dispatch('card.archived', this.#change(card, { position: null, archivedAt: 'now' }))
     const ids = this.columns.get(columnId)!
     ids.splice(at, 0, card.id)
     const position = ids.indexOf(card.id)
-    this.#tell('card.moved', { ...this.#change(card, { columnId, position }), from, to: { columnId, position } })
+    this.#dispatch('card.moved', { ...this.#change(card, { columnId, position }), from, to: { columnId, position } })
   }
 
   page(columnId: string, offset: number): Card[] {
@@ -89,7 +92,7 @@ class Server {
       unread: false,
     } as unknown as Card
     this.cards.set(id, card)
-    this.#tell('card.created', card)
+    this.#dispatch('card.created', card)
   }
 
   #change(card: Card, change: Partial<Card>): Card {
@@ -98,7 +101,7 @@ class Server {
     return changed
   }
 
-  #tell(type: string, data: unknown): void {
+  #dispatch(type: string, data: unknown): void {
     this.events.push({ type, data, seq: this.events.length + 1, projectId: '1', at: '' } as LiveMessage)
   }
 }
@@ -107,8 +110,8 @@ class Server {
 class Client {
   model: Model
   readonly #server: Server
-  #asked: Effect[] = []
-  #answers: News[] = []
+  #asked: Cmd[] = []
+  #answers: Msg[] = []
   #told = 0
 
   constructor(server: Server) {
@@ -130,23 +133,23 @@ class Client {
     this.take({ type: 'subscribed' })
   }
 
-  take(news: News): void {
-    const { model, effects } = update(this.model, news)
+  take(msg: Msg): void {
+    const { model, cmds } = update(this.model, msg)
     this.model = model
-    this.#asked.push(...effects)
+    this.#asked.push(...cmds)
   }
 
   /** The server reads what was asked for. */
   serve(): boolean {
-    const effect = this.#asked.shift()
-    if (effect?.type === 'page')
+    const cmd = this.#asked.shift()
+    if (cmd?.type === 'page')
       this.#answers.push({
         type: 'page',
-        page: { ...effect, limit: pageSize, cards: this.#server.page(effect.columnId, effect.offset) },
+        page: { ...cmd, limit: pageSize, cards: this.#server.page(cmd.columnId, cmd.offset) },
       })
-    if (effect?.type === 'columns')
+    if (cmd?.type === 'columns')
       this.#answers.push({ type: 'columns', boards: [], boardId: '1', columns: this.#server.list() })
-    return effect !== undefined
+    return cmd !== undefined
   }
 
   answer(): boolean {
@@ -155,7 +158,7 @@ class Client {
     return answer !== undefined
   }
 
-  tell(): boolean {
+  dispatch(): boolean {
     const events = this.#server.events.slice(this.#told, (this.#told += 3))
     this.#told = Math.min(this.#told, this.#server.events.length)
     if (events.length > 0) this.take({ type: 'events', events })
@@ -169,7 +172,7 @@ class Client {
   }
 }
 
-test("however reading, changes and news overlap, in the end the board is the server's", () => {
+test("however reading, changes and events overlap, in the end the board is the server's", () => {
   fc.assert(
     fc.property(
       fc.array(operations, { minLength: 5, maxLength: 60 }),
@@ -182,12 +185,12 @@ test("however reading, changes and news overlap, in the end the board is the ser
           if (typeof happening.do === 'object') server.do(happening.do)
           else client[happening.do]()
         }
-        for (let quiet = false; !quiet;) quiet = ![client.tell(), client.serve(), client.answer()].includes(true)
-        for (const { id, ids, total, isWhole } of client.model.shelf.columns) {
+        for (let quiet = false; !quiet;) quiet = ![client.dispatch(), client.serve(), client.answer()].includes(true)
+        for (const { id, ids, total, isWhole } of client.model.cache.columns) {
           expect(ids).toEqual(server.columns.get(id))
           expect([total, isWhole]).toEqual([ids.length, true])
         }
-        const shown = [...client.model.shelf.cards.values()].sort((a, b) => Number(a.id) - Number(b.id))
+        const shown = [...client.model.cache.cards.values()].sort((a, b) => Number(a.id) - Number(b.id))
         expect(shown.map(({ id, title, columnId, version }) => [id, title, columnId, version])).toEqual(
           [...server.cards.values()]
             .filter(({ position }) => position !== null)
