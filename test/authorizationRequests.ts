@@ -13,6 +13,7 @@ const special: Record<string, (place: Place, world: World) => Input> = {
   'projects.create in an organization': () => ({}),
   'keys.create': () => ({ scope: 'server', projectId: undefined }),
   'keys.create for a project': () => ({}),
+  'boards.create': () => ({ templateId: undefined }),
   'keys.create for an organization': ({ organizationId }) => ({
     scope: 'organization',
     organizationId,

@@ -87,16 +87,8 @@ export const sections: Section[] = [
     foreign:
       '401   401   404      404    404    404     404  404   404   404   404   404   403 403     403       403      403',
     routes: {
-      none: 'keys.get, keys.revoke, keys.rotate, credentials.get, credentials.update, credentials.delete, credentials.verify, credentials.usage, credentials.oauthStatus',
+      none: 'keys.get, keys.revoke, keys.rotate, credentials.get, credentials.update, credentials.delete, credentials.verify, credentials.usage, credentials.oauthStatus, templates.update, templates.delete',
     },
-  },
-  {
-    about: 'whoever it belongs to, where all may know of it',
-    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
-    own: '   401    401   ok       ok     ok     ok      ok   ok    ok    ok    ok    ok    403 403     403       403      403',
-    foreign:
-      '401   401   403      403    403    403     403  403   403   403   403   403   403 403     403       403      403',
-    routes: { none: 'templates.update, templates.delete' },
   },
   {
     about: 'nobody: what is built in cannot be changed',
@@ -302,7 +294,7 @@ export const inFields: Record<string, [chief: string, superAdmin: string]> = {
   'organizations.setCredential credentialId': ['CREDENTIAL_NOT_FOUND', 'CREDENTIAL_NOT_FOUND'],
   'credentials.choose credentialId': ['CREDENTIAL_NOT_FOUND', 'CREDENTIAL_NOT_FOUND'],
   'credentials.chooseForCard credentialId': ['CREDENTIAL_NOT_FOUND', 'CREDENTIAL_NOT_FOUND'],
-  'boards.create templateId': ['ok', 'ok'],
+  'boards.create templateId': ['TEMPLATE_NOT_FOUND', 'TEMPLATE_NOT_FOUND'],
   'boards.reorder ids': ['INVALID_ORDER', 'INVALID_ORDER'],
   'columns.list boardId': ['BOARD_NOT_FOUND', 'BOARD_NOT_FOUND'],
   'columns.create boardId': ['BOARD_NOT_FOUND', 'BOARD_NOT_FOUND'],

@@ -13,6 +13,7 @@ import { resolveTemplate } from '../resolve.ts'
 type Template = Output<Contract['templates']['create']>
 type TemplateColumns = Sent<Contract['templates']['create']>['columns']
 interface ColumnOptions {
+  shared?: boolean
   column?: TemplateColumns
   columnsFile?: string
 }
@@ -21,6 +22,7 @@ const columns: Column<Template>[] = [
   { name: 'id', style: 'id', align: 'right', value: template => template.id },
   { name: 'name', style: 'title', value: template => template.name },
   { name: 'builtin', header: 'BUILT IN', value: template => template.builtin },
+  { name: 'shared', value: template => template.shared },
   {
     name: 'columns',
     style: 'text',
@@ -32,11 +34,11 @@ export function register(templates: Command): void {
   const list = templates
     .command('list')
     .summary('List board templates')
-    .description('List board templates, built-in ones first.')
+    .description('List the board templates that you may use: built-in ones, shared ones, your own.')
     .action(async () => {
       const context = await openUserContext(list)
       const found = await context.client.templates.list()
-      await (context.out.json ? context.out.list(found, columns.slice(0, 3)) : context.out.list(found, columns))
+      await (context.out.json ? context.out.list(found, columns.slice(0, 4)) : context.out.list(found, columns))
     })
   example(list, 'board templates list', 'board templates list --json name,columns')
 
@@ -44,19 +46,23 @@ export function register(templates: Command): void {
     templates
       .command('create <name>')
       .summary('Create a board template')
-      .description('Create a board template. Its columns come in the order in which they are given.'),
-  ).action(async (name: string, options: ColumnOptions) => {
-    const wanted = await columnsOf(options)
-    if (!wanted)
-      throw usage('which columns?', {
-        hint: 'give --column, for example --column Build:active, or --columns-file',
-        see: 'board templates create --help',
-      })
-    const context = await openUserContext(create)
-    const template = await context.client.templates.create({ name, columns: wanted })
-    context.out.done(`Created template ${template.id}.`)
-    await context.out.record(template, columns)
-  })
+      .description(
+        'Create a board template of your own. Its columns come in the order in which they are given. Others see it where an administrator shares it.',
+      ),
+  )
+    .option('--shared', 'everybody may use it; for administrators')
+    .action(async (name: string, options: ColumnOptions) => {
+      const wanted = await columnsOf(options)
+      if (!wanted)
+        throw usage('which columns?', {
+          hint: 'give --column, for example --column Build:active, or --columns-file',
+          see: 'board templates create --help',
+        })
+      const context = await openUserContext(create)
+      const template = await context.client.templates.create({ name, columns: wanted, shared: options.shared })
+      context.out.done(`Created template ${template.id}.`)
+      await context.out.record(template, columns)
+    })
   example(
     create,
     'board templates create Release --column Todo:backlog --column Build:active --column Shipped:done',
@@ -74,16 +80,23 @@ function registerEdit(templates: Command): void {
       .description("Change a board template's name or columns. Boards that were made from it stay as they are."),
   )
     .option('--name <name>', 'the new name')
+    .option('--shared', 'everybody may use it; for administrators')
+    .option('--no-shared', 'only you may use it')
     .action(async (wanted: string, options: ColumnOptions & { name?: string }) => {
       const changed = await columnsOf(options)
-      if (options.name === undefined && !changed)
+      if (options.name === undefined && options.shared === undefined && !changed)
         throw usage('what should change?', {
-          hint: 'give --name, --column or --columns-file',
+          hint: 'give --name, --shared, --column or --columns-file',
           see: 'board templates edit --help',
         })
       const context = await openUserContext(edit)
       const { id } = await resolveTemplate(context, wanted)
-      const edited = await context.client.templates.update({ id, name: options.name, columns: changed })
+      const edited = await context.client.templates.update({
+        id,
+        name: options.name,
+        columns: changed,
+        shared: options.shared,
+      })
       await context.out.did(edited, `Edited template ${id}.`)
     })
   example(edit, 'board templates edit Release --name "Release train"')

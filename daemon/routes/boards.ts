@@ -7,7 +7,7 @@ import type { Handlers } from '../handlers.ts'
 
 export const boardsRoutes = (app: App): Handlers<Contract['boards']> => ({
   list: async ({ projectId }) => (await listBoards(app.db, projectId)).map(board),
-  create: ({ projectId, ...input }, call) => call.write(tx => boards.create(tx, projectId, input), board),
+  create: ({ projectId, ...input }, call) => call.write(tx => boards.create(tx, call.caller, projectId, input), board),
   reorder: ({ projectId, ids }, call) =>
     call.write(
       tx => boards.reorder(tx, projectId, ids),

@@ -6,7 +6,7 @@ import { template } from '../../src/views/templates.ts'
 import type { Handlers } from '../handlers.ts'
 
 export const templatesRoutes = (app: App): Handlers<Contract['templates']> => ({
-  list: async () => (await listTemplates(app.db)).map(template),
+  list: async (_, { caller }) => (await listTemplates(app.db, caller.userId)).map(template),
   create: (input, call) => call.write(tx => templates.create(tx, call.caller, input), template),
   update: ({ id, ...change }, call) => call.write(tx => templates.update(tx, call.caller, id, change), template),
   delete: ({ id }, call) =>

@@ -23,10 +23,16 @@ export const transfersRoutes = (app: App): Handlers<Contract['transfers']> => {
   const imports = createTurns('imports', { mostUnderWay: 32, mostAtWork: 2 })
   return {
     exportProject: async ({ id }, call) =>
-      send(app, exports, { projectId: id }, (await findProject(app.db, id)).name, call),
+      send(app, exports, { projectId: id, exporterId: call.caller.userId }, (await findProject(app.db, id)).name, call),
     exportOrganization: async ({ organizationId }, call) => {
       const organization = await administered(app.db, call.caller, organizationId)
-      return send(app, exports, { organizationId: organization.id }, organization.name, call)
+      return send(
+        app,
+        exports,
+        { organizationId: organization.id, exporterId: call.caller.userId },
+        organization.name,
+        call,
+      )
     },
     import: async (input, call) => {
       await requireTarget(app.db, call.caller, input)

@@ -6,24 +6,30 @@ export const Template = v.object({
   id: Id,
   name: Name,
   builtin: v.boolean(),
+  /** Everybody sees it, not its owner alone. */
+  shared: v.boolean(),
   columns: v.array(v.object({ name: Name, columnType: ColumnType, prompt: v.string() })),
 })
 const TemplateColumns = v.pipe(
   v.array(v.strictObject({ name: Name, columnType: ColumnType, prompt: v.optional(Prompt, '') })),
   v.maxLength(50),
 )
-const CreateTemplate = v.strictObject({ name: Name, columns: TemplateColumns })
-const UpdateTemplate = v.strictObject({ name: v.optional(Name), columns: v.optional(TemplateColumns) })
+const CreateTemplate = v.strictObject({ name: Name, columns: TemplateColumns, shared: v.optional(v.boolean(), false) })
+const UpdateTemplate = v.strictObject({
+  name: v.optional(Name),
+  columns: v.optional(TemplateColumns),
+  shared: v.optional(v.boolean()),
+})
 
 export const templates = {
   list: get('/api/board-templates', {
     who: user,
-    summary: 'List board templates, built-in ones first',
+    summary: "List the board templates that the caller may use: built-in ones, shared ones, the caller's own",
     output: v.array(Template),
   }),
   create: post('/api/board-templates', {
     who: user,
-    summary: 'Create a board template',
+    summary: 'Create a board template of the caller; administrators may share theirs',
     input: CreateTemplate,
     output: Template,
     status: 201,

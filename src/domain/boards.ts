@@ -12,6 +12,7 @@ import {
 import { insertColumn } from '../store/columns.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import { board as boardView } from '../views/boards.ts'
+import type { Caller } from './caller.ts'
 import { noteGone } from './goneWorktrees.ts'
 import { requireWholeOrder } from './order.ts'
 import type { Agents } from './sessions.ts'
@@ -27,10 +28,11 @@ export async function find(db: Reader, projectId: number, boardId: number): Prom
 /** Creates a board with the columns of a template; without one, of the built-in "Kanban". @throws Problem TEMPLATE_NOT_FOUND */
 export async function create(
   tx: Transaction,
+  caller: Caller,
   projectId: number,
   { name, templateId }: { name: string; templateId?: number },
 ): Promise<BoardRow> {
-  const template = await templateForBoard(tx, templateId)
+  const template = await templateForBoard(tx, caller, templateId)
   const boardId = await insertBoard(tx, projectId, name)
   for (const column of template.columns) await insertColumn(tx, { ...column, boardId, projectId })
   return announce(tx, 'board.created', projectId, boardId)

@@ -60,7 +60,7 @@ export async function create(
   await requireOrganization(tx, caller, project.organizationId)
   const id = await insertProject(tx, { ...project, ownerId: await ownerFor(tx, caller.userId) })
   await append(tx, 'project.created', id, projectNews(await find(tx, id)))
-  await boards.create(tx, id, { name: 'Board' })
+  await boards.create(tx, caller, id, { name: 'Board' })
   return findVisible(tx, caller, id)
 }
 

@@ -1,6 +1,6 @@
 import { Problem } from '../contract/errors.ts'
 import type { ColumnType } from '../contract/fields.ts'
-import type { Caller } from './caller.ts'
+import { isAdmin, type Caller } from './caller.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import {
   deleteTemplate,
@@ -17,27 +17,35 @@ export interface TemplateColumn {
   prompt: string
 }
 
-/** @throws Problem TEMPLATE_NOT_FOUND */
-export async function find(db: Reader, id: number): Promise<TemplateRow> {
-  return (await readTemplate(db, id)) ?? refuse('TEMPLATE_NOT_FOUND')
+/** A template that the caller may see. @throws Problem TEMPLATE_NOT_FOUND, also for what others keep to themselves */
+export async function find(db: Reader, caller: Caller, id: number): Promise<TemplateRow> {
+  const template = await readTemplate(db, id)
+  const isSeen = template && (template.builtin === 1 || template.shared === 1 || template.userId === caller.userId)
+  return isSeen ? template : refuse('TEMPLATE_NOT_FOUND')
 }
 
 /** The template of a new board: the named one, or the built-in "Kanban". @throws Problem TEMPLATE_NOT_FOUND */
-export async function templateForBoard(db: Reader, templateId?: number): Promise<{ columns: TemplateColumn[] }> {
+export async function templateForBoard(
+  db: Reader,
+  caller: Caller,
+  templateId?: number,
+): Promise<{ columns: TemplateColumn[] }> {
   const template =
     templateId === undefined
       ? ((await readDefaultTemplate(db)) ?? refuse('TEMPLATE_NOT_FOUND'))
-      : await find(db, templateId)
+      : await find(db, caller, templateId)
   return { columns: JSON.parse(template.columns) as TemplateColumn[] }
 }
 
-/** Creates a template that belongs to the caller and that everybody may use. */
+/** Creates a template that belongs to the caller; administrators may share theirs with everybody. @throws Problem FORBIDDEN */
 export async function create(
   tx: Transaction,
   caller: Caller,
-  { name, columns }: { name: string; columns: readonly TemplateColumn[] },
+  { name, columns, shared }: { name: string; columns: readonly TemplateColumn[]; shared: boolean },
 ): Promise<TemplateRow> {
-  return find(tx, await insertTemplate(tx, caller.userId, { name, columns: JSON.stringify(columns) }))
+  requireSharer(caller, shared)
+  const template = { name, columns: JSON.stringify(columns), shared: Number(shared) }
+  return find(tx, caller, await insertTemplate(tx, caller.userId, template))
 }
 
 /** Changes one of the caller's templates. @throws Problem TEMPLATE_NOT_FOUND, FORBIDDEN */
@@ -45,14 +53,16 @@ export async function update(
   tx: Transaction,
   caller: Caller,
   id: number,
-  change: { name?: string; columns?: readonly TemplateColumn[] },
+  change: { name?: string; columns?: readonly TemplateColumn[]; shared?: boolean },
 ): Promise<TemplateRow> {
   const template = await findOwn(tx, caller, id)
+  requireSharer(caller, change.shared === true && template.shared === 0)
   await updateTemplate(tx, id, {
     name: change.name ?? template.name,
     columns: change.columns ? JSON.stringify(change.columns) : template.columns,
+    shared: change.shared === undefined ? template.shared : Number(change.shared),
   })
-  return find(tx, id)
+  return find(tx, caller, id)
 }
 
 /** Deletes one of the caller's templates; boards made from it stay. @throws Problem TEMPLATE_NOT_FOUND, FORBIDDEN */
@@ -62,10 +72,14 @@ export async function remove(tx: Transaction, caller: Caller, id: number): Promi
 }
 
 async function findOwn(tx: Transaction, caller: Caller, id: number): Promise<TemplateRow> {
-  const template = await find(tx, id)
+  const template = await find(tx, caller, id)
   if (template.builtin === 1) refuse('FORBIDDEN', 'Built-in templates cannot be changed.')
   if (template.userId !== caller.userId) refuse('FORBIDDEN', 'Only its owner may change a template.')
   return template
+}
+
+function requireSharer(caller: Caller, shared: boolean): void {
+  if (shared && !isAdmin(caller)) refuse('FORBIDDEN', 'Only administrators of the server share templates.')
 }
 
 function refuse(code: 'TEMPLATE_NOT_FOUND' | 'FORBIDDEN', message?: string): never {

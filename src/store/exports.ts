@@ -116,11 +116,11 @@ export const exportedAttachments = (db: Reader, cardIds: readonly number[]): Pro
     [JSON.stringify(cardIds)],
   )
 
-/** The templates that belong to an organization's people. */
-export const exportedTemplates = (db: Reader, organizationId: number): Promise<ExportRow[]> =>
+/** The templates of an organization's people that the exporting account may see. */
+export const exportedTemplates = (db: Reader, organizationId: number, userId: number): Promise<ExportRow[]> =>
   db.all(
-    `SELECT t.id, json_object('name', t.name, 'columns', json(t.columns)) AS json FROM board_templates t JOIN organization_members m ON m.user_id = t.user_id AND m.organization_id = ? WHERE t.builtin = 0 ORDER BY t.id`,
-    [organizationId],
+    `SELECT t.id, json_object('name', t.name, 'columns', json(t.columns)) AS json FROM board_templates t JOIN organization_members m ON m.user_id = t.user_id AND m.organization_id = ? WHERE t.builtin = 0 AND (t.shared = 1 OR t.user_id = ?) ORDER BY t.id`,
+    [organizationId, userId],
   )
 
 export const exportedOrganizationMembers = (db: Reader, organizationId: number): Promise<ExportRow[]> =>

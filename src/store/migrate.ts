@@ -12,9 +12,23 @@ import importers from './migrations/0008-importers.ts'
 import spans from './migrations/0009-spans.ts'
 import titles from './migrations/0010-titles.ts'
 import tickets from './migrations/0011-tickets.ts'
+import consent from './migrations/0012-consent.ts'
 
 /** Every migration in order. A migration that has been released is never changed. */
-const migrations = [initial, people, agents, background, search, imports, daemons, importers, spans, titles, tickets]
+const migrations = [
+  initial,
+  people,
+  agents,
+  background,
+  search,
+  imports,
+  daemons,
+  importers,
+  spans,
+  titles,
+  tickets,
+  consent,
+]
 
 /** The version that this program's migrations lead to. */
 export const schemaVersion = migrations.length

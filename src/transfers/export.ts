@@ -26,6 +26,9 @@ export interface ExportHouse {
   machineOf: MachineOf
 }
 
+/** What is exported, and by whom. */
+export type Exported = ({ projectId: number } | { organizationId: number }) & { exporterId: number }
+
 /** An export that is ready to be sent, `size` bytes long. Whoever has it closes it. */
 export interface Export {
   size: number
@@ -44,11 +47,7 @@ const end = '\n]}\n'
  * name that outlives their deletion, and those of other machines are fetched.
  * @throws Problem DISK_FULL, SHUTTING_DOWN, or the signal's reason
  */
-export async function makeExport(
-  house: ExportHouse,
-  of: { projectId: number } | { organizationId: number },
-  signal: AbortSignal,
-): Promise<Export> {
+export async function makeExport(house: ExportHouse, of: Exported, signal: AbortSignal): Promise<Export> {
   const folder = join(house.transfersDir, `export-${randomBytes(8).toString('hex')}`)
   const close = () => rm(folder, { recursive: true, force: true })
   await mkdir(folder, { mode: 0o700 })
@@ -82,11 +81,11 @@ export async function makeExport(
   }
 }
 
-async function scopeOf(db: Reader, of: { projectId: number } | { organizationId: number }): Promise<Scope> {
+async function scopeOf(db: Reader, of: Exported): Promise<Scope> {
   const ids = 'projectId' in of ? [of.projectId] : await organizationProjects(db, of.organizationId)
   const projects: Array<Scope['projects'][number]> = []
   for (const id of ids) projects.push({ id, cardIds: await cardIdsOf(db, id) })
-  return { organizationId: 'organizationId' in of ? of.organizationId : null, projects }
+  return { organizationId: 'organizationId' in of ? of.organizationId : null, exporterId: of.exporterId, projects }
 }
 
 /** The cards of all boards of a project in the order in which they were made. */

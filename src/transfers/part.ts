@@ -6,6 +6,8 @@ import type { Known } from './known.ts'
 /** What is exported: the projects with the ids of their cards, and the organization if it is one. */
 export interface Scope {
   organizationId: number | null
+  /** Who exports: templates are their owner's. */
+  exporterId: number
   projects: ReadonlyArray<{ id: number; cardIds: readonly number[] }>
 }
 

@@ -3,21 +3,21 @@ import { insertTemplate, listTemplates } from '../store/templates.ts'
 import { part } from './part.ts'
 import { OrganizationMember, ProjectMember, Template } from './records.ts'
 
-/** The templates of an organization's people. Whoever imports them owns them; those that are here already are not made twice. */
+/** The templates of an organization's people that the exporter may see. Whoever imports them owns them; those that are here already are not made twice. */
 export const templates = part({
   name: 'templates',
   schema: Template,
   most: 1000,
   isShownAtOnce: true,
-  read: async function* (db, { organizationId }) {
-    if (organizationId !== null) yield (await exportedTemplates(db, organizationId)).map(({ json }) => json)
+  read: async function* (db, { organizationId, exporterId }) {
+    if (organizationId !== null) yield (await exportedTemplates(db, organizationId, exporterId)).map(({ json }) => json)
   },
   write: async (tx, { name, columns }, made) => {
     const template = { name, columns: JSON.stringify(columns) }
-    made.templates ??= new Set((await listTemplates(tx)).map(identity))
+    made.templates ??= new Set((await listTemplates(tx, made.ownerId)).map(identity))
     if (made.templates.has(identity(template))) return
     made.templates.add(identity(template))
-    await insertTemplate(tx, made.ownerId, template)
+    await insertTemplate(tx, made.ownerId, { ...template, shared: 0 })
   },
 })
 

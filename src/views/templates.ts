@@ -6,5 +6,6 @@ export const template = (row: TemplateRow): InferOutput<typeof Template> => ({
   id: String(row.id),
   name: row.name,
   builtin: row.builtin === 1,
+  shared: row.shared === 1,
   columns: JSON.parse(row.columns),
 })

@@ -20,6 +20,7 @@ const columns = [
   { name: 'Ideas', columnType: 'backlog' as const, prompt: '' },
   { name: 'Doing', columnType: 'active' as const, prompt: 'Do it.' },
 ]
+const unknown = [404, 'TEMPLATE_NOT_FOUND']
 const refusal = async (method: string, path: string, token: string, body?: unknown) => {
   const reply = await board.request(method, path, { token, body })
   return [reply.status, reply.body.error.code]
@@ -47,7 +48,7 @@ test('the built-in templates come first and cannot be changed or deleted by anyb
 
 test('a template is made, changed in part and deleted by its owner', async () => {
   const made = await own.templates.create({ name: 'Mine', columns })
-  expect(made).toEqual({ id: expect.any(String), name: 'Mine', builtin: false, columns })
+  expect(made).toEqual({ id: expect.any(String), name: 'Mine', builtin: false, shared: false, columns })
   expect(await own.templates.update({ id: made.id, name: 'Ours' })).toEqual({ ...made, name: 'Ours' })
   expect(await own.templates.update({ id: made.id, columns: [{ name: 'Only', columnType: 'done' }] })).toEqual({
     ...made,
@@ -59,15 +60,40 @@ test('a template is made, changed in part and deleted by its owner', async () =>
   expect(await refusal('DELETE', `/api/board-templates/${made.id}`, tokens.own)).toEqual([404, 'TEMPLATE_NOT_FOUND'])
 })
 
-test('everybody may see and use a template, only its owner may change it', async () => {
-  const { id } = await own.templates.create({ name: 'Shared', columns })
+test('nobody but its owner sees, uses or changes a template, and no administrator either', async () => {
+  const { id } = await own.templates.create({ name: 'Private', columns })
+  const project = await board.as(tokens.foreign).projects.create({ name: 'P', path: board.folder('foreign') })
+  for (const token of [tokens.foreign, board.token]) {
+    expect((await board.as(token).templates.list()).map(template => template.id)).not.toContain(id)
+    expect(await refusal('PATCH', `/api/board-templates/${id}`, token, { name: 'Taken' })).toEqual(unknown)
+    expect(await refusal('DELETE', `/api/board-templates/${id}`, token)).toEqual(unknown)
+    expect(
+      await refusal('POST', `/api/projects/${project.id}/boards`, token, { name: 'Copied', templateId: id }),
+    ).toEqual(unknown)
+  }
+  expect((await own.templates.list()).find(template => template.id === id)).toMatchObject({ shared: false })
+})
+
+test('a template that an administrator shares is seen and used by everybody, and changed by its owner alone', async () => {
+  expect(await refusal('POST', '/api/board-templates', tokens.own, { name: 'Mine', columns, shared: true })).toEqual([
+    403,
+    'FORBIDDEN',
+  ])
+  const plain = await own.templates.create({ name: 'Mine', columns })
+  expect(await refusal('PATCH', `/api/board-templates/${plain.id}`, tokens.own, { shared: true })).toEqual([
+    403,
+    'FORBIDDEN',
+  ])
+  const root = board.client
+  const { id } = await root.templates.create({ name: 'Shared', columns })
+  expect((await root.templates.update({ id, shared: true })).shared).toBe(true)
   const foreign = board.as(tokens.foreign)
   expect((await foreign.templates.list()).map(template => template.id)).toContain(id)
   expect(await refusal('PATCH', `/api/board-templates/${id}`, tokens.foreign, { name: 'Taken' })).toEqual([
     403,
     'FORBIDDEN',
   ])
-  expect(await refusal('DELETE', `/api/board-templates/${id}`, board.token)).toEqual([403, 'FORBIDDEN'])
+  expect(await refusal('DELETE', `/api/board-templates/${id}`, tokens.foreign)).toEqual([403, 'FORBIDDEN'])
   const project = await foreign.projects.create({ name: 'P', path: board.folder('p') })
   const made = await foreign.boards.create({ projectId: project.id, name: 'From template', templateId: id })
   expect(
@@ -75,8 +101,21 @@ test('everybody may see and use a template, only its owner may change it', async
       ({ name, columnType, prompt, position }) => ({ name, columnType, prompt, position }),
     ),
   ).toEqual(columns.map((column, position) => ({ ...column, position })))
-  await own.templates.delete({ id })
+  await root.templates.update({ id, shared: false })
+  expect((await foreign.templates.list()).map(template => template.id)).not.toContain(id)
+  await root.templates.delete({ id })
   expect((await foreign.columns.list({ projectId: project.id, boardId: made.id })).length).toBe(2)
+})
+
+test('an export of an organization leaves out what its people keep to themselves', async () => {
+  const { id: organizationId } = await own.organizations.create({ name: 'Club' })
+  await own.organizations.addMember({ id: organizationId, email: 'foreign@example.org' })
+  await board.as(tokens.foreign).templates.create({ name: 'Foreign and private', columns })
+  await own.templates.create({ name: 'Own', columns })
+  const { body } = await board.request('POST', '/api/export', { token: tokens.own, body: { organizationId } })
+  const names = body.templates.map(({ name }: { name: string }) => name)
+  expect(names).toContain('Own')
+  expect(names).not.toContain('Foreign and private')
 })
 
 test('a board without a template gets the columns of Kanban, and an unknown template is 404', async () => {
