@@ -1,11 +1,9 @@
 import type { Command } from 'commander'
 import { createClient, type Client, type Connection } from '../src/client/index.ts'
-import { sendJson } from '../src/client/http.ts'
-import { processMark } from '../src/config/kernel.ts'
-import type { Runtime } from '../src/config/paths.ts'
 import { discover, type Discovery } from './discovery.ts'
 import { Failure, usage } from './exit.ts'
 import { globalsOf, type Globals } from './globals.ts'
+import { checkLocal, noServer, renewalOf } from './localPlace.ts'
 import { openOut } from './openOut.ts'
 import type { Out } from './output.ts'
 import { findProject } from './resolve.ts'
@@ -44,9 +42,10 @@ export async function openContext(command: Command): Promise<Context> {
     url: discovery.url.value,
     token: discovery.token?.value,
     timeoutMs: timeoutSecs * 1000,
+    renew: renewalOf(discovery),
     ...(globals.debug && { onRequest: debugLine }),
   }
-  if (discovery.local) await checkLocal(discovery.local, connection)
+  if (discovery.local) await checkLocal(discovery.local)
   const client = createClient(connection)
   const external = connection.token?.startsWith('svc_ak_') === true
   let project: Promise<{ id: string; name: string }> | undefined
@@ -95,25 +94,6 @@ export async function openUserContext(command: Command): Promise<Context> {
   const context = await openContext(command)
   requireUser(context, `${command.parent?.name()} ${command.name()}`)
   return context
-}
-
-const noServer = (cause?: unknown): Failure =>
-  new Failure('unreachable', 'no server; run: board serve', { see: 'board help environment', cause })
-
-/**
- * Makes sure that the daemon of daemon.json still lives before its token is sent anywhere. While its process does, the port is
- * its own; where that can't be seen, it is asked.
- */
-async function checkLocal({ pid, mark }: Runtime, connection: Connection): Promise<void> {
-  if (mark !== undefined && processMark(pid) === mark) return
-  try {
-    const health = (await sendJson({ ...connection, token: undefined, timeoutMs: 2000 }, 'GET', '/api/health')) as
-      { status?: string } | undefined
-    if (health?.status === 'ok') return
-  } catch (error) {
-    throw noServer(error)
-  }
-  throw noServer()
 }
 
 const debugLine: NonNullable<Connection['onRequest']> = ({ method, path, status, tookMs, requestId }) => {

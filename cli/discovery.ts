@@ -12,6 +12,9 @@ export interface Found {
   from: string
 }
 
+/** Where a value came from that daemon.json holds. */
+export const fromRuntime = 'the running server on this machine'
+
 /** Which server, which token, which project, and where each was found. */
 export interface Discovery {
   profile: Found | undefined
@@ -40,7 +43,7 @@ export function discover(
   const url =
     found(globals.url, '--url') ??
     pick(first, found(profile?.url, fromProfile), found(env.BOARD_URL, 'BOARD_URL')) ??
-    found(runtime?.url, 'the running server on this machine')
+    found(runtime?.url, fromRuntime)
   return {
     profile: profileName,
     url: url && { ...url, value: origin(url) },
@@ -48,8 +51,7 @@ export function discover(
     project:
       found(globals.project, '--project') ??
       pick(first, found(profile?.project, fromProfile), found(env.BOARD_PROJECT, 'BOARD_PROJECT')),
-    local:
-      runtime && url?.value === runtime.url && url.from === 'the running server on this machine' ? runtime : undefined,
+    local: runtime && url?.value === runtime.url && url.from === fromRuntime ? runtime : undefined,
   }
 }
 
@@ -86,9 +88,7 @@ function tokenFor(
   return (
     fromFile(globals.tokenFile, '--token-file') ??
     pick(first, bound, found(env.BOARD_TOKEN, 'BOARD_TOKEN') ?? fromFile(env.BOARD_TOKEN_FILE, 'BOARD_TOKEN_FILE')) ??
-    (runtime && originOf(runtime.url) === target
-      ? found(runtime.token, 'the running server on this machine')
-      : undefined)
+    (runtime && originOf(runtime.url) === target ? found(runtime.token, fromRuntime) : undefined)
   )
 }
 

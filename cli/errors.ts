@@ -1,4 +1,4 @@
-import type { ApiFailure } from '../src/client/failures.ts'
+import type { ApiFailure, Unreachable } from '../src/client/failures.ts'
 import { exitOf, exits, type Exit, type Failure } from './exit.ts'
 import { talk } from './streams.ts'
 import { harmless } from './text.ts'
@@ -21,7 +21,7 @@ export function describe(error: unknown): Description {
     return {
       exit,
       message: sentence(error.message),
-      hint: whyUnreachable[(error.cause as NodeJS.ErrnoException | undefined)?.code ?? ''],
+      hint: (error as Unreachable).hint,
       see: 'board auth status',
     }
   if (error.name === 'Problem') return { exit, message: sentence(error.message) }
@@ -61,13 +61,6 @@ function describeApi(error: ApiFailure): Omit<Description, 'exit'> {
       hint: error.requestId && !error.message.includes(error.requestId) ? `request id: ${error.requestId}` : undefined,
     }
   return { message }
-}
-
-const whyUnreachable: Record<string, string> = {
-  ECONNREFUSED: 'no server runs there',
-  ENOTFOUND: 'there is no host of that name',
-  ETIMEDOUT: 'it did not answer in time; --timeout gives it more',
-  HPE_INVALID_CONSTANT: 'what answers there is no HTTP server',
 }
 
 /** The command that shows what a refusal is about. */

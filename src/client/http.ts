@@ -1,13 +1,12 @@
-import { ApiFailure, Unreachable } from './failures.ts'
+import { dataOf } from './envelope.ts'
+import { Unreachable } from './failures.ts'
+import { askRenewed, type RenewablePlace } from './place.ts'
 import { exchangePlain, type Answer, type Asked } from './plainHttp.ts'
 
 export type { Answer } from './plainHttp.ts'
 
-/** Where a server is and who calls it. */
-export interface Connection {
-  /** The origin, or the origin and a path below which a proxy serves the board. */
-  url: string
-  token?: string
+/** Where a server is, who calls it, and how. */
+export interface Connection extends RenewablePlace {
   /** How long an answer may take. 0: for ever. */
   timeoutMs?: number
   /** Told of every request once it is answered, for `--debug`. */
@@ -25,12 +24,21 @@ export interface CallOptions {
  * One request, by what costs a short-lived process least.
  * @throws Unreachable when no answer comes.
  */
-export async function send(
+export const send = (
   connection: Connection,
   method: string,
   path: string,
   body?: string,
   options: CallOptions = {},
+): Promise<Answer> =>
+  askRenewed(connection, method === 'GET' || method === 'HEAD', () => sendOnce(connection, method, path, body, options))
+
+async function sendOnce(
+  connection: Connection,
+  method: string,
+  path: string,
+  body: string | undefined,
+  options: CallOptions,
 ): Promise<Answer> {
   const url = new URL(connection.url.replace(/\/$/, '') + path)
   const asked = {
@@ -65,7 +73,10 @@ async function exchange(url: URL, asked: Asked, { headers = {} }: CallOptions): 
   }
 }
 
-/** Sends a request and takes the answer apart: `data`, or an ApiFailure. */
+/**
+ * Sends a request and gives the `data` of the answer.
+ * @throws ApiFailure | Unreachable
+ */
 export async function sendJson(
   connection: Connection,
   method: string,
@@ -74,9 +85,7 @@ export async function sendJson(
   options?: CallOptions,
 ): Promise<unknown> {
   const answer = await send(connection, method, path, input === undefined ? undefined : JSON.stringify(input), options)
-  const body = answer.bytes.length === 0 ? undefined : parse(answer.bytes.toString())
-  if (answer.status >= 400) throw new ApiFailure(answer.status, body, answer.headers)
-  return (body as { data?: unknown } | undefined)?.data
+  return dataOf(connection.url, { ...answer, body: parse(answer.bytes.toString()) })
 }
 
 export function headersOf(

@@ -3,6 +3,7 @@ import { errors, type ErrorCode } from '../contract/errors.ts'
 import type { ClientMessage, EventMessage } from '../contract/events.ts'
 import { ApiFailure, Unreachable } from './failures.ts'
 import type { Connection } from './http.ts'
+import { renewPlace, type Place } from './place.ts'
 
 /** An event, or the server's word that it no longer has everything since the asked-for seq. */
 export type LiveMessage =
@@ -29,7 +30,7 @@ type Incoming =
 
 const firstRetryMs = 250
 const longestRetryMs = 10_000
-/** Close codes after which trying again can't help. */
+/** The close code of a token that the server does not take. */
 const tokenEnded = 4001
 
 /**
@@ -78,8 +79,9 @@ export class Live {
     this.#options.onState?.({ name: 'connecting' })
     const { WebSocket } = await import('./undici.ts')
     if (this.#closed) return
-    const socket = new WebSocket(`${this.#connection.url.replace(/^http/, 'ws').replace(/\/$/, '')}/api/ws`, {
-      headers: this.#connection.token ? { authorization: `Bearer ${this.#connection.token}` } : {},
+    const { url, token } = this.#connection
+    const socket = new WebSocket(`${url.replace(/^http/, 'ws').replace(/\/$/, '')}/api/ws`, {
+      headers: token ? { authorization: `Bearer ${token}` } : {},
     })
     this.#socket = socket
     const current = (act: () => void) => () => {
@@ -97,7 +99,9 @@ export class Live {
         this.#end(new Unreachable(new URL(this.#connection.url).origin, event.error ?? new Error('no WebSocket')))
     })
     socket.addEventListener('close', event => {
-      if (this.#socket === socket) this.#broken(event.code)
+      if (this.#socket !== socket) return
+      if (event.code === tokenEnded) void this.#refuseToken({ url, token })
+      else this.#broken(event.code)
     })
     this.#watch(socket, this.#connection.timeoutMs || 30_000)
   }
@@ -139,10 +143,6 @@ export class Live {
 
   #broken(code: number): void {
     clearTimeout(this.#timer)
-    if (code === tokenEnded)
-      return this.#end(
-        new ApiFailure(401, { error: { code: 'UNAUTHENTICATED', message: errors.UNAUTHENTICATED[1] } }, {}),
-      )
     if (!this.#wasOpen)
       return this.#end(new Unreachable(new URL(this.#connection.url).origin, new Error(`closed with ${code}`)))
     this.#socket = undefined
@@ -150,8 +150,24 @@ export class Live {
     this.#retryMs = Math.min(longestRetryMs, this.#retryMs * 2)
     this.#options.onState?.({ name: 'waiting', retryInMs })
     this.#timer = setTimeout(() => {
-      void this.#connect()
+      void this.#reconnect()
     }, retryInMs)
+  }
+
+  /** A server that was started again may be elsewhere. */
+  async #reconnect(): Promise<void> {
+    await renewPlace(this.#connection)
+    if (!this.#closed) await this.#connect()
+  }
+
+  /** Goes on with the token that the server takes now, if there is one. */
+  async #refuseToken(used: Place): Promise<void> {
+    clearTimeout(this.#timer)
+    this.#socket = undefined
+    if (await renewPlace(this.#connection, used, true)) {
+      if (!this.#closed) await this.#connect()
+    } else
+      this.#end(new ApiFailure(401, { error: { code: 'UNAUTHENTICATED', message: errors.UNAUTHENTICATED[1] } }, {}))
   }
 
   /** Starts the silence anew: after `pingAfterMs` of it comes a ping, and without an answer to that a new connection. */

@@ -2,7 +2,9 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { Readable } from 'node:stream'
-import { ApiFailure, Unreachable } from './failures.ts'
+import { dataOf } from './envelope.ts'
+import { Unreachable } from './failures.ts'
+import { askRenewed } from './place.ts'
 import { headersOf, type CallOptions, type Connection } from './http.ts'
 
 /** A file that is coming from the server. */
@@ -40,14 +42,17 @@ export async function download(
   options?: CallOptions,
 ): Promise<Download> {
   const sent = input === undefined ? undefined : JSON.stringify(input)
-  const { statusCode, headers, body } = await ask(connection, path, {
+  const answer = await ask(connection, path, method === 'GET', () => ({
     method,
     body: sent,
     headers: headersOf(connection, sent, options),
     signal: options?.signal,
     headersTimeout: mostWorkMs,
-  })
-  if (statusCode >= 400) throw new ApiFailure(statusCode, await body.json().catch(() => undefined), headers)
+  }))
+  const { status, headers, body } = answer
+  // A download is told from any other answer by its name.
+  if (status >= 300 || headers['content-disposition'] === undefined)
+    dataOf(connection.url, { status, headers, body: await body.json().catch(() => undefined) })
   const filename = /filename\*=UTF-8''([^;]+)/.exec(String(headers['content-disposition']))?.[1]
   return {
     filename: filename && decodeURIComponent(filename),
@@ -86,7 +91,7 @@ export async function upload(
   const name = (file.filename ?? basename(file.path)).replace(/["\r\n]/g, encodeURIComponent)
   const head = `--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="${name}"\r\ncontent-type: application/octet-stream\r\n\r\n`
   const tail = `\r\n--${boundary}--\r\n`
-  const { statusCode, headers, body } = await ask(connection, path, {
+  const { status, headers, body } = await ask(connection, path, false, () => ({
     method: 'POST',
     signal: options?.signal,
     headersTimeout: mostWorkMs,
@@ -96,10 +101,8 @@ export async function upload(
       'content-type': `multipart/form-data; boundary=${boundary}`,
       'content-length': String(Buffer.byteLength(head) + size + tail.length),
     },
-  })
-  const answer = await body.json().catch(() => undefined)
-  if (statusCode >= 400) throw new ApiFailure(statusCode, answer, headers)
-  return (answer as { data: unknown }).data
+  }))
+  return dataOf(connection.url, { status, headers, body: await body.json().catch(() => undefined) })
 }
 
 async function* parts(head: string, file: Upload, size: number, tail: string): AsyncGenerator<Buffer> {
@@ -112,13 +115,23 @@ async function* parts(head: string, file: Upload, size: number, tail: string): A
   yield Buffer.from(tail)
 }
 
-async function ask(connection: Connection, path: string, options: Parameters<typeof import('undici').request>[1]) {
+type Request = NonNullable<Parameters<typeof import('undici').request>[1]>
+
+/** @param requestOf makes the request, for it is made anew at a new place */
+async function ask(connection: Connection, path: string, isSafe: boolean, requestOf: () => Request) {
   const { request } = await import('./undici.ts')
-  const url = connection.url.replace(/\/$/, '') + path
-  try {
-    // Without a time of its own, what the server does with a file may take as long as it takes.
-    return await request(url, connection.timeoutMs === 0 ? { ...options, headersTimeout: 0, bodyTimeout: 0 } : options)
-  } catch (error) {
-    throw new Unreachable(new URL(url).origin, error)
-  }
+  return askRenewed(connection, isSafe, async () => {
+    const url = connection.url.replace(/\/$/, '') + path
+    const asked = requestOf()
+    try {
+      // Without a time of its own, what the server does with a file may take as long as it takes.
+      const { statusCode: status, ...rest } = await request(
+        url,
+        connection.timeoutMs === 0 ? { ...asked, headersTimeout: 0, bodyTimeout: 0 } : asked,
+      )
+      return { status, ...rest }
+    } catch (error) {
+      throw new Unreachable(new URL(url).origin, error)
+    }
+  })
 }

@@ -104,7 +104,7 @@ test('headers come by their small names, those of one name joined, and none of t
 })
 
 test('a request says its host, its length and who asks', async () => {
-  answerWith(json('{}'))
+  answerWith(json('{"data":{}}'))
   await sendJson(
     { ...connection, url: `${connection.url}/below`, token: 'svc_x' },
     'POST',

@@ -1,0 +1,59 @@
+import { ApiFailure, Unreachable } from './failures.ts'
+
+interface Answered {
+  status: number
+  headers: Record<string, string | string[] | undefined>
+  /** The parsed body; undefined where it is empty or no JSON. */
+  body: unknown
+}
+
+/** What something before the board says of it with a page of its own: it is away or busy, or the body was too long. */
+const fromProxy: ReadonlySet<number> = new Set([408, 413, 429, 502, 503, 504])
+
+/**
+ * What the board's answer holds under `data`.
+ * @param url where the board was thought to be
+ * @throws ApiFailure when the board refuses, Unreachable when what answered is no board
+ */
+export function dataOf(url: string, { status, headers, body }: Answered): unknown {
+  if (status >= 300 && status < 400 && headers.location !== undefined) throw redirected(url, String(headers.location))
+  const envelope = typeof body === 'object' && body !== null ? (body as { data?: unknown; error?: unknown }) : {}
+  if (status >= 400) {
+    if (!isError(envelope.error) && !fromProxy.has(status)) throw noBoard(url, status, headers)
+    const failure = new ApiFailure(status, body, headers)
+    // A board below a path of a proxy may end in /api, so only one that does not know the route tells.
+    throw failure.code === 'NOT_FOUND' && /\/api\/?$/.test(url) ? belowApi(url, failure) : failure
+  }
+  if (status === 204) return undefined
+  if (!('data' in envelope)) throw noBoard(url, status, headers)
+  return envelope.data
+}
+
+const isError = (error: unknown): boolean => typeof (error as { code?: unknown } | undefined)?.code === 'string'
+
+function redirected(url: string, location: string): Unreachable {
+  const target = URL.canParse(location, url) ? new URL(location, url) : undefined
+  const moved = target && target.pathname.includes('/api/') ? target.href.split('/api/')[0] : target?.origin
+  return new Unreachable(url, new Error('redirected'), {
+    message: `No board answers at ${url}: it redirects to ${target?.origin === new URL(url).origin ? target.href : (moved ?? location)}.`,
+    hint:
+      moved !== undefined && moved !== url.replace(/\/$/, '')
+        ? `if the board is there: --url ${moved}`
+        : 'is the address right? a network that wants a sign-in answers so, too',
+  })
+}
+
+function noBoard(url: string, status: number, headers: Answered['headers']): Unreachable {
+  const type = String(headers['content-type'] ?? '').split(';')[0]!
+  const what = type.includes('html') ? 'a web page' : type.includes('json') ? 'some other program' : 'something else'
+  return new Unreachable(url, new Error(`status ${status}`), {
+    message: `No board answers at ${url}: ${what} does (status ${status}).`,
+    hint: 'is the address right? a board that you run says it: board server status',
+  })
+}
+
+const belowApi = (url: string, cause: ApiFailure): Unreachable =>
+  new Unreachable(url, cause, {
+    message: `No board answers at ${url}.`,
+    hint: `the address ends without /api: ${url.replace(/\/api\/?$/, '')}`,
+  })

@@ -1,0 +1,58 @@
+import { Unreachable } from './failures.ts'
+
+/** Where a server is and who calls it. */
+export interface Place {
+  /** The origin, or the origin and a path below which a proxy serves the board. */
+  url: string
+  token?: string
+}
+
+/** A place that may change while one is connected. */
+export interface RenewablePlace extends Place {
+  /**
+   * Finds the server again where each start of it brings a new token, and perhaps a new port. It is given the place that failed,
+   * and gives the one to go on with, or undefined when it knows no other.
+   */
+  renew?: (failed: Place & { wasRefused: boolean }) => Promise<Place | undefined>
+}
+
+/**
+ * Asks, and asks once more at a new place when the token was refused (401) or nothing was there. The connection holds the new
+ * place from then on.
+ * @param isSafe whether it may be asked twice even if the first server heard it
+ * @throws whatever the last asking throws
+ */
+export async function askRenewed<T extends { status: number }>(
+  connection: RenewablePlace,
+  isSafe: boolean,
+  ask: () => Promise<T>,
+): Promise<T> {
+  const used = { url: connection.url, token: connection.token }
+  try {
+    const answer = await ask()
+    if (answer.status !== 401 || !(await renewPlace(connection, used, true))) return answer
+  } catch (error) {
+    if (!(error instanceof Unreachable) || !(await renewPlace(connection, used, false))) throw error
+    const { code } = (error.cause ?? {}) as NodeJS.ErrnoException
+    if (!isSafe && code !== 'ECONNREFUSED') throw error
+  }
+  return ask()
+}
+
+/**
+ * Puts the place into the connection at which the server is now. Tells whether it is another one than `used`.
+ * @param wasRefused the server answered and did not take the token
+ */
+export async function renewPlace(
+  connection: RenewablePlace,
+  used: Place = { url: connection.url, token: connection.token },
+  wasRefused = false,
+): Promise<boolean> {
+  if (!connection.renew) return false
+  // Somebody who asked beside may have found the new place already.
+  if (connection.url === used.url && connection.token === used.token) {
+    const found = await connection.renew({ ...used, wasRefused })
+    if (found) Object.assign(connection, found)
+  }
+  return connection.url !== used.url || connection.token !== used.token
+}
