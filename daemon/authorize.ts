@@ -9,9 +9,9 @@ import type { Reader } from '../src/store/database.ts'
 
 type Params = Record<string, unknown>
 
-/** Whether a row is open to this peer whoever it is, so that no token is looked at. A peer behind a proxy is not on this machine. */
-export const isOpenTo = ({ who }: Route, { isLoopback }: Pick<Peer, 'isLoopback'>): boolean =>
-  who.kind === 'public' || (who.kind === 'local' && isLoopback)
+/** Whether a row is open to this peer whoever it is, so that no token is looked at. */
+export const isOpenTo = ({ who }: Route, peer: Peer): boolean | Promise<boolean> =>
+  who.kind === 'local' ? peer.isOwn() : who.kind === 'public'
 
 /**
  * Enforces a row's `who`, for every route in this one place, and tells the caller's role in the project or organization.

@@ -14,25 +14,17 @@ export class RequestCall implements Call {
   role: ProjectRole = 'viewer'
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  readonly address: string
-  readonly isLoopback: boolean
+  readonly peer: Peer
   readonly ifMatch: string | undefined
   /** An own property: a handler may take it by itself. */
   write: Call['write']
   #aborted: AbortController | undefined
 
-  constructor(
-    db: Database,
-    request: IncomingMessage,
-    response: ServerResponse,
-    caller: Caller,
-    { address, isLoopback }: Peer,
-  ) {
+  constructor(db: Database, request: IncomingMessage, response: ServerResponse, caller: Caller, peer: Peer) {
     this.request = request
     this.response = response
     this.caller = caller
-    this.address = address
-    this.isLoopback = isLoopback
+    this.peer = peer
     this.ifMatch = request.headers['if-match']
     this.write = async (work, present) => present(await db.transaction(work))
   }

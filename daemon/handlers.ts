@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Peer } from '../src/config/peer.ts'
 import type { Output, ProjectRole, Received, Route } from '../src/contract/route.ts'
 import type { Caller } from '../src/domain/caller.ts'
 import type { Transaction } from '../src/store/database.ts'
@@ -9,9 +10,7 @@ export interface Call {
   caller: Caller
   /** The caller's role in the project or organization that the route is about. */
   role: ProjectRole
-  /** The peer's address, and whether it is on this machine. */
-  address: string
-  isLoopback: boolean
+  peer: Peer
   ifMatch: string | undefined
   request: IncomingMessage
   response: ServerResponse

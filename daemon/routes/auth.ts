@@ -11,9 +11,11 @@ import type { Call, Handlers } from '../handlers.ts'
 /** Answers that hold a token go past `call.write`: an Idempotency-Key would store them in clear. */
 export const authRoutes = (app: App): Handlers<Contract['auth']> => ({
   status: () => authStatus(app),
-  setup: async (input, call) => signedIn(await tellLimit(call, setup(app, input, call, holdsLocalToken(app, call)))),
-  login: async (input, call) => signedIn(await tellLimit(call, login(app, input, call))),
-  register: async (input, call) => signedIn(await tellLimit(call, register(app, input, call))),
+  setup: async (input, call) =>
+    signedIn(await tellLimit(call, setup(app, input, call.peer, holdsLocalToken(app, call)))),
+  login: async (input, call) => signedIn(await tellLimit(call, login(app, input, call.peer))),
+  register: async (input, call) =>
+    signedIn(await tellLimit(call, register(app, input, call.peer, holdsLocalToken(app, call)))),
   logout: (_, call) =>
     call.write(
       tx => logout(app, tx, call.caller),
@@ -28,7 +30,7 @@ export const authRoutes = (app: App): Handlers<Contract['auth']> => ({
   me: async (_, { caller }) => user({ ...caller, id: caller.userId }),
 })
 
-/** Setup is open to everybody, so nobody has looked at the token yet. */
+/** These routes are open to everybody, so nobody has looked at the token yet. */
 const holdsLocalToken = ({ identity }: App, { request }: Call) => {
   const [, token] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? []
   return token !== undefined && hashToken(token) === identity.localTokenHash

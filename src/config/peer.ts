@@ -1,31 +1,82 @@
 import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
 import { parse } from 'ipaddr.js'
 import type { ServerConfig } from './server.ts'
+import { ownPeerReader, type IsOwnPeer } from './socketOwner.ts'
 
+/** Who is at the other end of a request. */
 export interface Peer {
   address: string
-  isLoopback: boolean
+  /**
+   * Whether it runs on this machine under the server's own account, as far as that can be told. Everything that the server
+   * allows without a token asks this, and not for the address: other accounts and plain proxies come from 127.0.0.1 as well.
+   */
+  isOwn(): Promise<boolean>
 }
 
 /**
  * Tells who is at the other end of a request. With `trustProxy` the last entry of `X-Forwarded-For` counts: the one that
- * the nearest proxy wrote. Such a peer is never loopback, so that a proxy cannot lend its own place to everybody; nor is one that
- * comes through a proxy which is not trusted but says that it is there.
+ * the nearest proxy wrote. Such a peer is never the server's own, so that a proxy cannot lend its own place to everybody; nor is
+ * one that comes through a proxy which is not trusted but says that it is there.
  */
-export function peerReader(config: Pick<ServerConfig, 'trustProxy'>): (request: IncomingMessage) => Peer {
+export function peerReader(
+  config: Pick<ServerConfig, 'trustProxy' | 'socketTables'>,
+): (request: IncomingMessage) => Peer {
+  const isOwnPeer = ownPeerReader(config.socketTables)
   return request => {
     const forwarded = config.trustProxy ? request.headers['x-forwarded-for'] : undefined
-    const last = forwarded === undefined ? undefined : String(forwarded).split(',').at(-1)!.trim()
-    if (last !== undefined) return { address: last.slice(0, 100), isLoopback: false }
-    const address = request.socket.remoteAddress ?? ''
-    return {
-      address,
-      isLoopback: isLoopbackAddress(address) && !proxyHeaders.some(name => request.headers[name] !== undefined),
-    }
+    if (forwarded === undefined) return new DirectPeer(request, isOwnPeer)
+    return new ForwardedPeer(String(forwarded).split(',').at(-1)!.trim().slice(0, 100))
   }
 }
 
-const proxyHeaders = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via']
+/** Peers are classes because every request makes one: methods of an object literal would be made anew each time. */
+class DirectPeer implements Peer {
+  readonly address: string
+  readonly #socket: Socket
+  readonly #request: IncomingMessage
+  readonly #isOwnPeer: IsOwnPeer
+
+  constructor(request: IncomingMessage, isOwnPeer: IsOwnPeer) {
+    this.#request = request
+    this.#socket = request.socket
+    this.#isOwnPeer = isOwnPeer
+    this.address = request.socket.remoteAddress ?? ''
+  }
+
+  async isOwn(): Promise<boolean> {
+    return (
+      isLoopbackAddress(this.address) && !isForwarded(this.#request.headers) && (await this.#isOwnPeer(this.#socket))
+    )
+  }
+}
+
+class ForwardedPeer implements Peer {
+  readonly address: string
+  constructor(address: string) {
+    this.address = address
+  }
+
+  async isOwn(): Promise<boolean> {
+    return false
+  }
+}
+
+/** By these headers proxies and tunnels say that they pass a request on, and for whom. */
+const forwardingHeaders = new Set([
+  'forwarded',
+  'via',
+  'x-real-ip',
+  'x-client-ip',
+  'x-cluster-client-ip',
+  'x-original-forwarded-for',
+  'x-envoy-external-address',
+  'true-client-ip',
+  'cf-connecting-ip',
+  'fastly-client-ip',
+])
+const isForwarded = (headers: IncomingMessage['headers']) =>
+  Object.keys(headers).some(name => forwardingHeaders.has(name) || name.startsWith('x-forwarded'))
 
 function isLoopbackAddress(address: string): boolean {
   if (address === '127.0.0.1') return true

@@ -54,6 +54,8 @@ export interface ServerConfig {
   logLevel: 'error' | 'warn' | 'info'
   /** How the log stands on stderr: for people where that is a terminal, else as JSON. */
   logFormat?: 'json' | 'pretty'
+  /** The folder of the kernel's tables of sockets, which tell the account behind a connection on this machine. Where it is not there, nobody is trusted for being here. */
+  socketTables: string
   clock: () => Date
   lookup: Lookup
 }
@@ -75,6 +77,7 @@ export const serverDefaults = {
   backupKeep: 14,
   externalRequestsPerMinute: 100,
   logLevel: 'warn',
+  socketTables: '/proc/net',
   clock: () => new Date(),
   lookup,
 } satisfies Partial<ServerConfig>

@@ -56,7 +56,7 @@ export const admin: Who = { kind: 'admin' }
 export const superAdmin: Who = { kind: 'super' }
 /** A super_admin, or a key of a super_admin's with server scope and the permission. */
 export const superAdminOr = (permission: Permission): Who => ({ kind: 'super', permission })
-/** Anybody on this machine, and super_admins from elsewhere. */
+/** The account that the server runs under, on its machine, and super_admins. */
 export const localOrSuper: Who = { kind: 'local' }
 
 /** Anybody who may see the project. */

@@ -14,7 +14,7 @@ import {
   type UserRow,
 } from '../store/users.ts'
 import { signInMs } from './authenticate.ts'
-import { readAuthSettings } from './authSettings.ts'
+import { mayRegister, readAuthSettings } from './authSettings.ts'
 import type { Caller } from '../domain/caller.ts'
 import { takeInvitations } from '../domain/members.ts'
 import type { Realm } from './identity.ts'
@@ -43,7 +43,7 @@ export const authStatus = async (
 
 /**
  * Creates the first user, a super_admin, who takes over what the local operator owns (specification "Authentication").
- * A peer that is not on this machine must bring the setup code; whoever holds the local token need not.
+ * Whoever holds the local token, or calls from the account that the server runs under, need not bring the setup code.
  * @throws Problem SETUP_ALREADY_DONE, SETUP_CODE_REQUIRED, RATE_LIMITED
  */
 export async function setup(
@@ -56,9 +56,9 @@ export async function setup(
   const passwordHash = await identity.hashInTurn(async () => {
     if (await hasUsers(db)) throw new Problem('SETUP_ALREADY_DONE')
     await identity.throttle.check(peer.address, input.email)
-    if (!holdsLocalToken && identity.needsSetupCode(peer) && !identity.isSetupCode(input.setupCode)) {
+    if (!holdsLocalToken && (await identity.needsSetupCode(peer)) && !identity.isSetupCode(input.setupCode)) {
       await identity.throttle.countFailure(peer.address, input.email)
-      throw new Problem('SETUP_CODE_REQUIRED')
+      throw new Problem('SETUP_CODE_REQUIRED', identity.setupCode() === undefined ? ownAccountFirst : undefined)
     }
     return hashPassword(input.password)
   })
@@ -102,9 +102,15 @@ export async function login(
  * Creates an account with the role user, which gets the memberships that its address was invited to.
  * @throws Problem REGISTRATION_DISABLED, EMAIL_TAKEN, RATE_LIMITED
  */
-export async function register(realm: Realm, input: SignUp, peer: Peer): Promise<SignedInUser> {
+export async function register(
+  realm: Realm,
+  input: SignUp,
+  peer: Peer,
+  holdsLocalToken: boolean,
+): Promise<SignedInUser> {
   const { db, identity } = realm
-  await requireRegistration(realm)
+  const isOwn = holdsLocalToken || (await peer.isOwn())
+  await requireRegistration(realm, isOwn)
   const passwordHash = await identity.hashInTurn(async () => {
     await identity.throttle.check(peer.address, input.email)
     if (!(await findUserByEmail(db, input.email))) return hashPassword(input.password)
@@ -112,7 +118,7 @@ export async function register(realm: Realm, input: SignUp, peer: Peer): Promise
     throw new Problem('EMAIL_TAKEN')
   })
   return db.transaction(async tx => {
-    await requireRegistration({ ...realm, db: tx })
+    await requireRegistration({ ...realm, db: tx }, isOwn)
     if (await findUserByEmail(tx, input.email)) throw new Problem('EMAIL_TAKEN')
     const user = await insertUser(tx, { ...profileOf(input), role: 'user', passwordHash })
     await markSelfRegistered(tx, user.id)
@@ -150,11 +156,14 @@ async function signIn(tx: Transaction, user: UserRow, passwordHash: string): Pro
   return { token, user }
 }
 
+const ownAccountFirst =
+  'The first user is created from the account that the server runs under, for example with "board auth setup".'
+
 /** The first account is made by setup: it must be a super_admin. */
-async function requireRegistration(place: Pick<Realm, 'config'> & { db: Reader }): Promise<void> {
+async function requireRegistration(place: Pick<Realm, 'config'> & { db: Reader }, isOwn: boolean): Promise<void> {
   if (!(await hasUsers(place.db)))
     throw new Problem('REGISTRATION_DISABLED', 'Create the first user with POST /api/auth/setup.')
-  if (!(await readAuthSettings(place)).registrationEnabled) throw new Problem('REGISTRATION_DISABLED')
+  if (!(await mayRegister(place, isOwn))) throw new Problem('REGISTRATION_DISABLED')
 }
 
 const profileOf = ({ email, displayName }: SignUp) => ({

@@ -19,7 +19,13 @@ export async function readAuthSettings(place: Place): Promise<AuthSettings> {
   return { enabled, registrationEnabled }
 }
 
-/** Whether a request without a token comes in as the local operator: authentication is off, and only this machine can send one. */
+/** Whether somebody may make an account. Until an administrator has chosen, that is for the server's own account alone. */
+export async function mayRegister(place: Place, isOwn: boolean): Promise<boolean> {
+  const { registrationEnabled = isOwn && isLocalOnly(place.config) } = await readChosen(place)
+  return registrationEnabled
+}
+
+/** Whether a request without a token may come in as the local operator: authentication is off, and only this machine can send one. */
 export const isOpen = async (realm: Place): Promise<boolean> =>
   mayBeOff(realm.config) && !(await readAuthSettings(realm)).enabled
 

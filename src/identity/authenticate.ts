@@ -25,19 +25,19 @@ export type Voucher = (() => boolean) | undefined
 
 /**
  * Tells who sends a request by its `Authorization` header, with one look-up. Without one it is nobody, unless authentication is
- * switched off and the peer is on this machine, or another daemon vouches for it.
+ * switched off and the peer runs under the server's own account, or another daemon vouches for it.
  * @param projectId the project that the request names: what ties the caller to it comes with the same look-up where it can
  * @throws Problem UNAUTHENTICATED, TOKEN_EXPIRED
  */
 export function authenticate(
   realm: Realm,
   authorization: string | undefined,
-  peer: Pick<Peer, 'isLoopback'>,
+  peer: Pick<Peer, 'isOwn'>,
   projectId?: number,
   voucher?: Voucher,
 ): Promise<Caller> {
   if (authorization === undefined && voucher) return voucher() ? operate(realm, '') : refuse()
-  if (authorization === undefined) return peer.isLoopback ? neighbour(realm) : refuse()
+  if (authorization === undefined) return neighbour(realm, peer)
   if (!/^Bearer /i.test(authorization)) return refuse('Send Authorization: Bearer <token>.')
   const token = authorization.slice('Bearer '.length).trim()
   switch (check(token)) {
@@ -136,9 +136,15 @@ async function local(realm: Realm, tokenHash: string): Promise<Caller> {
   return operate(realm, tokenHash)
 }
 
-/** Somebody on this machine who brings no token. */
-const neighbour = async (realm: Realm): Promise<Caller> =>
-  (await isOpen({ config: realm.config, db: realm.identity.holders })) ? operate(realm, '') : refuse()
+/** Somebody who brings no token. */
+async function neighbour(realm: Realm, peer: Pick<Peer, 'isOwn'>): Promise<Caller> {
+  if (!(await isOpen({ config: realm.config, db: realm.identity.holders }))) return refuse()
+  return (await peer.isOwn())
+    ? operate(realm, '')
+    : refuse(
+        'Authentication is switched off only for the account that the server runs under: send Authorization: Bearer <token>.',
+      )
+}
 
 /** The local operator, or the first super_admin once there is one. */
 async function operate({ identity }: Realm, tokenHash: string): Promise<Caller> {

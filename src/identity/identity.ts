@@ -1,6 +1,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { isLocalOnly, knowsItsPeers, type ServerConfig } from '../config/server.ts'
 import type { Peer } from '../config/peer.ts'
+import { hasSocketTables } from '../config/socketOwner.ts'
 import { hashToken, mint } from '../ids/token.ts'
 import type { Database, Reader } from '../store/database.ts'
 import { whenFree } from '../store/insist.ts'
@@ -20,10 +21,10 @@ export interface Identity extends Revocations {
   /** Whose a token is, which every request asks: read once until something is committed. */
   holders: Reader
   hasUsers(): Promise<boolean>
-  /** The one-time code for the first user, while one is needed: the server is reached from beyond this machine and has no users. */
+  /** The one-time code for the first user, while one is needed: the server has no users, and is reached from beyond this machine or cannot tell its accounts apart. */
   setupCode(): string | undefined
   /** Whether a setup from this peer must bring the code. */
-  needsSetupCode(peer: Pick<Peer, 'isLoopback'>): boolean
+  needsSetupCode(peer: Pick<Peer, 'isOwn'>): Promise<boolean>
   isSetupCode(text: string | undefined): boolean
   endSetup(): void
   throttle: Throttle
@@ -48,8 +49,9 @@ export async function createIdentity(
 ): Promise<Identity> {
   const touches = createTouches(db)
   const revocations = createRevocations(db)
+  const knowsAccounts = isLocalOnly(config) && (await hasSocketTables(config.socketTables))
   let setupCode =
-    isLocalOnly(config) || (await whenFree(() => hasUsers(db)))
+    (knowsAccounts && config.setupCode === undefined) || (await whenFree(() => hasUsers(db)))
       ? undefined
       : (config.setupCode ?? (db.isShared ? sharedSetupCode(seal) : newSetupCode()))
   return {
@@ -59,7 +61,7 @@ export async function createIdentity(
     holders: remembering(db),
     hasUsers: () => hasUsers(db),
     setupCode: () => setupCode,
-    needsSetupCode: peer => setupCode !== undefined && !(peer.isLoopback && knowsItsPeers(config)),
+    needsSetupCode: async peer => !(knowsItsPeers(config) && (await peer.isOwn())),
     isSetupCode: text => setupCode !== undefined && text !== undefined && isSame(text, setupCode),
     endSetup: () => {
       setupCode = undefined

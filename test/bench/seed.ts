@@ -64,7 +64,7 @@ export async function seedBoard(folder: string, sizes: readonly number[]): Promi
     const { token: signInToken } = await setup(
       app,
       { email: 'bench@example.org', password: 'measured more than once' },
-      { address: '127.0.0.1', isLoopback: true },
+      { address: '127.0.0.1', isOwn: async () => true },
       true,
     )
     return { apiKey, signInToken }

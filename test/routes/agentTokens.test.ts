@@ -263,7 +263,7 @@ describe('a token', () => {
       summary: "An agent's own",
     })
     const attempt = async (token: string) =>
-      authorize(realm.db, route, await authenticate(realm, `Bearer ${token}`, { isLoopback: true }), {
+      authorize(realm.db, route, await authenticate(realm, `Bearer ${token}`, { isOwn: async () => true }), {
         projectId: Number(card.projectId),
         cardId: Number(card.cardId),
       }).catch(({ code }: Problem) => code)

@@ -1,0 +1,116 @@
+import { readFile } from 'node:fs/promises'
+import type { Socket } from 'node:net'
+import { endianness } from 'node:os'
+import { join } from 'node:path'
+import { parse, type IPv4, type IPv6 } from 'ipaddr.js'
+
+/** Whether the process at the other end of a connection on this machine runs under the server's own account; false where nobody can tell. */
+export type IsOwnPeer = (socket: Socket) => Promise<boolean>
+
+/**
+ * A client that has sent everything may have closed its half. In every other state the owner says nothing: an end that no process
+ * holds any more (TIME_WAIT, or an inode of 0) shows as root's, one that is being opened may belong to somebody else than who sent the bytes.
+ */
+const [established, finWait1, finWait2, closeWait] = ['01', '04', '05', '08']
+const heldStates: readonly string[] = [established, finWait1, finWait2, closeWait]
+/** The kernel's table is read in pieces, and an entry can slip from one into another meanwhile. */
+const maxLooks = 3
+
+/** Whether the kernel's tables of sockets are there (Linux, `/proc/net`). */
+export const hasSocketTables = (folder: string): Promise<boolean> =>
+  Promise.all([ownUid(), readTable(join(folder, 'tcp'))]).then(
+    ([uid, table]) => uid !== undefined && /^\s*sl\s+local_address\s/.test(table),
+    () => false,
+  )
+
+/** Looks connections up in the kernel's tables, each connection once: its other end does not change hands. */
+export function ownPeerReader(folder: string): IsOwnPeer {
+  const readTables = coalesced(() => Promise.all(['tcp', 'tcp6'].map(name => readTable(join(folder, name)))))
+  let own: Promise<number | undefined> | undefined
+  const known = new WeakMap<Socket, Promise<boolean>>()
+  const look = async (socket: Socket): Promise<boolean> => {
+    const [uid, ends] = [await (own ??= ownUid()), endsOf(socket)]
+    if (uid === undefined || ends === undefined) return false
+    for (let looks = 0; looks < maxLooks; looks++) {
+      const owners = (await readTables()).flatMap(table => ownersOf(table, ends))
+      if (owners.length > 0) return owners.every(owner => owner === uid)
+    }
+    return false
+  }
+  return socket => {
+    let isOwn = known.get(socket)
+    if (!isOwn) known.set(socket, (isOwn = look(socket).catch(() => false)))
+    return isOwn
+  }
+}
+
+/**
+ * The server's uid. Where accounts are mapped and the server's is the one that stands for all that have no number here
+ * (`overflowuid`), everybody's looks like it: then there is none.
+ */
+async function ownUid(): Promise<number | undefined> {
+  const uid = process.geteuid?.()
+  if (uid === undefined || process.platform !== 'linux') return uid
+  const [overflow, map] = await Promise.all(
+    ['/proc/sys/kernel/overflowuid', '/proc/self/uid_map'].map(path => readFile(path, 'latin1')),
+  )
+  return uid === Number(overflow) && !/^\s*0\s+0\s+4294967295\s*$/.test(map!) ? undefined : uid
+}
+
+/** IPv6 may be switched off, and its table missing with it. */
+const readTable = (path: string): Promise<string> =>
+  readFile(path, 'latin1').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' && path.endsWith('6')) return ''
+    throw error
+  })
+
+/** How the client's end of a connection is written in the tables: its own address, then the server's. */
+function endsOf({ localAddress, localPort, remoteAddress, remotePort }: Socket): string[] | undefined {
+  if (!localAddress || !remoteAddress || localPort === undefined || remotePort === undefined) return undefined
+  const [client, server] = [parse(remoteAddress), parse(localAddress)].map(plainAddress)
+  const written = (asTable: (address: IPv4 | IPv6) => string) =>
+    ` ${asTable(client!)}:${hex(remotePort, 4)} ${asTable(server!)}:${hex(localPort, 4)} `
+  // An IPv4 connection may be made through a socket of either family.
+  const isIpv4 = client!.kind() === 'ipv4' && server!.kind() === 'ipv4'
+  return isIpv4
+    ? [written(words), written(address => words((address as IPv4).toIPv4MappedAddress()))]
+    : [written(words)]
+}
+
+const plainAddress = (address: IPv4 | IPv6): IPv4 | IPv6 =>
+  address.kind() === 'ipv6' && (address as IPv6).isIPv4MappedAddress() ? (address as IPv6).toIPv4Address() : address
+
+/** An address as the tables have it: words of 32 bits, each in the machine's own order of bytes. */
+function words(address: IPv4 | IPv6): string {
+  const bytes = Buffer.from(address.toByteArray())
+  if (endianness() === 'LE') bytes.swap32()
+  return bytes.toString('hex').toUpperCase()
+}
+
+const hex = (value: number, digits: number) => value.toString(16).toUpperCase().padStart(digits, '0')
+
+/** The accounts that hold this end of a connection, by the state, uid and inode that stand behind the addresses. */
+function ownersOf(table: string, ends: readonly string[]): number[] {
+  const owners: number[] = []
+  for (const end of ends)
+    for (let at = table.indexOf(end); at >= 0; at = table.indexOf(end, at + 1)) {
+      const [state, , , , uid, , inode] = table.slice(at + end.length, at + end.length + 200).split(/\s+/, 7)
+      if (heldStates.includes(state!) && inode !== '0') owners.push(Number(uid))
+    }
+  return owners
+}
+
+/** Whoever asks while it is read waits for the next reading, all of them for the same one. */
+function coalesced<T>(read: () => Promise<T>): () => Promise<T> {
+  let running: Promise<unknown> = Promise.resolve()
+  let next: Promise<T> | undefined
+  return () =>
+    (next ??= running.then(() => {
+      next = undefined
+      const reading = read()
+      running = reading.catch(() => {
+        /* Who asked is told. */
+      })
+      return reading
+    }))
+}
