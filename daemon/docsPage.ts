@@ -9,67 +9,34 @@ export function docsPage(document: Document): Response {
   )
   const sections = document.tags.map(
     ({ name }) =>
-      html`<h2 id="${name}">${name}</h2>
-        ${routes.filter(({ operation }) => operation.tags[0] === name).map(routeDetails)}`,
+      html`<h2 id="${name}">${name}</h2>${routes.filter(({ operation }) => operation.tags[0] === name).map(routeDetails)}`,
   )
   return page(
     `${document.info.title} API`,
-    html` <h1>${document.info.title} API ${document.info.version}</h1>
-      ${document.info.description
-        .replaceAll('`', '')
-        .split('\n\n')
-        .map(text => html`<p>${text}</p>`)}
-      <p>Everything below is also one <a href="openapi.json">OpenAPI document</a>.</p>
-      <nav>
-        ${document.tags.map(({ name }) => html`<a href="#${name}">${name}</a> `)}<a href="#records">records</a>
-        <a href="#errors">errors</a>
-      </nav>
-      ${sections}
-      <h2 id="records">records</h2>
-      ${Object.entries(document.components.schemas).map(
-        ([name, schema]) =>
-          html`<details id="record-${name}">
-            <summary><code>${name}</code></summary>
-            ${schemaText(schema)}
-          </details>`,
-      )}
-      <h2 id="errors">errors</h2>
-      <table>
-        ${Object.entries(document.components.responses).map(
-          ([name, { description }]) =>
-            html`<tr>
-              <td>${name.slice('Failure'.length)}</td>
-              <td>${description}</td>
-            </tr>`,
-        )}
-      </table>`,
+    html`
+<h1>${document.info.title} API ${document.info.version}</h1>
+${document.info.description
+  .replaceAll('`', '')
+  .split('\n\n')
+  .map(text => html`<p>${text}</p>`)}
+<p>Everything below is also one <a href="openapi.json">OpenAPI document</a>.</p>
+<nav>${document.tags.map(({ name }) => html`<a href="#${name}">${name}</a> `)}<a href="#records">records</a> <a href="#errors">errors</a></nav>
+${sections}
+<h2 id="records">records</h2>
+${Object.entries(document.components.schemas).map(([name, schema]) => html`<details id="record-${name}"><summary><code>${name}</code></summary>${schemaText(schema)}</details>`)}
+<h2 id="errors">errors</h2>
+<table>${Object.entries(document.components.responses).map(([name, { description }]) => html`<tr><td>${name.slice('Failure'.length)}</td><td>${description}</td></tr>`)}</table>`,
   )
 }
 
-const routeDetails = ({ path, method, operation }: { path: string; method: string; operation: Operation }) =>
-  html` <details id="${operation.operationId}">
-    <summary><b>${method.toUpperCase()}</b> <code>${path}</code> <span>${operation.summary}</span></summary>
-    <p>${operation.description} ${permissions(operation)}</p>
-    ${
-      operation.parameters.length > 0
-        ? html`<h4>Parameters</h4>
-            <table>
-              ${operation.parameters.map(parameterRow)}
-            </table>`
-        : ''
-    }
-    ${Object.entries(operation.requestBody?.content ?? {}).map(
-      ([type, { schema }]) =>
-        html`<h4>Body, ${type}</h4>
-          ${schemaText(schema)}`,
-    )}
-    <h4>Answers</h4>
-    ${Object.entries(operation.responses).map(([status, answer]) => ('$ref' in answer ? html`` : answerText(status, answer)))}
-    <div>
-      Failures:
-      ${Object.entries(operation.responses).flatMap(([status, answer]) => ('$ref' in answer ? [html`<a href="#errors">${status}</a> `] : []))}
-    </div>
-  </details>`
+const routeDetails = ({ path, method, operation }: { path: string; method: string; operation: Operation }) => html`
+<details id="${operation.operationId}"><summary><b>${method.toUpperCase()}</b> <code>${path}</code> <span>${operation.summary}</span></summary>
+<p>${operation.description} ${permissions(operation)}</p>
+${operation.parameters.length > 0 ? html`<h4>Parameters</h4><table>${operation.parameters.map(parameterRow)}</table>` : ''}
+${Object.entries(operation.requestBody?.content ?? {}).map(([type, { schema }]) => html`<h4>Body, ${type}</h4>${schemaText(schema)}`)}
+<h4>Answers</h4>
+${Object.entries(operation.responses).map(([status, answer]) => ('$ref' in answer ? html`` : answerText(status, answer)))}
+<div>Failures: ${Object.entries(operation.responses).flatMap(([status, answer]) => ('$ref' in answer ? [html`<a href="#errors">${status}</a> `] : []))}</div></details>`
 
 const permissions = ({ security }: Operation) => {
   const names = security.flatMap(({ apiKey }) => apiKey ?? [])
@@ -77,18 +44,12 @@ const permissions = ({ security }: Operation) => {
 }
 
 const parameterRow = ({ name, in: place, required, schema, description }: Parameter) =>
-  html`<tr>
-    <td><code>${name}</code></td>
-    <td>${place}${required ? ', required' : ''}</td>
-    <td><code>${typeText(schema)}</code></td>
-    <td>${description}</td>
-  </tr>`
+  html`<tr><td><code>${name}</code></td><td>${place}${required ? ', required' : ''}</td><td><code>${typeText(schema)}</code></td><td>${description}</td></tr>`
 
 function answerText(status: string, answer: Answer): Html {
   const [type, content] = Object.entries(answer.content ?? {})[0] ?? []
   const data = content?.schema.properties?.data as Schema | undefined
-  return html`<div><b>${status}</b> ${answer.description}${type === undefined ? '' : `, ${type}`}</div>
-    ${data ? schemaText(data) : ''}`
+  return html`<div><b>${status}</b> ${answer.description}${type === undefined ? '' : `, ${type}`}</div>${data ? schemaText(data) : ''}`
 }
 
 const schemaText = (schema: Schema) => html`<pre>${typeText(schema)}</pre>`

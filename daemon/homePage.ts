@@ -6,17 +6,13 @@ import { page } from './page.ts'
 export const homePage = (origin: string): Response =>
   page(
     'board',
-    html` <h1>board</h1>
-      <p>A project board server, version ${version}. It is used from a terminal:</p>
-      <pre>
-board --url ${origin} auth login
+    html`
+<h1>board</h1>
+<p>A project board server, version ${version}. It is used from a terminal:</p>
+<pre>board --url ${origin} auth login
 board --url ${origin} projects list
 board --url ${origin} cards list
 board help</pre>
-      <p>
-        On the machine that runs the server, <code>board status</code> and all other commands find it without a sign-in.
-      </p>
-      <nav>
-        <a href="api/docs">The API's documentation</a> <a href="api/openapi.json">The same as an OpenAPI document</a>
-      </nav>`,
+<p>On the machine that runs the server, <code>board status</code> and all other commands find it without a sign-in.</p>
+<nav><a href="api/docs">The API's documentation</a> <a href="api/openapi.json">The same as an OpenAPI document</a></nav>`,
   )

@@ -10,16 +10,8 @@ const policy = `${policyFor(style)}; frame-ancestors 'none'`
 
 /** A whole page that needs nothing from elsewhere and may run nothing. */
 export function page(title: string, body: Html): Response {
-  const { text } = html`<!doctype html>
-    <html lang="en">
-      <meta charset="utf-8" /><meta name="viewport" content="width=device-width" /><title>${title}</title
-      ><style>
-        ${new Html(style)}
-      </style>
-      <body>
-        ${body}
-      </body>
-    </html> `
+  const { text } =
+    html`<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title><style>${new Html(style)}</style><body>${body}</body></html>\n`
   return new Response(text, {
     headers: {
       'content-type': 'text/html; charset=utf-8',

@@ -6,10 +6,11 @@ import { page } from './page.ts'
 export const signedInPage = (email: string, origin: string): Response =>
   page(
     'Signed in',
-    html` <h1>You are signed in</h1>
-      <p>The identity provider knows you, and your account here is <b>${email}</b>.</p>
-      <p>The board is used from a terminal. To sign in there:</p>
-      <pre>board --url ${origin} auth login --oidc</pre>`,
+    html`
+<h1>You are signed in</h1>
+<p>The identity provider knows you, and your account here is <b>${email}</b>.</p>
+<p>The board is used from a terminal. To sign in there:</p>
+<pre>board --url ${origin} auth login --oidc</pre>`,
   )
 
 /** Answers with a page, and a failure with a page that tells of it; a client that wants no page gets the failure as such. */
@@ -22,9 +23,9 @@ export async function answerPage(accept: string | undefined, work: () => Promise
   }
 }
 
-const failure = (message: string): Html =>
-  html` <h1>You are not signed in</h1>
-    <p>${message}</p>
-    <p>Go back to the terminal and start again with <code>board auth login --oidc</code>.</p>`
+const failure = (message: string): Html => html`
+<h1>You are not signed in</h1>
+<p>${message}</p>
+<p>Go back to the terminal and start again with <code>board auth login --oidc</code>.</p>`
 
 const withStatus = (status: number, { body, headers }: Response) => new Response(body, { status, headers })

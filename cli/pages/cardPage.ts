@@ -38,22 +38,10 @@ export async function cardPage(context: Context, found: Card): Promise<Page> {
     title: `${card.title} · #${card.id}`,
     name: `card-${card.id}`,
     header: header(whole),
-    body: html`<div class="beside">
-      <section>
-        <h2>Prompt</h2>
-        <div class="sheet">${promptOf(card)}</div>
-      </section>
-      ${aside(whole)}
-      <section>
-        ${missing.length > 0 ? note(`The token may not read ${missing.join(', ')}.`) : undefined}
-        ${
-          messages
-            ? html`<h2>Transcript</h2>
-                ${messages.length > mostMessages ? note(`These are the last ${mostMessages} messages. All of them: board agents messages ${card.id} --all`) : undefined}${drawTranscript(sessions ?? [], shown)}`
-            : undefined
-        }
-      </section>
-    </div>`,
+    body: html`<div class="beside"><section><h2>Prompt</h2><div class="sheet">${promptOf(card)}</div></section>
+${aside(whole)}
+<section>${missing.length > 0 ? note(`The token may not read ${missing.join(', ')}.`) : undefined}
+${messages ? html`<h2>Transcript</h2>${messages.length > mostMessages ? note(`These are the last ${mostMessages} messages. All of them: board agents messages ${card.id} --all`) : undefined}${drawTranscript(sessions ?? [], shown)}` : undefined}</section></div>`,
   }
 }
 
@@ -71,20 +59,13 @@ async function readWhole(context: Context, found: Card): Promise<Whole> {
   return { card, projectName: project?.name, steps: pipeline?.steps, attachments, sessions, messages }
 }
 
-const header = ({ card, projectName }: Whole): Html =>
-  html` <div class="where">
-      ${projectName ?? `Project ${card.projectId}`} &rsaquo; ${card.columnName ?? `column ${card.columnId}`} &rsaquo;
-      #${card.id}
-    </div>
-    <h1>${card.title}</h1>
-    <div class="marks">
-      ${statusMark(card.status, card.statusReason)}${card.archivedAt ? html` <span class="label">archived</span>` : undefined}${labelMarks(card.labels)}
-    </div>`
+const header = ({ card, projectName }: Whole): Html => html`
+<div class="where">${projectName ?? `Project ${card.projectId}`} &rsaquo; ${card.columnName ?? `column ${card.columnId}`} &rsaquo; #${card.id}</div>
+<h1>${card.title}</h1>
+<div class="marks">${statusMark(card.status, card.statusReason)}${card.archivedAt ? html` <span class="label">archived</span>` : undefined}${labelMarks(card.labels)}</div>`
 
 function promptOf({ prompt, command }: Card): Html {
-  if (command)
-    return html`<pre>${command}</pre>
-      ${prompt?.trim() ? prose(prompt) : undefined}`
+  if (command) return html`<pre>${command}</pre>${prompt?.trim() ? prose(prompt) : undefined}`
   return prompt?.trim()
     ? prose(prompt)
     : html`<p class="dim">No prompt: the agent gets the title and the prompt of its column.</p>`
@@ -92,40 +73,22 @@ function promptOf({ prompt, command }: Card): Html {
 
 const maybeTime = (iso: string | null | undefined): Html | undefined => (iso ? time(iso) : undefined)
 
-const aside = ({ card, steps = [], attachments = [] }: Whole): Html =>
-  html`<aside class="sheet">
-    <h2>About</h2>
-    ${facts([
-      ['Created', maybeTime(card.createdAt)],
-      ['Updated', maybeTime(card.updatedAt)],
-      ['Started', maybeTime(card.startedAt)],
-      ['Ended', maybeTime(card.endedAt)],
-      ['Archived', maybeTime(card.archivedAt)],
-      ['Agent', card.agent],
-      ['Branch', card.gitBranch ? html`<code>${card.gitBranch}</code>` : undefined],
-      ['Worktree', card.worktreePath ? html`<code>${card.worktreePath}</code>` : undefined],
-      ['Group', card.groupId],
-      ['Auto mode', card.autoMode ? 'on' : undefined],
-      ['Waits', card.deferred ? 'to be started' : undefined],
-      ['Last action', card.lastAgentAction?.detail ?? card.lastAgentAction?.type],
-    ])}
-    ${
-      steps.length > 0
-        ? html`<h2>Pipeline</h2>
-            <ol>
-              ${steps.map(({ columnId, columnName, approval }) => html`<li>${columnId === card.columnId ? html`<b>${columnName}</b>` : columnName}${approval === 'manual' ? html` <span class="dim">waits for approval</span>` : undefined}</li>`)}
-            </ol>`
-        : undefined
-    }
-    ${
-      attachments.length > 0
-        ? html`<h2>Attachments</h2>
-            <ul>
-              ${attachments.map(({ filename, size }) => html`<li>${filename} <span class="dim">${sizeOf(size)}</span></li>`)}
-            </ul>`
-        : undefined
-    }
-  </aside>`
+const aside = ({ card, steps = [], attachments = [] }: Whole): Html => html`<aside class="sheet"><h2>About</h2>${facts([
+  ['Created', maybeTime(card.createdAt)],
+  ['Updated', maybeTime(card.updatedAt)],
+  ['Started', maybeTime(card.startedAt)],
+  ['Ended', maybeTime(card.endedAt)],
+  ['Archived', maybeTime(card.archivedAt)],
+  ['Agent', card.agent],
+  ['Branch', card.gitBranch ? html`<code>${card.gitBranch}</code>` : undefined],
+  ['Worktree', card.worktreePath ? html`<code>${card.worktreePath}</code>` : undefined],
+  ['Group', card.groupId],
+  ['Auto mode', card.autoMode ? 'on' : undefined],
+  ['Waits', card.deferred ? 'to be started' : undefined],
+  ['Last action', card.lastAgentAction?.detail ?? card.lastAgentAction?.type],
+])}
+${steps.length > 0 ? html`<h2>Pipeline</h2><ol>${steps.map(({ columnId, columnName, approval }) => html`<li>${columnId === card.columnId ? html`<b>${columnName}</b>` : columnName}${approval === 'manual' ? html` <span class="dim">waits for approval</span>` : undefined}</li>`)}</ol>` : undefined}
+${attachments.length > 0 ? html`<h2>Attachments</h2><ul>${attachments.map(({ filename, size }) => html`<li>${filename} <span class="dim">${sizeOf(size)}</span></li>`)}</ul>` : undefined}</aside>`
 
 function sizeOf(bytes: number): string {
   if (bytes < 1024) return `${bytes} B`

@@ -25,35 +25,34 @@ export function drawColumns(
   const shown = columns.filter(({ id }) => only === undefined || id === only)
   const ids = [...new Set(shown.map(({ boardId }) => boardId))]
   return html`${more ? note(`There are more cards; these are the first ${cards.length.toLocaleString('en')}.`) : undefined}
-  ${ids.map(
-    boardId =>
-      html`${ids.length > 1 ? html`<h2>${boards.find(({ id }) => id === boardId)?.name ?? `Board ${boardId}`}</h2>` : undefined}
-        <div class="columns">
-          ${shown
-            .filter(column => column.boardId === boardId)
-            .map(column =>
-              drawColumn(
-                column,
-                cards.filter(({ columnId }) => columnId === column.id),
-              ),
-            )}
-        </div>`,
-  )}`
+${ids.map(
+  boardId => html`${ids.length > 1 ? html`<h2>${boards.find(({ id }) => id === boardId)?.name ?? `Board ${boardId}`}</h2>` : undefined}
+<div class="columns">${shown
+    .filter(column => column.boardId === boardId)
+    .map(column =>
+      drawColumn(
+        column,
+        cards.filter(({ columnId }) => columnId === column.id),
+      ),
+    )}</div>`,
+)}`
 }
 
-const drawColumn = ({ name }: Column, cards: readonly Card[]): Html =>
-  html`<section class="column">
-    <h3>${name} <span>${cards.length}</span></h3>
-    <ul>
-      ${cards.toSorted((a, b) => (a.position ?? 0) - (b.position ?? 0)).map(drawCard)}
-    </ul>
-  </section> `
+const drawColumn = (
+  { name }: Column,
+  cards: readonly Card[],
+): Html => html`<section class="column"><h3>${name} <span>${cards.length}</span></h3>
+<ul>${cards.toSorted((a, b) => (a.position ?? 0) - (b.position ?? 0)).map(drawCard)}</ul></section>
+`
 
-const drawCard = ({ id, title, status, statusReason, labels, unread, updatedAt }: Card): Html =>
-  html`<li>
-    <p class="${unread ? 'unread' : ''}">${title}</p>
-    <div class="marks">
-      <span>#${id}</span> ${status === 'idle' ? undefined : statusMark(status, statusReason)}${labelMarks(labels)}
-      ${time(updatedAt)}
-    </div>
-  </li> `
+const drawCard = ({
+  id,
+  title,
+  status,
+  statusReason,
+  labels,
+  unread,
+  updatedAt,
+}: Card): Html => html`<li><p class="${unread ? 'unread' : ''}">${title}</p>
+<div class="marks"><span>#${id}</span> ${status === 'idle' ? undefined : statusMark(status, statusReason)}${labelMarks(labels)} ${time(updatedAt)}</div></li>
+`

@@ -25,27 +25,12 @@ export function diffPage(card: Card, { diff, stats, truncated }: Diff): Page {
   return {
     title: `Diff of #${card.id}: ${card.title}`,
     name: `diff-${card.id}`,
-    header: html`<div class="where">Changes of card #${card.id}</div>
-      <h1>${card.title}</h1>
-      <div class="marks">${statusMark(card.status, card.statusReason)}${labelMarks(card.labels)}</div>`,
+    header: html`<div class="where">Changes of card #${card.id}</div><h1>${card.title}</h1><div class="marks">${statusMark(card.status, card.statusReason)}${labelMarks(card.labels)}</div>`,
     body: html`${truncated ? note('The diff is too large for the server; this is its beginning.') : undefined}
-      ${all > mostLines ? note(`The page shows the first ${mostLines.toLocaleString('en')} of ${all.toLocaleString('en')} lines. All of them: board cards diff ${card.id}`) : undefined}
-      <p>
-        ${counted(stats.filesChanged, 'file')} changed,
-        <span class="plus">${stats.insertions.toLocaleString('en')} inserted</span>,
-        <span class="minus">${stats.deletions.toLocaleString('en')} deleted</span>.
-      </p>
-      ${
-        files.length > 0
-          ? html`<div class="sheet">
-              <table class="files">
-                ${files.slice(0, mostListed).map((file, at) => listed(file, at, at < shown.length))}
-              </table>
-              ${files.length > mostListed ? html`<p class="dim">and ${counted(files.length - mostListed, 'more file')}</p>` : undefined}
-            </div>`
-          : undefined
-      }
-      ${shown.map(drawFile)}`,
+${all > mostLines ? note(`The page shows the first ${mostLines.toLocaleString('en')} of ${all.toLocaleString('en')} lines. All of them: board cards diff ${card.id}`) : undefined}
+<p>${counted(stats.filesChanged, 'file')} changed, <span class="plus">${stats.insertions.toLocaleString('en')} inserted</span>, <span class="minus">${stats.deletions.toLocaleString('en')} deleted</span>.</p>
+${files.length > 0 ? html`<div class="sheet"><table class="files">${files.slice(0, mostListed).map((file, at) => listed(file, at, at < shown.length))}</table>${files.length > mostListed ? html`<p class="dim">and ${counted(files.length - mostListed, 'more file')}</p>` : undefined}</div>` : undefined}
+${shown.map(drawFile)}`,
   }
 }
 
@@ -78,20 +63,11 @@ const numbers = ({ insertions, deletions }: FileChange): Html =>
   html`<span class="plus">+${insertions}</span> <span class="minus">&minus;${deletions}</span>`
 
 const listed = (file: File, at: number, isShown: boolean): Html =>
-  html`<tr>
-    <td class="code">${isShown ? html`<a href="#file-${at + 1}">${file.path}</a>` : file.path}</td>
-    <td class="number">${numbers(file)}</td>
-  </tr>`
+  html`<tr><td class="code">${isShown ? html`<a href="#file-${at + 1}">${file.path}</a>` : file.path}</td><td class="number">${numbers(file)}</td></tr>`
 
-const drawFile = (file: File, at: number): Html =>
-  html` <details class="file" id="file-${at + 1}" ${file.lines.length > mostOpen ? undefined : html` open`}>
-    <summary><span class="code">${file.path}</span> <span>${numbers(file)}</span></summary>
-    <div class="scroll">
-      <table class="lines">
-        ${drawLines(file.lines)}
-      </table>
-    </div>
-  </details>`
+const drawFile = (file: File, at: number): Html => html`
+<details class="file" id="file-${at + 1}"${file.lines.length > mostOpen ? undefined : html` open`}><summary><span class="code">${file.path}</span> <span>${numbers(file)}</span></summary>
+<div class="scroll"><table class="lines">${drawLines(file.lines)}</table></div></details>`
 
 /** Lines with their numbers before and after. What Git says around them has none. */
 function drawLines(lines: readonly DiffLine[]): Html[] {
@@ -100,12 +76,7 @@ function drawLines(lines: readonly DiffLine[]): Html[] {
     if (kind === 'hunk')
       [before, after] = (/^@@ -(\d+)(?:,\d+)? \+(\d+)/.exec(text)?.slice(1).map(Number) as [number, number]) ?? [0, 0]
     const isLine = kind === 'added' || kind === 'removed' || (kind === 'same' && !text.startsWith('\\'))
-    return html`<tr class="${kind}">
-      <td class="number">${isLine && kind !== 'added' ? before++ : undefined}</td>
-      <td class="number">${isLine && kind !== 'removed' ? after++ : undefined}</td>
-      <td>
-        ${text.length > mostLength ? `${text.slice(0, mostLength).toWellFormed()} … ${counted(text.length - mostLength, 'more character')}` : text}
-      </td>
-    </tr> `
+    return html`<tr class="${kind}"><td class="number">${isLine && kind !== 'added' ? before++ : undefined}</td><td class="number">${isLine && kind !== 'removed' ? after++ : undefined}</td><td>${text.length > mostLength ? `${text.slice(0, mostLength).toWellFormed()} … ${counted(text.length - mostLength, 'more character')}` : text}</td></tr>
+`
   })
 }

@@ -28,8 +28,7 @@ export async function listPage(
     title: project.name,
     name: `cards-${project.id}`,
     isWide: true,
-    header: html`<h1>${project.name}</h1>
-      <div class="where">${counted(cards.length, 'card')}${said ? ` · ${said}` : ''}</div>`,
+    header: html`<h1>${project.name}</h1><div class="where">${counted(cards.length, 'card')}${said ? ` · ${said}` : ''}</div>`,
     body: drawColumns(house, cards, { only: filter.columnId, more }),
   }
 }

@@ -18,26 +18,11 @@ export interface Page {
 /** A whole page as text. It needs nothing from elsewhere and runs nothing, and of what stands in it nothing can steer a terminal or turn the direction of what is around it. */
 export function drawPage({ connection }: Pick<Context, 'connection'>, { title, header, body, isWide }: Page): string {
   const { text } = html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta http-equiv="Content-Security-Policy" content="${policyFor(style)}" />
-        <meta name="referrer" content="no-referrer" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>${title} &middot; board</title>
-        <style>
-          ${new Html(style)}
-        </style>
-      </head>
-      <body class="${isWide ? 'wide' : ''}">
-        <header>${header}</header>
-        <main>${body}</main>
-        <footer>
-          As it was on ${time(new Date().toISOString())} (${Intl.DateTimeFormat().resolvedOptions().timeZone}), from
-          ${originOf(connection.url)}, by board ${version}.
-        </footer>
-      </body>
-    </html> `
+<html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${policyFor(style)}"><meta name="referrer" content="no-referrer"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title} &middot; board</title><style>${new Html(style)}</style></head>
+<body class="${isWide ? 'wide' : ''}"><header>${header}</header>
+<main>${body}</main>
+<footer>As it was on ${time(new Date().toISOString())} (${Intl.DateTimeFormat().resolvedOptions().timeZone}), from ${originOf(connection.url)}, by board ${version}.</footer></body></html>
+`
   return harmless(text, true)
 }
 
@@ -65,16 +50,7 @@ export const labelMarks = (labels: readonly string[]): Html[] =>
 export const facts = (
   pairs: readonly (readonly [name: string, value: Html | string | number | null | undefined])[],
 ): Html =>
-  html`<dl>
-    ${pairs.flatMap(([name, value]) =>
-      value === null || value === undefined || value === ''
-        ? []
-        : [
-            html`<dt>${name}</dt>
-              <dd>${value}</dd>`,
-          ],
-    )}
-  </dl>`
+  html`<dl>${pairs.flatMap(([name, value]) => (value === null || value === undefined || value === '' ? [] : [html`<dt>${name}</dt><dd>${value}</dd>`]))}</dl>`
 
 /** `1 card`, `2 cards`. */
 export const counted = (count: number, noun: string): string =>

@@ -29,17 +29,8 @@ export async function projectPage(context: Context, projectId: string): Promise<
     title: project.name,
     name: `project-${projectId}`,
     isWide: true,
-    header: html`<h1>${project.name}</h1>
-      <div class="where">${project.path}</div>`,
-    body: html`<div class="figures">
-        <section class="sheet">
-          <h3>About</h3>
-          ${about(project, stats)}
-        </section>
-        ${figures(stats, history)}
-      </div>
-      <h2>Board</h2>
-      ${drawColumns(house, listed.cards, listed)}`,
+    header: html`<h1>${project.name}</h1><div class="where">${project.path}</div>`,
+    body: html`<div class="figures"><section class="sheet"><h3>About</h3>${about(project, stats)}</section>${figures(stats, history)}</div><h2>Board</h2>${drawColumns(house, listed.cards, listed)}`,
   }
 }
 
@@ -63,24 +54,7 @@ function figures({ byColumn, byStatus, total }: Stats, history: readonly Day[] =
   const statuses = Object.entries(byStatus)
     .filter(([, count]) => count > 0)
     .map(([name, count]) => ({ name, count, status: name }))
-  return html`<section class="sheet">
-      <h3>Cards by column</h3>
-      ${drawBars(byColumn)}
-    </section>
-    ${
-      total > 0
-        ? html`<section class="sheet">
-            <h3>Cards by status</h3>
-            ${drawBars(statuses)}
-          </section>`
-        : undefined
-    }
-    ${
-      history.length > 1
-        ? html`<section class="sheet">
-            <h3>All cards, and those that are done</h3>
-            ${drawCurves(history)}
-          </section>`
-        : undefined
-    }`
+  return html`<section class="sheet"><h3>Cards by column</h3>${drawBars(byColumn)}</section>
+${total > 0 ? html`<section class="sheet"><h3>Cards by status</h3>${drawBars(statuses)}</section>` : undefined}
+${history.length > 1 ? html`<section class="sheet"><h3>All cards, and those that are done</h3>${drawCurves(history)}</section>` : undefined}`
 }

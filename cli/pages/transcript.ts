@@ -21,13 +21,13 @@ export function drawTranscript(sessions: readonly Session[], messages: readonly 
   const known = new Map(sessions.map(session => [session.sessionId ?? '', session]))
   const ids = [...new Set([...known.keys(), ...kept.map(({ sessionId }) => sessionId)])]
   return html`${left > 0 ? note(`The transcript is long; its first ${left} messages are left out.`) : undefined}
-  ${ids.map(id =>
-    drawSession(
-      id,
-      known.get(id),
-      kept.filter(({ sessionId }) => sessionId === id),
-    ),
-  )}`
+${ids.map(id =>
+  drawSession(
+    id,
+    known.get(id),
+    kept.filter(({ sessionId }) => sessionId === id),
+  ),
+)}`
 }
 
 /** The last messages that are together no longer than a page may be, at least one. */
@@ -41,31 +41,17 @@ function bounded(messages: readonly Message[]): { kept: Message[]; left: number 
 const lengthOf = ({ content, tool }: Message): number =>
   tool ? partsOf(tool, content).reduce((sum, text) => sum + Math.min(text.length, mostOfTool), 0) : content.length
 
-const drawSession = (id: string, session: Session | undefined, messages: readonly Message[]): Html =>
-  html` <div class="session">
-      <h3>Session ${id}</h3>
-      ${
-        session
-          ? html`${statusMark(session.status, session.statusReason)}
-              <span>${[session.agent, session.model].filter(Boolean).join(', ')}</span>
-              <span
-                >${session.startedAt ? time(session.startedAt) : undefined}${session.endedAt ? html` &ndash; ${time(session.endedAt)}` : undefined}</span
-              >
-              <span>${session.usage ? `tokens: ${usageOf(session)}` : undefined}</span>`
-          : undefined
-      }
-    </div>
-    ${session?.waitingFor ? note(`It waits for you: ${session.waitingFor}`) : undefined}
-    ${messages.map(message => drawMessage(message, session?.agent ?? 'agent'))}
-    ${messages.length === 0 ? html`<p class="dim">Nothing is shown of what was said.</p>` : undefined}
-    ${
-      session?.summary && !isSaid(session.summary, messages)
-        ? html`<details class="thought">
-            <summary>Summary</summary>
-            <p>${session.summary}</p>
-          </details>`
-        : undefined
-    }`
+const drawSession = (id: string, session: Session | undefined, messages: readonly Message[]): Html => html`
+<div class="session"><h3>Session ${id}</h3>${
+  session
+    ? html`${statusMark(session.status, session.statusReason)} <span>${[session.agent, session.model].filter(Boolean).join(', ')}</span>
+<span>${session.startedAt ? time(session.startedAt) : undefined}${session.endedAt ? html` &ndash; ${time(session.endedAt)}` : undefined}</span> <span>${session.usage ? `tokens: ${usageOf(session)}` : undefined}</span>`
+    : undefined
+}</div>
+${session?.waitingFor ? note(`It waits for you: ${session.waitingFor}`) : undefined}
+${messages.map(message => drawMessage(message, session?.agent ?? 'agent'))}
+${messages.length === 0 ? html`<p class="dim">Nothing is shown of what was said.</p>` : undefined}
+${session?.summary && !isSaid(session.summary, messages) ? html`<details class="thought"><summary>Summary</summary><p>${session.summary}</p></details>` : undefined}`
 
 /** A summary is often what was said last, in one line that is cut. */
 const isSaid = (summary: string, messages: readonly Message[]): boolean =>
@@ -75,16 +61,9 @@ const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim()
 function drawMessage(message: Message, agent: string): Html {
   const { role, content, tool, at } = message
   if (tool) return drawTool(tool, content)
-  if (role === 'thought')
-    return html`<details class="thought">
-      <summary>Thought</summary>
-      ${prose(content)}
-    </details>`
+  if (role === 'thought') return html`<details class="thought"><summary>Thought</summary>${prose(content)}</details>`
   const speaker = { user: 'you', agent, plan: 'plan', system: 'system', tool: 'tool' }[role]
-  return html`<article class="message ${role}">
-    <h4><span>${speaker}</span>${time(at)}</h4>
-    ${prose(content)}
-  </article> `
+  return html`<article class="message ${role}"><h4><span>${speaker}</span>${time(at)}</h4>${prose(content)}</article>\n`
 }
 
 /** Closed, but for one that failed: what went in and out is there for who wants to see it. */
@@ -94,18 +73,10 @@ function drawTool(tool: Tool, content: string): Html {
     .filter(({ path }) => !name.includes(path.split('/').at(-1)!))
     .map(({ path, line }) => (line === null ? path : `${path}:${line}`))
   const parts = partsOf(tool, content)
-  const head = html`<b>${name || kind}</b>
-    <span>${[...(name ? [kind] : []), ...places.slice(0, 3)].join(' · ')}</span>
-    ${status === 'completed' ? undefined : html`<span class="${status}">${status.replace('_', ' ')}</span>`}`
+  const head = html`<b>${name || kind}</b> <span>${[...(name ? [kind] : []), ...places.slice(0, 3)].join(' · ')}</span> ${status === 'completed' ? undefined : html`<span class="${status}">${status.replace('_', ' ')}</span>`}`
   return parts.length === 0
-    ? html`<details class="tool">
-        <summary>${head}</summary>
-        <p class="dim">Nothing is known of it.</p>
-      </details> `
-    : html`<details class="tool" ${status === 'failed' ? html` open` : undefined}>
-        <summary>${head}</summary>
-        ${parts.map(text => html`<pre>${cut(text, mostOfTool)}</pre>`)}
-      </details> `
+    ? html`<details class="tool"><summary>${head}</summary><p class="dim">Nothing is known of it.</p></details>\n`
+    : html`<details class="tool"${status === 'failed' ? html` open` : undefined}><summary>${head}</summary>${parts.map(text => html`<pre>${cut(text, mostOfTool)}</pre>`)}</details>\n`
 }
 
 /** What went in and came out, each text once. */
