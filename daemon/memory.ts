@@ -8,7 +8,7 @@ const mostNewBytes = 8 * 1024 * 1024
 
 /**
  * Has a process that is a server and nothing else hold less memory that it has no use for: a third less under load, at no cost in
- * time that could be measured. To be called when the start is over: under other flags V8 takes no cache that was made before.
+ * time that could be measured.
  */
 export function saveMemory(): void {
   setFlagsFromString(`--heap-growing-percent=${growthPercent}`)

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
-import { readdirSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { copyFileSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { settleJson } from '../../cli/run.ts'
 import { run } from '../commandLine.ts'
@@ -274,47 +274,38 @@ describe('the program', () => {
     expect((await run(process.execPath, [program, '--version'], { env: {} })).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
   })
 
-  test('V8 takes the caches of the build, also the one that a running server has left', async () => {
-    const take = `const { readFileSync } = require('node:fs'); for (const name of ['main', 'rest', 'serve']) {
-      const file = process.argv[1] + name + '.cjs'
-      console.log(name, new (require('node:vm').Script)(readFileSync(file, 'latin1'), { filename: file, cachedData: readFileSync(file + '.cache') }).cachedDataRejected)
-    }`
-    expect(
-      (await run(process.execPath, ['-e', take, `${resolve(program, '..', '..')}/dist/cli/`], { env: {} })).stdout,
-    ).toBe('main false\nrest false\nserve false\n')
-  })
-
-  test('it runs without the cache of the build, and with one that is broken', async () => {
+  test('it runs from the packed files and its few dependencies alone', async () => {
     const root = resolve(program, '..', '..')
-    const copy = server.folder('cacheless')
-    for (const entry of readdirSync(root).filter(name => ['bin', 'dist', 'package.json', 'completions'].includes(name)))
-      await run('/bin/cp', ['-r', resolve(root, entry), copy])
-    await run('/bin/ln', ['-s', resolve(root, 'node_modules'), `${copy}/node_modules`])
-    for (const damage of [
-      `rm ${copy}/dist/cli/main.cjs.cache`,
-      `head -c 5000 /dev/zero > ${copy}/dist/cli/main.cjs.cache`,
-    ]) {
-      await run('/bin/sh', ['-c', damage])
-      expect(
-        (await run(process.execPath, [`${copy}/bin/board.js`, 'cards', 'list', '-q'], { env: cli.env })).stdout,
-      ).toBe('1\n2\n3\n4\n')
+    const copy = server.folder('packed')
+    const { dependencies } = JSON.parse(readFileSync(resolve(root, 'package.json'), 'utf8')) as {
+      dependencies: Record<string, string>
     }
-    for (const damage of [
-      `rm ${copy}/dist/cli/serve.cjs.cache`,
-      `head -c 5000 /dev/zero > ${copy}/dist/cli/serve.cjs.cache`,
-    ]) {
-      await run('/bin/sh', ['-c', damage])
-      const child = spawn(
-        process.execPath,
-        [`${copy}/bin/board.js`, 'serve', '--port', '0', '--data-dir', `${copy}/data`],
-        { env: cli.env },
-      )
-      expect(await new Promise(heard => child.stdout.once('data', line => heard(String(line))))).toMatch(
-        /^Listening on http:/,
-      )
-      child.kill('SIGTERM')
-      expect(await new Promise(ended => child.once('close', ended))).toBe(0)
+    const runtime = ['detect-libc', '@libsql', '@neon-rs', '@node-rs', ...Object.keys(dependencies)]
+    const packed = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+      cwd: root,
+      env: { PATH: process.env.PATH! },
+    })
+    const [{ files }] = JSON.parse(packed.stdout) as [{ files: { path: string }[] }]
+    for (const { path } of files) {
+      mkdirSync(dirname(resolve(copy, path)), { recursive: true })
+      copyFileSync(resolve(root, path), resolve(copy, path))
     }
+    for (const name of new Set(runtime)) {
+      mkdirSync(dirname(resolve(copy, 'node_modules', name)), { recursive: true })
+      symlinkSync(resolve(root, 'node_modules', name), resolve(copy, 'node_modules', name))
+    }
+    const packedProgram = resolve(copy, 'bin', 'board.js')
+    expect((await run(process.execPath, [packedProgram, 'cards', 'list', '-q'], { env: cli.env })).stdout).toBe(
+      '1\n2\n3\n4\n',
+    )
+    const child = spawn(process.execPath, [packedProgram, 'serve', '--port', '0', '--data-dir', `${copy}/data`], {
+      env: cli.env,
+    })
+    expect(await new Promise(heard => child.stdout.once('data', line => heard(String(line))))).toMatch(
+      /^Listening on http:/,
+    )
+    child.kill('SIGTERM')
+    expect(await new Promise(ended => child.once('close', ended))).toBe(0)
   })
 
   test('--debug tells of each request on stderr and never of a token', async () => {
