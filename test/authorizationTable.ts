@@ -183,17 +183,15 @@ export const sections: Section[] = [
         'boards.create, boards.reorder, boards.update, columns.create, columns.reorder, columns.update, columns.delete',
       'cards.create': 'cards.create',
       'webhooks.read': 'webhooks.list, webhooks.deliveries',
-      'cards.update':
-        'projects.markAllRead, cards.update, cards.setAutoMode, cards.setPipeline, attachments.create, attachments.delete',
+      'cards.update': 'projects.markAllRead, cards.update, cards.setPipeline, attachments.create, attachments.delete',
       'cards.move': 'cards.move, cards.complete',
       'cards.delete': 'cards.delete, cards.restore, columns.clear',
       'agents.archive': 'cards.archive, cards.unarchive',
       'scripts.write': 'scripts.create, scripts.reorder, scripts.update, scripts.delete',
       'scripts.run': 'scripts.run, scripts.cancel',
-      'pipelines.trigger': 'cards.activate, agents.approveAuto',
       'agents.cancel': 'agents.cancel',
       'agents.run':
-        'agents.send, agents.retry, agents.relaunch, agents.relay, agents.approvePlan, agents.summary, agents.merge, preSessions.start, preSessions.send, preSessions.accept, preSessions.cancel, assistant.send',
+        'cards.activate, cards.setAutoMode, agents.approveAuto, agents.send, agents.retry, agents.relaunch, agents.relay, agents.approvePlan, agents.summary, agents.merge, preSessions.start, preSessions.send, preSessions.accept, preSessions.cancel, assistant.send',
     },
   },
   {

@@ -187,7 +187,7 @@ export const examples = (seed: Seed): Examples => {
         groupId: 'g',
         useWorktree: false,
         deferred: true,
-        autoMode: true,
+        autoMode: false,
         agent: 'fixture',
         kind: 'kanban',
       },

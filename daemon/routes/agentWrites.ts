@@ -26,18 +26,20 @@ export const agentWrites = ({ db, supervisor }: App): Handlers<Pick<Contract['ag
     send: ({ content, ...ref }, call) =>
       write(
         call,
-        tx => steering.send(tx, supervisor, ref, content),
+        tx => steering.send(tx, supervisor, by(ref, call), content),
         message => message,
       ),
-    retry: (ref, call) => write(call, tx => steering.retry(tx, supervisor, ref), nothing),
-    relaunch: (ref, call) => write(call, tx => steering.relaunch(tx, supervisor, ref), nothing),
+    retry: (ref, call) => write(call, tx => steering.retry(tx, supervisor, by(ref, call)), nothing),
+    relaunch: (ref, call) => write(call, tx => steering.relaunch(tx, supervisor, by(ref, call)), nothing),
     relay: ref => steering.relay(db, supervisor, ref),
     approvePlan: ({ approved, feedback, ...ref }) => steering.approvePlan(db, supervisor, ref, approved, feedback),
     summary: async ref => ({ summary: await steering.summarize(db, supervisor, ref) }),
-    approveAuto: (ref, call) => write(call, tx => approveAuto(tx, supervisor, ref), nothing),
+    approveAuto: (ref, call) => write(call, tx => approveAuto(tx, supervisor, by(ref, call)), nothing),
     merge: async ({ into, squash, ...ref }) =>
       merge(await cards.find(db, ref), await projects.find(db, ref.projectId), { into, squash }),
   }
 }
 
 const nothing = () => undefined
+/** The same with who wants it. */
+const by = <Ref extends object>(ref: Ref, { caller }: Call) => ({ ...ref, caller })

@@ -16,7 +16,7 @@ export const assistantRoutes = ({ db, supervisor }: App): Handlers<Contract['ass
   send: async ({ projectId, content }, call) => {
     await supervisor.refresh()
     return call.write(
-      tx => assistant.send(tx, supervisor, projectId, content),
+      tx => assistant.send(tx, supervisor, projectId, call.caller, content),
       message => message,
     )
   },

@@ -31,11 +31,13 @@ export const cardsRoutes = (app: App): Handlers<Contract['cards']> => ({
   archive: (ref, call) => call.write(tx => cards.archive(tx, app.supervisor, ref), cardDetail),
   unarchive: (ref, call) => call.write(tx => cards.unarchive(tx, ref), cardDetail),
   complete: (ref, call) => call.write(tx => cards.complete(tx, app.supervisor, ref), nothing),
-  activate: (ref, call) => write(app, call, tx => cards.activate(tx, app.supervisor, ref), nothing),
+  activate: (ref, call) =>
+    write(app, call, tx => cards.activate(tx, app.supervisor, { ...ref, caller: call.caller }), nothing),
   setAutoMode: ({ enabled, ...ref }, call) =>
-    call.write(tx => cards.update(tx, ref, { autoMode: enabled }), cardDetail),
+    call.write(tx => cards.update(tx, { ...ref, caller: call.caller }, { autoMode: enabled }), cardDetail),
   getPipeline: async ref => pipeline(await readPipeline(app.db, await cards.find(app.db, ref))),
-  setPipeline: ({ steps, ...ref }, call) => call.write(tx => setPipeline(tx, ref, steps), pipeline),
+  setPipeline: ({ steps, ...ref }, call) =>
+    call.write(tx => setPipeline(tx, { ...ref, caller: call.caller }, steps), pipeline),
   attachWorktree: async ({ path, ...ref }, call) => {
     const real = await worktrees.requireWorktree(path, (await projects.find(app.db, ref.projectId)).path)
     const branch = await currentBranch(real)

@@ -13,12 +13,15 @@ export const preSessionsRoutes = ({ db, supervisor }: App): Handlers<Contract['p
     preSessions.preSessionPage(await listPreSessions(db, projectId, { before: cursor, limit })),
   start: async (ref, call) => {
     await supervisor.refresh()
-    return call.write(tx => preSessions.start(tx, supervisor, ref), preSessions.preSessionView)
+    return call.write(
+      tx => preSessions.start(tx, supervisor, { ...ref, caller: call.caller }),
+      preSessions.preSessionView,
+    )
   },
   get: async ref => preSessions.preSessionView(await preSessions.find(db, ref)),
   send: ({ content, ...ref }, call) =>
     call.write(
-      tx => preSessions.send(tx, supervisor, ref, content),
+      tx => preSessions.send(tx, supervisor, { ...ref, caller: call.caller }, content),
       message => message,
     ),
   accept: (ref, call) => call.write(tx => preSessions.accept(tx, supervisor, ref), cardDetail),

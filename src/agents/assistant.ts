@@ -1,5 +1,6 @@
 import { Problem } from '../contract/errors.ts'
-import { begin, findOpen, reopen, type Agents } from '../domain/sessions.ts'
+import type { Caller } from '../domain/caller.ts'
+import { begin, findOpen, reopen, requireStartable, type Agents } from '../domain/sessions.ts'
 import { insertCard, readAssistantCard, readCard, type CardRow } from '../store/cards.ts'
 import { readDefaultBoard } from '../store/boards.ts'
 import { readFirstColumn } from '../store/columns.ts'
@@ -8,7 +9,6 @@ import { readLatestSession, type SessionRow } from '../store/sessions.ts'
 import type { MessageView } from '../views/agents.ts'
 import { withRecap } from './recap.ts'
 import { tell } from './steering.ts'
-import { requireAgent } from './supervisor.ts'
 
 const introduction =
   'You are the assistant of a software project and its board. You are asked questions about the project and its cards, and asked to make cards. ' +
@@ -41,20 +41,27 @@ export async function findAssistant(tx: Transaction, projectId: number): Promise
   return (await readCard(tx, projectId, id))!
 }
 
-/** Sends a message to a project's assistant, which starts when it is needed. @throws Problem COLUMN_NOT_FOUND, AGENT_UNAVAILABLE */
-export async function send(tx: Transaction, agents: Agents, projectId: number, content: string): Promise<MessageView> {
+/** Sends a message to a project's assistant, which starts when it is needed. @throws Problem COLUMN_NOT_FOUND, INSUFFICIENT_PERMISSIONS, AGENT_UNAVAILABLE */
+export async function send(
+  tx: Transaction,
+  agents: Agents,
+  projectId: number,
+  caller: Caller,
+  content: string,
+): Promise<MessageView> {
   const card = await findAssistant(tx, projectId)
-  return tell(tx, (await findOpen(tx, card.id)) ?? (await beginTalk(tx, agents, card)), content)
+  return tell(tx, (await findOpen(tx, card.id)) ?? (await beginTalk(tx, agents, card, caller)), content)
 }
 
-async function beginTalk(tx: Transaction, agents: Agents, card: CardRow): Promise<SessionRow> {
+async function beginTalk(tx: Transaction, agents: Agents, card: CardRow, caller: Caller): Promise<SessionRow> {
   const latest = await readLatestSession(tx, card.id)
-  if (latest?.resumable === 1 && latest.agentSessionId !== null) return reopen(tx, agents, latest)
-  await requireAgent(agents, tx, card)
+  if (latest?.resumable === 1 && latest.agentSessionId !== null) return reopen(tx, agents, latest, caller)
+  await requireStartable(tx, agents, card, caller)
   const begun = await begin(
     tx,
     agents,
     card,
+    caller,
     latest ? await withRecap(tx, introduction, latest) : introduction,
     'assistant',
   )

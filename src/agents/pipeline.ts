@@ -1,6 +1,7 @@
 import { Problem } from '../contract/errors.ts'
 import * as cards from '../domain/cards.ts'
-import { begin, type Agents } from '../domain/sessions.ts'
+import { begin, start, type Agents } from '../domain/sessions.ts'
+import { requireMayStart, type Starter } from '../domain/starting.ts'
 import { firstPrompt, type StoredStep } from '../domain/steps.ts'
 import { readCard, type CardRow } from '../store/cards.ts'
 import { listColumns, readFirstColumn } from '../store/columns.ts'
@@ -14,31 +15,34 @@ export async function goOn(tx: Transaction, agents: Agents, projectId: number, c
   const card = await readCard(tx, projectId, cardId)
   if (!card || card.kind !== 'kanban' || card.autoMode === 0 || card.archivedAt !== null) return
   const { current } = await stepsOf(tx, card)
-  if (current && current.approval !== 'manual') await advance(tx, agents, card)
+  if (current && current.approval !== 'manual') await advance(tx, agents, card, 'board')
 }
 
 /**
  * Lets a completed card move on by one step.
- * @throws Problem CARD_NOT_FOUND, NOTHING_TO_APPROVE, COLUMN_NOT_FOUND when the board has no done column
+ * @throws Problem CARD_NOT_FOUND, INSUFFICIENT_PERMISSIONS, NOTHING_TO_APPROVE, COLUMN_NOT_FOUND when the board has no done column
  */
-export async function approveAuto(tx: Transaction, agents: Agents, ref: cards.CardRef): Promise<CardRow> {
+export async function approveAuto(tx: Transaction, agents: Agents, ref: cards.StartRef): Promise<CardRow> {
   const card = await cards.find(tx, ref)
   if (card.status !== 'completed' || card.columnType !== 'active' || card.archivedAt !== null || hasActiveAgent(card))
     throw new Problem('NOTHING_TO_APPROVE')
-  if (!(await advance(tx, agents, card))) throw new Problem('COLUMN_NOT_FOUND', 'The board has no done column.')
+  requireMayStart(ref.caller, card.kind)
+  if (!(await advance(tx, agents, card, ref.caller)))
+    throw new Problem('COLUMN_NOT_FOUND', 'The board has no done column.')
   return cards.find(tx, ref)
 }
 
 /** Moves a card to its next step's column and starts the agent there; after the last step to the first done column. */
-async function advance(tx: Transaction, agents: Agents, card: CardRow): Promise<boolean> {
+async function advance(tx: Transaction, agents: Agents, card: CardRow, by: Starter): Promise<boolean> {
   const { next } = await stepsOf(tx, card)
   const columnId = next?.columnId ?? (await readFirstColumn(tx, card.boardId, 'done'))?.id
   if (columnId === undefined) return false
   const before = await readLatestSession(tx, card.id)
   const moved = await cards.move(tx, agents, { projectId: card.projectId, cardId: card.id }, { columnId }, true)
   if (moved.columnType !== 'active') return true
+  if (moved.kind === 'terminal') return (await start(tx, agents, moved, by)) !== undefined
   const prompt = await firstPrompt(tx, moved)
-  await begin(tx, agents, moved, before ? await withRecap(tx, prompt, before) : prompt)
+  await begin(tx, agents, moved, by, before ? await withRecap(tx, prompt, before) : prompt)
   return true
 }
 

@@ -1,14 +1,14 @@
 import type { InferOutput } from 'valibot'
 import { Problem } from '../contract/errors.ts'
 import type { PreSession } from '../contract/preSessions.ts'
+import type { Caller } from '../domain/caller.ts'
 import * as cards from '../domain/cards.ts'
-import { begin, cancelled, end, reopen, type Agents } from '../domain/sessions.ts'
+import { begin, cancelled, end, reopen, requireStartable, type Agents } from '../domain/sessions.ts'
 import type { CardRow } from '../store/cards.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import { readSession, updateSession, type SessionItem, type SessionRow } from '../store/sessions.ts'
 import type { MessageView } from '../views/agents.ts'
 import { hasActiveAgent } from '../views/cards.ts'
-import { requireAgent } from './supervisor.ts'
 import { tell } from './steering.ts'
 
 export interface PreSessionRef {
@@ -22,14 +22,14 @@ const planningPrompt = ({ title, prompt }: CardRow): string =>
   'Ask what is unclear, in a few short questions, and in every answer give the best prompt so far, whole, in a block that begins with ```prompt and ends with ```.\n\n' +
   `The task is: ${title}\n\n${prompt}`
 
-/** Starts to refine a card's prompt. @throws Problem CARD_NOT_FOUND, AGENT_ALREADY_RUNNING, AGENT_UNAVAILABLE, CONFLICT for cards that have no prompt to refine */
-export async function start(tx: Transaction, agents: Agents, ref: cards.CardRef): Promise<SessionRow> {
+/** Starts to refine a card's prompt. @throws Problem CARD_NOT_FOUND, INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING, AGENT_UNAVAILABLE, CONFLICT for cards that have no prompt to refine */
+export async function start(tx: Transaction, agents: Agents, ref: cards.StartRef): Promise<SessionRow> {
   const card = await cards.find(tx, ref)
   if (card.kind !== 'kanban' || card.archivedAt !== null)
     throw new Problem('CONFLICT', 'Only the prompt of a card on the board can be refined.')
   if (hasActiveAgent(card)) throw new Problem('AGENT_ALREADY_RUNNING')
-  await requireAgent(agents, tx, card)
-  return (await begin(tx, agents, card, planningPrompt(card), 'pre')) ?? refuse()
+  await requireStartable(tx, agents, card, ref.caller)
+  return (await begin(tx, agents, card, ref.caller, planningPrompt(card), 'pre')) ?? refuse()
 }
 
 /** @throws Problem PRE_SESSION_NOT_FOUND */
@@ -40,10 +40,15 @@ export async function find(db: Reader, { projectId, sessionId }: PreSessionRef):
   return session
 }
 
-/** Answers the planning agent. @throws Problem PRE_SESSION_NOT_FOUND, CONFLICT when it is over */
-export async function send(tx: Transaction, agents: Agents, ref: PreSessionRef, content: string): Promise<MessageView> {
+/** Answers the planning agent. @throws Problem PRE_SESSION_NOT_FOUND, INSUFFICIENT_PERMISSIONS, CONFLICT when it is over */
+export async function send(
+  tx: Transaction,
+  agents: Agents,
+  ref: PreSessionRef & { caller: Caller },
+  content: string,
+): Promise<MessageView> {
   const session = await findTalk(tx, ref)
-  return tell(tx, session.endedAt === null ? session : await reopen(tx, agents, session), content)
+  return tell(tx, session.endedAt === null ? session : await reopen(tx, agents, session, ref.caller), content)
 }
 
 /** Makes the refined prompt the card's prompt. @throws Problem PRE_SESSION_NOT_FOUND, AGENT_ALREADY_RUNNING during a turn, CONFLICT when there is none, or it is over */

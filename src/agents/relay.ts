@@ -45,6 +45,7 @@ export async function handOver(
     tx,
     agents,
     card,
+    'board',
     handoffPrompt(await firstPrompt(tx, card), handoff, settings),
     session.purpose,
   )

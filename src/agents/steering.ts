@@ -1,6 +1,7 @@
 import { Problem } from '../contract/errors.ts'
+import type { Caller } from '../domain/caller.ts'
 import * as cards from '../domain/cards.ts'
-import { begin, cancelled, end, findOpen, reopen, start } from '../domain/sessions.ts'
+import { begin, cancelled, end, findOpen, reopen, requireStartable, start } from '../domain/sessions.ts'
 import { firstPrompt } from '../domain/steps.ts'
 import type { CardRow } from '../store/cards.ts'
 import type { Database, Transaction } from '../store/database.ts'
@@ -10,7 +11,7 @@ import type { MessageView } from '../views/agents.ts'
 import { condense } from './lastWords.ts'
 import { lastMessageOf, withRecap } from './recap.ts'
 import type { LiveSession } from './session.ts'
-import { requireAgent, type Supervisor } from './supervisor.ts'
+import type { Supervisor } from './supervisor.ts'
 import { addMessage } from './transcriptWriter.ts'
 
 const summaryWithinMs = 30_000
@@ -20,17 +21,17 @@ const summaryRequest =
 /**
  * Sends a message to a card's agent. During a turn it waits for the turn's end; a session that has ended goes on with it
  * where the agent can resume, else a new one begins with it.
- * @throws Problem CARD_NOT_FOUND, AGENT_UNAVAILABLE, CONFLICT for archived and terminal cards
+ * @throws Problem CARD_NOT_FOUND, INSUFFICIENT_PERMISSIONS, AGENT_UNAVAILABLE, CONFLICT for archived and terminal cards
  */
 export async function send(
   tx: Transaction,
   supervisor: Supervisor,
-  ref: cards.CardRef,
+  ref: cards.StartRef,
   content: string,
 ): Promise<MessageView> {
   const card = await findForWork(tx, ref)
   if (card.kind === 'terminal') throw new Problem('CONFLICT', 'A terminal card takes no messages.')
-  const session = (await findOpen(tx, card.id)) ?? (await goOnOrBegin(tx, supervisor, card))
+  const session = (await findOpen(tx, card.id)) ?? (await goOnOrBegin(tx, supervisor, card, ref.caller))
   return tell(tx, session, content)
 }
 
@@ -47,19 +48,19 @@ export async function cancel(tx: Transaction, supervisor: Supervisor, ref: cards
   if (!open || !(await end(tx, supervisor, open.id, cancelled))) throw new Problem('AGENT_NOT_RUNNING')
 }
 
-/** Goes on with a card's latest session, in a new one where the agent cannot resume. @throws Problem CARD_NOT_FOUND, AGENT_ALREADY_RUNNING, AGENT_UNAVAILABLE, CONFLICT */
-export async function retry(tx: Transaction, supervisor: Supervisor, ref: cards.CardRef): Promise<void> {
+/** Goes on with a card's latest session, in a new one where the agent cannot resume. @throws Problem CARD_NOT_FOUND, INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING, AGENT_UNAVAILABLE, CONFLICT */
+export async function retry(tx: Transaction, supervisor: Supervisor, ref: cards.StartRef): Promise<void> {
   const card = await findForWork(tx, ref)
   await requireNoneOpen(tx, card)
-  await goOnOrBegin(tx, supervisor, card)
+  await goOnOrBegin(tx, supervisor, card, ref.caller)
 }
 
-/** Starts a new session. @throws Problem CARD_NOT_FOUND, AGENT_ALREADY_RUNNING, AGENT_UNAVAILABLE, CONFLICT */
-export async function relaunch(tx: Transaction, supervisor: Supervisor, ref: cards.CardRef): Promise<void> {
+/** Starts a new session. @throws Problem CARD_NOT_FOUND, INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING, AGENT_UNAVAILABLE, CONFLICT */
+export async function relaunch(tx: Transaction, supervisor: Supervisor, ref: cards.StartRef): Promise<void> {
   const card = await findForWork(tx, ref)
   await requireNoneOpen(tx, card)
-  await requireAgent(supervisor, tx, card)
-  await start(tx, supervisor, card)
+  await requireStartable(tx, supervisor, card, ref.caller)
+  await start(tx, supervisor, card, ref.caller)
 }
 
 /** Has a card's running session hand over to a fresh one. @throws Problem CARD_NOT_FOUND, AGENT_NOT_RUNNING */
@@ -102,13 +103,13 @@ async function within(answer: Promise<string>): Promise<string | undefined> {
   return Promise.race([answer.catch(() => undefined), late]).finally(() => clearTimeout(timer))
 }
 
-async function goOnOrBegin(tx: Transaction, supervisor: Supervisor, card: CardRow): Promise<SessionRow> {
+async function goOnOrBegin(tx: Transaction, supervisor: Supervisor, card: CardRow, by: Caller): Promise<SessionRow> {
   const latest = await readLatestSession(tx, card.id)
-  if (latest?.resumable === 1 && latest.agentSessionId !== null) return reopen(tx, supervisor, latest)
-  await requireAgent(supervisor, tx, card)
-  if (!latest || card.kind === 'terminal') return (await start(tx, supervisor, card)) ?? refuse('AGENT_UNAVAILABLE')
+  if (latest?.resumable === 1 && latest.agentSessionId !== null) return reopen(tx, supervisor, latest, by)
+  await requireStartable(tx, supervisor, card, by)
+  if (!latest || card.kind === 'terminal') return (await start(tx, supervisor, card, by)) ?? refuse('AGENT_UNAVAILABLE')
   const begun =
-    (await begin(tx, supervisor, card, await withRecap(tx, await firstPrompt(tx, card), latest), latest.purpose)) ??
+    (await begin(tx, supervisor, card, by, await withRecap(tx, await firstPrompt(tx, card), latest), latest.purpose)) ??
     refuse('AGENT_UNAVAILABLE')
   await moveWaitingMessages(tx, latest.id, begun.id)
   return begun

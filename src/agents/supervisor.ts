@@ -1,4 +1,3 @@
-import { Problem } from '../contract/errors.ts'
 import { credentialFor } from '../domain/credentials.ts'
 import type { Agents } from '../domain/sessions.ts'
 import { revokeAgentTokens } from '../identity/agentTokens.ts'
@@ -54,12 +53,6 @@ export function createSupervisor({ revocations, ...parts }: Parts): Supervisor {
  */
 export const recover = (db: Database, agents: Agents): Promise<void> =>
   interruptAll(db, agents, ({ status }) => !db.isShared || status !== 'queued')
-
-/** What starting an agent by hand needs. @throws Problem AGENT_UNAVAILABLE, saying what is missing */
-export async function requireAgent({ choose: chooseFor }: Agents, db: Reader, card: CardRow): Promise<void> {
-  const choice = card.kind === 'terminal' ? undefined : await chooseFor(db, card)
-  if (choice && 'missing' in choice) throw new Problem('AGENT_UNAVAILABLE', choice.missing)
-}
 
 /** The agent for a card: the card's, its column's or its project's, else the one that fits the credential, else the first installed. */
 async function choose(

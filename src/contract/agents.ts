@@ -198,7 +198,7 @@ export const agents = {
   }),
   approveAuto: post('/api/projects/{projectId}/cards/{cardId}/approve-auto', {
     at: 'machine',
-    who: member('pipelines.trigger'),
+    who: member('agents.run'),
     summary: 'Let a completed card move on to its next pipeline column',
     emits: ['card.moved'],
   }),

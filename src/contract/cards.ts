@@ -99,7 +99,12 @@ const UpdateCard = v.strictObject({
   useWorktree: v.optional(v.boolean()),
   agent: v.optional(v.nullable(AgentId)),
 })
-const MoveCard = v.strictObject({ columnId: Ref, position: v.optional(Position) })
+/** With `mustStart` a move that cannot start the card's agent moves nothing. */
+const MoveCard = v.strictObject({
+  columnId: Ref,
+  position: v.optional(Position),
+  mustStart: v.optional(v.boolean(), false),
+})
 const DeleteCard = v.strictObject({ force: v.optional(queryBoolean, false) })
 const SetPipeline = v.strictObject({
   steps: v.pipe(
@@ -174,7 +179,7 @@ export const cards = {
   move: patch('/api/projects/{projectId}/cards/{cardId}/move', {
     at: 'machine or here',
     who: member('cards.move'),
-    summary: 'Move a card',
+    summary: 'Move a card; into an active column that starts its agent, for a key with agents.run or scripts.run only',
     input: MoveCard,
     output: CardDetail,
     emits: ['card.moved', 'card.updated', 'agent.status'],
@@ -199,12 +204,12 @@ export const cards = {
   }),
   activate: post('/api/projects/{projectId}/cards/{cardId}/activate', {
     at: 'machine',
-    who: member('pipelines.trigger'),
+    who: member('agents.run'),
     summary: 'Activate a deferred card',
     emits: ['card.updated'],
   }),
   setAutoMode: patch('/api/projects/{projectId}/cards/{cardId}/auto-mode', {
-    who: member('cards.update'),
+    who: member('agents.run'),
     summary: 'Switch auto mode on or off',
     input: v.strictObject({ enabled: v.boolean() }),
     output: CardDetail,
@@ -239,7 +244,7 @@ export const cards = {
   create: post('/api/cards', {
     at: 'machine or here',
     who: member('cards.create', 'projectId'),
-    summary: 'Create a card',
+    summary: 'Create a card; in an active column that starts its agent, for a key with agents.run or scripts.run only',
     input: CreateCard,
     output: CardDetail,
     status: 201,

@@ -19,7 +19,8 @@ import * as order from '../store/order.ts'
 import type { Caller } from './caller.ts'
 import { cardDetail, hasActiveAgent } from '../views/cards.ts'
 import { projectRole } from './access.ts'
-import { cancelled, endCard, notStarted, start, type Agents, type Ending } from './sessions.ts'
+import { cancelled, endCard, notStarted, obstacle, start, type Agents, type Ending } from './sessions.ts'
+import { mayStart, refusal, requireMayStart, type Starter } from './starting.ts'
 import { initialSteps } from './steps.ts'
 
 const restorableMs = 30 * 86_400_000
@@ -34,9 +35,11 @@ export interface CardRef {
   ifMatch?: string
   caller?: Caller
 }
+/** Which card somebody wants to start. */
+export type StartRef = CardRef & { caller: Caller }
 export interface NewCard {
   projectId: number
-  caller?: Caller
+  caller: Caller
   title: string
   prompt: string
   columnId?: number
@@ -66,17 +69,21 @@ export async function findExternalJson(
 
 /**
  * Creates a card at the end of a column: the given one, or the first of the project's default board.
- * In an active column its agent starts, unless the card is deferred.
- * @throws Problem COLUMN_NOT_FOUND, COLUMN_IN_OTHER_PROJECT, VALIDATION_FAILED for a terminal card without a command, and COLUMN_NOT_ON_DEFAULT_BOARD when `automation` made the card
+ * In an active column its agent starts, unless the card is deferred. What a caller makes who may not start agents is automation.
+ * @throws Problem COLUMN_NOT_FOUND, COLUMN_IN_OTHER_PROJECT, VALIDATION_FAILED for a terminal card without a command,
+ *   INSUFFICIENT_PERMISSIONS for a command or auto mode of a caller who may not start them, and COLUMN_NOT_ON_DEFAULT_BOARD when `automation` made the card
  */
 export async function create(tx: Transaction, agents: Agents, card: NewCard, automation = false): Promise<CardRow> {
   const { column, columns } = await placeForNewCard(tx, card, automation)
-  const deferred = card.deferred ?? automation
+  const { kind = 'kanban', caller } = card
+  const refused = automation ? undefined : refusal(caller, kind)
+  const deferred = (card.deferred ?? automation) || refused !== undefined
   if ((card.kind === 'terminal') !== (typeof card.command === 'string'))
     throw invalid(
       'command',
       card.kind === 'terminal' ? 'is required for a terminal card' : 'is for terminal cards only',
     )
+  if (refused && (kind === 'terminal' || card.autoMode)) throw refused
   const made = insertCard(tx, {
     projectId: card.projectId,
     boardId: column.boardId,
@@ -94,11 +101,11 @@ export async function create(tx: Transaction, agents: Agents, card: NewCard, aut
     unread: automation,
     pipeline: JSON.stringify(initialSteps(columns)),
     archivedAt: column.columnType === 'archive' ? tx.now : null,
-    lastAgentAction: null,
+    lastAgentAction: refused && !card.deferred && column.columnType === 'active' ? notStarted(tx, refused) : null,
   })
   if (isOrdered(card)) await order.insertCard(tx, column.id, made)
   const created = await announce(tx, 'card.created', { projectId: card.projectId, cardId: await made })
-  return column.columnType === 'active' && !deferred ? started(tx, agents, created) : created
+  return column.columnType === 'active' && !deferred ? started(tx, agents, created, caller) : created
 }
 
 /** Whether making a card would ask for an agent, as far as can be told before. */
@@ -111,7 +118,7 @@ export async function wouldStart(
   return column?.columnType === 'active'
 }
 
-/** Changes a card's fields. @throws Problem CARD_NOT_FOUND, VERSION_CONFLICT */
+/** Changes a card's fields. @throws Problem CARD_NOT_FOUND, VERSION_CONFLICT, INSUFFICIENT_PERMISSIONS for auto mode of a caller who may not start agents */
 export async function update(
   tx: Transaction,
   ref: CardRef,
@@ -126,6 +133,7 @@ export async function update(
   },
 ): Promise<CardRow> {
   const card = await findVersion(tx, ref)
+  if (change.autoMode) requireMayStart(ref.caller, card.kind)
   const { labels, ...plain } = change
   const given: { -readonly [Field in keyof CardChange]: CardChange[Field] } = Object.fromEntries(
     Object.entries(plain).filter(([, value]) => value !== undefined),
@@ -139,28 +147,33 @@ export async function update(
 /**
  * Moves a card to a zero-based place of a column of its project; without a place, to the end.
  * A move into an archive column archives the card, a move out of one brings it back. Leaving an active column ends the
- * agent, entering one starts it, unless `automation` moves the card.
- * @throws Problem CARD_NOT_FOUND, COLUMN_NOT_FOUND, COLUMN_IN_OTHER_PROJECT, VERSION_CONFLICT
+ * agent, entering one starts it, unless `automation` moves the card, or a caller who may not start agents. With `mustStart` a
+ * move that starts nothing is refused.
+ * @throws Problem CARD_NOT_FOUND, COLUMN_NOT_FOUND, COLUMN_IN_OTHER_PROJECT, VERSION_CONFLICT, INSUFFICIENT_PERMISSIONS for a
+ *   terminal card of a caller who may not run its command; with `mustStart` also CONFLICT, AGENT_UNAVAILABLE
  */
 export async function move(
   tx: Transaction,
   agents: Agents,
   ref: CardRef,
-  to: { columnId: number; position?: number },
+  to: { columnId: number; position?: number; mustStart?: boolean },
   automation = false,
   ending: Ending = cancelled,
 ): Promise<CardRow> {
   const card = await findVersion(tx, ref)
   const column = await columnOfProject(tx, ref, to.columnId)
-  if (column.id === card.columnId && to.position !== undefined && to.position === card.position) return card
   const entersActive = column.columnType === 'active' && column.id !== card.columnId
+  if (to.mustStart && !entersActive)
+    refuse('CONFLICT', 'The move starts nothing: it leads into no other active column.')
+  if (column.id === card.columnId && to.position !== undefined && to.position === card.position) return card
+  const problem =
+    entersActive && !automation ? await obstacle(tx, agents, { ...card, columnId: column.id }, ref.caller) : undefined
+  if (problem && (to.mustStart || card.kind === 'terminal')) throw problem
   if (column.id !== card.columnId && (card.columnType === 'active' || entersActive || column.columnType === 'archive'))
     await endCard(tx, agents, card.id, ending, { all: column.columnType === 'archive' })
-  const starts = entersActive && !automation
-  const lastAgentAction = starts ? await notStarted(tx, agents, { ...card, columnId: column.id }) : null
   await place(tx, card, column, to.position, {
-    ...(entersActive && { deferred: automation }),
-    ...(lastAgentAction && { lastAgentAction }),
+    ...(entersActive && { deferred: automation || !mayStart(ref.caller, card.kind) }),
+    ...(problem && { lastAgentAction: notStarted(tx, problem) }),
   })
   const moved = await find(tx, ref)
   const from = { columnId: String(card.columnId), position: card.position }
@@ -170,7 +183,7 @@ export async function move(
     ref.projectId,
     Object.assign(cardDetail(moved), { from, to: { columnId: String(moved.columnId), position: moved.position } }),
   )
-  return starts && !lastAgentAction ? started(tx, agents, moved) : moved
+  return entersActive && !automation && !problem ? started(tx, agents, moved, ref.caller!) : moved
 }
 
 /** Moves a card to its board's first done column and ends its session. @throws Problem CARD_NOT_FOUND, COLUMN_NOT_FOUND when the board has none */
@@ -183,15 +196,16 @@ export async function complete(tx: Transaction, agents: Agents, ref: CardRef): P
   return announce(tx, 'card.completed', ref)
 }
 
-/** Starts what automation left aside. @throws Problem CARD_NOT_FOUND, CARD_NOT_DEFERRED */
-export async function activate(tx: Transaction, agents: Agents, ref: CardRef): Promise<CardRow> {
+/** Starts what automation left aside. @throws Problem CARD_NOT_FOUND, CARD_NOT_DEFERRED, INSUFFICIENT_PERMISSIONS */
+export async function activate(tx: Transaction, agents: Agents, ref: StartRef): Promise<CardRow> {
   const card = await find(tx, ref)
   if (card.deferred === 0) throw new Problem('CARD_NOT_DEFERRED')
+  requireMayStart(ref.caller, card.kind)
   const starts = card.columnType === 'active' && card.archivedAt === null && !hasActiveAgent(card)
-  const lastAgentAction = starts ? await notStarted(tx, agents, card) : null
-  await updateCard(tx, card.id, { deferred: false, ...(lastAgentAction && { lastAgentAction }) })
+  const problem = starts ? await obstacle(tx, agents, card, ref.caller) : undefined
+  await updateCard(tx, card.id, { deferred: false, ...(problem && { lastAgentAction: notStarted(tx, problem) }) })
   const activated = await announce(tx, 'card.updated', ref)
-  return starts && !lastAgentAction ? started(tx, agents, activated) : activated
+  return starts && !problem ? started(tx, agents, activated, ref.caller) : activated
 }
 
 /** Takes a card off its column's order and out of lists and counts, and ends its agent. An archived card stays as it is. @throws Problem CARD_NOT_FOUND */
@@ -347,8 +361,8 @@ async function firstOpenColumn(tx: Transaction, boardId: number): Promise<Column
 }
 
 /** A card after its agent was asked for. */
-async function started(tx: Transaction, agents: Agents, card: CardRow): Promise<CardRow> {
-  await start(tx, agents, card)
+async function started(tx: Transaction, agents: Agents, card: CardRow, by: Starter): Promise<CardRow> {
+  await start(tx, agents, card, by)
   return find(tx, { projectId: card.projectId, cardId: card.id })
 }
 

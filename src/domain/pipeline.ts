@@ -5,6 +5,7 @@ import { listColumns } from '../store/columns.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import { cardDetail, type Step } from '../views/cards.ts'
 import { find, type CardRef } from './cards.ts'
+import { requireMayStart } from './starting.ts'
 import type { StoredStep } from './steps.ts'
 
 /** A card's steps whose columns still stand on its board. A step without a prompt of its own has its column's. */
@@ -16,13 +17,17 @@ export async function readPipeline(db: Reader, card: CardRow): Promise<Step[]> {
   })
 }
 
-/** Replaces a card's steps. @throws Problem CARD_NOT_FOUND, INVALID_PIPELINE */
+/**
+ * Replaces a card's steps. With auto mode on they start by themselves, so only who may start agents changes them.
+ * @throws Problem CARD_NOT_FOUND, INVALID_PIPELINE, INSUFFICIENT_PERMISSIONS
+ */
 export async function setPipeline(
   tx: Transaction,
   ref: CardRef,
   steps: ReadonlyArray<{ columnId: number; prompt?: string; approval: 'auto' | 'manual' }>,
 ): Promise<Step[]> {
   const card = await find(tx, ref)
+  if (card.autoMode === 1) requireMayStart(ref.caller, card.kind)
   const active = new Map(
     (await listColumns(tx, card.boardId))
       .filter(({ columnType }) => columnType === 'active')

@@ -15,6 +15,7 @@ import {
 import { deleteWaitingMessages } from '../store/waitingMessages.ts'
 import { agentSession } from '../views/agents.ts'
 import { cardDetail } from '../views/cards.ts'
+import { refusal, requireMayStart, type Starter } from './starting.ts'
 import { firstPrompt } from './steps.ts'
 
 /** What the rules of cards ask of whoever runs their agents. */
@@ -45,20 +46,22 @@ export const findOpen = async (db: Reader, cardId: number): Promise<SessionRow |
 
 /**
  * Asks for an agent: a new session waits for its turn. What is missing for that is told on the card instead.
- * @throws Problem AGENT_ALREADY_RUNNING
+ * @throws Problem INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING
  */
 export async function begin(
   tx: Transaction,
   agents: Agents,
   card: CardRow,
+  by: Starter,
   prompt: string,
   purpose: SessionPurpose = 'work',
 ): Promise<SessionRow | undefined> {
+  requireMayStart(by, card.kind)
   if ((await listOpenSessions(tx, card.id)).some(open => (open.purpose === 'pre') === (purpose === 'pre')))
     throw new Problem('AGENT_ALREADY_RUNNING')
   const choice = purpose === 'terminal' ? { agent: 'terminal' } : await agents.choose(tx, card)
   if ('missing' in choice) {
-    await changeCard(tx, card, { lastAgentAction: action(tx, { type: 'not_started', detail: choice.missing }) })
+    await changeCard(tx, card, { lastAgentAction: notStarted(tx, { message: choice.missing }) })
     return undefined
   }
   const id = await insertSession(tx, {
@@ -73,18 +76,41 @@ export async function begin(
   return announce(tx, id, { deferred: false }, { type: 'queued', detail: choice.agent })
 }
 
-/** What a card's last action says when no agent can be started on it; null when one can. */
-export async function notStarted(tx: Transaction, agents: Agents, card: CardRow): Promise<string | null> {
-  const choice = card.kind === 'terminal' ? undefined : await agents.choose(tx, card)
-  return choice && 'missing' in choice ? action(tx, { type: 'not_started', detail: choice.missing }) : null
+/** Why a card cannot be started by somebody, or at all: a key lacks the permission, or no agent is installed. Undefined when it can. */
+export async function obstacle(
+  db: Reader,
+  agents: Agents,
+  card: CardRow,
+  by: Starter | undefined,
+): Promise<Problem | undefined> {
+  const refused = refusal(by, card.kind)
+  if (refused || card.kind === 'terminal') return refused
+  const choice = await agents.choose(db, card)
+  return 'missing' in choice ? new Problem('AGENT_UNAVAILABLE', choice.missing) : undefined
 }
 
-/** Starts what a card is for: its agent with the prompts of its step and its own, or its shell command. @throws Problem AGENT_ALREADY_RUNNING */
-export const start = async (tx: Transaction, agents: Agents, card: CardRow): Promise<SessionRow | undefined> =>
-  begin(tx, agents, card, await firstPrompt(tx, card), card.kind === 'terminal' ? 'terminal' : 'work')
+/** @throws Problem INSUFFICIENT_PERMISSIONS, AGENT_UNAVAILABLE saying what is missing */
+export async function requireStartable(db: Reader, agents: Agents, card: CardRow, by: Starter): Promise<void> {
+  const problem = await obstacle(db, agents, card, by)
+  if (problem) throw problem
+}
 
-/** Asks an ended session to go on: it waits for its turn again. @throws Problem AGENT_ALREADY_RUNNING */
-export async function reopen(tx: Transaction, agents: Agents, session: SessionRow): Promise<SessionRow> {
+/** A card's last action where its agent was to start and could not. */
+export const notStarted = (tx: Transaction, { message }: Pick<Problem, 'message'>): string =>
+  action(tx, { type: 'not_started', detail: message })
+
+/** Starts what a card is for: its agent with the prompts of its step and its own, or its shell command. @throws Problem INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING */
+export const start = async (
+  tx: Transaction,
+  agents: Agents,
+  card: CardRow,
+  by: Starter,
+): Promise<SessionRow | undefined> =>
+  begin(tx, agents, card, by, await firstPrompt(tx, card), card.kind === 'terminal' ? 'terminal' : 'work')
+
+/** Asks an ended session to go on: it waits for its turn again. @throws Problem INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING */
+export async function reopen(tx: Transaction, agents: Agents, session: SessionRow, by: Starter): Promise<SessionRow> {
+  requireMayStart(by, session.purpose === 'terminal' ? 'terminal' : 'kanban')
   const open = await listOpenSessions(tx, session.cardId)
   if (open.some(({ purpose }) => (purpose === 'pre') === (session.purpose === 'pre')))
     throw new Problem('AGENT_ALREADY_RUNNING')

@@ -25,7 +25,7 @@ beforeAll(async () => {
       'cards.read',
       'cards.create',
       'cards.move',
-      'pipelines.trigger',
+      'agents.run',
       'agents.cancel',
       'agents.archive',
       'exports.read',

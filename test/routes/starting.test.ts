@@ -1,0 +1,449 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
+import { listOpen } from '../../src/store/sessions.ts'
+import { projectPermissions, type Permission } from '../../src/contract/route.ts'
+import { exampleOf, requestOf, rows } from '../examples.ts'
+import { eventually, startBoard, type TestBoard } from '../helper.ts'
+import { seed, startSlotlessBoard, type Seed } from '../seed.ts'
+
+type Kind = 'kanban' | 'terminal'
+/** What a request is about: a card of its own for each. */
+interface Place extends Seed {
+  cardId: string
+  reviewId: string
+}
+interface Way {
+  way: string
+  kind?: Kind
+  /** How the card stands before: its column, or what it has behind it. */
+  from?: 'backlog' | 'active' | 'completed' | 'deleted' | 'archived' | 'auto'
+  ask: (place: Place) => [method: string, path: string, body?: unknown]
+  /** With which permissions it is answered with what. `starts` is the only answer after which something has been started. */
+  to: Array<[permissions: Permission[], answer: 'starts' | 'defers' | 'leaves' | 'refused']>
+}
+
+const card = ({ projectId, cardId }: Place, rest = '') => `/api/projects/${projectId}/cards/${cardId}${rest}`
+const made = (more: object) => (place: Place) =>
+  ['POST', '/api/cards', { projectId: place.projectId, title: 'Made', columnId: place.activeColumnId, ...more }] as [
+    string,
+    string,
+    unknown,
+  ]
+const moved = (place: Place): [string, string, unknown] => [
+  'PATCH',
+  card(place, '/move'),
+  { columnId: place.activeColumnId },
+]
+const posted =
+  (path: string, body?: unknown) =>
+  (place: Place): [string, string, unknown] => ['POST', card(place, path), body]
+
+const ways: Way[] = [
+  {
+    way: 'a create in an active column',
+    ask: made({}),
+    to: [
+      [['cards.create'], 'defers'],
+      [['cards.create', 'scripts.run'], 'defers'],
+      [['cards.create', 'agents.run'], 'starts'],
+    ],
+  },
+  {
+    way: 'a create of a terminal card',
+    ask: made({ kind: 'terminal', command: 'true' }),
+    to: [
+      [['cards.create'], 'refused'],
+      [['cards.create', 'agents.run'], 'refused'],
+      [['cards.create', 'scripts.run'], 'starts'],
+    ],
+  },
+  {
+    way: 'a create of a terminal card that somebody else may start later',
+    ask: place => made({ kind: 'terminal', command: 'true', columnId: place.columnId })(place),
+    to: [
+      [['cards.create', 'agents.run'], 'refused'],
+      [['cards.create', 'scripts.run'], 'leaves'],
+    ],
+  },
+  {
+    way: 'a create with auto mode',
+    ask: place => made({ autoMode: true, columnId: place.columnId })(place),
+    to: [
+      [['cards.create'], 'refused'],
+      [['cards.create', 'agents.run'], 'leaves'],
+    ],
+  },
+  {
+    way: 'an external create in an active column',
+    ask: ({ projectId, activeColumnId }) => [
+      'POST',
+      `/api/external/projects/${projectId}/cards`,
+      { title: 'Made', columnId: Number(activeColumnId) },
+    ],
+    to: [[[...projectPermissions], 'defers']],
+  },
+  {
+    way: 'a move into an active column',
+    from: 'backlog',
+    ask: moved,
+    to: [
+      [['cards.move'], 'defers'],
+      [['cards.move', 'pipelines.trigger', 'scripts.run'], 'defers'],
+      [['cards.move', 'agents.run'], 'starts'],
+    ],
+  },
+  {
+    way: 'a move of a terminal card',
+    kind: 'terminal',
+    from: 'backlog',
+    ask: moved,
+    to: [
+      [['cards.move'], 'refused'],
+      [['cards.move', 'agents.run'], 'refused'],
+      [['cards.move', 'scripts.run'], 'starts'],
+    ],
+  },
+  {
+    way: 'a move from one active column into another one',
+    from: 'completed',
+    ask: place => ['PATCH', card(place, '/move'), { columnId: place.reviewId }],
+    to: [
+      [['cards.move'], 'defers'],
+      [['cards.move', 'agents.run'], 'starts'],
+    ],
+  },
+  {
+    way: 'an external move',
+    from: 'backlog',
+    ask: place => [
+      'PATCH',
+      `/api/external/projects/${place.projectId}/cards/${place.cardId}/move`,
+      { targetColumnId: Number(place.activeColumnId), position: 0 },
+    ],
+    to: [[[...projectPermissions], 'defers']],
+  },
+  {
+    way: 'completing a card',
+    from: 'completed',
+    ask: posted('/complete'),
+    to: [[[...projectPermissions], 'leaves']],
+  },
+  {
+    way: 'activating what was deferred',
+    from: 'active',
+    ask: posted('/activate'),
+    to: [
+      [['pipelines.trigger', 'cards.move', 'scripts.run'], 'refused'],
+      [['agents.run'], 'starts'],
+    ],
+  },
+  {
+    way: 'activating a terminal card',
+    kind: 'terminal',
+    from: 'active',
+    ask: posted('/activate'),
+    to: [
+      [['agents.run'], 'refused'],
+      [['agents.run', 'scripts.run'], 'starts'],
+    ],
+  },
+  {
+    way: 'approving the next step',
+    from: 'completed',
+    ask: posted('/approve-auto'),
+    to: [
+      [['pipelines.trigger', 'cards.move'], 'refused'],
+      [['agents.run'], 'starts'],
+    ],
+  },
+  {
+    way: 'approving the next step of a terminal card',
+    kind: 'terminal',
+    from: 'completed',
+    ask: posted('/approve-auto'),
+    to: [
+      [['agents.run'], 'refused'],
+      [['agents.run', 'scripts.run'], 'starts'],
+    ],
+  },
+  {
+    way: 'auto mode, which lets every step start by itself',
+    from: 'active',
+    ask: place => ['PATCH', card(place, '/auto-mode'), { enabled: true }],
+    to: [
+      [['cards.update', 'pipelines.trigger'], 'refused'],
+      [['agents.run'], 'leaves'],
+    ],
+  },
+  {
+    way: 'the steps of a card with auto mode, of which a manual one could be made to start by itself',
+    from: 'auto',
+    ask: place => ['PUT', card(place, '/pipeline'), { steps: [{ columnId: place.activeColumnId }] }],
+    to: [
+      [['cards.update'], 'refused'],
+      [['cards.update', 'agents.run'], 'leaves'],
+    ],
+  },
+  {
+    way: 'the steps of a card without auto mode',
+    from: 'active',
+    ask: place => ['PUT', card(place, '/pipeline'), { steps: [{ columnId: place.activeColumnId }] }],
+    to: [[['cards.update'], 'leaves']],
+  },
+  {
+    way: 'a change of a card and its agent',
+    from: 'active',
+    ask: place => ['PATCH', card(place), { prompt: 'Do more', agent: 'fixture' }],
+    to: [[['cards.update'], 'leaves']],
+  },
+  {
+    way: 'a change of a terminal card, whose command stays',
+    kind: 'terminal',
+    from: 'active',
+    ask: place => ['PATCH', card(place), { title: 'Other', prompt: 'true' }],
+    to: [[['cards.update'], 'leaves']],
+  },
+  {
+    way: 'bringing a deleted card back',
+    from: 'deleted',
+    ask: posted('/restore'),
+    to: [[[...projectPermissions], 'leaves']],
+  },
+  {
+    way: 'bringing an archived card back',
+    from: 'archived',
+    ask: posted('/unarchive'),
+    to: [[[...projectPermissions], 'leaves']],
+  },
+  {
+    way: 'a message',
+    from: 'completed',
+    ask: posted('/agent/message', { content: 'Go on' }),
+    to: [
+      [['cards.update', 'scripts.run'], 'refused'],
+      [['agents.run'], 'starts'],
+    ],
+  },
+  ...(['retry', 'relaunch'] as const).flatMap((verb): Way[] => [
+    {
+      way: verb,
+      from: 'completed',
+      ask: posted(`/agent/${verb}`),
+      to: [
+        [['pipelines.trigger', 'scripts.run'], 'refused'],
+        [['agents.run'], 'starts'],
+      ],
+    },
+    {
+      way: `${verb} of a terminal card`,
+      kind: 'terminal',
+      from: 'completed',
+      ask: posted(`/agent/${verb}`),
+      to: [
+        [['agents.run'], 'refused'],
+        [['agents.run', 'scripts.run'], 'starts'],
+      ],
+    },
+  ]),
+  {
+    way: 'refining a prompt',
+    from: 'backlog',
+    ask: ({ projectId, cardId }) => ['POST', `/api/projects/${projectId}/pre-session`, { cardId }],
+    to: [
+      [['cards.update', 'pipelines.trigger'], 'refused'],
+      [['agents.run'], 'starts'],
+    ],
+  },
+  {
+    way: 'a message to the assistant',
+    ask: ({ projectId }) => ['POST', `/api/projects/${projectId}/assistant/message`, { content: 'Hello' }],
+    to: [
+      [['cards.create', 'scripts.run'], 'refused'],
+      [['agents.run'], 'starts'],
+    ],
+  },
+  {
+    way: 'a tool of MCP',
+    ask: ({ projectId, activeColumnId }) => [
+      'POST',
+      '/api/mcp',
+      {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: { name: 'create_card', arguments: { projectId, title: 'Made', columnId: activeColumnId } },
+      },
+    ],
+    to: [[[...projectPermissions], 'refused']],
+  },
+  {
+    way: 'a new column of the active kind, and a prompt for one',
+    from: 'active',
+    ask: ({ projectId, activeColumnId }) => [
+      'PATCH',
+      `/api/projects/${projectId}/columns/${activeColumnId}`,
+      { prompt: 'Do it', agent: 'fixture' },
+    ],
+    to: [[[...projectPermissions], 'leaves']],
+  },
+]
+
+let board: TestBoard
+let place: Seed & { reviewId: string }
+beforeAll(async () => {
+  board = await startSlotlessBoard()
+  const seeded = await seed(board)
+  const { id: reviewId } = await board.client.columns.create({
+    projectId: seeded.projectId,
+    boardId: seeded.boardId,
+    name: 'Review',
+    columnType: 'active',
+  })
+  place = { ...seeded, reviewId }
+})
+afterAll(() => board.close())
+
+const keyWith = async (permissions: readonly Permission[]) =>
+  (
+    await board.client.keys.create({
+      name: 'k',
+      scope: 'project',
+      projectId: place.projectId,
+      permissions: [...permissions],
+    })
+  ).key
+
+/** A card as it stands before the request. A session that is over is put into the database: no agent has a slot here. */
+async function cardAt({ kind = 'kanban', from = 'backlog' }: Way): Promise<string> {
+  const { projectId, columnId, activeColumnId } = place
+  const { id: cardId } = await board.client.cards.create({
+    projectId,
+    title: 'Given',
+    columnId: from === 'backlog' ? columnId : activeColumnId,
+    deferred: true,
+    autoMode: from === 'auto',
+    kind,
+    ...(kind === 'terminal' && { command: 'true' }),
+  })
+  if (from === 'deleted') await board.client.cards.delete({ projectId, cardId })
+  if (from === 'archived') await board.client.cards.archive({ projectId, cardId })
+  if (from === 'completed')
+    await board.server.app.db.transaction(async tx => {
+      const { updateCard } = await import('../../src/store/cards.ts')
+      const { insertSession, updateSession } = await import('../../src/store/sessions.ts')
+      const sessionId = await insertSession(tx, {
+        projectId: Number(projectId),
+        cardId: Number(cardId),
+        purpose: kind === 'terminal' ? 'terminal' : 'work',
+        agent: kind === 'terminal' ? 'terminal' : 'fixture',
+        status: 'completed',
+        prompt: 'Do it',
+      })
+      await updateSession(tx, sessionId, { endedAt: tx.now })
+      await updateCard(tx, Number(cardId), { status: 'completed', deferred: false })
+    })
+  return cardId
+}
+
+const openSessions = () => listOpen(board.server.app.db)
+async function endAll(): Promise<void> {
+  const { app } = board.server
+  const { cancelled, end } = await import('../../src/domain/sessions.ts')
+  for (const { id } of await openSessions()) await app.db.transaction(tx => end(tx, app.supervisor, id, cancelled))
+}
+
+describe('what an API key starts', () => {
+  for (const way of ways)
+    for (const [permissions, answer] of way.to) {
+      const named = permissions.length === projectPermissions.length ? 'every permission' : permissions.join(' and ')
+      test(`${way.way}: ${answer} with ${named}`, async () => {
+        await endAll()
+        const cardId = await cardAt(way)
+        const [method, path, body] = way.ask({ ...place, cardId })
+        const reply = await board.request(method, path, { token: await keyWith(permissions), body })
+        expect(reply.body?.error?.code, reply.text).toBe(answer === 'refused' ? 'INSUFFICIENT_PERMISSIONS' : undefined)
+        expect((await openSessions()).length).toBe(answer === 'starts' ? 1 : 0)
+        if (answer === 'defers') expect(reply.body.data.deferred).toBe(true)
+        if (answer === 'refused' && way.from === 'backlog')
+          expect((await board.client.cards.get({ projectId: place.projectId, cardId })).columnId).toBe(place.columnId)
+      })
+    }
+
+  it('nothing by any route of the contract without agents.run and scripts.run', async () => {
+    await endAll()
+    const own = await seed(board)
+    const key = await keyFor(
+      own,
+      projectPermissions.filter(permission => permission !== 'agents.run' && permission !== 'scripts.run'),
+    )
+    const started: string[] = []
+    // What deletes comes last, so that the others find what they name.
+    for (const row of rows.toSorted(
+      (a, b) => Number(a.route.method === 'DELETE') - Number(b.route.method === 'DELETE'),
+    )) {
+      if (row.route.transfer === 'raw') continue
+      const { path, options } = requestOf(row.route, exampleOf(row, own))
+      await board.request(row.route.method, path, { token: key, ...options })
+      const scripts = await board.client.scripts.status({ projectId: own.projectId }).catch(() => [])
+      if ((await openSessions()).length > 0 || scripts.some(({ status }) => status === 'running'))
+        started.push(row.name)
+      await endAll()
+    }
+    expect(started).toEqual([])
+  })
+})
+
+const keyFor = async ({ projectId }: Seed, permissions: readonly Permission[]) =>
+  (await board.client.keys.create({ name: 'k', scope: 'project', projectId, permissions: [...permissions] })).key
+
+it('a card that a key left aside says why, and a person starts it', async () => {
+  await endAll()
+  const { projectId, activeColumnId, columnId } = place
+  const { id: cardId } = await board.client.cards.create({ projectId, title: 'Given', columnId })
+  const moved = await board
+    .as(await keyWith(['cards.move']))
+    .cards.move({ projectId, cardId, columnId: activeColumnId })
+  expect(moved).toMatchObject({ deferred: true, status: 'idle', lastAgentAction: { type: 'not_started' } })
+  expect(moved.lastAgentAction!.detail).toBe(
+    'The API key lacks the permission agents.run, which starting an agent needs.',
+  )
+  await board.client.cards.activate({ projectId, cardId })
+  expect(await board.client.cards.get({ projectId, cardId })).toMatchObject({ deferred: false, status: 'queued' })
+})
+
+it('a command of a key that may only make and move cards never runs', async () => {
+  const running = await startBoard()
+  try {
+    const path = running.folder('project')
+    const { id: projectId } = await running.client.projects.create({ name: 'P', path })
+    const columns = await running.client.columns.list({ projectId })
+    const active = columns.find(({ columnType }) => columnType === 'active')!.id
+    const { key } = await running.client.keys.create({
+      name: 'k',
+      scope: 'project',
+      projectId,
+      permissions: ['cards.create', 'cards.move', 'agents.run', 'scripts.write'],
+    })
+    const terminal = (file: string, columnId: string) => ({
+      projectId,
+      title: 'T',
+      columnId,
+      kind: 'terminal' as const,
+      command: `touch ${file}`,
+      useWorktree: false,
+    })
+    const refusal = { code: 'INSUFFICIENT_PERMISSIONS' }
+    await expect(running.as(key).cards.create(terminal('by-key', active))).rejects.toMatchObject(refusal)
+    const mine = await running.client.cards.create(terminal('by-person', columns[0]!.id))
+    await expect(running.as(key).cards.move({ projectId, cardId: mine.id, columnId: active })).rejects.toMatchObject(
+      refusal,
+    )
+    expect((await running.client.cards.get({ projectId, cardId: mine.id })).columnId).toBe(columns[0]!.id)
+    await running.client.cards.move({ projectId, cardId: mine.id, columnId: active })
+    await eventually('the command of the person', () => existsSync(join(path, 'by-person')))
+    expect(existsSync(join(path, 'by-key'))).toBe(false)
+  } finally {
+    await running.close()
+  }
+})
