@@ -48,14 +48,18 @@ export function createSocket(app: App, log: Log): Socket {
   )
   const sessions = new Sessions(remembering(app.db), {
     outbox: app.outbox,
-    pages: createPages(app.outbox),
+    pages: createPages(app.outbox, app.db),
     fanOut,
     turn: createTurns(partsInATurn),
     now: () => app.config.clock().toISOString(),
     log,
   })
   const watch = startWatch(app.db, sessions, log)
-  const stopHearing = app.identity.onRevoked(ended => sessions.endOf(caller => isOf(caller, ended)))
+  const stopHearing = app.identity.onRevoked(ended => {
+    if (!('rightsOf' in ended)) return sessions.endOf(caller => isOf(caller, ended))
+    sessions.doubtRights(ended.rightsOf)
+    watch.look()
+  })
   const adapter = createAdapter(sessions)
   let closing = false
 
@@ -122,7 +126,7 @@ function createAdapter(sessions: Sessions): NodeAdapter {
   })
 }
 
-const isOf = (caller: Caller, ended: Ended) => {
+const isOf = (caller: Caller, ended: Exclude<Ended, { rightsOf: unknown }>) => {
   if ('tokenHash' in ended) return caller.tokenHash === ended.tokenHash
   if ('keyId' in ended) return caller.key?.id === ended.keyId
   return 'userId' in ended

@@ -209,7 +209,7 @@ describe.each(rows)('$name', row => {
         ? []
         : [...(route.emits ?? [])].filter(type => name !== 'transfers.import' || type !== 'project.created').sort(),
     )
-    for (const { type, data } of told) expect(v.parse(events[type], data)).toEqual(data)
+    for (const { type, data } of told) expect(v.parse(events[type].data, data)).toEqual(data)
     live.close()
   })
 

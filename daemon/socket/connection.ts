@@ -33,6 +33,7 @@ export class Connection {
   readonly #socket: Duplex
   readonly #log: Log
   #ended = false
+  #rightsVersion = 0
   #congestedSince: number | undefined
   #waiting: Array<() => void> = []
   #messages = { since: 0, count: 0 }
@@ -49,6 +50,18 @@ export class Connection {
 
   get ended(): boolean {
     return this.#ended
+  }
+
+  /**
+   * Changes whenever the rights of the caller may have become less. What was looked up before it changed does not count any
+   * more: nothing is sent of a project until somebody has looked again.
+   */
+  get rightsVersion(): number {
+    return this.#rightsVersion
+  }
+
+  doubtRights(): void {
+    this.#rightsVersion++
   }
 
   send(frame: Frame): void {

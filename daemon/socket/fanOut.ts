@@ -1,16 +1,20 @@
 import type { EventData } from '../../src/contract/events.ts'
+import type { Audience } from '../../src/domain/hearing.ts'
 import type { Outbox, StoredEvent } from '../../src/events/outbox.ts'
 import { eventFrame, type Frame } from './frame.ts'
 
 /** Somebody who follows a project. */
 export interface Follower {
   readonly projectId: number
-  /** Takes an event of the project. The frame is made once for all who take it. */
-  offer(event: StoredEvent, frame: () => Frame): void
+  /** Takes an event of the project. Its frame is made once for each audience that takes it. */
+  offer(event: StoredEvent, frameFor: FrameFor): void
 }
 
-/** Takes every notification, to whomever it is. The frame is made once for all who take it. */
-export type NotificationTaker = (notification: EventData<'notification'>, frame: () => Frame) => void
+/** An event's frame for an audience; undefined when it may not hear the event. */
+export type FrameFor = (audience: Audience) => Frame | undefined
+
+/** Takes every notification, to whomever it is. Its frame is made once for each audience that takes it. */
+export type NotificationTaker = (notification: EventData<'notification'>, frameFor: FrameFor) => void
 
 /** Hands each new event to those who follow its project, and each notification to whoever is there. */
 export interface FanOut {
@@ -80,16 +84,26 @@ function publish(
   takers: ReadonlySet<NotificationTaker>,
   onProjectChanged: () => void,
 ): void {
-  let made: Frame | undefined
-  const frame = () => (made ??= eventFrame(event))
+  const frameFor = framesOf(event)
   if (event.type === 'notification') {
     const notification = JSON.parse(event.data) as EventData<'notification'>
-    for (const take of takers) take(notification, frame)
+    for (const take of takers) take(notification, frameFor)
   }
   const following = event.projectId === null ? undefined : followers.get(event.projectId)
   if (!following) return
-  for (const follower of following) follower.offer(event, frame)
+  for (const follower of following) follower.offer(event, frameFor)
   if (event.type === 'project.updated' || event.type === 'project.deleted') onProjectChanged()
+}
+
+function framesOf(event: StoredEvent): FrameFor {
+  const made = new Map<Audience, Frame | undefined>()
+  return audience => {
+    if (!made.has(audience)) {
+      const heard = audience.hear(event)
+      made.set(audience, heard && eventFrame(heard))
+    }
+    return made.get(audience)
+  }
 }
 
 function add(followers: Followers, follower: Follower): void {

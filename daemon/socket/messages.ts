@@ -2,9 +2,10 @@ import { Problem } from '../../src/contract/errors.ts'
 import { ClientMessage } from '../../src/contract/events.ts'
 import { projectRole } from '../../src/domain/access.ts'
 import type { Caller } from '../../src/domain/caller.ts'
+import { audienceOf, hearingPermissions } from '../../src/domain/hearing.ts'
 import type { Reader } from '../../src/store/database.ts'
 import { validate } from '../input.ts'
-import type { Connection } from './connection.ts'
+import { closeCodes, type Connection } from './connection.ts'
 import type { Feed } from './feed.ts'
 import { errorFrame, pongFrame } from './frame.ts'
 
@@ -23,12 +24,16 @@ export async function handleMessage(
     if (message.type === 'ping') return connection.send(pongFrame)
     projectId = Number(message.payload.projectId)
     if (message.type === 'unsubscribe') return feed.unsubscribe(projectId)
+    const { rightsVersion } = connection
+    // The token may have ended while the socket was being opened.
+    connection.caller = await connection.renew()
     await requireSight(db, connection.caller, projectId)
     if (feed.projects.length >= mostProjects && !feed.projects.includes(projectId))
       throw new Problem('VALIDATION_FAILED', `A socket may follow at most ${mostProjects} projects.`)
-    await feed.subscribe(projectId, message.payload.since)
+    await feed.subscribe(projectId, rightsVersion, message.payload.since)
   } catch (error) {
     if (!(error instanceof Problem)) throw error
+    if (error.status === 401) return connection.end(closeCodes.unauthenticated, error.message)
     connection.send(errorFrame(error, projectId))
   }
 }
@@ -47,11 +52,14 @@ function parse(raw: unknown): ClientMessage {
 }
 
 /**
- * Lets a caller pass who may see a project's cards.
+ * Lets a caller pass who may see a project and hear anything of it.
  * @throws Problem INSUFFICIENT_PERMISSIONS, PROJECT_NOT_FOUND
  */
 export async function requireSight(db: Reader, caller: Caller, projectId: number): Promise<void> {
-  if (caller.key && !caller.key.permissions.includes('cards.read'))
-    throw new Problem('INSUFFICIENT_PERMISSIONS', 'The API key lacks the permission cards.read.')
+  if (!audienceOf(caller.key?.permissions).hearsAnything)
+    throw new Problem(
+      'INSUFFICIENT_PERMISSIONS',
+      `The API key hears nothing: it lacks ${hearingPermissions.join(', ')}.`,
+    )
   if (!(await projectRole(db, caller, projectId))) throw new Problem('PROJECT_NOT_FOUND')
 }

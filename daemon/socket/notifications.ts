@@ -1,9 +1,9 @@
 import { Problem } from '../../src/contract/errors.ts'
+import { audienceOf } from '../../src/domain/hearing.ts'
 import type { Reader } from '../../src/store/database.ts'
 import type { Log } from '../log.ts'
 import type { Connection } from './connection.ts'
-import type { NotificationTaker } from './fanOut.ts'
-import type { Frame } from './frame.ts'
+import type { FrameFor, NotificationTaker } from './fanOut.ts'
 import { requireSight } from './messages.ts'
 
 const mostWaiting = 100
@@ -15,15 +15,21 @@ const mostWaiting = 100
 export function createNotificationTaker(db: Reader, connection: Connection, log: Log): NotificationTaker {
   let waiting = 0
   let last: Promise<void> = Promise.resolve()
-  const tell = async (projectId: number, frame: () => Frame) => {
+  const tell = async (projectId: number, frameFor: FrameFor) => {
     await connection.drained()
-    if (!connection.ended && (await isSeen(db, connection, projectId))) connection.send(frame())
+    for (;;) {
+      const { rightsVersion } = connection
+      if (connection.ended || !(await isSeen(db, connection, projectId))) return
+      if (connection.rightsVersion === rightsVersion) break
+    }
+    const frame = frameFor(audienceOf(connection.caller.key?.permissions))
+    if (frame) connection.send(frame)
   }
-  return ({ userId, projectId }, frame) => {
+  return ({ userId, projectId }, frameFor) => {
     if (String(connection.caller.userId) !== userId || waiting >= mostWaiting) return
     waiting++
     last = last
-      .then(() => tell(Number(projectId), frame))
+      .then(() => tell(Number(projectId), frameFor))
       .catch((error: unknown) => log('error', 'A notification could not be told.', { cause: String(error) }))
       .finally(() => {
         waiting--

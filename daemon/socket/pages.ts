@@ -1,4 +1,6 @@
+import { withoutDeleted, type Audience } from '../../src/domain/hearing.ts'
 import type { Outbox, StoredEvent } from '../../src/events/outbox.ts'
+import type { Database, Reader } from '../../src/store/database.ts'
 import { eventFrame, type Frame } from './frame.ts'
 
 /** Who has missed much gets a few events at once, and the rest in turn with others. */
@@ -13,22 +15,30 @@ export interface Part {
   frames: Frame
   seq: number
 }
-/** Events of a project in order. More follow a full page. `hasLost`: some of them are not kept any more. `last` was the newest seq of all before it was read. */
+/** Events of a project in order, read up to `seq`. More follow a full page. `hasLost`: some of them are not kept any more. `last` was the newest seq of all before it was read. */
 export interface Page {
   parts: readonly Part[]
+  seq: number
   isFull: boolean
   hasLost: boolean
   last: number
 }
 
+/** Whose turn it is to be told what. */
+interface Place {
+  projectId: number
+  seq: number
+  audience: Audience
+}
+
 /** What sockets missed, read from the database. */
 export interface Pages {
-  /** The events of a project after the seq, at most so many. */
-  read(projectId: number, seq: number, most: number): Promise<Page>
+  /** The events of a project after the seq, at most so many: of those what the audience may hear. */
+  read(place: Place, most: number): Promise<Page>
 }
 
 /** Keeps the latest pages: clients that come back together, as after a restart, have all missed the same. */
-export function createPages(outbox: Outbox): Pages {
+export function createPages(outbox: Outbox, db: Database): Pages {
   const kept = new Map<string, { page: Promise<Page>; bytes: number }>()
   let keptBytes = 0
   const drop = (key: string) => {
@@ -52,21 +62,29 @@ export function createPages(outbox: Outbox): Pages {
     return page
   }
   return {
-    read: async (projectId, seq, most) => {
+    read: async ({ projectId, seq, audience }, most) => {
       const last = await outbox.lastSeq()
-      const key = `${projectId} ${seq} ${most} ${last}`
-      return kept.get(key)?.page ?? keep(key, readPage(outbox, { projectId, seq, most, last }))
+      const key = `${projectId} ${seq} ${most} ${last} ${db.commits()} ${audience.name}`
+      return kept.get(key)?.page ?? keep(key, readPage(outbox, db, { projectId, seq, audience, most, last }))
     },
   }
 }
 
 async function readPage(
   outbox: Outbox,
-  { projectId, seq, most, last }: { projectId: number; seq: number; most: number; last: number },
+  db: Reader,
+  { projectId, seq, audience, most, last }: Place & { most: number; last: number },
 ): Promise<Page> {
   const events = await outbox.replay(projectId, seq, most)
   const hasLost = seq < (await outbox.oldestSeq()) - 1
-  return { parts: hasLost ? [] : toParts(events), isFull: !hasLost && events.length === most, hasLost, last }
+  const heard = hasLost ? [] : events.map(event => audience.hear(event)).filter(event => event !== undefined)
+  return {
+    parts: toParts(await withoutDeleted(db, heard)),
+    seq: events.at(-1)?.seq ?? seq,
+    isFull: !hasLost && events.length === most,
+    hasLost,
+    last,
+  }
 }
 
 function toParts(events: readonly StoredEvent[]): Part[] {

@@ -103,6 +103,12 @@ export class Sessions implements Iterable<Session> {
       if (hasEnded(connection.caller)) connection.end(closeCodes.unauthenticated, 'The token has ended.')
   }
 
+  /** Has nothing be sent to an account (null: to anybody) until its rights were looked up anew. */
+  doubtRights(userId: number | null): void {
+    for (const { connection } of this)
+      if (userId === null || connection.caller.userId === userId) connection.doubtRights()
+  }
+
   /** Closes all sockets, and each that still opens. */
   endAll(goodbye: Goodbye): void {
     this.#goodbye = goodbye

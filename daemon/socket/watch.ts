@@ -25,7 +25,7 @@ export function startWatch(db: Reader, sessions: Sessions, log: Log): Watch {
     looking = true
     do {
       again = false
-      const round = createRound(db)
+      const round = createRound(db, sessions)
       for (const session of sessions)
         await round(session).catch((error: unknown) =>
           log('warn', 'A socket could not be checked.', { cause: String(error) }),
@@ -37,8 +37,12 @@ export function startWatch(db: Reader, sessions: Sessions, log: Log): Watch {
   return { look: () => void look(), stop: () => clearInterval(timer) }
 }
 
-/** One look at all sockets. A token, and an account in a project, is looked up once however many sockets it has. */
-function createRound(db: Reader): (session: Session) => Promise<void> {
+/**
+ * One look at all sockets. A token, and an account in a project, is looked up once however many sockets it has: what changes
+ * after the first look counts in the next round.
+ */
+function createRound(db: Reader, sessions: Sessions): (session: Session) => Promise<void> {
+  const versions = new Map([...sessions].map(({ connection }) => [connection, connection.rightsVersion]))
   const callers = new Map<string, Promise<Caller>>()
   const sights = new Map<string, Promise<void>>()
   const once = <T>(known: Map<string, Promise<T>>, key: string, find: () => Promise<T>) => {
@@ -46,6 +50,7 @@ function createRound(db: Reader): (session: Session) => Promise<void> {
     return known.get(key)!
   }
   return async ({ connection, feed }) => {
+    const rightsVersion = versions.get(connection)
     if (connection.isStalled(feed.owedBytes)) connection.end(closeCodes.tooMuch, 'More than 1 MiB waits to be read.')
     const renewal = await outcomeOf(once(callers, connection.caller.tokenHash, connection.renew))
     if (renewal instanceof Problem) return connection.end(closeCodes.unauthenticated, renewal.message)
@@ -54,7 +59,10 @@ function createRound(db: Reader): (session: Session) => Promise<void> {
       const refusal = await outcomeOf(
         once(sights, `${caller.userId} ${caller.key?.id} ${projectId}`, () => requireSight(db, caller, projectId)),
       )
-      if (!refusal) continue
+      if (!refusal) {
+        if (rightsVersion !== undefined) feed.confirm(projectId, rightsVersion)
+        continue
+      }
       feed.unsubscribe(projectId)
       connection.send(errorFrame(refusal, projectId))
     }

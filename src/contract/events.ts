@@ -1,12 +1,13 @@
 import * as v from 'valibot'
-import { AgentSession, Message, Permission } from './agents.ts'
+import { AgentSession, Message, Permission as PermissionRequest } from './agents.ts'
 import { Attachment } from './attachments.ts'
 import { Board } from './boards.ts'
 import { CardDetail } from './cards.ts'
 import { Column } from './columns.ts'
-import { Count, Id, Position, Time } from './fields.ts'
+import { ColumnType, Count, Id, Position, Time } from './fields.ts'
 import { Monitor } from './monitors.ts'
 import { Notification } from './notifications.ts'
+import type { Permission } from './route.ts'
 import { ScriptStatus } from './scripts.ts'
 
 const Gone = v.object({ id: Id })
@@ -22,45 +23,83 @@ const ProjectNews = v.object({
   updatedAt: Time,
 })
 
-/** Event type -> the schema of its `data`. */
+/** A column as external routes show it: nothing of what its agents are told. */
+const ColumnOutline = v.object({
+  id: Id,
+  name: v.string(),
+  columnType: ColumnType,
+  position: Position,
+  boardId: Id,
+})
+
+/** A record that an event tells of. Once it is gone, nobody is told of it afterwards. */
+export type Subject = 'board' | 'column' | 'card' | 'session' | 'monitor' | 'script' | 'attachment'
+
+interface EventSpec<Data extends v.GenericSchema = v.GenericSchema> {
+  data: Data
+  /** What a key needs to hear it: one of these, as for reading the record. Empty: whoever may hear anything of the project. */
+  permissions: readonly Permission[]
+  /** What a key hears of it that has this permission only. */
+  outline?: { permission: Permission; data: v.GenericSchema }
+  /** Which field of the data (of each element of a list) is the id of which record that must still be there when it is told afterwards. */
+  about: Partial<Record<Subject, string>>
+}
+const event = <Data extends v.GenericSchema>(
+  data: Data,
+  permissions: readonly Permission[],
+  about: EventSpec['about'] = {},
+  outline?: EventSpec['outline'],
+): EventSpec<Data> => ({ data, permissions, about, outline })
+const columnEvent = <Data extends v.GenericSchema>(data: Data, outline: v.GenericSchema) =>
+  event(data, ['boards.read'], { column: 'id', board: 'boardId' }, { permission: 'cards.read', data: outline })
+const cardEvent = <Data extends v.GenericSchema>(data: Data) => event(data, ['cards.read'], { card: 'id' })
+const agentEvent = <Data extends v.GenericSchema>(data: Data) => event(data, ['agents.read'], { session: 'sessionId' })
+
+/**
+ * Event type -> the schema of its `data`, and who hears it: a person who may see the project, and a key that holds a permission.
+ * It is the permission of the routes that read the record. Boards are read with cards.read on external routes, columns there
+ * in outline.
+ */
 export const events = {
-  'project.created': ProjectNews,
-  'project.updated': ProjectNews,
-  'project.deleted': Gone,
-  'board.created': Board,
-  'board.updated': Board,
-  'board.deleted': Gone,
-  'board.reordered': v.array(Board),
-  'column.created': Column,
-  'column.updated': Column,
-  'column.deleted': v.object({ id: Id, boardId: Id }),
-  'column.reordered': v.array(Column),
-  'card.created': CardDetail,
-  'card.updated': CardDetail,
-  'card.archived': CardDetail,
-  'card.unarchived': CardDetail,
-  'card.restored': CardDetail,
-  'card.completed': CardDetail,
-  'card.moved': v.object({ ...CardDetail.entries, from: Place, to: Place }),
-  'card.deleted': v.object({ id: Id, columnId: Id }),
-  'card.viewed': Gone,
-  'agent.status': AgentSession,
-  'agent.message': Message,
-  'agent.tool': Message,
-  'agent.plan': Message,
-  'agent.permission': Permission,
-  'agent.usage': AgentSession,
-  'monitor.created': Monitor,
-  'monitor.updated': Monitor,
-  'monitor.deleted': v.object({ id: Id, cardId: Id }),
-  'script.started': ScriptStatus,
-  'script.finished': ScriptStatus,
-  notification: Notification,
-  'attachment.created': Attachment,
-  'attachment.deleted': v.object({ id: Id, cardId: Id }),
-} as const
+  'project.created': event(ProjectNews, ['projects.read']),
+  'project.updated': event(ProjectNews, ['projects.read']),
+  'project.deleted': event(Gone, []),
+  'board.created': event(Board, ['boards.read', 'cards.read'], { board: 'id' }),
+  'board.updated': event(Board, ['boards.read', 'cards.read'], { board: 'id' }),
+  'board.deleted': event(Gone, ['boards.read', 'cards.read']),
+  'board.reordered': event(v.array(Board), ['boards.read', 'cards.read'], { board: 'id' }),
+  'column.created': columnEvent(Column, ColumnOutline),
+  'column.updated': columnEvent(Column, ColumnOutline),
+  'column.deleted': event(v.object({ id: Id, boardId: Id }), ['boards.read', 'cards.read']),
+  'column.reordered': columnEvent(v.array(Column), v.array(ColumnOutline)),
+  'card.created': cardEvent(CardDetail),
+  'card.updated': cardEvent(CardDetail),
+  'card.archived': cardEvent(CardDetail),
+  'card.unarchived': cardEvent(CardDetail),
+  'card.restored': cardEvent(CardDetail),
+  'card.completed': cardEvent(CardDetail),
+  'card.moved': cardEvent(v.object({ ...CardDetail.entries, from: Place, to: Place })),
+  'card.deleted': event(v.object({ id: Id, columnId: Id }), ['cards.read']),
+  'card.viewed': cardEvent(Gone),
+  'agent.status': agentEvent(AgentSession),
+  'agent.message': agentEvent(Message),
+  'agent.tool': agentEvent(Message),
+  'agent.plan': agentEvent(Message),
+  'agent.permission': agentEvent(PermissionRequest),
+  'agent.usage': agentEvent(AgentSession),
+  'monitor.created': event(Monitor, ['monitors.read'], { monitor: 'id', card: 'cardId' }),
+  'monitor.updated': event(Monitor, ['monitors.read'], { monitor: 'id', card: 'cardId' }),
+  'monitor.deleted': event(v.object({ id: Id, cardId: Id }), ['monitors.read']),
+  'script.started': event(ScriptStatus, ['scripts.read'], { script: 'scriptId' }),
+  'script.finished': event(ScriptStatus, ['scripts.read'], { script: 'scriptId' }),
+  notification: event(Notification, ['cards.read']),
+  'attachment.created': event(Attachment, ['cards.read'], { attachment: 'id', card: 'cardId' }),
+  'attachment.deleted': event(v.object({ id: Id, cardId: Id }), ['cards.read']),
+} as const satisfies Record<string, EventSpec>
 export type EventType = keyof typeof events
-export type EventData<T extends EventType> = v.InferOutput<(typeof events)[T]>
+export type EventData<T extends EventType> = v.InferOutput<(typeof events)[T]['data']>
+/** An event's type as data that others look things up by. */
+export const eventSpec = (type: EventType): EventSpec => events[type]
 
 /** What the server sends over the socket for an event. `seq` grows without holes in one database. */
 export interface EventMessage<T extends EventType = EventType> {

@@ -22,6 +22,7 @@ import {
   type VisibleProject,
 } from '../store/projects.ts'
 import { listProjectDays, readPresentDay, type ProjectDay } from '../store/projectDays.ts'
+import { noteRightsChanged } from '../store/rights.ts'
 import { ownerFor } from '../store/users.ts'
 import { projectNews } from '../views/projects.ts'
 import * as boards from './boards.ts'
@@ -81,6 +82,7 @@ export async function update(
       agent: change.agent === undefined ? project.agent : change.agent,
       copiedFiles: change.copiedFiles ? JSON.stringify(change.copiedFiles) : project.copiedFiles,
     })
+    if (change.organizationId !== undefined) await noteRightsChanged(tx)
     await append(tx, 'project.updated', id, projectNews(await find(tx, id)))
   }
   return findVisible(tx, caller, id)

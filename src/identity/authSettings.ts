@@ -1,6 +1,7 @@
 import { isLocalOnly, isLoopbackHost, type ServerConfig } from '../config/server.ts'
 import { Problem } from '../contract/errors.ts'
 import type { Reader, Transaction } from '../store/database.ts'
+import { noteRightsChanged } from '../store/rights.ts'
 import { readServerSetting, writeServerSetting } from '../store/serverSettings.ts'
 import type { Realm } from './identity.ts'
 
@@ -43,6 +44,7 @@ export async function changeAuthSettings(
     ...(registrationEnabled !== undefined && { registrationEnabled }),
   }
   await writeServerSetting(tx, name, JSON.stringify(chosen))
+  await noteRightsChanged(tx)
   return readAuthSettings({ config, db: tx })
 }
 

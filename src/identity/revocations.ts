@@ -1,11 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Database, Transaction } from '../store/database.ts'
+import { onRightsChanged } from '../store/rights.ts'
 import { insertRevocation, lastRevocation, listRevocations } from '../store/revocations.ts'
 
 const lookMs = 400
 
-/** What no longer holds: one token (by its hash), every token of an account, every sign-in of an account, or an API key. */
-export type Ended = { tokenHash: string } | { userId: number } | { signInsOf: number } | { keyId: number }
+/**
+ * What no longer holds: one token (by its hash), every token of an account, every sign-in of an account, an API key, or what was
+ * known of an account's rights (null: of anybody's), which must be looked up anew.
+ */
+export type Ended =
+  { tokenHash: string } | { userId: number } | { signInsOf: number } | { keyId: number } | { rightsOf: number | null }
 
 /** Tells whoever keeps something open for a caller that the caller's token was ended. Expiry is not told: it is seen by looking again. */
 export interface Revocations {
@@ -21,6 +26,7 @@ export function createRevocations(db: Database): Revocations & { close(): void }
     for (const listener of listeners) listener(ended)
   }
   const endHearing = db.isShared ? hearOthers(db, tell) : () => {}
+  const endRights = onRightsChanged(userId => tell({ rightsOf: userId ?? null }))
   return {
     onRevoked: listener => {
       listeners.add(listener)
@@ -32,7 +38,10 @@ export function createRevocations(db: Database): Revocations & { close(): void }
       if (db.isShared) await insertRevocation(tx, JSON.stringify(ended))
       tx.afterCommit(() => tell(ended))
     },
-    close: endHearing,
+    close: () => {
+      endHearing()
+      endRights()
+    },
   }
 }
 

@@ -1,4 +1,4 @@
-import type { EventType } from '../contract/events.ts'
+import type { EventType, Subject } from '../contract/events.ts'
 import type { Reader, Transaction } from './database.ts'
 import { isWantedByWebhook } from './webhooks.ts'
 
@@ -88,4 +88,36 @@ export const writeCursor = async (tx: Transaction, reader: string, seq: number):
     reader,
     seq,
   ])
+}
+
+/** In SQL: the ids of a list of JSON that still name a record which somebody may read. */
+const presentOf: Record<Subject, string> = {
+  board: 'SELECT id FROM boards WHERE id IN wanted',
+  column: 'SELECT id FROM columns WHERE id IN wanted',
+  card: 'SELECT id FROM cards WHERE deleted_at IS NULL AND id IN wanted',
+  session:
+    'SELECT s.id FROM agent_sessions s JOIN cards c ON c.id = s.card_id WHERE c.deleted_at IS NULL AND s.id IN wanted',
+  monitor: 'SELECT id FROM monitors WHERE id IN wanted',
+  script: 'SELECT id FROM scripts WHERE id IN wanted',
+  attachment: 'SELECT id FROM attachments WHERE id IN wanted',
+}
+
+/** Which of the records are still there, and not in the trash. */
+export async function presentRecords(
+  db: Reader,
+  subjects: ReadonlyMap<Subject, ReadonlySet<string>>,
+): Promise<Map<Subject, Set<string>>> {
+  const asked = [...subjects]
+  const rows = await db.all<{ subject: Subject; id: number }>(
+    asked
+      .map(
+        ([subject]) =>
+          `SELECT '${subject}' AS subject, id FROM (${presentOf[subject].replace('wanted', '(SELECT value FROM json_each(?))')})`,
+      )
+      .join(' UNION ALL '),
+    asked.map(([, ids]) => JSON.stringify([...ids].map(Number))),
+  )
+  const present = new Map<Subject, Set<string>>()
+  for (const { subject, id } of rows) present.set(subject, (present.get(subject) ?? new Set()).add(String(id)))
+  return present
 }

@@ -1,5 +1,6 @@
 import type { ProjectRole } from '../contract/route.ts'
 import type { Reader, Transaction } from './database.ts'
+import { noteRightsChanged } from './rights.ts'
 
 /** Somebody with a role of their own in a project. Its owner has none: the owner is always its admin. */
 export interface MemberRow {
@@ -41,10 +42,12 @@ export const setMember = async (
     'INSERT INTO project_members (project_id, user_id, role, created_at) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET role = excluded.role',
     [projectId, userId, role, tx.now],
   )
+  await noteRightsChanged(tx, userId)
 }
 
 export const deleteMember = async (tx: Transaction, projectId: number, userId: number): Promise<void> => {
   await tx.run('DELETE FROM project_members WHERE project_id = ? AND user_id = ?', [projectId, userId])
+  await noteRightsChanged(tx, userId)
 }
 
 /** A project's invitations by address. */

@@ -1,4 +1,5 @@
 import type { Reader, Transaction } from './database.ts'
+import { noteRightsChanged } from './rights.ts'
 
 /** An organization and the account's role in it: null for one that the account does not belong to. */
 export interface OrganizationRow {
@@ -79,6 +80,7 @@ export const setOrganizationRole = async (
     'INSERT INTO organization_members (organization_id, user_id, role, created_at) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET role = excluded.role',
     [organizationId, userId, role, tx.now],
   )
+  await noteRightsChanged(tx, userId)
 }
 
 export const deleteOrganizationMember = async (
@@ -87,6 +89,7 @@ export const deleteOrganizationMember = async (
   userId: number,
 ): Promise<void> => {
   await tx.run('DELETE FROM organization_members WHERE organization_id = ? AND user_id = ?', [organizationId, userId])
+  await noteRightsChanged(tx, userId)
 }
 
 export const renameOrganization = async (tx: Transaction, id: number, name: string): Promise<void> => {

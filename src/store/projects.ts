@@ -1,4 +1,5 @@
 import type { Reader, Transaction } from './database.ts'
+import { noteRightsChanged } from './rights.ts'
 
 export interface ProjectRow {
   id: number
@@ -107,6 +108,7 @@ export const countOwnedProjects = async (db: Reader, ownerId: number): Promise<n
   (await db.get<{ total: number }>('SELECT count(*) AS total FROM projects WHERE owner_id = ?', [ownerId]))!.total
 export const setProjectOwner = async (tx: Transaction, id: number, ownerId: number): Promise<void> => {
   await tx.run('UPDATE projects SET owner_id = ?, updated_at = ? WHERE id = ?', [ownerId, tx.now, id])
+  await noteRightsChanged(tx)
 }
 
 /** Changes which credential a project's agents use. */

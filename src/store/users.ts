@@ -1,5 +1,6 @@
 import type { UserRole } from '../contract/fields.ts'
 import type { Reader, Transaction } from './database.ts'
+import { noteRightsChanged } from './rights.ts'
 
 /** The account before the first user exists: whoever holds the local token. What it owns passes to the first user. */
 export const localOperator = 0
@@ -84,6 +85,7 @@ export const updateUser = async (
   { displayName, role }: Pick<UserRow, 'displayName' | 'role'>,
 ): Promise<void> => {
   await tx.run('UPDATE users SET display_name = ?, role = ? WHERE id = ?', [displayName, role, id])
+  await noteRightsChanged(tx, id)
 }
 export const setPasswordHash = async (tx: Transaction, id: number, passwordHash: string): Promise<void> => {
   await tx.run('UPDATE users SET password_hash = ? WHERE id = ?', [passwordHash, id])

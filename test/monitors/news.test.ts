@@ -59,7 +59,7 @@ describe('what is told of monitors', () => {
     expect(statuses()).toEqual(['ok', 'failing', 'ok', 'monitor.deleted'])
     for (const [type, data] of told()) {
       const whole = type === 'monitor.deleted' ? data : { ...data, intervalSecs: 10 }
-      expect(v.parse(events[type as 'monitor.updated'], whole)).toEqual(whole)
+      expect(v.parse(events[type as 'monitor.updated'].data, whole)).toEqual(whole)
     }
     close()
   })
