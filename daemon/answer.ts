@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { FastResponse } from 'srvx'
 import { errors, Problem } from '../src/contract/errors.ts'
-import { UniqueViolation } from '../src/store/database.ts'
+import { ForeignKeyViolation, UniqueViolation } from '../src/store/database.ts'
 import { Json } from './handlers.ts'
 
 export type Headers = Record<string, string>
@@ -60,6 +60,8 @@ export function toProblem(error: unknown, requestId: string): Problem {
   if (error instanceof Problem) return error
   if (['ENOSPC', 'EDQUOT', 'EFBIG'].includes(String((error as NodeJS.ErrnoException | undefined)?.code)))
     return new Problem('DISK_FULL', undefined, { cause: error, retryAfterSecs: 30 })
+  if (error instanceof ForeignKeyViolation)
+    return new Problem('NOT_FOUND', 'Something that this needs was deleted meanwhile.', { cause: error })
   if (error instanceof UniqueViolation) return new Problem('CONFLICT', undefined, { cause: error })
   return new Problem('INTERNAL', `Something went wrong. The server's log has the cause under request ${requestId}.`, {
     cause: error,

@@ -8,6 +8,8 @@ import type { App } from '../src/app.ts'
 import { authenticate, type Voucher } from '../src/identity/authenticate.ts'
 import { isPass, passHeader } from '../src/identity/passes.ts'
 import type { Caller } from '../src/domain/caller.ts'
+import { whatIsMissing } from '../src/domain/missing.ts'
+import { ForeignKeyViolation } from '../src/store/database.ts'
 import { commonHeaders, present, presentFailure, send, toProblem, type Answer, type Headers } from './answer.ts'
 import { authorize, isOpenTo } from './authorize.ts'
 import { readJson } from './body.ts'
@@ -105,12 +107,13 @@ function answerer(server: Server, route: Route, handler: AnyHandler) {
             voucherOf(server.app, req),
           ))
       if (caller.key && isExternal(route.path)) await server.keyLimit(caller.key.id, headers)
-      const params = readParams(raw)
+      const params = (exchange.input = readParams(raw))
       const call: Call = new RequestCall(server.app.db, req, res, caller, peer)
       if (!isOpen && projectInPath) call.role = await authorize(server.app.db, route, caller, params)
       const passed = projectInPath && (await passOn(server.app, route, call, params))
       if (passed) return finish(server, exchange, present(passed, passed.status, headers))
       const { input, claim } = await readInput(server, route, req, params, caller)
+      exchange.input = input
       if (!projectInPath) call.role = await authorize(server.app.db, route, caller, input)
       const passedWhole = !projectInPath && (await passOn(server.app, route, call, input, input))
       if (passedWhole) return finish(server, exchange, present(passedWhole, passedWhole.status, headers))
@@ -123,10 +126,16 @@ function answerer(server: Server, route: Route, handler: AnyHandler) {
         present(claim && result instanceof Json ? JSON.parse(result.text) : result, route.status, headers),
       )
     } catch (error) {
-      return fail(server, exchange, error)
+      return fail(server, exchange, await explain(server, exchange, error))
     }
   }
 }
+
+/** A write that failed because something it needs was deleted meanwhile is answered as if that had been gone before. */
+const explain = async ({ app }: Server, { caller, route, input }: Exchange, error: unknown): Promise<unknown> =>
+  error instanceof ForeignKeyViolation && route
+    ? whatIsMissing(app.db, caller, route, input, error).catch((failure: unknown) => failure)
+    : error
 
 /** The path's parameter that names the project in which the caller's role is asked for, or nothing. */
 function projectParamOf({ who, path }: Route): string {
@@ -195,6 +204,8 @@ interface Exchange {
   headers: Headers
   startedAtMs: number
   caller: Caller | undefined
+  /** What the request names, as far as it was read. */
+  input: Record<string, unknown>
 }
 
 function begin(req: IncomingMessage, res: ServerResponse, route: Route | undefined, extra?: Headers): Exchange {
@@ -207,6 +218,7 @@ function begin(req: IncomingMessage, res: ServerResponse, route: Route | undefin
     headers: Object.assign(commonHeaders(requestId), extra),
     startedAtMs: performance.now(),
     caller: undefined,
+    input: {},
   }
 }
 

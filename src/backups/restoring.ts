@@ -58,9 +58,13 @@ export async function restore(
       'A board on a libSQL server is put back while its daemons are stopped: board database move --from FILE --to URL --replace',
     )
   const signIn = caller.kind === 'user' ? await findSignIn(db, caller.tokenHash) : undefined
-  const prepared = await backups.inTurn((_, signal) =>
-    prepare(config, path, { keep: signIn && { hash: caller.tokenHash, ...signIn }, signal }),
-  )
+  const prepared = await backups
+    .inTurn((_, signal) => prepare(config, path, { keep: signIn && { hash: caller.tokenHash, ...signIn }, signal }))
+    .catch(async (error: unknown) => {
+      // It may have been deleted since it was found.
+      await backups.find(filename)
+      throw error
+    })
   let isCommitted = false
   try {
     const keep = () => keepPresent(() => backups.create('restore', prepared.withKey), config)

@@ -73,6 +73,8 @@ export interface RemoteOptions {
 
 /** A row with the same unique value exists already. */
 export class UniqueViolation extends Error {}
+/** A row names another one that is not there (any more). */
+export class ForeignKeyViolation extends Error {}
 
 /** Turns an engine's failure into the board's own, once for all callers. */
 export function translate(error: unknown): unknown {
@@ -88,6 +90,11 @@ export function translate(error: unknown): unknown {
     (code === 'SQLITE_CONSTRAINT' && message?.includes('UNIQUE constraint failed'))
   )
     return new UniqueViolation(message)
+  if (
+    code === 'SQLITE_CONSTRAINT_FOREIGNKEY' ||
+    (code === 'SQLITE_CONSTRAINT' && message?.includes('FOREIGN KEY constraint failed'))
+  )
+    return new ForeignKeyViolation(message, { cause: error })
   if (code?.startsWith('SQLITE_BUSY') || code?.startsWith('SQLITE_LOCKED'))
     return new Problem('DATABASE_BUSY', undefined, { cause: error })
   if (code === 'SQLITE_NOTADB' || code?.startsWith('SQLITE_CORRUPT'))

@@ -10,6 +10,7 @@ import { listBoards } from '../store/boards.ts'
 import type { Database, Reader } from '../store/database.ts'
 import { exportedAttachments, exportedCardIds, organizationProjects } from '../store/exports.ts'
 import { readOrganization } from '../store/organizations.ts'
+import { readProject } from '../store/projects.ts'
 import { noAccount } from '../domain/caller.ts'
 import { bringFiles, type AwayFile, type MachineOf, type MissingFile } from './awayFiles.ts'
 import { lengthOfPieces, piecesOf, type ContentFile } from './contentPieces.ts'
@@ -45,7 +46,7 @@ const end = '\n]}\n'
  * Writes a project, or an organization with its projects, as they are at one moment (README, "Export and import"). The rows go
  * to a file first, page by page, so that a slow client holds nothing up; attachments stay where they are, under a second
  * name that outlives their deletion, and those of other machines are fetched.
- * @throws Problem DISK_FULL, SHUTTING_DOWN, or the signal's reason
+ * @throws Problem PROJECT_NOT_FOUND, ORGANIZATION_NOT_FOUND, DISK_FULL, SHUTTING_DOWN, or the signal's reason
  */
 export async function makeExport(house: ExportHouse, of: Exported, signal: AbortSignal): Promise<Export> {
   const folder = join(house.transfersDir, `export-${randomBytes(8).toString('hex')}`)
@@ -82,6 +83,9 @@ export async function makeExport(house: ExportHouse, of: Exported, signal: Abort
 }
 
 async function scopeOf(db: Reader, of: Exported): Promise<Scope> {
+  if ('projectId' in of && !(await readProject(db, of.projectId))) throw new Problem('PROJECT_NOT_FOUND')
+  if ('organizationId' in of && !(await readOrganization(db, noAccount, of.organizationId)))
+    throw new Problem('ORGANIZATION_NOT_FOUND')
   const ids = 'projectId' in of ? [of.projectId] : await organizationProjects(db, of.organizationId)
   const projects: Array<Scope['projects'][number]> = []
   for (const id of ids) projects.push({ id, cardIds: await cardIdsOf(db, id) })

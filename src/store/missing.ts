@@ -1,0 +1,29 @@
+import type { Reader } from './database.ts'
+
+/** What a request may name by id, outer things first: with one of them what is inside is gone, too. */
+const sources = {
+  organization: 'organizations WHERE id = ?',
+  project: 'projects WHERE id = ?',
+  board: 'boards WHERE id = ?',
+  column: 'columns WHERE id = ?',
+  card: 'cards WHERE deleted_at IS NULL AND id = ?',
+  session: 'agent_sessions WHERE id = ?',
+  attachment: 'attachments WHERE id = ?',
+  monitor: 'monitors WHERE id = ?',
+  script: 'scripts WHERE id = ?',
+  webhook: 'webhooks WHERE id = ?',
+  template: 'board_templates WHERE id = ?',
+  credential: 'credentials WHERE id = ?',
+  user: 'users WHERE id = ?',
+} as const
+export type Named = keyof typeof sources
+
+/** The outermost of the named records that is not there. */
+export async function firstMissing(
+  db: Reader,
+  named: Partial<Record<Named, readonly number[]>>,
+): Promise<Named | undefined> {
+  for (const kind of Object.keys(sources) as Named[])
+    for (const id of named[kind] ?? []) if (!(await db.get(`SELECT 1 FROM ${sources[kind]}`, [id]))) return kind
+  return undefined
+}
