@@ -6,7 +6,7 @@ import { globalsOf, type Globals } from './globals.ts'
 import { checkLocal, noServer, renewalOf } from './localPlace.ts'
 import { openOut } from './openOut.ts'
 import type { Out } from './output.ts'
-import { findProject } from './resolve.ts'
+import { findProject, type CurrentProject } from './resolve.ts'
 import { talk } from './streams.ts'
 import { harmless } from './text.ts'
 
@@ -25,7 +25,7 @@ export interface Context {
    * The current project: `-P`, BOARD_PROJECT, the profile, or the one whose path contains the working folder.
    * @throws Failure (usage) if there is none, (not found) if the server does not know it.
    */
-  project(): Promise<{ id: string; name: string }>
+  project(): Promise<CurrentProject>
 }
 
 /**
@@ -48,7 +48,7 @@ export async function openContext(command: Command): Promise<Context> {
   if (discovery.local) await checkLocal(discovery.local)
   const client = createClient(connection)
   const external = connection.token?.startsWith('svc_ak_') === true
-  let project: Promise<{ id: string; name: string }> | undefined
+  let project: Promise<CurrentProject> | undefined
   const context: Context = {
     client,
     connection,

@@ -3,6 +3,7 @@ import { sep } from 'node:path'
 import type { Client } from '../src/client/index.ts'
 import type { Discovery } from './discovery.ts'
 import { Failure, usage } from './exit.ts'
+import { ask } from './prompt.ts'
 import { nearest } from './text.ts'
 
 /** What names are looked up with: a command's Context has it. */
@@ -10,6 +11,7 @@ interface Context {
   client: Client
   external: boolean
   discovery: Discovery
+  mayAsk: boolean
   project(): Promise<Named>
 }
 
@@ -44,24 +46,49 @@ export function pickNamed<T extends Named>(kind: string, items: readonly T[], wa
   })
 }
 
-/** The current project (see Context.project). */
-export async function findProject(context: Context): Promise<Named> {
+/** A project, and those of other owners whose folders hold the working folder too: `besides`. */
+export interface CurrentProject extends Named {
+  besides?: readonly Named[]
+}
+
+/** The current project (see Context.project). One that others have put before the caller, who has not accepted it, is none. */
+export async function findProject(context: Context): Promise<CurrentProject> {
   const wanted = context.discovery.project
   if (wanted) return resolveProject(context, wanted.value)
   if (context.external) throw noProject('an API key works in the project that you name: -P ID')
   const here = workingFolder()
-  const [closest, ...others] = (await context.client.projects.list())
+  const around = (await context.client.projects.list())
     .filter(({ path }) => here === path || here.startsWith(path.endsWith(sep) ? path : path + sep))
     .sort((a, b) => b.path.length - a.path.length)
-    .filter(({ path }, _, [first]) => path === first!.path)
-  if (others.length > 0)
-    throw usage('several projects have this folder', {
-      hint: `name one with -P: ${[closest!, ...others].map(({ id, name }) => `${id} (${name})`).join(', ')}`,
-      see: 'board projects list',
-    })
-  if (closest) return { id: closest.id, name: closest.name }
+  // A server from before there was consent does not tell.
+  const accepted = around.filter(project => project.accepted !== false)
+  const same = accepted.filter(({ path }, _, [first]) => path === first!.path)
+  const closest = same.length > 1 ? await oneOf(context, same) : same[0]
+  if (closest)
+    return {
+      id: closest.id,
+      name: closest.name,
+      besides: accepted.filter(({ id, ownerId }) => id !== closest.id && ownerId !== closest.ownerId),
+    }
+  if (around.length > 0)
+    throw noProject(
+      `${listed(around)} has this folder; if that is yours to use: board projects accept ${around[0]!.id}`,
+    )
   throw noProject('name one with -P, or run: board projects use <project>')
 }
+
+/** The one of several projects in a folder that a person names. @throws Failure (usage) where nobody can be asked */
+async function oneOf<T extends Named>(context: Context, projects: readonly T[]): Promise<T> {
+  if (!context.mayAsk)
+    throw usage('several projects have this folder', {
+      hint: `name one with -P: ${listed(projects)}`,
+      see: 'board projects list',
+    })
+  const answer = await ask(context, `Several projects have this folder: ${listed(projects)}. Which one`, '-P')
+  return pickNamed('project', projects, answer, 'board projects list')
+}
+
+const listed = (projects: readonly Named[]) => projects.map(({ id, name }) => `${id} (${name})`).join(', ')
 
 /** A project by name or id. An API key sees no list of projects, so it names one by its id. */
 export async function resolveProject(context: Context, wanted: string): Promise<Named> {

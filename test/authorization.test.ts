@@ -331,8 +331,8 @@ function send(
 async function sendForGood({ line, where, column, token }: Case): Promise<Reply> {
   const place = world[where]
   const person = people.includes(column) ? world.people[column as keyof World['people']] : world.people.owner
-  const { token: fresh, ...given } = (await supplies[line.name]?.({ world, place, person })) ?? {}
-  return send(line, place, (fresh as string | undefined) ?? token, given)
+  const { bearer, ...given } = (await supplies[line.name]?.({ world, place, person })) ?? {}
+  return send(line, place, (bearer as string | undefined) ?? token, given)
 }
 
 /** Follows a project over the WebSocket, and tells what comes of it like an answer of HTTP. */

@@ -3,7 +3,7 @@ import type { UserRole } from '../src/contract/fields.ts'
 import type { ErrorCode } from '../src/contract/errors.ts'
 import type { Person, Place, World } from './authorizationWorld.ts'
 import { exampleOf, type Row } from './examples.ts'
-import { fileBody, hooked, monitored, refined } from './seed.ts'
+import { fileBody, hooked, invitedElsewhere, monitored, refined } from './seed.ts'
 
 type Input = Record<string, unknown>
 
@@ -49,13 +49,13 @@ export interface Sending {
   person: Person
 }
 
-/** What is used up by a request that is let in: each gets its own. Without `token` the caller's own is sent. */
-export const supplies: Record<string, (sending: Sending) => Promise<Input & { token?: string }>> = {
+/** What is used up by a request that is let in: each gets its own. Without `bearer` the caller's own token is sent. */
+export const supplies: Record<string, (sending: Sending) => Promise<Input & { bearer?: string }>> = {
   'auth.register': async () => ({ email: newEmail() }),
   'auth.logout': async ({ world, person }) =>
     person === world.people.local
       ? {}
-      : { token: (await world.board.as().auth.login({ email: person.email, password: world.password })).token },
+      : { bearer: (await world.board.as().auth.login({ email: person.email, password: world.password })).token },
   'users.create': async () => ({ email: newEmail() }),
   'users.create a super_admin': async () => ({ email: newEmail() }),
   'users.update': newUser('user'),
@@ -94,6 +94,12 @@ export const supplies: Record<string, (sending: Sending) => Promise<Input & { to
     const { id, email } = await insert(sending, 'user')
     await sending.place.client.members.add({ id: sending.place.projectId, email })
     return { userId: id }
+  },
+  'invitations.accept': async ({ world }) => ({ token: await invitedElsewhere(world.board) }),
+  'members.renewInvitation': async ({ place }) => {
+    const email = newEmail()
+    await place.client.members.add({ id: place.projectId, email })
+    return { email }
   },
   'members.removeInvitation': async ({ place }) => {
     const email = newEmail()

@@ -4,6 +4,8 @@ import type { Seed } from './seed.ts'
 /** Everything that command lines name: what a server has, files that are there, and a folder for what they save. */
 export interface Named extends Seed {
   file: string
+  /** A file with the token of an invitation that nobody made. */
+  invitation: string
   markdown: string
   folder: string
 }
@@ -42,6 +44,7 @@ const account = ['--email', 'ada@example.org', '--password-stdin']
 /** What stands behind a command where one word for each argument is not all that it needs, or would do more than others can bear. */
 const whole: Record<string, (named: Named) => string[]> = {
   api: () => ['/api/auth/me'],
+  'auth accept': ({ invitation }) => ['--invitation-file', invitation],
   'auth login': () => account,
   'auth register': () => account,
   'auth setup': () => account,

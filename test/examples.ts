@@ -47,6 +47,7 @@ export const examples = (seed: Seed): Examples => {
     memberId,
     strangerEmail,
     invitedEmail,
+    invitationToken,
   } = seed
   const card = { projectId, cardId }
   return {
@@ -94,8 +95,10 @@ export const examples = (seed: Seed): Examples => {
       add: { id: projectId, email: strangerEmail, role: 'viewer' },
       update: { projectId, userId: memberId, role: 'admin' },
       remove: { projectId, userId: memberId },
+      renewInvitation: { projectId, email: invitedEmail },
       removeInvitation: { projectId, email: invitedEmail },
     },
+    invitations: { accept: { token: invitationToken } },
     oidc: {
       get: {},
       set: { issuerUrl: 'http://127.0.0.1:9', clientId: 'board', clientSecret: 'a client secret' },

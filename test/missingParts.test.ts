@@ -9,6 +9,7 @@ import { seed, startSlotlessBoard, type Seed } from './seed.ts'
 const others = [
   'members.update',
   'members.remove',
+  'members.renewInvitation',
   'members.removeInvitation',
   'projects.reorder',
   'agents.relay',

@@ -1,6 +1,6 @@
 import { end } from '../src/domain/sessions.ts'
 import type { TestBoard } from './helper.ts'
-import { monitored, type Seed } from './seed.ts'
+import { invitedElsewhere, monitored, type Seed } from './seed.ts'
 
 const attachWorktree = (on: TestBoard, { projectId, cardId, worktree }: Seed) =>
   on.client.cards.attachWorktree({ projectId, cardId, path: worktree })
@@ -13,6 +13,9 @@ const makeBackup = async (on: TestBoard, fresh: Seed) => {
 export const preparations: Record<string, (on: TestBoard, fresh: Seed) => Promise<unknown>> = {
   'cards.detachWorktree': attachWorktree,
   'agents.merge': attachWorktree,
+  'invitations.accept': async (on, fresh) => {
+    fresh.invitationToken = await invitedElsewhere(on)
+  },
   'backups.download': makeBackup,
   'backups.delete': makeBackup,
   'backups.restore': makeBackup,

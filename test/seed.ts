@@ -1,9 +1,11 @@
 import { execFileSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Client } from '../src/client/index.ts'
 import { projectPermissions } from '../src/contract/route.ts'
+import { mint } from '../src/ids/token.ts'
 import { insertCredential, setAuthorization } from '../src/store/credentials.ts'
 import { insertMonitor, updateMonitor } from '../src/store/monitors.ts'
 import { insertSession, updateSession } from '../src/store/sessions.ts'
@@ -55,6 +57,8 @@ export interface Seed {
   /** The address of an account that belongs to neither, and one without an account that is invited to the project. */
   strangerEmail: string
   invitedEmail: string
+  /** The token of an invitation that nobody made. */
+  invitationToken: string
 }
 
 /** A server for what walks the contract: requests have no limit, and its one agent is chosen but never gets a slot, so that what a request does is all that happens. */
@@ -147,6 +151,7 @@ export async function seed(board: TestBoard, token = board.token): Promise<Seed>
     sessionId: await refined(board, { projectId, cardId }),
     monitorId: await monitored(board, { projectId, cardId: archived.id }),
     ...(await hooked(client, projectId)),
+    invitationToken: mint('svc_in_'),
     scriptId: (await client.scripts.create({ projectId, name: 'Seeded', command: 'sleep 60' })).id,
     ...people,
   }
@@ -179,6 +184,16 @@ async function seedPeople(
     client.organizations.addMember({ id: organizationId, email: memberEmail }),
   ])
   return { memberId: String(id), strangerEmail, invitedEmail }
+}
+
+/** Makes a project of an account of its own, and the token of an invitation to it. */
+export async function invitedElsewhere(board: TestBoard): Promise<string> {
+  const email = `owner-${randomUUID()}@example.net`
+  const { token } = await board.as().auth.register({ email, password: 'a long password' })
+  const client = board.as(token)
+  const { id } = await client.projects.create({ name: 'Elsewhere', path: repositoryOf(board).path })
+  const invited = await client.members.add({ id, email: 'guest@example.net' })
+  return invited.pending ? invited.token : ''
 }
 
 const expiredGrant = (board: TestBoard, userId: number): Promise<string> =>

@@ -6,13 +6,15 @@ import { openContext, type Context } from '../context.ts'
 import { originOf } from '../discovery.ts'
 import { Failure, usage } from '../exit.ts'
 import { changeProfile, isProfileName, readSettings } from '../profiles.ts'
-import { ask, askSecret, readStdin } from '../prompt.ts'
+import { ask, askSecret, readStdin, readText } from '../prompt.ts'
+import { invitationToken } from './auth-accept.ts'
 
 export interface SignOptions {
   email?: string
   name?: string
   passwordStdin?: boolean
   withToken?: boolean
+  invitationFile?: string
 }
 export interface SignedIn {
   token: string
@@ -42,6 +44,11 @@ export async function setup(command: Command, options: SignOptions): Promise<voi
 /** Creates an account where the server lets anybody do so. */
 export async function register(command: Command, options: SignOptions): Promise<void> {
   const context = await openAnonymous(command)
+  if (options.invitationFile === '-' && options.passwordStdin)
+    throw usage('the password and the invitation cannot both come from stdin')
+  const link =
+    options.invitationFile === undefined ? undefined : await readText(options.invitationFile, '--invitation-file')
+  const invitation = link === undefined ? undefined : invitationToken(context, link)
   const email = options.email ?? (await ask(context, 'Email', '--email'))
   await keep(
     context,
@@ -49,6 +56,7 @@ export async function register(command: Command, options: SignOptions): Promise<
       email,
       displayName: options.name,
       password: await newPassword(context, options),
+      invitation,
     }),
   )
 }

@@ -49,9 +49,21 @@ export function register(command: Command): void {
     verb('register', 'Create an account and sign in')
       .option('--email <email>', 'your email address')
       .option('--name <name>', 'your name')
-      .option(...passwordStdin),
+      .option(...passwordStdin)
+      .option('--invitation-file <file>', 'accept the invitation whose link is in the file, - for stdin'),
     'board auth register --email ada@example.com',
+    'board auth register --email ada@example.com --invitation-file link.txt',
   ).action((options: SignOptions) => signUp(command, options))
+
+  example(
+    verb('accept', 'Accept an invitation to a project')
+      .description(
+        'Accept an invitation to a project with the link that you were given. It is asked for, or comes from a file.',
+      )
+      .option('--invitation-file <file>', 'a file that holds the link, - for stdin'),
+    'board auth accept',
+    'board auth accept --invitation-file link.txt',
+  ).action(async (options: { invitationFile?: string }) => (await import('./auth-accept.ts')).accept(command, options))
 
   example(
     verb('logout', 'End the token of the profile and forget it'),

@@ -77,7 +77,7 @@ async function addOne(context: Context, title: string | undefined, options: AddO
       hint: 'for example: board cards add "Fix the login"',
       see: 'board cards add --help',
     })
-  const { id: projectId } = await context.project()
+  const projectId = await projectForNew(context)
   const { made, isNew, failure } = await add(
     context,
     projectId,
@@ -90,10 +90,20 @@ async function addOne(context: Context, title: string | undefined, options: AddO
   if (failure !== undefined) throw failure
 }
 
+/** The current project; where the folder belongs to projects of several owners, it is said which one is meant. */
+async function projectForNew(context: Context): Promise<string> {
+  const { id, name, besides = [] } = await context.project()
+  if (besides.length > 0)
+    context.out.done(
+      `In project ${id} "${name}". This folder is also in ${besides.map(each => `${each.id} "${each.name}"`).join(', ')} of somebody else: -P names it.`,
+    )
+  return id
+}
+
 /** Adds every card of the file in its order, and prints one line for each. */
 async function addMany(context: Context, file: string, options: AddOptions): Promise<void> {
   const texts = cardsOfLines(await readText(file, '--from'))
-  const { id: projectId } = await context.project()
+  const projectId = await projectForNew(context)
   const findColumn = columnFinder(context, projectId)
   const made: Card[] = []
   const addAt = async (line: string) => {

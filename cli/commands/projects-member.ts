@@ -2,14 +2,16 @@ import { Argument, Option, type Command } from 'commander'
 import type { Contract } from '../../src/contract/index.ts'
 import { ProjectRole } from '../../src/contract/members.ts'
 import type { Output } from '../../src/contract/route.ts'
-import { openUserContext } from '../context.ts'
+import { openUserContext, type Context } from '../context.ts'
 import { Failure } from '../exit.ts'
 import { example } from '../help.ts'
 import type { Column } from '../output.ts'
 import { confirm } from '../prompt.ts'
 import { pickPerson } from '../resolve.ts'
 
-type Member = Output<Contract['members']['add']>
+type Member = Output<Contract['members']['list']>[number]
+type Added = Output<Contract['members']['add']>
+type Invited = Output<Contract['members']['renewInvitation']>
 type Role = Member['role']
 
 const roles = ProjectRole.options
@@ -18,7 +20,19 @@ const columns: Column<Member>[] = [
   { name: 'displayName', header: 'NAME', style: 'text', value: member => member.displayName },
   { name: 'role', value: member => member.role },
   { name: 'pending', header: 'INVITED', value: member => member.pending },
+  {
+    name: 'accepted',
+    hidden: true,
+    value: member => !member.pending && member.acceptedAt !== null,
+  },
+  { name: 'expiresAt', hidden: true, value: member => (member.pending ? member.expiresAt : null) },
   { name: 'userId', header: 'ID', style: 'id', align: 'right', value: member => member.userId },
+]
+const invitedColumns: Column<Invited>[] = [
+  { name: 'email', style: 'title', value: invited => invited.email },
+  { name: 'role', value: invited => invited.role },
+  { name: 'expiresAt', header: 'Good until', style: 'time', value: invited => invited.expiresAt },
+  { name: 'link', value: invited => invited.link },
 ]
 const see = 'board projects member list'
 
@@ -45,24 +59,29 @@ export function registerMember(projects: Command): void {
     .command('add <email>')
     .summary('Add or invite somebody')
     .description(
-      'Add somebody to the current project. An address without an account is invited: whoever signs up with it becomes a member.',
+      'Add somebody to the current project. An address without an account is invited: you get a link to pass on, which is shown once and makes whoever accepts it a member.',
     )
+    .option('--renew', 'make a new link for somebody who is invited; the one before ends')
     .addOption(
       new Option('--role <role>', 'an admin manages members, a member works, a viewer reads')
         .choices(roles)
         .default('member'),
     )
-    .action(async (email: string, { role }: { role: Role }) => {
+    .action(async (email: string, { role, renew }: { role: Role; renew?: boolean }) => {
       const context = await openUserContext(add)
-      const { id } = await context.project()
-      const added = await context.client.members.add({ id, email, role })
-      context.out.done(added.pending ? `Invited ${added.email}.` : `Added ${added.email}.`)
+      const { id: projectId } = await context.project()
+      const added: Added = renew
+        ? await context.client.members.renewInvitation({ projectId, email })
+        : await context.client.members.add({ id: projectId, email, role })
+      if (added.pending) return printInvited(context, added)
+      context.out.done(`Added ${added.email}.`)
       await context.out.record(added, columns)
     })
   example(
     add,
     'board projects member add ada@example.com',
     'board projects member add bob@example.com --role viewer -P web',
+    'board projects member add bob@example.com --renew -q > link.txt',
   )
 
   const set = member
@@ -84,6 +103,14 @@ export function registerMember(projects: Command): void {
     })
   example(set, 'board projects member set ada@example.com viewer')
   registerRemove(member)
+}
+
+/** Prints an invitation's link for the only time: alone with `--quiet`, so that it can go straight into a file. */
+async function printInvited({ out }: Context, invited: Invited): Promise<void> {
+  if (out.quiet && !out.json) return out.line(invited.link)
+  out.done(`Invited ${invited.email}. Pass the link on now, it is not shown again; whoever has it may accept it once.`)
+  out.done('There: board auth register or login, then board auth accept.')
+  await out.record(invited, invitedColumns)
 }
 
 function registerRemove(member: Command): void {

@@ -71,7 +71,7 @@ export function register(projects: Command): void {
   registerMember(projects)
   grouped(projects, {
     'See projects': 'list view stats files read',
-    'Change projects': 'create edit use reorder delete export',
+    'Change projects': 'create edit use accept reorder delete export',
     'Who works on them': 'member credential',
   })
 }
@@ -153,6 +153,21 @@ function registerOrder(projects: Command): void {
       await context.out.did({ id, name, profile }, `Project ${id} "${name}" is the current one (profile ${profile}).`)
     })
   example(use, 'board projects use web')
+
+  const accept = projects
+    .command('accept <project>')
+    .summary('Let a project count in its folder')
+    .description(
+      'Accept a project that somebody else has put you into: from then on it is the current one in its folder. Until then it is yours to see and to name with -P.',
+    )
+    .action(async (wanted: string) => {
+      const context = await openUserContext(accept)
+      const { id } = await resolveProject(context, wanted)
+      await context.client.projects.opened({ id })
+      const { name, path } = await context.client.projects.get({ id })
+      await context.out.did({ id, name, path }, `Project ${id} "${name}" is the current one in ${path}.`)
+    })
+  example(accept, 'board projects accept web')
 }
 
 function registerCredential(projects: Command): void {

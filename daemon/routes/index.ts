@@ -13,6 +13,7 @@ import { columnsRoutes } from './columns.ts'
 import { credentialsRoutes } from './credentials.ts'
 import { externalRoutes } from './external.ts'
 import { filesystemRoutes } from './filesystem.ts'
+import { invitationsRoutes } from './invitations.ts'
 import { keysRoutes } from './keys.ts'
 import { logsRoutes } from './logs.ts'
 import { mcpRoutes } from './mcp.ts'
@@ -41,6 +42,7 @@ export const handlers = (app: App): { [Resource in keyof Contract]: Handlers<Con
   keys: keysRoutes(app),
   organizations: organizationsRoutes(app),
   members: membersRoutes(app),
+  invitations: invitationsRoutes(app),
   projects: projectsRoutes(app),
   boards: boardsRoutes(app),
   columns: columnsRoutes(app),

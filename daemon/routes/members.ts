@@ -1,15 +1,23 @@
 import type { App } from '../../src/app.ts'
 import type { Contract } from '../../src/contract/index.ts'
+import { renew, withdraw } from '../../src/domain/invitations.ts'
 import * as members from '../../src/domain/members.ts'
-import { member, memberOrInvitation } from '../../src/views/members.ts'
+import { member, memberOrInvitation, newInvitation } from '../../src/views/members.ts'
 import type { Handlers } from '../handlers.ts'
+import { serverUrl } from '../serverUrl.ts'
 
+/** Answers that hold the token of an invitation go past `call.write`: an Idempotency-Key would store it in clear. */
 export const membersRoutes = (app: App): Handlers<Contract['members']> => ({
   list: async ({ id }) => (await members.list(app.db, id)).map(memberOrInvitation),
-  add: ({ id, ...invited }, call) => call.write(tx => members.add(tx, id, invited), memberOrInvitation),
+  add: async ({ id, ...invited }, call) => {
+    const added = await app.db.transaction(tx => members.add(tx, id, invited))
+    return 'token' in added ? newInvitation(added, serverUrl(app, call)) : member(added)
+  },
   update: ({ role, ...ref }, call) => call.write(tx => members.update(tx, ref, role), member),
   remove: (ref, call) => call.write(tx => members.remove(tx, call.caller, call.role === 'admin', ref), nothing),
-  removeInvitation: ({ projectId, email }, call) => call.write(tx => members.withdraw(tx, projectId, email), nothing),
+  renewInvitation: async ({ projectId, email }, call) =>
+    newInvitation(await app.db.transaction(tx => renew(tx, projectId, email)), serverUrl(app, call)),
+  removeInvitation: ({ projectId, email }, call) => call.write(tx => withdraw(tx, projectId, email), nothing),
 })
 
 const nothing = () => undefined

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http'
 import type { App } from '../../src/app.ts'
-import { reachable } from '../../src/config/server.ts'
 import { invalid, Problem } from '../../src/contract/errors.ts'
 import { contract, type Contract } from '../../src/contract/index.ts'
 import { begin, complete, exchange, pendingMs, test, type Listener } from '../../src/identity/oidc.ts'
@@ -8,6 +7,7 @@ import { deleteOidcSettings, readOidcSettings, setOidcSettings } from '../../src
 import { oidcSettings } from '../../src/views/oidc.ts'
 import { signedIn } from '../../src/views/users.ts'
 import type { Call, Handlers } from '../handlers.ts'
+import { serverUrl } from '../serverUrl.ts'
 import { answerPage, signedInPage } from '../signInPage.ts'
 
 const cookieName = 'board_oidc'
@@ -39,7 +39,7 @@ async function sendToProvider(
   const callback = redirectUri(app, call)
   if (call.request.headers.host !== new URL(callback).host && !moved)
     return redirect(
-      `${ownUrl(app, call)}${contract.oidc.login.path}?${new URLSearchParams({ ...(loopback !== undefined && { loopback, challenge }), moved: '1' })}`,
+      `${serverUrl(app, call)}${contract.oidc.login.path}?${new URLSearchParams({ ...(loopback !== undefined && { loopback, challenge }), moved: '1' })}`,
     )
   const { url, browserSecret } = await begin(
     app.oidc,
@@ -56,7 +56,7 @@ async function finish(app: App, call: Call, input: Record<string, unknown>): Pro
   const outcome = await complete(app.oidc, answer, readCookie(call.request))
   const forgetSecret = cookie(redirectUri(app, call), '', 0)
   if ('goTo' in outcome) return redirect(outcome.goTo, forgetSecret)
-  const page = signedInPage(outcome.user.email, ownUrl(app, call))
+  const page = signedInPage(outcome.user.email, serverUrl(app, call))
   page.headers.append('set-cookie', forgetSecret)
   return page
 }
@@ -74,11 +74,7 @@ function refuseForeignLink({ headers }: IncomingMessage): void {
     )
 }
 
-/** The server's address as browsers know it. */
-const ownUrl = ({ config }: App, { request }: Call) =>
-  config.publicUrl?.replace(/\/$/, '') ?? `http://${reachable(config.host)}:${request.socket.localPort}`
-
-const redirectUri = (app: App, call: Call) => ownUrl(app, call) + contract.oidc.callback.path
+const redirectUri = (app: App, call: Call) => serverUrl(app, call) + contract.oidc.callback.path
 
 const redirect = (location: string, setCookie?: string) =>
   new Response(null, {

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { Email, Id, Name, text, UserRole } from './fields.ts'
+import { InvitationToken } from './invitations.ts'
 import { anyone, get, post, put, superAdmin, user } from './route.ts'
 
 /** The local operator, before the first user exists, has the id "0". */
@@ -36,8 +37,8 @@ export const auth = {
   }),
   register: post('/api/auth/register', {
     who: anyone,
-    summary: 'Create an account',
-    input: v.strictObject(SignUp),
+    summary: 'Create an account, and accept an invitation with it',
+    input: v.strictObject({ ...SignUp, invitation: v.optional(InvitationToken) }),
     output: SignedIn,
     status: 201,
   }),

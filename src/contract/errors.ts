@@ -48,6 +48,7 @@ export const errors = {
   MEMBER_NOT_FOUND: [404, 'There is no such member.'],
   INVITATION_NOT_FOUND: [404, 'There is no such invitation.'],
   CREDENTIAL_NOT_FOUND: [404, 'There is no such credential.'],
+  INVITATION_EXPIRED: [409, 'The invitation has expired. Ask for a new link.'],
   OIDC_NOT_CONFIGURED: [409, 'Single sign-on is not configured.'],
   PRE_SESSION_NOT_FOUND: [404, 'There is no such pre-session.'],
   SESSION_NOT_FOUND: [404, 'There is no such agent session.'],

@@ -10,6 +10,7 @@ import { credentials } from './credentials.ts'
 import type { EventType } from './events.ts'
 import { external } from './external.ts'
 import { filesystem } from './filesystem.ts'
+import { invitations } from './invitations.ts'
 import { keys } from './keys.ts'
 import { logs } from './logs.ts'
 import { mcp } from './mcp.ts'
@@ -42,6 +43,7 @@ export const contract = {
   keys,
   organizations,
   members,
+  invitations,
   oidc,
   credentials,
   projects,

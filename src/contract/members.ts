@@ -8,9 +8,11 @@ export const ProjectMember = v.object({
   email: v.string(),
   displayName: v.string(),
   role: ProjectRole,
+  /** When this member accepted the project or first opened it; until then it does not count as the project of its folder for them. */
+  acceptedAt: v.nullable(Time),
   pending: v.literal(false),
 })
-/** An address without an account: whoever registers with it becomes a member. */
+/** An address without an account. It is accepted by its link, or by a sign-in that shows the address to be somebody's. */
 export const Invitation = v.object({
   userId: v.null(),
   email: v.string(),
@@ -18,7 +20,10 @@ export const Invitation = v.object({
   role: ProjectRole,
   pending: v.literal(true),
   createdAt: Time,
+  expiresAt: Time,
 })
+/** Shown this once: whoever has the link, or the token in it, may accept. */
+export const NewInvitation = v.object({ ...Invitation.entries, token: v.string(), link: v.string() })
 const MemberOrInvitation = v.variant('pending', [ProjectMember, Invitation])
 
 export const members = {
@@ -31,7 +36,7 @@ export const members = {
     who: manager(undefined, 'id'),
     summary: 'Add a user, or invite an address without an account',
     input: v.strictObject({ email: Email, role: v.optional(ProjectRole, 'member') }),
-    output: MemberOrInvitation,
+    output: v.variant('pending', [ProjectMember, NewInvitation]),
     status: 201,
   }),
   update: patch('/api/projects/{projectId}/members/{userId}', {
@@ -43,6 +48,12 @@ export const members = {
   remove: del('/api/projects/{projectId}/members/{userId}', {
     who: viewer(),
     summary: 'Remove a member; anybody may leave, admins may remove others',
+  }),
+  renewInvitation: post('/api/projects/{projectId}/invitations/{email}/renew', {
+    who: manager(),
+    summary: 'Make a new link for an invitation; the one before ends',
+    output: NewInvitation,
+    status: 201,
   }),
   removeInvitation: del('/api/projects/{projectId}/invitations/{email}', {
     who: manager(),

@@ -14,6 +14,8 @@ export const Project = v.object({
   role: v.picklist(['admin', 'member', 'viewer']),
   unreadCount: Count,
   lastOpenedAt: v.nullable(Time),
+  /** Whether the caller made, accepted or opened it: only then it counts as the project of its folder. */
+  accepted: v.boolean(),
   createdAt: Time,
   updatedAt: Time,
 })

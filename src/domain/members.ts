@@ -1,21 +1,12 @@
 import { Problem } from '../contract/errors.ts'
 import type { ProjectRole } from '../contract/route.ts'
 import type { Reader, Transaction } from '../store/database.ts'
-import {
-  acceptInvitations,
-  deleteInvitation,
-  deleteMember,
-  insertInvitation,
-  listInvitations,
-  listMembers,
-  readInvitation,
-  readMember,
-  setMember,
-  type InvitationRow,
-  type MemberRow,
-} from '../store/members.ts'
-import { findUserByEmail, type UserRow } from '../store/users.ts'
+import { listInvitations, readInvitation, type InvitationRow } from '../store/invitations.ts'
+import { deleteMember, listMembers, readMember, setMember, type MemberRow } from '../store/members.ts'
+import { forgetAcceptance } from '../store/projects.ts'
+import { findUserByEmail } from '../store/users.ts'
 import type { Caller } from './caller.ts'
+import { invite, type NewInvitation } from './invitations.ts'
 import * as projects from './projects.ts'
 
 export interface MemberRef {
@@ -30,17 +21,18 @@ export const list = async (db: Reader, projectId: number): Promise<Array<MemberR
 ]
 
 /**
- * Makes the account with an address a member, or invites the address when there is none.
+ * Makes the account with an address a member, or invites the address when there is none. An address that was invited before it had
+ * an account stays invited: whoever registered it meanwhile has shown nothing.
  * @throws Problem PROJECT_NOT_FOUND, CONFLICT
  */
 export async function add(
   tx: Transaction,
   projectId: number,
   { email, role }: { email: string; role: ProjectRole },
-): Promise<MemberRow | InvitationRow> {
+): Promise<MemberRow | NewInvitation> {
   const { ownerId } = await projects.find(tx, projectId)
   const user = await findUserByEmail(tx, email)
-  if (!user) return invite(tx, projectId, { email, role })
+  if (!user || (await readInvitation(tx, projectId, email))) return invite(tx, projectId, { email, role })
   if (user.id === ownerId) throw new Problem('CONFLICT', `${user.email} owns the project.`)
   if (await readMember(tx, projectId, user.id)) throw new Problem('CONFLICT', `${user.email} is a member already.`)
   await setMember(tx, projectId, user.id, role)
@@ -63,28 +55,7 @@ export async function remove(tx: Transaction, caller: Caller, isManager: boolean
     throw new Problem('FORBIDDEN', 'Only an admin of the project may remove others.')
   await find(tx, ref)
   await deleteMember(tx, ref.projectId, ref.userId)
-}
-
-/** @throws Problem INVITATION_NOT_FOUND */
-export async function withdraw(tx: Transaction, projectId: number, email: string): Promise<void> {
-  if (!(await deleteInvitation(tx, projectId, email))) throw new Problem('INVITATION_NOT_FOUND')
-}
-
-/**
- * Gives an account the memberships that its address was invited to. To be called when an account is made, and for an account
- * of an identity provider only where the provider says that the address is verified.
- */
-export const takeInvitations = (tx: Transaction, { id, email }: Pick<UserRow, 'id' | 'email'>): Promise<void> =>
-  acceptInvitations(tx, id, email)
-
-async function invite(
-  tx: Transaction,
-  projectId: number,
-  invitation: { email: string; role: ProjectRole },
-): Promise<InvitationRow> {
-  if (await readInvitation(tx, projectId, invitation.email))
-    throw new Problem('CONFLICT', `${invitation.email} is invited already.`)
-  return insertInvitation(tx, projectId, invitation)
+  await forgetAcceptance(tx, ref.userId, ref.projectId)
 }
 
 async function find(db: Reader, { projectId, userId }: MemberRef): Promise<MemberRow> {

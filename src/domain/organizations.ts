@@ -17,6 +17,7 @@ import {
   type OrganizationMemberRow,
   type OrganizationRow,
 } from '../store/organizations.ts'
+import { forgetAcceptanceIn } from '../store/projects.ts'
 import { findUserByEmail, ownerFor } from '../store/users.ts'
 
 type Role = OrganizationMemberRow['role']
@@ -118,6 +119,7 @@ export async function removeMember(
     throw new Problem('FORBIDDEN', 'Only an admin of the organization may remove others.')
   await requireOtherAdmin(tx, ref, await findMember(tx, ref))
   await deleteOrganizationMember(tx, ref.id, ref.userId)
+  await forgetAcceptanceIn(tx, ref.userId, ref.id)
 }
 
 /** Makes one account an admin of every organization that has no admin but the other one. */

@@ -10,6 +10,8 @@ import { deleteMember } from '../store/members.ts'
 import { readOrganization } from '../store/organizations.ts'
 import {
   deleteProject,
+  acceptProject,
+  forgetOtherAcceptances,
   insertProject,
   listOwnedProjects,
   listProjects,
@@ -59,7 +61,9 @@ export async function create(
   project: { name: string; path: string; organizationId: number | null },
 ): Promise<VisibleProject> {
   await requireOrganization(tx, caller, project.organizationId)
-  const id = await insertProject(tx, { ...project, ownerId: await ownerFor(tx, caller.userId) })
+  const ownerId = await ownerFor(tx, caller.userId)
+  const id = await insertProject(tx, { ...project, ownerId })
+  await acceptProject(tx, ownerId, id)
   await append(tx, 'project.created', id, projectNews(await find(tx, id)))
   await boards.create(tx, caller, id, { name: 'Board' })
   return findVisible(tx, caller, id)
@@ -83,6 +87,9 @@ export async function update(
       copiedFiles: change.copiedFiles ? JSON.stringify(change.copiedFiles) : project.copiedFiles,
     })
     if (change.organizationId !== undefined) await noteRightsChanged(tx)
+    // Whoever has accepted the project has accepted it in its folder.
+    if (change.path !== undefined && change.path !== project.path)
+      await forgetOtherAcceptances(tx, await ownerFor(tx, caller.userId), id)
     await append(tx, 'project.updated', id, projectNews(await find(tx, id)))
   }
   return findVisible(tx, caller, id)

@@ -16,7 +16,7 @@ import {
 import { signInMs } from './authenticate.ts'
 import { mayRegister, readAuthSettings } from './authSettings.ts'
 import type { Caller } from '../domain/caller.ts'
-import { takeInvitations } from '../domain/members.ts'
+import { accept, requireOpen, takeInvitations } from '../domain/invitations.ts'
 import type { Realm } from './identity.ts'
 import { isOidcConfigured } from './oidcSettings.ts'
 import { hashPassword, verifyPassword } from './passwords.ts'
@@ -99,18 +99,20 @@ export async function login(
 }
 
 /**
- * Creates an account with the role user, which gets the memberships that its address was invited to.
- * @throws Problem REGISTRATION_DISABLED, EMAIL_TAKEN, RATE_LIMITED
+ * Creates an account with the role user. Nobody has shown the address to be theirs, so it gets nothing that the address was
+ * invited to, but with the token of an invitation what that is for.
+ * @throws Problem REGISTRATION_DISABLED, EMAIL_TAKEN, RATE_LIMITED, INVITATION_NOT_FOUND, INVITATION_EXPIRED
  */
 export async function register(
   realm: Realm,
-  input: SignUp,
+  input: SignUp & { invitation?: string },
   peer: Peer,
   holdsLocalToken: boolean,
 ): Promise<SignedInUser> {
   const { db, identity } = realm
   const isOwn = holdsLocalToken || (await peer.isOwn())
   await requireRegistration(realm, isOwn)
+  if (input.invitation !== undefined) await requireOpen(db, input.invitation, realm.config.clock())
   const passwordHash = await identity.hashInTurn(async () => {
     await identity.throttle.check(peer.address, input.email)
     if (!(await findUserByEmail(db, input.email))) return hashPassword(input.password)
@@ -122,7 +124,7 @@ export async function register(
     if (await findUserByEmail(tx, input.email)) throw new Problem('EMAIL_TAKEN')
     const user = await insertUser(tx, { ...profileOf(input), role: 'user', passwordHash })
     await markSelfRegistered(tx, user.id)
-    await takeInvitations(tx, user)
+    if (input.invitation !== undefined) await accept(tx, user.id, input.invitation)
     return signIn(tx, user, passwordHash)
   })
 }

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { Problem } from '../contract/errors.ts'
 import { Email, Name } from '../contract/fields.ts'
-import { takeInvitations } from '../domain/members.ts'
+import { takeInvitations } from '../domain/invitations.ts'
 import type { Transaction } from '../store/database.ts'
 import {
   disownRegistrant,

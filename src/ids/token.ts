@@ -1,8 +1,8 @@
 import { hash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
-/** What a token is for: API key, sign-in, agent, the local token of a running server. */
-export const tokenPrefixes = ['svc_ak_', 'svc_st_', 'svc_at_', 'svc_lt_'] as const
+/** What a token is for: API key, sign-in, agent, the local token of a running server, an invitation. */
+export const tokenPrefixes = ['svc_ak_', 'svc_st_', 'svc_at_', 'svc_lt_', 'svc_in_'] as const
 export type TokenPrefix = (typeof tokenPrefixes)[number]
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'

@@ -40,6 +40,10 @@ export const revealProject = async (tx: Transaction, id: number, organizationId:
     organizationId,
     id,
   ])
+  await tx.run(
+    'INSERT INTO project_visits (user_id, project_id, accepted_at) SELECT owner_id, id, ? FROM projects WHERE id = ?',
+    [tx.now, id],
+  )
 }
 
 /** The projects of this machine whose import nobody finishes: neither this daemon nor one that was heard of within the time. */

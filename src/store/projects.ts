@@ -20,6 +20,8 @@ export interface VisibleProject extends ProjectRow {
   projectRole: string | null
   organizationRole: string | null
   lastOpenedAt: string | null
+  /** When this account made, accepted or first opened it; null where others alone have put it before the account. */
+  acceptedAt: string | null
   unreadCount: number
 }
 /** What ties an account to a project, whether or not it lets it in. */
@@ -34,7 +36,7 @@ const fields =
   'p.id, p.name, p.path, p.host, p.organization_id AS organizationId, p.owner_id AS ownerId, p.credential_id AS credentialId, p.agent, p.copied_files AS copiedFiles, p.created_at AS createdAt, p.updated_at AS updatedAt'
 const memberships = `LEFT JOIN project_members m ON m.project_id = p.id AND m.user_id = ?1
   LEFT JOIN organization_members o ON o.organization_id = p.organization_id AND o.user_id = ?1`
-const visibleFields = `${fields}, m.role AS projectRole, o.role AS organizationRole, w.last_opened_at AS lastOpenedAt,
+const visibleFields = `${fields}, m.role AS projectRole, o.role AS organizationRole, w.last_opened_at AS lastOpenedAt, w.accepted_at AS acceptedAt,
   (SELECT coalesce(sum(unread), 0) FROM card_counts WHERE project_id = p.id) AS unreadCount`
 
 const grantFields =
@@ -134,9 +136,41 @@ export const setProjectPosition = async (
   )
 }
 
+/** Notes that an account opened a project, which accepts it. */
 export const noteProjectOpened = async (tx: Transaction, userId: number, projectId: number): Promise<void> => {
   await tx.run(
-    'INSERT INTO project_visits (user_id, project_id, last_opened_at) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET last_opened_at = excluded.last_opened_at',
+    `INSERT INTO project_visits (user_id, project_id, last_opened_at, accepted_at) VALUES (?1, ?2, ?3, ?3)
+     ON CONFLICT DO UPDATE SET last_opened_at = excluded.last_opened_at, accepted_at = coalesce(accepted_at, excluded.accepted_at)`,
     [userId, projectId, tx.now],
   )
+}
+
+/** Notes that an account accepts a project: it counts as the project of its folder from now on. */
+export const acceptProject = async (tx: Transaction, userId: number, projectId: number): Promise<void> => {
+  await tx.run(
+    `INSERT INTO project_visits (user_id, project_id, accepted_at) VALUES (?, ?, ?)
+     ON CONFLICT DO UPDATE SET accepted_at = coalesce(accepted_at, excluded.accepted_at)`,
+    [userId, projectId, tx.now],
+  )
+}
+
+/** Forgets that an account has accepted a project. */
+export const forgetAcceptance = async (tx: Transaction, userId: number, projectId: number): Promise<void> => {
+  await tx.run('UPDATE project_visits SET accepted_at = NULL WHERE user_id = ? AND project_id = ?', [userId, projectId])
+}
+
+/** Forgets that an account has accepted projects of an organization. */
+export const forgetAcceptanceIn = async (tx: Transaction, userId: number, organizationId: number): Promise<void> => {
+  await tx.run(
+    'UPDATE project_visits SET accepted_at = NULL WHERE user_id = ? AND project_id IN (SELECT id FROM projects WHERE organization_id = ?)',
+    [userId, organizationId],
+  )
+}
+
+/** Forgets who has accepted a project, but for one account. */
+export const forgetOtherAcceptances = async (tx: Transaction, userId: number, projectId: number): Promise<void> => {
+  await tx.run('UPDATE project_visits SET accepted_at = NULL WHERE project_id = ? AND user_id <> ?', [
+    projectId,
+    userId,
+  ])
 }

@@ -1,25 +1,38 @@
 import type { InferOutput } from 'valibot'
-import type { Invitation, ProjectMember } from '../contract/members.ts'
-import type { InvitationRow, MemberRow } from '../store/members.ts'
+import type { Invitation, NewInvitation, ProjectMember } from '../contract/members.ts'
+import type { InvitationRow } from '../store/invitations.ts'
+import type { MemberRow } from '../store/members.ts'
 
 type Member = InferOutput<typeof ProjectMember>
 
-export const member = ({ userId, email, displayName, role }: MemberRow): Member => ({
+export const member = ({ userId, email, displayName, role, acceptedAt }: MemberRow): Member => ({
   userId: String(userId),
   email,
   displayName,
   role,
+  acceptedAt,
   pending: false,
 })
 
-const invitation = ({ email, role, createdAt }: InvitationRow): InferOutput<typeof Invitation> => ({
+const invitation = ({ email, role, createdAt, expiresAt }: InvitationRow): InferOutput<typeof Invitation> => ({
   userId: null,
   email,
   displayName: null,
   role,
   pending: true,
   createdAt,
+  expiresAt,
 })
 
 export const memberOrInvitation = (row: MemberRow | InvitationRow): Member | InferOutput<typeof Invitation> =>
   'userId' in row ? member(row) : invitation(row)
+
+/** An invitation with its link. The token stands behind `#`, which browsers tell no server. */
+export const newInvitation = (
+  row: InvitationRow & { token: string },
+  url: string,
+): InferOutput<typeof NewInvitation> => ({
+  ...invitation(row),
+  token: row.token,
+  link: `${url}/#invitation=${row.token}`,
+})

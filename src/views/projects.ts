@@ -29,6 +29,7 @@ export const project = (row: VisibleProject, role: ProjectRole): InferOutput<typ
   role,
   unreadCount: row.unreadCount,
   lastOpenedAt: row.lastOpenedAt,
+  accepted: row.acceptedAt !== null,
 })
 
 /** Totals of listed cards by status and by column, and of the tokens that agents have used. */

@@ -66,7 +66,7 @@ beforeAll(async () => {
   board = await startSlotlessBoard()
   await board.client.auth.setup({ email: 'ada@example.org', password: 'correct horse' })
   const seeded = await seed(board)
-  named = { ...seeded, file: '', markdown: '', folder: '' }
+  named = { ...seeded, file: '', invitation: '', markdown: '', folder: '' }
   named.monitorId = await monitored(board, { projectId: seeded.projectId, cardId: seeded.activeCardId }, 'pending')
   named.backup = (await board.client.backups.create()).filename
   await board.client.cards.update({ projectId: seeded.projectId, cardId: seeded.cardId, labels: ['bug'] })

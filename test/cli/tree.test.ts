@@ -24,6 +24,7 @@ const otherwise: Record<string, number> = {
   'agents relaunch': 5,
   'agents relay': 5,
   'agents retry': 5,
+  'auth accept': 3,
   'auth login': 2,
   'auth register': 2,
   'auth setup': 5,
@@ -71,12 +72,14 @@ async function everything(): Promise<Named> {
   const folder = board.folder(`files-${seeded.projectId}`)
   mkdirSync(join(folder, 'saved'))
   writeFileSync(join(folder, 'notes.txt'), 'Notes.\n')
+  writeFileSync(join(folder, 'invitation.txt'), seeded.invitationToken)
   writeFileSync(join(folder, 'tasks.md'), '# Doing\n- [ ] One\n')
   await preparations['backups.download']!(board, seeded)
   seeded.monitorId = await monitored(board, { projectId: seeded.projectId, cardId: seeded.activeCardId }, 'pending')
   return {
     ...seeded,
     file: join(folder, 'notes.txt'),
+    invitation: join(folder, 'invitation.txt'),
     markdown: join(folder, 'tasks.md'),
     folder: join(folder, 'saved'),
   }

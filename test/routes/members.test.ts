@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Client } from '../../src/client/index.ts'
-import { takeInvitations } from '../../src/domain/members.ts'
 import { atOnce } from '../atOnce.ts'
 import { eventually, startBoard, type Reply, type TestBoard } from '../helper.ts'
 import { follow, type LiveSocket } from '../liveSocket.ts'
@@ -59,6 +58,7 @@ describe('members', () => {
       email: one.email,
       displayName: 'Zed',
       role: 'member',
+      acceptedAt: null,
       pending: false,
     })
     expect(await owner.client.members.add({ id, email: two.email, role: 'viewer' })).toMatchObject({
@@ -167,6 +167,48 @@ describe('members', () => {
     expect(live.seqs()).toEqual([])
   })
 
+  it('have accepted the project once they open it, until it moves to another folder or they are removed', async () => {
+    const [id, one] = [await newProject(), await person()]
+    await owner.client.members.add({ id, email: one.email, role: 'admin' })
+    const accepted = async () => [
+      (await owner.client.members.list({ id })).map(each => !each.pending && each.acceptedAt !== null),
+      (await one.client.projects.get({ id })).accepted,
+      (await owner.client.projects.get({ id })).accepted,
+    ]
+    expect(await accepted()).toEqual([[false], false, true])
+    await one.client.projects.opened({ id })
+    expect(await accepted()).toEqual([[true], true, true])
+    await one.client.projects.update({ id, name: 'Renamed', path: (await one.client.projects.get({ id })).path })
+    expect(await accepted()).toEqual([[true], true, true])
+    await one.client.projects.update({ id, path: board.folder('elsewhere') })
+    expect(await accepted()).toEqual([[true], true, false])
+    await owner.client.projects.update({ id, path: board.folder('again') })
+    expect(await accepted()).toEqual([[false], false, false])
+    await Promise.all([one, owner].map(({ client }) => client.projects.opened({ id })))
+    await owner.client.members.remove({ projectId: id, userId: one.id })
+    await owner.client.members.add({ id, email: one.email })
+    expect(await accepted()).toEqual([[false], false, true])
+  })
+
+  it('of an organization accept each of its projects anew when they come back', async () => {
+    const one = await person()
+    const organization = await owner.client.organizations.create({ name: 'O' })
+    const { id } = await owner.client.projects.create({
+      name: 'P',
+      path: board.folder('p'),
+      organizationId: organization.id,
+    })
+    const accepted = async () => (await one.client.projects.get({ id })).accepted
+    await owner.client.organizations.addMember({ id: organization.id, email: one.email })
+    expect(await accepted()).toBe(false)
+    await one.client.projects.opened({ id })
+    expect(await accepted()).toBe(true)
+    await owner.client.organizations.removeMember({ id: organization.id, userId: one.id })
+    await owner.client.organizations.addMember({ id: organization.id, email: one.email })
+    expect(await accepted()).toBe(false)
+    expect((await root.client.projects.get({ id })).accepted).toBe(false)
+  })
+
   it('keep what an organization gives them when their own membership ends', async () => {
     const one = await person()
     const organization = await owner.client.organizations.create({ name: 'O' })
@@ -204,99 +246,6 @@ describe('members', () => {
       expect(codeOf(await board.request(method, `/api/projects/${id}/${path}`, { token: key, body }))).toEqual([
         403,
         'INSUFFICIENT_PERMISSIONS',
-      ])
-  })
-})
-
-describe('an invitation', () => {
-  it('waits for whoever registers with the address, in any case', async () => {
-    const [first, second, email] = [await newProject(), await newProject(), addressOf('New')]
-    expect(await owner.client.members.add({ id: first, email, role: 'viewer' })).toEqual({
-      userId: null,
-      email,
-      displayName: null,
-      role: 'viewer',
-      pending: true,
-      createdAt: expect.any(String),
-    })
-    await owner.client.members.add({ id: second, email: email.toUpperCase(), role: 'admin' })
-    expect(await membersOf(first)).toEqual([[email, 'viewer', true]])
-    const guest = await register(email)
-    expect([await seen(first, guest), await seen(second, guest)]).toEqual([['viewer'], ['admin']])
-    expect(await membersOf(first, guest)).toEqual([[email, 'viewer', false]])
-  })
-
-  it('waits for whoever an administrator makes an account for', async () => {
-    const [id, email] = [await newProject(), addressOf('New')]
-    await owner.client.members.add({ id, email })
-    const { user, generatedPassword } = await root.client.users.create({ email, name: 'New', role: 'user' })
-    const guest = enter(await board.as().auth.login({ email, password: generatedPassword }))
-    expect([guest.id, await seen(id, guest)]).toEqual([user.id, ['member']])
-  })
-
-  it('is taken by an account of an identity provider when its verified address comes in', async () => {
-    const [id, one] = [await newProject(), await person()]
-    await board.server.app.db.transaction(tx =>
-      tx.run('INSERT INTO invitations VALUES (?, ?, ?, ?)', [Number(id), one.email, 'member', tx.now]),
-    )
-    expect(await seen(id, one)).toEqual([])
-    await board.server.app.db.transaction(tx => takeInvitations(tx, { id: Number(one.id), email: one.email }))
-    expect(await seen(id, one)).toEqual(['member'])
-    expect(await membersOf(id)).toEqual([[one.email, 'member', false]])
-  })
-
-  it('is there once, and can be withdrawn and given again', async () => {
-    const [id, email] = [await newProject(), addressOf('New+tag')]
-    const invite = () => request('POST', `/api/projects/${id}/members`, owner, { email })
-    const withdraw = (address: string) =>
-      request('DELETE', `/api/projects/${id}/invitations/${encodeURIComponent(address)}`, owner)
-    expect((await atOnce(board, [invite, invite, invite])).map(codeOf).sort()).toEqual([
-      [201, undefined],
-      [409, 'CONFLICT'],
-      [409, 'CONFLICT'],
-    ])
-    expect(codeOf(await withdraw(`${email}\0x`))).toEqual([404, 'INVITATION_NOT_FOUND'])
-    expect((await withdraw(email.toUpperCase())).status).toBe(204)
-    expect(codeOf(await withdraw(email))).toEqual([404, 'INVITATION_NOT_FOUND'])
-    expect((await invite()).status).toBe(201)
-    await withdraw(email)
-    expect(await seen(id, await register(email))).toEqual([])
-  })
-
-  it('and a registration at once leave a member, whichever comes first', async () => {
-    for (let round = 0; round < 4; round++) {
-      const [id, email] = [await newProject(), addressOf('Race')]
-      const invite = () => request('POST', `/api/projects/${id}/members`, owner, { email }).then(({ status }) => status)
-      const join = () =>
-        board
-          .request('POST', '/api/auth/register', { token: null, body: { email, password: 'a long password' } })
-          .then(({ status }) => status)
-      expect(await atOnce(board, round % 2 === 0 ? [invite, join] : [join, invite])).toEqual([201, 201])
-      expect(await membersOf(id)).toEqual([[email, 'member', false]])
-    }
-  })
-
-  it('does not make the first user a member of what passes to him or her', async () => {
-    const fresh = await startBoard()
-    const { id } = await fresh.client.projects.create({ name: 'P', path: fresh.folder('p') })
-    await fresh.client.members.add({ id, email: 'ada@example.org', role: 'viewer' })
-    const ada = fresh.as((await fresh.as().auth.setup({ email: 'ada@example.org', password: 'correct horse' })).token)
-    expect(await ada.members.list({ id })).toEqual([])
-    expect(await ada.projects.get({ id })).toMatchObject({ role: 'admin' })
-    await fresh.close()
-  })
-
-  it('checks what it is given', async () => {
-    const id = await newProject()
-    for (const body of [
-      {},
-      { email: 'nobody' },
-      { email: 'x@example.org', role: 'owner' },
-      { email: 'x@example.org', userId: '1' },
-    ])
-      expect(codeOf(await request('POST', `/api/projects/${id}/members`, owner, body))).toEqual([
-        400,
-        'VALIDATION_FAILED',
       ])
   })
 })

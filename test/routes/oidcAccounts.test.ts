@@ -80,7 +80,7 @@ describe('somebody who signs in', () => {
     expect(await sso.refusalOf('guest')).toEqual(unverified)
     people.set('guest', { email: 'guest@example.org', email_verified: true })
     const { token } = await sso.tokenOf('guest')
-    expect(await board.as(token).projects.list()).toMatchObject([{ id }])
+    expect(await board.as(token).projects.list()).toMatchObject([{ id, accepted: false }])
   })
 
   it('is told on a page in the browser when no program waits', async () => {

@@ -33,6 +33,7 @@ describe('creating a project', () => {
       role: 'admin',
       unreadCount: 0,
       lastOpenedAt: null,
+      accepted: true,
     })
     expect([ownerId, updatedAt]).toEqual([(await board.as(own).auth.me()).id, createdAt])
     const boards = await board.as(own).boards.list({ projectId: id })

@@ -1,0 +1,227 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Client } from '../../src/client/index.ts'
+import { mint } from '../../src/ids/token.ts'
+import { atOnce } from '../atOnce.ts'
+import { startBoard, type Reply, type TestBoard } from '../helper.ts'
+
+interface Person {
+  id: string
+  email: string
+  token: string
+  client: Client
+}
+
+const dayMs = 86_400_000
+const password = 'a long password'
+let board: TestBoard
+let root: Person
+let owner: Person
+let aheadMs = 0
+
+beforeAll(async () => {
+  board = await startBoard({ clock: () => new Date(Date.now() + aheadMs) })
+  root = enter(await board.as().auth.setup({ email: 'root@example.org', password, displayName: 'Root' }))
+  owner = await register(addressOf('owner'))
+})
+afterAll(() => board.close())
+
+const enter = ({ token, user }: { token: string; user: { id: string; email: string } }): Person => ({
+  id: user.id,
+  email: user.email,
+  token,
+  client: board.as(token),
+})
+let made = 0
+const addressOf = (name: string) => `${name}.${++made}@example.org`
+const register = async (email: string, invitation?: string) =>
+  enter(await board.as().auth.register({ email, password, invitation }))
+const newProject = async () => (await owner.client.projects.create({ name: 'P', path: board.folder('p') })).id
+const inviteTo = async (id: string, email = addressOf('guest'), role: 'admin' | 'member' | 'viewer' = 'member') => {
+  const invited = await owner.client.members.add({ id, email, role })
+  if (!invited.pending) throw new Error(`${email} is a member.`)
+  return invited
+}
+const request = (method: string, path: string, { token }: { token: string | null }, body?: unknown): Promise<Reply> =>
+  board.request(method, path, { token, body })
+const accept = (who: { token: string | null }, token: unknown) =>
+  request('POST', '/api/invitations/accept', who, { token })
+const codeOf = ({ status, body }: Reply) => [status, body?.error?.code]
+const membersOf = async (id: string) =>
+  (await owner.client.members.list({ id })).map(({ email, role, pending }) => [email, role, pending])
+const seen = async (id: string, { client }: Person) =>
+  (await client.projects.list()).filter(project => project.id === id).map(({ role }) => role)
+const unknown = [404, 'INVITATION_NOT_FOUND']
+
+describe('an invitation', () => {
+  it('is answered with a link that is shown this once and good for 14 days', async () => {
+    const [id, email] = [await newProject(), addressOf('New')]
+    const { token, link, createdAt, expiresAt, ...invited } = await inviteTo(id, email, 'viewer')
+    expect(invited).toEqual({ userId: null, email, displayName: null, role: 'viewer', pending: true })
+    expect(token).toMatch(/^svc_in_[0-9A-Za-z]{33}$/)
+    expect(link).toBe(`${board.url}/#invitation=${token}`)
+    expect(Date.parse(expiresAt) - Date.parse(createdAt)).toBe(14 * dayMs)
+    const listed = await request('GET', `/api/projects/${id}/members`, owner)
+    expect(listed.body.data).toEqual([{ ...invited, createdAt, expiresAt }])
+    expect(board.stored().includes(token)).toBe(false)
+  })
+
+  it('gives nothing to whoever registers with its address', async () => {
+    const [id, email] = [await newProject(), addressOf('new')]
+    await inviteTo(id, email, 'admin')
+    const squatter = await register(email.toUpperCase())
+    expect(await seen(id, squatter)).toEqual([])
+    expect(codeOf(await request('GET', `/api/projects/${id}`, squatter))).toEqual([404, 'PROJECT_NOT_FOUND'])
+    expect(await membersOf(id)).toEqual([[email, 'admin', true]])
+    // To invite again is no way around it.
+    expect(codeOf(await request('POST', `/api/projects/${id}/members`, owner, { email }))).toEqual([409, 'CONFLICT'])
+    aheadMs += 15 * dayMs
+    expect((await request('POST', `/api/projects/${id}/members`, owner, { email })).body.data.pending).toBe(true)
+    expect(await seen(id, squatter)).toEqual([])
+  })
+
+  it('is accepted once by whoever has the link, with the role that it names, and counts as consent', async () => {
+    const [id, guest, other] = [await newProject(), await register(addressOf('guest')), await register(addressOf('x'))]
+    const { token } = await inviteTo(id, addressOf('else'), 'viewer')
+    expect(await guest.client.invitations.accept({ token })).toMatchObject({ id, role: 'viewer', accepted: true })
+    expect([await seen(id, guest), await membersOf(id)]).toEqual([['viewer'], [[guest.email, 'viewer', false]]])
+    for (const who of [guest, other]) expect(codeOf(await accept(who, token))).toEqual(unknown)
+    expect(await seen(id, other)).toEqual([])
+  })
+
+  it('is accepted with a registration, and a token that is worth nothing makes no account', async () => {
+    const [id, email] = [await newProject(), addressOf('new')]
+    const { token } = await inviteTo(id, email)
+    const guest = await register(addressOf('other'), token)
+    expect(await seen(id, guest)).toEqual(['member'])
+    for (const invitation of [token, mint('svc_in_'), mint('svc_st_'), 'svc_in_nonsense', `${token}x`])
+      expect(
+        codeOf(await request('POST', '/api/auth/register', { token: null }, { email, password, invitation })),
+      ).toEqual(unknown)
+    expect((await root.client.users.list({ search: email })).total).toBe(0)
+  })
+
+  it('opens no registration that is closed', async () => {
+    const { token: invitation } = await inviteTo(await newProject())
+    await root.client.auth.setSettings({ enabled: true, registrationEnabled: false })
+    const reply = await request(
+      'POST',
+      '/api/auth/register',
+      { token: null },
+      { email: addressOf('n'), password, invitation },
+    )
+    await root.client.auth.setSettings({ enabled: true, registrationEnabled: true })
+    expect(codeOf(reply)).toEqual([403, 'REGISTRATION_DISABLED'])
+  })
+
+  it('makes one member when two accept it at once, and one when one account does so five times', async () => {
+    for (let round = 0; round < 3; round++) {
+      const id = await newProject()
+      const both = [await register(addressOf('a')), await register(addressOf('b'))]
+      const { token } = await inviteTo(id)
+      const replies = await atOnce(
+        board,
+        [...both, ...both, both[0]!].map(who => () => accept(who, token)),
+      )
+      expect(replies.map(({ status }) => status).sort()).toEqual([200, 404, 404, 404, 404])
+      expect(await membersOf(id)).toHaveLength(1)
+    }
+  })
+
+  it('is refused after 14 days, when it was withdrawn or renewed, and when its project is gone', async () => {
+    const [id, guest] = [await newProject(), await register(addressOf('guest'))]
+    const [expired, withdrawn, renewed] = [await inviteTo(id), await inviteTo(id), await inviteTo(id)]
+    await owner.client.members.removeInvitation({ projectId: id, email: withdrawn.email.toUpperCase() })
+    expect(codeOf(await accept(guest, withdrawn.token))).toEqual(unknown)
+    const next = await owner.client.members.renewInvitation({ projectId: id, email: renewed.email })
+    expect(next).toMatchObject({ email: renewed.email, role: 'member', pending: true })
+    expect(codeOf(await accept(guest, renewed.token))).toEqual(unknown)
+    aheadMs += 14 * dayMs
+    for (const { token } of [expired, next])
+      expect(codeOf(await accept(guest, token))).toEqual([409, 'INVITATION_EXPIRED'])
+    const again = await owner.client.members.renewInvitation({ projectId: id, email: renewed.email })
+    await owner.client.projects.delete({ id })
+    expect(codeOf(await accept(guest, again.token))).toEqual(unknown)
+  })
+
+  it('stays open when somebody tries it who belongs to the project', async () => {
+    const id = await newProject()
+    const member = await register(addressOf('member'))
+    await owner.client.members.add({ id, email: member.email, role: 'viewer' })
+    const { token } = await inviteTo(id, undefined, 'admin')
+    for (const who of [owner, member]) expect(codeOf(await accept(who, token))).toEqual([409, 'CONFLICT'])
+    expect(await seen(id, member)).toEqual(['viewer'])
+    expect(await seen(id, await register(addressOf('new'), token))).toEqual(['admin'])
+  })
+
+  it('is accepted by people alone, and its token opens nothing else', async () => {
+    const id = await newProject()
+    const { token } = await inviteTo(id)
+    const { key } = await root.client.keys.create({ name: 'k', scope: 'server', permissions: ['projects.read'] })
+    expect(codeOf(await accept({ token: key }, token))).toEqual([403, 'INSUFFICIENT_PERMISSIONS'])
+    expect(codeOf(await accept({ token: null }, token))).toEqual([401, 'UNAUTHENTICATED'])
+    expect(codeOf(await request('GET', '/api/projects', { token }))).toEqual([401, 'UNAUTHENTICATED'])
+    for (const wrong of [7, null, '', {}])
+      expect(codeOf(await accept(owner, wrong))).toEqual([400, 'VALIDATION_FAILED'])
+  })
+
+  it('is given to whoever an administrator makes an account for, who has yet to accept the project', async () => {
+    const [id, email] = [await newProject(), addressOf('new')]
+    await inviteTo(id, email)
+    const { user, generatedPassword } = await root.client.users.create({ email, name: 'New', role: 'user' })
+    const guest = enter(await board.as().auth.login({ email, password: generatedPassword }))
+    expect([guest.id, await seen(id, guest)]).toEqual([user.id, ['member']])
+    expect((await guest.client.projects.get({ id })).accepted).toBe(false)
+  })
+
+  it('is there once, and can be withdrawn and given again', async () => {
+    const [id, email] = [await newProject(), addressOf('new+tag')]
+    const invite = () => request('POST', `/api/projects/${id}/members`, owner, { email })
+    const on = (method: string, address: string, more = '') =>
+      request(method, `/api/projects/${id}/invitations/${encodeURIComponent(address)}${more}`, owner)
+    expect((await atOnce(board, [invite, invite, invite])).map(codeOf).sort()).toEqual([
+      [201, undefined],
+      [409, 'CONFLICT'],
+      [409, 'CONFLICT'],
+    ])
+    expect(codeOf(await on('DELETE', `${email}\0x`))).toEqual(unknown)
+    expect((await on('DELETE', email.toUpperCase())).status).toBe(204)
+    expect(codeOf(await on('DELETE', email))).toEqual(unknown)
+    expect(codeOf(await on('POST', email, '/renew'))).toEqual(unknown)
+    expect((await invite()).status).toBe(201)
+  })
+
+  it('and a registration at once leave a member or an open invitation, never both', async () => {
+    for (let round = 0; round < 4; round++) {
+      const [id, email] = [await newProject(), addressOf('race')]
+      const invite = () => request('POST', `/api/projects/${id}/members`, owner, { email }).then(({ status }) => status)
+      const join = () =>
+        request('POST', '/api/auth/register', { token: null }, { email, password }).then(({ status }) => status)
+      expect(await atOnce(board, round % 2 === 0 ? [invite, join] : [join, invite])).toEqual([201, 201])
+      expect((await membersOf(id)).map(([address]) => address)).toEqual([email])
+    }
+  })
+
+  it('does not make the first user a member of what passes to him or her', async () => {
+    const fresh = await startBoard()
+    const { id } = await fresh.client.projects.create({ name: 'P', path: fresh.folder('p') })
+    await fresh.client.members.add({ id, email: 'ada@example.org', role: 'viewer' })
+    const ada = fresh.as((await fresh.as().auth.setup({ email: 'ada@example.org', password: 'correct horse' })).token)
+    expect(await ada.members.list({ id })).toEqual([])
+    expect(await ada.projects.get({ id })).toMatchObject({ role: 'admin', accepted: true })
+    await fresh.close()
+  })
+
+  it('checks what it is given', async () => {
+    const id = await newProject()
+    for (const body of [
+      {},
+      { email: 'nobody' },
+      { email: 'x@example.org', role: 'owner' },
+      { email: 'x@example.org', userId: '1' },
+    ])
+      expect(codeOf(await request('POST', `/api/projects/${id}/members`, owner, body))).toEqual([
+        400,
+        'VALIDATION_FAILED',
+      ])
+  })
+})
