@@ -3,6 +3,7 @@ import type { Peer } from '../src/config/peer.ts'
 import type { ProjectRole } from '../src/contract/route.ts'
 import type { Caller } from '../src/domain/caller.ts'
 import type { Database } from '../src/store/database.ts'
+import type { AuditTrail } from './audit.ts'
 import type { Call } from './handlers.ts'
 
 /**
@@ -15,18 +16,38 @@ export class RequestCall implements Call {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly peer: Peer
+  readonly address: string
   readonly ifMatch: string | undefined
   /** An own property: a handler may take it by itself. */
   write: Call['write']
+  db: Database
+  audit: AuditTrail | undefined
   #aborted: AbortController | undefined
 
-  constructor(db: Database, request: IncomingMessage, response: ServerResponse, caller: Caller, peer: Peer) {
+  constructor(
+    db: Database,
+    request: IncomingMessage,
+    response: ServerResponse,
+    caller: Caller,
+    peer: Peer,
+    address: string,
+  ) {
     this.request = request
     this.response = response
     this.caller = caller
     this.peer = peer
+    this.address = address
     this.ifMatch = request.headers['if-match']
+    this.db = db
     this.write = async (work, present) => present(await db.transaction(work))
+  }
+
+  /** Has what the call changes go along with its entry in the audit log. */
+  takeAudit(audit: AuditTrail): void {
+    const { write } = this
+    this.audit = audit
+    this.db = audit.db
+    this.write = (work, present) => write(audit.wrap(work), present)
   }
 
   get signal(): AbortSignal {

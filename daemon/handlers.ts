@@ -2,7 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Peer } from '../src/config/peer.ts'
 import type { Output, ProjectRole, Received, Route } from '../src/contract/route.ts'
 import type { Caller } from '../src/domain/caller.ts'
-import type { Transaction } from '../src/store/database.ts'
+import type { Database, Transaction } from '../src/store/database.ts'
+import type { AuditTrail } from './audit.ts'
 
 /** What a handler knows of the request beside its input. */
 export interface Call {
@@ -11,11 +12,17 @@ export interface Call {
   /** The caller's role in the project or organization that the route is about. */
   role: ProjectRole
   peer: Peer
+  /** Where the request comes from, also one that another daemon passes on. */
+  address: string
   ifMatch: string | undefined
   request: IncomingMessage
   response: ServerResponse
   /** Aborted when the client goes away. */
   signal: AbortSignal
+  /** What the audit log will say of the call, on a row that is audited. */
+  audit: AuditTrail | undefined
+  /** The database for a change that does not go through `write`: its entry in the audit log goes along. */
+  db: Database
   /**
    * Runs a write and presents its result. An `Idempotency-Key` is recorded with the answer in the same
    * transaction, so that the same request never happens twice.

@@ -5,17 +5,19 @@ import { invalid, Problem } from '../src/contract/errors.ts'
 import { AnyObject } from '../src/contract/fields.ts'
 import { isExternal, paramsOf, type Route } from '../src/contract/route.ts'
 import type { App } from '../src/app.ts'
+import type { Peer } from '../src/config/peer.ts'
 import { authenticate, type Voucher } from '../src/identity/authenticate.ts'
-import { isPass, passHeader } from '../src/identity/passes.ts'
+import { clientHeader, isPass, passHeader, readClient } from '../src/identity/passes.ts'
 import type { Caller } from '../src/domain/caller.ts'
 import { whatIsMissing } from '../src/domain/missing.ts'
 import { ForeignKeyViolation } from '../src/store/database.ts'
 import { commonHeaders, present, presentFailure, send, toProblem, type Answer, type Headers } from './answer.ts'
+import { AuditTrail, describeAudited, type Described } from './audit.ts'
 import { authorize, isOpenTo } from './authorize.ts'
 import { readJson } from './body.ts'
 import { RequestCall } from './call.ts'
 import { guard } from './guard.ts'
-import { Json, type AnyHandler, type Call } from './handlers.ts'
+import { Json, type AnyHandler } from './handlers.ts'
 import { claimOf, type Claim } from './idempotency.ts'
 import { paramReader, peekId, readQuery, validate } from './input.ts'
 import { passOn } from './passOn.ts'
@@ -42,7 +44,7 @@ export function createHttp(app: App): H3 {
   const methods = new Map<string, string[]>()
   for (const [resource, rows] of Object.entries(contract)) {
     for (const [name, row] of Object.entries(rows) as Array<[string, Route]>) {
-      const answer = answerer(server, row, all[resource]![name]!)
+      const answer = answerer(server, row, all[resource]![name]!, describeAudited(resource, name, row))
       h3.on(row.method, toPattern(row.path), answer)
       if (row.method === 'GET') h3.on('HEAD', toPattern(row.path), answer)
       methods.set(row.path, [...(methods.get(row.path) ?? []), row.method])
@@ -81,7 +83,7 @@ const toPattern = (path: string) => path.replace(/\{(\w+)\}/g, ':$1')
 const roundabout = /^[^?]*(?:\\|\/(?:\.|%2e){1,2}(?:[/?#]|$))/i
 
 /** The whole way of a request: guard, authenticate, authorize, validate, call, present. */
-function answerer(server: Server, route: Route, handler: AnyHandler) {
+function answerer(server: Server, route: Route, handler: AnyHandler, audited: Described | undefined) {
   const readParams = paramReader(route)
   const projectInPath =
     route.who.kind !== 'member' ||
@@ -108,7 +110,10 @@ function answerer(server: Server, route: Route, handler: AnyHandler) {
           ))
       if (caller.key && isExternal(route.path)) await server.keyLimit(caller.key.id, headers)
       const params = (exchange.input = readParams(raw))
-      const call: Call = new RequestCall(server.app.db, req, res, caller, peer)
+      const address = addressOf(server.app, req, peer)
+      const call = new RequestCall(server.app.db, req, res, caller, peer, address)
+      if (audited && req.method !== 'HEAD')
+        exchange.audit = new AuditTrail(server.app, audited, isOpen ? undefined : caller, address)
       if (!isOpen && projectInPath) call.role = await authorize(server.app.db, route, caller, params)
       const passed = projectInPath && (await passOn(server.app, route, call, params))
       if (passed) return finish(server, exchange, present(passed, passed.status, headers))
@@ -118,7 +123,10 @@ function answerer(server: Server, route: Route, handler: AnyHandler) {
       const passedWhole = !projectInPath && (await passOn(server.app, route, call, input, input))
       if (passedWhole) return finish(server, exchange, present(passedWhole, passedWhole.status, headers))
       if (claim) call.write = claim.write
+      exchange.audit?.takes(input)
+      if (exchange.audit) call.takeAudit(exchange.audit)
       const result = claim?.replay ?? (await handler(input as never, call))
+      if (!claim?.replay) await exchange.audit?.finish(result)
       // The answer that was given then, with its ETag.
       return finish(
         server,
@@ -126,7 +134,7 @@ function answerer(server: Server, route: Route, handler: AnyHandler) {
         present(claim && result instanceof Json ? JSON.parse(result.text) : result, route.status, headers),
       )
     } catch (error) {
-      return fail(server, exchange, await explain(server, exchange, error))
+      return refuse(server, exchange, await explain(server, exchange, error))
     }
   }
 }
@@ -179,6 +187,16 @@ const voucherOf = ({ db, seal, membership }: App, { headers, method, url }: Inco
     : undefined
 }
 
+/** Where a request comes from, also one that another daemon on the same database passes on. */
+function addressOf({ db, seal, membership }: App, { headers, method, url }: IncomingMessage, peer: Peer): string {
+  const client = headers[clientHeader]
+  const told =
+    db.isShared && typeof client === 'string'
+      ? readClient(seal, client, { method: method!, url: url!, daemonId: membership.id })
+      : undefined
+  return told ?? peer.address
+}
+
 /** An open route has no caller: who sends a token there is not even looked up. */
 const nobody: Caller = { kind: 'user', userId: -1, role: 'user', email: '', displayName: '', tokenHash: '' }
 
@@ -206,6 +224,7 @@ interface Exchange {
   caller: Caller | undefined
   /** What the request names, as far as it was read. */
   input: Record<string, unknown>
+  audit: AuditTrail | undefined
 }
 
 function begin(req: IncomingMessage, res: ServerResponse, route: Route | undefined, extra?: Headers): Exchange {
@@ -219,6 +238,7 @@ function begin(req: IncomingMessage, res: ServerResponse, route: Route | undefin
     startedAtMs: performance.now(),
     caller: undefined,
     input: {},
+    audit: undefined,
   }
 }
 
@@ -236,6 +256,12 @@ function finish(server: Server, exchange: Exchange, answer: Answer, problem?: Pr
     ...(problem && { problem, address: server.app.peerOf(req).address }),
   })
   return response
+}
+
+/** Fails a request; a refused sign-in is in the audit log before it is answered. */
+async function refuse(server: Server, exchange: Exchange, error: unknown): Promise<Response> {
+  if (error instanceof Problem) await exchange.audit?.refused(error)
+  return fail(server, exchange, error)
 }
 
 function fail(server: Server, exchange: Exchange, error: unknown): Response {

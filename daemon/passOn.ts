@@ -5,7 +5,7 @@ import { contract } from '../src/contract/index.ts'
 import type { Route } from '../src/contract/route.ts'
 import type { Caller } from '../src/domain/caller.ts'
 import { wouldStart, type NewCard } from '../src/domain/cards.ts'
-import { passHeader } from '../src/identity/passes.ts'
+import { clientHeader, passHeader, signClient } from '../src/identity/passes.ts'
 import { projectOf } from './authorize.ts'
 import type { Call } from './handlers.ts'
 import { answerMs, connectionsOf, findWorker, passedOnHeader, unavailable, vouch } from './machines.ts'
@@ -27,6 +27,7 @@ const ownHeaders = new Set([
   'cookie',
   'content-length',
   passHeader,
+  clientHeader,
   passedOnHeader,
 ])
 /** What is a write and no more is answered as soon as one. */
@@ -78,7 +79,7 @@ export async function passOn(
 
 async function send(
   app: App,
-  { caller, request: req, signal }: Call,
+  { caller, request: req, signal, address }: Call,
   to: { host: string; url: string; daemonId: string; mostMs: number },
   body: unknown,
 ): Promise<Response> {
@@ -92,7 +93,7 @@ async function send(
       dispatcher,
       signal,
       headersTimeout: to.mostMs,
-      headers: headersFor(app, caller, req, to),
+      headers: headersFor(app, caller, req, { ...to, address }),
       body: sends,
     })
     const isEmpty = method === ('HEAD' as string) || answer.statusCode === 204 || answer.statusCode === 304
@@ -135,7 +136,7 @@ function headersFor(
   app: App,
   caller: Caller,
   req: IncomingMessage,
-  { daemonId }: { daemonId: string },
+  { daemonId, address }: { daemonId: string; address: string },
 ): Record<string, string> {
   const kept = Object.entries(req.headers).flatMap(([name, value]) =>
     ownHeaders.has(name) || value === undefined ? [] : [[name, Array.isArray(value) ? value.join(', ') : value]],
@@ -143,6 +144,7 @@ function headersFor(
   return {
     ...(Object.fromEntries(kept) as Record<string, string>),
     [passedOnHeader]: app.membership.id,
+    [clientHeader]: signClient(app.seal, address, { method: req.method!, url: req.url!, daemonId }),
     ...(caller.kind === 'local'
       ? vouch(app, { method: req.method!, url: req.url!, daemonId })
       : { authorization: req.headers.authorization! }),

@@ -10,7 +10,9 @@ import { removeGone } from '../src/domain/goneWorktrees.ts'
 import { takeUp } from '../src/domain/search.ts'
 import { removeDeleted as removeDeletedWorktrees } from '../src/domain/worktrees.ts'
 import { forgetAgentTokens } from '../src/store/agentTokens.ts'
+import { auditDays, maxKeptFailures } from '../src/identity/audit.ts'
 import type { Duty } from '../src/daemons/membership.ts'
+import { pruneAudit } from '../src/store/audit.ts'
 import { findDamage } from '../src/store/copies.ts'
 import type { Transaction } from '../src/store/database.ts'
 import { forgetDeliveries } from '../src/store/deliveries.ts'
@@ -146,6 +148,17 @@ export const jobs = (app: App): Job[] => {
             run: (signal: AbortSignal) => lookForDamage(app, signal),
           },
         ]),
+    {
+      name: `delete entries of the audit log after ${auditDays} days`,
+      everySecs: hourSecs,
+      duty: 'board',
+      run: signal =>
+        repeat(signal, () =>
+          board.transaction(tx =>
+            pruneAudit(tx, { before: ago(tx, auditDays * daySecs), maxFailures: maxKeptFailures, limit: 500 }),
+          ),
+        ),
+    },
     {
       name: 'delete entries of the log after 30 days',
       everySecs: rareSecs,

@@ -13,6 +13,7 @@ import { Problem } from './contract/errors.ts'
 import { watchOtherDaemons } from './events/otherDaemons.ts'
 import { createOutbox, type Outbox } from './events/outbox.ts'
 import { createDeviceGrants, type DeviceGrants } from './identity/deviceGrants.ts'
+import { createAudit, type Audit } from './identity/audit.ts'
 import { createIdentity, type Identity } from './identity/identity.ts'
 import { createOidc, type Oidc } from './identity/oidc.ts'
 import { createSeal, sealingKeyOf, type Seal } from './identity/seal.ts'
@@ -36,6 +37,7 @@ export interface App extends Work {
   db: Database
   outbox: Outbox
   identity: Identity
+  audit: Audit
   seal: Seal
   deviceGrants: DeviceGrants
   wayOut: WayOut
@@ -84,6 +86,7 @@ export async function createApp(
   const outbox = createOutbox(db)
   const endWatch = config.database && watchOtherDaemons(db, config.database, outbox.wake)
   const identity = await createIdentity(config, db, seal, localToken)
+  const audit = createAudit(db, from(logs.log, 'audit'), config.clock)
   const targets = createTargets({ allowPrivate: config.allowPrivateWebhooks, lookup: config.lookup })
   const wayOut = createWayOut({ config, db, targets })
   const metrics = createMetrics()
@@ -109,6 +112,7 @@ export async function createApp(
     db,
     outbox,
     identity,
+    audit,
     seal,
     deviceGrants,
     wayOut,
@@ -127,6 +131,7 @@ export async function createApp(
       await targets.close()
       endWatch?.()
       outbox.close()
+      await audit.close()
       identity.close()
       await db.close()
       await tidied

@@ -15,6 +15,7 @@ import {
   type Column,
   type Section,
 } from './authorizationTable.ts'
+import { listAuditRows } from '../src/store/audit.ts'
 import { createWorld, type Place, type World } from './authorizationWorld.ts'
 import { exampleOf, requestOf, rows, type Row } from './examples.ts'
 import { eventually, type Reply } from './helper.ts'
@@ -157,7 +158,15 @@ it.each(saying(/40\d/))('%s refuses all but %s, and changes nothing', async (_, 
 
 it.each(saying(/ok/))('%s lets in %s', async (_, _about, line) => {
   const allowed = (await casesOf(line)).filter(({ cell }) => cell === 'ok')
+  const { id: last } = (await audited())[0] ?? { id: 0 }
   const answers = await Promise.all(allowed.map(async each => [each.label, landed(await sendForGood(each))] as const))
+  const entries = (await audited()).filter(({ id, action }) => id > last && action === line.row.name)
+  const done = answers.filter(([, answer]) => typeof answer === 'number' && answer < 400)
+  expect(entries.length, 'entries in the audit log').toBe(
+    { undefined: 0, always: done.length, starts: Math.min(entries.length, done.length) }[
+      String(line.row.route.audited && (line.row.route.audited.only ?? 'always'))
+    ],
+  )
   expect(Object.fromEntries(answers)).toEqual(
     Object.fromEntries(
       allowed.map(({ label, column }) => [
@@ -379,6 +388,9 @@ function summary({ body, status, text }: Reply): string {
   const list = Array.isArray(body?.data) ? body.data : body?.data?.items
   return list?.length === 0 ? 'empty' : 'ok'
 }
+
+/** The newest entries of the audit log about what was done. */
+const audited = () => listAuditRows(world.board.server.app.db, { outcome: 'ok', limit: 1000 })
 
 /** A place of which nothing exists. */
 const nowhere = (place: Place): Place =>

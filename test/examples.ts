@@ -291,6 +291,7 @@ export const examples = (seed: Seed): Examples => {
       delete: { filename: seed.backup },
       restore: { filename: seed.backup },
     },
+    audit: { list: { limit: 5 } },
     logs: {
       list: {
         level: 'info',

@@ -1,16 +1,16 @@
 import { Option, type Command } from 'commander'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Contract } from '../../src/contract/index.ts'
 import { LogLevel } from '../../src/contract/logs.ts'
 import type { Output } from '../../src/contract/route.ts'
 import { count, pastTime } from '../arguments.ts'
 import { openUserContext, type Context } from '../context.ts'
-import { exitOf } from '../exit.ts'
+import { usage } from '../exit.ts'
+import { followPages } from '../followPages.ts'
 import { example } from '../help.ts'
 import type { Column, Out } from '../output.ts'
-import { stdout } from '../streams.ts'
 import type { Colour } from '../terminal.ts'
 import { harmless } from '../text.ts'
+import { showAudit } from './logs-audit.ts'
 
 type Entry = Output<Contract['logs']['list']>[number]
 interface Filter {
@@ -21,11 +21,12 @@ interface Filter {
 interface Options extends Filter {
   limit: number
   follow?: boolean
+  audit?: boolean
+  actor?: string
+  action?: string
 }
 
 const mostAtOnce = 1000
-const lookEveryMs = 1000
-const longestWaitMs = 10_000
 const colours: Record<LogLevel, Colour> = { info: 'cyan', warn: 'yellow', error: 'red' }
 const columns: Column<Entry>[] = [
   { name: 'id', style: 'id', align: 'right', value: entry => entry.id },
@@ -49,21 +50,34 @@ export function register(logs: Command): void {
       .addOption(new Option('--limit <number>', 'how many at most, the newest').argParser(count).default(100))
       .addOption(
         new Option('--since <when>', 'only what came after a time, or in so long a time: 15m').argParser(pastTime),
-      ),
+      )
+      .option('--audit', 'who did what with which rights, on what and from where; super_admins of the server may')
+      .option('--actor <name>', 'with --audit: only what somebody did, by part of the email')
+      .option('--action <action>', 'with --audit: only one action such as keys.create, or all of a resource: keys'),
     'board logs',
     'board logs -f --level warn',
     'board logs --search "status 500" --since 2h',
     'board logs --level error --json | jq .[].fields.cause',
+    'board logs --audit --actor ada@example.org --since 30d',
+    'board logs --audit --action backups -f',
   ).action((options: Options) => show(logs, options))
 }
 
-async function show(command: Command, { follow, limit, level, search, since }: Options): Promise<void> {
+async function show(command: Command, options: Options): Promise<void> {
+  const { follow, limit, level, search, since, audit, actor, action } = options
+  const needless = audit ? undefined : (['actor', 'action'] as const).find(name => options[name] !== undefined)
+  if (needless) throw usage(`--${needless} goes with --audit only`)
   const context = await openUserContext(command)
+  if (audit) return showAudit(context, { follow, limit, level, search, since, actor, action })
   const filter = { level, search, since }
   const entries = await read(context, filter, limit)
   if (!follow) return print(context.out, entries)
   for (const entry of entries) await printOne(context.out, entry)
-  await goOn(context, filter, entries.at(-1)?.id ?? (await lastId(context)))
+  await followPages(context.out, Number(entries.at(-1)?.id ?? (await lastId(context))), {
+    maxAtOnce: mostAtOnce,
+    read: after => context.client.logs.list({ level, search, after, limit: mostAtOnce }),
+    print: entry => printOne(context.out, entry),
+  })
 }
 
 /** The newest entries, oldest first. */
@@ -83,28 +97,6 @@ async function read({ client }: Context, filter: Filter, limit: number): Promise
 }
 
 const lastId = async ({ client }: Context): Promise<string> => (await client.logs.list({ limit: 1 }))[0]?.id ?? '0'
-
-/** Prints what comes until stdout is closed. A server that does not answer is asked again and again. */
-async function goOn({ client, out }: Context, { level, search }: Filter, after: string): Promise<void> {
-  let [last, waitMs, isOpen] = [after, lookEveryMs, true]
-  stdout().on('error', () => {
-    isOpen = false
-  })
-  while (isOpen) {
-    await delay(waitMs)
-    try {
-      const entries = await client.logs.list({ level, search, after: Number(last), limit: mostAtOnce })
-      for (const entry of entries) await printOne(out, entry)
-      last = entries.at(-1)?.id ?? last
-      if (waitMs > lookEveryMs) out.done('The server answers again.')
-      waitMs = entries.length === mostAtOnce ? 0 : lookEveryMs
-    } catch (error) {
-      if (exitOf(error) !== 'unreachable') throw error
-      if (waitMs <= lookEveryMs) out.done('The server does not answer; asking again ...')
-      waitMs = Math.min(Math.max(waitMs, lookEveryMs) * 2, longestWaitMs)
-    }
-  }
-}
 
 async function print(out: Out, entries: readonly Entry[]): Promise<void> {
   if (!isDrawn(out) || entries.length === 0) return out.list(entries, columns, { empty: 'No entries.' })

@@ -11,6 +11,8 @@ import type { App } from '../../src/app.ts'
 import { version } from '../../src/config/version.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import type { Caller } from '../../src/domain/caller.ts'
+import { AuditTrail } from '../audit.ts'
+import type { Call } from '../handlers.ts'
 import { tools } from './tools.ts'
 import type { Tool } from './tool.ts'
 
@@ -24,7 +26,7 @@ const forPeople = 'A project board: read its cards, add to them, attach files.'
  */
 export async function answerMcp(
   app: App,
-  caller: Caller,
+  { caller, address }: Pick<Call, 'caller' | 'address'>,
   message: unknown,
   protocolVersion: string | undefined,
 ): Promise<Response> {
@@ -38,7 +40,7 @@ export async function answerMcp(
   }))
   server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
     try {
-      return await callTool(app, caller, params.name, params.arguments ?? {})
+      return await callTool(app, { caller, address }, params.name, params.arguments ?? {})
     } catch (error) {
       if (!(error instanceof McpError)) failures.push(error)
       throw error
@@ -82,11 +84,19 @@ export async function placeOf(
   }
 }
 
-async function callTool(app: App, caller: Caller, name: string, input: unknown): Promise<CallToolResult> {
+async function callTool(
+  app: App,
+  { caller, address }: Pick<Call, 'caller' | 'address'>,
+  name: string,
+  input: unknown,
+): Promise<CallToolResult> {
   const tool = tools.get(name)
   if (!tool) throw new McpError(ErrorCode.InvalidParams, `There is no tool ${name.slice(0, 100)}.`)
   try {
-    return { content: await tool.call(app, caller, input) }
+    const audit = tool.audited && new AuditTrail(app, tool.audited, caller, address)
+    const content = await tool.call(audit ? { ...app, db: audit.db } : app, caller, input, audit)
+    await audit?.finish()
+    return { content }
   } catch (error) {
     if (!(error instanceof Problem) || error.status >= 500) throw error
     return { isError: true, content: [{ type: 'text', text: JSON.stringify({ error }) }] }

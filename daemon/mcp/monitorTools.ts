@@ -17,6 +17,7 @@ const listMonitors = defineTool({
 
 const addMonitor = defineTool({
   name: 'add_monitor',
+  audited: { action: 'monitors.create', target: 'monitor', params: [] },
   title: 'Run a command on a schedule',
   readOnly: false,
   card: 'own',
@@ -48,6 +49,7 @@ const addMonitor = defineTool({
 
 const deleteMonitor = defineTool({
   name: 'delete_monitor',
+  audited: { action: 'monitors.delete', target: 'monitor', params: ['monitorId'] },
   title: 'Delete a monitor',
   readOnly: false,
   destructive: true,

@@ -7,6 +7,7 @@ import type { Route } from '../../src/contract/route.ts'
 import { requireRole } from '../../src/domain/access.ts'
 import type { Caller } from '../../src/domain/caller.ts'
 import type { Reader } from '../../src/store/database.ts'
+import type { AuditTrail, Described } from '../audit.ts'
 import { validate } from '../input.ts'
 
 /** What a tool answers, in the protocol's terms. */
@@ -25,6 +26,7 @@ export interface Description {
 }
 
 interface Spec<Entries extends v.ObjectEntries> {
+  audited?: Described
   name: string
   title: string
   description: string
@@ -44,12 +46,14 @@ interface Spec<Entries extends v.ObjectEntries> {
   ): Promise<Content[]>
 }
 export interface Tool {
+  /** What the audit log says of a call. */
+  audited: Described | undefined
   at: Route['at']
   /** Which project and card a call is about, once it was checked. @throws Problem */
   place(caller: Caller, input: unknown, db: Reader): Promise<Place>
   describe(caller: Caller): Description
   /** @throws Problem */
-  call(app: App, caller: Caller, input: unknown): Promise<Content[]>
+  call(app: App, caller: Caller, input: unknown, audit?: AuditTrail): Promise<Content[]>
 }
 
 /** Makes a tool. An agent need not say which project and card it means, everybody else must. */
@@ -81,6 +85,7 @@ export function defineTool<const Entries extends v.ObjectEntries>(spec: Spec<Ent
   }
   return {
     at: spec.at,
+    audited: spec.audited,
     place: async (caller, input, db) => (await check(caller, input, db)).place,
     describe: caller => ({
       name: spec.name,
@@ -89,8 +94,9 @@ export function defineTool<const Entries extends v.ObjectEntries>(spec: Spec<Ent
       inputSchema: jsonSchema(schemaFor(caller)),
       annotations: { readOnlyHint: spec.readOnly, destructiveHint: spec.destructive === true, openWorldHint: false },
     }),
-    call: async (app, caller, input) => {
+    call: async (app, caller, input, audit) => {
       const { place, rest } = await check(caller, input, app.db)
+      audit?.takes({ ...(rest as object), ...place })
       return spec.run(app, place, rest as v.InferOutput<v.StrictObjectSchema<Entries, undefined>>, caller)
     },
   }

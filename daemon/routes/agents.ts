@@ -48,7 +48,7 @@ export const agentReads = ({ db, catalogue }: App): Handlers<Pick<Contract['agen
     const [project, announced] = await Promise.all([projects.find(db, projectId), listAnnouncedCommands(db, projectId)])
     return merge([...announced.flatMap(announcedCommands), ...(await commandFiles(project.path))])
   },
-  token: ({ ttlSecs, ...ref }, { caller }) => db.transaction(tx => mintForPerson(tx, caller, ref, ttlSecs)),
+  token: ({ ttlSecs, ...ref }, { caller, db }) => db.transaction(tx => mintForPerson(tx, caller, ref, ttlSecs)),
   diff: async ref => diffOf(await cards.find(db, ref), await projects.find(db, ref.projectId)),
 })
 

@@ -12,15 +12,17 @@ import type { Call, Handlers } from '../handlers.ts'
 export const authRoutes = (app: App): Handlers<Contract['auth']> => ({
   status: () => authStatus(app),
   setup: async (input, call) =>
-    signedIn(await tellLimit(call, setup(app, input, call.peer, holdsLocalToken(app, call)))),
-  login: async (input, call) => signedIn(await tellLimit(call, login(app, input, call.peer))),
+    signedIn(await tellLimit(call, setup({ ...app, db: call.db }, input, call.peer, holdsLocalToken(app, call)))),
+  login: async (input, call) => signedIn(await tellLimit(call, login({ ...app, db: call.db }, input, call.peer))),
   register: async (input, call) =>
-    signedIn(await tellLimit(call, register(app, input, call.peer, holdsLocalToken(app, call)))),
-  logout: (_, call) =>
-    call.write(
+    signedIn(await tellLimit(call, register({ ...app, db: call.db }, input, call.peer, holdsLocalToken(app, call)))),
+  logout: (_, call) => {
+    call.audit?.note({ signInId: call.caller.signInId })
+    return call.write(
       tx => logout(app, tx, call.caller),
       () => undefined,
-    ),
+    )
+  },
   getSettings: () => readAuthSettings(app),
   setSettings: (change, call) =>
     call.write(

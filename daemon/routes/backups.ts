@@ -22,7 +22,11 @@ export const backupsRoutes = (app: App): Handlers<Contract['backups']> => ({
     return answer
   },
   delete: ({ filename }) => app.backups.remove(filename),
-  restore: ({ filename }, { caller, request }) => restore(app, filename, caller, request),
+  restore: ({ filename }, { caller, request, audit }) => {
+    const entry = audit!.entry()
+    audit!.leaveOut()
+    return restore(app, filename, { caller, request, entry })
+  },
 })
 
 const receive = async ({ backups }: Pick<App, 'backups'>, { request }: Call) =>

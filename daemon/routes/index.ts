@@ -5,6 +5,7 @@ import { agentReads } from './agents.ts'
 import { agentWrites } from './agentWrites.ts'
 import { assistantRoutes } from './assistant.ts'
 import { attachmentsRoutes } from './attachments.ts'
+import { auditRoutes } from './audit.ts'
 import { authRoutes } from './auth.ts'
 import { backupsRoutes } from './backups.ts'
 import { boardsRoutes } from './boards.ts'
@@ -60,6 +61,7 @@ export const handlers = (app: App): { [Resource in keyof Contract]: Handlers<Con
   mcp: mcpRoutes(app),
   backups: backupsRoutes(app),
   logs: logsRoutes(app),
+  audit: auditRoutes(app),
   filesystem: filesystemRoutes(app),
   search: searchRoutes(app),
   monitors: monitorsRoutes(app),

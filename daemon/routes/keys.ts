@@ -7,13 +7,13 @@ import type { Handlers } from '../handlers.ts'
 /** Answers that hold a key go past `call.write`: an Idempotency-Key would store them in clear. */
 export const keysRoutes = ({ db, identity }: App): Handlers<Contract['keys']> => ({
   list: async (_, { caller }) => (await keysOf(db, caller)).map(key),
-  create: async (input, { caller }) => newKey(await db.transaction(tx => createKey(tx, caller, input))),
+  create: async (input, { caller, db }) => newKey(await db.transaction(tx => createKey(tx, caller, input))),
   get: async ({ id }, { caller }) => key(await getKey(db, caller, id)),
   revoke: ({ id }, { caller, write }) =>
     write(
       tx => revokeKey(identity, tx, caller, id),
       () => undefined,
     ),
-  rotate: async ({ id, graceSecs }, { caller }) =>
+  rotate: async ({ id, graceSecs }, { caller, db }) =>
     newKey(await db.transaction(tx => rotateKey(identity, tx, caller, id, graceSecs))),
 })

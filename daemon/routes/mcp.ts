@@ -12,8 +12,6 @@ export const mcpRoutes = (app: App): Handlers<Contract['mcp']> => ({
       projectId === undefined
         ? undefined
         : await passOn(app, { ...contract.mcp.call, at }, call, { projectId }, message)
-    return (
-      passed ?? answerMcp(app, call.caller, message, call.request.headers['mcp-protocol-version'] as string | undefined)
-    )
+    return passed ?? answerMcp(app, call, message, call.request.headers['mcp-protocol-version'] as string | undefined)
   },
 })

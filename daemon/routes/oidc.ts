@@ -23,8 +23,9 @@ export const oidcRoutes = (app: App): Handlers<Contract['oidc']> => ({
   delete: (_, call) => call.write(deleteOidcSettings, () => undefined),
   test: () => test(app.oidc),
   login: (input, call) => answerPage(call.request.headers.accept, () => sendToProvider(app, call, input)),
-  callback: (input, call) => answerPage(call.request.headers.accept, () => finish(app, call, input)),
-  exchange: async ({ code, verifier }) => signedIn(await exchange(app.oidc, code, verifier)),
+  callback: (input, call) =>
+    answerPage(call.request.headers.accept, () => noteRefusal(call, () => finish(app, call, input))),
+  exchange: async ({ code, verifier }, { db }) => signedIn(await exchange({ ...app.oidc, db }, code, verifier)),
 })
 
 /** The browser's secret is a cookie of one address, so a browser that came by another name of this server is sent to its own first. */
@@ -54,11 +55,28 @@ async function finish(app: App, call: Call, input: Record<string, unknown>): Pro
     Object.entries(input).map(([name, value]): [string, string] => [name, String(value)]),
   )
   const outcome = await complete(app.oidc, answer, readCookie(call.request))
+  call.audit?.note(outcome)
   const forgetSecret = cookie(redirectUri(app, call), '', 0)
+  if ('problem' in outcome) await refused(call, outcome.problem)
   if ('goTo' in outcome) return redirect(outcome.goTo, forgetSecret)
   const page = signedInPage(outcome.user.email, serverUrl(app, call))
   page.headers.append('set-cookie', forgetSecret)
   return page
+}
+
+/** A page tells of a failure that the audit log has to know of, too. */
+async function noteRefusal(call: Call, work: () => Promise<Response>): Promise<Response> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof Problem) await refused(call, error)
+    throw error
+  }
+}
+
+async function refused({ audit }: Call, problem: Problem): Promise<void> {
+  await audit?.refused({ status: 401, code: problem.code })
+  audit?.leaveOut()
 }
 
 /**

@@ -57,11 +57,13 @@ const receive = ({ config, transfersDir }: App, { format }: ImportOptions, { req
   })
 
 async function take(app: App, input: ImportOptions, { storedAs, sha256, filename }: SavedFile, call: Call) {
+  if (input.dryRun) call.audit?.leaveOut()
   const key = call.request.headers['idempotency-key']
   const claim =
     key === undefined || input.dryRun
       ? undefined
       : await claimOf(app, contract.transfers.import, call.caller, String(key), { ...input, sha256 })
+  if (claim?.replay) call.audit?.leaveOut()
   return (
     claim?.replay ??
     (await importFile(

@@ -12,8 +12,8 @@ export const usersRoutes = (app: App): Handlers<Contract['users']> => ({
     const { users: rows, total } = await users.list(app.db, page)
     return { users: rows.map(adminUser), total }
   },
-  create: async (input, { caller }) => {
-    const { user, generatedPassword } = await users.create(app, caller, input)
+  create: async (input, { caller, db }) => {
+    const { user, generatedPassword } = await users.create({ ...app, db }, caller, input)
     return { user: adminUser(user), generatedPassword }
   },
   update: ({ id, ...change }, { caller, write }) => write(tx => users.update(tx, caller, id, change), adminUser),
@@ -22,6 +22,8 @@ export const usersRoutes = (app: App): Handlers<Contract['users']> => ({
       tx => users.remove(app.identity, tx, caller, id),
       () => undefined,
     ),
-  resetPassword: async ({ id }, { caller }) => ({ generatedPassword: await users.resetPassword(app, caller, id) }),
+  resetPassword: async ({ id }, { caller, db }) => ({
+    generatedPassword: await users.resetPassword({ ...app, db }, caller, id),
+  }),
   checkDelete: async ({ id }) => ({ ownedProjectsCount: await users.countOwned(app.db, id) }),
 })

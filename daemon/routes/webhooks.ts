@@ -8,7 +8,7 @@ import type { Handlers } from '../handlers.ts'
 /** Answers that hold a secret go past `call.write`: an Idempotency-Key would store them in clear. */
 export const webhooksRoutes = ({ db, webhooks }: App): Handlers<Contract['webhooks']> => ({
   list: async ({ projectId }) => (await list(db, projectId)).map(webhook),
-  create: async ({ projectId, ...input }) => {
+  create: async ({ projectId, ...input }, { db }) => {
     await webhooks.requireTarget(input.url)
     return webhookWithSecret(await db.transaction(tx => webhooks.create(tx, projectId, input)))
   },
@@ -17,7 +17,7 @@ export const webhooksRoutes = ({ db, webhooks }: App): Handlers<Contract['webhoo
     return write(tx => webhooks.update(tx, { projectId, webhookId }, change), webhook)
   },
   delete: ref => webhooks.remove(ref),
-  rotate: async ref => webhookWithSecret(await db.transaction(tx => webhooks.rotate(tx, ref))),
+  rotate: async (ref, { db }) => webhookWithSecret(await db.transaction(tx => webhooks.rotate(tx, ref))),
   test: (ref, { write }) => write(tx => webhooks.test(tx, ref), delivery),
   deliveries: async ({ status, limit, cursor, ...ref }) =>
     deliveryPage(await listDeliveries(db, (await find(db, ref)).id, { status, before: cursor, limit }), limit),

@@ -3,6 +3,8 @@ import * as cards from '../domain/cards.ts'
 import { begin, start, type Agents } from '../domain/sessions.ts'
 import { requireMayStart, type Starter } from '../domain/starting.ts'
 import { firstPrompt, type StoredStep } from '../domain/steps.ts'
+import { bySystem } from '../identity/audit.ts'
+import { insertAuditRow } from '../store/audit.ts'
 import { readCard, type CardRow } from '../store/cards.ts'
 import { listColumns, readFirstColumn } from '../store/columns.ts'
 import type { Transaction } from '../store/database.ts'
@@ -15,7 +17,10 @@ export async function goOn(tx: Transaction, agents: Agents, projectId: number, c
   const card = await readCard(tx, projectId, cardId)
   if (!card || card.kind !== 'kanban' || card.autoMode === 0 || card.archivedAt !== null) return
   const { current } = await stepsOf(tx, card)
-  if (current && current.approval !== 'manual') await advance(tx, agents, card, 'board')
+  if (!current || current.approval === 'manual' || !(await advance(tx, agents, card, 'board'))) return
+  const moved = await readCard(tx, projectId, cardId)
+  if (moved?.status === 'queued')
+    insertAuditRow(tx, bySystem('agents.continue', { kind: 'card', id: cardId }, 'auto mode'))
 }
 
 /**

@@ -70,20 +70,21 @@ export async function relay(db: Database, supervisor: Supervisor, ref: cards.Car
   live.relay()
 }
 
-/** Answers the open plan or permission request of a card's agent; feedback is its next message. @throws Problem CARD_NOT_FOUND, NOTHING_TO_APPROVE */
+/** Answers the open plan or permission request of a card's agent, and tells what it was; feedback is its next message. @throws Problem CARD_NOT_FOUND, NOTHING_TO_APPROVE */
 export async function approvePlan(
   db: Database,
   supervisor: Supervisor,
   ref: cards.CardRef,
   approved: boolean,
   feedback?: string,
-): Promise<void> {
+): Promise<{ waitingFor: string }> {
   const card = await cards.find(db, ref)
   const open = await findOpen(db, card.id)
   const live = open && supervisor.live(open.id)
   if (!live || open.waitingFor === null) throw new Problem('NOTHING_TO_APPROVE')
   if (feedback?.trim()) await db.transaction(tx => tell(tx, open, feedback))
   if (!(await live.answer(approved))) throw new Problem('NOTHING_TO_APPROVE')
+  return { waitingFor: open.waitingFor }
 }
 
 /** What was done on a card: asked of its agent while one is at work, else what the agent said last. Empty when no agent ever said a word. @throws Problem CARD_NOT_FOUND */

@@ -1,10 +1,11 @@
 import { mkdtemp, rm, stat } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { tmpdir, userInfo } from 'node:os'
 import { basename, join } from 'node:path'
 import { makePrivateFolder } from '../config/folders.ts'
 import { serverDefaults, type ServerConfig } from '../config/server.ts'
 import { Problem } from '../contract/errors.ts'
 import { sealingKeyOf } from '../identity/seal.ts'
+import type { NewAuditRow } from '../store/audit.ts'
 import { copyDatabase } from '../store/copies.ts'
 import { takeLock } from '../store/lock.ts'
 import { openBackups } from './backups.ts'
@@ -99,7 +100,7 @@ export async function restoreFile(
     await removeRubbish(dataDir)
     const prepared = await prepare(config, path, { onProgress })
     const kept = await keep(config, prepared.withKey)
-    await swap(config, prepared, kept?.folder)
+    await swap(config, prepared, restoredBy(path), kept?.folder)
     await finishState(dataDir)
     await removeRubbish(dataDir)
     await markDatabase(dataDir, config.clock())
@@ -108,6 +109,21 @@ export async function restoreFile(
     unlock()
   }
 }
+
+/** What the audit log says of a restore without a server: whoever did it has the machine's account. */
+const restoredBy = (path: string): NewAuditRow => ({
+  outcome: 'ok',
+  action: 'backups.restore',
+  actorKind: 'user',
+  actorId: null,
+  actorName: userInfo().username,
+  targetKind: 'backup',
+  targetId: basename(path),
+  viaKind: 'local',
+  viaId: null,
+  address: null,
+  detail: '{}',
+})
 
 /** Keeps what the data folder holds, if it holds anything. */
 async function keep(config: ServerConfig, withKey: boolean): Promise<Kept | undefined> {

@@ -9,11 +9,13 @@ import { requireClosedDoor } from '../identity/authSettings.ts'
 import { clearHosts } from '../store/daemons.ts'
 import { deleteAllAgentTokens } from '../store/agentTokens.ts'
 import { released } from '../store/connection.ts'
+import type { NewAuditRow } from '../store/audit.ts'
 import type { Reader } from '../store/database.ts'
 import { openDatabase } from '../store/open.ts'
 import { migrate } from '../store/migrate.ts'
 import { deleteAllSignInTokens, findSignIn, keepSignInToken, type SignInRow } from '../store/signInTokens.ts'
 import { forgetTickets } from '../store/tickets.ts'
+import { keepAudit } from './auditMerge.ts'
 import type { Backups } from './backups.ts'
 import { attachmentsName, databaseName, keyName } from './manifest.ts'
 import { backupName } from './names.ts'
@@ -48,8 +50,7 @@ interface Parts {
 export async function restore(
   { backups, config, db, host }: Parts,
   filename: string,
-  caller: Caller,
-  request: IncomingMessage,
+  { caller, request, entry }: { caller: Caller; request: IncomingMessage; entry: NewAuditRow },
 ): Promise<{ filename: string; keptAs: string }> {
   const { path } = await backups.find(filename)
   if (config.database)
@@ -69,7 +70,7 @@ export async function restore(
   try {
     const keep = () => keepPresent(() => backups.create('restore', prepared.withKey), config)
     const kept = await host.replace(request, keep, async ({ folder }) => {
-      await swap(config, prepared, folder)
+      await swap(config, prepared, entry, folder)
       isCommitted = true
     })
     return { filename, keptAs: kept.name }
@@ -98,19 +99,24 @@ export async function keepPresent(
   }
 }
 
-/** The step from the old state to the new one. Nothing of this process may have the database open any more. */
+/**
+ * The step from the old state to the new one, which keeps the old one's audit log. Nothing of this process may have the database
+ * open any more.
+ */
 export async function swap(
-  { dataDir }: Pick<ServerConfig, 'dataDir'>,
+  config: Pick<ServerConfig, 'dataDir' | 'clock'>,
   prepared: Prepared,
+  entry: NewAuditRow,
   keptAs?: string,
 ): Promise<void> {
-  if (!(await released(join(dataDir, databaseName))))
+  if (!(await released(join(config.dataDir, databaseName))))
     throw new Problem(
       'DATABASE_BUSY',
       'The database could not be let go of. Nothing was changed; restore the backup while the server is stopped.',
       { retryAfterSecs: 30 },
     )
-  await commitState(dataDir, prepared, keptAs)
+  await keepAudit(config, prepared.folder, entry, keptAs !== undefined)
+  await commitState(config.dataDir, prepared, keptAs)
 }
 
 /**

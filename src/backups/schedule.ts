@@ -1,6 +1,7 @@
 import { Cron } from 'croner'
 import type { ServerConfig } from '../config/server.ts'
 import { invalid } from '../contract/errors.ts'
+import { bySystem, type Audit } from '../identity/audit.ts'
 import type { Backups } from './backups.ts'
 
 /** When something is due again that was last done, if ever, at the one time, by somebody who began to look at the other; undefined for never. */
@@ -40,9 +41,11 @@ export function parseSchedule(text: string): Schedule {
 export function scheduledBackups({
   backups,
   config,
+  audit,
 }: {
   backups: Pick<Backups, 'create' | 'list' | 'prune'>
   config: Pick<ServerConfig, 'clock' | 'backupEvery' | 'backupKeep'>
+  audit: Pick<Audit, 'add'>
 }): () => Promise<void> {
   const schedule = parseSchedule(config.backupEvery!)
   let since = config.clock()
@@ -57,8 +60,10 @@ export function scheduledBackups({
     const dueAt = schedule(last, since)
     if (dueAt === undefined || dueAt > now || (retryAt > now && retryAt.getTime() - now.getTime() <= retryMs)) return
     retryAt = new Date(now.getTime() + retryMs)
-    last = new Date((await backups.create('timetable', false)).createdAt)
+    const made = await backups.create('timetable', false)
+    last = new Date(made.createdAt)
     retryAt = now
+    await audit.add(bySystem('backups.create', { kind: 'backup', id: made.filename }, 'timetable'))
     await backups.prune(config.backupKeep)
   }
 }

@@ -131,6 +131,7 @@ export const agents = {
     output: v.array(Message),
   }),
   send: post('/api/projects/{projectId}/cards/{cardId}/agent/message', {
+    audited: { target: 'card' },
     at: 'machine',
     who: member('agents.run'),
     summary: "Send a message to a card's agent; during a turn it waits for the turn's end",
@@ -140,24 +141,28 @@ export const agents = {
     emits: ['agent.message', 'agent.status', 'card.updated'],
   }),
   retry: post('/api/projects/{projectId}/cards/{cardId}/agent/retry', {
+    audited: { target: 'card' },
     at: 'machine',
     who: member('agents.run'),
     summary: 'Go on with the latest session, in a new one where the agent cannot resume',
     emits: ['agent.status', 'card.updated'],
   }),
   relaunch: post('/api/projects/{projectId}/cards/{cardId}/agent/relaunch', {
+    audited: { target: 'card' },
     at: 'machine',
     who: member('agents.run'),
     summary: 'Start a new session',
     emits: ['agent.status', 'card.updated'],
   }),
   relay: post('/api/projects/{projectId}/cards/{cardId}/agent/relay', {
+    audited: { target: 'card' },
     at: 'machine',
     who: member('agents.run'),
     summary: 'Hand a condensed context over to a fresh session',
     emits: ['agent.status', 'card.updated'],
   }),
   approvePlan: post('/api/projects/{projectId}/cards/{cardId}/agent/plan-approve', {
+    audited: { target: 'card', detail: ['approved', 'waitingFor'] },
     at: 'machine',
     who: member('agents.run'),
     summary: "Answer the agent's open plan or permission request",
@@ -190,6 +195,7 @@ export const agents = {
     output: v.array(SlashCommand),
   }),
   token: post('/api/projects/{projectId}/cards/{cardId}/agent-token', {
+    audited: { target: 'card', detail: ['ttlSecs'] },
     who: member(),
     summary: 'Mint an agent token for an active card',
     input: v.strictObject({ ttlSecs: v.optional(integer(60, 43_200), 3600) }),
@@ -197,6 +203,7 @@ export const agents = {
     status: 201,
   }),
   approveAuto: post('/api/projects/{projectId}/cards/{cardId}/approve-auto', {
+    audited: { target: 'card', only: 'starts' },
     at: 'machine',
     who: member('agents.run'),
     summary: 'Let a completed card move on to its next pipeline column',
@@ -209,6 +216,7 @@ export const agents = {
     output: Diff,
   }),
   merge: post('/api/projects/{projectId}/cards/{cardId}/merge', {
+    audited: { target: 'card', detail: ['into', 'squash'] },
     at: 'machine',
     who: member('agents.run'),
     summary: "Merge a card's branch; a conflict changes nothing",

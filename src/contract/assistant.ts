@@ -10,6 +10,7 @@ export const assistant = {
     output: AgentSession,
   }),
   send: post('/api/projects/{projectId}/assistant/message', {
+    audited: { target: 'project' },
     at: 'machine',
     who: member('agents.run'),
     summary: "Send a message to the project's assistant, which starts when it is needed",

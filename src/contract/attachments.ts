@@ -42,6 +42,7 @@ export const attachments = {
     transfer: 'raw',
   }),
   delete: del('/api/attachments/{attachmentId}', {
+    audited: { target: 'attachment' },
     at: 'machine or here',
     who: member('cards.update', 'attachmentId'),
     summary: 'Delete an attachment',

@@ -23,6 +23,7 @@ export const auth = {
     output: v.object({ authEnabled: v.boolean(), oidcEnabled: v.boolean(), hasUsers: v.boolean() }),
   }),
   setup: post('/api/auth/setup', {
+    audited: { target: 'user', id: 'user.id' },
     who: anyone,
     summary: 'Create the first user, a super_admin',
     input: v.strictObject({ ...SignUp, setupCode: v.optional(text(1, 100)) }),
@@ -30,25 +31,32 @@ export const auth = {
     status: 201,
   }),
   login: post('/api/auth/login', {
+    audited: { target: 'user', id: 'user.id' },
     who: anyone,
     summary: 'Sign in',
     input: v.strictObject({ email: Email, password: text(1, 1024) }),
     output: SignedIn,
   }),
   register: post('/api/auth/register', {
+    audited: { target: 'user', id: 'user.id' },
     who: anyone,
     summary: 'Create an account, and accept an invitation with it',
     input: v.strictObject({ ...SignUp, invitation: v.optional(InvitationToken) }),
     output: SignedIn,
     status: 201,
   }),
-  logout: post('/api/auth/logout', { who: user, summary: 'End the token that this request carries' }),
+  logout: post('/api/auth/logout', {
+    audited: { target: 'sign-in', id: 'signInId' },
+    who: user,
+    summary: 'End the token that this request carries',
+  }),
   getSettings: get('/api/settings/auth', {
     who: superAdmin,
     summary: 'Read how one may sign in',
     output: AuthSettings,
   }),
   setSettings: put('/api/settings/auth', {
+    audited: { target: 'settings', named: 'auth', detail: ['enabled', 'registrationEnabled'] },
     who: superAdmin,
     summary: 'Switch authentication and registration on or off',
     input: v.strictObject({ enabled: v.boolean(), registrationEnabled: v.optional(v.boolean()) }),

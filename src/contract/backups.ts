@@ -21,6 +21,7 @@ const Restored = v.object({ filename: v.string(), keptAs: v.string() })
 
 export const backups = {
   create: post('/api/backups', {
+    audited: { target: 'backup', id: 'filename', detail: ['withKey'] },
     who: superAdminOr('backups.create'),
     summary: 'Back up the database and the attachments',
     input: v.optional(v.strictObject({ withKey: v.optional(v.boolean(), false) }), {}),
@@ -33,6 +34,7 @@ export const backups = {
     output: v.array(Backup),
   }),
   upload: post('/api/backups/upload', {
+    audited: { target: 'backup', id: 'filename' },
     who: superAdmin,
     summary: 'Put a backup file on the server: multipart/form-data, field file; it is verified first',
     transfer: 'upload',
@@ -40,12 +42,18 @@ export const backups = {
     status: 201,
   }),
   download: get('/api/backups/{filename}', {
+    audited: { target: 'backup' },
     who: superAdminOr('backups.read'),
     summary: 'Download a backup',
     transfer: 'raw',
   }),
-  delete: del('/api/backups/{filename}', { who: superAdmin, summary: 'Delete a backup' }),
+  delete: del('/api/backups/{filename}', {
+    audited: { target: 'backup' },
+    who: superAdmin,
+    summary: 'Delete a backup',
+  }),
   restore: post('/api/backups/{filename}/restore', {
+    audited: { target: 'backup' },
     who: superAdmin,
     summary: 'Verify a backup, keep the present state as one, and put the backup in its place',
     output: Restored,

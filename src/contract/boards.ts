@@ -35,6 +35,7 @@ export const boards = {
     emits: ['board.updated'],
   }),
   delete: del('/api/projects/{projectId}/boards/{boardId}', {
+    audited: { target: 'board' },
     at: 'machine',
     who: manager('boards.write'),
     summary: 'Delete a board with its columns and cards',

@@ -159,6 +159,7 @@ export const cards = {
     emits: ['card.updated'],
   }),
   delete: del('/api/projects/{projectId}/cards/{cardId}', {
+    audited: { target: 'card', detail: ['force'] },
     at: 'machine',
     who: member('cards.delete'),
     summary: 'Delete a card; it can be restored for 30 days',
@@ -177,6 +178,7 @@ export const cards = {
     emits: ['card.viewed'],
   }),
   move: patch('/api/projects/{projectId}/cards/{cardId}/move', {
+    audited: { target: 'card', only: 'starts', detail: ['columnId'] },
     at: 'machine or here',
     who: member('cards.move'),
     summary: 'Move a card; into an active column that starts its agent, for a key with agents.run or scripts.run only',
@@ -203,6 +205,7 @@ export const cards = {
     emits: ['card.completed', 'card.moved'],
   }),
   activate: post('/api/projects/{projectId}/cards/{cardId}/activate', {
+    audited: { target: 'card', only: 'starts' },
     at: 'machine',
     who: member('agents.run'),
     summary: 'Activate a deferred card',
@@ -228,6 +231,7 @@ export const cards = {
     emits: ['card.updated'],
   }),
   attachWorktree: put('/api/projects/{projectId}/cards/{cardId}/worktree', {
+    audited: { target: 'card' },
     at: 'machine',
     who: manager(),
     summary: "Attach one's own worktree of the project's repository",
@@ -236,12 +240,14 @@ export const cards = {
     emits: ['card.updated'],
   }),
   detachWorktree: del('/api/projects/{projectId}/cards/{cardId}/worktree', {
+    audited: { target: 'card' },
     at: 'machine',
     who: manager(),
     summary: 'Detach the attached worktree; its folder stays',
     emits: ['card.updated'],
   }),
   create: post('/api/cards', {
+    audited: { target: 'card', id: 'id', only: 'starts', detail: ['kind'] },
     at: 'machine or here',
     who: member('cards.create', 'projectId'),
     summary: 'Create a card; in an active column that starts its agent, for a key with agents.run or scripts.run only',

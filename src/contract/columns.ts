@@ -55,11 +55,13 @@ export const columns = {
     emits: ['column.updated'],
   }),
   delete: del('/api/projects/{projectId}/columns/{columnId}', {
+    audited: { target: 'column' },
     who: member('boards.write'),
     summary: 'Delete an empty column',
     emits: ['column.deleted'],
   }),
   clear: post('/api/projects/{projectId}/columns/{columnId}/clean-all', {
+    audited: { target: 'column' },
     who: member('cards.delete'),
     summary: 'Delete all cards of a column',
     emits: ['card.deleted'],

@@ -61,6 +61,7 @@ const Chosen = v.object({ id: Id, credentialId: v.nullable(Id) })
 export const credentials = {
   list: get('/api/credentials', { who: user, summary: "List the caller's credentials", output: v.array(Credential) }),
   create: post('/api/credentials', {
+    audited: { target: 'credential', id: 'id', detail: ['provider'] },
     who: user,
     summary: "Keep a provider's API key, sealed",
     input: CreateCredential,
@@ -73,12 +74,17 @@ export const credentials = {
     output: MaskedCredential,
   }),
   update: patch('/api/credentials/{id}', {
+    audited: { target: 'credential' },
     who: user,
     summary: 'Change a credential',
     input: UpdateCredential,
     output: Credential,
   }),
-  delete: del('/api/credentials/{id}', { who: user, summary: 'Delete a credential; what used it has none then' }),
+  delete: del('/api/credentials/{id}', {
+    audited: { target: 'credential' },
+    who: user,
+    summary: 'Delete a credential; what used it has none then',
+  }),
   verify: post('/api/credentials/{id}/verify', {
     who: user,
     summary: 'Ask the provider whether the key is good',
@@ -90,6 +96,7 @@ export const credentials = {
     output: Usage,
   }),
   initOauth: post('/api/credentials/oauth/init', {
+    audited: { target: 'credential', id: 'credentialId', detail: ['provider'] },
     who: user,
     summary: 'Start a device authorization (RFC 8628)',
     input: InitOauth,
@@ -101,6 +108,7 @@ export const credentials = {
     output: v.object({ status: v.picklist(['pending', 'complete', 'failed', 'expired']) }),
   }),
   choose: put('/api/projects/{projectId}/credential', {
+    audited: { target: 'project', detail: ['credentialId'] },
     who: manager(),
     summary: "Choose the credential that a project's agents use",
     input: Choose,
@@ -108,6 +116,7 @@ export const credentials = {
     emits: ['project.updated'],
   }),
   chooseForCard: put('/api/projects/{projectId}/cards/{cardId}/credential', {
+    audited: { target: 'card', detail: ['credentialId'] },
     who: member(),
     summary: "Choose the credential that a card's agent uses",
     input: Choose,

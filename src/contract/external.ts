@@ -97,6 +97,7 @@ export const external = {
     output: v.object({ items: v.array(ExternalItem), nextCursor: v.nullable(IntegerId) }),
   }),
   create: post('/api/external/projects/{projectId}/cards', {
+    audited: { target: 'card', id: 'id', only: 'starts' },
     who: key('cards.create', 'pipelines.trigger'),
     summary: 'Create a card; its agent is not started',
     input: Create,
@@ -115,6 +116,7 @@ export const external = {
     output: ExternalStats,
   }),
   move: patch('/api/external/projects/{projectId}/cards/{cardId}/move', {
+    audited: { target: 'card', only: 'starts', detail: ['targetColumnId'] },
     who: key('cards.move'),
     summary: "Move a card; the target column's agent is not started",
     input: Move,

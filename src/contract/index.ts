@@ -1,4 +1,5 @@
 import { agents } from './agents.ts'
+import { audit } from './audit.ts'
 import { assistant } from './assistant.ts'
 import { attachments } from './attachments.ts'
 import { auth } from './auth.ts'
@@ -61,6 +62,7 @@ export const contract = {
   backups,
   transfers,
   logs,
+  audit,
   filesystem,
   search,
   monitors,

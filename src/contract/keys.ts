@@ -76,6 +76,11 @@ const RotateKey = v.strictObject({ graceSecs: v.optional(integer(0, 7 * 86_400),
 export const keys = {
   list: get('/api/keys', { who: user, summary: "List the caller's API keys", output: v.array(Key) }),
   create: post('/api/keys', {
+    audited: {
+      target: 'key',
+      id: 'row.id',
+      detail: ['scope', 'organizationId', 'permissions', 'expiresAt=row.expiresAt'],
+    },
     who: user,
     summary: 'Create an API key; it is shown once',
     input: CreateKey,
@@ -83,8 +88,13 @@ export const keys = {
     status: 201,
   }),
   get: get('/api/keys/{id}', { who: user, summary: 'Read an API key', output: Key }),
-  revoke: del('/api/keys/{id}', { who: user, summary: 'Revoke an API key at once' }),
+  revoke: del('/api/keys/{id}', {
+    audited: { target: 'key' },
+    who: user,
+    summary: 'Revoke an API key at once',
+  }),
   rotate: post('/api/keys/{id}/rotate', {
+    audited: { target: 'key', detail: ['graceSecs', 'newKeyId=row.id'] },
     who: user,
     summary: 'Replace an API key; the old one stays valid for graceSecs',
     input: RotateKey,

@@ -56,6 +56,7 @@ export const logs = {
     output: LogExport,
   }),
   setExport: put('/api/settings/log-export', {
+    audited: { target: 'settings', named: 'log-export', detail: ['enabled'] },
     who: superAdmin,
     summary: 'Change where the log is sent',
     input: v.partial(v.strictObject(Fields)),

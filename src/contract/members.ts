@@ -33,6 +33,7 @@ export const members = {
     output: v.array(MemberOrInvitation),
   }),
   add: post('/api/projects/{id}/members', {
+    audited: { target: 'project', detail: ['email', 'role'] },
     who: manager(undefined, 'id'),
     summary: 'Add a user, or invite an address without an account',
     input: v.strictObject({ email: Email, role: v.optional(ProjectRole, 'member') }),
@@ -40,12 +41,14 @@ export const members = {
     status: 201,
   }),
   update: patch('/api/projects/{projectId}/members/{userId}', {
+    audited: { target: 'user', detail: ['role'] },
     who: manager(),
     summary: "Change a member's role",
     input: v.strictObject({ role: ProjectRole }),
     output: ProjectMember,
   }),
   remove: del('/api/projects/{projectId}/members/{userId}', {
+    audited: { target: 'user' },
     who: viewer(),
     summary: 'Remove a member; anybody may leave, admins may remove others',
   }),
@@ -56,6 +59,7 @@ export const members = {
     status: 201,
   }),
   removeInvitation: del('/api/projects/{projectId}/invitations/{email}', {
+    audited: { target: 'invitation' },
     who: manager(),
     summary: 'Withdraw an invitation',
   }),

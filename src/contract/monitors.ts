@@ -51,6 +51,7 @@ const CreateMonitor = v.strictObject({
 
 export const monitors = {
   create: post('/api/projects/{projectId}/cards/{cardId}/monitors', {
+    audited: { target: 'monitor', id: 'id' },
     at: 'machine',
     who: agentOf('cardId'),
     summary: 'Run a command on a schedule while the card is active',
@@ -66,6 +67,7 @@ export const monitors = {
     output: v.array(Monitor),
   }),
   delete: del('/api/projects/{projectId}/cards/{cardId}/monitors/{monitorId}', {
+    audited: { target: 'monitor' },
     who: agentOf('cardId'),
     summary: 'Delete a monitor; a running command and its descendants are ended',
     emits: ['monitor.deleted'],
@@ -76,6 +78,7 @@ export const monitors = {
     output: v.array(Monitor),
   }),
   deleteProject: del('/api/projects/{projectId}/monitors/{monitorId}', {
+    audited: { target: 'monitor' },
     who: member(),
     summary: 'Delete a monitor of any card of a project',
     emits: ['monitor.deleted'],

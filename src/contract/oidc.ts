@@ -38,12 +38,17 @@ export const oidc = {
     output: OidcSettings,
   }),
   set: post('/api/settings/oidc', {
+    audited: { target: 'settings', named: 'oidc', detail: ['issuer', 'clientId'] },
     who: superAdmin,
     summary: 'Configure single sign-on',
     input: SetOidc,
     output: OidcSettings,
   }),
-  delete: del('/api/settings/oidc', { who: superAdmin, summary: 'Remove single sign-on' }),
+  delete: del('/api/settings/oidc', {
+    audited: { target: 'settings', named: 'oidc' },
+    who: superAdmin,
+    summary: 'Remove single sign-on',
+  }),
   test: post('/api/oidc/test', {
     who: superAdmin,
     summary: 'Ask the identity provider for its metadata',
@@ -60,8 +65,15 @@ export const oidc = {
     }),
     transfer: 'raw',
   }),
-  callback: get('/api/oidc/callback', { who: anyone, summary: 'Complete a sign-in', input: Callback, transfer: 'raw' }),
+  callback: get('/api/oidc/callback', {
+    audited: { target: 'user', id: 'user.id' },
+    who: anyone,
+    summary: 'Complete a sign-in',
+    input: Callback,
+    transfer: 'raw',
+  }),
   exchange: post('/api/oidc/exchange', {
+    audited: { target: 'user', id: 'user.id' },
     who: anyone,
     summary: 'Exchange a one-time code of a sign-in for a token',
     input: v.strictObject({ code: text(1, 200), verifier: text(43, 128) }),

@@ -20,6 +20,7 @@ const AddMember = v.strictObject({ email: Email, role: v.optional(OrganizationRo
 
 export const organizations = {
   create: post('/api/organizations', {
+    audited: { target: 'organization', id: 'id' },
     who: user,
     summary: 'Create an organization; its creator is its admin',
     input: v.strictObject({ name: Name }),
@@ -43,6 +44,7 @@ export const organizations = {
     output: Organization,
   }),
   delete: del('/api/organizations/{id}', {
+    audited: { target: 'organization' },
     who: organizationAdmin('id'),
     summary: 'Delete an organization without projects',
   }),
@@ -52,6 +54,7 @@ export const organizations = {
     output: v.array(OrganizationMember),
   }),
   addMember: post('/api/organizations/{id}/members', {
+    audited: { target: 'organization', detail: ['email', 'role'] },
     who: organizationAdmin('id'),
     summary: 'Add a user to an organization',
     input: AddMember,
@@ -59,16 +62,19 @@ export const organizations = {
     status: 201,
   }),
   updateMember: patch('/api/organizations/{id}/members/{userId}', {
+    audited: { target: 'user', detail: ['organizationId=id', 'role'] },
     who: organizationAdmin('id'),
     summary: "Change a member's role",
     input: v.strictObject({ role: OrganizationRole }),
     output: OrganizationMember,
   }),
   removeMember: del('/api/organizations/{id}/members/{userId}', {
+    audited: { target: 'user', detail: ['organizationId=id'] },
     who: organizationMember('id'),
     summary: 'Remove a member; anybody may leave, admins may remove others',
   }),
   setCredential: put('/api/organizations/{orgId}/default-credential', {
+    audited: { target: 'organization', detail: ['credentialId'] },
     who: organizationAdmin('orgId'),
     summary: "Choose the credential that the organization's projects use",
     input: v.strictObject({ credentialId: v.nullable(Ref) }),

@@ -24,6 +24,7 @@ export const preSessions = {
     output: v.object({ items: v.array(PreSession), nextCursor: v.nullable(Id) }),
   }),
   start: post('/api/projects/{projectId}/pre-session', {
+    audited: { target: 'pre-session', id: 'id' },
     at: 'machine',
     who: member('agents.run'),
     summary: "Start to refine a card's prompt",
@@ -39,6 +40,7 @@ export const preSessions = {
     output: PreSession,
   }),
   send: post('/api/projects/{projectId}/pre-session/{sessionId}/message', {
+    audited: { target: 'pre-session' },
     at: 'machine',
     who: member('agents.run'),
     summary: 'Answer the planning agent',

@@ -47,6 +47,7 @@ const UpdateProject = v.strictObject({
 
 export const projects = {
   create: post('/api/projects', {
+    audited: { target: 'project', id: 'id', detail: ['organizationId'] },
     who: user,
     summary: 'Create a project with its default board',
     input: CreateProject,
@@ -68,6 +69,7 @@ export const projects = {
   }),
   get: get('/api/projects/{id}', { who: viewer('projects.read', 'id'), summary: 'Read a project', output: Project }),
   update: patch('/api/projects/{id}', {
+    audited: { target: 'project', detail: ['organizationId', 'agent', 'credentialId'] },
     at: 'machine',
     who: manager(undefined, 'id'),
     summary: 'Change a project',
@@ -76,6 +78,7 @@ export const projects = {
     emits: ['project.updated'],
   }),
   delete: del('/api/projects/{id}', {
+    audited: { target: 'project' },
     at: 'machine or here',
     who: manager(undefined, 'id'),
     summary: 'Delete a project with its boards, columns and cards; its folder stays',

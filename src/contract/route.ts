@@ -92,6 +92,20 @@ export const agentOf = (through: 'cardId'): Who => ({ kind: 'agent', through })
 /** Any agent token, and anybody signed in; never an API key. */
 export const agentOrUser: Who = { kind: 'agentOrUser' }
 
+/** What the audit log says of a call that was answered well. Nothing that it names may be a secret or somebody's text. */
+export interface Audited {
+  /** What kind of thing it is done to. */
+  target: string
+  /** The field that names the thing, of the input or of what was made; without it the path's last parameter, or else `id`. */
+  id?: string
+  /** The thing's name where it is always the same. */
+  named?: string
+  /** Fields of the input or of what was made that say more; `role=user.role` gives one another name. */
+  detail?: readonly string[]
+  /** 'starts': only a call that starts an agent or a card's command is told of. */
+  only?: 'starts'
+}
+
 type Status = 200 | 201 | 202 | 204
 
 export interface Spec {
@@ -106,6 +120,8 @@ export interface Spec {
   /** Query fields of a route that also has a body. */
   query?: readonly string[]
   status?: Status
+  /** What the audit log says of it; without it nothing. */
+  audited?: Audited
   /** Types of events. */
   emits?: readonly string[]
   /** Where it is answered if several machines share the board: where the project's folder and processes are, or there if a daemon works there. */

@@ -28,6 +28,7 @@ export const scripts = {
     output: v.array(Script),
   }),
   create: post('/api/projects/{projectId}/scripts', {
+    audited: { target: 'script', id: 'id' },
     who: member('scripts.write'),
     summary: "Keep a shell command that runs in the project's folder",
     input: v.strictObject({ name: Name, command: ShellCommand }),
@@ -48,17 +49,20 @@ export const scripts = {
     output: v.array(ScriptStatus),
   }),
   update: put('/api/projects/{projectId}/scripts/{scriptId}', {
+    audited: { target: 'script' },
     who: member('scripts.write'),
     summary: "Change a script's name or command; a run goes on as it began",
     input: v.partial(v.strictObject({ name: Name, command: ShellCommand })),
     output: Script,
   }),
   delete: del('/api/projects/{projectId}/scripts/{scriptId}', {
+    audited: { target: 'script' },
     who: member('scripts.write'),
     summary: 'Delete a script; a run and its descendants are ended',
     emits: ['script.finished'],
   }),
   run: post('/api/projects/{projectId}/scripts/{scriptId}/run', {
+    audited: { target: 'script' },
     at: 'machine',
     who: member('scripts.run'),
     summary: 'Run a script',

@@ -103,6 +103,7 @@ export const settings = {
     output: ContextRelay,
   }),
   setContextRelay: put('/api/settings/context-relay', {
+    audited: { target: 'settings', named: 'context-relay' },
     who: admin,
     summary: 'Change when agents hand over to a fresh session',
     input: v.partial(v.strictObject(ContextRelayFields)),

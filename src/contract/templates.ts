@@ -40,5 +40,9 @@ export const templates = {
     input: UpdateTemplate,
     output: Template,
   }),
-  delete: del('/api/board-templates/{id}', { who: user, summary: "Delete one of the caller's board templates" }),
+  delete: del('/api/board-templates/{id}', {
+    audited: { target: 'template' },
+    who: user,
+    summary: "Delete one of the caller's board templates",
+  }),
 }

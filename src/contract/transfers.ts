@@ -31,12 +31,14 @@ const Import = v.strictObject({
 
 export const transfers = {
   exportProject: get('/api/projects/{id}/export', {
+    audited: { target: 'project' },
     at: 'machine or here',
     who: viewer('exports.read', 'id'),
     summary: 'Download a project as JSON',
     transfer: 'raw',
   }),
   exportOrganization: post('/api/export', {
+    audited: { target: 'organization', id: 'organizationId' },
     who: user,
     summary:
       'Download an organization with its projects as JSON; without organizationId, the only one that the caller administers',
@@ -44,6 +46,7 @@ export const transfers = {
     transfer: 'raw',
   }),
   import: post('/api/import', {
+    audited: { target: 'project', id: 'projectId', detail: ['format', 'projectIds'] },
     who: user,
     summary: 'Import a file: multipart/form-data, field file; all of it or nothing',
     input: Import,

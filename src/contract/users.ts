@@ -34,6 +34,7 @@ export const users = {
     output: v.object({ users: v.array(AdminUser), total: Count }),
   }),
   create: post('/api/admin/users', {
+    audited: { target: 'user', id: 'id', detail: ['email', 'role'] },
     who: admin,
     summary: 'Create an account with a generated password, which is shown once',
     input: v.strictObject({ email: Email, name: Name, role: UserRole }),
@@ -41,16 +42,19 @@ export const users = {
     status: 201,
   }),
   update: patch('/api/admin/users/{id}', {
+    audited: { target: 'user', detail: ['role'] },
     who: admin,
     summary: "Change an account's name or role",
     input: v.strictObject({ name: v.optional(Name), role: v.optional(UserRole) }),
     output: AdminUser,
   }),
   delete: del('/api/admin/users/{id}', {
+    audited: { target: 'user' },
     who: admin,
     summary: 'Delete an account; its projects pass to a super_admin',
   }),
   resetPassword: post('/api/admin/users/{id}/reset-password', {
+    audited: { target: 'user' },
     who: admin,
     summary: 'Replace a password by a generated one, which is shown once',
     output: v.object({ generatedPassword: v.string() }),

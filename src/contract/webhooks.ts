@@ -65,6 +65,7 @@ export const webhooks = {
     output: v.array(Webhook),
   }),
   create: post('/api/projects/{projectId}/webhooks', {
+    audited: { target: 'webhook', id: 'id' },
     who: manager('webhooks.write'),
     summary: 'Send events of a project to a URL, signed',
     input: CreateWebhook,
@@ -72,16 +73,19 @@ export const webhooks = {
     status: 201,
   }),
   update: patch('/api/projects/{projectId}/webhooks/{webhookId}', {
+    audited: { target: 'webhook', detail: ['enabled'] },
     who: manager('webhooks.write'),
     summary: 'Change a webhook',
     input: v.partial(v.strictObject(Fields)),
     output: Webhook,
   }),
   delete: del('/api/projects/{projectId}/webhooks/{webhookId}', {
+    audited: { target: 'webhook' },
     who: manager('webhooks.write'),
     summary: 'Delete a webhook with its deliveries',
   }),
   rotate: post('/api/projects/{projectId}/webhooks/{webhookId}/rotate', {
+    audited: { target: 'webhook' },
     who: manager('webhooks.write'),
     summary: 'Give a webhook a new secret',
     output: WebhookWithSecret,

@@ -12,6 +12,8 @@ export interface Caller {
   displayName: string
   /** SHA-256 of the token, hexadecimal; empty for somebody who needs none because authentication is off. */
   tokenHash: string
+  /** The sign-in that the token is of. */
+  signInId?: number
   /** What an API key is limited to, beside its owner's rights. */
   key?: {
     id: number

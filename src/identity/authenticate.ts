@@ -68,6 +68,7 @@ async function signedIn({ config, identity }: Realm, tokenHash: string, projectI
     email: row.email,
     displayName: row.displayName,
     tokenHash,
+    signInId: row.id,
     grant: grantIn(row, projectId),
   }
 }

@@ -23,8 +23,8 @@ export interface Listener {
   loopback: string
   challenge: string
 }
-/** Whose sign-in it was; where a program waits for the outcome, the URL by which the browser tells it. */
-export type Outcome = { user: UserRow } | { goTo: string }
+/** Whose sign-in it was, or why it was refused; where a program waits for the outcome, the URL by which the browser tells it. */
+export type Outcome = { user: UserRow } | { goTo: string; user: UserRow } | { goTo: string; problem: Problem }
 
 /** Single sign-on with OpenID Connect: the authorization code flow with PKCE, state and nonce. What is pending is kept for minutes. */
 export interface Oidc extends Realm {
@@ -86,10 +86,12 @@ export async function complete(oidc: Oidc, answer: URLSearchParams, browserSecre
   try {
     const claims = await claimsOf(oidc, pending, answer)
     const user = await oidc.db.transaction(tx => accountOf(oidc.identity, tx, claims))
-    return listener ? { goTo: withQuery(listener, { code: await grant(oidc, listener, claims, user) }) } : { user }
+    return listener
+      ? { goTo: withQuery(listener, { code: await grant(oidc, listener, claims, user) }), user }
+      : { user }
   } catch (problem) {
     if (!(problem instanceof Problem) || !listener) throw problem
-    return { goTo: withQuery(listener, { error: problem.code, message: problem.message }) }
+    return { goTo: withQuery(listener, { error: problem.code, message: problem.message }), problem }
   }
 }
 

@@ -4,6 +4,9 @@ import type { Seal } from './seal.ts'
 /** The header by which a daemon vouches for the operator of its machine to another daemon on the same database. */
 export const passHeader = 'x-board-pass'
 const label = 'board daemons pass'
+/** The header by which a daemon tells another one whose request it passes on: the peer's address. */
+export const clientHeader = 'x-board-client'
+const clientLabel = 'board daemons client'
 
 /** One request, to one daemon, until a time: milliseconds since 1970. */
 export interface Pass {
@@ -31,3 +34,20 @@ export function isPass(
 
 const macOf = (seal: Seal, { method, url, daemonId, expiresAtMs }: Pass) =>
   createHmac('sha256', seal.derive(label)).update([method, daemonId, expiresAtMs, url].join('\n')).digest()
+
+/** A request that is passed on to a daemon, by what only it has. */
+type PassedOn = Pick<Pass, 'method' | 'url' | 'daemonId'>
+
+/** Tells another daemon the address that a request came from. */
+export const signClient = (seal: Seal, address: string, request: PassedOn): string =>
+  `${clientMacOf(seal, address, request).toString('base64url')} ${address}`
+
+/** The address that a request came from, as another daemon tells this one; undefined where none does. */
+export function readClient(seal: Seal, text: string, request: PassedOn): string | undefined {
+  const [, mac, address] = /^([\w-]{43}) ([\x21-\x7e]{1,100})$/.exec(text) ?? []
+  if (mac === undefined || address === undefined) return undefined
+  return timingSafeEqual(Buffer.from(mac, 'base64url'), clientMacOf(seal, address, request)) ? address : undefined
+}
+
+const clientMacOf = (seal: Seal, address: string, { method, daemonId, url }: PassedOn) =>
+  createHmac('sha256', seal.derive(clientLabel)).update([method, daemonId, address, url].join('\n')).digest()

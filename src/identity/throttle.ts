@@ -63,7 +63,7 @@ const sharedFailures = (db: Database): Failures => ({
 })
 
 /** An IPv6 host commands at least 2^64 addresses: it counts as its /64. */
-function networkOf(address: string): string {
+export function networkOf(address: string): string {
   try {
     const parsed = parse(address)
     if (parsed.kind() === 'ipv4') return parsed.toString()

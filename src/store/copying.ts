@@ -1,11 +1,14 @@
 import { createHash, randomUUID, type Hash } from 'node:crypto'
 import LibsqlDatabase from 'libsql'
 import { Problem } from '../contract/errors.ts'
+import { mergeAudit } from './audit.ts'
 import { type Database, type Reader, type Transaction, type Value } from './database.ts'
 import { presentVersion, schemaOf, schemaVersion } from './migrate.ts'
 
 /** What belongs to the daemons that run, and not to the board; the copy says that it is unfinished until it is whole. */
 const leftOut = new Set(['daemons', 'leases', 'process_runs', 'tickets', 'counters', 'revocations'])
+/** The audit log of a board that is replaced stays, and that of the copied one joins it. */
+const merged = 'audit_entries'
 const ownSettings = ['unfinished-copy', 'ready', 'sealing-key']
 const [mostRows, fewestRows] = [400, 1]
 /** SQLite takes at most 32,766 parameters a statement. */
@@ -74,6 +77,7 @@ export async function copyBoard(
         `The copy of ${table.name} is not what was copied. Something else writes to the target.`,
       )
   }
+  await mergeAudit(from, to)
   await finish(from, to, plan, { copyId, requireFree })
   return tallies
 }
@@ -106,8 +110,11 @@ const finish = (from: Reader, to: Database, { triggers }: Plan, { copyId, requir
     await requireOwn(tx, copyId)
     await requireFree(tx)
     for (const { sql } of triggers) await tx.run(sql)
-    await tx.run('DELETE FROM sqlite_sequence')
-    for (const { name, seq } of await from.all<{ name: string; seq: number }>('SELECT name, seq FROM sqlite_sequence'))
+    await tx.run('DELETE FROM sqlite_sequence WHERE name <> ?', [merged])
+    for (const { name, seq } of await from.all<{ name: string; seq: number }>(
+      'SELECT name, seq FROM sqlite_sequence WHERE name <> ?',
+      [merged],
+    ))
       await tx.run('INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)', [name, seq])
     // Words of cards are no rows that can be copied: they are taken up anew.
     await tx.run(
@@ -226,7 +233,7 @@ function planCopy(): Plan {
     const names = rows<{ name: string; type: string; schema: string }>('PRAGMA table_list')
       .filter(
         ({ name, type, schema }) =>
-          type === 'table' && schema === 'main' && !name.startsWith('sqlite_') && !leftOut.has(name),
+          type === 'table' && schema === 'main' && !name.startsWith('sqlite_') && !leftOut.has(name) && name !== merged,
       )
       .map(({ name }) => name)
       .sort()

@@ -13,6 +13,7 @@ import spans from './migrations/0009-spans.ts'
 import titles from './migrations/0010-titles.ts'
 import tickets from './migrations/0011-tickets.ts'
 import consent from './migrations/0012-consent.ts'
+import audit from './migrations/0013-audit.ts'
 
 /** Every migration in order. A migration that has been released is never changed. */
 const migrations = [
@@ -28,6 +29,7 @@ const migrations = [
   titles,
   tickets,
   consent,
+  audit,
 ]
 
 /** The version that this program's migrations lead to. */

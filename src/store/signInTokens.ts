@@ -3,6 +3,7 @@ import type { Reader, Transaction } from './database.ts'
 import { grantBeside, type GrantBeside } from './projects.ts'
 
 export interface SignInRow extends GrantBeside {
+  id: number
   userId: number
   email: string
   displayName: string
@@ -11,7 +12,7 @@ export interface SignInRow extends GrantBeside {
 }
 
 const beside = grantBeside('t.user_id', '?2')
-const signIn = `SELECT t.user_id AS userId, t.expires_at AS expiresAt, u.email, u.display_name AS displayName, u.role, ${beside.fields} FROM sign_in_tokens t JOIN users u ON u.id = t.user_id ${beside.joins} WHERE t.hash = ?1`
+const signIn = `SELECT t.id, t.user_id AS userId, t.expires_at AS expiresAt, u.email, u.display_name AS displayName, u.role, ${beside.fields} FROM sign_in_tokens t JOIN users u ON u.id = t.user_id ${beside.joins} WHERE t.hash = ?1`
 
 /** The sign-in with this hash, and what ties its account to the project, if one is named. */
 export const findSignIn = (db: Reader, hash: string, projectId?: number): Promise<SignInRow | undefined> =>

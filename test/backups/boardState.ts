@@ -4,8 +4,16 @@ import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** What changes by itself when a board is taken down and up, what the timetable keeps, and proof of who is signed in. */
-const volatile = ['sign_in_tokens', 'agent_tokens', 'process_runs', 'unindexed_cards', 'project_days', 'event_cursors']
+/** What changes by itself when a board is taken down and up, what the timetable keeps, the audit log, which no restore takes back, and proof of who is signed in. */
+const volatile = [
+  'sign_in_tokens',
+  'agent_tokens',
+  'process_runs',
+  'unindexed_cards',
+  'project_days',
+  'event_cursors',
+  'audit_entries',
+]
 
 /** A hash of every row of every table and of every attachment's bytes. Nobody may be writing. */
 export function hashOfBoard(dataDir: string): string {

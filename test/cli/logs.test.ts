@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { AuditEntry } from '../../src/contract/audit.ts'
 import { commandLine, type CommandLine } from '../commandLine.ts'
 import { eventually, startBoard, type TestBoard } from '../helper.ts'
 import { startReceiver, type OtlpReceiver } from '../otlpReceiver.ts'
@@ -204,5 +205,37 @@ describe('board settings log-export', () => {
     expect(Object.keys(mine).sort()).toEqual(['context-relay', 'notifications', 'shortcuts', 'user'])
     expect((await cli.board(['settings', 'get', 'log-export'], { env: { BOARD_TOKEN: token } })).code).toBe(4)
     expect((await cli.board(['logs'], { env: { BOARD_TOKEN: token } })).code).toBe(4)
+  })
+})
+
+describe('board logs --audit', () => {
+  const entries = async (...args: string[]) => fields(await cli.ok(['logs', '--audit', ...args]))
+
+  test('tells who did what, on what, with which rights and from where, the newest last', async () => {
+    const { id } = await board.client.organizations.create({ name: 'Audited' })
+    await cli.ok(['settings', 'auth', 'on', '--registration', 'off'])
+    const lines = await entries('--limit', '2')
+    expect(lines.map(line => line.slice(2))).toEqual([
+      [expect.any(String), 'organizations.create', `organization ${id}`, 'local', '127.0.0.1', ''],
+      [expect.any(String), 'auth.setSettings', 'settings auth', 'local', '127.0.0.1', expect.stringContaining('=')],
+    ])
+    const [entry] = await cli.json<AuditEntry[]>(['logs', '--audit', '--action', 'organizations'])
+    expect(entry).toMatchObject({ action: 'organizations.create', target: { kind: 'organization', id }, outcome: 'ok' })
+    expect(await cli.ok(['logs', '--audit', '--actor', 'nobody-of-that-name'])).toBe('')
+    expect(await cli.ok(['logs', '--audit'], { env: { BOARD_FORCE_TTY: '160' } })).toMatch(
+      /WHO.*WHAT.*ON.*BY.*FROM.*\n.*organizations\.create/s,
+    )
+  })
+
+  test('goes on with -f, and says what does not go together', async () => {
+    const going = cli.start(['logs', '--audit', '-f', '--action', 'organizations', '--limit', '1', '--json', 'action'])
+    await eventually('the first entry', () => going.stdout.includes('organizations.create'), 15_000)
+    await board.client.organizations.create({ name: 'Followed' })
+    await eventually('the next one', () => going.stdout.split('\n').length > 2, 15_000)
+    going.interrupt()
+    expect((await cli.board(['logs', '--audit', '--level', 'warn'])).stderr).toContain(
+      '--level does not go with --audit',
+    )
+    expect((await cli.board(['logs', '--actor', 'x'])).stderr).toContain('--actor goes with --audit only')
   })
 })

@@ -1,0 +1,48 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { ServerConfig } from '../config/server.ts'
+import { Problem } from '../contract/errors.ts'
+import { insertAuditRow, mergeAudit, type NewAuditRow } from '../store/audit.ts'
+import { released } from '../store/connection.ts'
+import type { Database } from '../store/database.ts'
+import { openDatabase } from '../store/open.ts'
+import { databaseName } from './manifest.ts'
+
+/**
+ * Has a restored state keep the audit log of the state whose place it takes, and say that it was restored. Nothing may have either
+ * database open. What a damaged state does not give any more is left behind.
+ * @param folder of the restored state, within the data folder
+ */
+export async function keepAudit(
+  { dataDir, clock }: Pick<ServerConfig, 'dataDir' | 'clock'>,
+  folder: string,
+  entry: NewAuditRow,
+  isDamaged: boolean,
+): Promise<void> {
+  const [present, restored] = [join(dataDir, databaseName), join(dataDir, folder, databaseName)]
+  const to = openDatabase({ path: restored, clock })
+  try {
+    if (existsSync(present))
+      await mergeFrom(present, to, clock).catch((error: unknown) => {
+        if (!isDamaged) throw error
+      })
+    await to.transaction(async tx => insertAuditRow(tx, entry))
+  } finally {
+    await to.close()
+  }
+  if (
+    !(await released(restored)) ||
+    existsSync(`${restored}-wal`) ||
+    (existsSync(present) && !(await released(present)))
+  )
+    throw new Problem(
+      'DATABASE_BUSY',
+      'The restored database could not be let go of. Nothing was changed; try again.',
+      { retryAfterSecs: 30 },
+    )
+}
+
+async function mergeFrom(path: string, to: Database, clock: () => Date): Promise<void> {
+  const from = openDatabase({ path, clock })
+  await mergeAudit(from, to).finally(() => from.close())
+}

@@ -1,0 +1,122 @@
+import { causeOf, type Log } from '../config/log.ts'
+import type { Database } from '../store/database.ts'
+import { countAuditFailures, insertAuditFailure, insertAuditRow, type NewAuditRow } from '../store/audit.ts'
+import { networkOf } from './throttle.ts'
+
+/** How long entries are kept, and how many of failures: years of guessing at passwords take about 20 MB. */
+export const auditDays = 400
+export const maxKeptFailures = 100_000
+/** How many entries a minute strangers can have written by failing, whatever the number of addresses they come from. */
+const maxFailuresPerMinute = 50
+const minuteMs = 60_000
+const flushMs = 5000
+
+/** What is told of a failed sign-in. */
+export interface FailedSignIn {
+  action: string
+  address: string
+  /** The account that was tried, if there is one. */
+  userId: number | null
+  /** The code of the refusal. */
+  code: string
+}
+
+/** The log of who did what with which rights, as far as it is not written by the transaction of what was done. */
+export interface Audit {
+  /** Writes an entry about what is done already. */
+  add(entry: NewAuditRow): Promise<void>
+  /** Writes a failure; those of one address within a minute are one entry with their count. Never throws. */
+  failed(failure: FailedSignIn): Promise<void>
+  /** Writes the counts that are not written yet. */
+  close(): Promise<void>
+}
+
+interface Failures {
+  id: Promise<number | undefined>
+  count: number
+  written: number
+  targetId: string | null
+}
+
+export function createAudit(db: Database, log: Log, clock: () => Date): Audit {
+  let minute = 0
+  let present = new Map<string, Failures>()
+  let timer: NodeJS.Timeout | undefined
+
+  const note = (error: unknown) => log('error', 'The audit log could not be written.', { cause: causeOf(error) })
+  const flush = async () => {
+    clearTimeout(timer)
+    timer = undefined
+    for (const failures of [...present.values()].filter(({ count, written }) => count > written)) {
+      const id = await failures.id
+      const { count, targetId } = failures
+      if (id !== undefined)
+        await db.transaction(async tx => countAuditFailures(tx, { id, count, targetId })).catch(note)
+      failures.written = count
+    }
+  }
+  const begin = (failure: FailedSignIn, isOfMany: boolean): Failures => {
+    const targetId = failure.userId === null || isOfMany ? null : String(failure.userId)
+    const entry: NewAuditRow = {
+      outcome: 'failed',
+      action: failure.action,
+      actorKind: 'nobody',
+      actorId: null,
+      actorName: null,
+      targetKind: 'user',
+      targetId,
+      viaKind: 'sign-in',
+      viaId: null,
+      address: isOfMany ? null : failure.address,
+      detail: JSON.stringify(isOfMany ? {} : { code: failure.code }),
+    }
+    const id = db
+      .transaction(tx => insertAuditFailure(tx, entry))
+      .catch((error: unknown) => {
+        note(error)
+        return undefined
+      })
+    return { id, count: 1, written: 1, targetId }
+  }
+
+  return {
+    add: entry => db.transaction(async tx => insertAuditRow(tx, entry)),
+    failed: async failure => {
+      const now = Math.floor(clock().getTime() / minuteMs)
+      if (now !== minute) {
+        await flush()
+        minute = now
+        present = new Map()
+      }
+      const own = `${failure.action} ${networkOf(failure.address)}`
+      const isOfMany = !present.has(own) && present.size >= maxFailuresPerMinute
+      const key = isOfMany ? `${failure.action} of many` : own
+      const known = present.get(key)
+      if (!known) {
+        const begun = begin(failure, isOfMany)
+        present.set(key, begun)
+        await begun.id
+        return
+      }
+      known.count++
+      if (known.targetId !== (failure.userId === null ? null : String(failure.userId))) known.targetId = null
+      timer ??= setTimeout(() => void flush(), flushMs).unref()
+    },
+    close: flush,
+  }
+}
+
+/** An entry about what the server does by itself. */
+export const bySystem = (action: string, target: { kind: string; id: string | number }, why: string): NewAuditRow => ({
+  outcome: 'ok',
+  action,
+  actorKind: 'system',
+  actorId: null,
+  actorName: null,
+  targetKind: target.kind,
+  targetId: String(target.id),
+  viaKind: 'system',
+  viaId: why,
+  address: null,
+  detail: '{}',
+})

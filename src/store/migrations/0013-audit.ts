@@ -1,0 +1,13 @@
+/**
+ * Who did what with which rights. Names stand here as they were then, for accounts go. `detail` is JSON text; `count` is how many
+ * failures of a minute an entry stands for. Nothing refers to anything: an entry outlives what it tells of.
+ */
+export default /* sql */ `
+CREATE TABLE audit_entries (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, outcome TEXT NOT NULL CHECK (outcome IN ('ok', 'failed')), action TEXT NOT NULL,
+  actor_kind TEXT NOT NULL, actor_id INTEGER, actor_name TEXT, target_kind TEXT, target_id TEXT, via_kind TEXT NOT NULL, via_id TEXT,
+  address TEXT, detail TEXT NOT NULL, count INTEGER NOT NULL
+);
+CREATE INDEX audit_entries_by_time ON audit_entries(at, id);
+CREATE INDEX audit_entries_failed ON audit_entries(id) WHERE outcome = 'failed';
+`
