@@ -14,7 +14,7 @@ import { auditDays, maxKeptFailures } from '../src/identity/audit.ts'
 import type { Duty } from '../src/daemons/membership.ts'
 import { pruneAudit } from '../src/store/audit.ts'
 import { findDamage } from '../src/store/copies.ts'
-import type { Transaction } from '../src/store/database.ts'
+import type { Database, Transaction } from '../src/store/database.ts'
 import { forgetDeliveries } from '../src/store/deliveries.ts'
 import { forgetAnswers } from '../src/store/idempotentAnswers.ts'
 import { forgetProjectDays, noteProjectDays } from '../src/store/projectDays.ts'
@@ -148,17 +148,7 @@ export const jobs = (app: App): Job[] => {
             run: (signal: AbortSignal) => lookForDamage(app, signal),
           },
         ]),
-    {
-      name: `delete entries of the audit log after ${auditDays} days`,
-      everySecs: hourSecs,
-      duty: 'board',
-      run: signal =>
-        repeat(signal, () =>
-          board.transaction(tx =>
-            pruneAudit(tx, { before: ago(tx, auditDays * daySecs), maxFailures: maxKeptFailures, limit: 500 }),
-          ),
-        ),
-    },
+    forgetAudit(board),
     {
       name: 'delete entries of the log after 30 days',
       everySecs: rareSecs,
@@ -175,6 +165,18 @@ export const jobs = (app: App): Job[] => {
     },
   ]
 }
+
+const forgetAudit = (board: Database): Job => ({
+  name: `delete entries of the audit log after ${auditDays} days`,
+  everySecs: hourSecs,
+  duty: 'board',
+  run: signal =>
+    repeat(signal, () =>
+      board.transaction(tx =>
+        pruneAudit(tx, { before: ago(tx, auditDays * daySecs), maxFailures: maxKeptFailures, limit: 500 }),
+      ),
+    ),
+})
 
 /** Runs every job now or after its first wait, and again so many seconds after it has ended: none overlaps itself, and none stops another. */
 export function startTimetable(app: App, log: Log, timetable = jobs(app)): { stop(): Promise<void> } {

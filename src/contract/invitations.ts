@@ -8,6 +8,7 @@ export const InvitationToken = text(1, 200)
 
 export const invitations = {
   accept: post('/api/invitations/accept', {
+    audited: { target: 'project', id: 'row.id', detail: ['role'] },
     who: user,
     summary: 'Accept an invitation to a project, once',
     input: v.strictObject({ token: InvitationToken }),

@@ -53,6 +53,7 @@ export const members = {
     summary: 'Remove a member; anybody may leave, admins may remove others',
   }),
   renewInvitation: post('/api/projects/{projectId}/invitations/{email}/renew', {
+    audited: { target: 'invitation' },
     who: manager(),
     summary: 'Make a new link for an invitation; the one before ends',
     output: NewInvitation,
