@@ -1,7 +1,9 @@
 import type { Argument, Command, Option } from 'commander'
 import { writeSync } from 'node:fs'
+import { findCommand } from './commandNames.ts'
 import type { Candidate } from './completionValues.ts'
-import { createProgram, load } from './program.ts'
+import { load } from './loadCommands.ts'
+import { createProgram } from './program.ts'
 import { settleJson } from './run.ts'
 import { fit, harmless } from './text.ts'
 
@@ -71,7 +73,7 @@ async function read(program: Command, words: readonly string[]): Promise<Line | 
       line.pending = readOption(program, command, word)
       if (word === '--') given.push(word)
     } else if (command.commands.length > 0 && given.length === 0) {
-      const next = command.commands.find(each => each.name() === word || each.aliases().includes(word))
+      const next = findCommand(command, word)
       if (!next) return undefined
       await load(next, words[at + 1])
       line.command = next

@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
 import { example, formatHelp } from './help.ts'
+import { load } from './loadCommands.ts'
 import { write } from './streams.ts'
 import { groups, nouns, type Noun } from './tree.ts'
 
@@ -33,23 +34,6 @@ export function createProgram(words: readonly string[] = []): Command {
   else for (const group of groups) for (const noun of nouns) if (noun.group === group) addNoun(program, noun)
   addHelp(program)
   return program
-}
-
-/** Loads what is below every noun, for completion and for the whole help. */
-export async function loadAll(program: Command): Promise<Command> {
-  await Promise.all(program.commands.map(command => load(command)))
-  return program
-}
-
-const loaded = new WeakSet<Command>()
-
-/** Loads what is below one noun, once; of some nouns only the verb that is meant. A verb may be called like a noun (`settings auth`). */
-export async function load(command: Command, verb?: string): Promise<void> {
-  const noun = command.parent?.parent === null ? nouns.find(({ name }) => name === command.name()) : undefined
-  if (!noun || loaded.has(command)) return
-  loaded.add(command)
-  const file = await noun.load()
-  await file.register(command, verb)
 }
 
 function addNoun(program: Command, { name, alias, summary, group }: Noun): void {

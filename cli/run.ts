@@ -1,4 +1,5 @@
 import { CommanderError, type Command } from 'commander'
+import { followNames, lineOf, suggestCommands, type NamedCommand } from './commandNames.ts'
 import { report } from './errors.ts'
 import { usage, type Failure } from './exit.ts'
 import { nearest } from './text.ts'
@@ -7,10 +8,13 @@ import { nearest } from './text.ts'
 export async function run(program: Command, argv: string[]): Promise<void> {
   try {
     if (argv.length === 0) return program.outputHelp()
-    await program.parseAsync(settleJson(argv), { from: 'user' })
+    const named = await followNames(program, settleJson(argv))
+    await program.parseAsync(named.words, { from: 'user' }).catch(async (error: unknown) => {
+      throw error instanceof CommanderError && error.exitCode !== 0 ? await explain(named, error) : error
+    })
   } catch (error) {
-    if (error instanceof CommanderError && error.exitCode === 0) return
-    report(error instanceof CommanderError ? await explain(program, argv, error) : error, argv.includes('--debug'))
+    if (error instanceof CommanderError) return
+    report(error, argv.includes('--debug'))
   }
 }
 
@@ -29,50 +33,25 @@ const isFields = (word: string | undefined): boolean =>
   word !== undefined && /^[A-Za-z][\w.]*(,[A-Za-z][\w.]*)*$/.test(word)
 
 /** Commander's error as one of ours, with the command that it is about. */
-async function explain(program: Command, argv: readonly string[], error: CommanderError): Promise<Failure> {
-  const at = commandAt(program, argv)
-  const see = `board ${[...pathOf(at), '--help'].join(' ')}`
+async function explain({ command: at, given }: NamedCommand, error: CommanderError): Promise<Failure> {
+  const see = `${lineOf(at)} --help`
   const message = error.message
     .replace(/^error: /, '')
     .split('\n')[0]!
     .replace(/\.$/, '')
-  const [, start, given, rule] = /^(.*'(.*)' is invalid(?: for argument '[^']*')?)\. (.*)$/s.exec(message) ?? []
-  if (start !== undefined) return invalid(start, given!, rule!, see)
-  const unknown = /^unknown (command|option) '(.*)'$/.exec(message)
+  const [, start, value, rule] = /^(.*'(.*)' is invalid(?: for argument '[^']*')?)\. (.*)$/s.exec(message) ?? []
+  if (start !== undefined) return invalid(start, value!, rule!, see)
   if (error.code === 'commander.help')
     return usage(`which command? ${at.commands.map(command => command.name()).join(', ')}`, { see })
-  if (!unknown) return usage(message, { see })
+  const [, kind, word = ''] = /^unknown (command|option) '(.*)'$/.exec(message) ?? []
+  if (kind === undefined) return usage(message, { see })
   const takesServe = at.registeredArguments.some(argument => argument.name() === 'arguments')
-  if (unknown[1] === 'option' && takesServe)
-    return usage(message, {
-      hint: `what board serve takes stands behind --: board ${pathOf(at).join(' ')} -- ${unknown[2]}`,
-      see,
-    })
-  const candidates =
-    unknown[1] === 'command' ? at.commands.flatMap(command => [command.name(), ...command.aliases()]) : optionsAt(at)
-  const word = unknown[2]!.split('=')[0]!
+  if (kind === 'option' && takesServe)
+    return usage(message, { hint: `what board serve takes stands behind --: ${lineOf(at)} -- ${word}`, see })
   const meant =
-    unknown[1] === 'command'
-      ? [...new Set([...sameAs(word, candidates), ...nearest(word, candidates)])]
-      : nearest(word, candidates)
+    kind === 'command' ? await suggestCommands(at, word, given.slice(1)) : nearest(word.split('=')[0]!, optionsAt(at))
   return usage(message, { hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : undefined, see })
 }
-
-/** What other programs call the same. */
-const synonyms = [
-  ['list', 'ls', 'all'],
-  ['view', 'show', 'get', 'info', 'cat', 'describe'],
-  ['create', 'add', 'new', 'make', 'start'],
-  ['edit', 'update', 'set', 'change', 'modify', 'rename'],
-  ['delete', 'remove', 'rm', 'del', 'destroy', 'revoke', 'detach'],
-  ['cancel', 'stop', 'kill', 'abort'],
-  ['login', 'signin', 'logon'],
-  ['logout', 'signout'],
-  ['logs', 'log', 'tail'],
-]
-
-const sameAs = (word: string, candidates: readonly string[]): string[] =>
-  synonyms.filter(each => each.includes(word)).flatMap(each => candidates.filter(candidate => each.includes(candidate)))
 
 /** A value that an option or argument does not take, and which of its choices was probably meant. */
 function invalid(start: string, given: string, rule: string, see: string): Failure {
@@ -84,18 +63,6 @@ function invalid(start: string, given: string, rule: string, see: string): Failu
   })
 }
 
-function commandAt(command: Command, argv: readonly string[]): Command {
-  const next = argv.findIndex(word =>
-    command.commands.some(each => each.name() === word || each.aliases().includes(word)),
-  )
-  if (next < 0) return command
-  return commandAt(
-    command.commands.find(each => each.name() === argv[next] || each.aliases().includes(argv[next]!))!,
-    argv.slice(next + 1),
-  )
-}
-
-const pathOf = (command: Command): string[] => (command.parent ? [...pathOf(command.parent), command.name()] : [])
 const optionsAt = (command: Command | null): string[] =>
   command
     ? [...command.options.flatMap(option => (option.long ? [option.long] : [])), ...optionsAt(command.parent)]

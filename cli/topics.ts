@@ -84,6 +84,9 @@ In cron, use an API key in a file that only you can read:
 With a sign-in, or an API key that may do it, any route can be called:
   board api /api/projects/1/stats --jq .total
 
+Names of commands may be cut off where no other command begins so (board car li). In a script write them in full: a new
+command may begin so, too.
+
 Exit 7 means: no server answered, or it is busy; try again later. See: board help exit-codes
 `
 

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
-import { createProgram, loadAll } from '../cli/program.ts'
+import { loadAll } from '../cli/loadCommands.ts'
+import { createProgram } from '../cli/program.ts'
 import { settleJson } from '../cli/run.ts'
 import { nameOf } from './commandWords.ts'
 

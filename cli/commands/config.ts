@@ -17,6 +17,13 @@ export function register(command: Command): void {
       .join('\n')}`,
   )
   example(
+    command
+      .command('list')
+      .summary('List the settings')
+      .description('List the settings of this command line, with what each does.'),
+    'board config list',
+  ).action(() => list(command))
+  example(
     offering(keys, command.command('get [key]'))
       .summary('Show a setting, or all')
       .description('Show a setting of this command line, or all of them.'),
@@ -35,16 +42,21 @@ export function register(command: Command): void {
   ).action(() => openOut(globalsOf(command)).out.line(configFile()))
 }
 
-async function get(command: Command, key: string | undefined): Promise<void> {
+async function list(command: Command): Promise<void> {
   const { out, settings } = openOut(globalsOf(command))
   const config: Partial<Record<string, string>> = settings.config ?? {}
-  if (key === undefined) {
-    const rows = Object.keys(configKeys).map(name => ({ key: name, value: config[name] ?? null }))
-    return out.list(rows, [
-      { name: 'key', value: row => row.key },
-      { name: 'value', value: row => row.value },
-    ])
-  }
+  const rows = Object.entries(configKeys).map(([key, meaning]) => ({ key, value: config[key] ?? null, meaning }))
+  await out.list(rows, [
+    { name: 'key', value: row => row.key },
+    { name: 'value', value: row => row.value },
+    { name: 'meaning', style: 'text', value: row => row.meaning },
+  ])
+}
+
+async function get(command: Command, key: string | undefined): Promise<void> {
+  if (key === undefined) return list(command)
+  const { out, settings } = openOut(globalsOf(command))
+  const config: Partial<Record<string, string>> = settings.config ?? {}
   known(key)
   if (out.json) return out.value(config[key] ?? null)
   if (config[key] !== undefined) out.line(config[key])

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
-import { Failure } from '../exit.ts'
+import { findCommand, suggestCommands } from '../commandNames.ts'
+import { usage, type Failure } from '../exit.ts'
 import { globalsOf } from '../globals.ts'
 import { openOut } from '../openOut.ts'
 import { nearest } from '../text.ts'
@@ -15,18 +16,18 @@ export async function showHelp(
   if (topic) return openOut(globalsOf(program)).out.text(topic.text())
   let command = program
   for (const word of words) {
-    const next = command.commands.find(each => each.name() === word || each.aliases().includes(word))
-    if (!next) throw unknown(command, word)
+    const next = findCommand(command, word)
+    if (!next) throw await unknown(command, word)
     await load(next)
     command = next
   }
   command.outputHelp()
 }
 
-function unknown(command: Command, word: string): Failure {
-  const known = [...command.commands.map(each => each.name()), ...(command.parent ? [] : Object.keys(topics))]
-  const meant = nearest(word, known)
-  return new Failure('usage', `there is no command${command.parent ? '' : ' or topic'} "${word}"`, {
+async function unknown(command: Command, word: string): Promise<Failure> {
+  const top = command.parent === null
+  const meant = [...nearest(word, top ? Object.keys(topics) : []), ...(await suggestCommands(command, word, []))]
+  return usage(`there is no command${top ? ' or topic' : ''} "${word}"`, {
     hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : undefined,
     see: 'board help',
   })

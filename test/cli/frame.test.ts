@@ -162,18 +162,22 @@ describe('a mistake', () => {
       ['cards', 'add', 'x', '--prompt-file', 'nowhere.md'],
       ['board: --prompt-file nowhere.md cannot be read: there is no such file'],
     ],
-    [['crads'], ["board: unknown command 'crads'", 'did you mean: cards, card', 'see: board --help']],
+    [['crads'], ["board: unknown command 'crads'", 'did you mean: board cards', 'see: board --help']],
     [
       ['cards', 'lst'],
-      ["board: unknown command 'lst'", 'did you mean: list', 'see: board cards --help'],
+      ["board: unknown command 'lst'", 'did you mean: board cards list', 'see: board cards --help'],
     ],
     [
       ['cards', 'rm', '1'],
-      ["board: unknown command 'rm'", 'did you mean: delete, detach', 'see: board cards --help'],
+      [
+        "board: unknown command 'rm'",
+        'did you mean: board cards delete, board cards detach',
+        'see: board cards --help',
+      ],
     ],
     [
       ['projects', 'show'],
-      ["board: unknown command 'show'", 'did you mean: view', 'see: board projects --help'],
+      ["board: unknown command 'show'", 'did you mean: board projects view', 'see: board projects --help'],
     ],
     [
       ['server', 'start', '--port', '1'],

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { createProgram, loadAll } from '../../cli/program.ts'
+import { loadAll } from '../../cli/loadCommands.ts'
+import { createProgram } from '../../cli/program.ts'
 import { nameOf } from '../commandWords.ts'
 import { below, boardLines, parsed } from '../shellLines.ts'
 

@@ -2,8 +2,9 @@ import type { Command } from 'commander'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createProgram, loadAll } from '../../cli/program.ts'
-import { commandLine, run, type CommandLine, type Ran } from '../commandLine.ts'
+import { loadAll } from '../../cli/loadCommands.ts'
+import { createProgram } from '../../cli/program.ts'
+import { commandLine, inTurn, type CommandLine, type Ran } from '../commandLine.ts'
 import { nameOf, wordsOf, type Named } from '../commandWords.ts'
 import type { TestBoard } from '../helper.ts'
 import { preparations } from '../preparations.ts'
@@ -94,13 +95,7 @@ async function eachInTurn(
   isMeant = (_word: string): boolean => true,
 ): Promise<Result[]> {
   const lines = chosen.map(command => [...wordsOf(command, things).filter(isMeant), ...more])
-  const { code, stdout, stderr } = await run(
-    process.execPath,
-    [join(import.meta.dirname, '../fixtures/inTurn.cjs'), JSON.stringify(lines)],
-    { env: cli.env, cwd: cli.home },
-  )
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-  const ended: Ran[] = JSON.parse(stdout)
+  const ended = await inTurn(cli, lines)
   return chosen.map((command, at) => ({ name: nameOf(command), ...ended[at]! }))
 }
 
