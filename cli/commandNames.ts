@@ -80,6 +80,9 @@ const takesNext = (option: Option, word: string): boolean =>
 export const lineOf = (command: Command): string =>
   command.parent ? `${lineOf(command.parent)} ${command.name()}` : 'board'
 
+/** `cards list`, for a command. */
+export const nameOf = (command: Command): string => lineOf(command).replace(/^board ?/, '')
+
 /** What other programs call the same verb. */
 const verbs = [
   ['list', 'ls', 'all'],

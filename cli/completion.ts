@@ -1,6 +1,6 @@
 import type { Argument, Command, Option } from 'commander'
 import { writeSync } from 'node:fs'
-import { findCommand } from './commandNames.ts'
+import { findCommand, nameOf } from './commandNames.ts'
 import type { Candidate } from './completionValues.ts'
 import { load } from './loadCommands.ts'
 import { createProgram } from './program.ts'
@@ -43,10 +43,13 @@ export async function printCompletion(words: readonly string[]): Promise<void> {
 async function complete(program: Command, words: readonly string[]): Promise<Completion> {
   const word = words.at(-1) ?? ''
   const before = settleJson(words.slice(0, -1))
-  if (before.at(-1) === '--json') before.pop()
+  const mayBeFields = before.at(-1) === '--json'
+  if (mayBeFields) before.pop()
   const line = await read(program, before)
   if (!line) return []
   const { command, given, pending } = line
+  const fields = mayBeFields ? await matchingFields(command, word) : []
+  if (fields.length > 0) return fields
   if (pending) return matching(await valuesOf(program, pending, line), word)
   if (word.startsWith('-') && !given.includes('--')) return completeOption(program, line, word)
   const below = commandsOf(command)
@@ -101,13 +104,28 @@ async function completeOption(program: Command, line: Line, word: string): Promi
       word,
     )
   const option = options.find(({ long }) => long === name)
-  const values = option ? await valuesOf(program, option, line) : []
+  const values = !option
+    ? []
+    : name === '--json'
+      ? await matchingFields(line.command, inline)
+      : await valuesOf(program, option, line)
   return typeof values === 'string'
     ? values
     : matching(
         values.map(({ value, about }) => ({ value: `${name}=${value}`, about })),
         word,
       )
+}
+
+/** The fields of what the command prints; behind a comma those that are not there yet, after the ones that are. */
+async function matchingFields(command: Command, word: string): Promise<Candidate[]> {
+  const given = word.split(',').slice(0, -1)
+  const { fieldNames } = await import('./fieldNames.ts')
+  const rest = fieldNames(nameOf(command)).filter(name => !given.includes(name))
+  return matching(
+    rest.map(name => ({ value: [...given, name].join(',') })),
+    word,
+  ) as Candidate[]
 }
 
 /** `--column=done` as name and value. */
@@ -162,7 +180,7 @@ function matching(completion: Completion, word: string, given: readonly string[]
 /**
  * A word that means nothing to any shell. Every candidate is one, so no name of a card or column can run or break anything.
  */
-const plain = /^(?:--?[A-Za-z][A-Za-z0-9-]*=?)?(?:[A-Za-z0-9][A-Za-z0-9._-]*)?$/
+const plain = /^(?:--?[A-Za-z][A-Za-z0-9-]*=?)?(?:[A-Za-z0-9][A-Za-z0-9._-]*(?:,[A-Za-z0-9._-]+)*)?$/
 
 function print(completion: Completion): void {
   const lines =

@@ -4,6 +4,7 @@ import { discover, type Discovery } from './discovery.ts'
 import { Failure, usage } from './exit.ts'
 import { globalsOf, type Globals } from './globals.ts'
 import { checkLocal, noServer, renewalOf } from './localPlace.ts'
+import { nameOf } from './commandNames.ts'
 import { openOut } from './openOut.ts'
 import type { Out } from './output.ts'
 import { findProject, type CurrentProject } from './resolve.ts'
@@ -34,7 +35,7 @@ export interface Context {
  */
 export async function openContext(command: Command): Promise<Context> {
   const globals = globalsOf(command)
-  const { out, mayAsk, settings } = openOut(globals)
+  const { out, mayAsk, settings } = openOut(globals, undefined, nameOf(command))
   const discovery = discover(globals, process.env, settings)
   if (!discovery.url) throw noServer()
   const timeoutSecs = globals.timeout ?? Number(settings.config?.timeout ?? 30)

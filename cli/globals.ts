@@ -9,6 +9,7 @@ export interface Globals {
   /** `true`: everything; text: the names of the wanted fields, with commas. */
   json?: string | true
   jq?: string
+  template?: string
   quiet?: boolean
   /** false: `--no-input` was given. */
   input?: boolean
@@ -19,6 +20,10 @@ export interface Globals {
   timeout?: number
 }
 
-export const globalsOf = (command: Command): Globals => root(command).opts<Globals>()
+/** Those that were typed for a command. One that it has an option of its own by that name for is not meant. */
+export function globalsOf(command: Command): Globals {
+  const own = command.options.map(option => option.attributeName())
+  return Object.fromEntries(Object.entries(root(command).opts<Globals>()).filter(([name]) => !own.includes(name)))
+}
 
 const root = (command: Command): Command => (command.parent ? root(command.parent) : command)

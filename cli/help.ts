@@ -58,7 +58,7 @@ export function formatHelp(command: Command, helper: Help): string {
             .boxWrap(
               helper
                 .visibleGlobalOptions(command)
-                .filter(each => each.long !== '--version')
+                .filter(each => each.long !== '--version' && !command.options.some(own => own.long === each.long))
                 .map(each => [each.short, each.long].filter(Boolean).join('/'))
                 .join(' '),
               helper.helpWidth ?? 80,

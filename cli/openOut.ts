@@ -3,16 +3,22 @@ import { Out } from './output.ts'
 import { readSettings, type Settings } from './profiles.ts'
 import { lookAtTerminal } from './terminal.ts'
 
-/** Output for a command that needs no server, the conf file that it follows, and whether it may ask. */
+/**
+ * Output for a command that needs no server, the conf file that it follows, and whether it may ask.
+ * @param name the command's, without `board`, of which a list may be empty
+ */
 export function openOut(
   globals: Globals,
   settings: Settings = readSettings(),
+  name?: string,
 ): { out: Out; mayAsk: boolean; settings: Settings } {
   const terminal = lookAtTerminal(globals.color !== false && settings.config?.color !== 'off')
   const out = new Out({
     terminal,
     json: globals.json,
     jq: globals.jq,
+    template: globals.template,
+    fields: async () => (name === undefined ? [] : (await import('./fieldNames.ts')).fieldNames(name)),
     quiet: globals.quiet,
     pager: settings.config?.pager,
   })

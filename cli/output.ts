@@ -1,8 +1,9 @@
-import { usage } from './exit.ts'
+import { usage, type Failure } from './exit.ts'
 import { Progress } from './progress.ts'
 import { talk, write } from './streams.ts'
 import { cellText, drawLine, drawRecord, drawTable, drawTabs, type Column, type Style } from './table.ts'
 import { paint, type Colour, type Terminal } from './terminal.ts'
+import type { Template } from './template.ts'
 import { harmless, harmlessJson, nearest } from './text.ts'
 
 export type { Column, Style }
@@ -11,6 +12,9 @@ export interface OutOptions {
   terminal: Terminal
   json?: string | true
   jq?: string
+  template?: string
+  /** The names of the fields that the rows would have, asked where there is no row. */
+  fields?: () => Promise<readonly string[]>
   quiet?: boolean
   pager?: string
   write?: (text: string) => void
@@ -20,7 +24,7 @@ export interface OutOptions {
 /** Where a command's results go: data to stdout in the form that was asked for, talk to stderr. */
 export class Out {
   readonly terminal: Terminal
-  /** The results are JSON: `--json` or `--jq` was given. */
+  /** The results are JSON, or made of it: `--json`, `--jq` or `--template` was given. */
   readonly json: boolean
   readonly quiet: boolean
   readonly #options: OutOptions
@@ -28,11 +32,12 @@ export class Out {
   readonly #write: (text: string) => void
   readonly #talk: (text: string) => void
   #filter: ((input: unknown) => unknown[]) | undefined
+  #template: Template | undefined
 
   constructor(options: OutOptions) {
     this.#options = options
     this.terminal = options.terminal
-    this.json = options.json !== undefined || options.jq !== undefined
+    this.json = [options.json, options.jq, options.template].some(each => each !== undefined)
     this.quiet = options.quiet === true
     this.#fields =
       typeof options.json === 'string'
@@ -51,8 +56,7 @@ export class Out {
     columns: readonly Column<Row>[],
     options: { empty?: string } = {},
   ): Promise<void> {
-    if (this.json)
-      return this.value(this.#checked(rows, columns).map(row => (this.#fields ? this.#pick(row, columns) : row)))
+    if (this.json) return this.value(await this.#chosen(rows, columns))
     if (this.quiet) return this.ids(rows.map(row => idOf(row, columns)))
     const shown = columns.filter(column => !column.hidden)
     if (rows.length === 0) return this.terminal.stdout && options.empty ? this.done(options.empty) : undefined
@@ -61,8 +65,7 @@ export class Out {
 
   /** Prints one record: named lines, or an object with `--json`. `body` is long text below the lines. */
   async record<Row>(row: Row, fields: readonly Column<Row>[], options: { body?: string } = {}): Promise<void> {
-    if (this.json)
-      return this.value(this.#checked([row], fields).map(each => (this.#fields ? this.#pick(each, fields) : each))[0])
+    if (this.json) return this.value((await this.#chosen([row], fields))[0])
     if (this.quiet) return this.ids([idOf(row, fields)])
     const shown = fields.filter(field => !field.hidden)
     const head = this.terminal.stdout
@@ -76,11 +79,7 @@ export class Out {
 
   /** Prints one row of a list that goes on: a line of JSON, or its fields. */
   async row<Row>(row: Row, columns: readonly Column<Row>[]): Promise<void> {
-    if (this.json)
-      return this.value(
-        this.#checked([row], columns).map(each => (this.#fields ? this.#pick(each, columns) : each))[0],
-        true,
-      )
+    if (this.json) return this.value((await this.#chosen([row], columns))[0], true)
     const shown = columns.filter(column => !column.hidden)
     this.#write(
       this.quiet
@@ -91,8 +90,9 @@ export class Out {
     )
   }
 
-  /** Prints any value as JSON, through `--jq` if it was given. */
+  /** Prints any value as JSON, or what `--jq` or `--template` makes of it. */
   async value(value: unknown, oneLine = false): Promise<void> {
+    if (this.#options.template !== undefined) return this.#fill(value)
     const indent = this.terminal.stdout && !oneLine ? 2 : undefined
     if (this.#options.jq === undefined) return this.#write(`${harmlessJson(value, indent)}\n`)
     this.#filter ??= await (await import('./jq.ts')).compile(this.#options.jq)
@@ -152,29 +152,52 @@ export class Out {
     return new Progress(label, total, this.terminal.stderr && !this.quiet && !this.json, this.#talk)
   }
 
-  #pick<Row>(row: Row, columns: readonly Column<Row>[]): Record<string, unknown> {
-    const own = row as Record<string, unknown>
-    return Object.fromEntries(
-      this.#fields!.map(name => [
-        name,
-        (Object.hasOwn(own, name) ? own[name] : columns.find(column => column.name === name)?.value(row)) ?? null,
-      ]),
-    )
+  /** Prints a template for each row of a list, or for one value. */
+  async #fill(value: unknown): Promise<void> {
+    const { render } = await this.#compiled()
+    for (const row of Array.isArray(value) ? value : [value])
+      this.#write(`${this.terminal.stdout ? harmless(render(row), true) : render(row)}\n`)
   }
 
-  /** @throws Failure that names the known fields. */
-  #checked<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): readonly Row[] {
+  async #compiled(): Promise<Template> {
+    const { template = '', jq } = this.#options
+    if (jq !== undefined) throw usage('--jq and --template do not go together')
+    return (this.#template ??= await (await import('./template.ts')).compileTemplate(template))
+  }
+
+  /**
+   * The rows as JSON shows them: whole, or only the fields that were named. A template may also name columns.
+   * @throws Failure that names the known fields
+   */
+  async #chosen<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): Promise<readonly unknown[]> {
     const known = [
       ...new Set([...columns.map(column => column.name), ...Object.keys((rows[0] as object | undefined) ?? {})]),
     ]
-    const unknown = this.#fields?.find(name => !known.includes(name))
-    if (unknown === undefined) return rows
-    const meant = nearest(unknown, known)
-    throw usage(`unknown field: ${unknown}`, {
-      hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : undefined,
-      see: `known fields: ${known.join(', ')}`,
-    })
+    const inTemplate = this.#options.template === undefined ? [] : (await this.#compiled()).fields
+    const unknown = [...(this.#fields ?? []), ...inTemplate].find(name => !known.includes(name))
+    if (unknown !== undefined && !(rows.length === 0 && (await this.#options.fields?.())?.includes(unknown)))
+      throw unknownField(unknown, known)
+    const fields = this.#fields ?? (inTemplate.length > 0 ? known : undefined)
+    return fields === undefined ? rows : rows.map(row => pick(row, columns, fields))
   }
+}
+
+function pick<Row>(row: Row, columns: readonly Column<Row>[], fields: readonly string[]): Record<string, unknown> {
+  const own = row as Record<string, unknown>
+  return Object.fromEntries(
+    fields.map(name => [
+      name,
+      (Object.hasOwn(own, name) ? own[name] : columns.find(column => column.name === name)?.value(row)) ?? null,
+    ]),
+  )
+}
+
+function unknownField(name: string, known: readonly string[]): Failure {
+  const meant = nearest(name, known)
+  return usage(`unknown field: ${name}`, {
+    hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : undefined,
+    see: `known fields: ${known.join(', ')}`,
+  })
 }
 
 function idOf<Row>(row: Row, columns: readonly Column<Row>[]): string {

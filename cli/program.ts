@@ -66,6 +66,7 @@ function addGlobals(program: Command): void {
     .option('-P, --project <project>', 'the project, by name or id')
     .option('--json [fields]', 'print JSON: everything, or the named fields (id,title)')
     .option('--jq <expression>', 'filter the JSON')
+    .option('--template <text>', 'print a text for each row, with {{fields}} in it')
     .option('-q, --quiet', 'print ids only, and no talk')
     .option('--no-color', 'print no colour')
     .option('--no-input', 'never ask')

@@ -7,7 +7,7 @@ export const topics: Record<string, { summary: string; text: () => string }> = {
     text: () => environment,
   },
   'exit-codes': { summary: 'What the exit codes mean', text: () => exitCodes() },
-  formatting: { summary: 'Tables, JSON, --json, --jq and -q', text: () => formatting },
+  formatting: { summary: 'Tables, JSON, --json, --jq, --template and -q', text: () => formatting },
   scripting: { summary: 'Using board in scripts and in cron', text: () => scripting },
 }
 
@@ -54,12 +54,17 @@ with tabs between the fields, nothing cut off, and ISO times.
   --json                the data as JSON, an empty list as []
   --json id,title       only these fields
   --jq EXPRESSION       filter the JSON with jq; texts are printed without quotes
+  --template TEXT       print TEXT for each row, with the row's fields in it, as below
   -q, --quiet           ids only, one a line, and no talk
 
 An unknown field names the known ones:
   board projects list --json x
 
+In a template (mustache), {{title}} is a field, {{#labels}}{{.}} {{/labels}} goes through a list, {{#unread}}new{{/unread}}
+is there if the field is true and {{^unread}}read{{/unread}} if it is not, and \\t and \\n are a tab and a new line.
+
 Examples:
+  board cards list --template '#{{id}} {{title}}{{#labels}} [{{.}}]{{/labels}}'
   board cards list --json id,title,status
   board cards list --jq '.[] | select(.unread) | .title'
   board cards list -c done -q | board cards archive -

@@ -31,7 +31,9 @@ export function register(boards: Command): void {
     .summary('Create a board')
     .description("Create a board with a template's columns.")
     .option('--template <template>', 'the board template, by name or id (default: Kanban)')
-    .action(async (name: string, { template }: { template?: string }) => {
+    .action(async (name: string) => {
+      // The global option of that name takes the value; see globalsOf.
+      const { template } = create.optsWithGlobals<{ template?: string }>()
       const context = await openContext(create)
       const { id: projectId } = await context.project()
       const templateId = template === undefined ? undefined : (await resolveTemplate(context, template)).id

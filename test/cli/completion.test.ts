@@ -224,16 +224,18 @@ describe.each(Object.keys(drivers))('in %s', shell => {
       console.warn(`SKIPPED: ${shell} is not installed here`)
       return context.skip(`${shell} is not installed`)
     }
-    const [spaced, joined, status, option] = await offered(shell, [
+    const [spaced, joined, status, option, fields] = await offered(shell, [
       'board cards list --column Bac',
       'board cards list --column=Bac',
       'board cards list -s run',
       'board cards list --sea',
+      'board cards list --json id,ti',
     ])
     expect(spaced).toEqual(['Backlog'])
     expect(joined!.map(each => each.replace('--column=', ''))).toEqual(['Backlog'])
     expect(status).toEqual(['running'])
     expect(option).toEqual(['--search'])
+    expect(fields).toEqual(['id,title'])
   })
 })
 

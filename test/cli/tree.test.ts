@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { fieldNames } from '../../cli/fieldNames.ts'
 import { loadAll } from '../../cli/loadCommands.ts'
 import { createProgram } from '../../cli/program.ts'
 import { commandLine, inTurn, type CommandLine, type Ran } from '../commandLine.ts'
@@ -120,6 +121,17 @@ function expectTidy({ name, code, stdout, stderr }: Result): void {
   expect(stderr.split('\n').length, name).toBeLessThan(6)
 }
 
+/** Where the fields of what a command printed are not those that completion and templates know of it. */
+function otherFields({ name, stdout }: Result): { name: string; printed: string[]; known: string[] }[] {
+  const printed: unknown = stdout === '' ? [] : JSON.parse(stdout)
+  const row: unknown = Array.isArray(printed) ? printed[0] : printed
+  if (typeof row !== 'object' || row === null || name === 'api') return []
+  const known = fieldNames(name)
+  const missing = Object.keys(row).filter(field => !known.includes(field))
+  const extra = known.filter(field => !(field in row))
+  return missing.length + extra.length > 0 ? [{ name, printed: missing, known: extra }] : []
+}
+
 describe('every command', () => {
   test('says that no server runs, and ends with 7', async () => {
     const results = await eachInTurn(
@@ -152,6 +164,7 @@ describe('every command', () => {
         expect(() => {
           JSON.parse(stdout)
         }, name).not.toThrow()
+    expect(results.flatMap(otherFields)).toEqual([])
   })
 
   test('prints lines without a head in a pipe, and with -q says nothing of what it did', async () => {

@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { commandLine, inTurn, type CommandLine } from '../commandLine.ts'
+import { startBoard, type TestBoard } from '../helper.ts'
+
+let board: TestBoard
+let cli: CommandLine
+
+beforeAll(async () => {
+  board = await startBoard()
+  const { id: projectId } = await board.client.projects.create({ name: 'web', path: board.folder('work') })
+  await board.client.cards.create({ projectId, title: 'Less <b> & more', labels: ['bug', 'ui'] })
+  await board.client.cards.create({ projectId, title: '{{secret}}' })
+  cli = commandLine({ BOARD_URL: board.url, BOARD_TOKEN: board.token, BOARD_PROJECT: projectId })
+})
+afterAll(async () => {
+  cli.close()
+  await board.close()
+})
+
+/** What command lines print, or the lines of their errors. */
+const printed = async (...lines: string[][]) =>
+  (await inTurn(cli, lines)).map(({ code, stdout, stderr }) => (code === 0 ? stdout : stderr.trimEnd().split('\n')))
+
+describe('--template', () => {
+  test('prints a text for each row of a list, or for one record, as it is', async () => {
+    expect(
+      await printed(
+        ['cards', 'list', '--template', '#{{id}}\\t{{title}}{{#labels}} [{{.}}]{{/labels}}{{^labels}} -{{/labels}}'],
+        ['cards', 'view', '1', '--template', '{{title}}: {{labels}}'],
+        ['cards', 'list', '--json', 'id', '--template', '{{id}}'],
+        ['api', '/api/projects', '--template', '{{name}}'],
+        ['cards', 'list', '--status', 'failed', '--template', '{{archivedAt}}'],
+      ),
+    ).toEqual([
+      '#1\tLess <b> & more [bug] [ui]\n#2\t{{secret}} -\n',
+      'Less <b> & more: ["bug","ui"]\n',
+      '1\n2\n',
+      'web\n',
+      '',
+    ])
+  })
+
+  test('says what is wrong with it', async () => {
+    const see = 'see: board help formatting'
+    const [unknown, open, partial, both] = await printed(
+      ['cards', 'list', '--template', '{{titel}}'],
+      ['cards', 'list', '--template', '{{#labels}}'],
+      ['cards', 'list', '--template', '{{>other}}'],
+      ['cards', 'list', '--template', '{{id}}', '--jq', '.'],
+    )
+    expect(unknown!.slice(0, 2)).toEqual(['board: unknown field: titel', 'did you mean: title'])
+    expect(open).toEqual(['board: --template: Unclosed section "labels" at 11', see])
+    expect(partial).toEqual(['board: --template: there are no partials ({{>name}})', see])
+    expect(both).toEqual(['board: --jq and --template do not go together'])
+  })
+
+  test('is harmless on a terminal, whatever a card is called', async () => {
+    const { id } = await board.client.cards.create({ projectId: '1', title: '\u001b[31mred' })
+    const { stdout } = await cli.board(['cards', 'view', id, '--template', '{{title}}'], {
+      env: { BOARD_FORCE_TTY: '80' },
+    })
+    expect(stdout).toBe('␛[31mred\n')
+    await board.client.cards.delete({ projectId: '1', cardId: id, force: true })
+  })
+
+  test('leaves boards create its option of that name', async () => {
+    expect(await cli.json(['boards', 'create', 'Next', '--template', 'Kanban'])).toMatchObject({ name: 'Next' })
+    expect((await cli.board(['boards', 'create', 'Last', '--template', 'none'])).stderr).toContain(
+      'there is no template "none"',
+    )
+  })
+})
+
+test('completion offers the fields of what a command prints, behind each comma those that are not named yet', async () => {
+  const complete = (...words: string[]) => cli.ok(['__complete', '--', ...words])
+  const [first, second, joined, card, none] = await Promise.all([
+    complete('cards', 'list', '--json', 'ti'),
+    complete('cards', 'list', '--json', 'title,status,st'),
+    complete('projects', 'view', '--json=id,na'),
+    complete('cards', 'view', '--json', '1'),
+    complete('cards', 'list', '--json', 'x'),
+  ])
+  expect([first, second, joined, none]).toEqual(['title\n', 'title,status,statusReason\n', '--json=id,name\n', ''])
+  expect(card).toBe('1\tLess <b> & more\n')
+})
