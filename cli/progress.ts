@@ -35,6 +35,13 @@ export class Progress {
     this.#talk(`\r\u001b[K${this.#label} ${this.#text()}`)
   }
 
+  /** Says instead of a count what is waited for. */
+  waiting(text: string): void {
+    if (!this.#wanted || nowMs() - this.#startedAtMs < quietMs) return
+    this.#drawnAtMs = nowMs()
+    this.#talk(`\r\u001b[K${this.#label}: ${text}`)
+  }
+
   /** Wipes the line. */
   done(): void {
     if (this.#drawnAtMs > 0) this.#talk('\r\u001b[K')

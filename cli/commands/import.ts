@@ -9,7 +9,7 @@ import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import { ImportFormat } from '../../src/contract/transfers.ts'
 import { openUserContext, type Context } from '../context.ts'
-import { Failure, usage } from '../exit.ts'
+import { exits, Failure, usage } from '../exit.ts'
 import { example } from '../help.ts'
 import type { Column, Out } from '../output.ts'
 import { resolveOrganization, resolveProject } from '../resolve.ts'
@@ -21,6 +21,7 @@ interface Flags {
   path?: string
   org?: string
   map?: Record<string, string>
+  withPullRequests?: boolean
   dryRun?: boolean
 }
 
@@ -56,6 +57,7 @@ export function register(command: Command): void {
       'the column for a list, a heading, or the state open, closed, [ ] or [x] (repeat it)',
       mapping,
     )
+    .option('--with-pull-requests', "make cards of GitHub's pull requests, too")
     .option('--dry-run', 'only say what would be made')
     .addHelpText(
       'after',
@@ -107,7 +109,7 @@ async function send(
   format: ImportFormat,
   path: string,
   name: string,
-  { path: folder, org, map, dryRun = false }: Flags,
+  { path: folder, org, map, withPullRequests = false, dryRun = false }: Flags,
 ): Promise<Report> {
   const { client, globals, out } = context
   const projectId =
@@ -115,27 +117,84 @@ async function send(
   if (projectId !== undefined && (folder !== undefined || org !== undefined))
     throw usage('--path and --org are for new projects, and -P names one')
   const organizationId = org === undefined ? undefined : Number((await resolveOrganization(context, org)).id)
-  const progress = out.progress(`Importing ${basename(name)}`, (await stat(path)).size)
+  if (withPullRequests && format !== 'github') throw usage('--with-pull-requests is for the format github')
+  const sending = followSending(out, basename(name), (await stat(path)).size)
   try {
-    return await client.transfers.import({
-      format,
-      projectId,
-      organizationId,
-      path:
-        folder !== undefined
-          ? absolute(folder)
-          : projectId === undefined && format !== 'board'
-            ? absolute('.')
-            : undefined,
-      map: map && JSON.stringify(map),
-      dryRun,
-      file: { path, filename: name === '-' ? '' : basename(name), onProgress: sent => progress.to(sent) },
-    })
+    const report = await client.transfers.import(
+      {
+        format,
+        projectId,
+        organizationId,
+        path:
+          folder !== undefined
+            ? absolute(folder)
+            : projectId === undefined && format !== 'board'
+              ? absolute('.')
+              : undefined,
+        map: map && JSON.stringify(map),
+        withPullRequests,
+        dryRun,
+        file: { path, filename: name === '-' ? '' : basename(name), onProgress: sending.onProgress },
+      },
+      { signal: sending.signal },
+    )
+    if (sending.wasInterrupted) process.exitCode = exits.interrupted
+    return report
   } catch (error) {
+    if (sending.signal.aborted) throw sending.signal.reason
     throw error instanceof ApiFailure && error.code === 'INVALID_IMPORT' ? faulty(error, out) : error
   } finally {
-    progress.done()
+    sending.done()
   }
+}
+
+interface Sending {
+  /** Aborted, with what is to be told, when nobody waits any longer. */
+  signal: AbortSignal
+  onProgress: (sentBytes: number) => void
+  wasInterrupted: boolean
+  done(): void
+}
+
+/**
+ * Shows how far an import is, and follows Ctrl-C: while the file is sent, nothing is made. Once the server has all of it, an
+ * import may be made: the answer is awaited, unless Ctrl-C comes again.
+ */
+function followSending(out: Out, name: string, size: number): Sending {
+  const stop = new AbortController()
+  const progress = out.progress(`Importing ${name}`, size)
+  let sentAtMs: number | undefined
+  const tick = setInterval(() => {
+    if (sentAtMs !== undefined)
+      progress.waiting(`the server has the file, for ${Math.round((Date.now() - sentAtMs) / 1000)} s`)
+  }, 250)
+  const sending: Sending = {
+    signal: stop.signal,
+    wasInterrupted: false,
+    onProgress(sent) {
+      progress.to(sent)
+      if (sent === size) sentAtMs = Date.now()
+    },
+    done() {
+      clearInterval(tick)
+      progress.done()
+      process.off('SIGINT', interrupt)
+    },
+  }
+  const interrupt = () => {
+    progress.done()
+    if (sentAtMs === undefined) return stop.abort(new Failure('interrupted', 'interrupted; nothing was imported'))
+    if (sending.wasInterrupted)
+      return stop.abort(
+        new Failure('interrupted', 'interrupted; the server ends the import, or has made all of it by now', {
+          see: 'board projects list',
+        }),
+      )
+    sending.wasInterrupted = true
+    out.warn('The server has the file. It is imported whole or not at all; Ctrl-C again does not wait for which.')
+  }
+  process.on('SIGINT', interrupt)
+  return sending
 }
 
 /** Prints what is wrong with a file, one thing a line. */

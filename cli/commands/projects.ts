@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { resolve as absolute } from 'node:path'
+import { ApiFailure } from '../../src/client/index.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import { countCards } from '../cardRoutes.ts'
@@ -93,12 +94,12 @@ function registerCreate(projects: Command): void {
     .command('create <name>')
     .summary('Create a project')
     .description('Create a project of a folder, with its first board.')
-    .option('--path <folder>', 'the folder, on the server', '.')
+    .option('--path <folder>', 'the folder, on the server; it is made where the one above it is there', '.')
     .option('--org <organization>', 'the organization that it belongs to, by name or id')
     .action(async (name: string, { path, org }: { path: string; org?: string }) => {
       const context = await openUserContext(create)
       const organizationId = org === undefined ? undefined : (await resolveOrganization(context, org)).id
-      const project = await context.client.projects.create({ name, path: absolute(path), organizationId })
+      const project = await createIn(context, { name, path: absolute(path), organizationId })
       const current = await context.project().catch(() => undefined)
       context.out.done(
         `Created project ${project.id}. Add a card: board cards add <title>${current?.id === project.id ? '' : ` -P ${project.id}`}`,
@@ -106,6 +107,21 @@ function registerCreate(projects: Command): void {
       await context.out.record(project, columns.slice(0, 3))
     })
   example(create, 'board projects create web', 'board projects create api --path ~/src/api --org acme')
+}
+
+/** Creates a project, and its folder if that is missing. */
+async function createIn(
+  { client, out }: Context,
+  project: { name: string; path: string; organizationId?: string },
+): Promise<Project> {
+  try {
+    return await client.projects.create(project)
+  } catch (error) {
+    if (!(error instanceof ApiFailure) || error.code !== 'PATH_NOT_FOUND') throw error
+    const created = await client.projects.create({ ...project, createFolder: true })
+    out.done(`Made the folder ${created.path}.`)
+    return created
+  }
 }
 
 function registerDelete(projects: Command): void {

@@ -1,3 +1,4 @@
+import { rmdir } from 'node:fs/promises'
 import type { Contract } from '../../src/contract/index.ts'
 import type { App } from '../../src/app.ts'
 import { requireRole } from '../../src/domain/access.ts'
@@ -13,11 +14,17 @@ import type { Call, Handlers } from '../handlers.ts'
 
 export const projectsRoutes = (app: App): Handlers<Contract['projects']> => ({
   create: async (input, call) => {
+    const isNew = input.createFolder && (await projects.makeFolder(app.config, call.caller, input.path))
     const path = await projects.requireFolder(app.config, call.caller, input.path)
-    return call.write(
-      tx => projects.create(tx, call.caller, { ...input, path }),
-      row => projectView(row, 'admin'),
-    )
+    try {
+      return await call.write(
+        tx => projects.create(tx, call.caller, { ...input, path }),
+        row => projectView(row, 'admin'),
+      )
+    } catch (error) {
+      if (isNew) await rmdir(path).catch(() => undefined)
+      throw error
+    }
   },
   list: async ({ organizationId }, call) =>
     withRoles(app, call, await projects.list(app.db, call.caller, organizationId)),

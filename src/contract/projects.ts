@@ -36,7 +36,13 @@ export const Day = v.object({
 const Path = text(1, 4096)
 /** Patterns of ignored files that each new worktree gets a copy of. */
 const CopiedFiles = v.pipe(v.array(text(1, 500)), v.maxLength(100))
-const CreateProject = v.strictObject({ name: Name, path: Path, organizationId: v.optional(v.nullable(Ref), null) })
+/** `createFolder`: make the folder if it is not there; the one above it must be. */
+const CreateProject = v.strictObject({
+  name: Name,
+  path: Path,
+  organizationId: v.optional(v.nullable(Ref), null),
+  createFolder: v.optional(v.boolean(), false),
+})
 const UpdateProject = v.strictObject({
   name: v.optional(Name),
   path: v.optional(Path),

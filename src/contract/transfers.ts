@@ -19,13 +19,14 @@ export const Imported = v.object({
   attachments: Count,
   warnings: v.array(v.string()),
 })
-/** `projectId`: the project that cards are added to; without it projects are made. `path`: the folder of a new project; where a file holds several, of those whose own folder is not here. `map`: JSON of the file's list or state names to column names. */
+/** `projectId`: the project that cards are added to; without it projects are made. `path`: the folder of a new project; where a file holds several, of those whose own folder is not here. `map`: JSON of the file's list or state names to column names. `withPullRequests`: pull requests among GitHub's issues become cards, too. */
 const Import = v.strictObject({
   format: ImportFormat,
   projectId: v.optional(queryInteger(1)),
   organizationId: v.optional(queryInteger(1)),
   path: v.optional(text(1, 4096)),
   map: v.optional(v.pipe(v.string(), v.maxLength(4096, 'must have at most 4096 characters'))),
+  withPullRequests: v.optional(queryBoolean, false),
   dryRun: v.optional(queryBoolean, false),
 })
 
@@ -50,7 +51,7 @@ export const transfers = {
     who: user,
     summary: 'Import a file: multipart/form-data, field file; all of it or nothing',
     input: Import,
-    query: ['format', 'projectId', 'organizationId', 'path', 'map', 'dryRun'],
+    query: ['format', 'projectId', 'organizationId', 'path', 'map', 'withPullRequests', 'dryRun'],
     transfer: 'upload',
     output: Imported,
     status: 201,

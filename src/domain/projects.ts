@@ -1,5 +1,5 @@
-import { realpath, stat } from 'node:fs/promises'
-import { isAbsolute, resolve } from 'node:path'
+import { mkdir, realpath, stat } from 'node:fs/promises'
+import { dirname, isAbsolute, resolve } from 'node:path'
 import { isWithin } from '../config/folders.ts'
 import { isLocalOnly, type ServerConfig } from '../config/server.ts'
 import { Problem } from '../contract/errors.ts'
@@ -147,6 +147,27 @@ export async function requireFolder(config: ServerConfig, caller: Caller, path: 
   const found = await stat(folder).catch(() => undefined)
   if (!found?.isDirectory()) throw new Problem('PATH_NOT_FOUND')
   return folder
+}
+
+/**
+ * Makes the folder of a new project where only the one above it is there.
+ * @returns whether it was made
+ * @throws Problem PATH_NOT_FOUND, PATH_OUTSIDE_ROOTS
+ */
+export async function makeFolder(config: ServerConfig, caller: Caller, path: string): Promise<boolean> {
+  if (!isAbsolute(path)) return false
+  const folder = resolve(path)
+  if (await stat(folder).catch(() => undefined)) return false
+  await requireFolder(config, caller, dirname(folder))
+  try {
+    await mkdir(folder)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw new Problem('PATH_NOT_FOUND', `The folder could not be made: ${(error as NodeJS.ErrnoException).code}.`, {
+      cause: error,
+    })
+  }
 }
 
 async function isBelowRoots(roots: readonly string[], folder: string): Promise<boolean> {

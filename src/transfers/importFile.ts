@@ -27,6 +27,7 @@ export interface ImportOptions {
   organizationId?: number
   path?: string
   map?: string
+  withPullRequests: boolean
   dryRun: boolean
 }
 type Report = v.InferOutput<typeof Imported>
@@ -117,7 +118,7 @@ async function open(
   options: ImportOptions,
 ): Promise<{ document: Document; board?: Board }> {
   if (options.format === 'board') return { document: await openDocument(path) }
-  const draft = await readDraft(options.format, path)
+  const draft = await readDraft(options.format, path, options.withPullRequests)
   const present = options.projectId === undefined ? undefined : await readDefaultBoard(house.db, options.projectId)
   const name = (draft.name || basename(filename).replace(/\.\w{1,10}$/, '') || 'Imported').slice(0, 200).toWellFormed()
   const { document, columnIds } = draftDocument(draft, readMap(options.map), {
@@ -129,11 +130,15 @@ async function open(
   return { document, board: present && { id: present.id, columnIds } }
 }
 
-async function readDraft(format: Exclude<ImportFormat, 'board'>, path: string): Promise<Draft> {
+async function readDraft(
+  format: Exclude<ImportFormat, 'board'>,
+  path: string,
+  withPullRequests: boolean,
+): Promise<Draft> {
   if (format === 'markdown') return readMarkdown(path)
   const file = await openJson(path)
   try {
-    return await (format === 'trello' ? readTrello(file) : readGithub(file))
+    return await (format === 'trello' ? readTrello(file) : readGithub(file, withPullRequests))
   } finally {
     await file.close()
   }

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { commandLine, type CommandLine } from '../commandLine.ts'
@@ -34,6 +34,16 @@ test('a project is made of the working folder, found from inside it, and becomes
   expect({ code: nowhere.code, hint: nowhere.stderr.includes('board projects use') }).toEqual({ code: 2, hint: true })
   await cli.ok(['projects', 'use', 'WEB'])
   expect(await cli.ok(['projects', 'view', '-q'])).toBe(`${id}\n`)
+})
+
+test('a new project makes its folder where the one above it is there, and says so', async () => {
+  const path = join(server.folder('above'), 'new')
+  const made = await cli.board(['projects', 'create', 'new', '--path', path])
+  expect([made.code, made.stderr.split('\n')[0]]).toEqual([0, `Made the folder ${path}.`])
+  expect(statSync(path).isDirectory()).toBe(true)
+  const nowhere = await cli.board(['projects', 'create', 'lost', '--path', join(path, 'a', 'b')])
+  expect([nowhere.code, existsSync(join(path, 'a'))]).not.toContain(0)
+  await cli.ok(['projects', 'delete', 'new', '--yes'])
 })
 
 test('a new project says how a card gets onto it, and a folder of several projects belongs to none of them', async () => {

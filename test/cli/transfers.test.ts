@@ -1,8 +1,10 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { commandLine, type CommandLine } from '../commandLine.ts'
-import { startBoard, type TestBoard } from '../helper.ts'
+import { cuttableLine } from '../e2e/cuttableLine.ts'
+import { eventually, startBoard, type TestBoard } from '../helper.ts'
+import { startOnTerminal } from '../onTerminal.ts'
 import { normal, type Doc } from '../transfers/files.ts'
 
 const fixtures = join(import.meta.dirname, '..', 'fixtures', 'imports')
@@ -111,6 +113,47 @@ test('issues come from stdin into a new project here, and tasks from a file', as
   expect(await board.client.projects.get({ id: id! })).toMatchObject({ name: 'acme/web', path: folder })
   const { projectIds } = await cli.json<Doc>(['import', 'markdown', join(fixtures, 'tasks.md'), '--path', folder])
   expect(await board.client.projects.get({ id: projectIds[0] })).toMatchObject({ name: 'tasks', path: folder })
+})
+
+test('Ctrl-C says that nothing was imported while the file is sent, and then waits for what the server makes of it', async () => {
+  const line = await cuttableLine(Number(new URL(board.url).port))
+  const env = { ...cli.env, BOARD_URL: `http://127.0.0.1:${line.port}`, TERM: 'xterm' }
+  // More than the line holds while it is cut.
+  const large = join(cli.home, 'large.json')
+  writeFileSync(large, JSON.stringify([{ number: 1, title: 'Large', body: 'x'.repeat(40_000_000) }]))
+  const small = join(cli.home, 'small.json')
+  writeFileSync(small, JSON.stringify([{ number: 1, title: 'Small' }]))
+  const start = (file: string) =>
+    startOnTerminal(
+      process.execPath,
+      [resolve('bin/board.js'), 'import', 'github', file, '--path', board.folder('interrupted')],
+      { cwd: cli.home, env },
+    )
+  try {
+    const projects = (await board.client.projects.list()).length
+    line.cut()
+    const sending = start(large)
+    await eventually('its progress', () => sending.text.includes('Importing large.json ['))
+    sending.type('\u0003')
+    await eventually('its end', () => sending.code !== undefined)
+    expect([sending.code, sending.text]).toEqual([
+      130,
+      expect.stringContaining('board: interrupted; nothing was imported'),
+    ])
+    sending.close()
+    expect((await board.client.projects.list()).length).toBe(projects)
+
+    const waiting = start(small)
+    await eventually('what it waits for', () => waiting.text.includes('the server has the file'))
+    waiting.type('\u0003')
+    await eventually('what goes on', () => waiting.text.includes('It is imported whole or not at all'))
+    line.mend()
+    await eventually('its end', () => waiting.code !== undefined)
+    expect([waiting.code, waiting.text]).toEqual([130, expect.stringContaining('Imported 1 card.')])
+    waiting.close()
+  } finally {
+    await line.close()
+  }
 })
 
 test('every fault of a file is a line, and nothing is made', async () => {

@@ -192,6 +192,28 @@ I can see it too.`,
     })
   })
 
+  it('come in by number, whatever their order, and pull requests only if they are asked for', async () => {
+    const at = 'https://github.com/acme/web'
+    const issues = [
+      { number: 7, title: 'Seventh', url: `${at}/issues/7` },
+      { number: 3, title: 'A pull', url: `${at}/pull/3`, state: 'MERGED' },
+      { number: 9, title: 'Ninth' },
+      { number: 2, title: 'Second', state: 'CLOSED' },
+      { number: 5, title: 'Of the API', pull_request: { url: `${at}/pulls/5` } },
+    ]
+    const without = await imported(board, { format: 'github', path }, issues)
+    expect(without).toMatchObject({ cards: 3, warnings: ['Pull requests, left out unless they are asked for: 2.'] })
+    const { cards } = await exported(board, without.projectIds[0])
+    expect(cards.toSorted((a: Doc, b: Doc) => a.id - b.id).map(({ title }: Doc) => title)).toEqual([
+      'Second',
+      'Seventh',
+      'Ninth',
+    ])
+    const whole = await imported(board, { format: 'github', path, withPullRequests: 'true' }, issues)
+    expect(whole).toMatchObject({ cards: 5, warnings: [] })
+    expect((await cardOf(whole.projectIds[0], 'A pull')).prompt).toBe(`GitHub pull request: ${at}/pull/3`)
+  })
+
   it('are refused without titles, and when they are no list', async () => {
     expect(await faultsOf(board, { format: 'github', path }, [{ number: 1 }])).toEqual([
       '0.title is required: ask gh for the field title',

@@ -34,28 +34,45 @@ const known = new Set([
   'closedAt',
   'closed',
   'id',
+  'isPullRequest',
+  'pull_request',
 ])
 
-/** Reads what `gh issue list --json number,title,body,labels,state,...` prints. @throws Problem INVALID_IMPORT */
-export async function readGithub(file: JsonFile): Promise<Draft> {
+/**
+ * Reads what `gh issue list --json number,title,body,labels,state,...` prints, or the API. The cards stand, and are made, in
+ * the order of the issues' numbers.
+ * @throws Problem INVALID_IMPORT
+ */
+export async function readGithub(file: JsonFile, withPullRequests: boolean): Promise<Draft> {
   if (!file.isList) throw unimportable('', 'the file must be a list of issues, as gh issue list --json prints it')
   const warnings = new Warnings()
-  const cards: DraftCard[] = []
+  const cards: Array<{ number: number; card: DraftCard }> = []
   let name: string | undefined
   for await (const { place, value } of file.entries()) {
     const issue = record(value)
     if (typeof issue.title !== 'string') throw unimportable(`${place}.title`, 'is required: ask gh for the field title')
-    name ??= /^https?:\/\/[^/]+\/([^/]+\/[^/]+)\/issues\//.exec(clean(issue.url))?.[1]
+    name ??= /^https?:\/\/[^/]+\/([^/]+\/[^/]+)\/(?:issues|pull)\//.exec(clean(issue.url))?.[1]
+    if (!withPullRequests && isPullRequest(issue)) {
+      warnings.count('Pull requests, left out unless they are asked for')
+      continue
+    }
     for (const [field, held] of Object.entries(issue))
       warnings.count(
         `Issues whose field ${field.slice(0, 50)} has no place here`,
         known.has(field) || isEmpty(held) ? 0 : 1,
       )
-    cards.push(cardOf(issue, warnings))
+    cards.push({ number: typeof issue.number === 'number' ? issue.number : 0, card: cardOf(issue, warnings) })
   }
-  // As gh lists them, the newest stands first.
-  return { name, sources: [open, closed], cards: cards.reverse(), warnings: warnings.list() }
+  // As gh lists them, the newest stands first. The sort keeps the order of those without a number.
+  const inOrder = cards.reverse().sort((a, b) => a.number - b.number)
+  return { name, sources: [open, closed], cards: inOrder.map(({ card }) => card), warnings: warnings.list() }
 }
+
+/** The API lists pull requests among issues, with a field of their own; others have it in their address. */
+const isPullRequest = (issue: Entry): boolean =>
+  Object.keys(record(issue.pull_request)).length > 0 ||
+  issue.isPullRequest === true ||
+  /\/pull\/\d+$/.test(clean(issue.url))
 
 function cardOf(issue: Entry, warnings: Warnings): DraftCard {
   const sections = [clean(issue.body), facts(issue), comments(issue)]
@@ -86,7 +103,11 @@ function facts(issue: Entry): string {
     clean(issue.stateReason).toLowerCase().replaceAll('_', ' '),
   ]
   return [
-    url ? `GitHub issue: ${url}` : typeof issue.number === 'number' ? `GitHub issue #${issue.number}` : '',
+    url
+      ? `GitHub ${isPullRequest(issue) ? 'pull request' : 'issue'}: ${url}`
+      : typeof issue.number === 'number'
+        ? `GitHub issue #${issue.number}`
+        : '',
     author && `Author: ${author}`,
     people.length > 0 ? `Assigned: ${people.join(', ')}` : '',
     milestone && `Milestone: ${milestone}`,
