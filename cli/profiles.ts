@@ -21,6 +21,8 @@ export interface Settings {
   profiles?: Record<string, Profile>
   /** What `board config set` has set. */
   config?: Partial<Record<ConfigKey, string>>
+  /** The person's own keys of the terminal board (see userCommandsOf). */
+  commands?: unknown
 }
 
 /** What `board config` knows: key -> what it does. */
@@ -29,6 +31,9 @@ export const configKeys = {
   editor: 'The command that edits a text (VISUAL and EDITOR go before it).',
   prompt: 'on or off: off never asks, like --no-input.',
   color: 'on or off: off prints no colour, like --no-color.',
+  mouse: 'on or off: off leaves the mouse to the terminal, like --no-mouse of board ui.',
+  density: 'compact or comfortable: how board ui draws cards (otherwise as there is room).',
+  preview: 'on or off: on shows the card under the cursor beside the board on wide terminals.',
   timeout: 'How many seconds an answer of the server may take, like --timeout.',
 } as const
 export type ConfigKey = keyof typeof configKeys

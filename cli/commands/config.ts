@@ -8,13 +8,31 @@ import { changeSettings, configFile, configKeys, type ConfigKey } from '../profi
 import { nearest } from '../text.ts'
 
 const keys = Object.keys(configKeys)
+const ownCommands = `
+Own keys of board ui stand in the conf file, as a list of commands for your shell. What they are about is in their
+environment: BOARD_CARD_ID, BOARD_CARD_IDS (all that are selected), BOARD_CARD_TITLE, BOARD_CARD_STATUS,
+BOARD_CARD_COLUMN, BOARD_CARD_BRANCH, BOARD_PROJECT, BOARD_PROJECT_NAME and BOARD_URL.
+  "commands": [
+    {"key": "ctrl+t", "name": "Run the tests", "run": "npm test"},
+    {"key": "b", "name": "Notify", "run": "notify-send \\"$BOARD_CARD_TITLE\\"", "background": true}
+  ]`
+const switches = ['on', 'off']
+/** The values of what is chosen rather than written. */
+const choicesOf: Partial<Record<ConfigKey, readonly string[]>> = {
+  prompt: switches,
+  color: switches,
+  mouse: switches,
+  preview: switches,
+  density: ['compact', 'comfortable'],
+}
 
 export function register(command: Command): void {
   command.addHelpText(
     'after',
     `\nKeys:\n${Object.entries(configKeys)
       .map(([key, meaning]) => `  ${key.padEnd(9)}${meaning}`)
-      .join('\n')}`,
+      .join('\n')}
+${ownCommands}`,
   )
   example(
     command
@@ -64,8 +82,9 @@ async function get(command: Command, key: string | undefined): Promise<void> {
 
 async function set(command: Command, key: string, value: string): Promise<void> {
   known(key)
-  if ((key === 'prompt' || key === 'color') && !['on', 'off', ''].includes(value))
-    throw usage(`${key} is on or off, not "${value}"`)
+  const choices = choicesOf[key]
+  if (choices && value !== '' && !choices.includes(value))
+    throw usage(`${key} is ${choices.join(' or ')}, not "${value}"`)
   if (key === 'timeout' && !/^\d{0,6}$/.test(value)) throw usage(`timeout is a number of seconds, not "${value}"`)
   await changeSettings(settings => {
     const { [key]: _old, ...rest } = settings.config ?? {}

@@ -3,37 +3,53 @@ import { openContext, requireUser, type Context } from '../context.ts'
 import { usage } from '../exit.ts'
 import { example } from '../help.ts'
 import { isTerminal } from '../streams.ts'
+import { readSettings } from '../profiles.ts'
+import { userCommandsOf } from '../userCommands.ts'
 import { readStart } from '../ui/start.ts'
 
 interface Options {
   board?: string
   ascii?: boolean
   altScreen: boolean
+  mouse: boolean
 }
 
 export function register(command: Command): void {
   command
     .description(
-      'Open the board in this terminal: its columns side by side, live. Cards are moved, run, approved, edited and read with keys; ? shows them.',
+      'Open the board in this terminal: its columns side by side, live. Cards are moved, run, approved, edited and read with keys, which ? shows, or with the mouse. Without a project, you choose one.',
     )
     .option('-b, --board <board>', "the board, by name or id (default: the project's first)")
     .option('--ascii', 'draw with plain characters only')
     .option('--no-alt-screen', 'leave the last picture on the terminal')
+    .option('--no-mouse', 'leave the mouse to the terminal, to select text with it')
     .action((options: Options) => show(command, options))
   example(command, 'board ui', 'board ui -P web --board Releases', 'board ui --ascii --no-alt-screen')
 }
 
-async function show(command: Command, { board, ascii = false, altScreen }: Options): Promise<void> {
+async function show(command: Command, { board, ascii = false, altScreen, mouse }: Options): Promise<void> {
   const context = await openContext(command)
   requireScreen(context)
   requireUser(context, 'ui')
+  const settings = readSettings()
+  const { density, preview, mouse: mouseSetting } = settings.config ?? {}
+  const preferences = {
+    isDense: density === undefined ? undefined : density === 'compact',
+    hasPreview: preview === 'on',
+    commands: userCommandsOf(settings),
+  }
   // The screens load while the server answers.
   const start = readStart(context, board)
   start.catch(() => {
     /* Whoever waits for it is told. */
   })
   const { showBoard } = await import('../ui/main.ts')
-  await showBoard(context, await start, { isAscii: ascii, alternate: altScreen })
+  await showBoard(context, await start, {
+    isAscii: ascii,
+    alternate: altScreen,
+    mouse: mouse && mouseSetting !== 'off',
+    preferences,
+  })
 }
 
 /** @throws Failure (usage) where there is nothing to draw on, or nobody to press keys */

@@ -20,12 +20,20 @@ const keptMs = 24 * 60 * 60 * 1000
  */
 export async function showPage(context: Context, page: Page): Promise<void> {
   const { out } = context
-  const path = await keep(page.name, drawPage(context, page))
-  if (out.json) return out.record({ path }, [])
-  if (!out.terminal.stdout) return out.line(path)
-  if (await openBrowser(pathToFileURL(path).href)) return out.done(`Opened ${path}`)
+  if (out.json || !out.terminal.stdout) {
+    const path = await keep(page.name, drawPage(context, page))
+    return out.json ? out.record({ path }, []) : out.line(path)
+  }
+  const { path, isOpen } = await openPage(context, page)
+  if (isOpen) return out.done(`Opened ${path}`)
   out.line(path)
   out.done('There is no browser to open. Open that file yourself, or name a browser in BROWSER: board help environment')
+}
+
+/** Keeps a page as showPage does and opens it; tells where it is, and whether there was a browser. */
+export async function openPage(context: Context, page: Page): Promise<{ path: string; isOpen: boolean }> {
+  const path = await keep(page.name, drawPage(context, page))
+  return { path, isOpen: await openBrowser(pathToFileURL(path).href) }
 }
 
 async function keep(name: string, text: string): Promise<string> {

@@ -1,12 +1,14 @@
 import { Box } from 'ink'
 import { boardOf, layoutFor, type ShownBoard } from '../ui/state/board.ts'
+import { firstTab, tabText } from '../ui/state/columnTabs.ts'
 import type { Layout } from '../ui/state/layout.ts'
 import type { Model } from '../ui/state/model.ts'
 import type { Line, Span } from '../ui/terminal/cells.ts'
 import { Lines } from '../ui/terminal/painting.tsx'
-import { Column, countOf, placeOf } from './Column.tsx'
+import { Column, placeOf } from './Column.tsx'
 import type { Look } from './look.ts'
-import { between, fitSpans, span, widthOfSpans } from './spans.ts'
+import { between, fitSpans, span } from './spans.ts'
+import { Preview } from './Preview.tsx'
 import { TitleBar } from './TitleBar.tsx'
 
 export interface ScreenProps {
@@ -36,21 +38,28 @@ export function Board({ model, look }: ScreenProps) {
             at={at}
             look={look}
             nowMs={model.nowMs}
+            drop={model.drag?.over}
           />
         ))}
         {shown.length === 0 && (
           <Lines
-            width={layout.size.width}
+            width={layout.size.width - layout.previewWidth}
             height={layout.bodyHeight}
-            lines={[
-              { spans: [span(' This board has no columns. Add one with: board columns create', look.palette.dim)] },
-            ]}
+            lines={[{ spans: [span(` ${emptyText(model)}`, look.palette.dim)] }]}
           />
         )}
+        {layout.previewWidth > 0 && <Preview model={model} layout={layout} look={look} />}
       </Box>
     </Box>
   )
 }
+
+const emptyText = ({ project, boardId }: Model): string =>
+  project.id === ''
+    ? 'Choose a project.'
+    : boardId === ''
+      ? 'Reading ...'
+      : 'This board has no columns. Add one with: board columns create'
 
 /** All columns' names above the one that is shown, as many as there is room for around it. */
 function columnTabs(model: Model, { columns }: ShownBoard, { size }: Layout, { palette, glyphs }: Look): Line {
@@ -59,15 +68,13 @@ function columnTabs(model: Model, { columns }: ShownBoard, { size }: Layout, { p
     columns.findIndex(({ id }) => id === model.view.focus),
   )
   const tab = (index: number): Span[] => {
-    const column = columns[index]!
+    const [name, count] = tabText(columns[index]!)
     const style = index === at ? palette.focus : palette.dim
-    return [span(` ${column.name} `, index === at ? `${style};7` : style), span(`${countOf(column)} `, style)]
+    return [span(name, index === at ? `${style};7` : style), span(count, style)]
   }
   const current = columns[at]
   const place = current && current.found.length > 0 ? [span(`${placeOf(current, model.view)} `, palette.dim)] : []
-  let from = at
-  let used = current ? widthOfSpans(tab(at)) : 0
-  while (from > 0 && used + widthOfSpans(tab(from - 1)) < size.width * 0.6) used += widthOfSpans(tab(--from))
+  const from = firstTab(columns, at, size.width)
   const before = from > 0 ? [span(glyphs.left, palette.accent)] : []
   const spans = columns.slice(from).flatMap((_, index) => tab(from + index))
   return between(fitSpans([...before, ...spans], size.width, glyphs.right), place, size.width, undefined, glyphs.right)

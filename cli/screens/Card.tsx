@@ -53,7 +53,12 @@ function titleLine({ size, cache, live, nowMs }: Model, { card, cardId }: Opened
   )
 }
 
-function aboutLine({ size, nowMs }: Model, opened: Opened, { palette, glyphs }: Look): Line {
+/** Where the card stands, whose it is, and what its agent has used. */
+export function aboutLine(
+  { size, nowMs }: Pick<Model, 'size' | 'nowMs'>,
+  opened: Opened,
+  { palette, glyphs }: Look,
+): Line {
   const { card } = opened
   if (!card) return { spans: [] }
   const session = latestSession(opened)
@@ -105,7 +110,8 @@ const ruler = (width: number, { palette, glyphs }: Look): Line => ({
   spans: [span(glyphs.across.repeat(width), palette.frame)],
 })
 
-function drawn({ kind, text, aside }: TextLine, width: number, { palette, glyphs }: Look): Line {
+/** A line of a tab as it looks. */
+export function drawn({ kind, text, aside }: TextLine, width: number, { palette, glyphs }: Look): Line {
   const style = lineStyle(palette, kind)
   const sign =
     kind === 'toolGoing'

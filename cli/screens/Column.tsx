@@ -1,4 +1,5 @@
 import { cursorIn, type ShownBoard, type ShownColumn } from '../ui/state/board.ts'
+import { countOf, grouped } from '../ui/state/columnTabs.ts'
 import { cardHeight, textWidth, type Layout } from '../ui/state/layout.ts'
 import type { Model } from '../ui/state/model.ts'
 import { styled, type Line, type Span } from '../ui/terminal/cells.ts'
@@ -15,6 +16,8 @@ export interface ColumnProps {
   /** Which of the columns that are shown. */ at: number
   look: Look
   nowMs: number
+  /** Where a card that is dragged would go. */
+  drop?: { columnId: string; at: number }
 }
 /** The cards that are seen: the first one and how many. */
 interface Window {
@@ -51,6 +54,7 @@ function windowLines(props: ColumnProps): { lines: Line[]; window: Window } {
     const drawn = cardLines(card, {
       isCurrent: index === cursor,
       isSelected: view.selected.has(card.id),
+      isTarget: props.drop?.columnId === column.id && props.drop.at === index,
       isDense: layout.isDense,
       inside,
       width,
@@ -70,12 +74,12 @@ const emptyText = ({ ids, total }: ShownColumn): string =>
   ids.length > 0 ? 'Nothing here matches.' : total === 0 ? 'No cards.' : 'Reading ...'
 
 function framed(
-  { column, view, look: { palette, glyphs } }: ColumnProps,
+  { column, view, drop, look: { palette, glyphs } }: ColumnProps,
   lines: readonly Line[],
   window: Window,
   width: number,
 ): Line[] {
-  const isFocused = column.id === view.focus
+  const isFocused = drop ? drop.columnId === column.id : column.id === view.focus
   const style = isFocused ? palette.focus : palette.frame
   const [topLeft, topRight, bottomLeft, bottomRight] = glyphs.corner
   const count = countOf(column)
@@ -126,17 +130,8 @@ function thumbOf({ top, count }: Window, all: number, height: number): { from: n
   return { from, to: from + size }
 }
 
-/** `12`, `3/12` with a filter, `+` while there are more to read. */
-export const countOf = ({ found, ids, total }: ShownColumn): string =>
-  found.length !== ids.length
-    ? `${grouped(found.length)}${ids.length < total ? '+' : ''}/${grouped(total)}`
-    : grouped(total)
-
 /** Where the cursor is: `3 of 12`. */
 export const placeOf = (column: ShownColumn, view: Model['view']): string =>
   column.found.length === 0
     ? ''
     : `${grouped(cursorIn(column, view) + 1)} of ${grouped(column.found.length)}${column.ids.length < column.total ? '+' : ''}`
-
-/** 12,345. Intl would say it too, and take milliseconds to load. */
-const grouped = (count: number): string => String(count).replace(/\B(?=(\d{3})+$)/g, ',')

@@ -1,12 +1,14 @@
 import { Box } from 'ink'
 import { widthOf } from '../text.ts'
 import { helpRows } from '../ui/state/helpRows.ts'
-import type { Dialog as DialogState, Model } from '../ui/state/model.ts'
+import { dialogBox } from '../ui/state/layout.ts'
+import type { Dialog as DialogState, Model, PickDialog } from '../ui/state/model.ts'
 import { emptyField, textIn, type TextField } from '../ui/state/textField.ts'
 import { wrap } from '../ui/state/wrap.ts'
 import type { Line, Span } from '../ui/terminal/cells.ts'
 import { Lines } from '../ui/terminal/painting.tsx'
 import { seenOf } from './field.ts'
+import { pickContent } from './pickContent.ts'
 import type { Look } from './look.ts'
 import { between, fitSpans, fitText, span, widthOfSpans } from './spans.ts'
 
@@ -23,21 +25,18 @@ interface Asked {
   inside: number
 }
 
-const maxWidth = 76
-
 /** What the person is asked, in a frame over the middle of the screen. */
 export function Dialog({ model, dialog, look }: { model: Model; dialog: DialogState; look: Look }) {
-  const { width, height } = model.size
-  const outer = Math.min(maxWidth, Math.max(20, width - 4))
+  const { height } = model.size
+  const { width: outer } = dialogBox(model.size, 0)
   const content = contentOf({ model, dialog, look, inside: outer - 4 })
   if (!content) return undefined
   const most = Math.max(1, height - 4)
   const lines = content.lines.slice(0, most)
   const rows = framed({ ...content, lines }, outer, look)
-  // What is asked for is read above the question.
-  const top = dialog.kind === 'approve' ? height - rows.length - 2 : Math.floor((height - rows.length) / 3)
+  const { left, top } = dialogBox(model.size, lines.length, dialog.kind === 'approve')
   return (
-    <Box position="absolute" marginLeft={Math.floor((width - outer) / 2)} marginTop={Math.max(0, top)}>
+    <Box position="absolute" marginLeft={left} marginTop={top}>
       <Lines
         width={outer}
         height={rows.length}
@@ -83,6 +82,8 @@ function contentOf(asked: Asked): Content | undefined {
   switch (dialog.kind) {
     case 'help':
       return help(asked, dialog)
+    case 'pick':
+      return pick(asked, dialog)
     case 'add':
       return add(asked, dialog)
     case 'send':
@@ -121,7 +122,7 @@ function help(
   { model, look: { palette, glyphs }, inside }: Asked,
   dialog: Extract<DialogState, { kind: 'help' }>,
 ): Content {
-  const rows = helpRows(model.keymap, textIn(dialog.field), model.opened !== undefined)
+  const rows = helpRows(model, textIn(dialog.field))
   const room = Math.max(1, model.size.height - 7)
   const top = Math.min(dialog.top, Math.max(0, rows.length - room))
   const keys = Math.min(24, Math.max(4, ...rows.map(row => widthOf(row.keys))))
@@ -138,6 +139,12 @@ function help(
     hint: `type to look for a key, escape closes${more}`,
     caret,
   }
+}
+
+function pick({ model, look, inside }: Asked, dialog: PickDialog): Content {
+  const { title, lines, hint } = pickContent(model, dialog, look, inside)
+  const typed = field('> ', dialog.field, inside, 0)
+  return { title, lines: [...typed.lines, ...lines], caret: typed.caret, hint }
 }
 
 function add(

@@ -1,8 +1,9 @@
 import type { ShortcutAction } from '../../src/contract/settings.ts'
-import { shownKeys } from '../ui/state/helpRows.ts'
-import { suggestions } from '../ui/state/jump.ts'
+import { meanings, shownKeys } from '../ui/state/helpRows.ts'
+import { boardOf } from '../ui/state/board.ts'
+import { named } from '../ui/state/actions.ts'
 import type { Model } from '../ui/state/model.ts'
-import { textIn, type TextField } from '../ui/state/textField.ts'
+import type { TextField } from '../ui/state/textField.ts'
 import type { Line, Span } from '../ui/terminal/cells.ts'
 import { Lines } from '../ui/terminal/painting.tsx'
 import { seenOf } from './field.ts'
@@ -31,15 +32,15 @@ export function Footer({ model, look }: { model: Model; look: Look }) {
 export const hasFooter = (model: Model): boolean =>
   model.settings.statusLine ||
   model.notice !== undefined ||
-  model.dialog?.kind === 'filter' ||
-  model.dialog?.kind === 'jump'
+  model.drag?.over !== undefined ||
+  model.dialog?.kind === 'filter'
 
 function footOf(model: Model, look: Look): Foot | undefined {
   const { dialog, notice, size, view } = model
   const { palette, glyphs } = look
   if (dialog?.kind === 'filter')
     return typed('/', dialog.field, [span('enter keeps it, escape takes it back ', palette.dim)], model, look)
-  if (dialog?.kind === 'jump') return typed(':', dialog.field, hints(model, textIn(dialog.field), palette), model, look)
+  if (model.drag?.over) return { line: between([span(` ${dropText(model)}`, palette.accent)], [], size.width) }
   if (notice)
     return {
       line: between(
@@ -80,12 +81,11 @@ function typed(
   }
 }
 
-function hints(model: Model, text: string, palette: Look['palette']): Span[] {
-  if (/^#?\d+$/.test(text)) return [span(`card ${text.replace('#', '')}  `, palette.dim)]
-  const found = suggestions(model, text)
-  return found.flatMap(({ name, kind }, at) => [
-    span(`${name}${kind === 'board' ? ' (board)' : ''}  `, at === 0 ? palette.accent : palette.dim),
-  ])
+/** What happens when the button comes up. */
+function dropText(model: Model): string {
+  const { cardIds, over } = model.drag!
+  const column = boardOf(model).columns.find(({ id }) => id === over?.columnId)
+  return `Let go to move ${named(cardIds.map(id => ({ id })))} to ${column?.name ?? ''}.`
 }
 
 const onBoard: [ShortcutAction, string][] = [
@@ -101,7 +101,17 @@ const onBoard: [ShortcutAction, string][] = [
   ['jump', 'jump'],
   ['edit', 'edit'],
   ['undo', 'undo'],
+  ['moveTo', 'to column'],
+  ['label', 'label'],
+  ['agent', 'agent'],
+  ['merge', 'merge'],
   ['archive', 'archive'],
+  ['delete', 'delete'],
+  ['density', 'density'],
+  ['sort', 'sort'],
+  ['preview', 'preview'],
+  ['browser', 'browser'],
+  ['project', 'projects'],
   ['quit', 'quit'],
 ]
 const onCard: [ShortcutAction, string][] = [
@@ -114,10 +124,25 @@ const onCard: [ShortcutAction, string][] = [
   ['cancel', 'cancel'],
   ['edit', 'edit'],
   ['back', 'back'],
+  ['merge', 'merge'],
+  ['moveTo', 'to column'],
+  ['label', 'label'],
+  ['browser', 'browser'],
 ]
 
-/** As many of the keys as there is room for. */
-function keyHints({ keymap, opened }: Model, { palette }: Look, room: number): Span[] {
+/** As many of the keys as there is room for; within a sequence, those that go on with it. */
+function keyHints({ keymap, opened, pressed }: Model, { palette }: Look, room: number): Span[] {
+  if (pressed.length > 0) {
+    const begun = `${pressed.join(' ')} `
+    return [...keymap.sequences].flatMap(([keys, binding]) =>
+      keys.startsWith(begun)
+        ? [
+            span(` ${shownKeys(keys.slice(begun.length))}`, palette.key),
+            span(` ${typeof binding === 'string' ? meanings[binding] : binding.name} `, palette.dim),
+          ]
+        : [],
+    )
+  }
   const hint = ([action, text]: [ShortcutAction, string]): Span[] => {
     const key = keymap.keysOf[action][0]
     if (key === undefined) return []

@@ -1,4 +1,5 @@
 import { boardOf, layoutFor } from '../ui/state/board.ts'
+import { sortNames } from '../ui/state/sort.ts'
 import type { Model } from '../ui/state/model.ts'
 import type { Span } from '../ui/terminal/cells.ts'
 import { Lines } from '../ui/terminal/painting.tsx'
@@ -16,6 +17,7 @@ export function TitleBar({ model, look: { palette, glyphs } }: { model: Model; l
     span(` ${project.name}`, palette.strong),
     span(` ${glyphs.dot} ${board?.name ?? ''}`),
     ...columnsAside(model, glyphs),
+    ...(model.sort === 'board' ? [] : [span(`  ${sortNames[model.sort]}`, palette.strong)]),
   ]
   const state =
     live === 'open'

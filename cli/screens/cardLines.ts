@@ -1,13 +1,15 @@
 import { relativeTime } from '../text.ts'
 import { titleLines } from '../ui/state/layout.ts'
 import type { Card } from '../ui/state/cardCache.ts'
-import type { Line, Span } from '../ui/terminal/cells.ts'
+import { styled, type Line, type Span } from '../ui/terminal/cells.ts'
 import { statusStyle, type Look } from './look.ts'
 import { between, span } from './spans.ts'
 
 export interface CardLook {
   isCurrent: boolean
   isSelected: boolean
+  /** What is dragged with the mouse would go where it stands. */
+  isTarget: boolean
   /** All in one line. */
   isDense: boolean
   /** The column's inside, and how wide the title may be, in cells. */
@@ -17,55 +19,55 @@ export interface CardLook {
   nowMs: number
 }
 
+/** Below this a line has room for the sign of a status, and not for its name. */
+const minNamedStatus = 46
+
 /** A card in its column: the title, and below it the number, how its agent is doing, its labels, and when it last changed. */
 export function cardLines(card: Card, how: CardLook): Line[] {
-  const {
-    isCurrent,
-    isSelected,
-    isDense,
-    inside,
-    width,
-    look: { palette, glyphs },
-    nowMs,
-  } = how
+  const { isDense, inside, width, nowMs, look } = how
+  const { palette, glyphs } = look
   if (isDense) return [denseLine(card, how)]
-  const under = isCurrent ? palette.cursor : ''
-  const style = card.unread ? palette.strong : isSelected ? palette.selected : palette.title
   const row = (spans: readonly Span[], right: readonly Span[], isFirst: boolean) =>
-    between([markOf(card, how, isFirst), span(' '), ...spans], right, inside, under, glyphs.ellipsis)
-  const status = card.status === 'idle' ? [] : [span('  '), badge(card, how.look, nowMs)]
+    oneColour(card, how, between([markOf(card, how, isFirst), span(' '), ...spans], right, inside, '', glyphs.ellipsis))
+  const status = card.status === 'idle' ? [] : [span('  '), badge(card, look, nowMs)]
   const labels = card.labels.flatMap(label => [span('  '), span(label, palette.label)])
+  const style = card.unread ? palette.strong : palette.title
   return [
     ...titleLines(card, width).map((text, at) => row([span(text, style)], [], at === 0)),
     row([span(`#${card.id}`, palette.dim), ...status, ...labels], [span(`${ageOf(card, nowMs)} `, palette.dim)], false),
   ]
 }
 
+/** In one line the title keeps its room: of the rest only the number and the status stand beside it. */
 function denseLine(card: Card, how: CardLook): Line {
-  const {
-    isCurrent,
-    isSelected,
-    inside,
-    look: { palette, glyphs },
-    nowMs,
-  } = how
-  const right = card.status === 'idle' ? [] : [badge(card, how.look, nowMs), span(' ')]
-  const style = card.unread ? palette.strong : isSelected ? palette.selected : palette.title
-  return between(
-    [markOf(card, how, true), span(`#${card.id} `, palette.dim), span(card.title, style)],
-    right,
-    inside,
+  const { inside, nowMs, look } = how
+  const { palette, glyphs } = look
+  const { text, style } = badge(card, look, nowMs)
+  const shown = inside < minNamedStatus ? text.split(' ')[0]! : text
+  const right = card.status === 'idle' ? [] : [span(`${shown} `, style)]
+  const title = span(card.title, card.unread ? palette.strong : palette.title)
+  const left = [markOf(card, how, true), span(`#${card.id} `, palette.dim), title]
+  return oneColour(card, how, between(left, right, inside, '', glyphs.ellipsis))
+}
+
+/** The card under the cursor, and those that are selected, are drawn in one colour, so that they are seen as one thing. */
+function oneColour({ unread }: Card, { isCurrent, isSelected, look: { palette } }: CardLook, { spans }: Line): Line {
+  if (!isCurrent && !isSelected) return { spans }
+  const style = styled(
+    isSelected ? palette.selected : '',
+    unread ? palette.strong : '',
     isCurrent ? palette.cursor : '',
-    glyphs.ellipsis,
   )
+  return { spans: spans.map(({ text }) => ({ text, style: '' })), style }
 }
 
 /** What stands before a card: that it is selected, that the cursor is on it, or that nobody has read it. */
 function markOf(
   { unread }: Card,
-  { isCurrent, isSelected, look: { palette, glyphs } }: CardLook,
+  { isCurrent, isSelected, isTarget, look: { palette, glyphs } }: CardLook,
   isFirst: boolean,
 ): Span {
+  if (isTarget && isFirst) return span(glyphs.right, palette.accent)
   if (isSelected) return span(glyphs.selected, palette.selected)
   if (isCurrent) return span(glyphs.cursor, unread ? palette.unread : palette.accent)
   return unread && isFirst ? span(glyphs.unread, palette.unread) : span(' ')

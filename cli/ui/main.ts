@@ -5,9 +5,9 @@ import { Live, type LiveMessage } from '../../src/client/socket.ts'
 import type { Context } from '../context.ts'
 import { Screen } from '../screens/Screen.tsx'
 import { lookOf, type Look } from '../screens/look.ts'
-import { createCmdRunner, type CmdRunner } from './cmds.ts'
+import { createCmdRunner, type CmdRunner, type Shown } from './cmds/runner.ts'
 import type { Start } from './start.ts'
-import { initialModel, nextTickMs } from './state/initial.ts'
+import { initialModel, nextTickMs, type Preferences } from './state/initial.ts'
 import type { Cmd, Model, Msg, UserSettings } from './state/model.ts'
 import { update } from './state/update.ts'
 import { frameOf } from './terminal/painting.tsx'
@@ -16,6 +16,8 @@ import { TerminalSession } from './terminal/session.ts'
 export interface UiOptions {
   isAscii: boolean
   alternate: boolean
+  mouse: boolean
+  preferences: Preferences
 }
 
 /** What comes within this time makes one picture. */
@@ -49,25 +51,31 @@ class Ui {
   #drawTimer: NodeJS.Timeout | undefined
   #tickTimer: NodeJS.Timeout | undefined
   #drawnAtMs = 0
-  #isSubscribed = false
+  /** The project that is subscribed to, and the one that has been read since. */
+  #followed = ''
+  #readAlong = ''
   #isClosed = false
   #end: (error?: unknown) => void = () => {
     /* set at once */
   }
 
-  constructor(context: Context, start: Start, { isAscii, alternate }: UiOptions) {
+  constructor(context: Context, start: Start, { isAscii, alternate, mouse, preferences }: UiOptions) {
     const ended = new Promise<void>((resolve, reject) => {
       this.#end = error => (error === undefined ? resolve() : reject(error as Error))
     })
     this.#lookWith = settings => lookOf({ ...settings, colour: context.out.terminal.colour, isAscii })
     this.#look = this.#lookWith(start.settings)
-    this.#model = initialModel(start, { width: process.stdout.columns || 80, height: process.stdout.rows || 24 })
-    this.#cmds = createCmdRunner(context, start.project.id, () => this.#model.boardId, {
+    const size = { width: process.stdout.columns || 80, height: process.stdout.rows || 24 }
+    this.#model = initialModel(start, size, preferences)
+    this.#cmds = createCmdRunner(context, () => shownIn(this.#model), {
       dispatch: msg => this.#dispatch(msg),
       lend: work => this.#terminal.lend(work),
+      copy: text => this.#terminal.copy(text),
     })
     this.#terminal = new TerminalSession({
       alternate,
+      mouse,
+      onMouse: event => this.#dispatch({ type: 'mouse', mouse: event }),
       onKey: key => this.#dispatch({ type: 'key', key }),
       onResize: size => this.#dispatch({ type: 'resized', size }),
       onReturn: () => this.#dispatch({ type: 'returned' }),
@@ -83,12 +91,14 @@ class Ui {
       onState: ({ name }) => {
         if (name === 'open' || name === 'waiting') this.#dispatch({ type: 'live', state: name })
       },
-      onSubscribed: () => {
-        if (!this.#isSubscribed) this.#dispatch({ type: 'subscribed' })
-        this.#isSubscribed = true
+      onSubscribed: projectId => {
+        // After a break, the events that were missed come instead.
+        if (projectId !== this.#model.project.id || projectId === this.#readAlong) return
+        this.#readAlong = projectId
+        this.#dispatch({ type: 'subscribed' })
       },
     })
-    this.#live.subscribe(start.project.id)
+    this.#follow(start.project.id)
     this.ended = Promise.race([ended, this.#live.done, this.#ink.waitUntilExit().then(() => ended)])
   }
 
@@ -149,7 +159,15 @@ class Ui {
     const { model, cmds } = update({ ...this.#model, nowMs: Date.now() }, msg)
     if (model.settings !== this.#model.settings) this.#look = this.#lookWith(model.settings)
     this.#model = model
+    if (model.project.id !== this.#followed && this.#live) this.#follow(model.project.id)
     for (const cmd of cmds) this.#runCmd(cmd)
+  }
+
+  #follow(projectId: string): void {
+    if (this.#followed !== '') this.#live.unsubscribe(this.#followed)
+    if (projectId !== '') this.#live.subscribe(projectId)
+    this.#followed = projectId
+    this.#readAlong = ''
   }
 
   #element() {
@@ -160,6 +178,12 @@ class Ui {
     this.#root = root
   }
 }
+
+const shownIn = ({ project, boardId }: Model): Shown => ({
+  projectId: project.id,
+  projectName: project.name,
+  boardId,
+})
 
 /** Ink lays the boxes out and draws nothing: frames are painted from the boxes. */
 function mount(terminal: TerminalSession): Instance {

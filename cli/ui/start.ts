@@ -1,6 +1,7 @@
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import type { Context } from '../context.ts'
+import { exitOf } from '../exit.ts'
 import { pickNamed, type Named } from '../resolve.ts'
 import type { BoardRecord, UserSettings } from './state/model.ts'
 import type { Card, Column } from './state/cardCache.ts'
@@ -8,6 +9,8 @@ import type { Card, Column } from './state/cardCache.ts'
 /** What the first picture needs. `pages` are the first cards of each column, `limit` at most. */
 export interface Start {
   project: Named
+  /** Where no project is chosen: those that there are. */
+  projects?: readonly Named[]
   boards: readonly BoardRecord[]
   boardId: string
   columns: readonly Column[]
@@ -20,7 +23,8 @@ export interface Start {
 const limit = 100
 
 /**
- * Reads the project, the board that is named or its first one, and the person's settings.
+ * Reads the project, the board that is named or its first one, and the person's settings; without a project, all of them to
+ * choose from.
  * @throws Failure (not found) when there is no such board; ApiFailure | Unreachable
  */
 export async function readStart(context: Context, wanted: string | undefined): Promise<Start> {
@@ -29,7 +33,12 @@ export async function readStart(context: Context, wanted: string | undefined): P
   settings.catch(() => {
     /* Whoever waits for it is told. */
   })
-  const project = await context.project()
+  const project = await chosenProject(context)
+  if (!('id' in project)) {
+    const [user, shortcuts] = await settings
+    const none = { project: { id: '', name: '' }, boards: [], boardId: '', columns: [], pages: [], limit }
+    return { ...none, projects: project.projects, settings: user, shortcuts }
+  }
   const [boards, all] = await Promise.all([
     client.boards.list({ projectId: project.id }),
     client.columns.list({ projectId: project.id }),
@@ -41,4 +50,16 @@ export async function readStart(context: Context, wanted: string | undefined): P
   )
   const [user, shortcuts] = await settings
   return { project, boards, boardId: board?.id ?? '', columns, pages, limit, settings: user, shortcuts }
+}
+
+/** The current project, or all that there are to choose from. A name that is no project's, and a server without projects, are errors. */
+async function chosenProject(context: Context): Promise<Named | { projects: readonly Named[] }> {
+  try {
+    return await context.project()
+  } catch (error) {
+    if (context.discovery.project || exitOf(error) !== 'usage') throw error
+    const projects = await context.client.projects.list()
+    if (projects.length === 0) throw error
+    return { projects: projects.map(({ id, name }) => ({ id, name })) }
+  }
 }

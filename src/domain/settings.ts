@@ -27,14 +27,17 @@ export const changeUserSettings = (tx: Transaction, userId: number, change: Part
 export const readShortcuts = (db: Reader, userId: number): Promise<ShortcutKeys> =>
   read(db, userId, 'shortcuts', defaultShortcuts)
 
-/** @throws Problem VALIDATION_FAILED, naming both actions, when two would share a key */
+/**
+ * @throws Problem VALIDATION_FAILED, naming both actions, when two would share a key. Keys that were stored before an action
+ * with the same default existed are left alone: the client lets the default yield.
+ */
 export async function changeShortcuts(
   tx: Transaction,
   userId: number,
   change: Partial<ShortcutKeys>,
 ): Promise<ShortcutKeys> {
   const shortcuts = await merge<ShortcutKeys>(tx, userId, 'shortcuts', defaultShortcuts, change)
-  const details = conflicts(shortcuts)
+  const details = conflicts(shortcuts).filter(({ path, owner }) => path in change || (owner ?? path) in change)
   if (details.length > 0)
     throw new Problem(
       'VALIDATION_FAILED',
@@ -42,7 +45,7 @@ export async function changeShortcuts(
         .map(({ path, message }) => `${path} ${message}`)
         .join('; ')
         .slice(0, 2000),
-      { details },
+      { details: details.map(({ path, message }) => ({ path, message })) },
     )
   return shortcuts
 }
@@ -80,17 +83,17 @@ const given = <T extends object>(change: Partial<T>) =>
   Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as Partial<T>
 
 /** `a,b` means either key, `g g` one after the other. */
-function conflicts(shortcuts: ShortcutKeys): Detail[] {
+function conflicts(shortcuts: ShortcutKeys): (Detail & { owner?: string })[] {
   const owners = new Map<string, string>()
-  const details: Detail[] = []
+  const details: (Detail & { owner?: string })[] = []
   for (const [action, keys] of Object.entries(shortcuts)) {
     for (const key of keys.split(',').map(each => each.trim())) {
       const owner = owners.get(key)
       if (key === '') details.push({ path: action, message: 'must name keys, separated by commas' })
       else if (owner !== undefined && owner !== action)
         details.push(
-          { path: action, message: `must not share the key ${key} with ${owner}` },
-          { path: owner, message: `must not share the key ${key} with ${action}` },
+          { path: action, owner, message: `must not share the key ${key} with ${owner}` },
+          { path: owner, owner: action, message: `must not share the key ${key} with ${action}` },
         )
       else owners.set(key, action)
     }

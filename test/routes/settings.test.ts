@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Client } from '../../src/client/index.ts'
 import { defaultShortcuts, defaultUserSettings } from '../../src/contract/settings.ts'
+import { writeUserSetting } from '../../src/store/settings.ts'
 import { startBoard, type TestBoard } from '../helper.ts'
 
 let board: TestBoard
@@ -85,6 +86,20 @@ test('two actions cannot share a key; both are named and nothing is kept', async
   expect(await put('/api/settings/keyboard-shortcuts', { fly: 'f' })).toMatchObject({ status: 400, paths: ['fly'] })
   expect(await own.settings.getShortcuts()).toEqual(before)
   expect(await own.settings.setShortcuts({ moveLeft: 'h', left: 'H' })).toMatchObject({ moveLeft: 'h', left: 'H' })
+})
+
+test('a choice that was made before an action had the same default does not keep others from being changed', async () => {
+  const { token } = await board.as().auth.register({ email: 'early@example.org', password: 'early password' })
+  const early = board.as(token)
+  const { id } = await early.auth.me()
+  await board.server.app.db.transaction(tx =>
+    writeUserSetting(tx, Number(id), 'shortcuts', JSON.stringify({ down: defaultShortcuts.sort })),
+  )
+  expect(await early.settings.setShortcuts({ quit: 'ctrl+q' })).toMatchObject({
+    quit: 'ctrl+q',
+    down: defaultShortcuts.sort,
+  })
+  await expect(early.settings.setShortcuts({ up: defaultShortcuts.sort })).rejects.toMatchObject({ status: 400 })
 })
 
 test('panel states are kept for each account and card; those that a body names are replaced', async () => {

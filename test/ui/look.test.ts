@@ -58,11 +58,11 @@ describe("the person's settings", () => {
 
   test('high contrast shows nothing dim', async () => {
     terminal = await world.open()
-    expect(terminal.styleAt('#1')?.dim).toBe(true)
+    expect(terminal.styleAt('#2')?.dim).toBe(true)
     terminal.close()
     await world.server.client.settings.setUser({ highContrast: true })
     terminal = await world.open()
-    expect(terminal.styleAt('#1')?.dim).toBe(false)
+    expect(terminal.styleAt('#2')?.dim).toBe(false)
     expect(terminal.written).not.toMatch(/\u001b\[(?:[\d;]*;)?2m/)
   })
 

@@ -1,5 +1,6 @@
 import { cardHeight, layoutOf, textWidth, topOf, type Layout } from './layout.ts'
-import type { Model, Move } from './model.ts'
+import type { Model, Move, Sort } from './model.ts'
+import { sorted } from './sort.ts'
 import type { Card, CachedColumn, CardCache } from './cardCache.ts'
 
 /** A column as it is shown: with the cards that are on their way, and of those the ones that the filter lets through. */
@@ -11,20 +12,25 @@ export interface ShownBoard {
   cards: ReadonlyMap<string, Card>
 }
 
-let last: { cache: CardCache; moves: readonly Move[]; filter: string; board: ShownBoard } | undefined
+type BoardParts = Pick<Model, 'cache' | 'moves' | 'view' | 'sort'>
+
+let last: { cache: CardCache; moves: readonly Move[]; filter: string; sort: Sort; board: ShownBoard } | undefined
 
 /** The board that the person sees. The same parts make the same board, which is then not made again. */
-export function boardOf({ cache, moves, view: { filter } }: Pick<Model, 'cache' | 'moves' | 'view'>): ShownBoard {
-  if (last?.cache === cache && last.moves === moves && last.filter === filter) return last.board
-  const columns = withMoves(cache.columns, moves)
+export function boardOf({ cache, moves, view: { filter }, sort }: BoardParts): ShownBoard {
+  if (last?.cache === cache && last.moves === moves && last.filter === filter && last.sort === sort) return last.board
   const board = {
     cards: cache.cards,
-    columns: columns.map(column => ({
+    columns: withMoves(cache.columns, moves).map(column => ({
       ...column,
-      found: filter === '' ? column.ids : column.ids.filter(id => matches(cache.cards.get(id), filter)),
+      found: sorted(
+        filter === '' ? column.ids : column.ids.filter(id => matches(cache.cards.get(id), filter)),
+        cache.cards,
+        sort,
+      ),
     })),
   }
-  last = { cache, moves, filter, board }
+  last = { cache, moves, filter, sort, board }
   return board
 }
 
@@ -84,16 +90,18 @@ export function chosenCards(model: Model): Card[] {
 }
 
 export const layoutFor = (model: Model, board = boardOf(model)): Layout =>
-  layoutOf(
-    model.size,
-    board.columns.length,
-    Math.max(
+  layoutOf({
+    size: model.size,
+    columns: board.columns.length,
+    focus: Math.max(
       0,
       board.columns.findIndex(({ id }) => id === model.view.focus),
     ),
-    model.view.firstColumn,
-    model.settings.statusLine,
-  )
+    first: model.view.firstColumn,
+    statusLine: model.settings.statusLine,
+    isDense: model.isDense,
+    hasPreview: model.hasPreview,
+  })
 
 /** Puts the cursor on a card. */
 export const withCursor = (view: Model['view'], column: ShownColumn, at: number): Model['view'] => {

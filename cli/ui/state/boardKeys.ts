@@ -10,9 +10,10 @@ import {
   type ShownBoard,
   type ShownColumn,
 } from './board.ts'
-import { cardHeight, textWidth } from './layout.ts'
-import { ask, named, perform, undo } from './actions.ts'
-import { updated, type Model, type Update } from './model.ts'
+import { cardHeight, previewFrom, previewWidthOf, textWidth } from './layout.ts'
+import { moveCards, named, perform, redo, undo } from './actions.ts'
+import { say, sorts, updated, type Model, type Update } from './model.ts'
+import { sortNames } from './sort.ts'
 import { openedOf } from './opened.ts'
 import { emptyField, fieldOf } from './textField.ts'
 
@@ -22,16 +23,9 @@ export function onBoard(model: Model, action: ShortcutAction): Update {
   const column = focusedColumn(board, model.view)
   if (!column) return updated(model)
   const at = cursorIn(column, model.view)
-  const to = (next: number) => updated({ ...model, view: withCursor(model.view, column, next) })
+  const next = { down: at + 1, up: at - 1, top: 0, bottom: column.found.length - 1 }[action as string]
+  if (next !== undefined) return updated({ ...model, view: withCursor(model.view, column, next) })
   switch (action) {
-    case 'down':
-      return to(at + 1)
-    case 'up':
-      return to(at - 1)
-    case 'top':
-      return to(0)
-    case 'bottom':
-      return to(column.found.length - 1)
     case 'pageDown':
       return turnPage(model, column, at, cardsOnScreen(model, board, column))
     case 'pageUp':
@@ -69,6 +63,14 @@ export function onBoard(model: Model, action: ShortcutAction): Update {
       return open(model)
     case 'undo':
       return undo(model)
+    case 'redo':
+      return redo(model)
+    case 'sort':
+      return sortNext(model)
+    case 'density':
+      return updated({ ...model, isDense: !layoutFor(model, board).isDense })
+    case 'preview':
+      return togglePreview(model)
     default:
       return updated(model)
   }
@@ -86,7 +88,7 @@ function cardsOnScreen(model: Model, board: ShownBoard, column: ShownColumn): nu
 }
 
 /** The window moves with the cursor. */
-function turnPage(model: Model, column: ShownColumn, at: number, by: number): Update {
+export function turnPage(model: Model, column: ShownColumn, at: number, by: number): Update {
   const top = Math.max(0, (model.view.tops[column.id] ?? 0) + by)
   return updated({
     ...model,
@@ -99,7 +101,8 @@ function focus(model: Model, board: ShownBoard, column: ShownColumn, step: numbe
   return updated(next ? { ...model, view: { ...model.view, focus: next.id } } : model)
 }
 
-function select(model: Model, column: ShownColumn, at: number): Update {
+/** Selects a card, or no longer, and goes on to the next one. */
+export function select(model: Model, column: ShownColumn, at: number): Update {
   const id = column.found[at]
   if (id === undefined) return updated(model)
   const selected = new Set(model.view.selected)
@@ -116,13 +119,31 @@ function selectAll(model: Model, column: ShownColumn): Update {
   return updated({ ...model, view: { ...model.view, selected } })
 }
 
-function open(model: Model): Update {
+/** Opens the card under the cursor. What the preview has read of it is shown at once. */
+export function open(model: Model): Update {
   const card = currentCard(model)
   if (!card) return updated(model)
-  return updated(
-    { ...model, opened: openedOf(card.id, card.status === 'idle' ? 'prompt' : 'transcript') },
-    { type: 'open', cardId: card.id },
-  )
+  const tab = card.status === 'idle' ? 'prompt' : 'transcript'
+  const known = model.preview?.cardId === card.id && model.preview.card ? model.preview : openedOf(card.id, tab)
+  return updated({ ...model, opened: { ...known, tab, follows: true } }, { type: 'open', cardId: card.id })
+}
+
+function sortNext(model: Model): Update {
+  const sort = sorts[(sorts.indexOf(model.sort) + 1) % sorts.length]!
+  return updated(say({ ...model, sort }, `Cards are shown ${sortNames[sort]}.`))
+}
+
+/** Where the columns are sorted, cards have no place that one could move them to. */
+export const unordered = (model: Model): Model =>
+  say(model, `The columns are sorted ${sortNames[model.sort]}; a place in a column needs the order of the board.`, true)
+
+function togglePreview(model: Model): Update {
+  const hasPreview = !model.hasPreview
+  if (hasPreview && previewWidthOf(model.size) === 0)
+    return updated(
+      say(model, `A preview needs a terminal of ${previewFrom} columns; this one has ${model.size.width}.`, true),
+    )
+  return updated({ ...model, hasPreview, preview: undefined })
 }
 
 /** The chosen cards move to the top of the neighbouring column, in their order. */
@@ -131,17 +152,14 @@ function moveAside(model: Model, board: ShownBoard, column: ShownColumn, step: n
   const cards = chosenCards(model).filter(({ id }) => !target?.ids.includes(id))
   if (!target || cards.length === 0) return updated(model)
   const places = cards.map(({ id }, at) => ({ cardId: id, columnId: target.id, position: at }))
-  return ask(model, cards, `${named(cards)} to ${target.name}`, {
-    type: 'move',
-    places,
-    text: `${named(cards)} to ${target.name}`,
-  })
+  return moveCards(model, cards, places, `${named(cards)} to ${target.name}`)
 }
 
 function moveWithin(model: Model, column: ShownColumn, at: number, step: number): Update {
   const neighbour = column.found[at + step]
   const card = currentCard(model)
   if (neighbour === undefined || !card) return updated(model)
+  if (model.sort !== 'board') return updated(unordered(model))
   return perform(model, {
     type: 'move',
     places: [{ cardId: card.id, columnId: column.id, position: column.ids.indexOf(neighbour) }],

@@ -2,8 +2,9 @@ import type { ShortcutAction } from '../../../src/contract/settings.ts'
 import { chosenCards, currentCard } from './board.ts'
 import { onBoard } from './boardKeys.ts'
 import { tabHeight, tabLines, tabWidth } from './cardText.ts'
-import { ask, named } from './actions.ts'
-import { say, updated, type Cmd, type Model, type Update } from './model.ts'
+import type { UserCommand } from '../../userCommands.ts'
+import { ask, confirm, named } from './actions.ts'
+import { say, updated, type Cmd, type Model, type Purpose, type Update } from './model.ts'
 import { openedOf, tabs, type Opened } from './opened.ts'
 import type { Card } from './cardCache.ts'
 import { emptyField } from './textField.ts'
@@ -18,35 +19,97 @@ export function act(model: Model, action: ShortcutAction): Update {
     case 'help':
       return updated({ ...model, dialog: { kind: 'help', field: emptyField, top: 0 } })
     case 'jump':
-      return updated({ ...model, dialog: { kind: 'jump', field: emptyField } })
+      return updated(withPick(model, { type: 'go', hits: [] }), { type: 'projects' })
+    case 'project':
+      return updated(withPick(model, { type: 'project', isFirst: false }), { type: 'projects' })
     case 'run':
       return each(model, cards, 'run')
     case 'cancel':
       return cancel(model, cards)
     case 'approve':
       return approve(model, cards)
-    case 'archive':
-      return cards.length > 0
-        ? ask(model, cards, `archive ${named(cards)}`, { type: 'archive', cardIds: cards.map(({ id }) => id) })
-        : updated(model)
-    case 'edit':
-      return card
-        ? updated(model, { type: 'edit', cardId: (model.opened ? card : (currentCard(model) ?? card)).id })
-        : updated(model)
-    case 'send':
-      return card
-        ? updated({
-            ...model,
-            dialog: {
-              kind: 'send',
-              cardId: (model.opened ? card : (currentCard(model) ?? card)).id,
-              field: emptyField,
-            },
-          })
-        : updated(model)
     default:
-      return model.opened ? onCard(model, model.opened, action) : onBoard(model, action)
+      if (!cardActions.has(action)) return model.opened ? onCard(model, model.opened, action) : onBoard(model, action)
+      return card
+        ? onCards(model, action, cards, (model.opened ? card : (currentCard(model) ?? card)).id)
+        : updated(model)
   }
+}
+
+/** What is done to the chosen cards, or to the one under the cursor, and to none where there is no card. */
+const cardActions: ReadonlySet<ShortcutAction> = new Set([
+  'moveTo',
+  'agent',
+  'label',
+  'merge',
+  'archive',
+  'delete',
+  'edit',
+  'send',
+  'browser',
+  'copyId',
+  'copyTitle',
+  'copyBranch',
+])
+
+function onCards(model: Model, action: ShortcutAction, cards: readonly Card[], currentId: string): Update {
+  const cardIds = cards.map(({ id }) => id)
+  switch (action) {
+    case 'moveTo':
+      return updated(withPick(model, { type: 'column', cardIds }))
+    case 'agent':
+      return updated(withPick(model, { type: 'agent', cardIds }), { type: 'agents' })
+    case 'label':
+      return updated(withPick(model, { type: 'label', cardIds, marks: {} }))
+    case 'merge':
+      return confirm(model, mergeQuestion(cards), { type: 'merge', cardIds })
+    case 'archive':
+      return ask(model, { type: 'archive', cardIds }, { what: `archive ${named(cards)}`, leaving: cards })
+    case 'delete':
+      return confirm(model, deleteQuestion(cards), { type: 'delete', cardIds })
+    case 'edit':
+      return updated(model, { type: 'edit', cardId: currentId })
+    case 'send':
+      return updated({ ...model, dialog: { kind: 'send', cardId: currentId, field: emptyField } })
+    case 'browser':
+      return updated(model, { type: 'browse', cardId: currentId })
+    case 'copyId':
+      return updated(model, { type: 'copy', text: cardIds.join(' ') })
+    case 'copyTitle':
+      return updated(model, { type: 'copy', text: cards.map(({ title }) => title).join('\n') })
+    default:
+      return updated(model, { type: 'copyBranch', cardId: currentId })
+  }
+}
+
+const withPick = (model: Model, purpose: Purpose): Model => ({
+  ...model,
+  dialog: { kind: 'pick', purpose, field: emptyField, at: 0 },
+})
+
+const mergeQuestion = (cards: readonly Card[]): string =>
+  cards.length === 1
+    ? `Merge the branch of card ${cards[0]!.id} into the one that the project's folder is on?`
+    : `Merge the branches of ${cards.length} cards into the one that the project's folder is on?`
+
+function deleteQuestion(cards: readonly Card[]): string {
+  const working = cards.filter(({ hasActiveAgent }) => hasActiveAgent).length
+  const ends =
+    working === 0
+      ? ''
+      : working === 1
+        ? 'An agent is at work and will be ended. '
+        : `${working} agents are at work and will be ended. `
+  return cards.length === 1
+    ? `${ends}Delete card ${cards[0]!.id}, ${cards[0]!.title}?`
+    : `${ends}Delete ${cards.length} cards?`
+}
+
+/** Runs a command of the person's with the card under the cursor, or the one that is open. */
+export function runUserCommand(model: Model, command: UserCommand): Update {
+  const cards = model.opened ? openedCard(model) : chosenCards(model)
+  const current = model.opened ? cards[0] : (currentCard(model) ?? cards[0])
+  return updated(model, { type: 'userCommand', command, cardId: current?.id, cardIds: cards.map(({ id }) => id) })
 }
 
 const openedCard = ({ opened, cache }: Model): Card[] => {
@@ -136,7 +199,8 @@ function turn(model: Model, opened: Opened, step: number): Update {
   return updated({ ...model, opened: { ...opened, tab } })
 }
 
-function scroll(model: Model, opened: Opened, by: number): Update {
+/** Scrolls the tab that is open; at its beginning, older messages are read. */
+export function scroll(model: Model, opened: Opened, by: number): Update {
   const end = lastTop(model, opened)
   const from = opened.tab === 'transcript' && opened.follows ? end : Math.min(opened.tops[opened.tab], end)
   const top = Math.max(0, Math.min(from + by, end))

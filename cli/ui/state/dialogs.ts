@@ -2,7 +2,7 @@ import type { Key } from '../terminal/keys.ts'
 import { boardOf, withCursor } from './board.ts'
 import { helpRows } from './helpRows.ts'
 import { perform } from './actions.ts'
-import { jumpTo, suggestions } from './jump.ts'
+import { inPick } from './pickKeys.ts'
 import { say, updated, type Dialog, type Model, type Update } from './model.ts'
 import { emptyField, textIn, typeInto, type TextField } from './textField.ts'
 
@@ -14,8 +14,8 @@ export function inDialog(model: Model, dialog: Dialog, key: Key): Update {
   switch (dialog.kind) {
     case 'filter':
       return inFilter(model, dialog, key)
-    case 'jump':
-      return inJump(model, dialog, key)
+    case 'pick':
+      return inPick(model, dialog, key)
     case 'help':
       return inHelp(model, dialog, key)
     case 'add':
@@ -32,7 +32,10 @@ export function inDialog(model: Model, dialog: Dialog, key: Key): Update {
 const without = (model: Model): Model => ({ ...model, dialog: undefined })
 const to = (model: Model, dialog: Dialog): Update => updated({ ...model, dialog })
 
-function dismissed(model: Model, dialog: Dialog): Update {
+/** Where no project is shown yet there is nothing to go back to. */
+export function dismissed(model: Model, dialog: Dialog): Update {
+  if (dialog.kind === 'pick' && dialog.purpose.type === 'project' && dialog.purpose.isFirst)
+    return updated(model, { type: 'quit' })
   if (dialog.kind === 'filter') return updated({ ...without(model), view: { ...model.view, filter: dialog.before } })
   if (dialog.kind === 'approve')
     return dialog.feedback ? to(model, { ...dialog, feedback: undefined }) : updated(back(model, dialog))
@@ -53,20 +56,9 @@ function inFilter(model: Model, dialog: Of<'filter'>, key: Key): Update {
   return updated(other ? { ...found, view: withCursor(found.view, other, 0) } : found)
 }
 
-function inJump(model: Model, dialog: Of<'jump'>, key: Key): Update {
-  const text = textIn(dialog.field).trim()
-  if (key.name === 'enter') return text === '' ? updated(without(model)) : jumpTo(without(model), text)
-  if (key.name === 'tab') {
-    const [first] = suggestions(model, text)
-    return first ? jumpTo(without(model), first.name) : updated(model)
-  }
-  const field = typeInto(dialog.field, key)
-  return field ? to(model, { ...dialog, field }) : updated(model)
-}
-
 function inHelp(model: Model, dialog: Of<'help'>, key: Key): Update {
   if (key.name === 'enter') return updated(without(model))
-  const most = helpRows(model.keymap, textIn(dialog.field), model.opened !== undefined).length - 1
+  const most = helpRows(model, textIn(dialog.field)).length - 1
   const step = { down: 1, up: -1, pagedown: 10, pageup: -10 }[key.name]
   if (step !== undefined) return to(model, { ...dialog, top: Math.max(0, Math.min(dialog.top + step, most)) })
   const field = typeInto(dialog.field, key)

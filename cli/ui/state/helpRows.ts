@@ -1,12 +1,13 @@
 import type { ShortcutAction } from '../../../src/contract/settings.ts'
-import type { Keymap } from './keymap.ts'
+import type { Model } from './model.ts'
 
 export interface HelpRow {
   keys: string
   text: string
 }
 
-const meanings: Record<ShortcutAction, string> = {
+/** What each action does, for the help and the list of `:`. */
+export const meanings: Record<ShortcutAction, string> = {
   left: 'go to the column on the left',
   down: 'go down',
   up: 'go up',
@@ -21,8 +22,13 @@ const meanings: Record<ShortcutAction, string> = {
   moveUp: 'move the card up',
   select: 'select the card, or no longer',
   selectAll: 'select all cards of the column, or none',
+  moveTo: 'send the card to a column by its name',
   filter: 'show only cards with these words',
-  jump: 'jump to a card by its id, or to a column or board by its name',
+  jump: 'go to a card by id or words, a column, board or project; or do what has a name',
+  project: 'go to another project',
+  sort: 'sort the columns: as on the board, latest changed, status, title',
+  density: 'one line a card, or several',
+  preview: 'show the card under the cursor beside the board, on wide terminals',
   open: 'open the card',
   back: 'go back; clear the selection, then the filter',
   nextTab: 'next tab of the card: prompt, transcript, diff',
@@ -32,8 +38,17 @@ const meanings: Record<ShortcutAction, string> = {
   cancel: 'cancel the agent of the card',
   approve: 'approve what the agent asks, or the next step',
   send: 'send the agent a message',
+  agent: "choose the card's agent",
+  label: 'put labels on the card or take them off',
+  merge: "merge the card's branch",
   archive: 'archive the card',
-  undo: 'undo the last move or archiving',
+  delete: 'delete the card',
+  undo: 'undo the last move or archiving; again, the one before',
+  redo: 'do again what was undone',
+  browser: 'show the card in your browser',
+  copyId: "copy the card's id",
+  copyTitle: "copy the card's title",
+  copyBranch: "copy the name of the card's branch",
   help: 'show this help',
   quit: 'close the card; leave',
 }
@@ -45,7 +60,8 @@ const inCard: Partial<Record<ShortcutAction, string>> = {
   back: 'back to the board',
   quit: 'back to the board',
 }
-const boardOnly: ReadonlySet<ShortcutAction> = new Set([
+/** What an opened card has no use for. */
+export const boardOnly: ReadonlySet<ShortcutAction> = new Set([
   'moveLeft',
   'moveRight',
   'moveDown',
@@ -53,21 +69,31 @@ const boardOnly: ReadonlySet<ShortcutAction> = new Set([
   'select',
   'selectAll',
   'filter',
+  'sort',
+  'density',
+  'preview',
   'open',
   'add',
   'undo',
+  'redo',
 ])
 
-/** What the keys do, as far as it has the words that one looks for. */
-export function helpRows({ keysOf }: Keymap, filter: string, isCard: boolean): HelpRow[] {
+/** What the keys do, as far as it has the words that one looks for. The person's own commands come last. */
+export function helpRows(
+  { keymap, commands, opened }: Pick<Model, 'keymap' | 'commands' | 'opened'>,
+  filter: string,
+): HelpRow[] {
   const words = filter.toLowerCase().split(/\s+/).filter(Boolean)
-  return (Object.keys(meanings) as ShortcutAction[])
-    .filter(action => !isCard || !boardOnly.has(action))
+  const rows = (Object.keys(meanings) as ShortcutAction[])
+    .filter(action => !opened || !boardOnly.has(action))
     .map(action => ({
-      keys: keysOf[action].map(shownKeys).join(' or '),
-      text: (isCard ? inCard[action] : undefined) ?? meanings[action],
+      keys: keymap.keysOf[action].map(shownKeys).join(' or '),
+      text: (opened ? inCard[action] : undefined) ?? meanings[action],
     }))
-    .filter(({ keys, text }) => words.every(word => `${keys} ${text}`.toLowerCase().includes(word)))
+  const own = commands.map(({ key, name }) => ({ keys: shownKeys(key), text: `${name} (your command)` }))
+  return [...rows, ...own].filter(({ keys, text }) =>
+    words.every(word => `${keys} ${text}`.toLowerCase().includes(word)),
+  )
 }
 
 /** `g g` is pressed as gg. */

@@ -1,14 +1,25 @@
 import type { Size } from '../terminal/session.ts'
 import type { Start } from '../start.ts'
+import type { UserCommand } from '../../userCommands.ts'
 import { boardOf, layoutFor, settle } from './board.ts'
 import { keymapOf } from './keymap.ts'
 import type { Model } from './model.ts'
 import { emptyCache, withColumns, withPage } from './cardCache.ts'
+import { emptyField } from './textField.ts'
 
-/** The model of the first picture. */
+/** What the configuration of this machine says of the board. */
+export interface Preferences {
+  isDense?: boolean
+  hasPreview: boolean
+  commands: readonly UserCommand[]
+}
+const noPreferences: Preferences = { hasPreview: false, commands: [] }
+
+/** The model of the first picture: the board, or where no project is chosen the projects. */
 export function initialModel(
-  { project, boards, boardId, columns, pages, limit, settings, shortcuts }: Start,
+  { project, projects, boards, boardId, columns, pages, limit, settings, shortcuts }: Start,
   size: Size,
+  { isDense, hasPreview, commands } = noPreferences,
 ): Model {
   const cache = columns.reduce(
     (known, { id }, at) => withPage(known, { request: 0, columnId: id, offset: 0, limit, cards: pages[at] ?? [] }),
@@ -25,20 +36,38 @@ export function initialModel(
     cache,
     moves: [],
     undos: [],
+    redos: [],
+    sort: 'board',
+    isDense,
+    hasPreview,
     live: 'connecting',
     settings,
-    keymap: keymapOf(shortcuts),
+    keymap: keymapOf(shortcuts, commands),
+    commands,
+    projects: projects ?? [],
+    agents: [],
     pressed: [],
     serial: 1,
     view: { focus: '', cursors: {}, tops: {}, firstColumn: 0, selected: new Set(), filter: '' },
+    ...(projects && {
+      dialog: { kind: 'pick', purpose: { type: 'project', isFirst: true }, field: emptyField, at: 0 },
+    }),
   })
 }
 
 /** When the picture changes by itself: a running agent's sign turns each second, a notice goes, ages grow by minutes. */
 export function nextTickMs(model: Model): number {
   const toSecond = 1000 - (model.nowMs % 1000)
-  if (isTurning(model)) return toSecond
-  return Math.min(60_000, model.notice ? Math.max(50, model.notice.untilMs - model.nowMs) : Infinity)
+  const until = (atMs: number | undefined, minMs: number) =>
+    atMs === undefined ? Infinity : Math.max(minMs, atMs - model.nowMs)
+  const search = model.dialog?.kind === 'pick' && model.dialog.purpose.type === 'go' ? model.dialog.purpose : undefined
+  return Math.min(
+    60_000,
+    isTurning(model) ? toSecond : Infinity,
+    until(model.notice?.untilMs, 50),
+    until(model.preview?.readAtMs, 10),
+    until(search?.searchAtMs, 10),
+  )
 }
 
 function isTurning(model: Model): boolean {

@@ -13,6 +13,8 @@ export interface Layout {
   /** The first column that is shown, and how wide those that are shown are. */
   first: number
   widths: readonly number[]
+  /** What stands beside the columns: 0 cells without a preview. */
+  previewWidth: number
   /** The height of the columns with their frames, and how many lines of cards are in one. */
   bodyHeight: number
   innerHeight: number
@@ -21,12 +23,29 @@ export interface Layout {
 const narrowBelow = 80
 const denseBelow = 24
 const minColumnWidth = 24
+/** A narrower terminal has no preview. */
+export const previewFrom = 130
+const maxPreviewWidth = 90
+const maxDialogWidth = 76
 
-/** @param focus the column that has to be seen, `first` the one that was the first so far */
-export function layoutOf(size: Size, columns: number, focus: number, first: number, statusLine: boolean): Layout {
-  const { width, height } = size
-  const isNarrow = width < narrowBelow
-  const bodyHeight = Math.max(1, height - 1 - (statusLine ? 1 : 0))
+/** What the layout follows from. */
+export interface LayoutNeeds {
+  size: Size
+  /** How many columns there are, which of them has to be seen, and which one was the first so far. */
+  columns: number
+  focus: number
+  first: number
+  statusLine: boolean
+  /** Undefined: as there is room. */
+  isDense?: boolean
+  hasPreview: boolean
+}
+
+export function layoutOf({ size, columns, focus, first, statusLine, isDense, hasPreview }: LayoutNeeds): Layout {
+  const isNarrow = size.width < narrowBelow
+  const previewWidth = hasPreview ? previewWidthOf(size) : 0
+  const width = size.width - previewWidth
+  const bodyHeight = Math.max(1, size.height - 1 - (statusLine ? 1 : 0))
   const fitting = isNarrow ? 1 : Math.max(1, Math.min(columns, Math.floor(width / minColumnWidth)))
   const start = Math.max(0, Math.min(Math.max(first, focus - fitting + 1), focus, columns - fitting))
   const widths = Array.from(
@@ -36,12 +55,32 @@ export function layoutOf(size: Size, columns: number, focus: number, first: numb
   return {
     size,
     isNarrow,
-    isDense: height < denseBelow,
+    isDense: isDense ?? size.height < denseBelow,
     first: start,
     widths,
+    previewWidth,
     bodyHeight,
     innerHeight: Math.max(1, bodyHeight - (isNarrow ? 1 : 2)),
   }
+}
+
+/** How wide a preview is beside the columns; 0 where the terminal is too narrow for both. */
+export const previewWidthOf = ({ width }: Size): number =>
+  width < previewFrom ? 0 : Math.min(maxPreviewWidth, Math.floor(width * 0.36))
+
+/** A dialog's frame: how wide it is and where its upper left corner stands. */
+export interface Box {
+  left: number
+  top: number
+  width: number
+}
+
+/** A dialog with so many lines in its frame stands in the upper third; `isLow`, at the bottom, so that what is above it is read. */
+export function dialogBox({ width, height }: Size, lines: number, isLow = false): Box {
+  const outer = Math.min(maxDialogWidth, Math.max(20, width - 4))
+  const rows = lines + 2
+  const top = isLow ? height - rows - 2 : Math.floor((height - rows) / 3)
+  return { width: outer, left: Math.max(0, Math.floor((width - outer) / 2)), top: Math.max(0, top) }
 }
 
 /** How wide a card's text may be in a column. */
@@ -64,7 +103,10 @@ export function titleLines(card: Card, width: number): string[] {
 export const cardHeight = (card: Card | undefined, layout: Layout, width: number): number =>
   layout.isDense || !card ? 1 : titleLines(card, width).length + 2
 
-/** The first card of a window of so many lines that shows the one under the cursor and leaves no room below that cards could fill. */
+/**
+ * The first card of a window of so many lines that shows the one under the cursor, if that is not -1, and leaves no room below that
+ * cards could fill.
+ */
 export function topOf(
   heights: (at: number) => number,
   count: number,
@@ -72,7 +114,7 @@ export function topOf(
   top: number,
   lines: number,
 ): number {
-  let from = Math.max(0, Math.min(top, cursor, count - 1))
+  let from = Math.max(0, Math.min(top, cursor < 0 ? top : cursor, count - 1))
   const minTop = (last: number) => {
     let at = last
     for (let used = heights(last); at > 0; at--) {

@@ -13,7 +13,7 @@ export const readSettings = (model: Model, withinMs: number): Update =>
 
 /** Goes on with these settings. Those that are the same stay the same objects. */
 export function withSettings(model: Model, { settings, shortcuts }: Extract<Msg, { type: 'settings' }>): Model {
-  const keymap = keymapOf(shortcuts)
+  const keymap = keymapOf(shortcuts, model.commands)
   const isSame = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b)
   return {
     ...model,

@@ -2,13 +2,17 @@ import type { LiveMessage } from '../../../src/client/socket.ts'
 import type { EventData } from '../../../src/contract/events.ts'
 import type { Key } from '../terminal/keys.ts'
 import { boardOf, focusedColumn, settle } from './board.ts'
-import { act, lastTop } from './cardKeys.ts'
+import { act, lastTop, runUserCommand } from './cardKeys.ts'
 import { inDialog } from './dialogs.ts'
-import { toCard, withBoard } from './jump.ts'
-import { actionOf } from './keymap.ts'
+import { toCard, withBoard, withProject } from './goTo.ts'
+import { bindingOf } from './keymap.ts'
+import { onMouse } from './mouse.ts'
+import { searchWhenDue } from './pickKeys.ts'
+import { followCursor, onPreviewed } from './preview.ts'
 import { say, updated, type Cmd, type Model, type Msg, type Update } from './model.ts'
 import { merged, messagesAtOnce, withLiveEvents, withRead } from './opened.ts'
 import { readSettings, settingsEveryMs, settingsOnReturnMs, withSettings } from './settings.ts'
+import { textIn } from './textField.ts'
 import { asStale, withColumns, withEvents, withPage, type Page } from './cardCache.ts'
 
 const firstPage = 100
@@ -18,9 +22,13 @@ const laterPage = 1000
 export function update(model: Model, msg: Msg): Update {
   const { model: next, cmds } = take(model, msg)
   const settled = settle(next)
-  const reading = settled.reading ? updated(settled) : readOn(settled)
-  const looking = lookAfter(model, reading.model)
-  return { model: looking.model, cmds: [...cmds, ...reading.cmds, ...looking.cmds] }
+  const all: Cmd[] = [...cmds]
+  const after = [readOn, (now: Model) => lookAfter(model, now), followCursor].reduce((now, follow) => {
+    const { model: following, cmds: more } = follow(now)
+    all.push(...more)
+    return following
+  }, settled)
+  return { model: after, cmds: all }
 }
 
 /** A card that is looked at is read, and so is its diff while that is looked at. */
@@ -42,19 +50,29 @@ function take(model: Model, msg: Msg): Update {
   switch (msg.type) {
     case 'key':
       return onKey(model, msg.key)
+    case 'mouse':
+      return onMouse({ ...model, pressed: [] }, msg.mouse)
     case 'resized':
-      return updated({ ...model, size: msg.size })
+      return updated({ ...model, size: msg.size, drag: undefined })
     case 'tick':
-      return readSettings(
-        { ...model, notice: model.notice && model.notice.untilMs > model.nowMs ? model.notice : undefined },
-        settingsEveryMs,
-      )
+      return onTick(model)
     case 'returned':
       return readSettings(model, settingsOnReturnMs)
     case 'settings':
       return updated(withSettings(model, msg))
     case 'events':
-      return onEvents(model, msg.events)
+      return onEvents(
+        model,
+        msg.events.filter(({ projectId }) => projectId === null || projectId === model.project.id),
+      )
+    case 'projects':
+      return updated({ ...model, projects: msg.projects })
+    case 'agents':
+      return updated({ ...model, agents: msg.agents })
+    case 'hits':
+      return updated(onHits(model, msg))
+    case 'previewed':
+      return updated(onPreviewed(model, msg))
     case 'subscribed':
       return updated(
         { ...model, reading: undefined, cache: asStale(model.cache) },
@@ -81,12 +99,27 @@ function take(model: Model, msg: Msg): Update {
     case 'created':
       return updated({ ...model, view: { ...model.view, filter: '', wanted: msg.cardId } })
     case 'found':
-      return onFound(model, msg.card)
+      return onFound(model, msg)
     case 'question':
       return updated(onQuestion(model, msg))
     default:
       return onCardRead(model, msg)
   }
+}
+
+function onTick(model: Model): Update {
+  const notice = model.notice && model.notice.untilMs > model.nowMs ? model.notice : undefined
+  const searching = searchWhenDue({ ...model, notice })
+  const { model: next, cmds } = readSettings(searching.model, settingsEveryMs)
+  return updated(next, ...searching.cmds, ...cmds)
+}
+
+/** Cards that were found, unless something else has been typed meanwhile. */
+function onHits(model: Model, { text, hits }: Extract<Msg, { type: 'hits' }>): Model {
+  const { dialog } = model
+  if (dialog?.kind !== 'pick' || dialog.purpose.type !== 'go' || textIn(dialog.field).trim() !== text) return model
+  const cards = hits.filter(({ type, archived }) => type === 'card' && !archived)
+  return { ...model, dialog: { ...dialog, purpose: { ...dialog.purpose, hits: cards } } }
 }
 
 /** A card that could not move is where it was, and the cursor is on it. */
@@ -107,23 +140,32 @@ function onKey(model: Model, key: Key): Update {
   // Who presses a key goes where that leads, not where a card that was waited for appears.
   if (model.view.wanted !== undefined) return onKey({ ...model, view: { ...model.view, wanted: undefined } }, key)
   const pressed = [...model.pressed, key.name]
-  const action = actionOf(model.keymap, pressed)
-  if (action === 'more') return updated({ ...model, pressed })
-  const idle = { ...model, pressed: [] }
-  if (action) return act(idle, action)
+  const binding = bindingOf(model.keymap, pressed)
+  if (binding === 'more') return updated({ ...model, pressed })
+  const idle = { ...model, pressed: [], drag: undefined }
+  if (binding) return typeof binding === 'string' ? act(idle, binding) : runUserCommand(idle, binding)
   return model.pressed.length > 0 ? onKey(idle, key) : updated(idle)
 }
 
 /** The board's columns; of another board when this one is gone. */
-function onColumns(model: Model, { boards, boardId, columns }: Extract<Msg, { type: 'columns' }>): Model {
+function onColumns(model: Model, { projectId, boards, boardId, columns }: Extract<Msg, { type: 'columns' }>): Model {
+  if (projectId !== undefined && projectId !== model.project.id) return model
   if (boardId !== model.boardId && boards.some(({ id }) => id === model.boardId)) return { ...model, boards }
-  const here = boardId === model.boardId ? model : say(withBoard(model, boardId), 'The board was deleted.', true)
+  const here = boardId === model.boardId ? model : withOtherBoard(model, boardId)
   return {
     ...here,
     boards,
     cache: withColumns(here.cache, columns),
     reading: here.reading && { ...here.reading, before: withColumns(here.reading.before, columns) },
   }
+}
+
+/** Of a project that has just been chosen the first board is shown; another one than before, because that is gone. */
+const withOtherBoard = (model: Model, boardId: string): Model => {
+  const { focus, wanted } = model.view
+  return model.boardId === ''
+    ? { ...model, boardId, view: { ...model.view, focus, wanted } }
+    : say(withBoard(model, boardId), 'The board was deleted.', true)
 }
 
 const aboutBoards = /^(board|column)\./
@@ -142,6 +184,7 @@ function onEvents(model: Model, events: readonly LiveMessage[]): Update {
     reading,
     cache: withEvents(model.cache, events),
     opened: model.opened && withLiveEvents(model.opened, events),
+    preview: model.preview && { ...withLiveEvents(model.preview, events), readAtMs: model.preview.readAtMs },
   }
   const cmds: Cmd[] = events.some(({ type }) => aboutBoards.test(type)) ? [{ type: 'columns' }] : []
   if (events.some(({ type }) => type === 'project.deleted')) return updated(say(next, 'The project was deleted.', true))
@@ -153,6 +196,7 @@ function onEvents(model: Model, events: readonly LiveMessage[]): Update {
 
 /** Asks for the next page: the columns' beginnings before their rests, the focused column first. */
 function readOn(model: Model): Update {
+  if (model.reading) return updated(model)
   const open = model.cache.columns.filter(({ isWhole }) => !isWhole)
   const focus = focusedColumn(boardOf(model), model.view)?.id
   const unread = open.filter(({ read }) => read === 0)
@@ -186,9 +230,13 @@ function onQuestion(model: Model, { cardId, text }: Extract<Msg, { type: 'questi
     : model
 }
 
-function onFound(model: Model, card: Extract<Msg, { type: 'found' }>['card']): Update {
+function onFound(model: Model, { card, project }: Extract<Msg, { type: 'found' }>): Update {
   if (card.position === null)
     return updated(say(model, `Card ${card.id} is ${card.archivedAt === null ? 'not on a board' : 'archived'}.`, true))
+  if (project && project.id !== model.project.id) {
+    const there = { ...withProject(model, project), boardId: card.boardId }
+    return updated({ ...there, view: { ...there.view, focus: card.columnId, wanted: card.id } }, { type: 'columns' })
+  }
   const home = { ...model, view: { ...model.view, filter: '', wanted: card.id } }
   if (card.boardId === model.boardId)
     return boardOf(home).columns.some(({ ids }) => ids.includes(card.id))

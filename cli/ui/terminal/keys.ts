@@ -1,7 +1,11 @@
+import { mouseOf, type Mouse } from './mouse.ts'
+
 /** One key as the shortcuts name it: `a`, `G`, `left`, `ctrl+d`. `text` is what it types, or what was pasted. */
 export interface Key {
   name: string
   text?: string
+  /** What the mouse did, instead of a key. */
+  mouse?: Mouse
 }
 
 const named: Record<string, string> = {
@@ -130,6 +134,8 @@ function typed(text: string): Taken {
 
 /** The modifiers are in the second number: 1 more than shift 1, alt 2, ctrl 4. What the terminal tells of itself is no key. */
 function fromSequence(parameters: string, final: string): Key | undefined {
+  const mouse = mouseOf(parameters, final)
+  if (mouse) return { name: 'mouse', mouse }
   if (/^[<=>?]/.test(parameters)) return undefined
   const [number = '', modifier = '1'] = parameters.split(';')
   const base = final === '~' ? tildes[number] : final === 'u' ? fromCode(Number(number)) : finals[final]

@@ -1,11 +1,15 @@
 import { writeSync } from 'node:fs'
 import { createDecoder, type Key } from './keys.ts'
+import { mouseOff, mouseOn, type Mouse } from './mouse.ts'
 import { difference, type Frame } from './frame.ts'
 
 export interface TerminalOptions {
   /** Shows the board on a screen of its own, and what was there before afterwards. */
   alternate: boolean
+  /** Hears of the mouse; otherwise that is the terminal's, with which one selects text. */
+  mouse: boolean
   onKey: (key: Key) => void
+  onMouse: (mouse: Mouse) => void
   onResize: (size: Size) => void
   /** The person looks at this terminal again. */
   onReturn: () => void
@@ -19,6 +23,8 @@ export interface Size {
 
 /** How long a lone ESC may be the beginning of a key that comes in pieces, as over a slow line. */
 const escapeWithinMs = 30
+/** Terminals take no more than about 100,000 bytes of base64. */
+const maxCopied = 20_000
 const signals = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const
 /** No wrap at the right edge; pasted text comes as one piece; the terminal tells when it is looked at. */
 const enter = '\u001b[?7l\u001b[?2004h\u001b[?1004h\u001b[?25l'
@@ -68,6 +74,12 @@ export class TerminalSession {
     process.stdout.write(change)
   }
 
+  /** Puts a text on the clipboard of the machine that the terminal is on, also over ssh (OSC 52). */
+  copy(text: string): void {
+    if (this.#isOpen)
+      process.stdout.write(`\u001b]52;c;${Buffer.from(text.slice(0, maxCopied)).toString('base64')}\u0007`)
+  }
+
   /** What the terminal shows is not believed any more: the next frame is drawn whole. */
   redraw(): void {
     this.#shown = undefined
@@ -114,7 +126,9 @@ export class TerminalSession {
     process.stdin.off('data', this.#received).on('data', this.#received)
     process.stdin.resume()
     this.#shown = undefined
-    process.stdout.write(`${this.#options.alternate ? '\u001b[?1049h' : ''}${enter}`)
+    process.stdout.write(
+      `${this.#options.alternate ? '\u001b[?1049h' : ''}${enter}${this.#options.mouse ? mouseOn : ''}`,
+    )
     this.#options.onResize(this.size)
   }
 
@@ -124,7 +138,7 @@ export class TerminalSession {
     this.#isOpen = false
     const bottom = this.#options.alternate ? '\u001b[?1049l' : `\u001b[${this.size.height};1H\r\n`
     try {
-      writeSync(1, `${leave}${bottom}`)
+      writeSync(1, `${this.#options.mouse ? mouseOff : ''}${leave}${bottom}`)
       process.stdin.setRawMode(false)
     } catch {
       /* The terminal is gone. */
@@ -146,6 +160,7 @@ export class TerminalSession {
   #dispatch(keys: readonly Key[]): void {
     for (const key of keys) {
       if (key.name === 'focus') this.#options.onReturn()
+      else if (key.mouse) this.#options.onMouse(key.mouse)
       else this.#options.onKey(key)
     }
   }

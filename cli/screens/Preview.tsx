@@ -1,0 +1,38 @@
+import { currentCard } from '../ui/state/board.ts'
+import { tabLines } from '../ui/state/cardText.ts'
+import type { Layout } from '../ui/state/layout.ts'
+import type { Model } from '../ui/state/model.ts'
+import type { Line } from '../ui/terminal/cells.ts'
+import { Lines } from '../ui/terminal/painting.tsx'
+import { aboutLine, drawn } from './Card.tsx'
+import type { Look } from './look.ts'
+import { between, fitSpans, span, widthOfSpans } from './spans.ts'
+
+/** The card under the cursor beside the board: its prompt, or the end of what its agent said. */
+export function Preview({ model, layout, look }: { model: Model; layout: Layout; look: Look }) {
+  const { previewWidth: width, bodyHeight: height } = layout
+  return <Lines width={width} height={height} lines={linesOf(model, width, height, look)} />
+}
+
+function linesOf(model: Model, width: number, height: number, look: Look): Line[] {
+  const { palette, glyphs } = look
+  const card = currentCard(model)
+  const { preview } = model
+  if (!card) return [rule([], width, look)]
+  const head = rule([span(` #${card.id} `, palette.strong), span(`${card.title} `)], width, look)
+  if (preview?.cardId !== card.id || !preview.card) return [head]
+  const text = tabLines(preview, model.settings, width - 3)
+  const room = height - 3
+  const shown = preview.tab === 'transcript' ? text.slice(-room) : text.slice(0, room)
+  return [
+    head,
+    aboutLine({ ...model, size: { ...model.size, width } }, preview, look),
+    { spans: [] },
+    ...shown.map(line => between(drawn(line, width - 1, look).spans, [], width, undefined, glyphs.ellipsis)),
+  ]
+}
+
+function rule(spans: Line['spans'], width: number, { palette, glyphs }: Look): Line {
+  const kept = fitSpans([span(` ${glyphs.across}`, palette.frame), ...spans], width, glyphs.ellipsis)
+  return { spans: [...kept, span(glyphs.across.repeat(Math.max(0, width - widthOfSpans(kept))), palette.frame)] }
+}

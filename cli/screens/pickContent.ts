@@ -1,0 +1,65 @@
+import { pickItems, pickRows, pickTop, type PickItem } from '../ui/state/pickItems.ts'
+import type { Model, PickDialog, Purpose } from '../ui/state/model.ts'
+import type { Line } from '../ui/terminal/cells.ts'
+import type { Look } from './look.ts'
+import { between, span } from './spans.ts'
+
+/** A list to pick from: its title, its lines below the field that is typed in, and what the keys do. */
+export function pickContent(
+  model: Model,
+  dialog: PickDialog,
+  { palette, glyphs }: Look,
+  inside: number,
+): { title: string; lines: Line[]; hint: string } {
+  const items = pickItems(model, dialog)
+  const rows = pickRows(model.size)
+  const at = Math.min(dialog.at, items.length - 1)
+  const top = pickTop(at, items.length, rows)
+  const line = (item: PickItem, index: number): Line => {
+    const isCurrent = index === at
+    const style = isCurrent ? palette.cursor : ''
+    const mark = item.mark === undefined ? [] : [span(`${markOf(item.mark)} `, style)]
+    const aside = item.aside === undefined ? [] : [span(`${item.aside} `, isCurrent ? style : palette.dim)]
+    const head = span(isCurrent ? `${glyphs.cursor} ` : '  ', style)
+    const { spans } = between([head, ...mark, span(item.text, style)], aside, inside, undefined, glyphs.ellipsis)
+    return { spans: spans.map(each => (each.style ? each : { ...each, style })) }
+  }
+  const shown = items.slice(top, top + rows).map((item, index) => line(item, top + index))
+  const empty: Line[] = shown.length > 0 ? [] : [{ spans: [span(emptyText(dialog.purpose), palette.dim)] }]
+  const blanks = Array.from({ length: Math.max(0, rows - shown.length - empty.length) }, (): Line => ({ spans: [] }))
+  const place = items.length > rows ? `, ${at + 1} of ${items.length}` : ''
+  return {
+    title: titleOf(dialog.purpose),
+    lines: [{ spans: [] }, ...shown, ...empty, ...blanks],
+    hint: `${hintOf(dialog.purpose)}${place}`,
+  }
+}
+
+const markOf = (mark: NonNullable<PickItem['mark']>): string => ({ on: '[x]', some: '[-]', off: '[ ]' })[mark]
+
+const forCards = (cardIds: readonly string[]): string =>
+  cardIds.length === 1 ? `card ${cardIds[0]!}` : `${cardIds.length} cards`
+
+function titleOf(purpose: Purpose): string {
+  switch (purpose.type) {
+    case 'go':
+      return 'Go to, or do'
+    case 'project':
+      return 'Projects'
+    case 'column':
+      return `Send ${forCards(purpose.cardIds)} to`
+    case 'agent':
+      return `Agent of ${forCards(purpose.cardIds)}`
+    case 'label':
+      return `Labels of ${forCards(purpose.cardIds)}`
+  }
+}
+
+function hintOf({ type, ...purpose }: Purpose): string {
+  if (type === 'label') return 'tab marks, enter applies, escape goes back'
+  if (type === 'project' && (purpose as { isFirst: boolean }).isFirst) return 'enter opens, escape leaves'
+  return 'enter takes it, escape goes back'
+}
+
+const emptyText = ({ type }: Purpose): string =>
+  type === 'label' ? 'Type a label.' : type === 'agent' ? 'Reading ...' : 'Nothing here has these words.'

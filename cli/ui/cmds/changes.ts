@@ -1,0 +1,168 @@
+import { cardOfText, cardText } from '../../cardFile.ts'
+import type { CardPlace } from '../../cardRoutes.ts'
+import { startCard } from '../../cardRun.ts'
+import type { Context } from '../../context.ts'
+import { edit } from '../../editor.ts'
+import type { Msg } from '../state/model.ts'
+import { browseCard, runUserCommand } from './outside.ts'
+import type { CmdHooks, JobOf, Shown } from './runner.ts'
+
+type Changes =
+  | 'viewed'
+  | 'move'
+  | 'archive'
+  | 'unarchive'
+  | 'delete'
+  | 'restore'
+  | 'run'
+  | 'cancel'
+  | 'advance'
+  | 'approve'
+  | 'merge'
+  | 'label'
+  | 'agent'
+  | 'create'
+  | 'send'
+  | 'writePrompt'
+  | 'edit'
+  | 'browse'
+  | 'copy'
+  | 'copyBranch'
+  | 'userCommand'
+type ChangeTable<Types extends Changes> = { [Type in Types]: (job: JobOf<Type>) => Promise<Msg | void> }
+
+/** What the model has changed, and what is done in the terminal's place or beside it. */
+export const changesOf = (context: Context, shown: Shown, hooks: CmdHooks): ChangeTable<Changes> => ({
+  ...placingOf(context, shown),
+  ...agentWorkOf(context, shown),
+  ...writingOf(context, shown, hooks),
+})
+
+type Placing = 'viewed' | 'move' | 'archive' | 'unarchive' | 'delete' | 'restore'
+
+/** Where cards stand, and whether they are there at all. */
+function placingOf({ client }: Context, { projectId }: Shown): ChangeTable<Placing> {
+  const place = (cardId: string): CardPlace => ({ projectId, cardId })
+  const done = (moveId: number, version: number): Msg => ({ type: 'moved', moveId, version })
+  return {
+    viewed: ({ cardId }) => client.cards.view(place(cardId)),
+    move: async ({ move: { id, cardId, columnId, position } }) =>
+      done(id, (await client.cards.move({ ...place(cardId), columnId: columnId!, position })).version),
+    archive: async ({ move: { id, cardId } }) => done(id, (await client.cards.archive(place(cardId))).version),
+    // It is gone when the server has said so; no version of it comes afterwards.
+    delete: async ({ move: { id, cardId } }) => {
+      await client.cards.delete(place(cardId))
+      return done(id, Infinity)
+    },
+    unarchive: async ({ cardId, columnId, position }) => {
+      await client.cards.unarchive(place(cardId))
+      await client.cards.move({ ...place(cardId), columnId, position })
+    },
+    restore: async ({ cardId, columnId, position }) => {
+      await client.cards.restore(place(cardId))
+      await client.cards.move({ ...place(cardId), columnId, position })
+    },
+  }
+}
+
+type AgentWork = 'run' | 'cancel' | 'advance' | 'approve' | 'merge' | 'agent' | 'send'
+
+function agentWorkOf(context: Context, { projectId }: Shown): ChangeTable<AgentWork> {
+  const { client } = context
+  const place = (cardId: string): CardPlace => ({ projectId, cardId })
+  return {
+    run: ({ cardId }) => run(context, place(cardId)),
+    cancel: ({ cardId }) => client.agents.cancel(place(cardId)),
+    advance: ({ cardId }) => client.agents.approveAuto(place(cardId)),
+    approve: ({ cardId, approved, feedback }) => client.agents.approvePlan({ ...place(cardId), approved, feedback }),
+    merge: async ({ cardId }) => {
+      const { merged, into } = await client.agents.merge(place(cardId))
+      const text = merged ? `Merged card ${cardId} into ${into}.` : `${into} has everything of card ${cardId} already.`
+      return { type: 'said', text }
+    },
+    agent: async ({ cardId, agent }) => {
+      await client.cards.update({ ...place(cardId), agent })
+      return {
+        type: 'said',
+        text: `Card ${cardId} gets ${agent === null ? "the project's agent" : `the agent ${agent}`}.`,
+      }
+    },
+    send: async ({ cardId, content }) => {
+      await client.agents.send({ ...place(cardId), content })
+      return { type: 'said', text: `Sent to the agent of card ${cardId}.` }
+    },
+  }
+}
+
+type Writing = Exclude<Changes, Placing | AgentWork>
+
+function writingOf(context: Context, shown: Shown, { lend, copy }: CmdHooks): ChangeTable<Writing> {
+  const { client } = context
+  const { projectId } = shown
+  const place = (cardId: string): CardPlace => ({ projectId, cardId })
+  const copied = (text: string): Msg => {
+    copy(text)
+    return { type: 'said', text: `Copied ${text.split('\n')[0]!}` }
+  }
+  return {
+    create: async ({ columnId, title, prompt }) => ({
+      type: 'created',
+      cardId: (await client.cards.create({ projectId, columnId, title, prompt, deferred: true })).id,
+    }),
+    label: ({ cardId, marks }) => label(context, place(cardId), marks),
+    writePrompt: ({ columnId, title, prompt }) => lend(() => writePrompt(context, projectId, columnId, title, prompt)),
+    edit: ({ cardId }) => lend(() => editCard(context, place(cardId))),
+    browse: ({ cardId }) => browseCard(context, place(cardId)),
+    copy: async ({ text }) => copied(text),
+    copyBranch: async ({ cardId }) => {
+      const { gitBranch } = await client.cards.get(place(cardId))
+      return gitBranch === null ? { type: 'refused', text: `Card ${cardId} has no branch yet.` } : copied(gitBranch)
+    },
+    userCommand: job => runUserCommand(context, shown, job, lend),
+  }
+}
+
+/** Puts labels on a card and takes others off. What it has beside those stays as it is by then. */
+async function label({ client }: Context, place: CardPlace, marks: Readonly<Record<string, boolean>>): Promise<void> {
+  const { labels, version } = await client.cards.get(place)
+  const kept = labels.filter(name => marks[name] !== false)
+  const added = Object.keys(marks).filter(name => marks[name] && !kept.includes(name))
+  if (added.length === 0 && kept.length === labels.length) return
+  await client.cards.update({ ...place, labels: [...kept, ...added] }, { ifMatch: `"${version}"` })
+}
+
+/** Starts a card's agent: for the first time, where it broke off, or anew. */
+async function run(context: Context, place: CardPlace): Promise<Msg> {
+  const { client } = context
+  const begun = await startCard(context, place)
+  const { lastAgentAction } = await client.cards.get(place)
+  if (lastAgentAction?.type === 'not_started')
+    return { type: 'refused', text: `Card ${place.cardId}: ${lastAgentAction.detail ?? 'its agent was not started.'}` }
+  return { type: 'said', text: `The agent of card ${place.cardId} ${begun}.` }
+}
+
+async function editCard({ client }: Context, place: CardPlace): Promise<Msg> {
+  const card = await client.cards.get(place)
+  const before = cardText(card)
+  let text = 'Nothing was changed.'
+  await edit(before, `card-${place.cardId}.md`, async after => {
+    if (after === before) return
+    await client.cards.update({ ...place, ...cardOfText(after) }, { ifMatch: `"${card.version}"` })
+    text = `Card ${place.cardId} was changed.`
+  })
+  return { type: 'said', text }
+}
+
+async function writePrompt(
+  { client }: Context,
+  projectId: string,
+  columnId: string,
+  title: string,
+  prompt: string,
+): Promise<Msg> {
+  let cardId = ''
+  await edit(cardText({ title, prompt }), 'new-card.md', async after => {
+    cardId = (await client.cards.create({ projectId, columnId, ...cardOfText(after), deferred: true })).id
+  })
+  return { type: 'created', cardId }
+}

@@ -1,0 +1,96 @@
+import type { Context } from '../../context.ts'
+import { exitOf } from '../../exit.ts'
+import type { Msg } from '../state/model.ts'
+import { messagesAtOnce } from '../state/opened.ts'
+import { previewMessages } from '../state/preview.ts'
+import { reasonOf } from './reason.ts'
+import type { Job, JobOf, Shown } from './runner.ts'
+
+type Reads =
+  | 'page'
+  | 'columns'
+  | 'settings'
+  | 'open'
+  | 'preview'
+  | 'older'
+  | 'diff'
+  | 'find'
+  | 'question'
+  | 'projects'
+  | 'agents'
+  | 'search'
+
+/** Nobody waits for these: where they fail, nothing is said. */
+export const isQuiet = ({ type }: Job): boolean => type === 'settings' || type === 'preview' || type === 'search'
+
+/** What the model reads from the server. */
+export function readsOf(context: Context, shown: Shown): { [Type in Reads]: (job: JobOf<Type>) => Promise<Msg> } {
+  const { client } = context
+  const { projectId } = shown
+  return {
+    page: async ({ request, columnId, offset, limit }) => {
+      const cards = await client.cards.list({ projectId, columnId, offset, limit })
+      return { type: 'page', page: { request, columnId, offset, limit, cards } }
+    },
+    columns: () => readColumns(context, shown),
+    settings: async () => {
+      const [settings, shortcuts] = await Promise.all([client.settings.getUser(), client.settings.getShortcuts()])
+      return { type: 'settings', settings, shortcuts }
+    },
+    open: async ({ cardId }) => ({ type: 'opened', ...(await readCard(context, shown, cardId, messagesAtOnce)) }),
+    preview: async ({ cardId }) => ({
+      type: 'previewed',
+      ...(await readCard(context, shown, cardId, previewMessages)),
+    }),
+    older: async ({ cardId, before }) => {
+      const messages = await client.agents.messages({ projectId, cardId, before, limit: messagesAtOnce })
+      return { type: 'older', cardId, messages }
+    },
+    diff: async ({ cardId }) => {
+      const diff = await client.agents.diff({ projectId, cardId }).catch(error => orReason(error))
+      return { type: 'diffed', cardId, diff }
+    },
+    find: ({ cardId }) => findCard(context, shown, cardId),
+    question: async ({ cardId }) => {
+      const { lastAgentAction } = await client.cards.get({ projectId, cardId })
+      return { type: 'question', cardId, text: lastAgentAction?.detail ?? 'The agent asks for your approval.' }
+    },
+    projects: async () => ({
+      type: 'projects',
+      projects: (await client.projects.list()).map(({ id, name }) => ({ id, name })),
+    }),
+    agents: async () => ({ type: 'agents', agents: await client.agents.providers() }),
+    search: async ({ text }) => ({ type: 'hits', text, hits: await client.search.find({ q: text, limit: 20 }) }),
+  }
+}
+
+async function readColumns({ client }: Context, { projectId, boardId }: Shown): Promise<Msg> {
+  const boards = await client.boards.list({ projectId })
+  const board = boards.find(({ id }) => id === boardId) ?? boards[0]
+  const columns = board ? await client.columns.list({ projectId, boardId: board.id }) : []
+  return { type: 'columns', projectId, boards, boardId: board?.id ?? '', columns }
+}
+
+async function readCard({ client }: Context, { projectId }: Shown, cardId: string, limit: number) {
+  const place = { projectId, cardId }
+  const [card, sessions, messages] = await Promise.all([
+    client.cards.get(place),
+    client.agents.sessions(place),
+    client.agents.messages({ ...place, limit }),
+  ])
+  return { card, sessions, messages }
+}
+
+/** A card wherever it is, and its project where that is not the one that is shown. */
+async function findCard({ client }: Context, { projectId }: Shown, cardId: string): Promise<Msg> {
+  const card = await client.cards.getFlat({ id: cardId })
+  if (card.projectId === projectId) return { type: 'found', card }
+  const { id, name } = await client.projects.get({ id: card.projectId })
+  return { type: 'found', card, project: { id, name } }
+}
+
+/** What the server says instead of a diff. */
+function orReason(error: unknown): string {
+  if (exitOf(error) === 'unreachable') throw error
+  return reasonOf(error)
+}

@@ -1,0 +1,93 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ApiFailure } from '../../../src/client/index.ts'
+import type { Context } from '../../context.ts'
+import { exitOf } from '../../exit.ts'
+import type { Cmd, Msg } from '../state/model.ts'
+import { changesOf } from './changes.ts'
+import { isQuiet, readsOf } from './reads.ts'
+import { reasonOf } from './reason.ts'
+
+/** What the server is asked for or asked to do, and what is started beside the board. */
+export type Job = Exclude<Cmd, { type: 'quit' | 'interrupt' | 'stop' | 'redraw' }>
+export type JobOf<Type extends Job['type']> = Extract<Job, { type: Type }>
+
+/** What is shown while a command runs, by which its project is meant. */
+export interface Shown {
+  projectId: string
+  projectName: string
+  boardId: string
+}
+export interface CmdHooks {
+  dispatch: (msg: Msg) => void
+  /** Gives the terminal to what is done meanwhile. */
+  lend: <T>(work: () => Promise<T>) => Promise<T>
+  /** Puts a text on the clipboard of the terminal. */
+  copy: (text: string) => void
+}
+export interface CmdRunner {
+  run(job: Job): void
+  close(): void
+}
+
+const retryMs = 1000
+
+/**
+ * Runs what the model asks for and dispatches what came of it. Changes reach the server in the order in which they were asked
+ * for, in the project that was shown then.
+ */
+export function createCmdRunner(context: Context, shown: () => Shown, hooks: CmdHooks): CmdRunner {
+  let isClosed = false
+  let lastChange: Promise<void> = Promise.resolve()
+  const dispatch = (msg: Msg | void) => {
+    if (msg && !isClosed) hooks.dispatch(msg)
+  }
+  const refused = (error: unknown, moveId?: number) => dispatch({ type: 'refused', moveId, text: reasonOf(error) })
+  const read = (job: Job, ask: () => Promise<Msg>) =>
+    void retryWhileUnreachable(ask, () => isClosed).then(dispatch, error => {
+      if (!isQuiet(job)) refused(error)
+    })
+  const change = (act: () => Promise<Msg | void>, moveId?: number) => {
+    lastChange = lastChange.then(() => retryOnRateLimit(act)).then(dispatch, error => refused(error, moveId))
+  }
+  return {
+    run: job => {
+      const place = shown()
+      const ask = (readsOf(context, place) as Table<Msg>)[job.type]
+      if (ask) return read(job, () => ask(job))
+      const act = (changesOf(context, place, hooks) as Table<Msg | void>)[job.type]
+      // A command of the person's may take long, and the board's own changes don't wait for it.
+      if (act && job.type === 'userCommand') void act(job).then(dispatch, error => refused(error))
+      else if (act) change(() => act(job), 'move' in job ? job.move.id : undefined)
+    },
+    close: () => {
+      isClosed = true
+    },
+  }
+}
+
+type Table<Result> = Partial<Record<Job['type'], (job: Job) => Promise<Result>>>
+
+/** A server that is away or busy is asked again. */
+async function retryWhileUnreachable<T>(read: () => Promise<T>, isOver: () => boolean): Promise<T> {
+  for (;;) {
+    try {
+      return await read()
+    } catch (error) {
+      if (exitOf(error) !== 'unreachable' || isOver()) throw error
+      await sleep(retryMs, undefined, { ref: false })
+    }
+  }
+}
+
+/** A server that is asked too often is asked again when it says so. */
+async function retryOnRateLimit<T>(act: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await act()
+    } catch (error) {
+      const { status, retryAfterSecs } = error as ApiFailure
+      if (status !== 429 || retryAfterSecs === undefined) throw error
+      await sleep(retryAfterSecs * 1000, undefined, { ref: false })
+    }
+  }
+}

@@ -1,0 +1,35 @@
+import { widthOf } from '../../text.ts'
+import type { ShownColumn } from './board.ts'
+
+/** `12`, `3/12` with a filter, `+` while there are more to read. */
+export const countOf = ({ found, ids, total }: ShownColumn): string =>
+  found.length !== ids.length
+    ? `${grouped(found.length)}${ids.length < total ? '+' : ''}/${grouped(total)}`
+    : grouped(total)
+
+/** 12,345. Intl would say it too, and take milliseconds to load. */
+export const grouped = (count: number): string => String(count).replace(/\B(?=(\d{3})+$)/g, ',')
+
+/** A column's name and count above the only column that a narrow screen shows. */
+export const tabText = (column: ShownColumn): [name: string, count: string] => [
+  ` ${column.name} `,
+  `${countOf(column)} `,
+]
+
+const tabWidth = (column: ShownColumn): number => tabText(column).reduce((sum, text) => sum + widthOf(text), 0)
+
+/** The first column whose name is shown: as many before the one at `at` as there is room for. */
+export function firstTab(columns: readonly ShownColumn[], at: number, width: number): number {
+  let from = at
+  let used = columns[at] ? tabWidth(columns[at]) : 0
+  while (from > 0 && used + tabWidth(columns[from - 1]!) < width * 0.6) used += tabWidth(columns[--from]!)
+  return from
+}
+
+/** Which column's name stands in a cell. A sign before the first one stands for those that are left out. */
+export function tabAt(columns: readonly ShownColumn[], at: number, width: number, x: number): ShownColumn | undefined {
+  const from = firstTab(columns, at, width)
+  let left = from > 0 ? 1 : 0
+  if (x < left) return columns[from - 1]
+  return columns.slice(from).find(column => x < (left += tabWidth(column)))
+}

@@ -1,0 +1,44 @@
+import type { Named } from '../../resolve.ts'
+import { boardOf, withCursor } from './board.ts'
+import { emptyCache } from './cardCache.ts'
+import { say, updated, type Model, type Update } from './model.ts'
+
+/** Goes to a card. One that is not on the board, or hidden by the filter, is asked for. */
+export function toCard(model: Model, cardId: string): Update {
+  const closed = { ...model, opened: undefined }
+  const column = boardOf(closed).columns.find(({ found }) => found.includes(cardId))
+  return column
+    ? updated({ ...closed, view: withCursor(closed.view, column, column.found.indexOf(cardId)) })
+    : updated(closed, { type: 'find', cardId })
+}
+
+export const toColumn = (model: Model, columnId: string): Update =>
+  updated({ ...model, opened: undefined, view: { ...model.view, focus: columnId } })
+
+export const toBoard = (model: Model, { id, name }: Named): Update =>
+  updated(withBoard(say(model, `Board ${name}`), id), { type: 'columns' })
+
+export const toProject = (model: Model, project: Named): Update =>
+  project.id === model.project.id ? updated(model) : updated(withProject(model, project), { type: 'columns' })
+
+/** Another board, of which nothing is known yet. */
+export const withBoard = (model: Model, boardId: string): Model => ({
+  ...model,
+  boardId,
+  cache: emptyCache,
+  reading: undefined,
+  moves: [],
+  opened: undefined,
+  preview: undefined,
+  drag: undefined,
+  view: { focus: '', cursors: {}, tops: {}, firstColumn: 0, selected: new Set(), filter: '' },
+})
+
+/** Another project, of which not even the boards are known. What was done in the one before is not taken back from here. */
+export const withProject = (model: Model, project: Named): Model => ({
+  ...withBoard(model, ''),
+  project,
+  boards: [],
+  undos: [],
+  redos: [],
+})

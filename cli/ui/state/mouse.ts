@@ -1,0 +1,142 @@
+import type { Mouse } from '../terminal/mouse.ts'
+import { moveCards, named, perform } from './actions.ts'
+import { boardOf, chosenCards, cursorIn, withCursor, type ShownColumn } from './board.ts'
+import { open, select, turnPage, unordered } from './boardKeys.ts'
+import type { Card } from './cardCache.ts'
+import { scroll } from './cardKeys.ts'
+import { dismissed } from './dialogs.ts'
+import { updated, type Drag, type Model, type PickDialog, type Place, type Update } from './model.ts'
+import type { Opened } from './opened.ts'
+import { pickItems } from './pickItems.ts'
+import { picked } from './pickKeys.ts'
+import { pickAt, spotAt, tabNameAt, type Spot } from './spots.ts'
+
+const wheelLines = 3
+
+/** What the mouse does: a click puts the cursor on a card or opens the one under it, the wheel scrolls, a drag moves cards. */
+export function onMouse(model: Model, mouse: Mouse): Update {
+  const step = mouse.type === 'wheelUp' ? -1 : mouse.type === 'wheelDown' ? 1 : 0
+  if (model.dialog) return inDialog(model, mouse, step)
+  if (model.opened) return inCard(model, model.opened, mouse, step)
+  if (step !== 0) return wheel(model, mouse, step)
+  if (mouse.button !== 'left') return updated(model)
+  if (mouse.type === 'press') return pressed(model, mouse)
+  if (mouse.type === 'drag') return dragged(model, mouse)
+  return released(model, mouse)
+}
+
+function inDialog(model: Model, mouse: Mouse, step: number): Update {
+  const dialog = model.dialog!
+  if (dialog.kind === 'help' && step !== 0)
+    return updated({ ...model, dialog: { ...dialog, top: Math.max(0, dialog.top + step * wheelLines) } })
+  if (dialog.kind !== 'pick') return updated(model)
+  if (step !== 0) {
+    const at = Math.max(0, Math.min(dialog.at + step, pickItems(model, dialog).length - 1))
+    return updated({ ...model, dialog: { ...dialog, at } })
+  }
+  return mouse.type === 'press' && mouse.button === 'left' ? clickInPick(model, dialog, mouse) : updated(model)
+}
+
+function clickInPick(model: Model, dialog: PickDialog, { x, y }: Mouse): Update {
+  const at = pickAt(model, dialog, x, y)
+  if (at === 'outside') return dismissed(model, dialog)
+  const item = at === undefined ? undefined : pickItems(model, dialog)[at]
+  return item ? picked(model, { ...dialog, at: at as number }, item) : updated(model)
+}
+
+function inCard(model: Model, opened: Opened, { type, button, x, y }: Mouse, step: number): Update {
+  if (step !== 0) return scroll(model, opened, step * wheelLines)
+  const tab = type === 'press' && button === 'left' ? tabNameAt(x, y) : undefined
+  return updated(tab ? { ...model, opened: { ...opened, tab } } : model)
+}
+
+/** The window of the column below the mouse moves; in the one that the keys work in, the cursor with it. */
+function wheel(model: Model, { x, y }: Mouse, step: number): Update {
+  const column = columnAt(model, spotAt(model, x, y))
+  if (!column) return updated(model)
+  if (column.id === model.view.focus) return turnPage(model, column, cursorIn(column, model.view), step)
+  const top = Math.max(0, (model.view.tops[column.id] ?? 0) + step)
+  return updated({ ...model, view: { ...model.view, tops: { ...model.view.tops, [column.id]: top } } })
+}
+
+const columnAt = (model: Model, spot: Spot | undefined): ShownColumn | undefined =>
+  spot && boardOf(model).columns.find(({ id }) => id === spot.columnId)
+
+/** A first click puts the cursor there, one on the card under the cursor opens it; with ctrl, it is selected. */
+function pressed(model: Model, { x, y, ctrl }: Mouse): Update {
+  const idle = { ...model, drag: undefined }
+  const spot = spotAt(model, x, y)
+  const column = columnAt(model, spot)
+  if (!spot || !column) return updated(idle)
+  if (spot.cardId === undefined) return updated({ ...idle, view: { ...model.view, focus: column.id } })
+  if (ctrl) return select(idle, column, spot.at)
+  const wasCurrent = column.id === model.view.focus && cursorIn(column, model.view) === spot.at
+  const there = { ...idle, view: withCursor(model.view, column, spot.at) }
+  const isChosen = model.view.selected.has(spot.cardId)
+  const cardIds = isChosen ? chosenCards(model).map(({ id }) => id) : [spot.cardId]
+  return updated({ ...there, drag: { cardIds, x, y, wasCurrent } })
+}
+
+function dragged(model: Model, { x, y }: Mouse): Update {
+  const { drag } = model
+  if (!drag || (!drag.over && drag.x === x && drag.y === y)) return updated(model)
+  const spot = spotAt(model, x, y)
+  return updated({
+    ...model,
+    drag: { ...drag, wasCurrent: false, over: spot && { columnId: spot.columnId, at: spot.at } },
+  })
+}
+
+/** A button that comes up where it went down was a click. */
+function released(model: Model, mouse: Mouse): Update {
+  const { drag } = model
+  if (!drag) return updated(model)
+  const idle = { ...model, drag: undefined }
+  if (drag.wasCurrent) return open(idle)
+  return drag.over ? dropped(dragged(model, mouse).model, drag) : updated(idle)
+}
+
+function dropped(model: Model, { cardIds }: Drag): Update {
+  const { over } = model.drag!
+  const idle = { ...model, drag: undefined }
+  const board = boardOf(model)
+  const column = board.columns.find(({ id }) => id === over?.columnId)
+  const cards = cardIds.flatMap(id => board.cards.get(id) ?? [])
+  if (!over || !column || cards.length === 0) return updated(idle)
+  const moving = new Set(cardIds)
+  const text = `${named(cards)} to ${column.name}`
+  if (model.sort !== 'board') {
+    if (cards.every(({ id }) => column.ids.includes(id))) return updated(unordered(idle))
+    return moveCards(idle, cards, placesAtTop(cards, column.id), text)
+  }
+  const places = placesBefore(cards, column, anchorOf(column, over.at, moving))
+  if (cards.length === 1 && column.ids[places[0]!.position] === cards[0]!.id) return updated(idle)
+  return column.ids.some(id => moving.has(id)) && cards.length === 1
+    ? perform(idle, { type: 'move', places, text: `${named(cards)} within ${column.name}` })
+    : moveCards(idle, cards, places, text)
+}
+
+const placesAtTop = (cards: readonly Card[], columnId: string): Place[] =>
+  cards.map(({ id }, position) => ({ cardId: id, columnId, position }))
+
+/** Where each card goes, one after the other, so that in the end they stand together before a card, or at the end. */
+function placesBefore(cards: readonly Card[], column: ShownColumn, anchor: string | undefined): Place[] {
+  const ids = [...column.ids]
+  return cards.map(({ id }) => {
+    const from = ids.indexOf(id)
+    if (from >= 0) ids.splice(from, 1)
+    const position = anchor === undefined ? ids.length : ids.indexOf(anchor)
+    ids.splice(position, 0, id)
+    return { cardId: id, columnId: column.id, position }
+  })
+}
+
+/** The card before which is dropped: the one under the mouse, or for a card that is dragged down the one below that. */
+function anchorOf({ ids, found }: ShownColumn, at: number, moving: ReadonlySet<string>): string | undefined {
+  const over = found[at]
+  if (over === undefined) return undefined
+  const from = ids.indexOf(over)
+  const start = ids.findIndex(id => moving.has(id))
+  const isDown = start >= 0 && start < from && !moving.has(over)
+  return ids.slice(isDown ? from + 1 : from).find(id => !moving.has(id))
+}

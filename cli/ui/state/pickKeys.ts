@@ -1,0 +1,144 @@
+import { nearest } from '../../text.ts'
+import type { Key } from '../terminal/keys.ts'
+import { named, moveCards } from './actions.ts'
+import { boardOf } from './board.ts'
+import type { Card } from './cardCache.ts'
+import { act, runUserCommand } from './cardKeys.ts'
+import { toBoard, toCard, toColumn, toProject } from './goTo.ts'
+import { say, updated, type Cmd, type Model, type PickDialog, type Purpose, type Update } from './model.ts'
+import { pickItems, pickRows, type PickItem } from './pickItems.ts'
+import { emptyField, textIn, typeInto } from './textField.ts'
+
+/** How long typing must rest before the server is asked for cards with the words. */
+const searchAfterMs = 150
+
+/** What a key does in a list to pick from. */
+export function inPick(model: Model, dialog: PickDialog, key: Key): Update {
+  const items = pickItems(model, dialog)
+  const item = items[Math.min(dialog.at, items.length - 1)]
+  const to = (at: number) =>
+    updated({ ...model, dialog: { ...dialog, at: Math.max(0, Math.min(at, items.length - 1)) } })
+  switch (key.name) {
+    case 'enter':
+      return entered(model, dialog, item)
+    case 'tab':
+      if (!item) return updated(model)
+      return dialog.purpose.type === 'label'
+        ? toggled(model, dialog, dialog.purpose, item)
+        : picked(model, dialog, item)
+    case 'down':
+    case 'ctrl+n':
+      return to(dialog.at + 1)
+    case 'up':
+    case 'ctrl+p':
+      return to(dialog.at - 1)
+    case 'pagedown':
+      return to(dialog.at + pickRows(model.size))
+    case 'pageup':
+      return to(dialog.at - pickRows(model.size))
+    default:
+      return typed(model, dialog, key)
+  }
+}
+
+function typed(model: Model, dialog: PickDialog, key: Key): Update {
+  const field = typeInto(dialog.field, key)
+  if (!field) return updated(model)
+  const { purpose } = dialog
+  if (purpose.type !== 'go') return updated({ ...model, dialog: { ...dialog, field, at: 0 } })
+  const isSearch = /[\p{L}\p{N}].*[\p{L}\p{N}]/u.test(textIn(field)) && !/^\s*#?\d+\s*$/.test(textIn(field))
+  const searchAtMs = isSearch ? model.nowMs + searchAfterMs : undefined
+  return updated({ ...model, dialog: { ...dialog, field, at: 0, purpose: { ...purpose, searchAtMs, hits: [] } } })
+}
+
+/** Asks the server for cards once typing rests. */
+export function searchWhenDue(model: Model): Update {
+  const { dialog } = model
+  if (dialog?.kind !== 'pick' || dialog.purpose.type !== 'go') return updated(model)
+  const { searchAtMs } = dialog.purpose
+  if (searchAtMs === undefined || searchAtMs > model.nowMs) return updated(model)
+  const purpose = { ...dialog.purpose, searchAtMs: undefined }
+  return updated({ ...model, dialog: { ...dialog, purpose } }, { type: 'search', text: textIn(dialog.field).trim() })
+}
+
+function entered(model: Model, dialog: PickDialog, item: PickItem | undefined): Update {
+  const { purpose } = dialog
+  const text = textIn(dialog.field).trim()
+  if (purpose.type === 'go' && text === '' && dialog.at === 0) return updated({ ...model, dialog: undefined })
+  if (purpose.type === 'label') return labelled(model, purpose, item)
+  if (item) return picked(model, dialog, item)
+  if (purpose.type !== 'go') return updated(model)
+  const names = [...boardOf(model).columns, ...model.boards, ...model.projects].map(({ name }) => name)
+  const meant = nearest(text, names, 1)[0]
+  const hint = meant === undefined ? '' : ` Did you mean ${meant}?`
+  return updated(say({ ...model, dialog: undefined }, `There is no column, board or project "${text}".${hint}`, true))
+}
+
+/** Does what an item stands for. */
+export function picked(model: Model, dialog: PickDialog, { target }: PickItem): Update {
+  const { purpose } = dialog
+  const closed = { ...model, dialog: undefined }
+  switch (target.type) {
+    case 'column':
+      return purpose.type === 'column'
+        ? sent(closed, purpose.cardIds, target.id, target.name)
+        : toColumn(closed, target.id)
+    case 'board':
+      return toBoard(closed, target)
+    case 'project':
+      return toProject(closed, target)
+    case 'card':
+      return toCard(closed, target.id)
+    case 'action':
+      return act(closed, target.action)
+    case 'command':
+      return runUserCommand(closed, target.command)
+    case 'agent':
+      return purpose.type === 'agent' ? agentChosen(closed, purpose.cardIds, target) : updated(closed)
+    case 'label':
+      return purpose.type === 'label' ? toggled(model, dialog, purpose, { text: '', target }) : updated(closed)
+  }
+}
+
+/** Sends cards to the top of a column, in their order. */
+function sent(model: Model, cardIds: readonly string[], columnId: string, name: string): Update {
+  const inColumn = new Set(boardOf(model).columns.find(({ id }) => id === columnId)?.ids)
+  const cards = cardsOf(model, cardIds).filter(({ id }) => !inColumn.has(id))
+  if (cards.length === 0) return updated(model)
+  const places = cards.map(({ id }, position) => ({ cardId: id, columnId, position }))
+  return moveCards(model, cards, places, `${named(cards)} to ${name}`)
+}
+
+const cardsOf = ({ cache, opened }: Model, cardIds: readonly string[]): Card[] =>
+  cardIds.flatMap(id => cache.cards.get(id) ?? (opened?.card?.id === id ? opened.card : []))
+
+function agentChosen(
+  model: Model,
+  cardIds: readonly string[],
+  { id, install }: { id: string | null; install?: string },
+): Update {
+  if (install !== undefined)
+    return updated(say(model, `${id} is not installed.${install === '' ? '' : ` Get it with: ${install}`}`, true))
+  return updated(
+    { ...model, view: { ...model.view, selected: new Set() } },
+    ...cardIds.map((cardId): Cmd => ({ type: 'agent', cardId, agent: id })),
+  )
+}
+
+type Labels = Extract<Purpose, { type: 'label' }>
+
+/** A label that all the cards have goes off, any other one on. */
+function toggled(model: Model, dialog: PickDialog, purpose: Labels, { target }: PickItem): Update {
+  const label = (target as { id: string }).id
+  const mark = pickItems(model, { ...dialog, field: emptyField }).find(({ text }) => text === label)?.mark
+  const marks = { ...purpose.marks, [label]: mark !== 'on' }
+  return updated({ ...model, dialog: { ...dialog, field: emptyField, at: 0, purpose: { ...purpose, marks } } })
+}
+
+/** Puts the labels on the cards that were marked; without a mark, toggles the one under the cursor. */
+function labelled(model: Model, { cardIds, marks }: Labels, item: PickItem | undefined): Update {
+  const wanted = Object.keys(marks).length > 0 ? marks : item ? { [item.text]: item.mark !== 'on' } : {}
+  const closed = { ...model, dialog: undefined, view: { ...model.view, selected: new Set<string>() } }
+  if (Object.keys(wanted).length === 0) return updated(closed)
+  return updated(closed, ...cardIds.map((cardId): Cmd => ({ type: 'label', cardId, marks: wanted })))
+}

@@ -1,0 +1,30 @@
+import { currentCard, layoutFor } from './board.ts'
+import { updated, type Cmd, type Model, type Msg, type Update } from './model.ts'
+import { openedOf, withRead } from './opened.ts'
+
+/** How long the cursor rests on a card before the server is asked for it. */
+const previewAfterMs = 120
+/** How many of the last messages a preview reads. */
+export const previewMessages = 30
+
+/** Follows the cursor: another card is read once the cursor rests on it. */
+export function followCursor(model: Model): Update {
+  if (!model.hasPreview || model.opened || layoutFor(model).previewWidth === 0) return updated(model)
+  const card = currentCard(model)
+  if (!card) return updated(model.preview ? { ...model, preview: undefined } : model)
+  const { preview } = model
+  if (preview?.cardId !== card.id) {
+    const tab = card.status === 'idle' ? 'prompt' : 'transcript'
+    return updated({ ...model, preview: { ...openedOf(card.id, tab), readAtMs: model.nowMs + previewAfterMs } })
+  }
+  if (preview.readAtMs === undefined || preview.readAtMs > model.nowMs) return updated(model)
+  const read: Cmd = { type: 'preview', cardId: card.id }
+  return updated({ ...model, preview: { ...preview, readAtMs: undefined } }, read)
+}
+
+export function onPreviewed(model: Model, { card, sessions, messages }: Extract<Msg, { type: 'previewed' }>): Model {
+  const { preview } = model
+  if (preview?.cardId !== card.id) return model
+  const read = withRead(preview, { card, sessions, messages })
+  return { ...model, preview: { ...read, older: 'none', readAtMs: preview.readAtMs } }
+}

@@ -1,0 +1,126 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { defaultShortcuts, type ShortcutAction } from '../../src/contract/settings.ts'
+import { bindingOf, keymapOf } from '../../cli/ui/state/keymap.ts'
+import { eventually } from '../helper.ts'
+import { line, open, terminal, useEmptyBoard, world } from './emptyBoard.ts'
+
+useEmptyBoard()
+afterEach(() => world.cli.ok(['config', 'set', 'preview', '']))
+
+describe('density', () => {
+  test('z shows one line a card with its title: 40 cards on 45 lines, and back', async () => {
+    for (let number = 1; number <= 41; number++) await world.card(`Card ${number}.`, { labels: ['label'] })
+    await open({ width: 180, height: 45 })
+    await terminal.shows('1 of 41')
+    const shown = () => terminal.lines().filter(each => /Card \d+\./.test(each)).length
+    expect(shown()).toBeLessThan(15)
+    terminal.press('z')
+    await terminal.shows('Card 41.')
+    expect(shown()).toBe(41)
+    terminal.press('z')
+    await terminal.lacks('Card 41.')
+  })
+
+  test('the configuration says how cards are drawn at first', async () => {
+    const id = await world.card('One')
+    await world.cli.ok(['config', 'set', 'density', 'compact'])
+    await open()
+    await terminal.shows(`▌#${id} One`)
+    terminal.close()
+    await world.cli.ok(['config', 'set', 'density', ''])
+    expect((await world.cli.board(['config', 'set', 'density', 'tiny'])).stderr).toContain(
+      'density is compact or comfortable',
+    )
+  })
+})
+
+describe('sorting', () => {
+  test('S shows the columns by change, status and title, and J says why there is no place', async () => {
+    const { client } = world.server
+    const ids = []
+    for (const title of ['Beta', 'Alpha', 'Gamma']) ids.push(await world.card(title))
+    await client.cards.update({ projectId: world.projectId, cardId: ids[0]!, labels: ['new'] })
+    await open()
+    const order = () =>
+      terminal
+        .lines()
+        .flatMap(each => /(Alpha|Beta|Gamma)/.exec(each)?.[1] ?? [])
+        .join()
+    terminal.press('S')
+    await terminal.shows('latest changed first')
+    await eventually('the order', () => order() === 'Beta,Gamma,Alpha')
+    terminal.press('S', 'S')
+    await eventually('the order', () => order() === 'Alpha,Beta,Gamma')
+    terminal.press('J')
+    await terminal.shows('needs the order of the board')
+    terminal.press('S')
+    await eventually('the order', () => order() === 'Beta,Alpha,Gamma')
+    expect(await world.titles(world.columns.backlog)).toEqual(['Beta', 'Alpha', 'Gamma'])
+  })
+})
+
+describe('the preview', () => {
+  test('p shows the card under the cursor beside the board, and it does not count as read', async () => {
+    await world.card('One', { prompt: 'What One is about.' })
+    const second = await world.card('Two', { prompt: 'What Two is about.' })
+    await open({ width: 180, height: 45 })
+    terminal.press('p')
+    await terminal.shows('What One is about.')
+    terminal.press('j')
+    await terminal.shows('What Two is about.')
+    await terminal.lacks('What One is about.')
+    expect(terminal.text()).toContain('─ Done')
+    await world.server.client.cards.update({ projectId: world.projectId, cardId: second, prompt: 'It changed.' })
+    await terminal.shows('It changed.')
+    terminal.resize(100, 30)
+    await terminal.lacks('It changed.')
+    terminal.resize(180, 45)
+    await terminal.shows('It changed.')
+    terminal.press('p')
+    await terminal.lacks('It changed.')
+  })
+
+  test('a narrow terminal says how wide it would have to be, and the configuration may switch it on', async () => {
+    await world.card('One', { prompt: 'What One is about.' })
+    await open()
+    terminal.press('p')
+    await terminal.shows('A preview needs a terminal of 130 columns; this one has 100.')
+    terminal.close()
+    await world.cli.ok(['config', 'set', 'preview', 'on'])
+    await open({ width: 160, height: 40 })
+    await terminal.shows('What One is about.')
+  })
+})
+
+test('the card under the cursor is drawn in one colour, and so are selected ones', async () => {
+  await world.card('Current', { labels: ['mauve'] })
+  await world.card('Other', { labels: ['violet'] })
+  await open()
+  expect(terminal.styleAt('mauve')).toEqual(terminal.styleAt('Current'))
+  expect(terminal.styleAt('mauve')).toMatchObject({ inverse: true, dim: false, colour: undefined })
+  expect(terminal.styleAt('violet')).not.toEqual(terminal.styleAt('Other'))
+  terminal.press('j', 'v', 'k')
+  await terminal.shows('1 selected')
+  await eventually(
+    'one colour',
+    () => line('Other') !== '' && terminal.styleAt('violet')?.colour === terminal.styleAt('Other')?.colour,
+  )
+})
+
+describe('keys', () => {
+  test('a default yields to a key that the person has chosen for something else, also as the beginning of others', () => {
+    const keymap = keymapOf({ ...defaultShortcuts, bottom: 'z z', down: 'S', add: 'y' })
+    expect([bindingOf(keymap, ['z', 'z']), bindingOf(keymap, ['S']), bindingOf(keymap, ['y'])]).toEqual([
+      'bottom',
+      'down',
+      'add',
+    ])
+    expect([keymap.keysOf.density, keymap.keysOf.sort, keymap.keysOf.copyTitle]).toEqual([[], [], []])
+  })
+
+  test('the defaults share no key, and none is the beginning of another', () => {
+    const keys = (Object.keys(defaultShortcuts) as ShortcutAction[]).flatMap(action => keymapOf({}).keysOf[action])
+    expect(new Set(keys).size).toBe(keys.length)
+    expect(keys.filter(key => keys.some(other => other.startsWith(`${key} `)))).toEqual([])
+  })
+})
