@@ -3,6 +3,7 @@ import { open, type FileHandle } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import { Problem } from '../src/contract/errors.ts'
+import { hasCopy } from './madeOnce.ts'
 
 /** A file to send. Its bytes never change; `sha256` is their hash, hexadecimal. */
 export interface SentFile {
@@ -28,7 +29,7 @@ export async function sendFile(request: IncomingMessage, file: SentFile): Promis
     'accept-ranges': 'bytes',
     etag: `"${file.sha256}"`,
   })
-  if (names(request.headers['if-none-match'], file.sha256)) return new Response(null, { status: 304, headers })
+  if (hasCopy(request.headers['if-none-match'], file.sha256)) return new Response(null, { status: 304, headers })
   const range = readRange(request, file)
   if (range === 'unsatisfiable') return refuseRange(headers, file.size)
   const handle = await openExact(file)
@@ -61,9 +62,6 @@ async function openExact({ path, size }: SentFile): Promise<FileHandle | undefin
   await handle?.close()
   return undefined
 }
-
-const names = (header: string | undefined, sha256: string) =>
-  header !== undefined && (header.trim() === '*' || header.includes(`"${sha256}"`))
 
 /** One range of bytes; several of them, another unit or nonsense are no range (RFC 9110, section 14.2). */
 function readRange(

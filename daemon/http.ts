@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { contract } from '../src/contract/index.ts'
 import { invalid, Problem } from '../src/contract/errors.ts'
 import { AnyObject } from '../src/contract/fields.ts'
-import { isExternal, paramsOf, type Route } from '../src/contract/route.ts'
+import { isExternal, maxBodyBytes, paramsOf, type Route } from '../src/contract/route.ts'
 import type { App } from '../src/app.ts'
 import type { Peer } from '../src/config/peer.ts'
 import { authenticate, type Voucher } from '../src/identity/authenticate.ts'
@@ -14,10 +14,10 @@ import { ForeignKeyViolation } from '../src/store/database.ts'
 import { commonHeaders, present, presentFailure, send, toProblem, type Answer, type Headers } from './answer.ts'
 import { AuditTrail, describeAudited, type Described } from './audit.ts'
 import { authorize, isOpenTo } from './authorize.ts'
-import { readJson } from './body.ts'
+import { BodyMemory, readJson } from './body.ts'
 import { RequestCall } from './call.ts'
 import { guard } from './guard.ts'
-import { Json, type AnyHandler } from './handlers.ts'
+import { Json, type AnyHandler, type Call } from './handlers.ts'
 import { claimOf, type Claim } from './idempotency.ts'
 import { paramReader, peekId, readQuery, validate } from './input.ts'
 import { passOn } from './passOn.ts'
@@ -29,7 +29,11 @@ export interface Server {
   app: App
   note: (answered: Answered) => void
   keyLimit: KeyLimit
+  /** What the bodies of those hold who have said who they are, and of those who have not. */
+  bodies: { known: BodyMemory; strangers: BodyMemory }
 }
+
+const [maxKnownBodyBytes, maxStrangersBodyBytes] = [64 * 1024 * 1024, 8 * 1024 * 1024]
 
 /** Makes the h3 application: one route for each row of the contract, 405 for other methods of its path, 404 for the rest. */
 export function createHttp(app: App): H3 {
@@ -39,6 +43,7 @@ export function createHttp(app: App): H3 {
     app,
     note: noteOf(app),
     keyLimit: createKeyLimit(app.config.externalRequestsPerMinute, app.db),
+    bodies: { known: new BodyMemory(maxKnownBodyBytes), strangers: new BodyMemory(maxStrangersBodyBytes) },
   }
   const all = handlers(app) as unknown as Record<string, Record<string, AnyHandler>>
   const methods = new Map<string, string[]>()
@@ -117,7 +122,7 @@ function answerer(server: Server, route: Route, handler: AnyHandler, audited: De
       if (!isOpen && projectInPath) call.role = await authorize(server.app.db, route, caller, params)
       const passed = projectInPath && (await passOn(server.app, route, call, params))
       if (passed) return finish(server, exchange, present(passed, passed.status, headers))
-      const { input, claim } = await readInput(server, route, req, params, caller)
+      const { input, claim } = await readInput(server, route, call, params)
       exchange.input = input
       if (!projectInPath) call.role = await authorize(server.app.db, route, caller, input)
       const passedWhole = !projectInPath && (await passOn(server.app, route, call, input, input))
@@ -154,9 +159,8 @@ function projectParamOf({ who, path }: Route): string {
 async function readInput(
   server: Server,
   route: Route,
-  req: IncomingMessage,
+  { request: req, response: res, caller }: Call,
   params: Record<string, unknown>,
-  caller: Caller,
 ): Promise<{ input: Record<string, unknown>; claim?: Claim }> {
   // The body of an upload is the file alone.
   if (route.transfer === 'upload')
@@ -164,7 +168,8 @@ async function readInput(
       input: route.input ? { ...(validate(route.input, readQuery(req.url ?? '')) as object), ...params } : params,
     }
   const sendsBody = req.method !== 'GET' && req.method !== 'HEAD' && req.method !== 'DELETE'
-  const body = sendsBody ? await readJson(req) : undefined
+  const memory = caller === nobody ? server.bodies.strangers : server.bodies.known
+  const body = sendsBody ? await readJson(req, res, { maxBytes: maxBodyBytes(route), memory }) : undefined
   const query = readQuery(req.url ?? '')
   if (!route.input) return { input: params }
   const fields = validate(route.checkedBy === 'rules' ? AnyObject : route.input, sendsBody ? body : query) as Record<

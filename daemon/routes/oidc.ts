@@ -10,6 +10,7 @@ import type { Call, Handlers } from '../handlers.ts'
 import { serverUrl } from '../serverUrl.ts'
 import { answerPage, signedInPage } from '../signInPage.ts'
 
+/** The one cookie of the server: a sign-in that waits for the identity provider. It signs nobody in. */
 const cookieName = 'board_oidc'
 
 /** The answer that holds a token goes past `call.write`: an Idempotency-Key would store it in clear. */
@@ -28,7 +29,7 @@ export const oidcRoutes = (app: App): Handlers<Contract['oidc']> => ({
   exchange: async ({ code, verifier }, { db }) => signedIn(await exchange({ ...app.oidc, db }, code, verifier)),
 })
 
-/** The browser's secret is a cookie of one address, so a browser that came by another name of this server is sent to its own first. */
+/** What is pending is a cookie of one address, so a browser that came by another name of this server is sent to its own first. */
 async function sendToProvider(
   app: App,
   call: Call,
@@ -42,12 +43,12 @@ async function sendToProvider(
     return redirect(
       `${serverUrl(app, call)}${contract.oidc.login.path}?${new URLSearchParams({ ...(loopback !== undefined && { loopback, challenge }), moved: '1' })}`,
     )
-  const { url, browserSecret } = await begin(
+  const { url, pending } = await begin(
     app.oidc,
     callback,
     loopback === undefined ? undefined : { loopback, challenge: challenge! },
   )
-  return redirect(url, cookie(callback, browserSecret, pendingMs / 1000))
+  return redirect(url, cookie(callback, pending, pendingMs / 1000))
 }
 
 async function finish(app: App, call: Call, input: Record<string, unknown>): Promise<Response> {
@@ -56,11 +57,11 @@ async function finish(app: App, call: Call, input: Record<string, unknown>): Pro
   )
   const outcome = await complete(app.oidc, answer, readCookie(call.request))
   call.audit?.note(outcome)
-  const forgetSecret = cookie(redirectUri(app, call), '', 0)
+  const forgetPending = cookie(redirectUri(app, call), '', 0)
   if ('problem' in outcome) await refused(call, outcome.problem)
-  if ('goTo' in outcome) return redirect(outcome.goTo, forgetSecret)
+  if ('goTo' in outcome) return redirect(outcome.goTo, forgetPending)
   const page = signedInPage(outcome.user.email, serverUrl(app, call))
-  page.headers.append('set-cookie', forgetSecret)
+  page.headers.append('set-cookie', forgetPending)
   return page
 }
 

@@ -7,8 +7,15 @@ import { listDaemons } from '../../src/store/daemons.ts'
 import { daemon } from '../../src/views/daemons.ts'
 import type { Handlers } from '../handlers.ts'
 import { homePage } from '../homePage.ts'
+import { madeOnce } from '../madeOnce.ts'
 
 const leastMsBetweenWrites = 1000
+
+const document = madeOnce(async () => Response.json((await import('../openapi.ts')).openApiDocument()))
+const documentPage = madeOnce(async () => {
+  const [{ docsPage }, { openApiDocument }] = await Promise.all([import('../docsPage.ts'), import('../openapi.ts')])
+  return docsPage(openApiDocument())
+})
 
 export const serverRoutes = (app: App): Handlers<Contract['server']> => {
   const provesWrite = writeProof(app)
@@ -24,11 +31,8 @@ export const serverRoutes = (app: App): Handlers<Contract['server']> => {
       return new Response(text, { headers: { 'content-type': contentType } })
     },
     home: async (_, { request }) => homePage(app.config.publicUrl ?? `http://${request.headers.host}`),
-    openapi: async () => Response.json((await import('../openapi.ts')).openApiDocument()),
-    docs: async () => {
-      const [{ docsPage }, { openApiDocument }] = await Promise.all([import('../docsPage.ts'), import('../openapi.ts')])
-      return docsPage(openApiDocument())
-    },
+    openapi: (_, { request }) => document(request),
+    docs: (_, { request }) => documentPage(request),
     socket: async () => {
       throw new Problem('NOT_FOUND', 'This path answers requests that upgrade to a WebSocket.')
     },

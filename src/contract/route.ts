@@ -113,6 +113,8 @@ export interface Spec {
   summary: string
   /** Query (GET, DELETE) or body (POST, PUT, PATCH), without the path's parameters. */
   input?: GenericSchema
+  /** How long a JSON body may be, if not as long as is usual (`maxBodyBytes`). */
+  maxBytes?: number
   /** 'rules': the domain checks the body, in an order of its own; the schema says what it takes. */
   checkedBy?: 'rules'
   /** What `data` holds. A row without output answers 204. */
@@ -172,6 +174,10 @@ export type Output<R extends Route> = R['transfer'] extends 'raw'
   : Part<R['output'], never> extends never
     ? void
     : InferOutput<NonNullable<R['output']>>
+
+/** How long a JSON body may be: a stranger's holds no more than a name and a password, somebody's whole texts. */
+export const maxBodyBytes = ({ who, maxBytes }: Route): number =>
+  maxBytes ?? (who.kind === 'public' ? 16_384 : 1024 * 1024)
 
 /** The names of a path's parameters, in order. */
 export const paramsOf = (path: string): string[] => [...path.matchAll(/\{(\w+)\}/g)].map(match => match[1]!)

@@ -61,7 +61,7 @@ export async function setup(
       throw new Problem('SETUP_CODE_REQUIRED', identity.setupCode() === undefined ? ownAccountFirst : undefined)
     }
     return hashPassword(input.password)
-  })
+  }, peer.address)
   return db.transaction(async tx => {
     if (await hasUsers(tx)) throw new Problem('SETUP_ALREADY_DONE')
     const user = await insertUser(tx, { ...profileOf(input), role: 'super_admin', passwordHash })
@@ -94,7 +94,7 @@ export async function login(
       }
     await identity.throttle.countFailure(peer.address, email)
     throw new Problem('INVALID_CREDENTIALS')
-  })
+  }, peer.address)
   return db.transaction(tx => signIn(tx, user, passwordHash))
 }
 
@@ -118,7 +118,7 @@ export async function register(
     if (!(await findUserByEmail(db, input.email))) return hashPassword(input.password)
     await identity.throttle.countFailure(peer.address, input.email)
     throw new Problem('EMAIL_TAKEN')
-  })
+  }, peer.address)
   return db.transaction(async tx => {
     await requireRegistration({ ...realm, db: tx }, isOwn)
     if (await findUserByEmail(tx, input.email)) throw new Problem('EMAIL_TAKEN')

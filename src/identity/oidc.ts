@@ -8,15 +8,17 @@ import { signInMs } from './authenticate.ts'
 import type { Realm } from './identity.ts'
 import { accountOf } from './oidcAccounts.ts'
 import type { Binding, Claims } from './oidcProvider.ts'
-import { isSameSettings, requireOidcSettings, type OidcSettings } from './oidcSettings.ts'
+import { fingerprint, requireOidcSettings } from './oidcSettings.ts'
 import { createProviderCache, type ProviderCache } from './providerCache.ts'
 import type { Seal } from './seal.ts'
-import { createTickets, type Tickets } from './tickets.ts'
+import { createMarks, createTickets, type Marks, type Tickets } from './tickets.ts'
 
 /** How long somebody may take at the identity provider. */
 export const pendingMs = 600_000
 const codeMs = 60_000
 const mostKept = 10_000
+/** Each completion asks the provider, who may take seconds. */
+const maxCompletions = 20
 
 /** Where a program on the browser's machine waits for a one-time code, and the SHA-256 of the code's verifier in base64url. */
 export interface Listener {
@@ -26,19 +28,26 @@ export interface Listener {
 /** Whose sign-in it was, or why it was refused; where a program waits for the outcome, the URL by which the browser tells it. */
 export type Outcome = { user: UserRow } | { goTo: string; user: UserRow } | { goTo: string; problem: Problem }
 
-/** Single sign-on with OpenID Connect: the authorization code flow with PKCE, state and nonce. What is pending is kept for minutes. */
+/**
+ * Single sign-on with OpenID Connect: the authorization code flow with PKCE, state and nonce. What is pending is kept by the
+ * browser that began it, sealed: strangers who begin any number of sign-ins take no room here and push nobody's out.
+ */
 export interface Oidc extends Realm {
   seal: Seal
-  pendings: Tickets<Pending>
+  used: Marks
   codes: Tickets<Granted>
   providers: ProviderCache
+  /** How many sign-ins the provider is being asked about. */
+  completing: number
 }
 interface Pending {
-  settings: OidcSettings
+  /** The fingerprint of the settings under which it began. */
+  settings: string
   redirectUri: string
-  binding: Binding
-  browserHash: string
-  listener: Listener | undefined
+  nonce: string
+  verifier: string
+  listener?: Listener
+  endsAtMs: number
 }
 type Granted = OidcIdentity & { userId: number; challenge: string }
 
@@ -47,41 +56,68 @@ export const createOidc = ({ config, db, identity, seal }: Realm & { seal: Seal 
   db,
   identity,
   seal,
+  completing: 0,
   providers: createProviderCache(seal, config.clock),
-  pendings: createTickets('sign-in', { db, seal }, { most: mostKept, lifeMs: pendingMs }),
+  used: createMarks('sign-in', db, { most: mostKept, lifeMs: pendingMs }),
   codes: createTickets('code', { db, seal }, { most: mostKept, lifeMs: codeMs }),
 })
 
 /**
- * Begins a sign-in: where to send the browser, and the secret that it has to keep until it comes back.
+ * Begins a sign-in: where to send the browser, and what it has to keep until it comes back, which only this board can read.
  * @throws Problem OIDC_NOT_CONFIGURED, OIDC_REFUSED, PROVIDER_UNAVAILABLE, SEALED_WITH_OTHER_KEY
  */
 export async function begin(
-  { db, providers, pendings }: Oidc,
+  { config, db, providers, seal }: Oidc,
   redirectUri: string,
   listener?: Listener,
-): Promise<{ url: string; browserSecret: string }> {
+): Promise<{ url: string; pending: string }> {
   const settings = await requireOidcSettings(db)
   const provider = await providers.of(settings)
-  const { url, binding } = await provider.request(redirectUri)
-  const browserSecret = newSecret()
-  await pendings.keep(binding.state, {
-    settings,
-    redirectUri,
-    binding,
-    browserHash: hashToken(browserSecret),
-    listener,
-  })
-  return { url, browserSecret }
+  const {
+    url,
+    binding: { state, nonce, verifier },
+  } = await provider.request(redirectUri)
+  const endsAtMs = config.clock().getTime() + pendingMs
+  const pending: Pending = { settings: fingerprint(settings), redirectUri, nonce, verifier, listener, endsAtMs }
+  return { url, pending: seal.seal(placeOf(state), JSON.stringify(pending)) }
 }
 
+/** It opens for the answer that names its state, and for no other. */
+const placeOf = (state: string) => `oidc/pending/${state}`
+
 /**
- * Completes the sign-in that the answer's state names: once, within 10 minutes, by the browser that began it.
- * @throws Problem OIDC_SIGN_IN_UNKNOWN, and where no program waits for the outcome OIDC_REFUSED, OIDC_NOT_CONFIGURED, PROVIDER_UNAVAILABLE
+ * Completes the sign-in that the answer's state names: once, within 10 minutes, by the browser that began it and kept `sealed`.
+ * @throws Problem OIDC_SIGN_IN_UNKNOWN, RATE_LIMITED, and where no program waits for the outcome OIDC_REFUSED, OIDC_NOT_CONFIGURED, PROVIDER_UNAVAILABLE
  */
-export async function complete(oidc: Oidc, answer: URLSearchParams, browserSecret = ''): Promise<Outcome> {
-  const pending = await oidc.pendings.take(answer.get('state') ?? '')
-  if (pending?.browserHash !== hashToken(browserSecret)) throw new Problem('OIDC_SIGN_IN_UNKNOWN')
+export async function complete(oidc: Oidc, answer: URLSearchParams, sealed = ''): Promise<Outcome> {
+  const state = answer.get('state') ?? ''
+  const pending = openPending(oidc, state, sealed)
+  if (!pending) throw new Problem('OIDC_SIGN_IN_UNKNOWN')
+  if (oidc.completing >= maxCompletions)
+    throw new Problem('RATE_LIMITED', 'Too many sign-ins at once; try again in a moment.', { retryAfterSecs: 5 })
+  oidc.completing++
+  try {
+    if (!(await oidc.used.set(state))) throw new Problem('OIDC_SIGN_IN_UNKNOWN')
+    return await completeOnce(oidc, { ...pending, state }, answer)
+  } finally {
+    oidc.completing--
+  }
+}
+
+function openPending({ config, seal }: Oidc, state: string, sealed: string): Pending | undefined {
+  try {
+    const pending = JSON.parse(seal.open(placeOf(state), sealed)) as Pending
+    return pending.endsAtMs > config.clock().getTime() ? pending : undefined
+  } catch {
+    return undefined
+  }
+}
+
+async function completeOnce(
+  oidc: Oidc,
+  pending: Pending & { state: string },
+  answer: URLSearchParams,
+): Promise<Outcome> {
   const { listener } = pending
   try {
     const claims = await claimsOf(oidc, pending, answer)
@@ -138,10 +174,11 @@ export async function test({
 /** After a failure the metadata are read anew. */
 async function claimsOf(
   { db, providers }: Oidc,
-  { settings, redirectUri, binding }: Pending,
+  { settings: begunWith, redirectUri, ...binding }: Pending & Binding,
   answer: URLSearchParams,
 ): Promise<Claims> {
-  if (!isSameSettings(settings, await requireOidcSettings(db)))
+  const settings = await requireOidcSettings(db)
+  if (fingerprint(settings) !== begunWith)
     throw new Problem('OIDC_REFUSED', 'The settings of single sign-on have changed meanwhile. Start again.')
   const provider = await providers.of(settings)
   return provider.claims(new URL(`${redirectUri}?${answer}`), binding).catch(error => {

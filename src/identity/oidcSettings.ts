@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { invalid, Problem } from '../contract/errors.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import { deleteServerSetting, readServerSetting, writeServerSetting } from '../store/serverSettings.ts'
@@ -57,6 +58,6 @@ export const openClientSecret = (seal: Seal, settings: OidcSettings): string =>
 const secretPlace = ({ issuerUrl, clientId }: Pick<OidcSettings, 'issuerUrl' | 'clientId'>) =>
   `oidc/${JSON.stringify([issuerUrl, clientId])}/secret`
 
-/** A secret that is set again is sealed anew, so its text differs. */
-export const isSameSettings = (a: OidcSettings, b: OidcSettings): boolean =>
-  a.issuerUrl === b.issuerUrl && a.clientId === b.clientId && a.sealedSecret === b.sealedSecret
+/** Tells settings apart. A secret that is set again is sealed anew, so its text differs. */
+export const fingerprint = ({ issuerUrl, clientId, sealedSecret }: OidcSettings): string =>
+  hash('sha256', JSON.stringify([issuerUrl, clientId, sealedSecret]), 'base64url')

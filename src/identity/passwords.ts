@@ -1,12 +1,15 @@
 import type { Options } from '@node-rs/argon2'
 import { availableParallelism } from 'node:os'
 import { Problem } from '../contract/errors.ts'
+import { networkOf } from './throttle.ts'
 
 /** argon2id as OWASP's password storage cheat sheet has it; the package's default algorithm is argon2id. */
 const cost: Options = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 /** The hash of a password that nobody has: an account that does not exist takes as long to refuse as one that does. */
 const nobodysHash = '$argon2id$v=19$m=19456,t=2,p=1$aSDCGsrAkV43RWInCJ+/xA$5lWI5UcrLkkIK7vWEeUf89mxjBnSo8a284eQedqmY2U'
-const mostWaiting = 1000
+const maxWaiting = 1000
+/** Of one network, so that one that guesses does not take all the places. */
+const maxWaitingFromOne = 100
 
 /** Hashes a password off the main thread, in the PHC string format. */
 export async function hashPassword(password: string): Promise<string> {
@@ -21,26 +24,30 @@ export async function verifyPassword(passwordHash: string | null | undefined, pa
   return matches && typeof passwordHash === 'string'
 }
 
-/** Runs work that hashes, a little at once and the rest in turn. */
-export type HashQueue = <T>(work: () => Promise<T>) => Promise<T>
+/** Runs work that hashes, a little at once and the rest in turn. `address`: of the stranger for whom it is. */
+export type HashQueue = <T>(work: () => Promise<T>, address?: string) => Promise<T>
 
 /**
  * One hash takes 19 MiB and a core for tens of milliseconds. A burst of sign-ins waits its turn here, so that it takes
  * neither memory nor the cores and pool threads that everything else needs.
  */
 export function createHashQueue(mostAtOnce = Math.min(3, Math.max(1, availableParallelism() - 1))): HashQueue {
-  const waiting: Array<() => void> = []
+  const waiting: Array<{ network: string | undefined; start: () => void }> = []
   let running = 0
   const leave = () => {
     const next = waiting.shift()
-    if (next) next()
+    if (next) next.start()
     else running--
   }
-  return async work => {
+  const isFull = (network: string | undefined) =>
+    waiting.length >= maxWaiting ||
+    (network !== undefined && waiting.filter(each => each.network === network).length >= maxWaitingFromOne)
+  return async (work, address) => {
+    const network = address === undefined ? undefined : networkOf(address)
     if (running < mostAtOnce) running++
-    else if (waiting.length >= mostWaiting)
+    else if (isFull(network))
       throw new Problem('RATE_LIMITED', 'Too many sign-ins at once; try again later.', { retryAfterSecs: 5 })
-    else await new Promise<void>(resolve => waiting.push(resolve))
+    else await new Promise<void>(start => waiting.push({ network, start }))
     try {
       return await work()
     } finally {

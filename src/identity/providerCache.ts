@@ -1,5 +1,5 @@
 import { discover, type Provider } from './oidcProvider.ts'
-import { isSameSettings, openClientSecret, type OidcSettings } from './oidcSettings.ts'
+import { fingerprint, openClientSecret, type OidcSettings } from './oidcSettings.ts'
 import type { Seal } from './seal.ts'
 
 const lifeMs = 3_600_000
@@ -12,13 +12,13 @@ export interface ProviderCache {
 }
 
 export function createProviderCache(seal: Seal, clock: () => Date): ProviderCache {
-  let known: { settings: OidcSettings; provider: Promise<Provider>; endsAt: number } | undefined
+  let known: { settings: string; provider: Promise<Provider>; endsAt: number } | undefined
   return {
     of: settings => {
       const nowMs = clock().getTime()
-      if (known && isSameSettings(known.settings, settings) && known.endsAt > nowMs) return known.provider
+      if (known && known.settings === fingerprint(settings) && known.endsAt > nowMs) return known.provider
       const provider = discover(settings, openClientSecret(seal, settings))
-      const mine = (known = { settings, provider, endsAt: nowMs + lifeMs })
+      const mine = (known = { settings: fingerprint(settings), provider, endsAt: nowMs + lifeMs })
       provider.catch(() => {
         if (known === mine) known = undefined
       })

@@ -1,7 +1,18 @@
 import { hashToken } from '../ids/token.ts'
 import type { Database } from '../store/database.ts'
-import { keepTicket, takeTicket } from '../store/tickets.ts'
+import { keepTicket, markTicket, takeTicket } from '../store/tickets.ts'
 import type { Seal } from './seal.ts'
+
+/** Remembers for a short time that a secret was used. */
+export interface Marks {
+  /** Whether the secret was not used before. */
+  set(secret: string): Promise<boolean>
+}
+
+/** Of a secret the database has a hash. Of more than `most` marks the oldest are forgotten. */
+export const createMarks = (kind: string, db: Database, { most, lifeMs }: { most: number; lifeMs: number }): Marks => ({
+  set: secret => db.transaction(tx => markTicket(tx, { kind, key: hashToken(secret), value: '', lifeMs }, most)),
+})
 
 /** Things that are kept under a secret for a short time, and that each can be taken once, from whichever daemon. */
 export interface Tickets<T> {

@@ -14,20 +14,34 @@ const timeOf = ({ host, now }: Transaction): { sql: string; args: Value[] } =>
   host === null ? { sql: 'CAST(? AS INTEGER)', args: [Date.parse(now)] } : { sql: nowMs, args: [] }
 
 /** Keeps a ticket. Of more than `most` of its kind the oldest are forgotten. */
-export async function keepTicket(tx: Transaction, { kind, key, value, lifeMs }: Ticket, most: number): Promise<void> {
+export async function keepTicket(tx: Transaction, ticket: Ticket, most: number): Promise<void> {
+  forgetOld(tx, ticket, most)
+  const { sql, args } = insertionOf(tx, 'INSERT', ticket)
+  tx.send(sql, args)
+}
+
+/** Keeps a ticket unless one of its key is kept already, and tells whether it did. */
+export async function markTicket(tx: Transaction, ticket: Ticket, most: number): Promise<boolean> {
+  forgetOld(tx, ticket, most)
+  const { sql, args } = insertionOf(tx, 'INSERT OR IGNORE', ticket)
+  return (await tx.run(sql, args)).changes === 1
+}
+
+function forgetOld(tx: Transaction, { kind }: Ticket, most: number): void {
   const { sql, args } = timeOf(tx)
   tx.send(`DELETE FROM tickets WHERE kind = ? AND ends_at_ms <= ${sql}`, [kind, ...args])
   tx.send(
     'DELETE FROM tickets WHERE id IN (SELECT id FROM tickets WHERE kind = ? ORDER BY ends_at_ms DESC, id DESC LIMIT -1 OFFSET ?)',
     [kind, most - 1],
   )
-  tx.send(`INSERT INTO tickets (kind, key, value, ends_at_ms) VALUES (?, ?, ?, ${sql} + ?)`, [
-    kind,
-    key,
-    value,
-    ...args,
-    lifeMs,
-  ])
+}
+
+function insertionOf(tx: Transaction, insert: string, { kind, key, value, lifeMs }: Ticket) {
+  const { sql, args } = timeOf(tx)
+  return {
+    sql: `${insert} INTO tickets (kind, key, value, ends_at_ms) VALUES (?, ?, ?, ${sql} + ?)`,
+    args: [kind, key, value, ...args, lifeMs],
+  }
 }
 
 /** What was kept under the key, which is forgotten with that. */

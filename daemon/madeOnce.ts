@@ -1,0 +1,41 @@
+import { hash } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { FastResponse } from 'srvx'
+
+/** Whether `If-None-Match` names what the client would get. */
+export const hasCopy = (header: string | undefined, tag: string): boolean =>
+  header !== undefined && (header.trim() === '*' || header.includes(`"${tag}"`))
+
+interface Made {
+  bytes: Buffer
+  headers: Record<string, string>
+  tag: string
+}
+
+/** Answers what is the same for everybody while the server runs: it is made for the first who asks, and who has it already is told so. */
+export function madeOnce(make: () => Promise<Response>): (request: IncomingMessage) => Promise<Response> {
+  let made: Promise<Made> | undefined
+  return async ({ headers: asked }) => {
+    made ??= make()
+      .then(keep)
+      .catch(error => {
+        made = undefined
+        throw error
+      })
+    const { bytes, headers, tag } = await made
+    return hasCopy(asked['if-none-match'], tag)
+      ? new Response(null, { status: 304, headers })
+      : new FastResponse(bytes, { headers: { ...headers, 'content-length': String(bytes.length) } })
+  }
+}
+
+async function keep(response: Response): Promise<Made> {
+  const bytes = Buffer.from(await response.arrayBuffer())
+  const tag = hash('sha256', bytes, 'base64url')
+  // It may change with the next version of the server.
+  return {
+    bytes,
+    tag,
+    headers: { ...Object.fromEntries(response.headers), etag: `"${tag}"`, 'cache-control': 'no-cache' },
+  }
+}
