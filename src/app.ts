@@ -92,8 +92,16 @@ export async function createApp(
   const metrics = createMetrics()
   const membership = createMembership(db, config, metrics)
   const deviceGrants = createDeviceGrants({ config, db, seal, wayOut, daemonId: membership.id })
-  const oidc = createOidc({ config, db, identity, seal })
   const work = await createWork({ config, logs, db, membership, outbox, seal, identity, deviceGrants, targets })
+  const oidc = createOidc({
+    config,
+    db,
+    identity,
+    seal,
+    agents: work.supervisor,
+    scripts: work.scripts,
+    log: from(logs.log, 'identity'),
+  })
   const source = {
     copyDatabase: (to: string, signal?: AbortSignal) =>
       db.isShared ? dumpDatabase(db, to) : copyDatabase(join(config.dataDir, 'board.db'), to, signal),

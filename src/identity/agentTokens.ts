@@ -56,7 +56,7 @@ export async function mintForPerson(
 export async function revokeAgentTokens(
   revocations: Revocations,
   tx: Transaction,
-  of: { cardId: number } | { sessionId: number },
+  of: { cardId: number } | { sessionId: number } | { userId: number },
 ): Promise<void> {
   for (const tokenHash of await deleteAgentTokens(tx, of)) await revocations.announce(tx, { tokenHash })
 }

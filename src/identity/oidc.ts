@@ -1,5 +1,7 @@
 import { hash, randomBytes } from 'node:crypto'
+import type { Log } from '../config/log.ts'
 import { Problem } from '../contract/errors.ts'
+import type { Runners } from '../domain/accountWork.ts'
 import { hashToken, mint } from '../ids/token.ts'
 import { findUserByOidc, insertOidcSignInToken, type OidcIdentity } from '../store/oidc.ts'
 import type { UserRow } from '../store/users.ts'
@@ -32,7 +34,8 @@ export type Outcome = { user: UserRow } | { goTo: string; user: UserRow } | { go
  * Single sign-on with OpenID Connect: the authorization code flow with PKCE, state and nonce. What is pending is kept by the
  * browser that began it, sealed: strangers who begin any number of sign-ins take no room here and push nobody's out.
  */
-export interface Oidc extends Realm {
+export interface Oidc extends Realm, Runners {
+  log: Log
   seal: Seal
   used: Marks
   codes: Tickets<Granted>
@@ -51,15 +54,12 @@ interface Pending {
 }
 type Granted = OidcIdentity & { userId: number; challenge: string }
 
-export const createOidc = ({ config, db, identity, seal }: Realm & { seal: Seal }): Oidc => ({
-  config,
-  db,
-  identity,
-  seal,
+export const createOidc = (place: Realm & Runners & Pick<Oidc, 'seal' | 'log'>): Oidc => ({
+  ...place,
   completing: 0,
-  providers: createProviderCache(seal, config.clock),
-  used: createMarks('sign-in', db, { most: mostKept, lifeMs: pendingMs }),
-  codes: createTickets('code', { db, seal }, { most: mostKept, lifeMs: codeMs }),
+  providers: createProviderCache(place.seal, place.config.clock),
+  used: createMarks('sign-in', place.db, { most: mostKept, lifeMs: pendingMs }),
+  codes: createTickets('code', place, { most: mostKept, lifeMs: codeMs }),
 })
 
 /**
@@ -121,7 +121,13 @@ async function completeOnce(
   const { listener } = pending
   try {
     const claims = await claimsOf(oidc, pending, answer)
-    const user = await oidc.db.transaction(tx => accountOf(oidc.identity, tx, claims))
+    const { user, replaced } = await oidc.db.transaction(tx => accountOf(oidc, tx, claims))
+    if (replaced)
+      oidc.log(
+        'warn',
+        'An account was ended because somebody had registered it with the address of another; its projects passed on',
+        { ...replaced, newUserId: user.id },
+      )
     return listener
       ? { goTo: withQuery(listener, { code: await grant(oidc, listener, claims, user) }), user }
       : { user }

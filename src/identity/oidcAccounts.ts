@@ -1,20 +1,26 @@
 import * as v from 'valibot'
 import { Problem } from '../contract/errors.ts'
 import { Email, Name } from '../contract/fields.ts'
+import { endWorkOf, type Runners } from '../domain/accountWork.ts'
 import { takeInvitations } from '../domain/invitations.ts'
 import type { Transaction } from '../store/database.ts'
-import {
-  disownRegistrant,
-  findLinkable,
-  findUserByOidc,
-  insertOidcUser,
-  linkUser,
-  type LinkableRow,
-} from '../store/oidc.ts'
-import { deleteSignInTokensOf } from '../store/signInTokens.ts'
-import { hasUsers, type UserRow } from '../store/users.ts'
+import { findLinkable, findUserByOidc, insertOidcUser, linkUser, type LinkableRow } from '../store/oidc.ts'
+import { hasUsers, readOtherSuperAdmin, type UserRow } from '../store/users.ts'
 import type { Identity } from './identity.ts'
 import type { Claims } from './oidcProvider.ts'
+import { erase } from './users.ts'
+
+/** An account that was ended because its address turned out to be somebody else's, and who has its projects now. */
+export interface Replaced {
+  userId: number
+  email: string
+  heirId: number
+  projectIds: number[]
+}
+export interface Recognized {
+  user: UserRow
+  replaced?: Replaced
+}
 
 /**
  * The account of somebody whom the identity provider has signed in: the one that is linked to issuer and subject; else the one
@@ -23,43 +29,63 @@ import type { Claims } from './oidcProvider.ts'
  * come. The first account of a server is never made here.
  * @throws Problem OIDC_REFUSED
  */
-export async function accountOf(identity: Identity, tx: Transaction, claims: Claims): Promise<UserRow> {
+export async function accountOf(
+  place: { identity: Identity } & Runners,
+  tx: Transaction,
+  claims: Claims,
+): Promise<Recognized> {
   const { issuer, subject } = claims
   // The store cuts text at NUL: two subjects must never look like one.
   if (!/^[\x20-\x7e]{1,255}$/.test(subject))
     throw refuse('The identity provider names you in a way that is not allowed.')
   const linked = await findUserByOidc(tx, claims)
-  if (linked) return linked
+  if (linked) return { user: linked }
   if (!(await hasUsers(tx))) throw refuse('This server has no users yet. Create the first one with: board auth setup')
   const email = verifiedAddress(claims)
   const known = await findLinkable(tx, email)
-  const user = known
-    ? await link(identity, tx, known, claims)
-    : await insertOidcUser(tx, { email, displayName: displayNameOf(claims, email), issuer, subject })
+  if (known) requireUnlinked(known, claims)
+  const replaced = known?.selfRegistered ? await endRegistrant(place, tx, known) : undefined
+  const user =
+    known && !replaced
+      ? await link(tx, known, claims)
+      : await insertOidcUser(tx, { email, displayName: displayNameOf(claims, email), issuer, subject })
   await takeInvitations(tx, user)
-  return user
+  return { user, replaced }
 }
 
-/**
- * Links an account. One that somebody has registered here, with an address that nobody had to show to be theirs, passes to the
- * address's holder: its password, sign-ins and API keys end.
- */
-async function link(
-  identity: Identity,
-  tx: Transaction,
-  known: LinkableRow,
-  { issuer, subject }: Claims,
-): Promise<UserRow> {
-  const { id, email, displayName, role } = known
-  if (known.subject !== null && known.issuer === issuer)
+function requireUnlinked({ issuer, subject }: LinkableRow, claims: Claims): void {
+  if (subject !== null && issuer === claims.issuer)
     throw refuse(
       'The account with your address belongs to somebody else at the identity provider. A server administrator has to sort this out.',
     )
-  if (known.selfRegistered) {
-    await disownRegistrant(tx, id)
-    await deleteSignInTokensOf(tx, id)
-    await identity.announce(tx, { userId: id })
-  }
+}
+
+/**
+ * Ends an account that somebody has registered here, with an address that nobody had to show to be theirs, when its holder comes:
+ * who that was is not known, so nothing passes to the holder, who gets a new account. What is worth keeping, projects with
+ * their cards and organizations, passes to the first super_admin; everything that runs or reports there ends.
+ */
+async function endRegistrant(
+  { identity, ...runners }: { identity: Identity } & Runners,
+  tx: Transaction,
+  { id, email }: LinkableRow,
+): Promise<Replaced> {
+  const heir = await readOtherSuperAdmin(tx, id)
+  if (!heir)
+    throw refuse(
+      'Somebody registered an account with your address without showing it to be theirs, and it is the only super_admin. Another one has to be made first.',
+    )
+  const projectIds = await endWorkOf(tx, runners, id)
+  await erase(identity, tx, id, heir.id)
+  return { userId: id, email, heirId: heir.id, projectIds }
+}
+
+/** Links an account that an administrator made, or that was linked at another provider before. */
+async function link(
+  tx: Transaction,
+  { id, email, displayName, role }: LinkableRow,
+  { issuer, subject }: Claims,
+): Promise<UserRow> {
   await linkUser(tx, id, { issuer, subject })
   return { id, email, displayName, role }
 }

@@ -24,6 +24,7 @@ import {
   updateUser,
   type AccountRow,
 } from '../store/users.ts'
+import { revokeAgentTokens } from './agentTokens.ts'
 import type { Identity, Realm } from './identity.ts'
 import { hashPassword } from './passwords.ts'
 
@@ -92,9 +93,18 @@ export async function remove(identity: Identity, tx: Transaction, caller: Caller
   if (actor.id === id) throw new Problem('CANNOT_DELETE_SELF')
   await requireOtherSuperAdmin(tx, user)
   const heir = actor.role === 'super_admin' ? actor : (await readFirstSuperAdmin(tx))!
-  await projects.passOn(tx, id, heir.id)
-  await organizations.passOn(tx, id, heir.id)
   await passOnTemplates(tx, id, heir.id)
+  await erase(identity, tx, id, heir.id)
+}
+
+/**
+ * Ends an account with everything that is its own: password, sign-ins, keys, agent tokens, credentials, settings, memberships. Its
+ * projects and the organizations that only it managed pass to the heir.
+ */
+export async function erase(identity: Identity, tx: Transaction, id: number, heirId: number): Promise<void> {
+  await projects.passOn(tx, id, heirId)
+  await organizations.passOn(tx, id, heirId)
+  await revokeAgentTokens(identity, tx, { userId: id })
   await deleteUser(tx, id)
   await identity.announce(tx, { userId: id })
 }

@@ -33,12 +33,13 @@ export const insertAgentToken = async (tx: Transaction, token: NewAgentToken): P
   )
 }
 
-/** Ends a card's tokens, or a session's, and tells their hashes. */
+/** Ends the tokens of a card, of a session, or that an account asked for, and tells their hashes. */
 export const deleteAgentTokens = async (
   tx: Transaction,
-  of: { cardId: number } | { sessionId: number },
+  of: { cardId: number } | { sessionId: number } | { userId: number },
 ): Promise<string[]> => {
-  const [column, id] = 'cardId' in of ? ['card_id', of.cardId] : ['session_id', of.sessionId]
+  const [column, id] =
+    'cardId' in of ? ['card_id', of.cardId] : 'userId' in of ? ['user_id', of.userId] : ['session_id', of.sessionId]
   return (await tx.all<{ hash: string }>(`DELETE FROM agent_tokens WHERE ${column} = ? RETURNING hash`, [id])).map(
     ({ hash }) => hash,
   )

@@ -43,6 +43,11 @@ export async function putInvitation(
 export const deleteInvitation = async (tx: Transaction, projectId: number, email: string): Promise<boolean> =>
   (await tx.run('DELETE FROM invitations WHERE project_id = ? AND email = ?', [projectId, email])).changes === 1
 
+/** Deletes a project's invitations. */
+export const deleteInvitations = async (tx: Transaction, projectId: number): Promise<void> => {
+  await tx.run('DELETE FROM invitations WHERE project_id = ?', [projectId])
+}
+
 /**
  * Turns every invitation of an address that has not expired into a membership of the account, except where the account owns the
  * project or has a role already.

@@ -41,14 +41,6 @@ export const markSelfRegistered = async (tx: Transaction, userId: number): Promi
   await tx.run('UPDATE users SET self_registered = 1 WHERE id = ?', [userId])
 }
 
-/** Takes the password and the API keys from an account that somebody has registered with an address that nobody had to show to be theirs. */
-export async function disownRegistrant(tx: Transaction, userId: number): Promise<void> {
-  await tx.run(`UPDATE users SET self_registered = 0, password_hash = NULL, auth_provider = 'oidc' WHERE id = ?`, [
-    userId,
-  ])
-  await tx.run('DELETE FROM api_keys WHERE user_id = ?', [userId])
-}
-
 /** Stores a token for an account that is still linked to this identity, and tells whether it is. */
 export const insertOidcSignInToken = async (
   tx: Transaction,

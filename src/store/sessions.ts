@@ -197,6 +197,16 @@ export const listOpen = (db: Reader): Promise<OpenSession[]> =>
     [db.host],
   )
 
+/** The sessions without an end in projects that an account owns, and those that use a credential of its. */
+export const openSessionsOf = async (db: Reader, userId: number): Promise<number[]> =>
+  (
+    await db.all<{ id: number }>(
+      `SELECT s.id FROM agent_sessions s INDEXED BY agent_sessions_open JOIN projects p ON p.id = s.project_id LEFT JOIN credentials c ON c.id = s.credential_id
+       WHERE s.ended_at IS NULL AND (p.owner_id = ?1 OR c.user_id = ?1) ORDER BY s.id`,
+      [userId],
+    )
+  ).map(({ id }) => id)
+
 /** A project's cards with an active agent, the longest running first. */
 export const listActiveAgents = (db: Reader, projectId: number): Promise<ActiveAgentRow[]> =>
   db.all(

@@ -64,6 +64,10 @@ export const countAccounts = async (db: Reader, search = ''): Promise<number> =>
 
 export const readAccount = (db: Reader, id: number): Promise<AccountRow | undefined> =>
   db.get(`SELECT ${accountFields} FROM users WHERE id = ?`, [id])
+/** The first super_admin beside this account. */
+export const readOtherSuperAdmin = (db: Reader, id: number): Promise<UserRow | undefined> =>
+  db.get(`SELECT ${fields} FROM users WHERE role = 'super_admin' AND id <> ? ORDER BY id LIMIT 1`, [id])
+
 /** Whether there is a super_admin beside this account. */
 export const hasOtherSuperAdmin = async (db: Reader, id: number): Promise<boolean> =>
   (await db.get(`SELECT 1 FROM users WHERE role = 'super_admin' AND id <> ? LIMIT 1`, [id])) !== undefined

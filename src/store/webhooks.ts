@@ -78,6 +78,11 @@ export const setWebhookSecret = async (tx: Transaction, id: number, secret: stri
 }
 
 /** Deletes a webhook with its deliveries. */
+/** Keeps a project's webhooks, and sends nothing to them any more. */
+export const disableWebhooks = async (tx: Transaction, projectId: number): Promise<void> => {
+  await tx.run('UPDATE webhooks SET enabled = 0 WHERE project_id = ?', [projectId])
+}
+
 export const deleteWebhook = async (tx: Transaction, id: number): Promise<void> => {
   await tx.run('DELETE FROM webhooks WHERE id = ?', [id])
 }

@@ -3,7 +3,8 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { Browser } from '../browser.ts'
-import { startBoard, type TestBoard } from '../helper.ts'
+import type { Client } from '../../src/client/index.ts'
+import { eventually, startBoard, type TestBoard } from '../helper.ts'
 import { startIdentityProvider, type IdentityProvider } from '../identityProvider.ts'
 import { codeOf, isCallback, startSingleSignOn, type SingleSignOn } from '../singleSignOn.ts'
 
@@ -15,7 +16,7 @@ const log = vi.spyOn(process.stderr, 'write')
 
 beforeAll(async () => {
   log.mockImplementation(text => logged.push(String(text)) > 0)
-  sso = await startSingleSignOn({ logLevel: 'info' })
+  sso = await startSingleSignOn({ logLevel: 'info', allowPrivateWebhooks: true })
   board = sso.board
   people = sso.provider.people
 })
@@ -174,25 +175,95 @@ describe('an account that exists', () => {
     expect((await sso.tokenOf('fred')).user.id).toBe(user.id)
   })
 
-  it("that somebody registered with another's address passes to whoever the address belongs to", async () => {
-    const squatter = await board.client.auth.register({ email: 'dora@example.org', password: 'battery staple 2' })
-    const { key } = await board
-      .as(squatter.token)
-      .keys.create({ name: 'kept', scope: 'server', permissions: ['cards.read'] })
-    people.set('dora', { email: 'dora@example.org', email_verified: true })
-    const { token, user } = await sso.tokenOf('dora')
-    expect(user.id).toBe(squatter.user.id)
-    expect((await board.as(token).auth.me()).id).toBe(user.id)
+  it("that somebody registered with another's address ends when that one comes, and nothing of it goes on", async () => {
+    const { token: squatter, user } = await board.client.auth.register({
+      email: 'dora@example.org',
+      password: 'battery staple 2',
+    })
+    const theirs = board.as(squatter)
+    const { key } = await theirs.keys.create({ name: 'kept', scope: 'server', permissions: ['cards.read'] })
+    const { id } = await theirs.projects.create({ name: 'Squatted', path: board.folder('squatted') })
+    const { id: cardId } = await theirs.cards.create({ projectId: id, title: 'Theirs', deferred: true })
+    const { token: agentToken } = await theirs.agents.token({ projectId: id, cardId: await active(theirs, id) })
+    const credential = await theirs.credentials.create({
+      name: 'c',
+      provider: 'openai',
+      apiKey: 'sk-squatted-0123456789',
+    })
+    await theirs.credentials.choose({ projectId: id, credentialId: credential.id })
+    await theirs.notifications.set({ webhookUrl: 'http://127.0.0.1:9/squatter' })
+    await theirs.templates.create({ name: 'Squatted', columns: [] })
+    await theirs.webhooks.create({ projectId: id, url: 'http://127.0.0.1:9/hook', events: ['card.moved'] })
+    const { id: organizationId } = await theirs.organizations.create({ name: 'Squatters' })
+    const invited = await theirs.members.add({ id, email: 'accomplice@example.org' })
+    const given = await board.client.projects.create({ name: 'Given', path: board.folder('given') })
+    await board.client.members.add({ id: given.id, email: 'dora@example.org' })
+    const { id: scriptId } = await theirs.scripts.create({ projectId: id, name: 's', command: 'sleep 600' })
+    await theirs.scripts.run({ projectId: id, scriptId })
+
+    people.set('dora', { email: 'dora@example.org', email_verified: true, name: 'Dora' })
+    const dora = await sso.tokenOf('dora')
+    const hers = board.as(dora.token)
+    expect(dora.user).toMatchObject({ email: 'dora@example.org', displayName: 'Dora', role: 'user' })
+    expect(dora.user.id).not.toBe(user.id)
     for (const [path, old] of [
-      ['/api/auth/me', squatter.token],
+      ['/api/auth/me', squatter],
       ['/api/external/projects/1/boards', key],
+      [`/api/projects/${id}/cards/${cardId}/monitors`, agentToken],
     ] as const)
       expect(codeOf(await board.request('GET', path, { token: old }))).toEqual([401, 'UNAUTHENTICATED'])
     expect(codeOf(await logIn('dora@example.org', 'battery staple 2'))).toEqual([401, 'INVALID_CREDENTIALS'])
-    expect((await sso.tokenOf('dora')).user.id).toBe(user.id)
-    expect((await board.as(token).auth.me()).id).toBe(user.id)
+    expect([await hers.projects.list(), await hers.organizations.list(), await hers.credentials.list()]).toEqual([
+      [],
+      [],
+      [],
+    ])
+    expect((await hers.notifications.get()).webhookUrl).toBeNull()
+    expect((await hers.templates.list()).filter(({ builtin }) => !builtin)).toEqual([])
+    const { db } = board.server.app
+    for (const table of ['api_keys', 'credentials', 'user_settings', 'webhooks', 'project_members', 'agent_tokens'])
+      expect(await db.all(`SELECT 1 FROM ${table} WHERE user_id = ?`, [Number(user.id)]), table).toEqual([])
+
+    const root = (await board.client.auth.me()).id
+    expect(await board.client.projects.get({ id })).toMatchObject({
+      ownerId: root,
+      credentialId: null,
+      accepted: false,
+    })
+    expect((await board.client.organizations.list()).map(each => each.id)).toContain(organizationId)
+    expect((await board.client.cards.get({ projectId: id, cardId })).title).toBe('Theirs')
+    expect((await board.client.webhooks.list({ projectId: id })).map(({ enabled }) => enabled)).toEqual([false])
+    expect(await board.client.members.list({ id })).toEqual([])
+    const { token } = invited as { token: string }
+    expect(
+      codeOf(await board.request('POST', '/api/invitations/accept', { token: dora.token, body: { token } })),
+    ).toEqual([404, 'INVITATION_NOT_FOUND'])
+    await eventually('the end of the script', async () => {
+      const [run] = await board.client.scripts.status({ projectId: id })
+      return run?.status === 'cancelled'
+    })
+    expect(logged.join('')).toContain('An account was ended because somebody had registered it')
+    expect((await sso.tokenOf('dora')).user.id).toBe(dora.user.id)
+  })
+
+  it('that was registered and is the only super_admin is not ended by a sign-in', async () => {
+    const { user } = await board.client.auth.register({ email: 'only@example.org', password: 'battery staple 3' })
+    const root = (await board.client.auth.me()).id
+    await board.client.users.update({ id: user.id, role: 'super_admin' })
+    const only = board.as((await logIn('only@example.org', 'battery staple 3')).body.data.token)
+    await only.users.update({ id: root, role: 'user' })
+    people.set('only', { email: 'only@example.org', email_verified: true })
+    expect((await sso.refusalOf('only'))[1]).toContain('it is the only super_admin')
+    await only.users.update({ id: root, role: 'super_admin' })
+    expect((await sso.tokenOf('only')).user.role).toBe('user')
   })
 })
+
+/** An active card of a project, whose agent token somebody may ask for. */
+async function active(client: Client, projectId: string): Promise<string> {
+  const column = (await client.columns.list({ projectId })).find(({ columnType }) => columnType === 'active')!
+  return (await client.cards.create({ projectId, columnId: column.id, title: 'Active', deferred: true })).id
+}
 
 it('a provider that puts the address into the ID token, signs with ECDSA and takes the secret in the body is understood', async () => {
   const key = {

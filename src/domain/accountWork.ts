@@ -1,0 +1,35 @@
+import type { Transaction } from '../store/database.ts'
+import { deleteInvitations } from '../store/invitations.ts'
+import { listProjectMonitors } from '../store/monitors.ts'
+import { listOwnedProjects } from '../store/projects.ts'
+import { listRuns } from '../store/scripts.ts'
+import { openSessionsOf } from '../store/sessions.ts'
+import { disableWebhooks } from '../store/webhooks.ts'
+import * as monitors from './monitors.ts'
+import * as scripts from './scripts.ts'
+import { cancelled, end, type Agents } from './sessions.ts'
+
+/** What runs agents and scripts. */
+export interface Runners {
+  agents: Agents
+  scripts: scripts.ScriptRuns
+}
+
+/**
+ * Ends what goes on in an account's own projects, and its agents everywhere that use a credential of its: sessions, scripts,
+ * monitors, webhooks, and links by which somebody could still come in. Cards and members stay. Returns the projects.
+ */
+export async function endWorkOf(tx: Transaction, runners: Runners, userId: number): Promise<number[]> {
+  for (const sessionId of await openSessionsOf(tx, userId)) await end(tx, runners.agents, sessionId, cancelled)
+  const owned = await listOwnedProjects(tx, userId)
+  for (const projectId of owned) {
+    for (const { id: monitorId } of await listProjectMonitors(tx, projectId))
+      await monitors.remove(tx, { projectId, monitorId })
+    for (const { scriptId, status } of await listRuns(tx, projectId))
+      if (status === 'running')
+        await scripts.cancel(tx, runners.scripts, { projectId, scriptId }, { displayName: 'the server', email: '' })
+    await disableWebhooks(tx, projectId)
+    await deleteInvitations(tx, projectId)
+  }
+  return owned
+}
