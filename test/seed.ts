@@ -231,6 +231,7 @@ export const monitored = (
       intervalSecs: 86_400,
       description: null,
       cwd: '/',
+      byAgent: false,
     })
     await updateMonitor(tx, id, {
       status,

@@ -8,7 +8,6 @@ import { defineTool, json } from './tool.ts'
 const listMonitors = defineTool({
   name: 'list_monitors',
   title: 'List monitors',
-  readOnly: true,
   card: 'own',
   entries: {},
   description: "List the card's monitors with how their latest runs ended, and the last of what they printed.",
@@ -19,7 +18,6 @@ const addMonitor = defineTool({
   name: 'add_monitor',
   audited: { action: 'monitors.create', target: 'monitor', params: [] },
   title: 'Run a command on a schedule',
-  readOnly: false,
   card: 'own',
   at: 'machine',
   description: `Run a shell command again and again while the card is active, to watch something beside your work. You get a message when it begins to fail (an exit code other than 0), and when it is well again. A card has at most ${limits.mostPerCard} monitors.`,
@@ -41,8 +39,8 @@ const addMonitor = defineTool({
       v.description("Must be true: the command runs with the server's own permissions."),
     ),
   },
-  run: async (app, ref, fields) => {
-    const checked = await monitors.check(app.db, ref, fields)
+  run: async (app, ref, fields, caller) => {
+    const checked = await monitors.check(app.db, ref, fields, caller)
     return json(monitor(await app.db.transaction(tx => monitors.create(tx, checked))))
   },
 })
@@ -51,8 +49,6 @@ const deleteMonitor = defineTool({
   name: 'delete_monitor',
   audited: { action: 'monitors.delete', target: 'monitor', params: ['monitorId'] },
   title: 'Delete a monitor',
-  readOnly: false,
-  destructive: true,
   card: 'own',
   entries: { monitorId: Ref },
   description: 'Delete a monitor of the card. A command that runs is ended with all that it has started.',

@@ -1,6 +1,7 @@
 import { toJsonSchema } from '@valibot/to-json-schema'
 import * as v from 'valibot'
 import type { App } from '../../src/app.ts'
+import { traitsOf, type BoardToolName } from '../../src/contract/boardTools.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import { Ref } from '../../src/contract/fields.ts'
 import type { Route } from '../../src/contract/route.ts'
@@ -27,14 +28,11 @@ export interface Description {
 
 interface Spec<Entries extends v.ObjectEntries> {
   audited?: Described
-  name: string
+  name: BoardToolName
   title: string
   description: string
-  readOnly: boolean
   /** Where it is answered if several machines share the board, as routes are. */
   at?: Route['at']
-  /** Whether it takes something away for good. */
-  destructive?: boolean
   /** Whether it is about a card. `own`: an agent has only its own. `any`: another one of its project too. */
   card?: 'own' | 'any'
   entries: Entries
@@ -58,6 +56,7 @@ export interface Tool {
 
 /** Makes a tool. An agent need not say which project and card it means, everybody else must. */
 export function defineTool<const Entries extends v.ObjectEntries>(spec: Spec<Entries>): Tool {
+  const { readOnly = false, destructive = false, runsCommands = false } = traitsOf(spec.name)
   const forAgents = v.strictObject({
     ...(spec.card === 'any' && {
       cardId: v.optional(v.pipe(Ref, v.description('Another card of the project; your own without it.'))),
@@ -69,13 +68,7 @@ export function defineTool<const Entries extends v.ObjectEntries>(spec: Spec<Ent
   const check = async (caller: Caller, input: unknown, db: Reader): Promise<{ place: Place; rest: unknown }> => {
     const { projectId = 0, cardId = 0, ...rest } = validate(schemaFor(caller), input) as Partial<Place>
     if (!caller.agent)
-      await requireRole(
-        db,
-        caller,
-        projectId,
-        spec.readOnly ? 'viewer' : 'member',
-        () => new Problem('PROJECT_NOT_FOUND'),
-      )
+      await requireRole(db, caller, projectId, readOnly ? 'viewer' : 'member', () => new Problem('PROJECT_NOT_FOUND'))
     return {
       rest,
       place: caller.agent
@@ -92,7 +85,11 @@ export function defineTool<const Entries extends v.ObjectEntries>(spec: Spec<Ent
       title: spec.title,
       description: spec.description,
       inputSchema: jsonSchema(schemaFor(caller)),
-      annotations: { readOnlyHint: spec.readOnly, destructiveHint: spec.destructive === true, openWorldHint: false },
+      annotations: {
+        readOnlyHint: readOnly,
+        destructiveHint: destructive || runsCommands,
+        openWorldHint: runsCommands,
+      },
     }),
     call: async (app, caller, input, audit) => {
       const { place, rest } = await check(caller, input, app.db)

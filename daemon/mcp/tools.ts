@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as v from 'valibot'
 import type { App } from '../../src/app.ts'
+import type { BoardToolName } from '../../src/contract/boardTools.ts'
 import { invalid, Problem } from '../../src/contract/errors.ts'
 import { CardStatus, integer, Labels, Prompt, Ref, text, Title } from '../../src/contract/fields.ts'
 import { noteAction } from '../../src/domain/agentActions.ts'
@@ -13,7 +14,7 @@ import { listProjectColumns } from '../../src/store/columns.ts'
 import { attachment } from '../../src/views/attachments.ts'
 import { cardDetail } from '../../src/views/cards.ts'
 import { monitorTools } from './monitorTools.ts'
-import { defineTool, json, type Content, type Place } from './tool.ts'
+import { defineTool, json, type Content, type Place, type Tool } from './tool.ts'
 
 /** A file that goes through a message, which has at most 1 MiB. */
 const mostFileBytes = 512 * 1024
@@ -21,7 +22,6 @@ const mostFileBytes = 512 * 1024
 const getCard = defineTool({
   name: 'get_card',
   title: 'Read a card',
-  readOnly: true,
   card: 'any',
   entries: {},
   description: 'Read a card: title, prompt, labels, status, column, and the list of its attachments.',
@@ -34,7 +34,6 @@ const getCard = defineTool({
 const listCardsTool = defineTool({
   name: 'list_cards',
   title: 'List cards',
-  readOnly: true,
   description:
     "List the project's cards by id, without their prompts. nextCursor, if any, is the cursor of the next page.",
   entries: {
@@ -57,7 +56,6 @@ const listCardsTool = defineTool({
 const listColumns = defineTool({
   name: 'list_columns',
   title: 'List columns',
-  readOnly: true,
   entries: {},
   description: "List the columns of the project's boards in order. The first board is the default board.",
   run: async (app, { projectId }) =>
@@ -75,7 +73,6 @@ const listColumns = defineTool({
 const reportProgress = defineTool({
   name: 'report_progress',
   title: 'Say what you do',
-  readOnly: false,
   card: 'own',
   description:
     'Tell people in one sentence what you are doing on the card now, or what you wait for. It replaces what you said before.',
@@ -87,7 +84,6 @@ const reportProgress = defineTool({
 const createCard = defineTool({
   name: 'create_card',
   title: 'Create a card',
-  readOnly: false,
   description:
     'Create a card for other work, at the end of a column of the default board: the first one without columnId. No agent starts on it until a person starts it.',
   entries: {
@@ -106,7 +102,6 @@ const createCard = defineTool({
 const attachFile = defineTool({
   name: 'attach_file',
   title: 'Attach a file',
-  readOnly: false,
   card: 'own',
   at: 'machine',
   description:
@@ -118,7 +113,6 @@ const attachFile = defineTool({
 const readAttachment = defineTool({
   name: 'read_attachment',
   title: 'Read an attachment',
-  readOnly: true,
   at: 'machine',
   entries: { attachmentId: Ref },
   description: 'Read an attachment of a card of the project, of at most 512 KiB: an image, text, or base64.',
@@ -137,7 +131,7 @@ const readAttachment = defineTool({
 })
 
 /** Every tool, by its name. */
-export const tools = new Map(
+export const tools = new Map<string, Tool>(
   Object.entries({
     get_card: getCard,
     list_cards: listCardsTool,
@@ -147,7 +141,7 @@ export const tools = new Map(
     attach_file: attachFile,
     read_attachment: readAttachment,
     ...monitorTools,
-  }),
+  } satisfies Record<BoardToolName, Tool>),
 )
 
 const brief = (card: CardRow) => ({

@@ -7,7 +7,7 @@ import type { Handlers } from '../handlers.ts'
 
 export const monitorsRoutes = ({ db }: App): Handlers<Contract['monitors']> => ({
   create: async ({ projectId, cardId, ...fields }, call) => {
-    const checked = await monitors.check(db, { projectId, cardId }, fields)
+    const checked = await monitors.check(db, { projectId, cardId }, fields, call.caller)
     return call.write(tx => monitors.create(tx, checked), monitor)
   },
   list: async ref => (await monitors.list(db, ref)).map(monitor),

@@ -1,7 +1,7 @@
 import type { RequestPermissionOutcome, RequestPermissionResponse } from '@agentclientprotocol/sdk'
 import type { Conversation } from './conversation.ts'
 import { shown } from './failures.ts'
-import { isBoardTool, questionOf } from './toolCalls.ts'
+import { needsNoPermission, questionOf } from './toolCalls.ts'
 import type { AgentListener, PermissionOption } from './types.ts'
 
 const mostOpen = 50
@@ -19,7 +19,7 @@ export interface Permissions {
     params: { toolCall: ToolCall; options: readonly { optionId: string; name: string; kind: string }[] },
     withdrawn: AbortSignal,
   ): Promise<RequestPermissionResponse>
-  /** From here on the agent has the board's own tools, and needs no person's permission to use them. */
+  /** From here on the agent has the board's own tools, and needs no person's permission to use those that run no command. */
   allowBoardTools(): void
   answer(id: string, optionId: string | null): boolean
   /** Answers every open question with none of its options. */
@@ -48,7 +48,7 @@ export function createPermissions(
       if (!turn || turn.cancelled || choices.length === 0 || open.size >= mostOpen || withdrawn.aborted)
         return { outcome: { outcome: 'cancelled' } }
       const names = turn.tools.get(toolCall.toolCallId) ?? []
-      const allowed = hasBoardTools && isBoardTool(names) ? optionToAllow(choices) : undefined
+      const allowed = hasBoardTools && needsNoPermission(names) ? optionToAllow(choices) : undefined
       if (allowed) return { outcome: { outcome: 'selected', optionId: allowed.id } }
       const id = String(++asked)
       const answered = new Promise<RequestPermissionOutcome>(answer => open.set(id, { options: choices, answer }))
@@ -89,5 +89,6 @@ export function createPermissions(
   }
 }
 
+/** Allowing it always might be about every tool of the board, also those that run commands. */
 const optionToAllow = (options: readonly PermissionOption[]): PermissionOption | undefined =>
-  options.find(({ kind }) => kind === 'allow_once') ?? options.find(({ kind }) => kind === 'allow_always')
+  options.find(({ kind }) => kind === 'allow_once')

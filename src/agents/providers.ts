@@ -1,3 +1,4 @@
+import { unaskedTools } from '../contract/boardTools.ts'
 import { anthropic, codex, gooseOpenai, keyIn, type CredentialWays } from './credentials.ts'
 import { boardServer } from './toolCalls.ts'
 
@@ -21,7 +22,7 @@ export interface AgentProvider {
   homeFiles: Readonly<Record<string, string>>
   /** Ways to sign in that use what its environment holds. */
   authMethods: readonly string[]
-  /** Arguments by which it uses the board's tools without asking a person, where its questions do not tell that they are about those. */
+  /** Arguments by which it uses the board's tools that run no command without asking a person, where its questions do not tell that they are about those. */
   toolArgs: readonly string[]
   /** Session modes, best first: to work in a folder of its own, and to plan without changing anything. */
   modes: { work: readonly string[]; plan: readonly string[] }
@@ -149,7 +150,8 @@ export const builtIn: readonly AgentProvider[] = [
     pass: ['OPENAI_MODEL'],
     homeFiles: { '.qwen/settings.json': qwenSettings },
     authMethods: ['openai'],
-    toolArgs: [`--allowed-tools=mcp__${boardServer}`],
+    // The server's name alone would allow all of its tools.
+    toolArgs: [`--allowed-tools=${unaskedTools.map(name => `mcp__${boardServer}__${name}`).join(',')}`],
     modes: { work: ['auto-edit', 'auto_edit', 'autoEdit'], plan },
   }),
   provider({

@@ -1,3 +1,4 @@
+import { unaskedTools } from '../contract/boardTools.ts'
 import { shown } from './failures.ts'
 
 /** The name under which agents get the board's MCP server. */
@@ -6,8 +7,10 @@ export const boardServer = 'board'
 const longestName = 200
 const longestValue = 60
 const mostValues = 4
-/** A tool of the board's server as Claude Code and Qwen Code name it, and as Codex does. A second double underscore would be another server's name. */
-const boardTool = new RegExp(`^mcp(__${boardServer}__|\\.${boardServer}\\.)[a-z]+(_[a-z]+)*$`)
+/** The tools that need no person's permission, as Claude Code and Qwen Code name them, and as Codex does. */
+const unaskedNames: ReadonlySet<string> = new Set(
+  unaskedTools.flatMap(name => [`mcp__${boardServer}__${name}`, `mcp.${boardServer}.${name}`]),
+)
 
 type Json = Readonly<Record<string, unknown>>
 const record = (value: unknown): Json => (typeof value === 'object' && value !== null ? (value as Json) : {})
@@ -34,9 +37,9 @@ export function toolNames({ name, title, _meta }: Json): string[] {
   ]
 }
 
-/** Whether a call is of one of the board's own tools. Names that contradict each other are of none. */
-export const isBoardTool = (names: readonly string[]): boolean =>
-  names.length > 0 && names.every(name => boardTool.test(name))
+/** Whether a call is of one of the board's own tools that need no person's permission. Names that contradict each other are of none. */
+export const needsNoPermission = (names: readonly string[]): boolean =>
+  names.length > 0 && names.every(name => unaskedNames.has(name))
 
 /** The title of a tool call; '' where there is none, or where the agent gave the call's input in its place. */
 export const titleOf = ({ title }: Json): string =>

@@ -14,6 +14,7 @@ import {
   type NewMonitor,
 } from '../store/monitors.ts'
 import { monitor as view } from '../views/monitors.ts'
+import type { Caller } from './caller.ts'
 import * as cards from './cards.ts'
 import type { CardRef } from './cards.ts'
 import { requireFields, requireKnown } from './monitorFields.ts'
@@ -24,14 +25,21 @@ import * as projects from './projects.ts'
  * Checks a monitor that is to be created, all but how many its card has: the card, then the fields, each with an error of its own.
  * @throws Problem in this order: CARD_NOT_FOUND, MONITOR_TERMINAL_CARD_UNSUPPORTED, MONITOR_CARD_INACTIVE, those of `requireFields`, MONITOR_CWD_INVALID, MONITOR_CWD_OUTSIDE_CARD, VALIDATION_FAILED for an unknown field
  */
-export async function check(db: Reader, ref: CardRef, fields: Record<string, unknown>): Promise<NewMonitor> {
+export async function check(
+  db: Reader,
+  ref: CardRef,
+  fields: Record<string, unknown>,
+  caller: Caller,
+): Promise<NewMonitor> {
   const card = await requireActive(db, ref)
   const { cwd, ...monitor } = requireFields(fields)
   const project = await projects.find(db, ref.projectId)
   const folder = cwd ?? (await workingFolder(card, project))
   await requireCardFolder(folder, card, project)
   requireKnown(fields)
-  return { projectId: ref.projectId, cardId: card.id, cwd: folder, ...monitor }
+  // Tokens that people get for themselves belong to no session.
+  const byAgent = caller.agent !== undefined && caller.agent.sessionId !== null
+  return { projectId: ref.projectId, cardId: card.id, cwd: folder, byAgent, ...monitor }
 }
 
 /** Creates a monitor that has been checked; it is due at once. @throws Problem CARD_NOT_FOUND, MONITOR_TERMINAL_CARD_UNSUPPORTED, MONITOR_CARD_INACTIVE, MONITOR_LIMIT_REACHED */

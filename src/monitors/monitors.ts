@@ -79,7 +79,7 @@ export const recoverMonitors = (db: Database): Promise<void> =>
 async function compare(db: Database, schedule: Schedule, runner: Runner, config: ServerConfig): Promise<void> {
   const rows = await listSchedules(db)
   const active = new Set(rows.filter(({ isActive }) => isActive === 1).map(({ id }) => id))
-  runner.cut(id => !active.has(id), 'The card left active execution.')
+  runner.cut(id => !active.has(id), 'The card left active execution, or its agent was cancelled.')
   for (const id of schedule.ids()) if (!active.has(id)) schedule.forget(id)
   const astray = rows.filter(row => isAstray(row) && !runner.isRunning(row.id))
   if (astray.length > 0)

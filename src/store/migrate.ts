@@ -14,6 +14,7 @@ import titles from './migrations/0010-titles.ts'
 import tickets from './migrations/0011-tickets.ts'
 import consent from './migrations/0012-consent.ts'
 import audit from './migrations/0013-audit.ts'
+import monitorMakers from './migrations/0014-monitor-makers.ts'
 
 /** Every migration in order. A migration that has been released is never changed. */
 const migrations = [
@@ -30,6 +31,7 @@ const migrations = [
   tickets,
   consent,
   audit,
+  monitorMakers,
 ]
 
 /** The version that this program's migrations lead to. */

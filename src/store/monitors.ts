@@ -3,7 +3,10 @@ import type { Reader, Transaction } from './database.ts'
 
 /** How a run ended that was not cut short. */
 export type Outcome = Extract<MonitorStatus, 'ok' | 'failing' | 'error' | 'timeout'>
-/** `outcome` is how the latest run ended, null before the first one and after a pause. `isActive` tells whether its card is in active execution. */
+/**
+ * `outcome` is how the latest run ended, null before the first one and after a pause. `byAgent` tells that an agent made it.
+ * `isActive` tells whether its card is in active execution; what an agent made also rests while that agent is cancelled.
+ */
 export interface MonitorRow {
   id: number
   projectId: number
@@ -12,6 +15,7 @@ export interface MonitorRow {
   intervalSecs: number
   description: string | null
   cwd: string
+  byAgent: number
   status: MonitorStatus
   outcome: Outcome | null
   exitCode: number | null
@@ -25,15 +29,18 @@ export interface MonitorRow {
   updatedAt: string
   isActive: number
 }
-export type NewMonitor = Pick<MonitorRow, 'projectId' | 'cardId' | 'command' | 'intervalSecs' | 'description' | 'cwd'>
+export type NewMonitor = Pick<
+  MonitorRow,
+  'projectId' | 'cardId' | 'command' | 'intervalSecs' | 'description' | 'cwd'
+> & { byAgent: boolean }
 /** What the schedule needs of every monitor. */
 export type ScheduleRow = Pick<
   MonitorRow,
   'id' | 'projectId' | 'cardId' | 'intervalSecs' | 'status' | 'nextRunAt' | 'isActive'
 >
 
-const isActive = `(c.kind = 'kanban' AND c.archived_at IS NULL AND c.deleted_at IS NULL AND l.column_type = 'active') AS isActive`
-const fields = `m.id, m.project_id AS projectId, m.card_id AS cardId, m.command, m.interval_secs AS intervalSecs, m.description, m.cwd, m.status, m.outcome, m.exit_code AS exitCode, m.error, m.output,
+const isActive = `(c.kind = 'kanban' AND c.archived_at IS NULL AND c.deleted_at IS NULL AND l.column_type = 'active' AND NOT (m.by_agent = 1 AND c.status = 'cancelled')) AS isActive`
+const fields = `m.id, m.project_id AS projectId, m.card_id AS cardId, m.command, m.interval_secs AS intervalSecs, m.description, m.cwd, m.by_agent AS byAgent, m.status, m.outcome, m.exit_code AS exitCode, m.error, m.output,
   m.last_started_at AS lastStartedAt, m.last_finished_at AS lastFinishedAt, m.next_run_at AS nextRunAt, m.consecutive_failures AS consecutiveFailures, m.created_at AS createdAt, m.updated_at AS updatedAt, ${isActive}`
 /** CROSS JOIN holds the order: monitors are few and cards are many, which the planner does not know. */
 const ofThisMachine = 'JOIN projects p ON p.id = m.project_id AND p.host IS ?'
@@ -67,7 +74,7 @@ export const listSchedules = (db: Reader): Promise<ScheduleRow[]> =>
 export const insertMonitor = async (tx: Transaction, monitor: NewMonitor): Promise<number> =>
   (
     await tx.run(
-      'INSERT INTO monitors (project_id, card_id, command, interval_secs, description, cwd, next_run_at, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+      'INSERT INTO monitors (project_id, card_id, command, interval_secs, description, cwd, by_agent, next_run_at, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
       [
         monitor.projectId,
         monitor.cardId,
@@ -75,6 +82,7 @@ export const insertMonitor = async (tx: Transaction, monitor: NewMonitor): Promi
         monitor.intervalSecs,
         monitor.description,
         monitor.cwd,
+        Number(monitor.byAgent),
         tx.now,
         tx.now,
         tx.now,

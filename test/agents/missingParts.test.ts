@@ -67,6 +67,7 @@ test("without the project's folder agents, terminals, scripts and monitors say s
       intervalSecs: 1,
       description: null,
       cwd: board.path,
+      byAgent: false,
     }),
   )
   const monitor = async () =>

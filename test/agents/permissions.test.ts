@@ -5,6 +5,7 @@ import { eventually } from '../helper.ts'
 import { startAgentBoard, type AgentBoard } from './agentBoard.ts'
 
 interface Call {
+  always?: boolean
   call?: object
   told?: object
   question?: string
@@ -40,6 +41,26 @@ const otherTools: Record<string, Call> = {
     told: { _meta: { toolName: 'mcp__board__report_progress' } },
     question: 'Run',
   },
+  'a tool of the board that runs commands': {
+    call: { title: 'Watch', name: 'mcp__board__add_monitor' },
+    question: 'Watch',
+  },
+  'a tool of the board that runs commands, as Claude Code tells of it': {
+    call: { title: 'Watch' },
+    told: { _meta: { claudeCode: { toolName: 'mcp__board__add_monitor' } } },
+    question: 'Watch',
+  },
+  'a tool of the board that runs commands, as Codex tells of it': {
+    call: { title: 'Watch' },
+    told: { title: 'mcp.board.add_monitor', kind: 'execute', _meta: { is_mcp_tool_call: true } },
+    question: 'Watch',
+  },
+  'a tool that the board does not have': { call: { title: 'Run', name: 'mcp__board__run_anything' }, question: 'Run' },
+  'a tool of the board, and offers only to allow it for good': {
+    always: true,
+    call: { title: 'Say it', name: 'mcp__board__report_progress' },
+    question: 'Say it',
+  },
   'a tool of a server with a longer name': { call: { title: 'Run', name: 'mcp__board__more__run' }, question: 'Run' },
   "a title like Codex's from another agent": {
     told: { title: 'mcp.board.report_progress' },
@@ -50,9 +71,13 @@ const otherTools: Record<string, Call> = {
     question: 'mcp__other__deploy (detail: I test.)',
   },
 }
-const asking = ({ call, told }: Call) => ({
+const asking = ({ call, told, always }: Call) => ({
   fixture: 'permission-first',
-  env: { ...(call && { FIXTURE_CALL: JSON.stringify(call) }), ...(told && { FIXTURE_TOLD: JSON.stringify(told) }) },
+  env: {
+    ...(always && { FIXTURE_ALWAYS: '1' }),
+    ...(call && { FIXTURE_CALL: JSON.stringify(call) }),
+    ...(told && { FIXTURE_TOLD: JSON.stringify(told) }),
+  },
 })
 const idOf = (what: string) => what.toLowerCase().replace(/\W+/g, '-')
 

@@ -139,6 +139,7 @@ async function fillWithHostileNames(): Promise<void> {
         intervalSecs: 60,
         description: null,
         cwd: '/',
+        byAgent: false,
       }),
     )
   }

@@ -169,6 +169,21 @@ describe.skipIf(!isInstalled)('Qwen Code on a card', () => {
     await untilNoneRuns()
   })
 
+  test('it asks before it has the board run a command again and again', async () => {
+    const { id } = await create('Watch', [
+      'call mcp__board__add_monitor {"command": "true", "intervalSecs": 60, "allowUnsandboxed": true}',
+      'say I watch.',
+    ])
+    await start(id)
+    const { lastAgentAction } = await untilStatus(id, 'waiting')
+    expect(lastAgentAction!.detail).toContain('add_monitor')
+    expect(await board.client.monitors.listProject({ projectId })).toEqual([])
+    await board.client.agents.approvePlan({ projectId, cardId: id, approved: false })
+    await eventually('the end', async () => !(await card(id)).hasActiveAgent)
+    expect(await board.client.monitors.listProject({ projectId })).toEqual([])
+    await untilNoneRuns()
+  })
+
   test('it goes on with its session after the server was killed in the middle of it', async () => {
     const { id } = await create('Go on', [
       'call run_shell_command {"command": "date > date.txt", "description": "Note the date", "is_background": false}',

@@ -89,6 +89,7 @@ export async function startMonitorBoard(config: Partial<ServerConfig> = {}): Pro
           intervalSecs,
           description: null,
           cwd: path,
+          byAgent: false,
           ...fields,
         }),
       )

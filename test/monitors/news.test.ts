@@ -127,6 +127,7 @@ describe('the agent at work on the card', () => {
         intervalSecs: 0.5,
         description: 'Mended?',
         cwd,
+        byAgent: false,
       }),
     )
     await eventually('the message', async () => (await said()).length === 1)

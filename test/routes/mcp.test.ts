@@ -93,6 +93,13 @@ describe('an agent', () => {
       expect(Object.keys(inputSchema.properties ?? {}), name).not.toContain('projectId')
       expect(annotations!.readOnlyHint, name).toBe(/^(get|list|read)/.test(name))
     }
+    const hints = (wanted: string) => {
+      const { readOnlyHint, destructiveHint, openWorldHint } = tools.find(({ name }) => name === wanted)!.annotations!
+      return { readOnlyHint, destructiveHint, openWorldHint }
+    }
+    expect(hints('add_monitor')).toEqual({ readOnlyHint: false, destructiveHint: true, openWorldHint: true })
+    expect(hints('delete_monitor')).toEqual({ readOnlyHint: false, destructiveHint: true, openWorldHint: false })
+    expect(hints('create_card')).toEqual({ readOnlyHint: false, destructiveHint: false, openWorldHint: false })
     expect(tools.find(({ name }) => name === 'list_cards')!.inputSchema.properties!.columnId).toEqual({
       type: 'string',
       pattern: '^[1-9]\\d{0,15}$',
