@@ -2,6 +2,7 @@ import { lstat, mkdir, readdir, realpath, rename, rm, rmdir, writeFile } from 'n
 import { dirname, join, relative } from 'node:path'
 import { Problem } from '../contract/errors.ts'
 import { kindOf } from './changes.ts'
+import { inCheckout } from './checkout.ts'
 import { copyIgnored } from './copiedFiles.ts'
 import { git, GitFailed, gitOutput } from './git.ts'
 import { inTurn } from './inTurn.ts'
@@ -85,8 +86,8 @@ async function freeBranch(projectPath: string, cardId: number, title: string): P
 /**
  * Sees to it that a card's worktree stands as planned, and does nothing when it does. A folder that somebody deleted is made
  * again from its branch; what stands in its place and is no worktree is moved aside. New worktrees get copies of the
- * project's ignored files that match `copied`. Runs no hook; the filters of the person's own Git configuration do run, as
- * in a checkout of theirs. Returns the plan with the base commit that holds.
+ * project's ignored files that match `copied`. Runs no hook and no filter of the repository's configuration; the filters of the
+ * account's own configuration do run, as in a checkout of the person's. Returns the plan with the base commit that holds.
  * @throws Problem CONFLICT, DISK_FULL
  */
 export async function makeWorktree(
@@ -143,10 +144,16 @@ async function checkOut(projectPath: string, plan: WorktreePlan): Promise<Worktr
   const [tip, base, head] = await resolveCommits(projectPath, [`refs/heads/${plan.branch}`, plan.baseCommit, 'HEAD'])
   const [hasBranch, baseCommit] = [tip !== undefined, base ?? head ?? fail('The repository has no commit any more.')]
   const args = hasBranch ? [plan.path, plan.branch] : ['--no-track', '-b', plan.branch, plan.path, baseCommit]
-  const { exitCode, stderr } = await git(projectPath, ['worktree', 'add', '--quiet', ...args], {
+  const { exitCode, stderr } = await git(projectPath, ['worktree', 'add', '--quiet', '--no-checkout', ...args], {
     timeoutMs: checkoutTimeoutMs,
   })
-  if (exitCode === 0) return { ...plan, baseCommit }
+  if (exitCode === 0) {
+    const place = (await findRepository(plan.path)) ?? fail('The worktree that was made is not one.')
+    await inCheckout(place, run =>
+      run(['read-tree', '--reset', '-u', tip ?? baseCommit], { timeoutMs: checkoutTimeoutMs }),
+    )
+    return { ...plan, baseCommit }
+  }
   if (/already (checked out|used by worktree)/.test(stderr))
     fail("The card's branch is checked out in another worktree. Attach that one, or switch it to another branch.")
   throw new GitFailed('failed', `git worktree add ended with ${exitCode}: ${stderr.trim()}`)

@@ -3,28 +3,54 @@ import { git, nulSeparated } from './git.ts'
 import type { Quarantine } from './quarantine.ts'
 
 /**
- * Refuses files whose content a filter program of the repository's configuration would turn into what is committed (large
- * file storage, encryption): the program may be anybody's, and without it the wrong bytes would be committed.
+ * Refuses files whose content a filter program of the configuration would turn into what is committed (large file storage,
+ * encryption): the program may be anybody's, and without it the wrong bytes would be committed.
  * @throws Problem CONFLICT
  */
 export async function requireNoFilters(quarantine: Quarantine, paths: readonly string[]): Promise<void> {
-  if (paths.length === 0) return
-  const { stdout } = await git(quarantine.topLevel, [
-    'config',
-    '--null',
-    '--name-only',
-    '--get-regexp',
-    '^filter\\..*\\.(clean|process)$',
-  ])
-  const configured = new Set(nulSeparated(stdout).map(name => name.slice('filter.'.length, name.lastIndexOf('.'))))
-  if (configured.size === 0) return
-  const attributes = nulSeparated(
-    await quarantine.run(['check-attr', '-z', '--stdin', 'filter'], { input: paths.map(path => `${path}\0`).join('') }),
-  )
-  const filters = attributes.filter((_, index) => index % 3 === 2)
-  if (filters.some(filter => configured.has(filter)))
+  if (await areFiltered(quarantine, paths, false))
     throw new Problem(
       'CONFLICT',
       'The worktree has changes that are not committed in files with a filter, such as large file storage. Commit them there first.',
     )
+}
+
+/**
+ * Refuses files that a filter of the repository's own configuration would have to make, which is not run: what it made before
+ * would become what is committed.
+ * @throws Problem CONFLICT
+ */
+export async function requireNoOwnFilters(quarantine: Quarantine, paths: readonly string[]): Promise<void> {
+  if (await areFiltered(quarantine, paths, true))
+    throw new Problem(
+      'CONFLICT',
+      "The merge changes files with a filter that only the repository's own configuration names, and the board runs none of those. Merge with git, or name the filter in your account's configuration (git config --global). Nothing was changed.",
+    )
+}
+
+/** Whether one of the files has a filter that is configured; `ownOnly`: not by the account. */
+async function areFiltered(quarantine: Quarantine, paths: readonly string[], ownOnly: boolean): Promise<boolean> {
+  if (paths.length === 0) return false
+  const { stdout } = await git(quarantine.topLevel, [
+    'config',
+    '--null',
+    '--show-scope',
+    '--name-only',
+    '--get-regexp',
+    '^filter\\..*\\.(clean|smudge|process)$',
+  ])
+  const parts = nulSeparated(stdout)
+  const named = (fits: (scope: string) => boolean) =>
+    new Set(
+      parts
+        .filter((_, index) => index % 2 === 1 && fits(parts[index - 1]!))
+        .map(name => name.slice('filter.'.length, name.lastIndexOf('.'))),
+    )
+  const configured = named(() => true)
+  if (ownOnly) for (const name of named(scope => scope === 'global' || scope === 'system')) configured.delete(name)
+  if (configured.size === 0) return false
+  const attributes = nulSeparated(
+    await quarantine.run(['check-attr', '-z', '--stdin', 'filter'], { input: paths.map(path => `${path}\0`).join('') }),
+  )
+  return attributes.some((filter, index) => index % 3 === 2 && configured.has(filter))
 }

@@ -5,7 +5,7 @@ import { stat } from 'node:fs/promises'
 export interface GitOptions {
   /** Written to standard input. */
   input?: string | Buffer
-  /** Values that belong to the run, such as GIT_DIR. Nothing else that starts with GIT_ is inherited. */
+  /** Values that belong to the run, such as GIT_DIR. Nothing else that starts with GIT_ is inherited, save where the account's configuration stands. */
   env?: Record<string, string>
   timeoutMs?: number
   /** How many bytes of output are kept. */
@@ -132,9 +132,16 @@ const whyNotStarted = async (code: string | undefined, cwd: string): Promise<Git
 /** The texts of a NUL-separated list. */
 export const nulSeparated = (output: Buffer): string[] => output.toString().split('\0').slice(0, -1)
 
+/** Where the account's own configuration stands. */
+const accountConfiguration: ReadonlySet<string> = new Set([
+  'GIT_CONFIG_GLOBAL',
+  'GIT_CONFIG_SYSTEM',
+  'GIT_CONFIG_NOSYSTEM',
+])
+
 function environment(extra: Record<string, string> = {}): Record<string, string> {
   const inherited = Object.entries(process.env).filter(
-    ([name, value]) => value !== undefined && !/^(GIT|BOARD)_/i.test(name),
+    ([name, value]) => value !== undefined && (!/^(GIT|BOARD)_/i.test(name) || accountConfiguration.has(name)),
   ) as Array<[string, string]>
   return {
     ...Object.fromEntries(inherited),

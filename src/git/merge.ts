@@ -2,7 +2,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Problem, invalid } from '../contract/errors.ts'
 import { isTrackedChanged, kindOf } from './changes.ts'
-import { requireNoFilters } from './filters.ts'
+import { inCheckout } from './checkout.ts'
+import { requireNoFilters, requireNoOwnFilters } from './filters.ts'
 import { git, GitFailed, nulSeparated } from './git.ts'
 import { identityOf } from './identity.ts'
 import { takeIndex, type TakenIndex } from './indexLock.ts'
@@ -37,7 +38,7 @@ export interface Merged {
 /**
  * Merges a card's work into a branch: a merge commit, or with `squash` one commit of all. Where the branch is checked out,
  * its files change too. It happens whole or not at all. Hooks, merge drivers and the filters of changed files do not run,
- * save the person's own filters where a checked-out branch gets its new files.
+ * save those of the account's own configuration where a checked-out branch gets its new files.
  * @throws Problem NOT_A_GIT_REPOSITORY; VALIDATION_FAILED for an unknown branch; MERGE_CONFLICT, its details name the files;
  * WORKTREE_DIRTY when the checked-out branch has local changes; CONFLICT
  */
@@ -148,30 +149,38 @@ async function advance(repository: Repository, into: string, target: string, res
     if (exitCode !== 0) throw new Problem('CONFLICT', 'The branch moved meanwhile. Try again.')
     return
   }
-  await requireUnchanged(checkedOut.path)
-  const { exitCode, stderr } = await git(
-    checkedOut.path,
-    [
-      'merge',
-      '--quiet',
-      '--ff-only',
-      '--no-autostash',
-      '--no-verify-signatures',
-      '--no-stat',
-      '--end-of-options',
+  await requireUnchanged(checkedOut.path, target, result)
+  const place = (await findRepository(checkedOut.path)) ?? refuse('CONFLICT', 'The branch moved meanwhile. Try again.')
+  await inCheckout(place, async run => {
+    const step = (from: string, to: string) => run(['read-tree', '-m', '-u', from, to], { timeoutMs })
+    await step(target, result).catch((error: unknown) => {
+      throw couldNotFollow(error)
+    })
+    const { exitCode } = await git(place.topLevel, [
+      'update-ref',
+      '-m',
+      'merge: board',
+      `refs/heads/${into}`,
       result,
-    ],
-    { timeoutMs },
-  )
-  if (exitCode !== 0)
-    throw new Problem(
-      /would be overwritten/.test(stderr) ? 'WORKTREE_DIRTY' : 'CONFLICT',
-      'The branch is checked out, and its files could not be brought up to the merge. Nothing was changed.',
-      { cause: new Error(stderr) },
-    )
+      target,
+    ])
+    if (exitCode === 0) return
+    await step(result, target)
+    throw new Problem('CONFLICT', 'The branch moved meanwhile. Try again.')
+  })
 }
 
-async function requireUnchanged(topLevel: string): Promise<void> {
+function couldNotFollow(error: unknown): unknown {
+  if (!(error instanceof GitFailed) || error.reason !== 'failed') return error
+  return new Problem(
+    /would be overwritten|not uptodate/.test(error.message) ? 'WORKTREE_DIRTY' : 'CONFLICT',
+    'The branch is checked out, and its files could not be brought up to the merge. Nothing was changed.',
+    { cause: error },
+  )
+}
+
+/** Files that a filter of the repository's own would have to make cannot be brought up to the merge. */
+async function requireUnchanged(topLevel: string, target: string, result: string): Promise<void> {
   const quarantine = await openQuarantine(topLevel, tmpdir())
   try {
     if (await isTrackedChanged(quarantine))
@@ -179,6 +188,8 @@ async function requireUnchanged(topLevel: string): Promise<void> {
         'WORKTREE_DIRTY',
         'The branch is checked out with local changes. Commit or discard them first; nothing was changed.',
       )
+    const changed = await quarantine.run(['diff-tree', '-r', '-z', '--name-only', '--no-renames', target, result])
+    await requireNoOwnFilters(quarantine, nulSeparated(changed))
   } finally {
     await quarantine.close()
   }

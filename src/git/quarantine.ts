@@ -70,7 +70,7 @@ type Settings = Array<[name: string, value: string]>
 const noSettings: { settings: Settings; personal: Settings } = { settings: [], personal: [] }
 
 /** How the repository compares files, and the ignore list of the account. Each setting is "scope NUL name LF value NUL". */
-async function readSettings(topLevel: string): Promise<typeof noSettings> {
+export async function readSettings(topLevel: string): Promise<typeof noSettings> {
   const { stdout } = await git(topLevel, ['config', '--null', '--show-scope', '--get-regexp', '^(core|extensions)\\.'])
   const parts = nulSeparated(stdout)
   const all = parts.flatMap((entry, index) =>
@@ -114,11 +114,19 @@ async function readRefs(topLevel: string): ReturnType<Quarantine['refs']> {
     .map(line => ({ id: line.slice(0, line.indexOf(' ')), name: line.slice(line.indexOf(' ') + 1) }))
 }
 
-async function makeGitDir(folder: string, repository: Repository | undefined, settings: Settings): Promise<string> {
+/** @param more a file of the worktree's own Git folder that belongs to it as well */
+export async function makeGitDir(
+  folder: string,
+  repository: Repository | undefined,
+  settings: Settings,
+  more?: string,
+): Promise<string> {
   const gitDir = await mkdtemp(join(folder, 'board-git-'))
   try {
     await chmod(gitDir, 0o700)
     await fillGitDir(gitDir, repository, settings)
+    if (repository && more !== undefined)
+      await copyPlain(join(repository.gitDir, more), join(gitDir, more), mostListBytes)
     return gitDir
   } catch (error) {
     await rm(gitDir, { recursive: true, force: true })

@@ -298,3 +298,36 @@ test('cards that are merged at once all get in', async () => {
   expect(readdirSync(project.path).filter(name => name.startsWith('work-')).length).toBe(6)
   expect(git(project.path, 'status', '--porcelain')).toBe('')
 })
+
+test("a merge into a checked-out branch runs no filter of the repository; the account's own filters serve", async () => {
+  const ran = join(projects.folder, `ran-${count}`)
+  const program = join(projects.folder, `program-${count}`)
+  writeFileSync(program, `#!/bin/sh\necho "$0 $*" >> '${ran}'\ncat\n`, { mode: 0o755 })
+  commit(worktree, '.gitattributes', 'hidden filter=rot\nplanted filter=planted\n')
+  commit(worktree, 'hidden', 'uryyb\n')
+  commit(worktree, 'planted', 'first\n')
+  git(project.path, 'config', 'filter.rot.process', program)
+  git(project.path, 'config', 'filter.planted.smudge', program)
+  writeFileSync(join(projects.home, '.gitconfig'), '[filter "rot"]\n\tsmudge = tr a-z n-za-m\n')
+  try {
+    rmSync(ran, { force: true })
+    expect((await card.merge()).merged).toBe(true)
+    expect(readFileSync(join(project.path, 'hidden'), 'utf8')).toBe('hello\n')
+    expect(readFileSync(join(project.path, 'planted'), 'utf8')).toBe('first\n')
+    expect(existsSync(ran) ? readFileSync(ran, 'utf8') : 'nothing ran').toBe('nothing ran')
+  } finally {
+    rmSync(join(projects.home, '.gitconfig'), { force: true })
+  }
+})
+
+test("a file that only the repository's own filter could make is not merged into a checked-out branch", async () => {
+  commit(project.path, '.gitattributes', 'planted filter=planted\n')
+  commit(project.path, 'planted', 'first\n')
+  const other = await project.card()
+  const { worktreePath } = await other.start()
+  git(project.path, 'config', 'filter.planted.smudge', 'touch ran; cat')
+  commit(worktreePath!, 'planted', 'second\n')
+  await expect(other.merge()).rejects.toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('filter') })
+  expect(readFileSync(join(project.path, 'planted'), 'utf8')).toBe('first\n')
+  expect(git(project.path, 'status', '--porcelain')).toBe('')
+})

@@ -271,23 +271,43 @@ test('an attached worktree is worked in as it is; its work counts from where it 
   await expect(card.start()).rejects.toMatchObject(conflict(/attached worktree is not there/))
 })
 
-test("making a worktree runs no hook and no monitor; the person's own filters serve", async () => {
+test("making a worktree runs no hook, no monitor and no filter of the repository; the account's own filters serve", async () => {
   const ran = join(projects.folder, `ran-${count}`)
   const program = join(projects.folder, `program-${count}`)
   writeFileSync(program, `#!/bin/sh\necho "$0 $*" >> '${ran}'\n`, { mode: 0o755 })
-  commit(project.path, '.gitattributes', 'hidden filter=rot\n')
-  commit(project.path, 'hidden', 'uryyb\n')
+  commit(
+    project.path,
+    '.gitattributes',
+    'hidden filter=rot\nplanted filter=planted\nserved filter=served\nincluded filter=included\n',
+  )
+  for (const name of ['hidden', 'planted', 'served', 'included']) commit(project.path, name, 'uryyb\n')
   mkdirSync(join(project.path, '.git/hooks'), { recursive: true })
   for (const hook of ['post-checkout', 'post-index-change', 'reference-transaction', 'post-commit', 'pre-commit'])
     symlinkSync(program, join(project.path, '.git/hooks', hook))
   git(project.path, 'config', 'core.fsmonitor', program)
-  git(project.path, 'config', 'filter.rot.smudge', 'tr a-z n-za-m')
+  const included = join(projects.folder, `included-${count}`)
+  git(project.path, 'config', '--file', included, 'filter.included.smudge', program)
+  git(project.path, 'config', `includeIf.gitdir:${project.path}/.path`, included)
+  git(project.path, 'config', 'extensions.worktreeConfig', 'true')
+  git(project.path, 'config', '--worktree', 'filter.planted.process', program)
+  git(project.path, 'config', 'filter.planted.smudge', program)
+  git(project.path, 'config', 'filter.planted.required', 'true')
+  // What the account names runs as the account says, also where the repository names something else for it.
+  git(project.path, 'config', 'filter.rot.process', program)
+  git(project.path, 'config', 'filter.served.smudge', program)
+  git(project.path, 'config', 'core.hooksPath', join(project.path, '.git/hooks'))
+  git(project.path, 'config', 'lfs.extension.evil.smudge', program)
+  writeFileSync(
+    join(projects.home, '.gitconfig'),
+    '[filter "rot"]\n\tsmudge = tr a-z n-za-m\n[filter "served"]\n\tsmudge = tr a-z n-za-m\n\trequired = true\n',
+  )
   rmSync(ran, { force: true })
-  const { cwd } = await (await project.card()).start()
+  const { cwd } = await (await project.card()).start().finally(() => rmSync(join(projects.home, '.gitconfig')))
   expect(existsSync(ran) ? readFileSync(ran, 'utf8') : 'nothing ran').toBe('nothing ran')
-  expect(readFileSync(join(cwd, 'hidden'), 'utf8')).toBe('hello\n')
+  const read = (name: string) => readFileSync(join(cwd, name), 'utf8')
+  expect(['hidden', 'served', 'planted', 'included'].map(read)).toEqual(['hello\n', 'hello\n', 'uryyb\n', 'uryyb\n'])
   // The bait is live: git itself takes it.
-  git(project.path, 'worktree', 'add', '-q', '--detach', `${project.path}-own`)
+  expect(() => git(project.path, 'worktree', 'add', '-q', '--detach', `${project.path}-own`)).toThrow()
   expect(existsSync(ran)).toBe(true)
 })
 
