@@ -3,7 +3,7 @@ import type { Output } from '../src/contract/route.ts'
 import type { Context } from './context.ts'
 import type { Column } from './output.ts'
 
-type Session = Output<Contract['agents']['get']>
+type Session = Output<Contract['assistant']['get']>
 
 /** The fields of an agent's session. The summary stands below them. */
 export const sessionFields: Column<Session>[] = [

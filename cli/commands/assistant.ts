@@ -2,10 +2,11 @@ import type { Command } from 'commander'
 import type { CardPlace } from '../cardRoutes.ts'
 import { followUntilDone } from '../agentEnd.ts'
 import { openContext, type Context } from '../context.ts'
+import { Failure } from '../exit.ts'
 import { example } from '../help.ts'
 import { addFileOption, messageOf, type TextOptions } from '../messageText.ts'
 import { printSession } from '../sessionFields.ts'
-import { addMessageOptions, settingsApply, showMessages, type MessagesOptions } from './agents-messages.ts'
+import { addMessageOptions, settingsApply, printList, showMessages, type MessagesOptions } from './agents-messages.ts'
 import { sentFields } from './agents-steering.ts'
 
 export function register(assistant: Command): void {
@@ -44,7 +45,10 @@ export function register(assistant: Command): void {
       .description(`Show what was told in the project assistant's sessions, oldest first. ${settingsApply}`),
   ).action(async (options: MessagesOptions) => {
     const context = await openContext(messages)
-    await showMessages(context, await assistantPlace(context), options)
+    const place = await assistantPlace(context)
+    if (place) return showMessages(context, place, options)
+    if (options.follow) throw nobodyAsked()
+    await printList(context, [])
   })
   example(messages, 'board assistant messages --limit 5', 'board assistant messages -f')
 }
@@ -52,13 +56,23 @@ export function register(assistant: Command): void {
 async function sent(context: Context, content: string, wait: boolean | undefined): Promise<void> {
   const { id: projectId } = await context.project()
   const message = await context.client.assistant.send({ projectId, content })
-  if (wait) return followUntilDone(context, await assistantPlace(context), message.id)
+  if (wait) return followUntilDone(context, (await assistantPlace(context)) ?? fail(nobodyAsked()), message.id)
   context.out.done('Sent. Its answer: board assistant messages')
   await context.out.record(message, sentFields)
 }
 
-/** The assistant is a card that no list shows. */
-async function assistantPlace(context: Context): Promise<CardPlace> {
+/** The assistant is a card that no list shows, and that the first message makes. */
+async function assistantPlace(context: Context): Promise<CardPlace | undefined> {
   const { id: projectId } = await context.project()
-  return { projectId, cardId: (await context.client.assistant.get({ projectId })).cardId }
+  const { cardId } = await context.client.assistant.get({ projectId })
+  return cardId === null ? undefined : { projectId, cardId }
+}
+
+const nobodyAsked = () =>
+  new Failure('notFound', 'nobody has asked the assistant anything yet', {
+    hint: 'ask first: board assistant send "..."',
+  })
+
+function fail(failure: Failure): never {
+  throw failure
 }

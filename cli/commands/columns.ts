@@ -150,8 +150,10 @@ function registerDelete(columns: Command): void {
 
   const clear = columns
     .command('clear <column>')
-    .summary('Delete all cards of a column')
-    .description('Delete all cards of a column. They can be restored for 30 days.')
+    .summary('Delete all cards of a column, archived ones too')
+    .description(
+      'Delete all cards of a column, and those that were archived from it. They can be restored for 30 days.',
+    )
     .option('-y, --yes', 'do not ask')
     .option('--dry-run', 'only say what would be deleted')
     .action(async (wanted: string, options: { yes?: boolean; dryRun?: boolean }) => {
@@ -160,10 +162,14 @@ function registerDelete(columns: Command): void {
       const { cardCount } = column as Listed
       const what = `${cardCount ?? 'all'} card${cardCount === 1 ? '' : 's'} of column ${column.id} "${column.name}"`
       if (options.dryRun)
-        return context.out.would('delete', what, { id: column.id, name: column.name, cards: cardCount ?? null })
-      await confirm(context, `Delete ${what}?`, options.yes)
+        return context.out.would('delete', `${what}, and those archived from it`, {
+          id: column.id,
+          name: column.name,
+          cards: cardCount ?? null,
+        })
+      await confirm(context, `Delete ${what}, and those archived from it?`, options.yes)
       await context.client.columns.clear({ projectId, columnId: column.id })
-      context.out.done(`Deleted ${what}.`)
+      context.out.done(`Deleted ${what}, and those archived from it.`)
     })
   example(clear, 'board columns clear Done', 'board columns clear Done --dry-run')
 }

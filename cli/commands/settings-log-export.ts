@@ -108,7 +108,7 @@ const named = ({ on, off, endpoint, minLevel, compression }: Options): Change =>
 async function test({ client, out }: Context): Promise<void> {
   const tested = await client.logs.testExport()
   await out.record(tested, testFields)
-  if (!tested.delivered)
+  if (!tested.ok)
     throw new Failure('failure', 'the receiver did not take the entry', {
       hint: tested.error ?? undefined,
       see: 'board settings log-export',

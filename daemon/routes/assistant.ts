@@ -8,10 +8,9 @@ import type { Handlers } from '../handlers.ts'
 
 export const assistantRoutes = ({ db, supervisor }: App): Handlers<Contract['assistant']> => ({
   get: async ({ projectId }) => {
-    const { id } =
-      (await readAssistantCard(db, projectId)) ?? (await db.transaction(tx => assistant.findAssistant(tx, projectId)))
-    const session = await readLatestSession(db, id)
-    return session ? agentSession(session) : noSession(id)
+    const card = await readAssistantCard(db, projectId)
+    const session = card && (await readLatestSession(db, card.id))
+    return session ? agentSession(session) : noSession(card?.id ?? null)
   },
   send: async ({ projectId, content }, call) => {
     await supervisor.refresh()

@@ -16,14 +16,16 @@ export const logsRoutes = (app: App): Handlers<Contract['logs']> => ({
     }, masked),
   testExport: async (_, call) => {
     const target = targetOf(app.seal, await readLogExport(app.db))
-    if (!target) return { delivered: false, status: null, error: 'No endpoint is set.' }
+    if (!target) return { ok: false, delivered: false, status: null, error: 'No endpoint is set.' }
     const delivery = await deliver(
       target,
       [toEntry('info', 'This entry tries the log export.', { source: 'log-export' }, app.config.clock().toISOString())],
       call.signal,
     )
+    const ok = delivery.kind === 'taken' && delivery.rejected === 0
     return {
-      delivered: delivery.kind === 'taken' && delivery.rejected === 0,
+      ok,
+      delivered: ok,
       status: delivery.status,
       error: delivery.why,
     }

@@ -15,7 +15,7 @@ const introduction =
   "Use the board's tools for what is on the board. Change no file of the project yourself unless you are asked to."
 
 /** The project's assistant: a card that no list shows, made when it is first needed. @throws Problem COLUMN_NOT_FOUND when the project has no column */
-export async function findAssistant(tx: Transaction, projectId: number): Promise<CardRow> {
+async function findAssistant(tx: Transaction, projectId: number): Promise<CardRow> {
   const found = await readAssistantCard(tx, projectId)
   if (found) return found
   const board = await readDefaultBoard(tx, projectId)

@@ -1,13 +1,13 @@
 import * as v from 'valibot'
 import { AgentSession, Message } from './agents.ts'
-import { Prompt } from './fields.ts'
+import { Id, Prompt } from './fields.ts'
 import { get, member, post, viewer } from './route.ts'
 
 export const assistant = {
   get: get('/api/projects/{projectId}/assistant', {
     who: viewer('agents.read'),
-    summary: "Read the project assistant's session",
-    output: AgentSession,
+    summary: "Read the project assistant's session; before the first message there is none, and no card",
+    output: v.object({ ...AgentSession.entries, cardId: v.nullable(Id) }),
   }),
   send: post('/api/projects/{projectId}/assistant/message', {
     audited: { target: 'project' },

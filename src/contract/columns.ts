@@ -63,7 +63,7 @@ export const columns = {
   clear: post('/api/projects/{projectId}/columns/{columnId}/clean-all', {
     audited: { target: 'column' },
     who: member('cards.delete'),
-    summary: 'Delete all cards of a column',
+    summary: 'Delete all cards of a column, and those that were archived from it',
     emits: ['card.deleted'],
   }),
 }

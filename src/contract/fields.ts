@@ -58,8 +58,25 @@ export const Order = v.strictObject({ ids: v.pipe(v.array(Ref), v.maxLength(10_0
 
 /** ISO 8601, UTC, milliseconds. */
 export const Time = v.pipe(v.string(), v.isoTimestamp())
-export const Name = text(1, 200)
-export const Title = text(1, 500)
+/** Whether a text has a sign that somebody sees: white space, zero-width and control characters, fillers and the blank Braille pattern are none. */
+export const isVisible = (value: string): boolean =>
+  /[^\s\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/u.test(value)
+/** Text that names something: people must see it. */
+const nameText = (max: number) =>
+  v.pipe(
+    text(1, max),
+    v.check(value => value === '' || isVisible(value), 'must have a character that can be seen'),
+  )
+export const Name = nameText(200)
+export const Title = nameText(500)
+/** A name or title of a file that is imported, which may have been made where no rule was: what nobody sees becomes "Untitled". */
+const named = (max: number) =>
+  v.pipe(
+    text(1, max),
+    v.transform(value => (isVisible(value) ? value : 'Untitled')),
+  )
+export const ImportedName = named(200)
+export const ImportedTitle = named(500)
 /** At most 64 KiB of UTF-8. */
 export const Prompt = v.pipe(
   text(0, 65_536),

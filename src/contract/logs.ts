@@ -65,6 +65,12 @@ export const logs = {
   testExport: post('/api/settings/log-export/test', {
     who: superAdmin,
     summary: 'Send one entry to where the log is sent, and tell what came back',
-    output: v.object({ delivered: v.boolean(), status: v.nullable(v.number()), error: v.nullable(v.string()) }),
+    // `delivered` says the same as `ok`, for clients that know it by that name.
+    output: v.object({
+      ok: v.boolean(),
+      delivered: v.boolean(),
+      status: v.nullable(v.number()),
+      error: v.nullable(v.string()),
+    }),
   }),
 }

@@ -2,6 +2,7 @@ import { invalid, Problem } from '../contract/errors.ts'
 import type { CardKind } from '../contract/fields.ts'
 import { append } from '../events/outbox.ts'
 import {
+  archivedCardIds,
   insertCard,
   markRead,
   markSomeRead,
@@ -183,6 +184,8 @@ export async function move(
     ref.projectId,
     Object.assign(cardDetail(moved), { from, to: { columnId: String(moved.columnId), position: moved.position } }),
   )
+  if ((card.archivedAt === null) !== (moved.archivedAt === null))
+    await append(tx, moved.archivedAt === null ? 'card.unarchived' : 'card.archived', ref.projectId, cardDetail(moved))
   return entersActive && !automation && !problem ? started(tx, agents, moved, ref.caller!) : moved
 }
 
@@ -261,7 +264,7 @@ export async function viewSome(tx: Transaction, projectId: number): Promise<bool
   return ids.length === 500
 }
 
-/** Deletes at most 200 cards of a column, as many as a short transaction has time for, and tells whether there may be more. @throws Problem COLUMN_NOT_FOUND */
+/** Deletes at most 200 cards of a column, then those that were archived from it, as many as a short transaction has time for, and tells whether there may be more. @throws Problem COLUMN_NOT_FOUND */
 export async function removeSome(
   tx: Transaction,
   agents: Agents,
@@ -269,13 +272,14 @@ export async function removeSome(
   columnId: number,
 ): Promise<boolean> {
   await columnOfProject(tx, { projectId }, columnId)
-  const ids = await order.orderedIds(tx, columnId, 0, 200)
+  const ordered = await order.orderedIds(tx, columnId, 0, 200)
+  const ids = ordered.length > 0 ? ordered : await archivedCardIds(tx, projectId, columnId, 200)
   const endMs = performance.now() + mostRemovingMs
   for (const [at, cardId] of ids.entries()) {
     await remove(tx, agents, { projectId, cardId })
-    if (performance.now() > endMs) return at + 1 < ids.length || ids.length === 200
+    if (performance.now() > endMs && at + 1 < ids.length) return true
   }
-  return ids.length === 200
+  return ordered.length > 0 || ids.length === 200
 }
 
 /** Removes some of the cards for good that were deleted over 30 days ago, and tells how many. */

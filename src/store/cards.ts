@@ -322,3 +322,17 @@ export const purgeCards = async (tx: Transaction, before: string, limit: number)
       [before, limit],
     )
   ).changes
+
+/** At most `limit` cards of a project that were archived from a column, and are not in its order. */
+export const archivedCardIds = async (
+  db: Reader,
+  projectId: number,
+  columnId: number,
+  limit: number,
+): Promise<number[]> =>
+  (
+    await db.all<{ id: number }>(
+      "SELECT id FROM cards WHERE project_id = ? AND archived_at IS NOT NULL AND deleted_at IS NULL AND column_id = ? AND kind <> 'assistant' ORDER BY id LIMIT ?",
+      [projectId, columnId, limit],
+    )
+  ).map(({ id }) => id)

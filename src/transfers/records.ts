@@ -8,12 +8,12 @@ import {
   Labels,
   integer,
   IntegerId,
-  Name,
+  ImportedName,
   Position,
   Prompt,
   ShellCommand,
   text,
-  Title,
+  ImportedTitle,
 } from '../contract/fields.ts'
 
 /** The records of a board's file, one schema a part (README, "Export and import"). Ids are those of the file: they tie its records to each other and mean nothing elsewhere. */
@@ -38,20 +38,20 @@ export const Head = v.strictObject({
   version: v.literal(version),
   exportedAt: v.optional(Time),
   program: v.optional(text(0, 200)),
-  organization: orNull(v.strictObject({ name: Name })),
+  organization: orNull(v.strictObject({ name: ImportedName })),
 })
 
 export const OrganizationMember = v.strictObject({ ...Member, role: v.picklist(['admin', 'member']) })
 export const Template = v.strictObject({
-  name: Name,
+  name: ImportedName,
   columns: v.pipe(
-    v.array(v.strictObject({ name: Name, columnType: ColumnType, prompt: v.optional(Prompt, '') })),
+    v.array(v.strictObject({ name: ImportedName, columnType: ColumnType, prompt: v.optional(Prompt, '') })),
     v.maxLength(50),
   ),
 })
 export const Project = v.strictObject({
   id: IntegerId,
-  name: Name,
+  name: ImportedName,
   path: v.optional(v.nullable(text(1, 4096)), null),
   agent: orNull(AgentId),
   copiedFiles: v.optional(v.pipe(v.array(text(1, 500)), v.maxLength(100)), []),
@@ -69,29 +69,29 @@ export const ProjectMember = v.strictObject({
 export const Board = v.strictObject({
   id: IntegerId,
   projectId: IntegerId,
-  name: Name,
+  name: ImportedName,
   position: Position,
   createdAt: v.optional(Time),
 })
 export const Column = v.strictObject({
   id: IntegerId,
   boardId: IntegerId,
-  name: Name,
+  name: ImportedName,
   columnType: ColumnType,
   prompt: v.optional(Prompt, ''),
   agent: orNull(AgentId),
   position: Position,
 })
-export const Script = v.strictObject({ projectId: IntegerId, name: Name, command: ShellCommand })
+export const Script = v.strictObject({ projectId: IntegerId, name: ImportedName, command: ShellCommand })
 export const Card = v.strictObject({
   id: IntegerId,
   columnId: IntegerId,
   kind: v.optional(CardKind, 'kanban'),
   position: v.nullable(Position),
-  title: Title,
+  title: ImportedTitle,
   prompt: v.optional(Prompt, ''),
   labels: v.optional(Labels, []),
-  groupId: orNull(Name),
+  groupId: orNull(ImportedName),
   pipeline: v.optional(
     v.pipe(
       v.array(

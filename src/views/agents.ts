@@ -17,12 +17,12 @@ import type { MessageRow } from '../store/transcripts.ts'
 export type AgentSessionView = InferOutput<typeof AgentSession>
 export type MessageView = InferOutput<typeof Message>
 
-/** A card that never ran an agent. */
-export const noSession = (cardId: number): AgentSessionView => ({
+/** A card that never ran an agent, or an assistant that is not there yet. */
+export const noSession = <Id extends number | null>(cardId: Id) => ({
   sessionId: null,
-  cardId: String(cardId),
+  cardId: (cardId === null ? null : String(cardId)) as Id extends null ? string | null : string,
   agent: null,
-  status: 'idle',
+  status: 'idle' as const,
   statusReason: null,
   waitingFor: null,
   startedAt: null,

@@ -13,14 +13,20 @@ afterAll(() => board.close())
 
 test('the assistant starts when it is spoken to, remembers, and is in no list', async () => {
   const { projectId } = board
-  expect(await board.client.assistant.get({ projectId })).toMatchObject({ sessionId: null, status: 'idle' })
+  expect(await board.client.assistant.get({ projectId })).toMatchObject({
+    sessionId: null,
+    cardId: null,
+    status: 'idle',
+  })
+  const { db } = board.server.app
+  expect(await db.all("SELECT id FROM cards WHERE kind = 'assistant'")).toEqual([])
   expect(await board.client.assistant.send({ projectId, content: 'Who are you?' })).toMatchObject({
     role: 'user',
     content: 'Who are you?',
   })
-  const { cardId } = await eventually('the first answer', async () => {
+  const cardId = await eventually('the first answer', async () => {
     const session = await board.client.assistant.get({ projectId })
-    return session.status === 'completed' ? session : undefined
+    return session.status === 'completed' ? session.cardId! : undefined
   })
   await board.client.assistant.send({ projectId, content: 'And I?' })
   const answers = () =>

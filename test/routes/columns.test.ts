@@ -24,6 +24,52 @@ beforeEach(async () => {
 
 const fails = (promise: Promise<unknown>, status: number, code: string) =>
   expect(promise).rejects.toMatchObject({ status, code })
+it('a move into an archive column and out of it tells that the card is archived, and is not any more', async () => {
+  const moved = await card('moved')
+  const shelves = await Promise.all(
+    ['A', 'B'].map(name => board.client.columns.create({ projectId, boardId, name, columnType: 'archive' })),
+  )
+  const live = await follow(board.url, board.token, projectId)
+  for (const columnId of [done, shelves[0]!.id, shelves[1]!.id, backlog])
+    await board.client.cards.move({ ...moved, columnId })
+  await board.client.cards.archive(moved)
+  await board.client.cards.move({ ...moved, columnId: done })
+  const told = () => live.messages.filter(({ seq }) => seq !== undefined).map(({ type }) => type)
+  await eventually('all news', () => told().length >= 9)
+  expect(told()).toEqual([
+    'card.moved',
+    'card.moved',
+    'card.archived',
+    'card.moved',
+    'card.moved',
+    'card.unarchived',
+    'card.archived',
+    'card.moved',
+    'card.unarchived',
+  ])
+  live.close()
+})
+
+it.each([' ', '\t\n', '\u200b', '\u2060\ufeff \u00ad', '\u3164', '\u2800', '\u202e\u200d'])(
+  'a name or title of nothing that can be seen is refused: %j',
+  async blank => {
+    const refused = async (made: Promise<unknown>, path: string) =>
+      expect(made).rejects.toMatchObject({
+        code: 'VALIDATION_FAILED',
+        details: [{ path, message: 'must have a character that can be seen' }],
+      })
+    const { cardId } = await card(`seen${blank}`)
+    await refused(board.client.cards.create({ projectId, title: blank }), 'title')
+    await refused(board.client.cards.update({ projectId, cardId, title: blank }), 'title')
+    await refused(board.client.columns.create({ projectId, boardId, name: blank, columnType: 'done' }), 'name')
+    await refused(board.client.projects.create({ name: blank, path: board.dataDir }), 'name')
+    await refused(board.client.scripts.create({ projectId, name: blank, command: 'true' }), 'name')
+    await refused(board.client.keys.create({ name: blank, scope: 'server', permissions: ['cards.read'] }), 'name')
+    await refused(board.client.organizations.create({ name: blank }), 'name')
+    await refused(board.client.templates.create({ name: blank, columns: [] }), 'name')
+  },
+)
+
 const names = async (of = boardId) => {
   const columns = await board.client.columns.list({ projectId, boardId: of })
   expect(columns.map(({ position }) => position)).toEqual(columns.map((_, at) => at))
@@ -170,6 +216,24 @@ describe('clean-all', () => {
     })
     await board.client.columns.clear({ projectId, columnId: backlog })
     await board.client.columns.delete({ projectId, columnId: backlog })
+  })
+
+  it('deletes what was archived from the column, too, also in an archive column', async () => {
+    const [shelved, inArchive, elsewhere] = [
+      await card('shelved'),
+      await card('in archive'),
+      await card('elsewhere', active),
+    ]
+    const shelf = await board.client.columns.create({ projectId, boardId, name: 'Shelf', columnType: 'archive' })
+    await board.client.cards.archive(shelved)
+    await board.client.cards.archive(elsewhere)
+    await board.client.cards.move({ ...inArchive, columnId: shelf.id })
+    await board.client.columns.clear({ projectId, columnId: backlog })
+    const archived = async () => (await board.client.cards.list({ projectId, archived: true })).map(({ id }) => id)
+    expect((await archived()).sort()).toEqual([inArchive.cardId, elsewhere.cardId].sort())
+    await board.client.columns.clear({ projectId, columnId: shelf.id })
+    expect(await archived()).toEqual([elsewhere.cardId])
+    expect((await board.client.cards.restore(shelved)).archivedAt).not.toBeNull()
   })
 
   it('answers 404 for a column of another project', async () => {

@@ -1,4 +1,4 @@
-import type { ColumnType } from '../../contract/fields.ts'
+import { isVisible, type ColumnType } from '../../contract/fields.ts'
 
 /** Where cards of another program stand: a list of its own by name, or all that are to be done or are done. */
 export interface Source {
@@ -56,7 +56,8 @@ export function fit(
   { title, sections, labels }: Text,
   warnings: Warnings,
 ): Pick<DraftCard, 'title' | 'prompt' | 'labels'> {
-  const whole = clean(title).replace(/\s+/g, ' ').trim() || 'Untitled'
+  const cleaned = clean(title).replace(/\s+/g, ' ').trim()
+  const whole = isVisible(cleaned) ? cleaned : 'Untitled'
   const short =
     whole.length <= mostTitleLength
       ? whole
