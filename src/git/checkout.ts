@@ -55,4 +55,4 @@ async function readPlace(topLevel: string): Promise<Array<[name: string, value: 
 }
 
 /** A name with "=" in it would be cut there; other transports than this one start programs. */
-const isPlainRemote = (name: string, url: string) => /^remote\.[\w.-]+\.url$/.test(name) && /^https:\/\//.test(url)
+const isPlainRemote = (name: string, url: string) => /^remote\.[\w.-]+\.url$/.test(name) && url.startsWith('https://')
