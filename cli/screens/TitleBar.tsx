@@ -15,7 +15,7 @@ export function TitleBar({ model, look: { palette, glyphs } }: { model: Model; l
   const board = boards.find(({ id }) => id === boardId)
   const left = [
     span(` ${project.name}`, palette.strong),
-    span(` ${glyphs.dot} ${board?.name ?? ''}`),
+    ...(board ? [span(` ${glyphs.dot} ${board.name}`)] : []),
     ...columnsAside(model, glyphs),
     ...(model.sort === 'board' ? [] : [span(`  ${sortNames[model.sort]}`, palette.strong)]),
   ]

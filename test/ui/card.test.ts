@@ -184,6 +184,21 @@ describe('agents from the board', () => {
     await terminal.lacks('1 unread')
   })
 
+  test('M merges the branch of a card once that was asked, and y b copies its name', async () => {
+    const id = await add('good', { title: 'To be merged' })
+    await open()
+    terminal.press('r')
+    await terminal.shows(new RegExp(`#${id}  ✓ completed`), 20_000)
+    terminal.press('l', 'y', 'b')
+    const branch = (await board.card(id)).gitBranch!
+    await terminal.shows(`Copied ${branch}`)
+    expect(terminal.written).toContain(`\u001b]52;c;${Buffer.from(branch).toString('base64')}\u0007`)
+    terminal.press('M')
+    await terminal.shows(`Merge the branch of card ${id} into the one that the project's folder is on?`)
+    terminal.press('y')
+    await terminal.shows(new RegExp(`Merged card ${id} into \\w+\\.`), 20_000)
+  })
+
   test('several cards are run at once, and approved for their next step', async () => {
     const ids = [await add('good', { title: 'First' }), await add('good', { title: 'Second' })]
     await open()

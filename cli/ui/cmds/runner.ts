@@ -55,8 +55,9 @@ export function createCmdRunner(context: Context, shown: () => Shown, hooks: Cmd
       const ask = (readsOf(context, place) as Table<Msg>)[job.type]
       if (ask) return read(job, () => ask(job))
       const act = (changesOf(context, place, hooks) as Table<Msg | void>)[job.type]
-      // A command of the person's may take long, and the board's own changes don't wait for it.
-      if (act && job.type === 'userCommand') void act(job).then(dispatch, error => refused(error))
+      // A command in the background may take long, and the board's own changes don't wait for it.
+      if (act && job.type === 'userCommand' && job.command.background)
+        void act(job).then(dispatch, error => refused(error))
       else if (act) change(() => act(job), 'move' in job ? job.move.id : undefined)
     },
     close: () => {
