@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { createClient, type Client, type Connection } from '../src/client/index.ts'
+import { version } from '../src/config/version.ts'
 import { discover, type Discovery } from './discovery.ts'
 import { Failure, usage } from './exit.ts'
 import { globalsOf, type Globals } from './globals.ts'
@@ -43,6 +44,7 @@ export async function openContext(command: Command): Promise<Context> {
     url: discovery.url.value,
     token: discovery.token?.value,
     timeoutMs: timeoutSecs * 1000,
+    userAgent: `board/${version}`,
     renew: renewalOf(discovery),
     ...(globals.debug && { onRequest: debugLine }),
   }

@@ -52,6 +52,14 @@ export interface Sending {
 /** What is used up by a request that is let in: each gets its own. Without `bearer` the caller's own token is sent. */
 export const supplies: Record<string, (sending: Sending) => Promise<Input & { bearer?: string }>> = {
   'auth.register': async () => ({ email: newEmail() }),
+  'auth.setPassword': async ({ world }) => {
+    const { token: bearer } = await world.board.as().auth.register({ email: newEmail(), password: world.password })
+    return { bearer, currentPassword: world.password, newPassword: 'another long password' }
+  },
+  'auth.endSession': async ({ world, person }) => {
+    await world.board.as().auth.login({ email: person.email, password: world.password })
+    return { id: (await person.client.auth.sessions())[0]!.id }
+  },
   'auth.logout': async ({ world, person }) =>
     person === world.people.local
       ? {}

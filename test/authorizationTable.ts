@@ -76,7 +76,7 @@ export const sections: Section[] = [
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   ok       ok     ok     ok      ok   ok    ok    ok    ok    ok    403 403     403       403      403',
     routes: {
-      none: `auth.me, auth.logout, invitations.accept, users.search, settings.getUser, settings.setUser, settings.getShortcuts, settings.setShortcuts, settings.getContextRelay, notifications.get, notifications.set, agents.providers, filesystem.browse, mcp.call, search.find, projects.create, projects.list, projects.reorder, organizations.create, organizations.list,
+      none: `auth.me, auth.logout, invitations.accept, auth.sessions, auth.setPassword, users.search, settings.getUser, settings.setUser, settings.getShortcuts, settings.setShortcuts, settings.getContextRelay, notifications.get, notifications.set, agents.providers, filesystem.browse, mcp.call, search.find, projects.create, projects.list, projects.reorder, organizations.create, organizations.list,
         keys.create, keys.list, credentials.create, credentials.list, credentials.initOauth, templates.create, templates.list`,
     },
   },
@@ -87,7 +87,7 @@ export const sections: Section[] = [
     foreign:
       '401   401   404      404    404    404     404  404   404   404   404   404   403 403     403       403      403',
     routes: {
-      none: 'keys.get, keys.revoke, keys.rotate, credentials.get, credentials.update, credentials.delete, credentials.verify, credentials.usage, credentials.oauthStatus, templates.update, templates.delete',
+      none: 'keys.get, keys.revoke, keys.rotate, credentials.get, credentials.update, credentials.delete, credentials.verify, credentials.usage, credentials.oauthStatus, auth.endSession, templates.update, templates.delete',
     },
   },
   {

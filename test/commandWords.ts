@@ -45,6 +45,7 @@ const account = ['--email', 'ada@example.org', '--password-stdin']
 const whole: Record<string, (named: Named) => string[]> = {
   api: () => ['/api/auth/me'],
   'auth accept': ({ invitation }) => ['--invitation-file', invitation],
+  'auth password': () => ['--password-stdin'],
   'auth login': () => account,
   'auth register': () => account,
   'auth setup': () => account,

@@ -24,6 +24,7 @@ const ada = { email: 'ada@example.org', password: 'correct horse' }
 const refusals: Readonly<Record<string, ErrorCode>> = {
   'agents.relay': 'AGENT_NOT_RUNNING',
   'agents.approvePlan': 'NOTHING_TO_APPROVE',
+  'auth.setPassword': 'INVALID_CREDENTIALS',
   'server.socket': 'NOT_FOUND',
   'credentials.initOauth': 'PROVIDER_UNAVAILABLE',
   'backups.upload': 'INVALID_BACKUP',

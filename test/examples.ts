@@ -48,6 +48,7 @@ export const examples = (seed: Seed): Examples => {
     strangerEmail,
     invitedEmail,
     invitationToken,
+    signInId,
   } = seed
   const card = { projectId, cardId }
   return {
@@ -58,6 +59,9 @@ export const examples = (seed: Seed): Examples => {
       login: { email: 'ada@example.org', password: 'correct horse' },
       register: { email: 'bob@example.org', password: 'battery staple' },
       logout: {},
+      setPassword: { currentPassword: 'not the password', newPassword: 'battery staple' },
+      sessions: {},
+      endSession: { id: signInId },
       getSettings: {},
       setSettings: { enabled: true, registrationEnabled: true },
       me: {},

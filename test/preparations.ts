@@ -16,6 +16,10 @@ export const preparations: Record<string, (on: TestBoard, fresh: Seed) => Promis
   'invitations.accept': async (on, fresh) => {
     fresh.invitationToken = await invitedElsewhere(on)
   },
+  'auth.endSession': async (on, fresh) => {
+    await on.as().auth.login({ email: 'ada@example.org', password: 'correct horse' })
+    fresh.signInId = (await on.as(fresh.token).auth.sessions())[0]!.id
+  },
   'backups.download': makeBackup,
   'backups.delete': makeBackup,
   'backups.restore': makeBackup,

@@ -59,6 +59,8 @@ export interface Seed {
   invitedEmail: string
   /** The token of an invitation that nobody made. */
   invitationToken: string
+  /** A sign-in of whoever has the token. */
+  signInId: string
 }
 
 /** A server for what walks the contract: requests have no limit, and its one agent is chosen but never gets a slot, so that what a request does is all that happens. */
@@ -152,6 +154,7 @@ export async function seed(board: TestBoard, token = board.token): Promise<Seed>
     monitorId: await monitored(board, { projectId, cardId: archived.id }),
     ...(await hooked(client, projectId)),
     invitationToken: mint('svc_in_'),
+    signInId: (await client.auth.sessions())[0]?.id ?? '999999',
     scriptId: (await client.scripts.create({ projectId, name: 'Seeded', command: 'sleep 60' })).id,
     ...people,
   }

@@ -103,7 +103,8 @@ export async function openAnonymous(command: Command): Promise<Context> {
   return { ...context, connection, client: createClient(connection) }
 }
 
-async function newPassword(context: Context, options: SignOptions): Promise<string> {
+/** A password that somebody makes up: typed twice, or from stdin. */
+export async function newPassword(context: Context, options: SignOptions): Promise<string> {
   if (options.passwordStdin) return readStdin('--password-stdin')
   const password = await askSecret(context, 'Password (at least 8 characters)', '--password-stdin')
   if ([...password].length < 8) throw usage('the password is too short', { hint: 'it has at least 8 characters' })

@@ -66,6 +66,25 @@ export function register(command: Command): void {
   ).action(async (options: { invitationFile?: string }) => (await import('./auth-accept.ts')).accept(command, options))
 
   example(
+    verb('password', 'Change your password')
+      .description('Change your password. All other sign-ins of your account end; API keys go on.')
+      .option('--password-stdin', 'read two lines from stdin: the current password and the new one'),
+    'board auth password',
+    'board auth password --password-stdin < passwords.txt',
+  ).action(async (options: { passwordStdin?: boolean }) =>
+    (await import('./auth-account.ts')).password(command, options),
+  )
+
+  example(
+    verb('sessions', 'List where you are signed in, or end a sign-in').option(
+      '--end <id>',
+      'end this sign-in; whoever uses it is signed out at once',
+    ),
+    'board auth sessions',
+    'board auth sessions --end 12',
+  ).action(async (options: { end?: string }) => (await import('./auth-account.ts')).sessions(command, options))
+
+  example(
     verb('logout', 'End the token of the profile and forget it'),
     'board auth logout',
     'board auth logout --profile work',

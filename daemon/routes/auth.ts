@@ -3,19 +3,28 @@ import { Problem } from '../../src/contract/errors.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { authStatus, login, logout, register, setup } from '../../src/identity/accounts.ts'
 import { changeAuthSettings, readAuthSettings } from '../../src/identity/authSettings.ts'
+import { changePassword, end, list } from '../../src/identity/signIns.ts'
 import { mostFailuresAMinute } from '../../src/identity/throttle.ts'
 import { hashToken } from '../../src/ids/token.ts'
-import { signedIn, user } from '../../src/views/users.ts'
+import { signedIn, signIn, user } from '../../src/views/users.ts'
 import type { Call, Handlers } from '../handlers.ts'
 
 /** Answers that hold a token go past `call.write`: an Idempotency-Key would store them in clear. */
 export const authRoutes = (app: App): Handlers<Contract['auth']> => ({
   status: () => authStatus(app),
   setup: async (input, call) =>
-    signedIn(await tellLimit(call, setup({ ...app, db: call.db }, input, call.peer, holdsLocalToken(app, call)))),
-  login: async (input, call) => signedIn(await tellLimit(call, login({ ...app, db: call.db }, input, call.peer))),
+    signedIn(
+      await tellLimit(call, setup({ ...app, db: call.db }, named(input, call), call.peer, holdsLocalToken(app, call))),
+    ),
+  login: async (input, call) =>
+    signedIn(await tellLimit(call, login({ ...app, db: call.db }, named(input, call), call.peer))),
   register: async (input, call) =>
-    signedIn(await tellLimit(call, register({ ...app, db: call.db }, input, call.peer, holdsLocalToken(app, call)))),
+    signedIn(
+      await tellLimit(
+        call,
+        register({ ...app, db: call.db }, named(input, call), call.peer, holdsLocalToken(app, call)),
+      ),
+    ),
   logout: (_, call) => {
     call.audit?.note({ signInId: call.caller.signInId })
     return call.write(
@@ -23,6 +32,17 @@ export const authRoutes = (app: App): Handlers<Contract['auth']> => ({
       () => undefined,
     )
   },
+  // An Idempotency-Key would keep a fast hash of both passwords.
+  setPassword: (input, call) => {
+    call.audit?.note({ userId: call.caller.userId })
+    return tellLimit(call, changePassword({ ...app, db: call.db }, call.caller, input, call.peer))
+  },
+  sessions: async (_, { caller }) => (await list(app, caller)).map(signIn(caller.tokenHash)),
+  endSession: ({ id }, call) =>
+    call.write(
+      tx => end(app.identity, tx, call.caller, id),
+      () => undefined,
+    ),
   getSettings: () => readAuthSettings(app),
   setSettings: (change, call) =>
     call.write(
@@ -30,6 +50,12 @@ export const authRoutes = (app: App): Handlers<Contract['auth']> => ({
       settings => settings,
     ),
   me: async (_, { caller }) => user({ ...caller, id: caller.userId }),
+})
+
+/** With what the program that signs in calls itself. */
+const named = <T extends object>(input: T, { request }: Call): T & { client?: string } => ({
+  ...input,
+  client: request.headers['user-agent'],
 })
 
 /** These routes are open to everybody, so nobody has looked at the token yet. */

@@ -10,13 +10,13 @@ import { serverUrl } from '../serverUrl.ts'
 export const membersRoutes = (app: App): Handlers<Contract['members']> => ({
   list: async ({ id }) => (await members.list(app.db, id)).map(memberOrInvitation),
   add: async ({ id, ...invited }, call) => {
-    const added = await app.db.transaction(tx => members.add(tx, id, invited))
+    const added = await call.db.transaction(tx => members.add(tx, id, invited))
     return 'token' in added ? newInvitation(added, serverUrl(app, call)) : member(added)
   },
   update: ({ role, ...ref }, call) => call.write(tx => members.update(tx, ref, role), member),
   remove: (ref, call) => call.write(tx => members.remove(tx, call.caller, call.role === 'admin', ref), nothing),
   renewInvitation: async ({ projectId, email }, call) =>
-    newInvitation(await app.db.transaction(tx => renew(tx, projectId, email)), serverUrl(app, call)),
+    newInvitation(await call.db.transaction(tx => renew(tx, projectId, email)), serverUrl(app, call)),
   removeInvitation: ({ projectId, email }, call) => call.write(tx => withdraw(tx, projectId, email), nothing),
 })
 

@@ -3,6 +3,7 @@ import type { App } from '../../src/app.ts'
 import { invalid, Problem } from '../../src/contract/errors.ts'
 import { contract, type Contract } from '../../src/contract/index.ts'
 import { begin, complete, exchange, pendingMs, test, type Listener } from '../../src/identity/oidc.ts'
+import { originOf } from '../../src/identity/signIns.ts'
 import { deleteOidcSettings, readOidcSettings, setOidcSettings } from '../../src/identity/oidcSettings.ts'
 import { oidcSettings } from '../../src/views/oidc.ts'
 import { signedIn } from '../../src/views/users.ts'
@@ -26,7 +27,10 @@ export const oidcRoutes = (app: App): Handlers<Contract['oidc']> => ({
   login: (input, call) => answerPage(call.request.headers.accept, () => sendToProvider(app, call, input)),
   callback: (input, call) =>
     answerPage(call.request.headers.accept, () => noteRefusal(call, () => finish(app, call, input))),
-  exchange: async ({ code, verifier }, { db }) => signedIn(await exchange({ ...app.oidc, db }, code, verifier)),
+  exchange: async ({ code, verifier }, { db, peer, request }) =>
+    signedIn(
+      await exchange({ ...app.oidc, db }, code, verifier, originOf(peer, { client: request.headers['user-agent'] })),
+    ),
 })
 
 /** What is pending is a cookie of one address, so a browser that came by another name of this server is sent to its own first. */

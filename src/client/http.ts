@@ -9,6 +9,8 @@ export type { Answer } from './plainHttp.ts'
 export interface Connection extends RenewablePlace {
   /** How long an answer may take. 0: for ever. */
   timeoutMs?: number
+  /** What the program calls itself, which lists of sign-ins show. */
+  userAgent?: string
   /** Told of every request once it is answered, for `--debug`. */
   onRequest?: (line: { method: string; path: string; status: number; tookMs: number; requestId?: string }) => void
 }
@@ -95,6 +97,7 @@ export function headersOf(
 ): Record<string, string> {
   return {
     accept: 'application/json',
+    ...(connection.userAgent && { 'user-agent': connection.userAgent }),
     ...(connection.token && { authorization: `Bearer ${connection.token}` }),
     ...(body !== undefined && {
       'content-type': 'application/json',

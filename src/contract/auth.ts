@@ -1,7 +1,7 @@
 import * as v from 'valibot'
-import { Email, Id, Name, text, UserRole } from './fields.ts'
+import { Email, Id, Name, text, Time, UserRole } from './fields.ts'
 import { InvitationToken } from './invitations.ts'
-import { anyone, get, post, put, superAdmin, user } from './route.ts'
+import { anyone, del, get, post, put, superAdmin, user } from './route.ts'
 
 /** The local operator, before the first user exists, has the id "0". */
 export const Me = v.object({
@@ -13,6 +13,16 @@ export const Me = v.object({
 export const SignedIn = v.object({ token: v.string(), user: Me })
 /** 8 to 1,024 characters; it is hashed as it is, without normalization. */
 export const Password = text(8, 1024)
+/** One place where somebody is signed in. `lastUsedAt` is right to the minute; what is older than the note of them is null. */
+export const SignIn = v.object({
+  id: Id,
+  createdAt: Time,
+  lastUsedAt: v.nullable(Time),
+  expiresAt: Time,
+  address: v.nullable(v.string()),
+  client: v.nullable(v.string()),
+  current: v.boolean(),
+})
 const AuthSettings = v.object({ enabled: v.boolean(), registrationEnabled: v.boolean() })
 const SignUp = { email: Email, password: Password, displayName: v.optional(Name) }
 
@@ -49,6 +59,22 @@ export const auth = {
     audited: { target: 'sign-in', id: 'signInId' },
     who: user,
     summary: 'End the token that this request carries',
+  }),
+  setPassword: put('/api/auth/password', {
+    audited: { target: 'user', id: 'userId' },
+    who: user,
+    summary: "Change one's own password; all other sign-ins of the account end",
+    input: v.strictObject({ currentPassword: text(1, 1024), newPassword: Password }),
+  }),
+  sessions: get('/api/auth/sessions', {
+    who: user,
+    summary: 'List where one is signed in, the newest first',
+    output: v.array(SignIn),
+  }),
+  endSession: del('/api/auth/sessions/{id}', {
+    audited: { target: 'sign-in' },
+    who: user,
+    summary: "End one of one's own sign-ins",
   }),
   getSettings: get('/api/settings/auth', {
     who: superAdmin,

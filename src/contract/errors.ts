@@ -46,6 +46,7 @@ export const errors = {
   ORGANIZATION_NOT_FOUND: [404, 'There is no such organization.'],
   USER_NOT_FOUND: [404, 'There is no such user.'],
   MEMBER_NOT_FOUND: [404, 'There is no such member.'],
+  SIGN_IN_NOT_FOUND: [404, 'There is no such sign-in.'],
   INVITATION_NOT_FOUND: [404, 'There is no such invitation.'],
   CREDENTIAL_NOT_FOUND: [404, 'There is no such credential.'],
   INVITATION_EXPIRED: [409, 'The invitation has expired. Ask for a new link.'],

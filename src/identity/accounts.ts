@@ -3,7 +3,7 @@ import { Problem } from '../contract/errors.ts'
 import { hashToken, mint } from '../ids/token.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import { markSelfRegistered } from '../store/oidc.ts'
-import { deleteSignInToken, insertSignInToken } from '../store/signInTokens.ts'
+import { deleteSignInToken, insertSignInToken, type Origin } from '../store/signInTokens.ts'
 import {
   findUserByEmail,
   hasUsers,
@@ -20,6 +20,7 @@ import { accept, requireOpen, takeInvitations } from '../domain/invitations.ts'
 import type { Realm } from './identity.ts'
 import { isOidcConfigured } from './oidcSettings.ts'
 import { hashPassword, verifyPassword } from './passwords.ts'
+import { originOf } from './signIns.ts'
 
 /** Somebody who has just signed in; `token` is shown this once. */
 export interface SignedInUser {
@@ -29,6 +30,8 @@ export interface SignedInUser {
 interface Credentials {
   email: string
   password: string
+  /** What the program that asks calls itself. */
+  client?: string
 }
 type SignUp = Credentials & { displayName?: string }
 
@@ -68,7 +71,7 @@ export async function setup(
     await passOn(tx, localOperator, user.id)
     await takeInvitations(tx, user)
     tx.afterCommit(() => identity.endSetup())
-    return signIn(tx, user, passwordHash)
+    return signIn(tx, user, passwordHash, originOf(peer, input))
   })
 }
 
@@ -78,7 +81,7 @@ export async function setup(
  */
 export async function login(
   { db, identity }: Realm,
-  { email, password }: Credentials,
+  { email, password, client }: Credentials,
   peer: Peer,
 ): Promise<SignedInUser> {
   const { passwordHash, ...user } = await identity.hashInTurn(async () => {
@@ -95,7 +98,7 @@ export async function login(
     await identity.throttle.countFailure(peer.address, email)
     throw new Problem('INVALID_CREDENTIALS')
   }, peer.address)
-  return db.transaction(tx => signIn(tx, user, passwordHash))
+  return db.transaction(tx => signIn(tx, user, passwordHash, originOf(peer, { client })))
 }
 
 /**
@@ -125,7 +128,7 @@ export async function register(
     const user = await insertUser(tx, { ...profileOf(input), role: 'user', passwordHash })
     await markSelfRegistered(tx, user.id)
     if (input.invitation !== undefined) await accept(tx, user.id, input.invitation)
-    return signIn(tx, user, passwordHash)
+    return signIn(tx, user, passwordHash, originOf(peer, input))
   })
 }
 
@@ -146,12 +149,13 @@ const mostFound = 20
 /** At most 20 accounts whose name or email holds the text. */
 export const findUsers = (db: Reader, text: string): Promise<UserRow[]> => searchUsers(db, text, mostFound)
 
-async function signIn(tx: Transaction, user: UserRow, passwordHash: string): Promise<SignedInUser> {
+async function signIn(tx: Transaction, user: UserRow, passwordHash: string, origin: Origin): Promise<SignedInUser> {
   const token = mint('svc_st_')
   const isStored = await insertSignInToken(tx, {
     hash: hashToken(token),
     userId: user.id,
     passwordHash,
+    origin,
     expiresAt: new Date(Date.parse(tx.now) + signInMs).toISOString(),
   })
   if (!isStored) throw new Problem('INVALID_CREDENTIALS')

@@ -15,7 +15,7 @@ import type { Realm } from './identity.ts'
 const dayMs = 86_400_000
 /** How long a sign-in lasts after its last use, to the day. */
 export const signInMs = 30 * dayMs
-const keyUseMs = 60_000
+const useMs = 60_000
 
 /** The operator's account as callers see it. */
 const operator = { userId: localOperator, role: 'super_admin', email: '', displayName: 'Local operator' } as const
@@ -57,10 +57,11 @@ export function authenticate(
 async function signedIn({ config, identity }: Realm, tokenHash: string, projectId?: number): Promise<Caller> {
   const row = await findSignIn(identity.holders, tokenHash, projectId)
   if (!row) return refuse('The token is not valid.')
-  const leftMs = Date.parse(row.expiresAt) - config.clock().getTime()
+  const now = config.clock()
+  const leftMs = Date.parse(row.expiresAt) - now.getTime()
   if (leftMs <= 0) throw new Problem('TOKEN_EXPIRED')
-  if (leftMs < signInMs - dayMs)
-    identity.touches.extend(tokenHash, new Date(config.clock().getTime() + signInMs).toISOString())
+  if (leftMs < signInMs - dayMs) identity.touches.extend(tokenHash, new Date(now.getTime() + signInMs).toISOString())
+  if (isNews(row.lastUsedAt, now)) identity.touches.signInUsed(tokenHash, now.toISOString())
   return {
     kind: 'user',
     userId: row.userId,
@@ -83,8 +84,7 @@ async function keyHolder({ config, identity }: Realm, tokenHash: string, project
       ? ownerBeforeUsers(row.userId, row.hasUsers)
       : { userId: row.userId, role: row.role, email: row.email!, displayName: row.displayName! }
   if (!owner) return refuse('The API key is not valid.')
-  if (row.lastUsedAt === null || Math.abs(now.getTime() - Date.parse(row.lastUsedAt)) >= keyUseMs)
-    identity.touches.keyUsed(row.id, now.toISOString())
+  if (isNews(row.lastUsedAt, now)) identity.touches.keyUsed(row.id, now.toISOString())
   const key = {
     id: row.id,
     permissions: JSON.parse(row.permissions) as Permission[],
@@ -103,6 +103,10 @@ async function keyHolder({ config, identity }: Realm, tokenHash: string, project
     grant: grantIn(row, projectId),
   }
 }
+
+/** When something was last used is noted to the minute. */
+const isNews = (lastUsedAt: string | null, now: Date) =>
+  lastUsedAt === null || Math.abs(now.getTime() - Date.parse(lastUsedAt)) >= useMs
 
 const grantIn = (row: GrantBeside, projectId: number | undefined): Caller['grant'] =>
   projectId === undefined ? undefined : { projectId, held: row.ownerId === null ? undefined : (row as Grant) }

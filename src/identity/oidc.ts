@@ -4,6 +4,7 @@ import { Problem } from '../contract/errors.ts'
 import type { Runners } from '../domain/accountWork.ts'
 import { hashToken, mint } from '../ids/token.ts'
 import { findUserByOidc, insertOidcSignInToken, type OidcIdentity } from '../store/oidc.ts'
+import type { Origin } from '../store/signInTokens.ts'
 import type { UserRow } from '../store/users.ts'
 import type { SignedInUser } from './accounts.ts'
 import { signInMs } from './authenticate.ts'
@@ -141,7 +142,12 @@ async function completeOnce(
  * Gives the token for a one-time code: once, within a minute, to whoever began the sign-in.
  * @throws Problem INVALID_CREDENTIALS
  */
-export async function exchange({ db, codes }: Oidc, code: string, verifier: string): Promise<SignedInUser> {
+export async function exchange(
+  { db, codes }: Oidc,
+  code: string,
+  verifier: string,
+  origin: Origin,
+): Promise<SignedInUser> {
   const granted = await codes.take(code)
   if (granted?.challenge !== hash('sha256', verifier, 'base64url'))
     throw new Problem('INVALID_CREDENTIALS', 'The code is not valid: it was used already, or is over a minute old.')
@@ -150,6 +156,7 @@ export async function exchange({ db, codes }: Oidc, code: string, verifier: stri
     const user = await findUserByOidc(tx, granted)
     const isStored = await insertOidcSignInToken(tx, {
       ...granted,
+      origin,
       hash: hashToken(token),
       expiresAt: new Date(Date.parse(tx.now) + signInMs).toISOString(),
     })

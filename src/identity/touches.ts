@@ -1,10 +1,11 @@
 import type { Database } from '../store/database.ts'
 import { setKeyLastUsed } from '../store/keys.ts'
-import { extendSignInToken } from '../store/signInTokens.ts'
+import { extendSignInToken, setSignInUsed } from '../store/signInTokens.ts'
 
 /** What requests leave behind: when a key was last used, and that a sign-in token lives on. Written together, after the answers. */
 export interface Touches {
   keyUsed(keyId: number, at: string): void
+  signInUsed(tokenHash: string, at: string): void
   extend(tokenHash: string, expiresAt: string): void
   close(): void
 }
@@ -14,15 +15,18 @@ const gatherMs = 100
 export function createTouches(db: Database): Touches {
   let keys = new Map<number, string>()
   let tokens = new Map<string, string>()
+  let signIns = new Map<string, string>()
   let timer: NodeJS.Timeout | undefined
 
   const write = () => {
     timer = undefined
-    const [usedKeys, extendedTokens] = [keys, tokens]
+    const [usedKeys, extendedTokens, usedSignIns] = [keys, tokens, signIns]
     keys = new Map()
     tokens = new Map()
+    signIns = new Map()
     db.transaction(async tx => {
       for (const [keyId, at] of usedKeys) await setKeyLastUsed(tx, keyId, at)
+      for (const [tokenHash, at] of usedSignIns) await setSignInUsed(tx, tokenHash, at)
       for (const [tokenHash, expiresAt] of extendedTokens) await extendSignInToken(tx, tokenHash, expiresAt)
     }).catch(() => {
       /* The token's next request brings the same news again. */
@@ -35,6 +39,10 @@ export function createTouches(db: Database): Touches {
   return {
     keyUsed: (keyId, at) => {
       keys.set(keyId, at)
+      soon()
+    },
+    signInUsed: (tokenHash, at) => {
+      signIns.set(tokenHash, at)
       soon()
     },
     extend: (tokenHash, expiresAt) => {

@@ -1,4 +1,5 @@
 import type { Reader, Transaction } from './database.ts'
+import type { Origin } from './signInTokens.ts'
 import type { UserRow } from './users.ts'
 
 /** Who somebody is at an identity provider. Both are compared exactly. */
@@ -44,11 +45,20 @@ export const markSelfRegistered = async (tx: Transaction, userId: number): Promi
 /** Stores a token for an account that is still linked to this identity, and tells whether it is. */
 export const insertOidcSignInToken = async (
   tx: Transaction,
-  token: { hash: string; userId: number; expiresAt: string } & OidcIdentity,
+  token: { hash: string; userId: number; expiresAt: string; origin: Origin } & OidcIdentity,
 ): Promise<boolean> =>
   (
     await tx.run(
-      'INSERT INTO sign_in_tokens (hash, user_id, created_at, expires_at) SELECT ?, id, ?, ? FROM users WHERE id = ? AND oidc_issuer = ? AND oidc_subject = ?',
-      [token.hash, tx.now, token.expiresAt, token.userId, token.issuer, token.subject],
+      'INSERT INTO sign_in_tokens (hash, user_id, created_at, last_used_at, expires_at, address, client) SELECT ?1, id, ?2, ?2, ?3, ?4, ?5 FROM users WHERE id = ?6 AND oidc_issuer = ?7 AND oidc_subject = ?8',
+      [
+        token.hash,
+        tx.now,
+        token.expiresAt,
+        token.origin.address,
+        token.origin.client,
+        token.userId,
+        token.issuer,
+        token.subject,
+      ],
     )
   ).changes === 1

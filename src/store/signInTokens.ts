@@ -9,10 +9,27 @@ export interface SignInRow extends GrantBeside {
   displayName: string
   role: UserRole
   expiresAt: string
+  lastUsedAt: string | null
+}
+
+/** Where somebody signed in from: an address, and what the program called itself. */
+export interface Origin {
+  address: string
+  client: string | null
+}
+/** A sign-in as its owner sees it. */
+export interface ListedSignIn {
+  id: number
+  hash: string
+  createdAt: string
+  lastUsedAt: string | null
+  expiresAt: string
+  address: string | null
+  client: string | null
 }
 
 const beside = grantBeside('t.user_id', '?2')
-const signIn = `SELECT t.id, t.user_id AS userId, t.expires_at AS expiresAt, u.email, u.display_name AS displayName, u.role, ${beside.fields} FROM sign_in_tokens t JOIN users u ON u.id = t.user_id ${beside.joins} WHERE t.hash = ?1`
+const signIn = `SELECT t.id, t.user_id AS userId, t.expires_at AS expiresAt, t.last_used_at AS lastUsedAt, u.email, u.display_name AS displayName, u.role, ${beside.fields} FROM sign_in_tokens t JOIN users u ON u.id = t.user_id ${beside.joins} WHERE t.hash = ?1`
 
 /** The sign-in with this hash, and what ties its account to the project, if one is named. */
 export const findSignIn = (db: Reader, hash: string, projectId?: number): Promise<SignInRow | undefined> =>
@@ -21,18 +38,56 @@ export const findSignIn = (db: Reader, hash: string, projectId?: number): Promis
 /** Stores a token for an account that still has this password's hash, and tells whether it has. */
 export const insertSignInToken = async (
   tx: Transaction,
-  token: { hash: string; userId: number; passwordHash: string; expiresAt: string },
+  token: { hash: string; userId: number; passwordHash: string; expiresAt: string; origin: Origin },
 ): Promise<boolean> =>
   (
     await tx.run(
-      'INSERT INTO sign_in_tokens (hash, user_id, created_at, expires_at) SELECT ?, id, ?, ? FROM users WHERE id = ? AND password_hash = ?',
-      [token.hash, tx.now, token.expiresAt, token.userId, token.passwordHash],
+      'INSERT INTO sign_in_tokens (hash, user_id, created_at, last_used_at, expires_at, address, client) SELECT ?1, id, ?2, ?2, ?3, ?4, ?5 FROM users WHERE id = ?6 AND password_hash = ?7',
+      [
+        token.hash,
+        tx.now,
+        token.expiresAt,
+        token.origin.address,
+        token.origin.client,
+        token.userId,
+        token.passwordHash,
+      ],
     )
   ).changes === 1
 
 export const extendSignInToken = async (tx: Transaction, hash: string, expiresAt: string): Promise<void> => {
   tx.send('UPDATE sign_in_tokens SET expires_at = ? WHERE hash = ?', [expiresAt, hash])
 }
+
+/** Notes when a sign-in was last used. */
+export const setSignInUsed = async (tx: Transaction, hash: string, at: string): Promise<void> => {
+  tx.send('UPDATE sign_in_tokens SET last_used_at = ? WHERE hash = ?', [at, hash])
+}
+
+/** An account's sign-ins that have not expired, the newest first. */
+export const listSignIns = (db: Reader, userId: number, now: string): Promise<ListedSignIn[]> =>
+  db.all(
+    'SELECT id, hash, created_at AS createdAt, last_used_at AS lastUsedAt, expires_at AS expiresAt, address, client FROM sign_in_tokens WHERE user_id = ? AND expires_at > ? ORDER BY id DESC',
+    [userId, now],
+  )
+
+/** Ends a sign-in of an account, and tells its hash if there was one. */
+export const deleteSignIn = async (tx: Transaction, userId: number, id: number): Promise<string | undefined> =>
+  (
+    await tx.all<{ hash: string }>('DELETE FROM sign_in_tokens WHERE id = ? AND user_id = ? RETURNING hash', [
+      id,
+      userId,
+    ])
+  )[0]?.hash
+
+/** Ends every sign-in of an account but the one with this hash, and tells their hashes. */
+export const deleteOtherSignIns = async (tx: Transaction, userId: number, hash: string): Promise<string[]> =>
+  (
+    await tx.all<{ hash: string }>('DELETE FROM sign_in_tokens WHERE user_id = ? AND hash <> ? RETURNING hash', [
+      userId,
+      hash,
+    ])
+  ).map(each => each.hash)
 
 export const deleteSignInToken = async (tx: Transaction, hash: string): Promise<void> => {
   tx.send('DELETE FROM sign_in_tokens WHERE hash = ?', [hash])

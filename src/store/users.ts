@@ -91,6 +91,9 @@ export const updateUser = async (
   await tx.run('UPDATE users SET display_name = ?, role = ? WHERE id = ?', [displayName, role, id])
   await noteRightsChanged(tx, id)
 }
+/** Replaces the hash of an account's password, and tells whether it still had this one. */
+export const replacePasswordHash = async (tx: Transaction, id: number, from: string, to: string): Promise<boolean> =>
+  (await tx.run('UPDATE users SET password_hash = ? WHERE id = ? AND password_hash = ?', [to, id, from])).changes === 1
 export const setPasswordHash = async (tx: Transaction, id: number, passwordHash: string): Promise<void> => {
   await tx.run('UPDATE users SET password_hash = ? WHERE id = ?', [passwordHash, id])
 }

@@ -1,6 +1,7 @@
 import type { InferOutput } from 'valibot'
-import type { Me, SignedIn } from '../contract/auth.ts'
+import type { Me, SignedIn, SignIn } from '../contract/auth.ts'
 import type { AdminUser } from '../contract/users.ts'
+import type { ListedSignIn } from '../store/signInTokens.ts'
 import type { AccountRow, UserRow } from '../store/users.ts'
 
 type Account = InferOutput<typeof Me>
@@ -44,3 +45,16 @@ export const foundUser = ({ id, email, displayName }: UserRow): Omit<Account, 'r
   email,
   displayName,
 })
+
+/** A sign-in as its owner sees it. `hash` is that of the token that asks. */
+export const signIn =
+  (hash: string) =>
+  ({ id, createdAt, lastUsedAt, expiresAt, address, client, ...row }: ListedSignIn): InferOutput<typeof SignIn> => ({
+    id: String(id),
+    createdAt,
+    lastUsedAt,
+    expiresAt,
+    address,
+    client,
+    current: row.hash === hash,
+  })

@@ -28,6 +28,7 @@ const otherwise: Record<string, number> = {
   'agents retry': 5,
   'auth accept': 3,
   'auth login': 2,
+  'auth password': 2,
   'auth register': 2,
   'auth setup': 5,
   'backups upload': 1,
