@@ -3,9 +3,19 @@ import { join } from 'node:path'
 
 /** A service of the platform's own, which starts a server at sign-in or boot and again when it fails. */
 export interface Service {
+  /** The manager of services that takes it up. */
+  manager: 'systemd' | 'launchd'
   /** Where its file belongs. */
   path: string
   text: string
+  /** What the manager makes beside the file. */
+  links: string[]
+  /** Tells whether the manager takes orders from this account here. */
+  probe: string[]
+  /** Prints the number of the service's process. */
+  mainPid: string[]
+  /** Has the manager read the files anew. */
+  reload: string[]
   /** Commands that make the platform take it up, and that undo it. */
   enable: string[][]
   disable: string[][]
@@ -27,6 +37,7 @@ export function systemdUnit({ node, program, args, dataDir, path }: ServiceOptio
   const text = `[Unit]
 Description=board, a project board server
 Documentation=man:systemd.service(5)
+# ${noted(args)}
 After=network-online.target
 
 [Service]
@@ -43,8 +54,14 @@ UMask=0077
 WantedBy=default.target
 `
   const systemctl = (...words: string[]) => ['systemctl', '--user', ...words]
+  const folder = join(process.env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'systemd', 'user')
   return {
-    path: join(process.env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'systemd', 'user', 'board.service'),
+    manager: 'systemd',
+    path: join(folder, 'board.service'),
+    links: [join(folder, 'default.target.wants', 'board.service')],
+    probe: systemctl('show-environment'),
+    mainPid: systemctl('show', 'board.service', '--property=MainPID', '--value'),
+    reload: systemctl('daemon-reload'),
     text,
     enable: [systemctl('daemon-reload'), systemctl('enable', '--now', 'board.service')],
     disable: [systemctl('disable', '--now', 'board.service')],
@@ -60,6 +77,7 @@ export function launchdPlist({ node, program, args, dataDir, path }: ServiceOpti
   const domain = `gui/${process.getuid?.() ?? 0}`
   const text = `<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+<!-- ${noted(args)} -->
 <plist version="1.0">
 <dict>
   <key>Label</key>
@@ -90,13 +108,27 @@ ${strings}
 </plist>
 `
   return {
+    manager: 'launchd',
     path: file,
+    links: [],
+    probe: ['launchctl', 'print', domain],
+    mainPid: ['launchctl', 'list', label],
+    reload: ['launchctl', 'print', domain],
     text,
     enable: [['launchctl', 'bootstrap', domain, file]],
     disable: [['launchctl', 'bootout', `${domain}/${label}`]],
     start: ['launchctl', 'kickstart', `${domain}/${label}`],
     stop: ['launchctl', 'kill', 'SIGTERM', `${domain}/${label}`],
   }
+}
+
+/** What `board serve` takes, for whoever has to start it without the manager. Two hyphens would end a comment of XML. */
+const noted = (args: readonly string[]): string => `arguments: ${JSON.stringify(args).replaceAll('-', '\\u002d')}`
+
+/** What stands in a service's file for `board serve`. */
+export function argumentsIn(text: string): string[] {
+  const [, found] = /^(?:#|<!--) arguments: (\[.*\])/m.exec(text) ?? []
+  return found === undefined ? [] : (JSON.parse(found) as string[])
 }
 
 /** A word of a systemd command line: specifiers and variables have no meaning in it. */

@@ -6,10 +6,9 @@ import { count, pastTime } from '../arguments.ts'
 import { openUserContext, type Context } from '../context.ts'
 import { usage } from '../exit.ts'
 import { followPages } from '../followPages.ts'
+import { drawLogEntry } from '../logEntry.ts'
 import { example } from '../help.ts'
 import type { Column, Out } from '../output.ts'
-import type { Colour } from '../terminal.ts'
-import { harmless } from '../text.ts'
 import { showAudit } from './logs-audit.ts'
 
 type Entry = Output<Contract['logs']['list']>[number]
@@ -27,7 +26,6 @@ interface Options extends Filter {
 }
 
 const mostAtOnce = 1000
-const colours: Record<LogLevel, Colour> = { info: 'cyan', warn: 'yellow', error: 'red' }
 const columns: Column<Entry>[] = [
   { name: 'id', style: 'id', align: 'right', value: entry => entry.id },
   { name: 'at', style: 'time', value: entry => entry.at },
@@ -100,29 +98,11 @@ const lastId = async ({ client }: Context): Promise<string> => (await client.log
 
 async function print(out: Out, entries: readonly Entry[]): Promise<void> {
   if (!isDrawn(out) || entries.length === 0) return out.list(entries, columns, { empty: 'No entries.' })
-  await out.text(entries.map(entry => draw(out, entry)).join(''))
+  await out.text(entries.map(entry => drawLogEntry(out, entry)).join(''))
 }
 
 async function printOne(out: Out, entry: Entry): Promise<void> {
-  await (isDrawn(out) ? out.text(draw(out, entry)) : out.row(entry, columns))
+  await (isDrawn(out) ? out.text(drawLogEntry(out, entry)) : out.row(entry, columns))
 }
-
-/** What the message of a request says itself. */
-const told = new Set(['method', 'route', 'status', 'code'])
 
 const isDrawn = (out: Out) => out.terminal.stdout && !out.json && !out.quiet
-
-/** An entry on a terminal: a line, and below it the stack of an error. */
-function draw(out: Out, { at, level, source, message, requestId, fields: { cause, ...others } }: Entry): string {
-  const time = new Date(at)
-  const date = time.toDateString() === new Date().toDateString() ? '' : `${at.slice(0, 10)} `
-  const fields = Object.entries({ ...others, ...(requestId !== null && { requestId }) }).filter(
-    ([name]) => source !== 'http' || !told.has(name),
-  )
-  const named = fields.map(
-    ([name, value]) =>
-      ` ${out.paint(`${harmless(name)}=`, 'dim')}${harmless(typeof value === 'string' ? value : JSON.stringify(value))}`,
-  )
-  const below = typeof cause === 'string' ? `${out.paint(harmless(cause, true).replace(/^/gm, '    '), 'dim')}\n` : ''
-  return `${out.paint(`${date}${time.toTimeString().slice(0, 8)}`, 'dim')} ${out.paint(level.padEnd(5), colours[level])} ${out.paint(harmless(source), 'dim')} ${harmless(message)}${named.join('')}\n${below}`
-}

@@ -1,15 +1,23 @@
-import { spawn } from 'node:child_process'
 import type { Command } from 'commander'
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { dataFolder } from '../../src/config/paths.ts'
 import { Failure, usage } from '../exit.ts'
 import { globalsOf } from '../globals.ts'
 import { example } from '../help.ts'
+import { findLocalServer } from '../localServer.ts'
 import { openOut } from '../openOut.ts'
 import { confirm } from '../prompt.ts'
 import { launchdPlist, systemdUnit, type Service, type ServiceOptions } from '../serviceFile.ts'
+import {
+  disableService,
+  enableService,
+  installedService,
+  isServiceProcess,
+  lingers,
+  removeService,
+  whyUnreachable,
+} from '../serviceManager.ts'
 import { write } from '../streams.ts'
 
 interface InstallOptions {
@@ -33,14 +41,13 @@ export function registerInstall(server: Command, program: string): void {
       const { out } = openOut(globalsOf(install))
       const service = serviceOf(options, { program, args })
       if (options.print) return write(service.text)
-      mkdirSync(dirname(service.path), { recursive: true })
-      writeFileSync(service.path, service.text, { mode: 0o600 })
+      await requireManager(service)
+      await requireNoOther(service)
+      await enableService(service)
       out.done(`Wrote ${service.path}.`)
-      for (const command of service.enable) await run(command)
-      out.done(
-        'The server starts by itself from now on.' +
-          (process.platform === 'linux' ? ' To start it before you sign in: loginctl enable-linger' : ''),
-      )
+      out.done('The server starts by itself from now on, when you sign in.')
+      if (service.manager === 'systemd' && !(await lingers()))
+        out.done('It ends when you sign out. To have it go on, and start with the machine: loginctl enable-linger')
     })
   example(
     install,
@@ -58,21 +65,39 @@ export function registerInstall(server: Command, program: string): void {
       const service = installedService()
       if (!service) throw new Failure('notFound', 'no service is installed', { see: 'board server status' })
       await confirm({ mayAsk }, `Stop the server and remove ${service.path}?`, yes)
-      for (const command of service.disable) await run(command)
-      rmSync(service.path, { force: true })
+      const why = await whyUnreachable(service)
+      if (why === undefined) await disableService(service)
+      else {
+        await removeService(service)
+        out.warn(`${service.manager} cannot be asked here (${why}); what it may have started goes on until you stop it`)
+      }
       out.done(`Removed ${service.path}. The data is still in ${dataFolder()}.`)
     })
   example(uninstall, 'board server uninstall --yes')
 }
 
-/** The service of this account, if one is installed for this data folder's owner. */
-export function installedService(): Service | undefined {
-  const options = { node: process.execPath, program: '', args: [], dataDir: dataFolder(), path: '' }
-  return [systemdUnit(options), launchdPlist(options)].find(({ path }) => existsSync(path))
+/** @throws Failure where the platform's manager of services would not take the service up */
+async function requireManager(service: Service): Promise<void> {
+  const why = await whyUnreachable(service)
+  if (why !== undefined)
+    throw new Failure('failure', `${service.manager} cannot be asked here, and nothing was installed: ${why}`, {
+      hint:
+        service.manager === 'systemd'
+          ? 'sign in by itself (not by su or sudo), or as root: loginctl enable-linger YOU; or run board server start'
+          : 'sign in on the screen first, or run board server start',
+      see: 'board server install --print',
+    })
 }
 
-/** Starts or stops the installed service. @throws Failure when the platform refuses */
-export const runService = async (verb: 'start' | 'stop'): Promise<void> => run(installedService()![verb])
+/** Two servers on one data folder would not go together: the service would fail again and again. */
+async function requireNoOther(service: Service): Promise<void> {
+  const { state, runtime } = await findLocalServer()
+  if (state === 'running' && !(await isServiceProcess(service, runtime!.pid)))
+    throw new Failure('conflict', `a server runs already: ${runtime!.url} (process ${runtime!.pid})`, {
+      hint: 'stop it first: board server stop',
+      see: 'board server status',
+    })
+}
 
 function serviceOf(
   { systemd, launchd }: InstallOptions,
@@ -90,31 +115,4 @@ function serviceOf(
     path: process.env.PATH ?? join(homedir(), 'bin'),
   }
   return launchd || (isMac && !systemd) ? launchdPlist(options) : systemdUnit(options)
-}
-
-function run([file, ...args]: readonly string[]): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(file!, args, { stdio: ['ignore', 'ignore', 'pipe'] })
-    let said = ''
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      said += text
-    })
-    child.on('error', () =>
-      reject(
-        new Failure('failure', `${file} is not there`, {
-          hint: 'print the file with --print, and install it yourself',
-        }),
-      ),
-    )
-    child.on('close', code =>
-      code === 0
-        ? resolve()
-        : reject(
-            new Failure(
-              'failure',
-              `${[file, ...args].join(' ')} ended with ${code}: ${said.trim().split('\n').at(-1)?.slice(0, 300) ?? ''}`,
-            ),
-          ),
-    )
-  })
 }

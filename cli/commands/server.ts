@@ -3,16 +3,20 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import manifest from '../../package.json' with { type: 'json' }
-import { count } from '../arguments.ts'
+import { count, durationSecs } from '../arguments.ts'
 import { Failure } from '../exit.ts'
 import { globalsOf } from '../globals.ts'
 import { example } from '../help.ts'
 import { dataFolder } from '../../src/config/paths.ts'
 import { findLocalServer, forgetStale, startLocalServer, stopLocalServer, type LocalServer } from '../localServer.ts'
+import { drawLogEntry, parseLogLine } from '../logEntry.ts'
 import { openOut } from '../openOut.ts'
 import type { Column, Out } from '../output.ts'
+import type { Service } from '../serviceFile.ts'
 import { write } from '../streams.ts'
-import { installedService, registerInstall, runService } from './server-install.ts'
+import { harmless } from '../text.ts'
+import { installedService, isServiceProcess, runService, serviceArguments, whyUnreachable } from '../serviceManager.ts'
+import { registerInstall } from './server-install.ts'
 
 const program = fileURLToPath(new URL('../../bin/board.js', import.meta.url))
 
@@ -24,6 +28,7 @@ interface Status {
   startedAt: string | null
   dataDir: string
   service: string | null
+  managed: boolean
 }
 const fields: Column<Status>[] = [
   { name: 'state', value: each => each.state },
@@ -32,7 +37,8 @@ const fields: Column<Status>[] = [
   { name: 'version', value: each => each.version },
   { name: 'startedAt', header: 'Started', style: 'time', value: each => each.startedAt },
   { name: 'dataDir', header: 'Data', value: each => each.dataDir },
-  { name: 'service', value: each => each.service },
+  { name: 'service', value: serviceText },
+  { name: 'managed', hidden: true, value: each => each.managed },
 ]
 
 export function register(server: Command): void {
@@ -42,8 +48,8 @@ export function register(server: Command): void {
     .description(
       'Start a server in the background, and wait until it answers. What board serve takes stands behind --. A server that runs already is left alone.',
     )
-    .option('--wait <seconds>', 'how long it may take until it answers', count, 15)
-    .action(async (args: string[], { wait }: { wait: number }) => started(outOf(start), args, wait))
+    .option('--wait [time]', 'how long it may take until it answers: 30s, 2m', durationSecs, 15)
+    .action(async (args: string[], { wait }: { wait: number | true }) => started(outOf(start), args, secsOf(wait)))
   example(start, 'board server start', 'board server start -- --port 4500 --agent-slots 2')
   const stop = server
     .command('stop')
@@ -58,20 +64,24 @@ export function register(server: Command): void {
     .command('restart')
     .summary('Stop the server and start it again')
     .description('Stop the server and start it again, with what it was started with.')
-    .option('--wait <seconds>', 'how long it may take until it answers', count, 15)
-    .action(async ({ wait }: { wait: number }) => {
+    .option('--wait [time]', 'how long it may take until it answers: 30s, 2m', durationSecs, 15)
+    .action(async ({ wait }: { wait: number | true }) => {
       const before = await findLocalServer()
+      const isService = before.state === 'running' && (await runsAsService(before))
       await stopped(outOf(restart), 20)
-      await started(outOf(restart), before.state === 'running' ? (before.runtime?.args ?? []) : [], wait)
+      if (before.state !== 'running' || isService) await started(outOf(restart), [], secsOf(wait))
+      else await startedPlain(outOf(restart), before.runtime?.args ?? [], secsOf(wait))
     })
   example(restart, 'board server restart')
   const status = server
     .command('status')
     .summary('Show whether a server runs')
-    .description('Show the server of this account on this machine, or that none runs.')
-    .option('--exit-status', 'exit 7 when none runs, or it does not answer')
-    .action(async ({ exitStatus }: { exitStatus?: boolean }) => showStatus(outOf(status), exitStatus))
-  example(status, 'board server status', 'board server status --exit-status -q || board server start')
+    .description(
+      'Show the server of this account on this machine, or that none runs; the exit code is 7 then, and when it does not answer.',
+    )
+    .option('--exit-status', 'as it does anyway')
+    .action(async () => showStatus(outOf(status), true))
+  example(status, 'board server status', 'board server status -q || board server start')
   const logs = server
     .command('logs')
     .summary("Print the end of the server's log files")
@@ -79,12 +89,13 @@ export function register(server: Command): void {
       'Print the end of the log that the server keeps in files, also when it does not run. board logs asks a running one.',
     )
     .option('-n, --lines <number>', 'how many lines', count, 50)
-    .action(({ lines }: { lines: number }) => {
-      printLogs(lines)
-    })
+    .action(({ lines }: { lines: number }) => printLogs(outOf(logs), lines))
   example(logs, 'board server logs', 'board server logs -n 1000 | jq -r \'select(.level == "error")\'')
   registerInstall(server, program)
 }
+
+/** `--wait` alone is as long as without it: it waits in any case. */
+const secsOf = (wait: number | true): number => (wait === true ? 15 : wait)
 
 const outOf = (command: Command): Out => openOut(globalsOf(command)).out
 
@@ -98,22 +109,42 @@ async function started(out: Out, args: readonly string[], waitSecs: number): Pro
   const present = await findLocalServer()
   if (present.state === 'running')
     out.done(`A server runs already: ${present.runtime!.url} (process ${present.runtime!.pid}).`)
-  else if (args.length === 0 && installedService()) await runService('start')
-  else {
-    const { url, pid } = await startLocalServer(program, args, waitSecs)
-    out.done(`Started a server: ${url} (process ${pid}). Stop it with: board server stop`)
-  }
+  else if (args.length === 0 && installedService()) await startedService(out, installedService()!, waitSecs)
+  else await startedPlain(out, args, waitSecs)
   if (out.json) await showStatus(out)
 }
 
+/** Starts the service that is installed, or a plain process with the same arguments where nobody can start the service. */
+async function startedService(out: Out, service: Service, waitSecs: number): Promise<void> {
+  const why = await whyUnreachable(service)
+  if (why === undefined) {
+    await runService(service, 'start')
+    return out.done(`Started the service ${service.path}.`)
+  }
+  out.warn(`${service.manager} cannot be asked here (${why}); the server is started without it`)
+  await startedPlain(out, serviceArguments(service), waitSecs)
+}
+
+async function startedPlain(out: Out, args: readonly string[], waitSecs: number): Promise<void> {
+  const { url, pid } = await startLocalServer(program, args, waitSecs)
+  out.done(`Started a server: ${url} (process ${pid}). Stop it with: board server stop`)
+}
+
+/** Whether the server that runs is the one that the platform started. */
+async function runsAsService({ runtime }: LocalServer): Promise<boolean> {
+  const service = installedService()
+  return service !== undefined && runtime !== undefined && isServiceProcess(service, runtime.pid)
+}
+
 async function stopped(out: Out, timeoutSecs: number): Promise<void> {
-  const { state, runtime, dataDir } = await findLocalServer()
+  const found = await findLocalServer()
+  const { state, runtime, dataDir } = found
   if (state === 'none') return out.done(`No server runs on ${dataDir}.`)
   if (state === 'stale') {
     forgetStale(dataDir)
     return out.done(`No server runs on ${dataDir}; what a killed one left is removed.`)
   }
-  if (installedService()) await runService('stop')
+  if (await runsAsService(found)) await runService(installedService()!, 'stop')
   else await stopLocalServer(runtime!, timeoutSecs)
   out.done(`Stopped the server (process ${runtime!.pid}).`)
 }
@@ -129,6 +160,7 @@ async function showStatus(out: Out, exitStatus = false): Promise<void> {
     startedAt: running?.startedAt ?? null,
     dataDir: found.dataDir,
     service: installedService()?.path ?? null,
+    managed: running !== undefined && (await runsAsService(found)),
   }
   if (!out.quiet || out.json)
     await out.record(status, out.terminal.stdout ? fields.filter(({ value }) => value(status) !== null) : fields)
@@ -141,6 +173,10 @@ async function showStatus(out: Out, exitStatus = false): Promise<void> {
     throw new Failure('unreachable', 'the server does not answer', { see: 'board server logs' })
 }
 
+function serviceText({ service, managed, pid }: Status): string | null {
+  return service !== null && pid !== null && !managed ? `${service} (not what runs)` : service
+}
+
 const stateText = ({ state, answers }: LocalServer): string =>
   state === 'running' && !answers
     ? 'running (it does not answer)'
@@ -151,7 +187,7 @@ const stateText = ({ state, answers }: LocalServer): string =>
         : 'running'
 
 /** The last lines of the newest files, oldest first. */
-function printLogs(lines: number): void {
+async function printLogs(out: Out, lines: number): Promise<void> {
   const folder = join(dataFolder(), 'logs')
   const files = filesIn(folder)
   if (files.length === 0) throw new Failure('notFound', `there is no log in ${folder}`, { see: 'board server status' })
@@ -165,7 +201,16 @@ function printLogs(lines: number): void {
         .slice(-(lines - kept.length)),
     )
   }
-  write(kept.map(line => `${line}\n`).join(''))
+  if (out.json) return out.value(kept.map(parseLogLine).filter(entry => entry !== undefined))
+  if (!out.terminal.stdout) return write(kept.map(line => `${line}\n`).join(''))
+  await out.text(
+    kept
+      .map(line => {
+        const entry = parseLogLine(line)
+        return entry ? drawLogEntry(out, entry) : `${harmless(line)}\n`
+      })
+      .join(''),
+  )
 }
 
 /** Newest first: `board.log`, `board.1.log`, `board.2.log`. */

@@ -1,4 +1,13 @@
-import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, expect, test } from 'vitest'
 import { commandLine } from '../commandLine.ts'
@@ -16,11 +25,16 @@ const isAlive = (pid: number) => {
   }
 }
 
+/** What `server status` says, whatever it ends with. */
+const state = async () =>
+  JSON.parse((await cli.board(['server', 'status', '--json'])).stdout) as { state: string; pid: number }
+
 afterEach(() => cli.board(['server', 'stop']))
 afterAll(() => cli.close())
 
 test('a server that was started goes on in the background, and is found, restarted and stopped', async () => {
-  expect((await cli.board(['server', 'status', '--exit-status'])).code).toBe(7)
+  for (const flags of [[], ['--exit-status'], ['-q']])
+    expect((await cli.board(['server', 'status', ...flags])).code).toBe(7)
   const { stderr } = await cli.board(['server', 'start', '--', '--port', '0', '--agent-slots', '3'])
   const first = runtime()
   expect(stderr).toContain(`Started a server: ${first.url} (process ${first.pid}).`)
@@ -64,7 +78,7 @@ test('a server that cannot start says why, and nothing is left running', async (
   const failed = await cli.board(['server', 'start', '--', '--port', '0', '--host', '192.0.2.1'])
   expect([failed.code, failed.stdout]).toEqual([1, ''])
   expect(failed.stderr).toContain('the server ended at once: ')
-  expect((await cli.json(['server', 'status'])).state).toBe('not running')
+  expect((await state()).state).toBe('not running')
 })
 
 test('what a killed server left is told, mended and no hindrance', async () => {
@@ -72,7 +86,7 @@ test('what a killed server left is told, mended and no hindrance', async () => {
   const { pid } = runtime()
   process.kill(pid, 'SIGKILL')
   await eventually('the end of the server', () => !isAlive(pid))
-  expect((await cli.json(['server', 'status'])).state).toContain('killed')
+  expect((await state()).state).toContain('killed')
   expect(await cli.ok(['doctor'])).toContain('warning\tdaemon.json\tis left from a server that was killed\t')
   await cli.ok(['doctor', '--fix'])
   expect(existsSync(join(dataDir, 'daemon.json'))).toBe(false)
@@ -89,7 +103,7 @@ test('a server that does not answer is not taken for a killed one', async contex
   const { pid } = runtime()
   await standStill(pid)
   try {
-    expect(await cli.json(['server', 'status'])).toMatchObject({ state: 'running (it does not answer)', pid })
+    expect(await state()).toMatchObject({ state: 'running (it does not answer)', pid })
     expect((await cli.board(['server', 'status', '--exit-status', '-q'])).code).toBe(7)
     expect((await cli.board(['server', 'start'])).stderr).toContain('runs already')
     expect(await cli.board(['whoami', '--timeout', '1'])).toMatchObject({
@@ -134,9 +148,18 @@ test("a service is printed for both platforms, and installed and removed by the 
   ).toContain('<string>https://b.example.org/?a=1&#38;b</string>')
   const bin = join(cli.home, 'bin')
   mkdirSync(bin)
-  writeFileSync(join(bin, 'systemctl'), '#!/bin/sh\necho "$@" >> "$HOME/systemctl.log"\n', { mode: 0o755 })
+  writeFileSync(
+    join(bin, 'systemctl'),
+    '#!/bin/sh\ncase "$*" in *show*) echo 0;; *) echo "$@" >> "$HOME/systemctl.log";; esac\n',
+    { mode: 0o755 },
+  )
+  writeFileSync(join(bin, 'loginctl'), '#!/bin/sh\necho no\n', { mode: 0o755 })
   const env = { PATH: `${bin}:${cli.env.PATH}` }
-  await cli.ok(['server', 'install', '--systemd', '--', '--port', '4500', '--project-root', '/srv/a b%'], { env })
+  const installed = await cli.board(
+    ['server', 'install', '--systemd', '--', '--port', '4500', '--project-root', '/srv/a b%'],
+    { env },
+  )
+  expect(installed).toMatchObject({ code: 0, stderr: expect.stringContaining('loginctl enable-linger') })
   const unit = readFileSync(join(cli.home, '.config', 'systemd', 'user', 'board.service'), 'utf8')
   expect(unit).toMatch(/^ExecStart=\S+ \S+board\.js serve --port 4500 --project-root "\/srv\/a b%%"$/m)
   expect(unit).toContain(`Environment=BOARD_DATA_DIR=${dataDir}\n`)
@@ -148,4 +171,80 @@ test("a service is printed for both platforms, and installed and removed by the 
   await cli.ok(['server', 'uninstall', '--yes'], { env })
   expect(existsSync(join(cli.home, '.config', 'systemd', 'user', 'board.service'))).toBe(false)
   expect((await cli.board(['server', 'uninstall', '--yes'], { env })).code).toBe(3)
+})
+
+/** Programs in place of the platform's: a systemd that takes orders, or one without a bus. */
+function platform(name: string, systemctl: string): Record<string, string> {
+  const bin = join(cli.home, name)
+  mkdirSync(bin)
+  writeFileSync(join(bin, 'systemctl'), `#!/bin/sh\n${systemctl}\n`, { mode: 0o755 })
+  writeFileSync(join(bin, 'loginctl'), '#!/bin/sh\necho yes\n', { mode: 0o755 })
+  return { PATH: `${bin}:${cli.env.PATH}` }
+}
+const unit = join(cli.home, '.config', 'systemd', 'user', 'board.service')
+const noBus = 'echo "Failed to connect to bus: No medium found" >&2; exit 1'
+
+test("without a bus of the user's own nothing is installed, and it says what to do instead", async () => {
+  const env = platform('no-bus', noBus)
+  expect(await cli.board(['server', 'install', '--systemd'], { env })).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(
+      /nothing was installed: Failed to connect to bus.*\n.*enable-linger.*\nsee: /,
+    ) as string,
+  })
+  expect(existsSync(unit)).toBe(false)
+})
+
+test('a service that the platform refuses leaves nothing behind, and one that was there stays as it was', async () => {
+  const env = platform('refuses', 'case "$*" in *enable*) echo "Unit is masked." >&2; exit 1;; *) exit 0;; esac')
+  expect(await cli.board(['server', 'install', '--systemd'], { env })).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('Unit is masked.') as string,
+  })
+  expect(existsSync(unit)).toBe(false)
+  mkdirSync(join(unit, '..'), { recursive: true })
+  writeFileSync(unit, 'as it was')
+  await cli.board(['server', 'install', '--systemd'], { env })
+  expect(readFileSync(unit, 'utf8')).toBe('as it was')
+  rmSync(unit)
+})
+
+test('a service whose platform does not answer is no hindrance: a plain server starts with its arguments, restarts and stops', async () => {
+  const willing = platform('willing', 'exit 0')
+  const env = platform('gone', noBus)
+  const installed = await cli.board(['server', 'install', '--systemd', '--', '--port', '0', '--agent-slots', '3'], {
+    env: willing,
+  })
+  expect(installed).toMatchObject({ code: 0, stderr: expect.not.stringContaining('linger') as string })
+  expect((await cli.board(['server', 'start'], { env })).stderr).toContain('the server is started without it')
+  const first = runtime()
+  expect(await (await fetch(`${first.url}/metrics`)).text()).toContain('board_agent_slots 3\n')
+  expect(await cli.json(['server', 'status'], { env })).toMatchObject({ service: unit, managed: false })
+  await cli.ok(['server', 'restart'], { env })
+  expect(runtime().pid).not.toBe(first.pid)
+  expect(await (await fetch(`${runtime().url}/metrics`)).text()).toContain('board_agent_slots 3\n')
+  expect(await cli.board(['server', 'install', '--systemd'], { env: willing })).toMatchObject({
+    code: 5,
+    stderr: expect.stringContaining('board server stop') as string,
+  })
+  expect((await cli.board(['server', 'stop'], { env })).stderr).toContain('Stopped the server')
+  expect(existsSync(join(dataDir, 'daemon.json'))).toBe(false)
+  expect(await cli.board(['server', 'uninstall', '--yes'], { env })).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('systemd cannot be asked here') as string,
+  })
+  expect(existsSync(unit)).toBe(false)
+})
+
+test('--wait goes without a number, and the log is for people on a terminal', async () => {
+  await cli.ok(['server', 'start', '--wait', '--', '--port', '0'])
+  const [raw, shown] = [
+    await cli.ok(['server', 'logs', '-n', '1']),
+    await cli.ok(['server', 'logs', '-n', '1'], { env: { BOARD_FORCE_TTY: '120', NO_COLOR: '1' } }),
+  ]
+  expect(JSON.parse(raw)).toMatchObject({ level: expect.any(String) as string })
+  expect(shown).toMatch(/^(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d (info|warn|error) /)
+  expect(
+    JSON.parse(await cli.ok(['server', 'logs', '-n', '1', '--json'], { env: { BOARD_FORCE_TTY: '120' } })),
+  ).toHaveLength(1)
 })
