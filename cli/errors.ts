@@ -47,7 +47,9 @@ function describeApi(error: ApiFailure): Omit<Description, 'exit'> {
   if (error.code === 'VALIDATION_FAILED')
     return {
       message:
-        error.details.length > 0 ? error.details.map(detail => `${detail.path} ${detail.message}`).join('; ') : message,
+        error.details.length > 0
+          ? error.details.map(detail => `${flagOf(detail.path)} ${detail.message}`).join('; ')
+          : message,
     }
   if (error.code === 'INVALID_CREDENTIALS') return { message }
   if (error.status === 401) return { message, hint: 'sign in with: board auth login', see: 'board auth status' }
@@ -61,6 +63,20 @@ function describeApi(error: ApiFailure): Omit<Description, 'exit'> {
       hint: error.requestId && !error.message.includes(error.requestId) ? `request id: ${error.requestId}` : undefined,
     }
   return { message }
+}
+
+/** A field of the API as it is typed here. */
+const flagOf = (path: string): string => flags[path] ?? path
+const flags: Record<string, string> = {
+  projectId: '--project (-P)',
+  organizationId: '--org',
+  columnId: '--column',
+  targetColumnId: '--to',
+  boardId: '--board',
+  intervalSecs: '--every',
+  allowUnsandboxed: '--allow-unsandboxed',
+  expiresInDays: '--expires',
+  graceSecs: '--grace',
 }
 
 /** The command that shows what a refusal is about. */

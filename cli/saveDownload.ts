@@ -1,26 +1,36 @@
 import { createWriteStream } from 'node:fs'
-import { link, rename, rm, stat } from 'node:fs/promises'
+import { link, mkdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Download } from '../src/client/index.ts'
 import { Failure, fileReason, usage } from './exit.ts'
 import type { Out } from './output.ts'
+import { ask, type Asker } from './prompt.ts'
 
 /**
- * Makes sure that the folder of `output` is there, before anything is made that would then have no place.
+ * Makes sure that the folder of `output` is there, before anything is made that would then have no place. One that is missing is
+ * made if the person at the terminal says so.
  * @throws Failure (usage)
  */
-export async function requireOutput(output: string | undefined): Promise<void> {
+export async function requireOutput(asker: Asker, output: string | undefined): Promise<void> {
   if (output === undefined || output === '-') return
-  const folder = await stat(dirname(output)).catch(() => undefined)
-  if (!folder?.isDirectory()) throw usage(`${dirname(output)} is not a folder`)
+  // What ends in a slash is to be a folder itself.
+  const folder = /[/\\]$/.test(output) ? output : dirname(output)
+  const found = await stat(folder).catch(() => undefined)
+  if (found?.isDirectory()) return
+  if (found) throw usage(`${folder} is not a folder`)
+  if (!asker.mayAsk) throw usage(`there is no folder ${folder}`, { hint: `make it first: mkdir -p ${folder}` })
+  const answer = await ask(asker, `There is no folder ${folder}. Make it? [y/N]`, '--output')
+  if (!/^y(es)?$/i.test(answer)) throw new Failure('failure', 'nothing was written')
+  await mkdir(folder, { recursive: true })
 }
 
 /**
  * Saves a file that comes from the server, whole or not at all, and prints its path.
  * @param output a file, which may exist; a folder; `-` for stdout; or nothing for the server's name of it, here
  * @param fallback the name of a file that the server gives none
+ * @param mode who may read the file
  * @throws Failure (conflict) when a file of the server's name exists.
  */
 export async function saveDownload(
@@ -28,6 +38,7 @@ export async function saveDownload(
   download: Download,
   output: string | undefined,
   fallback: string,
+  mode = 0o666,
 ): Promise<void> {
   if (download.missing) warnOf(out, download.missing)
   const progress = out.progress('Downloading', download.size)
@@ -43,7 +54,7 @@ export async function saveDownload(
   const { path, mayReplace } = await target(output, safeName(download.filename) ?? fallback)
   const part = join(dirname(path), `.board-${process.pid}.part`)
   try {
-    await pipeline(download.body, counted, createWriteStream(part, { flags: 'wx' }))
+    await pipeline(download.body, counted, createWriteStream(part, { flags: 'wx', mode }))
     await (mayReplace ? rename(part, path) : link(part, path))
   } catch (error) {
     download.body.destroy()

@@ -6,6 +6,7 @@ import { causeOf } from '../src/config/log.ts'
 import { oauthClients } from '../src/config/oauthClients.ts'
 import { dataFolder, printedFile } from '../src/config/paths.ts'
 import { isLocalOnly, isLoopbackHost, serverDefaults, type ServerConfig } from '../src/config/server.ts'
+import { hasAnyProject } from '../src/store/projects.ts'
 import { createLog } from './log.ts'
 import { saveMemory } from './memory.ts'
 import { bounded } from './printed.ts'
@@ -51,7 +52,7 @@ export async function runServe(options: ServeOptions, onTerminal: boolean): Prom
   noteCrash(server)
   stopOnSignals(server)
   process.stdout.write(`Listening on ${server.url}\n`)
-  if (onTerminal) process.stderr.write(nextSteps(server, await server.app.identity.hasUsers()))
+  if (onTerminal) process.stderr.write(await nextSteps(server))
   tellSetupCode(server.app)
   setTimeout(loadAhead, loadAfterMs).unref()
   return server.url
@@ -128,16 +129,29 @@ function stopOnSignals(server: RunningServer): void {
 }
 
 /** What npx started is not on the path, and is where the board is and not the project. */
-function nextSteps(server: RunningServer, hasUsers: boolean): string {
+async function nextSteps(server: RunningServer): Promise<string> {
+  const { identity, db } = server.app
+  const [hasUsers, hasProjects] = [await identity.hasUsers(), await hasAnyProject(db)]
   const [board, path, project] =
     process.env.npm_command === 'exec' ? ['npx board', '~/my-app', ' -P my-app'] : ['board', '.', '']
   const mayBeMade = !hasUsers && isLoopbackHost(server.app.config.host)
-  const steps = [
+  const firstSteps = [
     [`${board} projects create my-app --path ${path}`, 'make a project of a folder'],
     [`${board} cards add "My first card"${project}`, 'and a card on its board'],
     [`${board} cards list${project}`, ''],
-    ...(mayBeMade ? [[`${board} auth setup --email you@example.org`, 'make this server yours (optional here)']] : []),
+  ]
+  const beyond = !hasUsers && !isLoopbackHost(server.app.config.host)
+  const setup = `${board} auth setup --email you@example.org`
+  const steps = [
+    ...(beyond ? [[setup, 'first: make the first user, with the code below']] : []),
+    ...(hasProjects
+      ? [
+          [`${board} projects list`, 'what is there'],
+          [`${board} ui`, 'the board in the terminal'],
+        ]
+      : firstSteps),
+    ...(mayBeMade ? [[setup, 'make this server yours (optional here)']] : []),
   ] as const
-  const width = Math.max(...steps.map(([command]) => command.length)) + 2
-  return `\nIn a second terminal:\n${steps.map(([command, what]) => `  ${command.padEnd(width)}${what}`.trimEnd()).join('\n')}\n\nAPI: ${server.url}/api/docs   Stop with Ctrl+C.\n`
+  const width = Math.max(...steps.map(([command]) => command!.length)) + 2
+  return `\nIn a second terminal:\n${steps.map(([command, what]) => `  ${command!.padEnd(width)}${what}`.trimEnd()).join('\n')}\n\nAPI: ${server.url}/api/docs   Stop with Ctrl+C.\n`
 }

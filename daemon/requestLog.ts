@@ -1,4 +1,4 @@
-import { causeOf, failureLevel, type Log } from '../src/config/log.ts'
+import { causeOf, failureLevel, reasonOf, type Log } from '../src/config/log.ts'
 import type { Problem } from '../src/contract/errors.ts'
 import type { Caller } from '../src/domain/caller.ts'
 import type { Logs } from '../src/logs/logs.ts'
@@ -49,7 +49,9 @@ export function createRequestLog(
       log(failureLevel(problem), message, {
         ...more,
         why: problem.message,
-        ...(problem.cause !== undefined && { cause: causeOf(problem.cause) }),
+        ...(problem.cause !== undefined && {
+          cause: failureLevel(problem) === 'warn' ? reasonOf(problem.cause) : causeOf(problem.cause),
+        }),
       })
     else if (isSignIn && (status === 401 || status === 403 || status === 429)) log('warn', 'A sign-in failed.', more)
     else soon('info', message, more)

@@ -37,7 +37,8 @@ export interface Job {
 
 const hourSecs = 3600
 const daySecs = 24 * hourSecs
-/** Jobs that run so seldom are worth an entry in the log. */
+/** A job that takes so long is worth an entry in the log. */
+const slowMs = 1000
 const rareSecs = 600
 /** How often a daemon looks whether a job has become its own. */
 const dutySecs = 1
@@ -197,8 +198,8 @@ export function startTimetable(app: App, log: Log, timetable = jobs(app)): { sto
       const startedAtMs = performance.now()
       await run(signal).then(
         () => {
-          if (everySecs >= rareSecs)
-            log('info', `A periodic job is done: ${name}.`, { ms: Math.round(performance.now() - startedAtMs) })
+          const ms = Math.round(performance.now() - startedAtMs)
+          if (ms >= slowMs) log('info', `A periodic job took long: ${name}.`, { ms })
         },
         (error: unknown) => signal.aborted || logFailure(log, `A periodic job failed: ${name}.`, error),
       )

@@ -39,13 +39,17 @@ const verifiedFields: Column<Verified>[] = [
 
 export function registerVerify(backups: Command): void {
   const verify = backups
-    .command('verify <file>')
+    .command('verify [file]')
     .summary('Look through a backup file')
     .description(
       'Look through a backup file on this machine as a restore would: its parts and their hashes, its database and what that refers to. No server is needed.',
     )
-    .action(async (file: string) => {
+    .option('--latest', "the newest backup of this machine's data folder")
+    .action(async (wanted: string | undefined, { latest }: { latest?: boolean }) => {
       const { out } = openOut(globalsOf(verify))
+      if ((wanted === undefined) === !latest)
+        throw usage('which backup?', { hint: 'give a file, or --latest', see: 'board backups list' })
+      const file = wanted ?? (await newestHere())
       if (!(await isFile(file)))
         throw new Failure('notFound', `${file} is not a file here`, {
           hint: 'download it first: board backups download',
@@ -58,7 +62,20 @@ export function registerVerify(backups: Command): void {
     verify,
     'board backups verify board-2026-07-30T09-41-00.000Z.tar.gz',
     'board backups verify backup.tar.gz --json',
+    'board backups verify --latest',
   )
+}
+
+/** The newest backup of the data folder on this machine. @throws Failure (notFound) */
+async function newestHere(): Promise<string> {
+  const { findNewest } = await offline()
+  const newest = await findNewest(dataFolder())
+  if (newest === undefined)
+    throw new Failure('notFound', `there is no backup in ${dataFolder()}`, {
+      hint: 'make one: board backups create',
+      see: 'board backups list',
+    })
+  return newest
 }
 
 export function registerUpload(backups: Command): void {

@@ -29,6 +29,9 @@ export function register(backups: Command): void {
   registerDelete(backups)
 }
 
+/** A backup holds everything, and may hold the key to it. */
+const secretMode = 0o600
+
 interface CreateOptions {
   withKey?: boolean
   output?: string
@@ -46,8 +49,8 @@ function registerCreate(backups: Command): void {
     .option('-o, --output <file>', 'download it too: the file or folder to write, or - for stdout')
     .option('--keep <number>', 'then delete the oldest of those that were made like this, but so many', count)
     .action(async ({ withKey, output, keep }: CreateOptions) => {
-      await requireOutput(output)
       const context = await openContext(create)
+      await requireOutput(context, output)
       if (keep !== undefined) requireUser(context, 'backups create --keep')
       const made = await during(context, 'Backing up', patient(context).backups.create({ withKey: withKey === true }))
       if (output === undefined) await context.out.record(made, columns)
@@ -57,6 +60,7 @@ function registerCreate(backups: Command): void {
           await context.client.backups.download({ filename: made.filename }),
           output,
           made.filename,
+          secretMode,
         )
       if (keep !== undefined)
         await deleteAll(
@@ -87,8 +91,9 @@ function registerDownload(backups: Command): void {
     )
     .action(async (wanted: string | undefined, { latest, output }: { latest?: boolean; output?: string }) => {
       const context = await openContext(download)
+      await requireOutput(context, output)
       const filename = await chosen(context, wanted, latest)
-      await saveDownload(context.out, await context.client.backups.download({ filename }), output, filename)
+      await saveDownload(context.out, await context.client.backups.download({ filename }), output, filename, secretMode)
     })
   example(download, 'board backups download --latest', 'board backups download --latest -o - | tar tz')
 }

@@ -17,8 +17,8 @@ export function register(command: Command): void {
     )
     .option('--org <organization>', 'the organization, by name or id (default: the only one that you administer)')
     .action(async ({ output, org }: { output?: string; org?: string }) => {
-      await requireOutput(output)
       const context = await openUserContext(command)
+      await requireOutput(context, output)
       const organizationId = org === undefined ? undefined : (await resolveOrganization(context, org)).id
       await saveDownload(
         context.out,

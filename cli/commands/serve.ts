@@ -1,6 +1,8 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
-import { delimiter } from 'node:path'
+import { delimiter, resolve } from 'node:path'
 import type { ServeOptions } from '../../daemon/main.ts'
+import { folderReason, isWithin } from '../../src/config/folders.ts'
+import { dataFolder } from '../../src/config/paths.ts'
 import { openBrowser } from '../browser.ts'
 import { Failure } from '../exit.ts'
 import { globalsOf } from '../globals.ts'
@@ -196,7 +198,8 @@ async function serve(command: Command, flags: Flags): Promise<void> {
   if (open && !(await openBrowser(url))) out.done(`There is no browser to open. Open it yourself: ${url}`)
 }
 
-function explained(error: NodeJS.ErrnoException, { host = '127.0.0.1', port = 4400, database }: Flags): unknown {
+function explained(error: NodeJS.ErrnoException, flags: Flags): unknown {
+  const { host = '127.0.0.1', port = 4400, database } = flags
   const local = host === '127.0.0.1' || host === 'localhost' || host === '::1'
   if (error.code === 'EADDRINUSE' || (error.name === 'GetPortError' && local))
     return new Failure('conflict', `port ${port} is in use already`, {
@@ -213,6 +216,17 @@ function explained(error: NodeJS.ErrnoException, { host = '127.0.0.1', port = 44
       hint: 'give a --port above 1023',
       cause: error,
     })
+  const dataDir = resolve(flags.dataDir ?? dataFolder())
+  const reason = error.syscall === 'listen' ? undefined : folderReason(error.code)
+  if (reason !== undefined && (error.path === undefined || isAbout(dataDir, error.path)))
+    return new Failure(
+      /^(EACCES|EPERM|EROFS)$/.test(error.code!) ? 'denied' : 'failure',
+      `the data folder ${dataDir} cannot be used: ${reason}`,
+      {
+        hint: 'give another folder with --data-dir or BOARD_DATA_DIR, or mend this one',
+        cause: error,
+      },
+    )
   if (error.code === 'DATABASE_BUSY' && database !== undefined)
     return new Failure('unreachable', `the database server ${database} does not answer`, {
       hint: 'start it, or look at the address and BOARD_DATABASE_TOKEN',
@@ -227,6 +241,9 @@ function explained(error: NodeJS.ErrnoException, { host = '127.0.0.1', port = 44
     return new Failure('usage', `${host} is no address of this machine`, { hint: 'give another --host', cause: error })
   return error
 }
+
+/** Whether a path is the folder, within it, or above it. */
+const isAbout = (folder: string, path: string): boolean => isWithin(folder, path) || isWithin(path, folder)
 
 function portOf(text: string): number {
   if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535)

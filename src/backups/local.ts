@@ -1,4 +1,4 @@
-import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir, userInfo } from 'node:os'
 import { basename, join } from 'node:path'
 import { makePrivateFolder } from '../config/folders.ts'
@@ -77,6 +77,16 @@ export async function findFile(wanted: string, dataDir: string): Promise<string>
     'BACKUP_NOT_FOUND',
     `There is no backup ${wanted}, neither as a file nor in ${backupsFolder(dataDir)}.`,
   )
+}
+
+/** The newest backup in a data folder, by the time in its name; undefined where there is none. */
+export async function findNewest(dataDir: string): Promise<string | undefined> {
+  const names = await readdir(backupsFolder(dataDir)).catch(() => [])
+  const newest = names
+    .filter(name => timeOfName(name) !== undefined)
+    .sort((a, b) => String(timeOfName(a)).localeCompare(String(timeOfName(b))))
+    .at(-1)
+  return newest === undefined ? undefined : join(backupsFolder(dataDir), newest)
 }
 
 /**

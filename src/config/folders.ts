@@ -11,6 +11,22 @@ export function makePrivateFolder(path: string): void {
   chmodSync(path, 0o700)
 }
 
+/** Why a folder cannot be made or used, in words, by the code of the file system's refusal; undefined where it is none. */
+export const folderReason = (code: string | undefined): string | undefined =>
+  code === undefined ? undefined : folderReasons[code]
+
+const folderReasons: Record<string, string> = {
+  ENOENT: 'no folder can be made there',
+  EACCES: 'this account may not write there',
+  EPERM: 'this account may not write there, or does not own it',
+  EROFS: 'the file system is read-only',
+  ENOTDIR: 'a part of its path is a file',
+  EEXIST: 'it is a file',
+  ENOSPC: 'the disk is full',
+  ELOOP: 'its links lead round in a circle',
+  ENAMETOOLONG: 'its name is too long',
+}
+
 /** Resolves when the names in a folder are on disk. */
 export async function syncFolder(path: string): Promise<void> {
   const handle = await open(path, 'r')

@@ -25,6 +25,15 @@ export function causeOf(error: unknown): string {
   return stacks.join('\ncaused by: ')
 }
 
+/** What was expected to go wrong now and then needs no stack: what happened, and what of. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const { cause } = error
+  return cause instanceof Error && cause.message !== error.message
+    ? `${error.message} (${cause.message})`
+    : error.message
+}
+
 /** What goes wrong now and then although the server is all right. */
 const passing: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'PROVIDER_UNAVAILABLE',
@@ -42,4 +51,13 @@ export const logFailure = (
   message: string,
   error: unknown,
   fields?: Readonly<Record<string, unknown>>,
-): void => log(failureLevel(error), message, { ...fields, cause: causeOf(error) })
+): void => {
+  // The daemon's membership tells of it once, for all that fails by it.
+  if (isOutOfReach(error)) return
+  const level = failureLevel(error)
+  log(level, message, { ...fields, cause: level === 'warn' ? reasonOf(error) : causeOf(error) })
+}
+
+/** Whether it is the database server that does not answer. */
+const isOutOfReach = (error: unknown): boolean =>
+  error instanceof Problem && error.code === 'DATABASE_BUSY' && error.message.startsWith('The database server ')

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { causeOf, logFailure, type Log } from '../config/log.ts'
+import { logFailure, reasonOf, type Log } from '../config/log.ts'
 import type { ServerConfig } from '../config/server.ts'
 import { version } from '../config/version.ts'
 import { Problem } from '../contract/errors.ts'
@@ -90,9 +90,13 @@ function join(db: Database, { host, advertise }: NonNullable<ServerConfig['datab
           throw new Problem('SHUTTING_DOWN', 'Another daemon does this now.')
       }),
     start: (url, told, log) => {
+      const outage = createOutage(log)
       keeping = repeat(
-        () => renew(url, told, log),
-        error => log('warn', 'The leases could not be renewed.', { cause: causeOf(error) }),
+        async () => {
+          await renew(url, told, log)
+          outage.end()
+        },
+        outage.begin,
         stopping.signal,
       )
     },
@@ -105,6 +109,23 @@ function join(db: Database, { host, advertise }: NonNullable<ServerConfig['datab
           /* The leases end by themselves. */
         })
       for (const each of [tokens, takenUp]) each.clear()
+    },
+  }
+}
+
+/** Tells once that the leases cannot be renewed, and once for how long that was. */
+function createOutage(log: Log): { begin(error: unknown): void; end(): void } {
+  let beganAtMs: number | undefined
+  return {
+    begin: error => {
+      if (beganAtMs !== undefined) return
+      beganAtMs = performance.now()
+      log('warn', 'The leases cannot be renewed; it is tried again until they are.', { cause: reasonOf(error) })
+    },
+    end: () => {
+      if (beganAtMs === undefined) return
+      log('warn', 'The leases are renewed again.', { ms: Math.round(performance.now() - beganAtMs) })
+      beganAtMs = undefined
     },
   }
 }

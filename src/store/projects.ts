@@ -174,3 +174,6 @@ export const forgetOtherAcceptances = async (tx: Transaction, userId: number, pr
     userId,
   ])
 }
+
+export const hasAnyProject = async (db: Reader): Promise<boolean> =>
+  (await db.get('SELECT 1 AS there FROM projects LIMIT 1')) !== undefined

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { commandLine, type CommandLine } from '../commandLine.ts'
@@ -47,6 +47,16 @@ describe('board backups', () => {
     })
     expect(await cli.ok(['backups', 'download', '--latest', '-o', 'latest.tar.gz'])).toBe('latest.tar.gz\n')
     expect(sha256(join(cli.home, 'latest.tar.gz'))).toBe(newest!.sha256)
+    expect(statSync(join(cli.home, 'latest.tar.gz')).mode & 0o777).toBe(0o600)
+    expect(await cli.board(['backups', 'download', '--latest', '-o', 'missing/latest.tar.gz'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/there is no folder missing\n.*mkdir -p missing/),
+    })
+    expect(await cli.json(['backups', 'verify', '--latest'], { env: { BOARD_DATA_DIR: board.dataDir } })).toMatchObject(
+      {
+        filename,
+      },
+    )
     expect((await cli.ok(['backups', 'download', '--latest', '-o', '-'])).length).toBeGreaterThan(1000)
     expect(await cli.board(['backups', 'download'])).toMatchObject({
       code: 2,
@@ -68,7 +78,7 @@ describe('board backups', () => {
     expect(await cli.board(['backups', 'create', '-o', 'missing/mine.tar.gz'])).toEqual({
       code: 2,
       stdout: '',
-      stderr: 'board: missing is not a folder\n',
+      stderr: 'board: there is no folder missing\nmake it first: mkdir -p missing\n',
     })
     expect(await list()).toEqual(before)
   })

@@ -188,3 +188,37 @@ test('a port in use is exit 5, a value that is none exit 2, each in short lines'
     })
   }
 })
+
+test('a data folder that cannot be used is named, with what is wrong and what to do', async () => {
+  const file = join(cli.home, 'a-file')
+  writeFileSync(file, '')
+  for (const [folder, reason] of [
+    [file, 'it is a file|a part of its path is a file'],
+    [join(file, 'below'), 'a part of its path is a file'],
+    ['/proc/board', 'no folder can be made there'],
+  ] as const) {
+    const { code, stderr } = await cli.board(['serve', '--port', '0', '--data-dir', folder])
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(
+        new RegExp(`^board: the data folder ${folder} cannot be used: (${reason})\n.*--data-dir.*\n$`),
+      ),
+    ])
+  }
+})
+
+test('on a terminal a server that has projects does not tell how to make the first one', async () => {
+  const dataDir = join(cli.home, 'with-project')
+  const first = cli.start(['serve', '--port', '0', '--data-dir', dataDir])
+  const url = await eventually('the server', () => /Listening on (\S+)/.exec(first.stdout)?.[1], 15_000)
+  await cli.ok(['projects', 'create', 'mine', '--path', cli.home], { env: { BOARD_DATA_DIR: dataDir, BOARD_URL: '' } })
+  expect(url).toBeTruthy()
+  first.interrupt()
+  await eventually('its end', () => first.code !== undefined, 15_000)
+  const second = cli.start(['serve', '--port', '0', '--data-dir', dataDir], { BOARD_FORCE_TTY: '1' })
+  await eventually('what to do next', () => second.stderr.includes('Stop with Ctrl+C.'), 15_000)
+  expect(second.stderr).toContain('board projects list')
+  expect(second.stderr).not.toContain('projects create')
+  second.interrupt()
+  await eventually('its end', () => second.code !== undefined, 15_000)
+})
