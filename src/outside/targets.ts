@@ -3,6 +3,7 @@ import { parse } from 'ipaddr.js'
 import type { Dispatcher } from 'undici'
 import type { Lookup } from '../config/server.ts'
 import { Problem } from '../contract/errors.ts'
+import { isPlatformAddress, isPlatformName } from './platformAddresses.ts'
 import { createSlots } from './slots.ts'
 
 /** Where requests may go that somebody else than the operator has named. */
@@ -40,13 +41,14 @@ export function createTargets({
   const lookup = fewAtOnce(lookupAddress)
   let agent: Promise<Dispatcher> | undefined
   const isRefused = (address: string) => !allowPrivate && !isPublicAddress(address)
+  const isRefusedName = (host: string) => !allowPrivate && isPlatformName(host)
   return {
     requireAllowed: async url => {
       const host = hostOf(new URL(url).hostname)
       const addresses = allowPrivate ? [] : isIP(host) ? [host] : await addressesOf(lookup, host)
-      if (addresses.some(isRefused)) throw new Problem('WEBHOOK_TARGET_REFUSED')
+      if (isRefusedName(host) || addresses.some(isRefused)) throw new Problem('WEBHOOK_TARGET_REFUSED')
     },
-    dispatcher: () => (agent ??= makeAgent(isRefused, lookup)),
+    dispatcher: () => (agent ??= makeAgent(host => (isIP(host) ? isRefused(host) : isRefusedName(host)), lookup)),
     close: async () => {
       await (await agent)?.destroy()
     },
@@ -55,18 +57,22 @@ export function createTargets({
 
 /**
  * Whether an address is one of the public Internet, by the registries of special-purpose addresses: what is mapped,
- * translated or tunnelled is not, nor is IPv6 outside of 2000::/3.
+ * translated or tunnelled is not, nor is IPv6 outside of 2000::/3, nor where a cloud answers a machine about itself.
  */
 export function isPublicAddress(address: string): boolean {
   try {
     const parsed = parse(address)
-    return parsed.range() === 'unicast' && (!('parts' in parsed) || parsed.parts[0]! >> 13 === 1)
+    return (
+      parsed.range() === 'unicast' &&
+      (!('parts' in parsed) || parsed.parts[0]! >> 13 === 1) &&
+      !isPlatformAddress(parsed)
+    )
   } catch {
     return false
   }
 }
 
-/** Looks at each address right before the connection to it. A host that is an address already is never looked up. */
+/** Looks at each host and address right before the connection to it. A host that is an address already is never looked up. */
 async function makeAgent(isRefused: (address: string) => boolean, lookup: Lookup): Promise<Dispatcher> {
   const { Agent, buildConnector } = await import('../client/undici.ts')
   const guardedLookup: LookupFunction = (hostname, options, callback) =>
@@ -83,7 +89,7 @@ async function makeAgent(isRefused: (address: string) => boolean, lookup: Lookup
   return new Agent({
     connect: (options, callback) => {
       const host = hostOf(options.hostname)
-      if (isIP(host) && isRefused(host)) callback(new TargetRefused(), null)
+      if (isRefused(host)) callback(new TargetRefused(), null)
       else connect(options, callback)
     },
   })
