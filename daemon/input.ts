@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { invalid, Problem, type Detail, type ErrorCode } from '../src/contract/errors.ts'
+import { issueText } from './issueText.ts'
 import { isExternal, paramsOf, textParams, type Route } from '../src/contract/route.ts'
 
 /** What an internal route answers when a path names a row that cannot exist. */
@@ -104,32 +105,7 @@ function toDetail(issue: v.BaseIssue<unknown>): Detail {
     .map(item => String(item.key))
     .join('.')
     .slice(0, 200)
-  if (issue.kind === 'schema' && issue.type === 'strict_object')
-    return {
-      path,
-      message:
-        issue.expected === 'never'
-          ? 'is not a known field'
-          : issue.expected === 'Object'
-            ? 'must be an object'
-            : 'is required',
-    }
-  if (issue.kind === 'schema' && issue.message.startsWith('Invalid type'))
-    return { path, message: `must be ${described[issue.type] ?? issue.type}` }
-  return {
-    path,
-    message: issue.message.startsWith('Invalid') ? `is not valid: expected ${issue.expected}` : issue.message,
-  }
-}
-
-const described: Record<string, string> = {
-  string: 'text',
-  number: 'a number',
-  boolean: 'true or false',
-  array: 'a list',
-  object: 'an object',
-  record: 'an object',
-  literal: 'another value',
+  return { path, message: issueText(issue) }
 }
 
 function parseId(text: string): number | undefined {

@@ -1,0 +1,51 @@
+import type { BaseIssue } from 'valibot'
+
+/** Says in words for people what is wrong with a value: what is accepted, and never the value. */
+export function issueText(issue: BaseIssue<unknown>): string {
+  // A schema that says it itself does not begin like the library's own English.
+  if (!issue.message.startsWith('Invalid')) return issue.message
+  if (issue.kind !== 'schema') return ruleText(issue)
+  if (issue.type === 'strict_object' && issue.expected === 'never') return 'is not a known field'
+  if (issue.type.endsWith('object') && issue.expected?.startsWith('"')) return 'is required'
+  return `must be ${acceptedText(issue.expected)}`
+}
+
+const rules: Record<string, (requirement: unknown, of: string) => string> = {
+  integer: () => 'must be a whole number',
+  safe_integer: () => 'must be a whole number',
+  finite: () => 'must be a number',
+  min_value: least => `must be at least ${String(least)}`,
+  max_value: most => `must be at most ${String(most)}`,
+  min_length: (least, of) => `must have at least ${String(least)} ${of}`,
+  max_length: (most, of) => `must have at most ${String(most)} ${of}`,
+  length: (wanted, of) => `must have ${String(wanted)} ${of}`,
+  non_empty: () => 'must not be empty',
+  url: () => 'must be a URL',
+  email: () => 'must be an email address',
+  iso_timestamp: () => 'must be a time like 2026-01-31T12:00:00.000Z',
+  iso_date: () => 'must be a date like 2026-01-31',
+}
+
+function ruleText({ type, requirement, input }: BaseIssue<unknown>): string {
+  return rules[type]?.(requirement, Array.isArray(input) ? 'items' : 'characters') ?? 'does not have the right form'
+}
+
+/** The library writes what it accepts like a type: `(Object | "kanban" | null)`. */
+function acceptedText(expected: string | null): string {
+  const parts = (expected ?? '').match(/"[^"]*"|[^\s|()&]+/g) ?? []
+  const words = [...new Set(parts.flatMap(part => typeWords[part] ?? literalText(part)))]
+  if (words.length === 0) return 'of another kind'
+  return words.length === 1 ? words[0]! : `${words.slice(0, -1).join(', ')} or ${words.at(-1)!}`
+}
+
+const literalText = (part: string): string => (part.startsWith('"') ? part.slice(1, -1) : part)
+
+const typeWords: Record<string, string | string[]> = {
+  string: 'text',
+  number: 'a number',
+  boolean: 'true or false',
+  Array: 'a list',
+  Object: 'an object',
+  unknown: 'any value',
+  undefined: [],
+}
