@@ -1,6 +1,8 @@
 import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
+import { Problem } from '../src/contract/errors.ts'
 import type { Listener } from './gate.ts'
+import { refuse } from './refuse.ts'
 
 /** How long the head of a request may take, and the rest of a body that nobody waits for any more. */
 const patienceMs = 10_000
@@ -55,7 +57,11 @@ export function createConnections(answer: Listener): Connections {
       })
       server.on('upgrade', ({ socket }) => connections.delete(socket))
       const timer = setInterval(() => {
-        for (const [socket, connection] of connections) if (isLate(socket, connection)) socket.destroy()
+        for (const [socket, connection] of connections) {
+          if (!isLate(socket, connection)) continue
+          if (hasBegun(socket, connection)) refuse(socket, new Problem('REQUEST_TIMEOUT'))
+          else socket.destroy()
+        }
       }, lookMs).unref()
       server.once('close', () => clearInterval(timer))
     },
@@ -86,6 +92,10 @@ function closeGently(socket: Socket, connection: Connection): void {
     else destroySoon()
   }
 }
+
+/** Whether somebody waits for the answer to a head that has not come whole. */
+const hasBegun = (socket: Socket, { last, isClosing, bytesBefore }: Connection) =>
+  !last && !isClosing && socket.bytesRead > bytesBefore && socket.writable
 
 function isLate(socket: Socket, connection: Connection): boolean {
   if (connection.underWay > 0) return false

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Problem } from '../src/contract/errors.ts'
 import { commonHeaders } from './answer.ts'
+import { nextRequestId } from './requestId.ts'
 
 export type Listener = (request: IncomingMessage, response: ServerResponse) => void
 
@@ -52,15 +53,13 @@ export function createGate(answer: () => Listener): Gate {
   }
 }
 
-let turnedAway = 0
-
 function turnAway(request: IncomingMessage, response: ServerResponse): void {
   const problem = new Problem('SHUTTING_DOWN', 'The server is opening its database anew; try again in a moment.', {
     retryAfterSecs: 2,
   })
   request.resume()
   response.writeHead(problem.status, {
-    ...commonHeaders(`away-${(++turnedAway).toString(36)}`),
+    ...commonHeaders(nextRequestId()),
     'content-type': 'application/json; charset=utf-8',
     'retry-after': String(problem.retryAfterSecs),
   })

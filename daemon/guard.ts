@@ -15,13 +15,26 @@ const mostRemembered = 100
 /**
  * Refuses requests that a foreign page may have caused: one whose name points at this machine (Host), or one that calls
  * across origins (Origin). The port of Host does not count, since proxies and containers change it.
- * @throws Problem HOST_NOT_ALLOWED, ORIGIN_NOT_ALLOWED
+ * @throws Problem BAD_REQUEST, HOST_NOT_ALLOWED, ORIGIN_NOT_ALLOWED
  */
-export function guard({ config }: { config: ServerConfig }, { headers }: Pick<IncomingMessage, 'headers'>): void {
+export function guard({ config }: { config: ServerConfig }, request: IncomingMessage): void {
+  const { headers } = request
+  requireOneHost(request)
   const rules = rulesOf.get(config) ?? prepare(config)
   const host = headers.host ?? ''
   if (!rules.accepted.has(host)) requireHost(rules, host)
   if (headers.origin !== undefined && !isOwnOrigin(rules, headers.origin, host)) throw new Problem('ORIGIN_NOT_ALLOWED')
+}
+
+/** Whoever stands before the server may read the other one of two (RFC 9112, 3.2). Node keeps the first and tells of no second. */
+function requireOneHost({ rawHeaders, httpVersion }: IncomingMessage): void {
+  let hosts = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]!
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts++
+  }
+  if (hosts > 1) throw new Problem('BAD_REQUEST', 'A request names one Host.')
+  if (hosts === 0 && httpVersion === '1.1') throw new Problem('BAD_REQUEST', 'A request names its Host.')
 }
 
 function prepare(config: ServerConfig): Rules {

@@ -21,6 +21,7 @@ import { Json, type AnyHandler, type Call } from './handlers.ts'
 import { claimOf, type Claim } from './idempotency.ts'
 import { paramReader, peekId, readQuery, validate } from './input.ts'
 import { passOn } from './passOn.ts'
+import { nextRequestId } from './requestId.ts'
 import { createRequestLog, type Answered } from './requestLog.ts'
 import { createKeyLimit, type KeyLimit } from './rateLimit.ts'
 import { handlers } from './routes/index.ts'
@@ -273,7 +274,3 @@ function fail(server: Server, exchange: Exchange, error: unknown): Response {
   const problem = toProblem(error, exchange.requestId)
   return finish(server, exchange, presentFailure(problem, exchange.requestId, exchange.headers), problem)
 }
-
-const started = Date.now().toString(36)
-let requests = 0
-const nextRequestId = () => `${started}-${(++requests).toString(36)}`

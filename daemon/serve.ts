@@ -14,6 +14,8 @@ import { openLogs, type Logs } from '../src/logs/logs.ts'
 import { takeLock } from '../src/store/lock.ts'
 import { createConnections } from './connections.ts'
 import type { Log } from './log.ts'
+import { answerMalformed } from './malformed.ts'
+import { createRequestLog } from './requestLog.ts'
 import { drainMs, Serving } from './serving.ts'
 
 /** Without this the listener would try ports that nobody asked for. Its types want pairs where its code takes nothing. */
@@ -66,9 +68,10 @@ export async function startServer(
 async function listenTo(
   serving: Serving,
   config: ServerConfig,
-  { log, close: closeLogs }: Logs,
+  logs: Logs,
   unlock: () => void,
 ): Promise<RunningServer> {
+  const { log } = logs
   const connections = createConnections(serving.listen)
   const listener = await listen(connections.listen, {
     hostname: config.host,
@@ -85,6 +88,7 @@ async function listenTo(
   })
   const server = listener.server as HttpServer
   connections.watch(server)
+  answerMalformed(server, createRequestLog(logs, false))
   // A large backup may take long to arrive. Whoever reads a body has a time of its own in which something must come.
   server.requestTimeout = 6 * 3_600_000
   server.keepAliveTimeout = 65_000
@@ -111,7 +115,7 @@ async function listenTo(
     await Promise.all([serving.quiet(), drain(server, closed)])
     await serving.close()
     log('info', 'The server has stopped.')
-    await closeLogs()
+    await logs.close()
     unlock()
   }
   let stopping: Promise<void> | undefined

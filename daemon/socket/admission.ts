@@ -1,7 +1,6 @@
-import { STATUS_CODES, type IncomingMessage } from 'node:http'
-import type { Duplex } from 'node:stream'
+import type { IncomingMessage } from 'node:http'
 import type { App } from '../../src/app.ts'
-import { errors, Problem } from '../../src/contract/errors.ts'
+import { Problem } from '../../src/contract/errors.ts'
 import { authenticate } from '../../src/identity/authenticate.ts'
 import type { Caller } from '../../src/domain/caller.ts'
 import { guard } from '../guard.ts'
@@ -36,23 +35,6 @@ export async function admit(app: App, request: IncomingMessage): Promise<Admissi
     if (error instanceof Problem && error.status === 401) return { refusal: error.message }
     throw error
   }
-}
-
-/** Answers a request that does not become a socket, and closes its connection. */
-export function refuse(socket: Duplex, problem: Problem): void {
-  const body = JSON.stringify({ error: problem })
-  const status = errors[problem.code][0]
-  const head = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-    'Content-Type: application/json; charset=utf-8',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    'X-Content-Type-Options: nosniff',
-    'Cache-Control: no-store',
-    'Connection: close',
-    ...(problem.retryAfterSecs === undefined ? [] : [`Retry-After: ${problem.retryAfterSecs}`]),
-  ]
-  socket.once('finish', () => socket.destroy())
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
 }
 
 function splitOnce(text: string, separator: string): [string, string?] {

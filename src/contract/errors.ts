@@ -1,6 +1,7 @@
 /** Every error code, its HTTP status and its message where the thrower gives none. */
 export const errors = {
   VALIDATION_FAILED: [400, 'The request is not valid.'],
+  BAD_REQUEST: [400, 'The request is not HTTP that this server understands.'],
   INVALID_JSON: [400, 'The body is not valid JSON.'],
   INVALID_ID: [400, 'An id must be a positive integer.'],
   INVALID_ORDER: [400, 'ids must hold every id of the list exactly once.'],
@@ -97,7 +98,9 @@ export const errors = {
   BODY_TOO_LARGE: [413, 'The body is too large.'],
   UNSUPPORTED_MEDIA_TYPE: [415, 'The body must be application/json.'],
   RANGE_NOT_SATISFIABLE: [416, 'The file has no such range of bytes.'],
+  EXPECTATION_FAILED: [417, 'Of what a request may expect, this server knows 100-continue only.'],
   RATE_LIMITED: [429, 'Too many requests; try again later.'],
+  HEADERS_TOO_LARGE: [431, 'The head of the request is too large: at most 16 KiB.'],
   INTERNAL: [500, 'Something went wrong.'],
   DATABASE_BUSY: [503, 'The database is busy; try again.'],
   DATABASE_DAMAGED: [503, 'The database file is damaged; nothing is written until a backup is restored.'],

@@ -175,3 +175,71 @@ it('a path that is written another way asks for no less', async () => {
       statuses(await exchange(`GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`))[0],
     )
 })
+
+/** The head and the error of an answer in the usual form. */
+function failureOf(answer: string): { status: number; code: string; requestId: string | undefined } {
+  const [head, body] = answer.split('\r\n\r\n') as [string, string]
+  const { error } = JSON.parse(body) as { error: { code: string; message: string } }
+  expect(error.message).toMatch(/^[A-Z].*\.$/)
+  expect(head).toMatch(/^content-type: application\/json; charset=utf-8$/im)
+  expect(head).toMatch(/^connection: close$/im)
+  return {
+    status: statuses(answer)[0]!,
+    code: error.code,
+    requestId: /^x-request-id: (\S{3,})$/im.exec(head)?.[1],
+  }
+}
+const get = (headers: string, rest = 'Connection: close\r\n') => `GET /api/health HTTP/1.1\r\n${headers}${rest}\r\n`
+
+it.each<[string, () => string, number, string]>([
+  ['that is no HTTP', () => 'nonsense\r\n\r\n', 400, 'BAD_REQUEST'],
+  ['with a folded header', () => get('Host: localhost\r\nX: a\r\n b\r\n'), 400, 'BAD_REQUEST'],
+  ['with two lengths', () => outer('Content-Length: 0\r\nContent-Length: 5', 'xxxxx'), 400, 'BAD_REQUEST'],
+  [
+    'with a length and chunks',
+    () => outer('Content-Length: 5\r\nTransfer-Encoding: chunked', '0\r\n\r\n'),
+    400,
+    'BAD_REQUEST',
+  ],
+  [
+    'with a flood of headers',
+    () => get('Host: localhost\r\n', `X: ${'y'.repeat(20_000)}\r\n`),
+    431,
+    'HEADERS_TOO_LARGE',
+  ],
+  ['that expects what nobody can do', () => get('Host: localhost\r\nExpect: miracles\r\n'), 417, 'EXPECTATION_FAILED'],
+  ['without Host', () => get(''), 400, 'BAD_REQUEST'],
+  ['with two Hosts', () => get('Host: localhost\r\nHost: evil.example\r\n'), 400, 'BAD_REQUEST'],
+  ['with one Host twice', () => get('Host: localhost\r\nhost: localhost\r\n'), 400, 'BAD_REQUEST'],
+  [
+    'for a socket with two Hosts',
+    () =>
+      `GET /api/ws HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`,
+    400,
+    'BAD_REQUEST',
+  ],
+  [
+    'for a socket elsewhere',
+    () => `GET /nowhere HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`,
+    404,
+    'NOT_FOUND',
+  ],
+])('a request %s is refused in the usual form, with an id that the log has', async (_, bytes, status, code) => {
+  const failure = failureOf(await exchange(bytes()))
+  expect(failure).toEqual({ status, code, requestId: expect.any(String) })
+})
+
+it('a head that does not come to its end is answered in the usual form', { timeout: 60_000 }, async () => {
+  const answer = await new Promise<string>(resolve => {
+    let text = ''
+    const socket = connect(Number(new URL(board.url).port), '127.0.0.1')
+    socket
+      .setEncoding('latin1')
+      .on('data', chunk => {
+        text += chunk
+      })
+      .on('close', () => resolve(text))
+    socket.write('GET /api/health HTTP/1.1\r\nHost: loc')
+  })
+  expect(failureOf(answer)).toEqual({ status: 408, code: 'REQUEST_TIMEOUT', requestId: expect.any(String) })
+})
