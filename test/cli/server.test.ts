@@ -238,6 +238,8 @@ test('a service whose platform does not answer is no hindrance: a plain server s
 
 test('--wait goes without a number, and the log is for people on a terminal', async () => {
   await cli.ok(['server', 'start', '--wait', '--', '--port', '0'])
+  // What a server says at its start is on disk a moment after it answers.
+  await eventually('the log', async () => (await cli.board(['server', 'logs'])).stdout !== '')
   const [raw, shown] = [
     await cli.ok(['server', 'logs', '-n', '1']),
     await cli.ok(['server', 'logs', '-n', '1'], { env: { BOARD_FORCE_TTY: '120', NO_COLOR: '1' } }),
