@@ -1,7 +1,7 @@
 /** What decides whether a move starts a card's agent, as every view of a card has it. */
 export interface MovableCard {
   columnId: string
-  hasActiveAgent: boolean
+  hasActiveAgent?: boolean
 }
 
 /**

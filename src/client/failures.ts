@@ -41,7 +41,9 @@ function hintFor({ protocol, host, hostname }: URL, code: string): string | unde
     return /^(localhost|127\.|\[::1\])/.test(hostname)
       ? 'no server runs there; start one with: board server start'
       : 'no server runs there'
-  if (code === 'ECONNRESET' || code === 'EPIPE' || code.startsWith('UND_ERR_SOCKET'))
+  if (code === 'EPIPE' || code === 'UND_ERR_SOCKET')
+    return 'it broke off on the way: look whether it is there all the same, and send it again if not'
+  if (code === 'ECONNRESET')
     return protocol === 'http:'
       ? `it broke off before it answered: look what was done and try again; if it speaks https: https://${host}`
       : 'it broke off before it answered: look what was done, and try again'
