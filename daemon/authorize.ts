@@ -19,6 +19,7 @@ export const isOpenTo = ({ who }: Route, peer: Peer): boolean | Promise<boolean>
  */
 export async function authorize(db: Reader, route: Route, caller: Caller, input: Params): Promise<ProjectRole> {
   const { who } = route
+  if (who.kind === 'token') return 'viewer'
   if (who.kind === 'agent') return requireAgent(caller, input)
   if (caller.kind === 'agent' && who.kind !== 'agentOrUser')
     throw new Problem('FORBIDDEN', 'This route is not open to agent tokens.')

@@ -190,6 +190,7 @@ const whoTexts = {
   key: 'Needs an API key with one of the permissions.',
   agent: 'Needs an agent token of the card.',
   agentOrUser: 'Needs an agent token or a sign-in.',
+  token: 'Needs any token.',
 }
 
 function security(who: Who): Operation['security'] {
@@ -197,6 +198,7 @@ function security(who: Who): Operation['security'] {
   if (who.kind === 'key') return who.permissions.map(permission => ({ apiKey: [permission] }))
   if (who.kind === 'agent') return [{ agentToken: [] }]
   if (who.kind === 'agentOrUser') return [{ agentToken: [] }, { signIn: [] }]
+  if (who.kind === 'token') return [{ signIn: [] }, { apiKey: [] }, { agentToken: [] }]
   if (who.kind === 'local') return [{}, { signIn: [] }]
   return [
     { signIn: [] },

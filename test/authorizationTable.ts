@@ -72,11 +72,17 @@ export const sections: Section[] = [
     routes: { none: 'server.metrics' },
   },
   {
+    about: 'whoever has any token',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   ok       ok     ok     ok      ok   ok    ok    ok    ok    ok    ok  ok      ok        ok       ok',
+    routes: { none: 'auth.me' },
+  },
+  {
     about: 'whoever is signed in',
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   ok       ok     ok     ok      ok   ok    ok    ok    ok    ok    403 403     403       403      403',
     routes: {
-      none: `auth.me, auth.logout, invitations.accept, auth.sessions, auth.setPassword, users.search, settings.getUser, settings.setUser, settings.getShortcuts, settings.setShortcuts, settings.getContextRelay, notifications.get, notifications.set, agents.providers, filesystem.browse, mcp.call, search.find, projects.create, projects.list, projects.reorder, organizations.create, organizations.list,
+      none: `auth.logout, invitations.accept, auth.sessions, auth.setPassword, users.search, settings.getUser, settings.setUser, settings.getShortcuts, settings.setShortcuts, settings.getContextRelay, notifications.get, notifications.set, agents.providers, filesystem.browse, mcp.call, search.find, projects.create, projects.list, projects.reorder, organizations.create, organizations.list,
         keys.create, keys.list, credentials.create, credentials.list, credentials.initOauth, templates.create, templates.list`,
     },
   },
@@ -326,6 +332,7 @@ export const inFields: Record<string, [chief: string, superAdmin: string]> = {
 export const agentColumns = ['agent', 'otherAgent'] as const
 export const forAgents: Record<string, { own: string; foreign: string }> = {
   //           agent otherAgent
+  'auth.me': { own: 'ok ok', foreign: 'ok ok' },
   'mcp.call': { own: 'ok ok', foreign: 'ok ok' },
   'server.socket': { own: '404 404', foreign: '404 404' },
   'monitors.create': { own: 'ok 403', foreign: '403 403' },

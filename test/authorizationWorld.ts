@@ -84,7 +84,7 @@ export async function createWorld(): Promise<World> {
   ] as const)
     await top.client.organizations.addMember({ id: own.organizationId, email: person!.email, role })
   for (const { organizationId: id, client } of [own, foreign])
-    await client.organizations.removeMember({ id, userId: (await client.auth.me()).id })
+    await client.organizations.removeMember({ id, userId: (await client.auth.me()).id! })
   const { id: otherCardId } = await own.client.cards.create({
     projectId: own.projectId,
     title: 'Of another agent',

@@ -84,10 +84,6 @@ export function token(command: Command): void {
 }
 
 async function whoIsThis(context: Context): Promise<{ email: string | null; role: string | null } | undefined> {
-  if (context.external) {
-    const answer = await context.client.external.boards({ projectId: 1 }).catch(error => error as unknown)
-    return answer instanceof ApiFailure && answer.status === 401 ? undefined : { email: null, role: null }
-  }
   try {
     return await context.client.auth.me()
   } catch (error) {

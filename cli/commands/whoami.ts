@@ -1,26 +1,49 @@
 import type { Command } from 'commander'
-import { openContext, requireUser } from '../context.ts'
+import type { Contract } from '../../src/contract/index.ts'
+import type { Output } from '../../src/contract/route.ts'
+import { openContext } from '../context.ts'
 import { example } from '../help.ts'
 import type { Column } from '../output.ts'
 
-export interface Me {
-  id: string
-  email: string
-  displayName: string
-  role: string
+/** `tokenFrom` is where this command line found the token. */
+type Me = Output<Contract['auth']['me']> & { tokenFrom: string | null }
+
+const kinds: Record<Me['token']['kind'], string> = {
+  key: 'API key',
+  'sign-in': 'sign-in',
+  agent: "an agent's",
+  local: 'local',
+  none: 'none: authentication is off',
 }
 
-export const meFields: Column<Me>[] = [
+const fields: Column<Me>[] = [
   { name: 'id', style: 'id', value: me => me.id },
   { name: 'email', style: 'title', value: me => me.email },
   { name: 'displayName', header: 'Name', value: me => me.displayName },
   { name: 'role', value: me => me.role },
+  { name: 'token', value: ({ token }) => `${kinds[token.kind]}${token.name === null ? '' : ` "${token.name}"`}` },
+  { name: 'for', value: ({ token }) => scopeOf(token) },
+  {
+    name: 'permissions',
+    value: ({ token }) => token.permissions ?? (token.kind === 'agent' ? 'its tools' : 'all of the account'),
+  },
+  { name: 'until', style: 'time', value: ({ token }) => token.expiresAt },
+  { name: 'tokenFrom', header: 'Found in', value: me => me.tokenFrom },
 ]
 
 export function register(command: Command): void {
-  example(command, 'board whoami', 'board whoami --json --jq .email').action(async () => {
-    const context = await openContext(command)
-    requireUser(context, 'whoami')
-    await context.out.record(await context.client.auth.me(), meFields)
+  example(
+    command.description('Show whose the token is, of which kind, what it may, until when, and where it was found.'),
+    'board whoami',
+    'board whoami --json --jq .token.permissions',
+  ).action(async () => {
+    const { client, discovery, out } = await openContext(command)
+    await out.record({ ...(await client.auth.me()), tokenFrom: discovery.token?.from ?? null }, fields)
   })
+}
+
+function scopeOf({ scope, organizationId, projectId, cardId }: Me['token']): string {
+  if (scope === 'card') return `card ${cardId} of project ${projectId}`
+  if (scope === 'project') return `project ${projectId}`
+  return scope === 'organization' ? `organization ${organizationId}` : 'the whole server'
 }

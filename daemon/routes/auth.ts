@@ -5,8 +5,9 @@ import { authStatus, login, logout, register, setup } from '../../src/identity/a
 import { changeAuthSettings, readAuthSettings } from '../../src/identity/authSettings.ts'
 import { changePassword, end, list } from '../../src/identity/signIns.ts'
 import { mostFailuresAMinute } from '../../src/identity/throttle.ts'
+import { whoAmI } from '../../src/identity/whoAmI.ts'
 import { hashToken } from '../../src/ids/token.ts'
-import { signedIn, signIn, user } from '../../src/views/users.ts'
+import { signedIn, signIn } from '../../src/views/users.ts'
 import type { Call, Handlers } from '../handlers.ts'
 
 /** Answers that hold a token go past `call.write`: an Idempotency-Key would store them in clear. */
@@ -49,7 +50,7 @@ export const authRoutes = (app: App): Handlers<Contract['auth']> => ({
       tx => changeAuthSettings(app, tx, change),
       settings => settings,
     ),
-  me: async (_, { caller }) => user({ ...caller, id: caller.userId }),
+  me: (_, { caller }) => whoAmI(app, caller),
 })
 
 /** With what the program that signs in calls itself. */

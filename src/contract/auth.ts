@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { Email, Id, Name, text, Time, UserRole } from './fields.ts'
 import { InvitationToken } from './invitations.ts'
-import { anyone, del, get, post, put, superAdmin, user } from './route.ts'
+import { anyone, anyToken, del, get, permissions, post, put, superAdmin, user } from './route.ts'
 
 /** The local operator, before the first user exists, has the id "0". */
 export const Me = v.object({
@@ -10,6 +10,19 @@ export const Me = v.object({
   displayName: v.string(),
   role: UserRole,
 })
+/** What a token is and may do. `permissions` is null where it may all that its account may; `none` is no token, with authentication off. */
+export const TokenInfo = v.object({
+  kind: v.picklist(['sign-in', 'key', 'agent', 'local', 'none']),
+  name: v.nullable(v.string()),
+  scope: v.picklist(['server', 'organization', 'project', 'card']),
+  organizationId: v.nullable(Id),
+  projectId: v.nullable(Id),
+  cardId: v.nullable(Id),
+  permissions: v.nullable(v.array(v.picklist(permissions))),
+  expiresAt: v.nullable(Time),
+})
+/** An agent's token has no account: its `id` is null. */
+export const WhoAmI = v.object({ ...Me.entries, id: v.nullable(Me.entries.id), token: TokenInfo })
 export const SignedIn = v.object({ token: v.string(), user: Me })
 /** 8 to 1,024 characters; it is hashed as it is, without normalization. */
 export const Password = text(8, 1024)
@@ -88,5 +101,9 @@ export const auth = {
     input: v.strictObject({ enabled: v.boolean(), registrationEnabled: v.optional(v.boolean()) }),
     output: AuthSettings,
   }),
-  me: get('/api/auth/me', { who: user, summary: 'Read the current user', output: Me }),
+  me: get('/api/auth/me', {
+    who: anyToken,
+    summary: 'Tell whose the token is, what it may and until when',
+    output: WhoAmI,
+  }),
 }

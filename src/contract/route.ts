@@ -49,6 +49,7 @@ export type Who =
   | { kind: 'key'; permissions: readonly Permission[] }
   | { kind: 'agent'; through: 'cardId' }
   | { kind: 'agentOrUser' }
+  | { kind: 'token' }
 
 export const anyone: Who = { kind: 'public' }
 export const user: Who = { kind: 'user' }
@@ -91,6 +92,8 @@ export const key = (...allowed: Permission[]): Who => ({ kind: 'key', permission
 export const agentOf = (through: 'cardId'): Who => ({ kind: 'agent', through })
 /** Any agent token, and anybody signed in; never an API key. */
 export const agentOrUser: Who = { kind: 'agentOrUser' }
+/** Whoever has any token: a sign-in, a key whatever it may do, an agent's, the local one. */
+export const anyToken: Who = { kind: 'token' }
 
 /** What the audit log says of a call that was answered well. Nothing that it names may be a secret or somebody's text. */
 export interface Audited {

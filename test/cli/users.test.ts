@@ -83,7 +83,7 @@ test('who may not, and what cannot be, ends with 4 and 5', async () => {
   expect((await plain.board(['settings', 'auth'])).code).toBe(4)
   const [self, last] = [
     await root.board(['users', 'delete', 'root@example.org', '--yes']),
-    await root.board(['users', 'edit', id, '--role', 'user']),
+    await root.board(['users', 'edit', id!, '--role', 'user']),
   ]
   expect([self.code, firstLine(self)]).toEqual([5, 'board: you cannot delete your own account'])
   expect([last.code, firstLine(last)]).toEqual([5, 'board: the last super_admin cannot be deleted or demoted'])

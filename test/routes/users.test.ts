@@ -250,9 +250,9 @@ describe('a role change', () => {
 
   it('never leaves the server without a super_admin', async () => {
     const me = await root.auth.me()
-    expect(codeOf(await demoteAllBut(me.id))).toEqual([409, 'LAST_SUPER_ADMIN'])
+    expect(codeOf(await demoteAllBut(me.id!))).toEqual([409, 'LAST_SUPER_ADMIN'])
     expect((await root.auth.me()).role).toBe('super_admin')
-    expect(await root.users.update({ id: me.id, name: 'Root', role: 'super_admin' })).toMatchObject({
+    expect(await root.users.update({ id: me.id!, name: 'Root', role: 'super_admin' })).toMatchObject({
       isSuperAdmin: true,
     })
   })

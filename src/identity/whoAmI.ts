@@ -1,0 +1,51 @@
+import type { InferOutput } from 'valibot'
+import type { TokenInfo, WhoAmI } from '../contract/auth.ts'
+import { noAccount, type Caller } from '../domain/caller.ts'
+import { findAgentToken } from '../store/agentTokens.ts'
+import { readKey } from '../store/keys.ts'
+import { findSignIn } from '../store/signInTokens.ts'
+import type { Realm } from './identity.ts'
+
+type Info = InferOutput<typeof TokenInfo>
+
+/** Tells whose a caller's token is, of which kind, what it may and until when. */
+export async function whoAmI({ identity }: Realm, caller: Caller): Promise<InferOutput<typeof WhoAmI>> {
+  const { userId, email, displayName, role } = caller
+  const id = userId === noAccount ? null : String(userId)
+  return { id, email, displayName, role, token: { ...nothing, ...(await infoOf(identity.holders, caller)) } }
+}
+
+/** What is true of a token that nothing limits. */
+const nothing: Omit<Info, 'kind'> = {
+  name: null,
+  scope: 'server',
+  organizationId: null,
+  projectId: null,
+  cardId: null,
+  permissions: null,
+  expiresAt: null,
+}
+
+async function infoOf(
+  holders: Realm['identity']['holders'],
+  { kind, userId, key, agent, tokenHash }: Caller,
+): Promise<Pick<Info, 'kind'> & Partial<Info>> {
+  if (key) {
+    const row = await readKey(holders, userId, key.id)
+    return {
+      kind: 'key',
+      name: row?.name ?? null,
+      scope: key.scope,
+      organizationId: key.organizationId === null ? null : String(key.organizationId),
+      projectId: key.projectId === null ? null : String(key.projectId),
+      permissions: [...key.permissions],
+      expiresAt: row?.expiresAt ?? null,
+    }
+  }
+  if (agent) {
+    const expiresAt = (await findAgentToken(holders, tokenHash))?.expiresAt ?? null
+    return { kind: 'agent', scope: 'card', projectId: String(agent.projectId), cardId: String(agent.cardId), expiresAt }
+  }
+  if (kind === 'local') return { kind: tokenHash === '' ? 'none' : 'local' }
+  return { kind: 'sign-in', expiresAt: (await findSignIn(holders, tokenHash))?.expiresAt ?? null }
+}
