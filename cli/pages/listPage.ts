@@ -1,7 +1,7 @@
 import { html } from '../../src/config/html.ts'
 import { listCards, type CardFilter } from '../cardRoutes.ts'
 import type { Context } from '../context.ts'
-import { drawColumns, readHouse } from './columns.ts'
+import { cardsIn, drawColumns, readHouse } from './columns.ts'
 import { counted, type Page } from './page.ts'
 
 /** A project's cards in their columns side by side: at most `limit`, of those that the filter lets through. */
@@ -24,11 +24,12 @@ export async function listPage(
   ]
     .filter(Boolean)
     .join(' · ')
+  const isFiltered = said !== ''
   return {
     title: project.name,
     name: `cards-${project.id}`,
     isWide: true,
-    header: html`<h1>${project.name}</h1><div class="where">${counted(cards.length, 'card')}${said ? ` · ${said}` : ''}</div>`,
-    body: drawColumns(house, cards, { only: filter.columnId, more }),
+    header: html`<h1>${project.name}</h1><div class="where">${counted(isFiltered ? cards.length : cardsIn(house, filter.columnId), 'card')}${said ? ` · ${said}` : ''}</div>`,
+    body: drawColumns(house, cards, { only: filter.columnId, more, isFiltered }),
   }
 }
