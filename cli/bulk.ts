@@ -4,11 +4,12 @@ import type { Context } from './context.ts'
 import { describe } from './errors.ts'
 import { exitOf, Failure, usage } from './exit.ts'
 import type { Column } from './output.ts'
+import { idOf, isId } from './resolve.ts'
 import { isTerminal, talk } from './streams.ts'
 
 export interface BulkOptions {
   /** What was done, in the past tense: `archived`. It stands behind each id. */
-  verb: string
+  verb: string | ((id: string) => string)
   /** What is being done, for the progress bar: `Archiving`. */
   label?: string
   /** Print no line of what was done, for what follows prints one. */
@@ -28,11 +29,12 @@ const columns: Column<Done>[] = [
 ]
 
 /**
- * The ids of a command that takes `<ids...>`: as typed, or for `-` the first word of each line of stdin.
- * @throws Failure (usage) when stdin is a terminal.
+ * The ids of a command that takes `<ids...>`, each once: as typed, 12 or #12, or for `-` the words of stdin, of each line those
+ * before its first tab: what stands behind is a description, as lists print it.
+ * @throws Failure (usage) when stdin is a terminal, or holds what is no id
  */
 export async function readIds(ids: readonly string[]): Promise<string[]> {
-  if (!ids.includes('-')) return [...new Set(ids)]
+  if (!ids.includes('-')) return [...new Set(ids.map(idOf))]
   if (isTerminal(0))
     throw usage('- reads ids from a pipe, and stdin is a terminal', {
       hint: 'for example: board cards list -q | board cards archive -',
@@ -40,11 +42,14 @@ export async function readIds(ids: readonly string[]): Promise<string[]> {
   process.stdin.setEncoding('utf8')
   let text = ''
   for await (const chunk of process.stdin) text += chunk
-  const piped = text
-    .split('\n')
-    .map(line => line.trim().split(/\s/)[0]!)
-    .filter(Boolean)
-  return [...new Set(ids.flatMap(id => (id === '-' ? piped : [id])))]
+  const piped = text.split('\n').flatMap(line => line.split('\t')[0]!.split(/\s+/).filter(Boolean).map(idOf))
+  const wrong = piped.find(word => !isId(word))
+  if (wrong !== undefined)
+    throw usage(`stdin holds "${wrong}", which is no id; nothing was done`, {
+      hint: 'it takes ids with spaces or line breaks between them; behind a tab may stand a description',
+      see: 'board cards list -q',
+    })
+  return [...new Set(ids.flatMap(id => (id === '-' ? piped : [idOf(id)])))]
 }
 
 /**
@@ -61,13 +66,18 @@ export async function bulk(
   const { out } = context
   const listsAtEnd = out.json && !silent
   const wanted = await readIds(ids)
+  const strange = wanted.find(id => !isId(id))
+  if (strange !== undefined && wanted.length > 1)
+    throw new Failure('notFound', `there is no "${strange}", which is no id; nothing was done`, {
+      hint: 'ids are numbers, like 12',
+    })
   const progress = out.progress(label, wanted.length)
   const results: Done[] = []
   const failures: unknown[] = []
   for (const id of wanted) {
     try {
       await patiently(() => action(id))
-      results.push({ id, result: verb, error: null })
+      results.push({ id, result: typeof verb === 'string' ? verb : verb(id), error: null })
       if (!listsAtEnd && !silent) await out.row(results.at(-1)!, columns)
     } catch (error) {
       if (isHopeless(error) || (wanted.length === 1 && !listsAtEnd)) throw error

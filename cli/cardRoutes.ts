@@ -5,7 +5,7 @@ import type { Output } from '../src/contract/route.ts'
 import { patiently } from './bulk.ts'
 import type { Context } from './context.ts'
 import { Failure } from './exit.ts'
-import { columnsOf, isId } from './resolve.ts'
+import { columnsOf, idOf, isId } from './resolve.ts'
 
 type Item = Output<Contract['cards']['list']>[number]
 type Detail = Output<Contract['cards']['get']>
@@ -38,8 +38,8 @@ export interface CardPlace {
 }
 
 /**
- * Lists at most `limit` cards: those of one column in their order, else by id. Where more than the column is asked for, or by an
- * API key, a column's cards come by id too, and those that came are then put in order.
+ * Lists at most `limit` cards in the order of the board: boards, their columns, places. The archived ones have none and come by
+ * id. Where more than the column is asked for, or by an API key, a column's cards come by id, and those that came are put in order.
  */
 export async function listCards(
   context: Context,
@@ -49,15 +49,27 @@ export async function listCards(
   onPage?: (count: number) => void,
 ): Promise<CardPage> {
   const cards: Card[] = []
-  const source = isExternalFilter(context, filter) ? externalPages : internalPages
-  for await (const page of source(context, projectId, filter, limit + 1)) {
-    cards.push(...page)
-    onPage?.(cards.length)
+  for (const part of await partsOf(context, projectId, filter)) {
     if (cards.length > limit) break
+    const inColumn: Card[] = []
+    const wanted = limit + 1 - cards.length
+    const source = isExternalFilter(context, part) ? externalPages : internalPages
+    for await (const page of source(context, projectId, part, wanted)) {
+      inColumn.push(...page)
+      onPage?.(Math.min(limit, cards.length + inColumn.length))
+      if (inColumn.length >= wanted) break
+    }
+    if (part.columnId !== undefined) inColumn.sort((a, b) => (a.position ?? 0) - (b.position ?? 0))
+    cards.push(...inColumn)
   }
-  const kept = cards.slice(0, limit)
-  if (filter.columnId !== undefined) kept.sort((a, b) => (a.position ?? 0) - (b.position ?? 0))
-  return { cards: kept, more: cards.length > limit }
+  return { cards: cards.slice(0, limit), more: cards.length > limit }
+}
+
+/** The filter once for each column that it may find cards in. */
+async function partsOf(context: Context, projectId: string, filter: CardFilter): Promise<CardFilter[]> {
+  if (filter.archived || filter.columnId !== undefined) return [filter]
+  const { boardId, ...others } = filter
+  return (await columnsOf(context, projectId, boardId)).map(({ id }) => ({ ...others, columnId: id }))
 }
 
 export async function getCard({ client, external }: Context, { projectId, cardId }: CardPlace): Promise<Card> {
@@ -142,31 +154,50 @@ export async function cancelAgent({ client, external }: Context, place: CardPlac
 }
 
 /**
- * Does something to a card in its project: in the one that `-P` names, else in the current one if the card is there, else in the
- * one that the card is in.
- * @throws Failure (not found) for what is no id
+ * Does something to a card of the current project, wherever that comes from; without one, in the project that the card is in.
+ * @throws Failure (not found) for what is no id, and for a card of another project
  */
 export async function inItsProject<T>(
   context: Context,
-  cardId: string,
+  wanted: string,
   action: (place: CardPlace) => Promise<T>,
 ): Promise<T> {
-  if (!isId(cardId))
-    throw new Failure('notFound', `there is no card "${cardId}"`, {
-      hint: 'a card is named by its id; its words find it: board search',
-      see: 'board cards list',
-    })
-  const inProject = async () => action({ projectId: (await context.project()).id, cardId })
-  if (context.external || context.globals.project !== undefined) return inProject()
-  if (context.discovery.project) {
-    try {
-      return await inProject()
-    } catch (error) {
-      if ((error as ApiFailure).code !== 'CARD_NOT_FOUND') throw error
-    }
+  const cardId = cardIdOf(wanted)
+  const projects = await context.projects()
+  if (projects.length !== 1) {
+    const { projectId } = await context.client.cards.getFlat({ id: cardId })
+    if (projects.length > 0 && !projects.some(({ id }) => id === projectId))
+      throw await elsewhere(context, `card ${cardId}`, projectId)
+    return action({ projectId, cardId })
   }
-  const { projectId } = await context.client.cards.getFlat({ id: cardId })
-  return action({ projectId, cardId })
+  try {
+    return await action({ projectId: projects[0]!.id, cardId })
+  } catch (error) {
+    if ((error as ApiFailure).code !== 'CARD_NOT_FOUND' || context.external) throw error
+    const card = await context.client.cards.getFlat({ id: cardId }).catch(() => undefined)
+    throw card && card.projectId !== projects[0]!.id
+      ? await elsewhere(context, `card ${cardId}`, card.projectId)
+      : error
+  }
+}
+
+/** The id of a card as somebody named it: 12 or #12. @throws Failure (not found) */
+export function cardIdOf(wanted: string): string {
+  const cardId = idOf(wanted)
+  if (isId(cardId)) return cardId
+  throw new Failure('notFound', `there is no card "${wanted}"`, {
+    hint: 'a card is named by its id; its words find it: board search',
+    see: 'board cards list',
+  })
+}
+
+/** Ids are the whole server's, so a slip of a finger would reach another project. */
+export async function elsewhere(context: Context, what: string, projectId: string): Promise<Failure> {
+  const name = (await context.client.projects.list()).find(({ id }) => id === projectId)?.name ?? projectId
+  return new Failure('notFound', `${what} belongs to project "${name}"`, {
+    hint: `if it is meant: -P ${/^[\w.-]+$/.test(name) ? name : projectId}`,
+    see: 'board projects list',
+  })
 }
 
 /** Where a card is, once it is sure that it is there. */

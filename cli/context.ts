@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { createClient, type Client, type Connection } from '../src/client/index.ts'
 import { version } from '../src/config/version.ts'
+import { durationSecs } from './arguments.ts'
 import { discover, type Discovery } from './discovery.ts'
 import { Failure, usage } from './exit.ts'
 import { globalsOf, type Globals } from './globals.ts'
@@ -8,7 +9,7 @@ import { checkLocal, noServer, renewalOf } from './localPlace.ts'
 import { nameOf } from './commandNames.ts'
 import { openOut } from './openOut.ts'
 import type { Out } from './output.ts'
-import { findProject, type CurrentProject } from './resolve.ts'
+import { chooseProject, findProjects, type Candidates, type CurrentProject } from './resolve.ts'
 import { talk } from './streams.ts'
 import { harmless } from './text.ts'
 
@@ -28,6 +29,8 @@ export interface Context {
    * @throws Failure (usage) if there is none, (not found) if the server does not know it.
    */
   project(): Promise<CurrentProject>
+  /** What `project` chooses from: the one that is named, else those of the working folder; none where there is no current project. */
+  projects(): Promise<readonly CurrentProject[]>
 }
 
 /**
@@ -39,7 +42,7 @@ export async function openContext(command: Command): Promise<Context> {
   const { out, mayAsk, settings } = openOut(globals, undefined, nameOf(command))
   const discovery = discover(globals, process.env, settings)
   if (!discovery.url) throw noServer()
-  const timeoutSecs = globals.timeout ?? Number(settings.config?.timeout ?? 30)
+  const timeoutSecs = globals.timeout ?? durationSecs(settings.config?.timeout ?? '30')
   const connection: Connection = {
     url: discovery.url.value,
     token: discovery.token?.value,
@@ -51,7 +54,9 @@ export async function openContext(command: Command): Promise<Context> {
   if (discovery.local) await checkLocal(discovery.local)
   const client = createClient(connection)
   const external = connection.token?.startsWith('svc_ak_') === true
+  let found: Promise<Candidates> | undefined
   let project: Promise<CurrentProject> | undefined
+  const candidates = () => (found ??= findProjects(context))
   const context: Context = {
     client,
     connection,
@@ -60,7 +65,8 @@ export async function openContext(command: Command): Promise<Context> {
     globals,
     discovery,
     mayAsk,
-    project: () => (project ??= findProject(context)),
+    project: () => (project ??= candidates().then(those => chooseProject(context, those))),
+    projects: async () => (await candidates()).projects,
   }
   return context
 }

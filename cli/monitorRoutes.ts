@@ -1,7 +1,7 @@
 import { createClient, type ApiFailure, type Client } from '../src/client/index.ts'
 import type { Contract } from '../src/contract/index.ts'
 import type { Output } from '../src/contract/route.ts'
-import { inItsProject, type CardPlace } from './cardRoutes.ts'
+import { cardIdOf, inItsProject, type CardPlace } from './cardRoutes.ts'
 import { requireUser, type Context } from './context.ts'
 import { Failure, usage } from './exit.ts'
 
@@ -22,7 +22,8 @@ export interface CardMonitors {
 }
 
 export async function monitorsOf(context: Context, cardId: string): Promise<CardMonitors> {
-  if (context.connection.token?.startsWith('svc_at_')) return byAgent(context.client, agentsPlace(context, cardId))
+  if (context.connection.token?.startsWith('svc_at_'))
+    return byAgent(context.client, agentsPlace(context, cardIdOf(cardId)))
   return inItsProject(context, cardId, async place => {
     // An API key reads monitors and mints no tokens.
     if (context.external) return byPerson(context, place)

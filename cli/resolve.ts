@@ -22,11 +22,17 @@ export interface Named {
 }
 
 /**
- * The one of `items` that a person means: by id, else by name, else by name in any case.
- * @throws Failure (not found) with what was probably meant, or (usage) when several have that name.
+ * The one of `items` that a person means: by id, which may stand behind a #, else by name, else by name in any case.
+ * @throws Failure (not found) with what was probably meant, or (usage) when several have that name, or one that id and another that name.
  */
 export function pickNamed<T extends Named>(kind: string, items: readonly T[], wanted: string, see: string): T {
-  const byId = items.find(item => item.id === wanted)
+  const byId = items.find(item => item.id === idOf(wanted))
+  const other = items.find(item => item.name === wanted && item !== byId)
+  if (byId && other)
+    throw usage(`"${wanted}" is the id of one ${kind} and the name of another`, {
+      hint: `say which: "#${byId.id}" is ${byId.name}, "#${other.id}" is ${other.name}`,
+      see,
+    })
   if (byId) return byId
   const exact = items.filter(item => item.name === wanted)
   const same = exact.length > 0 ? exact : items.filter(item => item.name.toLowerCase() === wanted.toLowerCase())
@@ -51,10 +57,20 @@ export interface CurrentProject extends Named {
   besides?: readonly Named[]
 }
 
-/** The current project (see Context.project). One that others have put before the caller, who has not accepted it, is none. */
-export async function findProject(context: Context): Promise<CurrentProject> {
+/** What may be the current project, closest first, and what else holds the working folder. */
+export interface Candidates {
+  projects: readonly CurrentProject[]
+  /** Those that others have put before the caller, who has not accepted them: none of them is meant. */
+  notAccepted: readonly Named[]
+}
+
+/**
+ * The projects that may be meant: the one that is named, else those whose folder is the closest one around the working folder.
+ * @throws Failure (usage) for an API key without a project's id, (not found) for one that does not exist
+ */
+export async function findProjects(context: Context): Promise<Candidates> {
   const wanted = context.discovery.project
-  if (wanted) return resolveProject(context, wanted.value)
+  if (wanted) return { projects: [await resolveProject(context, wanted.value)], notAccepted: [] }
   if (context.external) throw noProject('an API key works in the project that you name: -P ID')
   const here = workingFolder()
   const around = (await context.client.projects.list())
@@ -62,17 +78,22 @@ export async function findProject(context: Context): Promise<CurrentProject> {
     .sort((a, b) => b.path.length - a.path.length)
   // A server from before there was consent does not tell.
   const accepted = around.filter(project => project.accepted !== false)
-  const same = accepted.filter(({ path }, _, [first]) => path === first!.path)
-  const closest = same.length > 1 ? await oneOf(context, same) : same[0]
-  if (closest)
-    return {
-      id: closest.id,
-      name: closest.name,
-      besides: accepted.filter(({ id, ownerId }) => id !== closest.id && ownerId !== closest.ownerId),
-    }
-  if (around.length > 0)
+  const besides = (ownerId: string | null) => accepted.filter(project => project.ownerId !== ownerId)
+  return {
+    projects: accepted
+      .filter(({ path }, _, [first]) => path === first!.path)
+      .map(({ id, name, ownerId }) => ({ id, name, besides: besides(ownerId) })),
+    notAccepted: around.filter(project => project.accepted === false),
+  }
+}
+
+/** The only one of the projects that may be meant, or the one that a person names. @throws Failure (usage) if there is none, or nobody can be asked */
+export async function chooseProject(context: Context, { projects, notAccepted }: Candidates): Promise<CurrentProject> {
+  const closest = projects.length > 1 ? await oneOf(context, projects) : projects[0]
+  if (closest) return closest
+  if (notAccepted.length > 0)
     throw noProject(
-      `${listed(around)} has this folder; if that is yours to use: board projects accept ${around[0]!.id}`,
+      `${listed(notAccepted)} has this folder; if that is yours to use: board projects accept ${notAccepted[0]!.id}`,
     )
   throw noProject('name one with -P, or run: board projects use <project>')
 }
@@ -253,6 +274,9 @@ export async function columnsOf(
 }
 
 export const isId = (text: string): boolean => /^[1-9]\d{0,15}$/.test(text)
+
+/** An id as somebody writes it, 12 or #12. What is none stays as it is. */
+export const idOf = (text: string): string => (/^#[1-9]\d{0,15}$/.test(text) ? text.slice(1) : text)
 
 const noProject = (hint: string): Failure => usage('which project?', { hint, see: 'board projects list' })
 

@@ -78,7 +78,7 @@ const whole: Record<string, (named: Named) => string[]> = {
   'orgs credential': ({ organizationId }) => [organizationId, 'none'],
   'orgs member add': ({ organizationId, strangerEmail }) => [organizationId, strangerEmail],
   'orgs member set': ({ organizationId, projectId }) => [organizationId, `member-${projectId}@example.net`, 'admin'],
-  'projects create': ({ projectId, path }) => [`New ${projectId}`, '--path', path],
+  'projects create': ({ projectId, path }) => [`New ${projectId}`, '--path', path, '--yes'],
   'projects credential': () => ['none'],
   'projects delete': ({ projectId }) => [projectId, '--dry-run'],
   'projects edit': ({ projectId }) => [projectId, '--name', `Edited ${projectId}`],

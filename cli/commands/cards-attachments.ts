@@ -4,13 +4,14 @@ import { basename } from 'node:path'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import { bulk, readIds } from '../bulk.ts'
-import { inItsProject, type CardPlace } from '../cardRoutes.ts'
+import { elsewhere, inItsProject, type CardPlace } from '../cardRoutes.ts'
 import { openContext, type Context } from '../context.ts'
 import { usage } from '../exit.ts'
 import { example } from '../help.ts'
 import { addNewestOptions, printNewest, type NewestOptions } from '../newest.ts'
 import type { Column } from '../output.ts'
 import { confirm } from '../prompt.ts'
+import { idOf, isId } from '../resolve.ts'
 import { saveDownload } from '../saveDownload.ts'
 import { unreadable } from '../unreadable.ts'
 
@@ -51,11 +52,13 @@ export function registerVerbs(cards: Command): void {
     )
     .action(async (id: string, { output }: { output?: string }) => {
       const context = await openContext(download)
+      const attachmentId = idOf(id)
+      await requireHere(context, attachmentId)
       await saveDownload(
         context.out,
-        await context.client.attachments.download({ attachmentId: id }),
+        await context.client.attachments.download({ attachmentId }),
         output,
-        `attachment-${id}`,
+        `attachment-${attachmentId}`,
       )
     })
   example(download, 'board cards download 5', 'board cards download 5 -o - | less')
@@ -105,11 +108,29 @@ function registerDetach(cards: Command): void {
           wanted.length === 1 ? `Delete attachment ${wanted[0]}?` : `Delete ${wanted.length} attachments?`,
           yes,
         )
-      await bulk(context, wanted, attachmentId => context.client.attachments.delete({ attachmentId }), {
-        verb: 'deleted',
-      })
+      const remove = async (attachmentId: string) => {
+        await requireHere(context, attachmentId)
+        await context.client.attachments.delete({ attachmentId })
+      }
+      await bulk(context, wanted, remove, { verb: 'deleted' })
     })
   example(detach, 'board cards detach 5', 'board cards attachments 12 -q | board cards detach - --yes')
+}
+
+/**
+ * Stops what is done to an attachment of another project than the current one, if there is one.
+ * @throws Failure (not found) with that project's name
+ */
+async function requireHere(context: Context, attachmentId: string): Promise<void> {
+  const here = await context.projects()
+  if (context.external || here.length === 0 || !isId(attachmentId)) return
+  const isIn = async (projectId: string) =>
+    (
+      await context.client.attachments.listProject({ projectId, cursor: Number(attachmentId) + 1, limit: 1 })
+    ).items.some(({ id }) => id === attachmentId)
+  for (const { id } of here) if (await isIn(id)) return
+  for (const { id } of await context.client.projects.list())
+    if (await isIn(id)) throw await elsewhere(context, `attachment ${attachmentId}`, id)
 }
 
 /** Uploads one file after the other. What was uploaded before a failure is printed. */

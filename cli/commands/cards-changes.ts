@@ -1,12 +1,13 @@
 import { Option, type Command } from 'commander'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
-import { bulk } from '../bulk.ts'
+import { bulk, readIds } from '../bulk.ts'
 import { getCard, inItsProject } from '../cardRoutes.ts'
 import { openContext, type Context } from '../context.ts'
 import { changesOf, colouredDiff, type FileChange } from '../diffText.ts'
 import { example } from '../help.ts'
 import type { Column } from '../output.ts'
+import { confirmStarts, nextStepsOf } from '../startsAsked.ts'
 import { harmless } from '../text.ts'
 
 type Diff = Output<Contract['agents']['diff']>
@@ -72,9 +73,14 @@ function registerApproval(cards: Command): void {
   const approve = cards
     .command('approve <cards...>')
     .summary('Let completed cards move on')
-    .description('Let completed cards move on to the next column of their pipeline. - reads ids from stdin.')
-    .action(async (ids: string[]) => {
+    .description(
+      'Let completed cards move on to the next column of their pipeline, where their agents start; more than one are asked about. - reads ids from stdin.',
+    )
+    .option('-y, --yes', 'do not ask')
+    .action(async (given: string[], { yes }: { yes?: boolean }) => {
       const context = await openContext(approve)
+      const ids = await readIds(given)
+      if (ids.length > 1 && !yes) await confirmStarts(context, (await nextStepsOf(context, ids)).size, yes)
       await bulk(context, ids, id => inItsProject(context, id, place => context.client.agents.approveAuto(place)), {
         verb: 'approved',
         label: 'Approving',

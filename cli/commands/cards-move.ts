@@ -1,11 +1,12 @@
 import { Option, type Command } from 'commander'
 import { place as wholePlace } from '../arguments.ts'
-import { bulk } from '../bulk.ts'
+import { bulk, readIds } from '../bulk.ts'
 import { getCard, inItsProject, moveCard } from '../cardRoutes.ts'
 import { openContext, type Context } from '../context.ts'
 import { usage } from '../exit.ts'
 import { example } from '../help.ts'
 import { resolveColumn } from '../resolve.ts'
+import { confirmStarts, startersOf } from '../startsAsked.ts'
 
 interface MoveOptions {
   to?: string
@@ -13,6 +14,7 @@ interface MoveOptions {
   top?: boolean
   bottom?: boolean
   dryRun?: boolean
+  yes?: boolean
 }
 
 export function registerVerbs(cards: Command): void {
@@ -20,7 +22,7 @@ export function registerVerbs(cards: Command): void {
     .command('move <cards...>')
     .summary('Move cards to a column, or within their column')
     .description(
-      'Move cards to a column, or within their column. Several cards keep the order in which they are named. - reads ids from stdin.',
+      'Move cards to a column, or within their column. Several cards keep the order in which they are named. Into an active column a card starts its agent; more than one are asked about. - reads ids from stdin.',
     )
     .option('--to <column>', 'the column, by name or id (default: the one that a card is in)')
     .addOption(
@@ -30,7 +32,8 @@ export function registerVerbs(cards: Command): void {
     )
     .addOption(new Option('--top', 'to the top').conflicts('bottom'))
     .option('--bottom', 'to the bottom (the default)')
-    .option('--dry-run', 'only say what would be moved')
+    .option('--dry-run', 'only say what would be moved, and which agents would start')
+    .option('-y, --yes', 'do not ask')
     .action(async (ids: string[], options: MoveOptions) => moved(await openContext(move), ids, options))
   example(
     move,
@@ -44,13 +47,20 @@ async function moved(context: Context, ids: string[], options: MoveOptions): Pro
   const { to, dryRun } = options
   if (to === undefined && options.position === undefined && !options.top && !options.bottom)
     throw usage('where to?', { hint: 'give --to, --top, --bottom or --position', see: 'board cards move --help' })
-  const columns = new Map<string, Promise<{ id: string }>>()
-  const columnIn = (projectId: string, wanted: string) =>
-    columns.get(projectId) ?? columns.set(projectId, resolveColumn(context, projectId, wanted)).get(projectId)!
+  const wanted = await readIds(ids)
+  const columns = new Map<string, ReturnType<typeof resolveColumn>>()
+  const columnIn = (projectId: string, name: string) =>
+    columns.get(projectId) ?? columns.set(projectId, resolveColumn(context, projectId, name)).get(projectId)!
+  // An API key's move starts nothing, and a move within a column neither.
+  const mayStart = to !== undefined && !context.external && (dryRun || (wanted.length > 1 && !options.yes))
+  const starters = mayStart
+    ? await startersOf(context, wanted, ({ projectId }) => columnIn(projectId, to))
+    : new Set<string>()
+  if (!dryRun) await confirmStarts(context, starters.size, options.yes)
   let position = options.top ? 0 : options.position
   await bulk(
     context,
-    ids,
+    wanted,
     id =>
       inItsProject(context, id, async place => {
         const card = to === undefined || dryRun ? await getCard(context, place) : undefined
@@ -58,6 +68,14 @@ async function moved(context: Context, ids: string[], options: MoveOptions): Pro
         if (!dryRun) await moveCard(context, place, columnId, position)
         if (position !== undefined) position += 1
       }),
-    { verb: dryRun ? `would be moved${to === undefined ? '' : ` to ${to}`}` : 'moved', label: 'Moving' },
+    {
+      verb: dryRun
+        ? id =>
+            `would be moved${to === undefined ? '' : ` to ${to}`}${starters.has(id) ? ', which starts its agent' : ''}`
+        : 'moved',
+      label: 'Moving',
+    },
   )
+  if (dryRun && starters.size > 0)
+    context.out.done(`${starters.size} agent${starters.size === 1 ? '' : 's'} would start.`)
 }

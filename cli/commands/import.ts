@@ -12,8 +12,10 @@ import { openUserContext, type Context } from '../context.ts'
 import { exits, Failure, usage } from '../exit.ts'
 import { example } from '../help.ts'
 import type { Column, Out } from '../output.ts'
-import { resolveOrganization, resolveProject } from '../resolve.ts'
+import { confirm } from '../prompt.ts'
+import { resolveOrganization, resolveProject, type Named } from '../resolve.ts'
 import { isTerminal } from '../streams.ts'
+import { confirmTwin } from '../twins.ts'
 import { unreadable } from '../unreadable.ts'
 
 type Report = Output<Contract['transfers']['import']>
@@ -23,6 +25,7 @@ interface Flags {
   map?: Record<string, string>
   withPullRequests?: boolean
   dryRun?: boolean
+  yes?: boolean
 }
 
 const fields: Column<Report>[] = [
@@ -38,7 +41,7 @@ const fields: Column<Report>[] = [
 export function register(command: Command): void {
   command
     .description(
-      'Make cards of a file, all of it or nothing: a new project, or with -P in that project. No agent is started.',
+      'Make cards of a file, all of it or nothing: in the current project, or with --path or without one in a new project. What board export wrote makes a new project unless -P names one. No agent is started.',
     )
     .addArgument(
       new Argument(
@@ -59,9 +62,10 @@ export function register(command: Command): void {
     )
     .option('--with-pull-requests', "make cards of GitHub's pull requests, too")
     .option('--dry-run', 'only say what would be made')
+    .option('-y, --yes', 'do not ask, also where a new project would have the folder of another one')
     .addHelpText(
       'after',
-      "\nWith -P, cards go to the columns of the project's first board that have the\nlists' names; columns that it lacks are made.",
+      "\nIn a project, cards go to the columns of the project's first board that have the\nlists' names; columns that it lacks are made.",
     )
     .action(async (format: ImportFormat, file: string, flags: Flags) => {
       const context = await openUserContext(command)
@@ -109,13 +113,14 @@ async function send(
   format: ImportFormat,
   path: string,
   name: string,
-  { path: folder, org, map, withPullRequests = false, dryRun = false }: Flags,
+  { path: folder, org, map, withPullRequests = false, dryRun = false, yes }: Flags,
 ): Promise<Report> {
   const { client, globals, out } = context
-  const projectId =
-    globals.project === undefined ? undefined : Number((await resolveProject(context, globals.project)).id)
-  if (projectId !== undefined && (folder !== undefined || org !== undefined))
+  if (globals.project !== undefined && (folder !== undefined || org !== undefined))
     throw usage('--path and --org are for new projects, and -P names one')
+  const project = await targetOf(context, format, folder !== undefined || org !== undefined)
+  if (project && globals.project === undefined) out.done(`Into project ${project.id} "${project.name}".`)
+  else if (!dryRun) await confirmNew(context, format, folder, yes)
   const organizationId = org === undefined ? undefined : Number((await resolveOrganization(context, org)).id)
   if (withPullRequests && format !== 'github') throw usage('--with-pull-requests is for the format github')
   const sending = followSending(out, basename(name), (await stat(path)).size)
@@ -123,14 +128,9 @@ async function send(
     const report = await client.transfers.import(
       {
         format,
-        projectId,
+        projectId: project && Number(project.id),
         organizationId,
-        path:
-          folder !== undefined
-            ? absolute(folder)
-            : projectId === undefined && format !== 'board'
-              ? absolute('.')
-              : undefined,
+        path: folder !== undefined ? absolute(folder) : !project && format !== 'board' ? absolute('.') : undefined,
         map: map && JSON.stringify(map),
         withPullRequests,
         dryRun,
@@ -146,6 +146,30 @@ async function send(
   } finally {
     sending.done()
   }
+}
+
+/** The project that the cards go into; undefined for a new one. */
+async function targetOf(context: Context, format: ImportFormat, wantsNew: boolean): Promise<Named | undefined> {
+  if (context.globals.project !== undefined) return resolveProject(context, context.globals.project)
+  if (wantsNew || format === 'board' || (await context.projects()).length === 0) return undefined
+  return context.project()
+}
+
+/** What board export wrote has whole projects in it, so that in a project's folder somebody may mean either. */
+async function confirmNew(
+  context: Context,
+  format: ImportFormat,
+  folder: string | undefined,
+  yes: boolean | undefined,
+): Promise<void> {
+  if (folder !== undefined) return confirmTwin(context, { path: absolute(folder) }, yes)
+  const [here] = format === 'board' ? await context.projects() : []
+  if (here)
+    await confirm(
+      context,
+      `This is project ${here.id} "${here.name}" (into it: -P ${here.id}). Make a new one of the file?`,
+      yes,
+    )
 }
 
 interface Sending {

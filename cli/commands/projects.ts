@@ -10,6 +10,7 @@ import { reordered } from '../order.ts'
 import type { Column } from '../output.ts'
 import { changeProfile } from '../profiles.ts'
 import { confirmByName } from '../prompt.ts'
+import { confirmTwin } from '../twins.ts'
 import { saveDownload } from '../saveDownload.ts'
 import { chosenCredential, resolveOrganization, resolveProject, type Named } from '../resolve.ts'
 import { registerEdit } from './projects-edit.ts'
@@ -96,8 +97,10 @@ function registerCreate(projects: Command): void {
     .description('Create a project of a folder, with its first board.')
     .option('--path <folder>', 'the folder, on the server; it is made where the one above it is there', '.')
     .option('--org <organization>', 'the organization that it belongs to, by name or id')
-    .action(async (name: string, { path, org }: { path: string; org?: string }) => {
+    .option('-y, --yes', 'do not ask, also where another project has this folder or this name')
+    .action(async (name: string, { path, org, yes }: { path: string; org?: string; yes?: boolean }) => {
       const context = await openUserContext(create)
+      await confirmTwin(context, { name, path: absolute(path) }, yes)
       const organizationId = org === undefined ? undefined : (await resolveOrganization(context, org)).id
       const project = await createIn(context, { name, path: absolute(path), organizationId })
       const current = await context.project().catch(() => undefined)

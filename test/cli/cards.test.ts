@@ -262,9 +262,11 @@ describe('attachments', () => {
   })
 })
 
-test('a card is found in its own project, unless -P says where it must be', async () => {
+test('a card is found by its id alone where there is no current project', async () => {
   const other = await server.client.projects.create({ name: 'other', path: server.folder('other') })
   const card = await server.client.cards.create({ projectId: other.id, title: 'Elsewhere' })
-  expect(await cli.ok(['cards', 'view', card.id, '--json', 'title'])).toBe('{"title":"Elsewhere"}\n')
+  expect(await cli.ok(['cards', 'view', card.id, '--json', 'title'], { env: { BOARD_PROJECT: '' } })).toBe(
+    '{"title":"Elsewhere"}\n',
+  )
   expect((await cli.board(['cards', 'view', card.id, '-P', 'web'])).code).toBe(3)
 })

@@ -49,7 +49,8 @@ test('a new project makes its folder where the one above it is there, and says s
 test('a new project says how a card gets onto it, and a folder of several projects belongs to none of them', async () => {
   const shared = server.folder('shared')
   const env = { XDG_CONFIG_HOME: join(cli.home, 'none') }
-  const created = async (name: string) => (await cli.board(['projects', 'create', name], { cwd: shared, env })).stderr
+  const created = async (name: string) =>
+    (await cli.board(['projects', 'create', name, '--yes'], { cwd: shared, env })).stderr
   expect(await created('one')).toMatch(/^Created project \d+\. Add a card: board cards add <title>\n$/)
   const [, second] = /^Created project (\d+)\. Add a card: board cards add <title> -P \1\n$/.exec(await created('two'))!
   expect(await cli.board(['cards', 'list'], { cwd: shared, env })).toMatchObject({
@@ -135,7 +136,7 @@ test('templates come from options or from JSON, and built-in ones stay', async (
 
 test('organizations hold projects and go only when they hold none', async () => {
   await cli.ok(['orgs', 'create', 'acme'])
-  await cli.ok(['projects', 'create', 'owned', '--path', folder, '--org', 'acme'])
+  await cli.ok(['projects', 'create', 'owned', '--path', folder, '--org', 'acme', '--yes'])
   expect(await cli.ok(['projects', 'list', '--org', 'ACME', '--json', 'name'])).toBe('[{"name":"owned"}]\n')
   expect((await cli.board(['orgs', 'delete', 'acme', '--yes'])).code).toBe(5)
   await cli.ok(['projects', 'delete', 'owned', '--yes'])

@@ -111,7 +111,8 @@ test('issues come from stdin into a new project here, and tasks from a file', as
     })
   ).split('\n')
   expect(await board.client.projects.get({ id: id! })).toMatchObject({ name: 'acme/web', path: folder })
-  const { projectIds } = await cli.json<Doc>(['import', 'markdown', join(fixtures, 'tasks.md'), '--path', folder])
+  const tasks = ['import', 'markdown', join(fixtures, 'tasks.md'), '--path', folder, '--yes']
+  const { projectIds } = await cli.json<Doc>(tasks)
   expect(await board.client.projects.get({ id: projectIds[0] })).toMatchObject({ name: 'tasks', path: folder })
 })
 

@@ -1,0 +1,200 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { commandLine, type CommandLine } from '../commandLine.ts'
+import { startBoard, type TestBoard } from '../helper.ts'
+import { onTerminal } from '../onTerminal.ts'
+
+let server: TestBoard
+let cli: CommandLine
+let here: string
+let projectId: string
+let card: string
+let foreign: string
+let attachment: string
+
+beforeAll(async () => {
+  server = await startBoard()
+  cli = commandLine({ BOARD_URL: server.url, BOARD_TOKEN: server.token })
+  here = server.folder('here')
+  const { client } = server
+  projectId = (await client.projects.create({ name: 'here', path: here })).id
+  const web = await client.projects.create({ name: 'web', path: server.folder('web') })
+  card = (await client.cards.create({ projectId, title: 'Ours' })).id
+  foreign = (await client.cards.create({ projectId: web.id, title: 'Theirs' })).id
+  writeFileSync(join(cli.home, 'note.txt'), 'a note')
+  attachment = (
+    await client.attachments.create({ projectId: web.id, cardId: foreign, file: { path: join(cli.home, 'note.txt') } })
+  ).id
+})
+afterAll(async () => {
+  cli.close()
+  await server.close()
+})
+
+const columnOf = async (id: string) => (await server.client.cards.getFlat({ id })).columnName
+const addCards = async (count: number, columnId?: string) => {
+  const ids: string[] = []
+  for (let at = 0; at < count; at++)
+    ids.push((await server.client.cards.create({ projectId, columnId, title: `Card ${at}`, deferred: true })).id)
+  return ids
+}
+
+describe('a card of another project', () => {
+  test('is refused with its name, wherever the current project comes from', async () => {
+    await cli.ok(['profile', 'set', 'ours', '--url', server.url, '--project', 'here'])
+    const ways: [string, Parameters<CommandLine['board']>[1], string[]][] = [
+      ['the folder', { cwd: here }, []],
+      ['the environment', { env: { BOARD_PROJECT: 'here' } }, []],
+      ['the flag', {}, ['-P', 'here']],
+      ['the profile', {}, ['--profile', 'ours']],
+    ]
+    for (const [from, surroundings, flags] of ways)
+      for (const command of [
+        ['cards', 'move', foreign, '--to', 'Done'],
+        ['cards', 'delete', foreign, '--yes'],
+        ['cards', 'view', foreign],
+        ['cards', 'attach', foreign, join(cli.home, 'note.txt')],
+        ['agents', 'sessions', foreign],
+        ['presession', 'start', foreign],
+        ['monitors', 'list', foreign],
+      ])
+        expect(await cli.board([...command, ...flags], surroundings), `${command.join(' ')} by ${from}`).toMatchObject({
+          code: 3,
+          stdout: '',
+          stderr: expect.stringContaining(`card ${foreign} belongs to project "web"\nif it is meant: -P web\n`),
+        })
+    await cli.ok(['profile', 'delete', 'ours', '--yes'])
+    expect(await columnOf(foreign)).toBe('Backlog')
+    expect(await cli.board(['cards', 'move', foreign, '--to', 'Backlog', '-P', 'web'])).toMatchObject({ code: 0 })
+  })
+
+  test('keeps its attachments, too', async () => {
+    for (const command of [
+      ['cards', 'detach', attachment, '--yes'],
+      ['cards', 'download', attachment, '-o', '-'],
+    ])
+      expect(await cli.board(command, { cwd: here }), command.join(' ')).toMatchObject({
+        code: 3,
+        stdout: '',
+        stderr: expect.stringContaining(`attachment ${attachment} belongs to project "web"`),
+      })
+    expect(await cli.board(['cards', 'download', attachment, '-o', '-'])).toMatchObject({ code: 0, stdout: 'a note' })
+  })
+
+  test('is reached by its id alone where there is no current project, and by #id', async () => {
+    expect(await cli.board(['cards', 'view', `#${foreign}`, '--json', 'title'])).toMatchObject({
+      code: 0,
+      stdout: '{"title":"Theirs"}\n',
+    })
+    expect(await cli.ok(['cards', 'move', `#${card}`, '--to', 'Backlog'], { cwd: here })).toBe(`${card}\tmoved\n`)
+  })
+})
+
+describe('a second project', () => {
+  test('in the same folder or of the same name is asked about, in a script by --yes', async () => {
+    expect(await cli.board(['projects', 'create', 'other'], { cwd: here })).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/Project \d+ "here" has this folder already.*\n.*--yes/),
+    })
+    const other = server.folder('other')
+    expect(await cli.board(['projects', 'create', 'Here'], { cwd: other })).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/has this name already.*\n.*--yes/),
+    })
+    const { code, text } = await onTerminal(['projects', 'create', 'other'], {
+      cwd: here,
+      env: cli.env,
+      answers: [['Make another one of it? [y/N]', 'n\r']],
+    })
+    expect([code, text]).toEqual([1, expect.stringContaining('nothing was changed')])
+    const twice = server.folder('twice')
+    await cli.ok(['projects', 'create', 'twice', '--path', twice])
+    await cli.ok(['projects', 'create', 'thrice', '--path', twice, '--yes'])
+    // Both have the folder, so that a card of either is meant by its id and one of neither is not.
+    expect(await cli.board(['cards', 'view', foreign], { cwd: twice })).toMatchObject({ code: 3 })
+  })
+
+  test('does not come of an import in the folder of a project', async () => {
+    writeFileSync(join(cli.home, 'TODO.md'), '# Plans\n- [ ] First\n- [ ] Second\n')
+    const todo = join(cli.home, 'TODO.md')
+    const before = (await server.client.projects.list()).length
+    const report = await cli.json<{ projectIds: string[] }>(['import', 'markdown', todo], { cwd: here })
+    expect(report.projectIds).toEqual([projectId])
+    const file = join(cli.home, 'here.board.json')
+    await cli.ok(['projects', 'export', 'here', '-o', file])
+    expect(await cli.board(['import', 'board', file], { cwd: here })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('give --yes'),
+    })
+    expect(await cli.board(['import', 'markdown', todo, '--path', here])).toMatchObject({ code: 2 })
+    expect(await server.client.projects.list()).toHaveLength(before)
+    const fresh = join(cli.home, 'fresh')
+    mkdirSync(fresh)
+    await cli.ok(['import', 'markdown', todo, '--path', fresh], { cwd: here })
+    expect(await server.client.projects.list()).toHaveLength(before + 1)
+  })
+})
+
+describe('ids from stdin', () => {
+  test('are all words of each line up to its first tab', async () => {
+    const ids = await addCards(4)
+    const input = `${ids[0]} #${ids[1]}\r\n${ids[2]}\t77 a title with 3 words\n\n  ${ids[3]}  \n`
+    expect(await cli.board(['cards', 'move', '-', '--to', 'Done'], { cwd: here, input })).toMatchObject({
+      code: 0,
+      stdout: ids.map(id => `${id}\tmoved\n`).join(''),
+    })
+  })
+
+  test('are refused before anything is done where one is none', async () => {
+    const [first] = await addCards(1)
+    for (const input of [`${first}\nFix the login\n`, `${first} 0\n`, `ID\tTITLE\n${first}\tCard 0\n`])
+      expect(await cli.board(['cards', 'move', '-', '--to', 'Done'], { cwd: here, input })).toMatchObject({
+        code: 2,
+        stdout: '',
+        stderr: expect.stringContaining('which is no id; nothing was done'),
+      })
+    expect(await cli.board(['cards', 'archive', first!, 'login'], { cwd: here })).toMatchObject({ code: 3, stdout: '' })
+    expect(await columnOf(first!)).toBe('Backlog')
+  })
+})
+
+describe('a move that starts agents', () => {
+  test('asks with their number when they are more than one, and says it in a dry run', async () => {
+    const [active] = (await server.client.columns.list({ projectId })).filter(
+      ({ columnType }) => columnType === 'active',
+    )
+    const idle = await addCards(3)
+    const [inside] = await addCards(1, active!.id)
+    const move = ['cards', 'move', ...idle, inside!, '--to', active!.name]
+    expect(await cli.board(move, { cwd: here })).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining('This starts 3 agents. Go on?\ngive --yes'),
+    })
+    const dry = await cli.board([...move, '--dry-run'], { cwd: here })
+    expect(dry.stderr).toBe('3 agents would start.\n')
+    expect(dry.stdout.split('\n').filter(line => line.includes('which starts its agent'))).toHaveLength(3)
+    const { code } = await onTerminal(move, { cwd: here, env: cli.env, answers: [['Go on? [y/N]', 'n\r']] })
+    expect([code, await columnOf(idle[0]!)]).toEqual([1, 'Backlog'])
+
+    expect(await cli.board(['cards', 'move', idle[0]!, '--to', active!.name], { cwd: here })).toMatchObject({ code: 0 })
+    expect(await cli.board(['cards', 'move', ...idle, '--to', 'Done'], { cwd: here })).toMatchObject({ code: 0 })
+    expect(await cli.board([...move, '--yes'], { cwd: here })).toMatchObject({ code: 0 })
+  })
+
+  test('asks nothing of an API key, whose moves start none', async () => {
+    const { key } = await server.client.keys.create({
+      name: 'cron',
+      scope: 'project',
+      projectId,
+      permissions: ['cards.read', 'cards.move'],
+    })
+    const idle = await addCards(2)
+    expect(
+      await cli.board(['cards', 'move', ...idle, '--to', 'In Progress', '-P', projectId], {
+        env: { BOARD_TOKEN: key },
+      }),
+    ).toMatchObject({ code: 0 })
+  })
+})
