@@ -17,19 +17,19 @@ export function place(text: string): number {
 
 const unitSecs: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400 }
 
-/** A length of time as whole seconds: `90`, `90s`, `15m`, `2h`, `7d`. */
+/** A length of time as seconds: `90`, `90s`, `1.5`, `15m`, `2h`, `7d`. */
 export function durationSecs(text: string): number {
-  const [, digits, unit] = /^(\d{1,9})([smhd]?)$/.exec(text) ?? []
+  const [, digits, unit] = /^(\d{1,9}(?:\.\d{1,3})?)([smhd]?)$/.exec(text) ?? []
   if (digits === undefined) throw new InvalidArgumentError('must be a length of time like 90s, 15m, 2h or 7d.')
   return Number(digits) * unitSecs[unit || 's']!
 }
 
-/** When something ends: a date or time in ISO 8601, or so many days from now (`30d`, `30`). */
+/** When something ends: a date or time in ISO 8601, local where it names no zone, or so many days from now (`30d`, `30`). */
 export function expiry(text: string): { expiresAt: string } | { expiresInDays: number } {
   const days = /^(\d{1,4})d?$/.exec(text)
   if (days) return { expiresInDays: Number(days[1]) }
-  if (/^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(Date.parse(text)))
-    return { expiresAt: new Date(text).toISOString() }
+  const expiresAt = writtenTime(text)
+  if (expiresAt !== undefined) return { expiresAt }
   throw new InvalidArgumentError('must be a number of days like 30d, or a date like 2030-01-31.')
 }
 
@@ -48,8 +48,14 @@ export const pastTime = (text: string): string =>
 export const ago = (text: string): string => new Date(Math.max(0, Date.now() - durationSecs(text) * 1000)).toISOString()
 
 function timeOf(text: string): string | undefined {
-  if (/^\d{1,9}[smhd]$/.test(text)) return ago(text)
-  return /^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(Date.parse(text)) ? new Date(text).toISOString() : undefined
+  return /^\d{1,9}[smhd]$/.test(text) ? ago(text) : writtenTime(text)
+}
+
+/** A date or time as ISO 8601 writes it. Without a zone it is a local one, which JavaScript believes of a time and not of a date. */
+function writtenTime(text: string): string | undefined {
+  if (!/^\d{4}-\d\d-\d\d/.test(text)) return undefined
+  const time = new Date(text.length === 10 ? `${text}T00:00` : text)
+  return Number.isNaN(time.getTime()) ? undefined : time.toISOString()
 }
 
 function refuse(message: string): never {

@@ -44,7 +44,12 @@ export async function waitForCards(
     signal?.addEventListener('abort', () => reject(signal.reason))
     if (timeout)
       timer = setTimeout(
-        () => reject(new Failure('timedOut', `timed out after ${timeout} s; still waiting for ${pending.named()}`)),
+        () =>
+          reject(
+            new Failure('timedOut', `timed out after ${timeout} s; still waiting for ${pending.named()}`, {
+              hint: 'their agents go on; to wait longer: --timeout 1h',
+            }),
+          ),
         timeout * 1000,
       )
   })
@@ -70,6 +75,9 @@ async function followed(context: Context, pending: Pending, bell: Bell | undefin
     onEvent: message => {
       bell?.hear(message)
       if (pending.heard(message)) refreshed.again()
+    },
+    onState: ({ name }) => {
+      if (name === 'waiting') context.out.done('The connection broke; connecting again ...')
     },
   })
   for (const projectId of pending.projects()) live.subscribe(projectId)

@@ -84,10 +84,10 @@ function tokenFor(
   { globals, env, profile, fromProfile, first, runtime }: TokenPlaces,
 ): Found | undefined {
   const bound =
-    profile?.token !== undefined && profile.tokenOrigin === target ? found(profile.token, fromProfile) : undefined
+    profile?.token !== undefined && profile.tokenOrigin === target ? tokenOf(profile.token, fromProfile) : undefined
   return (
     fromFile(globals.tokenFile, '--token-file') ??
-    pick(first, bound, found(env.BOARD_TOKEN, 'BOARD_TOKEN') ?? fromFile(env.BOARD_TOKEN_FILE, 'BOARD_TOKEN_FILE')) ??
+    pick(first, bound, tokenOf(env.BOARD_TOKEN, 'BOARD_TOKEN') ?? fromFile(env.BOARD_TOKEN_FILE, 'BOARD_TOKEN_FILE')) ??
     (runtime && originOf(runtime.url) === target ? found(runtime.token, fromRuntime) : undefined)
   )
 }
@@ -99,14 +99,27 @@ const pick = (profileFirst: boolean, profile: Found | undefined, environment: Fo
 const found = (value: string | undefined, from: string): Found | undefined =>
   value === undefined || value === '' ? undefined : { value, from }
 
+/** A token as somebody has set it, perhaps with the line break of the file that it stood in. @throws Failure (usage) when it is not one word */
+function tokenOf(value: string | undefined, from: string): Found | undefined {
+  const token = value?.trim()
+  if (token !== undefined && /[^\x21-\x7e]/.test(token))
+    throw usage(`the token of ${from} is not one word: it has a space, a line break or a strange character in it`, {
+      hint: 'it looks like svc_ak_...; make a new one with: board keys create',
+      see: 'board help environment',
+    })
+  return found(token, from)
+}
+
 function fromFile(path: string | undefined, from: string): Found | undefined {
   if (!path) return undefined
+  let text: string
   try {
-    const value = readFileSync(path === '-' ? 0 : path, 'utf8').trim()
-    if (value !== '') return { value, from }
+    text = readFileSync(path === '-' ? 0 : path, 'utf8')
   } catch (error) {
     throw unreadable(`the file of ${from}`, error, { see: 'board help environment' })
   }
+  const token = tokenOf(text, `the file of ${from}`)
+  if (token) return { ...token, from }
   throw usage(`the file of ${from} holds no token`, { see: 'board help environment' })
 }
 

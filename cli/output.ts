@@ -60,7 +60,7 @@ export class Out {
     if (this.quiet) return this.ids(rows.map(row => idOf(row, columns)))
     const shown = columns.filter(column => !column.hidden)
     if (rows.length === 0) return this.terminal.stdout && options.empty ? this.done(options.empty) : undefined
-    this.#write(this.terminal.stdout ? drawTable(rows, shown, this.terminal) : drawTabs(rows, shown))
+    this.#write(this.terminal.stdout ? drawTable(rows, shown, this.terminal) : drawTabs(rows, shown, this.terminal))
   }
 
   /** Prints one record: named lines, or an object with `--json`. `body` is long text below the lines. */
@@ -70,7 +70,7 @@ export class Out {
     const shown = fields.filter(field => !field.hidden)
     const head = this.terminal.stdout
       ? drawRecord(row, shown, this.terminal)
-      : shown.map(field => `${field.name}\t${cellText(field.value(row))}\n`).join('')
+      : shown.map(field => `${field.name}\t${drawTabs([row], [field], this.terminal)}`).join('')
     if (!options.body) return void this.#write(head)
     await this.text(
       `${head}${this.terminal.stdout ? '\n' : '--\n'}${harmless(options.body, true).replace(/\n?$/, '\n')}`,
@@ -86,7 +86,7 @@ export class Out {
         ? `${idOf(row, columns)}\n`
         : this.terminal.stdout
           ? drawLine(row, shown, this.terminal)
-          : drawTabs([row], shown),
+          : drawTabs([row], shown, this.terminal),
     )
   }
 
@@ -137,8 +137,9 @@ export class Out {
     return this.json ? this.record(row, []) : this.line(`would ${verb} ${what}`)
   }
 
-  /** Says on stderr what the person should know although the command goes on. */
+  /** Says on stderr what the person should know although the command goes on. `--quiet` says nothing. */
   warn(message: string): void {
+    if (this.quiet) return
     this.#talk(`${paint('warning:', 'yellow', this.terminal.stderrColour)} ${harmless(message)}\n`)
   }
 

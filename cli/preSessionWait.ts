@@ -55,5 +55,7 @@ async function timedOut({ globals: { timeout } }: Context, signal: AbortSignal):
       /* There is no end to it. */
     })
   await delay(timeout * 1000, undefined, { signal }).catch(() => {})
-  throw new Failure('timedOut', `timed out after ${timeout} s; the planning agent is still at work`)
+  throw new Failure('timedOut', `timed out after ${timeout} s; the planning agent is still at work`, {
+    hint: 'it goes on; its answer will be in: board presession messages',
+  })
 }

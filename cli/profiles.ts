@@ -34,7 +34,7 @@ export const configKeys = {
   mouse: 'on or off: off leaves the mouse to the terminal, like --no-mouse of board ui.',
   density: 'compact or comfortable: how board ui draws cards (otherwise as there is room).',
   preview: 'on or off: on shows the card under the cursor beside the board on wide terminals.',
-  timeout: 'How many seconds an answer of the server may take, like --timeout.',
+  timeout: 'How long an answer of the server may take, like --timeout: 30s, 5m.',
 } as const
 export type ConfigKey = keyof typeof configKeys
 

@@ -1,5 +1,6 @@
-import { Command, InvalidArgumentError } from 'commander'
+import { Command } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
+import { durationSecs } from './arguments.ts'
 import { example, formatHelp } from './help.ts'
 import { load } from './loadCommands.ts'
 import { write } from './streams.ts'
@@ -70,12 +71,7 @@ function addGlobals(program: Command): void {
     .option('-q, --quiet', 'print ids only, and no talk')
     .option('--no-color', 'print no colour')
     .option('--no-input', 'never ask')
-    .option('--timeout <seconds>', 'how long an answer may take', seconds)
+    .option('--timeout <time>', 'how long an answer may take: 30, 30s, 5m', durationSecs)
     .option('--debug', 'print each request on stderr')
     .helpOption('-h, --help', 'show help')
-}
-
-function seconds(text: string): number {
-  if (!/^\d{1,6}(\.\d+)?$/.test(text)) throw new InvalidArgumentError('must be a number of seconds.')
-  return Number(text)
 }

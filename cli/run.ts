@@ -39,6 +39,8 @@ async function explain({ command: at, given }: NamedCommand, error: CommanderErr
     .replace(/^error: /, '')
     .split('\n')[0]!
     .replace(/\.$/, '')
+  const missing = /^required option '(.*)' not specified$/.exec(message)?.[1]
+  if (missing !== undefined) return needed(at, missing, see)
   const [, start, value, rule] = /^(.*'(.*)' is invalid(?: for argument '[^']*')?)\. (.*)$/s.exec(message) ?? []
   if (start !== undefined) return invalid(start, value!, rule!, see)
   if (error.code === 'commander.help')
@@ -49,8 +51,39 @@ async function explain({ command: at, given }: NamedCommand, error: CommanderErr
   if (kind === 'option' && takesServe)
     return usage(message, { hint: `what board serve takes stands behind --: ${lineOf(at)} -- ${word}`, see })
   const meant =
-    kind === 'command' ? await suggestCommands(at, word, given.slice(1)) : nearest(word.split('=')[0]!, optionsAt(at))
+    kind === 'command' ? await suggestCommands(at, word, given.slice(1)) : suggestOptions(at, word.split('=')[0]!)
   return usage(message, { hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : undefined, see })
+}
+
+/** Options that stand for the same in one command or another. */
+const optionSynonyms = [
+  ['--to', '--column', '--into', '--status'],
+  ['--output', '--out', '--file', '--dest'],
+  ['--title', '--name', '--summary'],
+  ['--prompt', '--description', '--body', '--message'],
+  ['--prompt-file', '--body-file', '--file'],
+  ['--label', '--add-label', '--tag'],
+  ['--yes', '--force', '--confirm'],
+  ['--limit', '--max', '--count', '--number'],
+  ['--path', '--folder', '--dir', '--cwd'],
+  ['--watch', '--follow', '--tail'],
+  ['--every', '--interval', '--cron'],
+  ['--expires', '--ttl', '--expiry'],
+]
+
+/** A command's own options that mean what another command, or another program, calls so, and those that look alike. */
+function suggestOptions(command: Command, word: string): string[] {
+  const own = command.options.flatMap(({ long }) => (long ? [long] : []))
+  const same = optionSynonyms
+    .filter(each => each.includes(word))
+    .flatMap(each => own.filter(option => each.includes(option)))
+  return [...new Set([...same, ...nearest(word, optionsAt(command))])]
+}
+
+/** An option that must be given, and what it takes. */
+function needed({ options }: Command, flags: string, see: string): Failure {
+  const choices = options.find(option => option.flags === flags)?.argChoices
+  return usage(`${flags} is needed${choices ? `: one of ${choices.join(', ')}` : ''}`, { see })
 }
 
 /** A value that an option or argument does not take, and which of its choices was probably meant. */

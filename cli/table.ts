@@ -27,9 +27,21 @@ export function cellText(value: unknown): string {
   return typeof value === 'object' ? harmless(JSON.stringify(value)) : String(value)
 }
 
-/** Lines of tab-separated fields, without a head. */
-export const drawTabs = <Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string =>
-  rows.map(row => `${columns.map(column => cellText(column.value(row))).join('\t')}\n`).join('')
+/** Lines of tab-separated fields, without a head. FORCE_COLOR colours them and leaves all else as it is. */
+export const drawTabs = <Row>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  { colour }: Pick<Terminal, 'colour'>,
+): string =>
+  rows
+    .map(row => {
+      const cells = columns.map(({ value, style }) => {
+        const text = cellText(value(row))
+        return colour ? paint(text, colourOf(style, text), true) : text
+      })
+      return `${cells.join('\t')}\n`
+    })
+    .join('')
 
 /** One row of a list that goes on: its fields side by side, times as the clock shows them. */
 export const drawLine = <Row>(row: Row, columns: readonly Column<Row>[], terminal: Terminal): string =>
@@ -56,6 +68,16 @@ export function drawTable<Row>(rows: readonly Row[], columns: readonly Column<Ro
       terminal,
     )
   const widths = shrink(wanted, columns, terminal.width)
+  // What does not fit even so goes from the right, but the id and the title stay.
+  const lost = totalOf(widths) > terminal.width ? columns.findLast(({ style }) => !isKept(style)) : undefined
+  if (lost)
+    return drawTable(
+      rows,
+      columns.filter(column => column !== lost),
+      terminal,
+    )
+  const last = columns.findIndex(({ style }) => style === 'title')
+  if (last >= 0) widths[last] = Math.max(1, widths[last]! - Math.max(0, totalOf(widths) - terminal.width))
   const drawn = (texts: string[], style: (text: string, at: number) => string) =>
     texts
       .map((text, at) => pad(text, widths[at]!, columns[at]!.align, at === texts.length - 1, cut => style(cut, at)))
@@ -127,6 +149,8 @@ function shrink<Row>(widths: number[], columns: readonly Column<Row>[], availabl
 
 const totalOf = (widths: readonly number[]): number =>
   widths.reduce((sum, width) => sum + width, 2 * (widths.length - 1))
+
+const isKept = (style: Style | undefined): boolean => style === 'id' || style === 'title'
 
 const mayBeCut = <Row>({ style }: Column<Row>): boolean => style === 'title' || style === 'text'
 

@@ -57,7 +57,8 @@ const propsOf = <Row>({ out }: Context, state: Omit<RowListProps<Row>, 'terminal
   ...state,
   terminal: {
     ...out.terminal,
-    width: process.stdout.columns ?? out.terminal.width,
-    height: process.stdout.rows ?? out.terminal.height,
+    // A terminal that does not know its size says 0.
+    width: process.stdout.columns || out.terminal.width,
+    height: process.stdout.rows || out.terminal.height,
   },
 })

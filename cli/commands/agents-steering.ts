@@ -86,7 +86,7 @@ function starter(
     .description(description)
     .option(
       '-w, --wait',
-      'wait until the agent has ended or waits for you, at most --timeout seconds; exit 1 unless it completed',
+      'wait until the agent has ended or waits for you, at most --timeout; exit 1 unless it completed',
     )
   return command.action(async (id: string, { wait }: { wait?: boolean }) => {
     const context = await openContext(command)

@@ -27,7 +27,7 @@ export function register(assistant: Command): void {
       .description("Send a message to the project's assistant, which starts when it is needed."),
     'message',
   )
-    .option('-w, --wait', 'print what it answers, and wait for its end, at most --timeout seconds')
+    .option('-w, --wait', 'print what it answers, and wait for its end, at most --timeout')
     .action(async (text: string | undefined, options: TextOptions & { wait?: boolean }) => {
       const content = await messageOf(text, options)
       await sent(await openContext(send), content, options.wait)

@@ -26,7 +26,7 @@ export function registerVerbs(cards: Command): void {
   const list = cards
     .command('list')
     .summary('List cards')
-    .description("List cards: one column's in their order, or a project's by id.")
+    .description('List cards in the order of the board: column by column, each from its top.')
     .option('-c, --column <column>', 'only this column, by name or id')
     .addOption(new Option('-s, --status <status>', 'only cards of this status').choices(CardStatus.options))
     .option('-l, --label <label>', 'only cards whose labels contain this text')

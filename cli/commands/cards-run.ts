@@ -30,7 +30,7 @@ export function registerVerbs(cards: Command): void {
     )
     .option(
       '-w, --wait',
-      'wait until the agents have ended or wait for you, at most --timeout seconds; exit 1 unless all completed',
+      'wait until the agents have ended or wait for you, at most --timeout; exit 1 unless all completed',
     )
     .option('-f, --follow', 'the same for one card, with its messages as they come')
     .action(async (ids: string[], options: RunOptions) => started(await openContext(run), ids, options))
@@ -61,7 +61,7 @@ function registerWait(cards: Command): void {
     .command('wait <cards...>')
     .summary('Wait until cards have a status')
     .description(
-      'Wait until each card has one of the statuses, and print one line for each as it gets there. By default: until its agent has ended or waits for you. --timeout seconds is the longest wait; then it exits 8. - reads ids from stdin.',
+      'Wait until each card has one of the statuses, and print one line for each as it gets there. By default: until its agent has ended or waits for you. --timeout is the longest wait; then it exits 8. - reads ids from stdin.',
     )
     .addOption(
       new Option('--for <status>', 'a status, or several with commas').choices(CardStatus.options).argParser(statuses),

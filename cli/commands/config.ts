@@ -85,7 +85,8 @@ async function set(command: Command, key: string, value: string): Promise<void> 
   const choices = choicesOf[key]
   if (choices && value !== '' && !choices.includes(value))
     throw usage(`${key} is ${choices.join(' or ')}, not "${value}"`)
-  if (key === 'timeout' && !/^\d{0,6}$/.test(value)) throw usage(`timeout is a number of seconds, not "${value}"`)
+  if (key === 'timeout' && !/^(\d{1,6}[smhd]?)?$/.test(value))
+    throw usage(`timeout is a length of time like 30s or 5m, not "${value}"`)
   await changeSettings(settings => {
     const { [key]: _old, ...rest } = settings.config ?? {}
     return { ...settings, config: value === '' ? rest : { ...rest, [key]: value } }

@@ -24,7 +24,7 @@ const listed: Column<PreSession>[] = [
   { name: 'prompt', style: 'text', value: session => session.prompt },
 ]
 
-const waits = "wait for the planning agent's answer and print it, at most --timeout seconds; exit 1 when it failed"
+const waits = "wait for the planning agent's answer and print it, at most --timeout; exit 1 when it failed"
 
 export function register(presession: Command): void {
   const list = presession

@@ -35,7 +35,7 @@ export function registerRun(scripts: Command): void {
     .description('Run a script, one run at a time. What it starts in the background is ended when it ends.')
     .option(
       '-w, --wait',
-      'print its output as it comes until it has ended, at most --timeout seconds; Ctrl-C ends the waiting, not the script',
+      'print its output as it comes until it has ended, at most --timeout; Ctrl-C ends the waiting, not the script',
     )
     .option('--exit-status', "the same, and exit with the script's exit code")
     .action(async (wanted: string, options: RunOptions) => started(await openContext(run), wanted, options))

@@ -40,10 +40,7 @@ export function registerDeliveries(webhooks: Command): void {
     .command('test <webhook>')
     .summary('Send a test message')
     .description('Send a webhook.test message, before everything that waits.')
-    .option(
-      '-w, --wait',
-      'wait for its first attempt, at most --timeout seconds (default: 30); exit 1 unless it succeeded',
-    )
+    .option('-w, --wait', 'wait for its first attempt, at most --timeout (default: 30); exit 1 unless it succeeded')
     .action(async (wanted: string, { wait }: { wait?: boolean }) => {
       const context = await openContext(test)
       const { projectId, webhookId } = await resolveWebhook(context, wanted)

@@ -34,8 +34,8 @@ export function RowList<Row>({ title, noun, columns, rows, more, live, terminal 
   const shown = rows.slice(0, Math.max(1, terminal.height - aroundLines))
   const hidden = rows.length - shown.length
   return (
-    <Box flexDirection="column">
-      <Text bold>
+    <Box flexDirection="column" width={terminal.width}>
+      <Text bold wrap="truncate">
         {harmless(title)}
         <Text dimColor>
           {' '}
@@ -44,7 +44,7 @@ export function RowList<Row>({ title, noun, columns, rows, more, live, terminal 
         </Text>
       </Text>
       <Text wrap="truncate">{rows.length > 0 ? drawTable(shown, columns, terminal).trimEnd() : `No ${noun}s.`}</Text>
-      <Text dimColor>
+      <Text dimColor wrap="truncate">
         {hidden > 0 ? `${hidden} more below. ` : ''}
         {live ? 'q quits' : 'The connection broke; connecting again ...'}
       </Text>

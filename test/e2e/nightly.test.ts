@@ -98,7 +98,9 @@ test('an agent that fails is exit 1, one that takes too long exit 8, and the car
   expect(late).toMatchObject({
     code: 8,
     stdout: '',
-    stderr: expect.stringMatching(/^board: timed out after 2 s; still waiting for \d+ \(running\)\n$/),
+    stderr: expect.stringMatching(
+      /^board: timed out after 2 s; still waiting for \d+ \(running\)\ntheir agents go on; to wait longer: --timeout 1h\n$/,
+    ),
   })
   expect(await inColumn(board.columns.active)).toEqual(['Nightly audit: cancelled', 'Nightly audit: failed'])
 })

@@ -224,7 +224,7 @@ describe('an account that exists', () => {
     for (const table of ['api_keys', 'credentials', 'user_settings', 'webhooks', 'project_members', 'agent_tokens'])
       expect(await db.all(`SELECT 1 FROM ${table} WHERE user_id = ?`, [Number(user.id)]), table).toEqual([])
 
-    const root = (await board.client.auth.me()).id
+    const root = (await board.client.auth.me()).id!
     expect(await board.client.projects.get({ id })).toMatchObject({
       ownerId: root,
       credentialId: null,
@@ -248,7 +248,7 @@ describe('an account that exists', () => {
 
   it('that was registered and is the only super_admin is not ended by a sign-in', async () => {
     const { user } = await board.client.auth.register({ email: 'only@example.org', password: 'battery staple 3' })
-    const root = (await board.client.auth.me()).id
+    const root = (await board.client.auth.me()).id!
     await board.client.users.update({ id: user.id, role: 'super_admin' })
     const only = board.as((await logIn('only@example.org', 'battery staple 3')).body.data.token)
     await only.users.update({ id: root, role: 'user' })
