@@ -183,6 +183,22 @@ describe('a move that starts agents', () => {
     expect(await cli.board([...move, '--yes'], { cwd: here })).toMatchObject({ code: 0 })
   })
 
+  test('asks before completed cards are let on to their next steps', async () => {
+    const { client } = server
+    const active = (await client.columns.list({ projectId })).find(({ columnType }) => columnType === 'active')!
+    await client.columns.create({ projectId, boardId: active.boardId, name: 'Review', columnType: 'active' })
+    const done = await addCards(2, active.id)
+    for (const id of done)
+      await server.server.app.db.transaction(tx => tx.run("UPDATE cards SET status = 'completed' WHERE id = ?", [id]))
+    expect(await cli.board(['cards', 'approve', ...done], { cwd: here })).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining('This starts 2 agents. Go on?\ngive --yes'),
+    })
+    expect(await cli.board(['cards', 'approve', ...done, '--yes'], { cwd: here })).toMatchObject({ code: 0 })
+    expect(await columnOf(done[1]!)).toBe('Review')
+  })
+
   test('asks nothing of an API key, whose moves start none', async () => {
     const { key } = await server.client.keys.create({
       name: 'cron',

@@ -239,7 +239,10 @@ test('a board stands column beside column, with the cards that the filters let t
   expect(titles(all).slice(0, 3)).toEqual(['First', 'Second', 'Third'])
   expect(titles(await made('cards', 'list', '-c', 'backlog'))).toEqual(['First', 'Second', 'Third'])
   expect(titles(await made('cards', 'list', '--label', 'odd'))).toEqual(['Third'])
-  expect((await made('cards', 'list', '--limit', '2')).text).toContain('There are more cards; these are the first 2.')
+  const some = await made('cards', 'list', '--limit', '2')
+  expect(some.text).toContain('There are more cards: the first 2 of 4 are shown.')
+  expect(texts(withClass(some, 'column'))[0]).toContain('Backlog 3')
+  expect((await made('cards', 'list', '-c', 'backlog', '--limit', '2')).text).toContain('the first 2 of 3 are shown.')
   expect((await cli.board(['cards', 'list', '--web', '--watch'])).code).toBe(2)
 })
 
