@@ -1,25 +1,54 @@
 import type { App } from '../../src/app.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { find, list } from '../../src/domain/webhooks.ts'
-import { listDeliveries } from '../../src/store/deliveries.ts'
-import { delivery, deliveryPage, webhook, webhookWithSecret } from '../../src/views/webhooks.ts'
+import { audienceOf, requireHearing, type Audience } from '../../src/domain/hearing.ts'
+import type { EventType } from '../../src/contract/events.ts'
+import { listDeliveries, type DeliveryRow } from '../../src/store/deliveries.ts'
+import { delivery, webhook, webhookWithSecret } from '../../src/views/webhooks.ts'
+import type { WebhookRow } from '../../src/store/webhooks.ts'
 import type { Handlers } from '../handlers.ts'
 
 /** Answers that hold a secret go past `call.write`: an Idempotency-Key would store them in clear. */
 export const webhooksRoutes = ({ db, webhooks }: App): Handlers<Contract['webhooks']> => ({
   list: async ({ projectId }) => (await list(db, projectId)).map(webhook),
-  create: async ({ projectId, ...input }, { db }) => {
+  create: async ({ projectId, ...input }, { caller, db }) => {
+    requireHearing(caller, input.events)
     await webhooks.requireTarget(input.url)
     return webhookWithSecret(await db.transaction(tx => webhooks.create(tx, projectId, input)))
   },
-  update: async ({ projectId, webhookId, ...change }, { write }) => {
+  update: async ({ projectId, webhookId, ...change }, { caller, write }) => {
+    // Another address is another reader of what it is sent already.
+    requireHearing(caller, [
+      ...(change.events ?? []),
+      ...(change.url === undefined ? [] : eventsOf(await find(db, { projectId, webhookId }))),
+    ])
     if (change.url !== undefined) await webhooks.requireTarget(change.url)
     return write(tx => webhooks.update(tx, { projectId, webhookId }, change), webhook)
   },
   delete: ref => webhooks.remove(ref),
   rotate: async (ref, { db }) => webhookWithSecret(await db.transaction(tx => webhooks.rotate(tx, ref))),
   test: (ref, { write }) => write(tx => webhooks.test(tx, ref), delivery),
-  deliveries: async ({ status, limit, cursor, ...ref }) =>
-    deliveryPage(await listDeliveries(db, (await find(db, ref)).id, { status, before: cursor, limit }), limit),
-  redeliver: ({ deliveryId, ...ref }, { write }) => write(tx => webhooks.redeliver(tx, ref, deliveryId), delivery),
+  deliveries: async ({ status, limit, cursor, ...ref }, { caller }) =>
+    deliveryPage(
+      await listDeliveries(db, (await find(db, ref)).id, { status, before: cursor, limit }),
+      limit,
+      audienceOf(caller.key?.permissions),
+    ),
+  redeliver: ({ deliveryId, ...ref }, { caller, write }) =>
+    write(
+      tx => webhooks.redeliver(tx, ref, deliveryId),
+      row => readable(row, audienceOf(caller.key?.permissions)),
+    ),
+})
+
+const eventsOf = ({ events }: WebhookRow) => JSON.parse(events) as string[]
+
+/** A delivery; its body only for those who may read what it tells. */
+const readable = (row: DeliveryRow, audience: Audience) =>
+  delivery(row.type === 'webhook.test' || audience.hearsWhole(row.type as EventType) ? row : { ...row, body: '' })
+
+/** A page of deliveries, with where the next one begins if there may be one. */
+const deliveryPage = (rows: readonly DeliveryRow[], limit: number, audience: Audience) => ({
+  items: rows.map(row => readable(row, audience)),
+  nextCursor: rows.length === limit ? String(rows.at(-1)!.id) : null,
 })

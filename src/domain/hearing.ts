@@ -1,8 +1,10 @@
 import * as v from 'valibot'
+import { Problem } from '../contract/errors.ts'
 import { events, eventSpec, type EventData, type EventType, type Subject } from '../contract/events.ts'
 import type { Permission } from '../contract/route.ts'
 import { presentRecords, type StoredEvent } from '../store/events.ts'
 import type { Reader } from '../store/database.ts'
+import type { Caller } from './caller.ts'
 
 /** Somebody who may hear a project's events, as far as their rights go. There is one object for all who may hear the same. */
 export interface Audience {
@@ -10,8 +12,8 @@ export interface Audience {
   readonly name: string
   /** Whether there is any event that it hears. */
   readonly hearsAnything: boolean
-  /** Whether it hears events of a type, also if only in outline. */
-  hears(type: EventType): boolean
+  /** Whether it hears events of a type whole, and not only in outline. */
+  hearsWhole(type: EventType): boolean
   /** The event as the audience may read it; undefined when it may not hear it. */
   hear(event: StoredEvent): StoredEvent | undefined
 }
@@ -20,7 +22,7 @@ export interface Audience {
 export const everybody: Audience = {
   name: '',
   hearsAnything: true,
-  hears: () => true,
+  hearsWhole: () => true,
   hear: event => event,
 }
 
@@ -60,7 +62,7 @@ function audienceWith(name: string, held: ReadonlySet<Permission>): Audience {
   return {
     name,
     hearsAnything: held.size > 0,
-    hears: type => isWhole(type) || outlineOf(type) !== undefined,
+    hearsWhole: isWhole,
     hear: event => {
       if (isWhole(event.type))
         return event.type !== 'notification' || mayHearNotification(event, held) ? event : undefined
@@ -107,4 +109,19 @@ function elementsOf({ type, data }: StoredEvent): Array<Record<string, unknown>>
   if (aboutOf(type).length === 0) return []
   const parsed = JSON.parse(data) as Record<string, unknown> | Array<Record<string, unknown>>
   return Array.isArray(parsed) ? parsed : [parsed]
+}
+
+/**
+ * Lets a caller pass who may hear all of these types, for somebody else will be sent them.
+ * @throws Problem INSUFFICIENT_PERMISSIONS
+ */
+export function requireHearing({ key }: Pick<Caller, 'key'>, types: readonly string[]): void {
+  const audience = audienceOf(key?.permissions)
+  const unheard = types.filter(type => Object.hasOwn(events, type) && !audience.hearsWhole(type as EventType))
+  if (unheard.length === 0) return
+  const needed = [...new Set(unheard.map(type => eventSpec(type as EventType).permissions[0] ?? 'cards.read'))]
+  throw new Problem(
+    'INSUFFICIENT_PERMISSIONS',
+    `The API key may not read ${unheard.join(', ')}: it lacks ${needed.join(', ')}.`,
+  )
 }

@@ -42,9 +42,3 @@ export const delivery = (row: DeliveryRow): InferOutput<typeof Delivery> => ({
   lastAttemptAt: row.lastAttemptAt,
   finishedAt: row.finishedAt,
 })
-
-/** A page of deliveries, with where the next one begins if there may be one. */
-export const deliveryPage = (rows: readonly DeliveryRow[], limit: number) => ({
-  items: rows.map(delivery),
-  nextCursor: rows.length === limit ? String(rows.at(-1)!.id) : null,
-})

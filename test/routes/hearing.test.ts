@@ -256,6 +256,7 @@ test('what is deleted is not told afterwards, only that it was', async () => {
       intervalSecs: 60,
       description: null,
       cwd: '/',
+      byAgent: false,
     } as never)
     await append(tx, 'monitor.created', Number(projectId), {
       id: String(monitorId),
@@ -301,6 +302,40 @@ test('what is deleted is not told afterwards, only that it was', async () => {
   await client.cards.restore({ projectId, cardId: goes!.id })
   const again = await listen(token, projectId, since)
   expect(told(again).filter(({ type }) => type === 'card.created')).toHaveLength(2)
+})
+
+test('a key makes webhooks only of what it may read, turns none to itself, and reads no delivery of more', async () => {
+  const { projectId } = place
+  const url = 'http://127.0.0.1:9/'
+  const hooks = `/api/projects/${projectId}/webhooks`
+  const token = await newKey(['webhooks.write', 'webhooks.read', 'cards.read'])
+  const codeOf = async (reply: Promise<Reply>) => (await reply).body?.error?.code ?? (await reply).status
+  const make = (events: string[]) => codeOf(board.request('POST', hooks, { token, body: { url, events } }))
+  expect(await make(['card.moved', 'board.created'])).toBe(201)
+  for (const type of ['agent.message', 'script.finished', 'monitor.created', 'column.created', 'project.updated'])
+    expect([type, await make(['card.moved', type])]).toEqual([type, 'INSUFFICIENT_PERMISSIONS'])
+  const foreign = await board.client.webhooks.create({ projectId, url, events: ['agent.message', 'card.moved'] })
+  const change = (body: object) => codeOf(board.request('PATCH', `${hooks}/${foreign.id}`, { token, body }))
+  expect(await change({ url: 'http://127.0.0.1:10/' })).toBe('INSUFFICIENT_PERMISSIONS')
+  expect(await change({ events: ['agent.tool'] })).toBe('INSUFFICIENT_PERMISSIONS')
+  await board.server.app.db.transaction(tx =>
+    append(tx, 'agent.message', Number(projectId), {
+      id: '1',
+      sessionId: place.sessionId,
+      role: 'agent',
+      content: 'said in confidence',
+      tool: null,
+      at: tx.now,
+    }),
+  )
+  const bodies = async (as: string) =>
+    (await board.request('GET', `${hooks}/${foreign.id}/deliveries`, { token: as })).body.data.items.map(
+      ({ request }: { request: { body: string } }) => request.body,
+    )
+  await eventually('the delivery', async () => (await bodies(board.token)).length === 1)
+  expect((await bodies(board.token))[0]).toContain('said in confidence')
+  expect(await bodies(token)).toEqual([''])
+  expect(await change({ enabled: false })).toBe(200)
 })
 
 /** Writes cards without a pause until it is stopped; each card's title is the time at which its request was sent. */

@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Database } from '../../src/store/database.ts'
+import { exampleOf, requestOf, rows, type Row } from '../examples.ts'
+import type { Reply, TestBoard } from '../helper.ts'
+import { seed, startSlotlessBoard, type Seed } from '../seed.ts'
+
+let board: TestBoard
+beforeAll(async () => {
+  board = await startSlotlessBoard()
+  await board.as().auth.setup({ email: 'root@example.org', password: 'root password' })
+})
+afterAll(() => board.close())
+
+/** Sends a request, and has something deleted after it was looked at and before it writes or reads the whole. */
+async function outrun(remove: () => Promise<unknown>, send: () => Promise<Reply>): Promise<Reply> {
+  const { db } = board.server.app
+  const { transaction, snapshot } = db
+  let isArmed = true
+  const first =
+    <A extends unknown[], R>(work: (...args: A) => Promise<R>) =>
+    async (...args: A): Promise<R> => {
+      if (isArmed) {
+        isArmed = false
+        await remove()
+      }
+      return work(...args)
+    }
+  Object.assign(db, { transaction: first(transaction), snapshot: first(snapshot) } as Partial<Database>)
+  try {
+    return await send()
+  } finally {
+    Object.assign(db, { transaction, snapshot })
+  }
+}
+
+const sendRow = (row: Row, place: Seed) => {
+  const { path, options } = requestOf(row.route, exampleOf(row, place))
+  return board.request(row.route.method, path, {
+    ...options,
+    token: row.route.who.kind === 'key' ? place.apiKey : board.token,
+  })
+}
+
+const creating = rows.filter(
+  ({ route, name }) =>
+    route.method === 'POST' && (route.who.kind === 'member' || route.who.kind === 'key') && name !== 'cards.create',
+)
+
+describe.each([
+  ...creating,
+  ...rows.filter(({ name }) => name === 'projects.opened' || name === 'transfers.exportProject'),
+])('$name', row => {
+  it('is 404, or what it was, while its project goes', async () => {
+    const place = await seed(board)
+    const reply = await outrun(
+      () => board.client.projects.delete({ id: place.projectId }),
+      () => sendRow(row, place),
+    )
+    expect([row.name, reply.status < 500, reply.text.slice(0, 200)]).toEqual([row.name, true, expect.any(String)])
+  })
+})
+
+it.each(['boards', 'scripts', 'webhooks'])(
+  '%s that are made while their project goes are told that it is gone',
+  async what => {
+    const { id } = await board.client.projects.create({ name: 'Goes', path: board.folder('goes') })
+    const body = {
+      boards: { name: 'B' },
+      scripts: { name: 'S', command: 'true' },
+      webhooks: { url: 'http://127.0.0.1:9/', events: ['card.moved'] },
+    }[what]
+    const reply = await outrun(
+      () => board.client.projects.delete({ id }),
+      () => board.request('POST', `/api/projects/${id}/${what}`, { body }),
+    )
+    expect([reply.status, reply.body.error.code]).toEqual([404, 'PROJECT_NOT_FOUND'])
+  },
+)
+
+it('an export of a project or an organization that goes is 404', async () => {
+  const { id } = await board.client.projects.create({ name: 'Goes', path: board.folder('goes') })
+  const project = await outrun(
+    () => board.client.projects.delete({ id }),
+    () => board.request('GET', `/api/projects/${id}/export`),
+  )
+  expect([project.status, project.body.error.code]).toEqual([404, 'PROJECT_NOT_FOUND'])
+  const organization = await board.client.organizations.create({ name: 'Goes' })
+  const whole = await outrun(
+    () => board.client.organizations.delete({ id: organization.id }),
+    () => board.request('POST', '/api/export', { body: { organizationId: organization.id } }),
+  )
+  expect([whole.status, whole.body.error.code]).toEqual([404, 'ORGANIZATION_NOT_FOUND'])
+})
+
+it('a restore of a backup that goes is 404', async () => {
+  const { filename } = await board.client.backups.create({})
+  const { backups } = board.server.app
+  const { inTurn } = backups
+  backups.inTurn = (async (...args: Parameters<typeof inTurn>) => {
+    backups.inTurn = inTurn
+    await board.client.backups.delete({ filename })
+    return inTurn(...args)
+  }) as typeof inTurn
+  const reply = await board.request('POST', `/api/backups/${filename}/restore`)
+  expect([reply.status, reply.body.error.code]).toEqual([404, 'BACKUP_NOT_FOUND'])
+})
