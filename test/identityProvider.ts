@@ -10,6 +10,7 @@ export interface Person {
   email?: string
   email_verified?: boolean | string
   name?: string
+  groups?: unknown
 }
 
 /** The certified `oidc-provider` on loopback, whose login page takes any subject. */
@@ -50,7 +51,7 @@ export async function startIdentityProvider(
     ],
     cookies: { keys: [randomUUID()] },
     jwks: { keys: [signingKey()] },
-    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
+    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name', 'groups'] },
     findAccount: (_context, subject) => ({
       accountId: subject,
       claims: async () => ({ sub: subject, ...people.get(subject) }) as { sub: string },

@@ -18,12 +18,14 @@ export interface SignedIn {
   user: { id: string; email: string; displayName: string; role: string }
 }
 
+type OidcChange = Partial<Parameters<TestBoard['client']['oidc']['set']>[0]>
+
 /** A server that has its first user, root@example.org, and signs people in through a real provider. */
 export interface SingleSignOn {
   board: TestBoard
   provider: IdentityProvider
   /** Sets the settings again, with these changes. */
-  configure(change?: Record<string, string>): Promise<unknown>
+  configure(change?: OidcChange): Promise<unknown>
   /** Begins a sign-in as a program does, and ends where the browser would call the program. */
   signInFor(subject: string, steps?: Steps, browser?: Browser): Promise<Ended>
   /** Signs in as a program does. */
@@ -44,7 +46,7 @@ export async function startSingleSignOn(
   const board = await startBoard({ clock: () => new Date(Date.now() + aheadMs), ...config })
   const provider = await startIdentityProvider((await board.client.oidc.get()).redirectUri, change)
   await board.client.auth.setup({ email: 'root@example.org', password: 'correct horse 1' })
-  const configure = (settings: Record<string, string> = {}) =>
+  const configure = (settings: OidcChange = {}) =>
     board.client.oidc.set({
       issuerUrl: provider.issuer,
       clientId: provider.clientId,

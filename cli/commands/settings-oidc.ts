@@ -15,6 +15,9 @@ interface Options {
   issuer?: string
   clientId?: string
   clientSecretStdin?: boolean
+  allowDomain?: string[]
+  allowGroup?: string[]
+  groupsClaim?: string
   file?: string
   delete?: boolean
   test?: boolean
@@ -24,6 +27,9 @@ interface Given {
   issuerUrl: string
   clientId: string
   clientSecret: string
+  allowedDomains?: string[]
+  allowedGroups?: string[]
+  groupsClaim?: string
 }
 
 const fields: Column<OidcSettings>[] = [
@@ -31,6 +37,9 @@ const fields: Column<OidcSettings>[] = [
   { name: 'issuerUrl', header: 'Issuer', value: settings => settings.issuerUrl },
   { name: 'clientId', header: 'Client id', value: settings => settings.clientId },
   { name: 'redirectUri', header: 'Redirect URI', value: settings => settings.redirectUri },
+  { name: 'allowedDomains', header: 'Domains', value: settings => settings.allowedDomains },
+  { name: 'allowedGroups', header: 'Groups', value: settings => settings.allowedGroups },
+  { name: 'groupsClaim', header: 'Groups claim', value: settings => settings.groupsClaim },
 ]
 const testFields: Column<Tested>[] = [
   { name: 'ok', value: tested => tested.ok },
@@ -40,7 +49,7 @@ const testFields: Column<Tested>[] = [
 
 /** The command that says which identity provider signs people in. */
 export function registerOidc(settings: Command): void {
-  const setters = ['set', 'issuer', 'clientId', 'clientSecretStdin', 'file']
+  const setters = ['set', 'issuer', 'clientId', 'clientSecretStdin', 'allowDomain', 'allowGroup', 'groupsClaim', 'file']
   const oidc = settings
     .command('oidc')
     .summary('Configure single sign-on')
@@ -51,7 +60,13 @@ export function registerOidc(settings: Command): void {
     .option('--issuer <url>', "the provider's issuer URL, exactly as the provider writes it")
     .option('--client-id <id>', 'the client id that the provider gave')
     .option('--client-secret-stdin', 'read the client secret from stdin')
-    .option('-F, --file <file>', 'a JSON object with issuerUrl, clientId and clientSecret, - for stdin')
+    .option('--allow-domain <domain...>', 'let in verified addresses of these domains only; none lifts the bound')
+    .option('--allow-group <group...>', 'let in who is in one of these groups only; none lifts the bound')
+    .option('--groups-claim <claim>', 'the claim that names the groups (groups, unless set)')
+    .option(
+      '-F, --file <file>',
+      'a JSON object with issuerUrl, clientId and clientSecret, perhaps allowedDomains, allowedGroups and groupsClaim; - for stdin',
+    )
     .addOption(
       new Option('--delete', 'remove single sign-on; accounts and their sign-ins stay').conflicts([...setters, 'test']),
     )
@@ -68,6 +83,7 @@ export function registerOidc(settings: Command): void {
     oidc,
     'board settings oidc',
     'board settings oidc --issuer https://id.example.com --client-id board --client-secret-stdin < secret.txt',
+    'board settings oidc --set --allow-domain example.com --allow-group engineers --client-secret-stdin < secret.txt',
     'board settings oidc --test',
   )
 }
@@ -78,7 +94,7 @@ async function set(context: Context, options: Options): Promise<OidcSettings> {
   const changed = await context.client.oidc.set(
     options.file === undefined
       ? await given(context, options)
-      : { ...((await readJson(options.file, '-F')) as Given), ...named(options) },
+      : { ...((await readJson(options.file, '-F')) as Given), ...named(options), ...bounds(options) },
   )
   context.out.done(`Single sign-on is set. The provider must know this redirect URI: ${changed.redirectUri}`)
   return changed
@@ -93,6 +109,7 @@ async function given(context: Context, options: Options): Promise<Given> {
     clientSecret: options.clientSecretStdin
       ? await readStdin('--client-secret-stdin')
       : await askSecret(context, 'Client secret', '--client-secret-stdin'),
+    ...bounds(options),
   }
 }
 
@@ -100,6 +117,15 @@ const named = ({ issuer, clientId }: Options) => ({
   ...(issuer !== undefined && { issuerUrl: issuer }),
   ...(clientId !== undefined && { clientId }),
 })
+
+/** What is not given stays as it is on the server. */
+const bounds = ({ allowDomain, allowGroup, groupsClaim }: Options) => ({
+  ...(allowDomain && { allowedDomains: listOf(allowDomain) }),
+  ...(allowGroup && { allowedGroups: listOf(allowGroup) }),
+  ...(groupsClaim !== undefined && { groupsClaim }),
+})
+
+const listOf = (names: readonly string[]) => (names.length === 1 && names[0] === 'none' ? [] : [...names])
 
 async function remove(context: Context, yes: boolean | undefined): Promise<void> {
   await confirm(context, 'Remove single sign-on? Accounts without a password cannot sign in any more.', yes)

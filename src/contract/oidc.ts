@@ -8,13 +8,29 @@ export const OidcSettings = v.object({
   issuerUrl: v.nullable(v.string()),
   clientId: v.nullable(v.string()),
   redirectUri: v.string(),
+  allowedDomains: v.array(v.string()),
+  allowedGroups: v.array(v.string()),
+  groupsClaim: v.string(),
 })
 const HttpUrl = v.pipe(
   text(1, 2000),
   v.url('must be a URL'),
   v.check(value => /^https?:$/.test(new URL(value).protocol), 'must be an http or https URL'),
 )
-const SetOidc = v.strictObject({ issuerUrl: HttpUrl, clientId: text(1, 500), clientSecret: text(1, 2000) })
+const Domain = v.pipe(
+  text(1, 253),
+  v.toLowerCase(),
+  v.regex(/^[a-z0-9-]+(\.[a-z0-9-]+)+$/, 'must be the part of an address behind its @'),
+)
+/** Who may sign in, where not everybody may whom the provider knows. What is left out stays as it is; an empty list lifts the bound. */
+const SetOidc = v.strictObject({
+  issuerUrl: HttpUrl,
+  clientId: text(1, 500),
+  clientSecret: text(1, 2000),
+  allowedDomains: v.optional(v.pipe(v.array(Domain), v.maxLength(100))),
+  allowedGroups: v.optional(v.pipe(v.array(text(1, 500)), v.maxLength(100))),
+  groupsClaim: v.optional(text(1, 200)),
+})
 /** Nothing but a program's listener on the machine of the browser. */
 const Loopback = v.pipe(
   text(1, 200),

@@ -11,7 +11,7 @@ import { signInMs } from './authenticate.ts'
 import type { Realm } from './identity.ts'
 import { accountOf } from './oidcAccounts.ts'
 import type { Binding, Claims } from './oidcProvider.ts'
-import { fingerprint, requireOidcSettings } from './oidcSettings.ts'
+import { fingerprint, requireOidcSettings, type OidcSettings } from './oidcSettings.ts'
 import { createProviderCache, type ProviderCache } from './providerCache.ts'
 import type { Seal } from './seal.ts'
 import { createMarks, createTickets, type Marks, type Tickets } from './tickets.ts'
@@ -121,8 +121,8 @@ async function completeOnce(
 ): Promise<Outcome> {
   const { listener } = pending
   try {
-    const claims = await claimsOf(oidc, pending, answer)
-    const { user, replaced } = await oidc.db.transaction(tx => accountOf(oidc, tx, claims))
+    const { claims, settings } = await claimsOf(oidc, pending, answer)
+    const { user, replaced } = await oidc.db.transaction(tx => accountOf(oidc, tx, claims, settings))
     if (replaced)
       oidc.log(
         'warn',
@@ -189,15 +189,16 @@ async function claimsOf(
   { db, providers }: Oidc,
   { settings: begunWith, redirectUri, ...binding }: Pending & Binding,
   answer: URLSearchParams,
-): Promise<Claims> {
+): Promise<{ claims: Claims; settings: OidcSettings }> {
   const settings = await requireOidcSettings(db)
   if (fingerprint(settings) !== begunWith)
     throw new Problem('OIDC_REFUSED', 'The settings of single sign-on have changed meanwhile. Start again.')
   const provider = await providers.of(settings)
-  return provider.claims(new URL(`${redirectUri}?${answer}`), binding).catch(error => {
+  const claims = await provider.claims(new URL(`${redirectUri}?${answer}`), binding).catch(error => {
     providers.forget()
     throw error
   })
+  return { claims, settings }
 }
 
 async function grant(

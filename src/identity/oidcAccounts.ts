@@ -8,6 +8,7 @@ import { findLinkable, findUserByOidc, insertOidcUser, linkUser, type LinkableRo
 import { hasUsers, readOtherSuperAdmin, type UserRow } from '../store/users.ts'
 import type { Identity } from './identity.ts'
 import type { Claims } from './oidcProvider.ts'
+import type { OidcBounds } from './oidcSettings.ts'
 import { erase } from './users.ts'
 
 /** An account that was ended because its address turned out to be somebody else's, and who has its projects now. */
@@ -33,11 +34,13 @@ export async function accountOf(
   place: { identity: Identity } & Runners,
   tx: Transaction,
   claims: Claims,
+  bounds: OidcBounds,
 ): Promise<Recognized> {
   const { issuer, subject } = claims
   // The store cuts text at NUL: two subjects must never look like one.
   if (!/^[\x20-\x7e]{1,255}$/.test(subject))
     throw refuse('The identity provider names you in a way that is not allowed.')
+  requireAllowed(bounds, claims)
   const linked = await findUserByOidc(tx, claims)
   if (linked) return { user: linked }
   if (!(await hasUsers(tx))) throw refuse('This server has no users yet. Create the first one with: board auth setup')
@@ -51,6 +54,17 @@ export async function accountOf(
       : await insertOidcUser(tx, { email, displayName: displayNameOf(claims, email), issuer, subject })
   await takeInvitations(tx, user)
   return { user, replaced }
+}
+
+/** Bounds hold at every sign-in, of accounts that are linked too: somebody may have left. */
+function requireAllowed({ allowedDomains, allowedGroups }: OidcBounds, claims: Claims): void {
+  if (allowedDomains.length > 0) {
+    const email = verifiedAddress(claims)
+    if (!allowedDomains.includes(email.slice(email.lastIndexOf('@') + 1).toLowerCase()))
+      throw refuse('Addresses of your domain may not sign in to this server. Ask its administrator.')
+  }
+  if (allowedGroups.length > 0 && !claims.groups.some(group => allowedGroups.includes(group)))
+    throw refuse('You are in no group that may sign in to this server. Ask its administrator.')
 }
 
 function requireUnlinked({ issuer, subject }: LinkableRow, claims: Claims): void {

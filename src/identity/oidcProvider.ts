@@ -10,6 +10,7 @@ import type {
 import { isLoopbackHost } from '../config/server.ts'
 import { Problem } from '../contract/errors.ts'
 import { otherIssuer, whyNoProvider, whyNoSignIn } from './oidcFailures.ts'
+import type { OidcSettings } from './oidcSettings.ts'
 import { askOutside } from '../outside/ask.ts'
 
 const timeoutSecs = 10
@@ -28,6 +29,7 @@ export interface Claims {
   email: string | undefined
   isVerified: boolean
   displayName: string | undefined
+  groups: readonly string[]
 }
 
 /** An identity provider whose metadata have been read. */
@@ -54,7 +56,7 @@ export const mayBeProvider = ({ protocol, hostname }: URL): boolean =>
  * @throws Problem OIDC_REFUSED, PROVIDER_UNAVAILABLE
  */
 export async function discover(
-  { issuerUrl, clientId }: { issuerUrl: string; clientId: string },
+  { issuerUrl, clientId, groupsClaim, allowedGroups }: OidcSettings,
   clientSecret: string,
 ): Promise<Provider> {
   const client = await load()
@@ -78,28 +80,36 @@ export async function discover(
     })
   const { issuer, authorization_endpoint, token_endpoint, jwks_uri } = configuration.serverMetadata()
   if (issuer !== issuerUrl) throw otherIssuer(issuer, issuerUrl)
+  // A claim that nobody asks for is not always given, and a scope that a provider does not know is refused.
+  const wanted = allowedGroups.length > 0 ? groupsClaim : undefined
   if (!authorization_endpoint || !token_endpoint || !jwks_uri)
     throw new Problem('OIDC_REFUSED', 'The identity provider names no endpoints for signing in.')
   return {
     issuer,
-    request: redirectUri => request(configuration, redirectUri),
+    request: redirectUri => request(configuration, redirectUri, wanted),
     claims: (answer, binding) =>
-      claims(configuration, answer, binding).catch(error => {
+      claims(configuration, answer, binding, wanted).catch(error => {
         throw whyNoSignIn(error)
       }),
   }
 }
 
-async function request(configuration: Configuration, redirectUri: string): Promise<{ url: string; binding: Binding }> {
+async function request(
+  configuration: Configuration,
+  redirectUri: string,
+  groupsClaim: string | undefined,
+): Promise<{ url: string; binding: Binding }> {
   const client = await load()
   const binding = {
     state: client.randomState(),
     nonce: client.randomNonce(),
     verifier: client.randomPKCECodeVerifier(),
   }
+  const hasScope =
+    groupsClaim !== undefined && configuration.serverMetadata().scopes_supported?.includes(groupsClaim) === true
   const url = client.buildAuthorizationUrl(configuration, {
     redirect_uri: redirectUri,
-    scope,
+    scope: hasScope ? `${scope} ${groupsClaim}` : scope,
     state: binding.state,
     nonce: binding.nonce,
     code_challenge: await client.calculatePKCECodeChallenge(binding.verifier),
@@ -108,7 +118,12 @@ async function request(configuration: Configuration, redirectUri: string): Promi
   return { url: url.href, binding }
 }
 
-async function claims(configuration: Configuration, answer: URL, { state, nonce, verifier }: Binding): Promise<Claims> {
+async function claims(
+  configuration: Configuration,
+  answer: URL,
+  { state, nonce, verifier }: Binding,
+  groupsClaim: string | undefined,
+): Promise<Claims> {
   const { authorizationCodeGrant } = await load()
   const tokens = await authorizationCodeGrant(configuration, answer, {
     expectedState: state,
@@ -116,25 +131,35 @@ async function claims(configuration: Configuration, answer: URL, { state, nonce,
     pkceCodeVerifier: verifier,
     idTokenExpected: true,
   })
-  const { iss: issuer, sub: subject } = tokens.claims()!
-  const { email, email_verified, name } = await profile(configuration, tokens)
+  const idToken = tokens.claims()!
+  const { iss: issuer, sub: subject } = idToken
+  const told = await profile(configuration, tokens, groupsClaim)
+  const { email, email_verified, name } = told
   return {
     issuer,
     subject,
     email: typeof email === 'string' ? email : undefined,
     isVerified: email_verified === true,
     displayName: typeof name === 'string' ? name : undefined,
+    groups: groupsClaim === undefined ? [] : namesOf(told[groupsClaim] ?? idToken[groupsClaim]),
   }
 }
+
+/** Groups are told as a list of names, or as the only one. */
+const namesOf = (value: unknown): string[] =>
+  (Array.isArray(value) ? value : [value]).filter((each): each is string => typeof each === 'string')
 
 /** Some providers put the address into the ID token, others only tell it of the user. That it is verified counts from the same place. */
 async function profile(
   configuration: Configuration,
   tokens: TokenEndpointResponse & TokenEndpointResponseHelpers,
+  groupsClaim: string | undefined,
 ): Promise<IDToken | UserInfoResponse> {
   const idToken = tokens.claims()!
   if (
-    (idToken.email !== undefined && idToken.email_verified !== undefined) ||
+    (idToken.email !== undefined &&
+      idToken.email_verified !== undefined &&
+      (groupsClaim === undefined || idToken[groupsClaim] !== undefined)) ||
     !configuration.serverMetadata().userinfo_endpoint
   )
     return idToken

@@ -7,19 +7,28 @@ import type { Seal } from './seal.ts'
 
 const group = 'oidc'
 
+/** Who may sign in: an empty list bounds nothing. Domains are in lower case. */
+export interface OidcBounds {
+  allowedDomains: readonly string[]
+  allowedGroups: readonly string[]
+  /** The claim that names somebody's groups. */
+  groupsClaim: string
+}
 /** Which identity provider signs people in. The client secret is sealed. */
-export interface OidcSettings {
+export interface OidcSettings extends OidcBounds {
   issuerUrl: string
   clientId: string
   sealedSecret: string
 }
+
+export const noBounds: OidcBounds = { allowedDomains: [], allowedGroups: [], groupsClaim: 'groups' }
 
 export const isOidcConfigured = async (db: Reader): Promise<boolean> =>
   (await readServerSetting(db, group)) !== undefined
 
 export async function readOidcSettings(db: Reader): Promise<OidcSettings | undefined> {
   const stored = await readServerSetting(db, group)
-  return stored === undefined ? undefined : (JSON.parse(stored) as OidcSettings)
+  return stored === undefined ? undefined : { ...noBounds, ...(JSON.parse(stored) as OidcSettings) }
 }
 
 /** @throws Problem OIDC_NOT_CONFIGURED */
@@ -29,20 +38,30 @@ export async function requireOidcSettings(db: Reader): Promise<OidcSettings> {
   return settings
 }
 
+type NewOidcSettings = Partial<OidcBounds> & { issuerUrl: string; clientId: string; clientSecret: string }
+
 /**
- * Keeps the settings (specification "OIDC single sign-on").
+ * Keeps the settings (specification "OIDC single sign-on"). Bounds that are not given stay.
  * @throws Problem VALIDATION_FAILED for an issuer without TLS that is not on this machine, or one with a query, a fragment or a password
  */
 export async function setOidcSettings(
   seal: Seal,
   tx: Transaction,
-  { issuerUrl, clientId, clientSecret }: { issuerUrl: string; clientId: string; clientSecret: string },
+  { issuerUrl, clientId, clientSecret, ...bounds }: NewOidcSettings,
 ): Promise<OidcSettings> {
   const url = new URL(issuerUrl)
   if (!mayBeProvider(url)) throw invalid('issuerUrl', 'must be an https URL, save on this machine')
   if (/[?#]/.test(issuerUrl) || url.username || url.password)
     throw invalid('issuerUrl', 'must not have a query, a fragment or a password')
-  const settings = { issuerUrl, clientId, sealedSecret: seal.seal(secretPlace({ issuerUrl, clientId }), clientSecret) }
+  const { allowedDomains, allowedGroups, groupsClaim } = (await readOidcSettings(tx)) ?? noBounds
+  const settings = {
+    allowedDomains: bounds.allowedDomains ?? allowedDomains,
+    allowedGroups: bounds.allowedGroups ?? allowedGroups,
+    groupsClaim: bounds.groupsClaim ?? groupsClaim,
+    issuerUrl,
+    clientId,
+    sealedSecret: seal.seal(secretPlace({ issuerUrl, clientId }), clientSecret),
+  }
   await writeServerSetting(tx, group, JSON.stringify(settings))
   return settings
 }
@@ -59,5 +78,16 @@ const secretPlace = ({ issuerUrl, clientId }: Pick<OidcSettings, 'issuerUrl' | '
   `oidc/${JSON.stringify([issuerUrl, clientId])}/secret`
 
 /** Tells settings apart. A secret that is set again is sealed anew, so its text differs. */
-export const fingerprint = ({ issuerUrl, clientId, sealedSecret }: OidcSettings): string =>
-  hash('sha256', JSON.stringify([issuerUrl, clientId, sealedSecret]), 'base64url')
+export const fingerprint = ({ issuerUrl, clientId, sealedSecret, ...bounds }: OidcSettings): string =>
+  hash(
+    'sha256',
+    JSON.stringify([
+      issuerUrl,
+      clientId,
+      sealedSecret,
+      bounds.allowedDomains,
+      bounds.allowedGroups,
+      bounds.groupsClaim,
+    ]),
+    'base64url',
+  )

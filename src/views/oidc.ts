@@ -1,13 +1,24 @@
 import type { InferOutput } from 'valibot'
 import type { OidcSettings } from '../contract/oidc.ts'
 
+interface Settings {
+  issuerUrl: string
+  clientId: string
+  allowedDomains: readonly string[]
+  allowedGroups: readonly string[]
+  groupsClaim: string
+}
+
 /** `redirectUri` is what an administrator registers at the provider. */
 export const oidcSettings = (
-  settings: { issuerUrl: string; clientId: string } | undefined,
+  settings: Settings | undefined,
   redirectUri: string,
 ): InferOutput<typeof OidcSettings> => ({
   configured: settings !== undefined,
   issuerUrl: settings?.issuerUrl ?? null,
   clientId: settings?.clientId ?? null,
   redirectUri,
+  allowedDomains: [...(settings?.allowedDomains ?? [])],
+  allowedGroups: [...(settings?.allowedGroups ?? [])],
+  groupsClaim: settings?.groupsClaim ?? 'groups',
 })

@@ -134,9 +134,25 @@ test('settings oidc shows, sets, tries and removes, and never takes or shows the
     issuerUrl: issuer,
     clientId: 'board',
     redirectUri: `${sso.board.url}/api/oidc/callback`,
+    allowedDomains: [] as string[],
+    allowedGroups: [] as string[],
+    groupsClaim: 'groups',
   }
   expect(await admin.json(['settings', 'oidc'])).toEqual(shown)
   expect(await admin.json(['settings', 'oidc', '--test'])).toEqual({ ok: true, issuer, error: null })
+  const bound = (...args: string[]) =>
+    admin.json(['settings', 'oidc', '--client-secret-stdin', ...args], { input: clientSecret })
+  expect(await bound('--allow-domain', 'Example.org', 'example.net', '--allow-group', 'ops')).toEqual({
+    ...shown,
+    allowedDomains: ['example.org', 'example.net'],
+    allowedGroups: ['ops'],
+  })
+  expect(await bound('--allow-domain', 'none', '--groups-claim', 'roles')).toEqual({
+    ...shown,
+    allowedGroups: ['ops'],
+    groupsClaim: 'roles',
+  })
+  expect(await bound('--allow-group', 'none', '--groups-claim', 'groups')).toEqual(shown)
   expect((await admin.board(['settings', 'oidc', '--issuer', issuer])).stderr).toContain('--client-secret-stdin')
   expect((await admin.board(['settings', 'oidc', '--client-secret', clientSecret])).code).toBe(2)
   const wrong = await admin.board(['settings', 'oidc', '--issuer', `${issuer}/`, '--client-secret-stdin'], {

@@ -29,6 +29,9 @@ describe('the settings', () => {
       issuerUrl: provider.issuer,
       clientId: 'board',
       redirectUri: `${board.url}/api/oidc/callback`,
+      allowedDomains: [],
+      allowedGroups: [],
+      groupsClaim: 'groups',
     })
     expect(await sso.configure()).toEqual(read.body.data)
     expect((await board.client.auth.status()).oidcEnabled).toBe(true)

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { Browser } from '../browser.ts'
 import type { Client } from '../../src/client/index.ts'
 import { eventually, startBoard, type TestBoard } from '../helper.ts'
@@ -264,6 +264,60 @@ async function active(client: Client, projectId: string): Promise<string> {
   const column = (await client.columns.list({ projectId })).find(({ columnType }) => columnType === 'active')!
   return (await client.cards.create({ projectId, columnId: column.id, title: 'Active', deferred: true })).id
 }
+
+describe('a single sign-on that is bounded', () => {
+  const outside = 'Addresses of your domain may not sign in to this server. Ask its administrator.'
+  const noGroup = 'You are in no group that may sign in to this server. Ask its administrator.'
+  afterEach(() => sso.configure({ allowedDomains: [], allowedGroups: [], groupsClaim: 'groups' }))
+
+  it('to domains lets in their verified addresses only, also of accounts that were linked before', async () => {
+    people.set('early', { email: 'early@other.example', email_verified: true })
+    await sso.tokenOf('early')
+    await sso.configure({ allowedDomains: ['Example.org'] })
+    expect(await board.client.oidc.get()).toMatchObject({ allowedDomains: ['example.org'], allowedGroups: [] })
+    people.set('in', { email: 'in@EXAMPLE.org', email_verified: true })
+    expect((await sso.tokenOf('in')).user.email).toBe('in@EXAMPLE.org')
+    for (const email of [
+      'x@other.example',
+      'x@sub.example.org',
+      'x@example.org.evil.example',
+      'example.org@evil.example',
+    ]) {
+      people.set('out', { email, email_verified: true })
+      expect(await sso.refusalOf('out')).toEqual(['OIDC_REFUSED', outside])
+    }
+    expect(await sso.refusalOf('early')).toEqual(['OIDC_REFUSED', outside])
+    people.set('loose', { email: 'loose@example.org', email_verified: false })
+    expect(await sso.refusalOf('loose')).toEqual(unverified)
+    expect((await board.client.users.list({ search: 'evil.example' })).total).toBe(0)
+  })
+
+  it('to groups lets in who is in one of them, by the claim that is named', async () => {
+    await sso.configure({ allowedGroups: ['engineers', 'ops'], groupsClaim: 'groups' })
+    people.set('eng', { email: 'eng@example.org', email_verified: true, groups: ['staff', 'engineers'] })
+    expect((await sso.tokenOf('eng')).user.email).toBe('eng@example.org')
+    people.set('one', { email: 'one@example.org', email_verified: true, groups: 'ops' })
+    expect((await sso.tokenOf('one')).user.email).toBe('one@example.org')
+    for (const groups of [undefined, [], ['Engineers'], ['engineers,ops'], { engineers: true }, [['engineers']]]) {
+      people.set('not', { email: 'not@example.org', email_verified: true, groups })
+      expect(await sso.refusalOf('not')).toEqual(['OIDC_REFUSED', noGroup])
+    }
+    people.set('eng', { email: 'eng@example.org', email_verified: true, groups: ['staff'] })
+    expect(await sso.refusalOf('eng')).toEqual(['OIDC_REFUSED', noGroup])
+    await sso.configure({ allowedDomains: ['elsewhere.example'] })
+    expect(await board.client.oidc.get()).toMatchObject({ allowedGroups: ['engineers', 'ops'] })
+    expect(await sso.refusalOf('one')).toEqual(['OIDC_REFUSED', outside])
+  })
+
+  it('tells somebody at a browser on a page, and takes no domain that is none', async () => {
+    await sso.configure({ allowedDomains: ['example.com'] })
+    people.set('page-out', { email: 'x@example.org', email_verified: true })
+    const shown = await new Browser().signIn(`${board.url}/api/oidc/login`, 'page-out')
+    expect({ status: shown.status, said: shown.body.includes(outside) }).toEqual({ status: 403, said: true })
+    for (const domain of ['*', 'example', '@example.com', 'exa mple.com', ''])
+      await expect(sso.configure({ allowedDomains: [domain] })).rejects.toMatchObject({ code: 'VALIDATION_FAILED' })
+  })
+})
 
 it('a provider that puts the address into the ID token, signs with ECDSA and takes the secret in the body is understood', async () => {
   const key = {
