@@ -4,7 +4,7 @@
  * find files beside themselves.
  */
 import { build } from 'esbuild'
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import manifest from './package.json' with { type: 'json' }
 
@@ -12,7 +12,7 @@ const folder = 'dist'
 const licenses = join(folder, 'third-party-licenses.txt')
 
 const { metafile } = await build({
-  entryPoints: ['cli/main.ts'],
+  entryPoints: ['cli/main.ts', 'cli/manPages.ts'],
   outdir: folder,
   // As deep in the tree as the sources, which find other files by their own place.
   outbase: '.',
@@ -34,7 +34,16 @@ const { metafile } = await build({
   banner: { js: "import{createRequire as boardRequire}from'node:module';const require=boardRequire(import.meta.url);" },
 })
 writeFileSync(licenses, licenseTexts(Object.keys(metafile.inputs)))
-removeAllBut([...Object.keys(metafile.outputs), licenses])
+removeAllBut([...Object.keys(metafile.outputs), licenses, ...(await writeManPages())])
+
+/** Writes the man pages, which the commands' tree makes, and returns their paths. */
+async function writeManPages() {
+  const { manPages } = await import('./dist/cli/manPages.js')
+  const pages = Object.entries(await manPages()).map(([name, text]) => ({ path: join(folder, 'man', name), text }))
+  mkdirSync(join(folder, 'man'), { recursive: true })
+  for (const { path, text } of pages) writeFileSync(path, text)
+  return pages.map(({ path }) => path)
+}
 
 /** The licenses of what is bundled, as they ask for. */
 function licenseTexts(inputs) {

@@ -8,6 +8,9 @@ export function example(command: Command, ...lines: string[]): Command {
   return command.addHelpText('after', `\n${drawExamples(lines)}`)
 }
 
+/** A command's examples. */
+export const examplesOf = (command: Command): readonly string[] => examples.get(command) ?? []
+
 /** Puts the verbs of a noun under heads: head -> their names. */
 export function grouped(noun: Command, heads: Record<string, string>): void {
   for (const [head, verbs] of Object.entries(heads))

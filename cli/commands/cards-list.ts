@@ -51,6 +51,7 @@ export function registerVerbs(cards: Command): void {
     list,
     'board cards list -c review',
     'board cards list --status failed --json id,title',
+    "board cards list --template '#{{id}} {{title}}'",
     'board cards list --web',
     'board cards list -c done --all -q | board cards archive -',
   )
