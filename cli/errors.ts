@@ -80,7 +80,7 @@ const flags: Record<string, string> = {
 }
 
 /** The command that shows what a refusal is about. */
-const whereToLook: Record<string, string> = {
+export const whereToLook: Record<string, string> = {
   REGISTRATION_DISABLED: 'board auth --help',
   SETUP_CODE_REQUIRED: 'board auth setup --help',
   PROJECT_NOT_FOUND: 'board projects list',
@@ -98,10 +98,10 @@ const whereToLook: Record<string, string> = {
   SCRIPT_ALREADY_RUNNING: 'board scripts status',
   SCRIPT_NOT_RUNNING: 'board scripts status',
   WEBHOOK_NOT_FOUND: 'board webhooks list',
-  DELIVERY_NOT_FOUND: 'board webhooks deliveries',
-  ATTACHMENT_NOT_FOUND: 'board cards attachments',
+  DELIVERY_NOT_FOUND: 'board webhooks deliveries <webhook>',
+  ATTACHMENT_NOT_FOUND: 'board cards attachments <card>',
   PRE_SESSION_NOT_FOUND: 'board presession list',
-  SESSION_NOT_FOUND: 'board agents sessions',
+  SESSION_NOT_FOUND: 'board agents sessions <card>',
   MEMBER_NOT_FOUND: 'board projects member list',
   FILE_NOT_FOUND: 'board fs ls',
   NOT_FOUND: 'board browse docs',

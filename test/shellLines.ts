@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { loadAll } from '../cli/loadCommands.ts'
+import { followNames } from '../cli/commandNames.ts'
 import { createProgram } from '../cli/program.ts'
 import { settleJson } from '../cli/run.ts'
 import { nameOf } from './commandWords.ts'
@@ -40,6 +41,6 @@ export async function parsed(words: readonly string[]): Promise<string> {
         acting = nameOf(command)
       })
   }
-  await program.parseAsync(settleJson(words), { from: 'user' })
+  await program.parseAsync((await followNames(program, settleJson(words))).words, { from: 'user' })
   return acting
 }

@@ -1,8 +1,10 @@
 import { Command } from 'commander'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { findCommand, followNames } from '../../cli/commandNames.ts'
+import { whereToLook } from '../../cli/errors.ts'
 import { createProgram } from '../../cli/program.ts'
 import { commandLine, inTurn, type CommandLine } from '../commandLine.ts'
+import { parsed } from '../shellLines.ts'
 import { startBoard, type TestBoard } from '../helper.ts'
 
 let board: TestBoard
@@ -86,6 +88,13 @@ describe('a command that is not there', () => {
       leads.map(([line, meant]) => [line, 2, `did you mean: ${meant}`]),
     )
   })
+})
+
+test('what an error says to look at is a command that works as it stands, once its <names> are filled in', async () => {
+  for (const line of Object.values(whereToLook)) {
+    const words = line.replace(/<\w+>/g, '1').split(' ').slice(1)
+    if (!line.endsWith('--help')) await expect(parsed(words), line).resolves.toBeTruthy()
+  }
 })
 
 test('board config list shows every setting, its value and what it does', async () => {

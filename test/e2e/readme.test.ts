@@ -1,33 +1,35 @@
 import type { CommanderError } from 'commander'
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn, type ChildProcessByStdio } from 'node:child_process'
 import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import type { Readable, Writable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fixture } from '../agents/agent.ts'
-import { makeRepository } from '../agents/agentBoard.ts'
-import { run } from '../commandLine.ts'
 import { eventually, hideAgents } from '../helper.ts'
 import { boardLines, parsed } from '../shellLines.ts'
 
-/** Commands of the README that no test can run here, and why. */
+/** The pages whose lines somebody types, in the order in which they are read. */
+const pages = ['README.md', 'docs/operations.md', 'docs/several-machines.md', 'docs/figures.md', 'CONTRIBUTING.md']
+/** What no test can run here, and why. */
 const notRun: Record<string, string> = {
-  'npm link': 'it changes this machine',
   'npm run': 'a measurement takes minutes',
+  'npm test': 'it is what runs this',
   'docker compose': 'it fetches an image',
 }
+/** Pages of which no line is run: they are about this folder itself. */
+const onlyRead = ['CONTRIBUTING.md']
 /** Programs that stand in for others: name -> a script of them. */
 const standIns = (fixtures: string): Record<string, string> => ({
-  // The packages are there already, and npm would fetch others.
-  npm: '[ "$1" = ci ] || [ -z "${CI-}" ]',
-  npx: 'exec "$@"',
+  // The packages are there already, and npm would fetch others; `npm test` in a project of somebody's does well.
+  npm: '[ "$1" != pack ] || echo board-0.1.0.tgz',
   gh: `cat '${fixtures}/imports/github.json'`,
   'notify-send': 'echo "$@" >> "$HOME/notified"',
   systemctl: 'echo "$@" >> "$HOME/services"',
 })
-/** `board serve` is the server of the whole README where none runs yet, else one that is ended as soon as it answers. `board events` goes on until it has told of a move. */
+/** `board serve` is the server of all pages where none runs yet, else one that is ended as soon as it answers. `board events` goes on until it has told of a move. */
 const board = (program: string) => `#!/bin/bash
 set -eu
 board=('${process.execPath}' '${program}')
@@ -47,18 +49,20 @@ case "\${1-}" in
 esac
 `
 
-const readme = readFileSync('README.md', 'utf8')
-const blocks = [...readme.matchAll(/^(#+ .+)$|^```sh\n([\s\S]*?)^```$/gm)]
-  .reduce<Array<{ head: string; script: string }>>(
-    (found, [, head, script]) =>
-      head !== undefined ? [...found, { head, script: '' }] : [...found, { head: found.at(-1)!.head, script: script! }],
-    [],
+const texts = pages.map(page => [page, readFileSync(page, 'utf8')] as const)
+const whole = texts.map(([, text]) => text).join('\n')
+const blocks = texts
+  .filter(([page]) => !onlyRead.includes(page))
+  .flatMap(([page, text]) =>
+    [...text.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(match => ({ page, script: match[1]! })),
   )
-  .filter(({ script }) => script !== '')
-/** Commands in the text, as `board cards list`. */
-const mentioned = [...readme.replace(/^```[\s\S]*?^```$/gm, '').matchAll(/`([^`]+)`/g)]
-  .map(match => match[1]!.replaceAll('\n', ' '))
-  .filter(text => /^(board|npm|docker|git) \w/.test(text))
+/** Commands in the text, as `board cards list`, and in blocks that are not run. */
+const mentioned = [
+  ...[...whole.replace(/^```[\s\S]*?^```$/gm, '').matchAll(/`([^`]+)`/g)].map(match => match[1]!.replaceAll('\n', ' ')),
+  ...[...whole.matchAll(/^```(?:yaml|text)\n([\s\S]*?)^```$/gm)].flatMap(match =>
+    match[1]!.split('\n').flatMap(line => /\bboard \w.*/.exec(line)?.[0].replace(/ {2,}#.*/, '') ?? []),
+  ),
+].filter(text => /^(board|npm|docker|git) \w/.test(text))
 
 const root = mkdtempSync(join(tmpdir(), 'board-readme-'))
 const home = join(root, 'home')
@@ -69,26 +73,39 @@ const receiver = createServer((request, response) => {
   request.resume().on('end', () => response.end('{}'))
 })
 
+/** One terminal: a shell that is told a block at a time, and ends at the first line that fails. */
+interface Terminal {
+  shell: ChildProcessByStdio<Writable, Readable, null>
+  said: string
+}
+let terminal: Terminal
+
 beforeAll(async () => {
   const bin = join(root, 'bin')
-  mkdirSync(bin)
+  const clone = join(root, 'board')
+  for (const path of [bin, clone, home]) mkdirSync(path)
   const programs = { ...standIns(resolve('test/fixtures')), board: board(resolve('bin/board.js')) }
   for (const [name, script] of Object.entries(programs))
     writeFileSync(join(bin, name), script.startsWith('#!') ? script : `#!/bin/sh\n${script}\n`, { mode: 0o755 })
-  makeRepository(folder)
   hideAgents(join(home, '.local/share/board'), { claude: { command: [process.execPath, fixture('well-behaved')] } })
   chmodSync(join(home, '.local/share/board/config.json'), 0o600)
-  for (const [name, text] of Object.entries({
-    password: 'correct horse\n',
-    key: 'sk-ant-api03-of-a-test\n',
-    'key.txt': 'of-a-test\n',
-  }))
-    writeFileSync(join(folder, name), text, { mode: 0o600 })
-  cpSync('test/fixtures/imports/trello.json', join(folder, 'board.json'))
-  cpSync('test/fixtures/imports/tasks.md', join(folder, 'TODO.md'))
   await new Promise<void>(listening => receiver.listen(0, '127.0.0.1', listening))
+  const shell = spawn('bash', ['--norc', '-eo', 'pipefail'], {
+    cwd: clone,
+    env: environment(bin),
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  terminal = { shell, said: '' }
+  shell.stdin.on('error', () => {
+    /* It has ended. */
+  })
+  shell.stdout.setEncoding('utf8').on('data', (text: string) => {
+    terminal.said += text
+  })
+  shell.stdin.write('exec 2>&1\n')
 })
 afterAll(async () => {
+  terminal.shell.stdin.end()
   if (existsSync(join(home, 'server.pid'))) {
     const pid = Number(readFileSync(join(home, 'server.pid'), 'utf8'))
     process.kill(pid, 'SIGTERM')
@@ -106,7 +123,22 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** The README's addresses are those of this test's server and receiver, save where a server is told its own. */
+const environment = (bin: string): Record<string, string> => ({
+  PATH: `${bin}:${process.env.PATH}`,
+  HOME: home,
+  LC_ALL: 'C.UTF-8',
+  TERM: 'dumb',
+  BOARD_ALLOW_PRIVATE_WEBHOOKS: '1',
+  GIT_CONFIG_NOSYSTEM: '1',
+  ...Object.fromEntries(
+    ['AUTHOR', 'COMMITTER'].flatMap(who => [
+      [`GIT_${who}_NAME`, 'Ada'],
+      [`GIT_${who}_EMAIL`, 'ada@example.org'],
+    ]),
+  ),
+})
+
+/** The pages' addresses are those of this test's server and receiver, save where a server is told its own. */
 function withAddresses(script: string): string {
   const runtime = join(home, '.local/share/board/daemon.json')
   const server: string = existsSync(runtime) ? JSON.parse(readFileSync(runtime, 'utf8')).url : 'http://127.0.0.1:4400'
@@ -125,77 +157,75 @@ function withAddresses(script: string): string {
     .join('\n')
 }
 
-/** What the shells of a recipe have beside the rest. */
-const more: Record<string, () => Record<string, string>> = {
-  '### In a CI job': () => ({
-    CI: '1',
-    GIT_BRANCH: 'main',
-    BOARD_TOKEN: readFileSync(join(home, '.board-key'), 'utf8').trim(),
-  }),
+/** Files that the reader has: a password, keys of other services, and what other programs exported. */
+function bringFiles(): void {
+  for (const [name, text] of Object.entries({
+    password: 'correct horse\n',
+    key: 'sk-ant-api03-of-a-test\n',
+    'key.txt': 'of-a-test\n',
+  }))
+    writeFileSync(join(folder, name), text, { mode: 0o600 })
+  cpSync('test/fixtures/imports/trello.json', join(folder, 'board.json'))
+  cpSync('test/fixtures/imports/tasks.md', join(folder, 'TODO.md'))
 }
-const environment = (head: string): Record<string, string> => ({
-  PATH: `${join(root, 'bin')}:${process.env.PATH}`,
-  HOME: home,
-  LC_ALL: 'C.UTF-8',
-  TERM: 'dumb',
-  BOARD_ALLOW_PRIVATE_WEBHOOKS: '1',
-  GIT_CONFIG_NOSYSTEM: '1',
-  ...Object.fromEntries(
-    ['AUTHOR', 'COMMITTER'].flatMap(who => [
-      [`GIT_${who}_NAME`, 'Ada'],
-      [`GIT_${who}_EMAIL`, 'ada@example.org'],
-    ]),
-  ),
-  ...more[head]?.(),
-})
 
-describe('the README', () => {
-  test.each(blocks)('does what it says: $head: $script', async ({ head, script }) => {
-    const ended = await run('bash', ['--norc', '-euo', 'pipefail', '-c', withAddresses(script)], {
-      cwd: folder,
-      env: environment(head),
-    })
-    expect(ended.code, `${ended.stdout}${ended.stderr}`).toBe(0)
+/** Whether the shell has come to the end of what it was told. */
+const isTold = (before: number): boolean => terminal.said.slice(before).includes('\u001e')
+
+describe('the pages that people read', () => {
+  test.each(blocks)('do what they say, in one terminal, in their order: $page: $script', async ({ script }) => {
+    const before = terminal.said.length
+    terminal.shell.stdin.write(`${withAddresses(script)}printf '\\036'\n`)
+    await eventually('the end of its lines', () => isTold(before) || terminal.shell.exitCode !== null, 240_000)
+    expect(isTold(before), terminal.said.slice(before)).toBe(true)
+    if (existsSync(folder)) bringFiles()
   })
 
-  test('leads where it says', async () => {
-    const board = async (...args: string[]) =>
-      JSON.parse(
-        (
-          await run('bash', ['--norc', '-c', 'board "$@"', 'bash', ...args, '--json'], {
-            cwd: folder,
-            env: environment(''),
-          })
-        ).stdout,
-      )
-    const cards: Array<{ title: string; status: string }> = await board('cards', 'list', '--all', '-P', '1')
-    expect(cards.slice(0, 4).map(({ title, status }) => `${title}: ${status}`)).toEqual([
-      'My first card: idle',
-      'Fix the login: completed',
-      'Update the dependencies: completed',
-      'The build of main fails: completed',
-    ])
+  test('lead where they say', async () => {
+    const listed = async <T>(...args: string[]): Promise<T> => {
+      const before = terminal.said.length
+      terminal.shell.stdin.write(`board ${args.join(' ')} --json; printf '\\036'\n`)
+      await eventually('its answer', () => isTold(before) || terminal.shell.exitCode !== null)
+      expect(isTold(before), terminal.said.slice(before)).toBe(true)
+      return JSON.parse(terminal.said.slice(before).replace('\u001e', ''))
+    }
+    const cards = await listed<Array<{ title: string; status: string }>>('cards', 'list', '--all', '-P', '1')
+    const titles = cards.map(({ title }) => title)
+    expect(titles).toEqual(expect.arrayContaining(['My first card', 'Update the dependencies']))
+    // It is done, so the night has archived it.
+    expect(titles).not.toContain('Fix the login')
     expect(execFileSync('git', ['-C', folder, 'log', '-1', '--format=%s %an'], { encoding: 'utf8' })).toMatch(
       /Fix the login/,
     )
     expect(readFileSync(join(home, 'notified'), 'utf8')).toMatch(/^card\.moved card 1$/m)
     await eventually('the webhook', () => received.includes('/hook'))
-    expect((await board('projects', 'list')).map(({ name }: { name: string }) => name)).toEqual(['my-app', 'my-app'])
+    const projects = await listed<Array<{ name: string; path: string }>>('projects', 'list')
+    expect(projects.map(({ path }) => path)).toEqual(['my-app', 'my-copy', 'club-site'].map(name => join(home, name)))
   })
 
-  test('names no command that is not there, and every command that is not run with its reason', async () => {
+  test('name no command that is not there, and every command that is not run with its reason', async () => {
     const wrong: string[] = []
     for (const text of mentioned) {
       if (Object.keys(notRun).some(name => text.startsWith(name))) continue
       const lines = boardLines(text)
-      if (lines.length === 0 && text !== 'npm test') wrong.push(text)
+      if (lines.length === 0 && !/^(npm|git) /.test(text)) wrong.push(text)
       for (const words of lines)
         await parsed(words).catch((error: CommanderError) => {
-          if (error.exitCode !== 0 && error.code !== 'commander.missingArgument')
+          if (error.exitCode !== 0 && !error.code?.startsWith('commander.missing'))
             wrong.push(`${text}: ${error.message}`)
         })
     }
     expect(wrong).toEqual([])
-    for (const name of Object.keys(notRun)) expect(readme, name).toContain(`\`${name}`)
+    for (const name of Object.keys(notRun)) expect(whole, name).toContain(`\`${name}`)
+  })
+
+  test('link to files that are there', () => {
+    const missing = texts.flatMap(([page, text]) =>
+      [...text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)]
+        .map(match => join(page, '..', match[1]!))
+        .filter(path => !existsSync(path))
+        .map(path => `${page}: ${path}`),
+    )
+    expect(missing).toEqual([])
   })
 })
