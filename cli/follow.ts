@@ -11,7 +11,7 @@ import { createPrinter, type MessagePrinter } from './messagePrinter.ts'
 import { hiddenBySettings, readMessages, type Message, type MessageFilter } from './messages.ts'
 import { stdout } from './streams.ts'
 
-type Session = Output<Contract['agents']['get']>
+type Session = Output<Contract['agents']['sessions']>[number]
 type Permission = EventData<'agent.permission'>
 
 /** An agent that is cancelled may go on to talk until its processes are gone. */
@@ -111,9 +111,11 @@ class Talk {
     if (type === 'resync') return this.#read()
     if (type === 'agent.status') return this.#hearStatus(data as Session)
     if (type === 'agent.permission') {
-      const { sessionId, title } = data as Permission
+      const { sessionId, requestId, title } = data as Permission
       if (await this.#isOurs(sessionId))
-        this.#printer.say(`The agent waits for you: ${title}. Answer with: board agents approve ${this.#place.cardId}`)
+        this.#printer.say(
+          `The agent waits for you: ${title}. Answer with: board agents approve ${this.#place.cardId} --request ${requestId}`,
+        )
     } else if (type === 'agent.message' || type === 'agent.tool' || type === 'agent.plan') {
       const message = data as Message
       if (await this.#isOurs(message.sessionId)) await this.#printer.show(message)

@@ -32,11 +32,13 @@ export async function ask({ mayAsk }: Asker, question: string, flag: string): Pr
   })
 }
 
-/** Asks yes or no; anything but yes is no. `yes` is what `--yes` was given as. */
+/** Asks yes or no; anything but yes is no. @param flag what answers without asking */
+export const agrees = async (asker: Asker, question: string, flag: string): Promise<boolean> =>
+  /^y(es)?$/i.test(await ask(asker, `${question} [y/N]`, flag))
+
+/** Asks yes or no. `yes` is what `--yes` was given as. @throws Failure (failure) on anything but yes */
 export async function confirm(asker: Asker, question: string, yes: boolean | undefined): Promise<void> {
-  if (yes) return
-  const answer = await ask(asker, `${question} [y/N]`, '--yes')
-  if (!/^y(es)?$/i.test(answer)) throw new Failure('failure', 'nothing was changed')
+  if (!yes && !(await agrees(asker, question, '--yes'))) throw new Failure('failure', 'nothing was changed')
 }
 
 /** Wants a name typed before something that can't be undone. `yes` is what `--yes` was given as. */

@@ -2,12 +2,13 @@ import type { Command } from 'commander'
 import type { Client } from '../../src/client/index.ts'
 import { untilDone } from '../agentEnd.ts'
 import { inItsProject, type CardPlace } from '../cardRoutes.ts'
-import { openContext } from '../context.ts'
-import { usage } from '../exit.ts'
+import { openContext, type Context } from '../context.ts'
+import { exitOf, Failure, usage } from '../exit.ts'
 import { example } from '../help.ts'
 import type { Message } from '../messages.ts'
 import { addFileOption, messageOf, textOf, type TextOptions } from '../messageText.ts'
 import type { Column } from '../output.ts'
+import { agrees } from '../prompt.ts'
 
 /** What is printed of a message that was sent. */
 export const sentFields: Column<Message>[] = [
@@ -99,31 +100,60 @@ function starter(
   })
 }
 
+interface ApproveOptions extends TextOptions {
+  reject?: boolean
+  request?: string
+  feedback?: string
+}
+
+/** Shows the only question that is open, so that no other one is answered. Whoever is at a terminal is asked first. */
+async function shownQuestion(context: Context, place: CardPlace, reject: boolean): Promise<{ requestId?: string }> {
+  // A key may answer and not read: then the server answers the only question, or says that there are several.
+  const { questions } = await context.client.agents.get(place).catch((error: unknown) => {
+    if (exitOf(error) === 'denied') return { questions: [] }
+    throw error
+  })
+  const [only, another] = questions
+  // What the server says of none is said.
+  if (!only) return {}
+  if (another)
+    throw new Failure('conflict', `the agent asks ${questions.length} things; say which with --request`, {
+      hint: questions.map(({ requestId, title }) => `${requestId}: ${title}`).join('; '),
+      see: `board agents view ${place.cardId}`,
+    })
+  if (!context.mayAsk) context.out.done(only.title)
+  else if (!(await agrees(context, `${reject ? 'Refuse' : 'Allow'}: ${only.title}?`, '--request')))
+    throw new Failure('failure', 'nothing was answered')
+  return { requestId: only.requestId }
+}
+
 function registerApprove(agents: Command): void {
   const approve = addFileOption(
     agents
       .command('approve <card>')
       .summary('Answer what an agent asks')
       .description(
-        "Allow what a card's agent asks for: its plan, or its permission request. With --reject, refuse it.",
+        "Allow what a card's agent asks for: its plan, or its permission request. With --reject, refuse it. On a terminal it shows what is asked, and asks you, unless --request says what was shown to you.",
       ),
     'feedback',
   )
     .option('--reject', 'refuse it')
+    .option('--request <id>', 'the question that is meant, as agents view and agents messages --follow show it')
     .option('--feedback <text>', 'what the agent is told besides, as its next message')
-    .action(
-      async (
-        id: string,
-        { reject = false, feedback: text, file }: { reject?: boolean; feedback?: string } & TextOptions,
-      ) => {
-        const feedback = await textOf(text, { file })
-        if (feedback?.trim() === '') throw usage('the feedback is empty')
-        const context = await openContext(approve)
-        await inItsProject(context, id, place =>
-          context.client.agents.approvePlan({ ...place, approved: !reject, feedback }),
-        )
-        context.out.done(reject ? 'Refused.' : 'Approved.')
-      },
-    )
-  example(approve, 'board agents approve 12', 'board agents approve 12 --reject --feedback "Keep the old API."')
+    .action(async (id: string, { reject = false, request, feedback: text, file }: ApproveOptions) => {
+      const feedback = await textOf(text, { file })
+      if (feedback?.trim() === '') throw usage('the feedback is empty')
+      const context = await openContext(approve)
+      await inItsProject(context, id, async place => {
+        const asked = request === undefined ? await shownQuestion(context, place, reject) : { requestId: request }
+        await context.client.agents.approvePlan({ ...place, ...asked, approved: !reject, feedback })
+      })
+      context.out.done(reject ? 'Refused.' : 'Approved.')
+    })
+  example(
+    approve,
+    'board agents approve 12',
+    'board agents approve 12 --request 5f0c2a9be1d4',
+    'board agents approve 12 --reject --feedback "Keep the old API."',
+  )
 }

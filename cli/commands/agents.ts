@@ -10,7 +10,7 @@ import { registerMessages } from './agents-messages.ts'
 import { registerSteering } from './agents-steering.ts'
 
 type Active = Output<Contract['agents']['active']>[number]
-type Session = Output<Contract['agents']['get']>
+type Session = Output<Contract['agents']['sessions']>[number]
 type Summary = Output<Contract['agents']['history']>[number]
 type SlashCommand = Output<Contract['agents']['slashCommands']>[number]
 type Provider = Output<Contract['agents']['providers']>[number]
@@ -157,5 +157,6 @@ async function viewed(context: Context, id: string): Promise<void> {
   const session = await inItsProject(context, id, place => context.client.agents.get(place))
   await printSession(context, session)
   if (session.status === 'waiting')
-    context.out.done(`It waits for you: board agents messages ${id}, then board agents approve ${id}`)
+    for (const { requestId, title } of session.questions)
+      context.out.done(`It asks: ${title}. Answer with: board agents approve ${id} --request ${requestId}`)
 }

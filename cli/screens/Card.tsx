@@ -12,7 +12,7 @@ import { badge } from './cardLines.ts'
 import { lineStyle, type Look } from './look.ts'
 import { between, span } from './spans.ts'
 
-type Session = Output<Contract['agents']['get']>
+type Session = Output<Contract['agents']['sessions']>[number]
 
 /** One card whole: what it is, and below its prompt, what was said, or what was changed. */
 export function Card({ model, opened, look }: { model: Model; opened: Opened; look: Look }) {

@@ -170,6 +170,7 @@ function approve(
     spans: [span(text, palette.strong)],
   }))
   const title = `The agent of card ${cardId} asks`
+  if (question === '') return { title, lines: asks, hint: 'esc back' }
   if (!feedback) return { title, lines: asks, hint: 'y approve, n refuse, f refuse with a message' }
   const { lines, caret } = field('Tell it: ', feedback, inside, asks.length + 1)
   return {

@@ -32,8 +32,8 @@ export const agentWrites = ({ db, supervisor }: App): Handlers<Pick<Contract['ag
     retry: (ref, call) => write(call, tx => steering.retry(tx, supervisor, by(ref, call)), nothing),
     relaunch: (ref, call) => write(call, tx => steering.relaunch(tx, supervisor, by(ref, call)), nothing),
     relay: ref => steering.relay(db, supervisor, ref),
-    approvePlan: async ({ approved, feedback, ...ref }, { audit }) => {
-      audit?.note(await steering.approvePlan(db, supervisor, ref, approved, feedback))
+    approvePlan: async ({ projectId, cardId, ...answer }, { audit }) => {
+      audit?.note(await steering.approvePlan(db, supervisor, { projectId, cardId }, answer))
     },
     summary: async ref => ({ summary: await steering.summarize(db, supervisor, ref) }),
     approveAuto: (ref, call) => write(call, tx => approveAuto(tx, supervisor, by(ref, call)), nothing),

@@ -18,6 +18,7 @@ import {
 import {
   activeAgent,
   agentSession,
+  agentState,
   announcedCommands,
   noSession,
   provider,
@@ -33,7 +34,7 @@ export const agentReads = ({ db, catalogue }: App): Handlers<Pick<Contract['agen
   get: async ref => {
     const { id } = await cards.find(db, ref)
     const session = await readLatestSession(db, id)
-    return session ? agentSession(session) : noSession(id)
+    return session ? agentState(session) : { ...noSession(id), questions: [] }
   },
   sessions: async ref => (await listSessions(db, (await cards.find(db, ref)).id)).map(agentSession),
   history: async ref => (await listSessions(db, (await cards.find(db, ref)).id)).map(sessionSummary),

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { RequestPermissionOutcome, RequestPermissionResponse } from '@agentclientprotocol/sdk'
 import type { Conversation } from './conversation.ts'
 import { shown } from './failures.ts'
@@ -31,7 +32,6 @@ export function createPermissions(
   conversation: Pick<Conversation, 'turn'>,
 ): Permissions {
   const open = new Map<string, { options: readonly PermissionOption[]; answer: Answer }>()
-  let asked = 0
   let hasBoardTools = false
   const close = (id: string, outcome: RequestPermissionOutcome) => {
     const question = open.get(id)
@@ -50,7 +50,8 @@ export function createPermissions(
       const names = turn.tools.get(toolCall.toolCallId) ?? []
       const allowed = hasBoardTools && needsNoPermission(names) ? optionToAllow(choices) : undefined
       if (allowed) return { outcome: { outcome: 'selected', optionId: allowed.id } }
-      const id = String(++asked)
+      // An answer to a question of an earlier run must fit none of this one.
+      const id = randomBytes(6).toString('hex')
       const answered = new Promise<RequestPermissionOutcome>(answer => open.set(id, { options: choices, answer }))
       withdrawn.addEventListener(
         'abort',

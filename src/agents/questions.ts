@@ -1,17 +1,22 @@
+import { Problem } from '../contract/errors.ts'
 import type { AgentLink, PermissionOption, PermissionRequest } from './types.ts'
 
 /** The questions of an agent that wait for a person, oldest first. */
 export interface Questions {
   add(request: PermissionRequest): void
   remove(id: string): void
-  oldest(): PermissionRequest | undefined
-  /** Answers the oldest one. False when there is none. */
-  answer(link: Pick<AgentLink, 'answerPermission'>, approved: boolean): boolean
+  open(): PermissionRequest[]
+  /**
+   * The question that an answer is meant for: the one of this id; without one, the only one.
+   * @throws Problem NOTHING_TO_APPROVE when it is not open, CONFLICT when several are and none is named
+   */
+  find(id: string | undefined): PermissionRequest
+  /** Answers a question. False when it is not open any more. */
+  answer(link: Pick<AgentLink, 'answerPermission'>, id: string, approved: boolean): boolean
 }
 
 export function createQuestions(): Questions {
   const open = new Map<string, PermissionRequest>()
-  const oldest = () => open.values().next().value
   return {
     add: request => {
       open.set(request.id, request)
@@ -19,15 +24,31 @@ export function createQuestions(): Questions {
     remove: id => {
       open.delete(id)
     },
-    oldest,
-    answer(link, approved) {
-      const request = oldest()
+    open: () => [...open.values()],
+    find(id) {
+      if (open.size > 1 && id === undefined) throw ambiguous([...open.values()])
+      const found = id === undefined ? open.values().next().value : open.get(id)
+      if (found) return found
+      throw open.size === 0
+        ? new Problem('NOTHING_TO_APPROVE')
+        : new Problem('NOTHING_TO_APPROVE', `That question is not open any more. Open: ${named([...open.values()])}.`)
+    },
+    answer(link, id, approved) {
+      const request = open.get(id)
       if (!request) return false
-      open.delete(request.id)
-      return link.answerPermission(request.id, optionFor(request, approved))
+      open.delete(id)
+      return link.answerPermission(id, optionFor(request, approved))
     },
   }
 }
+
+const named = (requests: readonly PermissionRequest[]): string =>
+  requests.map(({ id, title }) => `${id} (${title})`).join(', ')
+
+const ambiguous = (requests: readonly PermissionRequest[]): Problem =>
+  new Problem('CONFLICT', `Several questions are open; say which by requestId: ${named(requests)}.`, {
+    details: requests.map(({ id, title }) => ({ path: 'requestId', message: `${id}: ${title}` })),
+  })
 
 /** A plan that is approved is carried out without asking at each step; any other permission is given once. Without a fitting option none is chosen. */
 function optionFor({ kind, options }: PermissionRequest, approved: boolean): string | null {

@@ -28,6 +28,8 @@ export interface Run {
   readonly id: number
   readonly words: LastWords
   readonly questions: Questions
+  /** The questions of which an event has told. */
+  readonly told: Set<string>
   readonly context: ContextWatch
   children: Child[]
   errands: Errand[]
@@ -56,6 +58,7 @@ export function createRun(parts: SessionParts, id: number): Run {
     id,
     words: createLastWords(),
     questions: createQuestions(),
+    told: new Set(),
     context: createContextWatch(),
     children: [],
     errands: [],
@@ -132,13 +135,19 @@ export function tellQuestions(run: Run): void {
 async function writeQuestion(run: Run, tx: Transaction): Promise<void> {
   const row = await ownRow(run, tx)
   if (!row) return
-  const question = run.questions.oldest()
-  const waitingFor = question ? JSON.stringify(question) : null
-  if (row.waitingFor === waitingFor) return
-  if (!question) return void (await change(tx, run.id, { status: 'running', waitingFor }, 'running'))
-  const waiting = await change(tx, run.id, { status: 'waiting', waitingFor }, 'waiting', question.title)
-  const view = waiting && permission(waiting)
-  if (view) await append(tx, 'agent.permission', row.projectId, view)
+  const open = run.questions.open()
+  const [oldest] = open
+  const waitingFor = oldest ? JSON.stringify(open.map(({ id, title, kind }) => ({ requestId: id, title, kind }))) : null
+  if (!oldest) {
+    if (row.waitingFor !== null) await change(tx, run.id, { status: 'running', waitingFor }, 'running')
+    return
+  }
+  if (row.waitingFor !== waitingFor)
+    await change(tx, run.id, { status: 'waiting', waitingFor }, 'waiting', oldest.title)
+  for (const request of open.filter(({ id }) => !run.told.has(id))) {
+    await append(tx, 'agent.permission', row.projectId, permission(row, request))
+    tx.afterCommit(() => run.told.add(request.id))
+  }
 }
 
 /** Ends every process that the run has started. */

@@ -35,7 +35,7 @@ import {
 } from './run.ts'
 import { openTranscript } from './transcript.ts'
 import { addMessage, type TranscriptSession } from './transcriptWriter.ts'
-import { AgentFailure, type TurnUsage } from './types.ts'
+import { AgentFailure, type PermissionRequest, type TurnUsage } from './types.ts'
 
 const turnEndMs = 1500
 const stopGraceMs = 500
@@ -51,8 +51,10 @@ export interface LiveSession {
   readonly over: Promise<void>
   /** Ends its processes: the agent is asked first. The session's rows are the caller's, which has ended them. Takes at most 6 s. */
   stop(): Promise<void>
-  /** Answers the oldest question of the agent. False when there is none. */
-  answer(approved: boolean): Promise<boolean>
+  /** The question that an answer is meant for; without an id, the only one that is open. @throws Problem NOTHING_TO_APPROVE, CONFLICT */
+  question(id: string | undefined): PermissionRequest
+  /** Answers a question of the agent. False when it is not open any more. */
+  answer(id: string, approved: boolean): Promise<boolean>
   /** Asks something beside the task once the present turn has ended, and resolves to the agent's words. */
   ask(text: string): Promise<string>
   /** Hands over to a fresh session: the present turn is cancelled. */
@@ -70,8 +72,9 @@ export function startSession(parts: SessionParts, { id, cardId, purpose }: OpenS
     purpose,
     over,
     stop: () => (stopped ??= stop(run, over)),
-    answer: async approved => {
-      if (!run.link || !run.questions.answer(run.link, approved)) return false
+    question: run.questions.find,
+    answer: async (questionId, approved) => {
+      if (!run.link || !run.questions.answer(run.link, questionId, approved)) return false
       tellQuestions(run)
       await run.inOrder(async () => {})
       return true

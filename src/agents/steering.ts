@@ -70,21 +70,25 @@ export async function relay(db: Database, supervisor: Supervisor, ref: cards.Car
   live.relay()
 }
 
-/** Answers the open plan or permission request of a card's agent, and tells what it was; feedback is its next message. @throws Problem CARD_NOT_FOUND, NOTHING_TO_APPROVE */
+/**
+ * Answers an open plan or permission request of a card's agent: the one that `requestId` names, else the only one; and tells what it was.
+ * Feedback is the agent's next message.
+ * @throws Problem CARD_NOT_FOUND, NOTHING_TO_APPROVE when it is not open any more, CONFLICT when several are and none is named
+ */
 export async function approvePlan(
   db: Database,
   supervisor: Supervisor,
   ref: cards.CardRef,
-  approved: boolean,
-  feedback?: string,
+  { approved, feedback, requestId }: { approved: boolean; feedback?: string; requestId?: string },
 ): Promise<{ waitingFor: string }> {
   const card = await cards.find(db, ref)
   const open = await findOpen(db, card.id)
   const live = open && supervisor.live(open.id)
   if (!live || open.waitingFor === null) throw new Problem('NOTHING_TO_APPROVE')
+  const question = live.question(requestId)
   if (feedback?.trim()) await db.transaction(tx => tell(tx, open, feedback))
-  if (!(await live.answer(approved))) throw new Problem('NOTHING_TO_APPROVE')
-  return { waitingFor: open.waitingFor }
+  if (!(await live.answer(question.id, approved))) throw new Problem('NOTHING_TO_APPROVE')
+  return { waitingFor: question.title }
 }
 
 /** What was done on a card: asked of its agent while one is at work, else what the agent said last. Empty when no agent ever said a word. @throws Problem CARD_NOT_FOUND */

@@ -37,6 +37,11 @@ export const AgentSession = v.object({
   baseCommit: v.nullable(v.string()),
   branch: v.nullable(v.string()),
 })
+/** A card's latest session with what its agent asks, oldest first; `waitingFor` is the first of it. */
+export const AgentState = v.object({
+  ...AgentSession.entries,
+  questions: v.array(v.object({ requestId: v.string(), title: v.string(), kind: v.string() })),
+})
 export const SessionSummary = v.object({
   sessionId: Id,
   agent: v.string(),
@@ -66,8 +71,9 @@ export const Message = v.object({
   tool: v.nullable(Tool),
   at: Time,
 })
-/** What an agent waits for a person to decide. */
+/** What an agent waits for a person to decide. `requestId` names it to plan-approve. */
 export const Permission = v.object({
+  requestId: v.string(),
   sessionId: Id,
   cardId: Id,
   title: v.string(),
@@ -105,8 +111,8 @@ export const agents = {
   }),
   get: get('/api/projects/{projectId}/cards/{cardId}/agent', {
     who: viewer('agents.read'),
-    summary: "Read a card's latest agent session",
-    output: AgentSession,
+    summary: "Read a card's latest agent session, and what it asks",
+    output: AgentState,
   }),
   cancel: post('/api/projects/{projectId}/cards/{cardId}/agent/cancel', {
     at: 'machine or here',
@@ -165,8 +171,12 @@ export const agents = {
     audited: { target: 'card', detail: ['approved', 'waitingFor'] },
     at: 'machine',
     who: member('agents.run'),
-    summary: "Answer the agent's open plan or permission request",
-    input: v.strictObject({ approved: v.boolean(), feedback: v.optional(Prompt) }),
+    summary: 'Answer an open plan or permission request of the agent: that of requestId, else the only one',
+    input: v.strictObject({
+      approved: v.boolean(),
+      feedback: v.optional(Prompt),
+      requestId: v.optional(text(1, 100)),
+    }),
     emits: ['agent.message', 'agent.status', 'card.updated'],
   }),
   summary: post('/api/projects/{projectId}/cards/{cardId}/summary', {

@@ -62,7 +62,7 @@ function sessionMessage({ status, statusReason, summary }: Session, row: Session
 }
 
 const titleOf = ({ waitingFor }: SessionRow): string | null =>
-  waitingFor === null ? null : (JSON.parse(waitingFor) as { title: string }).title
+  waitingFor === null ? null : ((JSON.parse(waitingFor) as Array<{ title: string }>)[0]?.title ?? null)
 
 function ofMonitor({ status, description, command, exitCode, error }: Monitor): Found | undefined {
   const name = `The monitor "${cut(description ?? command, 100)}"`

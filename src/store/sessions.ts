@@ -39,13 +39,13 @@ export interface SessionItem {
   startedAt: string | null
   endedAt: string | null
 }
-/** A session whole. `waitingFor` is JSON text: what a person has to decide before it goes on. */
+/** A session whole. `waitingFor` is JSON text: a list of what a person has to decide before it goes on, oldest first. */
 export interface SessionRow extends SessionItem {
   prompt: string
   waitingFor: string | null
 }
 
-const listed = `s.id, s.project_id AS projectId, s.card_id AS cardId, s.purpose, s.agent, s.status, s.status_reason AS statusReason, json_extract(s.waiting_for, '$.title') AS question, s.detail,
+const listed = `s.id, s.project_id AS projectId, s.card_id AS cardId, s.purpose, s.agent, s.status, s.status_reason AS statusReason, json_extract(s.waiting_for, '$[0].title') AS question, s.detail,
   s.agent_session_id AS agentSessionId, s.resumable, s.model, s.input_tokens AS inputTokens, s.output_tokens AS outputTokens, s.context_used AS contextUsed, s.context_size AS contextSize, s.cost_usd AS costUsd,
   s.summary, s.base_commit AS baseCommit, s.branch, s.cwd, s.credential_id AS credentialId,
   s.message_count AS messageCount, s.tool_count AS toolCount, s.files_changed AS filesChanged, s.created_at AS createdAt, s.started_at AS startedAt, s.ended_at AS endedAt`

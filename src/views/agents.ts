@@ -2,6 +2,7 @@ import type { InferOutput } from 'valibot'
 import type {
   agents,
   AgentSession,
+  AgentState,
   Message,
   Permission,
   Provider,
@@ -32,6 +33,12 @@ export const noSession = <Id extends number | null>(cardId: Id) => ({
   summary: null,
   baseCommit: null,
   branch: null,
+})
+
+/** A session with the questions that wait for a person. */
+export const agentState = (row: SessionRow): InferOutput<typeof AgentState> => ({
+  ...agentSession(row),
+  questions: row.waitingFor === null ? [] : (JSON.parse(row.waitingFor) as InferOutput<typeof AgentState>['questions']),
 })
 
 export const agentSession = (row: SessionItem): AgentSessionView => ({
@@ -96,15 +103,26 @@ export const provider = ({
 export const announcedCommands = ({ commands }: { commands: string }) =>
   JSON.parse(commands) as Array<InferOutput<typeof SlashCommand>>
 
-/** What an open session waits for a person to decide; null when it waits for nothing. */
-export function permission(row: SessionRow): InferOutput<typeof Permission> | null {
-  if (row.waitingFor === null) return null
-  const { title, kind, options } = JSON.parse(row.waitingFor) as Pick<
-    InferOutput<typeof Permission>,
-    'title' | 'kind' | 'options'
-  >
-  return { sessionId: String(row.id), cardId: String(row.cardId), title, kind, options }
-}
+/** A question of an open session, as its event tells it. */
+export const permission = (
+  row: Pick<SessionRow, 'id' | 'cardId'>,
+  {
+    id,
+    title,
+    kind,
+    options,
+  }: Pick<InferOutput<typeof Permission>, 'title' | 'kind'> & {
+    id: string
+    options: ReadonlyArray<InferOutput<typeof Permission>['options'][number]>
+  },
+): InferOutput<typeof Permission> => ({
+  requestId: id,
+  sessionId: String(row.id),
+  cardId: String(row.cardId),
+  title,
+  kind,
+  options: [...options],
+})
 
 const usage = ({
   inputTokens,

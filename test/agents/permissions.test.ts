@@ -87,6 +87,7 @@ beforeAll(async () => {
   board = await startAgentBoard({
     asking: { fixture: 'permission-first' },
     planning: { fixture: 'plan-approval' },
+    double: { fixture: 'two-questions' },
     ...Object.fromEntries(variants),
   })
 })
@@ -150,6 +151,39 @@ test('a plan that is refused with feedback is made again with it, and carried ou
   await board.client.agents.approvePlan({ ...ref(id), approved: true })
   await board.untilStatus(id, 'completed')
   expect(existsSync(fileOf(id, 'plan.txt'))).toBe(true)
+})
+
+test('an answer is for the question that it names: the one behind it goes on waiting', async () => {
+  const { id } = await board.start('double')
+  const questions = await eventually('two questions', async () => {
+    const open = (await board.client.agents.get(ref(id))).questions
+    return open.length === 2 ? open : undefined
+  })
+  expect(questions.map(({ title }) => title)).toEqual(['Write first.txt', 'Write second.txt'])
+  const [first, second] = questions.map(({ requestId }) => requestId) as [string, string]
+  await eventually('both on the socket', () => events(id, 'agent.permission').length === 2)
+  expect(events(id, 'agent.permission').map(({ requestId }) => requestId)).toEqual([first, second])
+  await expect(board.client.agents.approvePlan({ ...ref(id), approved: true })).rejects.toMatchObject({
+    code: 'CONFLICT',
+    details: [
+      { path: 'requestId', message: `${first}: Write first.txt` },
+      { path: 'requestId', message: `${second}: Write second.txt` },
+    ],
+  })
+  await board.client.agents.approvePlan({ ...ref(id), approved: true, requestId: first })
+  await expect(
+    board.client.agents.approvePlan({ ...ref(id), approved: true, requestId: first, feedback: 'Not sent.' }),
+  ).rejects.toMatchObject({ code: 'NOTHING_TO_APPROVE' })
+  expect(await board.client.agents.get(ref(id))).toMatchObject({
+    status: 'waiting',
+    waitingFor: 'Write second.txt',
+    questions: [{ requestId: second }],
+  })
+  expect(existsSync(fileOf(id, 'second.txt'))).toBe(false)
+  await board.client.agents.approvePlan({ ...ref(id), approved: false })
+  await board.untilStatus(id, 'completed')
+  expect([existsSync(fileOf(id, 'first.txt')), existsSync(fileOf(id, 'second.txt'))]).toEqual([true, false])
+  expect(JSON.stringify(await board.messages(id))).not.toContain('Not sent.')
 })
 
 test('an agent that waits for an answer can be cancelled', async () => {

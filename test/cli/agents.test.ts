@@ -14,6 +14,7 @@ beforeAll(async () => {
     endless: { fixture: 'forever', env: { FIXTURE_EVERY_MS: '20' } },
     asking: { fixture: 'permission-first' },
     planning: { fixture: 'plan-approval' },
+    double: { fixture: 'two-questions' },
     limited: { fixture: 'usage-limited' },
     notes: { fixture: 'resumable' },
     calling: { fixture: 'many-calls' },
@@ -312,6 +313,29 @@ describe('steering', () => {
     const { code, stdout, stderr } = await cli.board(['agents', 'relaunch', id, '--wait'])
     expect({ code, stdout }).toEqual({ code: 1, stdout: `${id}\tfailed\tusage_limit\tWork\n` })
     expect(stderr).toContain(`card ${id} failed: usage_limit\nsee: board agents messages ${id}`)
+  })
+
+  test('approve answers the question that was shown: of two it wants to know which', async () => {
+    const { id } = await board.start('double')
+    const questions = await eventually('two questions', async () => {
+      const { questions: open } = await board.client.agents.get({ projectId: board.projectId, cardId: id })
+      return open.length === 2 ? open : undefined
+    })
+    const [first, second] = questions.map(({ requestId }) => requestId) as [string, string]
+    const which = await cli.board(['agents', 'approve', id])
+    expect(which).toMatchObject({
+      code: 5,
+      stderr: `board: the agent asks 2 things; say which with --request\n${first}: Write first.txt; ${second}: Write second.txt\nsee: board agents view ${id}\n`,
+    })
+    expect((await cli.board(['agents', 'view', id])).stdout).not.toContain('undefined')
+    await cli.ok(['agents', 'approve', id, '--request', second])
+    expect((await cli.board(['agents', 'approve', id, '--request', second])).code).toBe(5)
+    expect(
+      (await board.client.agents.get({ projectId: board.projectId, cardId: id })).questions.map(({ title }) => title),
+    ).toEqual(['Write first.txt'])
+    const last = await cli.board(['agents', 'approve', id, '--reject'])
+    expect(last.code).toBe(0)
+    await board.untilStatus(id, 'completed')
   })
 
   test('approve allows what an agent asks for, with --reject it is refused and told why', async () => {

@@ -170,7 +170,7 @@ test('an agent that waits is told of once, with its question, and again when it 
       change(
         tx,
         session,
-        { status: 'waiting', waitingFor: JSON.stringify({ title, kind: 'edit', options: [] }) },
+        { status: 'waiting', waitingFor: JSON.stringify([{ requestId: 'one', title, kind: 'edit' }]) },
         'waiting',
       ),
     )

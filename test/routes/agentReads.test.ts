@@ -45,6 +45,7 @@ describe('a card that never ran', () => {
       summary: null,
       baseCommit: null,
       branch: null,
+      questions: [],
     })
     for (const list of ['agent/sessions', 'agent/history', 'agent/messages']) expect(await read(card, list)).toEqual([])
     expect((await board.client.cards.get(card)).sessions).toEqual([])
@@ -103,7 +104,7 @@ describe('sessions', () => {
       shown,
       expect.objectContaining({ sessionId: String(second.id), agent: 'other', usage: null }),
     ])
-    expect(await read(card, 'agent')).toEqual(sessions[1])
+    expect(await read(card, 'agent')).toEqual({ ...sessions[1], questions: [] })
     expect((await read(card, 'agent/history'))[0]).toEqual({
       sessionId: String(first.id),
       agent: 'fixture',

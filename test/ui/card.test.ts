@@ -93,7 +93,7 @@ describe('an opened card', () => {
     await terminal.shows('✓ completed', 20_000)
   })
 
-  test('stays open for who answers before the question has come', async () => {
+  test('answers no question before it is shown, and stays open for who is too quick', async () => {
     const id = await add('asking', { title: 'Answered at once' })
     await open()
     terminal.press('r')
@@ -101,6 +101,8 @@ describe('an opened card', () => {
     terminal.press('l', 'enter')
     await terminal.shows('Write allowed.txt')
     terminal.press('a', 'y')
+    await terminal.shows('y approve, n refuse')
+    terminal.press('y')
     await terminal.shows('Written.', 20_000)
   })
 

@@ -74,7 +74,8 @@ function agentWorkOf(context: Context, { projectId }: Shown): ChangeTable<AgentW
     run: ({ cardId }) => run(context, place(cardId)),
     cancel: ({ cardId }) => client.agents.cancel(place(cardId)),
     advance: ({ cardId }) => client.agents.approveAuto(place(cardId)),
-    approve: ({ cardId, approved, feedback }) => client.agents.approvePlan({ ...place(cardId), approved, feedback }),
+    approve: ({ cardId, requestId, approved, feedback }) =>
+      client.agents.approvePlan({ ...place(cardId), requestId, approved, feedback }),
     merge: async ({ cardId }) => {
       const { merged, into } = await client.agents.merge(place(cardId))
       const text = merged ? `Merged card ${cardId} into ${into}.` : `${into} has everything of card ${cardId} already.`

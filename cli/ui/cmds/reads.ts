@@ -52,8 +52,11 @@ export function readsOf(context: Context, shown: Shown): { [Type in Reads]: (job
     },
     find: ({ cardId }) => findCard(context, shown, cardId),
     question: async ({ cardId }) => {
-      const { lastAgentAction } = await client.cards.get({ projectId, cardId })
-      return { type: 'question', cardId, text: lastAgentAction?.detail ?? 'The agent asks for your approval.' }
+      const { questions } = await client.agents.get({ projectId, cardId })
+      const [first] = questions
+      const more = questions.length > 1 ? ` (the first of ${questions.length} questions)` : ''
+      const text = first ? `${first.title}${more}` : 'It asks nothing any more.'
+      return { type: 'question', cardId, requestId: first?.requestId, text }
     },
     projects: async () => ({
       type: 'projects',

@@ -99,29 +99,33 @@ const back = (model: Model, { returns }: Of<'approve'>): Model => ({
 })
 
 function inApprove(model: Model, dialog: Of<'approve'>, key: Key): Update {
-  const { cardId, feedback } = dialog
-  if (feedback) return inFeedback(model, dialog, feedback, key)
+  const { cardId, requestId, feedback } = dialog
+  if (requestId === undefined) return updated(model)
+  if (feedback) return inFeedback(model, dialog, feedback, requestId, key)
   if (['y', 'a', 'enter'].includes(key.name))
     return updated(say(back(model, dialog), `Approved what the agent of card ${cardId} asked.`), {
       type: 'approve',
       cardId,
+      requestId,
       approved: true,
     })
   if (key.name === 'n')
     return updated(say(back(model, dialog), `Refused what the agent of card ${cardId} asked.`), {
       type: 'approve',
       cardId,
+      requestId,
       approved: false,
     })
   return key.name === 'f' ? to(model, { ...dialog, feedback: emptyField }) : updated(model)
 }
 
-function inFeedback(model: Model, dialog: Of<'approve'>, feedback: TextField, key: Key): Update {
+function inFeedback(model: Model, dialog: Of<'approve'>, feedback: TextField, requestId: string, key: Key): Update {
   const text = textIn(feedback).trim()
   if (key.name === 'enter')
     return updated(say(back(model, dialog), `Refused what the agent of card ${dialog.cardId} asked.`), {
       type: 'approve',
       cardId: dialog.cardId,
+      requestId,
       approved: false,
       ...(text !== '' && { feedback: text }),
     })

@@ -102,6 +102,8 @@ export type Dialog =
       kind: 'approve'
       cardId: string
       question: string
+      /** The question that is shown; none is answered before. */
+      requestId?: string
       feedback?: TextField
       /** To the board, where the person comes from. */ returns: boolean
     }
@@ -133,7 +135,7 @@ export type Cmd =
   | CardCmd<'question'>
   | CardCmd<'open'>
   | CardCmd<'diff'>
-  | { type: 'approve'; cardId: string; approved: boolean; feedback?: string }
+  | { type: 'approve'; cardId: string; requestId: string; approved: boolean; feedback?: string }
   | { type: 'create'; columnId: string; title: string; prompt: string }
   | { type: 'writePrompt'; columnId: string; title: string; prompt: string }
   | { type: 'send'; cardId: string; content: string }
@@ -168,7 +170,7 @@ export type Msg =
   | { type: 'created'; cardId: string }
   /** `project` is the card's where that is another one. */
   | { type: 'found'; card: CardDetail; project?: Named }
-  | { type: 'question'; cardId: string; text: string }
+  | { type: 'question'; cardId: string; requestId: string | undefined; text: string }
   | { type: 'opened'; card: CardDetail; sessions: readonly Session[]; messages: readonly Message[] }
   | { type: 'older'; cardId: string; messages: readonly Message[] }
   | { type: 'diffed'; cardId: string; diff: Diff | string }

@@ -3,7 +3,7 @@ import type { Output } from '../../../src/contract/route.ts'
 import type { LiveMessage } from '../../../src/client/socket.ts'
 import type { CardDetail } from './cardCache.ts'
 
-export type Session = Output<Contract['agents']['get']>
+export type Session = Output<Contract['agents']['sessions']>[number]
 export type Message = Output<Contract['agents']['messages']>[number]
 export type Diff = Output<Contract['agents']['diff']>
 

@@ -223,10 +223,10 @@ function onPage(model: Model, page: Page): Update {
 }
 
 /** What the agent asks, unless it has been answered meanwhile. */
-function onQuestion(model: Model, { cardId, text }: Extract<Msg, { type: 'question' }>): Model {
+function onQuestion(model: Model, { cardId, requestId, text }: Extract<Msg, { type: 'question' }>): Model {
   const { dialog } = model
   return dialog?.kind === 'approve' && dialog.cardId === cardId
-    ? { ...model, dialog: { ...dialog, question: text } }
+    ? { ...model, dialog: { ...dialog, question: text, requestId } }
     : model
 }
 
