@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { contract } from '../src/contract/index.ts'
 import { invalid, Problem } from '../src/contract/errors.ts'
 import { AnyObject } from '../src/contract/fields.ts'
-import { isExternal, maxBodyBytes, paramsOf, type Route } from '../src/contract/route.ts'
+import { isExternal, maxBodyBytes, paramsOf, takesIdempotencyKey, type Route } from '../src/contract/route.ts'
 import type { App } from '../src/app.ts'
 import type { Peer } from '../src/config/peer.ts'
 import { authenticate, type Voucher } from '../src/identity/authenticate.ts'
@@ -181,7 +181,7 @@ async function readInput(
   if (taken) throw invalid(taken, 'stands in the path already')
   const input = Object.assign(fields, params)
   const key = req.headers['idempotency-key']
-  if (route.status !== 201 || key === undefined) return { input }
+  if (key === undefined || !takesIdempotencyKey(route)) return { input }
   return { input, claim: await claimOf(server.app, route, caller, String(key), input) }
 }
 

@@ -13,7 +13,7 @@ import { contract } from '../src/contract/index.ts'
 import { Key, NewKey } from '../src/contract/keys.ts'
 import { Organization } from '../src/contract/organizations.ts'
 import { Project, Stats } from '../src/contract/projects.ts'
-import { isExternal, paramsOf, textParams, type Route, type Who } from '../src/contract/route.ts'
+import { isExternal, paramsOf, takesIdempotencyKey, textParams, type Route, type Who } from '../src/contract/route.ts'
 import { Shortcuts, UserSettings } from '../src/contract/settings.ts'
 import { Template } from '../src/contract/templates.ts'
 
@@ -206,14 +206,12 @@ function security(who: Who): Operation['security'] {
   ]
 }
 
-/** Routes that a version guards, and that an Idempotency-Key guards. */
+/** Routes that a version guards. */
 const honoursIfMatch = (resource: string, route: Route) =>
   route.method === 'PATCH' &&
   route.path.includes('{cardId}') &&
   !route.path.endsWith('/auto-mode') &&
   (resource === 'cards' || resource === 'external')
-const honoursIdempotencyKey = (resource: string, route: Route) =>
-  route.status === 201 && !['agents', 'auth', 'backups', 'keys', 'users'].includes(resource)
 
 function parameters(resource: string, route: Route): Parameter[] {
   const path = paramsOf(route.path).map((name): Parameter => ({
@@ -238,7 +236,7 @@ function parameters(resource: string, route: Route): Parameter[] {
           },
         ]
       : []),
-    ...(honoursIdempotencyKey(resource, route)
+    ...(takesIdempotencyKey(route)
       ? [
           {
             name: 'Idempotency-Key',

@@ -4,6 +4,7 @@ import { messagesOf } from '../../src/agents/messages.ts'
 import { commandFiles, merge } from '../../src/agents/slashCommands.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import type { Contract } from '../../src/contract/index.ts'
+import { isAdmin } from '../../src/domain/caller.ts'
 import * as cards from '../../src/domain/cards.ts'
 import { diffOf } from '../../src/domain/changes.ts'
 import * as projects from '../../src/domain/projects.ts'
@@ -30,7 +31,8 @@ type Reads = 'providers' | 'get' | 'sessions' | 'history' | 'messages' | 'active
 
 /** What is read of agents, and the tokens that people mint for them: like every answer with a token, they go past `call.write`. */
 export const agentReads = ({ db, catalogue }: App): Handlers<Pick<Contract['agents'], Reads>> => ({
-  providers: async () => (await catalogue.list().catch(unavailable)).map(provider),
+  providers: async (_, { caller }) =>
+    (await catalogue.list().catch(unavailable)).map(entry => provider(entry, isAdmin(caller))),
   get: async ref => {
     const { id } = await cards.find(db, ref)
     const session = await readLatestSession(db, id)

@@ -80,11 +80,12 @@ export const Permission = v.object({
   kind: v.string(),
   options: v.array(v.object({ id: v.string(), name: v.string(), kind: v.string() })),
 })
+/** A command line may hold secrets: it is null to whoever does not administer the server. */
 export const Provider = v.object({
   id: v.string(),
   name: v.string(),
   protocol: v.picklist(['acp', 'command']),
-  command: v.array(v.string()),
+  command: v.nullable(v.array(v.string())),
   installed: v.boolean(),
   install: v.nullable(v.string()),
   credentialProviders: v.array(v.string()),
@@ -210,6 +211,7 @@ export const agents = {
     summary: 'Mint an agent token for an active card',
     input: v.strictObject({ ttlSecs: v.optional(integer(60, 43_200), 3600) }),
     output: v.object({ token: v.string(), expiresAt: Time }),
+    idempotent: false,
     status: 201,
   }),
   approveAuto: post('/api/projects/{projectId}/cards/{cardId}/approve-auto', {

@@ -51,6 +51,7 @@ export const auth = {
     summary: 'Create the first user, a super_admin',
     input: v.strictObject({ ...SignUp, setupCode: v.optional(text(1, 100)) }),
     output: SignedIn,
+    idempotent: false,
     status: 201,
   }),
   login: post('/api/auth/login', {
@@ -66,6 +67,7 @@ export const auth = {
     summary: 'Create an account, and accept an invitation with it',
     input: v.strictObject({ ...SignUp, invitation: v.optional(InvitationToken) }),
     output: SignedIn,
+    idempotent: false,
     status: 201,
   }),
   logout: post('/api/auth/logout', {

@@ -26,6 +26,7 @@ export const backups = {
     summary: 'Back up the database and the attachments',
     input: v.optional(v.strictObject({ withKey: v.optional(v.boolean(), false) }), {}),
     output: Backup,
+    idempotent: false,
     status: 201,
   }),
   list: get('/api/backups', {
@@ -39,6 +40,7 @@ export const backups = {
     summary: 'Put a backup file on the server: multipart/form-data, field file; it is verified first',
     transfer: 'upload',
     output: Backup,
+    idempotent: false,
     status: 201,
   }),
   download: get('/api/backups/{filename}', {

@@ -85,6 +85,7 @@ export const keys = {
     summary: 'Create an API key; it is shown once',
     input: CreateKey,
     output: NewKey,
+    idempotent: false,
     status: 201,
   }),
   get: get('/api/keys/{id}', { who: user, summary: 'Read an API key', output: Key }),
@@ -99,6 +100,7 @@ export const keys = {
     summary: 'Replace an API key; the old one stays valid for graceSecs',
     input: RotateKey,
     output: NewKey,
+    idempotent: false,
     status: 201,
   }),
 }

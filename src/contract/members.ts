@@ -38,6 +38,7 @@ export const members = {
     summary: 'Add a user, or invite an address without an account',
     input: v.strictObject({ email: Email, role: v.optional(ProjectRole, 'member') }),
     output: v.variant('pending', [ProjectMember, NewInvitation]),
+    idempotent: false,
     status: 201,
   }),
   update: patch('/api/projects/{projectId}/members/{userId}', {
@@ -57,6 +58,7 @@ export const members = {
     who: manager(),
     summary: 'Make a new link for an invitation; the one before ends',
     output: NewInvitation,
+    idempotent: false,
     status: 201,
   }),
   removeInvitation: del('/api/projects/{projectId}/invitations/{email}', {

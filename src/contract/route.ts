@@ -125,6 +125,11 @@ export interface Spec {
   /** Query fields of a route that also has a body. */
   query?: readonly string[]
   status?: Status
+  /**
+   * A create takes an `Idempotency-Key`, with which its answer is kept. `false`: this one does not, for its answer holds a secret
+   * that is shown once, or is no row of the database's.
+   */
+  idempotent?: false
   /** What the audit log says of it; without it nothing. */
   audited?: Audited
   /** Types of events. */
@@ -151,6 +156,10 @@ export const post = declare('POST')
 export const put = declare('PUT')
 export const patch = declare('PATCH')
 export const del = declare('DELETE')
+
+/** Whether a route takes an `Idempotency-Key`. What the others are sent is not looked at. */
+export const takesIdempotencyKey = ({ status, idempotent }: Pick<Route, 'status' | 'idempotent'>): boolean =>
+  status === 201 && idempotent !== false
 
 /** Path parameters that are text. Every other parameter is the id of a row. */
 export const textParams = ['filename', 'email'] as const

@@ -39,6 +39,7 @@ export const users = {
     summary: 'Create an account with a generated password, which is shown once',
     input: v.strictObject({ email: Email, name: Name, role: UserRole }),
     output: v.object({ user: AdminUser, generatedPassword: v.string() }),
+    idempotent: false,
     status: 201,
   }),
   update: patch('/api/admin/users/{id}', {

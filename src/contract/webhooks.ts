@@ -70,6 +70,7 @@ export const webhooks = {
     summary: 'Send events of a project to a URL, signed',
     input: CreateWebhook,
     output: WebhookWithSecret,
+    idempotent: false,
     status: 201,
   }),
   update: patch('/api/projects/{projectId}/webhooks/{webhookId}', {
@@ -89,6 +90,7 @@ export const webhooks = {
     who: manager('webhooks.write'),
     summary: 'Give a webhook a new secret',
     output: WebhookWithSecret,
+    idempotent: false,
     status: 201,
   }),
   test: post('/api/projects/{projectId}/webhooks/{webhookId}/test', {

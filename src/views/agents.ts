@@ -76,25 +76,28 @@ export const activeAgent = (row: ActiveAgentRow): Output<typeof agents.active>[n
   cardId: String(row.cardId),
 })
 
-/** An agent that the board knows, without what its environment holds. */
-export const provider = ({
-  provider: { id, name, protocol, command, install, credentials },
-  installed,
-}: {
-  provider: {
-    id: string
-    name: string
-    protocol: 'acp' | 'command'
-    command: readonly string[]
-    install: string | null
-    credentials: object
-  }
-  installed: boolean
-}): InferOutput<typeof Provider> => ({
+/** An agent that the board knows, without what its environment holds. Its command line is for administrators. */
+export const provider = (
+  {
+    provider: { id, name, protocol, command, install, credentials },
+    installed,
+  }: {
+    provider: {
+      id: string
+      name: string
+      protocol: 'acp' | 'command'
+      command: readonly string[]
+      install: string | null
+      credentials: object
+    }
+    installed: boolean
+  },
+  forAdmin: boolean,
+): InferOutput<typeof Provider> => ({
   id,
   name,
   protocol,
-  command: [...command],
+  command: forAdmin ? [...command] : null,
   installed,
   install,
   credentialProviders: Object.keys(credentials),

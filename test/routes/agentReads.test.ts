@@ -288,6 +288,11 @@ describe('providers', () => {
       credentialProviders: [],
     })
     expect(reply.text).not.toContain('hush')
+    await configured.client.auth.setup({ email: 'ada@example.org', password: 'correct horse' })
+    const { token } = await configured.client.auth.register({ email: 'bob@example.org', password: 'battery staple' })
+    const seenByUser = await configured.request('GET', '/api/agents', { token })
+    expect(seenByUser.body.data.at(-1)).toMatchObject({ id: 'mine', name: 'Mine', installed: true, command: null })
+    expect(seenByUser.text).not.toContain('mine.mjs')
     await configured.close()
     const broken = await startBoard()
     writeFileSync(join(broken.dataDir, 'config.json'), '{')
