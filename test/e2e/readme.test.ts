@@ -27,7 +27,8 @@ const standIns = (fixtures: string): Record<string, string> => ({
   npm: '[ "$1" != pack ] || echo board-0.1.0.tgz',
   gh: `cat '${fixtures}/imports/github.json'`,
   'notify-send': 'echo "$@" >> "$HOME/notified"',
-  systemctl: 'echo "$@" >> "$HOME/services"',
+  // What it is told to enable is this server.
+  systemctl: 'case "$*" in *enable*) exec board serve > /dev/null ;; esac',
 })
 /** `board serve` is the server of all pages where none runs yet, else one that is ended as soon as it answers. `board events` goes on until it has told of a move. */
 const board = (program: string) => `#!/bin/bash
@@ -37,10 +38,11 @@ case "\${1-}" in
   serve)
     extra=(); [ -e "$HOME/.local/share/board/daemon.json" ] && extra=(--data-dir "$(mktemp -d "$HOME/other.XXXX")")
     out=$(mktemp); exec 3< "$out"
-    "\${board[@]}" "$@" --port 0 "\${extra[@]}" > "$out" 2>> "$HOME/server.log" < /dev/null & pid=$!
+    port=0; [ \${#extra[@]} != 0 ] || [ ! -e "$HOME/port" ] || port=$(cat "$HOME/port")
+    "\${board[@]}" "$@" --port "$port" "\${extra[@]}" > "$out" 2>> "$HOME/server.log" < /dev/null & pid=$!
     until read -r line <&3; do kill -0 $pid; sleep 0.05; done
     echo "$line"
-    if [ \${#extra[@]} = 0 ]; then echo $pid > "$HOME/server.pid"; else kill -TERM $pid; wait $pid; fi ;;
+    if [ \${#extra[@]} = 0 ]; then echo $pid > "$HOME/server.pid"; echo "\${line##*:}" > "$HOME/port"; else kill -TERM $pid; wait $pid; fi ;;
   events)
     "\${board[@]}" "$@" & pid=$!
     for place in 0 1 0 1 0 1 0 1 0 1; do [ -e "$HOME/notified" ] || { "\${board[@]}" cards move 1 --position $place -q > /dev/null; sleep 0.2; }; done
@@ -108,7 +110,7 @@ afterAll(async () => {
   terminal.shell.stdin.end()
   if (existsSync(join(home, 'server.pid'))) {
     const pid = Number(readFileSync(join(home, 'server.pid'), 'utf8'))
-    process.kill(pid, 'SIGTERM')
+    if (isAlive(pid)) process.kill(pid, 'SIGTERM')
     while (isAlive(pid)) await new Promise(resolve => setTimeout(resolve, 20))
   }
   receiver.close()
