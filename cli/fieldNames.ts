@@ -59,7 +59,6 @@ const ofCommands: Record<string, { route?: string; fields: string }> = {
     fields:
       'url urlFrom profile profileFrom tokenKind tokenFrom project projectFrom signedIn email role authEnabled hasUsers',
   },
-  'auth sessions': { fields: 'id createdAt lastUsedAt expiresAt address client current' },
   browse: { fields: 'url' },
   'cards list': { route: 'cards.list', fields: 'columnType' },
   'cards pipeline': { fields: 'columnId columnName prompt approval' },
