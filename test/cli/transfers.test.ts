@@ -127,7 +127,7 @@ test('Ctrl-C says that nothing was imported while the file is sent, and then wai
   const start = (file: string) =>
     startOnTerminal(
       process.execPath,
-      [resolve('bin/board.js'), 'import', 'github', file, '--path', board.folder('interrupted')],
+      [resolve('bin/board.js'), 'import', 'github', file, '--path', board.folder('interrupted'), '--yes'],
       { cwd: cli.home, env },
     )
   try {
