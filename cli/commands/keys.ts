@@ -5,6 +5,7 @@ import { durationSecs, expiry } from '../arguments.ts'
 import { openUserContext, type Context } from '../context.ts'
 import { usage } from '../exit.ts'
 import { example } from '../help.ts'
+import { makeOnce } from '../makeOnce.ts'
 import type { Column } from '../output.ts'
 import { confirm } from '../prompt.ts'
 import { resolveKey, resolveOrganization } from '../resolve.ts'
@@ -83,15 +84,13 @@ function registerCreate(keys: Command): void {
     )
     .action(async (name: string, options: CreateOptions) => {
       const context = await openUserContext(create)
-      await printNew(
-        context,
-        await context.client.keys.create({
-          name,
-          ...(await scopeOf(context, options)),
-          permissions: options.permission,
-          ...options.expires,
-        }),
-      )
+      const wanted = {
+        name,
+        ...(await scopeOf(context, options)),
+        permissions: options.permission,
+        ...options.expires,
+      }
+      await printNew(context, await makeOnce(context, 'board keys list', () => context.client.keys.create(wanted)))
     })
   example(
     create,
@@ -135,7 +134,10 @@ function registerRotate(keys: Command): void {
     .action(async (wanted: string, { grace }: { grace: number }) => {
       const context = await openUserContext(rotate)
       const { id } = await resolveKey(context, wanted)
-      await printNew(context, await context.client.keys.rotate({ id, graceSecs: grace }))
+      await printNew(
+        context,
+        await makeOnce(context, 'board keys list', () => context.client.keys.rotate({ id, graceSecs: grace })),
+      )
     })
   example(rotate, 'board keys rotate ci --grace 1h')
 }

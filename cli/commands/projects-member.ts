@@ -5,6 +5,7 @@ import type { Output } from '../../src/contract/route.ts'
 import { openUserContext, type Context } from '../context.ts'
 import { Failure } from '../exit.ts'
 import { example } from '../help.ts'
+import { makeOnce } from '../makeOnce.ts'
 import type { Column } from '../output.ts'
 import { confirm } from '../prompt.ts'
 import { pickPerson } from '../resolve.ts'
@@ -70,9 +71,11 @@ export function registerMember(projects: Command): void {
     .action(async (email: string, { role, renew }: { role: Role; renew?: boolean }) => {
       const context = await openUserContext(add)
       const { id: projectId } = await context.project()
-      const added: Added = renew
-        ? await context.client.members.renewInvitation({ projectId, email })
-        : await context.client.members.add({ id: projectId, email, role })
+      const added = await makeOnce(context, 'board projects member list', (): Promise<Added> =>
+        renew
+          ? context.client.members.renewInvitation({ projectId, email })
+          : context.client.members.add({ id: projectId, email, role }),
+      )
       if (added.pending) return printInvited(context, added)
       context.out.done(`Added ${added.email}.`)
       await context.out.record(added, columns)

@@ -6,6 +6,7 @@ import { count } from '../arguments.ts'
 import { openUserContext, type Context } from '../context.ts'
 import { usage } from '../exit.ts'
 import { example } from '../help.ts'
+import { makeOnce } from '../makeOnce.ts'
 import type { Column } from '../output.ts'
 import { confirm } from '../prompt.ts'
 import { resolveUser } from '../resolve.ts'
@@ -89,11 +90,9 @@ function registerCreate(users: Command): void {
     .addOption(roleOption('what it may do').default('user'))
     .action(async (email: string, { name, role }: { name?: string; role: UserRole }) => {
       const context = await openUserContext(create)
-      const { user, generatedPassword } = await context.client.users.create({
-        email,
-        name: name ?? (email.split('@')[0] || email),
-        role,
-      })
+      const { user, generatedPassword } = await makeOnce(context, 'board users list', () =>
+        context.client.users.create({ email, name: name ?? (email.split('@')[0] || email), role }),
+      )
       await printNew(context, { ...user, generatedPassword })
     })
   example(
@@ -167,7 +166,8 @@ function registerReset(users: Command): void {
       const context = await openUserContext(reset)
       const { id, name, email } = await resolveUser(context, wanted)
       await confirm(context, `Replace the password of user ${name}?`, yes)
-      await printNew(context, { id, email, ...(await context.client.users.resetPassword({ id })) })
+      const made = await makeOnce(context, 'board users list', () => context.client.users.resetPassword({ id }))
+      await printNew(context, { id, email, ...made })
     })
   example(reset, 'board users reset-password ada@example.com')
 }

@@ -5,6 +5,7 @@ import { webhookEvents } from '../../src/contract/webhooks.ts'
 import { openContext, type Context } from '../context.ts'
 import { usage } from '../exit.ts'
 import { example } from '../help.ts'
+import { makeOnce } from '../makeOnce.ts'
 import type { Column } from '../output.ts'
 import { confirm } from '../prompt.ts'
 import { resolveWebhook } from '../resolve.ts'
@@ -77,7 +78,9 @@ function registerCreate(webhooks: Command): void {
       const { id: projectId } = await context.project()
       await printNew(
         context,
-        await context.client.webhooks.create({ projectId, url, events: event, description, enabled: !disable }),
+        await makeOnce(context, 'board webhooks list', () =>
+          context.client.webhooks.create({ projectId, url, events: event, description, enabled: !disable }),
+        ),
       )
     })
   example(
@@ -163,7 +166,10 @@ function registerRotate(webhooks: Command): void {
     .action(async (wanted: string) => {
       const context = await openContext(rotate)
       const { projectId, webhookId } = await resolveWebhook(context, wanted)
-      await printNew(context, await context.client.webhooks.rotate({ projectId, webhookId }))
+      await printNew(
+        context,
+        await makeOnce(context, 'board webhooks list', () => context.client.webhooks.rotate({ projectId, webhookId })),
+      )
     })
   example(rotate, 'board webhooks rotate 3 -q > hook.secret')
 }
