@@ -9,6 +9,7 @@ import { CardDetail, CardItem, Pipeline } from '../src/contract/cards.ts'
 import { Column } from '../src/contract/columns.ts'
 import { errors } from '../src/contract/errors.ts'
 import { ExternalBoard, ExternalCard, ExternalItem, ExternalStats } from '../src/contract/external.ts'
+import { failuresOf } from '../src/contract/failures.ts'
 import { contract } from '../src/contract/index.ts'
 import { Key, NewKey } from '../src/contract/keys.ts'
 import { Organization } from '../src/contract/organizations.ts'
@@ -110,6 +111,7 @@ function makeDocument(): Document {
 const description = `A project board server that runs coding agents.
 
 Success is \`{"data": ...}\`; 204 has no body. Failure is \`{"error": {"code", "message", "details"}}\`. Every answer carries \`X-Request-Id\`.
+Each route names the statuses that it can answer; what is no whole HTTP request gets 400, 408, 413, 417 or 431 before a route is looked for.
 Routes below \`/api/external\` take and return integer ids, all others decimal strings. Times are ISO 8601, UTC, with milliseconds.`
 
 const securitySchemes = {
@@ -294,16 +296,8 @@ function requestBody(route: Route): Operation['requestBody'] {
 }
 
 function responses(resource: string, route: Route): Operation['responses'] {
-  const statuses = [
-    ...(route.input || isExternal(route.path) || route.transfer === 'upload' ? [400] : []),
-    ...(route.who.kind === 'public' ? [] : [401, 403]),
-    ...(route.path.includes('{') ? [404] : []),
-    ...(sendsBody(route) ? [408, 409, 413, 415] : []),
-    ...(honoursIfMatch(resource, route) ? [412] : []),
-    ...(isExternal(route.path) || resource === 'auth' || resource === 'transfers' ? [429] : []),
-    500,
-    503,
-  ]
+  const codes = [...failuresOf(route), ...(honoursIfMatch(resource, route) ? (['VERSION_CONFLICT'] as const) : [])]
+  const statuses = [...new Set(codes.map(code => errors[code][0]))].sort((one, other) => one - other)
   return {
     ...success(route),
     ...Object.fromEntries(statuses.map(status => [status, { $ref: `#/components/responses/Failure${status}` }])),
@@ -312,21 +306,21 @@ function responses(resource: string, route: Route): Operation['responses'] {
 
 const rawAnswers: Record<string, Operation['responses']> = {
   '/': { 200: { description: 'A page', content: { 'text/html': { schema: { type: 'string' } } } } },
-  '/api/docs': { 200: { description: 'A page', content: { 'text/html': { schema: { type: 'string' } } } } },
+  '/api/docs': {
+    200: { description: 'A page', content: { 'text/html': { schema: { type: 'string' } } } },
+    304: { description: 'The client has the page' },
+  },
   '/api/openapi.json': {
     200: { description: 'The document', content: { 'application/json': { schema: { type: 'object' } } } },
+    304: { description: 'The client has the document' },
   },
-  '/api/ws': { 101: { description: 'The WebSocket is open' }, 404: { $ref: '#/components/responses/Failure404' } },
+  '/api/ws': { 101: { description: 'The WebSocket is open' } },
   '/api/oidc/login': {
     302: { description: 'A redirect to the identity provider' },
-    403: { $ref: '#/components/responses/Failure403' },
-    409: { $ref: '#/components/responses/Failure409' },
   },
   '/api/oidc/callback': {
     200: { description: 'A page that says who is signed in', content: { 'text/html': { schema: { type: 'string' } } } },
     302: { description: 'A redirect to the program that waits for the one-time code' },
-    403: { $ref: '#/components/responses/Failure403' },
-    409: { $ref: '#/components/responses/Failure409' },
   },
   '/api/mcp': {
     200: { description: 'The answer', content: { 'application/json': { schema: { type: 'object' } } } },

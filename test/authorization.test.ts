@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { errors, type ErrorCode } from '../src/contract/errors.ts'
+import { undeclaredAnswers } from './declared.ts'
 import { isAboutServer } from '../src/contract/keys.ts'
 import { paramsOf, permissions, projectPermissions, type Permission, type Route } from '../src/contract/route.ts'
 import { headersOf, inputOf, landings, refusals, supplies } from './authorizationRequests.ts'
@@ -65,7 +66,10 @@ let world: World
 beforeAll(async () => {
   world = await createWorld()
 })
-afterAll(() => world.board.close())
+afterAll(async () => {
+  expect(await undeclaredAnswers(world.board)).toEqual([])
+  await world.board.close()
+})
 
 describe('the table', () => {
   it('has every route of the contract, and no other', () => {

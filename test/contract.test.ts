@@ -13,6 +13,7 @@ import {
 } from '../src/contract/route.ts'
 import { isAboutServer } from '../src/contract/keys.ts'
 import { handlers } from '../daemon/routes/index.ts'
+import { undeclaredAnswers } from './declared.ts'
 import { exampleOf, requestOf, rows, sendsBody, tokenFor, type Row } from './examples.ts'
 import { onLibsqlServer, type Reply, type TestBoard } from './helper.ts'
 import { follow } from './liveSocket.ts'
@@ -49,7 +50,10 @@ beforeAll(async () => {
   await board.as().auth.setup(ada)
 })
 afterAll(async () => {
-  for (const each of started) await each.close()
+  for (const each of started) {
+    expect(await undeclaredAnswers(each)).toEqual([])
+    await each.close()
+  }
 })
 
 const farAway = { 'x-forwarded-for': '203.0.113.7' }

@@ -224,6 +224,7 @@ export const agents = {
   diff: get('/api/projects/{projectId}/cards/{cardId}/diff', {
     at: 'machine',
     who: viewer('agents.read'),
+    fails: ['NOT_A_GIT_REPOSITORY', 'CONFLICT'],
     summary: 'Read what a card has changed since its base commit',
     output: Diff,
   }),

@@ -48,6 +48,7 @@ export const auth = {
   setup: post('/api/auth/setup', {
     audited: { target: 'user', id: 'user.id' },
     who: anyone,
+    fails: ['SETUP_CODE_REQUIRED', 'SETUP_ALREADY_DONE'],
     summary: 'Create the first user, a super_admin',
     input: v.strictObject({ ...SignUp, setupCode: v.optional(text(1, 100)) }),
     output: SignedIn,
@@ -57,6 +58,7 @@ export const auth = {
   login: post('/api/auth/login', {
     audited: { target: 'user', id: 'user.id' },
     who: anyone,
+    fails: ['INVALID_CREDENTIALS'],
     summary: 'Sign in',
     input: v.strictObject({ email: Email, password: text(1, 1024) }),
     output: SignedIn,
@@ -64,6 +66,7 @@ export const auth = {
   register: post('/api/auth/register', {
     audited: { target: 'user', id: 'user.id' },
     who: anyone,
+    fails: ['REGISTRATION_DISABLED', 'EMAIL_TAKEN'],
     summary: 'Create an account, and accept an invitation with it',
     input: v.strictObject({ ...SignUp, invitation: v.optional(InvitationToken) }),
     output: SignedIn,
@@ -78,6 +81,7 @@ export const auth = {
   setPassword: put('/api/auth/password', {
     audited: { target: 'user', id: 'userId' },
     who: user,
+    fails: ['INVALID_CREDENTIALS', 'NOT_LOCAL_AUTH'],
     summary: "Change one's own password; all other sign-ins of the account end",
     input: v.strictObject({ currentPassword: text(1, 1024), newPassword: Password }),
   }),

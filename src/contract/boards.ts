@@ -38,6 +38,7 @@ export const boards = {
     audited: { target: 'board' },
     at: 'machine',
     who: manager('boards.write'),
+    fails: ['LAST_BOARD'],
     summary: 'Delete a board with its columns and cards',
     emits: ['board.deleted'],
   }),

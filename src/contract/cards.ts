@@ -162,6 +162,7 @@ export const cards = {
     audited: { target: 'card', detail: ['force'] },
     at: 'machine',
     who: member('cards.delete'),
+    fails: ['WORKTREE_DIRTY', 'AGENT_ALREADY_RUNNING'],
     summary: 'Delete a card; it can be restored for 30 days',
     input: DeleteCard,
     emits: ['card.deleted'],

@@ -57,6 +57,7 @@ export const columns = {
   delete: del('/api/projects/{projectId}/columns/{columnId}', {
     audited: { target: 'column' },
     who: member('boards.write'),
+    fails: ['COLUMN_NOT_EMPTY'],
     summary: 'Delete an empty column',
     emits: ['column.deleted'],
   }),

@@ -104,6 +104,7 @@ export const credentials = {
   }),
   oauthStatus: get('/api/credentials/{id}/oauth/status', {
     who: user,
+    fails: ['CONFLICT', 'SEALED_WITH_OTHER_KEY'],
     summary: 'Tell how far a device authorization is',
     output: v.object({ status: v.picklist(['pending', 'complete', 'failed', 'expired']) }),
   }),

@@ -10,6 +10,7 @@ export const invitations = {
   accept: post('/api/invitations/accept', {
     audited: { target: 'project', id: 'row.id', detail: ['role'] },
     who: user,
+    fails: ['INVITATION_NOT_FOUND', 'INVITATION_EXPIRED'],
     summary: 'Accept an invitation to a project, once',
     input: v.strictObject({ token: InvitationToken }),
     output: Project,

@@ -67,12 +67,14 @@ export const oidc = {
   }),
   test: post('/api/oidc/test', {
     who: superAdmin,
+    fails: ['OIDC_NOT_CONFIGURED'],
     summary: 'Ask the identity provider for its metadata',
     output: v.object({ ok: v.boolean(), issuer: v.nullable(v.string()), error: v.nullable(v.string()) }),
   }),
   /** `loopback`: where `board auth login --oidc` waits for a one-time code on its own machine, with the code's challenge. `moved`: the browser was sent to the server's own address already. */
   login: get('/api/oidc/login', {
     who: anyone,
+    fails: ['OIDC_NOT_CONFIGURED', 'OIDC_REFUSED', 'SEALED_WITH_OTHER_KEY', 'PROVIDER_UNAVAILABLE'],
     summary: 'Redirect to the identity provider',
     input: v.strictObject({
       loopback: v.optional(Loopback),
@@ -84,6 +86,7 @@ export const oidc = {
   callback: get('/api/oidc/callback', {
     audited: { target: 'user', id: 'user.id' },
     who: anyone,
+    fails: ['OIDC_SIGN_IN_UNKNOWN', 'OIDC_NOT_CONFIGURED', 'OIDC_REFUSED', 'RATE_LIMITED', 'PROVIDER_UNAVAILABLE'],
     summary: 'Complete a sign-in',
     input: Callback,
     transfer: 'raw',
@@ -91,6 +94,7 @@ export const oidc = {
   exchange: post('/api/oidc/exchange', {
     audited: { target: 'user', id: 'user.id' },
     who: anyone,
+    fails: ['INVALID_CREDENTIALS'],
     summary: 'Exchange a one-time code of a sign-in for a token',
     input: v.strictObject({ code: text(1, 200), verifier: text(43, 128) }),
     output: v.object({

@@ -46,6 +46,7 @@ export const organizations = {
   delete: del('/api/organizations/{id}', {
     audited: { target: 'organization' },
     who: organizationAdmin('id'),
+    fails: ['ORGANIZATION_HAS_PROJECTS'],
     summary: 'Delete an organization without projects',
   }),
   listMembers: get('/api/organizations/{id}/members', {
@@ -71,6 +72,7 @@ export const organizations = {
   removeMember: del('/api/organizations/{id}/members/{userId}', {
     audited: { target: 'user', detail: ['organizationId=id'] },
     who: organizationMember('id'),
+    fails: ['LAST_ORGANIZATION_ADMIN'],
     summary: 'Remove a member; anybody may leave, admins may remove others',
   }),
   setCredential: put('/api/organizations/{orgId}/default-credential', {

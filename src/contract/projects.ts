@@ -55,6 +55,7 @@ export const projects = {
   create: post('/api/projects', {
     audited: { target: 'project', id: 'id', detail: ['organizationId'] },
     who: user,
+    fails: ['PATH_OUTSIDE_ROOTS'],
     summary: 'Create a project with its default board',
     input: CreateProject,
     output: Project,
@@ -113,6 +114,7 @@ export const projects = {
   files: get('/api/projects/{projectId}/files', {
     at: 'machine',
     who: viewer('projects.read'),
+    fails: ['NOT_A_GIT_REPOSITORY'],
     summary: 'List the files that Git tracks',
     output: v.array(v.string()),
   }),

@@ -1,4 +1,5 @@
 import type { GenericSchema, InferInput, InferOutput } from 'valibot'
+import type { ErrorCode } from './errors.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -130,6 +131,8 @@ export interface Spec {
    * that is shown once, or is no row of the database's.
    */
   idempotent?: false
+  /** Codes of failures beside those that follow from the rest of the row (`failuresOf`). */
+  fails?: readonly ErrorCode[]
   /** What the audit log says of it; without it nothing. */
   audited?: Audited
   /** Types of events. */

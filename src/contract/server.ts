@@ -39,6 +39,7 @@ export const server = {
   docs: get('/api/docs', { who: anyone, summary: 'This API as a page', transfer: 'raw' }),
   socket: get('/api/ws', {
     who: anyone,
+    fails: ['NOT_FOUND'],
     summary: 'Upgrade to the WebSocket of live events',
     input: v.strictObject({ token: v.optional(text(1, 500)) }),
     transfer: 'raw',

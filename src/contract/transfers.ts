@@ -35,12 +35,14 @@ export const transfers = {
     audited: { target: 'project' },
     at: 'machine or here',
     who: viewer('exports.read', 'id'),
+    fails: ['RATE_LIMITED', 'CONFLICT'],
     summary: 'Download a project as JSON',
     transfer: 'raw',
   }),
   exportOrganization: post('/api/export', {
     audited: { target: 'organization', id: 'organizationId' },
     who: user,
+    fails: ['ORGANIZATION_NOT_FOUND'],
     summary:
       'Download an organization with its projects as JSON; without organizationId, the only one that the caller administers',
     input: v.optional(v.strictObject({ organizationId: v.optional(Ref) }), {}),

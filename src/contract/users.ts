@@ -52,6 +52,7 @@ export const users = {
   delete: del('/api/admin/users/{id}', {
     audited: { target: 'user' },
     who: admin,
+    fails: ['CANNOT_DELETE_SELF', 'LAST_SUPER_ADMIN'],
     summary: 'Delete an account; its projects pass to a super_admin',
   }),
   resetPassword: post('/api/admin/users/{id}/reset-password', {

@@ -64,6 +64,24 @@ test('it says who may call, with which permission of a key', () => {
   ])
 })
 
+test.each([
+  ['post', '/api/auth/login', [400, 401, 403, 413, 429]],
+  ['post', '/api/auth/register', [403, 409, 429]],
+  ['post', '/api/auth/setup', [403, 409, 429]],
+  ['post', '/api/cards', [401, 403, 404, 409]],
+  ['delete', '/api/projects/{projectId}/boards/{boardId}', [404, 409]],
+  ['delete', '/api/projects/{projectId}/columns/{columnId}', [404, 409]],
+  ['delete', '/api/organizations/{id}', [404, 409]],
+  ['delete', '/api/admin/users/{id}', [404, 409]],
+  ['get', '/api/projects/{projectId}/cards/{cardId}/diff', [404, 409, 503]],
+  ['patch', '/api/external/projects/{projectId}/cards/{cardId}/move', [400, 404, 409, 412, 429]],
+  ['get', '/api/oidc/login', [302, 403, 409, 503]],
+  ['get', '/api/openapi.json', [200, 304, 400, 403]],
+] as const)('%s %s names the failures that it answers', (method, path, statuses) => {
+  const { responses } = document.paths[path]![method]!
+  expect(Object.keys(responses).map(Number)).toEqual(expect.arrayContaining([...statuses]))
+})
+
 test('query parameters are plain numbers and booleans, and the upload is a multipart body', () => {
   const list = document.paths['/api/projects/{projectId}/cards']!.get!
   expect(list.parameters.find(each => each.name === 'limit')).toMatchObject({
