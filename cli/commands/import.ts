@@ -187,15 +187,18 @@ interface Sending {
 function followSending(out: Out, name: string, size: number): Sending {
   const stop = new AbortController()
   const progress = out.progress(`Importing ${name}`, size)
+  let sentBytes = 0
   let sentAtMs: number | undefined
   const tick = setInterval(() => {
-    if (sentAtMs !== undefined)
-      progress.waiting(`the server has the file, for ${Math.round((Date.now() - sentAtMs) / 1000)} s`)
+    // A line that stands still is told of, too.
+    if (sentAtMs === undefined) progress.to(sentBytes)
+    else progress.waiting(`the server has the file, for ${Math.round((Date.now() - sentAtMs) / 1000)} s`)
   }, 250)
   const sending: Sending = {
     signal: stop.signal,
     wasInterrupted: false,
     onProgress(sent) {
+      sentBytes = sent
       progress.to(sent)
       if (sent === size) sentAtMs = Date.now()
     },
