@@ -22,7 +22,7 @@ export interface Globals {
 
 /** Those that were typed for a command. One that it has an option of its own by that name for is not meant. */
 export function globalsOf(command: Command): Globals {
-  const own = command.options.map(option => option.attributeName())
+  const own = (command.parent ? command.options : []).map(option => option.attributeName())
   return Object.fromEntries(Object.entries(root(command).opts<Globals>()).filter(([name]) => !own.includes(name)))
 }
 

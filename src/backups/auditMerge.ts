@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ServerConfig } from '../config/server.ts'
 import { Problem } from '../contract/errors.ts'
@@ -6,6 +5,7 @@ import { insertAuditRow, mergeAudit, type NewAuditRow } from '../store/audit.ts'
 import { released } from '../store/connection.ts'
 import type { Database } from '../store/database.ts'
 import { openDatabase } from '../store/open.ts'
+import { exists } from './folder.ts'
 import { databaseName } from './manifest.ts'
 
 /**
@@ -22,7 +22,7 @@ export async function keepAudit(
   const [present, restored] = [join(dataDir, databaseName), join(dataDir, folder, databaseName)]
   const to = openDatabase({ path: restored, clock })
   try {
-    if (existsSync(present))
+    if (await exists(present))
       await mergeFrom(present, to, clock).catch((error: unknown) => {
         if (!isDamaged) throw error
       })
@@ -32,8 +32,8 @@ export async function keepAudit(
   }
   if (
     !(await released(restored)) ||
-    existsSync(`${restored}-wal`) ||
-    (existsSync(present) && !(await released(present)))
+    (await exists(`${restored}-wal`)) ||
+    ((await exists(present)) && !(await released(present)))
   )
     throw new Problem(
       'DATABASE_BUSY',

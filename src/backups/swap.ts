@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import * as v from 'valibot'
 import { syncFolder } from '../config/folders.ts'
 import { Problem } from '../contract/errors.ts'
+import { exists } from './folder.ts'
 import { attachmentsName, databaseName, keyName } from './manifest.ts'
 
 /**
@@ -116,9 +117,3 @@ async function requireMovable(dataDir: string): Promise<void> {
       'The folder of the attachments is a link or a disk of its own; a backup cannot take its place.',
     )
 }
-
-const exists = (path: string) =>
-  lstat(path).then(
-    () => true,
-    () => false,
-  )

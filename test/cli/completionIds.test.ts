@@ -18,14 +18,18 @@ interface Taker {
 
 /** What people make up, or what nothing on the server lists. */
 const free = [
+  'action',
   'arguments',
   'branch',
+  'claim',
   'code',
   'command',
   'description',
+  'domain',
   'email',
   'expression',
   'fields',
+  'group',
   'header',
   'host',
   'id',
