@@ -3,6 +3,7 @@ import type { Context } from './context.ts'
 import { sentence } from './errors.ts'
 import { Failure } from './exit.ts'
 import { columnsOf } from './resolve.ts'
+import { warnOfFolder } from './startWarnings.ts'
 
 const brokenOff: ReadonlySet<string> = new Set(['failed', 'interrupted', 'cancelled'])
 
@@ -13,6 +14,7 @@ const brokenOff: ReadonlySet<string> = new Set(['failed', 'interrupted', 'cancel
 export async function runCard(context: Context, place: CardPlace): Promise<Card> {
   await startCard(context, place)
   const card = await getCard(context, place)
+  await warnOfFolder(context, card)
   const { lastAgentAction } = card
   if (lastAgentAction?.type === 'not_started')
     throw new Failure(
@@ -26,7 +28,7 @@ export async function runCard(context: Context, place: CardPlace): Promise<Card>
 /**
  * Starts a card's agent: for the first time, for which a card that is in no active column moves into the first one of its board;
  * where it broke off; or anew.
- * @throws Failure (conflict) when its board has no active column; ApiFailure AGENT_ALREADY_RUNNING | AGENT_UNAVAILABLE
+ * @throws Failure (conflict) when its board has no active column; ApiFailure INSUFFICIENT_PERMISSIONS | AGENT_ALREADY_RUNNING | AGENT_UNAVAILABLE
  */
 export async function startCard(context: Context, place: CardPlace): Promise<'starts' | 'goes on'> {
   const { client } = context
@@ -36,7 +38,9 @@ export async function startCard(context: Context, place: CardPlace): Promise<'st
   )
   if (!active[0])
     throw new Failure('conflict', "the card's board has no active column", { see: 'board columns create --help' })
-  if (!active.some(({ id }) => id === columnId)) await client.cards.move({ ...place, columnId: active[0].id })
+  // A run that cannot start moves nothing.
+  if (!active.some(({ id }) => id === columnId))
+    await client.cards.move({ ...place, columnId: active[0].id, mustStart: true })
   else if (deferred) await client.cards.activate(place)
   else if (brokenOff.has(status)) {
     await client.agents.retry(place)

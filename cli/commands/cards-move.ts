@@ -7,6 +7,7 @@ import { usage } from '../exit.ts'
 import { example } from '../help.ts'
 import { resolveColumn } from '../resolve.ts'
 import { confirmStarts, startersOf } from '../startsAsked.ts'
+import { warnOfStart } from '../startWarnings.ts'
 
 interface MoveOptions {
   to?: string
@@ -65,7 +66,7 @@ async function moved(context: Context, ids: string[], options: MoveOptions): Pro
       inItsProject(context, id, async place => {
         const card = to === undefined || dryRun ? await getCard(context, place) : undefined
         const columnId = to === undefined ? card!.columnId : (await columnIn(place.projectId, to)).id
-        if (!dryRun) await moveCard(context, place, columnId, position)
+        if (!dryRun) await warnOfStart(context, await moveCard(context, place, columnId, position))
         if (position !== undefined) position += 1
       }),
     {

@@ -81,7 +81,14 @@ function choose(entries: readonly CatalogueEntry[], { card, column, project, cre
   const fitting = credential ? entries.filter(({ provider }) => provider.credentials[credential]) : []
   const installed = fitting.find(entry => entry.installed) ?? entries.find(entry => entry.installed)
   if (installed) return { provider: installed.provider }
-  return { missing: fitting[0] ? notInstalled(fitting[0].provider) : 'No agent is installed on the server.' }
+  return { missing: fitting[0] ? notInstalled(fitting[0].provider) : noneInstalled(entries) }
+}
+
+/** With a way to get the first one that is built in. */
+function noneInstalled(entries: readonly CatalogueEntry[]): string {
+  const { provider } = entries.find(entry => entry.provider.install !== null) ?? {}
+  const message = 'No agent is installed on the server.'
+  return provider ? `${message} To get one, ${provider.name} for example: ${provider.install}` : message
 }
 
 const notInstalled = ({ name, install }: AgentProvider) =>

@@ -13,14 +13,20 @@ import type { AgentProvider } from './providers.ts'
 import { ownRow, Stopped, type Run } from './run.ts'
 import { AgentFailure, type AgentLaunch } from './types.ts'
 
+/** What is made ready for a session. `remark` is what a person should know of its place. */
+export interface Prepared {
+  launch: AgentLaunch
+  remark: string | null
+}
+
+const withoutWorktree =
+  "The project is in no Git repository, so the agent works in the project's folder itself, without a worktree."
+
 /**
  * Makes ready what a session needs: its place to work, its credential and its token.
  * @throws AgentFailure launch_failed, Problem of the store, Stopped when the session has been ended meanwhile
  */
-export async function prepare(
-  run: Pick<Run, 'parts' | 'id' | 'isStopping'>,
-  session: SessionRow,
-): Promise<AgentLaunch> {
+export async function prepare(run: Pick<Run, 'parts' | 'id' | 'isStopping'>, session: SessionRow): Promise<Prepared> {
   const { parts } = run
   const { db, config, url } = parts
   const [card, project] = await Promise.all([
@@ -29,7 +35,7 @@ export async function prepare(
   ])
   if (!card || !project) throw new AgentFailure('launch_failed', 'The card is not there any more.')
   const provider = session.purpose === 'terminal' ? null : await providerOf(parts, session.agent)
-  const [cwd, credential] = [
+  const [{ cwd, remark }, credential] = [
     await whenFree(() => placeOf(parts, session, card, project)),
     await credentialOf(parts, card, provider),
   ]
@@ -40,7 +46,7 @@ export async function prepare(
       return mintAgentToken(tx, { cardId: card.id, sessionId: session.id, ttlSecs: mostTokenSecs })
     }),
   )
-  return prepareLaunch({
+  const launch = await prepareLaunch({
     provider,
     credential,
     cwd,
@@ -49,6 +55,7 @@ export async function prepare(
     author: null,
     mode: session.purpose === 'pre' ? 'plan' : 'work',
   })
+  return { launch, remark }
 }
 
 async function providerOf({ catalogue }: SessionParts, id: string): Promise<AgentProvider> {
@@ -65,12 +72,15 @@ async function placeOf(
   session: SessionRow,
   card: CardRow,
   project: ProjectRow,
-): Promise<string> {
-  const { cwd, branch, baseCommit } = await ensureWorktree(db, card, project, config.dataDir).catch(error => {
-    throw explained(error)
-  })
+): Promise<{ cwd: string; remark: string | null }> {
+  const { cwd, worktreePath, branch, baseCommit } = await ensureWorktree(db, card, project, config.dataDir).catch(
+    error => {
+      throw explained(error)
+    },
+  )
   await db.transaction(tx => updateSession(tx, session.id, { cwd, branch, baseCommit }))
-  return cwd
+  const lacksWorktree = session.purpose === 'work' && card.useWorktree === 1 && worktreePath === null
+  return { cwd, remark: lacksWorktree ? withoutWorktree : null }
 }
 
 /** Only a credential that the agent takes is opened. */

@@ -125,7 +125,7 @@ async function open(run: Run): Promise<string> {
   })
   if (!session) throw new Stopped()
   run.countedUsd = session.costUsd ?? 0
-  const launch = await prepare(run, session)
+  const { launch, remark } = await prepare(run, session)
   if (run.isStopping) throw new Stopped()
   run.transcript = openTranscript(db, transcriptOf(session), launch.secrets)
   run.link = await openAgent(launch, listener(run), spawner(run, session.purpose === 'terminal' ? 'terminal' : 'agent'))
@@ -134,6 +134,7 @@ async function open(run: Run): Promise<string> {
   return insist(run, async tx => {
     if (!(await ownRow(run, tx))) throw new Stopped()
     await updateSession(tx, id, { agentSessionId: sessionId, resumable: isResumable, ...(model !== null && { model }) })
+    if (remark && isFirst) await addMessage(tx, transcriptOf(session), 'system', remark)
     return firstText(tx, session, resumed, isFirst)
   })
 }

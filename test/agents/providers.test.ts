@@ -166,6 +166,8 @@ describe('the agent for a card', () => {
     expect(await chosen(agents, { column: 'nobody' })).toBe('There is no agent nobody.')
     const none = catalogue(folder())
     expect(await chosen(none, { credential: 'google' })).toContain('Gemini CLI is not installed')
-    expect(await chosen(none, {})).toBe('No agent is installed on the server.')
+    expect(await chosen(none, {})).toMatch(
+      /^No agent is installed on the server\. To get one, Claude Code for example: npm install -g \S+$/,
+    )
   })
 })

@@ -109,7 +109,9 @@ describe('creating', () => {
     expect((await create('a', { columnId: active })).lastAgentAction).toEqual({
       type: 'not_started',
       at: expect.any(String),
-      detail: 'No agent is installed on the server.',
+      detail: expect.stringMatching(
+        /^No agent is installed on the server\. To get one, Claude Code for example: npm install/,
+      ),
     })
     expect((await create('b', { columnId: active, deferred: true })).lastAgentAction).toBeNull()
   })

@@ -46,8 +46,21 @@ function placingOf({ client }: Context, { projectId }: Shown): ChangeTable<Placi
   const done = (moveId: number, version: number): Msg => ({ type: 'moved', moveId, version })
   return {
     viewed: ({ cardId }) => client.cards.view(place(cardId)),
-    move: async ({ move: { id, cardId, columnId, position } }) =>
-      done(id, (await client.cards.move({ ...place(cardId), columnId: columnId!, position })).version),
+    move: async ({ move: { id, cardId, columnId, position } }) => {
+      const { version, columnType, lastAgentAction, updatedAt } = await client.cards.move({
+        ...place(cardId),
+        columnId: columnId!,
+        position,
+      })
+      const isRefusal =
+        columnType === 'active' && lastAgentAction?.type === 'not_started' && lastAgentAction.at === updatedAt
+      return {
+        type: 'moved',
+        moveId: id,
+        version,
+        ...(isRefusal && { notStarted: `No agent started on card ${cardId}: ${lastAgentAction.detail}` }),
+      }
+    },
     archive: async ({ move: { id, cardId } }) => done(id, (await client.cards.archive(place(cardId))).version),
     // It is gone when the server has said so; no version of it comes afterwards.
     delete: async ({ move: { id, cardId } }) => {

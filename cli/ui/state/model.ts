@@ -164,7 +164,8 @@ export type Msg =
   | { type: 'previewed'; card: CardDetail; sessions: readonly Session[]; messages: readonly Message[] }
   | { type: 'columns'; projectId?: string; boards: readonly BoardRecord[]; boardId: string; columns: readonly Column[] }
   | { type: 'page'; page: Page }
-  | { type: 'moved'; moveId: number; version: number }
+  /** `notStarted`: why no agent started in its new column. */
+  | { type: 'moved'; moveId: number; version: number; notStarted?: string }
   | { type: 'refused'; moveId?: number; text: string }
   | { type: 'said'; text: string }
   | { type: 'created'; cardId: string }

@@ -89,7 +89,7 @@ function take(model: Model, msg: Msg): Update {
       return onPage(model, msg.page)
     case 'moved':
       return updated({
-        ...model,
+        ...(msg.notStarted ? say(model, msg.notStarted) : model),
         moves: model.moves.map(move => (move.id === msg.moveId ? { ...move, doneVersion: msg.version } : move)),
       })
     case 'refused':

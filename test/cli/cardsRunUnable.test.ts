@@ -1,0 +1,108 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startAgentBoard, type AgentBoard } from '../agents/agentBoard.ts'
+import { commandLine, type CommandLine } from '../commandLine.ts'
+import { startBoard, type TestBoard } from '../helper.ts'
+
+describe('where no agent is installed', () => {
+  let board: TestBoard
+  let cli: CommandLine
+  let projectId: string
+  let columns: { backlog: string; active: string }
+  beforeAll(async () => {
+    board = await startBoard()
+    projectId = (await board.client.projects.create({ name: 'Plain', path: board.folder('plain') })).id
+    const [backlog, active] = (await board.client.columns.list({ projectId })).map(({ id }) => id) as [string, string]
+    columns = { backlog, active }
+    cli = commandLine({ BOARD_URL: board.url, BOARD_TOKEN: board.token, BOARD_PROJECT: projectId })
+  })
+  afterAll(async () => {
+    cli.close()
+    await board.close()
+  })
+  const newCard = async () => (await board.client.cards.create({ projectId, title: 'Work' })).id
+  const columnOf = async (cardId: string) => (await board.client.cards.get({ projectId, cardId })).columnId
+
+  test('a move into an active column says that no agent started, and how to get one', async () => {
+    const id = await newCard()
+    const { code, stdout, stderr } = await cli.board(['cards', 'move', id, '--to', 'In Progress'])
+    expect({ code, stdout }).toEqual({ code: 0, stdout: `${id}\tmoved\n` })
+    expect(stderr).toMatch(
+      new RegExp(
+        `^warning: card ${id} was moved, and no agent started: no agent is installed on the server\\. To get one, .*npm install -g \\S+ \\(see: board agents providers\\)\\n$`,
+      ),
+    )
+    expect(await columnOf(id)).toBe(columns.active)
+    expect((await cli.board(['cards', 'move', id, '--to', 'backlog'])).stderr).toBe('')
+  })
+
+  test('cards run says so and moves nothing', async () => {
+    const id = await newCard()
+    const { code, stdout, stderr } = await cli.board(['cards', 'run', id])
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toMatch(
+      /^board: no agent is installed on the server\. To get one, .*\nsee: board agents providers\n$/,
+    )
+    expect(await columnOf(id)).toBe(columns.backlog)
+  })
+
+  test('a move that must start is refused whole, over HTTP too', async () => {
+    const cardId = await newCard()
+    const move = (columnId: string) => board.client.cards.move({ projectId, cardId, columnId, mustStart: true })
+    await expect(move(columns.active)).rejects.toMatchObject({ status: 503, code: 'AGENT_UNAVAILABLE' })
+    await expect(move(columns.backlog)).rejects.toMatchObject({ status: 409, code: 'CONFLICT' })
+    expect(await board.client.cards.get({ projectId, cardId })).toMatchObject({
+      columnId: columns.backlog,
+      version: 1,
+      lastAgentAction: null,
+    })
+  })
+})
+
+describe('in a project without Git', () => {
+  let board: AgentBoard
+  let cli: CommandLine
+  let projectId: string
+  const folder = mkdtempSync(join(tmpdir(), 'board-no-git-'))
+  beforeAll(async () => {
+    board = await startAgentBoard({ good: { fixture: 'well-behaved' } })
+    projectId = (await board.client.projects.create({ name: 'Plain', path: folder })).id
+    await board.client.projects.update({ id: projectId, agent: 'good' })
+    cli = commandLine({ BOARD_URL: board.url, BOARD_TOKEN: board.token, BOARD_PROJECT: projectId })
+  })
+  afterAll(async () => {
+    cli.close()
+    await board.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const newCard = async (more: { useWorktree?: boolean } = {}) =>
+    (await board.client.cards.create({ projectId, title: 'Work', ...more })).id
+  const warning =
+    'warning: the project is in no Git repository, so its agents work in its folder itself, without worktrees'
+
+  test('a move and a run say once that there is no worktree; what was said stays with the messages', async () => {
+    const [first, second, third] = [await newCard(), await newCard(), await newCard()]
+    const moved = await cli.board(['cards', 'move', first, second, '--to', 'In Progress'])
+    expect(moved.stderr.split(warning)).toHaveLength(2)
+    const ran = await cli.board(['cards', 'run', third, '--wait', '--timeout', '60'])
+    expect(ran.code).toBe(0)
+    expect(ran.stderr).toContain(warning)
+    const [told] = await board.client.agents.messages({ projectId, cardId: third })
+    expect(told).toMatchObject({ role: 'system', content: expect.stringContaining('in no Git repository') })
+  })
+
+  test('a card that wants none is told nothing', async () => {
+    const id = await newCard({ useWorktree: false })
+    expect((await cli.board(['cards', 'run', id, '--wait', '--timeout', '60'])).stderr).not.toContain('Git')
+    const messages = await board.client.agents.messages({ projectId, cardId: id })
+    expect(messages.some(({ content }) => content.includes('Git'))).toBe(false)
+  })
+
+  test('in Git nothing is said', async () => {
+    const { id } = await board.client.cards.create({ projectId: board.projectId, title: 'Work', agent: 'good' })
+    const { stderr } = await cli.board(['-P', board.projectId, 'cards', 'run', id, '--wait', '--timeout', '60'])
+    expect(stderr).not.toContain('warning')
+  })
+})
