@@ -84,7 +84,7 @@ describe('in a project without Git', () => {
 
   test('a move and a run say once that there is no worktree; what was said stays with the messages', async () => {
     const [first, second, third] = [await newCard(), await newCard(), await newCard()]
-    const moved = await cli.board(['cards', 'move', first, second, '--to', 'In Progress'])
+    const moved = await cli.board(['cards', 'move', first, second, '--to', 'In Progress', '--yes'])
     expect(moved.stderr.split(warning)).toHaveLength(2)
     const ran = await cli.board(['cards', 'run', third, '--wait', '--timeout', '60'])
     expect(ran.code).toBe(0)
