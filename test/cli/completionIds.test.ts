@@ -107,7 +107,7 @@ function takersOf(command: Command): Taker[] {
     .map(each => ({
       each,
       name: `${name} ${each.long}`,
-      placeholder: /[<[]([^>\]]+)/.exec(each.flags)![1]!,
+      placeholder: /[<[]([^>\].]+)/.exec(each.flags)![1]!,
       before: () => [...words(command.registeredArguments.length), each.long!],
     }))
   return [...ofArguments, ...ofOptions].filter(
