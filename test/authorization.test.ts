@@ -6,6 +6,7 @@ import { paramsOf, permissions, projectPermissions, type Permission, type Route 
 import { headersOf, inputOf, landings, refusals, supplies } from './authorizationRequests.ts'
 import {
   agentColumns,
+  alsoNeeded,
   cells,
   columns,
   forAgents,
@@ -136,7 +137,7 @@ describe('the table', () => {
     }
     const naming = rows.flatMap(({ name, route }) =>
       fields(route)
-        .filter(field => /Id$|^ids$|^steps$/.test(field) && !/^(groupId|clientId)$/.test(field))
+        .filter(field => /Id$|^ids$|^steps$/.test(field) && !/^(groupId|clientId|copyId|requestId)$/.test(field))
         .map(field => `${name} ${field}`),
     )
     expect(naming.sort()).toEqual(Object.keys(inFields).sort())
@@ -292,7 +293,7 @@ async function casesOf(line: Line): Promise<Case[]> {
 }
 
 async function tokensOf(
-  { allowed }: Line,
+  { name, allowed }: Line,
   column: Column,
 ): Promise<Array<{ token: string | null; why?: string; code?: ErrorCode }>> {
   if (isAgent(column)) return [{ token: await world.agentToken(column) }]
@@ -301,7 +302,7 @@ async function tokensOf(
   if (column === 'key')
     return Promise.all(
       (allowed.length > 0 ? allowed.map(each => [each]) : [projectPermissions]).map(async each => ({
-        token: await keyFor(each),
+        token: await keyFor([...each, ...(alsoNeeded[name] ?? [])]),
         why: each.length === 1 ? each[0] : undefined,
       })),
     )

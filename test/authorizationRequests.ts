@@ -28,6 +28,7 @@ const special: Record<string, (place: Place, world: World) => Input> = {
   'users.resetPassword of a super_admin': (_, { people }) => ({ id: people.super.id }),
   'users.checkDelete of a super_admin': (_, { people }) => ({ id: people.super.id }),
   'organizations.setCredential': () => ({ credentialId: null }),
+  'webhooks.update': () => ({ events: undefined, url: undefined }),
   'filesystem.browse': () => ({ path: undefined }),
   'auth.login': (_, { people, password }) => ({ email: people.stranger.email, password }),
 }

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../src/contract/errors.ts'
+import type { Permission } from '../src/contract/route.ts'
 
 /**
  * Who may call what. This is the expectation of authorization.test.ts, written by hand and not computed from
@@ -157,12 +158,20 @@ export const sections: Section[] = [
       'boards.read': 'boards.list, columns.list',
       'monitors.read': 'monitors.listProject',
       'cards.read':
-        'projects.stats, projects.history, cards.list, cards.get, cards.getFlat, cards.status, cards.view, cards.getPipeline, attachments.listProject, attachments.list, attachments.download, server.socket',
+        'projects.stats, projects.history, cards.list, cards.get, cards.getFlat, cards.status, cards.view, cards.getPipeline, attachments.listProject, attachments.list, attachments.download',
       'scripts.read': 'scripts.list, scripts.status',
       'agents.read':
         'agents.get, agents.sessions, agents.history, agents.messages, agents.active, agents.slashCommands, agents.diff, preSessions.list, preSessions.get, preSessions.messages, assistant.get',
       'exports.read': 'transfers.exportProject',
     },
+  },
+  {
+    about: 'who may see the project, and an API key that may read anything of it',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   404      ok     ok     ok      ok   ok    ok    ok    ok    ok    ok  ok      ok        ok       ok',
+    foreign:
+      '401   401   404      404    404    404     404  404   404   ok    ok    ok    404 404     404       404      ok',
+    routes: { 'cards.read': 'server.socket' },
   },
   {
     about: 'who may see the project, and no API key',
@@ -283,6 +292,9 @@ export const inPath: Record<string, string> = {
   'monitors.delete cardId': 'AGENT_TOKEN_REQUIRED',
   'monitors.delete monitorId': 'AGENT_TOKEN_REQUIRED',
 }
+
+/** What a key needs beside the permission of a route for what its example asks: a webhook tells only what its maker may read. */
+export const alsoNeeded: Record<string, readonly Permission[]> = { 'webhooks.create': ['cards.read'] }
 
 /**
  * A field that names somebody else's thing in a request that is one's own otherwise: what is answered to the chief, who may not see
