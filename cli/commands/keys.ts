@@ -124,7 +124,7 @@ function registerRotate(keys: Command): void {
     .command('rotate <key>')
     .summary('Replace an API key')
     .description(
-      'Replace an API key by a new one of the same name and rights. It is shown once; --quiet prints nothing but the key.',
+      'Replace an API key by a new one of the same name and rights. It is shown once; --quiet prints nothing but the key. The webhooks that the old one made go on with the new one only with --grace; without, they are disabled.',
     )
     .addOption(
       new Option('--grace <time>', 'how long the old one stays valid, for example 10m or 1d')

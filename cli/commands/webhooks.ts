@@ -34,8 +34,14 @@ const columns: Column<Webhook>[] = [
   { name: 'enabled', value: webhook => webhook.enabled },
   { name: 'description', style: 'text', value: webhook => webhook.description },
   { name: 'disabledReason', header: 'WHY DISABLED', style: 'text', value: webhook => webhook.disabledReason },
+  { name: 'createdBy', header: 'BY', style: 'text', value: webhook => makerOf(webhook) },
   { name: 'createdAt', header: 'CREATED', style: 'time', value: webhook => webhook.createdAt },
 ]
+/** Whose rights a webhook has; ids of who is gone. */
+const makerOf = ({ createdBy }: Webhook) =>
+  createdBy &&
+  (createdBy.displayName ?? `user ${createdBy.userId}`) +
+    (createdBy.keyId === null ? '' : `, key ${createdBy.keyName ?? createdBy.keyId}`)
 const newFields: Column<NewWebhook>[] = [
   { name: 'id', style: 'id', value: webhook => webhook.id },
   { name: 'url', style: 'title', value: webhook => webhook.url },
@@ -108,7 +114,7 @@ function registerEdit(webhooks: Command): void {
     .command('edit <webhook>')
     .summary('Change a webhook')
     .description(
-      'Change where a webhook sends what, or whether it sends at all. What waits for one that is disabled is given up.',
+      'Change where a webhook sends what, or whether it sends at all. What waits for one that is disabled is given up. Whoever enables it, or changes its URL or events, becomes its maker: it sends what its maker may read.',
     )
     .option('--target <url>', 'the new URL')
     .addOption(eventOption('what to tell of, instead of what it tells now; may be given several times'))

@@ -1,29 +1,22 @@
 import type { App } from '../../src/app.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { find, list } from '../../src/domain/webhooks.ts'
-import { audienceOf, requireHearing, type Audience } from '../../src/domain/hearing.ts'
+import { audienceOf, type Audience } from '../../src/domain/hearing.ts'
 import type { EventType } from '../../src/contract/events.ts'
 import { listDeliveries, type DeliveryRow } from '../../src/store/deliveries.ts'
 import { delivery, webhook, webhookWithSecret } from '../../src/views/webhooks.ts'
-import type { WebhookRow } from '../../src/store/webhooks.ts'
 import type { Handlers } from '../handlers.ts'
 
 /** Answers that hold a secret go past `call.write`: an Idempotency-Key would store them in clear. */
 export const webhooksRoutes = ({ db, webhooks }: App): Handlers<Contract['webhooks']> => ({
   list: async ({ projectId }) => (await list(db, projectId)).map(webhook),
   create: async ({ projectId, ...input }, { caller, db }) => {
-    requireHearing(caller, input.events)
     await webhooks.requireTarget(input.url)
-    return webhookWithSecret(await db.transaction(tx => webhooks.create(tx, projectId, input)))
+    return webhookWithSecret(await db.transaction(tx => webhooks.create(tx, caller, projectId, input)))
   },
   update: async ({ projectId, webhookId, ...change }, { caller, write }) => {
-    // Another address is another reader of what it is sent already.
-    requireHearing(caller, [
-      ...(change.events ?? []),
-      ...(change.url === undefined ? [] : eventsOf(await find(db, { projectId, webhookId }))),
-    ])
     if (change.url !== undefined) await webhooks.requireTarget(change.url)
-    return write(tx => webhooks.update(tx, { projectId, webhookId }, change), webhook)
+    return write(tx => webhooks.update(tx, caller, { projectId, webhookId }, change), webhook)
   },
   delete: ref => webhooks.remove(ref),
   rotate: async (ref, { db }) => webhookWithSecret(await db.transaction(tx => webhooks.rotate(tx, ref))),
@@ -40,8 +33,6 @@ export const webhooksRoutes = ({ db, webhooks }: App): Handlers<Contract['webhoo
       row => readable(row, audienceOf(caller.key?.permissions)),
     ),
 })
-
-const eventsOf = ({ events }: WebhookRow) => JSON.parse(events) as string[]
 
 /** A delivery; its body only for those who may read what it tells. */
 const readable = (row: DeliveryRow, audience: Audience) =>

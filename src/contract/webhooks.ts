@@ -14,6 +14,16 @@ const EventTypes = v.pipe(
   v.transform(types => [...new Set(types)]),
 )
 
+/**
+ * Whose rights a webhook has: who made it, or was the last to enable it or to say what it sends where. It is disabled at the next
+ * delivery that they may not read. Names are null of who is gone.
+ */
+const Maker = v.object({
+  userId: Id,
+  displayName: v.nullable(v.string()),
+  keyId: v.nullable(Id),
+  keyName: v.nullable(v.string()),
+})
 export const Webhook = v.object({
   id: Id,
   projectId: Id,
@@ -22,6 +32,7 @@ export const Webhook = v.object({
   enabled: v.boolean(),
   description: v.nullable(v.string()),
   disabledReason: v.nullable(v.string()),
+  createdBy: v.nullable(Maker),
   createdAt: Time,
   updatedAt: Time,
 })

@@ -115,13 +115,16 @@ function elementsOf({ type, data }: StoredEvent): Array<Record<string, unknown>>
  * Lets a caller pass who may hear all of these types, for somebody else will be sent them.
  * @throws Problem INSUFFICIENT_PERMISSIONS
  */
-export function requireHearing({ key }: Pick<Caller, 'key'>, types: readonly string[]): void {
+export function requireHearing(caller: Pick<Caller, 'key'>, types: readonly string[]): void {
+  const why = whyNotHeard(caller, types)
+  if (why !== undefined) throw new Problem('INSUFFICIENT_PERMISSIONS', `The API key ${why}.`)
+}
+
+/** What a caller's key lacks to hear all of these types, as the end of a sentence; undefined when it lacks nothing. */
+export function whyNotHeard({ key }: Pick<Caller, 'key'>, types: readonly string[]): string | undefined {
   const audience = audienceOf(key?.permissions)
   const unheard = types.filter(type => Object.hasOwn(events, type) && !audience.hearsWhole(type as EventType))
-  if (unheard.length === 0) return
+  if (unheard.length === 0) return undefined
   const needed = [...new Set(unheard.map(type => eventSpec(type as EventType).permissions[0] ?? 'cards.read'))]
-  throw new Problem(
-    'INSUFFICIENT_PERMISSIONS',
-    `The API key may not read ${unheard.join(', ')}: it lacks ${needed.join(', ')}.`,
-  )
+  return `may not read ${unheard.join(', ')}: it lacks ${needed.join(', ')}`
 }

@@ -1,5 +1,8 @@
 import { Problem } from '../contract/errors.ts'
+import type { Caller } from './caller.ts'
+import { requireHearing } from './hearing.ts'
 import type { Reader, Transaction } from '../store/database.ts'
+import { ownerFor } from '../store/users.ts'
 import { deleteDeliveries, failDeliveries, readDelivery, type DeliveryRow } from '../store/deliveries.ts'
 import {
   countWebhooks,
@@ -8,6 +11,7 @@ import {
   listWebhooks,
   readWebhook,
   updateWebhook,
+  type Maker,
   type WebhookRow,
 } from '../store/webhooks.ts'
 
@@ -48,9 +52,13 @@ export async function findDelivery(db: Reader, ref: WebhookRef, deliveryId: numb
   return (await readDelivery(db, id, deliveryId)) ?? refuse('DELIVERY_NOT_FOUND')
 }
 
-/** Adds a webhook that has no secret yet. The caller has checked the target. @throws Problem CONFLICT when the project has 50 */
+/**
+ * Adds a webhook of the caller's that has no secret yet. The target was checked.
+ * @throws Problem CONFLICT when the project has 50, INSUFFICIENT_PERMISSIONS when the caller may not read what it tells
+ */
 export async function create(
   tx: Transaction,
+  caller: Caller,
   projectId: number,
   {
     url,
@@ -59,21 +67,43 @@ export async function create(
     description,
   }: { url: string; events: readonly string[]; enabled: boolean; description: string | null },
 ): Promise<WebhookRow> {
+  requireHearing(caller, events)
   if ((await countWebhooks(tx, projectId)) >= mostWebhooks)
     throw new Problem('CONFLICT', `A project has at most ${mostWebhooks} webhooks.`)
-  const webhookId = await insertWebhook(tx, { projectId, url, events: JSON.stringify(events), enabled, description })
+  const webhookId = await insertWebhook(tx, {
+    projectId,
+    url,
+    events: JSON.stringify(events),
+    enabled,
+    description,
+    ...(await makerFor(tx, caller)),
+  })
   return find(tx, { projectId, webhookId })
 }
 
-/** Changes a webhook. The caller has checked a new target. What is pending when it is disabled is given up, the first 500 at once. @throws Problem WEBHOOK_NOT_FOUND */
-export async function update(tx: Transaction, ref: WebhookRef, change: WebhookChange): Promise<WebhookRow> {
+/**
+ * Changes a webhook. A new target was checked. Whoever says what it sends where, or enables it, is its maker from then on. What is
+ * pending when it is disabled is given up, the first 500 at once.
+ * @throws Problem WEBHOOK_NOT_FOUND, INSUFFICIENT_PERMISSIONS when a new maker may not read what it tells
+ */
+export async function update(
+  tx: Transaction,
+  caller: Caller,
+  ref: WebhookRef,
+  change: WebhookChange,
+): Promise<WebhookRow> {
   const webhook = await find(tx, ref)
   if (Object.values(change).every(value => value === undefined)) return webhook
+  const url = change.url ?? webhook.url
+  const events = change.events ? JSON.stringify(change.events) : webhook.events
   const enabled = change.enabled ?? webhook.enabled === 1
+  const isTakenOver = url !== webhook.url || events !== webhook.events || (enabled && !webhook.enabled)
+  if (isTakenOver) requireHearing(caller, JSON.parse(events) as string[])
   await updateWebhook(tx, {
-    id: webhook.id,
-    url: change.url ?? webhook.url,
-    events: change.events ? JSON.stringify(change.events) : webhook.events,
+    ...webhook,
+    ...(isTakenOver ? await makerFor(tx, caller) : {}),
+    url,
+    events,
     enabled,
     description: change.description === undefined ? webhook.description : change.description,
     disabledReason: enabled ? null : webhook.disabledReason,
@@ -82,8 +112,13 @@ export async function update(tx: Transaction, ref: WebhookRef, change: WebhookCh
   return find(tx, ref)
 }
 
-/** Disables a webhook because of what its receiver did; what is pending is given up, the first 500 at once. */
-export async function disable(tx: Transaction, webhookId: number, disabledReason: string): Promise<void> {
+const makerFor = async (tx: Transaction, { userId, key }: Caller): Promise<Maker> => ({
+  makerUserId: await ownerFor(tx, userId),
+  makerKeyId: key?.id ?? null,
+})
+
+/** Disables a webhook without anybody asking for it; `disabledReason` tells people why. What is pending is given up, the first 500 at once. */
+export async function disable(tx: Transaction, webhookId: number, disabledReason: string | null): Promise<void> {
   const webhook = await readWebhook(tx, webhookId)
   if (!webhook?.enabled) return
   await updateWebhook(tx, { ...webhook, enabled: false, disabledReason })

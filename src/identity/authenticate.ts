@@ -3,9 +3,10 @@ import { Problem } from '../contract/errors.ts'
 import type { Permission } from '../contract/route.ts'
 import { check, hashToken } from '../ids/token.ts'
 import { findAgentToken } from '../store/agentTokens.ts'
-import { findKeyHolder } from '../store/keys.ts'
+import type { Reader } from '../store/database.ts'
+import { findKeyHolder, type KeyHolder } from '../store/keys.ts'
 import { findSignIn } from '../store/signInTokens.ts'
-import { localOperator, readFirstSuperAdmin } from '../store/users.ts'
+import { hasUsers, localOperator, readAccount, readFirstSuperAdmin } from '../store/users.ts'
 import type { Grant, GrantBeside } from '../store/projects.ts'
 import { isOpen } from './authSettings.ts'
 import { projectRole } from '../domain/access.ts'
@@ -79,29 +80,52 @@ async function keyHolder({ config, identity }: Realm, tokenHash: string, project
   if (!row) return refuse('The API key is not valid.')
   const now = config.clock()
   if (Date.parse(row.expiresAt) <= now.getTime()) throw new Problem('TOKEN_EXPIRED', 'The API key has expired.')
+  const caller = callerOfKey(row, tokenHash, projectId)
+  if (!caller) return refuse('The API key is not valid.')
+  if (isNews(row.lastUsedAt, now)) identity.touches.keyUsed(row.id, now.toISOString())
+  return caller
+}
+
+/** Who calls with a key; undefined when its owner is gone. The caller has looked whether the key has expired. */
+export function callerOfKey(row: KeyHolder, tokenHash: string, projectId?: number): Caller | undefined {
   const owner =
     row.role === null
       ? ownerBeforeUsers(row.userId, row.hasUsers)
       : { userId: row.userId, role: row.role, email: row.email!, displayName: row.displayName! }
-  if (!owner) return refuse('The API key is not valid.')
-  if (isNews(row.lastUsedAt, now)) identity.touches.keyUsed(row.id, now.toISOString())
-  const key = {
-    id: row.id,
-    permissions: JSON.parse(row.permissions) as Permission[],
-    scope: row.scope,
-    organizationId: row.organizationId,
-    projectId: row.projectId,
-  }
-  return {
-    kind: 'key',
-    userId: owner.userId,
-    role: owner.role,
-    email: owner.email,
-    displayName: owner.displayName,
-    tokenHash,
-    key,
-    grant: grantIn(row, projectId),
-  }
+  return (
+    owner && {
+      kind: 'key',
+      userId: owner.userId,
+      role: owner.role,
+      email: owner.email,
+      displayName: owner.displayName,
+      tokenHash,
+      key: {
+        id: row.id,
+        permissions: JSON.parse(row.permissions) as Permission[],
+        scope: row.scope,
+        organizationId: row.organizationId,
+        projectId: row.projectId,
+      },
+      grant: grantIn(row, projectId),
+    }
+  )
+}
+
+/** An account as the caller that it would be now; undefined when it is gone. */
+export async function callerOfAccount(db: Reader, userId: number): Promise<Caller | undefined> {
+  if (userId === localOperator) return (await hasUsers(db)) ? undefined : { kind: 'local', ...operator, tokenHash: '' }
+  const user = await readAccount(db, userId)
+  return (
+    user && {
+      kind: 'user',
+      userId,
+      role: user.role,
+      email: user.email,
+      displayName: user.displayName,
+      tokenHash: '',
+    }
+  )
 }
 
 /** When something was last used is noted to the minute. */

@@ -15,6 +15,7 @@ import {
   type KeyScope,
   type NewKeyRow,
 } from '../store/keys.ts'
+import { passOnWebhooks } from '../store/webhooks.ts'
 import { ownerFor } from '../store/users.ts'
 import { isAdmin, type Caller } from '../domain/caller.ts'
 import type { Identity } from './identity.ts'
@@ -68,6 +69,7 @@ export async function getKey(db: Reader, caller: Caller, id: number): Promise<Ke
 
 /**
  * Makes a key that may do the same until the same time; the old one goes on for `graceSecs`, and never beyond its own time.
+ * What webhooks it made go on with the new one; without grace they end with it, for then somebody else may have had it.
  * @throws Problem KEY_NOT_FOUND, CONFLICT when the key has expired, FORBIDDEN when its owner may no longer give it its permissions
  */
 export async function rotateKey(
@@ -84,7 +86,9 @@ export async function rotateKey(
   if (graceEndsAt < old.expiresAt) await setKeyExpiry(tx, id, graceEndsAt)
   if (graceSecs === 0) await identity.announce(tx, { keyId: id })
   const { userId, name, scope, organizationId, projectId, permissions, expiresAt } = old
-  return mintKey(tx, { userId, name, scope, organizationId, projectId, permissions, expiresAt })
+  const minted = await mintKey(tx, { userId, name, scope, organizationId, projectId, permissions, expiresAt })
+  if (graceSecs > 0) await passOnWebhooks(tx, id, minted.row.id)
+  return minted
 }
 
 /**

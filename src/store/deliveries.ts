@@ -1,4 +1,5 @@
 import type { Reader, Transaction } from './database.ts'
+import type { Maker } from './webhooks.ts'
 
 export type DeliveryStatus = 'pending' | 'succeeded' | 'failed'
 /** A message to a receiver, with its latest attempt. `url` is where that went, or where the first will go. */
@@ -21,9 +22,11 @@ export interface DeliveryRow {
   finishedAt: string | null
 }
 /** A delivery that is due, with what an attempt needs of its webhook. `secret` is sealed. */
-export interface DueDelivery {
+export interface DueDelivery extends Maker {
   id: number
   webhookId: number
+  projectId: number | null
+  type: string
   messageId: string
   body: string
   attempts: number
@@ -102,7 +105,7 @@ export const disabledWithDeliveries = async (db: Reader): Promise<number[]> =>
     )
   ).map(({ id }) => id)
 
-const due = `SELECT d.id, d.webhook_id AS webhookId, d.message_id AS messageId, d.body, d.attempts, w.url, w.secret, d.asked, d.next_attempt_at AS dueAt FROM ${source} WHERE w.id = ? AND w.enabled = 1 AND d.status = 'pending'`
+const due = `SELECT d.id, d.webhook_id AS webhookId, w.project_id AS projectId, w.maker_user_id AS makerUserId, w.maker_key_id AS makerKeyId, d.type, d.message_id AS messageId, d.body, d.attempts, w.url, w.secret, d.asked, d.next_attempt_at AS dueAt FROM ${source} WHERE w.id = ? AND w.enabled = 1 AND d.status = 'pending'`
 
 /**
  * The delivery of a webhook whose turn it is: one that a person asked for, else whichever has waited longer of the first one

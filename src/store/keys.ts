@@ -23,7 +23,7 @@ export interface KeyHolder
     GrantBeside,
     Pick<
       KeyRow,
-      'id' | 'userId' | 'scope' | 'organizationId' | 'projectId' | 'permissions' | 'expiresAt' | 'lastUsedAt'
+      'id' | 'userId' | 'name' | 'scope' | 'organizationId' | 'projectId' | 'permissions' | 'expiresAt' | 'lastUsedAt'
     > {
   role: UserRole | null
   email: string | null
@@ -35,12 +35,19 @@ const fields = `k.id, k.user_id AS userId, k.name, k.scope, k.organization_id AS
   k.permissions, k.last_four AS lastFour, k.created_at AS createdAt, k.expires_at AS expiresAt, k.last_used_at AS lastUsedAt`
 
 const beside = grantBeside('k.user_id', '?2')
-const keyHolder = `SELECT k.id, k.user_id AS userId, k.scope, k.organization_id AS organizationId, k.project_id AS projectId, k.permissions, k.expires_at AS expiresAt, k.last_used_at AS lastUsedAt, u.role, u.email, u.display_name AS displayName,
-  u.id IS NOT NULL OR EXISTS (SELECT 1 FROM users) AS hasUsers, ${beside.fields} FROM api_keys k LEFT JOIN users u ON u.id = k.user_id ${beside.joins} WHERE k.hash = ?1`
+const keyHolder = (
+  condition: string,
+) => `SELECT k.id, k.user_id AS userId, k.name, k.scope, k.organization_id AS organizationId, k.project_id AS projectId, k.permissions, k.expires_at AS expiresAt, k.last_used_at AS lastUsedAt, u.role, u.email, u.display_name AS displayName,
+  u.id IS NOT NULL OR EXISTS (SELECT 1 FROM users) AS hasUsers, ${beside.fields} FROM api_keys k LEFT JOIN users u ON u.id = k.user_id ${beside.joins} WHERE ${condition}`
+const keyHolderByHash = keyHolder('k.hash = ?1')
+const keyHolderById = keyHolder('k.id = ?1')
 
 /** The key with this hash, and what ties its owner to the project, if one is named. */
 export const findKeyHolder = (db: Reader, hash: string, projectId?: number): Promise<KeyHolder | undefined> =>
-  db.get(keyHolder, [hash, projectId])
+  db.get(keyHolderByHash, [hash, projectId])
+/** A key by its id, and what ties its owner to the project. */
+export const readKeyHolder = (db: Reader, id: number, projectId: number): Promise<KeyHolder | undefined> =>
+  db.get(keyHolderById, [id, projectId])
 
 export const listKeys = (db: Reader, userId: number): Promise<KeyRow[]> =>
   db.all(`SELECT ${fields} FROM api_keys k WHERE k.user_id = ? ORDER BY k.id`, [userId])

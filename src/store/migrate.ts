@@ -15,6 +15,7 @@ import tickets from './migrations/0011-tickets.ts'
 import consent from './migrations/0012-consent.ts'
 import audit from './migrations/0013-audit.ts'
 import monitorMakers from './migrations/0014-monitor-makers.ts'
+import webhookMakers from './migrations/0015-webhook-makers.ts'
 
 /** Every migration in order. A migration that has been released is never changed. */
 const migrations = [
@@ -32,6 +33,7 @@ const migrations = [
   consent,
   audit,
   monitorMakers,
+  webhookMakers,
 ]
 
 /** The version that this program's migrations lead to. */

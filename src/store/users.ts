@@ -113,6 +113,7 @@ const owned = [
 /** Gives everything that one account owns to another one, which owns nothing yet. */
 export async function passOn(tx: Transaction, from: number, to: number): Promise<void> {
   await tx.run('UPDATE projects SET owner_id = ? WHERE owner_id = ?', [to, from])
+  await tx.run('UPDATE webhooks SET maker_user_id = ? WHERE maker_user_id = ?', [to, from])
   for (const table of owned) await tx.run(`UPDATE ${table} SET user_id = ? WHERE user_id = ?`, [to, from])
 }
 

@@ -1,7 +1,7 @@
 import type { Reader, Transaction } from './database.ts'
 
 /** A receiver of messages: of a project's events (`events` is JSON text), or of what an account is notified of. `secret` is sealed. */
-export interface WebhookRow {
+export interface WebhookRow extends Maker {
   id: number
   projectId: number | null
   userId: number | null
@@ -13,21 +13,29 @@ export interface WebhookRow {
   secret: string
   createdAt: string
   updatedAt: string
+  makerName: string | null
+  makerKeyName: string | null
+}
+/** Whose rights a project's webhook has: an account's, or those of one of its keys; null when it is the project's own. */
+export interface Maker {
+  makerUserId: number | null
+  makerKeyId: number | null
 }
 
-const fields =
-  'w.id, w.project_id AS projectId, w.user_id AS userId, w.url, w.events, w.enabled, w.description, w.disabled_reason AS disabledReason, w.secret, w.created_at AS createdAt, w.updated_at AS updatedAt'
+const fields = `w.id, w.project_id AS projectId, w.user_id AS userId, w.url, w.events, w.enabled, w.description, w.disabled_reason AS disabledReason, w.secret, w.created_at AS createdAt, w.updated_at AS updatedAt,
+  w.maker_user_id AS makerUserId, w.maker_key_id AS makerKeyId, u.display_name AS makerName, k.name AS makerKeyName`
+const source = 'webhooks w LEFT JOIN users u ON u.id = w.maker_user_id LEFT JOIN api_keys k ON k.id = w.maker_key_id'
 
 /** A project's webhooks, oldest first. */
 export const listWebhooks = (db: Reader, projectId: number): Promise<WebhookRow[]> =>
-  db.all(`SELECT ${fields} FROM webhooks w WHERE w.project_id = ? ORDER BY w.id`, [projectId])
+  db.all(`SELECT ${fields} FROM ${source} WHERE w.project_id = ? ORDER BY w.id`, [projectId])
 export const countWebhooks = async (db: Reader, projectId: number): Promise<number> =>
   (await db.get<{ total: number }>('SELECT count(*) AS total FROM webhooks WHERE project_id = ?', [projectId]))!.total
 export const readWebhook = (db: Reader, id: number): Promise<WebhookRow | undefined> =>
-  db.get(`SELECT ${fields} FROM webhooks w WHERE w.id = ?`, [id])
+  db.get(`SELECT ${fields} FROM ${source} WHERE w.id = ?`, [id])
 /** Where an account's notifications go. */
 export const readUserWebhook = (db: Reader, userId: number): Promise<WebhookRow | undefined> =>
-  db.get(`SELECT ${fields} FROM webhooks w WHERE w.user_id = ?`, [userId])
+  db.get(`SELECT ${fields} FROM ${source} WHERE w.user_id = ?`, [userId])
 
 export const insertWebhook = async (
   tx: Transaction,
@@ -38,11 +46,11 @@ export const insertWebhook = async (
     events?: string
     enabled?: boolean
     description?: string | null
-  },
+  } & Partial<Maker>,
 ): Promise<number> =>
   (
     await tx.run(
-      'INSERT INTO webhooks (project_id, user_id, url, events, enabled, description, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+      'INSERT INTO webhooks (project_id, user_id, url, events, enabled, description, maker_user_id, maker_key_id, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
       [
         webhook.projectId,
         webhook.userId,
@@ -50,6 +58,8 @@ export const insertWebhook = async (
         webhook.events ?? '[]',
         webhook.enabled ?? true,
         webhook.description,
+        webhook.makerUserId,
+        webhook.makerKeyId,
         tx.now,
         tx.now,
       ],
@@ -65,11 +75,13 @@ export const updateWebhook = async (
     enabled,
     description,
     disabledReason,
-  }: Pick<WebhookRow, 'id' | 'url' | 'events' | 'description' | 'disabledReason'> & { enabled: boolean },
+    makerUserId,
+    makerKeyId,
+  }: Pick<WebhookRow, 'id' | 'url' | 'events' | 'description' | 'disabledReason' | keyof Maker> & { enabled: boolean },
 ): Promise<void> => {
   await tx.run(
-    'UPDATE webhooks SET url = ?, events = ?, enabled = ?, description = ?, disabled_reason = ?, updated_at = ? WHERE id = ?',
-    [url, events, enabled, description, disabledReason, tx.now, id],
+    'UPDATE webhooks SET url = ?, events = ?, enabled = ?, description = ?, disabled_reason = ?, maker_user_id = ?, maker_key_id = ?, updated_at = ? WHERE id = ?',
+    [url, events, enabled, description, disabledReason, makerUserId, makerKeyId, tx.now, id],
   )
 }
 
@@ -77,12 +89,17 @@ export const setWebhookSecret = async (tx: Transaction, id: number, secret: stri
   await tx.run('UPDATE webhooks SET secret = ?, updated_at = ? WHERE id = ?', [secret, tx.now, id])
 }
 
-/** Deletes a webhook with its deliveries. */
 /** Keeps a project's webhooks, and sends nothing to them any more. */
 export const disableWebhooks = async (tx: Transaction, projectId: number): Promise<void> => {
   await tx.run('UPDATE webhooks SET enabled = 0 WHERE project_id = ?', [projectId])
 }
 
+/** Gives the webhooks that an API key made to the one that takes its place. */
+export const passOnWebhooks = async (tx: Transaction, fromKeyId: number, toKeyId: number): Promise<void> => {
+  await tx.run('UPDATE webhooks SET maker_key_id = ? WHERE maker_key_id = ?', [toKeyId, fromKeyId])
+}
+
+/** Deletes a webhook with its deliveries. */
 export const deleteWebhook = async (tx: Transaction, id: number): Promise<void> => {
   await tx.run('DELETE FROM webhooks WHERE id = ?', [id])
 }

@@ -1,6 +1,7 @@
 import type { InferOutput } from 'valibot'
 import type { Delivery, Webhook, WebhookWithSecret } from '../contract/webhooks.ts'
 import type { DeliveryRow } from '../store/deliveries.ts'
+import { localOperator } from '../store/users.ts'
 import type { WebhookRow } from '../store/webhooks.ts'
 
 /** A project's webhook without anything of its secret. */
@@ -12,6 +13,15 @@ export const webhook = (row: WebhookRow): InferOutput<typeof Webhook> => ({
   enabled: row.enabled === 1,
   description: row.description,
   disabledReason: row.disabledReason,
+  createdBy:
+    row.makerUserId === null
+      ? null
+      : {
+          userId: String(row.makerUserId),
+          displayName: row.makerUserId === localOperator ? 'Local operator' : row.makerName,
+          keyId: row.makerKeyId === null ? null : String(row.makerKeyId),
+          keyName: row.makerKeyName,
+        },
   createdAt: row.createdAt,
   updatedAt: row.updatedAt,
 })

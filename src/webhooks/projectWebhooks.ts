@@ -1,8 +1,10 @@
+import type { Caller } from '../domain/caller.ts'
 import * as rules from '../domain/webhooks.ts'
 import type { Seal } from '../identity/seal.ts'
 import type { Database, Transaction } from '../store/database.ts'
 import { hastenDelivery, type DeliveryRow } from '../store/deliveries.ts'
 import type { WebhookRow } from '../store/webhooks.ts'
+import { disableForMaker } from './makers.ts'
 import type { Queue } from './queue.ts'
 import { giveSecret } from './secrets.ts'
 
@@ -11,12 +13,12 @@ export interface Shown {
   webhook: WebhookRow
   secret: string
 }
-type NewWebhook = Parameters<typeof rules.create>[2]
+type NewWebhook = Parameters<typeof rules.create>[3]
 
 /** What people do with the webhooks of a project. All throw Problem WEBHOOK_NOT_FOUND, and what the rules throw. */
 export interface ProjectWebhooks {
-  create(tx: Transaction, projectId: number, webhook: NewWebhook): Promise<Shown>
-  update(tx: Transaction, ref: rules.WebhookRef, change: rules.WebhookChange): Promise<WebhookRow>
+  create(tx: Transaction, caller: Caller, projectId: number, webhook: NewWebhook): Promise<Shown>
+  update(tx: Transaction, caller: Caller, ref: rules.WebhookRef, change: rules.WebhookChange): Promise<WebhookRow>
   /** Deletes a webhook with its deliveries, in several transactions: thousands in one would keep everybody waiting. */
   remove(ref: rules.WebhookRef): Promise<void>
   rotate(tx: Transaction, ref: rules.WebhookRef): Promise<Shown>
@@ -37,17 +39,20 @@ export function createProjectWebhooks(
     return { webhook: await rules.find(tx, ref), secret }
   }
   return {
-    create: async (tx, projectId, input) => {
+    create: async (tx, caller, projectId, input) => {
       await catchUp(tx)
-      const { id: webhookId } = await rules.create(tx, projectId, input)
+      const { id: webhookId } = await rules.create(tx, caller, projectId, input)
       return shown(tx, { projectId, webhookId })
     },
-    update: async (tx, ref, change) => {
+    update: async (tx, caller, ref, change) => {
       await catchUp(tx)
-      return rules.update(tx, ref, change)
+      await rules.find(tx, ref)
+      // Whoever enables a webhook whose maker is gone takes it over, also where nothing has been sent since.
+      await disableForMaker(tx, ref.webhookId)
+      return rules.update(tx, caller, ref, change)
     },
     remove: async ref => {
-      await db.transaction(tx => rules.update(tx, ref, { enabled: false }))
+      await db.transaction(async tx => rules.disable(tx, (await rules.find(tx, ref)).id, null))
       while (await db.transaction(tx => rules.clearSome(tx, ref)));
       await db.transaction(tx => rules.remove(tx, ref))
     },

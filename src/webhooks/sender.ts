@@ -5,6 +5,7 @@ import type { Database } from '../store/database.ts'
 import { nextDelivery, recordAttempt, webhooksWithDueDeliveries, type DueDelivery } from '../store/deliveries.ts'
 import { insist } from '../store/insist.ts'
 import { attempt, isGone, type AttemptParts } from './attempt.ts'
+import { disableForMaker, whyNotSent } from './makers.ts'
 
 const mostAtOnce = 128
 const lastAttemptsMs = 5000
@@ -59,6 +60,8 @@ function createPost({ db, ...parts }: AttemptParts & { db: Database }) {
   let stopped = false
   const send = async (delivery: DueDelivery) => {
     if (stopped) return
+    if ((await whyNotSent(db, delivery, [delivery.type], parts.config.clock().toISOString())) !== undefined)
+      return db.transaction(tx => disableForMaker(tx, delivery.webhookId, [delivery.type]))
     const controller = new AbortController()
     onTheirWay.add(controller)
     const outcome = await attempt(parts, delivery, controller.signal).finally(() => onTheirWay.delete(controller))

@@ -41,6 +41,7 @@ test('a webhook is created, listed, changed and deleted', async () => {
       enabled: true,
       description: 'To the chat',
       disabledReason: null,
+      createdBy: { userId: expect.any(String), displayName: 'Local operator', keyId: null, keyName: null },
       createdAt: expect.any(String),
       updatedAt: webhook.createdAt,
     },
