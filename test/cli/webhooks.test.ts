@@ -125,7 +125,9 @@ test('what is wrong is said before anything is asked of the server', async () =>
 })
 
 test('an API key that may write webhooks needs no password', async () => {
-  const key = (await cli.ok(['keys', 'create', 'hooks', '--permission', 'webhooks.write', '-q'])).trim()
+  const key = (
+    await cli.ok(['keys', 'create', 'hooks', '--permission', 'webhooks.write', '--permission', 'cards.read', '-q'])
+  ).trim()
   const [project] = await server.client.projects.list()
   const env = { BOARD_TOKEN: key, BOARD_PROJECT: project!.id }
   const { id } = await cli.json(['webhooks', 'create', `${receiver.url}/key`, '--event', 'card.moved'], { env })
