@@ -202,8 +202,8 @@ describe.each(rows)('$name', row => {
     if (refusals[name]) expectFailure(reply, refusals[name])
     else expectSuccess(row, reply)
     const told: ToldEvent[] =
-      name === 'projects.delete'
-        ? [await live.message('project.deleted')]
+      heardLiveOnly[name] !== undefined
+        ? [await live.message(heardLiveOnly[name])]
         : await eventsSince(
             on,
             name === 'projects.create' ? reply.body.data.id : fresh.projectId,
@@ -371,6 +371,12 @@ const newKey = async ({ projectId }: Seed, allowed: readonly Permission[]): Prom
       ...(allowed.some(isAboutServer) ? { scope: 'server' } : { scope: 'project', projectId }),
     })
   ).key
+
+/** What is told of something that is gone with it is not told afterwards. */
+const heardLiveOnly: Record<string, EventType> = {
+  'projects.delete': 'project.deleted',
+  'scripts.delete': 'script.finished',
+}
 
 interface ToldEvent {
   type: EventType
