@@ -131,15 +131,21 @@ describe('minting a token', () => {
 })
 
 describe('a token', () => {
-  it('opens no route that asks who one is, but the tools', async () => {
+  it('opens no route that asks who one is, but the tools and the one that tells of the token itself', async () => {
     const card = await activeCard()
     const agent = await tokenOf(card)
     const routes = Object.entries(contract).flatMap(([resource, named]) =>
       Object.entries(named).map(([name, route]): [string, Route] => [`${resource}.${name}`, route]),
     )
     const closed = routes.filter(
-      ([name, { who }]) => who.kind !== 'public' && who.kind !== 'local' && who.kind !== 'agent' && name !== 'mcp.call',
+      ([name, { who }]) => !['public', 'local', 'agent', 'token'].includes(who.kind) && name !== 'mcp.call',
     )
+    expect(routes.filter(([, { who }]) => who.kind === 'token').map(([name]) => name)).toEqual(['auth.me'])
+    expect(await board.as(agent).auth.me()).toMatchObject({
+      id: null,
+      email: '',
+      token: { kind: 'agent', scope: 'card', ...card.ref, permissions: null },
+    })
     expect(closed.length).toBeGreaterThan(100)
     for (const [name, route] of closed) {
       const path = route.path.replace(/\{(\w+)\}/g, (_, param: string) =>

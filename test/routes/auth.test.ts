@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { eventually, startBoard, type Reply, type RequestOptions, type TestBoard } from '../helper.ts'
+import { unlimited } from '../tokenInfo.ts'
 
 const dayMs = 86_400_000
 const ada = { email: 'ada@example.org', password: 'correct horse 1', displayName: 'Ada' }
@@ -39,6 +40,7 @@ describe('a fresh server', () => {
       email: '',
       displayName: 'Local operator',
       role: 'super_admin',
+      token: unlimited('local'),
     })
   })
 
@@ -110,8 +112,8 @@ describe('setup', () => {
       displayName: 'Ada',
       role: 'super_admin',
     })
-    expect(await board.as(token).auth.me()).toEqual(user)
-    expect(await board.client.auth.me()).toEqual(user)
+    expect(await board.as(token).auth.me()).toEqual({ ...user, token: unlimited('sign-in') })
+    expect(await board.client.auth.me()).toEqual({ ...user, token: unlimited('local') })
     expect(await board.client.users.search({ q: 'ada' })).toHaveLength(1)
   })
 
@@ -235,7 +237,10 @@ describe('with users', () => {
     const reply = await post(board, 'register', bob)
     expect(reply.status).toBe(201)
     expect(reply.body.data.user).toEqual({ id: expect.any(String), email: bob.email, displayName: 'bob', role: 'user' })
-    expect(await board.as(reply.body.data.token).auth.me()).toEqual(reply.body.data.user)
+    expect(await board.as(reply.body.data.token).auth.me()).toEqual({
+      ...reply.body.data.user,
+      token: { ...unlimited('sign-in'), expiresAt: new Date(now + 30 * dayMs).toISOString() },
+    })
   })
 
   it('gives an email to one account only, in upper or lower case, also when many ask at once', async () => {

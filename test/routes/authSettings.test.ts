@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { commandLine } from '../commandLine.ts'
 import { startBoard, type Reply, type TestBoard } from '../helper.ts'
 import { openSocket, type LiveSocket } from '../liveSocket.ts'
+import { unlimited } from '../tokenInfo.ts'
 
 const ada = { email: 'ada@example.org', password: 'correct horse', displayName: 'Ada' }
 const withinASecond = 1000
@@ -100,7 +101,13 @@ describe('with authentication off', () => {
     expect((await me(board)).body.data).toMatchObject({ id: '0', role: 'super_admin' })
     expect((await board.as().cards.create({ projectId, title: 'Open' })).title).toBe('Open')
     await board.as().auth.setup(ada)
-    expect((await me(board)).body.data).toEqual({ id: '1', email: ada.email, displayName: 'Ada', role: 'super_admin' })
+    expect((await me(board)).body.data).toEqual({
+      id: '1',
+      email: ada.email,
+      displayName: 'Ada',
+      role: 'super_admin',
+      token: unlimited('none'),
+    })
     expect((await board.as().projects.get({ id: projectId })).ownerId).toBe('1')
     expect(codeOf(await board.request('POST', '/api/auth/logout', { token: null }))).toEqual([409, 'CONFLICT'])
   })

@@ -171,7 +171,6 @@ describe('using a key', () => {
   it('opens no route of accounts, keys or administration, with any permission', async () => {
     const { key, id } = await newKey({ permissions: [...projectPermissions] })
     for (const [method, path, body] of [
-      ['GET', '/api/auth/me'],
       ['GET', '/api/keys'],
       ['POST', '/api/keys', { name: 'more', scope: 'server', permissions: ['cards.read'] }],
       ['POST', `/api/keys/${id}/rotate`, {}],
@@ -183,6 +182,23 @@ describe('using a key', () => {
     ] as Array<[string, string, Body?]>)
       expect(codeOf(await request(method, path, body, key)), path).toEqual([403, 'INSUFFICIENT_PERMISSIONS'])
     expect((await stats(key)).status).toBe(200)
+  })
+
+  it('tells with any permission what it is, and of nothing else', async () => {
+    const { key, name, expiresAt } = await newKey({ scope: 'project', projectId: ownProject })
+    expect(await board.as(key).auth.me()).toEqual({
+      ...(await board.as(own).auth.me()),
+      token: {
+        kind: 'key',
+        name,
+        scope: 'project',
+        organizationId: null,
+        projectId: ownProject,
+        cardId: null,
+        permissions: ['cards.read'],
+        expiresAt,
+      },
+    })
   })
 
   it('opens a client route whose permission it carries', async () => {

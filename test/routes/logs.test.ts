@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually, slowdown, startBoard, type TestBoard } from '../helper.ts'
 import { reply, startReceiver, type OtlpReceiver } from '../otlpReceiver.ts'
@@ -24,7 +25,7 @@ const log = (level: 'info' | 'warn' | 'error', message: string, fields?: Record<
   board.server.app.logs.log(level, message, fields)
 
 describe('the log tells', () => {
-  test('that the server has started, of changes with their caller and route, and of jobs', async () => {
+  test('that the server has started, and of changes with their caller and route', async () => {
     expect((await list({ search: 'started' }))[0]).toMatchObject({
       level: 'info',
       source: 'server',
@@ -38,7 +39,30 @@ describe('the log tells', () => {
       requestId: made.headers.get('x-request-id'),
       fields: { method: 'POST', route: '/api/cards', status: 201, ms: expect.any(Number), caller: 'local 0' },
     })
-    await eventually('a job', async () => (await messages({ search: 'periodic idempotent' })).length > 0)
+  })
+
+  test('of jobs that take long or fail, and not of those that went well', async () => {
+    const { webhooks } = board.server.app
+    const { sendDue } = webhooks
+    const entryOf = async (message: string) =>
+      (await list({ search: 'periodic' })).find(each => each.message === message)
+    webhooks.sendDue = () => delay(1100)
+    const long = 'A periodic job took long: send webhook deliveries that are due.'
+    await eventually('a long job', async () => (await entryOf(long)) !== undefined)
+    webhooks.sendDue = async () => {
+      throw new Error('no luck today')
+    }
+    const failed = 'A periodic job failed: send webhook deliveries that are due.'
+    await eventually('a failed job', async () => (await entryOf(failed)) !== undefined)
+    webhooks.sendDue = sendDue
+    expect(await entryOf(failed)).toMatchObject({
+      level: 'error',
+      source: 'timetable',
+      fields: { cause: expect.stringMatching(/^Error: no luck today\n/) },
+    })
+    expect((await entryOf(long))!.level).toBe('info')
+    for (const { level, fields } of await list({ search: 'periodic' }))
+      if (level === 'info') expect(fields?.ms).toBeGreaterThanOrEqual(1000)
   })
 
   test('not of reads that went well', async () => {
@@ -209,6 +233,7 @@ describe('the export', () => {
   test('is off at first, and a test says so', async () => {
     expect(await board.client.logs.getExport()).toEqual(settings)
     expect(await board.client.logs.testExport()).toEqual({
+      ok: false,
       delivered: false,
       status: null,
       error: 'No endpoint is set.',
@@ -230,7 +255,7 @@ describe('the export', () => {
     const stored = JSON.stringify(await board.server.app.db.all('SELECT value FROM server_settings'))
     expect(stored).toContain(receiver.url)
     expect(stored).not.toContain('canary-of-the-receiver')
-    expect(await board.client.logs.testExport()).toEqual({ delivered: true, status: 200, error: null })
+    expect(await board.client.logs.testExport()).toEqual({ ok: true, delivered: true, status: 200, error: null })
     expect(receiver.requests.at(-1)!.headers).toMatchObject({ authorization: header })
     expect(receiver.requests.at(-1)!.headers).not.toHaveProperty('x-tenant')
   })
@@ -336,15 +361,21 @@ describe('the export', () => {
       return result
     }
     expect(await tested(401, { message: `${header} is not known here` })).toEqual({
+      ok: false,
       delivered: false,
       status: 401,
       error: 'it answered 401: [redacted] is not known here',
     })
     expect(
       await tested(200, { partialSuccess: { rejectedLogRecords: 1, errorMessage: 'canary-of-the-receiver' } }),
-    ).toEqual({ delivered: false, status: 200, error: '[redacted]' })
-    expect(await tested(503, 'nonsense')).toMatchObject({ delivered: false, status: 503 })
+    ).toEqual({ ok: false, delivered: false, status: 200, error: '[redacted]' })
+    expect(await tested(503, 'nonsense')).toMatchObject({ ok: false, delivered: false, status: 503 })
     await set({ endpoint: 'http://127.0.0.1:1', headers: {} })
-    expect(await board.client.logs.testExport()).toEqual({ delivered: false, status: null, error: 'ECONNREFUSED' })
+    expect(await board.client.logs.testExport()).toEqual({
+      ok: false,
+      delivered: false,
+      status: null,
+      error: 'ECONNREFUSED',
+    })
   })
 })

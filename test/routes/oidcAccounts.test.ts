@@ -7,6 +7,7 @@ import type { Client } from '../../src/client/index.ts'
 import { eventually, startBoard, type TestBoard } from '../helper.ts'
 import { startIdentityProvider, type IdentityProvider } from '../identityProvider.ts'
 import { codeOf, isCallback, startSingleSignOn, type SingleSignOn } from '../singleSignOn.ts'
+import { unlimited } from '../tokenInfo.ts'
 
 let sso: SingleSignOn
 let board: TestBoard
@@ -39,7 +40,7 @@ describe('somebody who signs in', () => {
       displayName: 'Ada Lovelace',
       role: 'user',
     })
-    expect(await board.as(first.token).auth.me()).toEqual(first.user)
+    expect(await board.as(first.token).auth.me()).toEqual({ ...first.user, token: unlimited('sign-in') })
     people.set('ada', { email: 'other@example.org', email_verified: false })
     const second = await sso.tokenOf('ada')
     expect(second.user).toEqual(first.user)

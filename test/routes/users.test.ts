@@ -3,6 +3,7 @@ import type { Client } from '../../src/client/index.ts'
 import { atOnce } from '../atOnce.ts'
 import { eventually, startBoard, type Reply, type TestBoard } from '../helper.ts'
 import { follow, openSocket, type LiveSocket } from '../liveSocket.ts'
+import { unlimited } from '../tokenInfo.ts'
 
 type Role = 'super_admin' | 'admin' | 'user'
 interface Person {
@@ -75,6 +76,7 @@ describe('creating an account', () => {
       email: 'Ada@example.org',
       displayName: 'Ada',
       role: 'admin',
+      token: unlimited('sign-in'),
     })
     const list = await users('GET', '?search=ada@', rootToken)
     expect(list.body.data).toEqual({ users: [user], total: 1 })
