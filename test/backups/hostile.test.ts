@@ -170,7 +170,7 @@ const cases = {
   ...files,
 }
 
-/** Every file in the data folder but the log and what is known of the backup that is tried, and every row but those that the timetable keeps. */
+/** Every file in the data folder but the log and what is known of the backup that is tried, and every row but those that the timetable keeps and the audit log, which tells of the backup's removal. */
 async function everything(): Promise<string> {
   const hash = createHash('sha256')
   for (const entry of readdirSync(board.dataDir, { recursive: true, withFileTypes: true }).sort(
@@ -182,7 +182,7 @@ async function everything(): Promise<string> {
   }
   const { db } = board.server.app
   const tables = await db.all<{ name: string }>(
-    `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'card_t%' AND name NOT IN ('unindexed_cards', 'project_days', 'event_cursors', 'server_settings') ORDER BY name`,
+    `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'card_t%' AND name NOT IN ('unindexed_cards', 'project_days', 'event_cursors', 'server_settings', 'audit_entries', 'sqlite_sequence') ORDER BY name`,
   )
   for (const { name } of tables) hash.update(JSON.stringify(await db.all(`SELECT * FROM ${name}`)))
   return hash.digest('hex')
