@@ -130,11 +130,11 @@ describe('cancelling', () => {
   test('answers an open permission request for the agent', async () => {
     const link = await started('permission-first')
     const turn = link.prompt('go')
-    await eventually('a question', () => room.heard.permissions[0])
+    const { id } = await eventually('a question', () => room.heard.permissions[0])
     await link.cancel()
     expect(await turn).toMatchObject({ stopReason: 'cancelled' })
-    expect(room.heard.withdrawn).toEqual(['1'])
-    expect(link.answerPermission('1', 'yes')).toBe(false)
+    expect(room.heard.withdrawn).toEqual([id])
+    expect(link.answerPermission(id, 'yes')).toBe(false)
   })
 })
 
@@ -144,7 +144,7 @@ describe('a permission request', () => {
     const turn = link.prompt('go')
     const request = await eventually('a question', () => room.heard.permissions[0])
     expect(request).toEqual({
-      id: '1',
+      id: expect.stringMatching(/^[0-9a-f]{12}$/),
       toolCallId: 'call-1',
       title: 'Write allowed.txt',
       kind: 'edit',
@@ -166,10 +166,10 @@ describe('a permission request', () => {
     ])
     expect(existsSync(join(room.cwd, 'allowed.txt'))).toBe(false)
     expect([
-      link.answerPermission('1', 'maybe'),
-      link.answerPermission('2', 'yes'),
-      link.answerPermission('1', 'yes'),
-      link.answerPermission('1', 'no'),
+      link.answerPermission(request.id, 'maybe'),
+      link.answerPermission('another', 'yes'),
+      link.answerPermission(request.id, 'yes'),
+      link.answerPermission(request.id, 'no'),
     ]).toEqual([false, false, true, false])
     expect(await turn).toMatchObject({ stopReason: 'end_turn' })
     expect(readFileSync(join(room.cwd, 'allowed.txt'), 'utf8')).toBe('allowed\n')
@@ -178,16 +178,13 @@ describe('a permission request', () => {
   test('of a plan is of the kind switch_mode, and a refusal leads to the next message', async () => {
     const link = await started('plan-approval')
     const first = link.prompt('refactor it')
-    expect(await eventually('a question', () => room.heard.permissions[0])).toMatchObject({
-      title: 'Ready to code?',
-      kind: 'switch_mode',
-    })
-    link.answerPermission('1', 'plan')
+    const question = await eventually('a question', () => room.heard.permissions[0])
+    expect(question).toMatchObject({ title: 'Ready to code?', kind: 'switch_mode' })
+    link.answerPermission(question.id, 'plan')
     await first
     expect(existsSync(join(room.cwd, 'plan.txt'))).toBe(false)
     const second = link.prompt('keep it smaller')
-    await eventually('a question', () => room.heard.permissions[1])
-    link.answerPermission('2', 'go')
+    link.answerPermission((await eventually('a question', () => room.heard.permissions[1])).id, 'go')
     await second
     expect(existsSync(join(room.cwd, 'plan.txt'))).toBe(true)
   })
