@@ -56,11 +56,16 @@ describe('adding', () => {
     expect(await cli.ok(args)).toBe(await cli.ok(args))
   })
 
-  test('--run moves the card into the first active column, and says when no agent can start there', async () => {
-    const { code, stdout, stderr } = await cli.board(['cards', 'add', 'Runs', '--run', '--json'])
+  test('--run moves the card into the first active column', async () => {
+    const { id } = await cli.json<{ id: string }>(['cards', 'add', 'Runs', '--terminal', 'true', '--run'])
+    expect(await cli.json(['cards', 'view', id])).toMatchObject({ columnName: 'In Progress', deferred: false })
+  })
+
+  test('--run leaves the card where it was added when no agent can start, and says so', async () => {
+    const { code, stdout, stderr } = await cli.board(['cards', 'add', 'Waits', '--run', '--json'])
     expect([code, stderr]).toEqual([1, expect.stringContaining('no agent is installed on the server')])
-    const { id } = JSON.parse(stdout || (await cli.ok(['cards', 'list', '--search', 'Runs', '--jq', '.[0]'])))
-    expect(await cli.json(['cards', 'view', String(id)])).toMatchObject({ columnName: 'In Progress', deferred: false })
+    const { id } = JSON.parse(stdout) as { id: string }
+    expect(await cli.json(['cards', 'view', id])).toMatchObject({ columnName: 'Backlog', deferred: true })
   })
 
   test('an unknown column ends with 3 and says what was probably meant', async () => {

@@ -97,20 +97,22 @@ test('trying again with the same key adds nothing twice, and a title is needed',
   expect(await cli.board(['cards', 'add', 'x', '--from', '-'], { input })).toMatchObject({ code: 2 })
 })
 
-test('a card whose agent cannot be started is added and printed, and the exit code tells', async () => {
+test('a card whose agent cannot be started is added where it would wait, and printed, and the exit code tells', async () => {
+  const unable =
+    /^board: no agent is installed on the server\. To get one, .+: npm install -g \S+\nsee: board agents providers\n$/
   const { code, stdout, stderr } = await cli.board(['cards', 'add', 'Needs an agent', '--run', '-q'])
-  expect({ code, stderr }).toEqual({
+  expect({ code, stdout, stderr }).toEqual({
     code: 1,
-    stderr: `board: card ${stdout.trim()}: no agent is installed on the server\nsee: board agents providers\n`,
+    stdout: expect.stringMatching(/^\d+\n$/) as string,
+    stderr: expect.stringMatching(unable) as string,
   })
-  expect(await card(stdout.trim())).toMatchObject({
-    title: 'Needs an agent',
-    columnName: 'In Progress',
-    status: 'idle',
-  })
-  expect(await cli.board(['cards', 'run', stdout.trim()])).toMatchObject({
+  const id = stdout.trim()
+  const waits = { title: 'Needs an agent', columnName: 'Backlog', deferred: true, status: 'idle' }
+  expect(await card(id)).toMatchObject(waits)
+  expect(await cli.board(['cards', 'run', id])).toEqual({
     code: 1,
     stdout: '',
-    stderr: 'board: no agent is installed on the server\nsee: board agents providers\n',
+    stderr: expect.stringMatching(unable) as string,
   })
+  expect(await card(id)).toMatchObject(waits)
 })

@@ -112,9 +112,11 @@ test('a key lists more cards than a page holds', async () => {
     ),
   )
   expect((await key.ok(['cards', 'list', '-l', 'many', '--all', '-q'])).trim().split('\n')).toHaveLength(130)
-  const some = await key.board(['cards', 'list', '-l', 'many', '--limit', '110', '-q'])
-  expect(some.stdout.trim().split('\n')).toHaveLength(110)
+  const cut = ['cards', 'list', '-l', 'many', '--limit', '110']
+  const [some, quiet] = [await key.board(cut), await key.board([...cut, '-q'])]
+  for (const { stdout } of [some, quiet]) expect(stdout.trim().split('\n')).toHaveLength(110)
   expect(some.stderr).toContain('--all')
+  expect(quiet.stderr).toBe('')
 })
 
 test('what a key cannot do ends with 4 and says what is needed', async () => {

@@ -170,7 +170,12 @@ describe('board settings log-export', () => {
     expect(
       stdout + stderr + (await cli.ok(['settings', 'log-export', '--json'])) + (await cli.ok(['settings', 'get'])),
     ).not.toContain(secret)
-    expect(await cli.json(['settings', 'log-export', '--test'])).toEqual({ delivered: true, status: 200, error: null })
+    expect(await cli.json(['settings', 'log-export', '--test'])).toEqual({
+      ok: true,
+      delivered: true,
+      status: 200,
+      error: null,
+    })
     expect(receiver.requests.at(-1)!.headers['x-api-key']).toBe(secret)
     expect(await cli.json(['settings', 'get', 'log-export'])).toMatchObject({
       enabled: true,

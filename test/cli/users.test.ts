@@ -70,8 +70,10 @@ test('many accounts come in pages, with a word when there are more', async () =>
         tx.now,
       ])
   })
-  const some = await root.board(['users', 'list', '--search', 'example.net', '--limit', '120', '-q'])
+  const cut = ['users', 'list', '--search', 'example.net', '--limit', '120']
+  const [some, quiet] = [await root.board(cut), await root.board([...cut, '-q'])]
   expect([some.stdout.trim().split('\n').length, some.stderr.includes('there are 230 accounts')]).toEqual([120, true])
+  expect([quiet.stdout.trim().split('\n').length, quiet.stderr]).toEqual([120, ''])
   expect((await root.ok(['users', 'list', '--search', 'example.net', '--all', '-q'])).trim().split('\n')).toHaveLength(
     230,
   )
