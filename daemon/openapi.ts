@@ -306,6 +306,7 @@ function responses(resource: string, route: Route): Operation['responses'] {
 
 const rawAnswers: Record<string, Operation['responses']> = {
   '/': { 200: { description: 'A page', content: { 'text/html': { schema: { type: 'string' } } } } },
+  '/metrics': { 200: { description: 'The figures', content: { 'text/plain': { schema: { type: 'string' } } } } },
   '/api/docs': {
     200: { description: 'A page', content: { 'text/html': { schema: { type: 'string' } } } },
     304: { description: 'The client has the page' },
@@ -330,15 +331,14 @@ const rawAnswers: Record<string, Operation['responses']> = {
 const bytes: Answer = { description: 'The file', content: { 'application/octet-stream': { schema: {} } } }
 
 function success(route: Route): Operation['responses'] {
-  if (route.transfer === 'raw')
-    return (
-      rawAnswers[route.path] ?? {
-        200: bytes,
-        206: { ...bytes, description: 'A range of the file' },
-        304: { description: 'The client has the file' },
-        416: { $ref: '#/components/responses/Failure416' },
-      }
-    )
+  if (route.transfer === 'raw') return rawAnswers[route.path]!
+  if (route.transfer === 'file')
+    return {
+      200: bytes,
+      206: { ...bytes, description: 'A range of the file' },
+      304: { description: 'The client has the file' },
+      416: { $ref: '#/components/responses/Failure416' },
+    }
   if (!route.output) return { [route.status]: { description: 'Done' } }
   const data = withoutDialect(toJsonSchema(route.output, { ...outputs, definitions: records }))
   return {

@@ -95,7 +95,8 @@ function expectFailure(reply: Reply, ...codes: ErrorCode[]): void {
 function expectSuccess({ route }: Row, reply: Reply): void {
   expect(reply.status, reply.text).toBe(route.status)
   expectCommonHeaders(reply)
-  if (route.transfer === 'raw') return expect(reply.headers.get('content-type')).toMatch(/^\w+\/[\w.+-]+/)
+  if (route.transfer === 'file' || route.transfer === 'raw')
+    return expect(reply.headers.get('content-type')).toMatch(/^\w+\/[\w.+-]+/)
   if (!route.output) return expect(reply.text).toBe('')
   expect(reply.headers.get('content-type')).toBe('application/json; charset=utf-8')
   expect(Object.keys(reply.body)).toEqual(['data'])
@@ -340,7 +341,8 @@ describe('a path', () => {
 
   it('answers HEAD like GET, without the body', async () => {
     for (const row of rows.filter(
-      ({ name, route }) => route.method === 'GET' && route.transfer !== 'raw' && name !== 'server.socket',
+      ({ name, route }) =>
+        route.method === 'GET' && route.transfer !== 'file' && route.transfer !== 'raw' && name !== 'server.socket',
     )) {
       const { path } = requestOf(row.route, exampleOf(row, await sharedSeed()))
       const reply = await board.request('HEAD', path, { token: tokenFor(row, await sharedSeed()) })

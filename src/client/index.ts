@@ -8,7 +8,7 @@ export type { CallOptions, Connection } from './http.ts'
 export type { Download, Upload } from './transfer.ts'
 
 type Input<R extends Route> = R['transfer'] extends 'upload' ? Sent<R> & { file: Upload } : Sent<R>
-type Result<R extends Route> = R['transfer'] extends 'raw' ? Download : Output<R>
+type Result<R extends Route> = R['transfer'] extends 'file' | 'raw' ? Download : Output<R>
 type Call<R extends Route> =
   {} extends Input<R>
     ? (input?: Input<R>, options?: CallOptions) => Promise<Result<R>>
@@ -49,7 +49,14 @@ function call(
   const { path, rest } = fill(route, input)
   if (route.transfer === 'upload') return upload(connection, path, rest.file as Upload, options)
   const sendsBody = route.input !== undefined && route.method !== 'GET' && route.method !== 'DELETE'
-  if (route.transfer === 'raw') return download(connection, route.method, path, sendsBody ? rest : undefined, options)
+  if (route.transfer === 'file' || route.transfer === 'raw')
+    return download(
+      connection,
+      { method: route.method, transfer: route.transfer },
+      path,
+      sendsBody ? rest : undefined,
+      options,
+    )
   return sendJson(connection, route.method, path, sendsBody ? rest : undefined, options)
 }
 

@@ -30,13 +30,16 @@ export interface Upload {
 /** A server may work for a while on what it is sent, or before it begins to send. */
 const mostWorkMs = 30 * 60_000
 
+/** The header that tells the board's answer from another program's: a file has a name, a page or figures a request id. */
+const signOf = { file: 'content-disposition', raw: 'x-request-id' }
+
 /**
- * Asks for a file and hands over its stream.
+ * Asks for a file, or for what has no name, and hands over its stream.
  * @throws ApiFailure | Unreachable
  */
 export async function download(
   connection: Connection,
-  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+  { method, transfer }: { method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'; transfer: 'file' | 'raw' },
   path: string,
   input?: unknown,
   options?: CallOptions,
@@ -50,8 +53,7 @@ export async function download(
     headersTimeout: mostWorkMs,
   }))
   const { status, headers, body } = answer
-  // A download is told from any other answer by its name.
-  if (status >= 300 || headers['content-disposition'] === undefined)
+  if (status >= 300 || headers[signOf[transfer]] === undefined)
     dataOf(connection.url, { status, headers, body: await body.json().catch(() => undefined) })
   const filename = /filename\*=UTF-8''([^;]+)/.exec(String(headers['content-disposition']))?.[1]
   return {

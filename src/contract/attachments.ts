@@ -39,7 +39,7 @@ export const attachments = {
     at: 'machine',
     who: viewer('cards.read', 'attachmentId'),
     summary: 'Download an attachment',
-    transfer: 'raw',
+    transfer: 'file',
   }),
   delete: del('/api/attachments/{attachmentId}', {
     audited: { target: 'attachment' },

@@ -47,7 +47,7 @@ export const backups = {
     audited: { target: 'backup' },
     who: superAdminOr('backups.read'),
     summary: 'Download a backup',
-    transfer: 'raw',
+    transfer: 'file',
   }),
   delete: del('/api/backups/{filename}', {
     audited: { target: 'backup' },

@@ -139,8 +139,8 @@ export interface Spec {
   emits?: readonly string[]
   /** Where it is answered if several machines share the board: where the project's folder and processes are, or there if a daemon works there. */
   at?: 'machine' | 'machine or here'
-  /** 'raw': the handler answers a Response of its own. 'upload': the handler reads a multipart body itself. */
-  transfer?: 'raw' | 'upload'
+  /** 'file': the handler answers with a named file. 'raw': with a Response of its own. 'upload': it reads a multipart body itself. */
+  transfer?: 'file' | 'raw' | 'upload'
 }
 
 export type Route<P extends string = string, S extends Spec = Spec> = S & { method: Method; path: P; status: Status }
@@ -184,7 +184,7 @@ export type Received<R extends Route> = ReceivedParams<R['path']> &
       ? unknown
       : InferOutput<NonNullable<R['input']>>)
 /** What the route answers in `data`. */
-export type Output<R extends Route> = R['transfer'] extends 'raw'
+export type Output<R extends Route> = R['transfer'] extends 'file' | 'raw'
   ? Response
   : Part<R['output'], never> extends never
     ? void

@@ -37,7 +37,7 @@ export const transfers = {
     who: viewer('exports.read', 'id'),
     fails: ['RATE_LIMITED', 'CONFLICT'],
     summary: 'Download a project as JSON',
-    transfer: 'raw',
+    transfer: 'file',
   }),
   exportOrganization: post('/api/export', {
     audited: { target: 'organization', id: 'organizationId' },
@@ -46,7 +46,7 @@ export const transfers = {
     summary:
       'Download an organization with its projects as JSON; without organizationId, the only one that the caller administers',
     input: v.optional(v.strictObject({ organizationId: v.optional(Ref) }), {}),
-    transfer: 'raw',
+    transfer: 'file',
   }),
   import: post('/api/import', {
     audited: { target: 'project', id: 'projectId', detail: ['format', 'projectIds'] },

@@ -1,0 +1,42 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createClient, Unreachable } from '../../src/client/index.ts'
+import { startBoard, type TestBoard } from '../helper.ts'
+
+let board: TestBoard
+beforeAll(async () => {
+  board = await startBoard()
+})
+afterAll(() => board.close())
+
+test.each([
+  ['metrics', /^board_log_dropped_total/m],
+  ['openapi', /"openapi":"3\.1/],
+  ['docs', /<html/],
+  ['home', /\S/],
+] as const)(
+  'server.%s hands over what the board answers, although it is no file with a name',
+  async (name, content) => {
+    const answer = await createClient(board).server[name]()
+    expect([await text(answer.body), answer.filename]).toEqual([expect.stringMatching(content), undefined])
+  },
+)
+
+test.each(['text/plain', 'text/html', 'application/json'])(
+  'an answer of another program in %s is neither a file nor figures of a board',
+  async type => {
+    const other = createServer((_, answer) => void answer.setHeader('content-type', type).end('{}')).listen(
+      0,
+      '127.0.0.1',
+    )
+    await once(other, 'listening')
+    const client = createClient({ url: `http://127.0.0.1:${(other.address() as AddressInfo).port}` })
+    await expect(client.server.metrics()).rejects.toThrow(Unreachable)
+    await expect(client.backups.download({ filename: 'a' })).rejects.toThrow(Unreachable)
+    other.closeAllConnections()
+    other.close()
+  },
+)
