@@ -51,6 +51,21 @@ describe("a board of Trello's", () => {
     ])
   })
 
+  it('calls "Untitled" what nobody could read', async () => {
+    const unseen = '\u200b\u2060 \u00ad'
+    const { projectIds } = await imported(
+      board,
+      { format: 'trello', path },
+      JSON.stringify({
+        name: unseen,
+        lists: [{ id: 'list', name: unseen, closed: false }],
+        cards: [{ id: 'card', name: unseen, idList: 'list', closed: false }],
+      }),
+    )
+    expect((await board.client.projects.get({ id: projectIds[0] })).name).toBe('Untitled')
+    expect(Object.entries(await shown(projectIds[0]))).toEqual([[expect.stringMatching(/^Untitled \(/), ['Untitled']]])
+  })
+
   it('keeps what a card says: labels, dates, checklists, links and comments', async () => {
     const {
       projectIds: [id],
