@@ -8,8 +8,8 @@ const cost: Options = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 /** The hash of a password that nobody has: an account that does not exist takes as long to refuse as one that does. */
 const nobodysHash = '$argon2id$v=19$m=19456,t=2,p=1$aSDCGsrAkV43RWInCJ+/xA$5lWI5UcrLkkIK7vWEeUf89mxjBnSo8a284eQedqmY2U'
 const maxWaiting = 1000
-/** Of one network, so that one that guesses does not take all the places. */
-const maxWaitingFromOne = 100
+/** Of one network: enough for an office behind one address, and one that guesses does not take all the places. */
+const maxWaitingFromOne = 250
 
 /** Hashes a password off the main thread, in the PHC string format. */
 export async function hashPassword(password: string): Promise<string> {

@@ -40,6 +40,23 @@ it('refuses what would have to wait behind a thousand', async () => {
   expect((await Promise.all(waiting)).every(Boolean)).toBe(true)
 })
 
+it('leaves places to others when one network asks for many', async () => {
+  const inTurn = createHashQueue(1)
+  let finish = () => {}
+  const first = inTurn(
+    () =>
+      new Promise<void>(resolve => {
+        finish = resolve
+      }),
+  )
+  const fromOne = Array.from({ length: 250 }, () => inTurn(async () => true, '203.0.113.7'))
+  await expect(inTurn(async () => true, '203.0.113.7')).rejects.toMatchObject({ code: 'RATE_LIMITED' })
+  const other = inTurn(async () => true, '198.51.100.9')
+  finish()
+  await first
+  expect((await Promise.all([...fromOne, other])).every(Boolean)).toBe(true)
+})
+
 it('tells the right password from another, and takes as long when there is no account', async () => {
   const hash = await hashPassword('pässword \u{1F511}')
   expect(await verifyPassword(hash, 'pässword \u{1F511}')).toBe(true)
