@@ -7,10 +7,10 @@ import { oauthClients } from '../src/config/oauthClients.ts'
 import { dataFolder, printedFile } from '../src/config/paths.ts'
 import { isLocalOnly, isLoopbackHost, serverDefaults, type ServerConfig } from '../src/config/server.ts'
 import { hasAnyProject } from '../src/store/projects.ts'
-import { createLog } from './log.ts'
-import { saveMemory } from './memory.ts'
-import { bounded } from './printed.ts'
-import { startServer, type RunningServer } from './serve.ts'
+import { createLog } from './process/stderrLog.ts'
+import { saveMemory } from './process/v8Flags.ts'
+import { bounded } from './process/boundedStderr.ts'
+import { startServer, type RunningServer } from './process/startServer.ts'
 
 const loadAfterMs = 1000
 

@@ -130,7 +130,7 @@ test('only the store knows SQL', () => {
 /** Where a file is read or written while everybody waits: at the start and the end of a server, and where it was measured to be cheaper than a turn of the thread pool, or must not be waited for. */
 const mayWaitForFiles = [
   'daemon/main.ts',
-  'daemon/serve.ts',
+  'daemon/process/startServer.ts',
   'src/app.ts',
   'src/config/folders.ts',
   'src/identity/seal.ts',
@@ -147,7 +147,7 @@ const mayWaitForFiles = [
   'src/logs/rotatingFile.ts', // a crash, and the next of the log's files
   'src/process/table.ts',
   'src/config/kernel.ts', // /proc is memory
-  'daemon/printed.ts', // what the server itself prints is cut before more is printed
+  'daemon/process/boundedStderr.ts', // what the server itself prints is cut before more is printed
   'src/domain/goneWorktrees.ts', // within a transaction
 ]
 
@@ -174,7 +174,7 @@ test('what a route answers is checked against its schema in tests, and not by th
     sources.filter(
       file => file.startsWith('daemon/') && /\broute\.output\b/.test(readFileSync(join(root, file), 'utf8')),
     ),
-  ).toEqual(['daemon/openapi.ts'])
+  ).toEqual(['daemon/documents/openapi.ts'])
 })
 
 function reaches(arrows: Map<string, Set<string>>, from: string, goal: string, seen = new Set<string>()): boolean {

@@ -1,4 +1,4 @@
-import { openApiDocument } from '../daemon/openapi.ts'
+import { openApiDocument } from '../daemon/documents/openapi.ts'
 import type { TestBoard } from './helper.ts'
 
 /** What a board has answered so far that the OpenAPI document does not name, by its own figures: `DELETE /api/keys/{id} 409`. */

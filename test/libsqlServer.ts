@@ -23,7 +23,7 @@ export interface LibsqlServer {
 
 const platform = `${process.platform}-${process.arch}`
 /**
- * A transaction that stands still keeps others from writing for so long, as daemon/compose.several.yaml has it; by itself it would
+ * A transaction that stands still keeps others from writing for so long, as daemon/container/compose.several.yaml has it; by itself it would
  * be 5 seconds. It is a property of a namespace, which the server takes from an address up to its first dot: 127.0.0.1.
  */
 const [namespace, stallSecs] = ['127', 3]

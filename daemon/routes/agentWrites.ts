@@ -6,7 +6,7 @@ import * as cards from '../../src/domain/cards.ts'
 import { merge } from '../../src/domain/changes.ts'
 import * as projects from '../../src/domain/projects.ts'
 import type { Transaction } from '../../src/store/database.ts'
-import type { Call, Handlers } from '../handlers.ts'
+import type { Call, Handlers } from '../http/handlers.ts'
 
 type Writes = 'cancel' | 'send' | 'retry' | 'relaunch' | 'relay' | 'approvePlan' | 'summary' | 'approveAuto' | 'merge'
 

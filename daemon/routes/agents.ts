@@ -25,7 +25,7 @@ import {
   provider,
   sessionSummary,
 } from '../../src/views/agents.ts'
-import type { Handlers } from '../handlers.ts'
+import type { Handlers } from '../http/handlers.ts'
 
 type Reads = 'providers' | 'get' | 'sessions' | 'history' | 'messages' | 'active' | 'slashCommands' | 'token' | 'diff'
 

@@ -4,7 +4,7 @@ import type { Contract } from '../../src/contract/index.ts'
 import { readAssistantCard } from '../../src/store/cards.ts'
 import { readLatestSession } from '../../src/store/sessions.ts'
 import { agentSession, noSession } from '../../src/views/agents.ts'
-import type { Handlers } from '../handlers.ts'
+import type { Handlers } from '../http/handlers.ts'
 
 export const assistantRoutes = ({ db, supervisor }: App): Handlers<Contract['assistant']> => ({
   get: async ({ projectId }) => {

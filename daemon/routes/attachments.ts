@@ -7,10 +7,10 @@ import * as attachments from '../../src/domain/attachments.ts'
 import type { CardRef } from '../../src/domain/cards.ts'
 import { listProjectAttachments, type AttachmentRow } from '../../src/store/attachments.ts'
 import { attachment, attachmentPage } from '../../src/views/attachments.ts'
-import { sendFile } from '../download.ts'
-import { Json, type Call, type Handlers } from '../handlers.ts'
-import { claimOf } from '../idempotency.ts'
-import { receiveFile } from '../upload.ts'
+import { sendFile } from '../files/download.ts'
+import { Json, type Call, type Handlers } from '../http/handlers.ts'
+import { claimOf } from '../http/idempotency.ts'
+import { receiveFile } from '../files/multipartUpload.ts'
 
 const stalledMs = 60_000
 

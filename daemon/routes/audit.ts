@@ -2,7 +2,7 @@ import type { App } from '../../src/app.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { listAuditRows } from '../../src/store/audit.ts'
 import { auditPage } from '../../src/views/audit.ts'
-import type { Handlers } from '../handlers.ts'
+import type { Handlers } from '../http/handlers.ts'
 
 export const auditRoutes = ({ db }: App): Handlers<Contract['audit']> => ({
   list: async ({ cursor, ...filter }) =>

@@ -8,7 +8,7 @@ import { mostFailuresAMinute } from '../../src/identity/throttle.ts'
 import { whoAmI } from '../../src/identity/whoAmI.ts'
 import { hashToken } from '../../src/ids/token.ts'
 import { signedIn, signIn } from '../../src/views/users.ts'
-import type { Call, Handlers } from '../handlers.ts'
+import type { Call, Handlers } from '../http/handlers.ts'
 
 /** Answers that hold a token go past `call.write`: an Idempotency-Key would store them in clear. */
 export const authRoutes = (app: App): Handlers<Contract['auth']> => ({

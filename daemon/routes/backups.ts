@@ -2,9 +2,9 @@ import type { App } from '../../src/app.ts'
 import { restore } from '../../src/backups/restoring.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import type { Contract } from '../../src/contract/index.ts'
-import { sendFile } from '../download.ts'
-import type { Call, Handlers } from '../handlers.ts'
-import { receiveFile } from '../upload.ts'
+import { sendFile } from '../files/download.ts'
+import type { Call, Handlers } from '../http/handlers.ts'
+import { receiveFile } from '../files/multipartUpload.ts'
 
 const stalledMs = 60_000
 

@@ -3,7 +3,7 @@ import type { Contract } from '../../src/contract/index.ts'
 import * as boards from '../../src/domain/boards.ts'
 import { listBoards } from '../../src/store/boards.ts'
 import { board } from '../../src/views/boards.ts'
-import type { Handlers } from '../handlers.ts'
+import type { Handlers } from '../http/handlers.ts'
 
 export const boardsRoutes = (app: App): Handlers<Contract['boards']> => ({
   list: async ({ projectId }) => (await listBoards(app.db, projectId)).map(board),

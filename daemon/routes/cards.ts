@@ -10,7 +10,7 @@ import { listItemsJson, projectOfCard, readCards, type CardFilter, type CardRow 
 import type { Transaction } from '../../src/store/database.ts'
 import { orderedIds } from '../../src/store/order.ts'
 import { cardDetail, cardItem, hasActiveAgent, pipeline } from '../../src/views/cards.ts'
-import { Json, type Call, type Handlers } from '../handlers.ts'
+import { Json, type Call, type Handlers } from '../http/handlers.ts'
 
 export const cardsRoutes = (app: App): Handlers<Contract['cards']> => ({
   list: async input =>

@@ -3,7 +3,7 @@ import type { Contract } from '../../src/contract/index.ts'
 import * as cards from '../../src/domain/cards.ts'
 import * as columns from '../../src/domain/columns.ts'
 import { column } from '../../src/views/boards.ts'
-import type { Handlers } from '../handlers.ts'
+import type { Handlers } from '../http/handlers.ts'
 
 export const columnsRoutes = (app: App): Handlers<Contract['columns']> => ({
   list: async ({ projectId, boardId }) => (await columns.list(app.db, projectId, boardId)).map(column),

@@ -4,7 +4,7 @@ import * as credentials from '../../src/domain/credentials.ts'
 import { create, update } from '../../src/identity/credentials.ts'
 import { verify } from '../../src/identity/providers.ts'
 import { chosen, credential, maskedCredential } from '../../src/views/credentials.ts'
-import type { Handlers } from '../handlers.ts'
+import type { Handlers } from '../http/handlers.ts'
 
 export const credentialsRoutes = ({ db, seal, deviceGrants, wayOut }: App): Handlers<Contract['credentials']> => ({
   list: async (_, { caller }) => (await credentials.list(db, caller)).map(credential),

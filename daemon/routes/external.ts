@@ -9,7 +9,7 @@ import { readProjectTokens } from '../../src/store/sessions.ts'
 import { externalBoards } from '../../src/views/boards.ts'
 import { externalCard } from '../../src/views/cards.ts'
 import { externalStats } from '../../src/views/projects.ts'
-import { Json, type Handlers } from '../handlers.ts'
+import { Json, type Handlers } from '../http/handlers.ts'
 
 export const externalRoutes = (app: App): Handlers<Contract['external']> => ({
   boards: async ({ projectId }) =>

@@ -1,6 +1,6 @@
 import type { App } from '../../src/app.ts'
 import type { Contract } from '../../src/contract/index.ts'
-import type { Handlers } from '../handlers.ts'
+import type { Handlers } from '../http/handlers.ts'
 import { agentReads } from './agents.ts'
 import { agentWrites } from './agentWrites.ts'
 import { assistantRoutes } from './assistant.ts'

@@ -5,7 +5,7 @@ import { accept } from '../../src/domain/invitations.ts'
 import { findVisible } from '../../src/domain/projects.ts'
 import { ownerFor } from '../../src/store/users.ts'
 import { project as projectView } from '../../src/views/projects.ts'
-import type { Handlers } from '../handlers.ts'
+import type { Handlers } from '../http/handlers.ts'
 
 export const invitationsRoutes = (_app: App): Handlers<Contract['invitations']> => ({
   accept: ({ token }, { caller, write }) =>

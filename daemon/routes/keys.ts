@@ -2,7 +2,7 @@ import type { App } from '../../src/app.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { createKey, getKey, keysOf, revokeKey, rotateKey } from '../../src/identity/keys.ts'
 import { key, newKey } from '../../src/views/keys.ts'
-import type { Handlers } from '../handlers.ts'
+import type { Handlers } from '../http/handlers.ts'
 
 /** Answers that hold a key go past `call.write`: an Idempotency-Key would store them in clear. */
 export const keysRoutes = ({ db, identity }: App): Handlers<Contract['keys']> => ({

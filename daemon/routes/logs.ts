@@ -3,7 +3,7 @@ import type { Contract } from '../../src/contract/index.ts'
 import { deliver } from '../../src/logs/delivery.ts'
 import { toEntry } from '../../src/logs/entry.ts'
 import { changeLogExport, masked, readLogExport, targetOf } from '../../src/logs/exportSettings.ts'
-import type { Handlers } from '../handlers.ts'
+import type { Handlers } from '../http/handlers.ts'
 
 export const logsRoutes = (app: App): Handlers<Contract['logs']> => ({
   list: async input => app.logs.list(input).map(entry => ({ ...entry, id: String(entry.id) })),

@@ -1,7 +1,7 @@
 import type { App } from '../../src/app.ts'
 import { contract, type Contract } from '../../src/contract/index.ts'
-import type { Handlers } from '../handlers.ts'
-import { passOn } from '../passOn.ts'
+import type { Handlers } from '../http/handlers.ts'
+import { passOn } from '../peers/forward.ts'
 
 /** The protocol's package is loaded when it is first asked for. */
 export const mcpRoutes = (app: App): Handlers<Contract['mcp']> => ({

@@ -3,8 +3,8 @@ import type { Contract } from '../../src/contract/index.ts'
 import { renew, withdraw } from '../../src/domain/invitations.ts'
 import * as members from '../../src/domain/members.ts'
 import { member, memberOrInvitation, newInvitation } from '../../src/views/members.ts'
-import type { Handlers } from '../handlers.ts'
-import { serverUrl } from '../serverUrl.ts'
+import type { Handlers } from '../http/handlers.ts'
+import { serverUrl } from '../documents/serverUrl.ts'
 
 /** Answers that hold the token of an invitation go past `call.write`: an Idempotency-Key would store it in clear. */
 export const membersRoutes = (app: App): Handlers<Contract['members']> => ({

@@ -3,7 +3,7 @@ import type { Contract } from '../../src/contract/index.ts'
 import * as monitors from '../../src/domain/monitors.ts'
 import { listProjectMonitors } from '../../src/store/monitors.ts'
 import { monitor } from '../../src/views/monitors.ts'
-import type { Handlers } from '../handlers.ts'
+import type { Handlers } from '../http/handlers.ts'
 
 export const monitorsRoutes = ({ db }: App): Handlers<Contract['monitors']> => ({
   create: async ({ projectId, cardId, ...fields }, call) => {

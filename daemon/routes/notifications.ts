@@ -1,7 +1,7 @@
 import type { App } from '../../src/app.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { changeWishes, readWishes } from '../../src/domain/notifications.ts'
-import type { Handlers } from '../handlers.ts'
+import type { Handlers } from '../http/handlers.ts'
 
 export const notificationsRoutes = ({ db, webhooks }: App): Handlers<Contract['notifications']> => ({
   get: async (_, { caller: { userId } }) => ({

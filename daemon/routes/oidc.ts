@@ -7,9 +7,9 @@ import { originOf } from '../../src/identity/signIns.ts'
 import { deleteOidcSettings, readOidcSettings, setOidcSettings } from '../../src/identity/oidcSettings.ts'
 import { oidcSettings } from '../../src/views/oidc.ts'
 import { signedIn } from '../../src/views/users.ts'
-import type { Call, Handlers } from '../handlers.ts'
-import { serverUrl } from '../serverUrl.ts'
-import { answerPage, signedInPage } from '../signInPage.ts'
+import type { Call, Handlers } from '../http/handlers.ts'
+import { serverUrl } from '../documents/serverUrl.ts'
+import { answerPage, signedInPage } from '../documents/signInPage.ts'
 
 /** The one cookie of the server: a sign-in that waits for the identity provider. It signs nobody in. */
 const cookieName = 'board_oidc'

@@ -4,7 +4,7 @@ import { chooseForOrganization } from '../../src/domain/credentials.ts'
 import * as organizations from '../../src/domain/organizations.ts'
 import { listOrganizationMembers, listOrganizations } from '../../src/store/organizations.ts'
 import { organization, organizationMember } from '../../src/views/organizations.ts'
-import type { Handlers } from '../handlers.ts'
+import type { Handlers } from '../http/handlers.ts'
 
 export const organizationsRoutes = (app: App): Handlers<Contract['organizations']> => ({
   create: ({ name }, call) => call.write(tx => organizations.create(tx, call.caller, name), organization),

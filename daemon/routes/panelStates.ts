@@ -3,7 +3,7 @@ import type { Contract } from '../../src/contract/index.ts'
 import * as panelStates from '../../src/domain/panelStates.ts'
 import { listPanelStates } from '../../src/store/panelStates.ts'
 import { panelStates as view } from '../../src/views/panelStates.ts'
-import type { Handlers } from '../handlers.ts'
+import type { Handlers } from '../http/handlers.ts'
 
 export const panelStatesRoutes = (app: App): Handlers<Contract['panelStates']> => ({
   get: async ({ projectId }, { caller }) => view(await listPanelStates(app.db, caller.userId, projectId)),

@@ -4,7 +4,7 @@ import * as preSessions from '../../src/agents/preSessions.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { listPreSessions } from '../../src/store/sessions.ts'
 import { cardDetail } from '../../src/views/cards.ts'
-import type { Handlers } from '../handlers.ts'
+import type { Handlers } from '../http/handlers.ts'
 
 const mostMessages = 1000
 

@@ -10,7 +10,7 @@ import { countCards } from '../../src/store/cards.ts'
 import { noteProjectOpened, type VisibleProject } from '../../src/store/projects.ts'
 import { readProjectTokens } from '../../src/store/sessions.ts'
 import { project as projectView, stats } from '../../src/views/projects.ts'
-import type { Call, Handlers } from '../handlers.ts'
+import type { Call, Handlers } from '../http/handlers.ts'
 
 export const projectsRoutes = (app: App): Handlers<Contract['projects']> => ({
   create: async (input, call) => {

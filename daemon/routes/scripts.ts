@@ -2,7 +2,7 @@ import type { App } from '../../src/app.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import * as scripts from '../../src/domain/scripts.ts'
 import { script, scriptStatus } from '../../src/views/scripts.ts'
-import type { Handlers } from '../handlers.ts'
+import type { Handlers } from '../http/handlers.ts'
 
 export const scriptsRoutes = ({ db, scripts: runner }: App): Handlers<Contract['scripts']> => ({
   list: async ({ projectId }) => (await scripts.list(db, projectId)).map(script),

@@ -5,15 +5,18 @@ import type { Contract } from '../../src/contract/index.ts'
 import { writeServerSetting } from '../../src/store/serverSettings.ts'
 import { listDaemons } from '../../src/store/daemons.ts'
 import { daemon } from '../../src/views/daemons.ts'
-import type { Handlers } from '../handlers.ts'
-import { homePage } from '../homePage.ts'
-import { madeOnce } from '../madeOnce.ts'
+import type { Handlers } from '../http/handlers.ts'
+import { homePage } from '../documents/homePage.ts'
+import { madeOnce } from '../files/cachedResponse.ts'
 
 const leastMsBetweenWrites = 1000
 
-const document = madeOnce(async () => Response.json((await import('../openapi.ts')).openApiDocument()))
+const document = madeOnce(async () => Response.json((await import('../documents/openapi.ts')).openApiDocument()))
 const documentPage = madeOnce(async () => {
-  const [{ docsPage }, { openApiDocument }] = await Promise.all([import('../docsPage.ts'), import('../openapi.ts')])
+  const [{ docsPage }, { openApiDocument }] = await Promise.all([
+    import('../documents/docsPage.ts'),
+    import('../documents/openapi.ts'),
+  ])
   return docsPage(openApiDocument())
 })
 

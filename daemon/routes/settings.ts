@@ -8,7 +8,7 @@ import {
   readShortcuts,
   readUserSettings,
 } from '../../src/domain/settings.ts'
-import type { Handlers } from '../handlers.ts'
+import type { Handlers } from '../http/handlers.ts'
 
 export const settingsRoutes = (app: App): Handlers<Contract['settings']> => ({
   getUser: (_, call) => readUserSettings(app.db, call.caller.userId),

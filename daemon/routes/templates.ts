@@ -3,7 +3,7 @@ import type { Contract } from '../../src/contract/index.ts'
 import * as templates from '../../src/domain/templates.ts'
 import { listTemplates } from '../../src/store/templates.ts'
 import { template } from '../../src/views/templates.ts'
-import type { Handlers } from '../handlers.ts'
+import type { Handlers } from '../http/handlers.ts'
 
 export const templatesRoutes = (app: App): Handlers<Contract['templates']> => ({
   list: async (_, { caller }) => (await listTemplates(app.db, caller.userId)).map(template),

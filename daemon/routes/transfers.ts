@@ -9,12 +9,12 @@ import { find as findProject } from '../../src/domain/projects.ts'
 import { cleanFilename } from '../../src/domain/filenames.ts'
 import { makeExport, type Export } from '../../src/transfers/export.ts'
 import { importFile, mostBytes, requireTarget, type ImportOptions } from '../../src/transfers/importFile.ts'
-import { attachmentHeader } from '../download.ts'
-import type { Call, Handlers } from '../handlers.ts'
-import { claimOf } from '../idempotency.ts'
-import { machineOf } from '../machines.ts'
-import { createTurns, type Turns } from '../turns.ts'
-import { receiveFile } from '../upload.ts'
+import { attachmentHeader } from '../files/download.ts'
+import type { Call, Handlers } from '../http/handlers.ts'
+import { claimOf } from '../http/idempotency.ts'
+import { machineOf } from '../peers/peers.ts'
+import { createTurns, type Turns } from '../limits/concurrencyLimit.ts'
+import { receiveFile } from '../files/multipartUpload.ts'
 
 const stalledMs = 60_000
 

@@ -3,7 +3,7 @@ import type { Contract } from '../../src/contract/index.ts'
 import { findUsers } from '../../src/identity/accounts.ts'
 import * as users from '../../src/identity/users.ts'
 import { adminUser, foundUser } from '../../src/views/users.ts'
-import type { Handlers } from '../handlers.ts'
+import type { Handlers } from '../http/handlers.ts'
 
 /** Answers that hold a password go past `call.write`: an Idempotency-Key would store them in clear. */
 export const usersRoutes = (app: App): Handlers<Contract['users']> => ({

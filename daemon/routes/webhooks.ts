@@ -5,7 +5,7 @@ import { audienceOf, type Audience } from '../../src/domain/hearing.ts'
 import type { EventType } from '../../src/contract/events.ts'
 import { listDeliveries, type DeliveryRow } from '../../src/store/deliveries.ts'
 import { delivery, webhook, webhookWithSecret } from '../../src/views/webhooks.ts'
-import type { Handlers } from '../handlers.ts'
+import type { Handlers } from '../http/handlers.ts'
 
 /** Answers that hold a secret go past `call.write`: an Idempotency-Key would store them in clear. */
 export const webhooksRoutes = ({ db, webhooks }: App): Handlers<Contract['webhooks']> => ({

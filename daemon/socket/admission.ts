@@ -3,7 +3,7 @@ import type { App } from '../../src/app.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import { authenticate } from '../../src/identity/authenticate.ts'
 import type { Caller } from '../../src/domain/caller.ts'
-import { guard } from '../guard.ts'
+import { guard } from '../http/hostOriginGuard.ts'
 
 /** Who opens a socket. */
 export interface Admitted {

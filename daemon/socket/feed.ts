@@ -1,6 +1,6 @@
 import { audienceOf, type Audience } from '../../src/domain/hearing.ts'
 import type { Outbox, StoredEvent } from '../../src/events/outbox.ts'
-import type { Log } from '../log.ts'
+import type { Log } from '../process/stderrLog.ts'
 import { closeCodes, type Connection } from './connection.ts'
 import type { FanOut, Follower, FrameFor } from './fanOut.ts'
 import { resyncFrame, subscribedFrame } from './frame.ts'

@@ -1,7 +1,7 @@
 import { Problem } from '../../src/contract/errors.ts'
 import { audienceOf } from '../../src/domain/hearing.ts'
 import type { Reader } from '../../src/store/database.ts'
-import type { Log } from '../log.ts'
+import type { Log } from '../process/stderrLog.ts'
 import type { Connection } from './connection.ts'
 import type { FrameFor, NotificationTaker } from './fanOut.ts'
 import { requireSight } from './messages.ts'

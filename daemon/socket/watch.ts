@@ -1,7 +1,7 @@
 import { Problem } from '../../src/contract/errors.ts'
 import type { Caller } from '../../src/domain/caller.ts'
 import type { Reader } from '../../src/store/database.ts'
-import type { Log } from '../log.ts'
+import type { Log } from '../process/stderrLog.ts'
 import { closeCodes } from './connection.ts'
 import { errorFrame } from './frame.ts'
 import { requireSight } from './messages.ts'

@@ -1,6 +1,6 @@
-import { createLog } from '../../daemon/log.ts'
-import { saveMemory } from '../../daemon/memory.ts'
-import { startServer } from '../../daemon/serve.ts'
+import { createLog } from '../../daemon/process/stderrLog.ts'
+import { saveMemory } from '../../daemon/process/v8Flags.ts'
+import { startServer } from '../../daemon/process/startServer.ts'
 import { serverDefaults } from '../../src/config/server.ts'
 import { serveParent } from './ipc.ts'
 

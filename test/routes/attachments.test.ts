@@ -5,7 +5,7 @@ import { createServer, request as requestHttp, type ClientRequest } from 'node:h
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { receiveFile } from '../../daemon/upload.ts'
+import { receiveFile } from '../../daemon/files/multipartUpload.ts'
 import { saveFile } from '../../src/domain/attachmentFiles.ts'
 import { eventually, slowdown, startBoard } from '../helper.ts'
 import { end, part, refusal, startUploads, type Uploads } from '../uploads.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
-import { openApiDocument } from '../../daemon/openapi.ts'
+import { openApiDocument } from '../../daemon/documents/openapi.ts'
 import { exampleOf, requestOf, rows, tokenFor, type Row } from '../examples.ts'
 import type { Reply, TestBoard } from '../helper.ts'
 import { seed, startSlotlessBoard, type Seed } from '../seed.ts'

@@ -1,6 +1,6 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import type { Document } from '../../daemon/openapi.ts'
+import type { Document } from '../../daemon/documents/openapi.ts'
 import { errors } from '../../src/contract/errors.ts'
 import { slowdown, startBoard, type TestBoard } from '../helper.ts'
 import { rows } from '../examples.ts'

@@ -1,0 +1,31 @@
+import { html, type Html } from '../../src/config/html.ts'
+import { Problem } from '../../src/contract/errors.ts'
+import { page } from './htmlPage.ts'
+
+/** What a browser sees that has signed in while no program waits for it. `origin` is the server's address. */
+export const signedInPage = (email: string, origin: string): Response =>
+  page(
+    'Signed in',
+    html`
+<h1>You are signed in</h1>
+<p>The identity provider knows you, and your account here is <b>${email}</b>.</p>
+<p>The board is used from a terminal. To sign in there:</p>
+<pre>board --url ${origin} auth login --oidc</pre>`,
+  )
+
+/** Answers with a page, and a failure with a page that tells of it; a client that wants no page gets the failure as such. */
+export async function answerPage(accept: string | undefined, work: () => Promise<Response>): Promise<Response> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof Problem) || !/\btext\/html\b/.test(accept ?? '')) throw error
+    return withStatus(error.status, page('Not signed in', failure(error.message)))
+  }
+}
+
+const failure = (message: string): Html => html`
+<h1>You are not signed in</h1>
+<p>${message}</p>
+<p>Go back to the terminal and start again with <code>board auth login --oidc</code>.</p>`
+
+const withStatus = (status: number, { body, headers }: Response) => new Response(body, { status, headers })

@@ -1,0 +1,135 @@
+import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy'
+import type { IncomingMessage } from 'node:http'
+import { invalid, Problem } from '../../src/contract/errors.ts'
+
+export interface UploadOptions<T> {
+  maxBytes: number
+  /** How long it may take until the next 16 KiB, or the end, have arrived. */
+  idleMs?: number
+  /** Takes the file's bytes. What it throws fails the upload. */
+  save(bytes: AsyncIterable<Buffer>, sentName: string | undefined): Promise<T>
+  /** Undoes `save` when the rest of the body turns out to be wrong. */
+  discard(saved: T): Promise<void>
+}
+
+const usualIdleMs = 30_000
+const leastBytes = 16_384
+const mostOverheadBytes = 65_536
+const limits = { files: 1, fields: 8, parts: 10, fieldSize: 1024, headerPairs: 32, headerSize: 16_384 }
+
+/**
+ * Receives a multipart/form-data body with exactly one file, the field `file`, as a stream that is never in memory whole.
+ * @throws Problem UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE, REQUEST_TIMEOUT, VALIDATION_FAILED, or what `save` throws
+ */
+export async function receiveFile<T>(request: IncomingMessage, options: UploadOptions<T>): Promise<T> {
+  const tooLarge = () => new Problem('BODY_TOO_LARGE', `The file may have at most ${options.maxBytes} bytes.`)
+  try {
+    if (!/^multipart\/form-data\s*;/i.test(request.headers['content-type'] ?? ''))
+      throw new Problem('UNSUPPORTED_MEDIA_TYPE', 'The body must be multipart/form-data.')
+    if (Number(request.headers['content-length'] ?? 0) > options.maxBytes + mostOverheadBytes) throw tooLarge()
+    return await receive(request, openParser(request, options.maxBytes), options, tooLarge)
+  } catch (error) {
+    request.resume()
+    throw error
+  }
+}
+
+function openParser(request: IncomingMessage, maxBytes: number): BusboyInstance {
+  try {
+    return new Busboy({
+      headers: { ...request.headers, 'content-type': request.headers['content-type']! },
+      preservePath: true,
+      limits: { ...limits, fileSize: maxBytes },
+    })
+  } catch (error) {
+    throw broken(error)
+  }
+}
+
+const broken = (cause?: unknown) => new Problem('VALIDATION_FAILED', 'The multipart body is broken.', { cause })
+
+async function receive<T>(
+  request: IncomingMessage,
+  parser: BusboyInstance,
+  options: UploadOptions<T>,
+  tooLarge: () => Problem,
+): Promise<T> {
+  let saving: Promise<T> | undefined
+  try {
+    await parse(request, parser, options.idleMs ?? usualIdleMs, (stream, filename, fail) => {
+      stream.on('limit', () => fail(tooLarge()))
+      saving = options.save(stream as AsyncIterable<Buffer>, filename)
+      saving.catch(fail)
+    })
+    if (!saving) throw invalid('file', 'is required')
+    return await saving
+  } catch (error) {
+    await saving?.then(options.discard, () => {
+      /* it has cleaned up */
+    })
+    throw error
+  }
+}
+
+type Fail = (error: Error) => void
+
+/** Resolves when the whole body has been read and was right; the first thing that is wrong ends the file's stream too. */
+function parse(
+  request: IncomingMessage,
+  parser: BusboyInstance,
+  idleMs: number,
+  onFile: (stream: BusboyFileStream, filename: string | undefined, fail: Fail) => void,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let file: BusboyFileStream | undefined
+    let failed = false
+    const fail: Fail = error => {
+      failed = true
+      clearTimeout(idle)
+      request.unpipe(parser)
+      file?.destroy(error)
+      reject(error)
+    }
+    const idle = setTimeout(() => fail(request.complete ? broken() : new Problem('REQUEST_TIMEOUT')), idleMs)
+    parser.on('file', (name, stream, filename) => {
+      // Whoever saves the file lets go of the stream when that fails: its own failure is told, not this one.
+      file = stream.on('error', error => {
+        if (error.name !== 'AbortError') fail(error)
+      })
+      // The chunk that made the body fail may hold a file too.
+      if (failed) file.destroy()
+      else if (name === 'file') onFile(stream, filename, fail)
+      else fail(invalid(String(name).slice(0, 100), 'is not a known field; the file goes into file'))
+    })
+    parser.on('field', name =>
+      fail(
+        name === 'file'
+          ? invalid('file', 'must be a file')
+          : invalid(String(name).slice(0, 100), 'is not a known field'),
+      ),
+    )
+    parser
+      .on('filesLimit', () => fail(invalid('file', 'must be exactly one file')))
+      .on('partsLimit', () => fail(broken()))
+    parser
+      .on('error', error => fail(broken(error)))
+      .on('finish', () => {
+        clearTimeout(idle)
+        resolve()
+      })
+    let newBytes = 0
+    const onData = (chunk: Buffer) => {
+      newBytes += chunk.length
+      if (newBytes < leastBytes) return
+      newBytes = 0
+      idle.refresh()
+    }
+    request
+      .on('data', onData)
+      .on('error', error => fail(broken(error)))
+      .on('close', () => {
+        if (!request.complete) fail(broken())
+      })
+    request.pipe(parser)
+  })
+}

@@ -1,0 +1,189 @@
+import type { App } from '../../src/app.ts'
+import { localOperator } from '../../src/store/users.ts'
+import type { Problem } from '../../src/contract/errors.ts'
+import { paramsOf, type Audited, type Route } from '../../src/contract/route.ts'
+import type { Caller } from '../../src/domain/caller.ts'
+import { insertAuditRow, type NewAuditRow } from '../../src/store/audit.ts'
+import type { Database, Transaction } from '../../src/store/database.ts'
+import { findUserByEmail } from '../../src/store/users.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+type Detail = Record<string, string | number | boolean | null>
+type Work<T> = (tx: Transaction) => Promise<T>
+
+/** What an entry says beside what was done: an action, what it is done to, and what of the input it shows. */
+export interface Described extends Audited {
+  action: string
+  /** The parameters of the path, the last of which names the target unless `audited` says otherwise. */
+  params: readonly string[]
+}
+
+/** What the audit log says of a route of the contract; undefined of one that it does not speak of. */
+export const describeAudited = (resource: string, name: string, { audited, path }: Route): Described | undefined =>
+  audited && { ...audited, action: `${resource}.${name}`, params: paramsOf(path) }
+
+const maxDetailLength = 500
+/** Refusals of somebody who tries to come in. */
+const refusals = new Set([401, 403, 429])
+
+/**
+ * The entry of one call in the audit log. It is written in the transaction of the change that is made through `db` or `wrap`, and
+ * where there is none after what was done and before it is answered. Of a call that fails there is none, but of a sign-in.
+ */
+export class AuditTrail {
+  readonly #app: App
+  readonly #described: Described
+  readonly #caller: Caller | undefined
+  readonly #address: string
+  #input: Fields = {}
+  #noted: Fields = {}
+  #isWritten = false
+
+  /** @param caller undefined on a route that is open to everybody */
+  constructor(app: App, described: Described, caller: Caller | undefined, address: string) {
+    this.#app = app
+    this.#described = described
+    this.#caller = caller
+    this.#address = address
+  }
+
+  /** What the call was given, once it is known. */
+  takes(input: Fields): void {
+    this.#input = input
+  }
+
+  /** Adds what the input does not say, for `id` and `detail` of the row to name. */
+  note(noted: Fields): void {
+    this.#noted = { ...this.#noted, ...noted }
+  }
+
+  /** A change that takes the entry along. */
+  wrap<T>(work: Work<T>): Work<T> {
+    return async tx => {
+      const result = await work(tx)
+      this.#isWritten = true
+      if (this.#isAbout(result, tx.now)) insertAuditRow(tx, this.entry(result))
+      return result
+    }
+  }
+
+  /** The database for a change that does not go through `call.write`. */
+  get db(): Database {
+    const { db } = this.#app
+    return { ...db, transaction: work => db.transaction(this.wrap(work)) }
+  }
+
+  /** Writes the entry if no change has taken it along. */
+  async finish(result?: unknown): Promise<void> {
+    if (this.#isWritten || this.#described.only) return
+    this.#isWritten = true
+    await this.#app.audit.add(this.entry(result))
+  }
+
+  /** It was written elsewhere, or there is nothing to tell. */
+  leaveOut(): void {
+    this.#isWritten = true
+  }
+
+  /** Notes that somebody was refused who tried to come in. What fails on other routes leaves no entry. */
+  async refused(problem: Pick<Problem, 'status' | 'code'>): Promise<void> {
+    if (this.#caller || this.#isWritten || !(refusals.has(problem.status) || problem.code === 'EMAIL_TAKEN')) return
+    const { email } = this.#input
+    const user =
+      typeof email === 'string' ? await findUserByEmail(this.#app.db, email).catch(() => undefined) : undefined
+    await this.#app.audit.failed({
+      action: this.#described.action,
+      address: this.#address,
+      userId: user?.id ?? null,
+      code: problem.code,
+    })
+  }
+
+  /** @param result of the change, or else of the handler */
+  entry(result?: unknown): NewAuditRow {
+    const { action, target, params } = this.#described
+    const sources = [this.#input, this.#noted, result]
+    const targetId = this.#described.named ?? find(sources, this.#described.id ?? params.at(-1) ?? 'id')
+    return {
+      outcome: 'ok',
+      action,
+      ...(this.#caller ? actorOf(this.#caller) : newcomer(sources)),
+      targetKind: target,
+      targetId: targetId === undefined || targetId === null ? null : String(targetId).slice(0, maxDetailLength),
+      ...viaOf(this.#caller),
+      address: this.#address,
+      detail: JSON.stringify(this.#detail(sources)),
+    }
+  }
+
+  #detail(sources: readonly unknown[]): Detail {
+    const { detail = [], id, params } = this.#described
+    const named = id ?? params.at(-1)
+    const places = ['projectId', 'cardId'].filter(name => name !== named && Number(this.#input[name]) > 0)
+    return Object.fromEntries(
+      [...places, ...detail].flatMap(path => {
+        const [name, from = name] = path.split('=') as [string, string?]
+        const value = plain(find(sources, from))
+        return value === undefined ? [] : [[name, value]]
+      }),
+    )
+  }
+
+  #isAbout(result: unknown, now: string): boolean {
+    return this.#described.only !== 'starts' || startedIn(result, now)
+  }
+}
+
+/** Whether the card that a change gives was given an agent, or its command, by that change. */
+function startedIn(result: unknown, now: string): boolean {
+  const { lastAgentAction } = (result ?? {}) as { lastAgentAction?: unknown }
+  if (typeof lastAgentAction !== 'string') return false
+  const { type, at } = JSON.parse(lastAgentAction) as { type?: string; at?: string }
+  return type === 'queued' && at === now
+}
+
+/** The first value that a path such as `user.id` leads to. */
+function find(sources: readonly unknown[], path: string): unknown {
+  for (const source of sources) {
+    let value: unknown = source
+    for (const name of path.split('.'))
+      value =
+        value !== null && typeof value === 'object' && Object.hasOwn(value, name) ? (value as Fields)[name] : undefined
+    if (value !== undefined) return value
+  }
+  return undefined
+}
+
+function plain(value: unknown): Detail[string] | undefined {
+  if (Array.isArray(value))
+    return value
+      .filter(each => typeof each === 'string')
+      .join(', ')
+      .slice(0, maxDetailLength)
+  if (typeof value === 'string') return value.slice(0, maxDetailLength)
+  return value === null || typeof value === 'number' || typeof value === 'boolean' ? value : undefined
+}
+
+type Who = Pick<NewAuditRow, 'actorKind' | 'actorId' | 'actorName'>
+
+function actorOf({ kind, userId, email, displayName, agent }: Caller): Who {
+  if (kind === 'agent')
+    return { actorKind: 'agent', actorId: agent!.cardId, actorName: `agent of card ${agent!.cardId}` }
+  return { actorKind: 'user', actorId: userId === localOperator ? null : userId, actorName: email || displayName }
+}
+
+/** Whoever has just come in. */
+function newcomer(sources: readonly unknown[]): Who {
+  const [id, email] = [find(sources, 'user.id'), find(sources, 'user.email')]
+  return id === undefined
+    ? { actorKind: 'nobody', actorId: null, actorName: null }
+    : { actorKind: 'user', actorId: Number(id), actorName: String(email) }
+}
+
+function viaOf(caller: Caller | undefined): Pick<NewAuditRow, 'viaKind' | 'viaId'> {
+  const text = (id: number | null | undefined) => (id === undefined || id === null ? null : String(id))
+  if (caller?.kind === 'key') return { viaKind: 'key', viaId: text(caller.key!.id) }
+  if (caller?.kind === 'agent') return { viaKind: 'agent', viaId: text(caller.agent!.sessionId) }
+  if (caller?.kind === 'local') return { viaKind: 'local', viaId: null }
+  return { viaKind: 'sign-in', viaId: text(caller?.signInId) }
+}

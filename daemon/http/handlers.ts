@@ -1,0 +1,49 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Peer } from '../../src/config/peer.ts'
+import type { Output, ProjectRole, Received, Route } from '../../src/contract/route.ts'
+import type { Caller } from '../../src/domain/caller.ts'
+import type { Database, Transaction } from '../../src/store/database.ts'
+import type { AuditTrail } from './auditTrail.ts'
+
+/** What a handler knows of the request beside its input. */
+export interface Call {
+  /** Who calls. On a public route this is nobody. */
+  caller: Caller
+  /** The caller's role in the project or organization that the route is about. */
+  role: ProjectRole
+  peer: Peer
+  /** Where the request comes from, also one that another daemon passes on. */
+  address: string
+  ifMatch: string | undefined
+  request: IncomingMessage
+  response: ServerResponse
+  /** Aborted when the client goes away. */
+  signal: AbortSignal
+  /** What the audit log will say of the call, on a row that is audited. */
+  audit: AuditTrail | undefined
+  /** The database for a change that does not go through `write`: its entry in the audit log goes along. */
+  db: Database
+  /**
+   * Runs a write and presents its result. An `Idempotency-Key` is recorded with the answer in the same
+   * transaction, so that the same request never happens twice.
+   */
+  write<T, O>(work: (tx: Transaction) => Promise<T>, present: (result: T) => O): Promise<O>
+}
+
+/** A handler's answer that is JSON already, made by the database, and the version that it has of what it shows. */
+export class Json {
+  readonly text: string
+  readonly version: number | undefined
+  constructor(text: string, version?: number) {
+    this.text = text
+    this.version = version
+  }
+}
+
+/** A handler for each row of a resource: a missing one is a type error in the resource's file. */
+export type Handlers<Rows> = {
+  [Name in keyof Rows]: Rows[Name] extends Route
+    ? (input: Received<Rows[Name]>, call: Call) => Promise<Output<Rows[Name]> | Json>
+    : never
+}
+export type AnyHandler = (input: never, call: Call) => Promise<unknown>

@@ -1,0 +1,82 @@
+import type { IncomingMessage } from 'node:http'
+import { isLoopbackHost, type ServerConfig } from '../../src/config/server.ts'
+import { Problem } from '../../src/contract/errors.ts'
+
+/** What a server answers to, made once. `accepted` remembers Host headers that have passed. */
+interface Rules {
+  names: ReadonlySet<string>
+  publicOrigin: string | undefined
+  accepted: Set<string>
+}
+
+const rulesOf = new WeakMap<ServerConfig, Rules>()
+const mostRemembered = 100
+
+/**
+ * Refuses requests that a foreign page may have caused: one whose name points at this machine (Host), or one that calls
+ * across origins (Origin). The port of Host does not count, since proxies and containers change it.
+ * @throws Problem BAD_REQUEST, HOST_NOT_ALLOWED, ORIGIN_NOT_ALLOWED
+ */
+export function guard({ config }: { config: ServerConfig }, request: IncomingMessage): void {
+  const { headers } = request
+  requireOneHost(request)
+  const rules = rulesOf.get(config) ?? prepare(config)
+  const host = headers.host ?? ''
+  if (!rules.accepted.has(host)) requireHost(rules, host)
+  if (headers.origin !== undefined && !isOwnOrigin(rules, headers.origin, host)) throw new Problem('ORIGIN_NOT_ALLOWED')
+}
+
+/** Whoever stands before the server may read the other one of two (RFC 9112, 3.2). Node keeps the first and tells of no second. */
+function requireOneHost({ rawHeaders, httpVersion }: IncomingMessage): void {
+  let hosts = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]!
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts++
+  }
+  if (hosts > 1) throw new Problem('BAD_REQUEST', 'A request names one Host.')
+  if (hosts === 0 && httpVersion === '1.1') throw new Problem('BAD_REQUEST', 'A request names its Host.')
+}
+
+function prepare(config: ServerConfig): Rules {
+  const publicUrl = config.publicUrl === undefined ? undefined : new URL(config.publicUrl)
+  const names = [
+    config.host.includes(':') && !config.host.startsWith('[') ? `[${config.host}]` : config.host,
+    ...config.allowHosts.map(host => split(host)?.name ?? host),
+    ...[publicUrl?.hostname, config.database?.advertise && new URL(config.database.advertise).hostname].filter(
+      name => name !== undefined,
+    ),
+  ]
+  const rules = {
+    names: new Set(names.map(name => name.toLowerCase())),
+    publicOrigin: publicUrl?.origin,
+    accepted: new Set<string>(),
+  }
+  rulesOf.set(config, rules)
+  return rules
+}
+
+function requireHost({ names, accepted }: Rules, host: string): void {
+  const name = split(host)?.name
+  if (name === undefined || !(names.has(name) || isLoopbackHost(name))) throw new Problem('HOST_NOT_ALLOWED')
+  if (accepted.size < mostRemembered) accepted.add(host)
+}
+
+/** A page of this server's own: by the name that the request uses, by the public one, or by another name for this machine. */
+function isOwnOrigin({ publicOrigin }: Rules, origin: string, host: string): boolean {
+  if (origin === publicOrigin) return true
+  const [, scheme, rest] = /^(https?):\/\/([^/]+)$/.exec(origin) ?? []
+  const from = rest === undefined ? undefined : split(rest)
+  const to = split(host)
+  if (!from || !to) return false
+  const usualPort = scheme === 'https' ? '443' : '80'
+  return (
+    (from.port ?? usualPort) === (to.port ?? usualPort) &&
+    (from.name === to.name || (isLoopbackHost(from.name) && isLoopbackHost(to.name)))
+  )
+}
+
+/** Splits `name:port`, `[address]:port` or a bare one; undefined for what is neither. */
+function split(host: string): { name: string; port: string | undefined } | undefined {
+  const [, name, port] = /^(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::(\d{1,5}))?$/i.exec(host) ?? []
+  return name === undefined ? undefined : { name: name.toLowerCase(), port }
+}

@@ -1,0 +1,142 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Problem } from '../../src/contract/errors.ts'
+
+/** A body may take so long, and from then on as long as so much of it comes in each second. */
+const [patienceMs, leastBytesPerSec] = [10_000, 16_384]
+/** So much of each body is not counted: its connection costs more, and a sign-in gets through while strangers hold all the rest. */
+const freeBytes = 1024
+
+/** What the bodies of requests hold in memory together, from their first byte until they are answered. */
+export class BodyMemory {
+  readonly #maxBytes: number
+  #heldBytes = 0
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
+  }
+
+  /** @throws Problem RATE_LIMITED when others hold too much */
+  take(bytes: number): void {
+    if (this.#heldBytes + bytes > this.#maxBytes)
+      throw new Problem('RATE_LIMITED', 'Too much is being sent at once; try again in a moment.', { retryAfterSecs: 2 })
+    this.#heldBytes += bytes
+  }
+
+  give(bytes: number): void {
+    this.#heldBytes -= bytes
+  }
+}
+
+export interface BodyLimits {
+  maxBytes: number
+  memory: BodyMemory
+}
+
+/**
+ * Reads a JSON body. No body is an empty object.
+ * @throws Problem UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE, REQUEST_TIMEOUT, RATE_LIMITED, INVALID_JSON
+ */
+export async function readJson(
+  request: IncomingMessage,
+  response: ServerResponse,
+  limits: BodyLimits,
+): Promise<unknown> {
+  const declared = Number(request.headers['content-length'] ?? (request.headers['transfer-encoding'] ? Number.NaN : 0))
+  if (declared === 0) return {}
+  if (!/^application\/json\s*(;|$)/i.test(request.headers['content-type'] ?? ''))
+    throw new Problem('UNSUPPORTED_MEDIA_TYPE')
+  if (declared > limits.maxBytes) throw tooLarge(limits)
+  const bytes = await readBytes(request, new Collected(response, limits, declared))
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as unknown
+  } catch (error) {
+    throw new Problem('INVALID_JSON', undefined, { cause: error })
+  }
+}
+
+const tooLarge = ({ maxBytes }: BodyLimits) =>
+  new Problem('BODY_TOO_LARGE', `The body may have at most ${maxBytes} bytes.`)
+
+/** The bytes of a body so far, in one piece: pieces of a byte each would take two hundred times as much memory. */
+class Collected {
+  size = 0
+  #bytes: Buffer = Buffer.alloc(0)
+  #counted = 0
+  readonly #response: ServerResponse
+  readonly #limits: BodyLimits
+  readonly #declared: number
+
+  constructor(response: ServerResponse, limits: BodyLimits, declared: number) {
+    this.#response = response
+    this.#limits = limits
+    this.#declared = declared
+  }
+
+  /** @throws Problem BODY_TOO_LARGE, RATE_LIMITED */
+  add(chunk: Buffer): void {
+    const size = this.size + chunk.length
+    if (size > this.#limits.maxBytes) throw tooLarge(this.#limits)
+    if (this.size === 0 && size === this.#declared) {
+      this.#count(size)
+      this.#bytes = chunk
+    } else {
+      if (size > this.#bytes.length) this.#grow(size)
+      chunk.copy(this.#bytes, this.size)
+    }
+    this.size = size
+  }
+
+  whole(): Buffer {
+    return this.#bytes.subarray(0, this.size)
+  }
+
+  #grow(size: number): void {
+    const room = Math.min(this.#limits.maxBytes, Math.max(size, 2 * this.#bytes.length, freeBytes))
+    this.#count(room)
+    const grown = Buffer.allocUnsafe(room)
+    this.#bytes.copy(grown, 0, 0, this.size)
+    this.#bytes = grown
+  }
+
+  #count(room: number): void {
+    const more = Math.max(0, room - freeBytes) - this.#counted
+    if (more <= 0) return
+    const { memory } = this.#limits
+    memory.take(more)
+    if (this.#counted === 0) this.#response.once('close', () => memory.give(this.#counted))
+    this.#counted += more
+  }
+}
+
+function readBytes(request: IncomingMessage, collected: Collected): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const finish = (settle: () => void) => {
+      clearTimeout(timer)
+      request.off('data', onData).off('end', onEnd).off('error', onError).off('close', onClose)
+      settle()
+    }
+    const fail = (error: unknown) =>
+      finish(() => {
+        request.resume()
+        reject(error as Problem)
+      })
+    const onData = (chunk: Buffer) => {
+      try {
+        collected.add(chunk)
+      } catch (error) {
+        fail(error)
+      }
+    }
+    const onEnd = () => finish(() => resolve(collected.whole()))
+    const onError = (error: Error) => fail(new Problem('INVALID_JSON', 'The body broke off.', { cause: error }))
+    const onClose = () => fail(new Problem('INVALID_JSON', 'The body broke off.'))
+    const began = performance.now()
+    const look = () => {
+      if (collected.size < (leastBytesPerSec * (performance.now() - began)) / 1000)
+        return fail(new Problem('REQUEST_TIMEOUT'))
+      timer = setTimeout(look, 1000)
+    }
+    let timer = setTimeout(look, patienceMs)
+    request.on('data', onData).on('end', onEnd).on('error', onError).on('close', onClose)
+  })
+}

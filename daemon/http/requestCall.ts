@@ -1,0 +1,60 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Peer } from '../../src/config/peer.ts'
+import type { ProjectRole } from '../../src/contract/route.ts'
+import type { Caller } from '../../src/domain/caller.ts'
+import type { Database } from '../../src/store/database.ts'
+import type { AuditTrail } from './auditTrail.ts'
+import type { Call } from './handlers.ts'
+
+/**
+ * The call of a request. It is a class because a getter in an object literal gives every object a hidden class of its own, and that
+ * keeps the request and its answer alive until all memory is looked through: 3 kB a request, and pauses of 5 ms instead of 0.4.
+ */
+export class RequestCall implements Call {
+  readonly caller: Caller
+  role: ProjectRole = 'viewer'
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly peer: Peer
+  readonly address: string
+  readonly ifMatch: string | undefined
+  /** An own property: a handler may take it by itself. */
+  write: Call['write']
+  db: Database
+  audit: AuditTrail | undefined
+  #aborted: AbortController | undefined
+
+  constructor(
+    db: Database,
+    request: IncomingMessage,
+    response: ServerResponse,
+    caller: Caller,
+    peer: Peer,
+    address: string,
+  ) {
+    this.request = request
+    this.response = response
+    this.caller = caller
+    this.peer = peer
+    this.address = address
+    this.ifMatch = request.headers['if-match']
+    this.db = db
+    this.write = async (work, present) => present(await db.transaction(work))
+  }
+
+  /** Has what the call changes go along with its entry in the audit log. */
+  takeAudit(audit: AuditTrail): void {
+    const { write } = this
+    this.audit = audit
+    this.db = audit.db
+    this.write = (work, present) => write(audit.wrap(work), present)
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#aborted) {
+      const controller = (this.#aborted = new AbortController())
+      this.response.once('close', () => controller.abort())
+    }
+    return this.#aborted.signal
+  }
+}

@@ -1,0 +1,81 @@
+import { causeOf, failureLevel, reasonOf, type Log } from '../../src/config/log.ts'
+import type { Problem } from '../../src/contract/errors.ts'
+import type { Caller } from '../../src/domain/caller.ts'
+import type { Logs } from '../../src/logs/logs.ts'
+
+/** A request that has been answered. `route` is its row's path, for the raw one may hold anything; null where no row has it. */
+export interface Answered {
+  method: string
+  route: string | null
+  status: number
+  tookMs: number
+  requestId: string
+  caller?: Caller
+  address?: string
+  problem?: Problem
+  isSignIn: boolean
+}
+
+const slowMs = 1000
+/** How many failures of people who have not said who they are get noted in so long a time: nobody can push everything else out of the log. */
+const [mostOfStrangers, strangersMs] = [100, 10_000]
+
+/**
+ * Makes the function that notes requests: changes, failures and what took long, and with the level info every one. Noting a card's
+ * reading would add a sixth to its cost; noting a change adds a twentieth. Of failures the address is noted too.
+ */
+export function createRequestLog(
+  { log, soon, routine }: Pick<Logs, 'log' | 'soon' | 'routine'>,
+  notesReads: boolean,
+): (answered: Answered) => void {
+  const isNoted = strangersLimit(log)
+  return ({ method, route, status, tookMs, requestId, caller, address, problem, isSignIn }) => {
+    const isRoutine = !problem && tookMs < slowMs && (method === 'GET' || method === 'HEAD')
+    if (isRoutine && !notesReads) return
+    const fields = {
+      source: 'http',
+      requestId,
+      method,
+      route,
+      status,
+      ms: Math.round(tookMs * 100) / 100,
+      caller: caller && nameOf(caller),
+    }
+    if (!problem) return (isRoutine ? routine : soon)('info', `${method} ${route} ${status}`, fields)
+    if (!caller && status < 500 && !isNoted()) return
+    const more = { ...fields, code: problem.code, address }
+    const message = `${method} ${route ?? '(no route)'} ${status} ${problem.code}`
+    if (status >= 500)
+      log(failureLevel(problem), message, {
+        ...more,
+        why: problem.message,
+        ...(problem.cause !== undefined && {
+          cause: failureLevel(problem) === 'warn' ? reasonOf(problem.cause) : causeOf(problem.cause),
+        }),
+      })
+    else if (isSignIn && (status === 401 || status === 403 || status === 429)) log('warn', 'A sign-in failed.', more)
+    else soon('info', message, more)
+  }
+}
+
+/** Tells whether one more may be noted, and notes how many were not once there is room again. */
+function strangersLimit(log: Log): () => boolean {
+  let [endsAtMs, left, unnoted] = [0, 0, 0]
+  return () => {
+    const nowMs = performance.now()
+    if (nowMs > endsAtMs) {
+      if (unnoted > 0)
+        log('warn', `${unnoted} more requests of people who did not say who they are failed.`, {
+          source: 'http',
+          count: unnoted,
+        })
+      ;[endsAtMs, left, unnoted] = [nowMs + strangersMs, mostOfStrangers, 0]
+    }
+    if (left-- > 0) return true
+    unnoted++
+    return false
+  }
+}
+
+const nameOf = ({ kind, userId, key, agent }: Caller) =>
+  kind === 'key' ? `key ${key!.id}` : kind === 'agent' ? `agent ${agent!.cardId}` : `${kind} ${userId}`

@@ -1,0 +1,67 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Problem } from '../../src/contract/errors.ts'
+import { commonHeaders } from '../http/response.ts'
+import { nextRequestId } from '../http/requestId.ts'
+
+export type Listener = (request: IncomingMessage, response: ServerResponse) => void
+
+/** What is let through: everything, what reads, or nothing but the question whether the server answers. */
+export type Opening = 'open' | 'reading' | 'closed'
+
+/** Where all requests come in. It knows which of them are being answered, and can turn new ones away for a while. */
+export interface Gate {
+  listen: Listener
+  /** Turns away what the opening does not let through, and resolves when nothing of that kind is being answered any more; what takes longer than the time is cut off. `except` goes on. */
+  narrow(opening: Opening, except: IncomingMessage | undefined, mostMs: number): Promise<void>
+  widen(): void
+}
+
+const alwaysAnswered = '/api/health'
+
+/** @param answer what answers the requests that are let through, now */
+export function createGate(answer: () => Listener): Gate {
+  const active = new Map<ServerResponse, IncomingMessage>()
+  let opening: Opening = 'open'
+  const isLetThrough = ({ method, url }: IncomingMessage, by: Opening) =>
+    by === 'open' || url === alwaysAnswered || (by === 'reading' && (method === 'GET' || method === 'HEAD'))
+
+  const ended = (except: IncomingMessage | undefined) =>
+    Promise.all(
+      [...active]
+        .filter(([, request]) => request !== except && !isLetThrough(request, opening))
+        .map(([response]) => new Promise(resolve => response.once('close', resolve))),
+    )
+  return {
+    listen: (request, response) => {
+      if (!isLetThrough(request, opening)) return turnAway(request, response)
+      active.set(response, request)
+      response.once('close', () => active.delete(response))
+      answer()(request, response)
+    },
+    narrow: async (to, except, mostMs) => {
+      opening = to
+      const cutOff = setTimeout(() => {
+        for (const [response, request] of active)
+          if (request !== except && !isLetThrough(request, opening)) response.destroy()
+      }, mostMs)
+      await ended(except)
+      clearTimeout(cutOff)
+    },
+    widen: () => {
+      opening = 'open'
+    },
+  }
+}
+
+function turnAway(request: IncomingMessage, response: ServerResponse): void {
+  const problem = new Problem('SHUTTING_DOWN', 'The server is opening its database anew; try again in a moment.', {
+    retryAfterSecs: 2,
+  })
+  request.resume()
+  response.writeHead(problem.status, {
+    ...commonHeaders(nextRequestId()),
+    'content-type': 'application/json; charset=utf-8',
+    'retry-after': String(problem.retryAfterSecs),
+  })
+  response.end(request.method === 'HEAD' ? undefined : JSON.stringify({ error: problem }))
+}

@@ -1,0 +1,74 @@
+import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
+import { Problem } from '../../src/contract/errors.ts'
+import { addToCounter } from '../../src/store/counters.ts'
+import type { Database } from '../../src/store/database.ts'
+import type { Headers } from '../http/response.ts'
+
+/** Counts a request of an API key and writes the `RateLimit` headers. */
+export type KeyLimit = (keyId: number, headers: Headers) => Promise<void>
+/** What one request leaves of a key's minute. Less than nothing is left when it is one too many. */
+interface Left {
+  points: number
+  ms: number
+}
+
+const minuteMs = 60_000
+/** A daemon takes this part of what is left at a time, where several share the database. */
+const portion = 1 / 8
+
+/** So many requests a minute and key (specification "Limits"), over all daemons on the database. Infinity switches the limit off. */
+export function createKeyLimit(requestsPerMinute: number, db: Database): KeyLimit {
+  if (!Number.isFinite(requestsPerMinute)) return async () => {}
+  const take = db.isShared ? sharedPoints(requestsPerMinute, db) : ownPoints(requestsPerMinute)
+  return async (keyId, headers) => {
+    const left = await take(keyId)
+    const resetSecs = Math.max(1, Math.ceil(left.ms / 1000))
+    headers['ratelimit-policy'] = `"minute";q=${requestsPerMinute};w=60`
+    headers.ratelimit = `"minute";r=${Math.max(0, left.points)};t=${resetSecs}`
+    if (left.points < 0) throw new Problem('RATE_LIMITED', undefined, { retryAfterSecs: resetSecs })
+  }
+}
+
+function ownPoints(most: number): (keyId: number) => Promise<Left> {
+  const limiter = new RateLimiterMemory({ points: most, duration: minuteMs / 1000 })
+  return async keyId => {
+    const result = await limiter.consume(keyId).catch((refused: unknown) => refused as RateLimiterRes)
+    return { points: result.consumedPoints > most ? -1 : result.remainingPoints, ms: result.msBeforeNext }
+  }
+}
+
+/**
+ * Points are taken from the database in portions, so that most requests cost no write and all daemons together never let more
+ * through than the limit. What one has taken and not used by the end of the minute nobody uses.
+ */
+function sharedPoints(most: number, db: Database): (keyId: number) => Promise<Left> {
+  interface Taken {
+    here: number
+    elsewhere: number
+    endsAtMs: number
+    taking?: Promise<void>
+  }
+  const byKey = new Map<number, Taken>()
+  const takeMore = async (keyId: number, taken: Taken) => {
+    const wanted = Math.max(1, Math.floor(taken.elsewhere * portion))
+    const count = await db.transaction(tx => addToCounter(tx, `key/${keyId}`, wanted, minuteMs))
+    const over = Math.max(0, count.taken - most)
+    taken.here += Math.max(0, wanted - over)
+    taken.elsewhere = Math.max(0, most - count.taken)
+    taken.endsAtMs = performance.now() + count.leftMs
+  }
+  return async keyId => {
+    const nowMs = performance.now()
+    let taken = byKey.get(keyId)
+    if (!taken || taken.endsAtMs <= nowMs) {
+      for (const [id, { endsAtMs }] of byKey) if (endsAtMs <= nowMs) byKey.delete(id)
+      byKey.set(keyId, (taken = { here: 0, elsewhere: most, endsAtMs: nowMs + minuteMs }))
+    }
+    while (taken.here === 0 && taken.elsewhere > 0)
+      await (taken.taking ??= takeMore(keyId, taken).finally(() => {
+        taken.taking = undefined
+      }))
+    const ms = taken.endsAtMs - performance.now()
+    return taken.here > 0 ? { points: --taken.here + taken.elsewhere, ms } : { points: -1, ms }
+  }
+}

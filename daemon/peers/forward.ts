@@ -1,0 +1,152 @@
+import type { IncomingMessage } from 'node:http'
+import { PassThrough, type Readable } from 'node:stream'
+import type { App } from '../../src/app.ts'
+import { contract } from '../../src/contract/index.ts'
+import type { Route } from '../../src/contract/route.ts'
+import type { Caller } from '../../src/domain/caller.ts'
+import { wouldStart, type NewCard } from '../../src/domain/cards.ts'
+import { clientHeader, passHeader, signClient } from '../../src/identity/passes.ts'
+import { projectOf } from '../http/authorize.ts'
+import type { Call } from '../http/handlers.ts'
+import { answerMs, connectionsOf, findWorker, passedOnHeader, unavailable, vouch } from './peers.ts'
+
+/** What belongs to one connection, and what the other daemon says for itself. */
+const ownHeaders = new Set([
+  'connection',
+  'keep-alive',
+  'transfer-encoding',
+  'te',
+  'trailer',
+  'upgrade',
+  'proxy-authorization',
+  'proxy-authenticate',
+  'host',
+  'origin',
+  'expect',
+  'authorization',
+  'cookie',
+  'content-length',
+  passHeader,
+  clientHeader,
+  passedOnHeader,
+])
+/** What is a write and no more is answered as soon as one. */
+const writeMs = 2500
+
+/**
+ * Passes a request on to the daemon that works for the machine which has the project's folder, where the route needs that machine
+ * and this daemon is not the one. Undefined where the request is answered here.
+ * @param body what has been read of the request's body already, if it has been
+ * @throws Problem MACHINE_UNAVAILABLE when no daemon works there at present
+ */
+export async function passOn(
+  app: App,
+  route: Route,
+  call: Call,
+  input: Record<string, unknown>,
+  body?: unknown,
+): Promise<Response | undefined> {
+  if (route.at === undefined || !app.db.isShared) return undefined
+  // A card that no agent starts for is made alike by every daemon, without the way to another one.
+  const card = route === contract.cards.create ? (body as NewCard) : undefined
+  if (card?.deferred) return undefined
+  const projectId = await projectOf(app.db, route, input)
+  const worker = projectId === undefined ? undefined : await findWorker(app, projectId, route.at === 'machine')
+  if (
+    !worker ||
+    worker.host === null ||
+    worker.daemonId === app.membership.id ||
+    (worker.host === app.db.host && app.membership.has('machine'))
+  )
+    return undefined
+  if (card && !(await wouldStart(app.db, card))) return undefined
+  if (worker.url === null || call.request.headers[passedOnHeader] !== undefined) {
+    if (route.at === 'machine or here') return undefined
+    throw unavailable(worker.host)
+  }
+  return send(
+    app,
+    call,
+    {
+      host: worker.host,
+      url: worker.url,
+      daemonId: worker.daemonId!,
+      mostMs: route.at === 'machine' ? answerMs : writeMs,
+    },
+    body,
+  )
+}
+
+async function send(
+  app: App,
+  { caller, request: req, signal, address }: Call,
+  to: { host: string; url: string; daemonId: string; mostMs: number },
+  body: unknown,
+): Promise<Response> {
+  const { request, dispatcher } = await connectionsOf(app)
+  const method = req.method as 'GET'
+  // Who sends a stream on ends it; the request itself is still needed for its answer.
+  const sends = body !== undefined ? JSON.stringify(body) : hasBody(req) ? req.pipe(new PassThrough()) : undefined
+  try {
+    const answer = await request(to.url.replace(/\/$/, '') + req.url!, {
+      method,
+      dispatcher,
+      signal,
+      headersTimeout: to.mostMs,
+      headers: headersFor(app, caller, req, { ...to, address }),
+      body: sends,
+    })
+    const isEmpty = method === ('HEAD' as string) || answer.statusCode === 204 || answer.statusCode === 304
+    if (isEmpty) await answer.body.dump()
+    const headers = Object.entries(answer.headers).flatMap(([name, value]) =>
+      (ownHeaders.has(name) && name !== 'content-length') || value === undefined
+        ? []
+        : [[name, String(value)] as [string, string]],
+    )
+    return new Response(isEmpty ? null : streamOf(answer.body), { status: answer.statusCode, headers })
+  } catch (error) {
+    throw unavailable(to.host, error)
+  }
+}
+
+/** Node's own way to make a stream for the web of one of its own ends the process when the client goes away. */
+function streamOf(body: Readable): ReadableStream<Uint8Array> {
+  const chunks = body[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>
+  return new ReadableStream({
+    pull: async controller => {
+      const { done, value } = await chunks.next()
+      if (done) controller.close()
+      else controller.enqueue(value)
+    },
+    cancel: () => {
+      body
+        .on('error', () => {
+          /* Nobody waits for it any more. */
+        })
+        .destroy()
+    },
+  })
+}
+
+const hasBody = ({ headers }: IncomingMessage) =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+
+/** A token that every daemon knows goes along; for whoever has none, this daemon vouches. */
+function headersFor(
+  app: App,
+  caller: Caller,
+  req: IncomingMessage,
+  { daemonId, address }: { daemonId: string; address: string },
+): Record<string, string> {
+  const kept = Object.entries(req.headers).flatMap(([name, value]) =>
+    ownHeaders.has(name) || value === undefined ? [] : [[name, Array.isArray(value) ? value.join(', ') : value]],
+  )
+  return {
+    ...(Object.fromEntries(kept) as Record<string, string>),
+    [passedOnHeader]: app.membership.id,
+    [clientHeader]: signClient(app.seal, address, { method: req.method!, url: req.url!, daemonId }),
+    ...(caller.kind === 'local'
+      ? vouch(app, { method: req.method!, url: req.url!, daemonId })
+      : { authorization: req.headers.authorization! }),
+  }
+}

@@ -1,0 +1,123 @@
+import { createHash } from 'node:crypto'
+import { open } from 'node:fs/promises'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { App } from '../../src/app.ts'
+import { Problem } from '../../src/contract/errors.ts'
+import { passHeader, signPass, type Pass } from '../../src/identity/passes.ts'
+import { readWorker, type Worker } from '../../src/store/daemons.ts'
+import type { AwayFile, Machine } from '../../src/transfers/awayFiles.ts'
+
+/** Who has passed a request on. One that carries it is answered where it arrives. */
+export const passedOnHeader = 'x-board-passed-on'
+/** How long the work of another daemon may take. */
+export const answerMs = 10 * 60_000
+const connectMs = 2000
+const [mostWaitMs, lookMs, aliveMs] = [2500, 200, 10_000]
+const [fileBeginsMs, fileStallsMs, passMs] = [10_000, 60_000, 10_000]
+
+/**
+ * Which machine has a project's folder, and the daemon that works there. One that was there a moment ago is waited for, if that
+ * is wanted, or the one that takes over from it.
+ */
+export async function findWorker(
+  { db, membership }: App,
+  projectId: number,
+  waits: boolean,
+): Promise<Worker | undefined> {
+  for (const giveUpAt = performance.now() + mostWaitMs; ; await delay(lookMs)) {
+    const worker = await readWorker(db, projectId)
+    const mayCome =
+      worker !== undefined &&
+      worker.daemonId === null &&
+      worker.seenMsAgo !== null &&
+      worker.seenMsAgo < aliveMs &&
+      !(worker.host === db.host && membership.has('machine'))
+    if (!mayCome || !waits || performance.now() > giveUpAt) return worker
+  }
+}
+
+export const unavailable = (host: string, cause?: unknown): Problem =>
+  new Problem(
+    'MACHINE_UNAVAILABLE',
+    `No daemon works on the machine ${host} at present, which has the project's folder.`,
+    { retryAfterSecs: 2, cause },
+  )
+
+/** The header by which this daemon vouches to another one for a request of the operator's. */
+export const vouch = ({ seal }: App, pass: Omit<Pass, 'expiresAtMs'>): Record<string, string> => ({
+  [passHeader]: signPass(seal, { ...pass, expiresAtMs: Date.now() + passMs }),
+})
+
+/** Connections to the other daemons, as long as the board is open. */
+export async function connectionsOf(
+  app: App,
+): Promise<{ request: Undici['request']; dispatcher: InstanceType<Undici['Agent']> }> {
+  const { Agent, request } = await import('../../src/client/undici.ts')
+  const dispatcher = agents.get(app) ?? new Agent({ connect: { timeout: connectMs }, bodyTimeout: answerMs })
+  agents.set(app, dispatcher)
+  return { request, dispatcher }
+}
+
+type Undici = typeof import('../../src/client/undici.ts')
+const agents = new WeakMap<App, InstanceType<Undici['Agent']>>()
+
+/** The machine that has a project's files, with a way to them if another daemon works there. Undefined where there is one machine only. */
+export async function machineOf(app: App, projectId: number): Promise<Machine | undefined> {
+  const worker = app.db.isShared ? await findWorker(app, projectId, true) : undefined
+  if (!worker || worker.host === null) return undefined
+  const { host, daemonId, url } = worker
+  if (daemonId === null || url === null || daemonId === app.membership.id) return { name: host, fetch: undefined }
+  return { name: host, fetch: (file, path, signal) => fetchFile(app, { host, daemonId, url }, file, path, signal) }
+}
+
+/**
+ * Fetches the file of an attachment from the daemon that has it. False where that daemon has not what the attachment should be.
+ * @throws Problem MACHINE_UNAVAILABLE, the signal's reason, or what the disk fails with
+ */
+async function fetchFile(
+  app: App,
+  from: { host: string; daemonId: string; url: string },
+  { id, size, sha256 }: AwayFile,
+  path: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { request, dispatcher } = await connectionsOf(app)
+  const [method, url] = ['GET' as const, `/api/attachments/${id}`]
+  const headers = { [passedOnHeader]: app.membership.id, ...vouch(app, { method, url, daemonId: from.daemonId }) }
+  const gone = (cause: unknown) => {
+    throw signal.aborted ? signal.reason : unavailable(from.host, cause)
+  }
+  const { statusCode, body } = await request(from.url.replace(/\/$/, '') + url, {
+    method,
+    dispatcher,
+    signal,
+    headersTimeout: fileBeginsMs,
+    bodyTimeout: fileStallsMs,
+    headers,
+  }).catch(gone)
+  if (statusCode !== 200) {
+    await body.dump().catch(() => {
+      /* Nobody needs it. */
+    })
+    return statusCode >= 500 ? gone(statusCode) : false
+  }
+  const file = await open(path, 'wx', 0o600)
+  try {
+    const hash = createHash('sha256')
+    let got = 0
+    const chunks = (body as AsyncIterable<Buffer>)[Symbol.asyncIterator]()
+    for (
+      let next = await chunks.next().catch(gone);
+      !next.done && got <= size;
+      next = await chunks.next().catch(gone)
+    ) {
+      hash.update(next.value)
+      got += next.value.length
+      await file.appendFile(next.value)
+    }
+    return got === size && hash.digest('hex') === sha256
+  } finally {
+    body.destroy()
+    await file.close()
+  }
+}

@@ -1,0 +1,190 @@
+import { toNodeHandler } from 'h3/node'
+import type { IncomingMessage } from 'node:http'
+import { join } from 'node:path'
+import type { Duplex } from 'node:stream'
+import { createApp, type App } from '../../src/app.ts'
+import type { Host } from '../../src/backups/restoring.ts'
+import { readAgents } from '../../src/agents/configured.ts'
+import { causeOf, from } from '../../src/config/log.ts'
+import type { ServerConfig } from '../../src/config/server.ts'
+import { hasSocketTables } from '../../src/config/socketOwner.ts'
+import { Problem } from '../../src/contract/errors.ts'
+import { isOpen, requireClosedDoor } from '../../src/identity/authSettings.ts'
+import type { Logs } from '../../src/logs/logs.ts'
+import { whenFree } from '../../src/store/insist.ts'
+import { describeFigures } from './gauges.ts'
+import { createGate, type Gate, type Listener } from '../limits/drainGate.ts'
+import { createHttp } from '../http/router.ts'
+import { createSocket, type Socket } from '../socket/socketServer.ts'
+import { closeCodes } from '../socket/connection.ts'
+import { startTimetable } from './timetable.ts'
+
+/** How long what is being answered may take when the board is taken down. */
+export const drainMs = 10_000
+const mostAnswerMs = 2000
+
+interface Open {
+  app: App
+  answer: Listener
+  socket: Socket
+  timetable?: { stop(): Promise<void> }
+}
+
+/** The board on a data folder, as it answers. A restore takes it down and opens another one in its place. */
+export class Serving implements Host {
+  /** Where requests come in. */
+  readonly listen: Listener
+  readonly #config: ServerConfig
+  readonly #logs: Logs
+  readonly #onReplaced: (app: App) => void
+  readonly #gate: Gate
+  #now!: Open
+  #url: string | undefined
+  #replacing: Promise<unknown> | undefined
+
+  private constructor(config: ServerConfig, logs: Logs, onReplaced: (app: App) => void) {
+    this.#config = config
+    this.#logs = logs
+    this.#onReplaced = onReplaced
+    this.#gate = createGate(() => this.#now.answer)
+    this.listen = this.#gate.listen
+  }
+
+  /** @param onReplaced told of each board that a restore puts in place */
+  static async open(config: ServerConfig, logs: Logs, onReplaced: (app: App) => void = () => {}): Promise<Serving> {
+    const serving = new Serving(config, logs, onReplaced)
+    serving.#now = await open(config, logs, serving)
+    return serving
+  }
+
+  /** The board that is open now. */
+  get app(): App {
+    return this.#now.app
+  }
+
+  sockets(): number {
+    return this.#now.socket.count()
+  }
+
+  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    this.#now.socket.handleUpgrade(request, socket, head)
+  }
+
+  /** Takes up periodic work and agents, which reach the server at this address. */
+  start(url: string): void {
+    this.#url = url
+    this.#takeUpWork()
+  }
+
+  replace<T>(request: IncomingMessage, keep: () => Promise<T>, swap: (kept: T) => Promise<void>): Promise<T> {
+    if (this.#replacing) throw new Problem('CONFLICT', 'A backup is being restored already.')
+    const replaced = this.#replace(request, keep, swap).finally(() => {
+      this.#replacing = undefined
+    })
+    this.#replacing = replaced.catch(() => {
+      /* Who asked is told. */
+    })
+    return replaced
+  }
+
+  /** Ends what goes on by itself: periodic work, agents, sockets, and a restore that is going on. */
+  async quiet(): Promise<void> {
+    this.#url = undefined
+    // What makes a backup is ended rather than waited for.
+    await this.#now.app.backups.close()
+    await this.#replacing
+    const { app, socket, timetable } = this.#now
+    await Promise.all([timetable?.stop(), app.stopWork(), socket.close()])
+  }
+
+  close(): Promise<void> {
+    return this.#now.app.close()
+  }
+
+  async #replace<T>(request: IncomingMessage, keep: () => Promise<T>, swap: (kept: T) => Promise<void>): Promise<T> {
+    const { app, socket, timetable } = this.#now
+    await this.#gate.narrow('reading', request, drainMs)
+    await Promise.all([timetable?.stop(), app.stopWork()])
+    const kept = await outcomeOf(keep)
+    await Promise.all([this.#gate.narrow('closed', request, drainMs), socket.close(closeCodes.restarting)])
+    await app.close()
+    const swapped = 'error' in kept ? kept : await outcomeOf(() => swap(kept.value))
+    await this.#openAnew(app.identity.localToken)
+    if ('error' in kept) throw kept.error
+    if ('error' in swapped) throw swapped.error
+    return kept.value
+  }
+
+  async #openAnew(localToken: string): Promise<void> {
+    this.#now = await open(this.#config, this.#logs, this, localToken).catch((error: unknown) => {
+      this.#logs.log('error', 'The board could not be opened again. Restart the server.', { cause: causeOf(error) })
+      throw error
+    })
+    this.#takeUpWork()
+    this.#onReplaced(this.#now.app)
+    this.#gate.widen()
+  }
+
+  /** Another daemon does what this one has done: it begins anew, and waits for its turn. */
+  #relieve(): void {
+    if (this.#replacing || this.#url === undefined) return
+    this.#logs.log('warn', 'Another daemon has taken over what this one did. It begins anew.')
+    this.#replacing = this.#reopen()
+      .catch(() => {
+        /* It is in the log. */
+      })
+      .finally(() => {
+        this.#replacing = undefined
+      })
+  }
+
+  async #reopen(): Promise<void> {
+    const { app, socket, timetable } = this.#now
+    await Promise.all([
+      timetable?.stop(),
+      app.stopWork(),
+      socket.close(closeCodes.restarting),
+      this.#gate.narrow('closed', undefined, mostAnswerMs),
+    ])
+    await app.close()
+    await this.#openAnew(app.identity.localToken)
+  }
+
+  #takeUpWork(): void {
+    if (this.#url === undefined) return
+    this.#now.timetable = startTimetable(this.#now.app, from(this.#logs.log, 'timetable'))
+    this.#now.app.startWork(this.#url, () => this.#relieve())
+  }
+}
+
+const openDoor = async ({ socketTables }: ServerConfig) =>
+  (await hasSocketTables(socketTables))
+    ? 'Authentication is switched off: every process of the account that the server runs under acts as super_admin.'
+    : 'Authentication is switched off, but here the server cannot tell which account a request comes from: it still wants a token.'
+
+const outcomeOf = <T>(work: () => Promise<T>): Promise<{ value: T } | { error: unknown }> =>
+  work().then(
+    value => ({ value }),
+    (error: unknown) => ({ error }),
+  )
+
+async function open(config: ServerConfig, logs: Logs, host: Host, localToken?: string): Promise<Open> {
+  const app = await createApp(config, logs, { host, localToken })
+  try {
+    await whenFree(() => requireClosedDoor(app))
+    if (await whenFree(() => isOpen(app))) logs.log('warn', await openDoor(config))
+    await readAgents(config.dataDir).catch((error: Error) =>
+      logs.log('warn', `${error.message} Until that is mended, no agent starts.`, {
+        file: join(config.dataDir, 'config.json'),
+      }),
+    )
+    const socket = createSocket(app, from(logs.log, 'socket'))
+    describeFigures(app, socket.count)
+    return { app, socket, answer: toNodeHandler(createHttp(app)) as Listener }
+  } catch (error) {
+    await app
+      .close()
+      .catch((cause: unknown) => logs.log('error', 'The board could not be closed.', { cause: causeOf(cause) }))
+    throw error
+  }
+}

@@ -1,0 +1,35 @@
+import { fstatSync, ftruncateSync, statSync } from 'node:fs'
+import type { Log } from './stderrLog.ts'
+
+const stderr = 2
+const mostBytes = 4 * 1024 * 1024
+/** What was printed first tells how the server came up, and perhaps a setup code. */
+const firstBytes = 16 * 1024
+
+/**
+ * A log on stderr that does not grow for ever in the background: where stderr is the file that `board server start` opened, what
+ * followed the first 16 KiB is cut off whenever there are more than 4 MiB. The files of the log hold the same lines.
+ * @param file where `board server start` lets a server print
+ */
+export function bounded(log: Log, file: string): Log {
+  if (!isStderr(file)) return log
+  return (level, message, fields) => {
+    log(level, message, fields)
+    if (fstatSync(stderr).size > mostBytes) cut()
+  }
+}
+
+/** A file that somebody else lets the server print to is theirs to keep small. */
+function isStderr(file: string): boolean {
+  const [own, named] = [fstatSync(stderr), statSync(file, { throwIfNoEntry: false })]
+  return own.isFile() && own.dev === named?.dev && own.ino === named.ino
+}
+
+function cut(): void {
+  try {
+    ftruncateSync(stderr, firstBytes)
+    process.stderr.write('\nWhat stood here was cut off. The log is in the files beside this one.\n')
+  } catch {
+    /* A platform that does not let a file be cut that is appended to. */
+  }
+}

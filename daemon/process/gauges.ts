@@ -1,0 +1,102 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { App } from '../../src/app.ts'
+import { version } from '../../src/config/version.ts'
+import { MonitorStatus } from '../../src/contract/monitors.ts'
+import { isThere, listDaemons, sizeOfDatabase } from '../../src/store/daemons.ts'
+import { countDeliveries } from '../../src/store/deliveries.ts'
+import { countMonitorsByStatus } from '../../src/store/monitors.ts'
+import { countOpenSessions } from '../../src/store/sessions.ts'
+
+const sessionStatuses = ['queued', 'running', 'waiting'] as const
+
+/** Names the figures of a server that are read when somebody asks for them. */
+export function describeFigures(app: App, sockets: () => number): void {
+  const { metrics, config, db } = app
+  metrics.gauge({
+    name: 'board_info',
+    help: 'The version of this server.',
+    label: 'version',
+    read: () => ({ [version]: 1 }),
+  })
+  metrics.gauge({ name: 'board_sockets', help: 'Clients that listen for live events.', read: sockets })
+  metrics.gauge({
+    name: 'board_agent_sessions',
+    help: 'Agent sessions that have not ended, by status.',
+    label: 'status',
+    read: async () => byKind(sessionStatuses, await countOpenSessions(db)),
+  })
+  metrics.gauge({
+    name: 'board_monitors',
+    help: 'Monitors, by status.',
+    label: 'status',
+    read: async () => byKind(MonitorStatus.options, await countMonitorsByStatus(db)),
+  })
+  metrics.gauge({
+    name: 'board_webhook_deliveries',
+    help: 'Deliveries of webhooks that are kept, by status.',
+    label: 'status',
+    read: async () => byKind(['pending', 'succeeded', 'failed'], await countDeliveries(db)),
+  })
+  metrics.gauge({ name: 'board_agent_slots', help: 'How many agents may work at once.', read: () => config.agentSlots })
+  metrics.gauge({
+    name: 'board_events_total',
+    help: 'Events since the database was made.',
+    counts: true,
+    read: () => app.outbox.lastSeq(),
+  })
+  metrics.gauge({
+    name: 'board_log_dropped_total',
+    help: 'Entries of the log that were not kept or sent, by where they should have gone.',
+    counts: true,
+    label: 'to',
+    read: () => {
+      const { files, database, export: sent } = app.logs.figures()
+      return { files: files.dropped, database: database.dropped, export: sent.dropped }
+    },
+  })
+  metrics.gauge({
+    name: 'board_database_bytes',
+    help: 'The size of the database and, where it is a file, of its log.',
+    label: 'file',
+    read: async (): Promise<Record<string, number>> =>
+      db.isShared
+        ? { database: await sizeOfDatabase(db) }
+        : {
+            database: await sizeOf(join(config.dataDir, 'board.db')),
+            wal: await sizeOf(join(config.dataDir, 'board.db-wal')),
+          },
+  })
+  if (db.isShared) describeDaemons(app)
+}
+
+/** What is known of the daemons that share the database. */
+function describeDaemons({ metrics, db, membership }: App): void {
+  metrics.gauge({
+    name: 'board_daemons',
+    help: 'Daemons on the database: those that are there, and those that went without a word in the last day.',
+    label: 'state',
+    read: async () => {
+      const daemons = await listDaemons(db)
+      const there = daemons.filter(isThere).length
+      return { there, gone: daemons.length - there }
+    },
+  })
+  metrics.gauge({
+    name: 'board_duties',
+    help: 'Whether this daemon does what one daemon at a time does, for its machine and for the whole board.',
+    label: 'duty',
+    read: () => ({ machine: Number(membership.has('machine')), board: Number(membership.has('board')) }),
+  })
+  metrics.gauge({
+    name: 'board_heartbeat_age_seconds',
+    help: 'How long ago it was last noted at the database that this daemon is there. Over 3, another one takes its duties over.',
+    read: () => membership.secsSinceHeartbeat(),
+  })
+}
+
+/** How many of each kind there are, 0 for those of which there are none. */
+const byKind = (kinds: readonly string[], counts: ReadonlyArray<{ kind: string; total: number }>) =>
+  Object.fromEntries(kinds.map(kind => [kind, counts.find(each => each.kind === kind)?.total ?? 0]))
+
+const sizeOf = async (path: string) => (await stat(path).catch(() => undefined))?.size ?? 0

@@ -1,0 +1,161 @@
+import { listen } from 'listhen'
+import { rmSync, writeFileSync, renameSync, readFileSync } from 'node:fs'
+import type { Server as HttpServer } from 'node:http'
+import { join } from 'node:path'
+import type { App } from '../../src/app.ts'
+import { makePrivateFolder } from '../../src/config/folders.ts'
+import { causeOf } from '../../src/config/log.ts'
+import { processMark } from '../../src/config/kernel.ts'
+import { runtimeFile, type Runtime } from '../../src/config/paths.ts'
+import { isLoopbackHost, reachable, type ServerConfig } from '../../src/config/server.ts'
+import { version } from '../../src/config/version.ts'
+import { Problem } from '../../src/contract/errors.ts'
+import { openLogs, type Logs } from '../../src/logs/logs.ts'
+import { takeLock } from '../../src/store/lock.ts'
+import { createConnections } from '../connections/slowClients.ts'
+import type { Log } from './stderrLog.ts'
+import { answerMalformed } from '../connections/malformedRequests.ts'
+import { createRequestLog } from '../http/requestLog.ts'
+import { drainMs, Serving } from './boardHost.ts'
+
+/** Without this the listener would try ports that nobody asked for. Its types want pairs where its code takes nothing. */
+const noOtherPorts = {
+  ports: [],
+  portRange: [] as unknown as [number, number],
+  alternativePortRange: [] as unknown as [number, number],
+}
+
+export interface RunningServer {
+  /** Where it answers on this machine. */
+  url: string
+  /** The board that answers now: a restore puts another in its place. */
+  readonly app: App
+  /** How many clients listen for live events. */
+  sockets(): number
+  /** Takes no new work, lets what runs finish within 10 s, and lets go of the data folder. */
+  stop(): Promise<void>
+}
+
+/**
+ * Starts a server on its data folder and leaves `daemon.json` there.
+ * @param terminal where the log goes beside the data folder
+ * @param onReplaced told of each board that a restore puts in place
+ * @throws Problem SERVER_ALREADY_RUNNING, CONFLICT when authentication is off but others could reach it, or the error of listening (EADDRINUSE, ...)
+ */
+export async function startServer(
+  config: ServerConfig,
+  terminal: Log,
+  onReplaced?: (app: App) => void,
+): Promise<RunningServer> {
+  makePrivateFolder(config.dataDir)
+  const unlock = takeLock(join(config.dataDir, 'board.lock'))
+  if (!unlock)
+    throw new Problem('SERVER_ALREADY_RUNNING', `Another server holds ${config.dataDir}${holder(config.dataDir)}.`)
+  let serving: Serving | undefined
+  const logs = openLogs(config, terminal)
+  try {
+    serving = await Serving.open(config, logs, onReplaced)
+    return await listenTo(serving, config, logs, unlock)
+  } catch (error) {
+    if (!(error instanceof Problem)) logs.aside('error', 'The server could not start.', { cause: causeOf(error) })
+    await serving?.close()
+    await logs.close()
+    unlock()
+    throw error
+  }
+}
+
+async function listenTo(
+  serving: Serving,
+  config: ServerConfig,
+  logs: Logs,
+  unlock: () => void,
+): Promise<RunningServer> {
+  const { log } = logs
+  const connections = createConnections(serving.listen)
+  const listener = await listen(connections.listen, {
+    hostname: config.host,
+    port: { port: config.port, random: config.port === 0, ...noOtherPorts },
+    public: !isLoopbackHost(config.host),
+    showURL: false,
+    qr: false,
+    autoClose: false,
+    isProd: true,
+    isTest: false,
+    open: false,
+    clipboard: false,
+    ws: false,
+  })
+  const server = listener.server as HttpServer
+  connections.watch(server)
+  answerMalformed(server, createRequestLog(logs, false))
+  // A large backup may take long to arrive. Whoever reads a body has a time of its own in which something must come.
+  server.requestTimeout = 6 * 3_600_000
+  server.keepAliveTimeout = 65_000
+  // By itself Node passes over what stands behind the thousandth header, Origin and X-Forwarded-For too; 16 KiB of headers are the limit.
+  server.maxHeadersCount = 0
+  server.on('upgrade', (request, socket, head) => serving.handleUpgrade(request, socket, head))
+  const { port } = server.address() as { port: number }
+  const url = `http://${reachable(config.host)}:${port}`
+  serving.start(url)
+  leaveRuntime(config, {
+    url,
+    pid: process.pid,
+    mark: processMark(process.pid),
+    token: serving.app.identity.localToken,
+    version,
+    startedAt: new Date().toISOString(),
+    args: servedWith(process.argv.slice(2)),
+  })
+  log('info', 'The server has started.', { url, version, pid: process.pid, node: process.version })
+  const stop = async () => {
+    log('info', 'The server stops.')
+    rmSync(runtimeFile(config.dataDir), { force: true })
+    const closed = new Promise(resolve => server.close(resolve))
+    await Promise.all([serving.quiet(), drain(server, closed)])
+    await serving.close()
+    log('info', 'The server has stopped.')
+    await logs.close()
+    unlock()
+  }
+  let stopping: Promise<void> | undefined
+  return {
+    url,
+    get app() {
+      return serving.app
+    },
+    sockets: () => serving.sockets(),
+    stop: () => (stopping ??= stop()),
+  }
+}
+
+/** Closes idle connections as they become idle, and what is left after the time. */
+async function drain(server: HttpServer, closed: Promise<unknown>): Promise<void> {
+  const idle = setInterval(() => server.closeIdleConnections(), 50)
+  const force = setTimeout(() => server.closeAllConnections(), drainMs)
+  server.closeIdleConnections()
+  await closed
+  clearInterval(idle)
+  clearTimeout(force)
+}
+
+/** What stands behind `serve` on the command line. */
+const servedWith = (argv: readonly string[]): string[] =>
+  argv.includes('serve') ? argv.slice(argv.indexOf('serve') + 1) : []
+
+/** The file appears whole: written beside, then renamed. */
+function leaveRuntime(config: ServerConfig, runtime: Runtime): void {
+  const file = runtimeFile(config.dataDir)
+  rmSync(`${file}.new`, { force: true })
+  writeFileSync(`${file}.new`, `${JSON.stringify(runtime)}\n`, { mode: 0o600, flag: 'wx' })
+  renameSync(`${file}.new`, file)
+}
+
+function holder(dataDir: string): string {
+  try {
+    const { pid, url } = JSON.parse(readFileSync(runtimeFile(dataDir), 'utf8')) as Runtime
+    return ` (process ${pid}, ${url})`
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,231 @@
+import { setMaxListeners } from 'node:events'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { App } from '../../src/app.ts'
+import { scheduledBackups } from '../../src/backups/schedule.ts'
+import { logFailure } from '../../src/config/log.ts'
+import { sweepAttachments } from '../../src/domain/attachmentFiles.ts'
+import { purge as purgeDeletedCards } from '../../src/domain/cards.ts'
+import { removeGone } from '../../src/domain/goneWorktrees.ts'
+import { takeUp } from '../../src/domain/search.ts'
+import { removeDeleted as removeDeletedWorktrees } from '../../src/domain/worktrees.ts'
+import { forgetAgentTokens } from '../../src/store/agentTokens.ts'
+import { auditDays, maxKeptFailures } from '../../src/identity/audit.ts'
+import type { Duty } from '../../src/daemons/membership.ts'
+import { pruneAudit } from '../../src/store/audit.ts'
+import { findDamage } from '../../src/store/copies.ts'
+import type { Database, Transaction } from '../../src/store/database.ts'
+import { forgetDeliveries } from '../../src/store/deliveries.ts'
+import { forgetAnswers } from '../../src/store/idempotentAnswers.ts'
+import { forgetProjectDays, noteProjectDays } from '../../src/store/projectDays.ts'
+import { forgetSignInTokens } from '../../src/store/signInTokens.ts'
+import { purgeMessages } from '../../src/store/transcripts.ts'
+import { removeUnfinished } from '../../src/transfers/import.ts'
+import type { Log } from './stderrLog.ts'
+
+/** Something that the server does from time to time. */
+export interface Job {
+  name: string
+  everySecs: number
+  /** Whose it is where several daemons share the database; without it, each one's own. */
+  duty?: Duty
+  /** How long it waits at first. */
+  firstAfterSecs?: number
+  /** Does what is due by the clock of the configuration. */
+  run(signal: AbortSignal): Promise<void>
+}
+
+const hourSecs = 3600
+const daySecs = 24 * hourSecs
+/** A job that takes so long is worth an entry in the log. */
+const slowMs = 1000
+const rareSecs = 600
+/** How often a daemon looks whether a job has become its own. */
+const dutySecs = 1
+const logDays = 30
+
+/** Every periodic job of the server. */
+export const jobs = (app: App): Job[] => {
+  const [board, machine] = [app.membership.databaseFor('board'), app.membership.databaseFor('machine')]
+  return [
+    {
+      name: 'delete events that need not be kept',
+      everySecs: 600,
+      duty: 'board',
+      run: signal => repeat(signal, () => board.transaction(tx => app.outbox.prune(tx))),
+    },
+    { name: 'compare monitors with what runs', everySecs: 1, duty: 'machine', run: () => app.monitors.look() },
+    { name: 'end scripts that are gone', everySecs: 1, duty: 'machine', run: async () => app.scripts.check() },
+    { name: 'send webhook deliveries that are due', everySecs: 1, duty: 'board', run: () => app.webhooks.sendDue() },
+    {
+      name: 'forget webhook deliveries 30 days after their end',
+      everySecs: hourSecs,
+      duty: 'board',
+      run: signal => repeat(signal, () => board.transaction(tx => forgetDeliveries(tx, ago(tx, 30 * daySecs), 500))),
+    },
+    {
+      name: 'forget idempotent answers after a day',
+      everySecs: hourSecs,
+      duty: 'board',
+      run: () => board.transaction(tx => forgetAnswers(tx, ago(tx, daySecs))),
+    },
+    {
+      name: 'forget sign-in tokens a day after their end',
+      everySecs: hourSecs,
+      duty: 'board',
+      run: () => board.transaction(tx => forgetSignInTokens(tx, ago(tx, daySecs))),
+    },
+    {
+      name: 'forget agent tokens a day after their end',
+      everySecs: hourSecs,
+      duty: 'board',
+      run: () => board.transaction(tx => forgetAgentTokens(tx, ago(tx, daySecs))),
+    },
+    {
+      name: 'remove the worktrees of cards that were deleted over 30 days ago',
+      everySecs: hourSecs,
+      duty: 'machine',
+      run: () =>
+        removeDeletedWorktrees(
+          machine,
+          new Date(app.config.clock().getTime() - 30 * daySecs * 1000).toISOString(),
+          app.config.dataDir,
+        ),
+    },
+    {
+      name: 'remove cards that were deleted over 30 days ago and have no worktree any more',
+      everySecs: hourSecs,
+      duty: 'board',
+      run: async signal => {
+        await repeat(signal, () => board.transaction(tx => purgeMessages(tx, ago(tx, 30 * daySecs), 500)))
+        await repeat(signal, () => board.transaction(purgeDeletedCards))
+      },
+    },
+    {
+      name: 'remove worktrees of projects and boards that were deleted',
+      everySecs: 300,
+      duty: 'machine',
+      run: () => removeGone(machine, app.config.dataDir, app.supervisor.isAtWork),
+    },
+    {
+      name: 'take up the words of new and changed cards',
+      everySecs: 5,
+      duty: 'board',
+      run: signal => takeUp(board, Infinity, signal),
+    },
+    {
+      name: 'note what each project is like today',
+      everySecs: 600,
+      duty: 'board',
+      run: () =>
+        board.transaction(async tx => {
+          await noteProjectDays(tx, tx.now.slice(0, 10))
+          await forgetProjectDays(tx, ago(tx, 3 * 365 * daySecs).slice(0, 10))
+        }),
+    },
+    {
+      name: 'delete what imports of a server that is gone left unfinished',
+      everySecs: 60,
+      duty: 'machine',
+      run: () => removeUnfinished(machine, app.membership.id),
+    },
+    ...(app.config.backupEvery === undefined
+      ? []
+      : [
+          {
+            name: 'make a backup and delete the oldest',
+            everySecs: 30,
+            duty: 'board' as const,
+            run: scheduledBackups(app),
+          },
+        ]),
+    ...(app.db.isShared
+      ? []
+      : [
+          {
+            name: 'look whether the database file is sound',
+            everySecs: daySecs,
+            firstAfterSecs: 60,
+            run: (signal: AbortSignal) => lookForDamage(app, signal),
+          },
+        ]),
+    forgetAudit(board),
+    {
+      name: 'delete entries of the log after 30 days',
+      everySecs: rareSecs,
+      firstAfterSecs: 60,
+      run: signal =>
+        app.logs.prune(signal, new Date(app.config.clock().getTime() - logDays * daySecs * 1000).toISOString()),
+    },
+    {
+      name: 'delete attachment files without a row',
+      everySecs: hourSecs,
+      run: async () => {
+        await sweepAttachments(app)
+      },
+    },
+  ]
+}
+
+const forgetAudit = (board: Database): Job => ({
+  name: `delete entries of the audit log after ${auditDays} days`,
+  everySecs: hourSecs,
+  duty: 'board',
+  run: signal =>
+    repeat(signal, () =>
+      board.transaction(tx =>
+        pruneAudit(tx, { before: ago(tx, auditDays * daySecs), maxFailures: maxKeptFailures, limit: 500 }),
+      ),
+    ),
+})
+
+/** Runs every job now or after its first wait, and again so many seconds after it has ended: none overlaps itself, and none stops another. */
+export function startTimetable(app: App, log: Log, timetable = jobs(app)): { stop(): Promise<void> } {
+  const stopping = new AbortController()
+  const { signal } = stopping
+  setMaxListeners(timetable.length * 2, signal)
+  const wait = (secs: number) =>
+    delay(secs * 1000, undefined, { signal, ref: false }).catch(() => {
+      /* The server stops. */
+    })
+  const keep = async ({ name, everySecs, firstAfterSecs, duty, run }: Job) => {
+    if (firstAfterSecs !== undefined) await wait(firstAfterSecs)
+    while (!signal.aborted) {
+      if (duty && !app.membership.has(duty)) {
+        await wait(dutySecs)
+        continue
+      }
+      const startedAtMs = performance.now()
+      await run(signal).then(
+        () => {
+          const ms = Math.round(performance.now() - startedAtMs)
+          if (ms >= slowMs) log('info', `A periodic job took long: ${name}.`, { ms })
+        },
+        (error: unknown) => signal.aborted || logFailure(log, `A periodic job failed: ${name}.`, error),
+      )
+      await wait(everySecs)
+    }
+  }
+  const running = timetable.map(keep)
+  return {
+    stop: async () => {
+      stopping.abort()
+      await Promise.all(running)
+    },
+  }
+}
+
+/** Refuses writes from now on if the database file is damaged. */
+async function lookForDamage({ db, config }: App, signal: AbortSignal): Promise<void> {
+  const damage = await findDamage(join(config.dataDir, 'board.db'), false, signal).catch((error: unknown) => {
+    if (!signal.aborted) throw error
+  })
+  if (damage !== undefined) db.noteDamage(new Error(damage))
+}
+
+/** Does bounded pieces of work until there is nothing left to do. */
+async function repeat(signal: AbortSignal, work: () => Promise<number>): Promise<void> {
+  while (!signal.aborted && (await work()) > 0);
+}
+
+const ago = (tx: Transaction, secs: number) => new Date(Date.parse(tx.now) - secs * 1000).toISOString()

@@ -1,7 +1,0 @@
-import type { App } from '../src/app.ts'
-import { reachable } from '../src/config/server.ts'
-import type { Call } from './handlers.ts'
-
-/** The server's address as browsers know it, without a slash at its end. */
-export const serverUrl = ({ config }: App, { request }: Pick<Call, 'request'>): string =>
-  config.publicUrl?.replace(/\/$/, '') ?? `http://${reachable(config.host)}:${request.socket.localPort}`

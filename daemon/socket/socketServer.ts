@@ -1,0 +1,136 @@
+import nodeAdapter, { type NodeAdapter } from 'crossws/adapters/node'
+import type { Peer } from 'crossws'
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { App } from '../../src/app.ts'
+import { logFailure } from '../../src/config/log.ts'
+import { Problem } from '../../src/contract/errors.ts'
+import type { Caller } from '../../src/domain/caller.ts'
+import type { Ended } from '../../src/identity/revocations.ts'
+import { remembering } from '../../src/store/remembering.ts'
+import type { Log } from '../process/stderrLog.ts'
+import { refuse } from '../connections/refuseConnection.ts'
+import { admit, type Admission } from './admission.ts'
+import { declineUpgrade } from './declineUpgrade.ts'
+import { createFanOut } from './fanOut.ts'
+import { closeCodes } from './connection.ts'
+import { createPages } from './pages.ts'
+import { Sessions, type Goodbye } from './sessions.ts'
+import { createTurns } from './fairTurns.ts'
+import { startWatch } from './watch.ts'
+
+const mostMessageBytes = 64 * 1024
+const heartbeatSecs = 30
+/** Of what sockets have missed, about half a millisecond's worth is sent before others are heard. */
+const partsInATurn = 16
+const goodbyeMs = 2000
+
+/** The live events of one server: `GET /api/ws` (specification "Events"). */
+export interface Socket {
+  /** Takes a request of the node server's 'upgrade' event, and always answers it: with a socket, or as if no upgrade had been asked for. */
+  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
+  /** Closes every socket with 1001 or another code, and after two seconds those that have not gone. Later ones are refused. */
+  close(code?: Goodbye): Promise<void>
+  /** How many sockets are open. */
+  count(): number
+}
+
+export function createSocket(app: App, log: Log): Socket {
+  const lag = app.metrics.timing({
+    name: 'board_event_lag_seconds',
+    help: 'How long after it was written the first of a page of events is handed to sockets.',
+  })
+  const fanOut = createFanOut(
+    app.outbox,
+    () => watch.look(),
+    at => lag.observe((app.config.clock().getTime() - Date.parse(at)) / 1000),
+    error => log('error', 'Notifications cannot be told.', { cause: String(error) }),
+  )
+  const sessions = new Sessions(remembering(app.db), {
+    outbox: app.outbox,
+    pages: createPages(app.outbox, app.db),
+    fanOut,
+    turn: createTurns(partsInATurn),
+    now: () => app.config.clock().toISOString(),
+    log,
+  })
+  const watch = startWatch(app.db, sessions, log)
+  const stopHearing = app.identity.onRevoked(ended => {
+    if (!('rightsOf' in ended)) return sessions.endOf(caller => isOf(caller, ended))
+    sessions.doubtRights(ended.rightsOf)
+    watch.look()
+  })
+  const adapter = createAdapter(sessions)
+  let closing = false
+
+  const upgrade = async (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    const admission = closing ? undefined : await admit(app, request)
+    if (!admission || closing) throw new Problem('SHUTTING_DOWN')
+    await adapter.handleUpgrade(
+      request,
+      socket,
+      head,
+      Object.assign(new Request('http://board/api/ws'), { context: { admission, socket } }),
+    )
+  }
+
+  return {
+    handleUpgrade: (request, socket, head) => {
+      if (request.headers.upgrade?.toLowerCase() !== 'websocket') return declineUpgrade(request, socket, head)
+      socket.on('error', () => {
+        /* The client is gone; 'close' follows. */
+      })
+      upgrade(request, socket, head).catch((error: unknown) => {
+        if (!(error instanceof Problem)) logFailure(log, 'A socket could not be opened.', error)
+        refuse(socket, error instanceof Problem ? error : new Problem('INTERNAL'))
+      })
+    },
+    close: async (code = closeCodes.goingAway) => {
+      if (closing) return
+      closing = true
+      stopHearing()
+      watch.stop()
+      sessions.endAll(code)
+      for (const giveUpAt = performance.now() + goodbyeMs; sessions.size > 0 && performance.now() < giveUpAt;)
+        await delay(20)
+      adapter.closeAll(undefined, undefined, true)
+      await adapter.close()
+    },
+    count: () => sessions.size,
+  }
+}
+
+function createAdapter(sessions: Sessions): NodeAdapter {
+  /** A hook that throws would end the process. */
+  const safely =
+    <Rest extends unknown[]>(hook: (peer: Peer, ...rest: Rest) => void) =>
+    (peer: Peer, ...rest: Rest) => {
+      try {
+        hook(peer, ...rest)
+      } catch (error) {
+        sessions.fail(peer, error)
+      }
+    }
+  return nodeAdapter({
+    getNamespace: () => 'board',
+    idleTimeout: heartbeatSecs,
+    serverOptions: { maxPayload: mostMessageBytes, perMessageDeflate: false, clientTracking: false },
+    hooks: {
+      open: safely(peer => sessions.open(peer, peer.context.socket as Duplex, peer.context.admission as Admission)),
+      message: safely((peer, message) => sessions.receive(peer, message.rawData)),
+      ping: safely(peer => sessions.ping(peer)),
+      drain: safely(peer => sessions.drain(peer)),
+      error: safely(peer => sessions.drop(peer)),
+      close: safely(peer => sessions.close(peer)),
+    },
+  })
+}
+
+const isOf = (caller: Caller, ended: Exclude<Ended, { rightsOf: unknown }>) => {
+  if ('tokenHash' in ended) return caller.tokenHash === ended.tokenHash
+  if ('keyId' in ended) return caller.key?.id === ended.keyId
+  return 'userId' in ended
+    ? caller.userId === ended.userId
+    : caller.kind === 'user' && caller.userId === ended.signInsOf
+}
