@@ -1,5 +1,5 @@
-import { createCatalogue, type Catalogue } from './agents/catalogue.ts'
-import { createSupervisor, recover, type Supervisor } from './agents/supervisor.ts'
+import { createCatalogue, type Catalogue } from './agents/providers/providerCatalogue.ts'
+import { createSupervisor, recover, type Supervisor } from './agents/sessions/agentSupervisor.ts'
 import { from } from './config/log.ts'
 import type { ServerConfig } from './config/server.ts'
 import type { Duty, Membership } from './daemons/membership.ts'

@@ -1,6 +1,6 @@
 import { end, type Ending } from '../src/domain/sessions.ts'
 import { insertSession, type NewSession } from '../src/store/sessions.ts'
-import type { TranscriptSession } from '../src/agents/transcriptWriter.ts'
+import type { TranscriptSession } from '../src/agents/transcript/transcriptWriter.ts'
 import type { TestBoard } from './helper.ts'
 
 export interface TestCard {

@@ -1,4 +1,4 @@
-import type { RawUpdate } from '../src/agents/types.ts'
+import type { RawUpdate } from '../src/agents/link/agentLink.ts'
 
 /** Updates of a session as agents send them. */
 export const say = (text: string, role = 'agent_message_chunk'): RawUpdate => ({

@@ -1,6 +1,6 @@
 import type { App } from '../../src/app.ts'
-import { approveAuto } from '../../src/agents/pipeline.ts'
-import * as steering from '../../src/agents/steering.ts'
+import { approveAuto } from '../../src/agents/sessions/advancePipeline.ts'
+import * as steering from '../../src/agents/sessions/sessionCommands.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import * as cards from '../../src/domain/cards.ts'
 import { merge } from '../../src/domain/changes.ts'

@@ -1,6 +1,6 @@
 import type { App } from '../../src/app.ts'
-import { ConfigBroken } from '../../src/agents/configured.ts'
-import { messagesOf } from '../../src/agents/messages.ts'
+import { ConfigBroken } from '../../src/agents/providers/configuredProviders.ts'
+import { messagesOf } from '../../src/agents/transcript/messageQuery.ts'
 import { commandFiles, merge } from '../../src/agents/slashCommands.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import type { Contract } from '../../src/contract/index.ts'

@@ -1,5 +1,5 @@
 import type { App } from '../../src/app.ts'
-import { cancel } from '../../src/agents/steering.ts'
+import { cancel } from '../../src/agents/sessions/sessionCommands.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import * as cards from '../../src/domain/cards.ts'
 import { listBoards } from '../../src/store/boards.ts'

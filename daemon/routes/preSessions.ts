@@ -1,5 +1,5 @@
 import type { App } from '../../src/app.ts'
-import { messagesOf } from '../../src/agents/messages.ts'
+import { messagesOf } from '../../src/agents/transcript/messageQuery.ts'
 import * as preSessions from '../../src/agents/preSessions.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { listPreSessions } from '../../src/store/sessions.ts'

@@ -7,8 +7,8 @@ import { readFirstColumn } from '../store/columns.ts'
 import type { Transaction } from '../store/database.ts'
 import { readLatestSession, type SessionRow } from '../store/sessions.ts'
 import type { MessageView } from '../views/agents.ts'
-import { withRecap } from './recap.ts'
-import { tell } from './steering.ts'
+import { withRecap } from './transcript/resumePrompt.ts'
+import { tell } from './sessions/sessionCommands.ts'
 
 const introduction =
   'You are the assistant of a software project and its board. You are asked questions about the project and its cards, and asked to make cards. ' +

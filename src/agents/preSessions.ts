@@ -9,7 +9,7 @@ import type { Reader, Transaction } from '../store/database.ts'
 import { readSession, updateSession, type SessionItem, type SessionRow } from '../store/sessions.ts'
 import type { MessageView } from '../views/agents.ts'
 import { hasActiveAgent } from '../views/cards.ts'
-import { tell } from './steering.ts'
+import { tell } from './sessions/sessionCommands.ts'
 
 export interface PreSessionRef {
   projectId: number

@@ -1,4 +1,4 @@
-import { tell } from '../agents/steering.ts'
+import { tell } from '../agents/sessions/sessionCommands.ts'
 import { finish, type RunResult } from '../domain/monitorRuns.ts'
 import { findOpen } from '../domain/sessions.ts'
 import type { Transaction } from '../store/database.ts'

@@ -1,15 +1,15 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import type { AcpLimits } from '../../src/agents/acp.ts'
-import { openAgent } from '../../src/agents/open.ts'
+import type { AcpLimits } from '../../src/agents/acp/acpAgent.ts'
+import { openAgent } from '../../src/agents/sessions/openAgent.ts'
 import {
   AgentFailure,
   type AgentLaunch,
   type AgentLink,
   type PermissionRequest,
   type RawUpdate,
-} from '../../src/agents/types.ts'
+} from '../../src/agents/link/agentLink.ts'
 import { spawnTree, type Child } from '../../src/process/spawn.ts'
 import { stopTree } from '../../src/process/stop.ts'
 import { openDatabase } from '../../src/store/open.ts'

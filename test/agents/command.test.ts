@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { AgentLaunch } from '../../src/agents/types.ts'
+import type { AgentLaunch } from '../../src/agents/link/agentLink.ts'
 import { stopTree } from '../../src/process/stop.ts'
 import { eventually } from '../helper.ts'
 import { createRoom, failure, type AgentRoom } from './agent.ts'

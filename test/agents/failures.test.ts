@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { failureOf, reasonIn, shown } from '../../src/agents/failures.ts'
-import { readUsage } from '../../src/agents/usage.ts'
+import { failureOf, reasonIn, shown } from '../../src/agents/link/failureReasons.ts'
+import { readUsage } from '../../src/agents/acp/turnUsage.ts'
 
 describe('what agents say when they cannot go on', () => {
   test.each([

@@ -2,9 +2,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { AgentCredential } from '../../src/agents/credentials.ts'
-import { prepareLaunch, type Work } from '../../src/agents/launch.ts'
-import { builtIn } from '../../src/agents/providers.ts'
+import type { AgentCredential } from '../../src/agents/providers/credentialEnvironment.ts'
+import { prepareLaunch, type Work } from '../../src/agents/providers/prepareLaunch.ts'
+import { builtIn } from '../../src/agents/providers/builtInProviders.ts'
 import { createRoom, type AgentRoom } from './agent.ts'
 
 let dataDir: string

@@ -2,9 +2,9 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createCatalogue, type Catalogue } from '../../src/agents/catalogue.ts'
-import { readAgents } from '../../src/agents/configured.ts'
-import { builtIn } from '../../src/agents/providers.ts'
+import { createCatalogue, type Catalogue } from '../../src/agents/providers/providerCatalogue.ts'
+import { readAgents } from '../../src/agents/providers/configuredProviders.ts'
+import { builtIn } from '../../src/agents/providers/builtInProviders.ts'
 
 let root: string
 beforeAll(() => {

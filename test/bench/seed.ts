@@ -1,7 +1,7 @@
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createApp, type App } from '../../src/app.ts'
-import { builtIn } from '../../src/agents/providers.ts'
+import { builtIn } from '../../src/agents/providers/builtInProviders.ts'
 import { serverDefaults } from '../../src/config/server.ts'
 import { externalPermissions } from '../../src/contract/route.ts'
 import type { Caller } from '../../src/domain/caller.ts'

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { addMessage, type TranscriptSession } from '../../src/agents/transcriptWriter.ts'
+import { addMessage, type TranscriptSession } from '../../src/agents/transcript/transcriptWriter.ts'
 import {
   addSessionTokens,
   updateSession,

@@ -1,0 +1,156 @@
+import type { TranscriptRole } from '../../store/transcripts.ts'
+import type { ToolPiece } from '../../views/agents.ts'
+import { titleOf, toolNames } from './toolCalls.ts'
+import type { RawUpdate } from '../link/agentLink.ts'
+
+/** What one update adds to a session's records. */
+export type Addition =
+  | { kind: 'text'; role: Exclude<TranscriptRole, 'tool' | 'plan'>; text: string; label?: string }
+  | { kind: 'plan'; text: string }
+  | { kind: 'tool'; callId: string; begins: boolean; piece: ToolPiece }
+  | { kind: 'usage'; contextUsed: number | null; contextSize: number | null; costUsd: number | null }
+  | { kind: 'commands'; commands: Array<{ name: string; description: string }> }
+  | { kind: 'nothing' }
+
+/** No text or value of one message is longer, in UTF-16 units. What an agent says beyond goes on in the next message, what a tool shows beyond is cut. */
+export const mostMessageLength = 65_536
+const mostCommands = 200
+const mostLocations = 50
+const deepest = 32
+const nothing: Addition = { kind: 'nothing' }
+const spokenBy: Readonly<Record<string, 'user' | 'agent' | 'thought' | 'system'>> = {
+  user_message_chunk: 'user',
+  agent_message_chunk: 'agent',
+  agent_thought_chunk: 'thought',
+  compaction_summary_chunk: 'system',
+}
+/** State that an agent tells of itself and that is no part of the conversation. */
+const silent = new Set(['config_option_update', 'session_info_update'])
+
+/** Reads an update of an agent's session. Nothing in it is believed: what is missing or of another type is left out, what is too long is cut. */
+export function readUpdate(update: RawUpdate): Addition {
+  const kind = update.sessionUpdate
+  const role = spokenBy[kind]
+  if (role)
+    return {
+      kind: 'text',
+      role,
+      text: blockText(update.content),
+      label: typeof update.messageId === 'string' ? update.messageId.slice(0, 200) : undefined,
+    }
+  if (kind === 'tool_call' || kind === 'tool_call_update')
+    return {
+      kind: 'tool',
+      callId: plain(update.toolCallId, 200) || 'unnamed',
+      begins: kind === 'tool_call',
+      piece: toolPiece(update),
+    }
+  if (kind === 'plan')
+    return { kind: 'plan', text: cut(list(update.entries).map(planLine).join('\n'), mostMessageLength) }
+  if (kind === 'usage_update') return usageOf(update)
+  if (kind === 'available_commands_update')
+    return { kind: 'commands', commands: list(update.availableCommands).slice(0, mostCommands).flatMap(command) }
+  if (kind === 'current_mode_update')
+    return { kind: 'text', role: 'system', text: `Mode: ${plain(update.currentModeId, 200)}\n` }
+  if (silent.has(kind)) return nothing
+  return { kind: 'text', role: 'system', text: `${cut(bounded(update, 2000, true), 2000)}\n` }
+}
+
+/** A list of steps as Markdown. */
+function planLine(entry: unknown): string {
+  const { content, status } = record(entry)
+  return `- [${status === 'completed' ? 'x' : status === 'in_progress' ? '~' : ' '}] ${plain(content, 2000).replaceAll('\n', ' ')}`
+}
+
+function toolPiece(update: RawUpdate): ToolPiece {
+  const { kind, status, rawInput, rawOutput, content, locations } = update
+  const [name, [program]] = [plain(titleOf(update), 500), toolNames(update)]
+  const blocks = Array.isArray(content) ? content.map(record) : undefined
+  const shown = blocks?.filter(({ type }) => type === 'diff')
+  return {
+    ...(name && { name }),
+    ...(program && { program }),
+    ...(typeof kind === 'string' && { kind: plain(kind, 50) }),
+    ...((status === 'pending' || status === 'in_progress' || status === 'completed' || status === 'failed') && {
+      status,
+    }),
+    ...(rawInput !== undefined && { input: bounded(rawInput, mostMessageLength) }),
+    ...(rawOutput !== undefined
+      ? { output: bounded(rawOutput, mostMessageLength) }
+      : shown && shown.length > 0 && { output: bounded(shown, mostMessageLength) }),
+    ...(blocks && {
+      content: cut(
+        blocks
+          .filter(({ type }) => type !== 'diff')
+          .map(block => blockText(block.content ?? block))
+          .join('\n'),
+        mostMessageLength,
+      ),
+    }),
+    ...(Array.isArray(locations) && {
+      locations: locations
+        .slice(0, mostLocations)
+        .map(record)
+        .map(({ path, line }) => ({ path: plain(path, 4096), line: count(line) })),
+    }),
+  }
+}
+
+/** The text of a content block; of what is no text, a word about it. */
+function blockText(value: unknown): string {
+  const block = record(value)
+  if (typeof block.text === 'string') return block.text
+  if (block.type === 'resource')
+    return typeof record(block.resource).text === 'string'
+      ? (record(block.resource).text as string)
+      : `[${plain(record(block.resource).uri, 2000)}]`
+  if (block.type === 'resource_link') return `[${plain(block.name, 500)}](${plain(block.uri, 2000)})`
+  if (block.type === 'terminal') return `[terminal ${plain(block.terminalId, 200)}]`
+  return typeof block.type === 'string'
+    ? `[${plain(block.type, 50)} ${plain(block.mimeType, 100)}]`.replace(' ]', ']')
+    : ''
+}
+
+function usageOf({ used, size, cost }: RawUpdate): Addition {
+  const { amount, currency } = record(cost)
+  return {
+    kind: 'usage',
+    contextUsed: count(used),
+    contextSize: count(size),
+    costUsd: typeof amount === 'number' && Number.isFinite(amount) && amount >= 0 && currency === 'USD' ? amount : null,
+  }
+}
+
+function command(value: unknown): Array<{ name: string; description: string }> {
+  const { name, description } = record(value)
+  const title = plain(name, 100).trim()
+  return title === '' ? [] : [{ name: title, description: plain(description, 500) }]
+}
+
+/** A value that is short and flat enough to be kept, else the start of its JSON. */
+function bounded(value: unknown, length: number, asText: true): string
+function bounded(value: unknown, length: number): unknown
+function bounded(value: unknown, length: number, asText = false): unknown {
+  if (typeof value === 'string') return cut(value, length)
+  if (isDeep(value, deepest)) return '[nested too deeply to be kept]'
+  const json = JSON.stringify(value)
+  return asText || json.length > length ? cut(json, length) : value
+}
+
+const isDeep = (value: unknown, left: number): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (left === 0 || Object.values(value).some(each => isDeep(each, left - 1)))
+const cut = (text: string, length: number): string =>
+  text.length <= length
+    ? text
+    : `${text.slice(0, length - 100).toWellFormed()}\n[${text.length - length + 100} more characters were left out]`
+const plain = (value: unknown, length: number): string =>
+  typeof value === 'string' ? value.slice(0, length).replaceAll('\0', '').toWellFormed() : ''
+const count = (value: unknown): number | null =>
+  typeof value === 'number' && Number.isFinite(value) && value >= 0
+    ? Math.min(Math.round(value), Number.MAX_SAFE_INTEGER)
+    : null
+const record = (value: unknown): Record<string, unknown> =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])

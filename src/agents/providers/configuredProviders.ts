@@ -1,0 +1,110 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import * as v from 'valibot'
+import { CredentialProvider } from '../../contract/credentials.ts'
+import { AgentId, text } from '../../contract/fields.ts'
+import { keyIn, type CredentialWays } from './credentialEnvironment.ts'
+import { builtIn, provider, type AgentProvider } from './builtInProviders.ts'
+
+/** What is wrong with config.json in the data folder, in words for the operator. */
+export class ConfigBroken extends Error {
+  constructor(what: string, cause?: unknown) {
+    super(`config.json in the data folder is not valid: ${what}`, { cause })
+    this.name = 'ConfigBroken'
+  }
+}
+
+const mostBytes = 1024 * 1024
+const Variable = v.pipe(
+  v.string(),
+  v.regex(/^[A-Za-z_]\w{0,199}$/, 'must be the name of an environment variable'),
+  v.check(name => !/^BOARD_/i.test(name), 'must not begin with BOARD_'),
+)
+const Words = v.pipe(v.array(text(1, 1000)), v.maxLength(50))
+const Way = v.strictObject({ key: Variable, baseUrl: v.optional(Variable), args: v.optional(Words) })
+const Agent = v.strictObject({
+  name: v.optional(text(1, 200)),
+  protocol: v.optional(v.picklist(['acp', 'command'], 'must be acp or command')),
+  command: v.optional(v.pipe(v.array(text(1, 4096)), v.minLength(1, 'must name a program'), v.maxLength(200))),
+  install: v.optional(text(1, 1000)),
+  env: v.optional(v.record(Variable, text(0, 32_768))),
+  pass: v.optional(v.pipe(v.array(Variable), v.maxLength(200))),
+  credentials: v.optional(v.record(CredentialProvider, Way)),
+  authMethods: v.optional(Words),
+  modes: v.optional(v.strictObject({ work: v.optional(Words), plan: v.optional(Words) })),
+  model: v.optional(v.nullable(text(1, 1000))),
+  usageIsCumulative: v.optional(v.boolean()),
+})
+const Config = v.looseObject({ agents: v.optional(v.record(AgentId, Agent)) })
+type ConfiguredAgent = v.InferOutput<typeof Agent>
+
+/**
+ * The agents that there are: the built-in ones, changed and added to by `agents` in config.json. An entry with the id of a
+ * built-in one changes only what it gives; any other must give its command.
+ * @throws ConfigBroken
+ */
+export async function readAgents(dataDir: string): Promise<AgentProvider[]> {
+  const configured = await readConfig(dataDir)
+  const known = builtIn.map(each => (configured[each.id] ? change(each, configured[each.id]!) : each))
+  const own = Object.entries(configured)
+    .filter(([id]) => !builtIn.some(each => each.id === id))
+    .map(([id, agent]) => create(id, agent))
+  return [...known, ...own]
+}
+
+async function readConfig(dataDir: string): Promise<Record<string, ConfiguredAgent>> {
+  const content = await readFile(join(dataDir, 'config.json')).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined
+    throw new ConfigBroken(`it cannot be read (${error.code}).`, error)
+  })
+  if (content === undefined) return {}
+  if (content.length > mostBytes) throw new ConfigBroken('it is larger than 1 MiB.')
+  const { success, output, issues } = v.safeParse(Config, parse(content.toString('utf8')))
+  if (!success)
+    throw new ConfigBroken(
+      issues
+        .slice(0, 5)
+        .map(issue => `${v.getDotPath(issue) ?? 'it'} ${wrong(issue)}`)
+        .join('; ') + '.',
+    )
+  return output.agents ?? {}
+}
+
+/** What is wrong without what was found, which may be a secret. */
+const wrong = ({ message, expected }: v.BaseIssue<unknown>) =>
+  !message.startsWith('Invalid ') ? message : expected === 'never' ? 'is not known' : `must be ${expected}`
+
+function parse(content: string): unknown {
+  try {
+    const value: unknown = JSON.parse(content.replace(/^\uFEFF/, ''))
+    return Array.isArray(value) ? null : value
+  } catch (error) {
+    // The parser quotes what it stumbled over, which may be a secret.
+    const at = /position (\d+)/.exec((error as Error).message)?.[1]
+    throw new ConfigBroken(
+      at === undefined ? 'it is no JSON.' : `it is no JSON in line ${content.slice(0, Number(at)).split('\n').length}.`,
+    )
+  }
+}
+
+function create(id: string, agent: ConfiguredAgent): AgentProvider {
+  if (!agent.command) throw new ConfigBroken(`agents.${id}.command is missing.`)
+  return change(provider({ id, name: id, command: agent.command, credentials: {} }), agent)
+}
+
+function change(before: AgentProvider, { credentials, modes, env, pass, ...given }: ConfiguredAgent): AgentProvider {
+  const ways = Object.fromEntries(
+    Object.entries(credentials ?? {}).map(([name, { key, baseUrl, args }]) => [
+      name,
+      { ...keyIn(key, baseUrl), ...(args && { args }) },
+    ]),
+  ) as CredentialWays
+  return {
+    ...before,
+    ...given,
+    credentials: { ...before.credentials, ...ways },
+    modes: { ...before.modes, ...modes },
+    env: { ...before.env, ...env },
+    pass: [...before.pass, ...(pass ?? [])],
+  }
+}

@@ -1,0 +1,95 @@
+import { constants } from 'node:fs'
+import { access, stat } from 'node:fs/promises'
+import { delimiter, isAbsolute, join } from 'node:path'
+import type { CredentialProvider } from '../../contract/credentials.ts'
+import { searchPath } from '../../process/environment.ts'
+import { readAgents } from './configuredProviders.ts'
+import type { AgentProvider } from './builtInProviders.ts'
+
+const freshMs = 5000
+
+/** An agent, and whether its program is on this machine. */
+export interface CatalogueEntry {
+  provider: AgentProvider
+  installed: boolean
+}
+/** The ids that card, column and project name, nearest first, and the provider of the credential that would be used. */
+export interface Wish {
+  card?: string | null
+  column?: string | null
+  project?: string | null
+  credential?: CredentialProvider | null
+}
+/** The agent that is to work, or what is missing, in words for a person. */
+export type Chosen = { provider: AgentProvider; missing?: undefined } | { provider?: undefined; missing: string }
+
+/** The agents that can be started here. */
+export interface Catalogue {
+  /** All of them, those that are built in first. What is read is some seconds old at most. @throws ConfigBroken */
+  list(): Promise<CatalogueEntry[]>
+  /**
+   * The agent for a card: the nearest that is named; else the one that fits the credential; else the first one installed.
+   * @throws ConfigBroken
+   */
+  choose(wish: Wish): Promise<Chosen>
+}
+
+export function createCatalogue(dataDir: string, env: NodeJS.ProcessEnv = process.env): Catalogue {
+  let present: { entries: Promise<CatalogueEntry[]>; until: number } | undefined
+  const list = () => {
+    if (!present || performance.now() > present.until)
+      present = { entries: read(dataDir, env.PATH ?? ''), until: performance.now() + freshMs }
+    return present.entries
+  }
+  return { list, choose: async wish => choose(await list(), wish) }
+}
+
+const read = async (dataDir: string, path: string): Promise<CatalogueEntry[]> =>
+  Promise.all(
+    (await readAgents(dataDir)).map(async provider => ({
+      provider,
+      installed: await isInstalled(provider.command[0]!, path),
+    })),
+  )
+
+/** Whether a program can be run, without running it. */
+async function isInstalled(program: string, path: string): Promise<boolean> {
+  if (program.includes('/')) return isAbsolute(program) && isProgram(program)
+  const names = process.platform === 'win32' ? ['', '.exe', '.cmd', '.bat'].map(ending => program + ending) : [program]
+  for (const folder of searchPath(path).split(delimiter))
+    for (const name of names) if (folder && (await isProgram(join(folder, name)))) return true
+  return false
+}
+
+const isProgram = async (file: string) =>
+  (await stat(file).then(
+    found => found.isFile(),
+    () => false,
+  )) &&
+  access(file, constants.X_OK).then(
+    () => true,
+    () => false,
+  )
+
+function choose(entries: readonly CatalogueEntry[], { card, column, project, credential }: Wish): Chosen {
+  const named = card ?? column ?? project ?? null
+  if (named !== null) {
+    const entry = entries.find(({ provider }) => provider.id === named)
+    if (!entry) return { missing: `There is no agent ${named}.` }
+    return entry.installed ? { provider: entry.provider } : { missing: notInstalled(entry.provider) }
+  }
+  const fitting = credential ? entries.filter(({ provider }) => provider.credentials[credential]) : []
+  const installed = fitting.find(entry => entry.installed) ?? entries.find(entry => entry.installed)
+  if (installed) return { provider: installed.provider }
+  return { missing: fitting[0] ? notInstalled(fitting[0].provider) : noneInstalled(entries) }
+}
+
+/** With a way to get the first one that is built in. */
+function noneInstalled(entries: readonly CatalogueEntry[]): string {
+  const { provider } = entries.find(entry => entry.provider.install !== null) ?? {}
+  const message = 'No agent is installed on the server.'
+  return provider ? `${message} To get one, ${provider.name} for example: ${provider.install}` : message
+}
+
+const notInstalled = ({ name, install }: AgentProvider) =>
+  `${name} is not installed on the server.${install ? ` To get it: ${install}` : ''}`
