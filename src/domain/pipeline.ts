@@ -1,12 +1,12 @@
 import { Problem } from '../contract/errors.ts'
 import { append } from '../events/outbox.ts'
+import type { StoredStep } from '../store/cardFields.ts'
 import { updateCard, type CardRow } from '../store/cards.ts'
 import { listColumns } from '../store/columns.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import { cardDetail, type Step } from '../views/cards.ts'
 import { find, type CardRef } from './cards.ts'
 import { requireMayStart } from './starting.ts'
-import type { StoredStep } from './steps.ts'
 
 /** A card's steps whose columns still stand on its board. A step without a prompt of its own has its column's. */
 export async function readPipeline(db: Reader, card: CardRow): Promise<Step[]> {

@@ -1,13 +1,7 @@
+import type { StoredStep } from '../store/cardFields.ts'
 import type { CardRow } from '../store/cards.ts'
 import { readColumn, type ColumnRow } from '../store/columns.ts'
 import type { Reader } from '../store/database.ts'
-
-/** A pipeline's step as a card keeps it. Without a prompt of its own it has its column's. */
-export interface StoredStep {
-  columnId: number
-  prompt: string
-  approval: 'auto' | 'manual'
-}
 
 /** A new card's pipeline: the board's active columns in order. */
 export const initialSteps = (columns: readonly ColumnRow[]): StoredStep[] =>

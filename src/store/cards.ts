@@ -1,50 +1,19 @@
-import type { CardKind, CardStatus, ColumnType } from '../contract/fields.ts'
+import { CardItem } from '../contract/cards.ts'
+import { ExternalCard, ExternalItem } from '../contract/external.ts'
+import type { CardStatus, ColumnType } from '../contract/fields.ts'
+import { cardExtras, cardFields } from './cardFields.ts'
 import type { Reader, Transaction } from './database.ts'
-import { placeJoins, placeSql } from './order.ts'
+import { placeJoins } from './order.ts'
+import { defineRecord, entriesOf, type Change, type NewRow, type Row } from './record.ts'
 
-/** A card with the names that its views need. Booleans are 0 and 1, `labels`, `pipeline` and `lastAgentAction` JSON text. */
-export interface CardRow {
-  id: number
-  projectId: number
-  boardId: number
-  columnId: number
-  chunkId: number | null
-  columnName: string
-  columnType: ColumnType
-  position: number | null
-  kind: CardKind
-  groupId: string | null
-  title: string
-  prompt: string
-  labels: string
-  pipeline: string
-  status: CardStatus
-  statusReason: string | null
-  unread: number
-  deferred: number
-  autoMode: number
-  useWorktree: number
-  gitBranch: string | null
-  worktreePath: string | null
-  worktreeManaged: number
-  baseCommit: string | null
-  lastAgentAction: string | null
-  agent: string | null
-  command: string | null
-  credentialId: number | null
-  createdAt: string
-  updatedAt: string
-  startedAt: string | null
-  endedAt: string | null
-  archivedAt: string | null
-  deletedAt: string | null
-  version: number
-  /** JSON text of a card that was read alone: its open sessions as locks, and its latest sessions. */
-  locks?: string
-  sessions?: string
-}
-/** What a card's status is while an agent works on it. */
-export const activeStatuses: readonly CardStatus[] = ['queued', 'running', 'waiting']
+/** A card as a query gives it; `locks` and `sessions` of one that was read alone. */
+export type CardRow = Row<typeof cardFields> & Partial<Row<typeof cardExtras>>
+export type NewCardRow = NewRow<typeof cardFields>
+export type CardChange = Omit<
+  Change<typeof cardFields>,
+  'projectId' | 'kind' | 'command' | 'createdAt' | 'updatedAt' | 'version'
+>
+
 export interface CardFilter {
   projectId: number
   boardId?: number
@@ -58,32 +27,25 @@ export interface CardFilter {
   cursor?: number
 }
 
-const fields = `c.id, c.project_id AS projectId, c.board_id AS boardId, c.column_id AS columnId, c.chunk_id AS chunkId, l.name AS columnName, l.column_type AS columnType, ${placeSql} AS position,
-  c.kind, c.group_id AS groupId, c.title, c.prompt, c.labels, c.pipeline, c.status, c.status_reason AS statusReason, c.unread, c.deferred, c.auto_mode AS autoMode, c.use_worktree AS useWorktree,
-  c.git_branch AS gitBranch, c.worktree_path AS worktreePath, c.worktree_managed AS worktreeManaged, c.base_commit AS baseCommit, c.last_agent_action AS lastAgentAction, c.agent, c.command, c.credential_id AS credentialId,
-  c.created_at AS createdAt, c.updated_at AS updatedAt, c.started_at AS startedAt, c.ended_at AS endedAt, c.archived_at AS archivedAt, c.deleted_at AS deletedAt, c.version`
-/** JSON of a card's open sessions as locks and of its latest sessions, oldest first. A session that waits for its turn has been asked for, not begun. */
-const locks = `(SELECT json_group_array(json_object('kind', iif(purpose = 'pre', 'pre-session', 'agent'), 'holder', agent, 'acquiredAt', coalesce(started_at, created_at))) FROM agent_sessions WHERE card_id = c.id AND ended_at IS NULL)`
-const sessions = `(SELECT json_group_array(json_object('id', id, 'agent', agent, 'status', status, 'startedAt', coalesce(started_at, created_at), 'endedAt', ended_at, 'summary', summary))
-    FROM (SELECT * FROM (SELECT * FROM agent_sessions WHERE card_id = c.id AND purpose <> 'pre' ORDER BY id DESC LIMIT 50) ORDER BY id))`
-const sessionFields = `${locks} AS locks, ${sessions} AS sessions`
+const record = defineRecord('cards', 'c', { ...cardFields, ...cardExtras })
+const listed = record.columnsOf(Object.keys(cardFields) as Array<keyof typeof cardFields>)
 const from = `FROM cards c JOIN columns l ON l.id = c.column_id ${placeJoins}`
 /** What external routes list and count. */
-const listed = `c.deleted_at IS NULL AND c.archived_at IS NULL AND c.kind = 'kanban'`
+const isListed = `c.deleted_at IS NULL AND c.archived_at IS NULL AND c.kind = 'kanban'`
 
 // Made once: the engine finds a prepared statement by its text, and joining a text anew costs more than that.
-const card = `SELECT ${fields}, ${sessionFields} ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NULL`
+const card = `SELECT ${record.columns} ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NULL`
 export const readCard = (db: Reader, projectId: number, id: number): Promise<CardRow | undefined> =>
   db.get(card, [id, projectId])
 export const readDeletedCard = (db: Reader, projectId: number, id: number): Promise<CardRow | undefined> =>
-  db.get(
-    `SELECT ${fields}, ${sessionFields} ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NOT NULL`,
-    [id, projectId],
-  )
+  db.get(`SELECT ${record.columns} ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NOT NULL`, [
+    id,
+    projectId,
+  ])
 /** The card of a project's assistant, once there is one. */
 export const readAssistantCard = (db: Reader, projectId: number): Promise<CardRow | undefined> =>
   db.get(
-    `SELECT ${fields}, ${sessionFields} ${from} WHERE c.project_id = ? AND c.kind = 'assistant' AND c.deleted_at IS NULL ORDER BY c.id LIMIT 1`,
+    `SELECT ${record.columns} ${from} WHERE c.project_id = ? AND c.kind = 'assistant' AND c.deleted_at IS NULL ORDER BY c.id LIMIT 1`,
     [projectId],
   )
 export const projectOfCard = async (db: Reader, id: number): Promise<number | undefined> =>
@@ -94,94 +56,11 @@ export const projectOfCard = async (db: Reader, id: number): Promise<number | un
     )
   )?.projectId
 
-export async function insertCard(
-  tx: Transaction,
-  card: Pick<
-    CardRow,
-    | 'projectId'
-    | 'boardId'
-    | 'columnId'
-    | 'title'
-    | 'prompt'
-    | 'labels'
-    | 'pipeline'
-    | 'groupId'
-    | 'archivedAt'
-    | 'lastAgentAction'
-  > &
-    Partial<Pick<CardRow, 'kind' | 'agent' | 'command'>> & {
-      deferred: boolean
-      autoMode: boolean
-      useWorktree: boolean
-      unread: boolean
-    },
-): Promise<number> {
-  const { lastId } = await tx.run(
-    `INSERT INTO cards (project_id, board_id, column_id, title, prompt, labels, pipeline, group_id, deferred, auto_mode, use_worktree, unread, archived_at, last_agent_action, kind, agent, command, created_at, updated_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    [
-      card.projectId,
-      card.boardId,
-      card.columnId,
-      card.title,
-      card.prompt,
-      card.labels,
-      card.pipeline,
-      card.groupId,
-      card.deferred,
-      card.autoMode,
-      card.useWorktree,
-      card.unread,
-      card.archivedAt,
-      card.lastAgentAction,
-      card.kind ?? 'kanban',
-      card.agent,
-      card.command,
-      tx.now,
-      tx.now,
-    ],
-  )
-  return lastId
-}
-
-/** Database columns that a change of a card may name. */
-const changeable = {
-  chunkId: 'chunk_id',
-  columnId: 'column_id',
-  boardId: 'board_id',
-  credentialId: 'credential_id',
-  groupId: 'group_id',
-  title: 'title',
-  prompt: 'prompt',
-  labels: 'labels',
-  pipeline: 'pipeline',
-  unread: 'unread',
-  deferred: 'deferred',
-  autoMode: 'auto_mode',
-  useWorktree: 'use_worktree',
-  gitBranch: 'git_branch',
-  worktreePath: 'worktree_path',
-  worktreeManaged: 'worktree_managed',
-  baseCommit: 'base_commit',
-  lastAgentAction: 'last_agent_action',
-  status: 'status',
-  statusReason: 'status_reason',
-  startedAt: 'started_at',
-  endedAt: 'ended_at',
-  archivedAt: 'archived_at',
-  deletedAt: 'deleted_at',
-  agent: 'agent',
-} as const
-export type CardChange = { [Field in keyof typeof changeable]?: string | number | boolean | null }
+export const insertCard = (tx: Transaction, card: NewCardRow): Promise<number> => record.insert(tx, card)
 
 /** Changes fields of a card; it becomes a new version. */
 export async function updateCard(tx: Transaction, id: number, change: CardChange): Promise<void> {
-  const names = Object.keys(change) as Array<keyof CardChange>
-  const assignments = names.map(name => `${changeable[name]} = ?`).join(', ')
-  tx.send(
-    `UPDATE cards SET ${assignments}${names.length > 0 ? ', ' : ''}updated_at = ?, version = version + 1 WHERE id = ?`,
-    [...names.map(name => change[name]), tx.now, id],
-  )
+  record.update(tx, id, change)
 }
 
 /** Reading is no change: version and time stay. Tells whether the card was unread. */
@@ -200,13 +79,13 @@ export async function markSomeRead(tx: Transaction, projectId: number, limit: nu
 /** Cards by id after the cursor. */
 export function listCards(db: Reader, filter: CardFilter): Promise<CardRow[]> {
   const { where, args } = conditions(filter, shown(filter))
-  return db.all(`SELECT ${fields} ${from} WHERE ${where} ORDER BY c.id LIMIT ?`, [...args, filter.limit])
+  return db.all(`SELECT ${listed} ${from} WHERE ${where} ORDER BY c.id LIMIT ?`, [...args, filter.limit])
 }
 
 /** The cards with these ids, in the order of the ids. */
 export const readCards = (db: Reader, ids: readonly number[]): Promise<CardRow[]> =>
   db.all(
-    `SELECT ${fields} FROM json_each(?) j JOIN cards c ON c.id = j.value JOIN columns l ON l.id = c.column_id ${placeJoins} WHERE c.deleted_at IS NULL ORDER BY j.key`,
+    `SELECT ${listed} FROM json_each(?) j JOIN cards c ON c.id = j.value JOIN columns l ON l.id = c.column_id ${placeJoins} WHERE c.deleted_at IS NULL ORDER BY j.key`,
     [JSON.stringify(ids)],
   )
 
@@ -215,7 +94,7 @@ export async function listExternalJson(
   db: Reader,
   filter: CardFilter,
 ): Promise<{ items: string; nextCursor: number | null }> {
-  const { where, args } = conditions(filter, listed)
+  const { where, args } = conditions(filter, isListed)
   const page = (await db.get<{ items: string | null; lastId: number | null; more: number }>(
     `SELECT items, lastId, count = ? AND EXISTS (SELECT 1 FROM cards c WHERE ${where} AND c.id > lastId) AS more
      FROM (SELECT group_concat(item) AS items, max(id) AS lastId, count(*) AS count FROM (SELECT c.id, ${externalItem} AS item ${from} WHERE ${where} ORDER BY c.id LIMIT ?))`,
@@ -241,16 +120,9 @@ export async function listItemsJson(db: Reader, filter: CardFilter): Promise<str
   return `[${items ?? ''}]`
 }
 
-const flag = (column: string) => `json(iif(${column}, 'true', 'false'))`
-const externalFields = `'id', c.id, 'projectId', c.project_id, 'boardId', c.board_id, 'columnId', c.column_id, 'groupId', c.group_id, 'title', c.title, 'prompt', c.prompt, 'labels', json(c.labels),
-  'status', c.status, 'statusReason', c.status_reason, 'position', ${placeSql}, 'unread', ${flag('c.unread')}, 'gitBranch', c.git_branch, 'useWorktree', ${flag('c.use_worktree')}, 'deferred', ${flag('c.deferred')},
-  'lastAgentAction', json(c.last_agent_action), 'createdAt', c.created_at, 'updatedAt', c.updated_at, 'startedAt', c.started_at, 'endedAt', c.ended_at, 'version', c.version`
-const externalItem = `json_object(${externalFields})`
-const externalCard = `SELECT json_object(${externalFields}, 'locks', json(${locks}), 'sessions', json(${sessions})) AS json, c.version ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NULL AND c.kind = 'kanban'`
-const textId = (column: string) => `cast(${column} AS TEXT)`
-const item = `json_object('id', ${textId('c.id')}, 'projectId', ${textId('c.project_id')}, 'boardId', ${textId('c.board_id')}, 'columnId', ${textId('c.column_id')}, 'columnName', l.name, 'groupId', c.group_id, 'title', c.title,
-  'labels', json(c.labels), 'kind', c.kind, 'status', c.status, 'statusReason', c.status_reason, 'position', ${placeSql}, 'unread', ${flag('c.unread')}, 'deferred', ${flag('c.deferred')}, 'autoMode', ${flag('c.auto_mode')},
-  'hasActiveAgent', ${flag(`c.status IN (${activeStatuses.map(status => `'${status}'`).join(', ')})`)}, 'archivedAt', c.archived_at, 'createdAt', c.created_at, 'updatedAt', c.updated_at, 'version', c.version)`
+const externalItem = record.jsonOf(entriesOf(ExternalItem), 'integer')
+const externalCard = `SELECT ${record.jsonOf(entriesOf(ExternalCard), 'integer')} AS json, c.version ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NULL AND c.kind = 'kanban'`
+const item = record.jsonOf(entriesOf(CardItem), 'text')
 
 /** What internal lists show: those of a kind that are on the board, or the archived ones of any kind. */
 const shown = ({ archived, kind }: CardFilter): string =>
@@ -290,7 +162,7 @@ export const countCards = (db: Reader, projectId: number): Promise<Counts[]> =>
 /** Cards of this machine's projects that were deleted before the time and still have a managed worktree, those first that were deleted first: in the order of ids, every card would be looked at. */
 export const listDeletedWithWorktree = (db: Reader, before: string): Promise<CardRow[]> =>
   db.all(
-    `SELECT ${fields} ${from} WHERE c.deleted_at < ? AND c.worktree_managed = 1 AND c.worktree_path IS NOT NULL
+    `SELECT ${listed} ${from} WHERE c.deleted_at < ? AND c.worktree_managed = 1 AND c.worktree_path IS NOT NULL
    AND c.project_id IN (SELECT id FROM projects WHERE host IS ?) ORDER BY c.deleted_at LIMIT 1000`,
     [before, db.host],
   )

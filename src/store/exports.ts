@@ -1,5 +1,7 @@
+import { cardFields } from './cardFields.ts'
 import type { Reader } from './database.ts'
-import { placeJoins, placeSql } from './order.ts'
+import { placeJoins } from './order.ts'
+import { defineRecord } from './record.ts'
 import type { MessageRow } from './transcripts.ts'
 
 /** A row of an export: its id, and its record as JSON text, made by the database, which costs a third of making it here. */
@@ -12,7 +14,6 @@ export interface ExportMessage extends MessageRow {
   waitingSessionId: number | null
 }
 
-const flag = (column: string) => `json(iif(${column}, 'true', 'false'))`
 const page =
   (sql: string, limit: number) =>
   (db: Reader, projectId: number, after: number): Promise<ExportRow[]> =>
@@ -60,17 +61,16 @@ export const exportedCardIds = async (db: Reader, boardId: number, after: number
     )
   ).map(({ id }) => id)
 
-/** The cards with these ids, in their order. Steps whose column is gone are nobody's any more; a worktree stays where it is. */
-export const exportedCards = (db: Reader, ids: readonly number[]): Promise<ExportRow[]> =>
-  db.all(
-    `SELECT c.id, json_object('id', c.id, 'columnId', c.column_id, 'kind', c.kind, 'position', ${placeSql}, 'title', c.title, 'prompt', c.prompt, 'labels', json(c.labels), 'groupId', c.group_id,
-    'pipeline', (SELECT json_group_array(json(step)) FROM (SELECT j.value AS step FROM json_each(c.pipeline) j WHERE EXISTS (SELECT 1 FROM columns WHERE id = json_extract(j.value, '$.columnId') AND project_id = c.project_id) ORDER BY j.key)),
-    'agent', c.agent, 'command', c.command, 'status', c.status, 'statusReason', c.status_reason, 'unread', ${flag('c.unread')}, 'deferred', ${flag('c.deferred')}, 'autoMode', ${flag('c.auto_mode')},
-    'useWorktree', ${flag('c.use_worktree')}, 'gitBranch', c.git_branch, 'baseCommit', nullif(c.base_commit, ''), 'lastAgentAction', json(c.last_agent_action), 'createdAt', c.created_at, 'updatedAt', c.updated_at,
-    'startedAt', c.started_at, 'endedAt', c.ended_at, 'archivedAt', c.archived_at, 'version', c.version) AS json
-   FROM json_each(?) i JOIN cards c ON c.id = i.value ${placeJoins} ORDER BY i.key`,
-    [JSON.stringify(ids)],
-  )
+/** Reads the records of cards by their ids, in that order, with the fields of the names. Steps whose column is gone are nobody's any more; a worktree stays where it is. */
+export function exportCards(
+  names: ReadonlyArray<keyof typeof cardFields>,
+): (db: Reader, ids: readonly number[]) => Promise<ExportRow[]> {
+  const sql = `SELECT c.id, ${defineRecord('cards', 'c', cardFields).jsonOf(names, 'integer', { pipeline: presentSteps, baseCommit: `nullif(c.base_commit, '')` })} AS json
+   FROM json_each(?) i JOIN cards c ON c.id = i.value ${placeJoins} ORDER BY i.key`
+  return (db, ids) => db.all(sql, [JSON.stringify(ids)])
+}
+const presentSteps = `(SELECT json_group_array(json(step)) FROM (SELECT j.value AS step FROM json_each(c.pipeline) j
+    WHERE EXISTS (SELECT 1 FROM columns WHERE id = json_extract(j.value, '$.columnId') AND project_id = c.project_id) ORDER BY j.key))`
 
 const ofCards = 'JOIN cards c ON c.id = s.card_id AND c.deleted_at IS NULL'
 /** Without `costUsd`: the database cannot write a fraction exactly. */

@@ -1,4 +1,3 @@
-import type { CardRow } from './cards.ts'
 import { nowMs } from './databaseTime.ts'
 import type { Reader, Transaction } from './database.ts'
 import type { SessionRow } from './sessions.ts'
@@ -111,69 +110,6 @@ export const insertImportedColumn = async (
     await tx.run(
       'INSERT INTO columns (board_id, project_id, name, column_type, prompt, agent, position) VALUES (?, ?, ?, ?, ?, ?, ?)',
       [column.boardId, column.projectId, column.name, column.columnType, column.prompt, column.agent, column.position],
-    )
-  ).lastId
-
-export type ImportedCard = Pick<
-  CardRow,
-  | 'projectId'
-  | 'boardId'
-  | 'columnId'
-  | 'kind'
-  | 'groupId'
-  | 'title'
-  | 'prompt'
-  | 'labels'
-  | 'pipeline'
-  | 'status'
-  | 'statusReason'
-  | 'gitBranch'
-  | 'baseCommit'
-  | 'lastAgentAction'
-  | 'agent'
-  | 'command'
-  | 'startedAt'
-  | 'endedAt'
-  | 'archivedAt'
-  | 'version'
-> & { unread: boolean; deferred: boolean; autoMode: boolean; useWorktree: boolean } & Maybe<{
-    createdAt: string
-    updatedAt: string
-  }>
-/** Inserts a card without a place in its column's order. */
-export const insertImportedCard = async (tx: Transaction, card: ImportedCard): Promise<number> =>
-  (
-    await tx.run(
-      `INSERT INTO cards (project_id, board_id, column_id, kind, group_id, title, prompt, labels, pipeline, status, status_reason, unread, deferred, auto_mode, use_worktree, git_branch, base_commit, last_agent_action, agent, command,
-     created_at, updated_at, started_at, ended_at, archived_at, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      [
-        card.projectId,
-        card.boardId,
-        card.columnId,
-        card.kind,
-        card.groupId,
-        card.title,
-        card.prompt,
-        card.labels,
-        card.pipeline,
-        card.status,
-        card.statusReason,
-        card.unread,
-        card.deferred,
-        card.autoMode,
-        card.useWorktree,
-        card.gitBranch,
-        card.baseCommit,
-        card.lastAgentAction,
-        card.agent,
-        card.command,
-        card.createdAt ?? tx.now,
-        card.updatedAt ?? tx.now,
-        card.startedAt,
-        card.endedAt,
-        card.archivedAt,
-        card.version,
-      ],
     )
   ).lastId
 

@@ -1,17 +1,20 @@
 import { append } from '../events/outbox.ts'
 import { readBoard } from '../store/boards.ts'
-import { activeStatuses, readCard } from '../store/cards.ts'
+import { activeStatuses } from '../store/cardFields.ts'
+import { insertCard, readCard } from '../store/cards.ts'
 import { readCountedColumn } from '../store/columns.ts'
 import type { Transaction } from '../store/database.ts'
-import { exportedBoards, exportedCards, exportedColumns, exportedProject } from '../store/exports.ts'
-import { insertHiddenProject, insertImportedBoard, insertImportedCard, insertImportedColumn } from '../store/imports.ts'
+import { exportedBoards, exportCards, exportedColumns, exportedProject } from '../store/exports.ts'
+import { insertHiddenProject, insertImportedBoard, insertImportedColumn } from '../store/imports.ts'
 import { appendCards } from '../store/order.ts'
+import { entriesOf } from '../store/record.ts'
 import { board as boardView, column as columnView } from '../views/boards.ts'
 import { cardDetail } from '../views/cards.ts'
 import type { Known } from './known.ts'
 import { pages, part, tell, type Made } from './part.ts'
 import { Board, Card, Column, Project, type CardRecord } from './records.ts'
 
+const readCardRecords = exportCards(entriesOf(Card))
 const cardsAPage = 100
 const cardsAStep = 1024
 
@@ -103,7 +106,7 @@ export const cards = part({
   read: async function* (db, scope) {
     for (const { cardIds } of scope.projects)
       for (let from = 0; from < cardIds.length; from += cardsAPage)
-        yield (await exportedCards(db, cardIds.slice(from, from + cardsAPage))).map(({ json }) => json)
+        yield (await readCardRecords(db, cardIds.slice(from, from + cardsAPage))).map(({ json }) => json)
   },
   check: checkCard,
   checkEnd: known => known.requireDense(),
@@ -150,7 +153,7 @@ async function writeCard(tx: Transaction, { id, position, ...card }: CardRecord,
   if (card.kind === 'assistant' && made.intoExisting) return
   const { id: columnId, boardId, projectId } = made.rows.columns.get(card.columnId)!
   const wasActive = activeStatuses.includes(card.status)
-  const cardId = await insertImportedCard(tx, {
+  const cardId = await insertCard(tx, {
     ...card,
     columnId,
     boardId,

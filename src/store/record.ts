@@ -1,0 +1,155 @@
+import type { Transaction, Value } from './database.ts'
+
+/**
+ * A record is described by one table of its fields. The type of its row, the SELECT, JSON made in SQL, INSERT, UPDATE and the
+ * views (src/views/view.ts) follow from it. A field's column has the field's name in snake case.
+ *
+ * - `id`: a row's id. Internal routes show it as text, all others as an integer.
+ * - `flag`: 0 and 1 in a row, false and true elsewhere.
+ * - `json`: JSON text in a row, its value elsewhere.
+ * - `text`, `number`: the same everywhere.
+ */
+export type Kind = 'id' | 'flag' | 'json' | 'text' | 'number'
+/** Whether a new record must name a field, may leave it out, or cannot name it because SQL gives its value. */
+type Writing = 'required' | 'optional' | 'computed'
+
+/** `Stored` is what a row holds, `Shown` what a view shows. */
+export interface Field<K extends Kind = Kind, Stored = unknown, Shown = unknown, W extends Writing = Writing> {
+  readonly kind: K
+  /** SQL of a computed field. */
+  readonly sql?: string
+  /** What a new record has that does not name the field. */
+  readonly initial?: Value | typeof now
+  /** For types only. */
+  readonly types?: { stored: Stored; shown: Shown; writing: W }
+}
+interface Definition<K extends Kind, Stored, Shown, W extends Writing> extends Field<K, Stored, Shown, W> {
+  /** It may be null, and is unless a new record names it. */
+  orNull(): Definition<K, Stored | null, Shown | null, 'optional'>
+  initially(initial: Stored | Shown): Definition<K, Stored, Shown, 'optional'>
+  /** The time of the transaction that makes the record. */
+  initiallyNow(): Definition<K, Stored, Shown, 'optional'>
+  computed(sql: string): Definition<K, Stored, Shown, 'computed'>
+}
+const now = Symbol('the time of the transaction')
+
+export const id = () => define<'id', number, number>('id')
+export const flag = () => define<'flag', number, boolean>('flag')
+export const text = <T extends string = string>() => define<'text', T, T>('text')
+export const number = () => define<'number', number, number>('number')
+export const json = <T>() => define<'json', string, T>('json')
+
+function define<K extends Kind, Stored, Shown, W extends Writing = 'required'>(
+  kind: K,
+  given: Pick<Field, 'sql' | 'initial'> = {},
+): Definition<K, Stored, Shown, W> {
+  return {
+    kind,
+    ...given,
+    orNull: () => define(kind, given),
+    initially: initial => define(kind, { ...given, initial: initial as Value }),
+    initiallyNow: () => define(kind, { ...given, initial: now }),
+    computed: sql => define(kind, { ...given, sql }),
+  }
+}
+
+export type Fields = Readonly<Record<string, Field>>
+type StoredOf<F> = F extends Field<Kind, infer Stored> ? Stored : never
+/** What a field may be written as. */
+type Given<F> = F extends Field<'flag'> ? boolean | StoredOf<F> : StoredOf<F>
+type WritingOf<F> = F extends Field<Kind, unknown, unknown, infer W> ? W : never
+type NamesOf<T extends Fields, W extends Writing> = {
+  [Name in keyof T]: Name extends 'id' ? never : WritingOf<T[Name]> extends W ? Name : never
+}[keyof T]
+
+/** A row as the database gives it. */
+export type Row<T extends Fields> = { -readonly [Name in keyof T]: StoredOf<T[Name]> }
+/** What a new record names. */
+export type NewRow<T extends Fields> = { [Name in NamesOf<T, 'required'>]: Given<T[Name]> } & {
+  [Name in NamesOf<T, 'optional'>]?: Given<T[Name]>
+}
+/** What a change of a record may name. */
+export type Change<T extends Fields> = { [Name in NamesOf<T, 'required' | 'optional'>]?: Given<T[Name]> }
+/** A field as a view shows it, with ids as text or as integers. */
+export type Shown<F, Ids extends 'text' | 'integer'> =
+  F extends Field<infer K, infer Stored, infer S>
+    ? K extends 'id'
+      ? Ids extends 'text'
+        ? Exclude<S, number> | string
+        : Stored
+      : S
+    : never
+
+/** The statements of a record that is kept in `table`, which its queries call `alias`. */
+export interface RecordTable<T extends Fields> {
+  readonly fields: T
+  /** The list of a SELECT: all fields, or those that are named. */
+  readonly columns: string
+  columnsOf(names: ReadonlyArray<keyof T>): string
+  /** SQL of a JSON object with these fields in their order. SQL of `instead` replaces that of its fields. */
+  jsonOf<Name extends keyof T & string>(
+    names: readonly Name[],
+    ids: 'text' | 'integer',
+    instead?: { [Field in Name]?: string },
+  ): string
+  /** Inserts a record. @returns its id */
+  insert(tx: Transaction, row: NewRow<T>): Promise<number>
+  /**
+   * Has the fields changed that `change` names, before the transaction's next statement. A record with `updatedAt` takes the
+   * transaction's time, one with a `version` the next one; a record with neither is not touched by an empty change.
+   */
+  update(tx: Transaction, id: number, change: Change<T>): void
+}
+
+export function defineRecord<const T extends Fields>(table: string, alias: string, fields: T): RecordTable<T> {
+  const sqlOf = (name: string) => fields[name]!.sql ?? `${alias}.${columnName(name)}`
+  const columnsOf = (names: ReadonlyArray<keyof T>) =>
+    (names as readonly string[]).map(name => `${sqlOf(name)} AS ${name}`).join(', ')
+  const written = Object.keys(fields).filter(name => name !== 'id' && fields[name]!.sql === undefined)
+  const columns = new Map(written.map(name => [name, columnName(name)]))
+  const initials = written.map(name => fields[name]!.initial)
+  // Made once: the engine finds a prepared statement by its text, and joining a text anew costs more than that.
+  const insert = `INSERT INTO ${table} (${[...columns.values()].join(', ')}) VALUES (${written.map(() => '?').join(', ')})`
+  const touched = [
+    ...('updatedAt' in fields ? ['updated_at = ?'] : []),
+    ...('version' in fields ? [`version = version + 1`] : []),
+  ]
+  return {
+    fields,
+    columns: columnsOf(Object.keys(fields)),
+    columnsOf,
+    jsonOf: (names, ids, instead = {}) =>
+      `json_object(${names.map(name => `'${name}', ${instead[name] ?? jsonValue(fields[name]!.kind, sqlOf(name), ids)}`).join(', ')})`,
+    insert: async (tx, row) => {
+      const given = row as Readonly<Record<string, Value>>
+      const values = written.map((name, at) => given[name] ?? (initials[at] === now ? tx.now : (initials[at] as Value)))
+      return (await tx.run(insert, values)).lastId
+    },
+    update: (tx, id, change) => {
+      const values: Value[] = []
+      const assignments: string[] = []
+      for (const [name, value] of Object.entries(change)) {
+        assignments.push(`${columns.get(name)!} = ?`)
+        values.push(value as Value)
+      }
+      if ('updatedAt' in fields) values.push(tx.now)
+      const all = [...assignments, ...touched]
+      if (all.length > 0) tx.send(`UPDATE ${table} SET ${all.join(', ')} WHERE id = ?`, [...values, id])
+    },
+  }
+}
+
+/** The names of an object schema's entries: which fields a view shows, in its order. */
+export const entriesOf = <Name extends string>(schema: { readonly entries: Readonly<Record<Name, unknown>> }): Name[] =>
+  Object.keys(schema.entries) as Name[]
+
+/** SQL of a JSON object's value: a boolean for what is not 0. */
+export const jsonFlag = (sql: string): string => `json(iif(${sql}, 'true', 'false'))`
+
+function jsonValue(kind: Kind, sql: string, ids: 'text' | 'integer'): string {
+  if (kind === 'flag') return jsonFlag(sql)
+  if (kind === 'json') return `json(${sql})`
+  return kind === 'id' && ids === 'text' ? `cast(${sql} AS TEXT)` : sql
+}
+
+const columnName = (name: string) => name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
