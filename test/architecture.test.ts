@@ -132,6 +132,14 @@ test('only the store knows SQL', () => {
   ).toEqual([])
 })
 
+test('a card is changed in one file, which tells of it', () => {
+  expect(
+    sources.filter(
+      file => !file.startsWith('src/store/') && /\bupdateCard\b/.test(readFileSync(join(root, file), 'utf8')),
+    ),
+  ).toEqual(['src/domain/cardChanges.ts'])
+})
+
 /** Where a file is read or written while everybody waits: at the start and the end of a server, and where it was measured to be cheaper than a turn of the thread pool, or must not be waited for. */
 const mayWaitForFiles = [
   'daemon/main.ts',

@@ -1,6 +1,8 @@
 import type { App } from '../../src/app.ts'
 import { invalid } from '../../src/contract/errors.ts'
 import type { Contract } from '../../src/contract/index.ts'
+import * as cardMoves from '../../src/domain/cardMoves.ts'
+import * as cardRemoval from '../../src/domain/cardRemoval.ts'
 import * as cards from '../../src/domain/cards.ts'
 import { readPipeline, setPipeline } from '../../src/domain/pipeline.ts'
 import * as projects from '../../src/domain/projects.ts'
@@ -22,17 +24,17 @@ export const cardsRoutes = (app: App): Handlers<Contract['cards']> => ({
     call.write(tx => cards.update(tx, { projectId, cardId, ...seen(call) }, change), cardDetail),
   delete: async ({ force, ...ref }, call) => {
     await worktrees.requireNothingLost(await cards.find(app.db, ref), force, app.config.dataDir)
-    return call.write(tx => cards.remove(tx, app.supervisor, ref), nothing)
+    return call.write(tx => cardRemoval.remove(tx, app.supervisor, ref), nothing)
   },
-  restore: (ref, call) => call.write(tx => cards.restore(tx, ref), cardDetail),
+  restore: (ref, call) => call.write(tx => cardRemoval.restore(tx, ref), cardDetail),
   view: (ref, call) => call.write(tx => cards.view(tx, ref), nothing),
   move: ({ projectId, cardId, ...to }, call) =>
-    write(app, call, tx => cards.move(tx, app.supervisor, { projectId, cardId, ...seen(call) }, to), cardDetail),
-  archive: (ref, call) => call.write(tx => cards.archive(tx, app.supervisor, ref), cardDetail),
-  unarchive: (ref, call) => call.write(tx => cards.unarchive(tx, ref), cardDetail),
-  complete: (ref, call) => call.write(tx => cards.complete(tx, app.supervisor, ref), nothing),
+    write(app, call, tx => cardMoves.move(tx, app.supervisor, { projectId, cardId, ...seen(call) }, to), cardDetail),
+  archive: (ref, call) => call.write(tx => cardMoves.archive(tx, app.supervisor, ref), cardDetail),
+  unarchive: (ref, call) => call.write(tx => cardMoves.unarchive(tx, ref), cardDetail),
+  complete: (ref, call) => call.write(tx => cardMoves.complete(tx, app.supervisor, ref), nothing),
   activate: (ref, call) =>
-    write(app, call, tx => cards.activate(tx, app.supervisor, { ...ref, caller: call.caller }), nothing),
+    write(app, call, tx => cardMoves.activate(tx, app.supervisor, { ...ref, caller: call.caller }), nothing),
   setAutoMode: ({ enabled, ...ref }, call) =>
     call.write(tx => cards.update(tx, { ...ref, caller: call.caller }, { autoMode: enabled }), cardDetail),
   getPipeline: async ref => pipeline(await readPipeline(app.db, await cards.find(app.db, ref))),

@@ -1,6 +1,6 @@
 import type { App } from '../../src/app.ts'
 import type { Contract } from '../../src/contract/index.ts'
-import * as cards from '../../src/domain/cards.ts'
+import * as cardRemoval from '../../src/domain/cardRemoval.ts'
 import * as columns from '../../src/domain/columns.ts'
 import { column } from '../../src/views/boards.ts'
 import type { Handlers } from '../http/handlers.ts'
@@ -21,7 +21,7 @@ export const columnsRoutes = (app: App): Handlers<Contract['columns']> => ({
       () => undefined,
     ),
   clear: async ({ projectId, columnId }) => {
-    while (await app.db.transaction(tx => cards.removeSome(tx, app.supervisor, projectId, columnId))) {
+    while (await app.db.transaction(tx => cardRemoval.removeSome(tx, app.supervisor, projectId, columnId))) {
       /* the next ones */
     }
   },

@@ -1,6 +1,7 @@
 import type { App } from '../../src/app.ts'
 import { cancel } from '../../src/agents/sessions/sessionCommands.ts'
 import type { Contract } from '../../src/contract/index.ts'
+import * as cardMoves from '../../src/domain/cardMoves.ts'
 import * as cards from '../../src/domain/cards.ts'
 import { listBoards } from '../../src/store/boards.ts'
 import { countCards, listExternalJson } from '../../src/store/cards.ts'
@@ -29,7 +30,7 @@ export const externalRoutes = (app: App): Handlers<Contract['external']> => ({
   move: ({ projectId, cardId, targetColumnId, position }, call) =>
     call.write(
       tx =>
-        cards.move(
+        cardMoves.move(
           tx,
           app.supervisor,
           { projectId, cardId, kind: 'kanban', ifMatch: call.ifMatch, caller: call.caller },
@@ -40,7 +41,7 @@ export const externalRoutes = (app: App): Handlers<Contract['external']> => ({
     ),
   archive: (ref, call) =>
     call.write(
-      tx => cards.archive(tx, app.supervisor, { ...ref, kind: 'kanban' }),
+      tx => cardMoves.archive(tx, app.supervisor, { ...ref, kind: 'kanban' }),
       () => ({ ok: true as const }),
     ),
   cancelAgent: (ref, call) =>

@@ -1,7 +1,6 @@
-import { append } from '../events/outbox.ts'
-import { updateCard, type CardRow } from '../store/cards.ts'
+import type { CardRow } from '../store/cards.ts'
 import type { Transaction } from '../store/database.ts'
-import { cardDetail } from '../views/cards.ts'
+import { changeCard } from './cardChanges.ts'
 import { find, type CardRef } from './cards.ts'
 
 /** Notes what an agent says that it does, as its card's last action. @throws Problem CARD_NOT_FOUND */
@@ -10,8 +9,5 @@ export async function noteAction(
   ref: CardRef,
   { type, detail }: { type: string; detail: string },
 ): Promise<CardRow> {
-  await updateCard(tx, (await find(tx, ref)).id, { lastAgentAction: JSON.stringify({ type, at: tx.now, detail }) })
-  const card = await find(tx, ref)
-  await append(tx, 'card.updated', ref.projectId, cardDetail(card))
-  return card
+  return changeCard(tx, await find(tx, ref), { lastAgentAction: JSON.stringify({ type, at: tx.now, detail }) })
 }

@@ -2,31 +2,23 @@ import { invalid, Problem } from '../contract/errors.ts'
 import type { CardKind } from '../contract/fields.ts'
 import { append } from '../events/outbox.ts'
 import {
-  archivedCardIds,
   insertCard,
   markRead,
   markSomeRead,
-  purgeCards,
   readCard,
-  readDeletedCard,
   readExternalJson,
-  updateCard,
   type CardChange,
   type CardRow,
 } from '../store/cards.ts'
-import { listColumns, listDefaultColumns, readColumn, readFirstColumn, type ColumnRow } from '../store/columns.ts'
+import { listColumns, listDefaultColumns, readColumn, type ColumnRow } from '../store/columns.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import * as order from '../store/order.ts'
 import type { Caller } from './caller.ts'
-import { cardDetail, hasActiveAgent } from '../views/cards.ts'
 import { projectRole } from './access.ts'
-import { cancelled, endCard, notStarted, obstacle, start, type Agents, type Ending } from './sessions.ts'
-import { mayStart, refusal, requireMayStart, type Starter } from './starting.ts'
+import { announceCard, changeCard } from './cardChanges.ts'
+import { notStarted, start, type Agents } from './sessions.ts'
+import { refusal, requireMayStart, type Starter } from './starting.ts'
 import { initialSteps } from './steps.ts'
-
-const restorableMs = 30 * 86_400_000
-/** How long others who write wait for the removal of many. */
-const mostRemovingMs = 150
 
 /** Which card, of which kind if only one will do, the version that the caller believes it has (`If-Match`), and who the caller is. */
 export interface CardRef {
@@ -105,7 +97,7 @@ export async function create(tx: Transaction, agents: Agents, card: NewCard, aut
     lastAgentAction: refused && !card.deferred && column.columnType === 'active' ? notStarted(tx, refused) : null,
   })
   if (isOrdered(card)) await order.insertCard(tx, column.id, made)
-  const created = await announce(tx, 'card.created', { projectId: card.projectId, cardId: await made })
+  const created = await announceCard(tx, 'card.created', { projectId: card.projectId, id: await made })
   return column.columnType === 'active' && !deferred ? started(tx, agents, created, caller) : created
 }
 
@@ -141,114 +133,7 @@ export async function update(
   )
   if (labels) given.labels = JSON.stringify(labels)
   if (Object.keys(given).length === 0) return card
-  await updateCard(tx, card.id, given)
-  return announce(tx, 'card.updated', ref)
-}
-
-/**
- * Moves a card to a zero-based place of a column of its project; without a place, to the end.
- * A move into an archive column archives the card, a move out of one brings it back. Leaving an active column ends the
- * agent, entering one starts it, unless `automation` moves the card, or a caller who may not start agents. With `mustStart` a
- * move that starts nothing is refused.
- * @throws Problem CARD_NOT_FOUND, COLUMN_NOT_FOUND, COLUMN_IN_OTHER_PROJECT, VERSION_CONFLICT, INSUFFICIENT_PERMISSIONS for a
- *   terminal card of a caller who may not run its command; with `mustStart` also CONFLICT, AGENT_UNAVAILABLE
- */
-export async function move(
-  tx: Transaction,
-  agents: Agents,
-  ref: CardRef,
-  to: { columnId: number; position?: number; mustStart?: boolean },
-  automation = false,
-  ending: Ending = cancelled,
-): Promise<CardRow> {
-  const card = await findVersion(tx, ref)
-  const column = await columnOfProject(tx, ref, to.columnId)
-  const entersActive = column.columnType === 'active' && column.id !== card.columnId
-  if (to.mustStart && !entersActive)
-    refuse('CONFLICT', 'The move starts nothing: it leads into no other active column.')
-  if (column.id === card.columnId && to.position !== undefined && to.position === card.position) return card
-  const problem =
-    entersActive && !automation ? await obstacle(tx, agents, { ...card, columnId: column.id }, ref.caller) : undefined
-  if (problem && (to.mustStart || card.kind === 'terminal')) throw problem
-  if (column.id !== card.columnId && (card.columnType === 'active' || entersActive || column.columnType === 'archive'))
-    await endCard(tx, agents, card.id, ending, { all: column.columnType === 'archive' })
-  await place(tx, card, column, to.position, {
-    ...(entersActive && { deferred: automation || !mayStart(ref.caller, card.kind) }),
-    ...(problem && { lastAgentAction: notStarted(tx, problem) }),
-  })
-  const moved = await find(tx, ref)
-  const from = { columnId: String(card.columnId), position: card.position }
-  await append(
-    tx,
-    'card.moved',
-    ref.projectId,
-    Object.assign(cardDetail(moved), { from, to: { columnId: String(moved.columnId), position: moved.position } }),
-  )
-  if ((card.archivedAt === null) !== (moved.archivedAt === null))
-    await append(tx, moved.archivedAt === null ? 'card.unarchived' : 'card.archived', ref.projectId, cardDetail(moved))
-  return entersActive && !automation && !problem ? started(tx, agents, moved, ref.caller!) : moved
-}
-
-/** Moves a card to its board's first done column and ends its session. @throws Problem CARD_NOT_FOUND, COLUMN_NOT_FOUND when the board has none */
-export async function complete(tx: Transaction, agents: Agents, ref: CardRef): Promise<CardRow> {
-  const card = await find(tx, ref)
-  const done =
-    (await readFirstColumn(tx, card.boardId, 'done')) ?? refuse('COLUMN_NOT_FOUND', 'The board has no done column.')
-  await endCard(tx, agents, card.id, completedByHand)
-  if (card.columnId !== done.id) await move(tx, agents, ref, { columnId: done.id })
-  return announce(tx, 'card.completed', ref)
-}
-
-/** Starts what automation left aside. @throws Problem CARD_NOT_FOUND, CARD_NOT_DEFERRED, INSUFFICIENT_PERMISSIONS */
-export async function activate(tx: Transaction, agents: Agents, ref: StartRef): Promise<CardRow> {
-  const card = await find(tx, ref)
-  if (card.deferred === 0) throw new Problem('CARD_NOT_DEFERRED')
-  requireMayStart(ref.caller, card.kind)
-  const starts = card.columnType === 'active' && card.archivedAt === null && !hasActiveAgent(card)
-  const problem = starts ? await obstacle(tx, agents, card, ref.caller) : undefined
-  await updateCard(tx, card.id, { deferred: false, ...(problem && { lastAgentAction: notStarted(tx, problem) }) })
-  const activated = await announce(tx, 'card.updated', ref)
-  return starts && !problem ? started(tx, agents, activated, ref.caller) : activated
-}
-
-/** Takes a card off its column's order and out of lists and counts, and ends its agent. An archived card stays as it is. @throws Problem CARD_NOT_FOUND */
-export async function archive(tx: Transaction, agents: Agents, ref: CardRef): Promise<CardRow> {
-  const card = await find(tx, ref)
-  if (card.archivedAt !== null) return card
-  await endCard(tx, agents, card.id, cancelled, { all: true })
-  await order.removeCard(tx, card)
-  await updateCard(tx, card.id, { archivedAt: tx.now })
-  return announce(tx, 'card.archived', ref)
-}
-
-/** Brings an archived card back to the end of its column; out of an archive column to the board's first other one. @throws Problem CARD_NOT_FOUND */
-export async function unarchive(tx: Transaction, ref: CardRef): Promise<CardRow> {
-  const card = await find(tx, ref)
-  if (card.archivedAt === null) return card
-  const column =
-    card.columnType === 'archive'
-      ? await firstOpenColumn(tx, card.boardId)
-      : await columnOfProject(tx, ref, card.columnId)
-  await place(tx, card, column)
-  return announce(tx, 'card.unarchived', ref)
-}
-
-/** Hides a card everywhere and ends its agent; `restore` brings it back within 30 days. The caller has checked its worktree. @throws Problem CARD_NOT_FOUND */
-export async function remove(tx: Transaction, agents: Agents, ref: CardRef): Promise<void> {
-  const card = await find(tx, ref)
-  await endCard(tx, agents, card.id, cancelled, { all: true })
-  await order.removeCard(tx, card)
-  await updateCard(tx, card.id, { deletedAt: tx.now })
-  await append(tx, 'card.deleted', ref.projectId, { id: String(card.id), columnId: String(card.columnId) })
-}
-
-/** Brings a deleted card back to the end of its column. @throws Problem CARD_NOT_FOUND */
-export async function restore(tx: Transaction, ref: CardRef): Promise<CardRow> {
-  const card = (await readDeletedCard(tx, ref.projectId, ref.cardId)) ?? refuse('CARD_NOT_FOUND')
-  if (isOrdered(card) && (card.archivedAt === null || card.columnType === 'archive'))
-    await order.insertCard(tx, card.columnId, card.id)
-  await updateCard(tx, card.id, { deletedAt: null })
-  return announce(tx, 'card.restored', ref)
+  return changeCard(tx, card, given)
 }
 
 /** Marks a card as read. @throws Problem CARD_NOT_FOUND */
@@ -264,58 +149,8 @@ export async function viewSome(tx: Transaction, projectId: number): Promise<bool
   return ids.length === 500
 }
 
-/** Deletes at most 200 cards of a column, then those that were archived from it, as many as a short transaction has time for, and tells whether there may be more. @throws Problem COLUMN_NOT_FOUND */
-export async function removeSome(
-  tx: Transaction,
-  agents: Agents,
-  projectId: number,
-  columnId: number,
-): Promise<boolean> {
-  await columnOfProject(tx, { projectId }, columnId)
-  const ordered = await order.orderedIds(tx, columnId, 0, 200)
-  const ids = ordered.length > 0 ? ordered : await archivedCardIds(tx, projectId, columnId, 200)
-  const endMs = performance.now() + mostRemovingMs
-  for (const [at, cardId] of ids.entries()) {
-    await remove(tx, agents, { projectId, cardId })
-    if (performance.now() > endMs && at + 1 < ids.length) return true
-  }
-  return ordered.length > 0 || ids.length === 200
-}
-
-/** Removes some of the cards for good that were deleted over 30 days ago, and tells how many. */
-export const purge = (tx: Transaction): Promise<number> =>
-  purgeCards(tx, new Date(Date.parse(tx.now) - restorableMs).toISOString(), 100)
-
-async function place(
-  tx: Transaction,
-  card: CardRow,
-  column: ColumnRow,
-  position?: number,
-  change: CardChange = {},
-): Promise<void> {
-  const chunkId = isOrdered(card) ? await order.moveCard(tx, card, column.id, position) : card.chunkId
-  const standing = {
-    chunkId,
-    columnId: column.id,
-    boardId: column.boardId,
-    archivedAt: column.columnType === 'archive' ? (card.archivedAt ?? tx.now) : null,
-  }
-  // What is named is written to every index that holds it, even if it stays: half of what a move within a column would cost.
-  const changed = Object.entries(standing).filter(([field, value]) => card[field as keyof typeof standing] !== value)
-  await updateCard(tx, card.id, { ...Object.fromEntries(changed), ...change })
-}
-
-async function announce(
-  tx: Transaction,
-  type: 'card.created' | 'card.updated' | 'card.completed' | 'card.archived' | 'card.unarchived' | 'card.restored',
-  ref: CardRef,
-): Promise<CardRow> {
-  const card = await find(tx, ref)
-  await append(tx, type, ref.projectId, cardDetail(card))
-  return card
-}
-
-async function findVersion(tx: Transaction, ref: CardRef): Promise<CardRow> {
+/** The card, if it has the version that the caller believes it has. @throws Problem CARD_NOT_FOUND, VERSION_CONFLICT */
+export async function findVersion(tx: Transaction, ref: CardRef): Promise<CardRow> {
   const card = await find(tx, ref)
   const seen = ref.ifMatch?.split(',').map(tag => tag.trim().replace(/^W\//, ''))
   if (seen && !seen.includes('*') && !seen.includes(`"${card.version}"`))
@@ -356,24 +191,14 @@ export async function columnOfProject(
   )
 }
 
-async function firstOpenColumn(tx: Transaction, boardId: number): Promise<ColumnRow> {
-  const board = await listColumns(tx, boardId)
-  return (
-    board.find(({ columnType }) => columnType !== 'archive') ??
-    refuse('COLUMN_NOT_FOUND', 'The board has no column but archive columns.')
-  )
-}
-
 /** A card after its agent was asked for. */
-async function started(tx: Transaction, agents: Agents, card: CardRow, by: Starter): Promise<CardRow> {
+export async function started(tx: Transaction, agents: Agents, card: CardRow, by: Starter): Promise<CardRow> {
   await start(tx, agents, card, by)
   return find(tx, { projectId: card.projectId, cardId: card.id })
 }
 
-const completedByHand: Ending = { status: 'completed', detail: 'Completed by hand.' }
-
 /** Only kanban cards have a place in their column. */
-const isOrdered = ({ kind = 'kanban' }: { kind?: CardKind }): boolean => kind === 'kanban'
+export const isOrdered = ({ kind = 'kanban' }: { kind?: CardKind }): boolean => kind === 'kanban'
 
 function refuse(code: ConstructorParameters<typeof Problem>[0], message?: string): never {
   throw new Problem(code, message)

@@ -1,6 +1,5 @@
 import { Problem } from '../contract/errors.ts'
 import { append } from '../events/outbox.ts'
-import { updateCard } from '../store/cards.ts'
 import {
   deleteCredential,
   listCredentials,
@@ -14,9 +13,9 @@ import {
 } from '../store/credentials.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import { setProjectCredential } from '../store/projects.ts'
-import { cardDetail } from '../views/cards.ts'
 import { projectNews } from '../views/projects.ts'
 import type { Caller } from './caller.ts'
+import { changeCard } from './cardChanges.ts'
 import * as cards from './cards.ts'
 import * as projects from './projects.ts'
 
@@ -68,10 +67,9 @@ export async function chooseForCard(
   ref: cards.CardRef,
   credentialId: number | null,
 ): Promise<void> {
-  const { id } = await cards.find(tx, ref)
+  const card = await cards.find(tx, ref)
   await requireOwn(tx, caller, credentialId)
-  await updateCard(tx, id, { credentialId })
-  await append(tx, 'card.updated', ref.projectId, cardDetail(await cards.find(tx, ref)))
+  await changeCard(tx, card, { credentialId })
 }
 
 /** Has an organization's projects use one of the caller's credentials where they have none of their own, or none. @throws Problem CREDENTIAL_NOT_FOUND */

@@ -1,10 +1,10 @@
 import { Problem } from '../contract/errors.ts'
-import { append } from '../events/outbox.ts'
 import type { StoredStep } from '../store/cardFields.ts'
-import { updateCard, type CardRow } from '../store/cards.ts'
+import type { CardRow } from '../store/cards.ts'
 import { listColumns } from '../store/columns.ts'
 import type { Reader, Transaction } from '../store/database.ts'
-import { cardDetail, type Step } from '../views/cards.ts'
+import type { Step } from '../views/cards.ts'
+import { changeCard } from './cardChanges.ts'
 import { find, type CardRef } from './cards.ts'
 import { requireMayStart } from './starting.ts'
 
@@ -47,8 +47,5 @@ export async function setPipeline(
     prompt: prompt === active.get(columnId)!.prompt ? '' : (prompt ?? ''),
     approval,
   }))
-  await updateCard(tx, card.id, { pipeline: JSON.stringify(stored) })
-  const changed = await find(tx, ref)
-  await append(tx, 'card.updated', ref.projectId, cardDetail(changed))
-  return readPipeline(tx, changed)
+  return readPipeline(tx, await changeCard(tx, card, { pipeline: JSON.stringify(stored) }))
 }

@@ -1,6 +1,6 @@
 import { Problem } from '../contract/errors.ts'
 import { append } from '../events/outbox.ts'
-import { readCard, updateCard, type CardChange, type CardRow } from '../store/cards.ts'
+import type { CardChange, CardRow } from '../store/cards.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import {
   insertSession,
@@ -14,7 +14,7 @@ import {
 } from '../store/sessions.ts'
 import { deleteWaitingMessages } from '../store/waitingMessages.ts'
 import { agentSession } from '../views/agents.ts'
-import { cardDetail } from '../views/cards.ts'
+import { changeCardIfThere } from './cardChanges.ts'
 import { refusal, requireMayStart, type Starter } from './starting.ts'
 import { firstPrompt } from './steps.ts'
 
@@ -61,7 +61,7 @@ export async function begin(
     throw new Problem('AGENT_ALREADY_RUNNING')
   const choice = purpose === 'terminal' ? { agent: 'terminal' } : await agents.choose(tx, card)
   if ('missing' in choice) {
-    await changeCard(tx, card, { lastAgentAction: notStarted(tx, { message: choice.missing }) })
+    await changeCardIfThere(tx, card, { lastAgentAction: notStarted(tx, { message: choice.missing }) })
     return undefined
   }
   const id = await insertSession(tx, {
@@ -178,22 +178,12 @@ async function announce(tx: Transaction, id: number, card: CardChange, did: Acti
   await append(tx, 'agent.status', session.projectId, agentSession(session))
   if (session.purpose === 'pre' || (await readLatestSession(tx, session.cardId))?.id !== id) return session
   const { status, statusReason, startedAt, endedAt } = session
-  await changeCard(
+  await changeCardIfThere(
     tx,
     { id: session.cardId, projectId: session.projectId },
     { ...card, status, statusReason, startedAt, endedAt, lastAgentAction: action(tx, did) },
   )
   return session
-}
-
-async function changeCard(
-  tx: Transaction,
-  { id, projectId }: Pick<CardRow, 'id' | 'projectId'>,
-  change: CardChange,
-): Promise<void> {
-  await updateCard(tx, id, change)
-  const card = await readCard(tx, projectId, id)
-  if (card) await append(tx, 'card.updated', projectId, cardDetail(card))
 }
 
 const action = (tx: Transaction, { type, detail }: Action): string => JSON.stringify({ type, at: tx.now, detail })

@@ -1,7 +1,6 @@
 import { mkdir, realpath, stat } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 import { Problem } from '../contract/errors.ts'
-import { append } from '../events/outbox.ts'
 import {
   dropWorktree,
   makeWorktree,
@@ -14,10 +13,10 @@ import {
 import { savePatch } from '../git/patch.ts'
 import { currentBranch, headOf } from '../git/repository.ts'
 import { belongsTo, isClean } from '../git/worktrees.ts'
-import { listDeletedWithWorktree, readCard, updateCard, type CardChange, type CardRow } from '../store/cards.ts'
+import { listDeletedWithWorktree, type CardChange, type CardRow } from '../store/cards.ts'
 import type { Database, Transaction } from '../store/database.ts'
 import { readProject, type ProjectRow } from '../store/projects.ts'
-import { cardDetail } from '../views/cards.ts'
+import { changeCard, changeCardIfThere } from './cardChanges.ts'
 import { find, type CardRef } from './cards.ts'
 
 /** Where a card's agent works. `branch` and `baseCommit` are null where there is none, and `worktreePath` where the project's own folder serves. */
@@ -97,14 +96,7 @@ const keepPlan = (db: Database, card: CardRow, { path, branch, baseCommit }: Wor
 
 async function keep(db: Database, card: CardRow, change: CardChange): Promise<void> {
   const isNews = Object.entries(change).some(([field, value]) => card[field as keyof CardRow] !== value)
-  if (isNews) await db.transaction(tx => setWorktree(tx, card, change))
-}
-
-/** Keeps where a card's work is. A card that was deleted meanwhile takes it too, without an event. */
-async function setWorktree(tx: Transaction, { id, projectId }: CardRow, change: CardChange): Promise<void> {
-  await updateCard(tx, id, change)
-  const card = await readCard(tx, projectId, id)
-  if (card) await append(tx, 'card.updated', projectId, cardDetail(card))
+  if (isNews) await db.transaction(tx => changeCardIfThere(tx, card, change))
 }
 
 /**
@@ -183,8 +175,7 @@ export async function attach(tx: Transaction, ref: CardRef, path: string, branch
   if (card.worktreeManaged === 1) throw new Problem('CONFLICT', "The card has a worktree of the board's already.")
   if (card.worktreePath !== null && card.worktreePath !== path)
     throw new Problem('CONFLICT', 'The card has a worktree already; detach it first.')
-  await updateCard(tx, card.id, { worktreePath: path, worktreeManaged: false, gitBranch: branch, baseCommit: null })
-  return announce(tx, ref)
+  return changeCard(tx, card, { worktreePath: path, worktreeManaged: false, gitBranch: branch, baseCommit: null })
 }
 
 /** Detaches a card's attached worktree; the folder stays as it is. @throws Problem CARD_NOT_FOUND, CONFLICT when it has none */
@@ -192,12 +183,5 @@ export async function detach(tx: Transaction, ref: CardRef): Promise<CardRow> {
   const card = await find(tx, ref)
   if (card.worktreePath === null || card.worktreeManaged === 1)
     throw new Problem('CONFLICT', 'The card has no attached worktree.')
-  await updateCard(tx, card.id, { worktreePath: null, worktreeManaged: false, gitBranch: null, baseCommit: null })
-  return announce(tx, ref)
-}
-
-async function announce(tx: Transaction, ref: CardRef): Promise<CardRow> {
-  const card = await find(tx, ref)
-  await append(tx, 'card.updated', ref.projectId, cardDetail(card))
-  return card
+  return changeCard(tx, card, { worktreePath: null, worktreeManaged: false, gitBranch: null, baseCommit: null })
 }

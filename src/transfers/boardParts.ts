@@ -1,7 +1,8 @@
+import { announceCard } from '../domain/cardChanges.ts'
 import { append } from '../events/outbox.ts'
 import { readBoard } from '../store/boards.ts'
 import { activeStatuses } from '../store/cardFields.ts'
-import { insertCard, readCard } from '../store/cards.ts'
+import { insertCard } from '../store/cards.ts'
 import { readCountedColumn } from '../store/columns.ts'
 import type { Transaction } from '../store/database.ts'
 import { exportedBoards, exportCards, exportedColumns, exportedProject } from '../store/exports.ts'
@@ -9,7 +10,6 @@ import { insertHiddenProject, insertImportedBoard, insertImportedColumn } from '
 import { appendCards } from '../store/order.ts'
 import { entriesOf } from '../store/record.ts'
 import { board as boardView, column as columnView } from '../views/boards.ts'
-import { cardDetail } from '../views/cards.ts'
 import type { Known } from './known.ts'
 import { pages, part, tell, type Made } from './part.ts'
 import { Board, Card, Column, Project, type CardRecord } from './records.ts'
@@ -171,5 +171,5 @@ async function writeCard(tx: Transaction, { id, position, ...card }: CardRecord,
     order[position] = cardId
     made.order.set(columnId, order)
   }
-  tell(made, async tx => append(tx, 'card.created', projectId, cardDetail((await readCard(tx, projectId, cardId))!)))
+  tell(made, async tx => void (await announceCard(tx, 'card.created', { id: cardId, projectId })))
 }

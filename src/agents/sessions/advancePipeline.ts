@@ -1,4 +1,5 @@
 import { Problem } from '../../contract/errors.ts'
+import * as cardMoves from '../../domain/cardMoves.ts'
 import * as cards from '../../domain/cards.ts'
 import { begin, start, type Agents } from '../../domain/sessions.ts'
 import { requireMayStart, type Starter } from '../../domain/starting.ts'
@@ -44,7 +45,7 @@ async function advance(tx: Transaction, agents: Agents, card: CardRow, by: Start
   const columnId = next?.columnId ?? (await readFirstColumn(tx, card.boardId, 'done'))?.id
   if (columnId === undefined) return false
   const before = await readLatestSession(tx, card.id)
-  const moved = await cards.move(tx, agents, { projectId: card.projectId, cardId: card.id }, { columnId }, true)
+  const moved = await cardMoves.move(tx, agents, { projectId: card.projectId, cardId: card.id }, { columnId }, true)
   if (moved.columnType !== 'active') return true
   if (moved.kind === 'terminal') return (await start(tx, agents, moved, by)) !== undefined
   const prompt = await firstPrompt(tx, moved)

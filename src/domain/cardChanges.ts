@@ -1,0 +1,64 @@
+import { Problem } from '../contract/errors.ts'
+import { append } from '../events/outbox.ts'
+import { readCard, updateCard, type CardChange, type CardRow } from '../store/cards.ts'
+import type { Transaction } from '../store/database.ts'
+import { cardDetail } from '../views/cards.ts'
+
+type Changed = Pick<CardRow, 'id' | 'projectId'>
+/** Events that show a card as it is. */
+type CardEvent =
+  'card.created' | 'card.updated' | 'card.completed' | 'card.archived' | 'card.unarchived' | 'card.restored'
+
+/** Changes a card and tells of it. Every change of a card goes through this file. @throws Problem CARD_NOT_FOUND */
+export async function changeCard(
+  tx: Transaction,
+  card: Changed,
+  change: CardChange,
+  event: CardEvent = 'card.updated',
+): Promise<CardRow> {
+  await updateCard(tx, card.id, change)
+  return announceCard(tx, event, card)
+}
+
+/** The same for a card that may have been deleted meanwhile: it is changed, and nobody is told. */
+export async function changeCardIfThere(tx: Transaction, card: Changed, change: CardChange): Promise<void> {
+  await updateCard(tx, card.id, change)
+  const changed = await readCard(tx, card.projectId, card.id)
+  if (changed) await append(tx, 'card.updated', card.projectId, cardDetail(changed))
+}
+
+/** Gives a card another place, which may archive it or bring it back, and tells of that too. */
+export async function changePlace(tx: Transaction, before: CardRow, change: CardChange): Promise<CardRow> {
+  await updateCard(tx, before.id, change)
+  const moved = await find(tx, before)
+  const from = { columnId: String(before.columnId), position: before.position }
+  const to = { columnId: String(moved.columnId), position: moved.position }
+  await append(tx, 'card.moved', before.projectId, Object.assign(cardDetail(moved), { from, to }))
+  if ((before.archivedAt === null) !== (moved.archivedAt === null))
+    await append(
+      tx,
+      moved.archivedAt === null ? 'card.unarchived' : 'card.archived',
+      before.projectId,
+      cardDetail(moved),
+    )
+  return moved
+}
+
+/** Puts a card into the trash. */
+export async function trashCard(tx: Transaction, { id, projectId, columnId }: CardRow): Promise<void> {
+  await updateCard(tx, id, { deletedAt: tx.now })
+  await append(tx, 'card.deleted', projectId, { id: String(id), columnId: String(columnId) })
+}
+
+/** Tells of a card as it is now. @throws Problem CARD_NOT_FOUND */
+export async function announceCard(tx: Transaction, event: CardEvent, card: Changed): Promise<CardRow> {
+  const found = await find(tx, card)
+  await append(tx, event, card.projectId, cardDetail(found))
+  return found
+}
+
+async function find(tx: Transaction, { id, projectId }: Changed): Promise<CardRow> {
+  const found = await readCard(tx, projectId, id)
+  if (!found) throw new Problem('CARD_NOT_FOUND')
+  return found
+}

@@ -1,0 +1,118 @@
+import { Problem } from '../contract/errors.ts'
+import type { CardChange, CardRow } from '../store/cards.ts'
+import { listColumns, readFirstColumn, type ColumnRow } from '../store/columns.ts'
+import type { Transaction } from '../store/database.ts'
+import * as order from '../store/order.ts'
+import { hasActiveAgent } from '../views/cards.ts'
+import { announceCard, changeCard, changePlace } from './cardChanges.ts'
+import { columnOfProject, find, findVersion, isOrdered, started, type CardRef, type StartRef } from './cards.ts'
+import { cancelled, endCard, notStarted, obstacle, type Agents, type Ending } from './sessions.ts'
+import { mayStart, requireMayStart } from './starting.ts'
+
+/**
+ * Moves a card to a zero-based place of a column of its project; without a place, to the end.
+ * A move into an archive column archives the card, a move out of one brings it back. Leaving an active column ends the
+ * agent, entering one starts it, unless `automation` moves the card, or a caller who may not start agents. With `mustStart` a
+ * move that starts nothing is refused.
+ * @throws Problem CARD_NOT_FOUND, COLUMN_NOT_FOUND, COLUMN_IN_OTHER_PROJECT, VERSION_CONFLICT, INSUFFICIENT_PERMISSIONS for a
+ *   terminal card of a caller who may not run its command; with `mustStart` also CONFLICT, AGENT_UNAVAILABLE
+ */
+export async function move(
+  tx: Transaction,
+  agents: Agents,
+  ref: CardRef,
+  to: { columnId: number; position?: number; mustStart?: boolean },
+  automation = false,
+  ending: Ending = cancelled,
+): Promise<CardRow> {
+  const card = await findVersion(tx, ref)
+  const column = await columnOfProject(tx, ref, to.columnId)
+  const entersActive = column.columnType === 'active' && column.id !== card.columnId
+  if (to.mustStart && !entersActive)
+    refuse('CONFLICT', 'The move starts nothing: it leads into no other active column.')
+  if (column.id === card.columnId && to.position !== undefined && to.position === card.position) return card
+  const problem =
+    entersActive && !automation ? await obstacle(tx, agents, { ...card, columnId: column.id }, ref.caller) : undefined
+  if (problem && (to.mustStart || card.kind === 'terminal')) throw problem
+  if (column.id !== card.columnId && (card.columnType === 'active' || entersActive || column.columnType === 'archive'))
+    await endCard(tx, agents, card.id, ending, { all: column.columnType === 'archive' })
+  const moved = await changePlace(tx, card, {
+    ...(await placing(tx, card, column, to.position)),
+    ...(entersActive && { deferred: automation || !mayStart(ref.caller, card.kind) }),
+    ...(problem && { lastAgentAction: notStarted(tx, problem) }),
+  })
+  return entersActive && !automation && !problem ? started(tx, agents, moved, ref.caller!) : moved
+}
+
+/** Moves a card to its board's first done column and ends its session. @throws Problem CARD_NOT_FOUND, COLUMN_NOT_FOUND when the board has none */
+export async function complete(tx: Transaction, agents: Agents, ref: CardRef): Promise<CardRow> {
+  const card = await find(tx, ref)
+  const done =
+    (await readFirstColumn(tx, card.boardId, 'done')) ?? refuse('COLUMN_NOT_FOUND', 'The board has no done column.')
+  await endCard(tx, agents, card.id, completedByHand)
+  if (card.columnId !== done.id) await move(tx, agents, ref, { columnId: done.id })
+  return announceCard(tx, 'card.completed', card)
+}
+
+/** Starts what automation left aside. @throws Problem CARD_NOT_FOUND, CARD_NOT_DEFERRED, INSUFFICIENT_PERMISSIONS */
+export async function activate(tx: Transaction, agents: Agents, ref: StartRef): Promise<CardRow> {
+  const card = await find(tx, ref)
+  if (card.deferred === 0) throw new Problem('CARD_NOT_DEFERRED')
+  requireMayStart(ref.caller, card.kind)
+  const starts = card.columnType === 'active' && card.archivedAt === null && !hasActiveAgent(card)
+  const problem = starts ? await obstacle(tx, agents, card, ref.caller) : undefined
+  const activated = await changeCard(tx, card, {
+    deferred: false,
+    ...(problem && { lastAgentAction: notStarted(tx, problem) }),
+  })
+  return starts && !problem ? started(tx, agents, activated, ref.caller) : activated
+}
+
+/** Takes a card off its column's order and out of lists and counts, and ends its agent. An archived card stays as it is. @throws Problem CARD_NOT_FOUND */
+export async function archive(tx: Transaction, agents: Agents, ref: CardRef): Promise<CardRow> {
+  const card = await find(tx, ref)
+  if (card.archivedAt !== null) return card
+  await endCard(tx, agents, card.id, cancelled, { all: true })
+  await order.removeCard(tx, card)
+  return changeCard(tx, card, { archivedAt: tx.now }, 'card.archived')
+}
+
+/** Brings an archived card back to the end of its column; out of an archive column to the board's first other one. @throws Problem CARD_NOT_FOUND */
+export async function unarchive(tx: Transaction, ref: CardRef): Promise<CardRow> {
+  const card = await find(tx, ref)
+  if (card.archivedAt === null) return card
+  const column =
+    card.columnType === 'archive'
+      ? await firstOpenColumn(tx, card.boardId)
+      : await columnOfProject(tx, ref, card.columnId)
+  return changeCard(tx, card, await placing(tx, card, column), 'card.unarchived')
+}
+
+/** Puts a card into its column's order. @returns what changes of its row, for the caller to write with what else changes */
+async function placing(tx: Transaction, card: CardRow, column: ColumnRow, position?: number): Promise<CardChange> {
+  const chunkId = isOrdered(card) ? await order.moveCard(tx, card, column.id, position) : card.chunkId
+  const standing = {
+    chunkId,
+    columnId: column.id,
+    boardId: column.boardId,
+    archivedAt: column.columnType === 'archive' ? (card.archivedAt ?? tx.now) : null,
+  }
+  // A column that is assigned is written to every index that holds it, even if it stays: half of what a move within a column would cost.
+  return Object.fromEntries(
+    Object.entries(standing).filter(([name, value]) => card[name as keyof typeof standing] !== value),
+  )
+}
+
+async function firstOpenColumn(tx: Transaction, boardId: number): Promise<ColumnRow> {
+  const board = await listColumns(tx, boardId)
+  return (
+    board.find(({ columnType }) => columnType !== 'archive') ??
+    refuse('COLUMN_NOT_FOUND', 'The board has no column but archive columns.')
+  )
+}
+
+const completedByHand: Ending = { status: 'completed', detail: 'Completed by hand.' }
+
+function refuse(code: ConstructorParameters<typeof Problem>[0], message?: string): never {
+  throw new Problem(code, message)
+}

@@ -1,0 +1,50 @@
+import { Problem } from '../contract/errors.ts'
+import { archivedCardIds, purgeCards, readDeletedCard, type CardRow } from '../store/cards.ts'
+import type { Transaction } from '../store/database.ts'
+import * as order from '../store/order.ts'
+import { changeCard, trashCard } from './cardChanges.ts'
+import { columnOfProject, find, isOrdered, type CardRef } from './cards.ts'
+import { cancelled, endCard, type Agents } from './sessions.ts'
+
+const restorableMs = 30 * 86_400_000
+/** How long others who write wait for the removal of many. */
+const maxRemovalMs = 150
+
+/** Hides a card everywhere and ends its agent; `restore` brings it back within 30 days. The caller has checked its worktree. @throws Problem CARD_NOT_FOUND */
+export async function remove(tx: Transaction, agents: Agents, ref: CardRef): Promise<void> {
+  const card = await find(tx, ref)
+  await endCard(tx, agents, card.id, cancelled, { all: true })
+  await order.removeCard(tx, card)
+  await trashCard(tx, card)
+}
+
+/** Brings a deleted card back to the end of its column. @throws Problem CARD_NOT_FOUND */
+export async function restore(tx: Transaction, ref: CardRef): Promise<CardRow> {
+  const card = await readDeletedCard(tx, ref.projectId, ref.cardId)
+  if (!card) throw new Problem('CARD_NOT_FOUND')
+  if (isOrdered(card) && (card.archivedAt === null || card.columnType === 'archive'))
+    await order.insertCard(tx, card.columnId, card.id)
+  return changeCard(tx, card, { deletedAt: null }, 'card.restored')
+}
+
+/** Deletes at most 200 cards of a column, then those that were archived from it, as many as a short transaction has time for, and tells whether there may be more. @throws Problem COLUMN_NOT_FOUND */
+export async function removeSome(
+  tx: Transaction,
+  agents: Agents,
+  projectId: number,
+  columnId: number,
+): Promise<boolean> {
+  await columnOfProject(tx, { projectId }, columnId)
+  const ordered = await order.orderedIds(tx, columnId, 0, 200)
+  const ids = ordered.length > 0 ? ordered : await archivedCardIds(tx, projectId, columnId, 200)
+  const endMs = performance.now() + maxRemovalMs
+  for (const [at, cardId] of ids.entries()) {
+    await remove(tx, agents, { projectId, cardId })
+    if (performance.now() > endMs && at + 1 < ids.length) return true
+  }
+  return ordered.length > 0 || ids.length === 200
+}
+
+/** Removes some of the cards for good that were deleted over 30 days ago, and tells how many. */
+export const purge = (tx: Transaction): Promise<number> =>
+  purgeCards(tx, new Date(Date.parse(tx.now) - restorableMs).toISOString(), 100)
