@@ -90,9 +90,9 @@ export async function unarchive(tx: Transaction, ref: CardRef): Promise<CardRow>
 
 /** Puts a card into its column's order. @returns what changes of its row, for the caller to write with what else changes */
 async function placing(tx: Transaction, card: CardRow, column: ColumnRow, position?: number): Promise<CardChange> {
-  const chunkId = isOrdered(card) ? await order.moveCard(tx, card, column.id, position) : card.chunkId
+  const leafId = isOrdered(card) ? await order.moveCard(tx, card, column.id, position) : card.leafId
   const standing = {
-    chunkId,
+    leafId,
     columnId: column.id,
     boardId: column.boardId,
     archivedAt: column.columnType === 'archive' ? (card.archivedAt ?? tx.now) : null,

@@ -26,7 +26,7 @@ export const cardFields = {
   boardId: id(),
   columnId: id(),
   /** The leaf of its column's order that holds it; null outside the order. */
-  chunkId: id().orNull(),
+  leafId: id().orNull().column('chunk_id'),
   columnName: text().computed('l.name'),
   columnType: text<ColumnType>().computed('l.column_type'),
   position: number().orNull().computed(placeSql),

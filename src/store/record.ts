@@ -16,6 +16,8 @@ type Writing = 'required' | 'optional' | 'computed'
 /** `Stored` is what a row holds, `Shown` what a view shows. */
 export interface Field<K extends Kind = Kind, Stored = unknown, Shown = unknown, W extends Writing = Writing> {
   readonly kind: K
+  /** The column's name where it is not the field's in snake case. */
+  readonly name?: string
   /** SQL of a computed field. */
   readonly sql?: string
   /** What a new record has that does not name the field. */
@@ -30,6 +32,7 @@ interface Definition<K extends Kind, Stored, Shown, W extends Writing> extends F
   /** The time of the transaction that makes the record. */
   initiallyNow(): Definition<K, Stored, Shown, 'optional'>
   computed(sql: string): Definition<K, Stored, Shown, 'computed'>
+  column(name: string): Definition<K, Stored, Shown, W>
 }
 const now = Symbol('the time of the transaction')
 
@@ -41,7 +44,7 @@ export const json = <T>() => define<'json', string, T>('json')
 
 function define<K extends Kind, Stored, Shown, W extends Writing = 'required'>(
   kind: K,
-  given: Pick<Field, 'sql' | 'initial'> = {},
+  given: Pick<Field, 'name' | 'sql' | 'initial'> = {},
 ): Definition<K, Stored, Shown, W> {
   return {
     kind,
@@ -50,6 +53,7 @@ function define<K extends Kind, Stored, Shown, W extends Writing = 'required'>(
     initially: initial => define(kind, { ...given, initial: initial as Value }),
     initiallyNow: () => define(kind, { ...given, initial: now }),
     computed: sql => define(kind, { ...given, sql }),
+    column: name => define(kind, { ...given, name }),
   }
 }
 
@@ -102,11 +106,12 @@ export interface RecordTable<T extends Fields> {
 }
 
 export function defineRecord<const T extends Fields>(table: string, alias: string, fields: T): RecordTable<T> {
-  const sqlOf = (name: string) => fields[name]!.sql ?? `${alias}.${columnName(name)}`
+  const columnOf = (name: string) => fields[name]!.name ?? snakeCase(name)
+  const sqlOf = (name: string) => fields[name]!.sql ?? `${alias}.${columnOf(name)}`
   const columnsOf = (names: ReadonlyArray<keyof T>) =>
     (names as readonly string[]).map(name => `${sqlOf(name)} AS ${name}`).join(', ')
   const written = Object.keys(fields).filter(name => name !== 'id' && fields[name]!.sql === undefined)
-  const columns = new Map(written.map(name => [name, columnName(name)]))
+  const columns = new Map(written.map(name => [name, columnOf(name)]))
   const initials = written.map(name => fields[name]!.initial)
   // Made once: the engine finds a prepared statement by its text, and joining a text anew costs more than that.
   const insert = `INSERT INTO ${table} (${[...columns.values()].join(', ')}) VALUES (${written.map(() => '?').join(', ')})`
@@ -152,4 +157,4 @@ function jsonValue(kind: Kind, sql: string, ids: 'text' | 'integer'): string {
   return kind === 'id' && ids === 'text' ? `cast(${sql} AS TEXT)` : sql
 }
 
-const columnName = (name: string) => name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
+const snakeCase = (name: string) => name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)

@@ -40,7 +40,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
-test('a column that loses nearly all of its cards, in any order, keeps few chunks and spans', async () => {
+test('a column that loses nearly all of its cards, in any order, keeps few leaves and nodes', async () => {
   const model: Model = { columns: new Map([[3, []]]) }
   await db.transaction(async tx => {
     await tx.run(
@@ -49,10 +49,10 @@ test('a column that loses nearly all of its cards, in any order, keeps few chunk
     for (let id = 0; id < 12_000; id++) await add(tx, model, 3, undefined)
   })
   const count = async () =>
-    (await db.get<{ spans: number; chunks: number }>(
-      'SELECT count(DISTINCT p.id) AS spans, count(*) AS chunks FROM column_spans p JOIN span_chunks s ON s.span_id = p.id WHERE p.column_id = 3',
+    (await db.get<{ nodes: number; leaves: number }>(
+      'SELECT count(DISTINCT p.id) AS nodes, count(*) AS leaves FROM column_spans p JOIN span_chunks s ON s.span_id = p.id WHERE p.column_id = 3',
     ))!
-  expect(await count()).toMatchObject({ spans: 5, chunks: 94 })
+  expect(await count()).toMatchObject({ nodes: 5, leaves: 94 })
   const ids = model.columns.get(3)!
   await db.transaction(async tx => {
     for (const at of fc.sample(fc.nat(), { seed: 7, numRuns: ids.length - 60 })) {
@@ -60,16 +60,15 @@ test('a column that loses nearly all of its cards, in any order, keeps few chunk
       await removeCard(tx, {
         id: id!,
         columnId: 3,
-        chunkId: (await tx.get<{ chunkId: number }>('SELECT chunk_id AS chunkId FROM cards WHERE id = ?', [id]))!
-          .chunkId,
+        leafId: (await tx.get<{ leafId: number }>('SELECT chunk_id AS leafId FROM cards WHERE id = ?', [id]))!.leafId,
       })
       await tx.run('DELETE FROM cards WHERE id = ?', [id])
     }
   })
   await expectSame(3, ids)
-  const { spans, chunks } = await count()
-  expect(spans).toBeLessThanOrEqual(2)
-  expect(chunks).toBeLessThanOrEqual(12)
+  const { nodes, leaves } = await count()
+  expect(nodes).toBeLessThanOrEqual(2)
+  expect(leaves).toBeLessThanOrEqual(12)
 })
 
 test('cards that come many at once stand at the end in their order, whatever was there', async () => {
@@ -140,14 +139,14 @@ async function apply(model: Model, { kind, which, column, at }: Step): Promise<v
     }
     const id = all[which % all.length]!
     const from = [...model.columns].find(([, ids]) => ids.includes(id))![0]
-    const card = (await tx.get<{ chunkId: number }>('SELECT chunk_id AS chunkId FROM cards WHERE id = ?', [id]))!
+    const card = (await tx.get<{ leafId: number }>('SELECT chunk_id AS leafId FROM cards WHERE id = ?', [id]))!
     model.columns.get(from)!.splice(model.columns.get(from)!.indexOf(id), 1)
     if (kind === 'remove') {
-      await removeCard(tx, { id, columnId: from, chunkId: card.chunkId })
+      await removeCard(tx, { id, columnId: from, leafId: card.leafId })
       return void (await tx.run('DELETE FROM cards WHERE id = ?', [id]))
     }
-    const chunkId = await moveCard(tx, { id, columnId: from, chunkId: card.chunkId }, column, at)
-    await tx.run('UPDATE cards SET column_id = ?, chunk_id = ? WHERE id = ?', [column, chunkId, id])
+    const leafId = await moveCard(tx, { id, columnId: from, leafId: card.leafId }, column, at)
+    await tx.run('UPDATE cards SET column_id = ?, chunk_id = ? WHERE id = ?', [column, leafId, id])
     model.columns.get(column)!.splice(at ?? Number.MAX_SAFE_INTEGER, 0, id)
   })
 }
