@@ -82,9 +82,12 @@ export async function bulk(
     } catch (error) {
       if (isHopeless(error) || (wanted.length === 1 && !listsAtEnd)) throw error
       failures.push(error)
-      results.push({ id, result: 'failed', error: describe(error).message })
+      const { message } = describe(error)
+      // The line begins with the id.
+      const why = message.endsWith(`: ${id}`) ? message.slice(0, -id.length - 2) : message
+      results.push({ id, result: 'failed', error: why })
       progress.done()
-      if (!listsAtEnd) talk(`board: ${id}: ${describe(error).message}\n`)
+      if (!listsAtEnd) talk(`board: ${id}: ${why}\n`)
     }
     progress.step()
   }

@@ -76,6 +76,18 @@ function optionOf(command: Command, word: string): Option | undefined {
 const takesNext = (option: Option, word: string): boolean =>
   (option.required || option.optional) && (word.startsWith('--') ? !word.includes('=') : word.length === 2)
 
+/** The first word that looks like an option and is none of the command's. */
+export function unknownOption({ command, words }: NamedCommand): string | undefined {
+  for (let at = 0; at < words.length && words[at] !== '--'; at++) {
+    const word = words[at]!
+    if (!/^-[^\d]/.test(word)) continue
+    const option = optionOf(command, word)
+    if (!option) return word.split('=')[0]
+    if (takesNext(option, word)) at++
+  }
+  return undefined
+}
+
 /** `board cards list`, for a command. */
 export const lineOf = (command: Command): string =>
   command.parent ? `${lineOf(command.parent)} ${command.name()}` : 'board'

@@ -53,7 +53,9 @@ function describeApi(error: ApiFailure): Omit<Description, 'exit'> {
     }
   if (error.code === 'INVALID_CREDENTIALS') return { message }
   if (error.status === 401) return { message, hint: 'sign in with: board auth login', see: 'board auth status' }
-  if (whereToLook[error.code]) return { message, see: whereToLook[error.code] }
+  const missing = missingIn(error)
+  if (whereToLook[error.code])
+    return { message: missing === undefined ? message : `${message}: ${missing}`, see: whereToLook[error.code] }
   if (error.status === 403) return { message, see: 'board whoami' }
   if (error.status === 429 && error.retryAfterSecs) return { message, hint: `try again in ${error.retryAfterSecs} s` }
   if (error.status === 503) return { message, hint: 'try again' }
@@ -63,6 +65,17 @@ function describeApi(error: ApiFailure): Omit<Description, 'exit'> {
       hint: error.requestId && !error.message.includes(error.requestId) ? `request id: ${error.requestId}` : undefined,
     }
   return { message }
+}
+
+/** What was named that is not there: by the part of the path or the field that names one of its kind. */
+function missingIn({ code, asked }: ApiFailure): string | undefined {
+  const [, kind] = /^(?:(.*)_)?NOT_FOUND$/.exec(code) ?? []
+  if (!asked || !code.endsWith('NOT_FOUND')) return undefined
+  if (kind === undefined) return asked.path
+  const name = kind.toLowerCase().replaceAll('_', '-')
+  const [, inPath] = new RegExp(`[/-]${name}s?/([^/?]+)`).exec(asked.path) ?? []
+  const given = inPath ?? (asked.input as Record<string, unknown> | undefined)?.[`${name}Id`]
+  return typeof given === 'string' ? decodeURIComponent(given) : undefined
 }
 
 /** A field of the API as it is typed here. */

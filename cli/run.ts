@@ -1,5 +1,5 @@
 import { CommanderError, type Command } from 'commander'
-import { followNames, lineOf, suggestCommands, type NamedCommand } from './commandNames.ts'
+import { followNames, lineOf, suggestCommands, unknownOption, type NamedCommand } from './commandNames.ts'
 import { report } from './errors.ts'
 import { usage, type Failure } from './exit.ts'
 import { nearest } from './text.ts'
@@ -33,14 +33,18 @@ const isFields = (word: string | undefined): boolean =>
   word !== undefined && /^[A-Za-z][\w.]*(,[A-Za-z][\w.]*)*$/.test(word)
 
 /** Commander's error as one of ours, with the command that it is about. */
-async function explain({ command: at, given }: NamedCommand, error: CommanderError): Promise<Failure> {
+async function explain(named: NamedCommand, error: CommanderError): Promise<Failure> {
+  const { command: at, given } = named
   const see = `${lineOf(at)} --help`
-  const message = error.message
+  const said = error.message
     .replace(/^error: /, '')
     .split('\n')[0]!
     .replace(/\.$/, '')
-  const missing = /^required option '(.*)' not specified$/.exec(message)?.[1]
-  if (missing !== undefined) return needed(at, missing, see)
+  const missing = /^required option '(.*)' not specified$/.exec(said)?.[1]
+  // What is missing was perhaps given by a name that is not known.
+  const unknown = missing === undefined ? undefined : unknownOption(named)
+  if (missing !== undefined && unknown === undefined) return needed(at, missing, see)
+  const message = unknown === undefined ? said : `unknown option '${unknown}'`
   const [, start, value, rule] = /^(.*'(.*)' is invalid(?: for argument '[^']*')?)\. (.*)$/s.exec(message) ?? []
   if (start !== undefined) return invalid(start, value!, rule!, see)
   if (error.code === 'commander.help')

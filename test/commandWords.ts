@@ -28,6 +28,7 @@ const placeholders: Record<string, (named: Named) => string> = {
   name: ({ projectId }) => `New ${projectId}`,
   organization: ({ organizationId }) => organizationId,
   path: ({ path }) => path,
+  profile: () => 'other',
   project: ({ projectId }) => projectId,
   script: ({ scriptId }) => scriptId,
   session: ({ sessionId }) => sessionId,
@@ -35,6 +36,7 @@ const placeholders: Record<string, (named: Named) => string> = {
   text: () => 'Seeded',
   url: () => 'http://127.0.0.1:1/new',
   user: ({ memberId }) => memberId,
+  value: () => 'x',
   webhook: ({ webhookId }) => webhookId,
   words: () => 'Seeded',
 }

@@ -64,7 +64,7 @@ async function api(command: Command, path: string, options: Options): Promise<vo
   if (options.include && !options.silent) printHead(context, answer)
   if (answer.status >= 400) {
     if (options.include && !options.silent) printBody(context, answer)
-    throw new ApiFailure(answer.status, parsed, answer.headers)
+    throw new ApiFailure(answer.status, parsed, answer.headers, { path })
   }
   const isData = parsed !== null && typeof parsed === 'object' && Object.hasOwn(parsed, 'data')
   const data =

@@ -112,7 +112,7 @@ export function registerMember(projects: Command): void {
 async function printInvited({ out }: Context, invited: Invited): Promise<void> {
   if (out.quiet && !out.json) return out.line(invited.link)
   out.done(`Invited ${invited.email}. Pass the link on now, it is not shown again; whoever has it may accept it once.`)
-  out.done('There: board auth register or login, then board auth accept.')
+  out.done('They sign in or register, and then: board auth accept')
   await out.record(invited, invitedColumns)
 }
 

@@ -1,10 +1,11 @@
-import { ApiFailure, Unreachable } from './failures.ts'
+import { ApiFailure, Unreachable, type Asked } from './failures.ts'
 
 interface Answered {
   status: number
   headers: Record<string, string | string[] | undefined>
   /** The parsed body; undefined where it is empty or no JSON. */
   body: unknown
+  asked: Asked
 }
 
 /** What something before the board says of it with a page of its own: it is away or busy, or the body was too long. */
@@ -15,12 +16,12 @@ const fromProxy: ReadonlySet<number> = new Set([408, 413, 429, 502, 503, 504])
  * @param url where the board was thought to be
  * @throws ApiFailure when the board refuses, Unreachable when what answered is no board
  */
-export function dataOf(url: string, { status, headers, body }: Answered): unknown {
+export function dataOf(url: string, { status, headers, body, asked }: Answered): unknown {
   if (status >= 300 && status < 400 && headers.location !== undefined) throw redirected(url, String(headers.location))
   const envelope = typeof body === 'object' && body !== null ? (body as { data?: unknown; error?: unknown }) : {}
   if (status >= 400) {
     if (!isError(envelope.error) && !fromProxy.has(status)) throw noBoard(url, status, headers)
-    const failure = new ApiFailure(status, body, headers)
+    const failure = new ApiFailure(status, body, headers, asked)
     // A board below a path of a proxy may end in /api, so only one that does not know the route tells.
     throw failure.code === 'NOT_FOUND' && /\/api\/?$/.test(url) ? belowApi(url, failure) : failure
   }

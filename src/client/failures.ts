@@ -1,5 +1,11 @@
 import type { Detail } from '../contract/errors.ts'
 
+/** What was asked for, with what in the body. */
+export interface Asked {
+  path: string
+  input?: unknown
+}
+
 /** The server answered with an error envelope. */
 export class ApiFailure extends Error {
   readonly status: number
@@ -8,8 +14,9 @@ export class ApiFailure extends Error {
   readonly requestId: string | undefined
   /** Whole seconds that the server asks to wait, from `Retry-After`. */
   readonly retryAfterSecs: number | undefined
+  readonly asked: Asked | undefined
 
-  constructor(status: number, body: unknown, headers: Record<string, string | string[] | undefined>) {
+  constructor(status: number, body: unknown, headers: Record<string, string | string[] | undefined>, asked?: Asked) {
     const error = (body as { error?: { code?: string; message?: string; details?: Detail[] } } | undefined)?.error
     super(error?.message ?? `The server answered with status ${status}.`)
     this.name = 'ApiFailure'
@@ -19,6 +26,7 @@ export class ApiFailure extends Error {
     this.requestId = headers['x-request-id'] as string | undefined
     const retryAfter = Number(headers['retry-after'])
     this.retryAfterSecs = Number.isFinite(retryAfter) ? retryAfter : undefined
+    this.asked = asked
   }
 }
 

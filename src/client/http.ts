@@ -87,7 +87,7 @@ export async function sendJson(
   options?: CallOptions,
 ): Promise<unknown> {
   const answer = await send(connection, method, path, input === undefined ? undefined : JSON.stringify(input), options)
-  return dataOf(connection.url, { ...answer, body: parse(answer.bytes.toString()) })
+  return dataOf(connection.url, { ...answer, body: parse(answer.bytes.toString()), asked: { path, input } })
 }
 
 export function headersOf(

@@ -54,7 +54,7 @@ export async function download(
   }))
   const { status, headers, body } = answer
   if (status >= 300 || headers[signOf[transfer]] === undefined)
-    dataOf(connection.url, { status, headers, body: await body.json().catch(() => undefined) })
+    dataOf(connection.url, { status, headers, body: await body.json().catch(() => undefined), asked: { path } })
   const filename = /filename\*=UTF-8''([^;]+)/.exec(String(headers['content-disposition']))?.[1]
   return {
     filename: filename && decodeURIComponent(filename),
@@ -104,7 +104,7 @@ export async function upload(
       'content-length': String(Buffer.byteLength(head) + size + tail.length),
     },
   }))
-  return dataOf(connection.url, { status, headers, body: await body.json().catch(() => undefined) })
+  return dataOf(connection.url, { status, headers, body: await body.json().catch(() => undefined), asked: { path } })
 }
 
 async function* parts(head: string, file: Upload, size: number, tail: string): AsyncGenerator<Buffer> {

@@ -64,7 +64,10 @@ describe('board api', () => {
     expect(await cli.ok(['api', '-i', '/api/health'])).toMatch(/^HTTP 200\n(.+: .+\n)+\n\{"data":\{"status":"ok"/)
     expect(await cli.ok(['api', '/api/health', '--silent'])).toBe('')
     const { code, stdout, stderr } = await cli.board(['api', '-i', '/api/projects/99'])
-    expect({ code, stderr }).toEqual({ code: 3, stderr: 'board: there is no such project\nsee: board projects list\n' })
+    expect({ code, stderr }).toEqual({
+      code: 3,
+      stderr: 'board: there is no such project: 99\nsee: board projects list\n',
+    })
     expect(stdout).toMatch(/^HTTP 404\n[^]*"PROJECT_NOT_FOUND"/)
   })
 

@@ -154,7 +154,7 @@ describe('a mistake', () => {
       ['cards', 'view', 'The first one'],
       [
         'board: there is no card "The first one"',
-        'a card is named by its id; its words find it: board search',
+        'a card is named by its id; its words find it: board search "The first one"',
         'see: board cards list',
       ],
     ],
@@ -197,7 +197,7 @@ describe('a mistake', () => {
     ],
     [
       ['users', 'edit', '9', '--name', 'X'],
-      ['board: there is no such user', 'see: board users list'],
+      ['board: there is no such user: 9', 'see: board users list'],
     ],
     [['users', 'create', 'ada@example.org'], ['board: create the first user with board auth setup']],
     [

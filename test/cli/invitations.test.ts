@@ -36,9 +36,7 @@ test('a link is printed once, alone with -q, and whoever gets it registers with 
   const { id } = await newProject('registered')
   const member = (...args: string[]) => ada.board(['projects', 'member', 'add', 'new@example.org', '-P', id, ...args])
   const invited = await member('--role', 'viewer')
-  expect(invited.stderr).toMatch(
-    /^Invited new@example\.org\. Pass the link on now, .*\nThere: .*board auth accept\.\n$/,
-  )
+  expect(invited.stderr).toMatch(/^Invited new@example\.org\. Pass the link on now, .*\nThey .*: board auth accept\n$/)
   expect(invited.stdout).toContain('#invitation=svc_in_')
   expect(await member()).toMatchObject({ code: 5 })
   const link = (await member('--renew', '-q')).stdout

@@ -89,7 +89,7 @@ test('several are deleted at once, also from a pipe, and what is missing is told
   })
   expect(await cli.board(['monitors', 'delete', card.cardId, '999999', '--yes'])).toMatchObject({
     code: 3,
-    stderr: 'board: there is no such monitor\nsee: board monitors list\n',
+    stderr: 'board: there is no such monitor: 999999\nsee: board monitors list\n',
   })
 })
 

@@ -1,21 +1,14 @@
 import type { Command } from 'commander'
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fieldNames } from '../../cli/fieldNames.ts'
 import { loadAll } from '../../cli/loadCommands.ts'
 import { createProgram } from '../../cli/program.ts'
-import { commandLine, inTurn, type CommandLine, type Ran } from '../commandLine.ts'
-import { nameOf, wordsOf, type Named } from '../commandWords.ts'
+import { commandLine, type CommandLine } from '../commandLine.ts'
+import { nameOf, type Named } from '../commandWords.ts'
+import { eachInTurn, everything, expectTidy, leaves, local, type Result } from '../everyCommand.ts'
 import type { TestBoard } from '../helper.ts'
-import { preparations } from '../preparations.ts'
-import { monitored, seed, startSlotlessBoard } from '../seed.ts'
+import { startSlotlessBoard } from '../seed.ts'
 
-type Result = Ran & { name: string }
-
-/** Commands that need no server. What they do, other tests say. */
-const local =
-  /^(auth token|completion|config|help|profile|serve|server|version|doctor|database move|backups (verify|restore)|cards checkout)\b/
 /** Commands that anybody may call. */
 const open = /^(auth (setup|login|register|status|logout)|api|browse)\b/
 /** Commands that end somebody else's work here: they come last. */
@@ -52,9 +45,9 @@ let third: Named
 beforeAll(async () => {
   board = await startSlotlessBoard()
   await board.client.auth.setup({ email: 'ada@example.org', password: 'correct horse' })
-  named = await everything()
-  other = await everything()
-  third = await everything()
+  named = await everything(board)
+  other = await everything(board)
+  third = await everything(board)
   signedIn = commandLine({ BOARD_URL: board.url, BOARD_TOKEN: board.token })
   alone = commandLine()
   program = await loadAll(createProgram())
@@ -66,41 +59,6 @@ afterAll(async () => {
   await board.close()
 })
 
-const leaves = (command: Command): Command[] =>
-  command.commands.length > 0 ? command.commands.flatMap(leaves) : [command]
-
-/** A project with one of everything, and files. */
-async function everything(): Promise<Named> {
-  const seeded = await seed(board)
-  const folder = board.folder(`files-${seeded.projectId}`)
-  mkdirSync(join(folder, 'saved'))
-  writeFileSync(join(folder, 'notes.txt'), 'Notes.\n')
-  writeFileSync(join(folder, 'invitation.txt'), seeded.invitationToken)
-  writeFileSync(join(folder, 'tasks.md'), '# Doing\n- [ ] One\n')
-  await preparations['backups.download']!(board, seeded)
-  seeded.monitorId = await monitored(board, { projectId: seeded.projectId, cardId: seeded.activeCardId }, 'pending')
-  return {
-    ...seeded,
-    file: join(folder, 'notes.txt'),
-    invitation: join(folder, 'invitation.txt'),
-    markdown: join(folder, 'tasks.md'),
-    folder: join(folder, 'saved'),
-  }
-}
-
-/** Runs a command line for each of these commands, one after the other in one process. */
-async function eachInTurn(
-  cli: CommandLine,
-  chosen: readonly Command[],
-  more: readonly string[],
-  things: Named,
-  isMeant = (_word: string): boolean => true,
-): Promise<Result[]> {
-  const lines = chosen.map(command => [...wordsOf(command, things).filter(isMeant), ...more])
-  const ended = await inTurn(cli, lines)
-  return chosen.map((command, at) => ({ name: nameOf(command), ...ended[at]! }))
-}
-
 /** The commands that end by themselves and leave the sign-in alone, those that end what others need at the end. */
 const working = () =>
   commands
@@ -111,16 +69,6 @@ const exitsOf = (results: readonly Result[]) =>
   Object.fromEntries(results.map(({ name, code }) => [name, code]).toSorted())
 const all = (results: readonly Result[], code: (name: string) => number) =>
   Object.fromEntries(results.map(({ name }) => [name, code(name)]).toSorted())
-
-/** Errors are short lines on stderr that begin with the program's name, and nobody reads a stack. */
-function expectTidy({ name, code, stdout, stderr }: Result): void {
-  expect(`${stdout}${stderr}`, name).not.toMatch(
-    /^\s+at .+:\d+:\d+|node:internal|\[object Object\]|\bundefined\b|\u001b/m,
-  )
-  if (code === 0) return
-  expect(stderr, name).toMatch(/^board: /m)
-  expect(stderr.split('\n').length, name).toBeLessThan(6)
-}
 
 /** Where the fields of what a command printed are not those that completion and templates know of it. */
 function otherFields({ name, stdout }: Result): { name: string; printed: string[]; known: string[] }[] {
