@@ -26,7 +26,7 @@ import { createTargets } from './outside/targets.ts'
 import { createMembership, type Membership } from './daemons/membership.ts'
 import { copyDatabase } from './store/copies.ts'
 import type { Database } from './store/database.ts'
-import { whenFree } from './store/insist.ts'
+import { retryWhileBusy } from './store/retry.ts'
 import { peerReader, type Peer } from './config/peer.ts'
 import { createWork, type Work } from './work.ts'
 
@@ -78,7 +78,7 @@ export async function createApp(
   const { attachmentsDir, transfersDir } = openFolders(config)
   const db = await openData(config, from(logs.log, 'database'))
   if (db.isShared)
-    await whenFree(() => requireSharedKey(db, seal)).catch(async (error: unknown) => {
+    await retryWhileBusy(() => requireSharedKey(db, seal)).catch(async (error: unknown) => {
       await db.close()
       throw error
     })
@@ -161,7 +161,7 @@ const nobody: Host = { replace: () => Promise.reject(new Problem('CONFLICT', 'Th
 
 /** Sends the log where the settings say. A header that cannot be opened keeps the export off, not the server. */
 async function exportLog({ db, seal, logs }: Pick<App, 'db' | 'seal' | 'logs'>): Promise<void> {
-  const settings = await whenFree(() => readLogExport(db))
+  const settings = await retryWhileBusy(() => readLogExport(db))
   try {
     logs.exporter.use(settings.enabled ? targetOf(seal, settings) : undefined)
   } catch (error) {

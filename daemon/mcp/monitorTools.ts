@@ -20,14 +20,14 @@ const addMonitor = defineTool({
   title: 'Run a command on a schedule',
   card: 'own',
   at: 'machine',
-  description: `Run a shell command again and again while the card is active, to watch something beside your work. You get a message when it begins to fail (an exit code other than 0), and when it is well again. A card has at most ${limits.mostPerCard} monitors.`,
+  description: `Run a shell command again and again while the card is active, to watch something beside your work. You get a message when it begins to fail (an exit code other than 0), and when it is well again. A card has at most ${limits.maxPerCard} monitors.`,
   entries: {
-    command: text(1, limits.mostCommandLength),
+    command: text(1, limits.maxCommandLength),
     intervalSecs: v.pipe(
-      integer(limits.leastIntervalSecs, limits.mostIntervalSecs),
+      integer(limits.minIntervalSecs, limits.maxIntervalSecs),
       v.description('How often, in seconds.'),
     ),
-    description: v.optional(v.pipe(text(0, limits.mostDescriptionLength), v.description('What it watches.'))),
+    description: v.optional(v.pipe(text(0, limits.maxDescriptionLength), v.description('What it watches.'))),
     cwd: v.optional(
       v.pipe(
         text(1, 4096),

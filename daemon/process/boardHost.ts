@@ -11,7 +11,7 @@ import { hasSocketTables } from '../../src/config/socketOwner.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import { isOpen, requireClosedDoor } from '../../src/identity/authSettings.ts'
 import type { Logs } from '../../src/logs/logs.ts'
-import { whenFree } from '../../src/store/insist.ts'
+import { retryWhileBusy } from '../../src/store/retry.ts'
 import { describeFigures } from './gauges.ts'
 import { createGate, type Gate, type Listener } from '../limits/drainGate.ts'
 import { createHttp } from '../http/router.ts'
@@ -171,8 +171,8 @@ const outcomeOf = <T>(work: () => Promise<T>): Promise<{ value: T } | { error: u
 async function open(config: ServerConfig, logs: Logs, host: Host, localToken?: string): Promise<Open> {
   const app = await createApp(config, logs, { host, localToken })
   try {
-    await whenFree(() => requireClosedDoor(app))
-    if (await whenFree(() => isOpen(app))) logs.log('warn', await openDoor(config))
+    await retryWhileBusy(() => requireClosedDoor(app))
+    if (await retryWhileBusy(() => isOpen(app))) logs.log('warn', await openDoor(config))
     await readAgents(config.dataDir).catch((error: Error) =>
       logs.log('warn', `${error.message} Until that is mended, no agent starts.`, {
         file: join(config.dataDir, 'config.json'),

@@ -220,7 +220,7 @@ async function lookForDamage({ db, config }: App, signal: AbortSignal): Promise<
   const damage = await findDamage(join(config.dataDir, 'board.db'), false, signal).catch((error: unknown) => {
     if (!signal.aborted) throw error
   })
-  if (damage !== undefined) db.noteDamage(new Error(damage))
+  if (damage !== undefined) db.markCorrupt(new Error(damage))
 }
 
 /** Does bounded pieces of work until there is nothing left to do. */

@@ -8,7 +8,7 @@ import { administered } from '../../src/domain/organizations.ts'
 import { find as findProject } from '../../src/domain/projects.ts'
 import { cleanFilename } from '../../src/domain/filenames.ts'
 import { makeExport, type Export } from '../../src/transfers/export.ts'
-import { importFile, mostBytes, requireTarget, type ImportOptions } from '../../src/transfers/importFile.ts'
+import { importFile, maxBytes, requireTarget, type ImportOptions } from '../../src/transfers/importFile.ts'
 import { attachmentHeader } from '../files/download.ts'
 import type { Call, Handlers } from '../http/handlers.ts'
 import { claimOf } from '../http/idempotency.ts'
@@ -51,7 +51,7 @@ export const transfersRoutes = (app: App): Handlers<Contract['transfers']> => {
 
 const receive = ({ config, transfersDir }: App, { format }: ImportOptions, { request }: Call) =>
   receiveFile(request, {
-    maxBytes: mostBytes(format, config),
+    maxBytes: maxBytes(format, config),
     save: (bytes, sentName) => saveFile(transfersDir, bytes, sentName),
     discard: file => removeFile(transfersDir, file.storedAs),
   })

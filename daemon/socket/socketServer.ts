@@ -8,7 +8,7 @@ import { logFailure } from '../../src/config/log.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import type { Caller } from '../../src/domain/caller.ts'
 import type { Ended } from '../../src/identity/revocations.ts'
-import { remembering } from '../../src/store/remembering.ts'
+import { cachedReader } from '../../src/store/cachedReader.ts'
 import type { Log } from '../process/stderrLog.ts'
 import { refuse } from '../connections/refuseConnection.ts'
 import { admit, type Admission } from './admission.ts'
@@ -47,7 +47,7 @@ export function createSocket(app: App, log: Log): Socket {
     at => lag.observe((app.config.clock().getTime() - Date.parse(at)) / 1000),
     error => log('error', 'Notifications cannot be told.', { cause: String(error) }),
   )
-  const sessions = new Sessions(remembering(app.db), {
+  const sessions = new Sessions(cachedReader(app.db), {
     outbox: app.outbox,
     pages: createPages(app.outbox, app.db),
     fanOut,

@@ -2,15 +2,15 @@ import * as v from 'valibot'
 import { Count, Id, Time } from './fields.ts'
 import { agentOf, del, get, member, post, viewer } from './route.ts'
 
-/** A monitor's bounds (specification "Limits"). `mostAtOnce` are the runs that one server has at the same time. */
+/** A monitor's bounds (specification "Limits"). `maxConcurrent` are the runs that one server has at the same time. */
 export const monitorLimits = {
-  leastIntervalSecs: 10,
-  mostIntervalSecs: 86_400,
-  mostCommandLength: 4096,
-  mostDescriptionLength: 500,
-  mostPerCard: 8,
-  mostAtOnce: 8,
-  mostOutputBytes: 4096,
+  minIntervalSecs: 10,
+  maxIntervalSecs: 86_400,
+  maxCommandLength: 4096,
+  maxDescriptionLength: 500,
+  maxPerCard: 8,
+  maxConcurrent: 8,
+  maxOutputBytes: 4096,
 } as const
 
 export const MonitorStatus = v.picklist(['pending', 'running', 'ok', 'failing', 'error', 'timeout', 'paused'])
@@ -37,14 +37,14 @@ export const Monitor = v.object({
 })
 /** What a monitor is made of. Each field that breaks its rule has an error code of its own, found after the card's state: so the rules check it, not the edge. */
 const CreateMonitor = v.strictObject({
-  command: v.pipe(v.string(), v.minLength(1), v.maxLength(monitorLimits.mostCommandLength)),
+  command: v.pipe(v.string(), v.minLength(1), v.maxLength(monitorLimits.maxCommandLength)),
   intervalSecs: v.pipe(
     v.number(),
     v.integer(),
-    v.minValue(monitorLimits.leastIntervalSecs),
-    v.maxValue(monitorLimits.mostIntervalSecs),
+    v.minValue(monitorLimits.minIntervalSecs),
+    v.maxValue(monitorLimits.maxIntervalSecs),
   ),
-  description: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(monitorLimits.mostDescriptionLength)))),
+  description: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(monitorLimits.maxDescriptionLength)))),
   cwd: v.optional(v.nullable(v.string())),
   allowUnsandboxed: v.literal(true),
 })

@@ -14,7 +14,7 @@ import { removeFile, type SavedFile } from './attachmentFiles.ts'
 import * as cards from './cards.ts'
 import type { CardRef } from './cards.ts'
 
-const mostACard = 1000
+const maxPerCard = 1000
 
 /** @throws Problem ATTACHMENT_NOT_FOUND */
 export async function find(db: Reader, id: number): Promise<AttachmentRow> {
@@ -31,8 +31,8 @@ export async function list(db: Reader, ref: CardRef): Promise<AttachmentRow[]> {
 /** @throws Problem CARD_NOT_FOUND, CONFLICT when the card has 1,000 attachments */
 export async function requireRoom(db: Reader, ref: CardRef): Promise<void> {
   const card = await cards.find(db, ref)
-  if ((await countAttachments(db, card.id)) >= mostACard)
-    throw new Problem('CONFLICT', `A card may have at most ${mostACard} attachments.`)
+  if ((await countAttachments(db, card.id)) >= maxPerCard)
+    throw new Problem('CONFLICT', `A card may have at most ${maxPerCard} attachments.`)
 }
 
 /** Attaches a file that is on disk. @throws Problem CARD_NOT_FOUND, CONFLICT */

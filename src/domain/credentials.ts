@@ -19,7 +19,7 @@ import { changeCard } from './cardChanges.ts'
 import * as cards from './cards.ts'
 import * as projects from './projects.ts'
 
-const mostUsageDays = 366
+const maxUsageDays = 366
 
 /** What agents have used with a credential: in all, and on the latest days. */
 export interface Usage extends Omit<UsageRow, 'day'> {
@@ -45,7 +45,7 @@ export async function remove(tx: Transaction, caller: Caller, id: number): Promi
 export async function usage(db: Reader, caller: Caller, id: number): Promise<Usage> {
   await find(db, caller, id)
   const { sessions, inputTokens, outputTokens, costUsd } = await sumUsage(db, id)
-  return { sessions, inputTokens, outputTokens, costUsd, byDay: await listUsage(db, id, mostUsageDays) }
+  return { sessions, inputTokens, outputTokens, costUsd, byDay: await listUsage(db, id, maxUsageDays) }
 }
 
 /** Has a project's agents use one of the caller's credentials, or none. @throws Problem PROJECT_NOT_FOUND, CREDENTIAL_NOT_FOUND */

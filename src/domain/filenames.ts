@@ -1,4 +1,4 @@
-const mostBytes = 255
+const maxBytes = 255
 
 /**
  * What is kept of a file's name that a client sends: the last part of a path, without control and direction characters,
@@ -13,13 +13,13 @@ export function cleanFilename(sent: string | undefined): string {
 }
 
 function shorten(name: string): string {
-  if (Buffer.byteLength(name) <= mostBytes) return name
+  if (Buffer.byteLength(name) <= maxBytes) return name
   const extension = /\.[a-z0-9]{1,16}$/i.exec(name)?.[0] ?? ''
   let bytes = Buffer.byteLength(extension)
   let kept = ''
   for (const character of name) {
     bytes += Buffer.byteLength(character)
-    if (bytes > mostBytes) break
+    if (bytes > maxBytes) break
     kept += character
   }
   return kept + extension

@@ -21,7 +21,7 @@ interface Server {
   db: Reader
 }
 
-const mostEntries = 10_000
+const maxEntries = 10_000
 const looksAtOnce = 16
 const windowBytes = 1024 * 1024
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_DIRECTORY } = constants
@@ -93,12 +93,12 @@ const folderOf = async (handle: FileHandle, { real }: Place): Promise<string> =>
 
 async function listRoots(roots: readonly Root[], hidden: Hidden): Promise<Pick<Listing, 'entries' | 'truncated'>> {
   const found = await lookAtAll(
-    roots.slice(0, mostEntries).map(root => ({ at: root.real, path: root.path, name: nameOf(root.path) })),
+    roots.slice(0, maxEntries).map(root => ({ at: root.real, path: root.path, name: nameOf(root.path) })),
     hidden,
   )
   return {
     entries: found.filter(({ type }) => type === 'folder').sort(byKindAndName),
-    truncated: roots.length > mostEntries,
+    truncated: roots.length > maxEntries,
   }
 }
 
@@ -110,7 +110,7 @@ async function listFolder(
   const named: Named[] = []
   let truncated = false
   for await (const { name } of await opendir(folder, { bufferSize: 1024 })) {
-    truncated = named.length === mostEntries
+    truncated = named.length === maxEntries
     if (truncated) break
     named.push({ at: join(folder, name), path: join(path, name), name })
   }

@@ -23,15 +23,15 @@ export function requireFields({
   cwd = null,
 }: Record<string, unknown>): MonitorFields {
   if (allowUnsandboxed !== true) refuse('MONITOR_UNSANDBOXED_ACK_REQUIRED', 'allowUnsandboxed')
-  if (!isText(command) || command.trim() === '' || command.length > limits.mostCommandLength)
+  if (!isText(command) || command.trim() === '' || command.length > limits.maxCommandLength)
     return refuse('MONITOR_COMMAND_INVALID', 'command')
   if (
     !Number.isInteger(intervalSecs) ||
-    Number(intervalSecs) < limits.leastIntervalSecs ||
-    Number(intervalSecs) > limits.mostIntervalSecs
+    Number(intervalSecs) < limits.minIntervalSecs ||
+    Number(intervalSecs) > limits.maxIntervalSecs
   )
     refuse('MONITOR_INTERVAL_INVALID', 'intervalSecs')
-  if (description !== null && (!isText(description) || description.length > limits.mostDescriptionLength))
+  if (description !== null && (!isText(description) || description.length > limits.maxDescriptionLength))
     return refuse('MONITOR_DESCRIPTION_INVALID', 'description')
   if (cwd !== null && !isText(cwd)) return refuse('MONITOR_CWD_INVALID', 'cwd')
   return { command, intervalSecs: Number(intervalSecs), description, cwd }

@@ -45,7 +45,7 @@ export async function check(
 /** Creates a monitor that has been checked; it is due at once. @throws Problem CARD_NOT_FOUND, MONITOR_TERMINAL_CARD_UNSUPPORTED, MONITOR_CARD_INACTIVE, MONITOR_LIMIT_REACHED */
 export async function create(tx: Transaction, monitor: NewMonitor): Promise<MonitorRow> {
   const { id: cardId } = await requireActive(tx, monitor)
-  if ((await countMonitors(tx, cardId)) >= monitorLimits.mostPerCard) throw new Problem('MONITOR_LIMIT_REACHED')
+  if ((await countMonitors(tx, cardId)) >= monitorLimits.maxPerCard) throw new Problem('MONITOR_LIMIT_REACHED')
   const row = (await readMonitor(tx, await insertMonitor(tx, monitor)))!
   await append(tx, 'monitor.created', row.projectId, view(row))
   return row

@@ -22,7 +22,7 @@ export interface Place {
 /** What is never shown, whatever it is called: the server's data folder. */
 export type Hidden = Pick<Stats, 'dev' | 'ino'> | undefined
 
-const mostLinks = 40
+const maxLinks = 40
 
 /** The folders of the projects that the caller may see; a super_admin's browse root too. Those that are not there are left out. */
 export async function rootsOf(config: Pick<ServerConfig, 'browseRoot'>, db: Reader, caller: Caller): Promise<Root[]> {
@@ -59,7 +59,7 @@ export async function locate(roots: readonly Root[], hidden: Hidden, path: strin
       real = next
       continue
     }
-    if (++links > mostLinks) throw notFound()
+    if (++links > maxLinks) throw notFound()
     const target = await readlink(next).catch(() => {
       throw notFound()
     })

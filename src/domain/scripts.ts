@@ -22,7 +22,7 @@ import {
 import { scriptNews } from '../views/scripts.ts'
 import { requireWholeOrder } from './order.ts'
 
-const mostScripts = 100
+const maxScripts = 100
 
 export interface ScriptRef {
   projectId: number
@@ -49,8 +49,8 @@ export async function create(
   projectId: number,
   { name, command }: Pick<ScriptRow, 'name' | 'command'>,
 ): Promise<ScriptRow> {
-  if ((await listScripts(tx, projectId)).length >= mostScripts)
-    throw new Problem('CONFLICT', `A project has at most ${mostScripts} scripts.`)
+  if ((await listScripts(tx, projectId)).length >= maxScripts)
+    throw new Problem('CONFLICT', `A project has at most ${maxScripts} scripts.`)
   return find(tx, { projectId, scriptId: await insertScript(tx, { projectId, name, command }) })
 }
 

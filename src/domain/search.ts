@@ -9,7 +9,7 @@ import { list as listProjects } from './projects.ts'
 
 const batchSize = 500
 /** How many cards a search takes up itself before it answers: what was written just now is found, and nobody waits for an import. */
-const mostBatchesAtOnce = 4
+const maxBatchesPerPass = 4
 const excerptLength = 80
 
 type Found = InferOutput<typeof Hit>
@@ -28,7 +28,7 @@ export async function find(db: Database, caller: Caller, { q, projectId, limit }
   const visible = await listProjects(db, caller)
   const projects = projectId === undefined ? visible : visible.filter(({ id }) => id === projectId)
   if (projectId !== undefined && projects.length === 0) throw new Problem('PROJECT_NOT_FOUND')
-  await takeUp(db, mostBatchesAtOnce)
+  await takeUp(db, maxBatchesPerPass)
   const named = projects.filter(({ name }) => includes(name, q)).map(projectHit)
   const boards = await findBoards(
     db,
@@ -42,8 +42,8 @@ export async function find(db: Database, caller: Caller, { q, projectId, limit }
 }
 
 /** Takes up the words of new and changed cards, batch by batch, so that others are answered in between. */
-export async function takeUp(db: Database, mostBatches = Infinity, signal?: AbortSignal): Promise<void> {
-  for (let batch = 0; batch < mostBatches && !signal?.aborted && (await hasUnindexed(db)); batch++)
+export async function takeUp(db: Database, maxBatches = Infinity, signal?: AbortSignal): Promise<void> {
+  for (let batch = 0; batch < maxBatches && !signal?.aborted && (await hasUnindexed(db)); batch++)
     await db.transaction(tx => indexCards(tx, batchSize))
 }
 

@@ -15,8 +15,8 @@ import {
   type WebhookRow,
 } from '../store/webhooks.ts'
 
-const mostWebhooks = 50
-const mostAtOnce = 500
+const maxWebhooks = 50
+const maxBatch = 500
 
 export interface WebhookRef {
   projectId: number
@@ -68,8 +68,8 @@ export async function create(
   }: { url: string; events: readonly string[]; enabled: boolean; description: string | null },
 ): Promise<WebhookRow> {
   requireHearing(caller, events)
-  if ((await countWebhooks(tx, projectId)) >= mostWebhooks)
-    throw new Problem('CONFLICT', `A project has at most ${mostWebhooks} webhooks.`)
+  if ((await countWebhooks(tx, projectId)) >= maxWebhooks)
+    throw new Problem('CONFLICT', `A project has at most ${maxWebhooks} webhooks.`)
   const webhookId = await insertWebhook(tx, {
     projectId,
     url,
@@ -133,12 +133,12 @@ export async function giveUpSome(tx: Transaction, webhookId: number): Promise<bo
     webhook.disabledReason === null
       ? 'The webhook was disabled.'
       : `The webhook was disabled: ${webhook.disabledReason}`
-  return (await failDeliveries(tx, webhookId, error, mostAtOnce)) === mostAtOnce
+  return (await failDeliveries(tx, webhookId, error, maxBatch)) === maxBatch
 }
 
 /** Deletes at most 500 of a webhook's deliveries, and tells whether there may be more. @throws Problem WEBHOOK_NOT_FOUND */
 export async function clearSome(tx: Transaction, ref: WebhookRef): Promise<boolean> {
-  return (await deleteDeliveries(tx, (await find(tx, ref)).id, mostAtOnce)) === mostAtOnce
+  return (await deleteDeliveries(tx, (await find(tx, ref)).id, maxBatch)) === maxBatch
 }
 
 /** Deletes a webhook with its deliveries. @throws Problem WEBHOOK_NOT_FOUND */

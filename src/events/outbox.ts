@@ -10,14 +10,14 @@ import {
   readProjectEvents,
   type StoredEvent,
 } from '../store/events.ts'
-import { remembering } from '../store/remembering.ts'
+import { cachedReader } from '../store/cachedReader.ts'
 
 export type { StoredEvent } from '../store/events.ts'
 
 const pageSize = 100
 const keptMs = 7 * 24 * 60 * 60 * 1000
 const keptEvents = 100_000
-const mostPrunedAtOnce = 5000
+const maxPrunedPerBatch = 5000
 const retryMs = 250
 /** A database server that is asked for news less often has more time for everything else; what happens alone is told at once. */
 const restMs = 20
@@ -61,7 +61,7 @@ const wakeTails = () => {
 /** The outbox of a database. It reads new events only while somebody listens. */
 export function createOutbox(db: Database): Outbox {
   const subscriptions = new Set<() => void>()
-  const reader = remembering(db)
+  const reader = cachedReader(db)
   return {
     subscribe: (listener, after) => {
       const stop = startTail(db, listener, after)
@@ -86,7 +86,7 @@ export function createOutbox(db: Database): Outbox {
     lastSeq: () => readLastSeq(reader),
     oldestSeq: () => readOldestSeq(reader),
     prune: tx =>
-      deleteOldestEvents(tx, new Date(Date.parse(tx.now) - keptMs).toISOString(), keptEvents, mostPrunedAtOnce),
+      deleteOldestEvents(tx, new Date(Date.parse(tx.now) - keptMs).toISOString(), keptEvents, maxPrunedPerBatch),
     wake: wakeTails,
     close: () => {
       for (const stop of subscriptions) stop()

@@ -4,8 +4,8 @@ import type { Peer } from '../config/peer.ts'
 import { hasSocketTables } from '../config/socketOwner.ts'
 import { hashToken, mint } from '../ids/token.ts'
 import type { Database, Reader } from '../store/database.ts'
-import { whenFree } from '../store/insist.ts'
-import { remembering } from '../store/remembering.ts'
+import { retryWhileBusy } from '../store/retry.ts'
+import { cachedReader } from '../store/cachedReader.ts'
 import { hasUsers } from '../store/users.ts'
 import { createHashQueue, type HashQueue } from './passwords.ts'
 import { createRevocations, type Revocations } from './revocations.ts'
@@ -51,14 +51,14 @@ export async function createIdentity(
   const revocations = createRevocations(db)
   const knowsAccounts = isLocalOnly(config) && (await hasSocketTables(config.socketTables))
   let setupCode =
-    (knowsAccounts && config.setupCode === undefined) || (await whenFree(() => hasUsers(db)))
+    (knowsAccounts && config.setupCode === undefined) || (await retryWhileBusy(() => hasUsers(db)))
       ? undefined
       : (config.setupCode ?? (db.isShared ? sharedSetupCode(seal) : newSetupCode()))
   return {
     ...revocations,
     localToken,
     localTokenHash: hashToken(localToken),
-    holders: remembering(db),
+    holders: cachedReader(db),
     hasUsers: () => hasUsers(db),
     setupCode: () => setupCode,
     needsSetupCode: async peer => !(knowsItsPeers(config) && (await peer.isOwn())),

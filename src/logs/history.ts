@@ -12,10 +12,10 @@ import { levelWords } from './search.ts'
 /** How many entries wait to be written at most, how many are kept after pruning, and how large the file gets. */
 export interface HistoryLimits {
   mostQueued: number
-  mostRows: number
+  maxRows: number
   mostBytes: number
 }
-export const historyLimits: HistoryLimits = { mostQueued: 5000, mostRows: 200_000, mostBytes: 64 * 1024 * 1024 }
+export const historyLimits: HistoryLimits = { mostQueued: 5000, maxRows: 200_000, mostBytes: 64 * 1024 * 1024 }
 
 const flushAfterMs = 200
 const againAfterMs = 5000
@@ -77,7 +77,7 @@ export class History {
 
   /** Deletes what is older than `before` and what is too much, a little at a time. */
   async prune(signal: AbortSignal, before: string): Promise<void> {
-    const limits = { before, mostRows: this.#limits.mostRows, most: prunedAtOnce }
+    const limits = { before, maxRows: this.#limits.maxRows, most: prunedAtOnce }
     while (!signal.aborted && !this.#isClosed && this.#use().prune(limits) > 0) await new Promise(setImmediate)
   }
 
@@ -132,7 +132,7 @@ export class History {
     if (!this.#isMakingRoom && this.#bytesSinceLook < this.#limits.mostBytes * lookAfter) return false
     this.#bytesSinceLook = 0
     this.#isMakingRoom = this.#use().usedBytes() > this.#limits.mostBytes * (this.#isMakingRoom ? roomyAt : fullAt)
-    return this.#isMakingRoom && this.#use().prune({ before: '', mostRows: 0, most: prunedAtOnce }) > 0
+    return this.#isMakingRoom && this.#use().prune({ before: '', maxRows: 0, most: prunedAtOnce }) > 0
   }
 
   #drop(count: number): void {

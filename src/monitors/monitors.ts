@@ -2,7 +2,7 @@ import type { Log } from '../config/log.ts'
 import type { ServerConfig } from '../config/server.ts'
 import { clockFollower } from '../config/clock.ts'
 import { cutByServer, followCard, recover } from '../domain/monitorRuns.ts'
-import { gathered } from '../events/gathered.ts'
+import { coalesce } from '../events/coalesce.ts'
 import type { Outbox } from '../events/outbox.ts'
 import { whileNews, withinStop } from '../process/whileNews.ts'
 import type { Database } from '../store/database.ts'
@@ -59,7 +59,7 @@ export function createMonitors({ db, outbox, config }: Parts): Monitors {
       return lookout.atRest()
     },
     start: (url, log) => {
-      unsubscribe = outbox.onNews(gathered(lookout.wake, gatherMs))
+      unsubscribe = outbox.onNews(coalesce(lookout.wake, gatherMs))
       lookout.start(url, log)
     },
     stop: async () => {

@@ -88,7 +88,7 @@ function explain({ log }: RunParts, { id }: MonitorRow, error: unknown): string 
 
 /** Keeps the last of what a command prints. The returned function gives it, once its processes are gone. */
 function listen({ stdout, stderr }: Child): () => Promise<string> {
-  const tail = createTextTail(monitorLimits.mostOutputBytes)
+  const tail = createTextTail(monitorLimits.maxOutputBytes)
   const told = Promise.all([stdout, stderr].map(stream => readPaced(stream, tail.add)))
   return async () => {
     const over = new AbortController()

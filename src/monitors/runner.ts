@@ -2,7 +2,7 @@ import { logFailure } from '../config/log.ts'
 import { Problem } from '../contract/errors.ts'
 import { monitorLimits } from '../contract/monitors.ts'
 import { begin } from '../domain/monitorRuns.ts'
-import { insist, whenFree } from '../store/insist.ts'
+import { writeWithRetry, retryWhileBusy } from '../store/retry.ts'
 import { keepResult } from './results.ts'
 import { runCommand, type RunParts } from './run.ts'
 import type { Schedule, Scheduled } from './schedule.ts'
@@ -46,7 +46,7 @@ export function createRunner(
     const inMs = schedule.untilNextMs()
     if (inMs !== undefined && !isClosed) timer = setTimeout(startDue, inMs).unref()
   }
-  const free = () => (isClosed || running.size >= monitorLimits.mostAtOnce ? undefined : schedule.next(running))
+  const free = () => (isClosed || running.size >= monitorLimits.maxConcurrent ? undefined : schedule.next(running))
   const start = (monitor: Scheduled): Running => {
     const stopping = new AbortController()
     const over = runOnce(parts(), schedule, wallTime, monitor.id, stopping.signal).then(() => {
@@ -82,11 +82,11 @@ async function runOnce(
 ): Promise<void> {
   const { db, log } = parts
   try {
-    const monitor = await whenFree(() => db.transaction(tx => begin(tx, id)))
+    const monitor = await retryWhileBusy(() => db.transaction(tx => begin(tx, id)))
     if (!monitor) return schedule.forget(id)
     const result = await runCommand(parts, monitor, stopped)
     const inMs = schedule.advance(id)
-    await insist(
+    await writeWithRetry(
       db,
       tx => keepResult(tx, id, result, wallTime(inMs)),
       code => log('warn', 'How a run of a monitor ended could not be kept yet.', { code }),

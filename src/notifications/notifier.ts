@@ -1,7 +1,7 @@
 import { logFailure, type Log } from '../config/log.ts'
 import { recipientsOf } from '../domain/notifications.ts'
 import { append, type Outbox } from '../events/outbox.ts'
-import { startReader, type EventReader } from '../events/reader.ts'
+import { startConsumer, type ConsumerHandle } from '../events/consumer.ts'
 import type { Database, Transaction } from '../store/database.ts'
 import { readEventsOfTypes, type StoredEvent } from '../store/events.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
@@ -20,7 +20,7 @@ export interface Notifier {
 }
 
 export function createNotifier({ db, outbox, webhooks }: Parts): Notifier {
-  let reader: EventReader | undefined
+  let reader: ConsumerHandle | undefined
   const take = async (tx: Transaction, events: StoredEvent[]) => {
     for (const event of events) await tell(tx, event)
   }
@@ -43,7 +43,7 @@ export function createNotifier({ db, outbox, webhooks }: Parts): Notifier {
   return {
     start: log => {
       const onFailure = (error: unknown) => logFailure(log, 'Notifications could not be made.', error)
-      reader = startReader(
+      reader = startConsumer(
         { db, outbox },
         'notifications',
         { find: (from, seq, limit) => readEventsOfTypes(from, newsTypes, seq, limit), take },

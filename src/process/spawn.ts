@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { stat } from 'node:fs/promises'
 import type { Readable, Writable } from 'node:stream'
 import type { Database } from '../store/database.ts'
-import { whenFree } from '../store/insist.ts'
+import { retryWhileBusy } from '../store/retry.ts'
 import { deleteProcessRun, insertProcessRun, setProcessRunPid } from '../store/processRuns.ts'
 import { isGone, type Tree } from './sweep.ts'
 import { bootId, listProcesses, marker, startOf } from './table.ts'
@@ -62,7 +62,7 @@ export async function spawnTree(options: SpawnOptions & { stdin: 'pipe' }, db: D
 export async function spawnTree(options: SpawnOptions, db: Database): Promise<Child>
 export async function spawnTree(options: SpawnOptions, db: Database): Promise<Child> {
   const runId = options.runId ?? randomUUID()
-  await whenFree(() => db.transaction(tx => insertProcessRun(tx, { runId, kind: options.kind, bootId })))
+  await retryWhileBusy(() => db.transaction(tx => insertProcessRun(tx, { runId, kind: options.kind, bootId })))
   // A record that stays behind costs nothing: the next start of the server finds nothing to end and deletes it.
   let forgotten: Promise<void> | undefined
   const forget = () => (forgotten ??= db.transaction(tx => deleteProcessRun(tx, runId)).catch(() => {}))

@@ -10,7 +10,7 @@ import { LaunchFailed, spawnTree, type Child, type Exit } from '../process/spawn
 import { stopTree } from '../process/stop.ts'
 import { createTextTail, type TextTail } from '../process/textTail.ts'
 import type { Database } from '../store/database.ts'
-import { insist } from '../store/insist.ts'
+import { writeWithRetry } from '../store/retry.ts'
 import { setRunOutput, setRunPid, type OpenRun, type RunEnd } from '../store/scripts.ts'
 
 const mostOutputBytes = 64 * 1024
@@ -69,7 +69,7 @@ async function live(parts: RunParts, run: OpenRun, state: State): Promise<void> 
   // A row that does not say so would be taken for a run that is to be started.
   for (;;) {
     try {
-      return await insist(
+      return await writeWithRetry(
         parts.db,
         tx => finish(tx, run.scriptId, { ...ending, ...state.tail.read() }),
         code => parts.log('warn', 'The end of a script could not be kept yet.', { code }),

@@ -27,7 +27,7 @@ export const listAttachments = (db: Reader, cardId: number): Promise<AttachmentR
   db.all(`SELECT ${fields} ${from} WHERE a.card_id = ? ORDER BY a.id`, [cardId])
 /**
  * A project's attachments with ids below `before`, newest first. So that a page costs the same however many other projects have,
- * it comes of `mostLooked` attachments at most: `next` is where the next page begins, if there may be one.
+ * it comes of `maxScanned` attachments at most: `next` is where the next page begins, if there may be one.
  */
 export async function listProjectAttachments(
   db: Reader,
@@ -36,7 +36,7 @@ export async function listProjectAttachments(
 ): Promise<{ rows: AttachmentRow[]; next: number | undefined }> {
   const last = await db.get<{ id: number }>(
     'SELECT id FROM attachments WHERE id < ? ORDER BY id DESC LIMIT 1 OFFSET ?',
-    [before, mostLooked - 1],
+    [before, maxScanned - 1],
   )
   const rows = await db.all<AttachmentRow>(
     `SELECT ${fields} FROM attachments a CROSS JOIN cards c ON c.id = a.card_id AND c.deleted_at IS NULL WHERE a.id < ? AND a.id >= ? AND c.project_id = ? ORDER BY a.id DESC LIMIT ?`,
@@ -44,7 +44,7 @@ export async function listProjectAttachments(
   )
   return { rows, next: rows.length === limit ? rows.at(-1)!.id : last?.id }
 }
-const mostLooked = 5000
+const maxScanned = 5000
 export const countAttachments = async (db: Reader, cardId: number): Promise<number> =>
   (await db.get<{ total: number }>('SELECT count(*) AS total FROM attachments WHERE card_id = ?', [cardId]))!.total
 

@@ -57,7 +57,7 @@ const valuesOf = (row: Partial<AuditRow>, of: typeof fields): Value[] => of.map(
 
 /** Writes an entry in the transaction of what it tells of. */
 export function insertAuditRow(tx: Transaction, row: NewAuditRow): void {
-  tx.send(insertNew, valuesOf({ ...row, at: tx.now, count: 1 }, withoutId))
+  tx.enqueue(insertNew, valuesOf({ ...row, at: tx.now, count: 1 }, withoutId))
 }
 
 /** Writes the first failure of a minute, and gives the id of its entry. */
@@ -69,7 +69,7 @@ export function countAuditFailures(
   tx: Transaction,
   { id, count, targetId }: Pick<AuditRow, 'id' | 'count' | 'targetId'>,
 ): void {
-  tx.send('UPDATE audit_entries SET count = ?, target_id = ? WHERE id = ?', [count, targetId, id])
+  tx.enqueue('UPDATE audit_entries SET count = ?, target_id = ? WHERE id = ?', [count, targetId, id])
 }
 
 export function listAuditRows(db: Reader, filter: AuditFilter): Promise<AuditRow[]> {
@@ -146,11 +146,11 @@ async function mergePage(tx: Transaction, page: readonly AuditRow[]): Promise<vo
       ])
     ).map(row => [row.id, row]),
   )
-  for (const row of page.filter(({ id }) => !there.has(id))) tx.send(insertWithId, valuesOf(row, fields))
+  for (const row of page.filter(({ id }) => !there.has(id))) tx.enqueue(insertWithId, valuesOf(row, fields))
   for (const row of page) {
     const other = there.get(row.id)
     if (!other) continue
-    if (!isSame(row, other)) tx.send(insertNew, valuesOf(row, withoutId))
+    if (!isSame(row, other)) tx.enqueue(insertNew, valuesOf(row, withoutId))
     else if (row.count > other.count) countAuditFailures(tx, row)
   }
 }

@@ -30,7 +30,7 @@ export const renameBoard = async (tx: Transaction, id: number, name: string): Pr
   await tx.run('UPDATE boards SET name = ? WHERE id = ?', [name, id])
 }
 export const setBoardPosition = async (tx: Transaction, id: number, position: number): Promise<void> => {
-  tx.send('UPDATE boards SET position = ? WHERE id = ?', [position, id])
+  tx.enqueue('UPDATE boards SET position = ? WHERE id = ?', [position, id])
 }
 
 /** Deletes a board with its columns and cards; the boards behind it close up. */

@@ -72,7 +72,7 @@ export async function markSomeRead(tx: Transaction, projectId: number, limit: nu
     'SELECT id FROM cards WHERE project_id = ? AND unread = 1 AND deleted_at IS NULL ORDER BY id LIMIT ?',
     [projectId, limit],
   )
-  for (const { id } of unread) tx.send('UPDATE cards SET unread = 0 WHERE id = ?', [id])
+  for (const { id } of unread) tx.enqueue('UPDATE cards SET unread = 0 WHERE id = ?', [id])
   return unread.map(({ id }) => id)
 }
 

@@ -71,7 +71,7 @@ export const updateColumn = async (
   await tx.run('UPDATE columns SET name = ?, prompt = ?, agent = ? WHERE id = ?', [name, prompt, agent, id])
 }
 export const setColumnPosition = async (tx: Transaction, id: number, position: number): Promise<void> => {
-  tx.send('UPDATE columns SET position = ? WHERE id = ?', [position, id])
+  tx.enqueue('UPDATE columns SET position = ? WHERE id = ?', [position, id])
 }
 
 /** Deletes a column that holds no cards; the columns behind it close up. */

@@ -8,7 +8,7 @@ import { createStatements } from './statements.ts'
 
 export interface Connection extends Reader {
   run(sql: string, args?: readonly Value[]): Promise<{ changes: number; lastId: number }>
-  send(sql: string, args?: readonly Value[]): void
+  enqueue(sql: string, args?: readonly Value[]): void
   exec(sql: string): void
   /** Undoes what is open. The file is let go when the statements are collected as garbage; see `released`. */
   close(): void
@@ -34,7 +34,7 @@ export function openConnection(path: string): Connection {
       const { changes, lastInsertRowid } = statements.run(sql, args)
       return { changes, lastId: Number(lastInsertRowid) }
     },
-    send: (sql, args = []) => {
+    enqueue: (sql, args = []) => {
       statements.run(sql, args)
     },
     exec: sql => {
@@ -53,7 +53,7 @@ export function openConnection(path: string): Connection {
   }
 }
 
-const mostReleaseMs = 5000
+const releaseTimeoutMs = 5000
 let collectGarbage: (() => void) | undefined
 
 /**
@@ -63,7 +63,7 @@ let collectGarbage: (() => void) | undefined
 export async function released(path: string): Promise<boolean> {
   setFlagsFromString('--expose-gc')
   collectGarbage ??= runInNewContext('gc') as () => void
-  for (const giveUpAt = performance.now() + mostReleaseMs; performance.now() < giveUpAt; await delay(20)) {
+  for (const giveUpAt = performance.now() + releaseTimeoutMs; performance.now() < giveUpAt; await delay(20)) {
     collectGarbage()
     // What was collected is let go a moment later.
     for (let turn = 0; turn < 3; turn++) await setImmediate()

@@ -1,5 +1,5 @@
 import { translate } from './database.ts'
-import { runAside } from './aside.ts'
+import { runInWorker } from './runInWorker.ts'
 import { objectsOf, objectsSql, schemaVersion } from './migrate.ts'
 
 /** An attachment that a database's rows name: its file's name, size in bytes and SHA-256, hexadecimal. */
@@ -21,7 +21,7 @@ export class Unsound extends Error {}
  * @throws Problem DISK_FULL, DATABASE_DAMAGED
  */
 export async function copyDatabase(from: string, to: string, signal?: AbortSignal): Promise<void> {
-  await runAside(from, [{ sql: 'VACUUM INTO ?', args: [to] }], signal).catch(error => {
+  await runInWorker(from, [{ sql: 'VACUUM INTO ?', args: [to] }], signal).catch(error => {
     throw translate(error)
   })
 }
@@ -56,7 +56,7 @@ export async function examineDatabase(path: string, signal?: AbortSignal): Promi
 /** What is wrong with the pages of a database file, and with its indexes if that is asked for, which takes longer; undefined for nothing. */
 export async function findDamage(path: string, withIndexes = false, signal?: AbortSignal): Promise<string | undefined> {
   const check = withIndexes ? 'integrity_check' : 'quick_check'
-  const verdict = await runAside(path, [{ sql: `PRAGMA ${check}(1)` }], signal).then(
+  const verdict = await runInWorker(path, [{ sql: `PRAGMA ${check}(1)` }], signal).then(
     ([rows]) => String(rows![0]?.[check]),
     (error: { code?: string; message: string }) => {
       if (isDamage(error)) return error.message
@@ -79,8 +79,8 @@ async function requireBoard(path: string, signal?: AbortSignal): Promise<number>
   return present
 }
 
-const look = (path: string, statements: Parameters<typeof runAside>[1], signal?: AbortSignal) =>
-  runAside(path, statements, signal).catch((error: { code?: string }) => {
+const look = (path: string, statements: Parameters<typeof runInWorker>[1], signal?: AbortSignal) =>
+  runInWorker(path, statements, signal).catch((error: { code?: string }) => {
     throw isDamage(error) ? new Unsound('its database is damaged') : error
   })
 

@@ -10,9 +10,9 @@ const leftOut = new Set(['daemons', 'leases', 'process_runs', 'tickets', 'counte
 /** The audit log of a board that is replaced stays, and that of the copied one joins it. */
 const merged = 'audit_entries'
 const ownSettings = ['unfinished-copy', 'ready', 'sealing-key']
-const [mostRows, fewestRows] = [400, 1]
+const [maxRows, minRows] = [400, 1]
 /** SQLite takes at most 32,766 parameters a statement. */
-const mostParameters = 20_000
+const maxParameters = 20_000
 
 /** A table: its columns, and those of its key, in order. */
 interface Table {
@@ -160,7 +160,7 @@ async function copyTable(
     if (hostAt >= 0) for (const row of page) row[hostAt] = hostOf(row[hostAt] as string | null)
     note(hash, page)
     rows += page.length
-    const atOnce = Math.max(1, Math.floor(mostParameters / table.columns.length))
+    const atOnce = Math.max(1, Math.floor(maxParameters / table.columns.length))
     for (let at = 0; at < page.length; at += atOnce) {
       const part = page.slice(at, at + atOnce)
       await to.transaction(async tx => {
@@ -201,21 +201,21 @@ async function* pagesOf(db: Reader, { name, columns, key }: Table): AsyncGenerat
   const sql = (isFirst: boolean) =>
     `SELECT ${columns.join(', ')} FROM ${name} WHERE ${wanted} ${isFirst ? '' : `AND (${key.join(', ')}) > (${key.map(() => '?').join(', ')})`} ORDER BY ${key.join(', ')} LIMIT ?`
   let last: Value[] | undefined
-  for (let limit = mostRows; ;) {
+  for (let limit = maxRows; ;) {
     const page = await db
       .all<Record<string, Value>>(sql(last === undefined), [...(last ?? []), limit])
       .catch((error: unknown) => {
-        if (limit === fewestRows || !/too large|RESPONSE_TOO_LARGE/i.test(String((error as Error).message))) throw error
+        if (limit === minRows || !/too large|RESPONSE_TOO_LARGE/i.test(String((error as Error).message))) throw error
         return undefined
       })
     if (page === undefined) {
-      limit = Math.max(fewestRows, Math.floor(limit / 8))
+      limit = Math.max(minRows, Math.floor(limit / 8))
       continue
     }
     if (page.length > 0) yield page.map(row => columns.map(column => row[column]))
     if (page.length < limit) return
     last = key.map(column => page.at(-1)![column])
-    limit = Math.min(mostRows, limit * 2)
+    limit = Math.min(maxRows, limit * 2)
   }
 }
 

@@ -13,8 +13,8 @@ export const readCounter = (db: Reader, name: string): Promise<Count | undefined
 
 /** Takes so much more. A counter whose time is over begins anew, for so long. */
 export async function addToCounter(tx: Transaction, name: string, amount: number, lifeMs: number): Promise<Count> {
-  tx.send(`DELETE FROM counters WHERE ends_at_ms <= ${nowMs}`)
-  tx.send(
+  tx.enqueue(`DELETE FROM counters WHERE ends_at_ms <= ${nowMs}`)
+  tx.enqueue(
     `INSERT INTO counters (name, taken, ends_at_ms) VALUES (?1, ?2, ${nowMs} + ?3) ON CONFLICT DO UPDATE SET taken = taken + ?2`,
     [name, amount, lifeMs],
   )

@@ -113,8 +113,8 @@ export const sumUsage = async (db: Reader, credentialId: number): Promise<Omit<U
     credentialId,
   ]))!
 /** The latest days with usage, oldest first. */
-export const listUsage = (db: Reader, credentialId: number, mostDays: number): Promise<UsageRow[]> =>
+export const listUsage = (db: Reader, credentialId: number, maxDays: number): Promise<UsageRow[]> =>
   db.all(
     `SELECT * FROM (SELECT day, sessions, input_tokens AS inputTokens, output_tokens AS outputTokens, cost_usd AS costUsd FROM credential_usage WHERE credential_id = ? ORDER BY day DESC LIMIT ?) ORDER BY day`,
-    [credentialId, mostDays],
+    [credentialId, maxDays],
   )

@@ -48,7 +48,7 @@ export async function beat(
 ): Promise<Beat> {
   const inTime = `NOT ${isCopied} AND (?6 IS NULL OR ${nowMs} <= ?6)`
   const until = untilMs === undefined ? null : Math.round(untilMs)
-  const results = await db.together([
+  const results = await db.batch([
     {
       sql: `INSERT INTO daemons (id, host, url, version, started_at, seen_at_ms) SELECT ?1, ?2, ?3, ?4, ?5, ${nowMs} WHERE ${inTime} ON CONFLICT DO UPDATE SET seen_at_ms = excluded.seen_at_ms, url = excluded.url`,
       args: [self.id, self.host, self.url, self.version, self.startedAt, until],
@@ -70,8 +70,8 @@ export async function beat(
 }
 
 export const forgetDaemon = async (tx: Transaction, id: string): Promise<void> => {
-  tx.send('UPDATE leases SET ends_at_ms = 0 WHERE daemon_id = ?', [id])
-  tx.send('DELETE FROM daemons WHERE id = ?', [id])
+  tx.enqueue('UPDATE leases SET ends_at_ms = 0 WHERE daemon_id = ?', [id])
+  tx.enqueue('DELETE FROM daemons WHERE id = ?', [id])
 }
 
 /** All daemons by host, and the names of the leases that they hold, as JSON. */
@@ -119,7 +119,7 @@ const takingLease = (
 
 /** Gives a lease up for good. */
 export const dropLease = async (tx: Transaction, name: string, daemonId: string): Promise<void> => {
-  tx.send('DELETE FROM leases WHERE name = ? AND daemon_id = ?', [name, daemonId])
+  tx.enqueue('DELETE FROM leases WHERE name = ? AND daemon_id = ?', [name, daemonId])
 }
 
 /** Whether a lease has not changed hands since it was taken with this token. */
@@ -141,7 +141,7 @@ export const otherMachines = async (db: Reader, machine: string): Promise<string
 
 /** Where there is one machine only, projects name none. */
 export const clearHosts = async (tx: Transaction): Promise<void> => {
-  tx.send('UPDATE projects SET host = NULL WHERE host IS NOT NULL')
+  tx.enqueue('UPDATE projects SET host = NULL WHERE host IS NOT NULL')
 }
 
 /** How many bytes the database has on a server, its log aside. */

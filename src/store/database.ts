@@ -26,7 +26,7 @@ export interface Transaction extends Reader {
    * Runs a statement whose result nobody waits for, before the next one and before the commit. What it fails with undoes the
    * transaction, and is thrown here, by a later statement, or by the commit.
    */
-  send(sql: string, args?: readonly Value[]): void
+  enqueue(sql: string, args?: readonly Value[]): void
   /** Runs `effect` once the transaction is on disk, and never if it fails. */
   afterCommit(effect: () => void): void
 }
@@ -46,14 +46,14 @@ export interface Database extends Reader {
    * afterwards keeps nobody from writing.
    * @throws as `transaction` does
    */
-  together(statements: readonly Written[]): Promise<Array<Array<Record<string, unknown>>>>
+  batch(statements: readonly Written[]): Promise<Array<Array<Record<string, unknown>>>>
   /**
    * Gives `work` a reader that sees one state of the database however long it takes, while others go on writing. What is
    * written meanwhile stays in the log of the database until then, so `work` waits for nobody outside.
    */
   snapshot<T>(work: (reader: Reader) => Promise<T>): Promise<T>
   /** Has every write from now on be refused, because the file was found damaged. */
-  noteDamage(cause: unknown): void
+  markCorrupt(cause: unknown): void
   close(): Promise<void>
 }
 

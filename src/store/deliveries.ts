@@ -153,12 +153,12 @@ export const recordAttempt = async (
 
 /** Has a pending delivery attempted as soon as it can be. */
 export const hastenDelivery = async (tx: Transaction, id: number): Promise<void> => {
-  tx.send('UPDATE webhook_deliveries SET next_attempt_at = ?, asked = 1 WHERE id = ?', [tx.now, id])
+  tx.enqueue('UPDATE webhook_deliveries SET next_attempt_at = ?, asked = 1 WHERE id = ?', [tx.now, id])
 }
 
 /** Has each pending delivery attempted as soon as it can be whose latest attempt lies in a time to come: the clock was put back since, and its pause is not what it was meant to be. */
 export const hastenAttemptedLater = async (tx: Transaction): Promise<void> => {
-  tx.send(
+  tx.enqueue(
     "UPDATE webhook_deliveries SET next_attempt_at = ? WHERE status = 'pending' AND attempts > 0 AND last_attempt_at > ?",
     [tx.now, tx.now],
   )

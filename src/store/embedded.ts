@@ -5,7 +5,7 @@ import { openConnection, type Connection } from './connection.ts'
 import { translate, type Database, type EmbeddedOptions, type Reader } from './database.ts'
 import { attempt, createJobQueue, settle, type Job, type Outcome } from './jobs.ts'
 
-const mostJobsACommit = 128
+const maxJobsPerCommit = 128
 const busyWaitMs = 200
 
 /**
@@ -18,7 +18,7 @@ export function openEmbedded({ path, clock, onDamage }: EmbeddedOptions): Databa
   chmodSync(path, 0o600)
   const reader = openConnection(path)
   reader.exec('PRAGMA query_only = ON')
-  const jobs = createJobQueue({ refusal: () => health.damage, commitTogether: writer.commitTogether, mostJobsACommit })
+  const jobs = createJobQueue({ refusal: () => health.damage, commitBatch: writer.commitBatch, maxJobsPerCommit })
   const snapshots = new Set<Promise<unknown>>()
   let closing = false
   return {
@@ -27,11 +27,11 @@ export function openEmbedded({ path, clock, onDamage }: EmbeddedOptions): Databa
     commits: writer.commits,
     get: (sql, args) => health.watch(reader.get(sql, args)),
     all: (sql, args) => health.watch(reader.all(sql, args)),
-    noteDamage: cause => {
+    markCorrupt: cause => {
       health.note(new Problem('DATABASE_DAMAGED', undefined, { cause }))
     },
     transaction: jobs.transaction,
-    together: statements =>
+    batch: statements =>
       jobs.transaction(async tx => {
         const results: Array<Array<Record<string, unknown>>> = []
         for (const { sql, args } of statements) results.push(await tx.all(sql, args))
@@ -108,7 +108,7 @@ function createHealth(onDamage: EmbeddedOptions['onDamage']): Health {
 }
 
 interface EmbeddedWriter {
-  commitTogether(jobs: readonly Job[]): Promise<readonly Job[]>
+  commitBatch(jobs: readonly Job[]): Promise<readonly Job[]>
   commits(): number
   close(): void
 }
@@ -118,7 +118,7 @@ function openWriter(path: string, clock: () => Date, health: Health): EmbeddedWr
   let commits = 0
   return {
     commits: () => commits,
-    commitTogether: async jobs => {
+    commitBatch: async jobs => {
       const outcomes: Outcome[] = []
       try {
         connection ??= openConnection(path)

@@ -19,7 +19,7 @@ export const insertEvent = async (
   projectId: number | null,
   data: string,
 ): Promise<void> => {
-  tx.send('INSERT INTO events (project_id, type, data, at) VALUES (?, ?, ?, ?)', [projectId, type, data, tx.now])
+  tx.enqueue('INSERT INTO events (project_id, type, data, at) VALUES (?, ?, ?, ?)', [projectId, type, data, tx.now])
 }
 
 /** Events after `seq`, oldest first. */
@@ -84,7 +84,7 @@ export const readCursor = async (db: Reader, reader: string): Promise<number | u
   (await db.get<{ seq: number }>('SELECT seq FROM event_cursors WHERE reader = ?', [reader]))?.seq
 
 export const writeCursor = async (tx: Transaction, reader: string, seq: number): Promise<void> => {
-  tx.send('INSERT INTO event_cursors (reader, seq) VALUES (?, ?) ON CONFLICT DO UPDATE SET seq = excluded.seq', [
+  tx.enqueue('INSERT INTO event_cursors (reader, seq) VALUES (?, ?) ON CONFLICT DO UPDATE SET seq = excluded.seq', [
     reader,
     seq,
   ])

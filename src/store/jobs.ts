@@ -4,7 +4,7 @@ import { translate, type Reader, type Transaction } from './database.ts'
 /** What a commit is made on: the engine's statements inside one open transaction. */
 export interface Writer extends Reader {
   run: Transaction['run']
-  send: Transaction['send']
+  enqueue: Transaction['enqueue']
   /** Runs a statement that gives nothing. */
   exec(sql: string): void
 }
@@ -29,12 +29,12 @@ interface Committing {
   /** Why nothing is written at present, if that is so. */
   refusal(): Problem | undefined
   /** Does as many of the jobs as fit one commit, settles each of them, and gives those that are still to be done. */
-  commitTogether(jobs: readonly Job[]): Promise<readonly Job[]>
-  mostJobsACommit: number
+  commitBatch(jobs: readonly Job[]): Promise<readonly Job[]>
+  maxJobsPerCommit: number
 }
 
 /** Work that waits at the same time shares a commit, and so a sync to disk; each piece is undone alone when it fails. */
-export function createJobQueue({ refusal, commitTogether, mostJobsACommit }: Committing): JobQueue {
+export function createJobQueue({ refusal, commitBatch, maxJobsPerCommit }: Committing): JobQueue {
   const queue: Job[] = []
   let draining: Promise<void> | undefined
   let closing = false
@@ -43,7 +43,7 @@ export function createJobQueue({ refusal, commitTogether, mostJobsACommit }: Com
     while (queue.length > 0) {
       // Others get their turn even if who is done queues the next job at once.
       await new Promise(setImmediate)
-      queue.unshift(...(await commitTogether(queue.splice(0, mostJobsACommit))))
+      queue.unshift(...(await commitBatch(queue.splice(0, maxJobsPerCommit))))
     }
     draining = undefined
   }
@@ -75,7 +75,7 @@ export async function attempt(writer: Writer, job: Job, now: string): Promise<Ou
       get: writer.get,
       all: writer.all,
       run: writer.run,
-      send: writer.send,
+      enqueue: writer.enqueue,
       now,
       afterCommit: effect => effects.push(effect),
     })

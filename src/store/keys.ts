@@ -81,11 +81,11 @@ export async function insertKey(tx: Transaction, key: NewKeyRow): Promise<KeyRow
 }
 
 export const setKeyExpiry = async (tx: Transaction, id: number, expiresAt: string): Promise<void> => {
-  tx.send('UPDATE api_keys SET expires_at = ? WHERE id = ?', [expiresAt, id])
+  tx.enqueue('UPDATE api_keys SET expires_at = ? WHERE id = ?', [expiresAt, id])
 }
 
 export const setKeyLastUsed = async (tx: Transaction, id: number, at: string): Promise<void> => {
-  tx.send('UPDATE api_keys SET last_used_at = ? WHERE id = ?', [at, id])
+  tx.enqueue('UPDATE api_keys SET last_used_at = ? WHERE id = ?', [at, id])
 }
 
 /** Deletes a key of the account, and tells whether there was one. */

@@ -30,7 +30,7 @@ export interface LogDatabase {
   insert(rows: readonly NewLogRow[]): void
   list(filter: LogFilter): LogRow[]
   /** Deletes at most `most` of the oldest entries: those before a time, and those above a number. Gives how many it deleted. */
-  prune(limits: { before: string; mostRows: number; most: number }): number
+  prune(limits: { before: string; maxRows: number; most: number }): number
   /** How much of the file is in use. */
   usedBytes(): number
   close(): void
@@ -50,17 +50,17 @@ const schema = [
 /**
  * Opens the log's database or makes it. One that is damaged, or of another version, is set aside in the place of the one that was
  * set aside before, and a new one begins with ids above any that it gave.
- * @param mostBytes what its file never exceeds
+ * @param maxBytes what its file never exceeds
  * @throws the engine's or the file system's error when no database can be made there
  */
-export function openLogDatabase(path: string, mostBytes: number, onSetAside: (reason: string) => void): LogDatabase {
+export function openLogDatabase(path: string, maxBytes: number, onSetAside: (reason: string) => void): LogDatabase {
   try {
-    return open(path, mostBytes)
+    return open(path, maxBytes)
   } catch (error) {
     if (!isDamaged(error)) throw error
     setAsideLog(path)
     onSetAside((error as Error).message)
-    return open(path, mostBytes)
+    return open(path, maxBytes)
   }
 }
 
@@ -73,7 +73,7 @@ export const isDamaged = (error: unknown): boolean => {
   )
 }
 
-function open(path: string, mostBytes: number): LogDatabase {
+function open(path: string, maxBytes: number): LogDatabase {
   const database = new LibsqlDatabase(path)
   try {
     chmodSync(path, 0o600)
@@ -83,7 +83,7 @@ function open(path: string, mostBytes: number): LogDatabase {
       'temp_store = MEMORY',
       'cache_size = -4000',
       'journal_size_limit = 4194304',
-      `max_page_count = ${Math.floor(mostBytes / pageBytes)}`,
+      `max_page_count = ${Math.floor(maxBytes / pageBytes)}`,
     ])
       database.exec(`PRAGMA ${pragma}`)
     const isNew = makeSchema(database)
@@ -129,13 +129,13 @@ function connect(database: LibsqlDatabase.Database, firstId: number): LogDatabas
       const { sql, args } = select(filter)
       return database.prepare(sql).all(args) as LogRow[]
     },
-    prune: ({ before, mostRows, most }) => {
+    prune: ({ before, maxRows, most }) => {
       const last = number('SELECT max(id) FROM entries')
       const { id: through } = database
         .prepare(
           `SELECT max(id) AS id FROM (SELECT id FROM entries WHERE id < ? AND (at < ? OR id <= (SELECT id FROM entries ORDER BY id DESC LIMIT 1 OFFSET ?)) ORDER BY id LIMIT ?)`,
         )
-        .get([last, before, mostRows, most]) as { id: number | null }
+        .get([last, before, maxRows, most]) as { id: number | null }
       if (through === null) return 0
       let deleted = 0
       alone(() => {

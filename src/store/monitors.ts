@@ -91,7 +91,7 @@ export const insertMonitor = async (tx: Transaction, monitor: NewMonitor): Promi
   ).lastId
 
 export const deleteMonitor = async (tx: Transaction, id: number): Promise<void> => {
-  tx.send('DELETE FROM monitors WHERE id = ?', [id])
+  tx.enqueue('DELETE FROM monitors WHERE id = ?', [id])
 }
 
 /** Database columns that a change of a monitor may name. */
@@ -110,16 +110,15 @@ export type MonitorChange = Partial<Pick<MonitorRow, keyof typeof changeable>>
 
 export async function updateMonitor(tx: Transaction, id: number, change: MonitorChange): Promise<void> {
   const names = Object.keys(change) as Array<keyof MonitorChange>
-  tx.send(`UPDATE monitors SET ${names.map(name => `${changeable[name]} = ?, `).join('')}updated_at = ? WHERE id = ?`, [
-    ...names.map(name => change[name]),
-    tx.now,
-    id,
-  ])
+  tx.enqueue(
+    `UPDATE monitors SET ${names.map(name => `${changeable[name]} = ?, `).join('')}updated_at = ? WHERE id = ?`,
+    [...names.map(name => change[name]), tx.now, id],
+  )
 }
 
 /** Sets only when a monitor runs next, which is no change of it. */
 export const setNextRun = async (tx: Transaction, id: number, nextRunAt: string): Promise<void> => {
-  tx.send('UPDATE monitors SET next_run_at = ? WHERE id = ?', [nextRunAt, id])
+  tx.enqueue('UPDATE monitors SET next_run_at = ? WHERE id = ?', [nextRunAt, id])
 }
 
 /** The monitors whose rows say that they run. */

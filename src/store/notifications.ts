@@ -24,5 +24,5 @@ export const noteWaiting = async (tx: Transaction, sessionId: number): Promise<b
     )
   ).changes === 1
 export const forgetWaiting = async (tx: Transaction, sessionId: number): Promise<void> => {
-  tx.send('DELETE FROM waiting_told WHERE session_id = ?', [sessionId])
+  tx.enqueue('DELETE FROM waiting_told WHERE session_id = ?', [sessionId])
 }

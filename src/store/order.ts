@@ -86,7 +86,7 @@ export async function appendCards(tx: Transaction, columnId: number, cardIds: re
   for (let from = 0; from < cardIds.length; from += maxLeafIds) {
     const ids = cardIds.slice(from, from + maxLeafIds).map(encode)
     const last = await leafAt(tx, columnId, theEnd)
-    if (last) tx.send('UPDATE column_spans SET length = length + ? WHERE id = ?', [ids.length, last.nodeId])
+    if (last) tx.enqueue('UPDATE column_spans SET length = length + ? WHERE id = ?', [ids.length, last.nodeId])
     const node = last
       ? { id: last.nodeId, start: last.start + last.length }
       : { id: await addNode(tx, columnId, 0, ids.length), start: 0 }
@@ -162,7 +162,7 @@ async function insertInto(
     return leafId
   }
   if (place === 0) {
-    tx.send('UPDATE span_chunks SET start = ?, length = ? WHERE chunk_id = ?', [start + 1, length, leafId])
+    tx.enqueue('UPDATE span_chunks SET start = ?, length = ? WHERE chunk_id = ?', [start + 1, length, leafId])
     return addLeaf(tx, columnId, { id: nodeId, start }, [encode(cardId)])
   }
   const kept = place >= length ? length : Math.ceil((length + 1) / 2)

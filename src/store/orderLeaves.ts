@@ -59,14 +59,14 @@ export async function leafAt(tx: Transaction, columnId: number, position: number
 /** Counts a card that comes to a leaf, or goes from it: there, and for all that stands behind. */
 export function shift(tx: Transaction, columnId: number, at: Leaf, by: 1 | -1): void {
   shiftInNode(tx, at, by)
-  tx.send(
+  tx.enqueue(
     'UPDATE column_spans SET start = start + iif(start > ?1, ?2, 0), length = length + iif(id = ?3, ?2, 0) WHERE column_id = ?4 AND start >= ?1',
     [at.nodeStart, by, at.nodeId, columnId],
   )
 }
 
 const shiftInNode = (tx: Transaction, { leafId, nodeId, start }: Leaf, by: 1 | -1): void =>
-  tx.send(
+  tx.enqueue(
     'UPDATE span_chunks SET start = start + iif(start > ?1, ?2, 0), length = length + iif(chunk_id = ?3, ?2, 0) WHERE span_id = ?4 AND start >= ?1',
     [start, by, leafId, nodeId],
   )
@@ -76,7 +76,7 @@ export function shiftBetween(tx: Transaction, columnId: number, source: Leaf, ta
   const by = placeOf(target) < placeOf(source) ? 1 : -1
   if (source.nodeId === target.nodeId) {
     const [low, high] = by === 1 ? [target.start, source.start] : [source.start, target.start]
-    return tx.send(
+    return tx.enqueue(
       'UPDATE span_chunks SET start = start + iif(start > ?1, ?2, 0), length = length + (chunk_id = ?3) - (chunk_id = ?4) WHERE span_id = ?5 AND start BETWEEN ?1 AND ?6',
       [low, by, target.leafId, source.leafId, source.nodeId, high],
     )
@@ -84,18 +84,18 @@ export function shiftBetween(tx: Transaction, columnId: number, source: Leaf, ta
   shiftInNode(tx, source, -1)
   shiftInNode(tx, target, 1)
   const [low, high] = by === 1 ? [target.nodeStart, source.nodeStart] : [source.nodeStart, target.nodeStart]
-  tx.send(
+  tx.enqueue(
     'UPDATE column_spans SET start = start + iif(start > ?1, ?2, 0), length = length + (id = ?3) - (id = ?4) WHERE column_id = ?5 AND start BETWEEN ?1 AND ?6',
     [low, by, target.nodeId, source.nodeId, columnId, high],
   )
 }
 
 export const setIds = (tx: Transaction, leafId: number, ids: string): void =>
-  tx.send('UPDATE column_chunks SET ids = ? WHERE id = ?', [ids, leafId])
+  tx.enqueue('UPDATE column_chunks SET ids = ? WHERE id = ?', [ids, leafId])
 export const setLeafOfCard = (tx: Transaction, cardId: number, leafId: number | null): void =>
-  tx.send('UPDATE cards SET chunk_id = ? WHERE id = ?', [leafId, cardId])
+  tx.enqueue('UPDATE cards SET chunk_id = ? WHERE id = ?', [leafId, cardId])
 export const setLength = (tx: Transaction, leafId: number, length: number): void =>
-  tx.send('UPDATE span_chunks SET length = ? WHERE chunk_id = ?', [length, leafId])
+  tx.enqueue('UPDATE span_chunks SET length = ? WHERE chunk_id = ?', [length, leafId])
 
 /** Puts ids that have been counted into a new leaf, which begins at a place of a node. @returns its id, for the cards' rows to name */
 export async function addLeaf(
@@ -105,7 +105,7 @@ export async function addLeaf(
   ids: readonly string[],
 ): Promise<number> {
   const { lastId } = await tx.run('INSERT INTO column_chunks (column_id, ids) VALUES (?, ?)', [columnId, ids.join('')])
-  tx.send('INSERT INTO span_chunks (chunk_id, span_id, start, length) VALUES (?, ?, ?, ?)', [
+  tx.enqueue('INSERT INTO span_chunks (chunk_id, span_id, start, length) VALUES (?, ?, ?, ?)', [
     lastId,
     id,
     start,
@@ -117,14 +117,14 @@ export async function addLeaf(
 }
 
 export const setLeafOfCards = (tx: Transaction, leafId: number, ids: readonly string[]): void =>
-  tx.send('UPDATE cards SET chunk_id = ? WHERE id IN (SELECT value FROM json_each(?))', [
+  tx.enqueue('UPDATE cards SET chunk_id = ? WHERE id IN (SELECT value FROM json_each(?))', [
     leafId,
     JSON.stringify(ids.map(text => Number.parseInt(text.slice(1), 16))),
   ])
 
 export async function dropLeaf(tx: Transaction, columnId: number, { leafId, nodeId }: Leaf): Promise<void> {
-  tx.send('DELETE FROM column_chunks WHERE id = ?', [leafId])
-  tx.send('DELETE FROM column_spans WHERE column_id = ? AND length = 0', [columnId])
+  tx.enqueue('DELETE FROM column_chunks WHERE id = ?', [leafId])
+  tx.enqueue('DELETE FROM column_spans WHERE column_id = ? AND length = 0', [columnId])
   await joinNextNode(tx, columnId, nodeId)
 }
 
@@ -139,12 +139,12 @@ async function splitNode(tx: Transaction, columnId: number, nodeId: number, plac
     [nodeId],
   ))!
   const newId = await addNode(tx, columnId, start + place, length - place)
-  tx.send('UPDATE span_chunks SET span_id = ?, start = start - ?2 WHERE span_id = ?3 AND start >= ?2', [
+  tx.enqueue('UPDATE span_chunks SET span_id = ?, start = start - ?2 WHERE span_id = ?3 AND start >= ?2', [
     newId,
     place,
     nodeId,
   ])
-  tx.send('UPDATE column_spans SET length = ? WHERE id = ?', [place, nodeId])
+  tx.enqueue('UPDATE column_spans SET length = ? WHERE id = ?', [place, nodeId])
 }
 
 /** Keeps nodes from growing many and small, like leaves. */
@@ -155,7 +155,7 @@ async function joinNextNode(tx: Transaction, columnId: number, nodeId: number): 
     [columnId, nodeId],
   )
   if (!node || !next || node.leaves + next.leaves > maxNodeLeaves / 2) return
-  tx.send('UPDATE span_chunks SET span_id = ?, start = start + ? WHERE span_id = ?', [node.id, node.length, next.id])
-  tx.send('UPDATE column_spans SET length = length + ? WHERE id = ?', [next.length, node.id])
-  tx.send('DELETE FROM column_spans WHERE id = ?', [next.id])
+  tx.enqueue('UPDATE span_chunks SET span_id = ?, start = start + ? WHERE span_id = ?', [node.id, node.length, next.id])
+  tx.enqueue('UPDATE column_spans SET length = length + ? WHERE id = ?', [next.length, node.id])
+  tx.enqueue('DELETE FROM column_spans WHERE id = ?', [next.id])
 }

@@ -30,7 +30,7 @@ export const writePanelState = async (
   projectId: number,
   { cardId, state }: PanelStateRow,
 ): Promise<void> => {
-  tx.send(
+  tx.enqueue(
     'INSERT INTO panel_states (user_id, project_id, card_id, state) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET state = excluded.state',
     [userId, projectId, cardId, state],
   )

@@ -15,7 +15,7 @@ export const insertProcessRun = async (
   tx: Transaction,
   run: { runId: string; kind: string; bootId: string | null },
 ): Promise<void> => {
-  tx.send('INSERT INTO process_runs (run_id, kind, pid, boot_id, started_at, host) VALUES (?, ?, 0, ?, ?, ?)', [
+  tx.enqueue('INSERT INTO process_runs (run_id, kind, pid, boot_id, started_at, host) VALUES (?, ?, 0, ?, ?, ?)', [
     run.runId,
     run.kind,
     run.bootId,
@@ -30,11 +30,11 @@ export const setProcessRunPid = async (
   pid: number,
   pidStartedAt: string | null,
 ): Promise<void> => {
-  tx.send('UPDATE process_runs SET pid = ?, pid_started_at = ? WHERE run_id = ?', [pid, pidStartedAt, runId])
+  tx.enqueue('UPDATE process_runs SET pid = ?, pid_started_at = ? WHERE run_id = ?', [pid, pidStartedAt, runId])
 }
 
 export const deleteProcessRun = async (tx: Transaction, runId: string): Promise<void> => {
-  tx.send('DELETE FROM process_runs WHERE run_id = ?', [runId])
+  tx.enqueue('DELETE FROM process_runs WHERE run_id = ?', [runId])
 }
 
 /** Those of this machine. */

@@ -130,7 +130,7 @@ export const setProjectPosition = async (
   projectId: number,
   position: number,
 ): Promise<void> => {
-  tx.send(
+  tx.enqueue(
     'INSERT INTO project_visits (user_id, project_id, position) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET position = excluded.position',
     [userId, projectId, position],
   )

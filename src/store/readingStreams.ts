@@ -1,9 +1,9 @@
 import type { Stream } from '@libsql/hrana-client'
 import { openHrana, runBatch, runStatement, staysOpen, type Rows, type Statement, type StepResult } from './hrana.ts'
 
-const mostStreams = 8
-/** So many statements at most share a message, and wait for each other. */
-const mostTogether = 8
+const maxStreams = 8
+/** Statements that share a message wait for each other. */
+const maxBatch = 8
 
 /** Runs single statements that read on one connection to a libSQL server. */
 export interface ReadingStreams {
@@ -21,7 +21,7 @@ interface Waiting {
 /**
  * Streams that stay open where they can: for each one that is opened the server opens the database anew, which costs more than most
  * statements (8 readers: 2,500 statements a second with a stream each, 10,300 with these). What is asked at the same moment, or while
- * every stream is busy, travels together: a message costs more than a statement.
+ * every stream is busy, travels in one message: a message costs more than a statement.
  */
 export function openReadingStreams(url: string, token?: string): ReadingStreams {
   const client = openHrana(url, token)
@@ -33,17 +33,17 @@ export function openReadingStreams(url: string, token?: string): ReadingStreams 
   const dispatch = () => {
     isDue = false
     idle = idle.filter(({ closed }) => !closed)
-    while (queue.length > 0 && busy < mostStreams) void travel(idle.pop(), queue.splice(0, mostTogether))
+    while (queue.length > 0 && busy < maxStreams) void runOn(idle.pop(), queue.splice(0, maxBatch))
   }
-  const travel = async (open: Stream | undefined, together: readonly Waiting[]) => {
+  const runOn = async (open: Stream | undefined, batch: readonly Waiting[]) => {
     busy++
     try {
       const stream = open ?? client.openStream()
-      await answer(stream, together)
+      await answer(stream, batch)
       if (keeps) idle.push(stream)
       else stream.close()
     } catch (error) {
-      for (const { reject } of together) reject(error)
+      for (const { reject } of batch) reject(error)
     }
     busy--
     dispatch()
@@ -62,21 +62,21 @@ export function openReadingStreams(url: string, token?: string): ReadingStreams 
   }
 }
 
-async function answer(stream: Stream, together: readonly Waiting[]): Promise<void> {
+async function answer(stream: Stream, batch: readonly Waiting[]): Promise<void> {
   const results: StepResult[] =
-    together.length === 1
+    batch.length === 1
       ? [
-          await runStatement(stream, together[0]!.statement).then(
+          await runStatement(stream, batch[0]!.statement).then(
             rows => ({ rows }),
             (error: unknown) => ({ error }),
           ),
         ]
       : await runBatch(
           stream,
-          together.map(({ statement }) => ({ statement, inside: false })),
+          batch.map(({ statement }) => ({ statement, inside: false })),
         )
   for (const [at, result] of results.entries()) {
-    if ('rows' in result) together[at]!.resolve(result.rows)
-    else together[at]!.reject('error' in result ? result.error : new Error('A statement was left out.'))
+    if ('rows' in result) batch[at]!.resolve(result.rows)
+    else batch[at]!.reject('error' in result ? result.error : new Error('A statement was left out.'))
   }
 }

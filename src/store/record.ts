@@ -139,7 +139,7 @@ export function defineRecord<const T extends Fields>(table: string, alias: strin
       }
       if ('updatedAt' in fields) values.push(tx.now)
       const all = [...assignments, ...touched]
-      if (all.length > 0) tx.send(`UPDATE ${table} SET ${all.join(', ')} WHERE id = ?`, [...values, id])
+      if (all.length > 0) tx.enqueue(`UPDATE ${table} SET ${all.join(', ')} WHERE id = ?`, [...values, id])
     },
   }
 }

@@ -4,55 +4,55 @@ import { Problem } from '../contract/errors.ts'
 import { translate, type Database, type Reader, type RemoteOptions, type Transaction, type Value } from './database.ts'
 import { openHrana, openStream, type Rows, type Statement } from './hrana.ts'
 import { createJobQueue, settle, type Job } from './jobs.ts'
-import { openPipeline, runTogether, type Scope } from './pipeline.ts'
+import { openRemoteTransaction, runBatchTransaction, type Scope } from './remoteTransaction.ts'
 import { openReadingStreams } from './readingStreams.ts'
 
-const mostJobsACommit = 32
+const maxJobsPerCommit = 32
 /** Other daemons wait for the end of a commit (32 writers on four of them: 265 ms in the middle for an answer, and 330 ms with commits of up to 200 ms). */
-const mostCommitMs = 50
-/** How long the server has for an answer; and how long anybody waits for a write, in the queue and at the server. */
-const answerMs = 1400
-const mostWriteMs = 2800
-/** What is left of that when a commit begins must be enough for one, with others' before it: one that is given up has cost as much, for nothing. */
-const leastCommitMs = answerMs
-/** Whoever no longer waits for a transaction to begin keeps the others waiting when it does, so this is longer than the server lets one stand still. */
-const besideMs = 5500
-const readingMs = 10 * 60_000
+const maxCommitMs = 50
+/** Timeouts of an answer of the server, and of a write with its time in the queue. */
+const answerTimeoutMs = 1400
+const writeTimeoutMs = 2800
+/** A commit is not begun with less time left than this: one that is given up costs as much as one that succeeds. */
+const minCommitMs = answerTimeoutMs
+/** Must exceed the server's transaction timeout: an abandoned BEGIN still blocks the others once it is granted. */
+const sideChannelTimeoutMs = 5500
+const snapshotTimeoutMs = 10 * 60_000
 
 /**
  * A database on a libSQL server, which several daemons may share. A statement that is not answered in time, or a connection that
  * breaks, is DATABASE_BUSY: whether a commit that was not answered has happened is not known then, as with every server.
  */
 export function openRemote({ url, token, host, clock }: RemoteOptions): Database {
-  const writing = createLine(() => openWriting(url, token))
-  const beside = createLine(() => openWriting(url, token))
-  const reading = createLine(() => openReadingStreams(url, token))
+  const writing = createReconnecting(() => openWriteConnection(url, token))
+  const sideChannel = createReconnecting(() => openWriteConnection(url, token))
+  const reading = createReconnecting(() => openReadingStreams(url, token))
   const jobs = createJobQueue({
     refusal: () => undefined,
-    commitTogether: work => commitTogether(writing, work, { host, clock }),
-    mostJobsACommit,
+    commitBatch: work => commitBatch(writing, work, { host, clock }),
+    maxJobsPerCommit,
   })
   const snapshots = new Set<Promise<unknown>>()
   return {
     isShared: true,
     commits: () => undefined,
-    ...readerOf(host, statement => reading.use(line => line.execute(statement))),
-    noteDamage: () => {
+    ...readerOf(host, statement => reading.use(connection => connection.execute(statement))),
+    markCorrupt: () => {
       /* The server's file is the server's. */
     },
     transaction: jobs.transaction,
-    together: statements =>
-      beside.use(async line => {
-        const stream = await line.stream()
-        const results = await runTogether(
+    batch: statements =>
+      sideChannel.use(async connection => {
+        const stream = await connection.stream()
+        const results = await runBatchTransaction(
           stream,
           statements.map(({ sql, args = [] }) => ({ sql, args: bind(args) })),
         ).catch((error: unknown) => {
-          line.dropStream()
+          connection.dropStream()
           throw error
         })
         return results.map(recordsOf)
-      }, besideMs),
+      }, sideChannelTimeoutMs),
     snapshot: work => {
       const snapshot = readSnapshot({ url, token, host }, work)
       snapshots.add(snapshot)
@@ -60,19 +60,21 @@ export function openRemote({ url, token, host, clock }: RemoteOptions): Database
     },
     close: async () => {
       await Promise.all([jobs.close(), Promise.allSettled(snapshots)])
-      for (const line of [reading, writing, beside]) line.close()
+      for (const connection of [reading, writing, sideChannel]) connection.close()
     },
   }
 }
 
-/** A connection to the server. One that answers nothing is given up, and what comes next gets another. */
-interface Line<C> {
+/** A connection to the server. One that times out is closed, and the next use opens another. */
+interface ReconnectingConnection<C> {
   /** @throws Problem DATABASE_BUSY when it takes longer than the time, or the server is out of reach */
-  use<T>(work: (connection: C) => Promise<T>, mostMs?: number): Promise<T>
+  use<T>(work: (connection: C) => Promise<T>, timeoutMs?: number): Promise<T>
   close(): void
 }
 
-function createLine<C extends { readonly closed: boolean; close(): void }>(open: () => C): Line<C> {
+function createReconnecting<C extends { readonly closed: boolean; close(): void }>(
+  open: () => C,
+): ReconnectingConnection<C> {
   let current: C | undefined
   let answeredAt = 0
   const giveUp = (connection: C) => {
@@ -80,7 +82,7 @@ function createLine<C extends { readonly closed: boolean; close(): void }>(open:
     connection.close()
   }
   return {
-    use: async (work, mostMs = answerMs) => {
+    use: async (work, timeoutMs = answerTimeoutMs) => {
       const connection = (current = current && !current.closed ? current : open())
       const askedAt = performance.now()
       let timer: NodeJS.Timeout | undefined
@@ -88,7 +90,7 @@ function createLine<C extends { readonly closed: boolean; close(): void }>(open:
         // A process that stood still itself hears first what has been answered meanwhile.
         timer = setTimeout(
           () => setImmediate(reject, new Problem('DATABASE_BUSY', 'The database server does not answer; try again.')),
-          mostMs,
+          timeoutMs,
         )
       })
       try {
@@ -109,7 +111,7 @@ function createLine<C extends { readonly closed: boolean; close(): void }>(open:
 }
 
 /** A connection for commits, one after the other. */
-interface Writing {
+interface WriteConnection {
   /** The stream for the next commit. One stays open as long as its commits succeed. */
   stream(): Promise<Stream>
   dropStream(): void
@@ -117,7 +119,7 @@ interface Writing {
   close(): void
 }
 
-function openWriting(url: string, token?: string): Writing {
+function openWriteConnection(url: string, token?: string): WriteConnection {
   const client = openHrana(url, token)
   let stream: Stream | undefined
   const dropStream = () => {
@@ -135,24 +137,24 @@ function openWriting(url: string, token?: string): Writing {
 }
 
 /** Does jobs that wait in one commit. One that nobody could tell the end of in time any more is refused without being begun. */
-async function commitTogether(
-  line: Line<Writing>,
+async function commitBatch(
+  connection: ReconnectingConnection<WriteConnection>,
   waiting: readonly Job[],
   { host, clock }: Pick<RemoteOptions, 'host' | 'clock'>,
 ): Promise<readonly Job[]> {
-  const jobs = waiting.filter(inTime)
+  const jobs = waiting.filter(isInTime)
   if (jobs.length === 0) return []
   const leftMs = Math.min(...jobs.map(leftMsOf))
   const attempts: Attempt[] = []
   let tried = 1
   try {
-    await line.use(async writing => {
-      const pipeline = openPipeline(await writing.stream())
+    await connection.use(async writing => {
+      const transaction = openRemoteTransaction(await writing.stream())
       const now = clock().toISOString()
       try {
-        for (tried = 0; tried < jobs.length && pipeline.openForMs() < mostCommitMs && !pipeline.isBroken();)
-          attempts.push(await attempt(pipeline.scope(), jobs[tried++]!, { host, now }))
-        await pipeline.commit()
+        for (tried = 0; tried < jobs.length && transaction.openForMs() < maxCommitMs && !transaction.isBroken();)
+          attempts.push(await attempt(transaction.scope(), jobs[tried++]!, { host, now }))
+        await transaction.commit()
       } catch (error) {
         writing.dropStream()
         throw error
@@ -170,10 +172,10 @@ async function commitTogether(
   return jobs.slice(tried)
 }
 
-const leftMsOf = ({ queuedAtMs }: Job) => queuedAtMs + mostWriteMs - performance.now()
+const leftMsOf = ({ queuedAtMs }: Job) => queuedAtMs + writeTimeoutMs - performance.now()
 
-function inTime(job: Job): boolean {
-  if (leftMsOf(job) >= leastCommitMs) return true
+function isInTime(job: Job): boolean {
+  if (leftMsOf(job) >= minCommitMs) return true
   job.reject(new Problem('DATABASE_BUSY', 'Too many writes wait for the database server; try again.'))
   return false
 }
@@ -203,21 +205,23 @@ async function readSnapshot<T>(
   { url, token, host }: Pick<RemoteOptions, 'url' | 'token' | 'host'>,
   work: (reader: Reader) => Promise<T>,
 ): Promise<T> {
-  const line = createLine(() => createClient({ url, authToken: token, intMode: 'number', concurrency: 0 }))
+  const connection = createReconnecting(() =>
+    createClient({ url, authToken: token, intMode: 'number', concurrency: 0 }),
+  )
   try {
-    return await line.use(async client => {
+    return await connection.use(async client => {
       const transaction = await client.transaction('read')
       return work(readerOf(host, statement => transaction.execute(statement)))
-    }, readingMs)
+    }, snapshotTimeoutMs)
   } finally {
-    line.close()
+    connection.close()
   }
 }
 
 const writerOf = (host: string, scope: Scope): Omit<Transaction, 'now' | 'afterCommit'> => ({
   ...readerOf(host, scope.run),
   run: async (sql, args = []) => scope.run({ sql, args: bind(args) }),
-  send: (sql, args = []) => scope.send({ sql, args: bind(args) }),
+  enqueue: (sql, args = []) => scope.enqueue({ sql, args: bind(args) }),
 })
 
 function readerOf(host: string, execute: (statement: Statement) => Promise<Pick<Rows, 'columns' | 'rows'>>): Reader {

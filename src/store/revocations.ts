@@ -5,8 +5,8 @@ const keptMs = 3_600_000
 
 /** Tells the other daemons what has ended, as JSON. They have heard of it long before it is forgotten. */
 export async function insertRevocation(tx: Transaction, ended: string): Promise<void> {
-  tx.send(`DELETE FROM revocations WHERE at_ms < ${nowMs} - ?`, [keptMs])
-  tx.send(`INSERT INTO revocations (ended, at_ms) VALUES (?, ${nowMs})`, [ended])
+  tx.enqueue(`DELETE FROM revocations WHERE at_ms < ${nowMs} - ?`, [keptMs])
+  tx.enqueue(`INSERT INTO revocations (ended, at_ms) VALUES (?, ${nowMs})`, [ended])
 }
 
 export const lastRevocation = async (db: Reader): Promise<number> =>

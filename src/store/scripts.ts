@@ -59,16 +59,16 @@ export const updateScript = async (
   id: number,
   { name, command }: Pick<ScriptRow, 'name' | 'command'>,
 ): Promise<void> => {
-  tx.send('UPDATE scripts SET name = ?, command = ?, updated_at = ? WHERE id = ?', [name, command, tx.now, id])
+  tx.enqueue('UPDATE scripts SET name = ?, command = ?, updated_at = ? WHERE id = ?', [name, command, tx.now, id])
 }
 export const setScriptPosition = async (tx: Transaction, id: number, position: number): Promise<void> => {
-  tx.send('UPDATE scripts SET position = ? WHERE id = ?', [position, id])
+  tx.enqueue('UPDATE scripts SET position = ? WHERE id = ?', [position, id])
 }
 
 /** Deletes a script with its run; those behind it close up. */
 export async function deleteScript(tx: Transaction, { id, projectId, position }: ScriptRow): Promise<void> {
-  tx.send('DELETE FROM scripts WHERE id = ?', [id])
-  tx.send('UPDATE scripts SET position = position - 1 WHERE project_id = ? AND position > ?', [projectId, position])
+  tx.enqueue('DELETE FROM scripts WHERE id = ?', [id])
+  tx.enqueue('UPDATE scripts SET position = position - 1 WHERE project_id = ? AND position > ?', [projectId, position])
 }
 
 /** The latest run of each script of a project, in the order of the scripts. */
@@ -86,7 +86,7 @@ export const listOpenRuns = (db: Reader): Promise<OpenRun[]> =>
 
 /** Begins a run in place of the one before. */
 export const insertRun = async (tx: Transaction, scriptId: number): Promise<void> => {
-  tx.send("INSERT OR REPLACE INTO script_runs (script_id, status, started_at) VALUES (?, 'running', ?)", [
+  tx.enqueue("INSERT OR REPLACE INTO script_runs (script_id, status, started_at) VALUES (?, 'running', ?)", [
     scriptId,
     tx.now,
   ])
@@ -94,18 +94,18 @@ export const insertRun = async (tx: Transaction, scriptId: number): Promise<void
 
 const ofOpen = 'WHERE script_id = ? AND finished_at IS NULL'
 export const setRunPid = async (tx: Transaction, scriptId: number, pid: number): Promise<void> => {
-  tx.send(`UPDATE script_runs SET pid = ? ${ofOpen}`, [pid, scriptId])
+  tx.enqueue(`UPDATE script_runs SET pid = ? ${ofOpen}`, [pid, scriptId])
 }
 export const setRunOutput = async (
   tx: Transaction,
   scriptId: number,
   { output, outputStart }: Pick<RunEnd, 'output' | 'outputStart'>,
 ): Promise<void> => {
-  tx.send(`UPDATE script_runs SET output = ?, output_start = ? ${ofOpen}`, [output, outputStart, scriptId])
+  tx.enqueue(`UPDATE script_runs SET output = ?, output_start = ? ${ofOpen}`, [output, outputStart, scriptId])
 }
 /** Notes why a run that goes on is to be ended. */
 export const setRunError = async (tx: Transaction, scriptId: number, error: string): Promise<void> => {
-  tx.send(`UPDATE script_runs SET error = ? ${ofOpen}`, [error, scriptId])
+  tx.enqueue(`UPDATE script_runs SET error = ? ${ofOpen}`, [error, scriptId])
 }
 
 /** Ends a run, and tells whether it was open. */

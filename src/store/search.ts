@@ -33,13 +33,13 @@ export async function indexCards(tx: Transaction, limit: number): Promise<number
     ['card_texts', 'title, prompt, labels'],
     ['card_titles', 'title'],
   ]) {
-    tx.send(`DELETE FROM ${table} WHERE rowid IN (SELECT value FROM json_each(?))`, [ids])
-    tx.send(
+    tx.enqueue(`DELETE FROM ${table} WHERE rowid IN (SELECT value FROM json_each(?))`, [ids])
+    tx.enqueue(
       `INSERT INTO ${table} (rowid, ${fields}, scope) SELECT c.id, ${fields}, 'p' || project_id FROM json_each(?) j JOIN cards c ON c.id = j.value WHERE deleted_at IS NULL`,
       [ids],
     )
   }
-  tx.send('DELETE FROM unindexed_cards WHERE card_id IN (SELECT value FROM json_each(?))', [ids])
+  tx.enqueue('DELETE FROM unindexed_cards WHERE card_id IN (SELECT value FROM json_each(?))', [ids])
   return pending.length
 }
 

@@ -104,7 +104,7 @@ export const insertSession = async (tx: Transaction, session: NewSession): Promi
 export const updateSession = async (tx: Transaction, id: number, change: SessionChange): Promise<void> => {
   const names = Object.keys(change) as Array<keyof SessionChange>
   if (names.length > 0)
-    tx.send(`UPDATE agent_sessions SET ${names.map(name => `${changeable[name]} = ?`).join(', ')} WHERE id = ?`, [
+    tx.enqueue(`UPDATE agent_sessions SET ${names.map(name => `${changeable[name]} = ?`).join(', ')} WHERE id = ?`, [
       ...names.map(name => change[name]),
       id,
     ])
@@ -116,11 +116,10 @@ export const addSessionTokens = async (
   id: number,
   { inputTokens, outputTokens }: Pick<SessionRow, 'inputTokens' | 'outputTokens'>,
 ): Promise<void> => {
-  tx.send('UPDATE agent_sessions SET input_tokens = input_tokens + ?, output_tokens = output_tokens + ? WHERE id = ?', [
-    inputTokens,
-    outputTokens,
-    id,
-  ])
+  tx.enqueue(
+    'UPDATE agent_sessions SET input_tokens = input_tokens + ?, output_tokens = output_tokens + ? WHERE id = ?',
+    [inputTokens, outputTokens, id],
+  )
 }
 
 /** Adds to how many messages and tool calls the transcript has. */
@@ -129,7 +128,7 @@ export const addSessionCounts = async (
   id: number,
   { messages, tools }: { messages: number; tools: number },
 ): Promise<void> => {
-  tx.send('UPDATE agent_sessions SET message_count = message_count + ?, tool_count = tool_count + ? WHERE id = ?', [
+  tx.enqueue('UPDATE agent_sessions SET message_count = message_count + ?, tool_count = tool_count + ? WHERE id = ?', [
     messages,
     tools,
     id,
@@ -154,7 +153,7 @@ export const listSessions = (db: Reader, cardId: number, limit = 1000): Promise<
   )
 
 /**
- * A project's pre-sessions with ids below `before`, newest first. A page comes of `mostLooked` sessions at most, so that it costs
+ * A project's pre-sessions with ids below `before`, newest first. A page comes of `maxScanned` sessions at most, so that it costs
  * the same however many others there are: `next` is where the next page begins, if there may be one.
  */
 export async function listPreSessions(
@@ -164,7 +163,7 @@ export async function listPreSessions(
 ): Promise<{ rows: SessionItem[]; next: number | undefined }> {
   const last = await db.get<{ id: number }>(
     'SELECT id FROM agent_sessions INDEXED BY agent_sessions_by_project WHERE project_id = ? AND id < ? ORDER BY id DESC LIMIT 1 OFFSET ?',
-    [projectId, before, mostLooked - 1],
+    [projectId, before, maxScanned - 1],
   )
   const rows = await db.all<SessionItem>(
     `SELECT ${listed} FROM agent_sessions s INDEXED BY agent_sessions_by_project JOIN cards c ON c.id = s.card_id AND c.deleted_at IS NULL
@@ -173,7 +172,7 @@ export async function listPreSessions(
   )
   return { rows, next: rows.length === limit ? rows.at(-1)!.id : last?.id }
 }
-const mostLooked = 5000
+const maxScanned = 5000
 
 /** A card's sessions without an end, oldest first. */
 export const listOpenSessions = (db: Reader, cardId: number): Promise<SessionRow[]> =>
@@ -231,7 +230,7 @@ export const writeAnnouncedCommands = async (
   agent: string,
   commands: string,
 ): Promise<void> => {
-  tx.send(
+  tx.enqueue(
     'INSERT INTO announced_commands (project_id, agent, commands) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET commands = excluded.commands',
     [projectId, agent, commands],
   )

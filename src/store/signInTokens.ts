@@ -56,12 +56,12 @@ export const insertSignInToken = async (
   ).changes === 1
 
 export const extendSignInToken = async (tx: Transaction, hash: string, expiresAt: string): Promise<void> => {
-  tx.send('UPDATE sign_in_tokens SET expires_at = ? WHERE hash = ?', [expiresAt, hash])
+  tx.enqueue('UPDATE sign_in_tokens SET expires_at = ? WHERE hash = ?', [expiresAt, hash])
 }
 
 /** Notes when a sign-in was last used. */
 export const setSignInUsed = async (tx: Transaction, hash: string, at: string): Promise<void> => {
-  tx.send('UPDATE sign_in_tokens SET last_used_at = ? WHERE hash = ?', [at, hash])
+  tx.enqueue('UPDATE sign_in_tokens SET last_used_at = ? WHERE hash = ?', [at, hash])
 }
 
 /** An account's sign-ins that have not expired, the newest first. */
@@ -90,17 +90,17 @@ export const deleteOtherSignIns = async (tx: Transaction, userId: number, hash: 
   ).map(each => each.hash)
 
 export const deleteSignInToken = async (tx: Transaction, hash: string): Promise<void> => {
-  tx.send('DELETE FROM sign_in_tokens WHERE hash = ?', [hash])
+  tx.enqueue('DELETE FROM sign_in_tokens WHERE hash = ?', [hash])
 }
 
 /** Ends every sign-in of an account. */
 export const deleteSignInTokensOf = async (tx: Transaction, userId: number): Promise<void> => {
-  tx.send('DELETE FROM sign_in_tokens WHERE user_id = ?', [userId])
+  tx.enqueue('DELETE FROM sign_in_tokens WHERE user_id = ?', [userId])
 }
 
 /** Ends every sign-in. */
 export const deleteAllSignInTokens = async (tx: Transaction): Promise<void> => {
-  tx.send('DELETE FROM sign_in_tokens')
+  tx.enqueue('DELETE FROM sign_in_tokens')
 }
 
 /** Keeps a sign-in that was made on another state of the board, if the account with its address is there too. */
@@ -108,7 +108,7 @@ export const keepSignInToken = async (
   tx: Transaction,
   { hash, email, expiresAt }: { hash: string; email: string; expiresAt: string },
 ): Promise<void> => {
-  tx.send(
+  tx.enqueue(
     'INSERT INTO sign_in_tokens (hash, user_id, created_at, expires_at) SELECT ?, id, ?, ? FROM users WHERE email = ?',
     [hash, tx.now, expiresAt, email],
   )
@@ -116,5 +116,5 @@ export const keepSignInToken = async (
 
 /** Forgets tokens that expired before the time. */
 export const forgetSignInTokens = async (tx: Transaction, before: string): Promise<void> => {
-  tx.send('DELETE FROM sign_in_tokens WHERE expires_at < ?', [before])
+  tx.enqueue('DELETE FROM sign_in_tokens WHERE expires_at < ?', [before])
 }

@@ -17,7 +17,7 @@ const timeOf = ({ host, now }: Transaction): { sql: string; args: Value[] } =>
 export async function keepTicket(tx: Transaction, ticket: Ticket, most: number): Promise<void> {
   forgetOld(tx, ticket, most)
   const { sql, args } = insertionOf(tx, 'INSERT', ticket)
-  tx.send(sql, args)
+  tx.enqueue(sql, args)
 }
 
 /** Keeps a ticket unless one of its key is kept already, and tells whether it did. */
@@ -29,8 +29,8 @@ export async function markTicket(tx: Transaction, ticket: Ticket, most: number):
 
 function forgetOld(tx: Transaction, { kind }: Ticket, most: number): void {
   const { sql, args } = timeOf(tx)
-  tx.send(`DELETE FROM tickets WHERE kind = ? AND ends_at_ms <= ${sql}`, [kind, ...args])
-  tx.send(
+  tx.enqueue(`DELETE FROM tickets WHERE kind = ? AND ends_at_ms <= ${sql}`, [kind, ...args])
+  tx.enqueue(
     'DELETE FROM tickets WHERE id IN (SELECT id FROM tickets WHERE kind = ? ORDER BY ends_at_ms DESC, id DESC LIMIT -1 OFFSET ?)',
     [kind, most - 1],
   )
@@ -55,5 +55,5 @@ export async function takeTicket(tx: Transaction, kind: string, key: string): Pr
 }
 
 export const forgetTickets = async (tx: Transaction): Promise<void> => {
-  tx.send('DELETE FROM tickets')
+  tx.enqueue('DELETE FROM tickets')
 }

@@ -35,7 +35,7 @@ export const insertMessage = async (
 
 /** Appends a piece, JSON text, to a message. */
 export const insertPiece = async (tx: Transaction, messageId: number, data: string): Promise<void> => {
-  tx.send(
+  tx.enqueue(
     'INSERT INTO transcript_pieces (message_id, number, data) SELECT ?1, coalesce(max(number), 0) + 1, ?2 FROM transcript_pieces WHERE message_id = ?1',
     [messageId, data],
   )

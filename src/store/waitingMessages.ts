@@ -34,15 +34,15 @@ export async function takeWaitingMessage(tx: Transaction, sessionId: number): Pr
     `SELECT ${fields} FROM waiting_messages WHERE session_id = ? ORDER BY id LIMIT 1`,
     [sessionId],
   )
-  if (next) tx.send('DELETE FROM waiting_messages WHERE id = ?', [next.id])
+  if (next) tx.enqueue('DELETE FROM waiting_messages WHERE id = ?', [next.id])
   return next
 }
 
 /** Hands a session's waiting messages over to the one that follows it. */
 export const moveWaitingMessages = async (tx: Transaction, from: number, to: number): Promise<void> => {
-  tx.send('UPDATE waiting_messages SET session_id = ? WHERE session_id = ?', [to, from])
+  tx.enqueue('UPDATE waiting_messages SET session_id = ? WHERE session_id = ?', [to, from])
 }
 
 export const deleteWaitingMessages = async (tx: Transaction, sessionId: number): Promise<void> => {
-  tx.send('DELETE FROM waiting_messages WHERE session_id = ?', [sessionId])
+  tx.enqueue('DELETE FROM waiting_messages WHERE session_id = ?', [sessionId])
 }

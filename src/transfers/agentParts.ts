@@ -10,7 +10,7 @@ import { Message, Session, type MessageRecord } from './records.ts'
 export const sessions = part({
   name: 'sessions',
   schema: Session,
-  most: 1_000_000,
+  maxRecords: 1_000_000,
   read: async function* (db, scope) {
     for (const { id } of scope.projects)
       for await (const rows of pages(after => exportedSessions(db, id, after)))
@@ -39,7 +39,7 @@ export const sessions = part({
 export const messages = part({
   name: 'messages',
   schema: Message,
-  most: 10_000_000,
+  maxRecords: 10_000_000,
   read: async function* (db, scope) {
     for (const { id } of scope.projects)
       for await (const withMessages of pages(after => sessionsWithMessages(db, id, after)))

@@ -8,7 +8,7 @@ import { part, tell } from './part.ts'
 import { Attachment, Content, Missing } from './records.ts'
 
 const cardsAPage = 1000
-const mostACard = 1000
+const maxPerCard = 1000
 
 /** An attachment, where it stands in the file, what its bytes in `contents` came to so far, and the machine that has them if they are not there. */
 export interface KnownAttachment {
@@ -27,7 +27,7 @@ export interface KnownAttachment {
 export const attachments = part({
   name: 'attachments',
   schema: Attachment,
-  most: 100_000,
+  maxRecords: 100_000,
   read: async function* (db, scope) {
     for (const { cardIds } of scope.projects)
       for (let from = 0; from < cardIds.length; from += cardsAPage)
@@ -45,8 +45,8 @@ export const attachments = part({
       hash: undefined,
       digest: undefined,
     })
-    if (known.count(`attachments of card ${cardId}`) === mostACard + 1)
-      known.fault('cardId', `names a card with more than ${mostACard} attachments`)
+    if (known.count(`attachments of card ${cardId}`) === maxPerCard + 1)
+      known.fault('cardId', `names a card with more than ${maxPerCard} attachments`)
     if (size > known.maxAttachmentBytes)
       known.fault('size', `must be at most ${known.maxAttachmentBytes}: this server takes no larger attachments`)
   },
@@ -64,7 +64,7 @@ export const attachments = part({
 export const missing = part({
   name: 'missing',
   schema: Missing,
-  most: 100_000,
+  maxRecords: 100_000,
   check: ({ attachmentId, machine }, known) => {
     const attachment = known.find<KnownAttachment>('attachments', attachmentId, 'attachmentId')
     if (attachment) attachment.machine = machine
@@ -75,7 +75,7 @@ export const missing = part({
 export const contents = part({
   name: 'contents',
   schema: Content,
-  most: 1_000_000,
+  maxRecords: 1_000_000,
   check: ({ attachmentId, content }, known) => {
     const attachment = known.find<KnownAttachment>('attachments', attachmentId, 'attachmentId')
     if (!attachment) return

@@ -21,7 +21,7 @@ const cardsAStep = 1024
 export const projects = part({
   name: 'projects',
   schema: Project,
-  most: 1000,
+  maxRecords: 1000,
   read: async function* (db, scope) {
     for (const { id } of scope.projects) yield [(await exportedProject(db, id))!.json]
   },
@@ -47,7 +47,7 @@ export const projects = part({
 export const boards = part({
   name: 'boards',
   schema: Board,
-  most: 10_000,
+  maxRecords: 10_000,
   read: async function* (db, scope) {
     for (const { id } of scope.projects)
       for await (const rows of pages(after => exportedBoards(db, id, after))) yield rows.map(({ json }) => json)
@@ -77,7 +77,7 @@ export const boards = part({
 export const columns = part({
   name: 'columns',
   schema: Column,
-  most: 100_000,
+  maxRecords: 100_000,
   read: async function* (db, scope) {
     for (const { id } of scope.projects)
       for await (const rows of pages(after => exportedColumns(db, id, after))) yield rows.map(({ json }) => json)
@@ -102,7 +102,7 @@ export const columns = part({
 export const cards = part({
   name: 'cards',
   schema: Card,
-  most: 500_000,
+  maxRecords: 500_000,
   read: async function* (db, scope) {
     for (const { cardIds } of scope.projects)
       for (let from = 0; from < cardIds.length; from += cardsAPage)

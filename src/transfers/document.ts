@@ -59,12 +59,12 @@ export async function check(
   const faults = new Faults()
   const known = new Known(faults, limits)
   const counts: Record<string, number> = {}
-  for (const { name, schema, most, check, checkEnd } of parts) {
+  for (const { name, schema, maxRecords, check, checkEnd } of parts) {
     counts[name] = 0
     for await (const { place, value } of document.records(name)) {
       signal.throwIfAborted()
       known.place = place
-      if (++counts[name] > most) throw unimportable(name, `must have at most ${most} records`)
+      if (++counts[name] > maxRecords) throw unimportable(name, `must have at most ${maxRecords} records`)
       const result = v.safeParse(schema, value, { abortPipeEarly: true })
       if (result.success) check?.(result.output, known)
       else {

@@ -1,7 +1,7 @@
 import type { BaseIssue } from 'valibot'
 import { Problem, type Detail } from '../contract/errors.ts'
 
-const mostFaults = 20
+const maxFaults = 20
 
 /** What is wrong with a file, by its place there: the first 20 things are told, and the rest is not looked for. */
 export class Faults {
@@ -10,7 +10,7 @@ export class Faults {
   /** @throws Problem INVALID_IMPORT with all faults once there are enough of them */
   add(path: string, message: string): void {
     this.#details.push({ path: path.slice(0, 200), message })
-    if (this.#details.length === mostFaults) this.require()
+    if (this.#details.length === maxFaults) this.require()
   }
 
   /** Adds what a schema finds wrong with a record. */

@@ -49,7 +49,7 @@ export interface Staged {
 const stepMs = 15
 const recordsAtOnce = 500
 /** How many records go into a project that is there: all in one transaction, for which others who write have to wait, and which a libSQL server soon ends. */
-export const mostIntoExisting = ({ isShared }: Pick<Database, 'isShared'>): number => (isShared ? 300 : 5000)
+export const maxIntoExisting = ({ isShared }: Pick<Database, 'isShared'>): number => (isShared ? 300 : 5000)
 /** How long nothing was heard of a daemon whose imports are given up. */
 const abandonedMs = 60_000
 

@@ -17,7 +17,7 @@ import { draftDocument, readMap } from './formats/draftDocument.ts'
 import { readGithub } from './formats/github.ts'
 import { readMarkdown } from './formats/markdown.ts'
 import { readTrello } from './formats/trello.ts'
-import { mostIntoExisting, stage, type ImportHouse, type Target } from './import.ts'
+import { maxIntoExisting, stage, type ImportHouse, type Target } from './import.ts'
 import { openJson } from './jsonFile.ts'
 import { parts } from './parts.ts'
 
@@ -34,10 +34,10 @@ type Report = v.InferOutput<typeof Imported>
 /** Runs the step that shows an import, and presents what it gives. */
 type Commit = <T>(work: (tx: Transaction) => Promise<T>, present: (result: T) => Report) => Promise<Report>
 
-const mostWarnings = 50
+const maxWarnings = 50
 
 /** How large a file may be: the board's own is read piece by piece, of others the cards are in memory. */
-export const mostBytes = (format: ImportFormat, { maxImportBytes }: Pick<ServerConfig, 'maxImportBytes'>): number =>
+export const maxBytes = (format: ImportFormat, { maxImportBytes }: Pick<ServerConfig, 'maxImportBytes'>): number =>
   format === 'board' ? maxImportBytes : Math.min(maxImportBytes, 64 * 1024 * 1024)
 
 /** Checks, before a file is taken, that the caller may import there. @throws Problem PROJECT_NOT_FOUND, FORBIDDEN, ORGANIZATION_NOT_FOUND, VALIDATION_FAILED */
@@ -95,14 +95,14 @@ export async function importFile(
 }
 
 const few = (warnings: readonly string[]): string[] =>
-  warnings.length <= mostWarnings
+  warnings.length <= maxWarnings
     ? [...warnings]
-    : [...warnings.slice(0, mostWarnings), `And ${warnings.length - mostWarnings} more like these.`]
+    : [...warnings.slice(0, maxWarnings), `And ${warnings.length - maxWarnings} more like these.`]
 
 /** @throws Problem INVALID_IMPORT when a file has too much for a project that is there */
 function requireFew({ db }: ImportHouse, { counts }: Checked, { projectId }: ImportOptions): void {
   const total = parts.reduce((sum, { name, write }) => sum + (write ? counts[name]! : 0), 0)
-  const most = mostIntoExisting(db)
+  const most = maxIntoExisting(db)
   if (projectId !== undefined && total > most)
     throw unimportable(
       '',

@@ -18,7 +18,7 @@ export class BrokenJson extends Error {
 }
 
 const chunkBytes = 65_536
-const mostKeyBytes = 1024
+const maxKeyBytes = 1024
 const deepest = 64
 const [quote, backslash, comma, colon, openList, closeList, openObject, closeObject] = [
   ...Buffer.from('"\\,:[]{}'),
@@ -39,15 +39,15 @@ export async function firstByte(file: FileHandle, start = 0): Promise<{ at: numb
 }
 
 /**
- * The members of the list or object that begins at a byte of a file, one after the other. At most `mostBytes` of one are in
- * memory; without `mostBytes` their texts are left empty. Checks the outermost structure; whoever parses a text checks the
+ * The members of the list or object that begins at a byte of a file, one after the other. At most `maxBytes` of one are in
+ * memory; without `maxBytes` their texts are left empty. Checks the outermost structure; whoever parses a text checks the
  * rest of it. Returns the byte behind the closing bracket.
  * @throws BrokenJson
  */
-export async function* membersAt(file: FileHandle, start: number, mostBytes?: number): AsyncGenerator<Member, number> {
+export async function* membersAt(file: FileHandle, start: number, maxBytes?: number): AsyncGenerator<Member, number> {
   let scan: Scan | undefined
   for await (const { bytes, at } of chunksOf(file, start)) {
-    scan ??= begin(bytes[0]!, at, mostBytes)
+    scan ??= begin(bytes[0]!, at, maxBytes)
     yield* take(scan, bytes, at)
     if (scan.end !== undefined) return scan.end
   }
@@ -67,7 +67,7 @@ interface Scan {
   start: number
   end: number | undefined
   isObject: boolean
-  mostBytes: number | undefined
+  maxBytes: number | undefined
   /** What may come between members, and whether the end may. */
   awaits: 'key' | 'colon' | 'value' | 'comma'
   mayEnd: boolean
@@ -83,14 +83,14 @@ interface Scan {
   key: string | undefined
 }
 
-function begin(bracket: number, start: number, mostBytes: number | undefined): Scan {
+function begin(bracket: number, start: number, maxBytes: number | undefined): Scan {
   if (!opens(bracket)) throw new BrokenJson('must be a list or an object', start)
   const isObject = bracket === openObject
   return {
     start,
     end: undefined,
     isObject,
-    mostBytes,
+    maxBytes,
     awaits: isObject ? 'key' : 'value',
     mayEnd: true,
     reads: undefined,
@@ -186,7 +186,7 @@ function readsOn(scan: Scan, byte: number, at: number): boolean {
 }
 
 function keep(scan: Scan, bytes: Buffer, from: number, to: number): void {
-  const most = scan.reads === 'key' ? mostKeyBytes : scan.mostBytes
+  const most = scan.reads === 'key' ? maxKeyBytes : scan.maxBytes
   if (most === undefined) return
   scan.length += to - from
   if (scan.length > most)

@@ -21,7 +21,7 @@ export interface JsonFile {
 }
 
 /** No entry of a list, and no small member, is larger. */
-const mostBytes = 8 * 1024 * 1024
+const maxBytes = 8 * 1024 * 1024
 
 /** Opens a JSON file and looks where its members stand. @throws Problem INVALID_IMPORT */
 export async function openJson(path: string): Promise<JsonFile> {
@@ -63,7 +63,7 @@ async function readSmall(
   name: string,
   { start, end }: { start: number; end: number },
 ): Promise<unknown> {
-  if (end - start > mostBytes) throw unimportable(name, `must have at most ${mostBytes} bytes`)
+  if (end - start > maxBytes) throw unimportable(name, `must have at most ${maxBytes} bytes`)
   const { buffer } = await file.read(Buffer.alloc(end - start), 0, end - start, start)
   return parse(buffer.toString(), start)
 }
@@ -75,7 +75,7 @@ async function* entriesOf(
 ): AsyncGenerator<Placed> {
   if (start === undefined) return
   if ((await firstByte(file, start))?.char !== '[') throw unimportable(name ?? '', 'must be a list')
-  const members = membersAt(file, start, mostBytes)
+  const members = membersAt(file, start, maxBytes)
   for (let index = 0; ; index++) {
     const place = name === undefined ? String(index) : `${name}.${index}`
     const next = await told(() => members.next(), place)

@@ -50,7 +50,7 @@ export interface Part<S extends GenericSchema = GenericSchema> {
   name: string
   schema: S
   /** How many records a file may hold. */
-  most: number
+  maxRecords: number
   /** Pages of records as JSON texts. Without it an export writes them behind everything else. */
   read?(db: Reader, scope: Scope): AsyncIterable<readonly string[]>
   /** Checks what a schema cannot, record after record, and at the end of the list. */

@@ -7,7 +7,7 @@ import { OrganizationMember, ProjectMember, Template } from './records.ts'
 export const templates = part({
   name: 'templates',
   schema: Template,
-  most: 1000,
+  maxRecords: 1000,
   isShownAtOnce: true,
   read: async function* (db, { organizationId, exporterId }) {
     if (organizationId !== null) yield (await exportedTemplates(db, organizationId, exporterId)).map(({ json }) => json)
@@ -27,7 +27,7 @@ const identity = ({ name, columns }: { name: string; columns: string }) => `${na
 export const organizationMembers = part({
   name: 'organizationMembers',
   schema: OrganizationMember,
-  most: 100_000,
+  maxRecords: 100_000,
   read: async function* (db, { organizationId }) {
     if (organizationId !== null) yield (await exportedOrganizationMembers(db, organizationId)).map(({ json }) => json)
   },
@@ -35,7 +35,7 @@ export const organizationMembers = part({
 export const members = part({
   name: 'members',
   schema: ProjectMember,
-  most: 100_000,
+  maxRecords: 100_000,
   read: async function* (db, scope) {
     for (const { id } of scope.projects) yield (await exportedMembers(db, id)).map(({ json }) => json)
   },

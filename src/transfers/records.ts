@@ -19,7 +19,7 @@ import {
 /** The records of a board's file, one schema a part (README, "Export and import"). Ids are those of the file: they tie its records to each other and mean nothing elsewhere. */
 export const version = 1
 
-const mostTextLength = 1_048_576
+const maxTextLength = 1_048_576
 const Time = v.pipe(
   v.string(),
   v.regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/, 'must be a time like 2026-01-31T12:00:00.000Z'),
@@ -28,7 +28,7 @@ const Time = v.pipe(
 const Count = integer(0, Number.MAX_SAFE_INTEGER)
 const Amount = v.pipe(v.number(), v.finite(), v.minValue(0))
 const orNull = <S extends v.GenericSchema>(schema: S) => v.optional(v.nullable(schema), null)
-const LongText = text(0, mostTextLength)
+const LongText = text(0, maxTextLength)
 const Commit = v.pipe(v.string(), v.regex(/^[0-9a-f]{7,64}$/, 'must be the id of a commit'))
 const Branch = text(1, 1000)
 const Member = { email: v.nullable(text(0, 254)), displayName: text(0, 500) }
@@ -119,7 +119,7 @@ export const Card = v.strictObject({
     v.strictObject({
       type: v.pipe(v.string(), v.maxLength(10_000)),
       at: Time,
-      detail: v.nullable(v.pipe(v.string(), v.maxLength(mostTextLength))),
+      detail: v.nullable(v.pipe(v.string(), v.maxLength(maxTextLength))),
     }),
   ),
   createdAt: v.optional(Time),
@@ -154,7 +154,7 @@ export const Session = v.strictObject({
   startedAt: orNull(Time),
   endedAt: orNull(Time),
 })
-const FreeText = v.pipe(v.string(), v.maxLength(mostTextLength))
+const FreeText = v.pipe(v.string(), v.maxLength(maxTextLength))
 export const Message = v.strictObject({
   sessionId: IntegerId,
   role: v.picklist(['user', 'agent', 'thought', 'tool', 'plan', 'system']),

@@ -7,7 +7,7 @@ import { Script } from './records.ts'
 export const scripts = part({
   name: 'scripts',
   schema: Script,
-  most: 100_000,
+  maxRecords: 100_000,
   read: async function* (db, scope) {
     for (const { id } of scope.projects) yield (await exportedScripts(db, id)).map(({ json }) => json)
   },

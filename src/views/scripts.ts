@@ -3,7 +3,7 @@ import type { Script, ScriptStatus } from '../contract/scripts.ts'
 import type { ScriptRow, ScriptRunRow } from '../store/scripts.ts'
 
 /** Events are kept for days and sent to many: they tell the end of an output, whose rest can be read. */
-const mostInEvents = 4096
+const maxInEvents = 4096
 
 export const script = ({ id, name, command, position }: ScriptRow): InferOutput<typeof Script> => ({
   id: String(id),
@@ -30,7 +30,7 @@ export function scriptStatus(row: ScriptRunRow, since = 0): InferOutput<typeof S
 
 /** The same for an event. */
 export const scriptNews = (row: ScriptRunRow): InferOutput<typeof ScriptStatus> =>
-  scriptStatus(row, row.outputStart + Math.max(0, row.output.length - mostInEvents))
+  scriptStatus(row, row.outputStart + Math.max(0, row.output.length - maxInEvents))
 
 /** Half a character is not begun with. */
 function from(start: number, output: string, outputStart: number): { output: string; outputStart: number } {

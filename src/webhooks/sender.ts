@@ -3,7 +3,7 @@ import { disable } from '../domain/webhooks.ts'
 import { createSlots } from '../outside/slots.ts'
 import type { Database } from '../store/database.ts'
 import { nextDelivery, recordAttempt, webhooksWithDueDeliveries, type DueDelivery } from '../store/deliveries.ts'
-import { insist } from '../store/insist.ts'
+import { writeWithRetry } from '../store/retry.ts'
 import { attempt, isGone, type AttemptParts } from './attempt.ts'
 import { disableForMaker, whyNotSent } from './makers.ts'
 
@@ -67,7 +67,7 @@ function createPost({ db, ...parts }: AttemptParts & { db: Database }) {
     const outcome = await attempt(parts, delivery, controller.signal).finally(() => onTheirWay.delete(controller))
     // What was sent is not sent again because the disk is full for a while.
     if (outcome)
-      await insist(
+      await writeWithRetry(
         db,
         async tx => {
           if ((await recordAttempt(tx, delivery.id, outcome)) && isGone(outcome))

@@ -3,7 +3,7 @@ import { logFailure, type Log } from '../config/log.ts'
 import type { ServerConfig } from '../config/server.ts'
 import { giveUpSome } from '../domain/webhooks.ts'
 import type { Outbox } from '../events/outbox.ts'
-import { startReader, type EventReader } from '../events/reader.ts'
+import { startConsumer, type ConsumerHandle } from '../events/consumer.ts'
 import type { Seal } from '../identity/seal.ts'
 import type { Targets } from '../outside/targets.ts'
 import type { Database, Transaction } from '../store/database.ts'
@@ -38,7 +38,7 @@ export function createWebhooks({ db, outbox, seal, config, targets }: Parts): We
   let log: Log = () => {
     /* Nobody listens before the start. */
   }
-  let reader: EventReader | undefined
+  let reader: ConsumerHandle | undefined
   const told = (message: string) => (error: unknown) => logFailure(log, message, error)
   const sender = createSender({ db, seal, config, targets, onFailure: told('A webhook could not be attended to.') })
   const queue = createQueue(sender)
@@ -56,7 +56,7 @@ export function createWebhooks({ db, outbox, seal, config, targets }: Parts): We
     ...createUserWebhooks({ seal, queue }),
     start: to => {
       log = to
-      reader = startReader(
+      reader = startConsumer(
         { db, outbox },
         'webhooks',
         { find: readEventsForWebhooks, take },

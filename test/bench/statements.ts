@@ -26,7 +26,7 @@ export async function statementOf(call: (db: Transaction) => Promise<unknown>): 
   await call({
     ...reader,
     run: note({ changes: 1, lastId: 1 }),
-    send: (sql, args) => {
+    enqueue: (sql, args) => {
       void note(undefined)(sql, args)
     },
     now: new Date().toISOString(),

@@ -107,7 +107,7 @@ function eventsLeft(afterSeq: number, cards: number): { events: Told[]; lastSeq:
  */
 async function addMonitor(projectId: string, cardId: string): Promise<void> {
   const all = await board.client.monitors.listProject({ projectId })
-  if (all.length === monitorLimits.mostPerCard)
+  if (all.length === monitorLimits.maxPerCard)
     await board.client.monitors.deleteProject({ projectId, monitorId: all[0]!.id })
   const { token } = await board.client.agents.token({ projectId, cardId })
   const stay = dice.chance(0.25) ? 'trap "" TERM; while :; do sleep 0.2; done' : 'sleep 300; :'

@@ -102,7 +102,7 @@ test('the file never grows beyond its cap, whatever is said, and keeps the newes
 })
 
 test('pruning deletes what is too old and what is too much, and leaves the newest', async () => {
-  const history = open({ mostRows: 700 })
+  const history = open({ maxRows: 700 })
   fill(history, 1000, '2026-01-01T00:00:00.000Z', 'old')
   fill(history, 1000, '2026-06-01T00:00:00.000Z', 'newer')
   await eventually('the queue to be written', () => history.queued === 0)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { Problem } from '../../src/contract/errors.ts'
 import { translate, UniqueViolation, type Database } from '../../src/store/database.ts'
-import { insist, whenFree } from '../../src/store/insist.ts'
+import { writeWithRetry, retryWhileBusy } from '../../src/store/retry.ts'
 import { openDatabase } from '../../src/store/open.ts'
 
 let folder: string
@@ -78,7 +78,7 @@ test('what must be kept is written as soon as another program lets the database 
   other.exec('BEGIN IMMEDIATE')
   await expect(add('refused')).rejects.toMatchObject({ code: 'DATABASE_BUSY' })
   const waits: string[] = []
-  await insist(
+  await writeWithRetry(
     db,
     tx => tx.run(`INSERT INTO things VALUES ('kept')`),
     code => {
@@ -95,7 +95,7 @@ test('what must be kept waits for room on the disk, and for nothing else', async
   const problems = [new Problem('DISK_FULL'), new Problem('CARD_NOT_FOUND')]
   const waits: string[] = []
   await expect(
-    insist(
+    writeWithRetry(
       db,
       async () => {
         throw problems.shift()!
@@ -105,7 +105,7 @@ test('what must be kept waits for room on the disk, and for nothing else', async
   ).rejects.toMatchObject({ code: 'CARD_NOT_FOUND' })
   expect(waits).toEqual(['DISK_FULL'])
   await expect(
-    insist(
+    writeWithRetry(
       db,
       async () => {
         throw new Error('It changed its mind.')
@@ -120,7 +120,7 @@ test('what is about to happen waits for another program, and for nothing else', 
   const problems = [new Problem('DATABASE_BUSY'), new Problem('DATABASE_BUSY')]
   const beganAt = performance.now()
   expect(
-    await whenFree(async () => {
+    await retryWhileBusy(async () => {
       const problem = problems.shift()
       if (problem) throw problem
       return 'done'
@@ -131,7 +131,7 @@ test('what is about to happen waits for another program, and for nothing else', 
   for (const error of [new Problem('DISK_FULL'), new Error('It changed its mind.')]) {
     let asked = 0
     await expect(
-      whenFree(async () => {
+      retryWhileBusy(async () => {
         asked++
         throw error
       }),

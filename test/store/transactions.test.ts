@@ -54,7 +54,7 @@ for (const { name, isHere, open } of engines)
     })
     afterAll(() => db.close())
 
-    const add = (tx: Transaction, thing: string) => tx.send('INSERT INTO things VALUES (?)', [thing])
+    const add = (tx: Transaction, thing: string) => tx.enqueue('INSERT INTO things VALUES (?)', [thing])
     const names = async () =>
       (await db.all<{ name: string }>(`SELECT name FROM things WHERE name <> 'taken' ORDER BY name`)).map(
         each => each.name,
@@ -146,19 +146,19 @@ for (const { name, isHere, open } of engines)
 
     test('statements together give their rows, and are kept all or none, beside other work', async () => {
       const others = all(['other', 'another'].map(which => async tx => add(tx, which)))
-      const results = await db.together([
+      const results = await db.batch([
         { sql: 'INSERT INTO things VALUES (?) RETURNING name', args: ['together 1'] },
         { sql: `INSERT INTO things VALUES ('together 2')` },
         { sql: `SELECT count(*) AS n FROM things WHERE name LIKE 'together%'` },
       ])
       expect(results).toEqual([[{ name: 'together 1' }], [], [{ n: 2 }]])
       await expect(
-        db.together([
+        db.batch([
           { sql: 'INSERT INTO things VALUES (?)', args: ['half'] },
           { sql: `INSERT INTO things VALUES ('taken')` },
         ]),
       ).rejects.toThrow('UNIQUE')
-      await db.together([{ sql: `INSERT INTO things VALUES ('after half')` }])
+      await db.batch([{ sql: `INSERT INTO things VALUES ('after half')` }])
       await others
       expect(await names()).toEqual(
         expect.arrayContaining(['together 1', 'together 2', 'other', 'another', 'after half']),
@@ -294,7 +294,7 @@ describe.skipIf(noLibsqlServer !== undefined)('a libSQL server', () => {
         [
           db.get('SELECT 1 AS one'),
           db.transaction(tx => tx.get('SELECT 1 AS one')),
-          db.together([{ sql: 'SELECT 1 AS one' }]),
+          db.batch([{ sql: 'SELECT 1 AS one' }]),
         ].map(each =>
           each.then(
             () => 'well',
@@ -318,7 +318,7 @@ describe.skipIf(noLibsqlServer !== undefined)('a libSQL server', () => {
         Promise.allSettled([
           db.get('SELECT 1 AS one'),
           db.transaction(tx => tx.get('SELECT 1 AS one')),
-          db.together([{ sql: 'SELECT 1 AS one' }]),
+          db.batch([{ sql: 'SELECT 1 AS one' }]),
         ])
       const answers = async () => (await asked()).map(each => (each.status === 'fulfilled' ? 'well' : each.reason.code))
       const untilWell = () => eventually('answers', async () => (await answers()).every(each => each === 'well'))

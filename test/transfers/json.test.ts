@@ -12,14 +12,14 @@ afterAll(() => rmSync(folder, { recursive: true }))
 /** All members of what a file holds, and what stands behind it. */
 async function read(
   text: string | Uint8Array,
-  mostBytes = 1_000_000,
+  maxBytes = 1_000_000,
 ): Promise<{ members: Member[]; rest: string | undefined }> {
   const path = join(folder, 'file.json')
   writeFileSync(path, text)
   const file = await open(path)
   try {
     const members: Member[] = []
-    const scan = membersAt(file, (await firstByte(file))?.at ?? 0, mostBytes)
+    const scan = membersAt(file, (await firstByte(file))?.at ?? 0, maxBytes)
     for (;;) {
       const { done, value } = await scan.next()
       if (done) return { members, rest: (await firstByte(file, value))?.char }

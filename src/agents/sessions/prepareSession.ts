@@ -3,7 +3,7 @@ import { credentialFor } from '../../domain/credentials.ts'
 import { ensureWorktree } from '../../domain/worktrees.ts'
 import { mintAgentToken, mostTokenSecs } from '../../identity/agentTokens.ts'
 import { readCard, type CardRow } from '../../store/cards.ts'
-import { whenFree } from '../../store/insist.ts'
+import { retryWhileBusy } from '../../store/retry.ts'
 import { readProject, type ProjectRow } from '../../store/projects.ts'
 import { updateSession, type SessionRow } from '../../store/sessions.ts'
 import type { AgentCredential } from '../providers/credentialEnvironment.ts'
@@ -36,10 +36,10 @@ export async function prepare(run: Pick<Run, 'parts' | 'id' | 'isStopping'>, ses
   if (!card || !project) throw new AgentFailure('launch_failed', 'The card is not there any more.')
   const provider = session.purpose === 'terminal' ? null : await providerOf(parts, session.agent)
   const [{ cwd, remark }, credential] = [
-    await whenFree(() => placeOf(parts, session, card, project)),
+    await retryWhileBusy(() => placeOf(parts, session, card, project)),
     await credentialOf(parts, card, provider),
   ]
-  const { token } = await whenFree(() =>
+  const { token } = await retryWhileBusy(() =>
     db.transaction(async tx => {
       if (!(await ownRow(run, tx))) throw new Stopped()
       await updateSession(tx, session.id, { credentialId: credential?.id ?? null })

@@ -4,7 +4,7 @@ import { append } from '../../events/outbox.ts'
 import { spawnTree, type Child } from '../../process/spawn.ts'
 import { stopTree } from '../../process/stop.ts'
 import type { Transaction } from '../../store/database.ts'
-import { insist as insistOn } from '../../store/insist.ts'
+import { writeWithRetry } from '../../store/retry.ts'
 import { readSession, type SessionRow } from '../../store/sessions.ts'
 import { change } from '../../domain/sessions.ts'
 import { permission } from '../../views/agents.ts'
@@ -84,7 +84,7 @@ export async function ownRow(
 
 /** Writes until it succeeds: a busy database or a full disk is waited for. @throws Problem SHUTTING_DOWN */
 export const insist = <T>({ parts: { db, log } }: Run, work: (tx: Transaction) => Promise<T>): Promise<T> =>
-  insistOn(db, work, code => log('warn', 'What became of a session could not be kept yet.', { code }))
+  writeWithRetry(db, work, code => log('warn', 'What became of a session could not be kept yet.', { code }))
 
 /** Starts the agent's processes, each on record until it is gone. */
 export const spawner =

@@ -26,10 +26,10 @@ export interface Draft {
   warnings: readonly string[]
 }
 
-const mostTitleLength = 500
-const mostPromptBytes = 65_536
-const mostLabels = 50
-const mostLabelLength = 100
+const maxTitleLength = 500
+const maxPromptBytes = 65_536
+const maxLabels = 50
+const maxLabelLength = 100
 const cutNote = '\n\n[The rest did not fit into a prompt.]'
 
 /** Counts what has no place here, and says each thing once. */
@@ -59,10 +59,10 @@ export function fit(
   const cleaned = clean(title).replace(/\s+/g, ' ').trim()
   const whole = isVisible(cleaned) ? cleaned : 'Untitled'
   const short =
-    whole.length <= mostTitleLength
+    whole.length <= maxTitleLength
       ? whole
       : `${whole
-          .slice(0, mostTitleLength - 1)
+          .slice(0, maxTitleLength - 1)
           .toWellFormed()
           .replace(/\ufffd$/, '')}…`
   warnings.count('Titles of more than 500 characters, whole in the prompt', short === whole ? 0 : 1)
@@ -74,17 +74,17 @@ export function fit(
       labels
         .map(label => clean(label).trim())
         .filter(Boolean)
-        .map(label => label.slice(0, mostLabelLength).toWellFormed()),
+        .map(label => label.slice(0, maxLabelLength).toWellFormed()),
     ),
   ]
-  warnings.count('Labels beyond 50 on a card, left out', Math.max(0, names.length - mostLabels))
-  return { title: short, prompt: cut(prompt, warnings), labels: names.slice(0, mostLabels) }
+  warnings.count('Labels beyond 50 on a card, left out', Math.max(0, names.length - maxLabels))
+  return { title: short, prompt: cut(prompt, warnings), labels: names.slice(0, maxLabels) }
 }
 
 function cut(prompt: string, warnings: Warnings): string {
-  if (Buffer.byteLength(prompt) <= mostPromptBytes) return prompt
+  if (Buffer.byteLength(prompt) <= maxPromptBytes) return prompt
   warnings.count('Prompts of more than 64 KiB, cut')
-  const bytes = Buffer.from(prompt).subarray(0, mostPromptBytes - cutNote.length - 4)
+  const bytes = Buffer.from(prompt).subarray(0, maxPromptBytes - cutNote.length - 4)
   return bytes.toString().replace(/\ufffd+$/, '') + cutNote
 }
 

@@ -15,7 +15,7 @@ import {
 } from './draft.ts'
 
 /** Trello gives no more actions than this into a file. */
-const mostActions = 1000
+const maxActions = 1000
 
 interface Trello {
   mayMissComments: boolean
@@ -77,7 +77,7 @@ async function readParts(file: JsonFile, warnings: Warnings): Promise<Trello> {
         (await read(name)).length,
       )
   return {
-    mayMissComments: actions.length >= mostActions,
+    mayMissComments: actions.length >= maxActions,
     lists: lists.sort((a, b) => place(a) - place(b)),
     cards,
     checklists: grouped(checklists, ({ idCard }) => clean(idCard)),

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Database, Reader } from '../../src/store/database.ts'
 import { openDatabase } from '../../src/store/open.ts'
-import { remembering } from '../../src/store/remembering.ts'
+import { cachedReader } from '../../src/store/cachedReader.ts'
 
 let folder: string
 let db: Database
@@ -22,7 +22,7 @@ beforeEach(async () => {
     asked++
     return read()
   }
-  reader = remembering({
+  reader = cachedReader({
     ...db,
     get: (sql, args) => counted(() => db.get(sql, args)),
     all: (sql, args) => counted(() => db.all(sql, args)),
@@ -77,7 +77,7 @@ test('a failed read is tried again by the next one who asks', async () => {
 })
 
 test('everything is read each time where others write too', async () => {
-  const shared = remembering({
+  const shared = cachedReader({
     ...db,
     commits: () => undefined,
     get: (sql, args) => {

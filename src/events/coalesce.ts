@@ -1,5 +1,5 @@
 /** Calls a listener once for all news of so many milliseconds. */
-export function gathered(listener: () => void, gatherMs: number): () => void {
+export function coalesce(listener: () => void, gatherMs: number): () => void {
   let gathering: NodeJS.Timeout | undefined
   return () => {
     gathering ??= setTimeout(() => {

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { runAside } from '../../src/store/aside.ts'
+import { runInWorker } from '../../src/store/runInWorker.ts'
 import { openDatabase } from '../../src/store/open.ts'
 
 let folder: string
@@ -25,22 +25,22 @@ const slow = {
 
 test('statements run in order, with their parameters, and give their rows', async () => {
   const copy = join(folder, 'copy.db')
-  const results = await runAside(path, [
+  const results = await runInWorker(path, [
     { sql: 'SELECT name FROM things WHERE name <> ? ORDER BY name', args: ['two'] },
     { sql: 'VACUUM INTO ?', args: [copy] },
     { sql: 'SELECT count(*) AS total FROM things' },
   ])
   expect([results[0], results[2]]).toEqual([[{ name: 'one' }], [{ total: 2 }]])
   expect(existsSync(copy)).toBe(true)
-  expect(await runAside(copy, [{ sql: 'SELECT name FROM things' }])).toEqual([[{ name: 'one' }, { name: 'two' }]])
+  expect(await runInWorker(copy, [{ sql: 'SELECT name FROM things' }])).toEqual([[{ name: 'one' }, { name: 'two' }]])
 })
 
 test('what the engine refuses is thrown with its code, and so is a file that cannot be opened', async () => {
-  await expect(runAside(path, [{ sql: 'SELECT 1' }, { sql: 'SELECT nothing FROM things' }])).rejects.toMatchObject({
+  await expect(runInWorker(path, [{ sql: 'SELECT 1' }, { sql: 'SELECT nothing FROM things' }])).rejects.toMatchObject({
     code: 'SQLITE_ERROR',
     message: expect.stringContaining('nothing'),
   })
-  await expect(runAside(join(folder, 'none', 'board.db'), [{ sql: 'SELECT 1' }])).rejects.toMatchObject({
+  await expect(runInWorker(join(folder, 'none', 'board.db'), [{ sql: 'SELECT 1' }])).rejects.toMatchObject({
     message: expect.stringContaining('Unable to open'),
   })
 })
@@ -48,7 +48,7 @@ test('what the engine refuses is thrown with its code, and so is a file that can
 test('what takes too long goes no further when it is told to end, for the reason that it is given', async () => {
   const ending = new AbortController()
   const copy = join(folder, 'late.db')
-  const running = runAside(
+  const running = runInWorker(
     path,
     [...Array.from({ length: 50 }, () => slow), { sql: 'VACUUM INTO ?', args: [copy] }],
     ending.signal,
@@ -57,5 +57,5 @@ test('what takes too long goes no further when it is told to end, for the reason
   ending.abort(new Error('Not needed any more.'))
   await expect(running).rejects.toThrow('Not needed any more.')
   expect(existsSync(copy)).toBe(false)
-  await expect(runAside(path, [{ sql: 'SELECT 1' }], ending.signal)).rejects.toThrow('Not needed any more.')
+  await expect(runInWorker(path, [{ sql: 'SELECT 1' }], ending.signal)).rejects.toThrow('Not needed any more.')
 })

@@ -3,14 +3,14 @@ import { Problem } from '../contract/errors.ts'
 import type { Database, Transaction } from './database.ts'
 
 const retryMs = 250
-const mostBusyMs = 10_000
+const busyTimeoutMs = 10_000
 
 /**
  * Writes until it succeeds: a busy database or a full disk is waited for. For what has happened already and must be kept.
  * @param onWait told each time, with the code
  * @throws Problem SHUTTING_DOWN
  */
-export function insist<T>(
+export function writeWithRetry<T>(
   db: Database,
   work: (tx: Transaction) => Promise<T>,
   onWait: (code: string) => void,
@@ -27,8 +27,8 @@ export function insist<T>(
  * @param work may be done again when it was cut short by a refusal of the database
  * @throws what `work` throws; Problem DATABASE_BUSY after ten seconds
  */
-export function whenFree<T>(work: () => Promise<T>): Promise<T> {
-  const giveUpAt = performance.now() + mostBusyMs
+export function retryWhileBusy<T>(work: () => Promise<T>): Promise<T> {
+  const giveUpAt = performance.now() + busyTimeoutMs
   return again(work, ({ code }) => code === 'DATABASE_BUSY' && performance.now() < giveUpAt)
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { EventType } from '../../src/contract/events.ts'
 import { append, createOutbox, type Outbox, type StoredEvent } from '../../src/events/outbox.ts'
-import { startReader, type EventReader, type Taker } from '../../src/events/reader.ts'
+import { startConsumer, type ConsumerHandle, type EventConsumer } from '../../src/events/consumer.ts'
 import type { Database, Transaction } from '../../src/store/database.ts'
 import { openDatabase } from '../../src/store/open.ts'
 import { readCursor, readEventsOfTypes } from '../../src/store/events.ts'
@@ -18,7 +18,7 @@ let outbox: Outbox
 /** What the reader wants, and what it has taken: kept in the database, as everything that a reader does. */
 let wanted: EventType[]
 let failures: unknown[]
-let readers: EventReader[]
+let readers: ConsumerHandle[]
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'board-reader-'))
@@ -47,14 +47,14 @@ async function close() {
   outbox.close()
   await db.close()
 }
-const take: Taker['take'] = async (tx, events: StoredEvent[]) => {
+const take: EventConsumer['take'] = async (tx, events: StoredEvent[]) => {
   for (const { seq } of events) await tx.run('INSERT INTO taken (seq) VALUES (?)', [seq])
 }
-const start = (taker: Partial<Taker> = {}) => {
-  const reader = startReader(
+const start = (consumer: Partial<EventConsumer> = {}) => {
+  const reader = startConsumer(
     { db, outbox },
     'test',
-    { find: (from, seq, limit) => readEventsOfTypes(from, wanted, seq, limit), take, ...taker },
+    { find: (from, seq, limit) => readEventsOfTypes(from, wanted, seq, limit), take, ...consumer },
     error => failures.push(error),
   )
   readers.push(reader)

@@ -31,7 +31,7 @@ try {
  * on answering meanwhile. They may only read, or write other files. Gives the rows of each statement.
  * @throws the engine's error (EngineFailure), or the signal's reason: what runs then ends by itself
  */
-export function runAside(
+export function runInWorker(
   path: string,
   statements: readonly SlowStatement[],
   signal?: AbortSignal,

@@ -6,17 +6,17 @@ const pageSize = 100
 /** How long news is gathered; longer where each look is a question to a server. */
 const [gatherMs, sharedGatherMs] = [20, 100]
 const retryMs = 1000
-const mostUnnoted = 1000
+const maxUnsavedEvents = 1000
 
 /** Which events a reader wants, and what it does with them. */
-export interface Taker {
+export interface EventConsumer {
   /** The next events after `seq` that are wanted at present, oldest first. */
   find(db: Reader, seq: number, limit: number): Promise<StoredEvent[]>
   /** Does what such events call for, in the transaction that remembers them. */
   take(tx: Transaction, events: StoredEvent[]): Promise<void>
 }
 
-export interface EventReader {
+export interface ConsumerHandle {
   /**
    * Takes everything up to this transaction. A change of what is wanted calls it first, so that the change holds for later
    * events, and for those only, also after a crash.
@@ -32,13 +32,13 @@ export interface EventReader {
  * cursor. A reader that is new begins with the next event.
  * @param onFailure told when a page could not be taken; it is tried again a second later
  */
-export function startReader(
+export function startConsumer(
   { db, outbox }: { db: Database; outbox: Outbox },
   name: string,
-  taker: Taker,
+  consumer: EventConsumer,
   onFailure: (error: unknown) => void,
-): EventReader {
-  const { isDue, takePage } = createPager(db, name, taker)
+): ConsumerHandle {
+  const { isDue, takePage } = createPager(db, name, consumer)
   let stopped = false
   let timer: NodeJS.Timeout | undefined
   let working = Promise.resolve()
@@ -76,7 +76,7 @@ export function startReader(
 function createPager(
   db: Database,
   name: string,
-  { find, take }: Taker,
+  { find, take }: EventConsumer,
 ): { isDue(): Promise<boolean>; takePage(tx: Transaction): Promise<boolean> } {
   /** Everything up to here is taken or wanted by nobody; how much of that is noted. */
   let [position, noted] = [-1, 0]
@@ -87,7 +87,7 @@ function createPager(
       const last = await readLastSeq(db)
       if ((await find(db, position, 1)).length > 0) return true
       position = Math.max(position, last)
-      return position - noted >= mostUnnoted
+      return position - noted >= maxUnsavedEvents
     },
     /** Tells whether there may be another page. */
     takePage: async tx => {

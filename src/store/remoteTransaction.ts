@@ -9,7 +9,7 @@ export interface Scope {
   /** Runs a statement. @throws what the statement, or one before it that nobody waited for, fails with */
   run(statement: Statement): Promise<Rows>
   /** Has a statement run before the next one that somebody waits for. What it fails with undoes the scope. */
-  send(statement: Statement): void
+  enqueue(statement: Statement): void
   /** Nothing more comes, and what was done is kept. */
   keep(): void
   /** Nothing more comes, and what was done is undone. */
@@ -18,8 +18,8 @@ export interface Scope {
   readonly reason: { error: unknown } | undefined
 }
 
-/** A write transaction on a server that is some way off: statements travel together, as far as nobody waits for what they give. */
-export interface Pipeline {
+/** A write transaction on a server that is some way off: statements flush together, as far as nobody waits for what they give. */
+export interface RemoteTransaction {
   /** Begins the next scope. The one before has ended. */
   scope(): Scope
   /** Whether nothing of it can be kept any more. */
@@ -30,7 +30,7 @@ export interface Pipeline {
   commit(): Promise<void>
 }
 
-interface Sending {
+interface QueuedStatement {
   statement: Statement
   state?: State
   waiting?: { resolve(rows: Rows): void; reject(error: unknown): void }
@@ -41,69 +41,69 @@ interface State {
 }
 
 /** Opens a transaction with its first statement that somebody waits for. */
-export function openPipeline(stream: Stream): Pipeline {
-  const line = openLine(stream)
+export function openRemoteTransaction(stream: Stream): RemoteTransaction {
+  const statements = openStatementQueue(stream)
   return {
-    scope: () => openScope(line),
-    isBroken: () => line.broken !== undefined,
-    openForMs: line.openForMs,
+    scope: () => openScope(statements),
+    isBroken: () => statements.broken !== undefined,
+    openForMs: statements.openForMs,
     commit: async () => {
-      await line.wait(control('COMMIT'))
+      await statements.wait(controlStatement('COMMIT'))
     },
   }
 }
 
-function openScope(line: Line): Scope {
+function openScope(statements: StatementQueue): Scope {
   const state: State = { isOver: false }
-  line.send(control(savepoint, state))
+  statements.enqueue(controlStatement(savepoint, state))
   return {
     run: async statement => {
       requireOpen(state)
-      return line.wait({ statement, state })
+      return statements.wait({ statement, state })
     },
-    send: statement => {
+    enqueue: statement => {
       requireOpen(state)
-      line.send({ statement, state })
+      statements.enqueue({ statement, state })
     },
     keep: () => {
-      if (!state.reason) line.send(control('RELEASE job', state))
+      if (!state.reason) statements.enqueue(controlStatement('RELEASE job', state))
       state.isOver = true
     },
     undo: error => {
       if (state.reason) return
       state.reason = { error }
-      const own = line.takeBack(state)
+      const own = statements.withdraw(state)
       for (const { waiting } of own) waiting?.reject(error)
       // When its beginning was still here, nothing of it is on the server.
-      if (!own.some(({ statement }) => statement.sql === savepoint)) undoing().forEach(line.send)
+      if (!own.some(({ statement }) => statement.sql === savepoint)) rollback().forEach(statements.enqueue)
     },
     get reason() {
-      return line.broken ?? state.reason
+      return statements.broken ?? state.reason
     },
   }
 }
 
-/** What is to be sent, and goes when somebody waits for some of it. One message is on its way at a time. */
-interface Line {
-  send(sending: Sending): void
-  wait(sending: Omit<Sending, 'waiting'>): Promise<Rows>
-  /** What of a scope has not been sent, which will not be. */
-  takeBack(state: State): Sending[]
+/** Statements of a transaction. They are sent once one of them is awaited, in one message at a time. */
+interface StatementQueue {
+  enqueue(entry: QueuedStatement): void
+  wait(entry: Omit<QueuedStatement, 'waiting'>): Promise<Rows>
+  /** Removes the statements of a scope that have not been sent, and gives them. */
+  withdraw(state: State): QueuedStatement[]
   openForMs(): number
   readonly broken: { error: unknown } | undefined
 }
 
-function openLine(stream: Stream): Line {
-  let queue: Sending[] = [control('BEGIN IMMEDIATE')]
-  let isTravelling = false
+function openStatementQueue(stream: Stream): StatementQueue {
+  let queue: QueuedStatement[] = [controlStatement('BEGIN IMMEDIATE')]
+  let isFlushing = false
   let broken: { error: unknown } | undefined
   let openSince: number | undefined
-  const breakOff = (error: unknown, left: readonly Sending[]) => {
+  const fail = (error: unknown, left: readonly QueuedStatement[]) => {
     broken = { error }
     for (const { waiting } of [...left, ...queue.splice(0)]) waiting?.reject(error)
   }
-  const travel = async () => {
-    isTravelling = true
+  const flush = async () => {
+    isFlushing = true
     // What others of the same moment ask for goes along.
     await Promise.resolve()
     while (!broken && queue.some(({ waiting }) => waiting)) {
@@ -111,29 +111,29 @@ function openLine(stream: Stream): Line {
       try {
         const ended = settle(
           sent,
-          await (openSince === undefined ? begin(stream, stepsOf(sent, true)) : runBatch(stream, stepsOf(sent, false))),
+          await (openSince === undefined ? begin(stream, toSteps(sent, true)) : runBatch(stream, toSteps(sent, false))),
         )
         openSince ??= performance.now()
-        if ('error' in ended) breakOff(ended.error, ended.left)
+        if ('error' in ended) fail(ended.error, ended.left)
         else queue = [...ended.left, ...queue]
       } catch (error) {
-        breakOff(translate(error), sent)
+        fail(translate(error), sent)
       }
     }
-    isTravelling = false
+    isFlushing = false
   }
-  const send = (sending: Sending) => {
-    if (broken) return sending.waiting?.reject(broken.error)
-    queue.push(sending)
-    if (sending.waiting && !isTravelling) void travel()
+  const enqueue = (entry: QueuedStatement) => {
+    if (broken) return entry.waiting?.reject(broken.error)
+    queue.push(entry)
+    if (entry.waiting && !isFlushing) void flush()
   }
   return {
-    send,
-    wait: sending =>
+    enqueue,
+    wait: entry =>
       new Promise((resolve, reject) => {
-        send({ ...sending, waiting: { resolve, reject } })
+        enqueue({ ...entry, waiting: { resolve, reject } })
       }),
-    takeBack: state => {
+    withdraw: state => {
       const own = queue.filter(each => each.state === state)
       queue = queue.filter(each => each.state !== state)
       return own
@@ -149,7 +149,7 @@ function openLine(stream: Stream): Line {
  * Runs statements in a transaction that is whole in one message.
  * @throws Problem, or what a statement fails with: nothing of it was kept then, as far as is known
  */
-export async function runTogether(stream: Stream, statements: readonly Statement[]): Promise<Rows[]> {
+export async function runBatchTransaction(stream: Stream, statements: readonly Statement[]): Promise<Rows[]> {
   const all = ['BEGIN IMMEDIATE', ...statements, 'COMMIT'].map(each =>
     typeof each === 'string' ? { sql: each, args: [] } : each,
   )
@@ -176,16 +176,16 @@ async function begin(stream: Stream, steps: readonly Step[]): Promise<StepResult
 
 const busyMs = 20
 const savepoint = 'SAVEPOINT job'
-const control = (sql: string, state?: State): Sending => ({ statement: { sql, args: [] }, state })
-const undoing = () => [control('ROLLBACK TO job'), control('RELEASE job')]
+const controlStatement = (sql: string, state?: State): QueuedStatement => ({ statement: { sql, args: [] }, state })
+const rollback = () => [controlStatement('ROLLBACK TO job'), controlStatement('RELEASE job')]
 
 function requireOpen({ reason, isOver }: State): void {
   if (reason) throw reason.error
   if (isOver) throw new Error('The transaction is over.')
 }
 
-/** What nobody waits for is needed by all that comes after it; what somebody waits for may fail, and the one who waits goes on. */
-function stepsOf(sent: readonly Sending[], begins: boolean): Step[] {
+/** A statement that nobody awaits guards every later one; an awaited statement may fail alone. */
+function toSteps(sent: readonly QueuedStatement[], begins: boolean): Step[] {
   let needs: number | undefined
   return sent.map(({ statement, waiting }, at) => {
     const step: Step = { statement, needs, inside: !(begins && at === 0) }
@@ -196,9 +196,9 @@ function stepsOf(sent: readonly Sending[], begins: boolean): Step[] {
 
 /** Tells everybody what came of it. Gives what is still to be sent, or what ended the transaction. */
 function settle(
-  sent: readonly Sending[],
+  sent: readonly QueuedStatement[],
   results: readonly StepResult[],
-): { left: Sending[] } | { error: unknown; left: readonly Sending[] } {
+): { left: QueuedStatement[] } | { error: unknown; left: readonly QueuedStatement[] } {
   for (const [at, { state, waiting }] of sent.entries()) {
     const result = results[at]!
     if ('rows' in result) {
@@ -220,7 +220,7 @@ function settle(
     const isUndone = state.reason !== undefined
     state.reason ??= { error }
     for (const each of later) if (each.state === state) each.waiting?.reject(error)
-    return { left: [...(isUndone ? [] : undoing()), ...later.filter(each => each.state !== state)] }
+    return { left: [...(isUndone ? [] : rollback()), ...later.filter(each => each.state !== state)] }
   }
   return { left: [] }
 }

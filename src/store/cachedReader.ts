@@ -1,14 +1,14 @@
 import type { Database, Reader, Value } from './database.ts'
 
-const mostStatements = 100
-const mostRowsOfEach = 1000
+const maxStatements = 100
+const maxResultsPerStatement = 1000
 
 /**
  * A reader that gives again what it has given, the same objects, until something is committed: what many ask for at the same time
  * is read once. Where others write to the database too, everything is read each time. It is for statements whose result depends on
  * the database and their parameters alone.
  */
-export function remembering(db: Database): Reader {
+export function cachedReader(db: Database): Reader {
   const [one, all] = [createMemory(db), createMemory(db)]
   return {
     host: db.host,
@@ -26,10 +26,10 @@ function createMemory(
   const resultsOf = (sql: string) => {
     let results = remembered.get(sql)
     if (!results) {
-      if (remembered.size === mostStatements) remembered.clear()
+      if (remembered.size === maxStatements) remembered.clear()
       remembered.set(sql, (results = new Map()))
     }
-    if (results.size === mostRowsOfEach) results.clear()
+    if (results.size === maxResultsPerStatement) results.clear()
     return results
   }
   return (sql, args, read) => {
