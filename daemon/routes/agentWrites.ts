@@ -1,6 +1,6 @@
 import type { App } from '../../src/app.ts'
-import { approveAuto } from '../../src/agents/sessions/advancePipeline.ts'
-import * as steering from '../../src/agents/sessions/sessionCommands.ts'
+import { approveStep } from '../../src/agents/sessions/advancePipeline.ts'
+import * as sessionCommands from '../../src/agents/sessions/sessionCommands.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import * as cards from '../../src/domain/cards.ts'
 import { merge } from '../../src/domain/changes.ts'
@@ -22,21 +22,21 @@ export const agentWrites = ({ db, supervisor }: App): Handlers<Pick<Contract['ag
     return call.write(work, present)
   }
   return {
-    cancel: (ref, call) => call.write(tx => steering.cancel(tx, supervisor, ref), nothing),
+    cancel: (ref, call) => call.write(tx => sessionCommands.cancel(tx, supervisor, ref), nothing),
     send: ({ content, ...ref }, call) =>
       write(
         call,
-        tx => steering.send(tx, supervisor, by(ref, call), content),
+        tx => sessionCommands.send(tx, supervisor, by(ref, call), content),
         message => message,
       ),
-    retry: (ref, call) => write(call, tx => steering.retry(tx, supervisor, by(ref, call)), nothing),
-    relaunch: (ref, call) => write(call, tx => steering.relaunch(tx, supervisor, by(ref, call)), nothing),
-    relay: ref => steering.relay(db, supervisor, ref),
+    retry: (ref, call) => write(call, tx => sessionCommands.retry(tx, supervisor, by(ref, call)), nothing),
+    relaunch: (ref, call) => write(call, tx => sessionCommands.relaunch(tx, supervisor, by(ref, call)), nothing),
+    relay: ref => sessionCommands.requestHandoff(db, supervisor, ref),
     approvePlan: async ({ projectId, cardId, ...answer }, { audit }) => {
-      audit?.note(await steering.approvePlan(db, supervisor, { projectId, cardId }, answer))
+      audit?.note(await sessionCommands.approvePlan(db, supervisor, { projectId, cardId }, answer))
     },
-    summary: async ref => ({ summary: await steering.summarize(db, supervisor, ref) }),
-    approveAuto: (ref, call) => write(call, tx => approveAuto(tx, supervisor, by(ref, call)), nothing),
+    summary: async ref => ({ summary: await sessionCommands.summarizeWork(db, supervisor, ref) }),
+    approveAuto: (ref, call) => write(call, tx => approveStep(tx, supervisor, by(ref, call)), nothing),
     merge: async ({ into, squash, ...ref }) =>
       merge(await cards.find(db, ref), await projects.find(db, ref.projectId), { into, squash }),
   }

@@ -1,6 +1,6 @@
 import type { App } from '../../src/app.ts'
 import { ConfigBroken } from '../../src/agents/providers/configuredProviders.ts'
-import { messagesOf } from '../../src/agents/transcript/messageQuery.ts'
+import { queryMessages } from '../../src/agents/transcript/messageQuery.ts'
 import { commandFiles, merge } from '../../src/agents/slashCommands.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import type { Contract } from '../../src/contract/index.ts'
@@ -44,7 +44,7 @@ export const agentReads = ({ db, catalogue }: App): Handlers<Pick<Contract['agen
     await cards.find(db, { projectId, cardId: query.cardId })
     if (query.sessionId !== undefined && (await readSession(db, query.sessionId))?.cardId !== query.cardId)
       throw new Problem('SESSION_NOT_FOUND')
-    return messagesOf(db, query)
+    return queryMessages(db, query)
   },
   active: async ({ projectId }) => (await listActiveAgents(db, projectId)).map(activeAgent),
   slashCommands: async ({ projectId }) => {

@@ -1,5 +1,5 @@
 import type { App } from '../../src/app.ts'
-import { messagesOf } from '../../src/agents/transcript/messageQuery.ts'
+import { queryMessages } from '../../src/agents/transcript/messageQuery.ts'
 import * as preSessions from '../../src/agents/preSessions.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { listPreSessions } from '../../src/store/sessions.ts'
@@ -32,6 +32,6 @@ export const preSessionsRoutes = ({ db, supervisor }: App): Handlers<Contract['p
     ),
   messages: async ref => {
     const { id, cardId } = await preSessions.find(db, ref)
-    return messagesOf(db, { cardId, sessionId: id, limit: mostMessages })
+    return queryMessages(db, { cardId, sessionId: id, limit: mostMessages })
   },
 })

@@ -7,14 +7,14 @@ import { readFirstColumn } from '../store/columns.ts'
 import type { Transaction } from '../store/database.ts'
 import { readLatestSession, type SessionRow } from '../store/sessions.ts'
 import type { MessageView } from '../views/agents.ts'
-import { withRecap } from './transcript/resumePrompt.ts'
-import { tell } from './sessions/sessionCommands.ts'
+import { withResumePrompt } from './transcript/resumePrompt.ts'
+import { queueMessage } from './sessions/sessionCommands.ts'
 
 const introduction =
   'You are the assistant of a software project and its board. You are asked questions about the project and its cards, and asked to make cards. ' +
   "Use the board's tools for what is on the board. Change no file of the project yourself unless you are asked to."
 
-/** The project's assistant: a card that no list shows, made when it is first needed. @throws Problem COLUMN_NOT_FOUND when the project has no column */
+/** The project's assistant card, which no list shows. Created on first use. @throws Problem COLUMN_NOT_FOUND when the project has no column */
 async function findAssistant(tx: Transaction, projectId: number): Promise<CardRow> {
   const found = await readAssistantCard(tx, projectId)
   if (found) return found
@@ -41,7 +41,7 @@ async function findAssistant(tx: Transaction, projectId: number): Promise<CardRo
   return (await readCard(tx, projectId, id))!
 }
 
-/** Sends a message to a project's assistant, which starts when it is needed. @throws Problem COLUMN_NOT_FOUND, INSUFFICIENT_PERMISSIONS, AGENT_UNAVAILABLE */
+/** Sends a message to a project's assistant and starts it where none runs. @throws Problem COLUMN_NOT_FOUND, INSUFFICIENT_PERMISSIONS, AGENT_UNAVAILABLE */
 export async function send(
   tx: Transaction,
   agents: Agents,
@@ -50,10 +50,10 @@ export async function send(
   content: string,
 ): Promise<MessageView> {
   const card = await findAssistant(tx, projectId)
-  return tell(tx, (await findOpen(tx, card.id)) ?? (await beginTalk(tx, agents, card, caller)), content)
+  return queueMessage(tx, (await findOpen(tx, card.id)) ?? (await resumeOrBegin(tx, agents, card, caller)), content)
 }
 
-async function beginTalk(tx: Transaction, agents: Agents, card: CardRow, caller: Caller): Promise<SessionRow> {
+async function resumeOrBegin(tx: Transaction, agents: Agents, card: CardRow, caller: Caller): Promise<SessionRow> {
   const latest = await readLatestSession(tx, card.id)
   if (latest?.resumable === 1 && latest.agentSessionId !== null) return reopen(tx, agents, latest, caller)
   await requireStartable(tx, agents, card, caller)
@@ -62,7 +62,7 @@ async function beginTalk(tx: Transaction, agents: Agents, card: CardRow, caller:
     agents,
     card,
     caller,
-    latest ? await withRecap(tx, introduction, latest) : introduction,
+    latest ? await withResumePrompt(tx, introduction, latest) : introduction,
     'assistant',
   )
   if (!begun) throw new Problem('AGENT_UNAVAILABLE')

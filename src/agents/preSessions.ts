@@ -3,20 +3,20 @@ import { Problem } from '../contract/errors.ts'
 import type { PreSession } from '../contract/preSessions.ts'
 import type { Caller } from '../domain/caller.ts'
 import * as cards from '../domain/cards.ts'
-import { begin, cancelled, end, reopen, requireStartable, type Agents } from '../domain/sessions.ts'
+import { begin, cancelled, closePreSession, end, reopen, requireStartable, type Agents } from '../domain/sessions.ts'
 import type { CardRow } from '../store/cards.ts'
 import type { Reader, Transaction } from '../store/database.ts'
-import { readSession, updateSession, type SessionItem, type SessionRow } from '../store/sessions.ts'
+import { readSession, type SessionItem, type SessionRow } from '../store/sessions.ts'
 import type { MessageView } from '../views/agents.ts'
 import { hasActiveAgent } from '../views/cards.ts'
-import { tell } from './sessions/sessionCommands.ts'
+import { queueMessage } from './sessions/sessionCommands.ts'
 
 export interface PreSessionRef {
   projectId: number
   sessionId: number
 }
 
-/** What the planning agent is told. Its turn ends well with each answer; the talk goes on until it is accepted or cancelled. */
+/** The planning agent's first prompt. Each answer completes the session, and the next message reopens it until it is accepted or cancelled. */
 const planningPrompt = ({ title, prompt }: CardRow): string =>
   'Help to refine the prompt of a task before another agent starts to work on it. Read what you need of the project, but change nothing. ' +
   'Ask what is unclear, in a few short questions, and in every answer give the best prompt so far, whole, in a block that begins with ```prompt and ends with ```.\n\n' +
@@ -47,29 +47,28 @@ export async function send(
   ref: PreSessionRef & { caller: Caller },
   content: string,
 ): Promise<MessageView> {
-  const session = await findTalk(tx, ref)
-  return tell(tx, session.endedAt === null ? session : await reopen(tx, agents, session, ref.caller), content)
+  const session = await findUnfinished(tx, ref)
+  return queueMessage(tx, session.endedAt === null ? session : await reopen(tx, agents, session, ref.caller), content)
 }
 
 /** Makes the refined prompt the card's prompt. @throws Problem PRE_SESSION_NOT_FOUND, AGENT_ALREADY_RUNNING during a turn, CONFLICT when there is none, or it is over */
 export async function accept(tx: Transaction, agents: Agents, ref: PreSessionRef): Promise<CardRow> {
-  const session = await findTalk(tx, ref)
+  const session = await findUnfinished(tx, ref)
   if (session.endedAt === null)
     throw new Problem('AGENT_ALREADY_RUNNING', 'The planning agent is at work; wait for its answer.')
   if (!session.summary) throw new Problem('CONFLICT', 'The planning agent has given no prompt yet.')
-  await updateSession(tx, session.id, { status: 'idle', statusReason: null })
-  agents.look(tx)
+  await closePreSession(tx, session, 'idle')
+  agents.reconcile(tx)
   return cards.update(tx, { projectId: session.projectId, cardId: session.cardId }, { prompt: session.summary })
 }
 
 /** Ends a pre-session; the card stays as it is. @throws Problem PRE_SESSION_NOT_FOUND, CONFLICT when it is over */
 export async function cancel(tx: Transaction, agents: Agents, ref: PreSessionRef): Promise<void> {
-  const session = await findTalk(tx, ref)
-  if (!(await end(tx, agents, session.id, cancelled)))
-    await updateSession(tx, session.id, { status: 'cancelled', statusReason: 'cancelled' })
+  const session = await findUnfinished(tx, ref)
+  if (!(await end(tx, agents, session.id, cancelled))) await closePreSession(tx, session, 'cancelled')
 }
 
-/** A session whose turn has ended waits for an answer; one that is accepted is idle for good. */
+/** A completed or interrupted session waits for an answer; an accepted one stays idle. */
 export function preSessionView({
   id,
   cardId,
@@ -90,14 +89,14 @@ export function preSessionView({
   return { sessionId: String(id), cardId: String(cardId), status: shown[status], prompt: summary, createdAt }
 }
 
-/** A page of pre-sessions, with where the next one begins. */
+/** A page of pre-sessions with the cursor of the next one. */
 export const preSessionPage = ({ rows, next }: { rows: readonly SessionItem[]; next: number | undefined }) => ({
   items: rows.map(preSessionView),
   nextCursor: next === undefined ? null : String(next),
 })
 
 /** A pre-session that is neither accepted nor cancelled. */
-async function findTalk(tx: Transaction, ref: PreSessionRef): Promise<SessionRow> {
+async function findUnfinished(tx: Transaction, ref: PreSessionRef): Promise<SessionRow> {
   const session = await find(tx, ref)
   if (session.status === 'idle' || session.status === 'cancelled')
     throw new Problem('CONFLICT', 'The pre-session is over.')

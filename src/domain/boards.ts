@@ -62,7 +62,7 @@ export async function remove(
   if ((await listBoards(tx, projectId)).length === 1) throw new Problem('LAST_BOARD')
   await noteGone(tx, dataDir, { projectId, boardId })
   await deleteBoard(tx, board)
-  agents.look(tx)
+  agents.reconcile(tx)
   await append(tx, 'board.deleted', projectId, { id: String(boardId) })
 }
 

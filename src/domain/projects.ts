@@ -99,7 +99,7 @@ export async function update(
 export async function remove(tx: Transaction, agents: Agents, id: number, dataDir: string): Promise<void> {
   await find(tx, id)
   await noteGone(tx, dataDir, { projectId: id })
-  agents.look(tx)
+  agents.reconcile(tx)
   await deleteProject(tx, id)
   await append(tx, 'project.deleted', id, { id: String(id) })
 }

@@ -1,4 +1,5 @@
 import { Problem } from '../contract/errors.ts'
+import type { CardStatus } from '../contract/fields.ts'
 import { append } from '../events/outbox.ts'
 import type { CardChange, CardRow } from '../store/cards.ts'
 import type { Reader, Transaction } from '../store/database.ts'
@@ -15,6 +16,7 @@ import {
 import { deleteWaitingMessages } from '../store/waitingMessages.ts'
 import { agentSession } from '../views/agents.ts'
 import { changeCardIfThere } from './cardChanges.ts'
+import { mayBecome, type EndedStatus } from './sessionStates.ts'
 import { refusal, requireMayStart, type Starter } from './starting.ts'
 import { firstPrompt } from './steps.ts'
 
@@ -24,15 +26,15 @@ export interface Agents {
   choose(db: Reader, card: CardRow): Promise<{ agent: string } | { missing: string }>
   /** Ends the agent tokens of a card or a session; their sockets are closed after the commit. */
   revokeTokens(tx: Transaction, of: { cardId: number } | { sessionId: number }): Promise<void>
-  /** After the commit: looks which sessions wait for their turn, and ends the processes of those that are gone. */
-  look(tx: Transaction): void
-  /** After the commit: ends the processes of a session that has ended. */
-  ended(tx: Transaction, sessionId: number): void
+  /** After the commit: starts queued sessions that have a slot, and ends processes whose sessions are gone. */
+  reconcile(tx: Transaction): void
+  /** After the commit: ends the processes of a session. */
+  terminate(tx: Transaction, sessionId: number): void
 }
 
-/** How a session ends. `completed` is well. */
+/** How a session ends. */
 export type Ending = Pick<SessionChange, 'statusReason' | 'detail' | 'summary' | 'filesChanged'> & {
-  status: 'completed' | 'failed' | 'cancelled' | 'interrupted'
+  status: EndedStatus
 }
 /** What a card's last action is called when its session comes to a status. */
 type Action = { type: string; detail: string | null }
@@ -72,7 +74,7 @@ export async function begin(
     status: 'queued',
     prompt,
   })
-  agents.look(tx)
+  agents.reconcile(tx)
   return announce(tx, id, { deferred: false }, { type: 'queued', detail: choice.agent })
 }
 
@@ -108,39 +110,44 @@ export const start = async (
 ): Promise<SessionRow | undefined> =>
   begin(tx, agents, card, by, await firstPrompt(tx, card), card.kind === 'terminal' ? 'terminal' : 'work')
 
-/** Asks an ended session to go on: it waits for its turn again. @throws Problem INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING */
+/** Queues an ended session again, so that its agent resumes it. @throws Problem INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING */
 export async function reopen(tx: Transaction, agents: Agents, session: SessionRow, by: Starter): Promise<SessionRow> {
   requireMayStart(by, session.purpose === 'terminal' ? 'terminal' : 'kanban')
   const open = await listOpenSessions(tx, session.cardId)
   if (open.some(({ purpose }) => (purpose === 'pre') === (session.purpose === 'pre')))
     throw new Problem('AGENT_ALREADY_RUNNING')
-  await updateSession(tx, session.id, {
-    status: 'queued',
-    statusReason: null,
-    detail: null,
-    endedAt: null,
-    waitingFor: null,
-  })
-  agents.look(tx)
+  const queued = { status: 'queued', statusReason: null, detail: null, endedAt: null, waitingFor: null } as const
+  if (!(await changeStatus(tx, session, queued))) throw new Problem('CONFLICT', 'The session is over.')
+  agents.reconcile(tx)
   return announce(tx, session.id, { deferred: false }, { type: 'queued', detail: session.agent })
 }
 
-/** Notes that an open session runs, or waits for a person. Undefined when it has ended meanwhile. */
-export async function change(
+/** An open session runs, and waits for nobody. Undefined when it has ended meanwhile. */
+export const markRunning = (tx: Transaction, id: number): Promise<SessionRow | undefined> =>
+  markOpen(tx, id, { status: 'running', waitingFor: null }, null)
+
+/** An open session waits for a person. `waitingFor` are all its questions as JSON, `question` the oldest one's title. */
+export const markWaiting = (
+  tx: Transaction,
+  id: number,
+  waitingFor: string,
+  question: string,
+): Promise<SessionRow | undefined> => markOpen(tx, id, { status: 'waiting', waitingFor }, question)
+
+async function markOpen(
   tx: Transaction,
   id: number,
   to: SessionChange & { status: 'running' | 'waiting' },
-  type: string,
-  detail: string | null = null,
+  detail: string | null,
 ): Promise<SessionRow | undefined> {
   const session = await readSession(tx, id)
-  if (!session || session.endedAt !== null) return undefined
-  await updateSession(tx, id, { ...to, ...(session.startedAt === null && { startedAt: tx.now }) })
-  return announce(tx, id, {}, { type, detail })
+  const started = session?.startedAt === null && { startedAt: tx.now }
+  if (!session || !(await changeStatus(tx, session, { ...to, ...started }))) return undefined
+  return announce(tx, id, {}, { type: to.status, detail })
 }
 
 /**
- * Ends an open session with its tokens. Messages that wait for it are kept for whoever goes on, unless it is cancelled.
+ * Ends an open session and revokes its tokens. Its waiting messages are kept for its successor, unless it is cancelled.
  * With `unread` the card becomes so. Undefined when it has ended already.
  */
 export async function end(
@@ -152,11 +159,27 @@ export async function end(
 ): Promise<SessionRow | undefined> {
   const session = await readSession(tx, id)
   if (!session || session.endedAt !== null) return undefined
-  await updateSession(tx, id, { statusReason: null, detail: null, ...ending, waitingFor: null, endedAt: tx.now })
+  const cleared = { statusReason: null, detail: null }
+  if (!(await changeStatus(tx, session, { ...cleared, ...ending, waitingFor: null, endedAt: tx.now }))) return undefined
   if (ending.status === 'cancelled') await deleteWaitingMessages(tx, id)
   await agents.revokeTokens(tx, { sessionId: id })
-  agents.ended(tx, id)
+  agents.terminate(tx, id)
   return announce(tx, id, unread ? { unread } : {}, { type: ending.status, detail: ending.detail ?? null })
+}
+
+/** Closes a pre-session whose turn has ended: `idle` when its prompt was accepted. */
+export const closePreSession = (tx: Transaction, session: SessionRow, status: 'idle' | 'cancelled'): Promise<boolean> =>
+  changeStatus(tx, session, { status, statusReason: status === 'idle' ? null : 'cancelled' })
+
+/** Every change of a session's status. False where its life does not allow the step. */
+async function changeStatus(
+  tx: Transaction,
+  { id, status }: SessionRow,
+  to: SessionChange & { status: CardStatus },
+): Promise<boolean> {
+  if (!mayBecome(status, to.status)) return false
+  await updateSession(tx, id, to)
+  return true
 }
 
 /** Ends a card's active execution because a person wants it so: its tokens and its open session; with `all` its pre-session too. */

@@ -1,4 +1,4 @@
-import { tell } from '../agents/sessions/sessionCommands.ts'
+import { queueMessage } from '../agents/sessions/sessionCommands.ts'
 import { finish, type RunResult } from '../domain/monitorRuns.ts'
 import { findOpen } from '../domain/sessions.ts'
 import type { Transaction } from '../store/database.ts'
@@ -11,7 +11,7 @@ export async function keepResult(tx: Transaction, id: number, result: RunResult,
   const news = await finish(tx, id, result, nextRunAt)
   if (!news || (news.before === null && news.monitor.outcome === 'ok')) return
   const session = await findOpen(tx, news.monitor.cardId)
-  if (session) await tell(tx, session, words(news.monitor))
+  if (session) await queueMessage(tx, session, words(news.monitor))
 }
 
 /** What an agent is told of a monitor. */

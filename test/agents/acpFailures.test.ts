@@ -140,7 +140,7 @@ describe('a failure', () => {
     }
     const found = await failure(link.prompt('go'))
     expect([found.message, (found.cause as Error).message]).toEqual([
-      'What the agent said could not be kept.',
+      'The output of the agent could not be stored.',
       'The disk is full.',
     ])
   })

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import type { AcpLimits } from '../../src/agents/acp/acpAgent.ts'
+import type { AcpTimeouts } from '../../src/agents/acp/acpAgent.ts'
 import { openAgent } from '../../src/agents/sessions/openAgent.ts'
 import {
   AgentFailure,
@@ -33,7 +33,7 @@ export interface AgentRoom {
     name: string,
     env?: Record<string, string>,
     launch?: Partial<AgentLaunch>,
-    limits?: AcpLimits,
+    limits?: AcpTimeouts,
   ): Promise<AgentLink>
   /** Takes its time over every update. */
   keeping: (update: RawUpdate) => void | Promise<void>

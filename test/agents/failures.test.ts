@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { failureOf, reasonIn, shown } from '../../src/agents/link/failureReasons.ts'
+import { failureOf, reasonIn, toPlainLine } from '../../src/agents/link/failureReasons.ts'
 import { readUsage } from '../../src/agents/acp/turnUsage.ts'
 
 describe('what agents say when they cannot go on', () => {
@@ -28,9 +28,9 @@ describe('what agents say when they cannot go on', () => {
     expect(reasonIn(words)).toBe(reason)
   })
 
-  test('is shown as one plain line of bounded length', () => {
-    expect(shown('\u001b[31mred\u001b[0m\r\n\ttext\u0000 \u202eend\u001b]0;title\u0007')).toBe('red text end')
-    expect(shown('x'.repeat(30_000))).toHaveLength(500)
+  test('is toPlainLine as one plain line of bounded length', () => {
+    expect(toPlainLine('\u001b[31mred\u001b[0m\r\n\ttext\u0000 \u202eend\u001b]0;title\u0007')).toBe('red text end')
+    expect(toPlainLine('x'.repeat(30_000))).toHaveLength(500)
     expect(
       failureOf({ code: -32603, message: 'Internal error', data: { details: 'too many requests' } }, 'crashed'),
     ).toMatchObject({

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { messagesOf } from '../../src/agents/transcript/messageQuery.ts'
+import { queryMessages } from '../../src/agents/transcript/messageQuery.ts'
 import { openTranscript, type Transcript } from '../../src/agents/transcript/agentTranscript.ts'
 import { addMessage, type TranscriptSession } from '../../src/agents/transcript/transcriptWriter.ts'
 import type { RawUpdate } from '../../src/agents/link/agentLink.ts'
@@ -34,14 +34,14 @@ async function open(secrets?: string[]): Promise<{
     session,
     transcript,
     tell: async (...updates) => {
-      for (const update of updates) await transcript.take(update)
+      for (const update of updates) await transcript.add(update)
       await transcript.settle()
       return messages(session)
     },
   }
 }
 const messages = ({ id, cardId }: TranscriptSession, limit = 1000) =>
-  messagesOf(board.server.app.db, { cardId, sessionId: id, limit })
+  queryMessages(board.server.app.db, { cardId, sessionId: id, limit })
 const said = (all: MessageView[]) => all.map(({ role, content }) => [role, content])
 
 describe('what an agent says', () => {
@@ -81,7 +81,7 @@ describe('what an agent says', () => {
 
   it('keeps every character: NUL, and a pair of surrogates that was sent in halves', async () => {
     const { transcript, session, tell } = await open()
-    await transcript.take(say('a\0b \ud83d'))
+    await transcript.add(say('a\0b \ud83d'))
     await eventually('the first half', async () => (await messages(session)).length)
     expect(said(await tell(say('\ude00!')))).toEqual([['agent', 'a\0b \u{1f600}!']])
     expect((await readSession(board.server.app.db, session.id))!.messageCount).toBe(1)
@@ -236,14 +236,14 @@ describe('what else an agent tells', () => {
   it('is its usage, which the session shows and an event tells', async () => {
     const live = await follow(board.url, board.token, card.projectId)
     const { session, transcript } = await open()
-    await transcript.take({
+    await transcript.add({
       sessionUpdate: 'usage_update',
       used: 1200,
       size: 200_000,
       cost: { amount: 0.25, currency: 'USD' },
     })
     await transcript.settle()
-    await transcript.take({
+    await transcript.add({
       sessionUpdate: 'usage_update',
       used: Number.NaN,
       size: -1,
@@ -382,12 +382,12 @@ describe('reading', () => {
     const { session, transcript } = await open()
     const db = board.server.app.db
     for (const text of ['1', '2', '3', '4', '5']) {
-      await transcript.take(say(text))
+      await transcript.add(say(text))
       await transcript.settle()
     }
     const all = await messages(session)
     const read = async (query: object) =>
-      (await messagesOf(db, { cardId: session.cardId, sessionId: session.id, limit: 100, ...query }))
+      (await queryMessages(db, { cardId: session.cardId, sessionId: session.id, limit: 100, ...query }))
         .map(({ content }) => content)
         .join('')
     expect(await read({})).toBe('12345')
@@ -400,7 +400,7 @@ describe('reading', () => {
     expect(await read({ before: all[2]!.at })).toBe('12')
     expect(await read({ since: '2999-01-01T00:00:00.000Z' })).toBe('')
     expect(await read({ before: '2999-01-01T00:00:00.000Z' })).toBe('12345')
-    const whole = await messagesOf(db, { cardId: session.cardId, limit: 1000 })
+    const whole = await queryMessages(db, { cardId: session.cardId, limit: 1000 })
     expect(whole.slice(-5)).toEqual(all)
   })
 })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { messagesOf } from '../../src/agents/transcript/messageQuery.ts'
+import { queryMessages } from '../../src/agents/transcript/messageQuery.ts'
 import { openTranscript } from '../../src/agents/transcript/agentTranscript.ts'
 import type { TranscriptSession } from '../../src/agents/transcript/transcriptWriter.ts'
 import { Problem } from '../../src/contract/errors.ts'
@@ -38,7 +38,7 @@ describe('a flood', () => {
     const start = process.memoryUsage().rss
     const startedAt = performance.now()
     for (let at = 0; at < count; at++) {
-      const full = transcript.take(update(at))
+      const full = transcript.add(update(at))
       if (!full) continue
       await full
       peak = Math.max(peak, process.memoryUsage().rss)
@@ -68,7 +68,7 @@ describe('a flood', () => {
 async function everything(session: TranscriptSession): Promise<MessageView[]> {
   const kept: MessageView[] = []
   for (;;) {
-    const page = await messagesOf(board.server.app.db, {
+    const page = await queryMessages(board.server.app.db, {
       cardId: session.cardId,
       sessionId: session.id,
       since: Number(kept.at(-1)?.id ?? 0),
@@ -91,8 +91,8 @@ describe('when nothing can be written', () => {
       },
       session,
     )
-    await transcript.take(say('Kept '))
-    const full = transcript.take(say('x'.repeat(600_000)))
+    await transcript.add(say('Kept '))
+    const full = transcript.add(say('x'.repeat(600_000)))
     expect(full).toBeInstanceOf(Promise)
     await full
     expect((await everything(session)).map(({ content }) => content).join('')).toBe(`Kept ${'x'.repeat(600_000)}`)
@@ -103,8 +103,8 @@ describe('when nothing can be written', () => {
     const session = await newSession(board, card)
     const transcript = openTranscript(board.server.app.db, session)
     await board.server.app.db.transaction(tx => tx.run('DELETE FROM agent_sessions WHERE id = ?', [session.id]))
-    await transcript.take(say('Anybody?'))
+    await transcript.add(say('Anybody?'))
     await expect(transcript.settle()).rejects.toThrow(/FOREIGN KEY/)
-    await expect(transcript.take(say('Hello?'))).rejects.toThrow(/FOREIGN KEY/)
+    await expect(transcript.add(say('Hello?'))).rejects.toThrow(/FOREIGN KEY/)
   })
 })

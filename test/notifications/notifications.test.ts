@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { EventData } from '../../src/contract/events.ts'
 import type { Client } from '../../src/client/index.ts'
-import { change } from '../../src/domain/sessions.ts'
+import { markRunning, markWaiting } from '../../src/domain/sessions.ts'
 import { append } from '../../src/events/outbox.ts'
 import { endedSession } from '../agentRows.ts'
 import { startAgentBoard, type AgentBoard } from '../agents/agentBoard.ts'
@@ -167,12 +167,7 @@ test('an agent that waits is told of once, with its question, and again when it 
   const session = Number((await board.client.agents.get({ projectId: board.projectId, cardId: id })).sessionId)
   const wait = (title: string) =>
     board.server.app.db.transaction(tx =>
-      change(
-        tx,
-        session,
-        { status: 'waiting', waitingFor: JSON.stringify([{ requestId: 'one', title, kind: 'edit' }]) },
-        'waiting',
-      ),
+      markWaiting(tx, session, JSON.stringify([{ requestId: 'one', title, kind: 'edit' }]), title),
     )
   const events = () =>
     board.socket.messages.filter(
@@ -180,7 +175,7 @@ test('an agent that waits is told of once, with its question, and again when it 
     ).length
   await wait('Another question')
   await eventually('the second question', () => events() === 2)
-  await board.server.app.db.transaction(tx => change(tx, session, { status: 'running', waitingFor: null }, 'running'))
+  await board.server.app.db.transaction(tx => markRunning(tx, session))
   await wait('A third question')
   await eventually('the third question', () => about(owner.socket, id).length === 2)
   expect(about(owner.socket, id).map(({ message }) => message)).toEqual([

@@ -1,31 +1,31 @@
 import { client, methods } from '@agentclientprotocol/sdk'
 import { createConversation, type Conversation } from './conversation.ts'
-import { createEndings, type Endings } from '../link/exitFailures.ts'
-import { createPermissions, type Permissions } from './permissionRequests.ts'
-import { allRead } from '../link/drainOutput.ts'
-import { createSafeTail, type SafeTail } from '../link/stderrTail.ts'
+import { createFailureExplainer, type FailureExplainer } from '../link/exitFailures.ts'
+import { createPermissionRequests, type PermissionRequests } from './permissionRequests.ts'
+import { drainOutput } from '../link/drainOutput.ts'
+import { createStderrTail, type StderrTail } from '../link/stderrTail.ts'
 import { AgentFailure, type AgentLaunch, type AgentListener, type AgentProcess } from '../link/agentLink.ts'
-import { createWire } from './jsonRpcStream.ts'
+import { createJsonRpcStream } from './jsonRpcStream.ts'
 
-/** The line to one agent process: requests go out, what it says goes to the listener. */
-export interface Connection {
+/** The connection to one agent process: sends requests, and forwards the agent's updates to the listener. */
+export interface AcpConnection {
   readonly conversation: Conversation
-  readonly permissions: Permissions
-  readonly endings: Endings
-  readonly tail: SafeTail
-  /** @throws AgentFailure timeout after the limit, RequestError of the agent, Error when the line is cut */
-  request(method: string, params: object, limitMs?: number): Promise<unknown>
+  readonly permissions: PermissionRequests
+  readonly failures: FailureExplainer
+  readonly tail: StderrTail
+  /** @throws AgentFailure timeout after the limit, RequestError of the agent, Error when the connection is closed */
+  request(method: string, params: object, timeoutMs?: number): Promise<unknown>
   notify(method: string, params: object): Promise<void>
   close(): void
 }
 
-export function connect(launch: AgentLaunch, listener: AgentListener, child: AgentProcess): Connection {
-  const tail = createSafeTail(launch.secrets)
+export function connectAcp(launch: AgentLaunch, listener: AgentListener, child: AgentProcess): AcpConnection {
+  const tail = createStderrTail(launch.secrets)
   const conversation = createConversation(listener)
-  const permissions = createPermissions(listener, conversation)
+  const permissions = createPermissionRequests(listener, conversation)
   let strayLines = 0
-  const { stream, reading } = createWire(child.stdin, child.stdout, {
-    ...conversation.tap,
+  const { stream, reader } = createJsonRpcStream(child.stdin, child.stdout, {
+    ...conversation.rawListener,
     stray: line => {
       strayLines++
       tail.add(Buffer.concat([line, Buffer.from('\n')]))
@@ -35,31 +35,32 @@ export function connect(launch: AgentLaunch, listener: AgentListener, child: Age
   const app = client({ name: 'board' }).onRequest(methods.client.session.requestPermission, ({ params, signal }) =>
     permissions.ask(params, signal),
   )
-  const line = app.connect(stream)
-  void child.exited.then(() => allRead(reading)).then(() => line.close())
+  const rpc = app.connect(stream)
+  void child.exited.then(() => drainOutput(reader)).then(() => rpc.close())
   return {
     conversation,
     permissions,
     tail,
-    endings: createEndings(child, tail, launch.secrets, () => strayLines > 0 && !conversation.begun),
-    request: (method, params, limitMs) => within(line.agent.request<unknown>(method, params), method, limitMs),
-    notify: (method, params) => line.agent.notify(method, params),
+    failures: createFailureExplainer(child, tail, launch.secrets, () => strayLines > 0 && !conversation.begun),
+    request: (method, params, timeoutMs) => withTimeout(rpc.agent.request<unknown>(method, params), method, timeoutMs),
+    notify: (method, params) => rpc.agent.notify(method, params),
     close() {
       conversation.stop()
       permissions.cancelAll()
-      line.close()
+      rpc.close()
       child.stdin.end()
     },
   }
 }
 
-async function within<T>(answer: Promise<T>, method: string, limitMs?: number): Promise<T> {
-  if (limitMs === undefined) return answer
+async function withTimeout<T>(answer: Promise<T>, method: string, timeoutMs?: number): Promise<T> {
+  if (timeoutMs === undefined) return answer
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(
-      () => reject(new AgentFailure('timeout', `The agent did not answer ${method} within ${limitMs / 1000} seconds.`)),
-      limitMs,
+      () =>
+        reject(new AgentFailure('timeout', `The agent did not answer ${method} within ${timeoutMs / 1000} seconds.`)),
+      timeoutMs,
     )
   })
   return Promise.race([answer, late]).finally(() => clearTimeout(timer))

@@ -1,15 +1,15 @@
 import { toolNames } from './toolCalls.ts'
 import { addUsage, usageOfUpdate } from './turnUsage.ts'
 import { AgentFailure, type AgentListener, type RawUpdate, type TurnUsage } from '../link/agentLink.ts'
-import type { Tap } from './jsonRpcStream.ts'
+import type { RawListener } from './jsonRpcStream.ts'
 
-const mostEarlyUpdates = 1000
-const mostEarlyBytes = 8 * 1024 * 1024
-const longestRemembered = 500
-const mostCalls = 500
-const mostNames = 10
-/** What a session that is loaded tells again of its past, which the board has already. */
-const pastKinds = new Set([
+const maxEarlyUpdates = 1000
+const maxEarlyBytes = 8 * 1024 * 1024
+const maxTextLength = 500
+const maxCalls = 500
+const maxNamesPerCall = 10
+/** Kinds that an agent replays when it loads a session. The board has them already. */
+const replayedKinds = new Set([
   'user_message_chunk',
   'agent_message_chunk',
   'agent_thought_chunk',
@@ -18,7 +18,7 @@ const pastKinds = new Set([
   'plan',
 ])
 
-/** What is remembered of a turn while it runs. `tools` are the names of the tools of its newest calls, by the call's id. */
+/** The turn that is running. `tools` are the tool names of its newest calls, by call id. */
 export interface Turn {
   cancelled: boolean
   usage: TurnUsage | null
@@ -27,16 +27,16 @@ export interface Turn {
   tools: Map<string, readonly string[]>
 }
 
-/** Which session is spoken in, and what of it reaches the listener. */
+/** The session of a connection. Decides which updates reach the listener. */
 export interface Conversation {
-  readonly tap: Omit<Tap, 'stray'>
+  readonly rawListener: Omit<RawListener, 'stray'>
   readonly sessionId: string | null
-  /** Whether anything came that is of the protocol. */
+  /** Whether the agent has sent any message of the protocol. */
   readonly begun: boolean
   turn: Turn | null
-  /** Waits for what is told in a session of this id; null: in the one that the agent will name. */
-  expect(sessionId: string | null): void
-  /** Hears nothing more. */
+  /** Sets the session whose updates count; null: the one that the agent will name in its response. */
+  setSession(sessionId: string | null): void
+  /** Drops all later updates. */
   stop(): void
 }
 
@@ -53,7 +53,7 @@ interface State {
 export function createConversation(listener: AgentListener): Conversation {
   const state: State = { sessionId: null, replaying: false, begun: false, stopped: false, turn: null }
   return {
-    tap: createTap(state, listener),
+    rawListener: createRawListener(state, listener),
     get sessionId() {
       return state.sessionId
     },
@@ -66,18 +66,18 @@ export function createConversation(listener: AgentListener): Conversation {
     set turn(turn) {
       state.turn = turn
     },
-    expect: sessionId => Object.assign(state, { sessionId, replaying: sessionId !== null }),
+    setSession: sessionId => Object.assign(state, { sessionId, replaying: sessionId !== null }),
     stop: () => {
       state.stopped = true
     },
   }
 }
 
-function createTap(state: State, listener: AgentListener): Conversation['tap'] {
+function createRawListener(state: State, listener: AgentListener): Conversation['rawListener'] {
   const early = createEarlyUpdates()
   const deliver = (update: RawUpdate): void | Promise<void> => {
-    if (state.stopped || (state.replaying && pastKinds.has(update.sessionUpdate))) return
-    if (state.turn) remember(state.turn, update)
+    if (state.stopped || (state.replaying && replayedKinds.has(update.sessionUpdate))) return
+    if (state.turn) recordUpdate(state.turn, update)
     return listener.update(update)
   }
   const begin = async (sessionId: unknown) => {
@@ -109,7 +109,7 @@ function createTap(state: State, listener: AgentListener): Conversation['tap'] {
   }
 }
 
-/** What is told before the answer that names the session. */
+/** Updates can arrive before the response that names their session. */
 function createEarlyUpdates() {
   let kept: { sessionId: string; update: RawUpdate }[] = []
   let keptBytes = 0
@@ -117,8 +117,8 @@ function createEarlyUpdates() {
     keep(sessionId: string, update: RawUpdate, bytes: number): void {
       kept.push({ sessionId, update })
       keptBytes += bytes
-      if (kept.length > mostEarlyUpdates || keptBytes > mostEarlyBytes)
-        throw new AgentFailure('protocol_violation', 'The agent said too much before its session was open.')
+      if (kept.length > maxEarlyUpdates || keptBytes > maxEarlyBytes)
+        throw new AgentFailure('protocol_violation', 'The agent sent too many updates before its session was open.')
     },
     take(sessionId: string): RawUpdate[] {
       const mine = kept.filter(each => each.sessionId === sessionId).map(({ update }) => update)
@@ -128,19 +128,19 @@ function createEarlyUpdates() {
   }
 }
 
-function remember(turn: Turn, update: RawUpdate): void {
+function recordUpdate(turn: Turn, update: RawUpdate): void {
   turn.usage = addUsage(turn.usage, usageOfUpdate(update))
-  if (update.sessionUpdate.startsWith('tool_call')) rememberCall(turn, update)
-  if (update.sessionUpdate !== 'agent_message_chunk' || turn.text.length > longestRemembered) return
+  if (update.sessionUpdate.startsWith('tool_call')) recordToolCall(turn, update)
+  if (update.sessionUpdate !== 'agent_message_chunk' || turn.text.length > maxTextLength) return
   const text = (update.content as Json | null | undefined)?.text
-  if (typeof text === 'string') turn.text += text.slice(0, longestRemembered + 1)
+  if (typeof text === 'string') turn.text += text.slice(0, maxTextLength + 1)
 }
 
-function rememberCall(turn: Turn, update: RawUpdate): void {
+function recordToolCall(turn: Turn, update: RawUpdate): void {
   turn.usedTools = true
   const { toolCallId } = update
-  if (typeof toolCallId !== 'string' || toolCallId.length > longestRemembered) return
+  if (typeof toolCallId !== 'string' || toolCallId.length > maxTextLength) return
   const known = turn.tools.get(toolCallId) ?? []
-  turn.tools.set(toolCallId, [...new Set([...known, ...toolNames(update)])].slice(0, mostNames))
-  if (turn.tools.size > mostCalls) turn.tools.delete(turn.tools.keys().next().value!)
+  turn.tools.set(toolCallId, [...new Set([...known, ...toolNames(update)])].slice(0, maxNamesPerCall))
+  if (turn.tools.size > maxCalls) turn.tools.delete(turn.tools.keys().next().value!)
 }

@@ -1,22 +1,22 @@
 import type { Readable, Writable } from 'node:stream'
 import type { AnyMessage, Stream } from '@agentclientprotocol/sdk'
-import { handle, newReading, type Reading } from '../link/drainOutput.ts'
+import { createOutputReader, handleChunk, type OutputReader } from '../link/drainOutput.ts'
 import { AgentFailure, type RawUpdate } from '../link/agentLink.ts'
 
-/** The longest line that is read as a message: pictures come in base64. */
-export const longestMessageBytes = 16 * 1024 * 1024
-/** Some agents print a greeting or a warning among their messages. More than this between two messages is not the protocol. */
-const mostStrayLines = 100
+/** Messages can hold images in base64. */
+export const maxMessageBytes = 16 * 1024 * 1024
+/** Some agents print a greeting or a warning between messages. More lines than this violate the protocol. */
+const maxStrayLines = 100
 const newline = 0x0a
 
-export interface Tap {
-  /** An update of a session, in order. A returned promise holds back what follows. */
+export interface RawListener {
+  /** An update of a session, in order. A returned promise is backpressure. */
   update(sessionId: string, update: RawUpdate, bytes: number): void | Promise<void>
-  /** A request of the agent's, before it is handed on. */
+  /** A request of the agent, before the protocol's package gets it. */
   request(method: string, params: unknown): void | Promise<void>
-  /** The answer to a request of ours, before it is handed on. */
+  /** The response to a request of the board, before the protocol's package gets it. */
   answer(method: string, result: unknown): void | Promise<void>
-  /** A line that is no message. */
+  /** A line that is no JSON-RPC message. */
   stray(line: Buffer): void
 }
 
@@ -24,43 +24,47 @@ type Json = Record<string, unknown>
 const isRecord = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
- * The messages of an agent as a stream for the protocol's package. Updates of sessions go to the tap alone: raw, so that kinds
- * that the package does not know are kept, and one at a time, so that a flood waits in the pipe and not in memory.
+ * The JSON-RPC messages of an agent as a stream for the protocol's package. Session updates bypass the package, which drops kinds that
+ * it does not know, and go to the listener one at a time, so that a flood waits in the pipe and not in memory.
  */
-export function createWire(stdin: Writable, stdout: Readable, tap: Tap): { stream: Stream; reading: Reading } {
-  const asked = new Map<unknown, string>()
-  const reading = newReading()
+export function createJsonRpcStream(
+  stdin: Writable,
+  stdout: Readable,
+  listener: RawListener,
+): { stream: Stream; reader: OutputReader } {
+  const sentRequests = new Map<unknown, string>()
+  const reader = createOutputReader()
   const write = (message: AnyMessage) => {
-    if ('method' in message && 'id' in message) asked.set(message.id, message.method)
+    if ('method' in message && 'id' in message) sentRequests.set(message.id, message.method)
     return writeLine(stdin, JSON.stringify(message))
   }
   return {
     stream: {
-      readable: ReadableStream.from(messages(stdout, tap, asked, reading)),
+      readable: ReadableStream.from(messages(stdout, listener, sentRequests, reader)),
       writable: new WritableStream({ write }),
     },
-    reading,
+    reader,
   }
 }
 
 async function* messages(
   stdout: Readable,
-  tap: Tap,
-  asked: Map<unknown, string>,
-  reading: Reading,
+  listener: RawListener,
+  sentRequests: Map<unknown, string>,
+  reader: OutputReader,
 ): AsyncGenerator<AnyMessage> {
   let strayLines = 0
   try {
     for await (const line of lines(stdout)) {
       const message = parse(line)
-      const kind = message && kindOf(message, asked)
+      const kind = message && kindOf(message, sentRequests)
       if (message && kind !== undefined) {
         strayLines = 0
-        await handle(reading, tell(tap, kind, message, asked, line.length))
+        await handleChunk(reader, dispatch(listener, kind, message, sentRequests, line.length))
         if (kind !== 'update') yield message as AnyMessage
       } else {
-        tap.stray(line)
-        if (++strayLines > mostStrayLines)
+        listener.stray(line)
+        if (++strayLines > maxStrayLines)
           throw new AgentFailure(
             'protocol_violation',
             'The agent writes to its output what is not of the Agent Client Protocol.',
@@ -68,7 +72,7 @@ async function* messages(
       }
     }
   } finally {
-    reading.ended = true
+    reader.ended = true
   }
 }
 
@@ -83,10 +87,10 @@ function parse(line: Buffer): Json | undefined {
 
 function kindOf(
   message: Json,
-  asked: Map<unknown, string>,
+  sentRequests: Map<unknown, string>,
 ): 'update' | 'request' | 'notification' | 'answer' | undefined {
   const { method, id, params } = message
-  if (method === undefined) return asked.has(id) ? 'answer' : undefined
+  if (method === undefined) return sentRequests.has(id) ? 'answer' : undefined
   if (typeof method !== 'string') return undefined
   if ('id' in message) return typeof id === 'string' || typeof id === 'number' ? 'request' : undefined
   if (method !== 'session/update') return 'notification'
@@ -98,25 +102,25 @@ function kindOf(
     : undefined
 }
 
-function tell(
-  tap: Tap,
+function dispatch(
+  listener: RawListener,
   kind: 'update' | 'request' | 'notification' | 'answer',
   message: Json,
-  asked: Map<unknown, string>,
+  sentRequests: Map<unknown, string>,
   bytes: number,
 ): void | Promise<void> {
   if (kind === 'update') {
     const { sessionId, update } = message.params as { sessionId: string; update: RawUpdate }
-    return tap.update(sessionId, update, bytes)
+    return listener.update(sessionId, update, bytes)
   }
-  if (kind === 'request') return tap.request(message.method as string, message.params)
+  if (kind === 'request') return listener.request(message.method as string, message.params)
   if (kind !== 'answer') return undefined
-  const method = asked.get(message.id)!
-  asked.delete(message.id)
-  return 'result' in message ? tap.answer(method, message.result) : undefined
+  const method = sentRequests.get(message.id)!
+  sentRequests.delete(message.id)
+  return 'result' in message ? listener.answer(method, message.result) : undefined
 }
 
-/** The lines of a stream, without copies of more than one line. @throws AgentFailure protocol_violation when a line is too long */
+/** The lines of a stream, buffering one at most. @throws AgentFailure protocol_violation when a line is too long */
 async function* lines(stdout: Readable): AsyncGenerator<Buffer> {
   let parts: Buffer[] = []
   let size = 0
@@ -131,17 +135,17 @@ async function* lines(stdout: Readable): AsyncGenerator<Buffer> {
     if (start < chunk.length) {
       parts.push(chunk.subarray(start))
       size += chunk.length - start
-      if (size > longestMessageBytes)
+      if (size > maxMessageBytes)
         throw new AgentFailure(
           'protocol_violation',
-          `The agent sent a message of more than ${longestMessageBytes / 1024 / 1024} MiB.`,
+          `The agent sent a message of more than ${maxMessageBytes / 1024 / 1024} MiB.`,
         )
     }
   }
   if (parts.length) yield Buffer.concat(parts)
 }
 
-/** Settles when the agent's end of the pipe has room again. @throws Error when the pipe is gone */
+/** Resolves when the line is flushed to the pipe. @throws Error when the pipe is gone */
 const writeLine = (stdin: Writable, line: string): Promise<void> =>
   new Promise((resolve, reject) => {
     stdin.write(`${line}\n`, error => (error ? reject(error) : resolve()))

@@ -3,8 +3,8 @@ import type { ToolPiece } from '../../views/agents.ts'
 import { titleOf, toolNames } from './toolCalls.ts'
 import type { RawUpdate } from '../link/agentLink.ts'
 
-/** What one update adds to a session's records. */
-export type Addition =
+/** An update in the terms of the transcript and the session's row. */
+export type ParsedUpdate =
   | { kind: 'text'; role: Exclude<TranscriptRole, 'tool' | 'plan'>; text: string; label?: string }
   | { kind: 'plan'; text: string }
   | { kind: 'tool'; callId: string; begins: boolean; piece: ToolPiece }
@@ -12,25 +12,25 @@ export type Addition =
   | { kind: 'commands'; commands: Array<{ name: string; description: string }> }
   | { kind: 'nothing' }
 
-/** No text or value of one message is longer, in UTF-16 units. What an agent says beyond goes on in the next message, what a tool shows beyond is cut. */
-export const mostMessageLength = 65_536
-const mostCommands = 200
-const mostLocations = 50
-const deepest = 32
-const nothing: Addition = { kind: 'nothing' }
-const spokenBy: Readonly<Record<string, 'user' | 'agent' | 'thought' | 'system'>> = {
+/** In UTF-16 units. A longer text continues in the next message; a longer tool input or output is cut. */
+export const maxMessageLength = 65_536
+const maxCommands = 200
+const maxLocations = 50
+const maxDepth = 32
+const nothing: ParsedUpdate = { kind: 'nothing' }
+const chunkRoles: Readonly<Record<string, 'user' | 'agent' | 'thought' | 'system'>> = {
   user_message_chunk: 'user',
   agent_message_chunk: 'agent',
   agent_thought_chunk: 'thought',
   compaction_summary_chunk: 'system',
 }
-/** State that an agent tells of itself and that is no part of the conversation. */
-const silent = new Set(['config_option_update', 'session_info_update'])
+/** State of the agent that is no part of the conversation. */
+const ignoredKinds = new Set(['config_option_update', 'session_info_update'])
 
-/** Reads an update of an agent's session. Nothing in it is believed: what is missing or of another type is left out, what is too long is cut. */
-export function readUpdate(update: RawUpdate): Addition {
+/** Parses an untrusted update of an agent's session: fields that are missing or of another type are left out, long ones are cut. */
+export function parseUpdate(update: RawUpdate): ParsedUpdate {
   const kind = update.sessionUpdate
-  const role = spokenBy[kind]
+  const role = chunkRoles[kind]
   if (role)
     return {
       kind: 'text',
@@ -46,13 +46,13 @@ export function readUpdate(update: RawUpdate): Addition {
       piece: toolPiece(update),
     }
   if (kind === 'plan')
-    return { kind: 'plan', text: cut(list(update.entries).map(planLine).join('\n'), mostMessageLength) }
+    return { kind: 'plan', text: cut(list(update.entries).map(planLine).join('\n'), maxMessageLength) }
   if (kind === 'usage_update') return usageOf(update)
   if (kind === 'available_commands_update')
-    return { kind: 'commands', commands: list(update.availableCommands).slice(0, mostCommands).flatMap(command) }
+    return { kind: 'commands', commands: list(update.availableCommands).slice(0, maxCommands).flatMap(command) }
   if (kind === 'current_mode_update')
     return { kind: 'text', role: 'system', text: `Mode: ${plain(update.currentModeId, 200)}\n` }
-  if (silent.has(kind)) return nothing
+  if (ignoredKinds.has(kind)) return nothing
   return { kind: 'text', role: 'system', text: `${cut(bounded(update, 2000, true), 2000)}\n` }
 }
 
@@ -66,7 +66,7 @@ function toolPiece(update: RawUpdate): ToolPiece {
   const { kind, status, rawInput, rawOutput, content, locations } = update
   const [name, [program]] = [plain(titleOf(update), 500), toolNames(update)]
   const blocks = Array.isArray(content) ? content.map(record) : undefined
-  const shown = blocks?.filter(({ type }) => type === 'diff')
+  const diffs = blocks?.filter(({ type }) => type === 'diff')
   return {
     ...(name && { name }),
     ...(program && { program }),
@@ -74,29 +74,29 @@ function toolPiece(update: RawUpdate): ToolPiece {
     ...((status === 'pending' || status === 'in_progress' || status === 'completed' || status === 'failed') && {
       status,
     }),
-    ...(rawInput !== undefined && { input: bounded(rawInput, mostMessageLength) }),
+    ...(rawInput !== undefined && { input: bounded(rawInput, maxMessageLength) }),
     ...(rawOutput !== undefined
-      ? { output: bounded(rawOutput, mostMessageLength) }
-      : shown && shown.length > 0 && { output: bounded(shown, mostMessageLength) }),
+      ? { output: bounded(rawOutput, maxMessageLength) }
+      : diffs && diffs.length > 0 && { output: bounded(diffs, maxMessageLength) }),
     ...(blocks && {
       content: cut(
         blocks
           .filter(({ type }) => type !== 'diff')
           .map(block => blockText(block.content ?? block))
           .join('\n'),
-        mostMessageLength,
+        maxMessageLength,
       ),
     }),
     ...(Array.isArray(locations) && {
       locations: locations
-        .slice(0, mostLocations)
+        .slice(0, maxLocations)
         .map(record)
         .map(({ path, line }) => ({ path: plain(path, 4096), line: count(line) })),
     }),
   }
 }
 
-/** The text of a content block; of what is no text, a word about it. */
+/** The text of a content block, or a placeholder for a block without text. */
 function blockText(value: unknown): string {
   const block = record(value)
   if (typeof block.text === 'string') return block.text
@@ -111,7 +111,7 @@ function blockText(value: unknown): string {
     : ''
 }
 
-function usageOf({ used, size, cost }: RawUpdate): Addition {
+function usageOf({ used, size, cost }: RawUpdate): ParsedUpdate {
   const { amount, currency } = record(cost)
   return {
     kind: 'usage',
@@ -127,12 +127,12 @@ function command(value: unknown): Array<{ name: string; description: string }> {
   return title === '' ? [] : [{ name: title, description: plain(description, 500) }]
 }
 
-/** A value that is short and flat enough to be kept, else the start of its JSON. */
+/** The value itself if it is short and flat enough, else the start of its JSON. */
 function bounded(value: unknown, length: number, asText: true): string
 function bounded(value: unknown, length: number): unknown
 function bounded(value: unknown, length: number, asText = false): unknown {
   if (typeof value === 'string') return cut(value, length)
-  if (isDeep(value, deepest)) return '[nested too deeply to be kept]'
+  if (isDeep(value, maxDepth)) return '[nested too deeply to be kept]'
   const json = JSON.stringify(value)
   return asText || json.length > length ? cut(json, length) : value
 }

@@ -1,56 +1,56 @@
 import { randomBytes } from 'node:crypto'
 import type { RequestPermissionOutcome, RequestPermissionResponse } from '@agentclientprotocol/sdk'
 import type { Conversation } from './conversation.ts'
-import { shown } from '../link/failureReasons.ts'
-import { needsNoPermission, questionOf } from './toolCalls.ts'
+import { toPlainLine } from '../link/failureReasons.ts'
+import { needsNoPermission, requestTitle } from './toolCalls.ts'
 import type { AgentListener, PermissionOption } from '../link/agentLink.ts'
 
-const mostOpen = 50
-const mostOptions = 20
-const longestId = 1000
+const maxOpenRequests = 50
+const maxOptions = 20
+const maxIdLength = 1000
 
 type Answer = (outcome: RequestPermissionOutcome) => void
 
 type ToolCall = Readonly<Record<string, unknown>> & { toolCallId: string; kind?: string | null }
 
-/** The questions of one agent that wait for an answer. */
-export interface Permissions {
-  /** Puts a question to the listener and waits for the answer. One that nobody can answer is answered at once. */
+/** The open permission requests of one agent. */
+export interface PermissionRequests {
+  /** Passes a request to the listener and waits for the answer. A request that nobody can answer is cancelled at once. */
   ask(
     params: { toolCall: ToolCall; options: readonly { optionId: string; name: string; kind: string }[] },
     withdrawn: AbortSignal,
   ): Promise<RequestPermissionResponse>
-  /** From here on the agent has the board's own tools, and needs no person's permission to use those that run no command. */
+  /** From here on the board's own tools that run no command are allowed without a person. */
   allowBoardTools(): void
   answer(id: string, optionId: string | null): boolean
-  /** Answers every open question with none of its options. */
+  /** Cancels every open request. */
   cancelAll(): void
 }
 
-export function createPermissions(
+export function createPermissionRequests(
   listener: Pick<AgentListener, 'permission' | 'permissionWithdrawn'>,
   conversation: Pick<Conversation, 'turn'>,
-): Permissions {
+): PermissionRequests {
   const open = new Map<string, { options: readonly PermissionOption[]; answer: Answer }>()
   let hasBoardTools = false
   const close = (id: string, outcome: RequestPermissionOutcome) => {
-    const question = open.get(id)
+    const request = open.get(id)
     open.delete(id)
-    question?.answer(outcome)
+    request?.answer(outcome)
   }
   return {
     async ask({ toolCall, options }, withdrawn) {
       const choices = options
-        .slice(0, mostOptions)
-        .filter(({ optionId }) => optionId.length <= longestId)
-        .map(({ optionId, name, kind }) => ({ id: optionId, name: shown(name) || optionId, kind }))
+        .slice(0, maxOptions)
+        .filter(({ optionId }) => optionId.length <= maxIdLength)
+        .map(({ optionId, name, kind }) => ({ id: optionId, name: toPlainLine(name) || optionId, kind }))
       const { turn } = conversation
-      if (!turn || turn.cancelled || choices.length === 0 || open.size >= mostOpen || withdrawn.aborted)
+      if (!turn || turn.cancelled || choices.length === 0 || open.size >= maxOpenRequests || withdrawn.aborted)
         return { outcome: { outcome: 'cancelled' } }
       const names = turn.tools.get(toolCall.toolCallId) ?? []
       const allowed = hasBoardTools && needsNoPermission(names) ? optionToAllow(choices) : undefined
       if (allowed) return { outcome: { outcome: 'selected', optionId: allowed.id } }
-      // An answer to a question of an earlier run must fit none of this one.
+      // Random, so that an answer to a request of an earlier run matches none of this one.
       const id = randomBytes(6).toString('hex')
       const answered = new Promise<RequestPermissionOutcome>(answer => open.set(id, { options: choices, answer }))
       withdrawn.addEventListener(
@@ -66,7 +66,7 @@ export function createPermissions(
       listener.permission({
         id,
         toolCallId: toolCall.toolCallId,
-        title: questionOf(toolCall, names, choices),
+        title: requestTitle(toolCall, names, choices),
         kind: toolCall.kind ?? 'other',
         options: choices,
       })
@@ -76,8 +76,8 @@ export function createPermissions(
       hasBoardTools = true
     },
     answer(id, optionId) {
-      const question = open.get(id)
-      if (!question || (optionId !== null && !question.options.some(option => option.id === optionId))) return false
+      const request = open.get(id)
+      if (!request || (optionId !== null && !request.options.some(option => option.id === optionId))) return false
       close(id, optionId === null ? { outcome: 'cancelled' } : { outcome: 'selected', optionId })
       return true
     },
@@ -90,6 +90,6 @@ export function createPermissions(
   }
 }
 
-/** Allowing it always might be about every tool of the board, also those that run commands. */
+/** Only `allow_once`: `allow_always` may cover every tool of the board, those that run commands included. */
 const optionToAllow = (options: readonly PermissionOption[]): PermissionOption | undefined =>
   options.find(({ kind }) => kind === 'allow_once')

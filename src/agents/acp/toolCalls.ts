@@ -1,13 +1,13 @@
 import { unaskedTools } from '../../contract/boardTools.ts'
-import { shown } from '../link/failureReasons.ts'
+import { toPlainLine } from '../link/failureReasons.ts'
 
 /** The name under which agents get the board's MCP server. */
 export const boardServer = 'board'
 
-const longestName = 200
-const longestValue = 60
-const mostValues = 4
-/** The tools that need no person's permission, as Claude Code and Qwen Code name them, and as Codex does. */
+const maxNameLength = 200
+const maxValueLength = 60
+const maxValues = 4
+/** The tools that need no permission of a person, in the naming of Claude Code and Qwen Code, and of Codex. */
 const unaskedNames: ReadonlySet<string> = new Set(
   unaskedTools.flatMap(name => [`mcp__${boardServer}__${name}`, `mcp.${boardServer}.${name}`]),
 )
@@ -16,12 +16,12 @@ type Json = Readonly<Record<string, unknown>>
 const record = (value: unknown): Json => (typeof value === 'object' && value !== null ? (value as Json) : {})
 
 /**
- * The names of a call's tool that the agent's own program tells: the protocol's `name`, and where Qwen Code, Claude Code and
- * Codex put it. Titles, inputs and the names of options are none: a model may write those.
+ * The tool names that the agent's own program gives: the protocol's `name`, and the places of Qwen Code, Claude Code and Codex.
+ * Titles, inputs and names of options do not count, because a model may write them.
  */
 export function toolNames({ name, title, _meta }: Json): string[] {
   const meta = record(_meta)
-  const told = [
+  const given = [
     name,
     meta.toolName,
     record(meta.claudeCode).toolName,
@@ -29,37 +29,37 @@ export function toolNames({ name, title, _meta }: Json): string[] {
   ]
   return [
     ...new Set(
-      told
+      given
         .filter(each => typeof each === 'string')
-        .map(each => each.slice(0, longestName).replaceAll('\0', '').toWellFormed())
+        .map(each => each.slice(0, maxNameLength).replaceAll('\0', '').toWellFormed())
         .filter(each => each !== ''),
     ),
   ]
 }
 
-/** Whether a call is of one of the board's own tools that need no person's permission. Names that contradict each other are of none. */
+/** Whether every name is one of the board's own tools that need no permission. */
 export const needsNoPermission = (names: readonly string[]): boolean =>
   names.length > 0 && names.every(name => unaskedNames.has(name))
 
-/** The title of a tool call; '' where there is none, or where the agent gave the call's input in its place. */
+/** The title of a tool call; '' where it is missing, or is the call's input as JSON. */
 export const titleOf = ({ title }: Json): string =>
   typeof title === 'string' && !/^\s*[{[]\s*("|\{|\[|[}\]])/.test(title) ? title : ''
 
-/** What a question is about, as one line: the call's title, else its tool and what the tool is given. */
-export function questionOf(
+/** The title of a permission request, as one line: the call's title, else its tool and input. */
+export function requestTitle(
   toolCall: Json,
   names: readonly string[],
   options: readonly { name: string; kind: string }[],
 ): string {
   const tool = names[0] ?? sharedName(options)
   return (
-    shown(titleOf(toolCall)) ||
-    shown([tool, inputOf(toolCall)].filter(Boolean).join(' ')) ||
+    toPlainLine(titleOf(toolCall)) ||
+    toPlainLine([tool, inputOf(toolCall)].filter(Boolean).join(' ')) ||
     'The agent asks for permission.'
   )
 }
 
-/** What all offers to allow it always are about: "Always allow for user: deploy" and "Always allow in project: deploy" are about deploy. */
+/** The name that all options of the kind `allow_always` share: "Always allow for user: deploy" and "Always allow in project: deploy" give deploy. */
 function sharedName(options: readonly { name: string; kind: string }[]): string | undefined {
   const [first, ...others] = options
     .filter(({ kind }) => kind === 'allow_always')
@@ -69,9 +69,9 @@ function sharedName(options: readonly { name: string; kind: string }[]): string 
 
 function inputOf({ rawInput }: Json): string {
   const values = Object.entries(record(rawInput))
-    .slice(0, mostValues)
+    .slice(0, maxValues)
     .map(([name, value]) => `${name}: ${brief(typeof value === 'string' ? value : JSON.stringify(value))}`)
   return values.length > 0 ? `(${values.join(', ')})` : ''
 }
 
-const brief = (text: string): string => (text.length <= longestValue ? text : `${text.slice(0, longestValue - 1)}…`)
+const brief = (text: string): string => (text.length <= maxValueLength ? text : `${text.slice(0, maxValueLength - 1)}…`)

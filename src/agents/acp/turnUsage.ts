@@ -8,8 +8,8 @@ const record = (value: unknown): Record<string, unknown> =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 
 /**
- * The tokens in an agent's account of them; null where it gives none. Agents differ in whether cached tokens are part of the
- * input and thought is part of the output: the total tells which.
+ * Parses an agent's token usage; null where it gives none. Agents differ in whether the input includes cached tokens and the output
+ * includes thought: the total decides.
  */
 export function readUsage(value: unknown): TurnUsage | null {
   const usage = record(value)
@@ -20,29 +20,31 @@ export function readUsage(value: unknown): TurnUsage | null {
   ]
   if (input + output === 0) return null
   const [cached, thought] = [count(usage.cachedReadTokens) + count(usage.cachedWriteTokens), count(usage.thoughtTokens)]
-  const ways = [
+  const counts = [
     [cached, 0],
     [cached, thought],
     [0, 0],
     [0, thought],
   ] as const
-  const [moreInput, moreOutput] = ways.find(([more, evenMore]) => input + more + output + evenMore === total) ?? [0, 0]
+  const [moreInput, moreOutput] = counts.find(([more, evenMore]) => input + more + output + evenMore === total) ?? [
+    0, 0,
+  ]
   return { inputTokens: input + moreInput, outputTokens: output + moreOutput }
 }
 
-/** What a turn's answer says of its tokens: in its `usage`, or where older agents put it. */
+/** The usage in the response to a prompt: in `usage`, or in the fields of older agents. */
 export function usageOfTurn(response: unknown): TurnUsage | null {
   const { usage, _meta } = record(response)
   return readUsage(usage) ?? readUsage(record(record(_meta).quota).token_count) ?? readUsage(record(_meta).usage)
 }
 
-/** The tokens of one call of the model, which some agents tell with a piece of their message instead. */
+/** The usage of one model call, which some agents send with a message chunk instead. */
 export const usageOfUpdate = ({ _meta }: RawUpdate): TurnUsage | null => readUsage(record(_meta).usage)
 
 export const addUsage = (a: TurnUsage | null, b: TurnUsage | null): TurnUsage | null =>
   a && b ? { inputTokens: a.inputTokens + b.inputTokens, outputTokens: a.outputTokens + b.outputTokens } : (a ?? b)
 
-/** What came on top of an earlier account of the same session. */
+/** The difference between two cumulative usages of one session. */
 export const usageSince = (now: TurnUsage, before: TurnUsage | null): TurnUsage => ({
   inputTokens: Math.max(0, now.inputTokens - (before?.inputTokens ?? 0)),
   outputTokens: Math.max(0, now.outputTokens - (before?.outputTokens ?? 0)),

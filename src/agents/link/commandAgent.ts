@@ -1,9 +1,9 @@
 import { StringDecoder } from 'node:string_decoder'
 import type { Readable } from 'node:stream'
-import { describeExit, notStarted, said } from './exitFailures.ts'
+import { describeExit, asLaunchFailure, describeTail } from './exitFailures.ts'
 import { reasonIn } from './failureReasons.ts'
-import { allRead, handle, newReading } from './drainOutput.ts'
-import { createSafeTail, type SafeTail } from './stderrTail.ts'
+import { createOutputReader, drainOutput, handleChunk } from './drainOutput.ts'
+import { createStderrTail, type StderrTail } from './stderrTail.ts'
 import {
   AgentFailure,
   type AgentCommand,
@@ -17,11 +17,12 @@ import {
 
 const placeholder = '{prompt}'
 
-/** A prompt as a command, and what of it goes to the command's stdin. */
-export interface Turned {
+/** The process of one turn. */
+export interface TurnCommand {
   command: AgentCommand
   stdin: string | null
-  /** Whether what it writes to stderr is part of its answer. */ tellStderr: boolean
+  /** Whether stderr is part of the answer. */
+  mergeStderr: boolean
 }
 
 interface RunningTurn {
@@ -30,11 +31,11 @@ interface RunningTurn {
 }
 
 /**
- * An agent that is a plain command: each prompt is a process of its own, what it writes to stdout is what the agent says, and its
- * exit code tells whether it did its work. The prompt stands for `{prompt}` in its arguments, or else comes by stdin.
+ * An agent that is a plain command: each prompt is a process, its stdout is the answer, and its exit code tells success. The prompt
+ * replaces `{prompt}` in the arguments, or else is written to stdin.
  */
 export const openCommand = (launch: AgentLaunch, listener: AgentListener, spawn: SpawnAgent): AgentLink =>
-  openProcesses(launch, listener, spawn, prompt => {
+  openProcessPerTurn(launch, listener, spawn, prompt => {
     const { argv, cwd, env } = launch
     const takesArgument = argv.some((argument, index) => index > 0 && argument.includes(placeholder))
     return {
@@ -44,18 +45,18 @@ export const openCommand = (launch: AgentLaunch, listener: AgentListener, spawn:
         env,
       },
       stdin: takesArgument ? null : prompt,
-      tellStderr: false,
+      mergeStderr: false,
     }
   })
 
-/** An agent that has no conversation but a process a turn. */
-export function openProcesses(
+/** An agent without a conversation: each turn is a process. */
+export function openProcessPerTurn(
   launch: AgentLaunch,
   listener: AgentListener,
   spawn: SpawnAgent,
-  turned: (prompt: string) => Turned,
+  toCommand: (prompt: string) => TurnCommand,
 ): AgentLink {
-  let tail = createSafeTail(launch.secrets)
+  let tail = createStderrTail(launch.secrets)
   let turn: RunningTurn | null = null
   return {
     info: { name: null, version: null },
@@ -63,22 +64,22 @@ export function openProcesses(
     start: async () => ({ sessionId: null, resumed: false, model: null, mode: null, modes: [], models: [] }),
     async prompt(text): Promise<TurnEnd> {
       if (turn) throw new Error('The agent is in the middle of a turn.')
-      const mine: RunningTurn = { cancelled: false }
-      turn = mine
-      tail = createSafeTail(launch.secrets)
+      const running: RunningTurn = { cancelled: false }
+      turn = running
+      tail = createStderrTail(launch.secrets)
       try {
-        const { command, stdin, tellStderr } = turned(text.replaceAll('\0', ''))
-        const child = (mine.child = await spawn(command).catch(error => {
-          throw notStarted(error)
+        const { command, stdin, mergeStderr } = toCommand(text.replaceAll('\0', ''))
+        const child = (running.child = await spawn(command).catch(error => {
+          throw asLaunchFailure(error)
         }))
         child.stdin.end(stdin ?? '')
-        await told(child, listener, tail, tellStderr)
-        if (mine.cancelled) return { stopReason: 'cancelled', usage: null }
+        await readOutput(child, listener, tail, mergeStderr)
+        if (running.cancelled) return { stopReason: 'cancelled', usage: null }
         const exit = await child.exited
         if (exit.code !== 0)
           throw new AgentFailure(
             (exit.signal ? undefined : reasonIn(tail.text())) ?? 'crashed',
-            `The command ${describeExit(exit)}.${said(tail)}`,
+            `The command ${describeExit(exit)}.${describeTail(tail)}`,
           )
         return { stopReason: 'end_turn', usage: null }
       } finally {
@@ -98,36 +99,41 @@ export function openProcesses(
   }
 }
 
-/** Tells the listener all that a process writes, to the end of it. */
-async function told(child: AgentProcess, listener: AgentListener, tail: SafeTail, tellStderr: boolean): Promise<void> {
-  const tell = (text: string) =>
+/** Forwards the output of a process to the listener, to its end. */
+async function readOutput(
+  child: AgentProcess,
+  listener: AgentListener,
+  tail: StderrTail,
+  mergeStderr: boolean,
+): Promise<void> {
+  const onText = (text: string) =>
     listener.update({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } })
-  if (!tellStderr) child.stderr.on('data', tail.add)
+  if (!mergeStderr) child.stderr.on('data', tail.add)
   await Promise.all(
-    [child.stdout, ...(tellStderr ? [child.stderr] : [])].map(stream => readText(stream, child, tail, tell)),
+    [child.stdout, ...(mergeStderr ? [child.stderr] : [])].map(stream => readText(stream, child, tail, onText)),
   )
 }
 
-/** Reads as long as the process lives and something is left of it in the pipe; what its children write later is let go. */
+/** Reads until the process has exited and its pipe is drained. Later output of its children is dropped. */
 async function readText(
   stream: Readable,
   { exited }: AgentProcess,
-  tail: SafeTail,
-  tell: (text: string) => void | Promise<void>,
+  tail: StderrTail,
+  onText: (text: string) => void | Promise<void>,
 ): Promise<void> {
   const decoder = new StringDecoder('utf8')
-  const reading = newReading()
-  let isOver = false
+  const reader = createOutputReader()
+  let isDrained = false
   const all = (async () => {
     for await (const chunk of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       const text = decoder.write(chunk)
-      if (isOver) continue
+      if (isDrained) continue
       tail.add(chunk)
-      if (text) await handle(reading, tell(text))
+      if (text) await handleChunk(reader, onText(text))
     }
   })().finally(() => {
-    reading.ended = true
+    reader.ended = true
   })
-  await Promise.race([all, exited.then(() => allRead(reading))])
-  isOver = true
+  await Promise.race([all, exited.then(() => drainOutput(reader))])
+  isDrained = true
 }

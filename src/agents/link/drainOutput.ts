@@ -1,29 +1,29 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-const quietMs = 250
+const idleMs = 250
 
-/** How far the reading of a process's output is. */
-export interface Reading {
+/** How far the output of a process is read. */
+export interface OutputReader {
   handled: number
   handling: boolean
   ended: boolean
 }
-export const newReading = (): Reading => ({ handled: 0, handling: false, ended: false })
+export const createOutputReader = (): OutputReader => ({ handled: 0, handling: false, ended: false })
 
-/** Counts one piece of output, and waits while it is being kept. */
-export async function handle(reading: Reading, keeping: void | Promise<void>): Promise<void> {
-  reading.handled++
-  if (!keeping) return
-  reading.handling = true
-  await keeping.finally(() => {
-    reading.handling = false
+/** Counts one chunk of output, and waits until it is stored. */
+export async function handleChunk(reader: OutputReader, storing: void | Promise<void>): Promise<void> {
+  reader.handled++
+  if (!storing) return
+  reader.handling = true
+  await storing.finally(() => {
+    reader.handling = false
   })
 }
 
-/** Waits until all is read that a dead process left in its pipe. Its children may hold the pipe open: then until nothing more comes. */
-export async function allRead(reading: Reading): Promise<void> {
-  for (let before = -1; !reading.ended && (reading.handling || reading.handled !== before);) {
-    before = reading.handled
-    for (let waitedMs = 0; waitedMs < quietMs && !reading.ended; waitedMs += 10) await delay(10)
+/** Waits until the output of a dead process is read to its end; where its children keep the pipe open, until the pipe is idle. */
+export async function drainOutput(reader: OutputReader): Promise<void> {
+  for (let before = -1; !reader.ended && (reader.handling || reader.handled !== before);) {
+    before = reader.handled
+    for (let waitedMs = 0; waitedMs < idleMs && !reader.ended; waitedMs += 10) await delay(10)
   }
 }

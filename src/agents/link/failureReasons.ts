@@ -1,11 +1,11 @@
 import { AgentFailure, type FailureReason } from './agentLink.ts'
 
-const longestShown = 500
+const maxShownLength = 500
 /** The protocol's JSON-RPC code. */
 const authRequired = -32000
 
-/** What agents and the services behind them say when they cannot go on; the first line that fits decides. */
-const sayings: readonly [FailureReason, RegExp][] = [
+/** Error messages of agents and of the services behind them. The first pattern that matches decides. */
+const reasonPatterns: readonly [FailureReason, RegExp][] = [
   ['usage_limit', /usage[ _-]?limit|usagelimitexceeded|sessionbudgetexceeded/],
   ['usage_limit', /\b(hit|reached|exceeded|over) (your|the|its) [\w' -]{0,30}(limit|quota)\b/],
   ['usage_limit', /rate[ _-]?limit|ratelimitexceeded|too many requests|\b429\b/],
@@ -35,7 +35,7 @@ const sayings: readonly [FailureReason, RegExp][] = [
   ],
 ]
 
-/** How a turn that the agent itself ended without an error is to be taken; `null` is well. Other words than these are not of the protocol. */
+/** The failure that a stop reason means; `null` is success. Other stop reasons violate the protocol. */
 const stopReasons: Readonly<Record<string, readonly [FailureReason, string] | null>> = {
   end_turn: null,
   cancelled: null,
@@ -44,29 +44,29 @@ const stopReasons: Readonly<Record<string, readonly [FailureReason, string] | nu
   max_turn_requests: ['usage_limit', 'The agent stopped at its limit of requests for one turn.'],
 }
 
-/** An answer with which some agents end a turn in good order that did nothing: it is the whole message. */
-const wholeMessage =
+/** Some agents report a limit as an ordinary answer: it is the whole message of the turn. */
+const limitMessage =
   /^\W{0,3}(you've hit your [\w' -]{0,30}limit|claude ai usage limit reached|you've reached your [\w' -]{0,30}limit|you have (hit|reached|exceeded) your [\w' -]{0,30}(limit|quota)|(error: )?rate limit (reached|exceeded))/i
-const longestWholeMessage = 400
+const maxLimitMessageLength = 400
 
-/** What an agent's words tell of why it failed; undefined where they are of no known kind. */
-export function reasonIn(words: string): FailureReason | undefined {
-  const lower = words.slice(0, 20_000).toLowerCase().replaceAll('’', "'")
-  return sayings.find(([, pattern]) => pattern.test(lower))?.[0]
+/** The reason that an agent's error text names; undefined where no pattern matches. */
+export function reasonIn(text: string): FailureReason | undefined {
+  const lower = text.slice(0, 20_000).toLowerCase().replaceAll('’', "'")
+  return reasonPatterns.find(([, pattern]) => pattern.test(lower))?.[0]
 }
 
-/** How a stop reason is to be taken. `lastMessage` is all that the agent said in the turn when it used no tool, else ''. @throws AgentFailure where it is a failure */
+/** Checks how a turn ended. `lastMessage` is the turn's whole text, or '' when it used tools. @throws AgentFailure where the stop reason, or the text, means a failure */
 export function checkStopReason(stopReason: unknown, lastMessage: string): 'end_turn' | 'cancelled' {
   const found =
     typeof stopReason === 'string' && Object.hasOwn(stopReasons, stopReason) ? stopReasons[stopReason] : undefined
   if (found === undefined)
     throw new AgentFailure(
       'protocol_violation',
-      `The agent ended its turn with an unknown reason${typeof stopReason === 'string' ? ` (${shown(stopReason).slice(0, 80)})` : ''}.`,
+      `The agent ended its turn with an unknown reason${typeof stopReason === 'string' ? ` (${toPlainLine(stopReason).slice(0, 80)})` : ''}.`,
     )
   if (found) throw new AgentFailure(...found)
-  if (lastMessage.length <= longestWholeMessage && wholeMessage.test(lastMessage.replaceAll('’', "'")))
-    throw new AgentFailure('usage_limit', shown(lastMessage))
+  if (lastMessage.length <= maxLimitMessageLength && limitMessage.test(lastMessage.replaceAll('’', "'")))
+    throw new AgentFailure('usage_limit', toPlainLine(lastMessage))
   return stopReason as 'end_turn' | 'cancelled'
 }
 
@@ -81,24 +81,24 @@ interface AgentError {
 
 export const isAuthRequired = (error: unknown): boolean => (error as AgentError)?.code === authRequired
 
-/** The failure that an agent's error answer means. `otherwise` is its reason when its words are of no known kind. */
-export function failureOf(error: AgentError, otherwise: FailureReason): AgentFailure {
+/** The failure that a JSON-RPC error of an agent means. `fallback` is the reason where no pattern matches. */
+export function failureOf(error: AgentError, fallback: FailureReason): AgentFailure {
   const message = typeof error.message === 'string' ? error.message : ''
   const data = error.data === undefined ? '' : typeof error.data === 'string' ? error.data : JSON.stringify(error.data)
-  if (isAuthRequired(error)) return new AgentFailure('launch_failed', `${notSignedIn} It says: ${shown(message)}`)
-  const reason = reasonIn(`${message}\n${data}`) ?? otherwise
+  if (isAuthRequired(error)) return new AgentFailure('launch_failed', `${notSignedIn} It says: ${toPlainLine(message)}`)
+  const reason = reasonIn(`${message}\n${data}`) ?? fallback
   return new AgentFailure(
     reason,
-    `The agent answered with an error: ${shown(message) || 'no message'}${data ? ` (${shown(data)})` : ''}`,
+    `The agent answered with an error: ${toPlainLine(message) || 'no message'}${data ? ` (${toPlainLine(data)})` : ''}`,
   )
 }
 
-/** Outside words as one plain line of bounded length. */
-export function shown(words: string): string {
-  const line = words
+/** Untrusted text as one plain line of bounded length. */
+export function toPlainLine(text: string): string {
+  const line = text
     .slice(0, 20_000)
     .replace(/\u001b(\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(\u0007|\u001b\\)?)/g, '')
     .replace(/[\s\p{Cc}\p{Cf}]+/gu, ' ')
     .trim()
-  return line.length > longestShown ? `${line.slice(0, longestShown - 1)}…` : line
+  return line.length > maxShownLength ? `${line.slice(0, maxShownLength - 1)}…` : line
 }

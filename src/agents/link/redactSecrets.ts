@@ -1,11 +1,11 @@
-const shortestHidden = 6
+const minSecretLength = 6
 
-/** Puts asterisks in place of secrets, also as they look within JSON and URLs. */
-export function hideSecrets(words: string, secrets: readonly string[]): string {
+/** Replaces secrets by asterisks, also in the forms that they have within JSON and URLs. */
+export function redactSecrets(text: string, secrets: readonly string[]): string {
   const forms = secrets
-    .filter(secret => secret.length >= shortestHidden)
+    .filter(secret => secret.length >= minSecretLength)
     .flatMap(secret => [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)])
   return [...new Set(forms)]
     .sort((a, b) => b.length - a.length)
-    .reduce((text, form) => text.replaceAll(form, '***'), words)
+    .reduce((redacted, form) => redacted.replaceAll(form, '***'), text)
 }

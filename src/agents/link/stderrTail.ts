@@ -1,17 +1,17 @@
 import { createTail } from '../../process/output.ts'
-import { hideSecrets } from './redactSecrets.ts'
+import { redactSecrets } from './redactSecrets.ts'
 
-const shownBytes = 8 * 1024
-/** Longer than what is shown by more than the longest secret, so that half a secret at the cut is never shown. */
-const keptBytes = 4 * shownBytes
+const maxTailBytes = 8 * 1024
+/** Exceeds maxTailBytes by more than the longest secret: a secret at the cut is still whole, and redacted, before the cut is made. */
+const maxKeptBytes = 4 * maxTailBytes
 
-/** The last of what an agent wrote beside its protocol, of bounded size and without secrets. */
-export interface SafeTail {
+/** The end of an agent's output beside its protocol, with secrets redacted. */
+export interface StderrTail {
   add(bytes: Buffer): void
   text(): string
 }
 
-export function createSafeTail(secrets: readonly string[]): SafeTail {
-  const { add, text } = createTail(keptBytes)
-  return { add, text: () => hideSecrets(text(), secrets).slice(-shownBytes).trim() }
+export function createStderrTail(secrets: readonly string[]): StderrTail {
+  const { add, text } = createTail(maxKeptBytes)
+  return { add, text: () => redactSecrets(text(), secrets).slice(-maxTailBytes).trim() }
 }

@@ -1,10 +1,10 @@
-import { openProcesses } from './commandAgent.ts'
+import { openProcessPerTurn } from './commandAgent.ts'
 import type { AgentLaunch, AgentLink, AgentListener, SpawnAgent } from './agentLink.ts'
 
-/** The session of a terminal card: its prompt is a shell command, which runs in the card's folder. */
+/** The agent of a terminal card: the prompt is a shell command, which runs in the card's folder. */
 export const openTerminal = (launch: AgentLaunch, listener: AgentListener, spawn: SpawnAgent): AgentLink =>
-  openProcesses(launch, listener, spawn, command => ({
+  openProcessPerTurn(launch, listener, spawn, command => ({
     command: { argv: ['sh', '-c', command], cwd: launch.cwd, env: launch.env },
     stdin: null,
-    tellStderr: true,
+    mergeStderr: true,
   }))

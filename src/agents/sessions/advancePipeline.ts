@@ -12,36 +12,41 @@ import { listColumns, readFirstColumn } from '../../store/columns.ts'
 import type { Transaction } from '../../store/database.ts'
 import { readLatestSession } from '../../store/sessions.ts'
 import { hasActiveAgent } from '../../views/cards.ts'
-import { withRecap } from '../transcript/resumePrompt.ts'
+import { withResumePrompt } from '../transcript/resumePrompt.ts'
 
-/** After a step that ended well: with auto mode on the card moves on by itself, unless the step waits for an approval. */
-export async function goOn(tx: Transaction, agents: Agents, projectId: number, cardId: number): Promise<void> {
+/** After a completed step: a card in auto mode moves on to the next step, unless the step needs an approval. */
+export async function advancePipeline(
+  tx: Transaction,
+  agents: Agents,
+  projectId: number,
+  cardId: number,
+): Promise<void> {
   const card = await readCard(tx, projectId, cardId)
   if (!card || card.kind !== 'kanban' || card.autoMode === 0 || card.archivedAt !== null) return
-  const { current } = await stepsOf(tx, card)
-  if (!current || current.approval === 'manual' || !(await advance(tx, agents, card, 'board'))) return
+  const { current } = await readSteps(tx, card)
+  if (!current || current.approval === 'manual' || !(await moveToNextStep(tx, agents, card, 'board'))) return
   const moved = await readCard(tx, projectId, cardId)
   if (moved?.status === 'queued')
     insertAuditRow(tx, bySystem('agents.continue', { kind: 'card', id: cardId }, 'auto mode'))
 }
 
 /**
- * Lets a completed card move on by one step.
+ * Moves a completed card on by one step.
  * @throws Problem CARD_NOT_FOUND, INSUFFICIENT_PERMISSIONS, NOTHING_TO_APPROVE, COLUMN_NOT_FOUND when the board has no done column
  */
-export async function approveAuto(tx: Transaction, agents: Agents, ref: cards.StartRef): Promise<CardRow> {
+export async function approveStep(tx: Transaction, agents: Agents, ref: cards.StartRef): Promise<CardRow> {
   const card = await cards.find(tx, ref)
   if (card.status !== 'completed' || card.columnType !== 'active' || card.archivedAt !== null || hasActiveAgent(card))
     throw new Problem('NOTHING_TO_APPROVE')
   requireMayStart(ref.caller, card.kind)
-  if (!(await advance(tx, agents, card, ref.caller)))
+  if (!(await moveToNextStep(tx, agents, card, ref.caller)))
     throw new Problem('COLUMN_NOT_FOUND', 'The board has no done column.')
   return cards.find(tx, ref)
 }
 
 /** Moves a card to its next step's column and starts the agent there; after the last step to the first done column. */
-async function advance(tx: Transaction, agents: Agents, card: CardRow, by: Starter): Promise<boolean> {
-  const { next } = await stepsOf(tx, card)
+async function moveToNextStep(tx: Transaction, agents: Agents, card: CardRow, by: Starter): Promise<boolean> {
+  const { next } = await readSteps(tx, card)
   const columnId = next?.columnId ?? (await readFirstColumn(tx, card.boardId, 'done'))?.id
   if (columnId === undefined) return false
   const before = await readLatestSession(tx, card.id)
@@ -49,12 +54,12 @@ async function advance(tx: Transaction, agents: Agents, card: CardRow, by: Start
   if (moved.columnType !== 'active') return true
   if (moved.kind === 'terminal') return (await start(tx, agents, moved, by)) !== undefined
   const prompt = await firstPrompt(tx, moved)
-  await begin(tx, agents, moved, by, before ? await withRecap(tx, prompt, before) : prompt)
+  await begin(tx, agents, moved, by, before ? await withResumePrompt(tx, prompt, before) : prompt)
   return true
 }
 
 /** The steps whose columns are still active ones of the card's board. */
-async function stepsOf(tx: Transaction, card: CardRow): Promise<{ current?: StoredStep; next?: StoredStep }> {
+async function readSteps(tx: Transaction, card: CardRow): Promise<{ current?: StoredStep; next?: StoredStep }> {
   const active = new Set(
     (await listColumns(tx, card.boardId)).filter(({ columnType }) => columnType === 'active').map(({ id }) => id),
   )

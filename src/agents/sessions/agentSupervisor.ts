@@ -8,54 +8,54 @@ import type { Database, Reader } from '../../store/database.ts'
 import { readProject } from '../../store/projects.ts'
 import type { Catalogue, Chosen } from '../providers/providerCatalogue.ts'
 import { ConfigBroken } from '../providers/configuredProviders.ts'
-import { createFleet, interruptAll, type Fleet } from './sessionReconciler.ts'
-import type { SessionParts } from './dependencies.ts'
+import { createSessionReconciler, interruptOpen, type SessionReconciler } from './sessionReconciler.ts'
+import type { RunDependencies } from './runDependencies.ts'
 
-/** Runs the agents, and answers what the rules of cards ask about them. */
-export interface Supervisor extends Agents, Pick<Fleet, 'live' | 'isAtWork' | 'wake' | 'start' | 'stop'> {
-  /** Looks which agents there are, before a transaction that may choose one. */
+/** Runs the agents, and answers the domain's questions about them. */
+export interface Supervisor extends Agents, Pick<SessionReconciler, 'runOf' | 'isAtWork' | 'wake' | 'start' | 'stop'> {
+  /** Reads the catalogue before a transaction that may choose an agent. */
   refresh(): Promise<void>
 }
 
-type Parts = Pick<SessionParts, 'config' | 'db' | 'catalogue' | 'deviceGrants'> & { revocations: Revocations }
+type Dependencies = Pick<RunDependencies, 'config' | 'db' | 'catalogue' | 'deviceGrants'> & { revocations: Revocations }
 
-export function createSupervisor({ revocations, ...parts }: Parts): Supervisor {
+export function createSupervisor({ revocations, ...dependencies }: Dependencies): Supervisor {
   const agents: Agents = {
-    choose: (db, card) => choose(parts.catalogue, db, card),
+    choose: (db, card) => chooseAgent(dependencies.catalogue, db, card),
     revokeTokens: (tx, of) => revokeAgentTokens(revocations, tx, of),
-    look: tx => tx.afterCommit(() => fleet.wake()),
-    ended: (tx, id) =>
+    reconcile: tx => tx.afterCommit(() => reconciler.wake()),
+    terminate: (tx, id) =>
       tx.afterCommit(() => {
-        void fleet.live(id)?.stop()
-        fleet.wake()
+        void reconciler.runOf(id)?.stop()
+        reconciler.wake()
       }),
   }
-  const fleet = createFleet({ ...parts, agents })
+  const reconciler = createSessionReconciler({ ...dependencies, agents })
   const refresh = async () => {
-    await parts.catalogue.list().catch(() => {
-      /* Who chooses one is told. */
+    await dependencies.catalogue.list().catch(() => {
+      /* Whoever chooses an agent gets the error. */
     })
   }
   return {
     ...agents,
-    live: fleet.live,
-    isAtWork: fleet.isAtWork,
-    wake: fleet.wake,
-    start: fleet.start,
-    stop: fleet.stop,
+    runOf: reconciler.runOf,
+    isAtWork: reconciler.isAtWork,
+    wake: reconciler.wake,
+    start: reconciler.start,
+    stop: reconciler.stop,
     refresh,
   }
 }
 
 /**
- * At the start of a server: what was open becomes interrupted. What waits for its turn at a shared database goes on waiting: others
- * may have asked for it while no daemon of this machine was there.
+ * Interrupts the open sessions of an earlier server. On a shared database queued sessions stay: other daemons may have queued them
+ * while none ran on this machine.
  */
 export const recover = (db: Database, agents: Agents): Promise<void> =>
-  interruptAll(db, agents, ({ status }) => !db.isShared || status !== 'queued')
+  interruptOpen(db, agents, ({ status }) => !db.isShared || status !== 'queued')
 
 /** The agent for a card: the card's, its column's or its project's, else the one that fits the credential, else the first installed. */
-async function choose(
+async function chooseAgent(
   catalogue: Catalogue,
   db: Reader,
   card: CardRow,

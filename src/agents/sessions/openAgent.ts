@@ -1,4 +1,4 @@
-import type { AcpLimits } from '../acp/acpAgent.ts'
+import type { AcpTimeouts } from '../acp/acpAgent.ts'
 import { openCommand } from '../link/commandAgent.ts'
 import { openTerminal } from '../link/terminalAgent.ts'
 import {
@@ -10,37 +10,38 @@ import {
 } from '../link/agentLink.ts'
 
 /**
- * Starts an agent in the way that it speaks. When this fails its process may still run: stop what `spawn` started.
+ * Starts an agent with the protocol of its launch. On failure its process may still run: stop what `spawn` started.
  * @throws AgentFailure; what `spawn` throws beside LaunchFailed
  */
 export async function openAgent(
   launch: AgentLaunch,
   listener: AgentListener,
   spawn: SpawnAgent,
-  limits?: AcpLimits,
+  timeouts?: AcpTimeouts,
 ): Promise<AgentLink> {
-  const heard = keepingAll(listener)
+  const failing = failOnListenerError(listener)
   if (launch.protocol === 'acp') {
-    // The protocol's package takes a while to load, and a server that starts has no use for it yet.
-    const { acpLimits, openAcp } = await import('../acp/acpAgent.ts')
-    return openAcp(launch, heard, spawn, limits ?? acpLimits)
+    // Loaded on demand: the protocol's package slows down the start of the server.
+    const { acpTimeouts, openAcp } = await import('../acp/acpAgent.ts')
+    return openAcp(launch, failing, spawn, timeouts ?? acpTimeouts)
   }
-  return launch.protocol === 'terminal' ? openTerminal(launch, heard, spawn) : openCommand(launch, heard, spawn)
+  return launch.protocol === 'terminal' ? openTerminal(launch, failing, spawn) : openCommand(launch, failing, spawn)
 }
 
-/** A listener that cannot keep what it hears ends the conversation: an agent whose words are lost must not go on. */
-function keepingAll(listener: AgentListener): AgentListener {
-  const lost = (cause: unknown) => new AgentFailure('crashed', 'What the agent said could not be kept.', cause)
+/** An error of the listener fails the agent: one whose output cannot be stored must not go on. */
+function failOnListenerError(listener: AgentListener): AgentListener {
+  const asFailure = (cause: unknown) =>
+    new AgentFailure('crashed', 'The output of the agent could not be stored.', cause)
   return {
     permission: request => listener.permission(request),
     permissionWithdrawn: id => listener.permissionWithdrawn(id),
     update(update) {
       try {
         return listener.update(update)?.catch(cause => {
-          throw lost(cause)
+          throw asFailure(cause)
         })
       } catch (cause) {
-        throw lost(cause)
+        throw asFailure(cause)
       }
     },
   }

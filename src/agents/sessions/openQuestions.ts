@@ -1,21 +1,21 @@
 import { Problem } from '../../contract/errors.ts'
 import type { AgentLink, PermissionOption, PermissionRequest } from '../link/agentLink.ts'
 
-/** The questions of an agent that wait for a person, oldest first. */
-export interface Questions {
+/** The permission requests of an agent that wait for a person, oldest first. */
+export interface OpenQuestions {
   add(request: PermissionRequest): void
   remove(id: string): void
   open(): PermissionRequest[]
   /**
-   * The question that an answer is meant for: the one of this id; without one, the only one.
+   * The request of this id; without an id, the only one.
    * @throws Problem NOTHING_TO_APPROVE when it is not open, CONFLICT when several are and none is named
    */
   find(id: string | undefined): PermissionRequest
-  /** Answers a question. False when it is not open any more. */
+  /** Answers a request. False when it is not open any more. */
   answer(link: Pick<AgentLink, 'answerPermission'>, id: string, approved: boolean): boolean
 }
 
-export function createQuestions(): Questions {
+export function createOpenQuestions(): OpenQuestions {
   const open = new Map<string, PermissionRequest>()
   return {
     add: request => {
@@ -50,7 +50,7 @@ const ambiguous = (requests: readonly PermissionRequest[]): Problem =>
     details: requests.map(({ id, title }) => ({ path: 'requestId', message: `${id}: ${title}` })),
   })
 
-/** A plan that is approved is carried out without asking at each step; any other permission is given once. Without a fitting option none is chosen. */
+/** The option to choose. An approved plan is allowed for all its steps, any other permission once. null where no option fits. */
 function optionFor({ kind, options }: PermissionRequest, approved: boolean): string | null {
   const wanted = !approved
     ? ['reject_once', 'reject_always']

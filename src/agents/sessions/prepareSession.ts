@@ -8,13 +8,13 @@ import { readProject, type ProjectRow } from '../../store/projects.ts'
 import { updateSession, type SessionRow } from '../../store/sessions.ts'
 import type { AgentCredential } from '../providers/credentialEnvironment.ts'
 import { prepareLaunch } from '../providers/prepareLaunch.ts'
-import type { SessionParts } from './dependencies.ts'
+import type { RunDependencies } from './runDependencies.ts'
 import type { AgentProvider } from '../providers/builtInProviders.ts'
-import { ownRow, Stopped, type Run } from './sessionContext.ts'
+import type { SessionRecord } from './sessionRecord.ts'
 import { AgentFailure, type AgentLaunch } from '../link/agentLink.ts'
 
-/** What is made ready for a session. `remark` is what a person should know of its place. */
-export interface Prepared {
+/** `remark` is a message for the transcript about the folder that the agent works in. */
+export interface PreparedSession {
   launch: AgentLaunch
   remark: string | null
 }
@@ -23,25 +23,28 @@ const withoutWorktree =
   "The project is in no Git repository, so the agent works in the project's folder itself, without a worktree."
 
 /**
- * Makes ready what a session needs: its place to work, its credential and its token.
- * @throws AgentFailure launch_failed, Problem of the store, Stopped when the session has been ended meanwhile
+ * Prepares a session's launch: its worktree, its credential and its token.
+ * @throws AgentFailure launch_failed, Problem of the store, RunStopped when the session was ended meanwhile
  */
-export async function prepare(run: Pick<Run, 'parts' | 'id' | 'isStopping'>, session: SessionRow): Promise<Prepared> {
-  const { parts } = run
-  const { db, config, url } = parts
+export async function prepareSession(
+  dependencies: RunDependencies,
+  record: SessionRecord,
+  session: SessionRow,
+): Promise<PreparedSession> {
+  const { db, config, url } = dependencies
   const [card, project] = await Promise.all([
     readCard(db, session.projectId, session.cardId),
     readProject(db, session.projectId),
   ])
   if (!card || !project) throw new AgentFailure('launch_failed', 'The card is not there any more.')
-  const provider = session.purpose === 'terminal' ? null : await providerOf(parts, session.agent)
+  const provider = session.purpose === 'terminal' ? null : await findProvider(dependencies, session.agent)
   const [{ cwd, remark }, credential] = [
-    await retryWhileBusy(() => placeOf(parts, session, card, project)),
-    await credentialOf(parts, card, provider),
+    await retryWhileBusy(() => prepareFolder(dependencies, session, card, project)),
+    await readCredential(dependencies, card, provider),
   ]
   const { token } = await retryWhileBusy(() =>
     db.transaction(async tx => {
-      if (!(await ownRow(run, tx))) throw new Stopped()
+      await record.requireOwnRow(tx)
       await updateSession(tx, session.id, { credentialId: credential?.id ?? null })
       return mintAgentToken(tx, { cardId: card.id, sessionId: session.id, ttlSecs: mostTokenSecs })
     }),
@@ -58,7 +61,7 @@ export async function prepare(run: Pick<Run, 'parts' | 'id' | 'isStopping'>, ses
   return { launch, remark }
 }
 
-async function providerOf({ catalogue }: SessionParts, id: string): Promise<AgentProvider> {
+async function findProvider({ catalogue }: RunDependencies, id: string): Promise<AgentProvider> {
   const entries = await catalogue.list().catch((error: Error) => {
     throw new AgentFailure('launch_failed', error.message)
   })
@@ -67,15 +70,15 @@ async function providerOf({ catalogue }: SessionParts, id: string): Promise<Agen
   return entry.provider
 }
 
-async function placeOf(
-  { db, config }: SessionParts,
+async function prepareFolder(
+  { db, config }: RunDependencies,
   session: SessionRow,
   card: CardRow,
   project: ProjectRow,
 ): Promise<{ cwd: string; remark: string | null }> {
   const { cwd, worktreePath, branch, baseCommit } = await ensureWorktree(db, card, project, config.dataDir).catch(
     error => {
-      throw explained(error)
+      throw asLaunchFailure(error)
     },
   )
   await db.transaction(tx => updateSession(tx, session.id, { cwd, branch, baseCommit }))
@@ -83,20 +86,20 @@ async function placeOf(
   return { cwd, remark: lacksWorktree ? withoutWorktree : null }
 }
 
-/** Only a credential that the agent takes is opened. */
-async function credentialOf(
-  { db, deviceGrants }: SessionParts,
+/** Only a credential that the agent takes is decrypted. */
+async function readCredential(
+  { db, deviceGrants }: RunDependencies,
   card: CardRow,
   provider: AgentProvider | null,
 ): Promise<AgentCredential | null> {
   const row = provider ? await credentialFor(db, card) : undefined
   if (!row || !provider?.credentials[row.provider]) return null
   const { kind, token } = await deviceGrants.secretOf(row).catch(error => {
-    throw explained(error)
+    throw asLaunchFailure(error)
   })
   return { id: row.id, provider: row.provider, kind, token, baseUrl: row.baseUrl }
 }
 
-/** What a person can mend is told as it is. */
-const explained = (error: unknown): unknown =>
+/** A refusal that a person can mend fails the launch with its own message. */
+const asLaunchFailure = (error: unknown): unknown =>
   error instanceof Problem && error.status < 500 ? new AgentFailure('launch_failed', error.message, error) : error

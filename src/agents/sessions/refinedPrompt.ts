@@ -1,5 +1,5 @@
-/** The refined prompt in what a planning agent said: its last block marked as such, or all of it. */
-export function refinedPrompt(said: string): string {
-  const blocks = [...said.matchAll(/^(`{3,})prompt[^\n]*\n([\s\S]*?)^\1\s*$/gm)]
-  return (blocks.at(-1)?.[2] ?? said).trim()
+/** The refined prompt in a message of a planning agent: its last ```prompt block, else the whole message. */
+export function parseRefinedPrompt(message: string): string {
+  const blocks = [...message.matchAll(/^(`{3,})prompt[^\n]*\n([\s\S]*?)^\1\s*$/gm)]
+  return (blocks.at(-1)?.[2] ?? message).trim()
 }

@@ -1,37 +1,39 @@
 import type { SessionPurpose } from '../../store/sessions.ts'
 
-/** What waits for a slot. */
-export interface Waiting {
+/** A session that waits for a slot, or has one. */
+export interface QueuedSession {
   id: number
   cardId: number
   purpose: SessionPurpose
 }
 
-/** Sessions that wait for their turn, in the order in which they were asked for. */
-export interface Queue {
-  /** Takes these for all that wait: new ones come last, those that are missing are forgotten. */
-  keep(waiting: readonly Waiting[]): void
-  /** Takes out those that may start beside those that run. A card has one session at a time. */
-  next(running: readonly Waiting[]): Waiting[]
+/** The queued sessions, oldest first. */
+export interface SessionQueue {
+  /** Replaces the content: known sessions keep their place, new ones come last. */
+  replace(waiting: readonly QueuedSession[]): void
+  /** Removes and returns the sessions that may start beside the running ones. A card runs one session at a time. */
+  takeStartable(running: readonly QueuedSession[]): QueuedSession[]
 }
 
 /**
- * Work and talks (pre-sessions and assistants) have `slots` each, so that nobody who asks a question waits for hours of
- * work to end. Shell commands of terminal cards are no agents: they wait for nobody.
+ * Work has `slots`, and talks (pre-sessions and assistants) have as many again: a person's question must not wait for hours of work.
+ * Shell commands of terminal cards are no agents and need no slot.
  */
-export function createQueue(slots: number): Queue {
-  let order: Waiting[] = []
+export function createSessionQueue(slots: number): SessionQueue {
+  let order: QueuedSession[] = []
   return {
-    keep(waiting) {
+    replace(waiting) {
       const present = new Map(waiting.map(each => [each.id, each]))
       const known = new Set(order.map(({ id }) => id))
       order = [...order.filter(({ id }) => present.has(id)), ...waiting.filter(({ id }) => !known.has(id))]
     },
-    next(running) {
+    takeStartable(running) {
       const free = { work: slots, talk: slots, shell: Infinity }
       const busy = new Set<string>()
-      for (const each of running) take(each, free, busy)
-      const started = order.filter(each => free[laneOf(each)] > 0 && !busy.has(placeOf(each)) && take(each, free, busy))
+      for (const each of running) occupy(each, free, busy)
+      const started = order.filter(
+        each => free[laneOf(each)] > 0 && !busy.has(lockOf(each)) && occupy(each, free, busy),
+      )
       order = order.filter(each => !started.includes(each))
       return started
     },
@@ -39,11 +41,12 @@ export function createQueue(slots: number): Queue {
 }
 
 type Lane = 'work' | 'talk' | 'shell'
-const laneOf = ({ purpose }: Waiting): Lane => (purpose === 'work' ? 'work' : purpose === 'terminal' ? 'shell' : 'talk')
-const placeOf = ({ cardId, purpose }: Waiting): string => `${cardId}${purpose === 'pre' ? ' pre' : ''}`
+const laneOf = ({ purpose }: QueuedSession): Lane =>
+  purpose === 'work' ? 'work' : purpose === 'terminal' ? 'shell' : 'talk'
+const lockOf = ({ cardId, purpose }: QueuedSession): string => `${cardId}${purpose === 'pre' ? ' pre' : ''}`
 
-function take(each: Waiting, free: Record<Lane, number>, busy: Set<string>): boolean {
+function occupy(each: QueuedSession, free: Record<Lane, number>, busy: Set<string>): boolean {
   free[laneOf(each)]--
-  busy.add(placeOf(each))
+  busy.add(lockOf(each))
   return true
 }

@@ -1,87 +1,74 @@
 import { logFailure, type Log } from '../../config/log.ts'
-import { end, type Agents, type Ending } from '../../domain/sessions.ts'
+import { end, type Agents } from '../../domain/sessions.ts'
 import { whileNews, withinStop } from '../../process/whileNews.ts'
 import type { Database, Transaction } from '../../store/database.ts'
 import { listOpen, readSession, type OpenSession } from '../../store/sessions.ts'
-import type { SessionParts } from './dependencies.ts'
-import { createQueue } from './sessionQueue.ts'
-import { startSession, type LiveSession } from './sessionRun.ts'
+import type { RunDependencies } from './runDependencies.ts'
+import { interrupted, lost } from './sessionEndings.ts'
+import { createSessionQueue } from './sessionQueue.ts'
+import { SessionRun } from './sessionRun.ts'
 
-const interrupted: Ending = {
-  status: 'interrupted',
-  statusReason: 'server_restart',
-  detail: 'The server stopped while the agent was at work.',
-}
-const lost: Ending = {
-  status: 'failed',
-  statusReason: 'crashed',
-  detail: 'The server lost the agent; its log tells more.',
-}
-/** How many sessions are ended in one commit. */
-const mostACommit = 20
+/** A libSQL server does not end hundreds of sessions within its time for one transaction. */
+const maxEndedPerCommit = 20
 
-/** The sessions whose agents run here, and those that wait for their turn. */
-export interface Fleet {
-  /** The session of this id, if its agent runs here. */
-  live(id: number): LiveSession | undefined
+/** Keeps the runs on this machine in step with the open sessions in the database. */
+export interface SessionReconciler {
+  /** The run of a session, if it is on this machine. */
+  runOf(sessionId: number): SessionRun | undefined
   /** Whether processes of an agent may run on a card here. */
   isAtWork(cardId: number): boolean
-  /** Looks which sessions are to be started, and which agents to be ended. */
+  /** Starts a reconciliation, or another one after the one that is under way. */
   wake(): void
-  /** Takes up work: agents reach the server at this address. */
+  /** Begins to reconcile. Agents reach the server at this address. */
   start(url: string, log: Log): void
-  /** Ends every agent; what was open becomes interrupted. Takes at most 9 s. */
+  /** Ends every run; open sessions become interrupted. Takes at most 9 s. */
   stop(): Promise<void>
 }
 
-type Parts = Omit<SessionParts, 'url' | 'log'>
-
-/** What the rows of sessions say is what it does: no row says that an agent runs for which none does, and the other way round. */
-export function createFleet(parts: Parts): Fleet {
-  const { db, agents, config } = parts
-  const running = new Map<number, LiveSession>()
-  const queue = createQueue(config.agentSlots)
-  const look = async () => {
+export function createSessionReconciler(dependencies: Omit<RunDependencies, 'url' | 'log'>): SessionReconciler {
+  const { db, agents, config } = dependencies
+  const runs = new Map<number, SessionRun>()
+  const queue = createSessionQueue(config.agentSlots)
+  const reconcile = async () => {
     const open = await listOpen(db)
     const ids = new Set(open.map(({ id }) => id))
-    for (const session of running.values()) if (!ids.has(session.id)) void session.stop()
+    for (const run of runs.values()) if (!ids.has(run.id)) void run.stop()
     for (const { id, status } of open)
-      if (status !== 'queued' && !running.has(id) && !lookout.isOver)
-        await db.transaction(tx => endLost(tx, agents, id, () => !running.has(id) && !lookout.isOver))
-    queue.keep(open.filter(({ status }) => status === 'queued'))
-    if (!lookout.isOver)
-      for (const { id } of queue.next([...running.values()])) launch(open.find(row => row.id === id)!)
+      if (status !== 'queued' && !runs.has(id) && !loop.isOver)
+        await db.transaction(tx => endLost(tx, agents, id, () => !runs.has(id) && !loop.isOver))
+    queue.replace(open.filter(({ status }) => status === 'queued'))
+    if (!loop.isOver)
+      for (const { id } of queue.takeStartable([...runs.values()])) launch(open.find(row => row.id === id)!)
   }
   const launch = (row: OpenSession) => {
-    const session = noted(db, lookout.at!.log, startSession({ ...parts, ...lookout.at! }, row))
-    running.set(row.id, session)
-    void session.over.finally(() => {
-      if (running.delete(row.id)) lookout.wake()
+    const run = new SessionRun({ ...dependencies, ...loop.at! }, row)
+    logRun(db, loop.at!.log, run)
+    runs.set(row.id, run)
+    void run.over.finally(() => {
+      if (runs.delete(row.id)) loop.wake()
     })
   }
-  const lookout = whileNews('Sessions', look)
+  const loop = whileNews('Sessions', reconcile)
 
   return {
-    live: id => running.get(id),
-    wake: lookout.wake,
-    start: lookout.start,
-    isAtWork: cardId => [...running.values()].some(session => session.cardId === cardId),
+    runOf: id => runs.get(id),
+    wake: loop.wake,
+    start: loop.start,
+    isAtWork: cardId => [...runs.values()].some(run => run.cardId === cardId),
     stop: async () => {
-      await lookout.end()
-      // What cannot be written now, on a full disk say, is when the server starts again.
-      await interruptAll(db, agents).catch(
-        (error: unknown) =>
-          lookout.at && logFailure(lookout.at.log, 'Sessions could not be ended in the database.', error),
+      await loop.end()
+      // The next start of the server interrupts what cannot be written now, on a full disk say.
+      await interruptOpen(db, agents).catch(
+        (error: unknown) => loop.at && logFailure(loop.at.log, 'Open sessions could not be interrupted.', error),
       )
-      // A session that makes its worktree cannot be stopped before Git has ended.
-      await withinStop(Promise.all([...running.values()].map(session => session.stop())))
+      // A run that makes its worktree cannot be stopped before Git has ended.
+      await withinStop(Promise.all([...runs.values()].map(run => run.stop())))
     },
   }
 }
 
-/** Notes the beginning of an agent's work and its end. */
-function noted(db: Database, log: Log, session: LiveSession): LiveSession {
-  const { id: sessionId, cardId, purpose, over } = session
+/** Logs a run's start and, with what became of its session, its end. */
+function logRun(db: Database, log: Log, { id: sessionId, cardId, purpose, over }: SessionRun): void {
   const startedAtMs = performance.now()
   log('info', 'An agent starts.', { sessionId, cardId, purpose })
   void over
@@ -100,23 +87,22 @@ function noted(db: Database, log: Log, session: LiveSession): LiveSession {
         /* The server stops. */
       },
     )
-  return session
 }
 
-/** Ends every open session that fits as interrupted, some in a commit: hundreds at once are more than a libSQL server does within the time for one. */
-export async function interruptAll(
+/** Ends open sessions as interrupted, in batches: all of them, or those that `filter` takes. */
+export async function interruptOpen(
   db: Database,
   agents: Agents,
-  fits: (session: OpenSession) => boolean = () => true,
+  filter: (session: OpenSession) => boolean = () => true,
 ): Promise<void> {
-  const open = (await listOpen(db)).filter(fits)
-  for (let at = 0; at < open.length; at += mostACommit)
+  const open = (await listOpen(db)).filter(filter)
+  for (let from = 0; from < open.length; from += maxEndedPerCommit)
     await db.transaction(async tx => {
-      for (const { id } of open.slice(at, at + mostACommit)) await end(tx, agents, id, interrupted, true)
+      for (const { id } of open.slice(from, from + maxEndedPerCommit)) await end(tx, agents, id, interrupted, true)
     })
 }
 
-/** Nothing runs for a session that says so: it must not say so any longer. */
+/** Fails a session that is running or waiting in the database and has no run. */
 async function endLost(tx: Transaction, agents: Agents, id: number, isLost: () => boolean): Promise<void> {
   const row = await readSession(tx, id)
   if (row && row.status !== 'queued' && isLost()) await end(tx, agents, id, lost, true)

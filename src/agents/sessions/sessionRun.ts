@@ -1,343 +1,275 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { logFailure } from '../../config/log.ts'
-import { Problem } from '../../contract/errors.ts'
-import { append } from '../../events/outbox.ts'
-import { diffOf } from '../../domain/changes.ts'
-import { change, end, type Ending } from '../../domain/sessions.ts'
+import { requirePhaseStep, type RunPhase } from '../../domain/sessionStates.ts'
 import { readContextRelay } from '../../domain/settings.ts'
-import { readCard } from '../../store/cards.ts'
-import { addUsage } from '../../store/credentials.ts'
-import type { Transaction } from '../../store/database.ts'
-import { readProject } from '../../store/projects.ts'
-import {
-  addSessionTokens,
-  readSession,
-  updateSession,
-  type OpenSession,
-  type SessionRow,
-} from '../../store/sessions.ts'
-import { listWaitingMessages, takeWaitingMessage } from '../../store/waitingMessages.ts'
-import { agentSession } from '../../views/agents.ts'
-import { shown } from '../link/failureReasons.ts'
-import { condense } from '../transcript/lastMessage.ts'
+import type { OpenSession, SessionPurpose } from '../../store/sessions.ts'
+import { listWaitingMessages } from '../../store/waitingMessages.ts'
+import { AgentFailure, type AgentLink, type AgentListener, type PermissionRequest } from '../link/agentLink.ts'
+import { openTranscript, type Transcript } from '../transcript/agentTranscript.ts'
+import { createLastMessage } from '../transcript/lastMessage.ts'
+import { transcriptOf } from '../transcript/transcriptWriter.ts'
+import { createAgentProcesses, type AgentProcesses } from './agentProcesses.ts'
+import { createContextWatch } from './contextWatch.ts'
+import type { RunDependencies } from './runDependencies.ts'
+import { handoffRequest } from './handoff.ts'
 import { openAgent } from './openAgent.ts'
-import { goOn } from './advancePipeline.ts'
-import type { SessionParts } from './dependencies.ts'
-import { prepare } from './prepareSession.ts'
-import { refinedPrompt } from './refinedPrompt.ts'
-import { withRecap } from '../transcript/resumePrompt.ts'
-import { handoffRequest, handOver } from './handoff.ts'
-import {
-  createRun,
-  endProcesses,
-  insist,
-  listener,
-  ownRow,
-  spawner,
-  Stopped,
-  tellQuestions,
-  wantRelay,
-  type Run,
-} from './sessionContext.ts'
-import { openTranscript } from '../transcript/agentTranscript.ts'
-import { addMessage, type TranscriptSession } from '../transcript/transcriptWriter.ts'
-import { AgentFailure, type PermissionRequest, type TurnUsage } from '../link/agentLink.ts'
+import { createOpenQuestions } from './openQuestions.ts'
+import { prepareSession } from './prepareSession.ts'
+import { CancelledByAgent, endingOf, RunStopped } from './sessionEndings.ts'
+import { SessionRecord } from './sessionRecord.ts'
 
-const turnEndMs = 1500
+const turnEndTimeoutMs = 1500
 const stopGraceMs = 500
-const countFilesMs = 3000
-const goOnPrompt = 'Go on with your task where you left off.'
 
-/** A session whose agent runs here. */
-export interface LiveSession {
+/** A question beside the task, which gets a turn of its own. */
+interface SideQuestion {
+  text: string
+  resolve(answer: string): void
+  reject(error: unknown): void
+}
+
+/** The run's phase with what exists in it. */
+type RunState =
+  | { phase: 'preparing'; transcript?: undefined; link?: undefined }
+  | { phase: 'opening'; transcript: Transcript; link?: AgentLink }
+  | { phase: 'ready'; transcript: Transcript; link: AgentLink }
+  | { phase: 'turn'; transcript: Transcript; link: AgentLink; ended: Promise<unknown> }
+  | { phase: 'closing'; transcript?: Transcript; link?: AgentLink }
+
+/**
+ * Runs a queued session to its end, through the phases that src/domain/sessionStates.ts draws. However it ends, its row says so and its
+ * processes are gone when `over` resolves.
+ */
+export class SessionRun {
   readonly id: number
   readonly cardId: number
-  readonly purpose: SessionRow['purpose']
-  /** Resolves when no process of it is left. Never rejects. */
+  readonly purpose: SessionPurpose
+  /** Resolves when no process of the run is left. Never rejects. */
   readonly over: Promise<void>
-  /** Ends its processes: the agent is asked first. The session's rows are the caller's, which has ended them. Takes at most 6 s. */
-  stop(): Promise<void>
-  /** The question that an answer is meant for; without an id, the only one that is open. @throws Problem NOTHING_TO_APPROVE, CONFLICT */
-  question(id: string | undefined): PermissionRequest
-  /** Answers a question of the agent. False when it is not open any more. */
-  answer(id: string, approved: boolean): Promise<boolean>
-  /** Asks something beside the task once the present turn has ended, and resolves to the agent's words. */
-  ask(text: string): Promise<string>
-  /** Hands over to a fresh session: the present turn is cancelled. */
-  relay(): void
-}
 
-/** Runs a queued session to its end. Whatever happens, its rows say so and its processes are gone when `over` resolves. */
-export function startSession(parts: SessionParts, { id, cardId, purpose }: OpenSession): LiveSession {
-  const run = createRun(parts, id)
-  const over = live(run)
-  let stopped: Promise<void> | undefined
-  return {
-    id,
-    cardId,
-    purpose,
-    over,
-    stop: () => (stopped ??= stop(run, over)),
-    question: run.questions.find,
-    answer: async (questionId, approved) => {
-      if (!run.link || !run.questions.answer(run.link, questionId, approved)) return false
-      tellQuestions(run)
-      await run.inOrder(async () => {})
-      return true
-    },
-    ask: text =>
-      new Promise((resolve, reject) => {
-        run.errands.push({ text, resolve, reject })
-      }),
-    relay: () => wantRelay(run),
+  #state: RunState = { phase: 'preparing' }
+  /** The next turns, before the messages that wait in the database. */
+  readonly #pending: { sideQuestions: SideQuestion[]; handoff: boolean } = { sideQuestions: [], handoff: false }
+  readonly #questions = createOpenQuestions()
+  readonly #lastMessage = createLastMessage()
+  readonly #context = createContextWatch()
+  /** Aborted when the session was ended from outside: its rows are no longer this run's to write. */
+  readonly #stopped = new AbortController()
+  #stopping: Promise<void> | undefined
+  readonly #dependencies: RunDependencies
+  readonly #record: SessionRecord
+  readonly #processes: AgentProcesses
+
+  constructor(dependencies: RunDependencies, { id, cardId, purpose }: OpenSession) {
+    this.id = id
+    this.cardId = cardId
+    this.purpose = purpose
+    this.#dependencies = dependencies
+    this.#record = new SessionRecord(dependencies, id, this.#stopped.signal)
+    this.#processes = createAgentProcesses(dependencies, id, this.#stopped.signal)
+    this.over = this.#run()
   }
-}
 
-async function live(run: Run): Promise<void> {
-  try {
-    for (let text: string | undefined = await open(run); text !== undefined; text = await next(run))
-      await turn(run, text)
-  } catch (error) {
-    await fail(run, error).catch(cause =>
-      run.parts.log('error', 'The end of a session could not be kept.', { sessionId: run.id, cause: String(cause) }),
-    )
-  } finally {
-    run.link?.close()
-    for (const { reject } of run.errands.splice(0)) reject(new Stopped())
-    await endProcesses(run).catch(cause =>
-      run.parts.log('error', 'Processes of a session could not be ended.', { sessionId: run.id, cause: String(cause) }),
-    )
-    await run.transcript?.settle().catch(() => {
-      /* Its rows are gone, or the server stops. */
-    })
-    await keepAftermath(run).catch(() => {
-      /* The same. */
+  /** Ends the processes; the agent is asked first. The caller has ended the session's row. Takes at most 6 s. */
+  stop(): Promise<void> {
+    return (this.#stopping ??= this.#stop())
+  }
+
+  /** The open permission request of this id; without an id, the only one. @throws Problem NOTHING_TO_APPROVE, CONFLICT */
+  question(id: string | undefined): PermissionRequest {
+    return this.#questions.find(id)
+  }
+
+  /** Answers a permission request. False when it is not open any more. */
+  async answer(id: string, approved: boolean): Promise<boolean> {
+    const { link } = this.#state
+    if (!link || !this.#questions.answer(link, id, approved)) return false
+    this.#writeQuestions()
+    await this.#record.settle()
+    return true
+  }
+
+  /** Asks a question beside the task once the present turn has ended. Resolves to the agent's answer. */
+  ask(text: string): Promise<string> {
+    return new Promise((resolve, reject) => {
+      if (this.#state.phase === 'closing') reject(new RunStopped())
+      else this.#pending.sideQuestions.push({ text, resolve, reject })
     })
   }
-}
 
-/** Starts the agent and opens its session. Returns what to tell it first. */
-async function open(run: Run): Promise<string> {
-  const {
-    parts: { db },
-    id,
-  } = run
-  const { session, isFirst } = await insist(run, async tx => {
-    const before = run.isStopping ? undefined : await readSession(tx, id)
-    return {
-      session: before && (await change(tx, id, { status: 'running' }, 'running')),
-      isFirst: before?.startedAt === null,
+  /** Hands off to a fresh session: cancels the present turn, asks for a summary and completes. */
+  requestHandoff(): void {
+    if (this.#pending.handoff) return
+    this.#pending.handoff = true
+    void this.#state.link?.cancel()
+  }
+
+  async #run(): Promise<void> {
+    try {
+      for (let prompt: string | undefined = await this.#open(); prompt !== undefined; prompt = await this.#nextPrompt())
+        await this.#turn(prompt)
+    } catch (error) {
+      await this.#fail(error).catch(cause => this.#logError('The end of a session could not be written.', cause))
+    } finally {
+      await this.#close()
     }
-  })
-  if (!session) throw new Stopped()
-  run.countedUsd = session.costUsd ?? 0
-  const { launch, remark } = await prepare(run, session)
-  if (run.isStopping) throw new Stopped()
-  run.transcript = openTranscript(db, transcriptOf(session), launch.secrets)
-  run.link = await openAgent(launch, listener(run), spawner(run, session.purpose === 'terminal' ? 'terminal' : 'agent'))
-  const { sessionId, resumed, model } = await run.link.start(session.resumable === 1 ? session.agentSessionId : null)
-  const isResumable = run.link.capabilities.resume && sessionId !== null
-  return insist(run, async tx => {
-    if (!(await ownRow(run, tx))) throw new Stopped()
-    await updateSession(tx, id, { agentSessionId: sessionId, resumable: isResumable, ...(model !== null && { model }) })
-    if (remark && isFirst) await addMessage(tx, transcriptOf(session), 'system', remark)
-    return firstText(tx, session, resumed, isFirst)
-  })
-}
-
-/** A fresh session gets its prompt and the messages that wait; one that goes on, the message that made it do so. */
-async function firstText(tx: Transaction, session: SessionRow, resumed: boolean, isFirst: boolean): Promise<string> {
-  const messages: string[] = []
-  for (let each = await takeWaitingMessage(tx, session.id); each; each = await takeWaitingMessage(tx, session.id))
-    messages.push(each.content)
-  if (session.purpose === 'terminal') return session.prompt
-  if (resumed) return messages.join('\n\n') || goOnPrompt
-  if (isFirst) await addMessage(tx, transcriptOf(session), 'user', session.prompt)
-  const prompt = isFirst ? session.prompt : await withRecap(tx, session.prompt, session)
-  return [prompt, ...messages].join('\n\n')
-}
-
-async function turn(run: Run, text: string, isLast = false): Promise<void> {
-  run.relaySettings = await readContextRelay(run.parts.db)
-  if (run.isStopping) throw new Stopped()
-  run.words.begin()
-  const ended = run.link!.prompt(text)
-  run.turn = ended.catch(() => {})
-  // The hand-over was asked for before the agent was ready.
-  if (run.wantsRelay && !isLast) void run.link!.cancel()
-  try {
-    const { stopReason, usage } = await ended
-    await run.transcript!.settle()
-    await run.inOrder(() => keepUsage(run, usage))
-    if (run.isStopping) throw new Stopped()
-    if (stopReason === 'cancelled' && !run.wantsRelay && (await listWaitingMessages(run.parts.db, run.id)).length === 0)
-      throw new Cancelled()
-  } finally {
-    run.turn = undefined
-    if (!run.link!.exited) await endProcesses(run)
   }
-}
 
-/** The agent itself ended its turn as cancelled, though nobody here asked for it. */
-class Cancelled extends Error {}
+  /** preparing → opening → ready. Returns the first prompt. */
+  async #open(): Promise<string> {
+    const { session, isFirst } = await this.#record.begin()
+    const { launch, remark } = await prepareSession(this.#dependencies, this.#record, session)
+    this.#requireNotStopped()
+    const transcript = openTranscript(this.#dependencies.db, transcriptOf(session), launch.secrets)
+    this.#enter({ phase: 'opening', transcript })
+    const spawn = this.#processes.spawner(this.purpose === 'terminal' ? 'terminal' : 'agent')
+    const link = await openAgent(launch, this.#listener(transcript), spawn)
+    this.#enter({ phase: 'opening', transcript, link })
+    const started = await link.start(session.resumable === 1 ? session.agentSessionId : null)
+    const canResume = link.capabilities.resume
+    const prompt = await this.#record.open(session, started, { canResume, isFirst, remark })
+    this.#enter({ phase: 'ready', transcript, link })
+    return prompt
+  }
 
-async function keepUsage(run: Run, usage: TurnUsage | null): Promise<void> {
-  const { id } = run
-  if (!usage) return
-  await insist(run, async tx => {
-    const before = await readSession(tx, id)
-    if (!before) return
-    const costUsd = Math.max(0, (before.costUsd ?? 0) - run.countedUsd)
-    tx.afterCommit(() => {
-      run.countedUsd += costUsd
+  /** ready → turn → ready. */
+  async #turn(prompt: string, isHandoff = false): Promise<void> {
+    const { db } = this.#dependencies
+    this.#context.configure(await readContextRelay(db))
+    this.#requireNotStopped()
+    const { transcript, link } = this.#ready()
+    this.#lastMessage.beginTurn()
+    const prompted = link.prompt(prompt)
+    this.#enter({ phase: 'turn', transcript, link, ended: prompted.catch(() => {}) })
+    // The handoff was requested before the agent was ready.
+    if (this.#pending.handoff && !isHandoff) void link.cancel()
+    try {
+      const { stopReason, usage } = await prompted
+      await transcript.settle()
+      await this.#record.addTurnUsage(usage)
+      this.#requireNotStopped()
+      if (stopReason === 'cancelled' && !this.#pending.handoff && (await listWaitingMessages(db, this.id)).length === 0)
+        throw new CancelledByAgent()
+    } finally {
+      this.#enter({ phase: 'ready', transcript, link })
+      if (!link.exited) await this.#processes.terminate()
+    }
+  }
+
+  /** The prompt after a turn; undefined when the session is completed. */
+  async #nextPrompt(): Promise<string | undefined> {
+    for (let each = this.#pending.sideQuestions.shift(); each; each = this.#pending.sideQuestions.shift())
+      await this.#answerSideQuestion(each)
+    if (!this.#pending.handoff) return this.#record.takeMessageOrComplete(this.#lastMessage.text())
+    const settings = await readContextRelay(this.#dependencies.db)
+    await this.#turn(handoffRequest(settings), true)
+    await this.#record.handOff(this.#lastMessage.text(), settings)
+    return undefined
+  }
+
+  async #answerSideQuestion({ text, resolve, reject }: SideQuestion): Promise<void> {
+    try {
+      await this.#turn(text)
+      resolve(this.#lastMessage.text())
+    } catch (error) {
+      reject(error)
+      throw error
+    }
+  }
+
+  async #fail(error: unknown): Promise<void> {
+    if (this.#stopped.signal.aborted || error instanceof RunStopped) return
+    const { log } = this.#dependencies
+    const ending = endingOf(error)
+    if (error instanceof AgentFailure || error instanceof CancelledByAgent)
+      log('info', 'An agent did not complete its session.', { sessionId: this.id, reason: ending.statusReason })
+    else logFailure(log, 'A session failed.', error, { sessionId: this.id })
+    await this.#state.transcript?.settle().catch(() => {
+      /* The ending is written all the same. */
     })
-    await addSessionTokens(tx, id, usage)
-    if (before.credentialId !== null)
-      await addUsage(tx, before.credentialId, {
-        day: tx.now.slice(0, 10),
-        sessions: before.inputTokens + before.outputTokens === 0 ? 1 : 0,
-        ...usage,
-        costUsd,
+    await this.#record.fail(ending)
+  }
+
+  /** Any phase but turn → closing. */
+  async #close(): Promise<void> {
+    const { transcript, link } = this.#state
+    this.#enter({ phase: 'closing', transcript, link })
+    link?.close()
+    for (const { reject } of this.#pending.sideQuestions.splice(0)) reject(new RunStopped())
+    await this.#processes
+      .terminate()
+      .catch(cause => this.#logError('The processes of a session could not be ended.', cause))
+    await transcript?.settle().catch(() => {
+      /* The session was deleted, or the server stops. */
+    })
+    await this.#record
+      .writeAftermath(() => this.#lastMessage.text())
+      .catch(() => {
+        /* The session was deleted, or the server stops. */
       })
-    await append(tx, 'agent.usage', before.projectId, agentSession((await readSession(tx, id))!))
-  })
-}
+  }
 
-/** What the agent is told after a turn; undefined when its work is done, or handed over. */
-async function next(run: Run): Promise<string | undefined> {
-  for (;;) {
-    const errand = run.errands.shift()
-    if (!errand) break
-    await turn(run, errand.text).then(
-      () => errand.resolve(run.words.text()),
-      error => {
-        errand.reject(error)
-        throw error
+  async #stop(): Promise<void> {
+    this.#stopped.abort()
+    const { link } = this.#state
+    await link?.cancel().catch(() => {
+      /* Its process is ended all the same. */
+    })
+    if (this.#state.phase === 'turn')
+      await Promise.race([this.#state.ended, delay(turnEndTimeoutMs, undefined, { ref: false })])
+    this.#state.link?.close()
+    await this.#processes.terminate(stopGraceMs).catch(() => {
+      /* The closing phase tries again. */
+    })
+    await this.over
+  }
+
+  #listener(transcript: Transcript): AgentListener {
+    return {
+      update: update => {
+        this.#lastMessage.add(update)
+        this.#context.add(update)
+        if (this.#context.isFull()) this.requestHandoff()
+        return transcript.add(update)
       },
-    )
+      permission: request => {
+        this.#questions.add(request)
+        this.#writeQuestions()
+      },
+      permissionWithdrawn: id => {
+        this.#questions.remove(id)
+        this.#writeQuestions()
+      },
+    }
   }
-  if (run.wantsRelay) return relay(run)
-  const said = run.words.text()
-  const filesChanged = await countFiles(run)
-  return run.inOrder(() =>
-    insist(run, async tx => {
-      const row = await ownRow(run, tx)
-      if (!row) throw new Stopped()
-      return (await takeWaitingMessage(tx, run.id))?.content ?? finish(run, tx, row, said, filesChanged)
-    }),
-  )
-}
 
-async function finish(
-  { parts: { agents } }: Run,
-  tx: Transaction,
-  row: SessionRow,
-  said: string,
-  filesChanged: number,
-): Promise<undefined> {
-  const summary = row.purpose === 'pre' ? refinedPrompt(said) : condense(said)
-  await end(tx, agents, row.id, { status: 'completed', summary: summary || row.summary, filesChanged }, true)
-  if (row.purpose === 'work') await goOn(tx, agents, row.projectId, row.cardId)
-  return undefined
-}
+  /** Writes the open questions after the transcript, so that a client finds there the tool call that a question is about. */
+  #writeQuestions(): void {
+    void this.#record
+      .writeQuestions(
+        async () => {
+          await this.#state.transcript?.settle().catch(() => {})
+        },
+        () => this.#questions.open(),
+      )
+      .catch(cause => this.#logError('The questions of an agent could not be written.', cause))
+  }
 
-async function relay(run: Run): Promise<undefined> {
-  const {
-    parts: { db, agents },
-  } = run
-  const settings = await readContextRelay(db)
-  await turn(run, handoffRequest(settings), true)
-  const handoff = run.words.text()
-  await run.inOrder(() =>
-    insist(run, async tx => {
-      const row = await ownRow(run, tx)
-      if (!row || !(await handOver(tx, agents, row, handoff, settings))) throw new Stopped()
-    }),
-  )
-  return undefined
-}
+  #enter(state: RunState): void {
+    requirePhaseStep(this.#state.phase, state.phase)
+    this.#state = state
+  }
 
-/** How many files the card has changed; what cannot be told quickly counts as it did before. */
-async function countFiles({ parts: { db }, id }: Run): Promise<number> {
-  const session = await readSession(db, id)
-  if (!session || session.branch === null) return 0
-  const [card, project] = await Promise.all([
-    readCard(db, session.projectId, session.cardId),
-    readProject(db, session.projectId),
-  ])
-  if (!card || !project) return 0
-  const counted = diffOf(card, project, { numbersOnly: true }).then(
-    ({ stats }) => stats.filesChanged,
-    () => session.filesChanged,
-  )
-  return Promise.race([counted, delay(countFilesMs, session.filesChanged, { ref: false })])
-}
+  #ready(): RunState & { phase: 'ready' } {
+    if (this.#state.phase === 'ready') return this.#state
+    throw new Error(`A turn cannot begin in phase ${this.#state.phase satisfies RunPhase}.`)
+  }
 
-/** What a session that did not end well has left: its agent's last words, and its files. */
-async function keepAftermath(run: Run): Promise<void> {
-  const {
-    parts: { db },
-    id,
-  } = run
-  const before = await readSession(db, id)
-  if (!before || before.purpose === 'pre' || (before.status !== 'cancelled' && before.status !== 'failed')) return
-  const filesChanged = await countFiles(run)
-  await db.transaction(async tx => {
-    const row = await readSession(tx, id)
-    if (row && row.endedAt !== null)
-      await updateSession(tx, id, { filesChanged, summary: row.summary ?? (condense(run.words.text()) || null) })
-  })
-}
+  #requireNotStopped(): void {
+    if (this.#stopped.signal.aborted) throw new RunStopped()
+  }
 
-async function fail(run: Run, error: unknown): Promise<void> {
-  if (run.isStopping || error instanceof Stopped) return
-  const ending = endingOf(error)
-  if (error instanceof AgentFailure || error instanceof Cancelled)
-    run.parts.log('info', 'An agent did not do its work.', { sessionId: run.id, reason: ending.statusReason })
-  else logFailure(run.parts.log, 'A session failed.', error, { sessionId: run.id })
-  await run.transcript?.settle().catch(() => {
-    /* The end is told all the same. */
-  })
-  await run.inOrder(() =>
-    insist(run, async tx => {
-      const row = await ownRow(run, tx)
-      if (!row) return
-      if (ending.detail) await addMessage(tx, transcriptOf(row), 'system', ending.detail)
-      await end(tx, run.parts.agents, run.id, ending, ending.status !== 'cancelled')
-    }),
-  )
-}
-
-function endingOf(error: unknown): Ending {
-  if (error instanceof Cancelled)
-    return { status: 'cancelled', statusReason: 'cancelled', detail: 'The agent ended its turn as cancelled.' }
-  if (error instanceof AgentFailure)
-    return { status: 'failed', statusReason: error.reason, detail: shown(error.message) }
-  if (error instanceof Problem) return { status: 'failed', statusReason: 'launch_failed', detail: error.message }
-  return {
-    status: 'failed',
-    statusReason: 'crashed',
-    detail: 'The server failed to run the agent; its log tells more.',
+  #logError(message: string, cause: unknown): void {
+    this.#dependencies.log('error', message, { sessionId: this.id, cause: String(cause) })
   }
 }
-
-async function stop(run: Run, over: Promise<void>): Promise<void> {
-  run.isStopping = true
-  await run.link?.cancel().catch(() => {
-    /* It is ended all the same. */
-  })
-  if (run.turn) await Promise.race([run.turn, delay(turnEndMs, undefined, { ref: false })])
-  run.link?.close()
-  await endProcesses(run, stopGraceMs).catch(() => {
-    /* The end of the run tries again. */
-  })
-  await over
-}
-
-const transcriptOf = ({ id, projectId, cardId, agent, purpose }: SessionRow): TranscriptSession => ({
-  id,
-  projectId,
-  cardId,
-  agent,
-  isPre: purpose === 'pre',
-})

@@ -1,76 +1,62 @@
-import { setTimeout as delay } from 'node:timers/promises'
-import { Problem } from '../../contract/errors.ts'
 import type { Database } from '../../store/database.ts'
-import { Drafts } from './pendingMessages.ts'
-import { readUpdate } from '../acp/parseUpdate.ts'
+import { PendingMessages } from './pendingMessages.ts'
+import { parseUpdate } from '../acp/parseUpdate.ts'
 import { writeBatch, type TranscriptSession } from './transcriptWriter.ts'
 import type { RawUpdate } from '../link/agentLink.ts'
 
-const gatherMs = 50
-const retryMs = 250
-/** With this much waiting, the agent is not read any further until it is written. */
-const mostWaiting = 256
-const mostWaitingLength = 512 * 1024
+const batchMs = 50
+/** With more unwritten than this, the agent is not read until it is written: backpressure. */
+const maxUnwritten = 256
+const maxUnwrittenLength = 512 * 1024
 
-/** Takes in what an agent says in one session and keeps it, gathered for about 50 ms, with an event for each message that is new or has changed. */
+/** Writes the updates of one session in batches of about 50 ms, with an event for each message that is new or has changed. */
 export interface Transcript {
-  /** Takes an update in. A promise means that there is no room for more until it resolves. It rejects when nothing can be kept any more: the session is gone, or the server stops. */
-  take(update: RawUpdate): void | Promise<void>
-  /** Ends the messages that are being told, as at the end of a turn, and resolves when everything is kept. Rejects as `take` does. */
+  /** Adds an update. A returned promise is backpressure. It rejects when the transcript can no longer be written: the session was deleted, or the server stops. */
+  add(update: RawUpdate): void | Promise<void>
+  /** Ends all messages, as at the end of a turn, and resolves when everything is written. Rejects as `add` does. */
   settle(): Promise<void>
 }
 
-/** Opens the transcript of a session that is in the database. `secrets` are left out of what is kept. */
+/** Opens the transcript of a session that is in the database. `secrets` are redacted. */
 export function openTranscript(db: Database, session: TranscriptSession, secrets: readonly string[] = []): Transcript {
-  const drafts = new Drafts()
+  const pending = new PendingMessages()
   let failure: { error: unknown } | undefined
   let writing: Promise<void> = Promise.resolve()
   let timer: NodeJS.Timeout | undefined
 
   const writeOnce = async (everything: boolean): Promise<void> => {
-    if (!failure && !drafts.isEmpty)
-      failure = await keep(db, session, drafts.take(performance.now(), everything), secrets)
-    if (failure) drafts.forget()
+    if (!failure && !pending.isEmpty)
+      failure = await writeBatch(db, session, pending.take(performance.now(), everything), secrets).then(
+        () => undefined,
+        error => ({ error }),
+      )
+    if (failure) pending.clear()
   }
-  /** Writes what is due, or everything, after what is being written. */
+  /** Writes what is due, or everything, after the write that is under way. */
   const write = (everything: boolean): Promise<void> => (writing = writing.then(() => writeOnce(everything)))
-  const finish = async () => {
+  const writeAll = async () => {
     await write(true)
     if (failure) throw failure.error
   }
-  const writeSoon = () => {
-    if (!drafts.isEmpty)
+  const scheduleWrite = () => {
+    if (!pending.isEmpty)
       timer ??= setTimeout(async () => {
         timer = undefined
         await write(false)
-        writeSoon()
-      }, gatherMs)
+        scheduleWrite()
+      }, batchMs)
   }
 
   return {
-    take: update => {
+    add: update => {
       if (failure) return Promise.reject(failure.error)
-      drafts.add(readUpdate(update))
-      writeSoon()
-      return drafts.waiting >= mostWaiting || drafts.waitingLength >= mostWaitingLength ? finish() : undefined
+      pending.add(parseUpdate(update))
+      scheduleWrite()
+      return pending.count >= maxUnwritten || pending.length >= maxUnwrittenLength ? writeAll() : undefined
     },
     settle: () => {
-      drafts.endAll()
-      return finish()
+      pending.endAll()
+      return writeAll()
     },
-  }
-}
-
-/** Writes until it is written: a full disk or a busy database is waited for. Gives the failure that does not pass. */
-async function keep(...batch: Parameters<typeof writeBatch>): Promise<{ error: unknown } | undefined> {
-  for (;;) {
-    try {
-      await writeBatch(...batch)
-      return undefined
-    } catch (error) {
-      if (!(error instanceof Problem && (error.code === 'DATABASE_BUSY' || error.code === 'DISK_FULL')))
-        return { error }
-      await delay(retryMs)
-    }
   }
 }

@@ -1,71 +1,72 @@
 import type { TranscriptRole } from '../../store/transcripts.ts'
 import type { ToolPiece } from '../../views/agents.ts'
-import { mostMessageLength, type Addition } from '../acp/parseUpdate.ts'
+import { maxMessageLength, type ParsedUpdate } from '../acp/parseUpdate.ts'
 
-const mostCallsRemembered = 10_000
-const shortestWaitMs = 50
-const longestWaitMs = 1000
-/** Every event tells its message whole: the longer a message is, the less often it is written while it goes on. */
-const lengthPerMs = 16
+const maxOpenCalls = 10_000
+const minWriteIntervalMs = 50
+const maxWriteIntervalMs = 1000
+/** Each event carries its whole message, so a longer message is written less often while it grows. */
+const charsPerIntervalMs = 16
 
-/** A message that is being told: `next` is what of it waits, `writing` what is being written. It has an id once it has been written to. */
-export interface Draft {
+/** A message that still grows: `unwritten` waits to be written, `writing` is being written. It has an id after its first write. */
+export interface PendingMessage {
   role: TranscriptRole
   callId: string | null
   label: string | undefined
-  /** Whether the message of an earlier turn goes on here, if there is one: of a tool call that has not begun in this turn. */
-  mayGoOn: boolean
+  /** Whether this continues a message of an earlier turn, if there is one: a tool call that did not begin in this turn. */
+  mayContinue: boolean
   id: number | undefined
-  next: string | ToolPiece | undefined
+  unwritten: string | ToolPiece | undefined
   writing: string | ToolPiece | undefined
   length: number
   ended: boolean
   dueAt: number
 }
-export interface Batch {
-  messages: Draft[]
-  usage?: Addition & { kind: 'usage' }
-  commands?: Addition & { kind: 'commands' }
+export interface PendingBatch {
+  messages: PendingMessage[]
+  usage?: ParsedUpdate & { kind: 'usage' }
+  commands?: ParsedUpdate & { kind: 'commands' }
 }
 
-/** What of one session's transcript is not written yet. Chunks in a row of one role are one message, and so is a tool call with all its updates. */
-export class Drafts {
-  readonly #waiting = new Set<Draft>()
-  #waitingLength = 0
-  #text: Draft | undefined
-  #plan: Draft | undefined
-  readonly #calls = new Map<string, Draft>()
-  #usage: Batch['usage']
-  #commands: Batch['commands']
+/** The unwritten part of one session's transcript. Consecutive chunks of one role are one message; so is a tool call with its updates. */
+export class PendingMessages {
+  readonly #unwritten = new Set<PendingMessage>()
+  #unwrittenLength = 0
+  #text: PendingMessage | undefined
+  #plan: PendingMessage | undefined
+  readonly #calls = new Map<string, PendingMessage>()
+  #usage: PendingBatch['usage']
+  #commands: PendingBatch['commands']
 
   get isEmpty(): boolean {
-    return this.#waiting.size === 0 && !this.#usage && !this.#commands
+    return this.#unwritten.size === 0 && !this.#usage && !this.#commands
   }
-  /** How many messages wait, and how long what waits of them is. */
-  get waiting(): number {
-    return this.#waiting.size
+  /** The number of messages with unwritten text. */
+  get count(): number {
+    return this.#unwritten.size
   }
-  get waitingLength(): number {
-    return this.#waitingLength
+  /** The length of all unwritten text. */
+  get length(): number {
+    return this.#unwrittenLength
   }
 
-  add(addition: Addition): void {
-    switch (addition.kind) {
+  add(update: ParsedUpdate): void {
+    switch (update.kind) {
       case 'text':
-        return this.#addText(addition)
+        return this.#addText(update)
       case 'plan':
-        return this.#addPlan(addition.text)
+        return this.#addPlan(update.text)
       case 'tool':
-        return this.#addCall(addition)
+        return this.#addCall(update)
       case 'usage':
-        this.#usage = addition
+        this.#usage = update
         return
       case 'commands':
-        this.#commands = addition
+        this.#commands = update
     }
   }
 
-  /** Ends all messages, as at the end of a turn: what comes later is another message. */
+  /** Ends all messages, as at the end of a turn. Later chunks begin new messages. */
   endAll(): void {
     this.#endText()
     if (this.#plan) this.#plan.ended = true
@@ -73,37 +74,38 @@ export class Drafts {
     this.#calls.clear()
   }
 
-  /** Hands out what has to be written now, in the order in which it was said. */
-  take(nowMs: number, everything: boolean): Batch {
-    const messages = [...this.#waiting].filter(
-      draft => everything || draft.ended || draft.id === undefined || draft.dueAt <= nowMs,
+  /** Removes and returns what is due, oldest first. */
+  take(nowMs: number, everything: boolean): PendingBatch {
+    const messages = [...this.#unwritten].filter(
+      message => everything || message.ended || message.id === undefined || message.dueAt <= nowMs,
     )
-    for (const draft of messages) {
-      this.#waiting.delete(draft)
-      this.#waitingLength -= lengthOf(draft.next)
-      draft.writing = draft.next
-      draft.next = undefined
-      draft.dueAt = nowMs + Math.min(longestWaitMs, Math.max(shortestWaitMs, draft.length / lengthPerMs))
+    for (const message of messages) {
+      this.#unwritten.delete(message)
+      this.#unwrittenLength -= lengthOf(message.unwritten)
+      message.writing = message.unwritten
+      message.unwritten = undefined
+      message.dueAt =
+        nowMs + Math.min(maxWriteIntervalMs, Math.max(minWriteIntervalMs, message.length / charsPerIntervalMs))
     }
     const batch = { messages, usage: this.#usage, commands: this.#commands }
     this.#usage = this.#commands = undefined
     return batch
   }
 
-  forget(): void {
+  clear(): void {
     this.endAll()
-    this.#waiting.clear()
-    this.#waitingLength = 0
+    this.#unwritten.clear()
+    this.#unwrittenLength = 0
     this.#usage = this.#commands = undefined
   }
 
-  #addText({ role, text, label }: Addition & { kind: 'text' }): void {
+  #addText({ role, text, label }: ParsedUpdate & { kind: 'text' }): void {
     if (this.#text && (this.#text.role !== role || this.#text.label !== label)) this.#endText()
     for (let rest = text; rest !== '';) {
-      if (this.#text && this.#text.length >= mostMessageLength) this.#endText()
-      this.#text ??= newDraft(role, { label })
-      const [part, later] = splitAt(rest, mostMessageLength - this.#text.length)
-      this.#change(this.#text, ((this.#text.next ?? '') as string) + part)
+      if (this.#text && this.#text.length >= maxMessageLength) this.#endText()
+      this.#text ??= newMessage(role, { label })
+      const [part, later] = splitAt(rest, maxMessageLength - this.#text.length)
+      this.#change(this.#text, ((this.#text.unwritten ?? '') as string) + part)
       this.#text.length += part.length
       rest = later
     }
@@ -111,27 +113,27 @@ export class Drafts {
 
   #addPlan(text: string): void {
     this.#endText()
-    this.#plan ??= newDraft('plan')
+    this.#plan ??= newMessage('plan')
     this.#plan.length = text.length
     this.#change(this.#plan, text)
   }
 
-  #addCall({ callId, begins, piece }: Addition & { kind: 'tool' }): void {
+  #addCall({ callId, begins, piece }: ParsedUpdate & { kind: 'tool' }): void {
     this.#endText()
     const known = this.#calls.get(callId)
-    const draft = known && !(begins && known.ended) ? known : newDraft('tool', { callId, mayGoOn: !begins })
+    const message = known && !(begins && known.ended) ? known : newMessage('tool', { callId, mayContinue: !begins })
     this.#calls.delete(callId)
-    this.#calls.set(callId, draft)
-    if (this.#calls.size > mostCallsRemembered) this.#calls.delete(this.#calls.keys().next().value!)
-    this.#change(draft, { ...(draft.next as ToolPiece | undefined), ...piece })
-    draft.length = lengthOf(draft.next)
-    if (piece.status === 'completed' || piece.status === 'failed') draft.ended = true
+    this.#calls.set(callId, message)
+    if (this.#calls.size > maxOpenCalls) this.#calls.delete(this.#calls.keys().next().value!)
+    this.#change(message, { ...(message.unwritten as ToolPiece | undefined), ...piece })
+    message.length = lengthOf(message.unwritten)
+    if (piece.status === 'completed' || piece.status === 'failed') message.ended = true
   }
 
-  #change(draft: Draft, next: string | ToolPiece): void {
-    this.#waitingLength += lengthOf(next) - lengthOf(draft.next)
-    draft.next = next
-    this.#waiting.add(draft)
+  #change(message: PendingMessage, next: string | ToolPiece): void {
+    this.#unwrittenLength += lengthOf(next) - lengthOf(message.unwritten)
+    message.unwritten = next
+    this.#unwritten.add(message)
   }
 
   #endText(): void {
@@ -140,29 +142,29 @@ export class Drafts {
   }
 }
 
-const newDraft = (
+const newMessage = (
   role: TranscriptRole,
-  { callId = null, label, mayGoOn = false }: Partial<Pick<Draft, 'callId' | 'label' | 'mayGoOn'>> = {},
-): Draft => ({
+  { callId = null, label, mayContinue = false }: Partial<Pick<PendingMessage, 'callId' | 'label' | 'mayContinue'>> = {},
+): PendingMessage => ({
   role,
   callId,
   label,
-  mayGoOn,
+  mayContinue,
   id: undefined,
-  next: undefined,
+  unwritten: undefined,
   writing: undefined,
   length: 0,
   ended: false,
   dueAt: 0,
 })
 
-/** About how much room a piece takes. */
-function lengthOf(piece: Draft['next']): number {
+/** The approximate size of a piece. */
+function lengthOf(piece: PendingMessage['unwritten']): number {
   if (piece === undefined) return 0
   return typeof piece === 'string' ? piece.length : JSON.stringify(piece).length
 }
 
-/** Splits a text, but no surrogate pair. */
+/** Splits a text without cutting a surrogate pair. */
 function splitAt(text: string, at: number): [string, string] {
   if (text.length <= at) return [text, '']
   const end = at > 1 && /[\uD800-\uDBFF]/.test(text[at - 1]!) ? at - 1 : at

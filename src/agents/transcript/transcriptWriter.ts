@@ -1,12 +1,19 @@
 import { append } from '../../events/outbox.ts'
 import type { Database, Transaction } from '../../store/database.ts'
-import { addSessionCounts, readSession, updateSession, writeAnnouncedCommands } from '../../store/sessions.ts'
+import { writeWithRetry } from '../../store/retry.ts'
+import {
+  addSessionCounts,
+  readSession,
+  updateSession,
+  writeAnnouncedCommands,
+  type SessionRow,
+} from '../../store/sessions.ts'
 import { findCall, insertMessage, insertPiece, readMessages, type TranscriptRole } from '../../store/transcripts.ts'
 import { agentSession, message, type MessageView } from '../../views/agents.ts'
-import type { Batch, Draft } from './pendingMessages.ts'
-import { hideSecrets } from '../link/redactSecrets.ts'
+import type { PendingBatch, PendingMessage } from './pendingMessages.ts'
+import { redactSecrets } from '../link/redactSecrets.ts'
 
-/** Whose transcript it is. `isPre`: of a pre-session, whose messages the card's own list leaves out. */
+/** The session of a transcript. `isPre`: a pre-session, whose messages are not listed with the card's. */
 export interface TranscriptSession {
   id: number
   projectId: number
@@ -15,24 +22,33 @@ export interface TranscriptSession {
   isPre?: boolean
 }
 
-/** Writes a batch in one transaction with the events that tell of it: one for each message, as it is after the batch. */
+export const transcriptOf = ({ id, projectId, cardId, agent, purpose }: SessionRow): TranscriptSession => ({
+  id,
+  projectId,
+  cardId,
+  agent,
+  isPre: purpose === 'pre',
+})
+
+/** Writes a batch and its events in one transaction, retried while the database is busy or the disk full. Each message has one event, as it is after the batch. */
 export async function writeBatch(
   db: Database,
   session: TranscriptSession,
-  batch: Batch,
+  batch: PendingBatch,
   secrets: readonly string[],
 ): Promise<void> {
-  const ids = await db.transaction(async tx => {
+  const write = async (tx: Transaction) => {
     const written = await writeMessages(tx, session, batch.messages, secrets)
     if (batch.usage) await writeUsage(tx, session, batch.usage)
     if (batch.commands)
       await writeAnnouncedCommands(tx, session.projectId, session.agent, JSON.stringify(batch.commands.commands))
     return written
-  })
-  batch.messages.forEach((draft, at) => Object.assign(draft, { id: ids[at], writing: undefined }))
+  }
+  const ids = await writeWithRetry(db, write, () => {})
+  batch.messages.forEach((message, at) => Object.assign(message, { id: ids[at], writing: undefined }))
 }
 
-/** Adds a message that nobody goes on with, such as a person's, in the transaction of its cause. */
+/** Adds a complete message, such as a person's, in the transaction of its cause. */
 export async function addMessage(
   tx: Transaction,
   session: TranscriptSession,
@@ -49,18 +65,18 @@ export async function addMessage(
 async function writeMessages(
   tx: Transaction,
   session: TranscriptSession,
-  drafts: readonly Draft[],
+  pending: readonly PendingMessage[],
   secrets: readonly string[],
 ): Promise<number[]> {
   const added = { messages: 0, tools: 0 }
   const ids: number[] = []
-  for (const { id: known, role, callId, mayGoOn, writing } of drafts) {
-    let id = known ?? (mayGoOn ? await findCall(tx, session.id, callId!) : undefined)
+  for (const { id: known, role, callId, mayContinue, writing } of pending) {
+    let id = known ?? (mayContinue ? await findCall(tx, session.id, callId!) : undefined)
     if (id === undefined) {
       id = await insertMessage(tx, { ...newMessage(session, role), callId })
       added[role === 'tool' ? 'tools' : 'messages']++
     }
-    await insertPiece(tx, id, hideSecrets(JSON.stringify(writing), secrets))
+    await insertPiece(tx, id, redactSecrets(JSON.stringify(writing), secrets))
     ids.push(id)
   }
   if (added.messages + added.tools > 0) await addSessionCounts(tx, session.id, added)
@@ -87,7 +103,7 @@ async function announce(
 async function writeUsage(
   tx: Transaction,
   { id, projectId }: TranscriptSession,
-  { contextUsed, contextSize, costUsd }: NonNullable<Batch['usage']>,
+  { contextUsed, contextSize, costUsd }: NonNullable<PendingBatch['usage']>,
 ): Promise<void> {
   await updateSession(tx, id, {
     ...(contextUsed !== null && { contextUsed }),

@@ -5,14 +5,14 @@ import type { DeviceGrants } from '../../identity/deviceGrants.ts'
 import type { Database } from '../../store/database.ts'
 import type { Catalogue } from '../providers/providerCatalogue.ts'
 
-/** What running a session needs of the board. */
-export interface SessionParts {
+/** The parts of the board that a run of a session uses. */
+export interface RunDependencies {
   config: ServerConfig
   db: Database
   agents: Agents
   catalogue: Catalogue
   deviceGrants: Pick<DeviceGrants, 'secretOf'>
-  /** Where agents reach this server. */
+  /** The address at which agents reach this server. */
   url: string
   log: Log
 }

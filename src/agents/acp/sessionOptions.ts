@@ -1,52 +1,52 @@
 import type { Choice } from '../link/agentLink.ts'
 
-/** A request by which a mode or a model is chosen. */
-export interface ChoiceRequest {
+/** The request that sets a mode or a model. */
+export interface SetOptionRequest {
   method: string
   params: Record<string, unknown>
 }
-export interface Choices {
+export interface SessionOptions {
   current: string | null
   offered: readonly Choice[]
-  request(id: string): ChoiceRequest
+  request(id: string): SetOptionRequest
 }
 
 type Json = Record<string, unknown>
-const mostOffered = 200
+const maxOptions = 200
 const record = (value: unknown): Json => (typeof value === 'object' && value !== null ? (value as Json) : {})
-const list = (value: unknown): Json[] => (Array.isArray(value) ? value.slice(0, mostOffered).map(record) : [])
-const words = (value: unknown): string | null =>
+const list = (value: unknown): Json[] => (Array.isArray(value) ? value.slice(0, maxOptions).map(record) : [])
+const shortText = (value: unknown): string | null =>
   typeof value === 'string' && value.length > 0 && value.length <= 1000 ? value : null
-const choices = (items: Json[], key: string): Choice[] =>
+const parseChoices = (items: Json[], key: string): Choice[] =>
   items.flatMap(item => {
-    const id = words(item[key])
-    return id ? [{ id, name: words(item.name) ?? id }] : []
+    const id = shortText(item[key])
+    return id ? [{ id, name: shortText(item.name) ?? id }] : []
   })
 
-/** The modes or models that an agent offers with a session: as configuration options, or where older agents put them. */
-export function readChoices(session: unknown, category: 'mode' | 'model'): Choices {
+/** The modes or models that an agent offers with a session: as configuration options, or in the fields of older agents. */
+export function readOptions(session: unknown, category: 'mode' | 'model'): SessionOptions {
   const answer = record(session)
   const option = list(answer.configOptions).find(each => each.category === category && each.type === 'select')
   if (option) {
     const options = list(option.options).flatMap(each => (Array.isArray(each.options) ? list(each.options) : [each]))
     return {
-      current: words(option.currentValue),
-      offered: choices(options, 'value'),
+      current: shortText(option.currentValue),
+      offered: parseChoices(options, 'value'),
       request: value => ({ method: 'session/set_config_option', params: { configId: option.id, value } }),
     }
   }
   if (category === 'mode') {
     const modes = record(answer.modes)
     return {
-      current: words(modes.currentModeId),
-      offered: choices(list(modes.availableModes), 'id'),
+      current: shortText(modes.currentModeId),
+      offered: parseChoices(list(modes.availableModes), 'id'),
       request: modeId => ({ method: 'session/set_mode', params: { modeId } }),
     }
   }
   const models = record(answer.models)
   return {
-    current: words(models.currentModelId),
-    offered: choices(list(models.availableModels), 'modelId'),
+    current: shortText(models.currentModelId),
+    offered: parseChoices(list(models.availableModels), 'modelId'),
     request: modelId => ({ method: 'session/set_model', params: { modelId } }),
   }
 }

@@ -1,0 +1,54 @@
+import { version } from '../../config/version.ts'
+import { AgentFailure, type AgentCapabilities, type AgentLink } from '../link/agentLink.ts'
+import type { AcpConnection } from './acpConnection.ts'
+
+const protocolVersion = 1
+
+/** An agent's response to `initialize`. */
+export interface Handshake {
+  info: AgentLink['info']
+  capabilities: AgentCapabilities
+  /** The methods by which it resumes a session, best first. */
+  resumeMethods: readonly string[]
+  authMethods: readonly string[]
+}
+type Json = Record<string, unknown>
+const record = (value: unknown): Json => (typeof value === 'object' && value !== null ? (value as Json) : {})
+
+/** Initializes a connection. The board offers neither files nor terminals: the agent uses its own tools in its folder. */
+export async function initialize({ request }: AcpConnection, timeoutMs: number): Promise<Handshake> {
+  const clientCapabilities = { fs: { readTextFile: false, writeTextFile: false }, terminal: false }
+  const response = record(
+    await request(
+      'initialize',
+      { protocolVersion, clientCapabilities, clientInfo: { name: 'board', title: 'Board', version } },
+      timeoutMs,
+    ),
+  )
+  if (response.protocolVersion !== protocolVersion)
+    throw new AgentFailure(
+      'protocol_violation',
+      `The agent does not speak version ${protocolVersion} of the Agent Client Protocol.`,
+    )
+  const offered = record(response.agentCapabilities)
+  const resumeMethods = [
+    record(offered.sessionCapabilities).resume ? 'session/resume' : [],
+    offered.loadSession === true ? 'session/load' : [],
+  ].flat()
+  const shortText = (value: unknown) => (typeof value === 'string' ? value.slice(0, 200) : null)
+  return {
+    info: {
+      name: shortText(record(response.agentInfo).title) ?? shortText(record(response.agentInfo).name),
+      version: shortText(record(response.agentInfo).version),
+    },
+    capabilities: {
+      resume: resumeMethods.length > 0,
+      tools: record(offered.mcpCapabilities).http === true,
+      followUps: true,
+    },
+    resumeMethods,
+    authMethods: (Array.isArray(response.authMethods) ? response.authMethods : []).flatMap(method =>
+      typeof record(method).id === 'string' ? [record(method).id as string] : [],
+    ),
+  }
+}

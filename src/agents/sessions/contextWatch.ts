@@ -1,0 +1,34 @@
+import type { RawUpdate } from '../link/agentLink.ts'
+import type { HandoffSettings } from './handoff.ts'
+
+/** How full a session's context is. */
+export interface ContextWatch {
+  /** From here on these settings decide. Without any the context is never full. */
+  configure(settings: HandoffSettings): void
+  add(update: RawUpdate): void
+  /** Whether the context has passed the threshold. False for a session that began beyond it: a fresh one would be no better. */
+  isFull(): boolean
+}
+
+export function createContextWatch(): ContextWatch {
+  let settings: HandoffSettings | undefined
+  let percent: number | undefined
+  let minPercent = Infinity
+  return {
+    configure: given => {
+      settings = given
+    },
+    add({ sessionUpdate, used, size }) {
+      if (sessionUpdate !== 'usage_update' || typeof used !== 'number' || typeof size !== 'number' || !(size > 0))
+        return
+      percent = (used * 100) / size
+      minPercent = Math.min(minPercent, percent)
+    },
+    isFull: () =>
+      settings !== undefined &&
+      settings.enabled &&
+      percent !== undefined &&
+      percent >= settings.thresholdPercent &&
+      minPercent < settings.thresholdPercent,
+  }
+}

@@ -1,0 +1,37 @@
+import { Problem } from '../../contract/errors.ts'
+import type { Ending } from '../../domain/sessions.ts'
+import { AgentFailure } from '../link/agentLink.ts'
+import { toPlainLine } from '../link/failureReasons.ts'
+
+/** Thrown inside a run whose session was ended from outside: its rows are no longer the run's to write. */
+export class RunStopped extends Error {}
+
+/** The agent itself ended its turn as cancelled, without a request. */
+export class CancelledByAgent extends Error {}
+
+export const interrupted: Ending = {
+  status: 'interrupted',
+  statusReason: 'server_restart',
+  detail: 'The server stopped while the agent was at work.',
+}
+
+/** For a session that is open in the database and has no run. */
+export const lost: Ending = {
+  status: 'failed',
+  statusReason: 'crashed',
+  detail: 'The server lost the agent; its log tells more.',
+}
+
+/** The ending of a session whose run failed. */
+export function endingOf(error: unknown): Ending {
+  if (error instanceof CancelledByAgent)
+    return { status: 'cancelled', statusReason: 'cancelled', detail: 'The agent ended its turn as cancelled.' }
+  if (error instanceof AgentFailure)
+    return { status: 'failed', statusReason: error.reason, detail: toPlainLine(error.message) }
+  if (error instanceof Problem) return { status: 'failed', statusReason: 'launch_failed', detail: error.message }
+  return {
+    status: 'failed',
+    statusReason: 'crashed',
+    detail: 'The server failed to run the agent; its log tells more.',
+  }
+}

@@ -1,0 +1,240 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { append } from '../../events/outbox.ts'
+import { diffOf } from '../../domain/changes.ts'
+import { end, markRunning, markWaiting, type Ending } from '../../domain/sessions.ts'
+import { readCard } from '../../store/cards.ts'
+import { addUsage } from '../../store/credentials.ts'
+import type { Transaction } from '../../store/database.ts'
+import { writeWithRetry } from '../../store/retry.ts'
+import { readProject } from '../../store/projects.ts'
+import { addSessionTokens, readSession, updateSession, type SessionRow } from '../../store/sessions.ts'
+import { takeWaitingMessage } from '../../store/waitingMessages.ts'
+import { agentSession, permission } from '../../views/agents.ts'
+import type { PermissionRequest, StartedSession, TurnUsage } from '../link/agentLink.ts'
+import { summarize } from '../transcript/lastMessage.ts'
+import { withResumePrompt } from '../transcript/resumePrompt.ts'
+import { addMessage, transcriptOf } from '../transcript/transcriptWriter.ts'
+import { advancePipeline } from './advancePipeline.ts'
+import type { RunDependencies } from './runDependencies.ts'
+import { completeWithHandoff, type HandoffSettings } from './handoff.ts'
+import { parseRefinedPrompt } from './refinedPrompt.ts'
+import { RunStopped } from './sessionEndings.ts'
+
+const countFilesTimeoutMs = 3000
+const resumeRequest = 'Go on with your task where you left off.'
+
+/**
+ * The database rows of one session, as its run writes them. A write waits for the writes before it, is retried while the database is
+ * busy or the disk is full, and does nothing once the session was ended from outside.
+ */
+export class SessionRecord {
+  readonly id: number
+  readonly #dependencies: RunDependencies
+  readonly #stopped: AbortSignal
+  /** The permission requests that have had their event. */
+  readonly #announced = new Set<string>()
+  /** What of the session's cost is on its credential's account already, in US dollars. */
+  #countedUsd = 0
+  #lastWrite: Promise<unknown> = Promise.resolve()
+
+  constructor(dependencies: RunDependencies, id: number, stopped: AbortSignal) {
+    this.#dependencies = dependencies
+    this.id = id
+    this.#stopped = stopped
+  }
+
+  /** The queued session becomes running. `isFirst`: no run of it was before this one. @throws RunStopped when it has ended meanwhile */
+  async begin(): Promise<{ session: SessionRow; isFirst: boolean }> {
+    const { session, isFirst } = await this.#write(async tx => {
+      const before = this.#stopped.aborted ? undefined : await readSession(tx, this.id)
+      return { session: before && (await markRunning(tx, this.id)), isFirst: before?.startedAt === null }
+    })
+    if (!session) throw new RunStopped()
+    this.#countedUsd = session.costUsd ?? 0
+    return { session, isFirst }
+  }
+
+  /** The session's row while the run may write it. @throws RunStopped when it was ended, and perhaps queued again */
+  async requireOwnRow(tx: Transaction): Promise<SessionRow> {
+    const row = await this.#ownRow(tx)
+    if (!row) throw new RunStopped()
+    return row
+  }
+
+  /** The agent has opened its session. Returns the first prompt. @throws RunStopped */
+  open(
+    session: SessionRow,
+    { sessionId, model, resumed }: StartedSession,
+    { canResume, isFirst, remark }: { canResume: boolean; isFirst: boolean; remark: string | null },
+  ): Promise<string> {
+    return this.#write(async tx => {
+      await this.requireOwnRow(tx)
+      await updateSession(tx, this.id, {
+        agentSessionId: sessionId,
+        resumable: canResume && sessionId !== null,
+        ...(model !== null && { model }),
+      })
+      if (remark && isFirst) await addMessage(tx, transcriptOf(session), 'system', remark)
+      return firstTurnPrompt(tx, session, resumed, isFirst)
+    })
+  }
+
+  /** Adds a turn's tokens to the session and to its credential's account. */
+  async addTurnUsage(usage: TurnUsage | null): Promise<void> {
+    await this.#inOrder(async () => {
+      if (usage) await this.#write(tx => this.#writeUsage(tx, usage))
+    })
+  }
+
+  /** Writes what the agent waits for a person to decide. `before` runs first, in the same turn of the queue. */
+  async writeQuestions(before: () => Promise<void>, open: () => readonly PermissionRequest[]): Promise<void> {
+    await this.#inOrder(async () => {
+      await before()
+      if (!this.#stopped.aborted) await this.#write(tx => this.#writeQuestions(tx, open()))
+    })
+  }
+
+  /** Resolves when all that was asked to be written is written. */
+  async settle(): Promise<void> {
+    await this.#inOrder(async () => {})
+  }
+
+  /** The message that waits for the agent; without one the session is completed. @throws RunStopped */
+  async takeMessageOrComplete(lastMessage: string): Promise<string | undefined> {
+    const filesChanged = await this.#countFiles()
+    return this.#inOrder(() =>
+      this.#write(async tx => {
+        const row = await this.requireOwnRow(tx)
+        const waiting = await takeWaitingMessage(tx, this.id)
+        if (waiting) return waiting.content
+        const { agents } = this.#dependencies
+        const summary = row.purpose === 'pre' ? parseRefinedPrompt(lastMessage) : summarize(lastMessage)
+        await end(tx, agents, row.id, { status: 'completed', summary: summary || row.summary, filesChanged }, true)
+        if (row.purpose === 'work') await advancePipeline(tx, agents, row.projectId, row.cardId)
+        return undefined
+      }),
+    )
+  }
+
+  /** Completes the session and begins one that takes over. @throws RunStopped */
+  async handOff(handoff: string, settings: HandoffSettings): Promise<void> {
+    await this.#inOrder(() =>
+      this.#write(async tx => {
+        const row = await this.requireOwnRow(tx)
+        if (!(await completeWithHandoff(tx, this.#dependencies.agents, row, handoff, settings))) throw new RunStopped()
+      }),
+    )
+  }
+
+  /** Ends the session as the failure of its run. */
+  async fail(ending: Ending): Promise<void> {
+    await this.#inOrder(() =>
+      this.#write(async tx => {
+        const row = await this.#ownRow(tx)
+        if (!row) return
+        if (ending.detail) await addMessage(tx, transcriptOf(row), 'system', ending.detail)
+        await end(tx, this.#dependencies.agents, this.id, ending, ending.status !== 'cancelled')
+      }),
+    )
+  }
+
+  /** After the end of a session that did not complete: its agent's last message and how many files it has changed. */
+  async writeAftermath(lastMessage: () => string): Promise<void> {
+    const { db } = this.#dependencies
+    const before = await readSession(db, this.id)
+    if (!before || before.purpose === 'pre' || (before.status !== 'cancelled' && before.status !== 'failed')) return
+    const filesChanged = await this.#countFiles()
+    await db.transaction(async tx => {
+      const row = await readSession(tx, this.id)
+      if (row && row.endedAt !== null)
+        await updateSession(tx, this.id, { filesChanged, summary: row.summary ?? (summarize(lastMessage()) || null) })
+    })
+  }
+
+  async #ownRow(tx: Transaction): Promise<SessionRow | undefined> {
+    const row = this.#stopped.aborted ? undefined : await readSession(tx, this.id)
+    return row && row.endedAt === null && row.status !== 'queued' ? row : undefined
+  }
+
+  async #writeUsage(tx: Transaction, usage: TurnUsage): Promise<void> {
+    const before = await readSession(tx, this.id)
+    if (!before) return
+    const costUsd = Math.max(0, (before.costUsd ?? 0) - this.#countedUsd)
+    tx.afterCommit(() => {
+      this.#countedUsd += costUsd
+    })
+    await addSessionTokens(tx, this.id, usage)
+    if (before.credentialId !== null)
+      await addUsage(tx, before.credentialId, {
+        day: tx.now.slice(0, 10),
+        sessions: before.inputTokens + before.outputTokens === 0 ? 1 : 0,
+        ...usage,
+        costUsd,
+      })
+    await append(tx, 'agent.usage', before.projectId, agentSession((await readSession(tx, this.id))!))
+  }
+
+  async #writeQuestions(tx: Transaction, open: readonly PermissionRequest[]): Promise<void> {
+    const row = await this.#ownRow(tx)
+    if (!row) return
+    const [oldest] = open
+    if (!oldest) {
+      if (row.waitingFor !== null) await markRunning(tx, this.id)
+      return
+    }
+    const waitingFor = JSON.stringify(open.map(({ id, title, kind }) => ({ requestId: id, title, kind })))
+    if (row.waitingFor !== waitingFor) await markWaiting(tx, this.id, waitingFor, oldest.title)
+    for (const request of open.filter(({ id }) => !this.#announced.has(id))) {
+      await append(tx, 'agent.permission', row.projectId, permission(row, request))
+      tx.afterCommit(() => this.#announced.add(request.id))
+    }
+  }
+
+  /** How many files the card has changed; the last known number where counting takes too long. */
+  async #countFiles(): Promise<number> {
+    const { db } = this.#dependencies
+    const session = await readSession(db, this.id)
+    if (!session || session.branch === null) return 0
+    const [card, project] = await Promise.all([
+      readCard(db, session.projectId, session.cardId),
+      readProject(db, session.projectId),
+    ])
+    if (!card || !project) return 0
+    const counted = diffOf(card, project, { numbersOnly: true }).then(
+      ({ stats }) => stats.filesChanged,
+      () => session.filesChanged,
+    )
+    return Promise.race([counted, delay(countFilesTimeoutMs, session.filesChanged, { ref: false })])
+  }
+
+  #inOrder<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#lastWrite.then(work)
+    this.#lastWrite = done.catch(() => {})
+    return done
+  }
+
+  /** @throws Problem SHUTTING_DOWN */
+  #write<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    const { db, log } = this.#dependencies
+    return writeWithRetry(db, work, code =>
+      log('warn', 'The state of a session could not be written; retrying.', { sessionId: this.id, code }),
+    )
+  }
+}
+
+/** A fresh session gets its prompt and the messages that wait; a resumed one the messages only. */
+async function firstTurnPrompt(
+  tx: Transaction,
+  session: SessionRow,
+  resumed: boolean,
+  isFirst: boolean,
+): Promise<string> {
+  const messages: string[] = []
+  for (let each = await takeWaitingMessage(tx, session.id); each; each = await takeWaitingMessage(tx, session.id))
+    messages.push(each.content)
+  if (session.purpose === 'terminal') return session.prompt
+  if (resumed) return messages.join('\n\n') || resumeRequest
+  if (isFirst) await addMessage(tx, transcriptOf(session), 'user', session.prompt)
+  const prompt = isFirst ? session.prompt : await withResumePrompt(tx, session.prompt, session)
+  return [prompt, ...messages].join('\n\n')
+}

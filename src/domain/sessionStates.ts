@@ -1,0 +1,75 @@
+import type { CardStatus } from '../contract/fields.ts'
+
+/**
+ * The life of an agent's session.
+ *
+ *   begin                                                        reopen: message, retry
+ *     │   ┌───────────────────────────────────────────────────────────────┐
+ *     ▼   ▼                                                               │
+ *   ┌────────┐  slot free   ┌─────────┐  agent asks   ┌─────────┐         │
+ *   │ queued │─────────────▶│ running │──────────────▶│ waiting │         │
+ *   └────────┘              └─────────┘◀──────────────└─────────┘         │
+ *       │                        │        answered         │              │
+ *       └──────────────────┬─────┴─────────────────────────┘              │
+ *                          ▼                                              │
+ *     ┌───────────┬────────┬───────────┬─────────────┐                    │
+ *     │ completed │ failed │ cancelled │ interrupted │────────────────────┘
+ *     └───────────┴────────┴───────────┴─────────────┘
+ *                          │ pre-sessions only
+ *                          ├──▶ idle       the refined prompt was accepted
+ *                          └──▶ cancelled  the talk was cancelled between two turns
+ *
+ * - completed: a turn ended and no message was waiting, the session handed off, or a person completed the card.
+ * - failed: `statusReason` says what the agent, or the server, could not do.
+ * - cancelled: by a person, or by the agent itself.
+ * - interrupted: the server stopped.
+ *
+ * A relaunch begins a new session. A handoff (relay) completes a session and begins a new one with its summary.
+ *
+ * A session that is running or waiting has one run: the process of the agent and what the server does with it.
+ *
+ *   ┌───────────┐   ┌─────────┐   ┌───────┐  prompt   ┌──────┐
+ *   │ preparing │──▶│ opening │──▶│ ready │──────────▶│ turn │
+ *   └───────────┘   └─────────┘   └───────┘◀──────────└──────┘
+ *         │              │            │     turn ended
+ *         └──────────────┴─────┬──────┘
+ *                              ▼ completed, failed, handed off, or stopped from outside
+ *                         ┌─────────┐
+ *                         │ closing │
+ *                         └─────────┘
+ *
+ * - preparing: worktree, credential and token.
+ * - opening: the agent's process starts and opens its session.
+ * - ready: between turns; side questions and a requested handoff come before the next message.
+ * - closing: processes are ended and the rest of the transcript is written.
+ */
+export type EndedStatus = 'completed' | 'failed' | 'cancelled' | 'interrupted'
+export type RunPhase = 'preparing' | 'opening' | 'ready' | 'turn' | 'closing'
+
+const ended: readonly EndedStatus[] = ['completed', 'failed', 'cancelled', 'interrupted']
+
+/** A write that is retried after its commit finds its own status: running and waiting may be entered again. */
+const statusTransitions: Readonly<Record<CardStatus, readonly CardStatus[]>> = {
+  queued: ['running', ...ended],
+  running: ['running', 'waiting', ...ended],
+  waiting: ['waiting', 'running', ...ended],
+  completed: ['queued', 'idle', 'cancelled'],
+  failed: ['queued', 'idle', 'cancelled'],
+  cancelled: ['queued'],
+  interrupted: ['queued', 'idle', 'cancelled'],
+  idle: [],
+}
+const phaseTransitions: Readonly<Record<RunPhase, readonly RunPhase[]>> = {
+  preparing: ['opening', 'closing'],
+  opening: ['opening', 'ready', 'closing'],
+  ready: ['turn', 'closing'],
+  turn: ['ready'],
+  closing: [],
+}
+
+export const mayBecome = (from: CardStatus, to: CardStatus): boolean => statusTransitions[from].includes(to)
+
+/** @throws Error when a run takes a step that its life does not have */
+export function requirePhaseStep(from: RunPhase, to: RunPhase): void {
+  if (!phaseTransitions[from].includes(to)) throw new Error(`A run cannot go from ${from} to ${to}.`)
+}
