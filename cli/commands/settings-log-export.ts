@@ -34,6 +34,7 @@ const fields: Column<LogExport>[] = [
   { name: 'compression', header: 'Compression', value: settings => settings.compression },
 ]
 const testFields: Column<Tested>[] = [
+  { name: 'ok', value: tested => tested.ok },
   { name: 'delivered', value: tested => tested.delivered },
   { name: 'status', value: tested => tested.status },
   { name: 'error', value: tested => tested.error },

@@ -21,6 +21,7 @@ const columns: Column<User>[] = [
   { name: 'name', style: 'text', value: user => user.name },
   { name: 'role', value: user => user.role },
   { name: 'authProvider', header: 'SIGNS IN BY', value: user => user.authProvider },
+  { name: 'addressVerified', header: 'VERIFIED', value: user => user.addressVerified },
   { name: 'createdAt', header: 'CREATED', style: 'time', value: user => user.createdAt },
 ]
 const foundColumns: Column<Found>[] = [
@@ -120,18 +121,24 @@ function registerEdit(users: Command): void {
   const edit = users
     .command('edit <user>')
     .summary('Change an account')
-    .description("Change an account's name or role. The account is named by its address or id.")
+    .description(
+      "Change an account's name or role, or confirm that its address is its own. The account is named by its address or id.",
+    )
     .option('--name <name>', 'the new name')
     .addOption(roleOption('the new role'))
-    .action(async (wanted: string, change: { name?: string; role?: UserRole }) => {
-      if (change.name === undefined && change.role === undefined)
-        throw usage('what should change?', { hint: 'give --name or --role', see: 'board users edit --help' })
+    .option('--address-verified', 'confirm the address: you know that it is theirs')
+    .action(async (wanted: string, change: { name?: string; role?: UserRole; addressVerified?: true }) => {
+      if (Object.keys(change).length === 0)
+        throw usage('what should change?', {
+          hint: 'give --name, --role or --address-verified',
+          see: 'board users edit --help',
+        })
       const context = await openUserContext(edit)
       const user = await context.client.users.update({ id: (await resolveUser(context, wanted)).id, ...change })
       context.out.done(`Edited user ${user.id}.`)
       await context.out.record(user, columns.slice(0, 4))
     })
-  example(edit, 'board users edit ada@example.com --role admin')
+  example(edit, 'board users edit ada@example.com --role admin', 'board users edit ada@example.com --address-verified')
 }
 
 function registerDelete(users: Command): void {

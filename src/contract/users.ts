@@ -11,6 +11,8 @@ export const AdminUser = v.object({
   authProvider: v.picklist(['local', 'oidc']),
   avatarUrl: v.nullable(v.string()),
   isSuperAdmin: v.boolean(),
+  /** Whether somebody vouches that the address is the account's: an administrator, or the identity provider. */
+  addressVerified: v.boolean(),
   createdAt: Time,
 })
 const Found = v.object({ id: Id, email: v.string(), displayName: v.string() })
@@ -43,10 +45,14 @@ export const users = {
     status: 201,
   }),
   update: patch('/api/admin/users/{id}', {
-    audited: { target: 'user', detail: ['role'] },
+    audited: { target: 'user', detail: ['role', 'addressVerified'] },
     who: admin,
-    summary: "Change an account's name or role",
-    input: v.strictObject({ name: v.optional(Name), role: v.optional(UserRole) }),
+    summary: "Change an account's name or role, or confirm that its address is its own",
+    input: v.strictObject({
+      name: v.optional(Name),
+      role: v.optional(UserRole),
+      addressVerified: v.optional(v.literal(true)),
+    }),
     output: AdminUser,
   }),
   delete: del('/api/admin/users/{id}', {

@@ -3,9 +3,11 @@ import { Problem } from '../contract/errors.ts'
 import { Email, Name } from '../contract/fields.ts'
 import { endWorkOf, type Runners } from '../domain/accountWork.ts'
 import { takeInvitations } from '../domain/invitations.ts'
+import { insertAuditRow } from '../store/audit.ts'
 import type { Transaction } from '../store/database.ts'
 import { findLinkable, findUserByOidc, insertOidcUser, linkUser, type LinkableRow } from '../store/oidc.ts'
 import { hasUsers, readOtherSuperAdmin, type UserRow } from '../store/users.ts'
+import { bySystem } from './audit.ts'
 import type { Identity } from './identity.ts'
 import type { Claims } from './oidcProvider.ts'
 import type { OidcBounds } from './oidcSettings.ts'
@@ -91,6 +93,10 @@ async function endRegistrant(
     )
   const projectIds = await endWorkOf(tx, runners, id)
   await erase(identity, tx, id, heir.id)
+  insertAuditRow(tx, {
+    ...bySystem('users.delete', { kind: 'user', id }, 'single sign-on'),
+    detail: JSON.stringify({ email, heirId: heir.id, reason: 'its address was shown to be of somebody else' }),
+  })
   return { userId: id, email, heirId: heir.id, projectIds }
 }
 

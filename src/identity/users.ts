@@ -6,6 +6,7 @@ import { takeInvitations } from '../domain/invitations.ts'
 import * as organizations from '../domain/organizations.ts'
 import * as projects from '../domain/projects.ts'
 import type { Reader, Transaction } from '../store/database.ts'
+import { markVerified } from '../store/oidc.ts'
 import { countOwnedProjects } from '../store/projects.ts'
 import { deleteSignInTokensOf } from '../store/signInTokens.ts'
 import { passOnTemplates } from '../store/templates.ts'
@@ -69,17 +70,25 @@ export async function create(
   return { user, generatedPassword }
 }
 
-/** @throws Problem USER_NOT_FOUND, FORBIDDEN, LAST_SUPER_ADMIN */
+/**
+ * Changes an account. With its address confirmed it is no longer ended when a single sign-on brings that address, and gets what the
+ * address was invited to.
+ * @throws Problem USER_NOT_FOUND, FORBIDDEN, LAST_SUPER_ADMIN
+ */
 export async function update(
   tx: Transaction,
   caller: Caller,
   id: number,
-  change: { name?: string; role?: UserRole },
+  change: { name?: string; role?: UserRole; addressVerified?: true },
 ): Promise<AccountRow> {
   const { user } = await findInReach(tx, caller, id, change.role)
   const role = change.role ?? user.role
   if (role !== 'super_admin') await requireOtherSuperAdmin(tx, user)
   await updateUser(tx, id, { displayName: change.name ?? user.displayName, role })
+  if (change.addressVerified && user.selfRegistered === 1) {
+    await markVerified(tx, id)
+    await takeInvitations(tx, user)
+  }
   return find(tx, id)
 }
 

@@ -42,6 +42,11 @@ export const markSelfRegistered = async (tx: Transaction, userId: number): Promi
   await tx.run('UPDATE users SET self_registered = 1 WHERE id = ?', [userId])
 }
 
+/** Notes that somebody vouches for an account's address. */
+export const markVerified = async (tx: Transaction, userId: number): Promise<void> => {
+  await tx.run('UPDATE users SET self_registered = 0 WHERE id = ?', [userId])
+}
+
 /** Stores a token for an account that is still linked to this identity, and tells whether it is. */
 export const insertOidcSignInToken = async (
   tx: Transaction,

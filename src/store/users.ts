@@ -16,10 +16,12 @@ export interface AccountRow extends UserRow {
   authProvider: 'local' | 'oidc'
   avatarUrl: string | null
   createdAt: string
+  /** 1 while nobody has vouched that the address is the account's. */
+  selfRegistered: number
 }
 
 const fields = 'id, email, display_name AS displayName, role'
-const accountFields = `${fields}, auth_provider AS authProvider, avatar_url AS avatarUrl, created_at AS createdAt`
+const accountFields = `${fields}, auth_provider AS authProvider, avatar_url AS avatarUrl, created_at AS createdAt, self_registered AS selfRegistered`
 
 export const hasUsers = async (db: Reader): Promise<boolean> =>
   (await db.get('SELECT 1 FROM users LIMIT 1')) !== undefined

@@ -28,6 +28,7 @@ export const adminUser = ({
   authProvider,
   avatarUrl,
   createdAt,
+  selfRegistered,
 }: AccountRow): InferOutput<typeof AdminUser> => ({
   id: String(id),
   email,
@@ -36,6 +37,7 @@ export const adminUser = ({
   authProvider,
   avatarUrl,
   isSuperAdmin: role === 'super_admin',
+  addressVerified: selfRegistered === 0,
   createdAt,
 })
 

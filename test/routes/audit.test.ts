@@ -114,6 +114,14 @@ describe('an entry', () => {
     })
   })
 
+  it('is there of what is only read, where it leaves the server whole', async () => {
+    await board.as(root).transfers.exportProject({ id: projectId })
+    expect(await newest('transfers.exportProject')).toMatchObject({
+      actor: { kind: 'user', name: 'root@example.org' },
+      target: { kind: 'project', id: projectId },
+    })
+  })
+
   it('is there of what starts an agent or a command, and not of a card that only moves', async () => {
     const columns = await board.client.columns.list({ projectId })
     const [backlog, active] = ['backlog', 'active'].map(

@@ -244,7 +244,27 @@ describe('an account that exists', () => {
       return run?.status === 'cancelled'
     })
     expect(logged.join('')).toContain('An account was ended because somebody had registered it')
+    const { items: entries } = await board.client.audit.list({ action: 'users.delete' })
+    expect(entries.map(({ target, via }) => [target, via])).toEqual([
+      [
+        { kind: 'user', id: user.id },
+        { kind: 'system', id: 'single sign-on' },
+      ],
+    ])
+    expect(entries[0]!.detail).toMatchObject({ email: 'dora@example.org', heirId: Number(root) })
     expect((await sso.tokenOf('dora')).user.id).toBe(dora.user.id)
+  })
+
+  it('that was registered is linked like any other once an administrator has confirmed its address', async () => {
+    const { user } = await board.client.auth.register({ email: 'known@example.org', password: 'battery staple 4' })
+    expect(await board.client.users.update({ id: user.id, name: 'Known' })).toMatchObject({ addressVerified: false })
+    expect(await board.client.users.update({ id: user.id, addressVerified: true })).toMatchObject({
+      addressVerified: true,
+    })
+    const { items: entries } = await board.client.audit.list({ action: 'users.update' })
+    expect(entries[0]).toMatchObject({ target: { kind: 'user', id: user.id }, detail: { addressVerified: true } })
+    people.set('known', { email: 'known@example.org', email_verified: true })
+    expect((await sso.tokenOf('known')).user.id).toBe(user.id)
   })
 
   it('that was registered and is the only super_admin is not ended by a sign-in', async () => {

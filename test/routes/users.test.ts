@@ -67,6 +67,7 @@ describe('creating an account', () => {
       authProvider: 'local',
       avatarUrl: null,
       isSuperAdmin: false,
+      addressVerified: true,
       createdAt: expect.any(String),
     })
     expect(generatedPassword).toMatch(shape)
