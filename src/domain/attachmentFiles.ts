@@ -10,7 +10,7 @@ import { contentTypeOf, telltaleBytes } from './contentTypes.ts'
 import { cleanFilename } from './filenames.ts'
 
 /** A file that is on disk for good, without a card yet. */
-export type SavedFile = Omit<NewAttachment, 'cardId'>
+export type SavedFile = Omit<NewAttachment, 'cardId' | 'createdAt'>
 
 const hourMs = 3_600_000
 

@@ -33,7 +33,7 @@ export async function create(
   { name, templateId }: { name: string; templateId?: number },
 ): Promise<BoardRow> {
   const template = await templateForBoard(tx, caller, templateId)
-  const boardId = await insertBoard(tx, projectId, name)
+  const boardId = await insertBoard(tx, { projectId, name })
   for (const column of template.columns) await insertColumn(tx, { ...column, boardId, projectId })
   return announce(tx, 'board.created', projectId, boardId)
 }

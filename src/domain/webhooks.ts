@@ -99,8 +99,7 @@ export async function update(
   const enabled = change.enabled ?? webhook.enabled === 1
   const isTakenOver = url !== webhook.url || events !== webhook.events || (enabled && !webhook.enabled)
   if (isTakenOver) requireHearing(caller, JSON.parse(events) as string[])
-  await updateWebhook(tx, {
-    ...webhook,
+  await updateWebhook(tx, webhook.id, {
     ...(isTakenOver ? await makerFor(tx, caller) : {}),
     url,
     events,
@@ -121,7 +120,7 @@ const makerFor = async (tx: Transaction, { userId, key }: Caller): Promise<Maker
 export async function disable(tx: Transaction, webhookId: number, disabledReason: string | null): Promise<void> {
   const webhook = await readWebhook(tx, webhookId)
   if (!webhook?.enabled) return
-  await updateWebhook(tx, { ...webhook, enabled: false, disabledReason })
+  await updateWebhook(tx, webhookId, { enabled: false, disabledReason })
   await giveUpSome(tx, webhookId)
 }
 

@@ -1,21 +1,25 @@
 import type { Reader, Transaction } from './database.ts'
+import { defineRecord, id, number, text, type NewRow, type Row } from './record.ts'
 
-/** `storedAs` is the name of the file on disk, `sha256` hexadecimal, `size` bytes. */
-export interface AttachmentRow {
-  id: number
-  cardId: number
-  projectId: number
-  filename: string
-  contentType: string
-  size: number
-  sha256: string
-  storedAs: string
-  createdAt: string
+export const attachmentFields = {
+  id: id(),
+  cardId: id(),
+  projectId: id().computed('c.project_id'),
+  filename: text(),
+  contentType: text(),
+  /** Bytes. */
+  size: number(),
+  /** Hexadecimal. */
+  sha256: text(),
+  /** The name of the file on disk. */
+  storedAs: text(),
+  createdAt: text().initiallyNow(),
 }
-export type NewAttachment = Pick<AttachmentRow, 'cardId' | 'filename' | 'contentType' | 'size' | 'sha256' | 'storedAs'>
+export type AttachmentRow = Row<typeof attachmentFields>
+export type NewAttachment = NewRow<typeof attachmentFields>
 
-const fields =
-  'a.id, a.card_id AS cardId, c.project_id AS projectId, a.filename, a.content_type AS contentType, a.size, a.sha256, a.stored_as AS storedAs, a.created_at AS createdAt'
+const record = defineRecord('attachments', 'a', attachmentFields)
+const fields = record.columns
 /** A deleted card's attachments are hidden with it. */
 const from = 'FROM attachments a JOIN cards c ON c.id = a.card_id AND c.deleted_at IS NULL'
 
@@ -48,24 +52,8 @@ const maxScanned = 5000
 export const countAttachments = async (db: Reader, cardId: number): Promise<number> =>
   (await db.get<{ total: number }>('SELECT count(*) AS total FROM attachments WHERE card_id = ?', [cardId]))!.total
 
-export const insertAttachment = async (
-  tx: Transaction,
-  attachment: NewAttachment & { createdAt?: string },
-): Promise<number> =>
-  (
-    await tx.run(
-      'INSERT INTO attachments (card_id, filename, content_type, size, sha256, stored_as, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
-      [
-        attachment.cardId,
-        attachment.filename,
-        attachment.contentType,
-        attachment.size,
-        attachment.sha256,
-        attachment.storedAs,
-        attachment.createdAt ?? tx.now,
-      ],
-    )
-  ).lastId
+export const insertAttachment = (tx: Transaction, attachment: NewAttachment): Promise<number> =>
+  record.insert(tx, attachment)
 
 export const deleteAttachment = async (tx: Transaction, id: number): Promise<void> => {
   await tx.run('DELETE FROM attachments WHERE id = ?', [id])

@@ -1,30 +1,36 @@
 import type { Reader, Transaction } from './database.ts'
+import { defineRecord, id, number, text, type NewRow, type Row } from './record.ts'
 
-export interface BoardRow {
-  id: number
-  name: string
-  projectId: number
-  position: number
-  createdAt: string
+export const boardFields = {
+  id: id(),
+  name: text(),
+  projectId: id(),
+  position: number(),
+  createdAt: text().initiallyNow(),
 }
+export type BoardRow = Row<typeof boardFields>
 
-const fields = 'id, name, project_id AS projectId, position, created_at AS createdAt'
+const record = defineRecord('boards', 'b', boardFields)
+const fields = record.columns
 
 export const readBoard = (db: Reader, projectId: number, id: number): Promise<BoardRow | undefined> =>
-  db.get(`SELECT ${fields} FROM boards WHERE id = ? AND project_id = ?`, [id, projectId])
+  db.get(`SELECT ${fields} FROM boards b WHERE id = ? AND project_id = ?`, [id, projectId])
 export const listBoards = (db: Reader, projectId: number): Promise<BoardRow[]> =>
-  db.all(`SELECT ${fields} FROM boards WHERE project_id = ? ORDER BY position`, [projectId])
+  db.all(`SELECT ${fields} FROM boards b WHERE project_id = ? ORDER BY position`, [projectId])
 /** The default board: the project's first by position. */
 export const readDefaultBoard = (db: Reader, projectId: number): Promise<BoardRow | undefined> =>
-  db.get(`SELECT ${fields} FROM boards WHERE project_id = ? ORDER BY position LIMIT 1`, [projectId])
+  db.get(`SELECT ${fields} FROM boards b WHERE project_id = ? ORDER BY position LIMIT 1`, [projectId])
 
-export const insertBoard = async (tx: Transaction, projectId: number, name: string): Promise<number> =>
-  (
-    await tx.run(
-      'INSERT INTO boards (project_id, name, position, created_at) SELECT ?1, ?2, coalesce(max(position) + 1, 0), ?3 FROM boards WHERE project_id = ?1',
-      [projectId, name, tx.now],
-    )
-  ).lastId
+/** Inserts a board at a position of its project; without one, at the end. */
+export const insertBoard = async (
+  tx: Transaction,
+  board: Omit<NewRow<typeof boardFields>, 'position'> & { position?: number },
+): Promise<number> =>
+  record.insert(tx, { ...board, position: board.position ?? (await endOfProject(tx, board.projectId)) })
+const endOfProject = async (db: Reader, projectId: number): Promise<number> =>
+  (await db.get<{ end: number }>('SELECT coalesce(max(position) + 1, 0) AS end FROM boards WHERE project_id = ?', [
+    projectId,
+  ]))!.end
 
 export const renameBoard = async (tx: Transaction, id: number, name: string): Promise<void> => {
   await tx.run('UPDATE boards SET name = ? WHERE id = ?', [name, id])

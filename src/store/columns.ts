@@ -1,23 +1,28 @@
 import type { ColumnType } from '../contract/fields.ts'
 import type { Reader, Transaction } from './database.ts'
+import { defineRecord, entriesOf, id, number, text, type Change, type NewRow, type Row } from './record.ts'
 
-export interface ColumnRow {
-  id: number
-  name: string
-  columnType: ColumnType
-  position: number
-  boardId: number
-  projectId: number
-  prompt: string
-  agent: string | null
+export const columnFields = {
+  id: id(),
+  name: text(),
+  columnType: text<ColumnType>(),
+  position: number(),
+  boardId: id(),
+  projectId: id(),
+  prompt: text().initially(''),
+  agent: text().orNull(),
 }
-/** A column with the number of cards in its order. */
-export interface CountedColumn extends ColumnRow {
-  cardCount: number
+/** With the number of cards in its order. */
+export const countedColumnFields = {
+  ...columnFields,
+  cardCount: number().computed('coalesce((SELECT sum(length) FROM column_spans WHERE column_id = c.id), 0)'),
 }
+export type ColumnRow = Row<typeof columnFields>
+export type CountedColumn = Row<typeof countedColumnFields>
 
-const fields = `c.id, c.name, c.column_type AS columnType, c.position, c.board_id AS boardId, c.project_id AS projectId, c.prompt, c.agent`
-const counted = `${fields}, coalesce((SELECT sum(length) FROM column_spans WHERE column_id = c.id), 0) AS cardCount`
+const record = defineRecord('columns', 'c', countedColumnFields)
+const fields = record.columnsOf(entriesOf({ entries: columnFields }))
+const counted = record.columns
 
 const column = `SELECT ${fields} FROM columns c WHERE c.id = ?`
 const defaultColumns = `SELECT ${fields} FROM columns c WHERE c.board_id = (SELECT id FROM boards WHERE project_id = ? ORDER BY position LIMIT 1) ORDER BY c.position`
@@ -45,31 +50,22 @@ export const readFirstColumn = (db: Reader, boardId: number, columnType?: Column
     [boardId, columnType],
   )
 
+/** Inserts a column at a position of its board; without one, at the end. */
 export const insertColumn = async (
   tx: Transaction,
-  column: {
-    boardId: number
-    projectId: number
-    name: string
-    columnType: ColumnType
-    prompt: string
-    agent?: string | null
-  },
+  column: Omit<NewRow<typeof columnFields>, 'position'> & { position?: number },
 ): Promise<number> =>
-  (
-    await tx.run(
-      'INSERT INTO columns (board_id, project_id, name, column_type, prompt, agent, position) SELECT ?1, ?2, ?3, ?4, ?5, ?6, coalesce(max(position) + 1, 0) FROM columns WHERE board_id = ?1',
-      [column.boardId, column.projectId, column.name, column.columnType, column.prompt, column.agent],
-    )
-  ).lastId
+  record.insert(tx, { ...column, position: column.position ?? (await endOfBoard(tx, column.boardId)) })
+const endOfBoard = async (db: Reader, boardId: number): Promise<number> =>
+  (await db.get<{ end: number }>('SELECT coalesce(max(position) + 1, 0) AS end FROM columns WHERE board_id = ?', [
+    boardId,
+  ]))!.end
 
 export const updateColumn = async (
   tx: Transaction,
   id: number,
-  { name, prompt, agent }: Pick<ColumnRow, 'name' | 'prompt' | 'agent'>,
-): Promise<void> => {
-  await tx.run('UPDATE columns SET name = ?, prompt = ?, agent = ? WHERE id = ?', [name, prompt, agent, id])
-}
+  change: Pick<Change<typeof columnFields>, 'name' | 'prompt' | 'agent'>,
+): Promise<void> => record.update(tx, id, change)
 export const setColumnPosition = async (tx: Transaction, id: number, position: number): Promise<void> => {
   tx.enqueue('UPDATE columns SET position = ? WHERE id = ?', [position, id])
 }

@@ -1,7 +1,12 @@
+import { attachmentFields } from './attachments.ts'
+import { boardFields } from './boards.ts'
 import { cardFields } from './cardFields.ts'
+import { columnFields } from './columns.ts'
 import type { Reader } from './database.ts'
 import { placeJoins } from './order.ts'
-import { defineRecord } from './record.ts'
+import { projectFields } from './projects.ts'
+import { defineRecord, json } from './record.ts'
+import { sessionFields } from './sessions.ts'
 import type { MessageRow } from './transcripts.ts'
 
 /** A row of an export: its id, and its record as JSON text, made by the database, which costs a third of making it here. */
@@ -14,18 +19,22 @@ export interface ExportMessage extends MessageRow {
   waitingSessionId: number | null
 }
 
+type ReadPage = (db: Reader, projectId: number, after: number) => Promise<ExportRow[]>
 const page =
-  (sql: string, limit: number) =>
-  (db: Reader, projectId: number, after: number): Promise<ExportRow[]> =>
+  (sql: string, limit: number): ReadPage =>
+  (db, projectId, after) =>
     db.all(`${sql} LIMIT ${limit}`, [projectId, after])
 
-export const exportedProject = (db: Reader, id: number): Promise<ExportRow | undefined> =>
-  db.get(
-    `SELECT p.id, json_object('id', p.id, 'name', p.name, 'path', p.path, 'agent', p.agent, 'copiedFiles', json(p.copied_files),
-    'tokens', json_object('total', coalesce(t.total, 0), 'sessions', coalesce(t.sessions, 0)), 'createdAt', p.created_at, 'updatedAt', p.updated_at) AS json
-   FROM projects p LEFT JOIN project_tokens t ON t.project_id = p.id WHERE p.id = ?`,
-    [id],
-  )
+/** Reads a project with the fields of the names, and what its agents have used. */
+export function exportProject(
+  names: ReadonlyArray<keyof typeof projectFields | 'tokens'>,
+): (db: Reader, id: number) => Promise<ExportRow | undefined> {
+  const fields = { ...projectFields, tokens: json().computed(usedTokens) }
+  const sql = `SELECT p.id, ${defineRecord('projects', 'p', fields).jsonOf(names, 'integer')} AS json
+   FROM projects p LEFT JOIN project_tokens t ON t.project_id = p.id WHERE p.id = ?`
+  return (db, id) => db.get(sql, [id])
+}
+const usedTokens = `json_object('total', coalesce(t.total, 0), 'sessions', coalesce(t.sessions, 0))`
 
 /** The project's owner, its members and those who are invited, by address. */
 export const exportedMembers = (db: Reader, projectId: number): Promise<ExportRow[]> =>
@@ -36,15 +45,19 @@ export const exportedMembers = (db: Reader, projectId: number): Promise<ExportRo
     [projectId],
   )
 
-export const exportedBoards = page(
-  `SELECT id, json_object('id', id, 'projectId', project_id, 'name', name, 'position', position, 'createdAt', created_at) AS json FROM boards WHERE project_id = ? AND id > ? ORDER BY id`,
-  100,
-)
+/** Reads pages of a project's boards, with the fields of the names. */
+export const exportBoards = (names: ReadonlyArray<keyof typeof boardFields>): ReadPage =>
+  page(
+    `SELECT b.id, ${defineRecord('boards', 'b', boardFields).jsonOf(names, 'integer')} AS json FROM boards b WHERE b.project_id = ? AND b.id > ? ORDER BY b.id`,
+    100,
+  )
 
-export const exportedColumns = page(
-  `SELECT id, json_object('id', id, 'boardId', board_id, 'name', name, 'columnType', column_type, 'prompt', prompt, 'agent', agent, 'position', position) AS json FROM columns WHERE project_id = ? AND id > ? ORDER BY id`,
-  100,
-)
+/** Reads pages of a project's columns, with the fields of the names. */
+export const exportColumns = (names: ReadonlyArray<keyof typeof columnFields>): ReadPage =>
+  page(
+    `SELECT c.id, ${defineRecord('columns', 'c', columnFields).jsonOf(names, 'integer')} AS json FROM columns c WHERE c.project_id = ? AND c.id > ? ORDER BY c.id`,
+    100,
+  )
 
 export const exportedScripts = (db: Reader, projectId: number): Promise<ExportRow[]> =>
   db.all(
@@ -73,19 +86,19 @@ const presentSteps = `(SELECT json_group_array(json(step)) FROM (SELECT j.value 
     WHERE EXISTS (SELECT 1 FROM columns WHERE id = json_extract(j.value, '$.columnId') AND project_id = c.project_id) ORDER BY j.key))`
 
 const ofCards = 'JOIN cards c ON c.id = s.card_id AND c.deleted_at IS NULL'
-/** Without `costUsd`: the database cannot write a fraction exactly. */
-export const exportedSessions = (
-  db: Reader,
-  projectId: number,
-  after: number,
-): Promise<Array<ExportRow & { costUsd: number | null }>> =>
-  db.all(
-    `SELECT s.id, s.cost_usd AS costUsd, json_object('id', s.id, 'cardId', s.card_id, 'purpose', s.purpose, 'agent', s.agent, 'status', s.status, 'statusReason', s.status_reason, 'detail', s.detail, 'model', s.model,
-    'inputTokens', s.input_tokens, 'outputTokens', s.output_tokens, 'contextUsed', s.context_used, 'contextSize', s.context_size, 'summary', s.summary, 'prompt', s.prompt,
-    'baseCommit', nullif(s.base_commit, ''), 'branch', s.branch, 'messages', s.message_count, 'toolCalls', s.tool_count, 'filesChanged', s.files_changed, 'createdAt', s.created_at, 'startedAt', s.started_at, 'endedAt', s.ended_at) AS json
-   FROM agent_sessions s ${ofCards} WHERE s.project_id = ? AND s.id > ? ORDER BY s.id LIMIT 100`,
-    [projectId, after],
+/** Reads pages of a project's sessions, with the fields of the names; `costUsd` apart, for the database cannot write a fraction exactly. */
+export function exportSessions(
+  names: ReadonlyArray<keyof typeof sessionFields>,
+): (db: Reader, projectId: number, after: number) => Promise<Array<ExportRow & { costUsd: number | null }>> {
+  const json = defineRecord('agent_sessions', 's', sessionFields).jsonOf(
+    names.filter(name => name !== 'costUsd'),
+    'integer',
+    { baseCommit: `nullif(s.base_commit, '')` },
   )
+  const sql = `SELECT s.id, s.cost_usd AS costUsd, ${json} AS json
+   FROM agent_sessions s ${ofCards} WHERE s.project_id = ? AND s.id > ? ORDER BY s.id LIMIT 100`
+  return (db, projectId, after) => db.all(sql, [projectId, after])
+}
 
 /** Messages after the `after`th of the session, oldest first. */
 export const exportedMessages = (db: Reader, sessionId: number, after: number): Promise<ExportMessage[]> =>
@@ -108,13 +121,15 @@ export interface ExportAttachment extends ExportRow {
   sha256: string
   storedAs: string
 }
-/** The attachments of these cards. */
-export const exportedAttachments = (db: Reader, cardIds: readonly number[]): Promise<ExportAttachment[]> =>
-  db.all(
-    `SELECT a.id, a.size, a.sha256, a.stored_as AS storedAs, json_object('id', a.id, 'cardId', a.card_id, 'filename', a.filename, 'contentType', a.content_type, 'size', a.size, 'sha256', a.sha256, 'createdAt', a.created_at) AS json
-   FROM json_each(?) i JOIN attachments a ON a.card_id = i.value ORDER BY i.key, a.id`,
-    [JSON.stringify(cardIds)],
-  )
+/** Reads the attachments of cards, with the fields of the names. */
+export function exportAttachments(
+  names: ReadonlyArray<keyof typeof attachmentFields>,
+): (db: Reader, cardIds: readonly number[]) => Promise<ExportAttachment[]> {
+  const record = defineRecord('attachments', 'a', attachmentFields)
+  const sql = `SELECT ${record.columnsOf(['id', 'size', 'sha256', 'storedAs'])}, ${record.jsonOf(names, 'integer')} AS json
+   FROM json_each(?) i JOIN attachments a ON a.card_id = i.value ORDER BY i.key, a.id`
+  return (db, cardIds) => db.all(sql, [JSON.stringify(cardIds)])
+}
 
 /** The templates of an organization's people that the exporting account may see. */
 export const exportedTemplates = (db: Reader, organizationId: number, userId: number): Promise<ExportRow[]> =>

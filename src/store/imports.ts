@@ -1,38 +1,13 @@
 import { nowMs } from './databaseTime.ts'
 import type { Reader, Transaction } from './database.ts'
-import type { SessionRow } from './sessions.ts'
+import { insertProject, type NewProject } from './projects.ts'
 import type { NewMessage } from './transcripts.ts'
 
-type Maybe<T> = { [Field in keyof T]?: T[Field] }
-
 /** Makes a project that nobody sees before `revealProject`. */
-export const insertHiddenProject = async (
+export const insertHiddenProject = (
   tx: Transaction,
-  project: {
-    name: string
-    path: string
-    ownerId: number
-    importer: string
-    agent: string | null
-    copiedFiles: string
-  } & Maybe<{ createdAt: string; updatedAt: string }>,
-): Promise<number> =>
-  (
-    await tx.run(
-      'INSERT INTO projects (name, path, host, owner_id, importer, agent, copied_files, created_at, updated_at, hidden) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1)',
-      [
-        project.name,
-        project.path,
-        tx.host,
-        project.ownerId,
-        project.importer,
-        project.agent,
-        project.copiedFiles,
-        project.createdAt ?? tx.now,
-        project.updatedAt ?? tx.now,
-      ],
-    )
-  ).lastId
+  project: Omit<NewProject, 'hidden' | 'importer'> & { importer: string },
+): Promise<number> => insertProject(tx, { ...project, hidden: true })
 
 export const revealProject = async (tx: Transaction, id: number, organizationId: number | null): Promise<void> => {
   await tx.run('UPDATE projects SET hidden = 0, importer = NULL, organization_id = ? WHERE id = ?', [
@@ -80,76 +55,6 @@ export const raiseProjectTokens = async (
     [projectId, total, sessions],
   )
 }
-
-export const insertImportedBoard = async (
-  tx: Transaction,
-  board: { projectId: number; name: string; position: number; createdAt?: string },
-): Promise<number> =>
-  (
-    await tx.run('INSERT INTO boards (project_id, name, position, created_at) VALUES (?, ?, ?, ?)', [
-      board.projectId,
-      board.name,
-      board.position,
-      board.createdAt ?? tx.now,
-    ])
-  ).lastId
-
-export const insertImportedColumn = async (
-  tx: Transaction,
-  column: {
-    boardId: number
-    projectId: number
-    name: string
-    columnType: string
-    prompt: string
-    agent: string | null
-    position: number
-  },
-): Promise<number> =>
-  (
-    await tx.run(
-      'INSERT INTO columns (board_id, project_id, name, column_type, prompt, agent, position) VALUES (?, ?, ?, ?, ?, ?, ?)',
-      [column.boardId, column.projectId, column.name, column.columnType, column.prompt, column.agent, column.position],
-    )
-  ).lastId
-
-export type ImportedSession = Omit<
-  SessionRow,
-  'question' | 'id' | 'agentSessionId' | 'resumable' | 'cwd' | 'credentialId' | 'waitingFor'
->
-/** Inserts a session that has ended. The agent that it was cannot be asked to go on with it. */
-export const insertImportedSession = async (tx: Transaction, session: ImportedSession): Promise<number> =>
-  (
-    await tx.run(
-      `INSERT INTO agent_sessions (project_id, card_id, purpose, agent, status, status_reason, detail, model, input_tokens, output_tokens, context_used, context_size, cost_usd, summary, prompt, base_commit, branch,
-     message_count, tool_count, files_changed, created_at, started_at, ended_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      [
-        session.projectId,
-        session.cardId,
-        session.purpose,
-        session.agent,
-        session.status,
-        session.statusReason,
-        session.detail,
-        session.model,
-        session.inputTokens,
-        session.outputTokens,
-        session.contextUsed,
-        session.contextSize,
-        session.costUsd,
-        session.summary,
-        session.prompt,
-        session.baseCommit,
-        session.branch,
-        session.messageCount,
-        session.toolCount,
-        session.filesChanged,
-        session.createdAt,
-        session.startedAt,
-        session.endedAt,
-      ],
-    )
-  ).lastId
 
 /** Inserts a message that is one piece, JSON text. */
 export async function insertImportedMessage(

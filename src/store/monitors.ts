@@ -1,5 +1,6 @@
 import type { MonitorStatus } from '../contract/monitors.ts'
 import type { Reader, Transaction } from './database.ts'
+import { defineRecord, flag, id, number, text, type Change, type Row } from './record.ts'
 
 /** How a run ended that was not cut short. */
 export type Outcome = Extract<MonitorStatus, 'ok' | 'failing' | 'error' | 'timeout'>
@@ -7,41 +8,42 @@ export type Outcome = Extract<MonitorStatus, 'ok' | 'failing' | 'error' | 'timeo
  * `outcome` is how the latest run ended, null before the first one and after a pause. `byAgent` tells that an agent made it.
  * `isActive` tells whether its card is in active execution; what an agent made also rests while that agent is cancelled.
  */
-export interface MonitorRow {
-  id: number
-  projectId: number
-  cardId: number
-  command: string
-  intervalSecs: number
-  description: string | null
-  cwd: string
-  byAgent: number
-  status: MonitorStatus
-  outcome: Outcome | null
-  exitCode: number | null
-  error: string | null
-  output: string
-  lastStartedAt: string | null
-  lastFinishedAt: string | null
-  nextRunAt: string | null
-  consecutiveFailures: number
-  createdAt: string
-  updatedAt: string
-  isActive: number
+export const monitorFields = {
+  id: id(),
+  projectId: id(),
+  cardId: id(),
+  command: text(),
+  intervalSecs: number(),
+  description: text().orNull(),
+  cwd: text(),
+  byAgent: flag(),
+  status: text<MonitorStatus>().initially('pending'),
+  outcome: text<Outcome>().orNull(),
+  exitCode: number().orNull(),
+  error: text().orNull(),
+  output: text().initially(''),
+  lastStartedAt: text().orNull(),
+  lastFinishedAt: text().orNull(),
+  /** A new monitor is due at once. */
+  nextRunAt: text().orNull().initiallyNow(),
+  consecutiveFailures: number().initially(0),
+  createdAt: text().initiallyNow(),
+  updatedAt: text().initiallyNow(),
+  isActive: flag().computed(
+    `(c.kind = 'kanban' AND c.archived_at IS NULL AND c.deleted_at IS NULL AND l.column_type = 'active' AND NOT (m.by_agent = 1 AND c.status = 'cancelled'))`,
+  ),
 }
+export type MonitorRow = Row<typeof monitorFields>
 export type NewMonitor = Pick<
   MonitorRow,
   'projectId' | 'cardId' | 'command' | 'intervalSecs' | 'description' | 'cwd'
 > & { byAgent: boolean }
+const record = defineRecord('monitors', 'm', monitorFields)
+const fields = record.columns
+const scheduled = ['id', 'projectId', 'cardId', 'intervalSecs', 'status', 'nextRunAt', 'isActive'] as const
 /** What the schedule needs of every monitor. */
-export type ScheduleRow = Pick<
-  MonitorRow,
-  'id' | 'projectId' | 'cardId' | 'intervalSecs' | 'status' | 'nextRunAt' | 'isActive'
->
+export type ScheduleRow = Pick<MonitorRow, (typeof scheduled)[number]>
 
-const isActive = `(c.kind = 'kanban' AND c.archived_at IS NULL AND c.deleted_at IS NULL AND l.column_type = 'active' AND NOT (m.by_agent = 1 AND c.status = 'cancelled')) AS isActive`
-const fields = `m.id, m.project_id AS projectId, m.card_id AS cardId, m.command, m.interval_secs AS intervalSecs, m.description, m.cwd, m.by_agent AS byAgent, m.status, m.outcome, m.exit_code AS exitCode, m.error, m.output,
-  m.last_started_at AS lastStartedAt, m.last_finished_at AS lastFinishedAt, m.next_run_at AS nextRunAt, m.consecutive_failures AS consecutiveFailures, m.created_at AS createdAt, m.updated_at AS updatedAt, ${isActive}`
 /** CROSS JOIN holds the order: monitors are few and cards are many, which the planner does not know. */
 const ofThisMachine = 'JOIN projects p ON p.id = m.project_id AND p.host IS ?'
 const from = 'FROM monitors m CROSS JOIN cards c ON c.id = m.card_id CROSS JOIN columns l ON l.id = c.column_id'
@@ -65,56 +67,28 @@ export const countMonitorsByStatus = (db: Reader): Promise<Array<{ kind: string;
   db.all('SELECT status AS kind, count(*) AS total FROM monitors GROUP BY status')
 /** Every monitor of the server. */
 export const listSchedules = (db: Reader): Promise<ScheduleRow[]> =>
-  db.all(
-    `SELECT m.id, m.project_id AS projectId, m.card_id AS cardId, m.interval_secs AS intervalSecs, m.status, m.next_run_at AS nextRunAt, ${isActive} ${from} ${ofThisMachine}`,
-    [db.host],
-  )
+  db.all(`SELECT ${record.columnsOf(scheduled)} ${from} ${ofThisMachine}`, [db.host])
 
-/** A new monitor is due at once. */
-export const insertMonitor = async (tx: Transaction, monitor: NewMonitor): Promise<number> =>
-  (
-    await tx.run(
-      'INSERT INTO monitors (project_id, card_id, command, interval_secs, description, cwd, by_agent, next_run_at, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-      [
-        monitor.projectId,
-        monitor.cardId,
-        monitor.command,
-        monitor.intervalSecs,
-        monitor.description,
-        monitor.cwd,
-        Number(monitor.byAgent),
-        tx.now,
-        tx.now,
-        tx.now,
-      ],
-    )
-  ).lastId
+export const insertMonitor = (tx: Transaction, monitor: NewMonitor): Promise<number> => record.insert(tx, monitor)
 
 export const deleteMonitor = async (tx: Transaction, id: number): Promise<void> => {
   tx.enqueue('DELETE FROM monitors WHERE id = ?', [id])
 }
 
-/** Database columns that a change of a monitor may name. */
-const changeable = {
-  status: 'status',
-  outcome: 'outcome',
-  exitCode: 'exit_code',
-  error: 'error',
-  output: 'output',
-  lastStartedAt: 'last_started_at',
-  lastFinishedAt: 'last_finished_at',
-  nextRunAt: 'next_run_at',
-  consecutiveFailures: 'consecutive_failures',
-} as const
-export type MonitorChange = Partial<Pick<MonitorRow, keyof typeof changeable>>
-
-export async function updateMonitor(tx: Transaction, id: number, change: MonitorChange): Promise<void> {
-  const names = Object.keys(change) as Array<keyof MonitorChange>
-  tx.enqueue(
-    `UPDATE monitors SET ${names.map(name => `${changeable[name]} = ?, `).join('')}updated_at = ? WHERE id = ?`,
-    [...names.map(name => change[name]), tx.now, id],
-  )
-}
+export type MonitorChange = Pick<
+  Change<typeof monitorFields>,
+  | 'status'
+  | 'outcome'
+  | 'exitCode'
+  | 'error'
+  | 'output'
+  | 'lastStartedAt'
+  | 'lastFinishedAt'
+  | 'nextRunAt'
+  | 'consecutiveFailures'
+>
+export const updateMonitor = async (tx: Transaction, id: number, change: MonitorChange): Promise<void> =>
+  record.update(tx, id, change)
 
 /** Sets only when a monitor runs next, which is no change of it. */
 export const setNextRun = async (tx: Transaction, id: number, nextRunAt: string): Promise<void> => {

@@ -1,20 +1,30 @@
 import type { Reader, Transaction } from './database.ts'
+import { defineRecord, entriesOf, flag, id, json, text, type Change, type NewRow, type Row } from './record.ts'
 import { noteRightsChanged } from './rights.ts'
 
-export interface ProjectRow {
-  id: number
-  name: string
-  path: string
-  host: string | null
-  organizationId: number | null
-  ownerId: number
-  credentialId: number | null
-  agent: string | null
-  createdAt: string
-  updatedAt: string
-  /** JSON text: which ignored files each new worktree gets a copy of, as patterns. */
-  copiedFiles: string
+export const projectFields = {
+  id: id(),
+  name: text(),
+  path: text(),
+  /** The machine that has its folder; null where there is only one. */
+  host: text().orNull(),
+  organizationId: id().orNull(),
+  ownerId: id(),
+  credentialId: id().orNull(),
+  agent: text().orNull(),
+  /** Which ignored files each new worktree gets a copy of, as patterns. */
+  copiedFiles: json<string[]>().initially('[]'),
+  createdAt: text().initiallyNow(),
+  updatedAt: text().initiallyNow(),
 }
+/** While an import makes a project, nobody sees it. */
+const hiddenFields = {
+  hidden: flag().initially(false),
+  /** The daemon that imports it. */
+  importer: text().orNull(),
+}
+export type ProjectRow = Row<typeof projectFields>
+export type NewProject = Omit<NewRow<typeof projectFields & typeof hiddenFields>, 'host'>
 /** A project as one account sees it. */
 export interface VisibleProject extends ProjectRow {
   projectRole: string | null
@@ -32,8 +42,8 @@ export interface Grant {
   organizationRole: 'admin' | 'member' | null
 }
 
-const fields =
-  'p.id, p.name, p.path, p.host, p.organization_id AS organizationId, p.owner_id AS ownerId, p.credential_id AS credentialId, p.agent, p.copied_files AS copiedFiles, p.created_at AS createdAt, p.updated_at AS updatedAt'
+const record = defineRecord('projects', 'p', { ...projectFields, ...hiddenFields })
+const fields = record.columnsOf(entriesOf({ entries: projectFields }))
 const memberships = `LEFT JOIN project_members m ON m.project_id = p.id AND m.user_id = ?1
   LEFT JOIN organization_members o ON o.organization_id = p.organization_id AND o.user_id = ?1`
 const visibleFields = `${fields}, m.role AS projectRole, o.role AS organizationRole, w.last_opened_at AS lastOpenedAt, w.accepted_at AS acceptedAt,
@@ -80,27 +90,14 @@ export const listProjects = (
   )
 
 /** A project is its machine's: that of the daemon that makes it. */
-export const insertProject = async (
-  tx: Transaction,
-  project: { name: string; path: string; organizationId: number | null; ownerId: number },
-): Promise<number> =>
-  (
-    await tx.run(
-      'INSERT INTO projects (name, path, host, organization_id, owner_id, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
-      [project.name, project.path, tx.host, project.organizationId, project.ownerId, tx.now, tx.now],
-    )
-  ).lastId
+export const insertProject = (tx: Transaction, project: NewProject): Promise<number> =>
+  record.insert(tx, { ...project, host: tx.host })
 
 export const updateProject = async (
   tx: Transaction,
   id: number,
-  project: Pick<ProjectRow, 'name' | 'path' | 'organizationId' | 'agent' | 'copiedFiles'>,
-): Promise<void> => {
-  await tx.run(
-    'UPDATE projects SET name = ?, path = ?, organization_id = ?, agent = ?, copied_files = ?, updated_at = ? WHERE id = ?',
-    [project.name, project.path, project.organizationId, project.agent, project.copiedFiles, tx.now, id],
-  )
-}
+  change: Pick<Change<typeof projectFields>, 'name' | 'path' | 'organizationId' | 'agent' | 'copiedFiles'>,
+): Promise<void> => record.update(tx, id, change)
 
 export const listOwnedProjects = async (db: Reader, ownerId: number): Promise<number[]> =>
   (await db.all<{ id: number }>('SELECT id FROM projects WHERE owner_id = ? ORDER BY id', [ownerId])).map(

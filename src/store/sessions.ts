@@ -1,6 +1,7 @@
 import type { StatusReason } from '../contract/agents.ts'
 import type { CardStatus } from '../contract/fields.ts'
 import type { Reader, Transaction } from './database.ts'
+import { defineRecord, entriesOf, flag, id, json, number, text, type Change, type NewRow, type Row } from './record.ts'
 
 /** How many sessions have not ended, by status. */
 export const countOpenSessions = (db: Reader): Promise<Array<{ kind: string; total: number }>> =>
@@ -8,107 +9,61 @@ export const countOpenSessions = (db: Reader): Promise<Array<{ kind: string; tot
 
 /** work: a card's agent. pre: the planning agent that refines its prompt. assistant: the project's. terminal: a shell command. */
 export type SessionPurpose = 'work' | 'pre' | 'assistant' | 'terminal'
-/** One run of an agent as lists need it. `question` is what it waits for a person to decide, `resumable` is 0 or 1, `agentSessionId` the agent's own name of it, times are ISO 8601. */
-export interface SessionItem {
-  id: number
-  projectId: number
-  cardId: number
-  purpose: SessionPurpose
-  agent: string
-  status: CardStatus
-  statusReason: StatusReason | null
-  question: string | null
-  detail: string | null
-  agentSessionId: string | null
-  resumable: number
-  model: string | null
-  inputTokens: number
-  outputTokens: number
-  contextUsed: number | null
-  contextSize: number | null
-  costUsd: number | null
-  summary: string | null
-  baseCommit: string | null
-  branch: string | null
-  cwd: string | null
-  credentialId: number | null
-  messageCount: number
-  toolCount: number
-  filesChanged: number
-  createdAt: string
-  startedAt: string | null
-  endedAt: string | null
+/** One run of an agent as lists need it. */
+export const listedSessionFields = {
+  id: id(),
+  projectId: id(),
+  cardId: id(),
+  purpose: text<SessionPurpose>(),
+  agent: text(),
+  status: text<CardStatus>(),
+  statusReason: text<StatusReason>().orNull(),
+  /** What it waits for a person to decide. */
+  question: text().orNull().computed(`json_extract(s.waiting_for, '$[0].title')`),
+  detail: text().orNull(),
+  /** The agent's own name of the session. */
+  agentSessionId: text().orNull(),
+  resumable: flag().initially(false),
+  model: text().orNull(),
+  inputTokens: number().initially(0),
+  outputTokens: number().initially(0),
+  contextUsed: number().orNull(),
+  contextSize: number().orNull(),
+  costUsd: number().orNull(),
+  summary: text().orNull(),
+  baseCommit: text().orNull(),
+  branch: text().orNull(),
+  cwd: text().orNull(),
+  credentialId: id().orNull(),
+  messages: number().initially(0).column('message_count'),
+  toolCalls: number().initially(0).column('tool_count'),
+  filesChanged: number().initially(0),
+  createdAt: text().initiallyNow(),
+  startedAt: text().orNull(),
+  endedAt: text().orNull(),
 }
-/** A session whole. `waitingFor` is JSON text: a list of what a person has to decide before it goes on, oldest first. */
-export interface SessionRow extends SessionItem {
-  prompt: string
-  waitingFor: string | null
+export const sessionFields = {
+  ...listedSessionFields,
+  prompt: text(),
+  /** What a person has to decide before it goes on, oldest first. */
+  waitingFor: json<Array<{ requestId: string; title: string; kind: string }>>().orNull(),
 }
+export type SessionItem = Row<typeof listedSessionFields>
+export type SessionRow = Row<typeof sessionFields>
+export type NewSession = NewRow<typeof sessionFields>
+export type SessionChange = Omit<
+  Change<typeof sessionFields>,
+  'projectId' | 'cardId' | 'purpose' | 'agent' | 'inputTokens' | 'outputTokens' | 'messages' | 'toolCalls' | 'createdAt'
+>
 
-const listed = `s.id, s.project_id AS projectId, s.card_id AS cardId, s.purpose, s.agent, s.status, s.status_reason AS statusReason, json_extract(s.waiting_for, '$[0].title') AS question, s.detail,
-  s.agent_session_id AS agentSessionId, s.resumable, s.model, s.input_tokens AS inputTokens, s.output_tokens AS outputTokens, s.context_used AS contextUsed, s.context_size AS contextSize, s.cost_usd AS costUsd,
-  s.summary, s.base_commit AS baseCommit, s.branch, s.cwd, s.credential_id AS credentialId,
-  s.message_count AS messageCount, s.tool_count AS toolCount, s.files_changed AS filesChanged, s.created_at AS createdAt, s.started_at AS startedAt, s.ended_at AS endedAt`
-const fields = `${listed}, s.prompt, s.waiting_for AS waitingFor`
+const record = defineRecord('agent_sessions', 's', sessionFields)
+const fields = record.columns
+const listed = record.columnsOf(entriesOf({ entries: listedSessionFields }))
 
-/** Database columns that a change of a session may name. */
-const changeable = {
-  status: 'status',
-  statusReason: 'status_reason',
-  detail: 'detail',
-  agentSessionId: 'agent_session_id',
-  resumable: 'resumable',
-  model: 'model',
-  contextUsed: 'context_used',
-  contextSize: 'context_size',
-  costUsd: 'cost_usd',
-  summary: 'summary',
-  baseCommit: 'base_commit',
-  branch: 'branch',
-  cwd: 'cwd',
-  credentialId: 'credential_id',
-  prompt: 'prompt',
-  waitingFor: 'waiting_for',
-  filesChanged: 'files_changed',
-  startedAt: 'started_at',
-  endedAt: 'ended_at',
-} as const
-export type SessionChange = {
-  [Field in keyof typeof changeable]?: Field extends 'resumable' ? boolean : SessionRow[Field]
-}
+export const insertSession = (tx: Transaction, session: NewSession): Promise<number> => record.insert(tx, session)
 
-export type NewSession = Pick<SessionRow, 'projectId' | 'cardId' | 'purpose' | 'agent' | 'status' | 'prompt'> &
-  Partial<Pick<SessionRow, 'agentSessionId' | 'credentialId' | 'baseCommit' | 'branch' | 'cwd'>>
-
-export const insertSession = async (tx: Transaction, session: NewSession): Promise<number> =>
-  (
-    await tx.run(
-      'INSERT INTO agent_sessions (project_id, card_id, purpose, agent, status, prompt, agent_session_id, credential_id, base_commit, branch, cwd, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-      [
-        session.projectId,
-        session.cardId,
-        session.purpose,
-        session.agent,
-        session.status,
-        session.prompt,
-        session.agentSessionId,
-        session.credentialId,
-        session.baseCommit,
-        session.branch,
-        session.cwd,
-        tx.now,
-      ],
-    )
-  ).lastId
-
-export const updateSession = async (tx: Transaction, id: number, change: SessionChange): Promise<void> => {
-  const names = Object.keys(change) as Array<keyof SessionChange>
-  if (names.length > 0)
-    tx.enqueue(`UPDATE agent_sessions SET ${names.map(name => `${changeable[name]} = ?`).join(', ')} WHERE id = ?`, [
-      ...names.map(name => change[name]),
-      id,
-    ])
-}
+export const updateSession = async (tx: Transaction, id: number, change: SessionChange): Promise<void> =>
+  record.update(tx, id, change)
 
 /** Adds the tokens of a turn. */
 export const addSessionTokens = async (

@@ -1,29 +1,33 @@
 import type { Reader, Transaction } from './database.ts'
+import { defineRecord, flag, id, json, text, type Change, type NewRow, type Row } from './record.ts'
 
-/** A receiver of messages: of a project's events (`events` is JSON text), or of what an account is notified of. `secret` is sealed. */
-export interface WebhookRow extends Maker {
-  id: number
-  projectId: number | null
-  userId: number | null
-  url: string
-  events: string
-  enabled: 0 | 1
-  description: string | null
-  disabledReason: string | null
-  secret: string
-  createdAt: string
-  updatedAt: string
-  makerName: string | null
-  makerKeyName: string | null
+/** A receiver of messages: of a project's events, or of what an account is notified of. `secret` is sealed. */
+export const webhookFields = {
+  id: id(),
+  projectId: id().orNull(),
+  userId: id().orNull(),
+  url: text(),
+  events: json<string[]>().initially('[]'),
+  enabled: flag().initially(true),
+  description: text().orNull(),
+  disabledReason: text().orNull(),
+  secret: text().initially(''),
+  createdAt: text().initiallyNow(),
+  updatedAt: text().initiallyNow(),
+  makerUserId: id().orNull(),
+  makerKeyId: id().orNull(),
+  makerName: text().orNull().computed('u.display_name'),
+  makerKeyName: text().orNull().computed('k.name'),
 }
+export type WebhookRow = Row<typeof webhookFields>
 /** Whose rights a project's webhook has: an account's, or those of one of its keys; null when it is the project's own. */
 export interface Maker {
   makerUserId: number | null
   makerKeyId: number | null
 }
 
-const fields = `w.id, w.project_id AS projectId, w.user_id AS userId, w.url, w.events, w.enabled, w.description, w.disabled_reason AS disabledReason, w.secret, w.created_at AS createdAt, w.updated_at AS updatedAt,
-  w.maker_user_id AS makerUserId, w.maker_key_id AS makerKeyId, u.display_name AS makerName, k.name AS makerKeyName`
+const record = defineRecord('webhooks', 'w', webhookFields)
+const fields = record.columns
 const source = 'webhooks w LEFT JOIN users u ON u.id = w.maker_user_id LEFT JOIN api_keys k ON k.id = w.maker_key_id'
 
 /** A project's webhooks, oldest first. */
@@ -37,53 +41,14 @@ export const readWebhook = (db: Reader, id: number): Promise<WebhookRow | undefi
 export const readUserWebhook = (db: Reader, userId: number): Promise<WebhookRow | undefined> =>
   db.get(`SELECT ${fields} FROM ${source} WHERE w.user_id = ?`, [userId])
 
-export const insertWebhook = async (
-  tx: Transaction,
-  webhook: {
-    projectId?: number
-    userId?: number
-    url: string
-    events?: string
-    enabled?: boolean
-    description?: string | null
-  } & Partial<Maker>,
-): Promise<number> =>
-  (
-    await tx.run(
-      'INSERT INTO webhooks (project_id, user_id, url, events, enabled, description, maker_user_id, maker_key_id, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-      [
-        webhook.projectId,
-        webhook.userId,
-        webhook.url,
-        webhook.events ?? '[]',
-        webhook.enabled ?? true,
-        webhook.description,
-        webhook.makerUserId,
-        webhook.makerKeyId,
-        tx.now,
-        tx.now,
-      ],
-    )
-  ).lastId
+export const insertWebhook = (tx: Transaction, webhook: NewRow<typeof webhookFields>): Promise<number> =>
+  record.insert(tx, webhook)
 
 export const updateWebhook = async (
   tx: Transaction,
-  {
-    id,
-    url,
-    events,
-    enabled,
-    description,
-    disabledReason,
-    makerUserId,
-    makerKeyId,
-  }: Pick<WebhookRow, 'id' | 'url' | 'events' | 'description' | 'disabledReason' | keyof Maker> & { enabled: boolean },
-): Promise<void> => {
-  await tx.run(
-    'UPDATE webhooks SET url = ?, events = ?, enabled = ?, description = ?, disabled_reason = ?, maker_user_id = ?, maker_key_id = ?, updated_at = ? WHERE id = ?',
-    [url, events, enabled, description, disabledReason, makerUserId, makerKeyId, tx.now, id],
-  )
-}
+  id: number,
+  change: Omit<Change<typeof webhookFields>, 'projectId' | 'userId' | 'secret' | 'createdAt' | 'updatedAt'>,
+): Promise<void> => record.update(tx, id, change)
 
 export const setWebhookSecret = async (tx: Transaction, id: number, secret: string): Promise<void> => {
   await tx.run('UPDATE webhooks SET secret = ?, updated_at = ? WHERE id = ?', [secret, tx.now, id])

@@ -1,10 +1,14 @@
 import type { Reader } from '../store/database.ts'
-import { exportedMessages, exportedSessions, sessionsWithMessages, type ExportMessage } from '../store/exports.ts'
-import { insertImportedMessage, insertImportedSession } from '../store/imports.ts'
+import { exportedMessages, exportSessions, sessionsWithMessages, type ExportMessage } from '../store/exports.ts'
+import { insertImportedMessage } from '../store/imports.ts'
+import { entriesOf } from '../store/record.ts'
+import { insertSession } from '../store/sessions.ts'
 import { insertWaitingMessage } from '../store/waitingMessages.ts'
 import { message as messageView } from '../views/agents.ts'
 import { pages, part } from './part.ts'
 import { Message, Session, type MessageRecord } from './records.ts'
+
+const readSessionRecords = exportSessions(entriesOf(Session))
 
 /** Whoever was an agent cannot be asked to go on with a session: that has a name of the agent's own, and a place on a machine. */
 export const sessions = part({
@@ -13,23 +17,21 @@ export const sessions = part({
   maxRecords: 1_000_000,
   read: async function* (db, scope) {
     for (const { id } of scope.projects)
-      for await (const rows of pages(after => exportedSessions(db, id, after)))
+      for await (const rows of pages(after => readSessionRecords(db, id, after)))
         yield rows.map(({ json, costUsd }) => `${json.slice(0, -1)},"costUsd":${JSON.stringify(costUsd)}}`)
   },
   check: (record, known) => {
     known.find('cards', record.cardId, 'cardId')
     known.add('sessions', record.id, record.cardId)
   },
-  write: async (tx, { id, messages: messageCount, toolCalls: toolCount, ...session }, made) => {
+  write: async (tx, { id, ...session }, made) => {
     const card = made.rows.cards.get(session.cardId)
     if (!card) return
     const wasOpen = session.endedAt === null
-    const sessionId = await insertImportedSession(tx, {
+    const sessionId = await insertSession(tx, {
       ...session,
       cardId: card.id,
       projectId: card.projectId,
-      messageCount,
-      toolCount,
       ...(wasOpen && { status: 'interrupted', statusReason: 'server_restart', endedAt: made.exportedAt }),
     })
     made.rows.sessions.set(id, { id: sessionId, cardId: card.id, isPre: session.purpose === 'pre' })

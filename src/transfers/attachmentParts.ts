@@ -1,12 +1,14 @@
 import { createHash, type Hash } from 'node:crypto'
 import { append } from '../events/outbox.ts'
 import { insertAttachment, readAttachment } from '../store/attachments.ts'
-import { exportedAttachments } from '../store/exports.ts'
+import { exportAttachments } from '../store/exports.ts'
+import { entriesOf } from '../store/record.ts'
 import { attachment as attachmentView } from '../views/attachments.ts'
 import type { Known } from './known.ts'
 import { part, tell } from './part.ts'
 import { Attachment, Content, Missing } from './records.ts'
 
+export const readAttachmentRecords = exportAttachments(entriesOf(Attachment))
 const cardsAPage = 1000
 const maxPerCard = 1000
 
@@ -31,7 +33,7 @@ export const attachments = part({
   read: async function* (db, scope) {
     for (const { cardIds } of scope.projects)
       for (let from = 0; from < cardIds.length; from += cardsAPage)
-        yield (await exportedAttachments(db, cardIds.slice(from, from + cardsAPage))).map(({ json }) => json)
+        yield (await readAttachmentRecords(db, cardIds.slice(from, from + cardsAPage))).map(({ json }) => json)
   },
   check: ({ id, cardId, filename, size, sha256 }, known) => {
     known.find('cards', cardId, 'cardId')

@@ -1,12 +1,12 @@
 import { announceCard } from '../domain/cardChanges.ts'
 import { append } from '../events/outbox.ts'
-import { readBoard } from '../store/boards.ts'
+import { insertBoard, readBoard } from '../store/boards.ts'
 import { activeStatuses } from '../store/cardFields.ts'
 import { insertCard } from '../store/cards.ts'
-import { readCountedColumn } from '../store/columns.ts'
+import { insertColumn, readCountedColumn } from '../store/columns.ts'
 import type { Transaction } from '../store/database.ts'
-import { exportedBoards, exportCards, exportedColumns, exportedProject } from '../store/exports.ts'
-import { insertHiddenProject, insertImportedBoard, insertImportedColumn } from '../store/imports.ts'
+import { exportBoards, exportCards, exportColumns, exportProject } from '../store/exports.ts'
+import { insertHiddenProject } from '../store/imports.ts'
 import { appendCards } from '../store/order.ts'
 import { entriesOf } from '../store/record.ts'
 import { board as boardView, column as columnView } from '../views/boards.ts'
@@ -14,6 +14,9 @@ import type { Known } from './known.ts'
 import { pages, part, tell, type Made } from './part.ts'
 import { Board, Card, Column, Project, type CardRecord } from './records.ts'
 
+const readProjectRecord = exportProject(entriesOf(Project))
+const readBoardRecords = exportBoards(entriesOf(Board))
+const readColumnRecords = exportColumns(entriesOf(Column))
 const readCardRecords = exportCards(entriesOf(Card))
 const cardsAPage = 100
 const cardsAStep = 1024
@@ -23,7 +26,7 @@ export const projects = part({
   schema: Project,
   maxRecords: 1000,
   read: async function* (db, scope) {
-    for (const { id } of scope.projects) yield [(await exportedProject(db, id))!.json]
+    for (const { id } of scope.projects) yield [(await readProjectRecord(db, id))!.json]
   },
   check: (record, known) => known.add('projects', record.id, record),
   checkEnd: known => {
@@ -50,7 +53,7 @@ export const boards = part({
   maxRecords: 10_000,
   read: async function* (db, scope) {
     for (const { id } of scope.projects)
-      for await (const rows of pages(after => exportedBoards(db, id, after))) yield rows.map(({ json }) => json)
+      for await (const rows of pages(after => readBoardRecords(db, id, after))) yield rows.map(({ json }) => json)
   },
   check: (record, known) => {
     known.add('boards', record.id, record.projectId)
@@ -66,7 +69,7 @@ export const boards = part({
   write: async (tx, { id, name, position, createdAt, ...record }, made) => {
     if (made.rows.boards.has(id)) return
     const { id: projectId, firstBoard } = made.rows.projects.get(record.projectId)!
-    const boardId = await insertImportedBoard(tx, { projectId, name, position: firstBoard + position, createdAt })
+    const boardId = await insertBoard(tx, { projectId, name, position: firstBoard + position, createdAt })
     made.rows.boards.set(id, { id: boardId, projectId })
     tell(made, async tx =>
       append(tx, 'board.created', projectId, boardView((await readBoard(tx, projectId, boardId))!)),
@@ -80,7 +83,7 @@ export const columns = part({
   maxRecords: 100_000,
   read: async function* (db, scope) {
     for (const { id } of scope.projects)
-      for await (const rows of pages(after => exportedColumns(db, id, after))) yield rows.map(({ json }) => json)
+      for await (const rows of pages(after => readColumnRecords(db, id, after))) yield rows.map(({ json }) => json)
   },
   check: (record, known) => {
     const projectId = known.find<number>('boards', record.boardId, 'boardId')
@@ -91,7 +94,7 @@ export const columns = part({
   write: async (tx, { id, boardId, ...record }, made) => {
     if (made.rows.columns.has(id)) return
     const board = made.rows.boards.get(boardId)!
-    const columnId = await insertImportedColumn(tx, { ...record, boardId: board.id, projectId: board.projectId })
+    const columnId = await insertColumn(tx, { ...record, boardId: board.id, projectId: board.projectId })
     made.rows.columns.set(id, { id: columnId, boardId: board.id, projectId: board.projectId })
     tell(made, async tx =>
       append(tx, 'column.created', board.projectId, columnView((await readCountedColumn(tx, columnId))!)),

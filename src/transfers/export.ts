@@ -8,10 +8,11 @@ import { Problem } from '../contract/errors.ts'
 import { storedNames } from '../store/attachments.ts'
 import { listBoards } from '../store/boards.ts'
 import type { Database, Reader } from '../store/database.ts'
-import { exportedAttachments, exportedCardIds, organizationProjects } from '../store/exports.ts'
+import { exportedCardIds, organizationProjects } from '../store/exports.ts'
 import { readOrganization } from '../store/organizations.ts'
 import { readProject } from '../store/projects.ts'
 import { noAccount } from '../domain/caller.ts'
+import { readAttachmentRecords } from './attachmentParts.ts'
 import { bringFiles, type AwayFile, type MachineOf, type MissingFile } from './awayFiles.ts'
 import { lengthOfPieces, piecesOf, type ContentFile } from './contentPieces.ts'
 import type { Scope } from './part.ts'
@@ -176,7 +177,7 @@ async function keepFiles(
   for (const { id: projectId, cardIds } of projects) {
     for (let from = 0; from < cardIds.length; from += 1000) {
       signal.throwIfAborted()
-      for (const { id, size, sha256, storedAs } of await exportedAttachments(db, cardIds.slice(from, from + 1000))) {
+      for (const { id, size, sha256, storedAs } of await readAttachmentRecords(db, cardIds.slice(from, from + 1000))) {
         const path = join(folder, storedAs)
         if (await keepFile(join(house.attachmentsDir, storedAs), path, size)) kept.push({ id, size, path })
         else away.push({ id, projectId, size, sha256, storedAs })

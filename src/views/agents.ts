@@ -1,19 +1,26 @@
 import type { InferOutput } from 'valibot'
-import type {
-  agents,
+import {
   AgentSession,
   AgentState,
-  Message,
-  Permission,
-  Provider,
   SessionSummary,
-  SlashCommand,
-  Tool,
-  Usage,
+  type agents,
+  type Message,
+  type Permission,
+  type Provider,
+  type SlashCommand,
+  type Tool,
+  type Usage,
 } from '../contract/agents.ts'
 import type { Output } from '../contract/route.ts'
-import type { ActiveAgentRow, SessionItem, SessionRow } from '../store/sessions.ts'
+import {
+  listedSessionFields,
+  sessionFields,
+  type ActiveAgentRow,
+  type SessionItem,
+  type SessionRow,
+} from '../store/sessions.ts'
 import type { MessageRow } from '../store/transcripts.ts'
+import { viewOf } from './view.ts'
 
 export type AgentSessionView = InferOutput<typeof AgentSession>
 export type MessageView = InferOutput<typeof Message>
@@ -35,41 +42,32 @@ export const noSession = <Id extends number | null>(cardId: Id) => ({
   branch: null,
 })
 
-/** A session with the questions that wait for a person. */
-export const agentState = (row: SessionRow): InferOutput<typeof AgentState> => ({
-  ...agentSession(row),
-  questions: row.waitingFor === null ? [] : (JSON.parse(row.waitingFor) as InferOutput<typeof AgentState>['questions']),
-})
+const questionsOf = ({ waitingFor }: SessionRow) =>
+  waitingFor === null ? [] : (JSON.parse(waitingFor) as InferOutput<typeof AgentState>['questions'])
+const stateOf = (row: SessionItem) => ({ sessionId: String(row.id), waitingFor: row.question, usage: usage(row) })
 
-export const agentSession = (row: SessionItem): AgentSessionView => ({
-  sessionId: String(row.id),
-  cardId: String(row.cardId),
-  agent: row.agent,
-  status: row.status,
-  statusReason: row.statusReason,
-  waitingFor: row.question,
-  startedAt: row.startedAt,
-  endedAt: row.endedAt,
-  model: row.model,
-  usage: usage(row),
-  summary: row.summary,
-  baseCommit: row.baseCommit,
-  branch: row.branch,
-})
+/** A session with the questions that wait for a person. */
+export const agentState: (row: SessionRow) => InferOutput<typeof AgentState> = viewOf(
+  sessionFields,
+  AgentState,
+  'text',
+  (row: SessionRow) => ({ ...stateOf(row), questions: questionsOf(row) }),
+)
+
+export const agentSession: (row: SessionItem) => AgentSessionView = viewOf(
+  listedSessionFields,
+  AgentSession,
+  'text',
+  stateOf,
+)
 
 /** A session condensed, for the history. */
-export const sessionSummary = (row: SessionItem): InferOutput<typeof SessionSummary> => ({
-  sessionId: String(row.id),
-  agent: row.agent,
-  status: row.status,
-  statusReason: row.statusReason,
-  startedAt: row.startedAt,
-  endedAt: row.endedAt,
-  summary: row.summary,
-  messages: row.messageCount,
-  toolCalls: row.toolCount,
-  filesChanged: row.filesChanged,
-})
+export const sessionSummary: (row: SessionItem) => InferOutput<typeof SessionSummary> = viewOf(
+  listedSessionFields,
+  SessionSummary,
+  'text',
+  (row: SessionItem) => ({ sessionId: String(row.id) }),
+)
 
 export const activeAgent = (row: ActiveAgentRow): Output<typeof agents.active>[number] => ({
   ...row,

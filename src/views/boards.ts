@@ -1,28 +1,14 @@
 import type { InferOutput } from 'valibot'
-import type { Board } from '../contract/boards.ts'
-import type { Column } from '../contract/columns.ts'
+import { Board } from '../contract/boards.ts'
+import { Column } from '../contract/columns.ts'
 import type { ExternalBoard } from '../contract/external.ts'
-import type { BoardRow } from '../store/boards.ts'
-import type { ColumnRow, CountedColumn } from '../store/columns.ts'
+import { boardFields, type BoardRow } from '../store/boards.ts'
+import { countedColumnFields, type ColumnRow, type CountedColumn } from '../store/columns.ts'
+import { viewOf } from './view.ts'
 
-export const board = (row: BoardRow): InferOutput<typeof Board> => ({
-  id: String(row.id),
-  name: row.name,
-  projectId: String(row.projectId),
-  position: row.position,
-  createdAt: row.createdAt,
-})
+export const board: (row: BoardRow) => InferOutput<typeof Board> = viewOf(boardFields, Board, 'text')
 
-export const column = (row: CountedColumn): InferOutput<typeof Column> => ({
-  id: String(row.id),
-  name: row.name,
-  columnType: row.columnType,
-  position: row.position,
-  boardId: String(row.boardId),
-  prompt: row.prompt,
-  agent: row.agent,
-  cardCount: row.cardCount,
-})
+export const column: (row: CountedColumn) => InferOutput<typeof Column> = viewOf(countedColumnFields, Column, 'text')
 
 export const externalBoards = (
   boards: readonly BoardRow[],

@@ -1,23 +1,8 @@
 import type { InferOutput } from 'valibot'
-import type { Monitor } from '../contract/monitors.ts'
-import type { MonitorRow } from '../store/monitors.ts'
+import { Monitor } from '../contract/monitors.ts'
+import { monitorFields, type MonitorRow } from '../store/monitors.ts'
+import { viewOf } from './view.ts'
 
-export const monitor = (row: MonitorRow): InferOutput<typeof Monitor> => ({
-  id: String(row.id),
-  cardId: String(row.cardId),
-  command: row.command,
-  intervalSecs: row.intervalSecs,
-  description: row.description,
-  cwd: row.cwd,
+export const monitor: (row: MonitorRow) => InferOutput<typeof Monitor> = viewOf(monitorFields, Monitor, 'text', () => ({
   allowUnsandboxed: true,
-  status: row.status,
-  exitCode: row.exitCode,
-  error: row.error,
-  output: row.output,
-  lastStartedAt: row.lastStartedAt,
-  lastFinishedAt: row.lastFinishedAt,
-  nextRunAt: row.nextRunAt,
-  consecutiveFailures: row.consecutiveFailures,
-  createdAt: row.createdAt,
-  updatedAt: row.updatedAt,
-})
+}))

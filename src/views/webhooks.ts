@@ -1,30 +1,28 @@
 import type { InferOutput } from 'valibot'
-import type { Delivery, Webhook, WebhookWithSecret } from '../contract/webhooks.ts'
+import { Webhook, type Delivery, type WebhookWithSecret } from '../contract/webhooks.ts'
 import type { DeliveryRow } from '../store/deliveries.ts'
 import { localOperator } from '../store/users.ts'
-import type { WebhookRow } from '../store/webhooks.ts'
+import { webhookFields, type WebhookRow } from '../store/webhooks.ts'
+import { viewOf } from './view.ts'
 
 /** A project's webhook without anything of its secret. */
-export const webhook = (row: WebhookRow): InferOutput<typeof Webhook> => ({
-  id: String(row.id),
-  projectId: String(row.projectId),
-  url: row.url,
-  events: JSON.parse(row.events),
-  enabled: row.enabled === 1,
-  description: row.description,
-  disabledReason: row.disabledReason,
-  createdBy:
-    row.makerUserId === null
-      ? null
-      : {
-          userId: String(row.makerUserId),
-          displayName: row.makerUserId === localOperator ? 'Local operator' : row.makerName,
-          keyId: row.makerKeyId === null ? null : String(row.makerKeyId),
-          keyName: row.makerKeyName,
-        },
-  createdAt: row.createdAt,
-  updatedAt: row.updatedAt,
-})
+export const webhook: (row: WebhookRow) => InferOutput<typeof Webhook> = viewOf(
+  webhookFields,
+  Webhook,
+  'text',
+  (row: WebhookRow) => ({
+    projectId: String(row.projectId),
+    createdBy:
+      row.makerUserId === null
+        ? null
+        : {
+            userId: String(row.makerUserId),
+            displayName: row.makerUserId === localOperator ? 'Local operator' : row.makerName,
+            keyId: row.makerKeyId === null ? null : String(row.makerKeyId),
+            keyName: row.makerKeyName,
+          },
+  }),
+)
 
 /** A webhook with its secret, for the one answer that shows it. */
 export const webhookWithSecret = ({

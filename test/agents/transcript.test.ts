@@ -84,7 +84,7 @@ describe('what an agent says', () => {
     await transcript.add(say('a\0b \ud83d'))
     await eventually('the first half', async () => (await messages(session)).length)
     expect(said(await tell(say('\ude00!')))).toEqual([['agent', 'a\0b \u{1f600}!']])
-    expect((await readSession(board.server.app.db, session.id))!.messageCount).toBe(1)
+    expect((await readSession(board.server.app.db, session.id))!.messages).toBe(1)
   })
 
   it('goes on in another message when one gets very long, and loses nothing', async () => {
@@ -161,7 +161,7 @@ describe('a tool call', () => {
       output: null,
       locations: [],
     })
-    expect(await readSession(board.server.app.db, session.id)).toMatchObject({ messageCount: 2, toolCount: 2 })
+    expect(await readSession(board.server.app.db, session.id)).toMatchObject({ messages: 2, toolCalls: 2 })
   })
 
   it('may be updated before it begins, as by a request for permission', async () => {

@@ -46,9 +46,9 @@ describe('a flood', () => {
     await transcript.settle()
     const rate = Math.round((count / (performance.now() - startedAt)) * 1000)
     console.log(`${name}: ${rate} updates a second, at most ${Math.round((peak - start) / 1e6)} MB more than before`)
-    const { messageCount, toolCount } = (await readSession(board.server.app.db, session.id))!
+    const { messages, toolCalls } = (await readSession(board.server.app.db, session.id))!
     const kept = await everything(session)
-    expect(kept.length).toBe(messageCount + toolCount)
+    expect(kept.length).toBe(messages + toolCalls)
     const expected = Array.from({ length: count }, (_, at) => update(at))
       .filter(({ sessionUpdate }) => sessionUpdate.endsWith('chunk'))
       .map(({ content }) => (content as { text: string }).text)

@@ -88,7 +88,7 @@ export async function openProjects(): Promise<{
     cpSync(repository(init), path, { recursive: true })
     const { id, columnId, boardId } = await db.transaction(async tx => {
       const id = await insertProject(tx, { name, path, organizationId: null, ownerId: 0 })
-      const boardId = await insertBoard(tx, id, 'Board')
+      const boardId = await insertBoard(tx, { projectId: id, name: 'Board' })
       return {
         id,
         boardId,
