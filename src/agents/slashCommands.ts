@@ -6,7 +6,7 @@ import type { SlashCommand } from '../contract/agents.ts'
 
 type Command = InferOutput<typeof SlashCommand>
 
-/** Where agents look for a project's own commands, which endings their files have, and what stands between the parts of a name. */
+/** The folders in which agents keep a project's own commands, with their file endings and the separator of their names. */
 const places = [
   { folder: '.claude/commands', endings: ['.md'], separator: ':' },
   { folder: '.codex/prompts', endings: ['.md'], separator: ':' },
@@ -15,35 +15,35 @@ const places = [
   { folder: '.opencode/command', endings: ['.md'], separator: '/' },
   { folder: '.opencode/commands', endings: ['.md'], separator: '/' },
 ] as const
-const mostFiles = 500
-const mostEntries = 5000
-const mostLevels = 4
-const mostBytes = 8192
-const longestName = 200
-const longestDescription = 500
+const maxFiles = 500
+const maxEntries = 5000
+const maxLevels = 4
+const maxBytes = 8192
+const maxNameLength = 200
+const maxDescriptionLength = 500
 
-/** The commands that a project's folder keeps for its agents, by name. Links are not followed, and nothing outside of the folder is read. */
+/** The commands in a project's folder, sorted by name. Follows no links and reads nothing outside of the folder. */
 export async function commandFiles(projectPath: string): Promise<Command[]> {
   const root = await realpath(projectPath).catch(() => undefined)
   if (root === undefined) return []
   const commands: Command[] = []
-  const budget = { files: mostFiles, entries: mostEntries }
+  const budget = { files: maxFiles, entries: maxEntries }
   for (const { folder, endings, separator } of places) {
     const top = join(root, folder)
     if ((await realpath(top).catch(() => undefined)) !== top) continue
-    for (const file of await filesBelow(top, endings, mostLevels, budget)) {
+    for (const file of await filesBelow(top, endings, maxLevels, budget)) {
       const name = relative(top, file)
         .replace(/\.\w+$/, '')
         .split('/')
         .join(separator)
-      if (name.length <= longestName && !/[\p{Cc}\uFFFD]/u.test(name))
+      if (name.length <= maxNameLength && !/[\p{Cc}\uFFFD]/u.test(name))
         commands.push({ name, description: descriptionIn(await startOf(file), file) })
     }
   }
   return merge(commands)
 }
 
-/** One command a name, sorted; of those with the same name, the first. */
+/** Sorts commands by name. Of several with one name the first wins. */
 export const merge = (commands: readonly Command[]): Command[] =>
   [...new Map(commands.toReversed().map(command => [command.name, command])).values()].sort((a, b) =>
     a.name < b.name ? -1 : 1,
@@ -71,13 +71,13 @@ async function filesBelow(
   return found
 }
 
-/** The first 8 KiB of a file, as text. A link or a pipe that has taken its place is not read. */
+/** The first 8 KiB of a file as text; '' where a link or a pipe has replaced it. */
 async function startOf(path: string): Promise<string> {
   let file: FileHandle | undefined
   try {
     file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
     if (!(await file.stat()).isFile()) return ''
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(mostBytes), 0, mostBytes, 0)
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(maxBytes), 0, maxBytes, 0)
     return buffer.subarray(0, bytesRead).toString('utf8')
   } catch {
     return ''
@@ -86,15 +86,15 @@ async function startOf(path: string): Promise<string> {
   }
 }
 
-/** What the front matter, or the table of a TOML file, says of the command; else its first line. */
+/** The description in the front matter or the TOML table; else the first line. */
 function descriptionIn(text: string, path: string): string {
   const isToml = path.endsWith('.toml')
   const matter = isToml ? text : /^---\r?\n(.*?)\r?\n---\s*(\r?\n|$)/s.exec(text)?.[1]
-  const said = /^description\s*[:=]\s*(.+)$/m
+  const description = /^description\s*[:=]\s*(.+)$/m
     .exec(matter ?? '')?.[1]
     ?.trim()
     .replace(/^(["'])(.*)\1$/, '$2')
-  if (isToml || said) return shorten(said ?? '')
+  if (isToml || description) return shorten(description ?? '')
   const body = matter === undefined ? text : text.slice(text.indexOf('\n---', 3) + 4)
   return shorten(
     body
@@ -107,5 +107,5 @@ function descriptionIn(text: string, path: string): string {
 const shorten = (text: string) =>
   text
     .replace(/\p{Cc}/gu, ' ')
-    .slice(0, longestDescription)
+    .slice(0, maxDescriptionLength)
     .toWellFormed()

@@ -2,13 +2,13 @@ import type { Writable } from 'node:stream'
 import type { StatusReason } from '../../contract/agents.ts'
 import type { Child, Exit } from '../../process/spawn.ts'
 
-/** Why an agent did not do its work. */
+/** Why a session failed. */
 export type FailureReason = Extract<
   StatusReason,
   'launch_failed' | 'usage_limit' | 'refused' | 'protocol_violation' | 'crashed' | 'timeout'
 >
 
-/** What an agent's failure was, in words for a person. No secret of the launch is in them. */
+/** A failure of an agent. The message is for people and holds no secret of the launch. */
 export class AgentFailure extends Error {
   readonly reason: FailureReason
 
@@ -19,52 +19,52 @@ export class AgentFailure extends Error {
   }
 }
 
-/** A started process as the protocols need it. */
+/** The part of a process that the protocols use. */
 export type AgentProcess = Pick<Child<Writable>, 'stdin' | 'stdout' | 'stderr' | 'exited'>
 export interface AgentCommand {
   argv: readonly string[]
   cwd: string
   env: Readonly<Record<string, string>>
 }
-/** Starts the process tree of an agent. It belongs to who gives this function: only they stop it, also when the agent failed to open. @throws LaunchFailed */
+/** Starts the process tree of an agent. The caller that passes this function also stops the tree, even when the agent failed to open. @throws LaunchFailed */
 export type SpawnAgent = (command: AgentCommand) => Promise<AgentProcess>
 
-/** Where an agent reaches the board's tools, with its own token. */
+/** The address of the board's tools and the agent's token for them. */
 export interface BoardTools {
   url: string
   token: string
 }
 
-/** All that it takes to start an agent. */
+/** Everything needed to start an agent. */
 export interface AgentLaunch {
   /** acp: the protocol over stdin and stdout. command: one process a prompt, its output is the answer. terminal: the prompt is a shell command. */
   protocol: 'acp' | 'command' | 'terminal'
-  /** The program and its arguments. With `command`, an argument `{prompt}` stands for the prompt; without one it is written to stdin. */
+  /** The program and its arguments. With `command`, the prompt replaces `{prompt}`; where there is none, the prompt is written to stdin. */
   argv: readonly string[]
   cwd: string
   /** The whole environment of the process. */
   env: Readonly<Record<string, string>>
-  /** Values that no message may show: the credential and the token. */
+  /** Redacted from every message and log: the credential and the token. */
   secrets: readonly string[]
-  /** The ids by which the agent may call its way to sign in with the credential of its environment. */
+  /** Ids of authentication methods that use the credential in the environment. */
   authMethods: readonly string[]
-  /** Whether the agent's usage of a turn counts the whole session so far. */
+  /** Whether the agent reports the usage of the whole session instead of the turn's. */
   usageIsCumulative: boolean
   tools: BoardTools | null
-  /** Session modes of the agent's, best first: the first one that it offers is chosen. */
+  /** Session modes, best first. The first one that the agent offers is set. */
   modes?: readonly string[]
-  /** Chosen when the agent offers it. */
+  /** Set where the agent offers it. */
   model?: string | null
 }
 
-/** One update of a session as the agent sent it, unknown kinds included. Everything in it is hostile. */
+/** One session update as the agent sent it, unknown kinds included. Untrusted. */
 export type RawUpdate = { readonly sessionUpdate: string } & Readonly<Record<string, unknown>>
 export interface PermissionOption {
   id: string
   name: string
   kind: string
 }
-/** A question that the agent's turn waits for. `kind` is the tool's; `switch_mode` asks to go on with a plan. */
+/** A permission that the agent's turn waits for. `kind` is the tool's; `switch_mode` asks for the approval of a plan. */
 export interface PermissionRequest {
   id: string
   toolCallId: string
@@ -73,13 +73,13 @@ export interface PermissionRequest {
   options: readonly PermissionOption[]
 }
 
-/** Hears what an agent says, one thing at a time and in the order in which it was said. */
+/** Receives an agent's output, one item at a time and in order. */
 export interface AgentListener {
-  /** A returned promise holds back the agent's output until it is kept, so that a flood fills no memory. A tool call's update may come before the call: upsert. */
+  /** A returned promise is backpressure: output is not read until it resolves. A `tool_call_update` may come before its `tool_call`: upsert. */
   update(update: RawUpdate): void | Promise<void>
-  /** Its tool call was told as an update before. Answer with `answerPermission`. */
+  /** Comes after an update with its tool call. Answer with `answerPermission`. */
   permission(request: PermissionRequest): void
-  /** The answer is no longer wanted: the agent said so, or its turn ended. */
+  /** The agent withdrew the request, or its turn ended. */
   permissionWithdrawn(id: string): void
 }
 
@@ -88,7 +88,7 @@ export interface TurnUsage {
   inputTokens: number
   outputTokens: number
 }
-/** How a turn ended that did not fail. */
+/** The result of a turn that did not fail. */
 export interface TurnEnd {
   stopReason: 'end_turn' | 'cancelled'
   usage: TurnUsage | null
@@ -97,13 +97,14 @@ export interface TurnEnd {
 export interface AgentCapabilities {
   resume: boolean
   tools: boolean
-  /** Whether a session takes more than one prompt. */ followUps: boolean
+  /** Whether a session takes more than one prompt. */
+  followUps: boolean
 }
 export interface Choice {
   id: string
   name: string
 }
-/** A session with the agent, which is the agent's to name; null where there is no such thing. */
+/** The agent's own session. null: the agent has no sessions, or no such option. */
 export interface StartedSession {
   sessionId: string | null
   resumed: boolean
@@ -113,25 +114,25 @@ export interface StartedSession {
   models: readonly Choice[]
 }
 
-/** A running agent. Everything that fails rejects with AgentFailure. */
+/** A running agent. Every method rejects with AgentFailure. */
 export interface AgentLink {
   readonly info: { name: string | null; version: string | null }
   readonly capabilities: AgentCapabilities
-  /** Opens a session, or goes on with `resume` where the agent can and still knows it; what it replays of the past is not told. Once. */
+  /** Opens a session, or resumes `resume` where the agent can and still knows it; replayed updates are dropped. May be called once. */
   start(resume?: string | null): Promise<StartedSession>
-  /** Runs one turn; the next one only after it has ended. */
+  /** Runs one turn. Only one may run at a time. */
   prompt(text: string): Promise<TurnEnd>
   /**
-   * Asks for the end of the turn, which counts as cancelled from here on, however it ends: also by the end of the process, the only
-   * end of a plain command. Open permission requests are answered for the agent. Does nothing between turns.
+   * Asks the agent to end the turn. The turn counts as cancelled from here on, however it ends; a plain command ends only with its
+   * process. Cancels open permission requests. Does nothing between turns.
    */
   cancel(): Promise<void>
   /** Chooses an option, or none (null). False when the request is not open any more. */
   answerPermission(id: string, optionId: string | null): boolean
   setMode(id: string): Promise<void>
-  /** The last of what the agent wrote to stderr, at most 8 KiB, without secrets. */
+  /** The last 8 KiB of the agent's stderr, with secrets redacted. */
   stderrTail(): string
-  /** Ends the conversation and the agent's stdin. The process tree is the caller's to stop. */
+  /** Closes the connection and the agent's stdin. The caller stops the process tree. */
   close(): void
   /** The end of the agent's process; null with `command` and `terminal`, where each turn is a process. */
   readonly exited: Promise<Exit> | null

@@ -1,7 +1,7 @@
 import { AgentFailure, type FailureReason } from './agentLink.ts'
 
 const maxShownLength = 500
-/** The protocol's JSON-RPC code. */
+/** The JSON-RPC error code of the Agent Client Protocol. */
 const authRequired = -32000
 
 /** Error messages of agents and of the services behind them. The first pattern that matches decides. */

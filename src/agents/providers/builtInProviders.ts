@@ -2,29 +2,29 @@ import { unaskedTools } from '../../contract/boardTools.ts'
 import { anthropic, codex, gooseOpenai, keyIn, type CredentialWays } from './credentialEnvironment.ts'
 import { boardServer } from '../acp/toolCalls.ts'
 
-/** A kind of agent: how it is started, and how a credential reaches it. */
+/** A kind of agent: how to start it, and how to pass it a credential. */
 export interface AgentProvider {
   id: string
   name: string
   protocol: 'acp' | 'command'
-  /** The program and its arguments; with `command` one of them may hold `{prompt}`. */
+  /** The program and its arguments. With the protocol `command` an argument may hold `{prompt}`. */
   command: readonly string[]
-  /** A line that tells a person how to get it. */
+  /** How to install it: a command or an address, for people. */
   install: string | null
   credentials: CredentialWays
-  /** Variables of its own, whoever it works for. */
+  /** Environment variables that it always gets. */
   env: Readonly<Record<string, string>>
-  /** Variables of the server's account that it may see: those by which it is signed in and set up, where no credential is chosen. */
+  /** Variables of the server's environment that it gets where no credential is chosen: its sign-in and settings. */
   account: readonly string[]
-  /** Variables of the server's account that it may see always. */
+  /** Variables of the server's environment that it always gets. */
   pass: readonly string[]
-  /** Files that a home of its own begins with, by their places in it. What is there already stays. */
+  /** The initial files of its home folder, by relative path. Existing files stay. */
   homeFiles: Readonly<Record<string, string>>
-  /** Ways to sign in that use what its environment holds. */
+  /** Ids of authentication methods that use its environment. */
   authMethods: readonly string[]
-  /** Arguments by which it uses the board's tools that run no command without asking a person, where its questions do not tell that they are about those. */
+  /** Arguments that allow the board's tools that run no command, for agents whose permission requests do not name the tool. */
   toolArgs: readonly string[]
-  /** Session modes, best first: to work in a folder of its own, and to plan without changing anything. */
+  /** Session modes, best first: for work in its own folder, and for planning without changes. */
   modes: { work: readonly string[]; plan: readonly string[] }
   model: string | null
   usageIsCumulative: boolean
@@ -43,13 +43,13 @@ const googleAccount = [
   'GOOGLE_APPLICATION_CREDENTIALS',
 ]
 const githubAccount = ['COPILOT_GITHUB_TOKEN', 'GH_TOKEN', 'GITHUB_TOKEN', 'GH_HOST']
-/** On a server nobody has agreed to send figures of their work to anybody, and nobody wants a program that changes by itself. */
+/** No telemetry without consent, and no program that updates itself on a server. */
 const qwenSettings = `${JSON.stringify({ privacy: { usageStatisticsEnabled: false }, general: { enableAutoUpdate: false } }, null, 2)}\n`
 const plan = ['plan', 'https://agentclientprotocol.com/protocol/session-modes#plan', 'read-only', 'ask', 'chat']
 
 type BuiltIn = Partial<AgentProvider> & Pick<AgentProvider, 'id' | 'name' | 'command' | 'credentials'>
 
-/** Fills in what most agents have in common. */
+/** A provider with the defaults that most agents share. */
 export const provider = (given: BuiltIn): AgentProvider => ({
   protocol: 'acp',
   install: null,
@@ -65,7 +65,7 @@ export const provider = (given: BuiltIn): AgentProvider => ({
   modes: { work: [], plan, ...given.modes },
 })
 
-/** The agents that the board knows by itself, in the order in which one is chosen where nothing else decides (DESIGN "Agents"). */
+/** The built-in agents. Where nothing else decides, the first installed one is chosen. */
 export const builtIn: readonly AgentProvider[] = [
   provider({
     id: 'claude',
@@ -150,7 +150,7 @@ export const builtIn: readonly AgentProvider[] = [
     pass: ['OPENAI_MODEL'],
     homeFiles: { '.qwen/settings.json': qwenSettings },
     authMethods: ['openai'],
-    // The server's name alone would allow all of its tools.
+    // Allowing the server by its name alone would allow all of its tools.
     toolArgs: [`--allowed-tools=${unaskedTools.map(name => `mcp__${boardServer}__${name}`).join(',')}`],
     modes: { work: ['auto-edit', 'auto_edit', 'autoEdit'], plan },
   }),

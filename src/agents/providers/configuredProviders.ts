@@ -6,7 +6,7 @@ import { AgentId, text } from '../../contract/fields.ts'
 import { keyIn, type CredentialWays } from './credentialEnvironment.ts'
 import { builtIn, provider, type AgentProvider } from './builtInProviders.ts'
 
-/** What is wrong with config.json in the data folder, in words for the operator. */
+/** config.json in the data folder is not valid. The message is for the operator. */
 export class ConfigBroken extends Error {
   constructor(what: string, cause?: unknown) {
     super(`config.json in the data folder is not valid: ${what}`, { cause })
@@ -14,7 +14,7 @@ export class ConfigBroken extends Error {
   }
 }
 
-const mostBytes = 1024 * 1024
+const maxBytes = 1024 * 1024
 const Variable = v.pipe(
   v.string(),
   v.regex(/^[A-Za-z_]\w{0,199}$/, 'must be the name of an environment variable'),
@@ -39,8 +39,8 @@ const Config = v.looseObject({ agents: v.optional(v.record(AgentId, Agent)) })
 type ConfiguredAgent = v.InferOutput<typeof Agent>
 
 /**
- * The agents that there are: the built-in ones, changed and added to by `agents` in config.json. An entry with the id of a
- * built-in one changes only what it gives; any other must give its command.
+ * The built-in agents merged with `agents` in config.json. An entry with the id of a built-in agent overrides the fields that it
+ * has; any other entry must have a command.
  * @throws ConfigBroken
  */
 export async function readAgents(dataDir: string): Promise<AgentProvider[]> {
@@ -58,7 +58,7 @@ async function readConfig(dataDir: string): Promise<Record<string, ConfiguredAge
     throw new ConfigBroken(`it cannot be read (${error.code}).`, error)
   })
   if (content === undefined) return {}
-  if (content.length > mostBytes) throw new ConfigBroken('it is larger than 1 MiB.')
+  if (content.length > maxBytes) throw new ConfigBroken('it is larger than 1 MiB.')
   const { success, output, issues } = v.safeParse(Config, parse(content.toString('utf8')))
   if (!success)
     throw new ConfigBroken(
@@ -70,7 +70,7 @@ async function readConfig(dataDir: string): Promise<Record<string, ConfiguredAge
   return output.agents ?? {}
 }
 
-/** What is wrong without what was found, which may be a secret. */
+/** Describes an issue without the value, which may be a secret. */
 const wrong = ({ message, expected }: v.BaseIssue<unknown>) =>
   !message.startsWith('Invalid ') ? message : expected === 'never' ? 'is not known' : `must be ${expected}`
 
@@ -79,7 +79,7 @@ function parse(content: string): unknown {
     const value: unknown = JSON.parse(content.replace(/^\uFEFF/, ''))
     return Array.isArray(value) ? null : value
   } catch (error) {
-    // The parser quotes what it stumbled over, which may be a secret.
+    // The parser's message quotes the content, which may be a secret.
     const at = /position (\d+)/.exec((error as Error).message)?.[1]
     throw new ConfigBroken(
       at === undefined ? 'it is no JSON.' : `it is no JSON in line ${content.slice(0, Number(at)).split('\n').length}.`,

@@ -1,6 +1,6 @@
 import type { CredentialProvider } from '../../contract/credentials.ts'
 
-/** A credential with its secret, as an agent is to get it. */
+/** A decrypted credential for an agent. */
 export interface AgentCredential {
   id: number
   provider: CredentialProvider
@@ -9,17 +9,17 @@ export interface AgentCredential {
   baseUrl: string | null
 }
 
-/** How a credential reaches an agent: these environment variables and no other. */
+/** How an agent takes a credential. */
 export interface CredentialWay {
   env(credential: AgentCredential): Record<string, string>
-  /** Arguments that the agent needs to use it. */
+  /** Extra arguments of the agent's command. */
   args?: readonly string[]
 }
 
-/** The ways of a provider's credentials, by the credential's provider. */
+/** How an agent takes credentials, by the credential's provider. */
 export type CredentialWays = Readonly<Partial<Record<CredentialProvider, CredentialWay>>>
 
-/** A key in one variable, and where another server than the usual one is named. */
+/** The key in one environment variable, and the base URL, if any, in another. */
 export const keyIn = (key: string, baseUrl?: string, rest: Record<string, string> = {}): CredentialWay => ({
   env(credential) {
     const url = apiUrl(credential)
@@ -27,7 +27,7 @@ export const keyIn = (key: string, baseUrl?: string, rest: Record<string, string
   },
 })
 
-/** What an address means differs: OpenAI's is kept without the version that its clients want in it. */
+/** The base URL as clients expect it. The board stores OpenAI's without the version. */
 export function apiUrl({ provider, baseUrl }: Pick<AgentCredential, 'provider' | 'baseUrl'>): string | null {
   const url = baseUrl?.replace(/\/+$/, '') ?? null
   if (provider === 'openrouter') return `${url ?? 'https://openrouter.ai'}/api/v1`
@@ -35,7 +35,7 @@ export function apiUrl({ provider, baseUrl }: Pick<AgentCredential, 'provider' |
   return url
 }
 
-/** Anthropic takes a key, a token of `claude setup-token`, or the token of an authorization, each by its own name. */
+/** An API key, a token of `claude setup-token` and an OAuth token each have their own variable. */
 export const anthropic: CredentialWay = {
   env: credential =>
     keyIn(
@@ -48,7 +48,7 @@ export const anthropic: CredentialWay = {
     ).env(credential),
 }
 
-/** Codex knows other servers by its configuration only, which its adapter takes from the environment. The key stays in a variable of its own. */
+/** Codex takes a base URL only in its configuration, which its adapter reads from the environment. The key stays in its own variable. */
 export const codex: CredentialWay = {
   env(credential) {
     const url = apiUrl(credential)
@@ -60,7 +60,7 @@ export const codex: CredentialWay = {
   },
 }
 
-/** Goose wants the host and the path apart. */
+/** Goose takes the host and the path of the base URL separately. */
 export const gooseOpenai: CredentialWay = {
   env(credential) {
     const url = apiUrl(credential)

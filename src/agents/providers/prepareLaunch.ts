@@ -7,23 +7,23 @@ import type { AgentProvider } from './builtInProviders.ts'
 import type { AgentLaunch } from '../link/agentLink.ts'
 
 export interface Work {
-  /** null: a terminal card, whose prompt is a shell command. */
+  /** null for a terminal card, whose prompt is a shell command. */
   provider: AgentProvider | null
-  /** What is chosen for the card; it reaches no agent that takes none of its kind. */
+  /** The card's credential. Not passed to an agent that does not take its provider. */
   credential: AgentCredential | null
   cwd: string
   dataDir: string
-  /** Where and as whom it reaches the board. Without a token it has no tools of the board's. */
+  /** The board's address and the agent's token. Without a token the agent has no tools of the board. */
   board: { url: string; token: string | null; projectId: number; cardId: number }
-  /** Who its commits are by. */
+  /** The author of its commits. null: the agent itself. */
   author: { name: string; email: string } | null
   mode: 'work' | 'plan'
 }
 
 /**
- * Makes ready what an agent needs to start: its folders, and its environment, which holds nothing of the server's that is not
- * listed here. With a credential its home and temporary folder are that credential's own; without one it finds the account's
- * home, where it may be signed in.
+ * Prepares an agent's folders and its environment. The environment holds only the variables of the server that are listed here.
+ * With a credential the home and temporary folders are that credential's own; without one the agent uses the account's home, where
+ * it may be signed in.
  */
 export async function prepareLaunch(work: Work, env: NodeJS.ProcessEnv = process.env): Promise<AgentLaunch> {
   const { provider, cwd, board, mode } = work
@@ -72,7 +72,7 @@ async function makeFolders(dataDir: string, credential: string | null): Promise<
   return { home: credential ? home : null, tmp }
 }
 
-/** What an agent keeps in its home is its own: only what is missing is written, and what stands in the way is left there. */
+/** Writes the missing files only. A file or folder in the way stays: the home is the agent's own. */
 async function addFiles(home: string, files: Readonly<Record<string, string>>): Promise<void> {
   for (const [place, content] of Object.entries(files)) {
     const file = join(home, place)

@@ -6,29 +6,29 @@ import { searchPath } from '../../process/environment.ts'
 import { readAgents } from './configuredProviders.ts'
 import type { AgentProvider } from './builtInProviders.ts'
 
-const freshMs = 5000
+const cacheMs = 5000
 
-/** An agent, and whether its program is on this machine. */
+/** An agent, and whether its program is installed on this machine. */
 export interface CatalogueEntry {
   provider: AgentProvider
   installed: boolean
 }
-/** The ids that card, column and project name, nearest first, and the provider of the credential that would be used. */
+/** The agent ids of card, column and project, in order of precedence, and the provider of the credential. */
 export interface Wish {
   card?: string | null
   column?: string | null
   project?: string | null
   credential?: CredentialProvider | null
 }
-/** The agent that is to work, or what is missing, in words for a person. */
+/** The chosen agent, or what is missing, as a message for people. */
 export type Chosen = { provider: AgentProvider; missing?: undefined } | { provider?: undefined; missing: string }
 
 /** The agents that can be started here. */
 export interface Catalogue {
-  /** All of them, those that are built in first. What is read is some seconds old at most. @throws ConfigBroken */
+  /** All agents, built-in ones first. Cached for five seconds. @throws ConfigBroken */
   list(): Promise<CatalogueEntry[]>
   /**
-   * The agent for a card: the nearest that is named; else the one that fits the credential; else the first one installed.
+   * The agent for a card: the first id that is set; else the first installed agent that takes the credential; else the first installed one.
    * @throws ConfigBroken
    */
   choose(wish: Wish): Promise<Chosen>
@@ -38,7 +38,7 @@ export function createCatalogue(dataDir: string, env: NodeJS.ProcessEnv = proces
   let present: { entries: Promise<CatalogueEntry[]>; until: number } | undefined
   const list = () => {
     if (!present || performance.now() > present.until)
-      present = { entries: read(dataDir, env.PATH ?? ''), until: performance.now() + freshMs }
+      present = { entries: read(dataDir, env.PATH ?? ''), until: performance.now() + cacheMs }
     return present.entries
   }
   return { list, choose: async wish => choose(await list(), wish) }
@@ -52,7 +52,7 @@ const read = async (dataDir: string, path: string): Promise<CatalogueEntry[]> =>
     })),
   )
 
-/** Whether a program can be run, without running it. */
+/** Whether a program is on the PATH and executable. */
 async function isInstalled(program: string, path: string): Promise<boolean> {
   if (program.includes('/')) return isAbsolute(program) && isProgram(program)
   const names = process.platform === 'win32' ? ['', '.exe', '.cmd', '.bat'].map(ending => program + ending) : [program]
@@ -84,7 +84,7 @@ function choose(entries: readonly CatalogueEntry[], { card, column, project, cre
   return { missing: fitting[0] ? notInstalled(fitting[0].provider) : noneInstalled(entries) }
 }
 
-/** With a way to get the first one that is built in. */
+/** Names the first built-in agent and how to install it. */
 function noneInstalled(entries: readonly CatalogueEntry[]): string {
   const { provider } = entries.find(entry => entry.provider.install !== null) ?? {}
   const message = 'No agent is installed on the server.'
